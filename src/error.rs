@@ -1,0 +1,259 @@
+//! The one error: what happened, and at which path.
+
+use std::fmt;
+
+use crate::model::{LeafKind, Name};
+use crate::path::{Key, Path};
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, and where.
+///
+/// ```
+/// let (_, treedef) = treedef::flatten(&vec![1u8, 2])?;
+/// let error = treedef::unflatten::<Vec<u8>>(&treedef, [1i32, 300]).unwrap_err();
+/// assert_eq!(error.to_string(), "invalid value: integer `300`, expected u8 at `[1]`");
+/// assert_eq!(error.path().to_string(), "[1]");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[derive(thiserror::Error)]
+#[error("{0}")]
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    path: Path,
+    hint: Option<&'static str>,
+}
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// What a `Serialize` or `Deserialize` implementation said.
+    #[error("{0}")]
+    Message(String),
+    /// A struct asked for a field that its node does not have, and gave no default.
+    #[error("missing field `{field}`, the treedef has {}", quoted(.present))]
+    MissingField {
+        /// The field that was asked for.
+        field: &'static str,
+        /// The fields that are there.
+        present: Vec<Name>,
+    },
+    /// Another number of leaves than the treedef has.
+    #[error("expected {}, found {found}", counted(*.expected, "leaf", "leaves"))]
+    LeafCount {
+        /// Leaves of the treedef.
+        expected: usize,
+        /// Leaves that were given.
+        found: usize,
+    },
+    /// A leaf of a kind that the typed leaves cannot hold.
+    #[error("expected {expected}, found {found}")]
+    LeafKind {
+        /// The kind of the typed leaves.
+        expected: LeafKind,
+        /// The kind that was met.
+        found: LeafKind,
+    },
+    /// The type that was rebuilt left children of a node unread.
+    #[error("{} in the treedef, of which {read} were read", counted(*.children, "child", "children"))]
+    Unread {
+        /// Children of the node.
+        children: usize,
+        /// Children that were read.
+        read: usize,
+    },
+    /// Containers inside each other beyond [`Limits::depth`](crate::Limits::depth).
+    #[error("nested deeper than {limit} levels")]
+    Depth {
+        /// The limit.
+        limit: usize,
+    },
+    /// More nodes without leaves than [`Limits::work`](crate::Limits::work) allows, or more text than an expansion may fill.
+    #[error("{needed} nodes to visit, the limit is {limit}")]
+    Work {
+        /// The nodes that would be visited.
+        needed: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A count beyond this platform's `usize`.
+    #[error("too large: a count exceeds {} bits", usize::BITS)]
+    TooLarge,
+    /// Two structures differ. The list has every difference, first path first.
+    #[error("{}", report(.0))]
+    Structure(Vec<Difference>),
+    /// A `Serialize` or `Deserialize` implementation broke serde's protocol.
+    #[error("{0}")]
+    Protocol(&'static str),
+    /// A text that is no treedef, value or path.
+    #[error("expected {expected}, found {found} at byte {offset}")]
+    Syntax {
+        /// Bytes of the text before the place.
+        offset: usize,
+        /// What could stand there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A path that leads nowhere.
+    #[error("no child `{key}` in `{node}`")]
+    NoSuchChild {
+        /// The key that was asked for.
+        key: Key,
+        /// The node that was asked.
+        node: String,
+    },
+    /// A leaf beyond the last.
+    #[error("no leaf {index}, the treedef has {}", counted(*.leaves, "leaf", "leaves"))]
+    NoSuchLeaf {
+        /// The index that was asked for.
+        index: usize,
+        /// Leaves of the treedef.
+        leaves: usize,
+    },
+}
+
+/// One place in which two structures differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// Where.
+    pub path: Path,
+    /// What the treedef has there.
+    pub expected: String,
+    /// What was found there.
+    pub found: String,
+}
+
+impl Error {
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// Where: the deepest node that was being walked or rebuilt.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// All places in which the structures differ, if that is what went wrong.
+    pub fn differences(&self) -> &[Difference] {
+        match self.kind() {
+            ErrorKind::Structure(differences) => differences,
+            _ => &[],
+        }
+    }
+
+    #[cold]
+    pub(crate) fn protocol(message: &'static str) -> Self {
+        ErrorKind::Protocol(message).into()
+    }
+
+    /// Adds the step that leads down to where the error comes from; called by each level on its way up.
+    #[cold]
+    pub(crate) fn under(mut self, key: Key) -> Self {
+        self.0.path.0.insert(0, key);
+        self
+    }
+
+    #[cold]
+    pub(crate) fn at(mut self, path: Path) -> Self {
+        self.0.path = path;
+        self
+    }
+
+    /// Adds what the user can do. The innermost hint stays.
+    #[cold]
+    pub(crate) fn hint(mut self, hint: &'static str) -> Self {
+        self.0.hint.get_or_insert(hint);
+        self
+    }
+
+    /// Tells a missing field which ones are there, if it is missing at this very node.
+    #[cold]
+    pub(crate) fn with_fields(mut self, fields: impl FnOnce() -> Vec<Name>) -> Self {
+        if let ErrorKind::MissingField { present, .. } = &mut self.0.kind
+            && self.0.path.is_root()
+            && present.is_empty()
+        {
+            *present = fields();
+        }
+        self
+    }
+}
+
+impl From<ErrorKind> for Error {
+    #[cold]
+    fn from(kind: ErrorKind) -> Self {
+        Error(Box::new(Inner { kind, path: Path::root(), hint: None }))
+    }
+}
+
+impl serde::ser::Error for Error {
+    #[cold]
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        ErrorKind::Message(message.to_string()).into()
+    }
+}
+
+impl serde::de::Error for Error {
+    #[cold]
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        ErrorKind::Message(message.to_string()).into()
+    }
+
+    #[cold]
+    fn missing_field(field: &'static str) -> Self {
+        ErrorKind::MissingField { field, present: Vec::new() }.into()
+    }
+}
+
+impl fmt::Display for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind)?;
+        match &self.kind {
+            ErrorKind::Syntax { .. }
+            | ErrorKind::LeafCount { .. }
+            | ErrorKind::NoSuchLeaf { .. } => {}
+            _ if self.path.is_root() => write!(f, " at the root")?,
+            _ => write!(f, " at `{}`", self.path)?,
+        }
+        match self.hint {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The same prose as `Display`, so that an `unwrap` in a test prints it.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn quoted(names: &[Name]) -> String {
+    if names.is_empty() {
+        return "no fields".to_owned();
+    }
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn report(differences: &[Difference]) -> String {
+    let Some((first, more)) = differences.split_first() else {
+        return "the structures differ".to_owned();
+    };
+    let sides = format!("expected {}, found {}", first.expected, first.found);
+    match more.len() {
+        0 => sides,
+        n => format!("{sides}, and {} more", counted(n, "difference", "differences")),
+    }
+}

@@ -1,0 +1,519 @@
+//! Leaves: their kinds, their conversions, and the types that a flat vector can be made of.
+
+use std::hash::{Hash, Hasher};
+use std::mem;
+
+use serde::de::{self, Visitor};
+
+use crate::error::{Error, ErrorKind};
+use crate::model::{Leaf, LeafKind, Value};
+
+/// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
+///
+/// An `f32` may become an `f64` leaf. Every other leaf has to be of the very kind.
+///
+/// ```
+/// let (leaves, treedef) = treedef::flatten_as::<f64>(&[(1.0f64, 2.0f64), (3.0, 4.0)])?;
+/// assert_eq!(leaves, [1.0, 2.0, 3.0, 4.0]);
+/// assert_eq!(treedef.to_string(), "((*, *); 2)");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub trait LeafType: Flat {}
+
+/// What the walks need of a leaf type. Not nameable outside, so that [`LeafType`] is sealed.
+pub trait Flat: Clone {
+    const KIND: LeafKind;
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
+    fn into_leaf(self) -> Leaf;
+    /// The leaf itself, something cheap in its place.
+    fn take(&mut self) -> Self;
+    fn kind(&self) -> LeafKind {
+        Self::KIND
+    }
+    /// The subtree that an opaque leaf stands for.
+    fn opaque(&self) -> Option<&Value> {
+        None
+    }
+    fn into_opaque(self) -> Option<Value> {
+        None
+    }
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error>;
+}
+
+/// One serde scalar, borrowed from the value that is walked.
+#[derive(Clone, Copy)]
+pub enum Scalar<'a> {
+    Bool(bool),
+    I8(i8),
+    I16(i16),
+    I32(i32),
+    I64(i64),
+    I128(i128),
+    U8(u8),
+    U16(u16),
+    U32(u32),
+    U64(u64),
+    U128(u128),
+    F32(f32),
+    F64(f64),
+    Char(char),
+    Str(&'a str),
+    Bytes(&'a [u8]),
+    None,
+}
+
+impl Scalar<'_> {
+    pub(crate) fn kind(self) -> LeafKind {
+        match self {
+            Scalar::Bool(_) => LeafKind::Bool,
+            Scalar::I8(_) => LeafKind::I8,
+            Scalar::I16(_) => LeafKind::I16,
+            Scalar::I32(_) => LeafKind::I32,
+            Scalar::I64(_) => LeafKind::I64,
+            Scalar::I128(_) => LeafKind::I128,
+            Scalar::U8(_) => LeafKind::U8,
+            Scalar::U16(_) => LeafKind::U16,
+            Scalar::U32(_) => LeafKind::U32,
+            Scalar::U64(_) => LeafKind::U64,
+            Scalar::U128(_) => LeafKind::U128,
+            Scalar::F32(_) => LeafKind::F32,
+            Scalar::F64(_) => LeafKind::F64,
+            Scalar::Char(_) => LeafKind::Char,
+            Scalar::Str(_) => LeafKind::Str,
+            Scalar::Bytes(_) => LeafKind::Bytes,
+            Scalar::None => LeafKind::None,
+        }
+    }
+}
+
+impl LeafKind {
+    /// Whether this is one of the float kinds.
+    pub fn is_float(self) -> bool {
+        matches!(self, LeafKind::F32 | LeafKind::F64)
+    }
+
+    /// Whether this is one of the integer kinds, signed or not.
+    pub fn is_integer(self) -> bool {
+        (LeafKind::I8..=LeafKind::U128).contains(&self)
+    }
+
+    /// Whether this is an integer or a float.
+    pub fn is_number(self) -> bool {
+        self.is_integer() || self.is_float()
+    }
+
+    /// The kind's name, as [`Display`](std::fmt::Display) prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            LeafKind::Bool => "bool",
+            LeafKind::I8 => "i8",
+            LeafKind::I16 => "i16",
+            LeafKind::I32 => "i32",
+            LeafKind::I64 => "i64",
+            LeafKind::I128 => "i128",
+            LeafKind::U8 => "u8",
+            LeafKind::U16 => "u16",
+            LeafKind::U32 => "u32",
+            LeafKind::U64 => "u64",
+            LeafKind::U128 => "u128",
+            LeafKind::F32 => "f32",
+            LeafKind::F64 => "f64",
+            LeafKind::Char => "char",
+            LeafKind::Str => "str",
+            LeafKind::Bytes => "bytes",
+            LeafKind::None => "none",
+            LeafKind::Opaque => "leaf",
+        }
+    }
+}
+
+impl std::fmt::Display for LeafKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Leaf {
+    /// The kind of this leaf.
+    pub fn kind(&self) -> LeafKind {
+        match self {
+            Leaf::Opaque(_) => LeafKind::Opaque,
+            _ => self.as_scalar().map_or(LeafKind::Opaque, Scalar::kind),
+        }
+    }
+
+    /// The text, if this leaf is a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Leaf::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The scalar; an opaque leaf has none.
+    pub(crate) fn as_scalar(&self) -> Option<Scalar<'_>> {
+        Some(match self {
+            Leaf::Bool(value) => Scalar::Bool(*value),
+            Leaf::I8(value) => Scalar::I8(*value),
+            Leaf::I16(value) => Scalar::I16(*value),
+            Leaf::I32(value) => Scalar::I32(*value),
+            Leaf::I64(value) => Scalar::I64(*value),
+            Leaf::I128(value) => Scalar::I128(**value),
+            Leaf::U8(value) => Scalar::U8(*value),
+            Leaf::U16(value) => Scalar::U16(*value),
+            Leaf::U32(value) => Scalar::U32(*value),
+            Leaf::U64(value) => Scalar::U64(*value),
+            Leaf::U128(value) => Scalar::U128(**value),
+            Leaf::F32(value) => Scalar::F32(*value),
+            Leaf::F64(value) => Scalar::F64(*value),
+            Leaf::Char(value) => Scalar::Char(*value),
+            Leaf::Str(value) => Scalar::Str(value),
+            Leaf::Bytes(value) => Scalar::Bytes(value),
+            Leaf::None => Scalar::None,
+            Leaf::Opaque(_) => return None,
+        })
+    }
+}
+
+impl From<Scalar<'_>> for Leaf {
+    #[inline]
+    fn from(scalar: Scalar<'_>) -> Self {
+        match scalar {
+            Scalar::Bool(value) => Leaf::Bool(value),
+            Scalar::I8(value) => Leaf::I8(value),
+            Scalar::I16(value) => Leaf::I16(value),
+            Scalar::I32(value) => Leaf::I32(value),
+            Scalar::I64(value) => Leaf::I64(value),
+            Scalar::I128(value) => Leaf::I128(Box::new(value)),
+            Scalar::U8(value) => Leaf::U8(value),
+            Scalar::U16(value) => Leaf::U16(value),
+            Scalar::U32(value) => Leaf::U32(value),
+            Scalar::U64(value) => Leaf::U64(value),
+            Scalar::U128(value) => Leaf::U128(Box::new(value)),
+            Scalar::F32(value) => Leaf::F32(value),
+            Scalar::F64(value) => Leaf::F64(value),
+            Scalar::Char(value) => Leaf::Char(value),
+            Scalar::Str(value) => Leaf::Str(value.into()),
+            Scalar::Bytes(value) => Leaf::Bytes(value.into()),
+            Scalar::None => Leaf::None,
+        }
+    }
+}
+
+/// By bits: floats that print alike may differ, and a NaN equals itself.
+impl PartialEq for Leaf {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Leaf::Opaque(a), Leaf::Opaque(b)) => a == b,
+            _ => match (self.as_scalar(), other.as_scalar()) {
+                (Some(a), Some(b)) => a == b,
+                _ => false,
+            },
+        }
+    }
+}
+
+impl Eq for Leaf {}
+
+impl Hash for Leaf {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.kind().hash(state);
+        match self {
+            Leaf::Opaque(value) => value.hash(state),
+            _ => {
+                if let Some(scalar) = self.as_scalar() {
+                    scalar.hash_bits(state);
+                }
+            }
+        }
+    }
+}
+
+impl PartialEq for Scalar<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (*self, *other) {
+            (Scalar::Bool(a), Scalar::Bool(b)) => a == b,
+            (Scalar::I8(a), Scalar::I8(b)) => a == b,
+            (Scalar::I16(a), Scalar::I16(b)) => a == b,
+            (Scalar::I32(a), Scalar::I32(b)) => a == b,
+            (Scalar::I64(a), Scalar::I64(b)) => a == b,
+            (Scalar::I128(a), Scalar::I128(b)) => a == b,
+            (Scalar::U8(a), Scalar::U8(b)) => a == b,
+            (Scalar::U16(a), Scalar::U16(b)) => a == b,
+            (Scalar::U32(a), Scalar::U32(b)) => a == b,
+            (Scalar::U64(a), Scalar::U64(b)) => a == b,
+            (Scalar::U128(a), Scalar::U128(b)) => a == b,
+            (Scalar::F32(a), Scalar::F32(b)) => a.to_bits() == b.to_bits(),
+            (Scalar::F64(a), Scalar::F64(b)) => a.to_bits() == b.to_bits(),
+            (Scalar::Char(a), Scalar::Char(b)) => a == b,
+            (Scalar::Str(a), Scalar::Str(b)) => a == b,
+            (Scalar::Bytes(a), Scalar::Bytes(b)) => a == b,
+            (Scalar::None, Scalar::None) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Scalar<'_> {
+    fn hash_bits<H: Hasher>(self, state: &mut H) {
+        match self {
+            Scalar::Bool(value) => value.hash(state),
+            Scalar::I8(value) => value.hash(state),
+            Scalar::I16(value) => value.hash(state),
+            Scalar::I32(value) => value.hash(state),
+            Scalar::I64(value) => value.hash(state),
+            Scalar::I128(value) => value.hash(state),
+            Scalar::U8(value) => value.hash(state),
+            Scalar::U16(value) => value.hash(state),
+            Scalar::U32(value) => value.hash(state),
+            Scalar::U64(value) => value.hash(state),
+            Scalar::U128(value) => value.hash(state),
+            Scalar::F32(value) => value.to_bits().hash(state),
+            Scalar::F64(value) => value.to_bits().hash(state),
+            Scalar::Char(value) => value.hash(state),
+            Scalar::Str(value) => value.hash(state),
+            Scalar::Bytes(value) => value.hash(state),
+            Scalar::None => {}
+        }
+    }
+}
+
+impl LeafType for Leaf {}
+
+impl Flat for Leaf {
+    const KIND: LeafKind = LeafKind::Opaque;
+
+    #[inline]
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        Some(scalar.into())
+    }
+
+    fn into_leaf(self) -> Leaf {
+        self
+    }
+
+    fn take(&mut self) -> Self {
+        mem::replace(self, Leaf::None)
+    }
+
+    fn kind(&self) -> LeafKind {
+        Leaf::kind(self)
+    }
+
+    fn opaque(&self) -> Option<&Value> {
+        match self {
+            Leaf::Opaque(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn into_opaque(self) -> Option<Value> {
+        match self {
+            Leaf::Opaque(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Leaf::Bool(value) => visitor.visit_bool(value),
+            Leaf::I8(value) => visitor.visit_i8(value),
+            Leaf::I16(value) => visitor.visit_i16(value),
+            Leaf::I32(value) => visitor.visit_i32(value),
+            Leaf::I64(value) => visitor.visit_i64(value),
+            Leaf::I128(value) => wide(visitor.visit_i128(*value)),
+            Leaf::U8(value) => visitor.visit_u8(value),
+            Leaf::U16(value) => visitor.visit_u16(value),
+            Leaf::U32(value) => visitor.visit_u32(value),
+            Leaf::U64(value) => visitor.visit_u64(value),
+            Leaf::U128(value) => wide(visitor.visit_u128(*value)),
+            Leaf::F32(value) => visitor.visit_f32(value),
+            Leaf::F64(value) => visitor.visit_f64(value),
+            Leaf::Char(value) => visitor.visit_char(value),
+            Leaf::Str(value) => visitor.visit_string(value.into()),
+            Leaf::Bytes(value) => visitor.visit_byte_buf(value.into()),
+            Leaf::None => visitor.visit_none(),
+            Leaf::Opaque(value) => Err(de::Error::invalid_type(
+                de::Unexpected::Other(&format!("the subtree {value}")),
+                &visitor,
+            )),
+        }
+    }
+}
+
+/// Names the gap in serde when it is the reason for a refusal.
+pub(crate) fn wide<T>(result: Result<T, Error>) -> Result<T, Error> {
+    result.map_err(|error| {
+        error.hint(
+            "serde buffers what stands below `flatten`, `untagged` and an internal `tag`, and its buffer has no 128-bit \
+             integers: serde issue 1682; serialize the number as a string there",
+        )
+    })
+}
+
+macro_rules! scalar_leaves {
+    ($($type:ty, $variant:ident, $visit:ident;)*) => {$(
+        impl LeafType for $type {}
+
+        impl Flat for $type {
+            const KIND: LeafKind = LeafKind::$variant;
+
+            #[inline]
+            fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+                match scalar {
+                    Scalar::$variant(value) => Some(value.into()),
+                    _ => None,
+                }
+            }
+
+            fn into_leaf(self) -> Leaf {
+                self.into()
+            }
+
+            #[inline]
+            fn take(&mut self) -> Self {
+                mem::take(self)
+            }
+
+            #[inline]
+            fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+                let result = visitor.$visit(self);
+                if matches!(Self::KIND, LeafKind::I128 | LeafKind::U128) { wide(result) } else { result }
+            }
+        }
+
+        impl From<$type> for Leaf {
+            fn from(value: $type) -> Self {
+                Leaf::$variant(value.into())
+            }
+        }
+    )*};
+}
+
+scalar_leaves! {
+    bool, Bool, visit_bool;
+    i8, I8, visit_i8;
+    i16, I16, visit_i16;
+    i32, I32, visit_i32;
+    i64, I64, visit_i64;
+    i128, I128, visit_i128;
+    u8, U8, visit_u8;
+    u16, U16, visit_u16;
+    u32, U32, visit_u32;
+    u64, U64, visit_u64;
+    u128, U128, visit_u128;
+    f32, F32, visit_f32;
+    char, Char, visit_char;
+    String, Str, visit_string;
+}
+
+impl LeafType for f64 {}
+
+impl Flat for f64 {
+    const KIND: LeafKind = LeafKind::F64;
+
+    #[inline]
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        match scalar {
+            Scalar::F64(value) => Some(value),
+            Scalar::F32(value) => Some(value.into()),
+            _ => None,
+        }
+    }
+
+    fn into_leaf(self) -> Leaf {
+        self.into()
+    }
+
+    #[inline]
+    fn take(&mut self) -> Self {
+        *self
+    }
+
+    #[inline]
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_f64(self)
+    }
+}
+
+macro_rules! leaf_from {
+    ($($type:ty => $variant:ident;)*) => {$(
+        impl From<$type> for Leaf {
+            fn from(value: $type) -> Self {
+                Leaf::$variant(value.into())
+            }
+        }
+    )*};
+}
+
+leaf_from! {
+    f64 => F64;
+    &str => Str;
+    Box<str> => Str;
+    &[u8] => Bytes;
+    Vec<u8> => Bytes;
+    Box<[u8]> => Bytes;
+}
+
+macro_rules! leaf_into {
+    ($($type:ty, $variant:ident, $value:ident => $owned:expr;)*) => {$(
+        /// The leaf has to be of this very kind.
+        impl TryFrom<Leaf> for $type {
+            type Error = Error;
+
+            fn try_from(leaf: Leaf) -> Result<Self, Error> {
+                match leaf {
+                    Leaf::$variant($value) => Ok($owned),
+                    other => Err(ErrorKind::LeafKind { expected: LeafKind::$variant, found: other.kind() }.into()),
+                }
+            }
+        }
+    )*};
+}
+
+leaf_into! {
+    bool, Bool, value => value;
+    i8, I8, value => value;
+    i16, I16, value => value;
+    i32, I32, value => value;
+    i64, I64, value => value;
+    i128, I128, value => *value;
+    u8, U8, value => value;
+    u16, U16, value => value;
+    u32, U32, value => value;
+    u64, U64, value => value;
+    u128, U128, value => *value;
+    f32, F32, value => value;
+    f64, F64, value => value;
+    char, Char, value => value;
+    String, Str, value => value.into();
+    Vec<u8>, Bytes, value => value.into();
+}
+
+/// A leaf of no size: what a walk emits when only the structure is wanted.
+#[derive(Clone)]
+pub(crate) struct Ignored;
+
+impl LeafType for Ignored {}
+
+impl Flat for Ignored {
+    const KIND: LeafKind = LeafKind::None;
+
+    #[inline]
+    fn from_scalar(_: Scalar<'_>) -> Option<Self> {
+        Some(Ignored)
+    }
+
+    fn into_leaf(self) -> Leaf {
+        Leaf::None
+    }
+
+    fn take(&mut self) -> Self {
+        Ignored
+    }
+
+    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_unit()
+    }
+}

@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+
+mod model;
+mod path;
+mod error;
+mod leaf;
+mod node;
+mod order;
+mod builder;
+mod stack;
+mod text;
+mod flatten;
+mod diff;
+mod unflatten;
+mod map;
+
+pub use crate::{
+    error::{Difference, Error, ErrorKind, Result},
+    flatten::{Flattener, flatten, flatten_as, leaves, structure},
+    leaf::LeafType,
+    map::{map, map_only, map_with_path, try_map},
+    model::{Leaf, LeafKind, Limits, MapOrder, Name, NodeKind, Tree, TreeDef, Value},
+    node::{Children, NodeRef},
+    path::{Key, Path},
+    unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
+};

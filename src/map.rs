@@ -1,0 +1,114 @@
+//! Value → value of the same structure, leaf by leaf.
+
+use std::fmt::Display;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::flatten::{flatten, flatten_as};
+use crate::leaf::LeafType;
+use crate::model::Leaf;
+use crate::path::Path;
+use crate::unflatten::unflatten;
+
+/// Applies a function to every leaf.
+///
+/// # Errors
+///
+/// When the value cannot be flattened, or not rebuilt from the new leaves.
+///
+/// ```
+/// use treedef::Leaf;
+///
+/// let doubled = treedef::map(&(1.5, "a".to_owned()), |leaf| match leaf {
+///     Leaf::F64(x) => Leaf::F64(2.0 * x),
+///     other => other,
+/// })?;
+/// assert_eq!(doubled, (3.0, "a".to_owned()));
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn map<T: Serialize + DeserializeOwned>(
+    value: &T,
+    mut f: impl FnMut(Leaf) -> Leaf,
+) -> Result<T> {
+    let (leaves, treedef) = flatten(value)?;
+    unflatten(&treedef, leaves.into_iter().map(&mut f).collect::<Vec<_>>())
+}
+
+/// Applies a function that may fail to every leaf.
+///
+/// # Errors
+///
+/// The first error of the function, with the path of its leaf; also as [`map`].
+///
+/// ```
+/// use treedef::Leaf;
+///
+/// let error = treedef::try_map(&vec![1, 0], |leaf| match leaf {
+///     Leaf::I32(0) => Err("a zero"),
+///     other => Ok(other),
+/// });
+/// assert_eq!(error.unwrap_err().to_string(), "a zero at `[1]`");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn try_map<T, E>(value: &T, mut f: impl FnMut(Leaf) -> Result<Leaf, E>) -> Result<T>
+where
+    T: Serialize + DeserializeOwned,
+    E: Display,
+{
+    let (leaves, treedef) = flatten(value)?;
+    let mapped: Result<Vec<_>> = leaves
+        .into_iter()
+        .enumerate()
+        .map(|(index, leaf)| {
+            f(leaf).map_err(|error| {
+                let path = treedef.leaf_path(index).unwrap_or_default();
+                Error::from(ErrorKind::Message(error.to_string())).at(path)
+            })
+        })
+        .collect();
+    unflatten(&treedef, mapped?)
+}
+
+/// Applies a function to every leaf and its path.
+///
+/// # Errors
+///
+/// As [`map`].
+///
+/// ```
+/// use treedef::Leaf;
+///
+/// let numbered = treedef::map_with_path(&vec![String::new(); 2], |path, _| Leaf::from(path.to_string()))?;
+/// assert_eq!(numbered, ["[0]", "[1]"]);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn map_with_path<T: Serialize + DeserializeOwned>(
+    value: &T,
+    mut f: impl FnMut(&Path, Leaf) -> Leaf,
+) -> Result<T> {
+    let (leaves, treedef) = flatten(value)?;
+    let mapped: Vec<_> =
+        treedef.leaf_paths().zip(leaves).map(|(path, leaf)| f(&path, leaf)).collect();
+    unflatten(&treedef, mapped)
+}
+
+/// Applies a function to every leaf of a value whose leaves are all of one kind.
+///
+/// # Errors
+///
+/// As [`map`]; also when a leaf is of another kind.
+///
+/// ```
+/// assert_eq!(treedef::map_only(&[(1.0f32, 2.0f32)], |x: f32| 0.5 * x)?, [(0.5, 1.0)]);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn map_only<T, L>(value: &T, mut f: impl FnMut(L) -> L) -> Result<T>
+where
+    T: Serialize + DeserializeOwned,
+    L: LeafType,
+{
+    let (leaves, treedef) = flatten_as::<L>(value)?;
+    unflatten(&treedef, leaves.into_iter().map(&mut f).collect::<Vec<_>>())
+}

@@ -1,0 +1,469 @@
+//! Reading a treedef: positions in it, children, keys, and the ways from leaf to path and back.
+
+use std::ops::Range;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    Content, Encoding, Labels, Leaf, Name, Node, NodeKind, Shape, Tree, TreeDef, Value,
+};
+use crate::path::{Key, Path};
+
+/// A node of a treedef: a position that is cheap to copy.
+///
+/// ```
+/// use treedef::{Key, NodeKind};
+///
+/// let (_, treedef) = treedef::flatten(&vec![("a", 1), ("b", 2)])?;
+/// let root = treedef.root();
+/// assert_eq!(root.kind(), NodeKind::Seq);
+/// assert_eq!(root.num_children(), 2);
+/// let second = root.child(1).unwrap();
+/// assert_eq!(second.kind(), NodeKind::Tuple);
+/// assert_eq!(second.leaf_range(), 2..4);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct NodeRef<'a> {
+    encoding: &'a Encoding,
+    /// Index into the nodes; points at a run, of which this is one sibling.
+    node: usize,
+    first_leaf: usize,
+    /// Maps that precede this node in pre-order, runs expanded.
+    first_map: usize,
+}
+
+impl Encoding {
+    pub(crate) fn root(&self) -> NodeRef<'_> {
+        NodeRef { encoding: self, node: 0, first_leaf: 0, first_map: 0 }
+    }
+}
+
+impl TreeDef {
+    /// The node that stands for the whole value.
+    pub fn root(&self) -> NodeRef<'_> {
+        self.encoding.root()
+    }
+
+    /// How many leaves belong to this structure.
+    pub fn num_leaves(&self) -> usize {
+        self.root().num_leaves()
+    }
+
+    /// How many nodes the tree has, leaves included; `usize::MAX` if there are more than that.
+    ///
+    /// ```
+    /// assert_eq!(treedef::structure(&[(1, 2), (3, 4)])?.num_nodes(), 7);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn num_nodes(&self) -> usize {
+        self.encoding.num_nodes
+    }
+
+    /// The path of the leaf with this index, in time of the depth and the distinct siblings on the way.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such leaf.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
+    /// assert_eq!(treedef.leaf_path(3)?.to_string(), "[1].1");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn leaf_path(&self, index: usize) -> Result<Path> {
+        if index >= self.num_leaves() {
+            return Err(ErrorKind::NoSuchLeaf { index, leaves: self.num_leaves() }.into());
+        }
+        let mut path = Path::root();
+        let mut node = self.root();
+        while let Some((position, child)) = node.child_with_leaf(index) {
+            path.0.extend(node.key(position));
+            node = child;
+        }
+        Ok(path)
+    }
+
+    /// The indices of the leaves at and below a path.
+    ///
+    /// # Errors
+    ///
+    /// When the path leads nowhere; the error's own path is as far as it led.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
+    /// assert_eq!(treedef.leaf_range(&"[1]".parse()?)?, 2..4);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn leaf_range(&self, path: &Path) -> Result<Range<usize>> {
+        Ok(self.node(path)?.leaf_range())
+    }
+
+    /// The node at a path.
+    ///
+    /// # Errors
+    ///
+    /// When the path leads nowhere; the error's own path is as far as it led.
+    pub fn node(&self, path: &Path) -> Result<NodeRef<'_>> {
+        let mut node = self.root();
+        for (depth, key) in path.keys().iter().enumerate() {
+            node = node.child_at(key).ok_or_else(|| {
+                let led = path.keys().iter().take(depth).cloned().collect();
+                Error::from(ErrorKind::NoSuchChild { key: key.clone(), node: node.brief() }).at(led)
+            })?;
+        }
+        Ok(node)
+    }
+
+    /// The paths of all leaves, in the order of the leaves, made as they are asked for.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&(1, [2, 3]))?;
+    /// let paths: Vec<String> = treedef.leaf_paths().map(|path| path.to_string()).collect();
+    /// assert_eq!(paths, [".0", ".1.0", ".1.1"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn leaf_paths(&self) -> impl Iterator<Item = Path> + '_ {
+        // `leaf_path` fails only for an index beyond the last leaf.
+        (0..self.num_leaves()).map_while(|index| self.leaf_path(index).ok())
+    }
+}
+
+impl<'a> NodeRef<'a> {
+    /// What the node is.
+    pub fn kind(self) -> NodeKind {
+        self.raw().kind
+    }
+
+    /// The type's name, where the kind has one.
+    pub fn name(self) -> Option<&'a str> {
+        self.shape().map(|shape| shape.name.as_ref()).filter(|_| self.kind().is_named())
+    }
+
+    /// The variant's name, if this is one.
+    pub fn variant(self) -> Option<&'a str> {
+        self.shape().map(|shape| shape.variant.as_ref()).filter(|_| self.kind().is_variant())
+    }
+
+    /// The field names of a struct or struct variant; empty for other kinds.
+    pub fn fields(self) -> &'a [Name] {
+        match self.shape().map(|shape| &shape.labels) {
+            Some(Labels::Fields(fields)) => fields,
+            _ => &[],
+        }
+    }
+
+    /// The keys of a map; empty for other kinds.
+    pub fn keys(self) -> &'a [Value] {
+        match self.shape().map(|shape| &shape.labels) {
+            Some(Labels::Keys(keys)) => keys,
+            _ => &[],
+        }
+    }
+
+    /// The value of a static node.
+    pub fn static_value(self) -> Option<&'a Value> {
+        match self.shape().map(|shape| &shape.labels) {
+            Some(Labels::Static(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// How many children the node has.
+    pub fn num_children(self) -> usize {
+        self.raw().children
+    }
+
+    /// How many leaves stand at and below the node.
+    pub fn num_leaves(self) -> usize {
+        self.raw().leaves
+    }
+
+    /// How many nodes stand at and below this one; `usize::MAX` if there are more than that.
+    pub fn num_nodes(self) -> usize {
+        let mut total = 0usize;
+        // How many times everything up to a node is repeated, by the runs that hold it.
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        let end = self.node + self.raw().span;
+        for (index, node) in self.encoding.nodes.iter().enumerate().take(end).skip(self.node) {
+            while open.pop_if(|(_, end)| *end <= index).is_some() {}
+            let outer = open.last().map_or(1, |(times, _)| *times);
+            let times = if index == self.node { 1 } else { outer.saturating_mul(node.repeat) };
+            total = total.saturating_add(times);
+            open.push((times, index + node.span));
+        }
+        total
+    }
+
+    /// The indices of the leaves at and below the node.
+    pub fn leaf_range(self) -> Range<usize> {
+        self.first_leaf..self.first_leaf + self.num_leaves()
+    }
+
+    /// The children, in order.
+    pub fn children(self) -> Children<'a> {
+        let first = NodeRef {
+            node: self.node + 1,
+            first_map: self.first_map + usize::from(self.kind() == NodeKind::Map),
+            ..self
+        };
+        let left = self.num_children();
+        Children { next: first, left_in_run: if left == 0 { 0 } else { first.raw().repeat }, left }
+    }
+
+    /// The child at a position.
+    pub fn child(self, position: usize) -> Option<NodeRef<'a>> {
+        self.children().nth(position)
+    }
+
+    /// The child under a key.
+    pub fn child_at(self, key: &Key) -> Option<NodeRef<'a>> {
+        self.child(self.position(key)?)
+    }
+
+    /// The key of the child at a position.
+    pub fn key(self, position: usize) -> Option<Key> {
+        if position >= self.num_children() {
+            return None;
+        }
+        let variant = || self.variant().map(|name| Name::from(name.to_owned()));
+        let field = || self.fields().get(position).cloned();
+        Some(match self.kind() {
+            NodeKind::Some => Key::Some,
+            NodeKind::Seq => Key::Index(position),
+            NodeKind::Map => Key::Entry(self.keys().get(position)?.clone()),
+            NodeKind::Struct => Key::Field(field()?),
+            NodeKind::NewtypeStruct | NodeKind::Tuple | NodeKind::TupleStruct => {
+                Key::Position(position)
+            }
+            NodeKind::NewtypeVariant | NodeKind::TupleVariant => {
+                Key::VariantPosition(variant()?, position)
+            }
+            NodeKind::StructVariant => Key::VariantField(variant()?, field()?),
+            NodeKind::Leaf
+            | NodeKind::None
+            | NodeKind::Unit
+            | NodeKind::UnitStruct
+            | NodeKind::UnitVariant
+            | NodeKind::Static => return None,
+        })
+    }
+
+    /// The position of the child under a key.
+    pub fn position(self, key: &Key) -> Option<usize> {
+        let is_variant = |name: &Name| self.variant() == Some(name.as_ref());
+        let field = |name: &Name| self.fields().iter().position(|field| field == name);
+        let position = match (self.kind(), key) {
+            (NodeKind::Some, Key::Some) => 0,
+            (NodeKind::Seq, Key::Index(index)) => *index,
+            (NodeKind::Map, Key::Entry(value)) if self.encoding.options.insertion => {
+                self.keys().iter().position(|key| key == value)?
+            }
+            (NodeKind::Map, Key::Entry(value)) => {
+                let first = self.keys().partition_point(|key| key < value);
+                self.keys().get(first).filter(|key| *key == value).map(|_| first)?
+            }
+            (NodeKind::Struct, Key::Field(name)) => field(name)?,
+            (
+                NodeKind::NewtypeStruct | NodeKind::Tuple | NodeKind::TupleStruct,
+                Key::Position(position),
+            ) => *position,
+            (
+                NodeKind::NewtypeVariant | NodeKind::TupleVariant,
+                Key::VariantPosition(name, position),
+            ) if is_variant(name) => *position,
+            (NodeKind::StructVariant, Key::VariantField(name, name_of_field))
+                if is_variant(name) =>
+            {
+                field(name_of_field)?
+            }
+            _ => return None,
+        };
+        (position < self.num_children()).then_some(position)
+    }
+
+    /// Neighbouring equal children as one, with their number.
+    pub fn runs(self) -> impl Iterator<Item = (NodeRef<'a>, usize)> {
+        let mut children = self.children();
+        std::iter::from_fn(move || children.next_run())
+    }
+
+    /// The child that holds a leaf, and its position.
+    fn child_with_leaf(self, index: usize) -> Option<(usize, NodeRef<'a>)> {
+        let mut before = 0;
+        for (first, repeat) in self.runs() {
+            let leaves = first.num_leaves();
+            if leaves > 0 && (index - first.first_leaf) / leaves < repeat {
+                let skip = (index - first.first_leaf) / leaves;
+                return Some((before + skip, first.later(skip)));
+            }
+            before += repeat;
+        }
+        None
+    }
+
+    /// The sibling of the same run that stands `skip` further.
+    fn later(self, skip: usize) -> NodeRef<'a> {
+        NodeRef {
+            first_leaf: self.first_leaf + skip * self.raw().leaves,
+            first_map: self.first_map + skip * self.raw().maps,
+            ..self
+        }
+    }
+
+    pub(crate) fn first_leaf(self) -> usize {
+        self.first_leaf
+    }
+
+    pub(crate) fn first_map(self) -> usize {
+        self.first_map
+    }
+
+    /// The nodes of this subtree; equal ones mean equal structures within one encoding, but for the first's `repeat`.
+    pub(crate) fn same_structure(self, other: NodeRef<'_>) -> bool {
+        std::ptr::eq(self.encoding, other.encoding) && self.node == other.node
+    }
+
+    pub(crate) fn shape(self) -> Option<&'a Shape> {
+        self.encoding.shapes.get(self.raw().shape)
+    }
+
+    #[inline]
+    fn raw(self) -> &'a Node {
+        // In range: a position is the root, or comes from `children`, which stays within its parent's span (invariant 2).
+        &self.encoding.nodes[self.node]
+    }
+}
+
+/// The children of a node, in order.
+#[derive(Clone)]
+pub struct Children<'a> {
+    /// The child to come, if any is left.
+    next: NodeRef<'a>,
+    left_in_run: usize,
+    left: usize,
+}
+
+impl<'a> Children<'a> {
+    /// The rest of the current run: its first child and their number.
+    pub(crate) fn next_run(&mut self) -> Option<(NodeRef<'a>, usize)> {
+        let first = self.clone().next()?;
+        let repeat = self.left_in_run;
+        self.skip_in_run(repeat);
+        Some((first, repeat))
+    }
+
+    /// How many siblings of `child`, the one that came last, are left in its run.
+    pub(crate) fn left_in_run_of(&self, child: NodeRef<'_>) -> usize {
+        if child.same_structure(self.next) { self.left_in_run } else { 0 }
+    }
+
+    fn skip_in_run(&mut self, count: usize) {
+        self.left -= count;
+        self.left_in_run -= count;
+        self.next = self.next.later(count);
+        if self.left_in_run == 0 && self.left > 0 {
+            self.next.node += self.next.raw().span;
+            self.left_in_run = self.next.raw().repeat;
+        }
+    }
+}
+
+impl<'a> Iterator for Children<'a> {
+    type Item = NodeRef<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<NodeRef<'a>> {
+        if self.left == 0 {
+            return None;
+        }
+        let child = self.next;
+        self.skip_in_run(1);
+        Some(child)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+
+    fn nth(&mut self, mut n: usize) -> Option<NodeRef<'a>> {
+        while self.left > 0 && n >= self.left_in_run {
+            n -= self.left_in_run;
+            self.skip_in_run(self.left_in_run);
+        }
+        self.skip_in_run(n.min(self.left_in_run));
+        self.next()
+    }
+}
+
+impl ExactSizeIterator for Children<'_> {}
+
+impl NodeKind {
+    /// Whether nodes of this kind carry a type's name.
+    pub(crate) fn is_named(self) -> bool {
+        use NodeKind::*;
+        matches!(self, UnitStruct | NewtypeStruct | TupleStruct | Struct) || self.is_variant()
+    }
+
+    /// Whether this is one of the four kinds of enum variants.
+    pub fn is_variant(self) -> bool {
+        use NodeKind::*;
+        matches!(self, UnitVariant | NewtypeVariant | TupleVariant | StructVariant)
+    }
+}
+
+/// The structure of every scalar: one leaf.
+static LEAF: std::sync::LazyLock<Encoding> = std::sync::LazyLock::new(|| Encoding {
+    options: Default::default(),
+    num_nodes: 1,
+    nodes: Box::new([Node {
+        kind: NodeKind::Leaf,
+        shape: Shape::NONE,
+        repeat: 1,
+        span: 1,
+        children: 0,
+        leaves: 1,
+        maps: 0,
+    }]),
+    shapes: Box::new([]),
+});
+
+impl Value {
+    /// The value as structure and leaves.
+    pub(crate) fn parts(&self) -> (NodeRef<'_>, &[Leaf]) {
+        match &self.0 {
+            Content::Scalar(leaf) => (LEAF.root(), std::slice::from_ref(leaf)),
+            Content::Tree(tree) => (tree.treedef.root(), &tree.leaves),
+        }
+    }
+
+    pub(crate) fn from_tree(mut tree: Tree<Leaf>) -> Self {
+        if tree.treedef.root().kind() == NodeKind::Leaf
+            && let Some(leaf) = tree.leaves.pop()
+        {
+            return Value(Content::Scalar(leaf));
+        }
+        Value(Content::Tree(Box::new(tree)))
+    }
+
+    /// The text, if this value is a string.
+    pub fn as_str(&self) -> Option<&str> {
+        self.as_leaf()?.as_str()
+    }
+
+    /// The scalar, if this value is one.
+    pub fn as_leaf(&self) -> Option<&Leaf> {
+        match &self.0 {
+            Content::Scalar(leaf) => Some(leaf),
+            Content::Tree(_) => None,
+        }
+    }
+}
+
+impl From<Leaf> for Value {
+    fn from(leaf: Leaf) -> Self {
+        match leaf {
+            Leaf::Opaque(value) => *value,
+            scalar => Value(Content::Scalar(scalar)),
+        }
+    }
+}

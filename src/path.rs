@@ -1,0 +1,88 @@
+//! The way from the root to a node.
+
+use crate::model::{Name, Value};
+
+/// One step of a [`Path`]: which child of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Key {
+    /// A field of a struct: `.name`.
+    Field(Name),
+    /// A position in a tuple, an array, a tuple struct or a newtype: `.0`.
+    Position(usize),
+    /// An index into a sequence: `[0]`.
+    Index(usize),
+    /// An entry of a map, by its key: `["a"]`, `[3u32]`. The literal always has its suffix, so `[3]` is only an index.
+    Entry(Value),
+    /// The inside of a present `Option`: `?`.
+    Some,
+    /// An unnamed field of a variant: `::Circle.0`.
+    VariantPosition(Name, usize),
+    /// A named field of a variant: `::Box.w`.
+    VariantField(Name, Name),
+}
+
+/// The way from the root to a node: `.layers[0].w["bias"]`. The root's own path is empty.
+///
+/// A path prints and parses back without ambiguity. [`to_jax_string`](Path::to_jax_string) and
+/// [`joined`](Path::joined) are renderings for other readers.
+///
+/// ```
+/// use treedef::{Key, Path};
+///
+/// let path: Path = r#".layers[1]["w"]?"#.parse()?;
+/// assert_eq!(path.keys()[1], Key::Index(1));
+/// assert_eq!(path.to_string(), r#".layers[1]["w"]?"#);
+/// assert_eq!(path.to_jax_string(), ".layers[1]['w']");
+/// assert_eq!(path.joined("/"), "layers/1/w");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Path(pub(crate) Vec<Key>);
+
+impl Path {
+    /// The path of the root: no keys.
+    pub fn root() -> Self {
+        Path::default()
+    }
+
+    /// The steps from the root on.
+    pub fn keys(&self) -> &[Key] {
+        &self.0
+    }
+
+    /// Whether this is the root's path.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The path of a child.
+    ///
+    /// ```
+    /// use treedef::{Key, Path};
+    ///
+    /// assert_eq!(Path::root().child(Key::Index(3)).to_string(), "[3]");
+    /// ```
+    pub fn child(&self, key: Key) -> Self {
+        let mut keys = self.0.clone();
+        keys.push(key);
+        Path(keys)
+    }
+
+    /// The path of the node above; `None` for the root.
+    pub fn parent(&self) -> Option<Self> {
+        let (_, above) = self.0.split_last()?;
+        Some(Path(above.to_vec()))
+    }
+
+    /// Whether the node of `ancestor` holds the node of this path, or is it.
+    pub fn starts_with(&self, ancestor: &Path) -> bool {
+        self.0.starts_with(&ancestor.0)
+    }
+}
+
+impl FromIterator<Key> for Path {
+    fn from_iter<I: IntoIterator<Item = Key>>(keys: I) -> Self {
+        Path(keys.into_iter().collect())
+    }
+}

@@ -1,0 +1,172 @@
+//! The text that JAX prints for the same structure.
+//!
+//! Source: `PyTreeDef::ToString` in jaxlib's `pytree.cc`, and Python's `repr` for keys.
+
+use std::fmt::{self, Write};
+
+use crate::error::{ErrorKind, Result};
+use crate::leaf::Scalar;
+use crate::model::{NodeKind, TreeDef, Value};
+use crate::node::{Children, NodeRef};
+
+use super::literal::{Suffix, write_scalar};
+use super::print::write_value;
+
+/// Nodes beyond which the expanded text is refused.
+const MAX_NODES: usize = 1 << 20;
+
+impl TreeDef {
+    /// What `str(jax.tree_util.tree_structure(value))` prints: `PyTreeDef([*, (*, {'a': *})])`.
+    ///
+    /// Kinds that Python does not have print as the nearest that JAX has: a struct as a namedtuple without its field
+    /// names, a variant and a static as a custom node, `Some(x)` as `x`, unit as `()`.
+    ///
+    /// # Errors
+    ///
+    /// JAX has no runs, so a structure of more than 2²⁰ nodes is refused.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&vec![Some((1, "a")), None])?;
+    /// assert_eq!(treedef.to_jax_string()?, "PyTreeDef([(*, *), None])");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn to_jax_string(&self) -> Result<String> {
+        let nodes = self.num_nodes();
+        if nodes > MAX_NODES {
+            return Err(ErrorKind::Work { needed: nodes, limit: MAX_NODES }.into());
+        }
+        let mut text = "PyTreeDef(".to_owned();
+        // Writing to a `String` does not fail.
+        let _ = write_nodes(&mut text, self.root());
+        text.push(')');
+        Ok(text)
+    }
+}
+
+fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
+    let mut open: Vec<(NodeRef<'_>, Children<'_>)> = Vec::new();
+    let enter = |out: &mut String, node: NodeRef<'_>| {
+        let (name, variant) = (node.name().unwrap_or(""), node.variant().unwrap_or(""));
+        match node.kind() {
+            NodeKind::Leaf => out.write_str("*"),
+            NodeKind::None => out.write_str("None"),
+            NodeKind::Some => Ok(()),
+            NodeKind::Unit | NodeKind::Tuple => out.write_str("("),
+            NodeKind::Seq => out.write_str("["),
+            NodeKind::Map => out.write_str("{"),
+            NodeKind::UnitStruct
+            | NodeKind::NewtypeStruct
+            | NodeKind::TupleStruct
+            | NodeKind::Struct => {
+                write!(out, "CustomNode(namedtuple[{name}], [")
+            }
+            NodeKind::UnitVariant
+            | NodeKind::NewtypeVariant
+            | NodeKind::TupleVariant
+            | NodeKind::StructVariant => write!(out, "CustomNode({name}.{variant}[None], ["),
+            NodeKind::Static => {
+                let value = node.static_value().map(ToString::to_string).unwrap_or_default();
+                write!(out, "CustomNode(static[{value}], [")
+            }
+        }
+    };
+    enter(out, root)?;
+    open.push((root, root.children()));
+    while let Some((node, children)) = open.last_mut() {
+        let position = node.num_children() - children.len();
+        let Some(child) = children.next() else {
+            out.write_str(match node.kind() {
+                NodeKind::Leaf | NodeKind::None | NodeKind::Some => "",
+                NodeKind::Tuple if node.num_children() == 1 => ",)",
+                NodeKind::Unit | NodeKind::Tuple => ")",
+                NodeKind::Seq => "]",
+                NodeKind::Map => "}",
+                _ => "])",
+            })?;
+            open.pop();
+            continue;
+        };
+        if position > 0 {
+            out.write_str(", ")?;
+        }
+        if let Some(key) = node.keys().get(position) {
+            write!(out, "{}: ", python_repr(key))?;
+        }
+        enter(out, child)?;
+        open.push((child, child.children()));
+    }
+    Ok(())
+}
+
+/// A key as Python's `repr` prints it; what Python does not have prints as in a treedef.
+pub(super) fn python_repr(key: &Value) -> String {
+    let mut text = String::new();
+    // Writing to a `String` does not fail.
+    let _ = match key.as_leaf().and_then(|leaf| leaf.as_scalar()) {
+        Some(Scalar::Str(value)) => write_python_str(&mut text, value),
+        Some(Scalar::Char(value)) => write_python_str(&mut text, value.encode_utf8(&mut [0; 4])),
+        Some(Scalar::Bool(value)) => text.write_str(if value { "True" } else { "False" }),
+        Some(Scalar::F32(value)) => write_python_float(&mut text, value.into()),
+        Some(Scalar::F64(value)) => write_python_float(&mut text, value),
+        Some(scalar) if scalar.kind().is_integer() => {
+            let _ = write_scalar(&mut text, scalar, Suffix::Sparing);
+            let digits = text.trim_end_matches(scalar.kind().name()).len();
+            text.truncate(digits);
+            Ok(())
+        }
+        _ => write_value(&mut text, key, Suffix::Sparing),
+    };
+    text
+}
+
+/// A key as Python's `str` prints it.
+pub(super) fn python_str(key: &Value) -> String {
+    match key.as_str() {
+        Some(text) => text.to_owned(),
+        None => python_repr(key),
+    }
+}
+
+/// Single quotes, unless only they would have to be escaped.
+fn write_python_str(out: &mut String, text: &str) -> fmt::Result {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    out.push(quote);
+    for char in text.chars() {
+        match char {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\\' => out.push_str("\\\\"),
+            _ if char == quote => write!(out, "\\{char}")?,
+            ' ' => out.push(' '),
+            _ if !char.is_control() && !char.is_whitespace() => out.push(char),
+            _ => match u32::from(char) {
+                code @ ..=0xff => write!(out, "\\x{code:02x}")?,
+                code @ ..=0xffff => write!(out, "\\u{code:04x}")?,
+                code => write!(out, "\\U{code:08x}")?,
+            },
+        }
+    }
+    out.push(quote);
+    Ok(())
+}
+
+/// Python switches to an exponent below 1e-4 and from 1e16 on, and writes it with a sign and two digits.
+fn write_python_float(out: &mut String, value: f64) -> fmt::Result {
+    let magnitude = value.abs();
+    if value.is_nan() {
+        out.write_str("nan")
+    } else if value.is_infinite() || magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
+        match value.is_finite() {
+            // `Debug` would switch to an exponent elsewhere.
+            true if value.fract() == 0.0 => write!(out, "{value:.1}"),
+            _ => write!(out, "{value}"),
+        }
+    } else {
+        let text = format!("{value:e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, digits) =
+            exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+        write!(out, "{mantissa}e{sign}{digits:0>2}")
+    }
+}

@@ -1,0 +1,299 @@
+//! Characters → names, numbers and quoted texts.
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{Leaf, Name};
+
+use super::literal::is_bare;
+
+#[derive(Clone)]
+pub(super) struct Lexer<'t> {
+    text: &'t str,
+    /// Bytes that have been read; a character boundary.
+    at: usize,
+}
+
+impl<'t> Lexer<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Lexer { text, at: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    pub(super) fn skip_space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    /// Reads `token` if it comes next, after any space.
+    pub(super) fn eat(&mut self, token: &str) -> bool {
+        self.skip_space();
+        self.eat_here(token)
+    }
+
+    /// Reads `token` if it comes next, with no space before it.
+    pub(super) fn eat_here(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    pub(super) fn expect(&mut self, token: &str, expected: &'static str) -> Result<()> {
+        if self.eat(token) { Ok(()) } else { self.fail(expected) }
+    }
+
+    pub(super) fn peek(&mut self) -> Option<char> {
+        self.skip_space();
+        self.peek_here()
+    }
+
+    pub(super) fn peek_here(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub(super) fn at_end(&mut self) -> bool {
+        self.peek().is_none()
+    }
+
+    pub(super) fn fail<T>(&self, expected: &'static str) -> Result<T> {
+        let found = match self.rest().trim_start() {
+            "" => "the end".to_owned(),
+            rest => format!("`{}`", rest.chars().take(12).collect::<String>().escape_debug()),
+        };
+        Err(ErrorKind::Syntax { offset: self.at, expected, found }.into())
+    }
+
+    /// A bare word, a keyword perhaps; empty if none comes next.
+    pub(super) fn word(&mut self) -> &'t str {
+        self.skip_space();
+        self.take_while(|char| char.is_ascii_alphanumeric() || char == '_')
+    }
+
+    /// The bare word that comes next, left unread.
+    pub(super) fn peek_word(&mut self) -> &'t str {
+        let at = self.at;
+        let word = self.word();
+        self.at = at;
+        word
+    }
+
+    fn take_while(&mut self, accept: impl Fn(char) -> bool) -> &'t str {
+        let rest = self.rest();
+        let length = rest.find(|char| !accept(char)).unwrap_or(rest.len());
+        self.at += length;
+        rest.get(..length).unwrap_or("")
+    }
+
+    /// A name, bare or in backquotes.
+    pub(super) fn name(&mut self) -> Result<Name> {
+        if self.eat("`") {
+            return Ok(Name::Owned(self.quoted('`')?));
+        }
+        let (at, word) = (self.at, self.word());
+        if is_bare(word) {
+            return Ok(Name::Owned(word.to_owned()));
+        }
+        self.at = at;
+        self.fail("a name")
+    }
+
+    /// The rest of a quoted text, whose opening quote has been read.
+    pub(super) fn quoted(&mut self, quote: char) -> Result<String> {
+        let mut text = String::new();
+        loop {
+            match self.char(quote)? {
+                Some(char) => text.push(char),
+                None => return Ok(text),
+            }
+        }
+    }
+
+    /// A character of a quoted text; `None` for the closing quote.
+    pub(super) fn char(&mut self, quote: char) -> Result<Option<char>> {
+        let mut chars = self.rest().chars();
+        let char = match (chars.next(), chars.next()) {
+            (Some(char), _) if char == quote => {
+                self.at += char.len_utf8();
+                return Ok(None);
+            }
+            (Some('\\'), Some('u')) => return self.unicode().map(Some),
+            (Some('\\'), Some(escaped)) => match escaped {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                '\\' | '"' | '\'' | '`' => escaped,
+                _ => return self.fail("an escape: one of `\\\\ \\\" \\' \\` \\n \\r \\t \\u{…}`"),
+            },
+            (Some(char), _) if !char.is_control() && char != '\\' => {
+                self.at += char.len_utf8();
+                return Ok(Some(char));
+            }
+            _ => return self.fail("a closing quote"),
+        };
+        self.at += 2; // the backslash and an ASCII character
+        Ok(Some(char))
+    }
+
+    /// `\u{…}`
+    fn unicode(&mut self) -> Result<char> {
+        let mut ahead = Lexer { text: self.text, at: self.at + 2 };
+        if ahead.eat_here("{") {
+            let digits = ahead.take_while(|char| char.is_ascii_hexdigit());
+            if ahead.eat_here("}")
+                && let Ok(code) = u32::from_str_radix(digits, 16)
+                && let Some(char) = char::from_u32(code)
+            {
+                self.at = ahead.at;
+                return Ok(char);
+            }
+        }
+        self.fail("a character's code, such as `\\u{7f}`")
+    }
+
+    /// The rest of a byte string, whose `b"` has been read.
+    pub(super) fn bytes(&mut self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        loop {
+            let byte = match self.rest().as_bytes() {
+                [b'"', ..] => {
+                    self.at += 1;
+                    return Ok(bytes);
+                }
+                [b'\\', b'x', ..] => {
+                    let digits = self
+                        .rest()
+                        .get(2..4)
+                        .filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
+                    let Some(Ok(byte)) = digits.map(|digits| u8::from_str_radix(digits, 16)) else {
+                        return self.fail("two hexadecimal digits after `\\x`");
+                    };
+                    self.at += 2;
+                    byte
+                }
+                [b'\\', b'n', ..] => b'\n',
+                [b'\\', b'r', ..] => b'\r',
+                [b'\\', b't', ..] => b'\t',
+                [b'\\', escaped @ (b'\\' | b'"' | b'\'' | b'`'), ..] => *escaped,
+                [byte @ b' '..=b'~', ..] if *byte != b'\\' => {
+                    self.at += 1;
+                    bytes.push(*byte);
+                    continue;
+                }
+                _ => return self.fail("an ASCII character, an escape or a closing quote"),
+            };
+            self.at += 2;
+            bytes.push(byte);
+        }
+    }
+
+    /// A count, as in `; 3`.
+    pub(super) fn count(&mut self) -> Result<usize> {
+        self.skip_space();
+        let at = self.at;
+        let digits = self.take_while(|char| char.is_ascii_digit());
+        match digits.parse() {
+            Ok(count) => Ok(count),
+            Err(_) if !digits.is_empty() => Err(ErrorKind::TooLarge.into()),
+            Err(_) => {
+                self.at = at;
+                self.fail("a number")
+            }
+        }
+    }
+
+    /// A number with its sign and suffix, `inf` and `nan(…)` included. Reads nothing on error.
+    pub(super) fn number(&mut self) -> Result<Leaf> {
+        self.skip_space();
+        let mut ahead = Lexer { text: self.text, at: self.at };
+        let Some(leaf) = ahead.try_number() else {
+            return self.fail("a number that its kind can hold");
+        };
+        self.at = ahead.at;
+        Ok(leaf)
+    }
+
+    fn try_number(&mut self) -> Option<Leaf> {
+        let start = self.at;
+        let negative = self.eat_here("-");
+        if self.peek_here()?.is_ascii_alphabetic() {
+            return self.special_float(negative);
+        }
+        let digits = |char: char| char.is_ascii_digit();
+        if self.take_while(digits).is_empty() {
+            return None;
+        }
+        let mut is_float = false;
+        if self.eat_here(".") {
+            is_float = true;
+            if self.take_while(digits).is_empty() {
+                return None;
+            }
+        }
+        if self.eat_here("e") {
+            is_float = true;
+            let _ = self.eat_here("-") || self.eat_here("+");
+            if self.take_while(digits).is_empty() {
+                return None;
+            }
+        }
+        let number = self.text.get(start..self.at)?;
+        let f64 = |number: &str| {
+            number.parse().ok().filter(|value: &f64| value.is_finite()).map(Leaf::F64)
+        };
+        match self.word_here() {
+            "" if is_float => f64(number),
+            "" => number.parse().ok().map(Leaf::I32),
+            "f64" => f64(number),
+            "f32" => number.parse().ok().filter(|value: &f32| value.is_finite()).map(Leaf::F32),
+            _ if is_float => None,
+            "i8" => number.parse().ok().map(Leaf::I8),
+            "i16" => number.parse().ok().map(Leaf::I16),
+            "i32" => number.parse().ok().map(Leaf::I32),
+            "i64" => number.parse().ok().map(Leaf::I64),
+            "i128" => number.parse().ok().map(|value: i128| value.into()),
+            "u8" => number.parse().ok().map(Leaf::U8),
+            "u16" => number.parse().ok().map(Leaf::U16),
+            "u32" => number.parse().ok().map(Leaf::U32),
+            "u64" => number.parse().ok().map(Leaf::U64),
+            "u128" => number.parse().ok().map(|value: u128| value.into()),
+            _ => None,
+        }
+    }
+
+    fn special_float(&mut self, negative: bool) -> Option<Leaf> {
+        let sign = if negative { -1.0 } else { 1.0 };
+        match self.word_here() {
+            "inf" | "inff64" => Some(Leaf::F64(sign * f64::INFINITY)),
+            "inff32" => Some(Leaf::F32((sign * f64::INFINITY) as f32)), // infinity stays infinity
+            "nan" if !negative && self.eat_here("(0x") => {
+                let bits =
+                    u64::from_str_radix(self.take_while(|char| char.is_ascii_hexdigit()), 16)
+                        .ok()?;
+                if !self.eat_here(")") {
+                    return None;
+                }
+                match self.word_here() {
+                    "" | "f64" => {
+                        Some(f64::from_bits(bits)).filter(|value| value.is_nan()).map(Leaf::F64)
+                    }
+                    "f32" => {
+                        let value = f32::from_bits(bits.try_into().ok()?);
+                        value.is_nan().then_some(Leaf::F32(value))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn word_here(&mut self) -> &'t str {
+        self.take_while(|char| char.is_ascii_alphanumeric() || char == '_')
+    }
+}

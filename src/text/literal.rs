@@ -1,0 +1,103 @@
+//! Names and scalars as text: when a name stands bare, what is escaped, which literal has a suffix.
+
+use std::fmt::{Result, Write};
+
+use crate::leaf::Scalar;
+use crate::model::LeafKind;
+
+/// Words of the grammar, which a bare name can therefore not be. `inff32` is a float's infinity with its suffix.
+const RESERVED: [&str; 30] = [
+    "static", "None", "Some", "true", "false", "inf", "nan", "none", "leaf", "_", "bool", "i8",
+    "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128", "f32", "f64", "char", "str",
+    "bytes", "usize", "isize", "inff32", "inff64",
+];
+
+/// Whether integers and floats of the common kinds have a suffix too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Suffix {
+    /// All but `i32` and `f64`.
+    Sparing,
+    /// All: a key in a path, so that `[0]` is only an index.
+    Always,
+}
+
+pub(crate) fn is_bare(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && chars.all(|rest| rest.is_ascii_alphanumeric() || rest == '_')
+        && !RESERVED.contains(&name)
+}
+
+pub(crate) fn write_name(out: &mut dyn Write, name: &str) -> Result {
+    match is_bare(name) {
+        true => out.write_str(name),
+        false => write_quoted(out, name, '`'),
+    }
+}
+
+fn write_quoted(out: &mut dyn Write, text: &str, quote: char) -> Result {
+    out.write_char(quote)?;
+    for char in text.chars() {
+        write_char(out, char, quote)?;
+    }
+    out.write_char(quote)
+}
+
+fn write_char(out: &mut dyn Write, char: char, quote: char) -> Result {
+    match char {
+        '\n' => out.write_str("\\n"),
+        '\r' => out.write_str("\\r"),
+        '\t' => out.write_str("\\t"),
+        '\\' => out.write_str("\\\\"),
+        _ if char == quote => write!(out, "\\{char}"),
+        _ if char.is_control() => write!(out, "\\u{{{:x}}}", u32::from(char)),
+        _ => out.write_char(char),
+    }
+}
+
+fn write_bytes(out: &mut dyn Write, bytes: &[u8]) -> Result {
+    out.write_str("b\"")?;
+    for &byte in bytes {
+        match byte {
+            b'"' | b'\\' => write!(out, "\\{}", char::from(byte))?,
+            b' '..=b'~' => out.write_char(char::from(byte))?,
+            _ => write!(out, "\\x{byte:02x}")?,
+        }
+    }
+    out.write_char('"')
+}
+
+pub(crate) fn write_scalar(out: &mut dyn Write, scalar: Scalar<'_>, suffix: Suffix) -> Result {
+    match scalar {
+        Scalar::Bool(value) => write!(out, "{value}")?,
+        Scalar::I8(value) => write!(out, "{value}")?,
+        Scalar::I16(value) => write!(out, "{value}")?,
+        Scalar::I32(value) => write!(out, "{value}")?,
+        Scalar::I64(value) => write!(out, "{value}")?,
+        Scalar::I128(value) => write!(out, "{value}")?,
+        Scalar::U8(value) => write!(out, "{value}")?,
+        Scalar::U16(value) => write!(out, "{value}")?,
+        Scalar::U32(value) => write!(out, "{value}")?,
+        Scalar::U64(value) => write!(out, "{value}")?,
+        Scalar::U128(value) => write!(out, "{value}")?,
+        Scalar::F32(value) if value.is_nan() => write!(out, "nan({:#010x})", value.to_bits())?,
+        Scalar::F64(value) if value.is_nan() => write!(out, "nan({:#018x})", value.to_bits())?,
+        // `Debug` prints the shortest text that reads back, always with a point or an exponent.
+        Scalar::F32(value) => write!(out, "{value:?}")?,
+        Scalar::F64(value) => write!(out, "{value:?}")?,
+        Scalar::Char(value) => {
+            out.write_char('\'')?;
+            write_char(out, value, '\'')?;
+            out.write_char('\'')?;
+        }
+        Scalar::Str(value) => write_quoted(out, value, '"')?,
+        Scalar::Bytes(value) => write_bytes(out, value)?,
+        Scalar::None => out.write_str("none")?,
+    }
+    let kind = scalar.kind();
+    let common = matches!(kind, LeafKind::I32 | LeafKind::F64);
+    if kind.is_number() && (suffix == Suffix::Always || !common) {
+        out.write_str(kind.name())?;
+    }
+    Ok(())
+}

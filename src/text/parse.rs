@@ -1,0 +1,410 @@
+//! Text → structure. One loop with its own stack; only a key or a static, whose nesting is bounded, recurses.
+
+use std::str::FromStr;
+
+use crate::builder::{Builder, LabelsRef, ShapeRef};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef, Value,
+};
+
+use super::lex::Lexer;
+
+struct Parser<'l, 't> {
+    lexer: &'l mut Lexer<'t>,
+    builder: Builder,
+    /// The leaves of a value; none of a treedef.
+    leaves: Vec<Leaf>,
+    /// Literals stand in place of `*`.
+    is_value: bool,
+    options: Options,
+    limits: Limits,
+    /// Keys and statics around what is parsed.
+    nesting: usize,
+}
+
+/// A node whose closing delimiter has not come yet.
+struct Open {
+    at: usize,
+    form: Form,
+    name: Name,
+    variant: Option<Name>,
+    fields: Vec<Name>,
+    keys: Vec<Value>,
+    first_leaf: usize,
+    children: usize,
+    /// The last run of children.
+    last: Option<usize>,
+    /// A comma or a count came after a child, so where there is the choice this is a tuple and no newtype.
+    listed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Some,
+    Seq,
+    Tuple,
+    Map,
+    /// `Name(`: a newtype or a tuple struct.
+    Parenthesis,
+    /// `Name {`
+    Braces,
+}
+
+/// A node with all below it, and where its leaves begin.
+#[derive(Clone, Copy)]
+struct Complete {
+    node: usize,
+    first_leaf: usize,
+}
+
+impl Parser<'_, '_> {
+    /// Parses one node with all below it.
+    fn parse(&mut self) -> Result<()> {
+        let mut open = Vec::new();
+        let mut complete = self.begin(&mut open)?;
+        loop {
+            let depth = open.len();
+            let Some(top) = open.last_mut() else { return Ok(()) };
+            let mut more = true;
+            if let Some(child) = complete {
+                self.add(top, child)?;
+                more = self.lexer.eat(",");
+                top.listed |= more;
+            }
+            if self.lexer.eat(top.form.end()) {
+                complete = open.pop().map(|node| self.close(node)).transpose()?;
+            } else if more {
+                self.label(top, depth)?;
+                complete = self.begin(&mut open)?;
+            } else {
+                return self.lexer.fail(top.form.expected());
+            }
+        }
+    }
+
+    /// Reads the beginning of a node: all of it, or up to its first child.
+    fn begin(&mut self, open: &mut Vec<Open>) -> Result<Option<Complete>> {
+        let first_leaf = self.leaves.len();
+        let depth = open.len();
+        let mut opens = |this: &mut Self, form: Form, name: Name, variant: Option<Name>| {
+            let kind = if form == Form::Map { NodeKind::Map } else { NodeKind::Tuple };
+            let at = this.builder.open(kind, Shape::NONE);
+            let (fields, keys) = (Vec::new(), Vec::new());
+            open.push(Open {
+                at,
+                form,
+                name,
+                variant,
+                fields,
+                keys,
+                first_leaf,
+                children: 0,
+                last: None,
+                listed: false,
+            });
+            match open.len() > this.limits.depth {
+                true => Err(ErrorKind::Depth { limit: this.limits.depth }.into()),
+                false => Ok(None),
+            }
+        };
+        if self.lexer.eat("[") {
+            return opens(self, Form::Seq, Name::default(), None);
+        }
+        if self.lexer.eat("{") {
+            return opens(self, Form::Map, Name::default(), None);
+        }
+        if self.lexer.eat("(") {
+            if self.lexer.eat(")") {
+                return Ok(Some(self.atom(NodeKind::Unit, Shape::NONE)));
+            }
+            if self.lexer.eat(",") {
+                self.lexer.expect(")", "`)`, for an empty tuple")?;
+                return Ok(Some(self.atom(NodeKind::Tuple, Shape::NONE)));
+            }
+            return opens(self, Form::Tuple, Name::default(), None);
+        }
+        if let Some(leaf) = self.leaf()? {
+            self.leaves.extend(leaf);
+            return Ok(Some(Complete { first_leaf, ..self.atom(NodeKind::Leaf, Shape::NONE) }));
+        }
+        match self.lexer.peek_word() {
+            "None" => {
+                self.lexer.word();
+                return Ok(Some(self.atom(NodeKind::None, Shape::NONE)));
+            }
+            "Some" => {
+                self.lexer.word();
+                self.lexer.expect("(", "`(`, as in `Some(*)`")?;
+                return opens(self, Form::Some, Name::default(), None);
+            }
+            "static" if !self.is_value => {
+                self.lexer.word();
+                let value = self.value(depth)?;
+                let name = Name::default();
+                let labels = LabelsRef::Static(&value);
+                let shape = self.builder.intern(ShapeRef { name: &name, variant: &name, labels });
+                return Ok(Some(self.atom(NodeKind::Static, shape)));
+            }
+            "" if self.lexer.peek() != Some('`') => return self.lexer.fail("a node"),
+            _ => {}
+        }
+        let name = self.lexer.name()?;
+        let variant = if self.lexer.eat("::") { Some(self.lexer.name()?) } else { None };
+        if self.lexer.eat("(") {
+            return opens(self, Form::Parenthesis, name, variant);
+        }
+        if self.lexer.eat("{") {
+            return opens(self, Form::Braces, name, variant);
+        }
+        let kind = if variant.is_some() { NodeKind::UnitVariant } else { NodeKind::UnitStruct };
+        let variant = variant.unwrap_or_default();
+        let shape = self.builder.intern(ShapeRef {
+            name: &name,
+            variant: &variant,
+            labels: LabelsRef::None,
+        });
+        Ok(Some(self.atom(kind, shape)))
+    }
+
+    /// A leaf, if one comes next; with its scalar, in a value.
+    fn leaf(&mut self) -> Result<Option<Option<Leaf>>> {
+        if !self.is_value {
+            return Ok(self.lexer.eat("*").then_some(None));
+        }
+        let leaf = match self.lexer.peek() {
+            Some('"') if self.lexer.eat("\"") => Leaf::from(self.lexer.quoted('"')?),
+            Some('\'') if self.lexer.eat("'") => {
+                match (self.lexer.char('\'')?, self.lexer.eat_here("'")) {
+                    (Some(char), true) => Leaf::Char(char),
+                    _ => return self.lexer.fail("one character in single quotes"),
+                }
+            }
+            Some('-' | '0'..='9') => self.lexer.number()?,
+            Some('b') if self.lexer.eat("b\"") => Leaf::from(self.lexer.bytes()?),
+            _ => match self.lexer.peek_word() {
+                word @ ("true" | "false") => {
+                    self.lexer.word();
+                    Leaf::Bool(word == "true")
+                }
+                "inf" | "nan" | "inff32" | "inff64" => self.lexer.number()?,
+                _ => return Ok(None),
+            },
+        };
+        Ok(Some(Some(leaf)))
+    }
+
+    /// What stands before a child: a field's name, a map's key.
+    fn label(&mut self, parent: &mut Open, depth: usize) -> Result<()> {
+        match parent.form {
+            Form::Braces => parent.fields.push(self.lexer.name()?),
+            Form::Map => {
+                let key = self.value(depth)?;
+                parent.keys.push(key);
+            }
+            Form::Some | Form::Seq | Form::Tuple | Form::Parenthesis => return Ok(()),
+        }
+        self.lexer.expect(":", "`:`")
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value> {
+        if self.nesting >= MAX_KEY_NESTING {
+            return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
+        }
+        let limits = self.limits.depth(self.limits.depth.saturating_sub(depth));
+        parse_value(self.lexer, limits, self.nesting + 1)
+    }
+
+    fn atom(&mut self, kind: NodeKind, shape: usize) -> Complete {
+        Complete { node: self.builder.open(kind, shape), first_leaf: self.leaves.len() }
+    }
+
+    /// Adds a child, with its `; count`, to its parent.
+    fn add(&mut self, parent: &mut Open, child: Complete) -> Result<()> {
+        let repeatable = matches!(parent.form, Form::Seq | Form::Tuple | Form::Parenthesis);
+        let mut count = 1;
+        if repeatable && self.lexer.eat(";") {
+            count = self.lexer.count()?;
+            if count == 0 {
+                return self.lexer.fail("a count above 0");
+            }
+            self.repeat_leaves(child.first_leaf, count)?;
+            parent.listed = true;
+        }
+        parent.children = parent.children.checked_add(count).ok_or(ErrorKind::TooLarge)?;
+        match parent.last {
+            Some(last) if self.builder.same(last, child.node) => {
+                self.builder.nodes.truncate(child.node);
+                self.builder.nodes[last].repeat += count; // at most `children`, which is checked
+            }
+            _ => {
+                self.builder.nodes[child.node].repeat = count;
+                parent.last = Some(child.node);
+            }
+        }
+        Ok(())
+    }
+
+    /// Repeats the leaves of a value's child, so that they stand `count` times.
+    fn repeat_leaves(&mut self, first: usize, count: usize) -> Result<()> {
+        let length = self.leaves.len() - first;
+        let limit = self.limits.work.saturating_add(self.lexer.len());
+        let needed = length.saturating_mul(count).saturating_add(first);
+        if needed > limit {
+            return Err(ErrorKind::Work { needed, limit }.into());
+        }
+        if length > 0 {
+            self.leaves.reserve(needed - self.leaves.len());
+            (1..count).for_each(|_| self.leaves.extend_from_within(first..first + length));
+        }
+        Ok(())
+    }
+
+    /// Completes a node whose closing delimiter has been read.
+    fn close(&mut self, node: Open) -> Result<Complete> {
+        let Open {
+            at, form, name, variant, fields, mut keys, first_leaf, children, listed, ..
+        } = node;
+        let single = children == 1 && !listed;
+        let kind = match (form, &variant) {
+            (Form::Some, _) if single => NodeKind::Some,
+            (Form::Some, _) => return self.lexer.fail("one node in `Some(…)`"),
+            (Form::Seq, _) => NodeKind::Seq,
+            (Form::Tuple, _) if single => {
+                return self.lexer.fail("a comma in a tuple of one: `(*,)`");
+            }
+            (Form::Tuple, _) => NodeKind::Tuple,
+            (Form::Map, _) => NodeKind::Map,
+            (Form::Parenthesis, None) if single => NodeKind::NewtypeStruct,
+            (Form::Parenthesis, None) => NodeKind::TupleStruct,
+            (Form::Parenthesis, Some(_)) if single => NodeKind::NewtypeVariant,
+            (Form::Parenthesis, Some(_)) => NodeKind::TupleVariant,
+            (Form::Braces, None) => NodeKind::Struct,
+            (Form::Braces, Some(_)) => NodeKind::StructVariant,
+        };
+        self.builder.nodes[at].kind = kind;
+        if kind == NodeKind::Map && !self.options.insertion {
+            // The order of a text is not remembered: it says nothing about a value.
+            let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
+            self.builder.sort_entries(at, &mut keys, leaves);
+        }
+        let labels = match kind {
+            NodeKind::Map => LabelsRef::Keys(&keys),
+            NodeKind::Struct | NodeKind::StructVariant => LabelsRef::Fields(&fields),
+            _ => LabelsRef::None,
+        };
+        let variant = variant.unwrap_or_default();
+        let shape = match kind.is_named() || kind == NodeKind::Map {
+            true => self.builder.intern(ShapeRef { name: &name, variant: &variant, labels }),
+            false => Shape::NONE,
+        };
+        self.builder.close(at, shape)?;
+        Ok(Complete { node: at, first_leaf })
+    }
+
+    fn finish(self) -> Tree<Leaf> {
+        let treedef = self.builder.finish(self.options, Vec::new(), Limits::default());
+        Tree { treedef, leaves: self.leaves }
+    }
+}
+
+impl Form {
+    fn end(self) -> &'static str {
+        match self {
+            Form::Some | Form::Tuple | Form::Parenthesis => ")",
+            Form::Seq => "]",
+            Form::Map | Form::Braces => "}",
+        }
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Form::Some => "`)`",
+            Form::Tuple | Form::Parenthesis => "`,`, `;` or `)`",
+            Form::Seq => "`,`, `;` or `]`",
+            Form::Map | Form::Braces => "`,` or `}`",
+        }
+    }
+}
+
+pub(super) fn parse_value(lexer: &mut Lexer<'_>, limits: Limits, nesting: usize) -> Result<Value> {
+    let (builder, leaves, options) = (Builder::default(), Vec::new(), Options::default());
+    let mut parser = Parser { lexer, builder, leaves, is_value: true, options, limits, nesting };
+    parser.parse()?;
+    Ok(Value::from_tree(parser.finish()))
+}
+
+/// Reads all of a text with `parse`.
+pub(super) fn parse_all<T>(
+    text: &str,
+    parse: impl FnOnce(&mut Lexer<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut lexer = Lexer::new(text);
+    let parsed = parse(&mut lexer)?;
+    if lexer.at_end() { Ok(parsed) } else { lexer.fail("the end") }
+}
+
+/// `#[insertion, none_is_leaf, compact]`
+fn parse_options(lexer: &mut Lexer<'_>) -> Result<Options> {
+    let mut options = Options::default();
+    if lexer.eat("#[") {
+        loop {
+            match lexer.peek_word() {
+                "insertion" => options.insertion = true,
+                "none_is_leaf" => options.none_is_leaf = true,
+                "compact" => options.compact = true,
+                _ => return lexer.fail("`insertion`, `none_is_leaf` or `compact`"),
+            }
+            lexer.word();
+            if lexer.eat("]") {
+                break;
+            }
+            lexer.expect(",", "`,` or `]`")?;
+        }
+    }
+    Ok(options)
+}
+
+impl TreeDef {
+    /// Reads a treedef that may be larger, or must be smaller, than [`Limits::default`] allows `parse` to be.
+    ///
+    /// `depth` bounds the containers inside each other, `work` the leaves that the `; n` of statics and keys stand for.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no treedef, saying what was expected at which byte; when it exceeds a limit.
+    ///
+    /// ```
+    /// use treedef::{Limits, TreeDef};
+    ///
+    /// let error = TreeDef::parse_with("[[[*]]]", Limits::default().depth(2)).unwrap_err();
+    /// assert_eq!(error.to_string(), "nested deeper than 2 levels at the root");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
+        parse_all(text, |lexer| {
+            let options = parse_options(lexer)?;
+            let (builder, leaves) = (Builder::default(), Vec::new());
+            let mut parser =
+                Parser { lexer, builder, leaves, is_value: false, options, limits, nesting: 0 };
+            parser.parse()?;
+            Ok(parser.finish().treedef.with_limits(limits))
+        })
+    }
+}
+
+impl FromStr for TreeDef {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        TreeDef::parse_with(text, Limits::default())
+    }
+}
+
+impl FromStr for Value {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        parse_all(text, |lexer| parse_value(lexer, Limits::default(), 0))
+    }
+}

@@ -1,0 +1,166 @@
+//! Paths as text, both ways, and their renderings for other readers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::model::Limits;
+use crate::path::{Key, Path};
+
+use super::jax::{python_repr, python_str};
+use super::lex::Lexer;
+use super::literal::{Suffix, write_name};
+use super::parse::{parse_all, parse_value};
+use super::print::write_value;
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Key::Field(name) => {
+                f.write_str(".")?;
+                write_name(f, name)
+            }
+            Key::Position(position) => write!(f, ".{position}"),
+            Key::Index(index) => write!(f, "[{index}]"),
+            Key::Entry(key) => {
+                f.write_str("[")?;
+                write_value(f, key, Suffix::Always)?;
+                f.write_str("]")
+            }
+            Key::Some => f.write_str("?"),
+            Key::VariantPosition(variant, position) => {
+                f.write_str("::")?;
+                write_name(f, variant)?;
+                write!(f, ".{position}")
+            }
+            Key::VariantField(variant, field) => {
+                f.write_str("::")?;
+                write_name(f, variant)?;
+                f.write_str(".")?;
+                write_name(f, field)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.keys().iter().try_for_each(|key| key.fmt(f))
+    }
+}
+
+impl fmt::Debug for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Path({self})")
+    }
+}
+
+fn parse_key(lexer: &mut Lexer<'_>) -> Result<Key> {
+    if lexer.eat_here("?") {
+        return Ok(Key::Some);
+    }
+    if lexer.eat_here("[") {
+        let key = parse_index(lexer)?;
+        lexer.expect("]", "`]`")?;
+        return Ok(key);
+    }
+    let variant = if lexer.eat_here("::") { Some(lexer.name()?) } else { None };
+    if !lexer.eat_here(".") {
+        return lexer.fail("a key: one of `.name .0 [0] [\"key\"] ? ::Variant.0`");
+    }
+    Ok(match (variant, lexer.peek_here().is_some_and(|char| char.is_ascii_digit())) {
+        (None, true) => Key::Position(lexer.count()?),
+        (None, false) => Key::Field(lexer.name()?),
+        (Some(variant), true) => Key::VariantPosition(variant, lexer.count()?),
+        (Some(variant), false) => Key::VariantField(variant, lexer.name()?),
+    })
+}
+
+/// A bare number is an index; a key of a map has its suffix.
+fn parse_index(lexer: &mut Lexer<'_>) -> Result<Key> {
+    let word = lexer.peek_word();
+    if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) {
+        let mut ahead = lexer.clone();
+        let index = ahead.count();
+        if ahead.peek() == Some(']') {
+            *lexer = ahead;
+            return index.map(Key::Index);
+        }
+    }
+    parse_value(lexer, Limits::default(), 0).map(Key::Entry)
+}
+
+impl FromStr for Key {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        parse_all(text, parse_key)
+    }
+}
+
+impl FromStr for Path {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        parse_all(text, |lexer| {
+            let mut path = Path::root();
+            while lexer.peek_here().is_some() {
+                path.0.push(parse_key(lexer)?);
+            }
+            Ok(path)
+        })
+    }
+}
+
+impl Path {
+    /// What `jax.tree_util.keystr` prints for the same way: `['a'][0].x`.
+    ///
+    /// Keys are as Python prints them; `Some` and newtypes, which Python does not have, are left out and `[0]`.
+    ///
+    /// ```
+    /// use treedef::Path;
+    ///
+    /// assert_eq!(r#"["it's"][3i32].1.x"#.parse::<Path>()?.to_jax_string(), r#"["it's"][3][1].x"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn to_jax_string(&self) -> String {
+        self.keys()
+            .iter()
+            .map(|key| match key {
+                Key::Field(name) | Key::VariantField(_, name) => format!(".{name}"),
+                Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
+                    format!("[{index}]")
+                }
+                Key::Entry(key) => format!("[{}]", python_repr(key)),
+                Key::Some => String::new(),
+            })
+            .collect()
+    }
+
+    /// The bare keys with a separator between them: `a/0/x`.
+    ///
+    /// A separator inside a key, and a backslash, gets a backslash in front. Not to be parsed: `0` may be an index or
+    /// a string.
+    ///
+    /// ```
+    /// use treedef::Path;
+    ///
+    /// assert_eq!(r#".layers[0]["w/b"]"#.parse::<Path>()?.joined("/"), r"layers/0/w\/b");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn joined(&self, separator: &str) -> String {
+        let escape = |text: String| match separator {
+            "" => text,
+            _ => text.replace('\\', "\\\\").replace(separator, &format!("\\{separator}")),
+        };
+        let keys = self.keys().iter().filter(|key| **key != Key::Some).map(|key| match key {
+            Key::Field(name) | Key::VariantField(_, name) => name.to_string(),
+            Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
+                index.to_string()
+            }
+            Key::Entry(key) => python_str(key),
+            Key::Some => String::new(),
+        });
+        keys.map(escape).collect::<Vec<_>>().join(separator)
+    }
+}

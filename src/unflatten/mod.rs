@@ -1,0 +1,202 @@
+//! Leaves and treedef → value.
+
+mod deserializer;
+mod source;
+
+use serde::Serialize;
+use serde::de::{Deserialize, DeserializeOwned};
+
+use crate::diff::differences;
+use crate::error::{Error, ErrorKind, Result};
+use crate::flatten::Flattener;
+use crate::leaf::{Flat, LeafType};
+use crate::model::{Arrival, Content, Leaf, Tree, TreeDef, Value};
+
+use deserializer::{Context, NodeDeserializer};
+use source::{Lent, Owned, Shared, Source};
+
+/// Rebuilds a value from a treedef and leaves: those it was flattened to, or new ones.
+///
+/// `leaves` may be a vector, an array or a slice, of [`Leaf`] or of any [`LeafType`]. What is handed over is moved into
+/// the value, what is lent is cloned.
+///
+/// The value is built by its own `Deserialize`, so serde's attributes do what they say: fields are found by their
+/// names, `default` fills what is missing, unknown fields are ignored. The type need not be the one that was
+/// flattened. [`unflatten_strict`] reports what was ignored.
+///
+/// # Errors
+///
+/// When there are too many or too few leaves, and when the type asks for something else than the treedef has; the
+/// error says at which path.
+///
+/// ```
+/// let (_, treedef) = treedef::flatten(&(1.0, [2.0, 3.0]))?;
+/// assert_eq!(treedef::unflatten::<(f64, [f64; 2])>(&treedef, [10.0, 20.0, 30.0])?, (10.0, [20.0, 30.0]));
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, leaves: impl Leaves) -> Result<T> {
+    rebuild(treedef, leaves.len(), leaves.into_source())
+}
+
+/// Rebuilds a value that may borrow strings and bytes from the leaves, and names from the treedef.
+///
+/// # Errors
+///
+/// As [`unflatten`].
+///
+/// ```
+/// let (leaves, treedef) = treedef::flatten(&("a", [1, 2]))?;
+/// let (name, _): (&str, [i32; 2]) = treedef::unflatten_borrowed(&treedef, &leaves)?;
+/// assert_eq!(name.as_ptr(), leaves[0].as_str().unwrap().as_ptr());
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
+    treedef: &'de TreeDef,
+    leaves: &'de [Leaf],
+) -> Result<T> {
+    rebuild(treedef, leaves.len(), Lent(leaves))
+}
+
+/// Rebuilds a value, flattens it again, and refuses it when something was lost or changed.
+///
+/// serde lets a type ignore unknown and `skip_deserializing` fields, turn a flattened `Option` that fails into `None`,
+/// and convert numbers. All of these are differences here. The names of types are not.
+///
+/// # Errors
+///
+/// As [`unflatten`]; and [`ErrorKind::Structure`] with the list of [`Difference`](crate::Difference)s.
+///
+/// ```
+/// let (leaves, treedef) = treedef::flatten(&(1u8, 2u8))?;
+/// let error = treedef::unflatten_strict::<(u8, u32)>(&treedef, leaves).unwrap_err();
+/// assert_eq!(error.to_string(), "expected `2u8`, found `2u32` at `.1`");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
+    treedef: &TreeDef,
+    leaves: impl Leaves,
+) -> Result<T> {
+    let given = Tree::new(treedef.clone(), leaves.into_leaves())?;
+    let value = unflatten(treedef, &given.leaves)?;
+    let (leaves, treedef) = Flattener::with_options_of(treedef).flatten(&value)?;
+    let differences = differences(&given, &Tree { treedef, leaves });
+    match differences.first().map(|first| first.path.clone()) {
+        None => Ok(value),
+        Some(path) => Err(Error::from(ErrorKind::Structure(differences)).at(path)),
+    }
+}
+
+fn rebuild<'de, T, S>(treedef: &'de TreeDef, leaves: usize, mut source: S) -> Result<T>
+where
+    T: Deserialize<'de>,
+    S: Source<'de, 'de>,
+{
+    treedef.expect_leaves(leaves)?;
+    let limit = treedef.limits.work.saturating_add(leaves.saturating_mul(64));
+    if treedef.num_nodes() > limit {
+        return Err(ErrorKind::Work { needed: treedef.num_nodes(), limit }.into());
+    }
+    let context = Context {
+        arrivals: treedef.arrivals(),
+        compact: treedef.encoding.options.compact,
+        max_depth: treedef.limits.depth,
+        depth: 0,
+        passes: 0,
+    };
+    T::deserialize(NodeDeserializer::new(treedef.root(), context, &mut source))
+}
+
+/// Leaves that a value can be rebuilt from: `Vec<L>`, `[L; N]`, which are handed over, or `&Vec<L>`, `&[L]`, `&[L; N]`.
+pub trait Leaves: Given {}
+
+/// Not nameable outside, so that [`Leaves`] is sealed.
+pub trait Given {
+    type Source: for<'de> Source<'de, 'de>;
+    fn len(&self) -> usize;
+    fn into_source(self) -> Self::Source;
+    fn into_leaves(self) -> Vec<Leaf>;
+}
+
+macro_rules! leaves {
+    ($([$($generics:tt)*] $type:ty => $source:ty: $self:ident => $into:expr, $leaves:expr;)*) => {$(
+        impl<$($generics)*> Leaves for $type {}
+
+        impl<$($generics)*> Given for $type {
+            type Source = $source;
+
+            fn len(&self) -> usize {
+                <[L]>::len(self.as_ref())
+            }
+
+            fn into_source($self) -> $source {
+                $into
+            }
+
+            fn into_leaves($self) -> Vec<Leaf> {
+                $leaves
+            }
+        }
+    )*};
+}
+
+leaves! {
+    [L: LeafType] Vec<L> => Owned<L>: self => Owned(self), self.into_iter().map(Flat::into_leaf).collect();
+    [L: LeafType, const N: usize] [L; N] => Owned<L>:
+        self => Owned(self.into()), self.into_iter().map(Flat::into_leaf).collect();
+    ['s, L: LeafType] &'s Vec<L> => Shared<'s, L>: self => Shared(self), self.iter().cloned().map(Flat::into_leaf).collect();
+    ['s, L: LeafType] &'s [L] => Shared<'s, L>: self => Shared(self), self.iter().cloned().map(Flat::into_leaf).collect();
+    ['s, L: LeafType, const N: usize] &'s [L; N] => Shared<'s, L>:
+        self => Shared(self), self.iter().cloned().map(Flat::into_leaf).collect();
+}
+
+impl TreeDef {
+    fn arrivals(&self) -> &[Arrival] {
+        self.arrivals.as_deref().unwrap_or(&[])
+    }
+}
+
+impl Value {
+    pub(crate) fn arrivals(&self) -> &[Arrival] {
+        match &self.0 {
+            Content::Scalar(_) => &[],
+            Content::Tree(tree) => tree.treedef.arrivals(),
+        }
+    }
+
+    /// Rebuilds the value as a type.
+    ///
+    /// # Errors
+    ///
+    /// As [`unflatten`].
+    pub fn into_typed<T: DeserializeOwned>(self) -> Result<T> {
+        match self.0 {
+            Content::Scalar(leaf) => {
+                let scalar = Value(Content::Scalar(Leaf::None));
+                let context =
+                    Context { arrivals: &[], compact: false, max_depth: 128, depth: 0, passes: 0 };
+                T::deserialize(NodeDeserializer::of_value(&scalar, context, &mut Owned(vec![leaf])))
+            }
+            Content::Tree(tree) => tree.into_value(),
+        }
+    }
+}
+
+impl<L: LeafType> Tree<L> {
+    /// Rebuilds the typed value: [`unflatten`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    ///
+    /// ```
+    /// use treedef::{Leaf, Tree};
+    ///
+    /// let mut tree = Tree::of(&(1, "a"))?;
+    /// tree.leaves_mut()[0] = Leaf::I32(2);
+    /// assert_eq!(tree.into_value::<(i32, String)>()?, (2, "a".to_owned()));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn into_value<T: DeserializeOwned>(self) -> Result<T> {
+        unflatten(&self.treedef, self.leaves)
+    }
+}
