@@ -6,11 +6,8 @@ use std::fmt::{self, Write};
 
 use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
-use crate::model::{NodeKind, TreeDef, Value};
+use crate::model::{Leaf, NodeKind, TreeDef, Value};
 use crate::node::{Children, NodeRef};
-
-use super::literal::{Suffix, write_scalar};
-use super::print::write_value;
 
 /// Nodes beyond which the expanded text is refused.
 const MAX_NODES: usize = 1 << 20;
@@ -100,23 +97,49 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
 
 /// A key as Python's `repr` prints it; what Python does not have prints as in a treedef.
 pub(super) fn python_repr(key: &Value) -> String {
+    let (root, leaves) = key.parts();
     let mut text = String::new();
-    // Writing to a `String` does not fail.
-    let _ = match key.as_leaf().and_then(|leaf| leaf.as_scalar()) {
-        Some(Scalar::Str(value)) => write_python_str(&mut text, value),
-        Some(Scalar::Char(value)) => write_python_str(&mut text, value.encode_utf8(&mut [0; 4])),
-        Some(Scalar::Bool(value)) => text.write_str(if value { "True" } else { "False" }),
-        Some(Scalar::F32(value)) => write_python_float(&mut text, value.into()),
-        Some(Scalar::F64(value)) => write_python_float(&mut text, value),
-        Some(scalar) if scalar.kind().is_integer() => {
-            let _ = write_scalar(&mut text, scalar, Suffix::Sparing);
-            let digits = text.trim_end_matches(scalar.kind().name()).len();
-            text.truncate(digits);
-            Ok(())
+    match write_python(&mut text, root, leaves) {
+        Ok(()) => text,
+        Err(fmt::Error) => key.to_string(),
+    }
+}
+
+/// Fails on what Python does not have. Tuples are the keys that nest, and those of a value are at most 128 deep.
+fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf]) -> fmt::Result {
+    match node.kind() {
+        NodeKind::None => out.write_str("None"),
+        NodeKind::Unit => out.write_str("()"),
+        NodeKind::Tuple => {
+            out.push('(');
+            for (position, child) in node.children().enumerate() {
+                out.write_str(if position > 0 { ", " } else { "" })?;
+                write_python(out, child, leaves)?;
+            }
+            out.write_str(if node.num_children() == 1 { ",)" } else { ")" })
         }
-        _ => write_value(&mut text, key, Suffix::Sparing),
-    };
-    text
+        NodeKind::Leaf => {
+            match leaves.get(node.first_leaf()).and_then(Leaf::as_scalar).ok_or(fmt::Error)? {
+                Scalar::Str(value) => write_python_str(out, value),
+                Scalar::Char(value) => write_python_str(out, value.encode_utf8(&mut [0; 4])),
+                Scalar::Bool(value) => out.write_str(if value { "True" } else { "False" }),
+                Scalar::F32(value) => write_python_float(out, value.into()),
+                Scalar::F64(value) => write_python_float(out, value),
+                Scalar::I8(value) => write!(out, "{value}"),
+                Scalar::I16(value) => write!(out, "{value}"),
+                Scalar::I32(value) => write!(out, "{value}"),
+                Scalar::I64(value) => write!(out, "{value}"),
+                Scalar::I128(value) => write!(out, "{value}"),
+                Scalar::U8(value) => write!(out, "{value}"),
+                Scalar::U16(value) => write!(out, "{value}"),
+                Scalar::U32(value) => write!(out, "{value}"),
+                Scalar::U64(value) => write!(out, "{value}"),
+                Scalar::U128(value) => write!(out, "{value}"),
+                Scalar::Bytes(_) | Scalar::None => Err(fmt::Error),
+            }
+        }
+        _ => Err(fmt::Error),
+    }
 }
 
 /// A key as Python's `str` prints it.

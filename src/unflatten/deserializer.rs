@@ -15,57 +15,17 @@
 //!
 //! Structs are always read by name, never by position.
 
-use std::marker::PhantomData;
-
 use serde::Deserialize;
-use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Unexpected, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Arrival, LeafKind, Name, NodeKind, Value};
+use crate::model::{LeafKind, Name, NodeKind, Value};
 use crate::node::{Children, NodeRef};
 use crate::stack;
 
-use super::source::Source;
-
-/// What a type asks for, as far as the answer depends on it.
-#[derive(Clone, Copy)]
-pub enum Request {
-    Any,
-    Option,
-    Newtype(&'static str),
-    Enum,
-    Bytes,
-    F32,
-}
-
-/// What holds for a whole structure, and how deep in it we are.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    pub(super) arrivals: &'a [Arrival],
-    pub(super) compact: bool,
-    pub(super) max_depth: usize,
-    /// Compounds around the node.
-    pub(super) depth: usize,
-    /// Times that a node answered in the place of its own inside: what ends `struct W(Box<W>)`.
-    pub(super) passes: usize,
-}
-
-impl Context<'_> {
-    fn deeper(self) -> Result<Self> {
-        match self.depth < self.max_depth {
-            true => Ok(Context { depth: self.depth + 1, ..self }),
-            false => Err(ErrorKind::Depth { limit: self.max_depth }.into()),
-        }
-    }
-
-    fn passed(self) -> Result<Self> {
-        match self.passes < self.max_depth {
-            true => Ok(Context { passes: self.passes + 1, ..self }),
-            false => Err(ErrorKind::Depth { limit: self.max_depth }.into()),
-        }
-    }
-}
+use super::name::Text;
+use super::source::{Context, Request, Source};
 
 pub(super) struct NodeDeserializer<'a, 'r, S> {
     node: NodeRef<'a>,
@@ -591,62 +551,5 @@ impl<'a, 'de, S: Source<'a, 'de>> de::VariantAccess<'de> for Payload<'a, '_, S> 
         visitor: V,
     ) -> Result<V::Value> {
         self.with("struct variant", |payload| payload.answer(Request::Any, visitor))
-    }
-}
-
-/// The name of a field or variant, where serde asks for a value. serde's own `StrDeserializer` refuses newtypes and
-/// options: serde issue 2185.
-struct Text<'a, S> {
-    text: &'a str,
-    context: Context<'a>,
-    source: PhantomData<S>,
-}
-
-impl<'a, S> Text<'a, S> {
-    fn new(text: &'a str, context: Context<'a>) -> Self {
-        Text { text, context, source: PhantomData }
-    }
-
-    fn passed(self) -> Result<Self> {
-        Ok(Text { context: self.context.passed()?, ..self })
-    }
-}
-
-impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for Text<'a, S> {
-    type Error = Error;
-
-    #[inline]
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        S::text(self.text, visitor)
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        visitor.visit_some(self.passed()?)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value> {
-        visitor.visit_newtype_struct(self.passed()?)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value> {
-        visitor.visit_enum(self.text.into_deserializer())
-    }
-
-    fn is_human_readable(&self) -> bool {
-        !self.context.compact
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
     }
 }

@@ -1,7 +1,9 @@
 //! Leaves and treedef → value.
 
-mod deserializer;
 mod source;
+mod name;
+mod deserializer;
+mod leaves;
 
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
@@ -12,8 +14,9 @@ use crate::flatten::Flattener;
 use crate::leaf::{Flat, LeafType};
 use crate::model::{Arrival, Content, Leaf, Tree, TreeDef, Value};
 
-use deserializer::{Context, NodeDeserializer};
-use source::{Lent, Owned, Shared, Source};
+use deserializer::NodeDeserializer;
+use leaves::{Lent, Owned, Shared};
+use source::{Context, Source};
 
 /// Rebuilds a value from a treedef and leaves: those it was flattened to, or new ones.
 ///

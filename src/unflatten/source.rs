@@ -1,12 +1,9 @@
-//! Where the leaves come from when a value is rebuilt, and for how long they can be borrowed.
+//! What a deserializer needs: where the leaves come from, what is asked for, and where we are.
 
 use serde::de::Visitor;
 
-use crate::error::Result;
-use crate::leaf::{Flat, wide};
-use crate::model::{Leaf, LeafKind, Value};
-
-use super::deserializer::{Context, NodeDeserializer, Request};
+use crate::error::{ErrorKind, Result};
+use crate::model::{Arrival, Leaf, LeafKind};
 
 /// Leaves, by index: serde's buffers ask for fields in another order than they stand in, so nothing may depend on a
 /// cursor. Each leaf is asked for at most once, because a deserializer is consumed when it answers.
@@ -37,218 +34,41 @@ pub trait Source<'a, 'de>: Sized {
     ) -> Result<V::Value>;
 }
 
-// Indices: a source is made for as many leaves as its treedef has, and positions count within those
-// (`TreeDef::expect_leaves`, and invariant 2 of the encoding).
-
-/// Leaves that were handed over: each is moved out.
-pub struct Owned<L>(pub(super) Vec<L>);
-
-impl<'de, L: Flat> Source<'de, 'de> for Owned<L> {
-    type Kept = Lent<'de>;
-
-    fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
-        Lent(leaves)
-    }
-
-    #[inline]
-    fn text<V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
-        visitor.visit_borrowed_str(text)
-    }
-
-    #[inline]
-    fn kind(&self, index: usize) -> LeafKind {
-        self.0[index].kind()
-    }
-
-    #[inline]
-    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
-        self.0[index].take().visit(visitor)
-    }
-
-    fn replay<V: Visitor<'de>>(
-        &mut self,
-        index: usize,
-        request: Request,
-        context: Context<'de>,
-        visitor: V,
-    ) -> Result<V::Value> {
-        replay_moved(self.0[index].take(), request, context, visitor)
-    }
+/// What a type asks for, as far as the answer depends on it.
+#[derive(Clone, Copy)]
+pub enum Request {
+    Any,
+    Option,
+    Newtype(&'static str),
+    Enum,
+    Bytes,
+    F32,
 }
 
-/// Typed leaves of a slice: each is cloned.
-pub struct Shared<'s, L>(pub(super) &'s [L]);
-
-impl<'de, L: Flat> Source<'de, 'de> for Shared<'_, L> {
-    type Kept = Lent<'de>;
-
-    fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
-        Lent(leaves)
-    }
-
-    #[inline]
-    fn text<V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
-        visitor.visit_borrowed_str(text)
-    }
-
-    #[inline]
-    fn kind(&self, index: usize) -> LeafKind {
-        self.0[index].kind()
-    }
-
-    #[inline]
-    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
-        self.0[index].clone().visit(visitor)
-    }
-
-    fn replay<V: Visitor<'de>>(
-        &mut self,
-        index: usize,
-        request: Request,
-        context: Context<'de>,
-        visitor: V,
-    ) -> Result<V::Value> {
-        replay_moved(self.0[index].clone(), request, context, visitor)
-    }
+/// What holds for a whole structure, and how deep in it we are.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    pub(super) arrivals: &'a [Arrival],
+    pub(super) compact: bool,
+    pub(super) max_depth: usize,
+    /// Compounds around the node.
+    pub(super) depth: usize,
+    /// Times that a node answered in the place of its own inside: what ends `struct W(Box<W>)`.
+    pub(super) passes: usize,
 }
 
-/// Leaves that the value may borrow from.
-pub struct Lent<'de>(pub(super) &'de [Leaf]);
-
-impl<'de> Source<'de, 'de> for Lent<'de> {
-    type Kept = Lent<'de>;
-
-    fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
-        Lent(leaves)
-    }
-
-    #[inline]
-    fn text<V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
-        visitor.visit_borrowed_str(text)
-    }
-
-    fn kind(&self, index: usize) -> LeafKind {
-        self.0[index].kind()
-    }
-
-    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
-        match &self.0[index] {
-            Leaf::Str(text) => visitor.visit_borrowed_str(text),
-            Leaf::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
-            scalar => scalar.clone().visit(visitor),
+impl Context<'_> {
+    pub(super) fn deeper(self) -> Result<Self> {
+        match self.depth < self.max_depth {
+            true => Ok(Context { depth: self.depth + 1, ..self }),
+            false => Err(ErrorKind::Depth { limit: self.max_depth }.into()),
         }
     }
 
-    fn replay<V: Visitor<'de>>(
-        &mut self,
-        index: usize,
-        request: Request,
-        context: Context<'de>,
-        visitor: V,
-    ) -> Result<V::Value> {
-        match self.0[index].opaque() {
-            Some(value) => NodeDeserializer::of_value(value, context, &mut Lent(value.parts().1))
-                .answer(request, visitor),
-            None => self.visit(index, visitor),
-        }
-    }
-}
-
-/// The leaves of an opaque leaf that was handed over: moved out, while its structure lasts only for the moment.
-pub(super) struct Moved(Vec<Leaf>);
-
-impl<'a, 'de> Source<'a, 'de> for Moved {
-    type Kept = Passing<'a>;
-
-    fn kept(leaves: &'a [Leaf]) -> Passing<'a> {
-        Passing(leaves)
-    }
-
-    fn text<V: Visitor<'de>>(text: &'a str, visitor: V) -> Result<V::Value> {
-        visitor.visit_str(text)
-    }
-
-    fn kind(&self, index: usize) -> LeafKind {
-        self.0[index].kind()
-    }
-
-    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
-        Flat::take(&mut self.0[index]).visit(visitor)
-    }
-
-    /// There is no opaque leaf inside a value (invariant 6 of the encoding).
-    fn replay<V: Visitor<'de>>(
-        &mut self,
-        index: usize,
-        _: Request,
-        _: Context<'a>,
-        visitor: V,
-    ) -> Result<V::Value> {
-        self.visit(index, visitor)
-    }
-}
-
-/// Leaves of a structure that lasts only for the moment.
-pub(super) struct Passing<'a>(&'a [Leaf]);
-
-impl<'a, 'de> Source<'a, 'de> for Passing<'a> {
-    type Kept = Passing<'a>;
-
-    fn kept(leaves: &'a [Leaf]) -> Passing<'a> {
-        Passing(leaves)
-    }
-
-    fn text<V: Visitor<'de>>(text: &'a str, visitor: V) -> Result<V::Value> {
-        visitor.visit_str(text)
-    }
-
-    fn kind(&self, index: usize) -> LeafKind {
-        self.0[index].kind()
-    }
-
-    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
-        match &self.0[index] {
-            Leaf::Str(text) => visitor.visit_str(text),
-            Leaf::Bytes(bytes) => visitor.visit_bytes(bytes),
-            Leaf::I128(value) => wide(visitor.visit_i128(**value)),
-            Leaf::U128(value) => wide(visitor.visit_u128(**value)),
-            scalar => scalar.clone().visit(visitor),
-        }
-    }
-
-    /// There is no opaque leaf inside a value (invariant 6 of the encoding).
-    fn replay<V: Visitor<'de>>(
-        &mut self,
-        index: usize,
-        _: Request,
-        _: Context<'a>,
-        visitor: V,
-    ) -> Result<V::Value> {
-        self.visit(index, visitor)
-    }
-}
-
-fn replay_moved<'de, V: Visitor<'de>>(
-    leaf: impl Flat,
-    request: Request,
-    context: Context<'_>,
-    visitor: V,
-) -> Result<V::Value> {
-    match leaf.clone().into_opaque() {
-        Some(mut value) => {
-            let mut leaves = Moved(value.take_leaves());
-            NodeDeserializer::of_value(&value, context, &mut leaves).answer(request, visitor)
-        }
-        None => leaf.visit(visitor),
-    }
-}
-
-impl Value {
-    /// Moves the leaves out; the structure stays.
-    fn take_leaves(&mut self) -> Vec<Leaf> {
-        match &mut self.0 {
-            crate::model::Content::Scalar(leaf) => vec![Flat::take(leaf)],
-            crate::model::Content::Tree(tree) => std::mem::take(&mut tree.leaves),
+    pub(super) fn passed(self) -> Result<Self> {
+        match self.passes < self.max_depth {
+            true => Ok(Context { passes: self.passes + 1, ..self }),
+            false => Err(ErrorKind::Depth { limit: self.max_depth }.into()),
         }
     }
 }

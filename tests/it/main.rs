@@ -1,1 +1,4 @@
 //! One test binary.
+
+mod conformance;
+mod tidy;

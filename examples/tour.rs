@@ -1,0 +1,40 @@
+//! The main job on real input: the metadata of this very package, as the typed structs of the `cargo_metadata` crate.
+//!
+//! `cargo run --example tour`
+
+use std::error::Error;
+
+use cargo_metadata::{Metadata, MetadataCommand};
+use treedef::{Leaf, flatten, unflatten_strict};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let metadata = MetadataCommand::new().no_deps().exec()?;
+
+    // Nobody wrote an impl for treedef: `Metadata` derives `Serialize` and `Deserialize`, and that is enough.
+    let (mut leaves, treedef) = flatten(&metadata)?;
+    println!("{treedef:#}\n");
+    println!("{} leaves in {} nodes, written in {} characters\n", leaves.len(), treedef.num_nodes(), treedef.to_string().len());
+
+    // From a path to leaves: the version of this package.
+    let version = treedef.leaf_range(&".packages[0].version".parse()?)?;
+    println!("version: {}", leaves[version.start]);
+    leaves[version.start] = Leaf::from("9.9.9");
+
+    // From leaves to paths: everything that names a place on this machine.
+    let root = metadata.workspace_root.as_str();
+    for (index, leaf) in leaves.iter_mut().enumerate() {
+        if let Some(text) = leaf.as_str().filter(|text| text.contains(root)) {
+            *leaf = Leaf::from(text.replace(root, "/home"));
+            println!("{:42} {leaf}", treedef.leaf_path(index)?.to_string());
+        }
+    }
+
+    // Back into the typed struct, checked: nothing was lost or changed but the leaves that we changed.
+    let moved: Metadata = unflatten_strict(&treedef, leaves)?;
+    let package = &moved.packages[0];
+    assert_eq!(package.version.to_string(), "9.9.9");
+    assert_eq!(package.manifest_path, "/home/Cargo.toml");
+    assert_eq!(package.dependencies, metadata.packages[0].dependencies);
+    println!("\nrebuilt: {} {} at {}", package.name, package.version, moved.workspace_root);
+    Ok(())
+}

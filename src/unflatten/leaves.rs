@@ -1,0 +1,226 @@
+//! The sources of leaves: handed over, shared or lent.
+
+use serde::de::Visitor;
+
+use crate::error::Result;
+use crate::leaf::{Flat, wide};
+use crate::model::{Content, Leaf, LeafKind, Value};
+
+use super::deserializer::NodeDeserializer;
+use super::source::{Context, Request, Source};
+
+// Indices: a source is made for as many leaves as its treedef has, and positions count within those
+// (`TreeDef::expect_leaves`, and invariant 2 of the encoding).
+
+/// Leaves that were handed over: each is moved out.
+pub struct Owned<L>(pub(super) Vec<L>);
+
+impl<'de, L: Flat> Source<'de, 'de> for Owned<L> {
+    type Kept = Lent<'de>;
+
+    fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
+        Lent(leaves)
+    }
+
+    #[inline]
+    fn text<V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
+        visitor.visit_borrowed_str(text)
+    }
+
+    #[inline]
+    fn kind(&self, index: usize) -> LeafKind {
+        self.0[index].kind()
+    }
+
+    #[inline]
+    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
+        self.0[index].take().visit(visitor)
+    }
+
+    fn replay<V: Visitor<'de>>(
+        &mut self,
+        index: usize,
+        request: Request,
+        context: Context<'de>,
+        visitor: V,
+    ) -> Result<V::Value> {
+        replay_moved(self.0[index].take(), request, context, visitor)
+    }
+}
+
+/// Typed leaves of a slice: each is cloned.
+pub struct Shared<'s, L>(pub(super) &'s [L]);
+
+impl<'de, L: Flat> Source<'de, 'de> for Shared<'_, L> {
+    type Kept = Lent<'de>;
+
+    fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
+        Lent(leaves)
+    }
+
+    #[inline]
+    fn text<V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
+        visitor.visit_borrowed_str(text)
+    }
+
+    #[inline]
+    fn kind(&self, index: usize) -> LeafKind {
+        self.0[index].kind()
+    }
+
+    #[inline]
+    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
+        self.0[index].clone().visit(visitor)
+    }
+
+    fn replay<V: Visitor<'de>>(
+        &mut self,
+        index: usize,
+        request: Request,
+        context: Context<'de>,
+        visitor: V,
+    ) -> Result<V::Value> {
+        replay_moved(self.0[index].clone(), request, context, visitor)
+    }
+}
+
+/// Leaves that the value may borrow from.
+pub struct Lent<'de>(pub(super) &'de [Leaf]);
+
+impl<'de> Source<'de, 'de> for Lent<'de> {
+    type Kept = Lent<'de>;
+
+    fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
+        Lent(leaves)
+    }
+
+    #[inline]
+    fn text<V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
+        visitor.visit_borrowed_str(text)
+    }
+
+    fn kind(&self, index: usize) -> LeafKind {
+        self.0[index].kind()
+    }
+
+    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
+        match &self.0[index] {
+            Leaf::Str(text) => visitor.visit_borrowed_str(text),
+            Leaf::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
+            scalar => scalar.clone().visit(visitor),
+        }
+    }
+
+    fn replay<V: Visitor<'de>>(
+        &mut self,
+        index: usize,
+        request: Request,
+        context: Context<'de>,
+        visitor: V,
+    ) -> Result<V::Value> {
+        match self.0[index].opaque() {
+            Some(value) => NodeDeserializer::of_value(value, context, &mut Lent(value.parts().1))
+                .answer(request, visitor),
+            None => self.visit(index, visitor),
+        }
+    }
+}
+
+/// The leaves of an opaque leaf that was handed over: moved out, while its structure lasts only for the moment.
+pub(super) struct Moved(Vec<Leaf>);
+
+impl<'a, 'de> Source<'a, 'de> for Moved {
+    type Kept = Passing<'a>;
+
+    fn kept(leaves: &'a [Leaf]) -> Passing<'a> {
+        Passing(leaves)
+    }
+
+    fn text<V: Visitor<'de>>(text: &'a str, visitor: V) -> Result<V::Value> {
+        visitor.visit_str(text)
+    }
+
+    fn kind(&self, index: usize) -> LeafKind {
+        self.0[index].kind()
+    }
+
+    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
+        Flat::take(&mut self.0[index]).visit(visitor)
+    }
+
+    /// There is no opaque leaf inside a value (invariant 6 of the encoding).
+    fn replay<V: Visitor<'de>>(
+        &mut self,
+        index: usize,
+        _: Request,
+        _: Context<'a>,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.visit(index, visitor)
+    }
+}
+
+/// Leaves of a structure that lasts only for the moment.
+pub(super) struct Passing<'a>(&'a [Leaf]);
+
+impl<'a, 'de> Source<'a, 'de> for Passing<'a> {
+    type Kept = Passing<'a>;
+
+    fn kept(leaves: &'a [Leaf]) -> Passing<'a> {
+        Passing(leaves)
+    }
+
+    fn text<V: Visitor<'de>>(text: &'a str, visitor: V) -> Result<V::Value> {
+        visitor.visit_str(text)
+    }
+
+    fn kind(&self, index: usize) -> LeafKind {
+        self.0[index].kind()
+    }
+
+    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
+        match &self.0[index] {
+            Leaf::Str(text) => visitor.visit_str(text),
+            Leaf::Bytes(bytes) => visitor.visit_bytes(bytes),
+            Leaf::I128(value) => wide(visitor.visit_i128(**value)),
+            Leaf::U128(value) => wide(visitor.visit_u128(**value)),
+            scalar => scalar.clone().visit(visitor),
+        }
+    }
+
+    /// There is no opaque leaf inside a value (invariant 6 of the encoding).
+    fn replay<V: Visitor<'de>>(
+        &mut self,
+        index: usize,
+        _: Request,
+        _: Context<'a>,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.visit(index, visitor)
+    }
+}
+
+fn replay_moved<'de, V: Visitor<'de>>(
+    leaf: impl Flat,
+    request: Request,
+    context: Context<'_>,
+    visitor: V,
+) -> Result<V::Value> {
+    match leaf.clone().into_opaque() {
+        Some(mut value) => {
+            let mut leaves = Moved(value.take_leaves());
+            NodeDeserializer::of_value(&value, context, &mut leaves).answer(request, visitor)
+        }
+        None => leaf.visit(visitor),
+    }
+}
+
+impl Value {
+    /// Moves the leaves out; the structure stays.
+    fn take_leaves(&mut self) -> Vec<Leaf> {
+        match &mut self.0 {
+            Content::Scalar(leaf) => vec![Flat::take(leaf)],
+            Content::Tree(tree) => std::mem::take(&mut tree.leaves),
+        }
+    }
+}

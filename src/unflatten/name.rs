@@ -1,0 +1,67 @@
+//! Names as deserializers.
+
+use std::marker::PhantomData;
+
+use serde::de::{Deserializer, IntoDeserializer, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::error::{Error, Result};
+
+use super::source::{Context, Source};
+
+/// The name of a field or variant, where serde asks for a value. serde's own `StrDeserializer` refuses newtypes and
+/// options: serde issue 2185.
+pub(super) struct Text<'a, S> {
+    text: &'a str,
+    context: Context<'a>,
+    source: PhantomData<S>,
+}
+
+impl<'a, S> Text<'a, S> {
+    pub(super) fn new(text: &'a str, context: Context<'a>) -> Self {
+        Text { text, context, source: PhantomData }
+    }
+
+    fn passed(self) -> Result<Self> {
+        Ok(Text { context: self.context.passed()?, ..self })
+    }
+}
+
+impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for Text<'a, S> {
+    type Error = Error;
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        S::text(self.text, visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_some(self.passed()?)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        visitor.visit_newtype_struct(self.passed()?)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        visitor.visit_enum(self.text.into_deserializer())
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.context.compact
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
+    }
+}

@@ -1,0 +1,114 @@
+//! The rules that the source itself keeps.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The `mod` lines of a module, in order, and the files that they name.
+fn modules(folder: &str, file: &str) -> Vec<(String, Vec<PathBuf>)> {
+    let names = read(Path::new(folder).join(file));
+    let names = names
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned));
+    names.map(|name| (name.clone(), files(&root().join(folder).join(&name)))).collect()
+}
+
+/// `name.rs`, or all files of the folder `name`.
+fn files(module: &Path) -> Vec<PathBuf> {
+    match fs::read_dir(module) {
+        Ok(entries) => {
+            entries.flat_map(|entry| files(&entry.unwrap().path().with_extension(""))).collect()
+        }
+        Err(_) => vec![module.with_extension("rs")],
+    }
+}
+
+/// Whether a text without spaces imports something from a module: `prefix::module::…`, or inside `prefix::{…}`.
+fn imports(text: &str, prefix: &str, module: &str) -> bool {
+    let grouped = text.split(&format!("{prefix}::{{")).skip(1).any(|group| {
+        let group = group.split(";").next().unwrap_or("");
+        group.starts_with(&format!("{module}::")) || group.contains(&format!(",{module}::"))
+    });
+    grouped || text.contains(&format!("{prefix}::{module}::"))
+}
+
+#[track_caller]
+fn assert_layered(folder: &str, file: &str, prefix: &str) {
+    let modules = modules(folder, file);
+    assert!(!modules.is_empty(), "{folder}/{file} has no modules");
+    for (position, (module, files)) in modules.iter().enumerate() {
+        for file in files {
+            let text: String = read(file).split_whitespace().collect();
+            for (later, _) in modules.iter().skip(position + 1) {
+                assert!(
+                    !imports(&text, prefix, later),
+                    "{} imports `{later}`, which comes later in {folder}",
+                    file.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn modules_import_only_upwards() {
+    assert_layered("src", "lib.rs", "crate");
+    assert_layered("src/text", "mod.rs", "super");
+    assert_layered("src/flatten", "mod.rs", "super");
+    assert_layered("src/unflatten", "mod.rs", "super");
+}
+
+#[test]
+fn lib_defines_nothing() {
+    let lib = read("src/lib.rs");
+    let code = lib.lines().filter(|line| !line.trim_start().starts_with("//"));
+    for word in
+        ["fn ", "struct ", "enum ", "trait ", "impl", "macro_rules", "type ", "const ", "static "]
+    {
+        assert!(
+            !code.clone().any(|line| line.trim_start_matches("pub ").starts_with(word)),
+            "src/lib.rs defines: {word}"
+        );
+    }
+}
+
+#[test]
+fn files_are_short() {
+    for file in files(&root().join("src")) {
+        let lines = read(&file)
+            .lines()
+            .filter(|line| !line.trim().is_empty() && !line.trim().starts_with("//"))
+            .count();
+        assert!(lines <= 500, "{} has {lines} lines of code", file.display());
+    }
+}
+
+#[test]
+fn every_dependency_says_why() {
+    let manifest = read("Cargo.toml");
+    let mut in_dependencies = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            in_dependencies = line.ends_with("dependencies]");
+        } else if in_dependencies && line.contains('=') {
+            assert!(line.contains(" # "), "Cargo.toml does not say why: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_changelog_has_this_version() {
+    let changelog = read("CHANGELOG.md");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(
+        changelog.contains("## [Unreleased]") || changelog.contains(&format!("## [{version}]"))
+    );
+}
