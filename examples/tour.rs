@@ -13,7 +13,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Nobody wrote an impl for treedef: `Metadata` derives `Serialize` and `Deserialize`, and that is enough.
     let (mut leaves, treedef) = flatten(&metadata)?;
     println!("{treedef:#}\n");
-    println!("{} leaves in {} nodes, written in {} characters\n", leaves.len(), treedef.num_nodes(), treedef.to_string().len());
+    println!(
+        "{} leaves in {} nodes, written in {} characters\n",
+        leaves.len(),
+        treedef.num_nodes(),
+        treedef.to_string().len()
+    );
 
     // From a path to leaves: the version of this package.
     let version = treedef.leaf_range(&".packages[0].version".parse()?)?;

@@ -42,6 +42,14 @@ pub enum ErrorKind {
         /// The fields that are there.
         present: Vec<Name>,
     },
+    /// A variant that the enum does not have.
+    #[error("unknown variant `{variant}`, expected {}", alternatives(.expected))]
+    UnknownVariant {
+        /// The variant's name in the treedef, or a string leaf.
+        variant: String,
+        /// The variants of the enum.
+        expected: &'static [&'static str],
+    },
     /// Another number of leaves than the treedef has.
     #[error("expected {}, found {found}", counted(*.expected, "leaf", "leaves"))]
     LeafCount {
@@ -67,7 +75,7 @@ pub enum ErrorKind {
         read: usize,
     },
     /// Containers inside each other beyond [`Limits::depth`](crate::Limits::depth).
-    #[error("nested deeper than {limit} levels")]
+    #[error("nested deeper than {}", counted(*.limit, "level", "levels"))]
     Depth {
         /// The limit.
         limit: usize,
@@ -210,6 +218,11 @@ impl serde::de::Error for Error {
     fn missing_field(field: &'static str) -> Self {
         ErrorKind::MissingField { field, present: Vec::new() }.into()
     }
+
+    #[cold]
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        ErrorKind::UnknownVariant { variant: variant.to_owned(), expected }.into()
+    }
 }
 
 impl fmt::Display for Inner {
@@ -247,6 +260,17 @@ fn quoted(names: &[Name]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
+fn alternatives(names: &[&str]) -> String {
+    match names {
+        [] => "none: there are no variants".to_owned(),
+        [only] => format!("`{only}`"),
+        [names @ .., last] => {
+            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!("{} or `{last}`", names.join(", "))
+        }
+    }
+}
+
 fn report(differences: &[Difference]) -> String {
     let Some((first, more)) = differences.split_first() else {
         return "the structures differ".to_owned();
@@ -254,6 +278,6 @@ fn report(differences: &[Difference]) -> String {
     let sides = format!("expected {}, found {}", first.expected, first.found);
     match more.len() {
         0 => sides,
-        n => format!("{sides}, and {} more", counted(n, "difference", "differences")),
+        n => format!("{sides}, and {}", counted(n, "more difference", "more differences")),
     }
 }

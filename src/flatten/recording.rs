@@ -145,7 +145,9 @@ impl<L: Flat> Recording<L> {
         }
         recording.arrivals.sort_by_key(|arrival| arrival.map);
         let limits = Limits::default().depth(settings.max_depth);
-        let treedef = recording.builder.finish(settings.options, recording.arrivals, limits);
+        // A key stands inside a treedef that has the options.
+        let options = if settings.keys_above > 0 { Options::default() } else { settings.options };
+        let treedef = recording.builder.finish(options, recording.arrivals, limits);
         Ok(Tree::from_parts(treedef, recording.leaves))
     }
 

@@ -146,7 +146,13 @@ impl Parser<'_, '_> {
                 let shape = self.builder.intern(ShapeRef { name: &name, variant: &name, labels });
                 return Ok(Some(self.atom(NodeKind::Static, shape)));
             }
-            "" if self.lexer.peek() != Some('`') => return self.lexer.fail("a node"),
+            _ if !self
+                .lexer
+                .peek()
+                .is_some_and(|char| char.is_ascii_alphabetic() || matches!(char, '_' | '`')) =>
+            {
+                return self.lexer.fail("a node");
+            }
             _ => {}
         }
         let name = self.lexer.name()?;

@@ -138,7 +138,13 @@ impl<'a, S> NodeDeserializer<'a, '_, S> {
         match kind {
             _ if kind.is_variant() => {
                 let name: Text<'a, S> = Text::new(node.variant().unwrap_or_default(), context);
-                visitor.visit_enum(Enum { name, payload: Payload::Variant(self) })
+                let result = visitor.visit_enum(Enum { name, payload: Payload::Variant(self) });
+                result.map_err(|error: Error| match error.kind() {
+                    ErrorKind::UnknownVariant { .. } if error.path().is_root() => {
+                        error.hint("a variant renamed for one direction only cannot come back")
+                    }
+                    _ => error,
+                })
             }
             NodeKind::NewtypeStruct => {
                 self.with_child(|child| child.answer(Request::Enum, visitor))
@@ -186,7 +192,8 @@ impl<'a, S> NodeDeserializer<'a, '_, S> {
         }
         let value = f64::deserialize(self)?;
         if value.is_finite() && value.abs() > f32::MAX.into() {
-            return Err(de::Error::invalid_value(Unexpected::Float(value), &"f32"));
+            let found = format!("floating point `{value:?}`");
+            return Err(de::Error::invalid_value(Unexpected::Other(&found), &"f32"));
         }
         visitor.visit_f64(value)
     }

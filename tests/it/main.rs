@@ -1,4 +1,8 @@
 //! One test binary.
 
 mod conformance;
+mod data;
+mod errors;
+mod properties;
 mod tidy;
+mod uniform;

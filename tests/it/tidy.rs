@@ -44,7 +44,7 @@ fn imports(text: &str, prefix: &str, module: &str) -> bool {
 fn assert_layered(folder: &str, file: &str, prefix: &str) {
     let modules = modules(folder, file);
     assert!(!modules.is_empty(), "{folder}/{file} has no modules");
-    for (position, (module, files)) in modules.iter().enumerate() {
+    for (position, (_, files)) in modules.iter().enumerate() {
         for file in files {
             let text: String = read(file).split_whitespace().collect();
             for (later, _) in modules.iter().skip(position + 1) {

@@ -1,0 +1,256 @@
+//! Every way to fail, as a user reads it.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use insta::assert_snapshot;
+use serde::de::DeserializeOwned;
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_spanned::Spanned;
+use treedef::{
+    Error, ErrorKind, Flattener, Key, Leaf, Limits, Path, TreeDef, Value, flatten, unflatten,
+    unflatten_strict,
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Layer {
+    name: String,
+    bits: u8,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Model {
+    layers: Vec<Layer>,
+    scale: Option<f32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Shape {
+    Circle(f64),
+    Box { w: f64 },
+}
+
+fn model() -> Model {
+    let layer = |name: &str, bits| Layer { name: name.to_owned(), bits };
+    Model { layers: vec![layer("a", 1), layer("b", 2)], scale: Some(0.5) }
+}
+
+/// Flattens, changes the leaves, and says why they do not fit.
+#[track_caller]
+fn refused<T: Serialize + DeserializeOwned + Debug>(
+    value: &T,
+    change: impl FnOnce(&mut Vec<Leaf>),
+) -> Error {
+    let (mut leaves, treedef) = flatten(value).unwrap();
+    change(&mut leaves);
+    unflatten::<T>(&treedef, leaves).unwrap_err()
+}
+
+/// Rebuilds a value as another type.
+#[track_caller]
+fn rebuilt_as<T: DeserializeOwned + Debug>(value: &impl Serialize) -> Error {
+    let (leaves, treedef) = flatten(value).unwrap();
+    unflatten::<T>(&treedef, leaves).unwrap_err()
+}
+
+#[test]
+fn a_leaf_of_the_wrong_kind_or_size() {
+    assert_snapshot!(refused(&model(), |leaves| leaves[3] = 300.into()),
+        @"invalid value: integer `300`, expected u8 at `.layers[1].bits`");
+    assert_snapshot!(refused(&model(), |leaves| leaves[0] = 1.into()),
+        @"invalid type: integer `1`, expected a string at `.layers[0].name`");
+    assert_snapshot!(refused(&model(), |leaves| leaves[4] = 1e300.into()),
+        @"invalid value: floating point `1e300`, expected f32 at `.scale?`");
+    assert_snapshot!(refused(&vec![Shape::Box { w: 1.0 }], |leaves| leaves[0] = "x".into()),
+        @r#"invalid type: string "x", expected f64 at `[0]::Box.w`"#);
+    assert_snapshot!(refused(&BTreeMap::from([((1, 'c'), 1u8)]), |leaves| leaves[0] = Leaf::from(-1)),
+        @"invalid value: integer `-1`, expected u8 at `[(1i32, 'c')]`");
+    assert_snapshot!(treedef::flatten_as::<f64>(&model()).unwrap_err(),
+        @"expected f64, found str at `.layers[0].name`");
+    assert_snapshot!(f32::try_from(Leaf::from(1u8)).unwrap_err(), @"expected f32, found u8 at the root");
+}
+
+#[test]
+fn another_number_of_leaves() {
+    assert_snapshot!(refused(&model(), |leaves| leaves.truncate(4)), @"expected 5 leaves, found 4");
+    assert_snapshot!(refused(&1, |leaves| leaves.push(2.into())), @"expected 1 leaf, found 2");
+    assert_snapshot!(treedef::Tree::new(treedef::structure(&()).unwrap(), vec![1.0]).unwrap_err(),
+        @"expected 0 leaves, found 1");
+}
+
+#[test]
+fn another_structure() {
+    assert_snapshot!(rebuilt_as::<[u8; 2]>(&[1u8, 2, 3]), @"3 children in the treedef, of which 2 were read at the root");
+    assert_snapshot!(rebuilt_as::<[u8; 3]>(&[1u8, 2]), @"invalid length 2, expected an array of length 3 at the root");
+    assert_snapshot!(rebuilt_as::<Vec<Layer>>(&vec![1]), @"invalid type: integer `1`, expected struct Layer at `[0]`");
+    assert_snapshot!(rebuilt_as::<Vec<Shape>>(&["Circle", "Square"]),
+        @"invalid type: unit variant, expected newtype variant at `.0`");
+    assert_snapshot!(rebuilt_as::<Shape>(&"Square"),
+        @"unknown variant `Square`, expected `Circle` or `Box` at the root");
+    assert_snapshot!(rebuilt_as::<Layer>(&BTreeMap::from([("name", "x"), ("bit", "y")])),
+        @"missing field `bits`, the treedef has `bit`, `name` at the root");
+    assert_snapshot!(rebuilt_as::<u8>(&()), @"invalid type: unit value, expected u8 at the root");
+}
+
+#[test]
+fn what_strict_rebuilding_reports() {
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Older {
+        layers: Vec<BTreeMap<String, Leafy>>,
+    }
+    #[derive(Debug, Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Leafy {
+        Number(u64),
+        Text(String),
+    }
+    let (leaves, treedef) = flatten(&model()).unwrap();
+    let error = unflatten_strict::<Older>(&treedef, &leaves).unwrap_err();
+    assert_snapshot!(error, @"expected `Some(*)`, found nothing, and 2 more differences at `.scale`");
+    let differences: Vec<_> = error
+        .differences()
+        .iter()
+        .map(|d| format!("{}: {} {}", d.path, d.expected, d.found))
+        .collect();
+    assert_snapshot!(differences.join("\n"), @r#"
+    .scale: `Some(*)` nothing
+    .layers[0]: `Layer { name: *, bits: * }` `{"bits": *, "name": *}`
+    .layers[1]: `Layer { name: *, bits: * }` `{"bits": *, "name": *}`
+    "#);
+}
+
+#[test]
+fn too_deep_too_much_too_large() {
+    assert_snapshot!(Flattener::new().max_depth(1).flatten(&model()).unwrap_err(),
+        @"nested deeper than 1 level at `.layers`");
+    let nested = Flattener::new()
+        .max_depth(200)
+        .flatten(
+            &serde_json::from_str::<serde_json::Value>(&("[".repeat(120) + &"]".repeat(120)))
+                .unwrap(),
+        )
+        .unwrap()
+        .1;
+    assert_snapshot!(unflatten::<serde_json::Value>(&nested.with_limits(Limits::default().depth(3)), Vec::<Leaf>::new())
+        .unwrap_err(), @"nested deeper than 3 levels at `[0][0][0]`");
+    assert_snapshot!(unflatten::<Vec<()>>(&"[(); 9999999]".parse().unwrap(), Vec::<Leaf>::new()).unwrap_err(),
+        @"10000000 nodes to visit, the limit is 1048576 at the root");
+    let doubled = (0..64).fold("*".to_owned(), |inside, _| format!("[{inside}; 2]"));
+    assert_snapshot!(doubled.parse::<TreeDef>().unwrap_err(), @"too large: a count exceeds 64 bits at the root");
+    assert_snapshot!("[(); 1234567]".parse::<TreeDef>().unwrap().to_jax_string().unwrap_err(),
+        @"1234568 nodes to visit, the limit is 1048576 at the root");
+}
+
+#[test]
+fn paths_that_lead_nowhere() {
+    let treedef = treedef::structure(&model()).unwrap();
+    let at = |path: &str| treedef.leaf_range(&path.parse::<Path>().unwrap()).unwrap_err();
+    assert_snapshot!(at(".layers[2].bits"),
+        @"no child `[2]` in `[Layer { name: *, bits: * }; 2]` at `.layers`");
+    assert_snapshot!(at(".layer"),
+        @"no child `.layer` in `Model { layers: [Layer { name: *, bits: * }; 2], scale: Some…` at the root");
+    assert_snapshot!(at(".layers[0].bits.0"), @"no child `.0` in `*` at `.layers[0].bits`");
+    assert_snapshot!(treedef.leaf_path(5).unwrap_err(), @"no leaf 5, the treedef has 5 leaves");
+}
+
+#[test]
+fn texts_that_are_none() {
+    assert_snapshot!("[*, ".parse::<TreeDef>().unwrap_err(), @"expected a node, found the end at byte 4");
+    assert_snapshot!("[1]".parse::<TreeDef>().unwrap_err(), @"expected a node, found `1]` at byte 1");
+    assert_snapshot!("(*)".parse::<TreeDef>().unwrap_err(),
+        @"expected a comma in a tuple of one: `(*,)`, found the end at byte 3");
+    assert_snapshot!("[300u8]".parse::<Value>().unwrap_err(),
+        @"expected a number that its kind can hold, found `300u8]` at byte 1");
+    assert_snapshot!(".a b".parse::<Path>().unwrap_err(),
+        @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `b` at byte 2"#);
+    assert_snapshot!("[0".parse::<Key>().unwrap_err(), @"expected `]`, found the end at byte 2");
+}
+
+#[test]
+fn what_an_implementation_says() {
+    struct Refuses;
+    impl Serialize for Refuses {
+        fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("the lock is poisoned"))
+        }
+    }
+    #[derive(Serialize)]
+    struct Holds {
+        cell: (u8, BTreeMap<&'static str, Refuses>),
+    }
+    assert_snapshot!(flatten(&Holds { cell: (0, BTreeMap::from([("inside", Refuses)])) }).unwrap_err(),
+        @r#"the lock is poisoned at `.cell.1["inside"]`"#);
+}
+
+#[test]
+fn implementations_that_break_the_protocol() {
+    struct Swallows;
+    impl Serialize for Swallows {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut seq = serializer.serialize_seq(None)?;
+            let _ = seq.serialize_element(&Keyless);
+            seq.serialize_element(&1)?;
+            seq.end()
+        }
+    }
+    struct Keyless;
+    impl Serialize for Keyless {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut map = serializer.serialize_map(None)?;
+            map.serialize_value(&1)?;
+            map.end()
+        }
+    }
+    assert_snapshot!(flatten(&vec![Keyless]).unwrap_err(), @"a map's value came without its key at `[0]`");
+    assert_snapshot!(flatten(&Some(Swallows)).unwrap_err(),
+        @"a `Serialize` implementation swallowed an error and went on at `?`");
+}
+
+/// What serde makes impossible says why, and what to do.
+#[test]
+fn what_serde_makes_impossible() {
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Flat {
+        #[serde(flatten)]
+        wide: Wide,
+    }
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Wide {
+        big: i128,
+    }
+    assert_snapshot!(rebuilt_as::<Vec<Flat>>(&[Flat { wide: Wide { big: 1 } }]), @r#"invalid type: integer `1` as i128, expected any value at `.0["big"]` (serde buffers what stands below `flatten`, `untagged` and an internal `tag`, and its buffer has no 128-bit integers: serde issue 1682; serialize the number as a string there)"#);
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Renamed {
+        #[serde(rename(serialize = "out", deserialize = "in"))]
+        field: u8,
+    }
+    assert_snapshot!(rebuilt_as::<(u8, Renamed)>(&(1u8, Renamed { field: 1 })), @"missing field `in`, the treedef has `out` at `.1` (the type does not know all of these: a field renamed for one direction only cannot come back)");
+
+    #[derive(Debug, Serialize, Deserialize)]
+    enum RenamedVariant {
+        #[serde(rename(serialize = "out", deserialize = "in"))]
+        Variant,
+    }
+    assert_snapshot!(rebuilt_as::<Vec<RenamedVariant>>(&[RenamedVariant::Variant]), @"unknown variant `out`, expected `in` at `.0` (a variant renamed for one direction only cannot come back)");
+
+    assert_snapshot!(rebuilt_as::<Vec<Spanned<String>>>(&[Spanned::new(0..1, "x".to_owned())]), @r#"invalid type: string "x", expected a spanned value at `.0` (a `Spanned` serializes as its value alone and cannot come back: keep spans elsewhere)"#);
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Plain<'a> {
+        bytes: &'a [u8],
+    }
+    let (leaves, treedef) = flatten(&Plain { bytes: &[1, 2] }).unwrap();
+    assert_snapshot!(treedef::unflatten_borrowed::<Plain<'_>>(&treedef, &leaves).unwrap_err(), @"invalid type: byte array, expected a borrowed byte array at `.`bytes`` (a plain `&[u8]` serializes as a sequence and cannot come back: annotate it with `serde_bytes`)");
+}
+
+#[test]
+fn an_error_is_small_and_crosses_threads() {
+    fn crosses<T: Send + Sync + 'static>() {}
+    crosses::<Error>();
+    assert_eq!(size_of::<Error>(), size_of::<usize>());
+    let error = treedef::try_map(&vec![1], |_| Err::<Leaf, _>("no")).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Message(message) if message == "no"));
+    assert_eq!(format!("{error:?}"), "no at `[0]`");
+}
