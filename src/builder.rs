@@ -182,26 +182,50 @@ impl Builder {
         limits: Limits,
     ) -> TreeDef {
         let Builder { mut nodes, shapes } = self;
-        let mut renumbered = vec![None; shapes.len()];
-        let mut used = Vec::new();
-        for node in &mut nodes {
-            if let Some(new) = renumbered.get_mut(node.shape) {
-                node.shape = *new.get_or_insert_with(|| {
-                    used.push(node.shape);
-                    used.len() - 1
-                });
-            }
-        }
+        let used = renumber_shapes(&mut nodes, shapes.len());
         let mut shapes: Vec<Option<Shape>> = shapes.into_iter().map(Some).collect();
         // Each index in `used` is in range and stands there once.
         let shapes = used.into_iter().filter_map(|index| mem::take(&mut shapes[index])).collect();
-        let mut encoding = Encoding { options, num_nodes: 0, nodes: nodes.into(), shapes };
-        encoding.num_nodes = encoding.root().num_nodes();
-        TreeDef {
-            encoding: Arc::new(encoding),
-            arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
-            limits,
+        encode(nodes, shapes, options, arrivals, limits)
+    }
+
+    /// Takes out the subtree that was built last, from `at` on, as a structure of its own.
+    pub(crate) fn extract(&mut self, at: usize, arrivals: Vec<Arrival>) -> TreeDef {
+        let mut nodes = self.nodes.split_off(at);
+        let used = renumber_shapes(&mut nodes, self.shapes.len());
+        let shapes = used.into_iter().filter_map(|index| self.shape(index).cloned()).collect();
+        encode(nodes, shapes, Options::default(), arrivals, Limits::default())
+    }
+}
+
+/// Numbers the shapes by their first use; says which they were.
+fn renumber_shapes(nodes: &mut [Node], shapes: usize) -> Vec<usize> {
+    let mut renumbered = vec![None; shapes];
+    let mut used = Vec::new();
+    for node in nodes {
+        if let Some(new) = renumbered.get_mut(node.shape) {
+            node.shape = *new.get_or_insert_with(|| {
+                used.push(node.shape);
+                used.len() - 1
+            });
         }
+    }
+    used
+}
+
+fn encode(
+    nodes: Vec<Node>,
+    shapes: Box<[Shape]>,
+    options: Options,
+    arrivals: Vec<Arrival>,
+    limits: Limits,
+) -> TreeDef {
+    let mut encoding = Encoding { options, num_nodes: 0, nodes: nodes.into(), shapes };
+    encoding.num_nodes = encoding.root().num_nodes();
+    TreeDef {
+        encoding: Arc::new(encoding),
+        arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
+        limits,
     }
 }
 

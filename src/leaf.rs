@@ -6,7 +6,7 @@ use std::mem;
 use serde::de::{self, Visitor};
 
 use crate::error::{Error, ErrorKind};
-use crate::model::{Leaf, LeafKind, Value};
+use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
 
 /// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
 ///
@@ -24,6 +24,10 @@ pub trait LeafType: Flat {}
 pub trait Flat: Clone {
     const KIND: LeafKind;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
+    /// What a leaf that was recorded as a value becomes.
+    fn from_leaf(leaf: Leaf) -> Option<Self> {
+        Self::from_scalar(leaf.as_scalar()?)
+    }
     fn into_leaf(self) -> Leaf;
     /// The leaf itself, something cheap in its place.
     fn take(&mut self) -> Self;
@@ -288,6 +292,10 @@ impl Flat for Leaf {
         Some(scalar.into())
     }
 
+    fn from_leaf(leaf: Leaf) -> Option<Self> {
+        Some(leaf)
+    }
+
     fn into_leaf(self) -> Leaf {
         self
     }
@@ -505,6 +513,10 @@ impl Flat for Ignored {
         Some(Ignored)
     }
 
+    fn from_leaf(_: Leaf) -> Option<Self> {
+        Some(Ignored)
+    }
+
     fn into_leaf(self) -> Leaf {
         Leaf::None
     }
@@ -515,5 +527,20 @@ impl Flat for Ignored {
 
     fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         visitor.visit_unit()
+    }
+}
+
+/// A scalar becomes the leaf itself, None the absent leaf, anything else an opaque one.
+impl From<Value> for Leaf {
+    fn from(value: Value) -> Self {
+        match value.0 {
+            Content::Scalar(leaf) => leaf,
+            Content::Tree(tree)
+                if tree.treedef.encoding.nodes.iter().all(|node| node.kind == NodeKind::None) =>
+            {
+                Leaf::None
+            }
+            Content::Tree(tree) => Leaf::Opaque(Box::new(Value(Content::Tree(tree)))),
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 mod model;
 mod path;
+mod pattern;
 mod error;
+mod markers;
 mod leaf;
 mod node;
 mod order;
@@ -16,11 +18,13 @@ mod map;
 
 pub use crate::{
     error::{Difference, Error, ErrorKind, Result},
-    flatten::{Flattener, flatten, flatten_as, leaves, structure},
+    flatten::{Flattener, NodeHead, flatten, flatten_as, leaves, structure},
     leaf::LeafType,
     map::{map, map_only, map_with_path, try_map},
+    markers::{Opaque, Static, as_leaf, as_static},
     model::{Leaf, LeafKind, Limits, MapOrder, Name, NodeKind, Tree, TreeDef, Value},
     node::{Children, NodeRef},
     path::{Key, Path},
+    pattern::Pattern,
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };

@@ -1,15 +1,24 @@
 //! Value → leaves and treedef.
 
+mod rules;
 mod recording;
+mod compound;
 mod serializer;
+
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::leaf::{Ignored, LeafType};
-use crate::model::{Leaf, Limits, MapOrder, Options, Tree, TreeDef, Value};
+use crate::model::{Leaf, LeafKind, Limits, MapOrder, Options, Tree, TreeDef, Value};
+use crate::path::Path;
+use crate::pattern::Pattern;
 
-use recording::{Recording, Settings};
+use recording::Recording;
+use rules::{Keep, Rule, Rules};
+
+pub use rules::NodeHead;
 
 /// Flattens any `Serialize` value into its leaves and its treedef.
 ///
@@ -45,7 +54,7 @@ pub fn flatten<T: Serialize + ?Sized>(value: &T) -> Result<(Vec<Leaf>, TreeDef)>
 /// assert_eq!(treedef::unflatten::<(f64, [f64; 2])>(&treedef, leaves)?, (2.0, [4.0, 6.0]));
 ///
 /// let error = treedef::flatten_as::<f64>(&(1.0, 2)).unwrap_err();
-/// assert_eq!(error.to_string(), "expected f64, found i32 at `.1`");
+/// assert!(error.to_string().starts_with("expected f64, found i32 at `.1` (mark it `treedef::as_static`"));
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub fn flatten_as<L: LeafType>(value: &(impl Serialize + ?Sized)) -> Result<(Vec<L>, TreeDef)> {
@@ -98,6 +107,7 @@ pub fn leaves<T: Serialize + ?Sized>(value: &T) -> Result<Vec<Leaf>> {
 pub struct Flattener {
     options: Options,
     limits: Limits,
+    rules: Arc<Rules>,
 }
 
 impl Flattener {
@@ -108,10 +118,8 @@ impl Flattener {
 
     /// The options that a treedef was made with, and its limit of depth.
     pub(crate) fn with_options_of(treedef: &TreeDef) -> Self {
-        Flattener {
-            options: treedef.encoding.options,
-            limits: Limits::default().depth(treedef.limits.depth),
-        }
+        let limits = Limits::default().depth(treedef.limits.depth);
+        Flattener { options: treedef.encoding.options, limits, rules: Arc::default() }
     }
 
     /// Whether maps stand in the order of their keys, the default, or as they come.
@@ -155,6 +163,147 @@ impl Flattener {
         self
     }
 
+    /// Only scalars of these kinds are leaves; the others become static.
+    ///
+    /// So an optimiser sees the floats of any type, whatever else it holds.
+    ///
+    /// ```
+    /// use treedef::{Flattener, LeafKind};
+    ///
+    /// let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    /// let (leaves, treedef) = floats.flatten_as::<f64>(&("adam", 3, [0.5, 0.25]))?;
+    /// assert_eq!(leaves, [0.5, 0.25]);
+    /// assert_eq!(treedef.to_string(), r#"(static "adam", static 3, (*, *))"#);
+    /// let rebuilt: (String, i32, [f64; 2]) = treedef::unflatten(&treedef, [1.0, 2.0])?;
+    /// assert_eq!(rebuilt, ("adam".to_owned(), 3, [1.0, 2.0]));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn leaves_where(self, is_leaf: impl Fn(LeafKind) -> bool + Send + Sync + 'static) -> Self {
+        self.with_rules(|rules| rules.leaves_where = Some(Arc::new(is_leaf)))
+    }
+
+    /// A field of a type is static: it travels in the treedef. Both by the names that serde sees.
+    ///
+    /// A position of a tuple struct is named by its number. Where type names collide, use [`static_at`](Self::static_at).
+    ///
+    /// ```
+    /// use serde::Serialize;
+    /// use treedef::Flattener;
+    ///
+    /// #[derive(Serialize)]
+    /// struct Linear { name: &'static str, w: [f64; 2] }
+    ///
+    /// let flattener = Flattener::new().static_field("Linear", "name");
+    /// let (_, treedef) = flattener.flatten(&Linear { name: "first", w: [1.0, 2.0] })?;
+    /// assert_eq!(treedef.to_string(), r#"Linear { name: static "first", w: (*, *) }"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn static_field(self, type_name: &str, field: &str) -> Self {
+        self.with_rule(field_rule(type_name, field), Keep::Static)
+    }
+
+    /// Values of a type are static: they travel in the treedef.
+    pub fn static_type(self, type_name: &str) -> Self {
+        self.with_rule(Rule::Type(type_name.to_owned()), Keep::Static)
+    }
+
+    /// What stands at these paths is static: it travels in the treedef.
+    ///
+    /// The way to name a field of a struct that contains a `#[serde(flatten)]` field: serde shows it as a map, and
+    /// maps have no type name.
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let flattener = Flattener::new().static_at("[*].0".parse()?);
+    /// let (leaves, treedef) = flattener.flatten(&vec![("a", 1.0), ("a", 2.0)])?;
+    /// assert_eq!(treedef.to_string(), r#"[(static "a", *); 2]"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn static_at(self, pattern: Pattern) -> Self {
+        self.with_rule(Rule::Path(pattern), Keep::Static)
+    }
+
+    /// A field of a type is one leaf, with all below it.
+    pub fn leaf_field(self, type_name: &str, field: &str) -> Self {
+        self.with_rule(field_rule(type_name, field), Keep::Leaf)
+    }
+
+    /// Values of a type are one leaf each, with all below them.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Flattener;
+    ///
+    /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    /// struct Tensor { shape: [usize; 2], data: Vec<f32> }
+    ///
+    /// let tensors = vec![Tensor { shape: [1, 2], data: vec![1.0, 2.0] }];
+    /// let (leaves, treedef) = Flattener::new().leaf_type("Tensor").flatten(&tensors)?;
+    /// assert_eq!(treedef.to_string(), "[*]");
+    /// assert_eq!(leaves[0].clone().into_typed::<Tensor>()?, tensors[0]);
+    /// assert_eq!(treedef::unflatten::<Vec<Tensor>>(&treedef, leaves)?, tensors);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn leaf_type(self, type_name: &str) -> Self {
+        self.with_rule(Rule::Type(type_name.to_owned()), Keep::Leaf)
+    }
+
+    /// What stands at these paths is one leaf each, with all below it.
+    pub fn leaf_at(self, pattern: Pattern) -> Self {
+        self.with_rule(Rule::Path(pattern), Keep::Leaf)
+    }
+
+    /// Nodes for which this holds are one leaf each, with all below them. Asked at every node that is no scalar, from
+    /// the root down; not below a leaf or a static.
+    ///
+    /// ```
+    /// use treedef::{Flattener, NodeKind};
+    ///
+    /// let flattener = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Tuple);
+    /// let (_, treedef) = flattener.flatten(&vec![(1, 2), (3, 4)])?;
+    /// assert_eq!(treedef.to_string(), "[*, *]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn is_leaf(
+        self,
+        is_leaf: impl Fn(&Path, NodeHead<'_>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.with_rules(|rules| rules.is_leaf = Some(Arc::new(is_leaf)))
+    }
+
+    /// The rules about types, fields and paths that apply to nothing in a value, as they were given: typos.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten`](crate::flatten()).
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let flattener = Flattener::new().static_field("Linaer", "name").static_at(".0".parse()?);
+    /// assert_eq!(flattener.unmatched_rules(&("a", 1))?, ["Linaer.name"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn unmatched_rules<T: Serialize + ?Sized>(&self, value: &T) -> Result<Vec<String>> {
+        let (_, hits) = self.recording::<Ignored>().record(value)?;
+        let unmatched = self.rules.rules.iter().zip(hits).filter(|(_, hit)| !hit);
+        Ok(unmatched.map(|((rule, _), _)| rule.to_string()).collect())
+    }
+
+    fn with_rules(mut self, change: impl FnOnce(&mut Rules)) -> Self {
+        change(Arc::make_mut(&mut self.rules));
+        self
+    }
+
+    fn with_rule(self, rule: Rule, keep: Keep) -> Self {
+        self.with_rules(|rules| rules.rules.push((rule, keep)))
+    }
+
+    fn recording<L: LeafType>(&self) -> Recording<L> {
+        Recording::new(self.options, self.limits.depth, Arc::clone(&self.rules))
+    }
+
     /// [`flatten`](crate::flatten()) with these options.
     ///
     /// # Errors
@@ -173,12 +322,14 @@ impl Flattener {
         &self,
         value: &(impl Serialize + ?Sized),
     ) -> Result<(Vec<L>, TreeDef)> {
-        let settings =
-            Settings { options: self.options, max_depth: self.limits.depth, keys_above: 0 };
-        let tree = Recording::of(value, settings, 0)?;
+        let (tree, _) = self.recording().record(value)?;
         let work = self.limits.work.max(tree.treedef.num_nodes());
         Ok((tree.leaves, tree.treedef.with_limits(self.limits.work(work))))
     }
+}
+
+fn field_rule(type_name: &str, field: &str) -> Rule {
+    Rule::Field { type_name: type_name.to_owned(), field: field.to_owned() }
 }
 
 impl Tree<Leaf> {
@@ -229,7 +380,7 @@ impl TreeDef {
     pub(crate) fn expect_leaves(&self, found: usize) -> Result<()> {
         match self.num_leaves() {
             expected if expected == found => Ok(()),
-            expected => Err(crate::error::ErrorKind::LeafCount { expected, found }.into()),
+            expected => Err(ErrorKind::LeafCount { expected, found }.into()),
         }
     }
 }
@@ -240,12 +391,8 @@ impl Value {
     /// # Errors
     ///
     /// As [`flatten`].
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
-        let settings = Settings {
-            options: Options::default(),
-            max_depth: Limits::default().depth,
-            keys_above: 0,
-        };
-        Ok(Value::from_tree(Recording::of(value, settings, 0)?))
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
+        Recording::<Ignored>::new(Options::default(), Limits::default().depth, Arc::default())
+            .record_value(value)
     }
 }

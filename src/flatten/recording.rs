@@ -11,39 +11,48 @@
 //! 2. A template is complete, and stands wholly before what is being recorded.
 //! 3. The outcome is `Same` if and only if the node equals its template.
 //! 4. The labels of the open compounds that record stand on two stacks, `fields` and `keys`, innermost last.
+//! 5. What is kept as one value (a key, a static, an opaque leaf) is recorded behind everything else, without a template,
+//!    with its leaves in `kept`; when it is complete it is taken out, and nothing of it is left.
+
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::builder::{Builder, LabelsRef, ShapeRef};
+use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::{Flat, Scalar};
 use crate::model::{
-    Arrival, Labels, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, Value,
+    Arrival, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef,
+    Value,
 };
-use crate::path::Key;
+use crate::path::{Key, Path};
 use crate::stack;
 
-const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
+use super::rules::{Keep, NodeHead, Rules};
 
-#[derive(Clone, Copy)]
-pub(super) struct Settings {
-    pub(super) options: Options,
-    pub(super) max_depth: usize,
-    /// Map keys that this walk is inside of.
-    pub(super) keys_above: usize,
-}
+pub(super) const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
 pub(super) struct Recording<L> {
-    builder: Builder,
-    leaves: Vec<L>,
-    fields: Vec<Name>,
-    keys: Vec<Value>,
+    pub(super) builder: Builder,
+    pub(super) leaves: Vec<L>,
+    /// Leaves of what is being kept.
+    kept: Vec<Leaf>,
+    /// Values inside each other that are being kept.
+    keeping: usize,
+    pub(super) fields: Vec<Name>,
+    pub(super) keys: Vec<Value>,
     /// Maps met so far.
-    maps: usize,
-    arrivals: Vec<Arrival>,
-    settings: Settings,
+    pub(super) maps: usize,
+    pub(super) arrivals: Vec<Arrival>,
+    options: Options,
+    pub(super) max_depth: usize,
+    rules: Arc<Rules>,
+    /// Whether each rule applied anywhere.
+    hits: Vec<bool>,
+    /// The keys that lead to the current place, if a rule may ask for them.
+    path: Option<Vec<Key>>,
     /// An error went up; whoever swallowed it must not get a tree with a hole.
-    failed: bool,
+    pub(super) failed: bool,
 }
 
 /// How a node was recorded.
@@ -57,12 +66,12 @@ pub(super) enum Recorded {
 
 /// The place where one node goes; serde's [`Serializer`](serde::Serializer).
 pub(super) struct Recorder<'r, L> {
-    recording: &'r mut Recording<L>,
-    template: Option<usize>,
+    pub(super) recording: &'r mut Recording<L>,
+    pub(super) template: Option<usize>,
     /// Compounds around this place.
-    depth: usize,
+    pub(super) depth: usize,
     /// This is the inside of a `Some` that was left out because `None` is a leaf.
-    inside_some: bool,
+    pub(super) inside_some: bool,
 }
 
 /// What a node is, before its children.
@@ -73,85 +82,156 @@ pub(super) struct Head {
     pub(super) variant: &'static str,
 }
 
-/// An open node with children.
-pub(super) struct Compound<'r, L> {
-    recording: &'r mut Recording<L>,
-    head: Head,
-    template: Option<usize>,
-    progress: Progress,
-    depth: usize,
-    children: usize,
-    /// A map's key was recorded, and its value not yet.
-    awaits_value: bool,
-    /// Where this node's own begin.
-    first_leaf: usize,
-    first_map: usize,
-    first_arrival: usize,
-    first_label: usize,
-}
-
-enum Progress {
-    /// All so far equals the template.
-    Matching(Matching),
-    /// The node starts at `at`, and `last` is its last run of children.
-    Recording { at: usize, last: Option<usize> },
-}
-
+/// Where what is being kept begins.
 #[derive(Clone, Copy)]
-struct Matching {
-    template: usize,
-    /// Where the template's children end.
-    end: usize,
-    /// The run of children that is expected next, or `end`; `done` of it have passed.
-    run: usize,
-    done: usize,
-    /// The run before `run`, unless that is the first.
-    previous: Option<usize>,
-    /// Fields or keys that have equalled the template's.
-    labels: usize,
+pub(super) struct KeptFrom {
+    node: usize,
+    leaf: usize,
+    map: usize,
+    arrival: usize,
 }
 
 impl Head {
     pub(super) fn new(kind: NodeKind) -> Self {
         Head { kind, name: "", variant: "" }
     }
+
+    pub(super) fn seen(self) -> NodeHead<'static> {
+        NodeHead { kind: self.kind, name: self.name, variant: self.variant }
+    }
 }
 
 impl<L: Flat> Recording<L> {
-    /// Records a whole value that stands inside `depth` compounds.
-    pub(super) fn of<T: Serialize + ?Sized>(
-        value: &T,
-        settings: Settings,
-        depth: usize,
-    ) -> Result<Tree<L>> {
-        let mut recording = Recording {
+    pub(super) fn new(options: Options, max_depth: usize, rules: Arc<Rules>) -> Self {
+        Recording {
             builder: Builder::default(),
             leaves: Vec::new(),
+            kept: Vec::new(),
+            keeping: 0,
             fields: Vec::new(),
             keys: Vec::new(),
             maps: 0,
             arrivals: Vec::new(),
-            settings,
+            options,
+            max_depth,
+            hits: vec![false; rules.rules.len()],
+            path: rules.need_paths().then(Vec::new),
+            rules,
             failed: false,
-        };
-        value.serialize(Recorder {
-            recording: &mut recording,
-            template: None,
-            depth,
-            inside_some: false,
-        })?;
-        if recording.failed {
-            return Err(Error::protocol(SWALLOWED));
         }
-        recording.arrivals.sort_by_key(|arrival| arrival.map);
-        let limits = Limits::default().depth(settings.max_depth);
-        // A key stands inside a treedef that has the options.
-        let options = if settings.keys_above > 0 { Options::default() } else { settings.options };
-        let treedef = recording.builder.finish(options, recording.arrivals, limits);
-        Ok(Tree::from_parts(treedef, recording.leaves))
     }
 
-    fn matches(&self, template: usize, head: Head) -> bool {
+    /// Records a whole value. Says which rules applied.
+    pub(super) fn record<T: Serialize + ?Sized>(
+        mut self,
+        value: &T,
+    ) -> Result<(Tree<L>, Vec<bool>)> {
+        value.serialize(self.root())?;
+        if self.failed {
+            return Err(Error::protocol(SWALLOWED));
+        }
+        self.arrivals.sort_by_key(|arrival| arrival.map);
+        let limits = Limits::default().depth(self.max_depth);
+        let treedef = self.builder.finish(self.options, self.arrivals, limits);
+        Ok((Tree::from_parts(treedef, self.leaves), self.hits))
+    }
+
+    /// Records a whole value, to be kept as one.
+    pub(super) fn record_value<T: Serialize + ?Sized>(mut self, value: &T) -> Result<Value> {
+        let from = self.begin_keeping()?;
+        value.serialize(self.root())?;
+        self.end_keeping(from)
+    }
+
+    fn root(&mut self) -> Recorder<'_, L> {
+        Recorder { recording: self, template: None, depth: 0, inside_some: false }
+    }
+
+    /// The options of what is being recorded: those of the treedef, but none for what is kept.
+    pub(super) fn options(&self) -> Options {
+        match self.keeping {
+            0 => self.options,
+            _ => Options { compact: self.options.compact, ..Options::default() },
+        }
+    }
+
+    /// Leaves so far, of what is being kept or else of the whole.
+    pub(super) fn num_leaves(&self) -> usize {
+        if self.keeping > 0 { self.kept.len() } else { self.leaves.len() }
+    }
+
+    /// Puts the entries of a map into canonical order, with their leaves.
+    pub(super) fn sort_entries(
+        &mut self,
+        at: usize,
+        first_key: usize,
+        first_leaf: usize,
+    ) -> Option<Sorted> {
+        let keys = &mut self.keys[first_key..];
+        match self.keeping {
+            0 => self.builder.sort_entries(at, keys, &mut self.leaves[first_leaf..]),
+            _ => self.builder.sort_entries(at, keys, &mut self.kept[first_leaf..]),
+        }
+    }
+
+    pub(super) fn begin_keeping(&mut self) -> Result<KeptFrom> {
+        if self.keeping > MAX_KEY_NESTING {
+            return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
+        }
+        self.keeping += 1;
+        let (node, leaf) = (self.builder.nodes.len(), self.kept.len());
+        Ok(KeptFrom { node, leaf, map: self.maps, arrival: self.arrivals.len() })
+    }
+
+    pub(super) fn end_keeping(&mut self, from: KeptFrom) -> Result<Value> {
+        if self.failed {
+            return Err(Error::protocol(SWALLOWED));
+        }
+        self.keeping -= 1;
+        let mut leaves = self.kept.split_off(from.leaf);
+        if let [node] = &self.builder.nodes[from.node..]
+            && node.kind == NodeKind::Leaf
+            && let Some(leaf) = leaves.pop()
+        {
+            self.builder.nodes.truncate(from.node);
+            return Ok(Value::from(leaf));
+        }
+        let mut arrivals = self.arrivals.split_off(from.arrival);
+        arrivals.iter_mut().for_each(|arrival| arrival.map -= from.map);
+        arrivals.sort_by_key(|arrival| arrival.map);
+        self.maps = from.map;
+        let treedef: TreeDef = self.builder.extract(from.node, arrivals);
+        Ok(Value::from_tree(Tree::from_parts(treedef, leaves)))
+    }
+
+    /// Whether a rule may ask for the path.
+    #[inline]
+    pub(super) fn tracks_path(&self) -> bool {
+        self.keeping == 0 && self.path.is_some()
+    }
+
+    /// Goes down to a child; says what a rule about its place makes of it.
+    pub(super) fn descend(&mut self, parent: Head, key: Key) -> Option<Keep> {
+        let path = self.path.as_mut()?;
+        path.push(key);
+        self.rules.place(parent.seen(), path, &mut self.hits)
+    }
+
+    pub(super) fn ascend(&mut self) {
+        if let Some(path) = &mut self.path {
+            path.pop();
+        }
+    }
+
+    /// What a rule about the node itself makes of it.
+    pub(super) fn rule(&mut self, head: Head) -> Option<Keep> {
+        if self.keeping > 0 {
+            return None;
+        }
+        self.rules.node(head.seen(), self.path.as_ref()?, &mut self.hits)
+    }
+
+    pub(super) fn matches(&self, template: usize, head: Head) -> bool {
         let node = &self.builder.nodes[template];
         node.kind == head.kind
             && match self.builder.shape(node.shape) {
@@ -161,419 +241,128 @@ impl<L: Flat> Recording<L> {
     }
 
     /// The shape of a node that may have a name, and has no labels.
-    fn unlabelled(&mut self, head: Head) -> usize {
+    pub(super) fn unlabelled(&mut self, head: Head) -> usize {
         match head.kind.is_named() {
             true => {
                 let Head { name, variant, .. } = head;
-                self.builder.intern(ShapeRef {
-                    name: &name,
-                    variant: &variant,
-                    labels: LabelsRef::None,
-                })
+                let labels = LabelsRef::None;
+                self.builder.intern(ShapeRef { name: &name, variant: &variant, labels })
             }
             false => Shape::NONE,
         }
     }
 }
 
-impl<'r, L: Flat> Recorder<'r, L> {
+impl<L: Flat> Recorder<'_, L> {
     pub(super) fn is_human_readable(&self) -> bool {
-        !self.recording.settings.options.compact
+        !self.recording.options.compact
     }
 
     #[inline]
     pub(super) fn leaf(self, scalar: Scalar<'_>) -> Result<Recorded> {
+        let recording = &mut *self.recording;
+        if recording.keeping > 0 {
+            recording.kept.push(scalar.into());
+            return self.leaf_node();
+        }
+        if !recording.rules.is_leaf_kind(scalar.kind()) {
+            return Ok(self.static_node(Value::from(Leaf::from(scalar))));
+        }
         let Some(leaf) = L::from_scalar(scalar) else {
-            return Err(ErrorKind::LeafKind { expected: L::KIND, found: scalar.kind() }.into());
+            return Err(expected::<L>(scalar.kind()));
         };
-        self.recording.leaves.push(leaf);
-        self.atom(Head::new(NodeKind::Leaf))
+        recording.leaves.push(leaf);
+        self.leaf_node()
+    }
+
+    #[inline]
+    fn leaf_node(self) -> Result<Recorded> {
+        Ok(self.node(Head::new(NodeKind::Leaf)))
     }
 
     /// Records a node that has no children.
     #[inline]
     pub(super) fn atom(self, head: Head) -> Result<Recorded> {
+        match self.recording.rule(head) {
+            None => Ok(self.node(head)),
+            Some(keep) => {
+                let from = self.recording.begin_keeping()?;
+                Recorder { template: None, recording: &mut *self.recording, ..self }.node(head);
+                let value = self.recording.end_keeping(from)?;
+                self.kept(keep, value)
+            }
+        }
+    }
+
+    #[inline]
+    fn node(self, head: Head) -> Recorded {
         if let Some(template) = self.template
             && self.recording.matches(template, head)
         {
-            return Ok(Recorded::Same);
+            return Recorded::Same;
         }
         let shape = self.recording.unlabelled(head);
-        Ok(Recorded::New(self.recording.builder.open(head.kind, shape)))
+        Recorded::New(self.recording.builder.open(head.kind, shape))
     }
 
-    pub(super) fn none(self) -> Result<Recorded> {
-        match (self.recording.settings.options.none_is_leaf, self.inside_some) {
-            (false, _) => self.atom(Head::new(NodeKind::None)),
-            (true, false) => self.leaf(Scalar::None),
-            (true, true) => {
-                let mut some = self.compound(Head::new(NodeKind::Some))?;
-                let none = some.place().leaf(Scalar::None);
-                some.add(none)?;
-                some.end()
+    /// Records a value as one. Inside of what is kept already, that changes nothing.
+    pub(super) fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Result<Recorded> {
+        let Recorder { recording, depth, .. } = self;
+        if recording.keeping > 0 {
+            return value.serialize(Recorder { recording, ..self });
+        }
+        let from = recording.begin_keeping()?;
+        let place =
+            Recorder { recording: &mut *recording, template: None, depth, inside_some: false };
+        stack::grow(|| value.serialize(place))?;
+        let value = recording.end_keeping(from)?;
+        Recorder { recording, ..self }.kept(keep, value)
+    }
+
+    pub(super) fn kept(self, keep: Keep, value: Value) -> Result<Recorded> {
+        match keep {
+            Keep::Static => Ok(self.static_node(value)),
+            Keep::Leaf => {
+                let leaf = Leaf::from(value);
+                let kind = leaf.kind();
+                let Some(leaf) = L::from_leaf(leaf) else { return Err(expected::<L>(kind)) };
+                self.recording.leaves.push(leaf);
+                self.leaf_node()
             }
         }
     }
 
-    pub(super) fn unit(self) -> Result<Recorded> {
-        match self.inside_some {
-            false => self.atom(Head::new(NodeKind::Unit)),
-            true => self.wrapper(Head::new(NodeKind::Some), &()),
-        }
-    }
-
-    pub(super) fn some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {
-        let none_is_leaf = self.recording.settings.options.none_is_leaf;
-        if none_is_leaf && !self.inside_some {
-            return value.serialize(Recorder { inside_some: true, ..self });
-        }
-        let mut some = self.compound(Head::new(NodeKind::Some))?;
-        let place = Recorder { inside_some: none_is_leaf, ..some.place() };
-        let result = stack::grow(|| value.serialize(place));
-        some.add(result)?;
-        some.end()
-    }
-
-    /// Records a node with exactly one child.
-    pub(super) fn wrapper<T: Serialize + ?Sized>(self, head: Head, value: &T) -> Result<Recorded> {
-        let mut compound = self.compound(head)?;
-        compound.child(value)?;
-        compound.end()
-    }
-
-    /// Opens a node with children. Every compound passes here, so here the depth is counted.
-    pub(super) fn compound(self, head: Head) -> Result<Compound<'r, L>> {
-        let Recorder { recording, template, depth, .. } = self;
-        if recording.failed {
-            return Err(Error::protocol(SWALLOWED));
-        }
-        if depth >= recording.settings.max_depth {
-            return Err(ErrorKind::Depth { limit: recording.settings.max_depth }.into());
-        }
-        let (first_map, is_map) = (recording.maps, head.kind == NodeKind::Map);
-        recording.maps += usize::from(is_map);
-        let progress = match template {
-            Some(template) if recording.matches(template, head) => {
-                let end = template + recording.builder.nodes[template].span;
-                Progress::Matching(Matching {
-                    template,
-                    end,
-                    run: template + 1,
-                    done: 0,
-                    previous: None,
-                    labels: 0,
-                })
-            }
-            _ => Progress::Recording {
-                at: recording.builder.open(head.kind, Shape::NONE),
-                last: None,
-            },
-        };
-        let first_label = if is_map { recording.keys.len() } else { recording.fields.len() };
-        Ok(Compound {
-            head,
-            template,
-            progress,
-            depth: depth + 1,
-            children: 0,
-            awaits_value: false,
-            first_leaf: recording.leaves.len(),
-            first_map,
-            first_arrival: recording.arrivals.len(),
-            first_label,
-            recording,
-        })
-    }
-}
-
-impl<L: Flat> Compound<'_, L> {
-    /// Records the next child; of a struct or map, after its label.
-    #[inline]
-    pub(super) fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        let place = self.place();
-        let result = stack::grow(|| value.serialize(place));
-        self.add(result)
-    }
-
-    /// Records a field of a struct or struct variant.
-    #[inline]
-    pub(super) fn field<T: Serialize + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<()> {
-        let expected = |labels: &Labels, position: usize| match labels {
-            Labels::Fields(fields) => fields.get(position).is_some_and(|field| field == name),
-            _ => false,
-        };
-        if !self.matches_label(expected) {
-            self.recording.fields.push(Name::Borrowed(name));
-        }
-        self.child(value)
-    }
-
-    /// Records the key of a map's next entry.
-    pub(super) fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
-        if self.awaits_value {
-            return Err(self.fail(Error::protocol("a map's key was followed by another key")));
-        }
-        let Settings { options, max_depth, keys_above } = self.recording.settings;
-        if keys_above >= MAX_KEY_NESTING {
-            return Err(self.fail(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into()));
-        }
-        let options = Options { compact: options.compact, ..Options::default() };
-        let settings = Settings { options, max_depth, keys_above: keys_above + 1 };
-        let depth = self.depth;
-        let tree = stack::grow(|| Recording::of(key, settings, depth))
-            .map_err(|error| self.fail(error))?;
-        let key = Value::from_tree(tree);
-        let expected = |labels: &Labels, position: usize| match labels {
-            Labels::Keys(keys) => keys.get(position) == Some(&key),
-            _ => false,
-        };
-        if !self.matches_label(expected) {
-            self.recording.keys.push(key);
-        }
-        self.awaits_value = true;
-        Ok(())
-    }
-
-    /// Records the value of a map's entry.
-    pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        if !self.awaits_value {
-            return Err(self.fail(Error::protocol("a map's value came without its key")));
-        }
-        self.child(value)?;
-        self.awaits_value = false;
-        Ok(())
-    }
-
-    /// Closes the node.
-    pub(super) fn end(mut self) -> Result<Recorded> {
-        if self.recording.failed {
-            return Err(Error::protocol(SWALLOWED));
-        }
-        if self.awaits_value {
-            return Err(self.fail(Error::protocol("a map ended after a key")));
-        }
-        match self.progress {
-            Progress::Matching(Matching { run, end, .. }) if run == end => Ok(Recorded::Same),
-            _ => {
-                let at = self.record();
-                self.close(at).map_err(|error| self.fail(error))
-            }
-        }
-    }
-
-    /// Where the next child goes.
-    #[inline]
-    fn place(&mut self) -> Recorder<'_, L> {
-        let template = match self.progress {
-            Progress::Matching(Matching { run, end, .. }) if run < end => Some(run),
-            Progress::Matching(Matching { previous, .. }) => previous,
-            Progress::Recording { last, .. } => last,
-        };
-        Recorder {
-            recording: &mut *self.recording,
-            template,
-            depth: self.depth,
-            inside_some: false,
-        }
-    }
-
-    /// Takes the child that was recorded at the place.
-    #[inline]
-    fn add(&mut self, result: Result<Recorded>) -> Result<()> {
-        let recorded = match result {
-            Ok(recorded) => recorded,
-            Err(error) => return Err(self.fail(error).under(self.current_key())),
-        };
-        let nodes = &mut self.recording.builder.nodes;
-        match (&mut self.progress, recorded) {
-            (Progress::Matching(matching), Recorded::Same) if matching.run < matching.end => {
-                matching.done += 1;
-                let expected = nodes[matching.run];
-                if matching.done == expected.repeat {
-                    matching.previous = Some(matching.run);
-                    matching.run += expected.span;
-                    matching.done = 0;
-                }
-            }
-            (Progress::Matching(_), _) => self.diverge(recorded),
-            (Progress::Recording { last, .. }, Recorded::New(node)) => *last = Some(node),
-            (Progress::Recording { last, .. }, Recorded::Same) => {
-                if let Some(last) = *last {
-                    nodes[last].repeat += 1; // at most `children`, which is checked
-                }
-            }
-        }
-        self.children = self.children.checked_add(1).ok_or(ErrorKind::TooLarge)?;
-        Ok(())
-    }
-
-    /// Parts from the template at a child that it does not have.
-    fn diverge(&mut self, child: Recorded) {
-        let Recorded::New(child) = child else {
-            self.record();
-            if let Progress::Recording { last: Some(last), .. } = self.progress {
-                self.recording.builder.nodes[last].repeat += 1;
-            }
-            return;
-        };
-        // The child stands where this node has to begin: record that behind it, then swap the two.
-        let behind = self.record();
-        let Progress::Recording { last, .. } = self.progress else { return };
+    fn static_node(self, value: Value) -> Recorded {
         let builder = &mut self.recording.builder;
-        builder.nodes[child..].rotate_left(behind - child);
-        let moved = builder.nodes.len() - (behind - child);
-        let last = last.map(|last| last - (behind - child));
-        // Its template was the next run, not the one that now precedes it; so this has to be compared.
-        let last = match last {
-            Some(last) if builder.same(last, moved) => {
-                builder.nodes.truncate(moved);
-                builder.nodes[last].repeat += 1;
-                Some(last)
-            }
-            _ => Some(moved),
-        };
-        self.progress = Progress::Recording { at: child, last };
+        let template =
+            self.template.and_then(|template| builder.shape(builder.nodes[template].shape));
+        if template
+            .is_some_and(|shape| matches!(&shape.labels, Labels::Static(known) if *known == value))
+        {
+            return Recorded::Same;
+        }
+        let shape =
+            builder.intern(ShapeRef { name: &"", variant: &"", labels: LabelsRef::Static(&value) });
+        Recorded::New(builder.open(NodeKind::Static, shape))
     }
 
-    /// Turns from matching to recording: copies what has matched. Says where the node begins.
-    fn record(&mut self) -> usize {
-        let matching = match self.progress {
-            Progress::Matching(matching) => matching,
-            Progress::Recording { at, .. } => return at,
-        };
-        let Matching { template, run, done, previous, labels, .. } = matching;
-        let Recording { builder, fields, keys, .. } = &mut *self.recording;
-        let at = builder.open(self.head.kind, Shape::NONE);
-        builder.nodes.extend_from_within(template + 1..run);
-        let mut last = previous.map(|previous| previous - template + at);
-        if done > 0 {
-            let partial = builder.nodes.len();
-            builder.nodes.extend_from_within(run..run + builder.nodes[run].span);
-            builder.nodes[partial].repeat = done;
-            last = Some(partial);
-        }
-        match builder.shape(builder.nodes[template].shape).map(|shape| &shape.labels) {
-            Some(Labels::Fields(matched)) => fields.extend(matched.iter().take(labels).cloned()),
-            Some(Labels::Keys(matched)) => keys.extend(matched.iter().take(labels).cloned()),
-            _ => {}
-        }
-        self.progress = Progress::Recording { at, last };
-        at
-    }
-
-    /// Completes a node that was recorded.
-    fn close(&mut self, at: usize) -> Result<Recorded> {
-        let Recording { builder, leaves, fields, keys, settings, .. } = &mut *self.recording;
-        let Head { kind, name, variant } = self.head;
-        let mut sorted = None;
-        let shape = match kind {
-            NodeKind::Map => {
-                let own = &mut keys[self.first_label..];
-                if !settings.options.insertion {
-                    sorted = builder.sort_entries(at, own, &mut leaves[self.first_leaf..]);
-                }
-                let shape = builder.intern(ShapeRef {
-                    name: &"",
-                    variant: &"",
-                    labels: LabelsRef::Keys(own),
-                });
-                keys.truncate(self.first_label);
-                shape
-            }
-            NodeKind::Struct | NodeKind::StructVariant => {
-                let labels = LabelsRef::Fields(&fields[self.first_label..]);
-                let shape = builder.intern(ShapeRef {
-                    name: &name.into(),
-                    variant: &variant.into(),
-                    labels,
-                });
-                fields.truncate(self.first_label);
-                shape
-            }
-            _ => self.recording.unlabelled(self.head),
-        };
-        let Recording { builder, arrivals, .. } = &mut *self.recording;
-        builder.close(at, shape)?;
-        let Some(sorted) = sorted else { return Ok(Recorded::New(at)) };
-        for below in &mut arrivals[self.first_arrival..] {
-            below.map = self.first_map + 1 + sorted.moved(below.map - self.first_map - 1);
-        }
-        arrivals.push(Arrival { map: self.first_map, order: sorted.order });
-        // Its entries arrived in an order of their own, so it was recorded even if it equals the template.
-        match self.template {
-            Some(template) if builder.same(template, at) => {
-                builder.nodes.truncate(at);
-                Ok(Recorded::Same)
-            }
-            _ => Ok(Recorded::New(at)),
-        }
-    }
-
-    /// Whether the label at this place is what the template has; if not, records from here on.
-    #[inline]
-    fn matches_label(&mut self, expected: impl FnOnce(&Labels, usize) -> bool) -> bool {
-        let Progress::Matching(matching) = &mut self.progress else { return false };
-        let template = self.recording.builder.nodes[matching.template].shape;
-        let shape = self.recording.builder.shape(template);
-        if shape.is_some_and(|shape| expected(&shape.labels, matching.labels)) {
-            matching.labels += 1;
-            return true;
-        }
-        self.record();
-        false
-    }
-
-    /// The key of the child that is being recorded.
-    #[cold]
-    fn current_key(&self) -> Key {
-        let position = self.children;
-        let variant = || Name::Borrowed(self.head.variant);
-        match (self.head.kind, self.current_label()) {
-            (NodeKind::Some, _) => Key::Some,
-            (NodeKind::Seq, _) => Key::Index(position),
-            (NodeKind::Map, Some(Label::Key(key))) => Key::Entry(key),
-            (NodeKind::Struct, Some(Label::Field(name))) => Key::Field(name),
-            (NodeKind::StructVariant, Some(Label::Field(name))) => {
-                Key::VariantField(variant(), name)
-            }
-            (NodeKind::NewtypeVariant | NodeKind::TupleVariant, _) => {
-                Key::VariantPosition(variant(), position)
-            }
-            _ => Key::Position(position),
-        }
-    }
-
-    fn current_label(&self) -> Option<Label> {
-        if let Progress::Matching(Matching { template, labels, .. }) = self.progress {
-            let shape =
-                self.recording.builder.shape(self.recording.builder.nodes[template].shape)?;
-            return match &shape.labels {
-                Labels::Fields(fields) => {
-                    Some(Label::Field(fields.get(labels.checked_sub(1)?)?.clone()))
-                }
-                Labels::Keys(keys) => Some(Label::Key(keys.get(labels.checked_sub(1)?)?.clone())),
-                _ => None,
-            };
-        }
-        let current = self.first_label + self.children;
-        match self.head.kind {
-            NodeKind::Map => self.recording.keys.get(current).cloned().map(Label::Key),
-            _ => self.recording.fields.get(current).cloned().map(Label::Field),
-        }
-    }
-
-    #[cold]
-    fn fail(&mut self, error: Error) -> Error {
-        self.recording.failed = true;
-        error
+    /// Records a map's key.
+    pub(super) fn key<T: Serialize + ?Sized>(
+        recording: &mut Recording<L>,
+        depth: usize,
+        key: &T,
+    ) -> Result<Value> {
+        let from = recording.begin_keeping()?;
+        let place =
+            Recorder { recording: &mut *recording, template: None, depth, inside_some: false };
+        // What leads on inside a key is no way inside the value.
+        stack::grow(|| key.serialize(place)).map_err(|error| error.at(Path::root()))?;
+        recording.end_keeping(from)
     }
 }
 
-enum Label {
-    Field(Name),
-    Key(Value),
+#[cold]
+fn expected<L: Flat>(found: crate::model::LeafKind) -> Error {
+    let error = Error::from(ErrorKind::LeafKind { expected: L::KIND, found });
+    error.hint("mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`")
 }

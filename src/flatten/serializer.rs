@@ -4,9 +4,12 @@ use serde::{Serialize, Serializer, ser};
 
 use crate::error::{Error, Result};
 use crate::leaf::{Flat, Scalar};
+use crate::markers;
 use crate::model::NodeKind;
 
-use super::recording::{Compound, Head, Recorded, Recorder};
+use super::compound::Compound;
+use super::recording::{Head, Recorded, Recorder};
+use super::rules::Keep;
 
 macro_rules! scalars {
     ($($method:ident($type:ty) => $scalar:ident;)*) => {$(
@@ -77,7 +80,11 @@ impl<'r, L: Flat> Serializer for Recorder<'r, L> {
         name: &'static str,
         value: &T,
     ) -> Result<Recorded> {
-        self.wrapper(Head { name, ..Head::new(NodeKind::NewtypeStruct) }, value)
+        match name {
+            markers::STATIC => self.keep(Keep::Static, value),
+            markers::LEAF => self.keep(Keep::Leaf, value),
+            _ => self.wrapper(Head { name, ..Head::new(NodeKind::NewtypeStruct) }, value),
+        }
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(

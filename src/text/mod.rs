@@ -36,6 +36,7 @@
 //! byte     = printable ASCII but '"' and "\" | an escape as above, without "\u" | "\x" two hexadecimal digits
 //!
 //! path     = { key }
+//! pattern  = [ name ] { key | ".*" | "[*]" | "**" }
 //! key      = "." name | "." digits | "[" digits "]" | "[" value "]" | "?" | "::" name "." ( name | digits )
 //! ```
 
@@ -45,3 +46,4 @@ mod print;
 mod parse;
 mod jax;
 mod path;
+mod pattern;

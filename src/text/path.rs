@@ -55,7 +55,7 @@ impl fmt::Debug for Path {
     }
 }
 
-fn parse_key(lexer: &mut Lexer<'_>) -> Result<Key> {
+pub(super) fn parse_key(lexer: &mut Lexer<'_>) -> Result<Key> {
     if lexer.eat_here("?") {
         return Ok(Key::Some);
     }

@@ -184,6 +184,17 @@ impl Value {
     }
 }
 
+impl Leaf {
+    /// Rebuilds the leaf as a type: a scalar, or the subtree that an opaque leaf stands for.
+    ///
+    /// # Errors
+    ///
+    /// As [`unflatten`].
+    pub fn into_typed<T: DeserializeOwned>(self) -> Result<T> {
+        Value::from(self).into_typed()
+    }
+}
+
 impl<L: LeafType> Tree<L> {
     /// Rebuilds the typed value: [`unflatten`].
     ///

@@ -67,7 +67,7 @@ fn a_leaf_of_the_wrong_kind_or_size() {
     assert_snapshot!(refused(&BTreeMap::from([((1, 'c'), 1u8)]), |leaves| leaves[0] = Leaf::from(-1)),
         @"invalid value: integer `-1`, expected u8 at `[(1i32, 'c')]`");
     assert_snapshot!(treedef::flatten_as::<f64>(&model()).unwrap_err(),
-        @"expected f64, found str at `.layers[0].name`");
+        @"expected f64, found str at `.layers[0].name` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)");
     assert_snapshot!(f32::try_from(Leaf::from(1u8)).unwrap_err(), @"expected f32, found u8 at the root");
 }
 

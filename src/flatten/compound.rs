@@ -1,0 +1,440 @@
+//! Nodes with children: matched against the template for as long as they agree, recorded from there on.
+
+use serde::Serialize;
+
+use crate::builder::{LabelsRef, ShapeRef};
+use crate::error::{Error, ErrorKind, Result};
+use crate::leaf::{Flat, Scalar};
+use crate::model::{Arrival, Labels, Name, NodeKind, Shape, Value};
+use crate::path::Key;
+use crate::stack;
+
+use super::recording::{Head, KeptFrom, Recorded, Recorder, Recording, SWALLOWED};
+use super::rules::Keep;
+
+/// An open node with children.
+pub(super) struct Compound<'r, L> {
+    recording: &'r mut Recording<L>,
+    head: Head,
+    template: Option<usize>,
+    progress: Progress,
+    depth: usize,
+    children: usize,
+    /// A map's key was recorded, and its value not yet.
+    awaits_value: bool,
+    /// A rule says that the node is kept as one value, from here on, in a place with that template.
+    keep: Option<Box<(Keep, KeptFrom, Option<usize>)>>,
+    /// Where this node's own begin.
+    first_leaf: usize,
+    first_map: usize,
+    first_arrival: usize,
+    first_label: usize,
+}
+
+enum Progress {
+    /// All so far equals the template.
+    Matching(Matching),
+    /// The node starts at `at`, and `last` is its last run of children.
+    Recording { at: usize, last: Option<usize> },
+}
+
+#[derive(Clone, Copy)]
+struct Matching {
+    template: usize,
+    /// Where the template's children end.
+    end: usize,
+    /// The run of children that is expected next, or `end`; `done` of it have passed.
+    run: usize,
+    done: usize,
+    /// The run before `run`, unless that is the first.
+    previous: Option<usize>,
+    /// Fields or keys that have equalled the template's.
+    labels: usize,
+}
+
+impl<'r, L: Flat> Recorder<'r, L> {
+    pub(super) fn none(self) -> Result<Recorded> {
+        match (self.recording.options().none_is_leaf, self.inside_some) {
+            (false, _) => self.atom(Head::new(NodeKind::None)),
+            (true, false) => self.leaf(Scalar::None),
+            (true, true) => self.wrapper(Head::new(NodeKind::Some), &None::<()>),
+        }
+    }
+
+    pub(super) fn unit(self) -> Result<Recorded> {
+        match self.inside_some {
+            false => self.atom(Head::new(NodeKind::Unit)),
+            true => self.wrapper(Head::new(NodeKind::Some), &()),
+        }
+    }
+
+    pub(super) fn some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {
+        let none_is_leaf = self.recording.options().none_is_leaf;
+        if none_is_leaf && !self.inside_some {
+            return value.serialize(Recorder { inside_some: true, ..self });
+        }
+        let mut some = self.compound(Head::new(NodeKind::Some))?;
+        some.child_in(none_is_leaf, value)?;
+        some.end()
+    }
+
+    /// Records a node with exactly one child.
+    pub(super) fn wrapper<T: Serialize + ?Sized>(self, head: Head, value: &T) -> Result<Recorded> {
+        let mut compound = self.compound(head)?;
+        compound.child(value)?;
+        compound.end()
+    }
+
+    /// Opens a node with children. Every compound passes here, so here the depth is counted.
+    pub(super) fn compound(self, head: Head) -> Result<Compound<'r, L>> {
+        let Recorder { recording, template, depth, .. } = self;
+        if recording.failed {
+            return Err(Error::protocol(SWALLOWED));
+        }
+        if depth >= recording.max_depth {
+            return Err(ErrorKind::Depth { limit: recording.max_depth }.into());
+        }
+        let keep = match recording.rule(head) {
+            None => None,
+            Some(keep) => Some(Box::new((keep, recording.begin_keeping()?, template))),
+        };
+        let template = template.filter(|_| keep.is_none());
+        let (first_map, is_map) = (recording.maps, head.kind == NodeKind::Map);
+        recording.maps += usize::from(is_map);
+        let progress = match template {
+            Some(template) if recording.matches(template, head) => {
+                let end = template + recording.builder.nodes[template].span;
+                Progress::Matching(Matching {
+                    template,
+                    end,
+                    run: template + 1,
+                    done: 0,
+                    previous: None,
+                    labels: 0,
+                })
+            }
+            _ => Progress::Recording {
+                at: recording.builder.open(head.kind, Shape::NONE),
+                last: None,
+            },
+        };
+        let first_label = if is_map { recording.keys.len() } else { recording.fields.len() };
+        Ok(Compound {
+            head,
+            template,
+            progress,
+            depth: depth + 1,
+            children: 0,
+            awaits_value: false,
+            keep,
+            first_leaf: recording.num_leaves(),
+            first_map,
+            first_arrival: recording.arrivals.len(),
+            first_label,
+            recording,
+        })
+    }
+}
+
+impl<L: Flat> Compound<'_, L> {
+    /// Records the next child; of a struct or map, after its label.
+    #[inline]
+    pub(super) fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        self.child_in(false, value)
+    }
+
+    #[inline]
+    fn child_in<T: Serialize + ?Sized>(&mut self, inside_some: bool, value: &T) -> Result<()> {
+        let keep = match self.recording.tracks_path() {
+            true => self.recording.descend(self.head, self.current_key()),
+            false => None,
+        };
+        let place = Recorder { inside_some, ..self.place() };
+        let result = match keep {
+            None => stack::grow(|| value.serialize(place)),
+            Some(keep) => place.keep(keep, value),
+        };
+        self.add(result)
+    }
+
+    /// Records a field of a struct or struct variant.
+    #[inline]
+    pub(super) fn field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        let expected = |labels: &Labels, position: usize| match labels {
+            Labels::Fields(fields) => fields.get(position).is_some_and(|field| field == name),
+            _ => false,
+        };
+        if !self.matches_label(expected) {
+            self.recording.fields.push(Name::Borrowed(name));
+        }
+        self.child(value)
+    }
+
+    /// Records the key of a map's next entry.
+    pub(super) fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
+        if self.awaits_value {
+            return Err(self.fail(Error::protocol("a map's key was followed by another key")));
+        }
+        let key = Recorder::key(&mut *self.recording, self.depth, key)
+            .map_err(|error| self.fail(error))?;
+        let expected = |labels: &Labels, position: usize| match labels {
+            Labels::Keys(keys) => keys.get(position) == Some(&key),
+            _ => false,
+        };
+        if !self.matches_label(expected) {
+            self.recording.keys.push(key);
+        }
+        self.awaits_value = true;
+        Ok(())
+    }
+
+    /// Records the value of a map's entry.
+    pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        if !self.awaits_value {
+            return Err(self.fail(Error::protocol("a map's value came without its key")));
+        }
+        self.child(value)?;
+        self.awaits_value = false;
+        Ok(())
+    }
+
+    /// Closes the node.
+    pub(super) fn end(mut self) -> Result<Recorded> {
+        if self.recording.failed {
+            return Err(Error::protocol(SWALLOWED));
+        }
+        if self.awaits_value {
+            return Err(self.fail(Error::protocol("a map ended after a key")));
+        }
+        if let Progress::Matching(Matching { run, end, .. }) = self.progress
+            && run == end
+        {
+            return Ok(Recorded::Same);
+        }
+        let at = self.record();
+        let recorded = self.close(at).map_err(|error| self.fail(error))?;
+        let Some((keep, from, template)) = self.keep.map(|keep| *keep) else { return Ok(recorded) };
+        let value = self.recording.end_keeping(from)?;
+        let depth = self.depth;
+        Recorder { recording: self.recording, template, depth, inside_some: false }
+            .kept(keep, value)
+    }
+
+    /// Where the next child goes.
+    #[inline]
+    fn place(&mut self) -> Recorder<'_, L> {
+        let template = match self.progress {
+            Progress::Matching(Matching { run, end, .. }) if run < end => Some(run),
+            Progress::Matching(Matching { previous, .. }) => previous,
+            Progress::Recording { last, .. } => last,
+        };
+        Recorder {
+            recording: &mut *self.recording,
+            template,
+            depth: self.depth,
+            inside_some: false,
+        }
+    }
+
+    /// Takes the child that was recorded at the place.
+    #[inline]
+    fn add(&mut self, result: Result<Recorded>) -> Result<()> {
+        let recorded = match result {
+            Ok(recorded) => recorded,
+            Err(error) => return Err(self.fail(error).under(self.current_key())),
+        };
+        if self.recording.tracks_path() {
+            self.recording.ascend();
+        }
+        let nodes = &mut self.recording.builder.nodes;
+        match (&mut self.progress, recorded) {
+            (Progress::Matching(matching), Recorded::Same) if matching.run < matching.end => {
+                matching.done += 1;
+                let expected = nodes[matching.run];
+                if matching.done == expected.repeat {
+                    matching.previous = Some(matching.run);
+                    matching.run += expected.span;
+                    matching.done = 0;
+                }
+            }
+            (Progress::Matching(_), _) => self.diverge(recorded),
+            (Progress::Recording { last, .. }, Recorded::New(node)) => *last = Some(node),
+            (Progress::Recording { last, .. }, Recorded::Same) => {
+                if let Some(last) = *last {
+                    nodes[last].repeat += 1; // at most `children`, which is checked
+                }
+            }
+        }
+        self.children = self.children.checked_add(1).ok_or(ErrorKind::TooLarge)?;
+        Ok(())
+    }
+
+    /// Parts from the template at a child that it does not have.
+    fn diverge(&mut self, child: Recorded) {
+        let Recorded::New(child) = child else {
+            self.record();
+            if let Progress::Recording { last: Some(last), .. } = self.progress {
+                self.recording.builder.nodes[last].repeat += 1;
+            }
+            return;
+        };
+        // The child stands where this node has to begin: record that behind it, then swap the two.
+        let behind = self.record();
+        let Progress::Recording { last, .. } = self.progress else { return };
+        let builder = &mut self.recording.builder;
+        builder.nodes[child..].rotate_left(behind - child);
+        let moved = builder.nodes.len() - (behind - child);
+        let last = last.map(|last| last - (behind - child));
+        // Its template was the next run, not the one that now precedes it; so this has to be compared.
+        let last = match last {
+            Some(last) if builder.same(last, moved) => {
+                builder.nodes.truncate(moved);
+                builder.nodes[last].repeat += 1;
+                Some(last)
+            }
+            _ => Some(moved),
+        };
+        self.progress = Progress::Recording { at: child, last };
+    }
+
+    /// Turns from matching to recording: copies what has matched. Says where the node begins.
+    fn record(&mut self) -> usize {
+        let matching = match self.progress {
+            Progress::Matching(matching) => matching,
+            Progress::Recording { at, .. } => return at,
+        };
+        let Matching { template, run, done, previous, labels, .. } = matching;
+        let Recording { builder, fields, keys, .. } = &mut *self.recording;
+        let at = builder.open(self.head.kind, Shape::NONE);
+        builder.nodes.extend_from_within(template + 1..run);
+        let mut last = previous.map(|previous| previous - template + at);
+        if done > 0 {
+            let partial = builder.nodes.len();
+            builder.nodes.extend_from_within(run..run + builder.nodes[run].span);
+            builder.nodes[partial].repeat = done;
+            last = Some(partial);
+        }
+        match builder.shape(builder.nodes[template].shape).map(|shape| &shape.labels) {
+            Some(Labels::Fields(matched)) => fields.extend(matched.iter().take(labels).cloned()),
+            Some(Labels::Keys(matched)) => keys.extend(matched.iter().take(labels).cloned()),
+            _ => {}
+        }
+        self.progress = Progress::Recording { at, last };
+        at
+    }
+
+    /// Completes a node that was recorded.
+    fn close(&mut self, at: usize) -> Result<Recorded> {
+        let Head { kind, name, variant } = self.head;
+        let mut sorted = None;
+        if kind == NodeKind::Map && !self.recording.options().insertion {
+            sorted = self.recording.sort_entries(at, self.first_label, self.first_leaf);
+        }
+        let Recording { builder, fields, keys, .. } = &mut *self.recording;
+        let shape = match kind {
+            NodeKind::Map => {
+                let own = &keys[self.first_label..];
+                let shape = builder.intern(ShapeRef {
+                    name: &"",
+                    variant: &"",
+                    labels: LabelsRef::Keys(own),
+                });
+                keys.truncate(self.first_label);
+                shape
+            }
+            NodeKind::Struct | NodeKind::StructVariant => {
+                let labels = LabelsRef::Fields(&fields[self.first_label..]);
+                let shape = builder.intern(ShapeRef {
+                    name: &name.into(),
+                    variant: &variant.into(),
+                    labels,
+                });
+                fields.truncate(self.first_label);
+                shape
+            }
+            _ => self.recording.unlabelled(self.head),
+        };
+        let Recording { builder, arrivals, .. } = &mut *self.recording;
+        builder.close(at, shape)?;
+        let Some(sorted) = sorted else { return Ok(Recorded::New(at)) };
+        for below in &mut arrivals[self.first_arrival..] {
+            below.map = self.first_map + 1 + sorted.moved(below.map - self.first_map - 1);
+        }
+        arrivals.push(Arrival { map: self.first_map, order: sorted.order });
+        // Its entries arrived in an order of their own, so it was recorded even if it equals the template.
+        match self.template {
+            Some(template) if builder.same(template, at) => {
+                builder.nodes.truncate(at);
+                Ok(Recorded::Same)
+            }
+            _ => Ok(Recorded::New(at)),
+        }
+    }
+
+    /// Whether the label at this place is what the template has; if not, records from here on.
+    #[inline]
+    fn matches_label(&mut self, expected: impl FnOnce(&Labels, usize) -> bool) -> bool {
+        let Progress::Matching(matching) = &mut self.progress else { return false };
+        let template = self.recording.builder.nodes[matching.template].shape;
+        let shape = self.recording.builder.shape(template);
+        if shape.is_some_and(|shape| expected(&shape.labels, matching.labels)) {
+            matching.labels += 1;
+            return true;
+        }
+        self.record();
+        false
+    }
+
+    /// The key of the child that is being recorded.
+    fn current_key(&self) -> Key {
+        let position = self.children;
+        let variant = || Name::Borrowed(self.head.variant);
+        match (self.head.kind, self.current_label()) {
+            (NodeKind::Some, _) => Key::Some,
+            (NodeKind::Seq, _) => Key::Index(position),
+            (NodeKind::Map, Some(Label::Key(key))) => Key::Entry(key),
+            (NodeKind::Struct, Some(Label::Field(name))) => Key::Field(name),
+            (NodeKind::StructVariant, Some(Label::Field(name))) => {
+                Key::VariantField(variant(), name)
+            }
+            (NodeKind::NewtypeVariant | NodeKind::TupleVariant, _) => {
+                Key::VariantPosition(variant(), position)
+            }
+            _ => Key::Position(position),
+        }
+    }
+
+    fn current_label(&self) -> Option<Label> {
+        if let Progress::Matching(Matching { template, labels, .. }) = self.progress {
+            let shape =
+                self.recording.builder.shape(self.recording.builder.nodes[template].shape)?;
+            return match &shape.labels {
+                Labels::Fields(fields) => {
+                    Some(Label::Field(fields.get(labels.checked_sub(1)?)?.clone()))
+                }
+                Labels::Keys(keys) => Some(Label::Key(keys.get(labels.checked_sub(1)?)?.clone())),
+                _ => None,
+            };
+        }
+        let current = self.first_label + self.children;
+        match self.head.kind {
+            NodeKind::Map => self.recording.keys.get(current).cloned().map(Label::Key),
+            _ => self.recording.fields.get(current).cloned().map(Label::Field),
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error) -> Error {
+        self.recording.failed = true;
+        error
+    }
+}
+
+enum Label {
+    Field(Name),
+    Key(Value),
+}

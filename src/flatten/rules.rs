@@ -1,0 +1,136 @@
+//! Rules that say what is a leaf and what belongs to the structure, for types that cannot be annotated.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::model::{LeafKind, NodeKind};
+use crate::path::{Key, Path};
+use crate::pattern::Pattern;
+
+/// What becomes of a subtree that a mark or a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// It is stored in the treedef.
+    Static,
+    /// It is one leaf.
+    Leaf,
+}
+
+/// A node that is about to be walked: what [`is_leaf`](crate::Flattener::is_leaf) sees of it beside its path.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeHead<'a> {
+    pub(super) kind: NodeKind,
+    pub(super) name: &'a str,
+    pub(super) variant: &'a str,
+}
+
+impl<'a> NodeHead<'a> {
+    /// What the node is.
+    pub fn kind(&self) -> NodeKind {
+        self.kind
+    }
+
+    /// The type's name, where the kind has one.
+    pub fn name(&self) -> Option<&'a str> {
+        self.kind.is_named().then_some(self.name)
+    }
+
+    /// The variant's name, if this is one.
+    pub fn variant(&self) -> Option<&'a str> {
+        self.kind.is_variant().then_some(self.variant)
+    }
+}
+
+type IsLeaf = Arc<dyn Fn(&Path, NodeHead<'_>) -> bool + Send + Sync>;
+type LeavesWhere = Arc<dyn Fn(LeafKind) -> bool + Send + Sync>;
+
+#[derive(Clone, Default)]
+pub(super) struct Rules {
+    pub(super) rules: Vec<(Rule, Keep)>,
+    pub(super) is_leaf: Option<IsLeaf>,
+    pub(super) leaves_where: Option<LeavesWhere>,
+}
+
+#[derive(Clone)]
+pub(super) enum Rule {
+    Field { type_name: String, field: String },
+    Type(String),
+    Path(Pattern),
+}
+
+impl Rules {
+    /// Whether the walk has to know where it is.
+    pub(super) fn need_paths(&self) -> bool {
+        self.is_leaf.is_some() || !self.rules.is_empty()
+    }
+
+    /// The first rule about a child, by its place.
+    pub(super) fn place(
+        &self,
+        parent: NodeHead<'_>,
+        path: &[Key],
+        hits: &mut [bool],
+    ) -> Option<Keep> {
+        self.first(hits, |rule| match rule {
+            Rule::Field { type_name, field } => {
+                parent.name().is_some_and(|name| name == type_name)
+                    && path.last().is_some_and(|key| is_field(key, field))
+            }
+            Rule::Path(pattern) => pattern.matches_keys(path),
+            Rule::Type(_) => false,
+        })
+    }
+
+    /// The first rule about a node, by what it is.
+    pub(super) fn node(&self, head: NodeHead<'_>, path: &[Key], hits: &mut [bool]) -> Option<Keep> {
+        let by_type = self.first(hits, |rule| match rule {
+            Rule::Type(type_name) => head.name().is_some_and(|name| name == type_name),
+            Rule::Field { .. } | Rule::Path(_) => false,
+        });
+        by_type.or_else(|| {
+            let is_leaf = self.is_leaf.as_ref()?;
+            is_leaf(&path.iter().cloned().collect(), head).then_some(Keep::Leaf)
+        })
+    }
+
+    /// Whether a scalar of this kind is a leaf. An absent value is one by another option, which stands.
+    pub(super) fn is_leaf_kind(&self, kind: LeafKind) -> bool {
+        kind == LeafKind::None || self.leaves_where.as_ref().is_none_or(|is_leaf| is_leaf(kind))
+    }
+
+    fn first(&self, hits: &mut [bool], applies: impl Fn(&Rule) -> bool) -> Option<Keep> {
+        let index = self.rules.iter().position(|(rule, _)| applies(rule))?;
+        if let Some(hit) = hits.get_mut(index) {
+            *hit = true;
+        }
+        self.rules.get(index).map(|(_, keep)| *keep)
+    }
+}
+
+fn is_field(key: &Key, field: &str) -> bool {
+    match key {
+        Key::Field(name) | Key::VariantField(_, name) => name == field,
+        Key::Position(position) | Key::VariantPosition(_, position) => {
+            position.to_string() == field
+        }
+        Key::Index(_) | Key::Entry(_) | Key::Some => false,
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rule::Field { type_name, field } => write!(f, "{type_name}.{field}"),
+            Rule::Type(type_name) => f.write_str(type_name),
+            Rule::Path(pattern) => write!(f, "{pattern}"),
+        }
+    }
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.rules.iter().map(|(rule, keep)| format!("{keep:?} {rule}")))
+            .finish()
+    }
+}

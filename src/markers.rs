@@ -1,0 +1,230 @@
+//! Marks on fields: static, or one leaf.
+//!
+//! A mark is a newtype struct of a reserved name around the value. It is emitted only towards our own serializer, which
+//! is known by its error type, so the output of every other format is what it would be without.
+
+use std::any::type_name;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
+
+use crate::error::Error;
+
+pub(crate) const STATIC: &str = "__treedef_private_Static";
+pub(crate) const LEAF: &str = "__treedef_private_Leaf";
+
+/// Marks a field as static: it travels in the treedef, where it takes part in equality, hash and text.
+///
+/// `#[serde(serialize_with = "treedef::as_static")]` is the way to write it. With `with` in place of `serialize_with`
+/// it works too, but then serde makes an absent `Option` field an error. In other formats the field looks as ever.
+///
+/// On a `#[serde(flatten)]` field itself, and on the payload of a newtype variant of an internally tagged enum, serde
+/// hides the mark. That is an error: mark the fields inside.
+///
+/// # Errors
+///
+/// Those of the value, and the one above.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+/// struct Layer {
+///     #[serde(serialize_with = "treedef::as_static")]
+///     activation: String,
+///     w: [f64; 2],
+/// }
+///
+/// let layer = Layer { activation: "relu".to_owned(), w: [1.0, 2.0] };
+/// let (leaves, treedef) = treedef::flatten_as::<f64>(&layer)?;
+/// assert_eq!(leaves, [1.0, 2.0]);
+/// assert_eq!(treedef.to_string(), r#"Layer { activation: static "relu", w: (*, *) }"#);
+/// assert_eq!(treedef::unflatten::<Layer>(&treedef, leaves)?, layer);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn as_static<T: Serialize + ?Sized, S: Serializer>(
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    mark(STATIC, value, serializer)
+}
+
+/// Marks a field as one leaf, with all below it: a tensor, a matrix, a name.
+///
+/// Written like [`as_static`](fn@as_static), with the same exceptions. A scalar is a leaf anyway. What
+/// [`Leaf::into_typed`](crate::Leaf::into_typed) takes out of such a leaf can be replaced by any value:
+///
+/// # Errors
+///
+/// As [`as_static`](fn@as_static).
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use treedef::{Leaf, Value};
+///
+/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+/// struct Image {
+///     #[serde(serialize_with = "treedef::as_leaf")]
+///     pixels: Vec<[u8; 3]>,
+/// }
+///
+/// let (mut leaves, treedef) = treedef::flatten(&Image { pixels: vec![[1, 2, 3]] })?;
+/// assert_eq!(treedef.to_string(), "Image { pixels: * }");
+/// assert_eq!(leaves[0].clone().into_typed::<Vec<[u8; 3]>>()?, [[1, 2, 3]]);
+///
+/// leaves[0] = Leaf::from(Value::of(&[[4u8, 5, 6], [7, 8, 9]])?);
+/// let image: Image = treedef::unflatten(&treedef, leaves)?;
+/// assert_eq!(image.pixels, [[4, 5, 6], [7, 8, 9]]);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn as_leaf<T: Serialize + ?Sized, S: Serializer>(
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    mark(LEAF, value, serializer)
+}
+
+fn mark<T: Serialize + ?Sized, S: Serializer>(
+    name: &'static str,
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    if type_name::<S::Error>() != type_name::<Error>() {
+        return value.serialize(serializer);
+    }
+    // These two serializers of serde's own pass a newtype struct on without its name.
+    if ["FlatMapSerializer", "TaggedSerializer"]
+        .iter()
+        .any(|hides| type_name::<S>().contains(hides))
+    {
+        return Err(ser::Error::custom(
+            "a mark on a flattened field, or on the newtype payload of an internally tagged variant, is hidden by serde: \
+             mark the inner fields",
+        ));
+    }
+    serializer.serialize_newtype_struct(name, value)
+}
+
+macro_rules! markers {
+    ($($(#[$module_doc:meta])* $module:ident, $name:ident, $(#[$doc:meta])* $type:ident;)*) => {$(
+        $(#[$module_doc])*
+        pub mod $module {
+            use super::*;
+
+            /// Serializes the field, marked.
+            ///
+            /// # Errors
+            ///
+            /// As the function of this module's name.
+            pub fn serialize<T: Serialize + ?Sized, S: Serializer>(
+                value: &T,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                mark($name, value, serializer)
+            }
+
+            /// Deserializes the field, which needs no mark to come back.
+            ///
+            /// # Errors
+            ///
+            /// Those of the value.
+            pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<T, D::Error> {
+                T::deserialize(deserializer)
+            }
+        }
+
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $type<T: ?Sized>(pub T);
+
+        impl<T> $type<T> {
+            /// The value without its mark.
+            pub fn into_inner(self) -> T {
+                self.0
+            }
+        }
+
+        impl<T: ?Sized> Deref for $type<T> {
+            type Target = T;
+
+            fn deref(&self) -> &T {
+                &self.0
+            }
+        }
+
+        impl<T: ?Sized> DerefMut for $type<T> {
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.0
+            }
+        }
+
+        impl<T: ?Sized> AsRef<T> for $type<T> {
+            fn as_ref(&self) -> &T {
+                &self.0
+            }
+        }
+
+        impl<T: ?Sized> AsMut<T> for $type<T> {
+            fn as_mut(&mut self) -> &mut T {
+                &mut self.0
+            }
+        }
+
+        impl<T> From<T> for $type<T> {
+            fn from(value: T) -> Self {
+                $type(value)
+            }
+        }
+
+        impl<T: fmt::Display + ?Sized> fmt::Display for $type<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl<T: Serialize + ?Sized> Serialize for $type<T> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                mark($name, &self.0, serializer)
+            }
+        }
+
+        impl<'de, T: Deserialize<'de>> Deserialize<'de> for $type<T> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                T::deserialize(deserializer).map($type)
+            }
+        }
+    )*};
+}
+
+markers! {
+    /// For `#[serde(with = "treedef::as_static")]`: see [the function](fn@as_static).
+    as_static, STATIC,
+    /// A value that is static wherever it stands: in a `Vec`, an `Option`, a tuple, a type parameter.
+    ///
+    /// ```
+    /// use treedef::Static;
+    ///
+    /// let (leaves, treedef) = treedef::flatten(&vec![(Static("a"), 1), (Static("a"), 2)])?;
+    /// assert_eq!(leaves, [1.into(), 2.into()]);
+    /// assert_eq!(treedef.to_string(), r#"[(static "a", *); 2]"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    Static;
+
+    /// For `#[serde(with = "treedef::as_leaf")]`: see [the function](fn@as_leaf).
+    as_leaf, LEAF,
+    /// A value that is one leaf wherever it stands, with all below it.
+    ///
+    /// ```
+    /// use treedef::Opaque;
+    ///
+    /// let (leaves, treedef) = treedef::flatten(&[Opaque(vec![1, 2]), Opaque(vec![])])?;
+    /// assert_eq!(treedef.to_string(), "(*, *)");
+    /// assert_eq!(leaves[0].to_string(), "[1, 2]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    Opaque;
+}
