@@ -189,6 +189,14 @@ impl Builder {
         encode(nodes, shapes, options, arrivals, limits)
     }
 
+    /// A builder whose nodes so far are those of a finished structure.
+    pub(crate) fn on_top_of(encoding: &Encoding) -> Self {
+        Builder {
+            nodes: encoding.nodes.to_vec(),
+            shapes: encoding.shapes.iter().cloned().collect(),
+        }
+    }
+
     /// Takes out the subtree that was built last, from `at` on, as a structure of its own.
     pub(crate) fn extract(&mut self, at: usize, arrivals: Vec<Arrival>) -> TreeDef {
         let mut nodes = self.nodes.split_off(at);

@@ -20,14 +20,19 @@ use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
 /// ```
 pub trait LeafType: Flat {}
 
-/// What the walks need of a leaf type. Not nameable outside, so that [`LeafType`] is sealed.
-pub trait Flat: Clone {
+/// What flattening emits. Not nameable outside, as [`Flat`].
+pub trait Emit: Sized {
+    /// What messages call it.
     const KIND: LeafKind;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
     /// What a leaf that was recorded as a value becomes.
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Self::from_scalar(leaf.as_scalar()?)
     }
+}
+
+/// What rebuilding needs of a leaf type. Not nameable outside, so that [`LeafType`] is sealed.
+pub trait Flat: Emit + Clone {
     fn into_leaf(self) -> Leaf;
     /// The leaf itself, something cheap in its place.
     fn take(&mut self) -> Self;
@@ -91,6 +96,14 @@ impl Scalar<'_> {
 }
 
 impl LeafKind {
+    pub(crate) const ALL: [LeafKind; 18] = {
+        use LeafKind::*;
+        [
+            Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, U128, F32, F64, Char, Str, Bytes,
+            None, Opaque,
+        ]
+    };
+
     /// Whether this is one of the float kinds.
     pub fn is_float(self) -> bool {
         matches!(self, LeafKind::F32 | LeafKind::F64)
@@ -284,7 +297,7 @@ impl Scalar<'_> {
 
 impl LeafType for Leaf {}
 
-impl Flat for Leaf {
+impl Emit for Leaf {
     const KIND: LeafKind = LeafKind::Opaque;
 
     #[inline]
@@ -295,7 +308,9 @@ impl Flat for Leaf {
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Some(leaf)
     }
+}
 
+impl Flat for Leaf {
     fn into_leaf(self) -> Leaf {
         self
     }
@@ -364,7 +379,7 @@ macro_rules! scalar_leaves {
     ($($type:ty, $variant:ident, $visit:ident;)*) => {$(
         impl LeafType for $type {}
 
-        impl Flat for $type {
+        impl Emit for $type {
             const KIND: LeafKind = LeafKind::$variant;
 
             #[inline]
@@ -374,7 +389,9 @@ macro_rules! scalar_leaves {
                     _ => None,
                 }
             }
+        }
 
+        impl Flat for $type {
             fn into_leaf(self) -> Leaf {
                 self.into()
             }
@@ -418,7 +435,7 @@ scalar_leaves! {
 
 impl LeafType for f64 {}
 
-impl Flat for f64 {
+impl Emit for f64 {
     const KIND: LeafKind = LeafKind::F64;
 
     #[inline]
@@ -429,7 +446,9 @@ impl Flat for f64 {
             _ => None,
         }
     }
+}
 
+impl Flat for f64 {
     fn into_leaf(self) -> Leaf {
         self.into()
     }
@@ -500,13 +519,10 @@ leaf_into! {
 }
 
 /// A leaf of no size: what a walk emits when only the structure is wanted.
-#[derive(Clone)]
 pub(crate) struct Ignored;
 
-impl LeafType for Ignored {}
-
-impl Flat for Ignored {
-    const KIND: LeafKind = LeafKind::None;
+impl Emit for Ignored {
+    const KIND: LeafKind = LeafKind::Opaque;
 
     #[inline]
     fn from_scalar(_: Scalar<'_>) -> Option<Self> {
@@ -516,17 +532,18 @@ impl Flat for Ignored {
     fn from_leaf(_: Leaf) -> Option<Self> {
         Some(Ignored)
     }
+}
 
-    fn into_leaf(self) -> Leaf {
-        Leaf::None
+/// The kinds of the leaves: what a walk emits for a signature.
+impl Emit for LeafKind {
+    const KIND: LeafKind = LeafKind::Opaque;
+
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        Some(scalar.kind())
     }
 
-    fn take(&mut self) -> Self {
-        Ignored
-    }
-
-    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_unit()
+    fn from_leaf(leaf: Leaf) -> Option<Self> {
+        Some(leaf.kind())
     }
 }
 

@@ -11,14 +11,14 @@ mod order;
 mod builder;
 mod stack;
 mod text;
-mod flatten;
 mod diff;
+mod flatten;
 mod unflatten;
 mod map;
 
 pub use crate::{
     error::{Difference, Error, ErrorKind, Result},
-    flatten::{Flattener, NodeHead, flatten, flatten_as, leaves, structure},
+    flatten::{Flattener, NodeHead, flatten, flatten_as, leaves, signature, structure},
     leaf::LeafType,
     map::{map, map_only, map_with_path, try_map},
     markers::{Opaque, Static, as_leaf, as_static},

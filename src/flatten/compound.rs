@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::builder::{LabelsRef, ShapeRef};
 use crate::error::{Error, ErrorKind, Result};
-use crate::leaf::{Flat, Scalar};
+use crate::leaf::{Emit, Scalar};
 use crate::model::{Arrival, Labels, Name, NodeKind, Shape, Value};
 use crate::path::Key;
 use crate::stack;
@@ -52,7 +52,7 @@ struct Matching {
     labels: usize,
 }
 
-impl<'r, L: Flat> Recorder<'r, L> {
+impl<'r, L: Emit> Recorder<'r, L> {
     pub(super) fn none(self) -> Result<Recorded> {
         match (self.recording.options().none_is_leaf, self.inside_some) {
             (false, _) => self.atom(Head::new(NodeKind::None)),
@@ -136,7 +136,7 @@ impl<'r, L: Flat> Recorder<'r, L> {
     }
 }
 
-impl<L: Flat> Compound<'_, L> {
+impl<L: Emit> Compound<'_, L> {
     /// Records the next child; of a struct or map, after its label.
     #[inline]
     pub(super) fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::error::{ErrorKind, Result};
-use crate::leaf::{Ignored, LeafType};
+use crate::leaf::{Emit, Ignored, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, Options, Tree, TreeDef, Value};
 use crate::path::Path;
 use crate::pattern::Pattern;
@@ -72,7 +72,25 @@ pub fn flatten_as<L: LeafType>(value: &(impl Serialize + ?Sized)) -> Result<(Vec
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub fn structure<T: Serialize + ?Sized>(value: &T) -> Result<TreeDef> {
-    Ok(Flattener::new().flatten_as::<Ignored>(value)?.1)
+    Flattener::new().structure(value)
+}
+
+/// The tree of leaf kinds, which prints as a type would read.
+///
+/// # Errors
+///
+/// As [`flatten`].
+///
+/// ```
+/// use treedef::{LeafKind, Static, Tree};
+///
+/// let signature = treedef::signature(&(Static("mlp"), vec![([0.5f32; 9], 1u8); 3]))?;
+/// assert_eq!(signature.to_string(), r#"(static "mlp", [((f32; 9), u8); 3])"#);
+/// assert_eq!(signature.to_string().parse::<Tree<LeafKind>>()?, signature);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn signature<T: Serialize + ?Sized>(value: &T) -> Result<Tree<LeafKind>> {
+    Flattener::new().signature(value)
 }
 
 /// The leaves of a value, without its treedef.
@@ -108,6 +126,7 @@ pub struct Flattener {
     options: Options,
     limits: Limits,
     rules: Arc<Rules>,
+    ignore_statics: bool,
 }
 
 impl Flattener {
@@ -119,7 +138,7 @@ impl Flattener {
     /// The options that a treedef was made with, and its limit of depth.
     pub(crate) fn with_options_of(treedef: &TreeDef) -> Self {
         let limits = Limits::default().depth(treedef.limits.depth);
-        Flattener { options: treedef.encoding.options, limits, rules: Arc::default() }
+        Flattener { options: treedef.encoding.options, limits, ..Flattener::default() }
     }
 
     /// Whether maps stand in the order of their keys, the default, or as they come.
@@ -300,7 +319,7 @@ impl Flattener {
         self.with_rules(|rules| rules.rules.push((rule, keep)))
     }
 
-    fn recording<L: LeafType>(&self) -> Recording<L> {
+    fn recording<L: Emit>(&self) -> Recording<L> {
         Recording::new(self.options, self.limits.depth, Arc::clone(&self.rules))
     }
 
@@ -322,9 +341,104 @@ impl Flattener {
         &self,
         value: &(impl Serialize + ?Sized),
     ) -> Result<(Vec<L>, TreeDef)> {
-        let (tree, _) = self.recording().record(value)?;
+        let tree = self.tree(value)?;
+        Ok((tree.leaves, tree.treedef))
+    }
+
+    /// [`structure`] with these options.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn structure<T: Serialize + ?Sized>(&self, value: &T) -> Result<TreeDef> {
+        Ok(self.tree::<Ignored, T>(value)?.treedef)
+    }
+
+    /// [`signature`] with these options.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn signature<T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<LeafKind>> {
+        self.tree(value)
+    }
+
+    /// [`flatten_as`] with these options, into the end of a buffer.
+    ///
+    /// # Errors
+    ///
+    /// As there; then the buffer is as it was.
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let mut buffer = vec![1.0];
+    /// let treedef = Flattener::new().flatten_into(&[2.0, 3.0], &mut buffer)?;
+    /// assert_eq!(buffer, [1.0, 2.0, 3.0]);
+    /// assert_eq!(treedef.num_leaves(), 2);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn flatten_into<L: LeafType>(
+        &self,
+        value: &(impl Serialize + ?Sized),
+        buffer: &mut Vec<L>,
+    ) -> Result<TreeDef> {
+        let (leaves, treedef) = self.flatten_as(value)?;
+        buffer.extend(leaves);
+        Ok(treedef)
+    }
+
+    /// Puts the leaves of a value with a known structure into a buffer, in place of what was there.
+    ///
+    /// The options of the walk are those of the treedef; the rules are this flattener's, and should be those that the
+    /// treedef was made with. Entries of maps are found by their keys.
+    ///
+    /// # Errors
+    ///
+    /// When the value has another structure; then the buffer is empty. The error has the differences.
+    ///
+    /// ```
+    /// use treedef::{Flattener, LeafKind};
+    ///
+    /// let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    /// let (mut buffer, treedef) = floats.flatten_as::<f64>(&("adam", 1, 0.5))?;
+    ///
+    /// let error = floats.flatten_like(&treedef, &("adam", 2, 0.25), &mut buffer).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "expected `static 1`, found `static 2` at `.1` (statics are part of the structure; see `ignore_statics`)"
+    /// );
+    /// floats.ignore_statics(true).flatten_like(&treedef, &("adam", 2, 0.25), &mut buffer)?;
+    /// assert_eq!(buffer, [0.25]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn flatten_like<L: LeafType>(
+        &self,
+        treedef: &TreeDef,
+        value: &(impl Serialize + ?Sized),
+        buffer: &mut Vec<L>,
+    ) -> Result<()> {
+        let rules = Arc::clone(&self.rules);
+        Recording::new(treedef.encoding.options, treedef.limits.depth, rules).record_like(
+            value,
+            treedef,
+            buffer,
+            self.ignore_statics,
+        )
+    }
+
+    /// Whether [`flatten_like`](Self::flatten_like) accepts a static of another value in the place of a static: a step
+    /// counter, say. No by default.
+    pub fn ignore_statics(mut self, yes: bool) -> Self {
+        self.ignore_statics = yes;
+        self
+    }
+
+    fn tree<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
+        let (mut tree, _) = self.recording().record(value)?;
         let work = self.limits.work.max(tree.treedef.num_nodes());
-        Ok((tree.leaves, tree.treedef.with_limits(self.limits.work(work))))
+        tree.treedef.limits = self.limits.work(work);
+        Ok(tree)
     }
 }
 
@@ -377,6 +491,31 @@ impl<L> Tree<L> {
 }
 
 impl TreeDef {
+    /// Puts the leaves of a value that has this structure into a buffer, in place of what was there.
+    ///
+    /// For structures made with rules there is [`Flattener::flatten_like`].
+    ///
+    /// # Errors
+    ///
+    /// When the value has another structure; then the buffer is empty. The error has the differences.
+    ///
+    /// ```
+    /// let (mut buffer, treedef) = treedef::flatten_as::<f64>(&vec![(1.0, 2.0), (3.0, 4.0)])?;
+    /// treedef.flatten_like(&vec![(5.0, 6.0), (7.0, 8.0)], &mut buffer)?;
+    /// assert_eq!(buffer, [5.0, 6.0, 7.0, 8.0]);
+    ///
+    /// let error = treedef.flatten_like(&vec![(1.0, 2.0)], &mut buffer).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected 2 children, found 1 child at the root");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn flatten_like<L: LeafType>(
+        &self,
+        value: &(impl Serialize + ?Sized),
+        buffer: &mut Vec<L>,
+    ) -> Result<()> {
+        Flattener::new().flatten_like(self, value, buffer)
+    }
+
     pub(crate) fn expect_leaves(&self, found: usize) -> Result<()> {
         match self.num_leaves() {
             expected if expected == found => Ok(()),

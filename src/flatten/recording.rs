@@ -14,13 +14,15 @@
 //! 5. What is kept as one value (a key, a static, an opaque leaf) is recorded behind everything else, without a template,
 //!    with its leaves in `kept`; when it is complete it is taken out, and nothing of it is left.
 
+use std::mem;
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted};
+use crate::diff::structure_error;
 use crate::error::{Error, ErrorKind, Result};
-use crate::leaf::{Flat, Scalar};
+use crate::leaf::{Emit, Scalar};
 use crate::model::{
     Arrival, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef,
     Value,
@@ -51,6 +53,8 @@ pub(super) struct Recording<L> {
     hits: Vec<bool>,
     /// The keys that lead to the current place, if a rule may ask for them.
     path: Option<Vec<Key>>,
+    /// A static equals any other that is expected in its place.
+    ignore_statics: bool,
     /// An error went up; whoever swallowed it must not get a tree with a hole.
     pub(super) failed: bool,
 }
@@ -101,7 +105,7 @@ impl Head {
     }
 }
 
-impl<L: Flat> Recording<L> {
+impl<L: Emit> Recording<L> {
     pub(super) fn new(options: Options, max_depth: usize, rules: Arc<Rules>) -> Self {
         Recording {
             builder: Builder::default(),
@@ -117,6 +121,7 @@ impl<L: Flat> Recording<L> {
             hits: vec![false; rules.rules.len()],
             path: rules.need_paths().then(Vec::new),
             rules,
+            ignore_statics: false,
             failed: false,
         }
     }
@@ -134,6 +139,36 @@ impl<L: Flat> Recording<L> {
         let limits = Limits::default().depth(self.max_depth);
         let treedef = self.builder.finish(self.options, self.arrivals, limits);
         Ok((Tree::from_parts(treedef, self.leaves), self.hits))
+    }
+
+    /// Walks a value beside a structure that it should have, and puts its leaves into `leaves`.
+    ///
+    /// The structure is the template of the root; so only what differs is recorded, for the message.
+    pub(super) fn record_like<T: Serialize + ?Sized>(
+        mut self,
+        value: &T,
+        treedef: &TreeDef,
+        leaves: &mut Vec<L>,
+        ignore_statics: bool,
+    ) -> Result<()> {
+        self.builder = Builder::on_top_of(&treedef.encoding);
+        self.ignore_statics = ignore_statics;
+        leaves.clear();
+        self.leaves = mem::take(leaves);
+        let recorded = value.serialize(Recorder { template: Some(0), ..self.root() })?;
+        if self.failed {
+            return Err(Error::protocol(SWALLOWED));
+        }
+        match recorded {
+            Recorded::Same => {
+                *leaves = self.leaves;
+                Ok(())
+            }
+            Recorded::New(at) => {
+                let found = self.builder.extract(at, Vec::new());
+                Err(structure_error(treedef, &found))
+            }
+        }
     }
 
     /// Records a whole value, to be kept as one.
@@ -253,7 +288,7 @@ impl<L: Flat> Recording<L> {
     }
 }
 
-impl<L: Flat> Recorder<'_, L> {
+impl<L: Emit> Recorder<'_, L> {
     pub(super) fn is_human_readable(&self) -> bool {
         !self.recording.options.compact
     }
@@ -333,12 +368,13 @@ impl<L: Flat> Recorder<'_, L> {
     }
 
     fn static_node(self, value: Value) -> Recorded {
+        let ignores = self.recording.ignore_statics;
         let builder = &mut self.recording.builder;
         let template =
             self.template.and_then(|template| builder.shape(builder.nodes[template].shape));
-        if template
-            .is_some_and(|shape| matches!(&shape.labels, Labels::Static(known) if *known == value))
-        {
+        if template.is_some_and(
+            |shape| matches!(&shape.labels, Labels::Static(known) if ignores || *known == value),
+        ) {
             return Recorded::Same;
         }
         let shape =
@@ -362,7 +398,7 @@ impl<L: Flat> Recorder<'_, L> {
 }
 
 #[cold]
-fn expected<L: Flat>(found: crate::model::LeafKind) -> Error {
+fn expected<L: Emit>(found: crate::model::LeafKind) -> Error {
     let error = Error::from(ErrorKind::LeafKind { expected: L::KIND, found });
     error.hint("mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`")
 }

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer, ser};
 
 use crate::error::{Error, Result};
-use crate::leaf::{Flat, Scalar};
+use crate::leaf::{Emit, Scalar};
 use crate::markers;
 use crate::model::NodeKind;
 
@@ -20,7 +20,7 @@ macro_rules! scalars {
     )*};
 }
 
-impl<'r, L: Flat> Serializer for Recorder<'r, L> {
+impl<'r, L: Emit> Serializer for Recorder<'r, L> {
     type Ok = Recorded;
     type Error = Error;
     type SerializeSeq = Compound<'r, L>;
@@ -144,7 +144,7 @@ impl<'r, L: Flat> Serializer for Recorder<'r, L> {
 
 macro_rules! compounds {
     ($($trait:ident: $($method:ident($($label:ident: $type:ty)?) => $verb:ident),+;)*) => {$(
-        impl<L: Flat> ser::$trait for Compound<'_, L> {
+        impl<L: Emit> ser::$trait for Compound<'_, L> {
             type Ok = Recorded;
             type Error = Error;
 

@@ -5,22 +5,31 @@ use std::str::FromStr;
 use crate::builder::{Builder, LabelsRef, ShapeRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef, Value,
+    Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef, Value,
 };
 
 use super::lex::Lexer;
 
-struct Parser<'l, 't> {
+struct Parser<'l, 't, L> {
     lexer: &'l mut Lexer<'t>,
     builder: Builder,
-    /// The leaves of a value; none of a treedef.
-    leaves: Vec<Leaf>,
-    /// Literals stand in place of `*`.
-    is_value: bool,
+    leaves: Vec<L>,
+    syntax: Syntax<L>,
     options: Options,
     limits: Limits,
     /// Keys and statics around what is parsed.
     nesting: usize,
+}
+
+/// What stands in the place of the leaves.
+#[derive(Clone, Copy)]
+struct Syntax<L> {
+    /// Reads a leaf, if one comes next.
+    leaf: fn(&mut Lexer<'_>) -> Result<Option<L>>,
+    /// Whether the leaves are stored: those of a treedef say nothing.
+    stores: bool,
+    /// Whether there are statics: not inside a value.
+    statics: bool,
 }
 
 /// A node whose closing delimiter has not come yet.
@@ -58,7 +67,7 @@ struct Complete {
     first_leaf: usize,
 }
 
-impl Parser<'_, '_> {
+impl<L: Clone> Parser<'_, '_, L> {
     /// Parses one node with all below it.
     fn parse(&mut self) -> Result<()> {
         let mut open = Vec::new();
@@ -124,8 +133,8 @@ impl Parser<'_, '_> {
             }
             return opens(self, Form::Tuple, Name::default(), None);
         }
-        if let Some(leaf) = self.leaf()? {
-            self.leaves.extend(leaf);
+        if let Some(leaf) = (self.syntax.leaf)(self.lexer)? {
+            self.leaves.extend(Some(leaf).filter(|_| self.syntax.stores));
             return Ok(Some(Complete { first_leaf, ..self.atom(NodeKind::Leaf, Shape::NONE) }));
         }
         match self.lexer.peek_word() {
@@ -138,7 +147,7 @@ impl Parser<'_, '_> {
                 self.lexer.expect("(", "`(`, as in `Some(*)`")?;
                 return opens(self, Form::Some, Name::default(), None);
             }
-            "static" if !self.is_value => {
+            "static" if self.syntax.statics => {
                 self.lexer.word();
                 let value = self.value(depth)?;
                 let name = Name::default();
@@ -171,33 +180,6 @@ impl Parser<'_, '_> {
             labels: LabelsRef::None,
         });
         Ok(Some(self.atom(kind, shape)))
-    }
-
-    /// A leaf, if one comes next; with its scalar, in a value.
-    fn leaf(&mut self) -> Result<Option<Option<Leaf>>> {
-        if !self.is_value {
-            return Ok(self.lexer.eat("*").then_some(None));
-        }
-        let leaf = match self.lexer.peek() {
-            Some('"') if self.lexer.eat("\"") => Leaf::from(self.lexer.quoted('"')?),
-            Some('\'') if self.lexer.eat("'") => {
-                match (self.lexer.char('\'')?, self.lexer.eat_here("'")) {
-                    (Some(char), true) => Leaf::Char(char),
-                    _ => return self.lexer.fail("one character in single quotes"),
-                }
-            }
-            Some('-' | '0'..='9') => self.lexer.number()?,
-            Some('b') if self.lexer.eat("b\"") => Leaf::from(self.lexer.bytes()?),
-            _ => match self.lexer.peek_word() {
-                word @ ("true" | "false") => {
-                    self.lexer.word();
-                    Leaf::Bool(word == "true")
-                }
-                "inf" | "nan" | "inff32" | "inff64" => self.lexer.number()?,
-                _ => return Ok(None),
-            },
-        };
-        Ok(Some(Some(leaf)))
     }
 
     /// What stands before a child: a field's name, a map's key.
@@ -308,8 +290,8 @@ impl Parser<'_, '_> {
         Ok(Complete { node: at, first_leaf })
     }
 
-    fn finish(self) -> Tree<Leaf> {
-        let treedef = self.builder.finish(self.options, Vec::new(), Limits::default());
+    fn finish(self, limits: Limits) -> Tree<L> {
+        let treedef = self.builder.finish(self.options, Vec::new(), limits);
         Tree { treedef, leaves: self.leaves }
     }
 }
@@ -333,11 +315,59 @@ impl Form {
     }
 }
 
-pub(super) fn parse_value(lexer: &mut Lexer<'_>, limits: Limits, nesting: usize) -> Result<Value> {
-    let (builder, leaves, options) = (Builder::default(), Vec::new(), Options::default());
-    let mut parser = Parser { lexer, builder, leaves, is_value: true, options, limits, nesting };
+fn parse<L: Clone>(
+    lexer: &mut Lexer<'_>,
+    syntax: Syntax<L>,
+    options: Options,
+    limits: Limits,
+    nesting: usize,
+) -> Result<Tree<L>> {
+    let (builder, leaves) = (Builder::default(), Vec::new());
+    let mut parser = Parser { lexer, builder, leaves, syntax, options, limits, nesting };
     parser.parse()?;
-    Ok(Value::from_tree(parser.finish()))
+    Ok(parser.finish(limits))
+}
+
+/// `*`
+fn star(lexer: &mut Lexer<'_>) -> Result<Option<()>> {
+    Ok(lexer.eat("*").then_some(()))
+}
+
+/// `f32`
+fn kind(lexer: &mut Lexer<'_>) -> Result<Option<LeafKind>> {
+    let word = lexer.peek_word();
+    let kind = LeafKind::ALL.into_iter().find(|kind| kind.name() == word);
+    if kind.is_some() {
+        lexer.word();
+    }
+    Ok(kind)
+}
+
+/// `1.5f32`
+fn literal(lexer: &mut Lexer<'_>) -> Result<Option<Leaf>> {
+    let leaf = match lexer.peek() {
+        Some('"') if lexer.eat("\"") => Leaf::from(lexer.quoted('"')?),
+        Some('\'') if lexer.eat("'") => match (lexer.char('\'')?, lexer.eat_here("'")) {
+            (Some(char), true) => Leaf::Char(char),
+            _ => return lexer.fail("one character in single quotes"),
+        },
+        Some('-' | '0'..='9') => lexer.number()?,
+        Some('b') if lexer.eat("b\"") => Leaf::from(lexer.bytes()?),
+        _ => match lexer.peek_word() {
+            word @ ("true" | "false") => {
+                lexer.word();
+                Leaf::Bool(word == "true")
+            }
+            "inf" | "nan" | "inff32" | "inff64" => lexer.number()?,
+            _ => return Ok(None),
+        },
+    };
+    Ok(Some(leaf))
+}
+
+pub(super) fn parse_value(lexer: &mut Lexer<'_>, limits: Limits, nesting: usize) -> Result<Value> {
+    let syntax = Syntax { leaf: literal, stores: true, statics: false };
+    parse(lexer, syntax, Options::default(), limits, nesting).map(Value::from_tree)
 }
 
 /// Reads all of a text with `parse`.
@@ -388,14 +418,36 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
+        let syntax = Syntax { leaf: star, stores: false, statics: true };
         parse_all(text, |lexer| {
             let options = parse_options(lexer)?;
-            let (builder, leaves) = (Builder::default(), Vec::new());
-            let mut parser =
-                Parser { lexer, builder, leaves, is_value: false, options, limits, nesting: 0 };
-            parser.parse()?;
-            Ok(parser.finish().treedef.with_limits(limits))
+            parse(lexer, syntax, options, limits, 0).map(|tree| tree.treedef)
         })
+    }
+}
+
+impl Tree<LeafKind> {
+    /// Reads a signature that may be larger, or must be smaller, than [`Limits::default`] allows `parse` to be.
+    ///
+    /// `work` bounds the leaves that `; n` stands for: they are stored one by one.
+    ///
+    /// # Errors
+    ///
+    /// As [`TreeDef::parse_with`].
+    pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
+        let syntax = Syntax { leaf: kind, stores: true, statics: true };
+        parse_all(text, |lexer| {
+            let options = parse_options(lexer)?;
+            parse(lexer, syntax, options, limits, 0)
+        })
+    }
+}
+
+impl FromStr for Tree<LeafKind> {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse_with(text, Limits::default())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::model::{Leaf, NodeKind, Options, Tree, TreeDef, Value};
+use crate::model::{Leaf, LeafKind, NodeKind, Options, Tree, TreeDef, Value};
 use crate::node::{Children, NodeRef};
 
 use super::literal::{Suffix, write_name, write_scalar};
@@ -42,10 +42,27 @@ impl LeafText for Literals<'_> {
     }
 
     fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
-        let of =
-            |sibling: usize| self.0.get(first + sibling * leaves..first + (sibling + 1) * leaves);
-        (1..count).find(|&sibling| leaves > 0 && of(sibling) != of(0)).unwrap_or(count)
+        equal_siblings(self.0, first, leaves, count)
     }
+}
+
+struct Kinds<'a>(&'a [LeafKind]);
+
+/// The kind of every leaf.
+impl LeafText for Kinds<'_> {
+    fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
+        self.0.get(index).map_or(Ok(()), |kind| out.write_str(kind.name()))
+    }
+
+    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
+        equal_siblings(self.0, first, leaves, count)
+    }
+}
+
+/// Compares each with the one before it, so that what is alike is read once.
+fn equal_siblings<L: PartialEq>(all: &[L], first: usize, leaves: usize, count: usize) -> usize {
+    let of = |sibling: usize| all.get(first + sibling * leaves..first + (sibling + 1) * leaves);
+    (1..count).find(|&sibling| leaves > 0 && of(sibling) != of(sibling - 1)).unwrap_or(count)
 }
 
 pub(super) fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fmt::Result {
@@ -307,6 +324,13 @@ impl fmt::Debug for TreeDef {
 impl fmt::Display for Tree<Leaf> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_tree(f, &self.treedef, &Literals(&self.leaves, Suffix::Sparing))
+    }
+}
+
+/// The structure with the kinds of the leaves in their places.
+impl fmt::Display for Tree<LeafKind> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_tree(f, &self.treedef, &Kinds(&self.leaves))
     }
 }
 

@@ -8,8 +8,8 @@ mod leaves;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
-use crate::diff::differences;
-use crate::error::{Error, ErrorKind, Result};
+use crate::diff::{structure_mismatch, tree_differences};
+use crate::error::{ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::{Flat, LeafType};
 use crate::model::{Arrival, Content, Leaf, Tree, TreeDef, Value};
@@ -82,11 +82,8 @@ pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
     let given = Tree::new(treedef.clone(), leaves.into_leaves())?;
     let value = unflatten(treedef, &given.leaves)?;
     let (leaves, treedef) = Flattener::with_options_of(treedef).flatten(&value)?;
-    let differences = differences(&given, &Tree { treedef, leaves });
-    match differences.first().map(|first| first.path.clone()) {
-        None => Ok(value),
-        Some(path) => Err(Error::from(ErrorKind::Structure(differences)).at(path)),
-    }
+    let differences = tree_differences(&given, &Tree { treedef, leaves });
+    if differences.is_empty() { Ok(value) } else { Err(structure_mismatch(differences)) }
 }
 
 fn rebuild<'de, T, S>(treedef: &'de TreeDef, leaves: usize, mut source: S) -> Result<T>

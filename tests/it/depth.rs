@@ -1,0 +1,613 @@
+//! Deep and huge structures: what is refused, and what works in spite of them.
+//!
+//! Everything runs on a stack of 2 MiB, which is what a thread of Rust has by default.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Debug;
+use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::ser::{Serialize, SerializeSeq, Serializer};
+use serde::{Deserialize, Serialize as DeriveSerialize};
+use treedef::{ErrorKind, Flattener, Leaf, Limits, Path, TreeDef, Value};
+
+const MIB: usize = 1 << 20;
+
+/// Runs on a thread of its own. An overflow of its stack would abort the whole process: that is the test.
+fn on_a_stack_of<R: Send>(size: usize, f: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(size).spawn_scoped(scope, f).unwrap();
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[track_caller]
+fn assert_depth<T: Debug>(result: treedef::Result<T>) {
+    let error = result.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
+}
+
+/// A value of 128 levels comes back, one of more does not go in, and what went in elsewhere does not come out.
+#[track_caller]
+fn assert_limited<T>(nested: impl Fn(usize) -> T + Sync, steps: usize)
+where
+    T: Serialize + DeserializeOwned + PartialEq + Debug,
+{
+    on_a_stack_of(2 * MIB, || {
+        let value = nested(steps);
+        let (leaves, treedef) = treedef::flatten(&value).unwrap();
+        assert_eq!(treedef::unflatten::<T>(&treedef, &leaves).unwrap(), value);
+        assert_eq!(treedef::unflatten::<T>(&treedef, leaves).unwrap(), value);
+        assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
+        assert_depth(treedef::flatten(&nested(steps + 1)));
+        assert_depth(treedef::flatten(&nested(steps + 200)));
+    });
+    // Deeper than here, a value's own code would need more stack.
+    let deep = |steps| {
+        on_a_stack_of(512 * MIB, || {
+            Flattener::new().max_depth(usize::MAX).flatten(&nested(steps)).unwrap()
+        })
+    };
+    for (leaves, treedef) in [deep(steps + 1), deep(steps + 1_000)] {
+        on_a_stack_of(2 * MIB, || {
+            let treedef = treedef.with_limits(Limits::default());
+            assert_depth(treedef::unflatten::<T>(&treedef, &leaves));
+            assert_depth(treedef::unflatten::<T>(&treedef, leaves));
+        });
+    }
+}
+
+macro_rules! recursive {
+    ($($(#[$attribute:meta])* $test:ident: $type:ident, $steps:expr, $start:expr, $wrap:expr; $item:item)*) => {$(
+        $(#[$attribute])*
+        #[test]
+        fn $test() {
+            #[derive(DeriveSerialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Debug)]
+            $item
+            let wrap: fn($type) -> $type = $wrap;
+            assert_limited(|steps| (0..steps).fold($start, |value, _| wrap(value)), $steps);
+        }
+    )*};
+}
+
+recursive! {
+    some: T, 128, T(None), |inner| T(Some(Box::new(inner)));
+    #[serde(transparent)]
+    struct T(Option<Box<T>>);
+
+    newtype_struct_and_seq: T, 63, T(vec![]), |inner| T(vec![inner]);
+    struct T(Vec<T>);
+
+    newtype_variant: T, 128, T::End, |inner| T::Next(Box::new(inner));
+    enum T { End, Next(Box<T>) }
+
+    seq: T, 127, T(vec![]), |inner| T(vec![inner]);
+    #[serde(transparent)]
+    struct T(Vec<T>);
+
+    tuple_and_some: T, 64, T(None), |inner| T(Some(Box::new((inner, 1))));
+    #[serde(transparent)]
+    struct T(Option<Box<(T, u8)>>);
+
+    tuple_variant: T, 128, T::End, |inner| T::Next(Box::new(inner), 1);
+    enum T { End, Next(Box<T>, u8) }
+
+    map_value: T, 127, T(BTreeMap::new()), |inner| T(BTreeMap::from([(1, inner)]));
+    #[serde(transparent)]
+    struct T(BTreeMap<u8, T>);
+
+    struct_variant: T, 128, T::End, |inner| T::Next { next: Box::new(inner) };
+    enum T { End, Next { next: Box<T> } }
+
+    internally_tagged: T, 127, T::End, |inner| T::Next { next: Box::new(inner) };
+    #[serde(tag = "tag")]
+    enum T { End, Next { next: Box<T> } }
+
+    adjacently_tagged: T, 127, T::End, |inner| T::Next(Box::new(inner));
+    #[serde(tag = "tag", content = "content")]
+    enum T { End, Next(Box<T>) }
+
+    untagged: T, 128, T::End(1), |inner| T::Next { next: Box::new(inner) };
+    #[serde(untagged)]
+    enum T { End(u8), Next { next: Box<T> } }
+}
+
+/// The nesting of keys is limited to 128, whatever the limit of depth.
+#[test]
+fn map_key() {
+    #[derive(DeriveSerialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Debug)]
+    #[serde(transparent)]
+    struct T(BTreeMap<T, u8>);
+    let nested = |steps| {
+        (0..steps).fold(T(BTreeMap::new()), |inner, _| T(BTreeMap::from([(inner, 1)])))
+    };
+    let deeper = Flattener::new().max_depth(usize::MAX);
+    on_a_stack_of(2 * MIB, || {
+        let value = nested(127);
+        let (leaves, treedef) = treedef::flatten(&value).unwrap();
+        assert_eq!(treedef::unflatten::<T>(&treedef, &leaves).unwrap(), value);
+        assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
+        assert_eq!(format!("{treedef:#}").parse::<TreeDef>().unwrap(), treedef);
+        let path = treedef.leaf_path(0).unwrap();
+        assert_eq!(treedef.leaf_range(&path).unwrap(), 0..1);
+        assert_eq!(path.to_string().parse::<Path>().unwrap(), path);
+        let hashes = RandomState::new();
+        assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(treedef.clone()));
+        assert!(!treedef.to_jax_string().unwrap().is_empty());
+        assert_depth(treedef::flatten(&nested(128)));
+        assert_depth(deeper.flatten(&nested(500)));
+
+        let (leaves, treedef) = deeper.flatten(&nested(128)).unwrap();
+        assert_depth(treedef::unflatten::<T>(&treedef.with_limits(Limits::default()), &leaves));
+    });
+}
+
+#[test]
+fn tuple_struct_and_some() {
+    #[derive(DeriveSerialize, Deserialize, PartialEq, Debug)]
+    struct T(Option<Box<T>>, u8);
+    let nested = |steps| (0..steps).fold(None, |inner, _| Some(Box::new(T(inner, 1))));
+    assert_limited(nested, 64);
+}
+
+#[test]
+fn struct_and_some() {
+    #[derive(DeriveSerialize, Deserialize, PartialEq, Debug)]
+    struct T {
+        next: Option<Box<T>>,
+    }
+    let nested = |steps| (0..steps).fold(None, |next, _| Some(Box::new(T { next })));
+    assert_limited(nested, 64);
+}
+
+#[test]
+fn flattened() {
+    #[derive(DeriveSerialize, Deserialize, PartialEq, Debug)]
+    struct Inner {
+        next: Option<Box<T>>,
+    }
+    #[derive(DeriveSerialize, Deserialize, PartialEq, Debug)]
+    struct T {
+        id: u8,
+        #[serde(flatten)]
+        inner: Inner,
+    }
+    let nested = |steps| (0..steps).fold(None, |next, _| Some(Box::new(T { id: 1, inner: Inner { next } })));
+    assert_limited(nested, 64);
+}
+
+/// The depth of keys is counted with that of what they are in.
+#[test]
+fn keys_count_with_what_is_around_them() {
+    #[derive(DeriveSerialize, Deserialize, PartialEq, Eq, Hash, Debug)]
+    #[serde(transparent)]
+    struct T(Vec<T>);
+    #[derive(DeriveSerialize, Deserialize, PartialEq, Debug)]
+    #[serde(untagged)]
+    enum U {
+        Map(HashMap<T, u8>),
+        Some(Vec<U>),
+    }
+    let nested = |steps| {
+        let seq = |steps| (0..steps).fold(T(vec![]), |inner, _| T(vec![inner]));
+        (0..63).fold(U::Map(HashMap::from([(seq(steps), 1)])), |inner, _| U::Some(vec![inner]))
+    };
+    on_a_stack_of(2 * MIB, || {
+        treedef::structure(&nested(63)).unwrap();
+        assert_depth(treedef::structure(&nested(64)));
+    });
+}
+
+/// Types that ask for themselves again without reading anything. (Inside an untagged or internally tagged enum they would
+/// ask serde's buffer, which recurses for ever.)
+#[test]
+fn types_that_recurse_without_data_err() {
+    #[derive(Deserialize, Debug)]
+    struct Newtype(#[allow(dead_code)] Box<Newtype>);
+    #[derive(Deserialize, Debug)]
+    struct Struct {
+        #[allow(dead_code)]
+        a: Box<Struct>,
+    }
+    #[derive(Deserialize, Debug)]
+    enum Enum {
+        #[allow(dead_code)]
+        A(Box<Enum>),
+    }
+    #[derive(Deserialize, Debug)]
+    struct OptionAndNewtype(#[allow(dead_code)] Option<Box<OptionAndNewtype>>);
+    #[derive(Deserialize, PartialEq, Eq, Hash, Debug)]
+    struct Key(Box<Key>);
+
+    fn all(treedef: &TreeDef, leaves: &[Leaf]) {
+        fn err<T: DeserializeOwned + Debug>(treedef: &TreeDef, leaves: &[Leaf]) {
+            let error = treedef::unflatten::<T>(treedef, leaves).unwrap_err();
+            assert!(!error.to_string().is_empty());
+            treedef::unflatten::<T>(treedef, leaves.to_vec()).unwrap_err();
+        }
+        err::<Newtype>(treedef, leaves);
+        err::<Struct>(treedef, leaves);
+        err::<Enum>(treedef, leaves);
+        err::<HashMap<Key, u8>>(treedef, leaves);
+        // This one ends at a `None`.
+        let _ = treedef::unflatten::<OptionAndNewtype>(treedef, leaves);
+    }
+    on_a_stack_of(2 * MIB, || {
+        for text in [
+            "*", "()", "None", "Some(*)", "Some(None)", "Newtype(*)", "Newtype(Newtype(*))", "[*]", "[]", "(,)",
+            r#"{"A": *}"#, r#"{"a": *}"#, r#"{"A": {"A": *}}"#, r#"{{"A": 1}: *}"#, "{None: *}", "{Newtype(1): *}",
+            "{E::A: *}", "{E::A(1): *}", "Struct { a: * }", "Struct { a: Struct { a: * } }", "Newtype { a: * }", "A",
+            "E::A", "E::A()", "E::A(*)", "E::A(E::A(*))", "E::A { a: * }", "E::A(*, *)", "static \"A\"",
+            "static {\"A\": \"A\"}", "static Newtype(1)", "[static None; 3]", "Some(Some(Some(E::A)))",
+        ] {
+            let treedef: TreeDef = text.parse().unwrap();
+            for leaf in [Leaf::from("A"), Leaf::from(1u8), Leaf::None] {
+                all(&treedef, &vec![leaf; treedef.num_leaves()]);
+            }
+        }
+    });
+}
+
+/// A type whose variants' names are the type itself: no derive makes one.
+#[test]
+#[ignore = "overflows the stack"]
+fn an_enum_that_is_named_by_itself_errs() {
+    #[derive(Debug)]
+    struct Selfish;
+    impl<'de> Deserialize<'de> for Selfish {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_enum("Selfish", &[], Selfish)
+        }
+    }
+    impl<'de> serde::de::Visitor<'de> for Selfish {
+        type Value = Selfish;
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an enum")
+        }
+        fn visit_enum<A: serde::de::EnumAccess<'de>>(self, data: A) -> Result<Selfish, A::Error> {
+            data.variant::<Selfish>().map(|(selfish, _)| selfish)
+        }
+    }
+    on_a_stack_of(2 * MIB, || {
+        for text in ["*", "E::A", r#"{"A": *}"#] {
+            let treedef: TreeDef = text.parse().unwrap();
+            let leaves = vec![Leaf::from("A"); treedef.num_leaves()];
+            treedef::unflatten::<Selfish>(&treedef, leaves).unwrap_err();
+        }
+    });
+}
+
+#[test]
+fn a_value_that_holds_itself_errs() {
+    struct Cycle(RefCell<Option<Rc<Cycle>>>);
+    impl Serialize for Cycle {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            self.0.borrow().serialize(serializer)
+        }
+    }
+    struct Endless;
+    impl Serialize for Endless {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut seq = serializer.serialize_seq(None)?;
+            seq.serialize_element(&1)?;
+            seq.serialize_element(&(2, Endless))?;
+            seq.end()
+        }
+    }
+    struct EndlessKey;
+    impl Serialize for EndlessKey {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map([(EndlessKey, 1)])
+        }
+    }
+    on_a_stack_of(2 * MIB, || {
+        let cycle = Rc::new(Cycle(RefCell::new(None)));
+        *cycle.0.borrow_mut() = Some(cycle.clone());
+        let cyclic = cycle.clone();
+        let result = treedef::flatten(&*cyclic);
+        *cycle.0.borrow_mut() = None;
+        assert_depth(result);
+        assert_depth(treedef::flatten(&Endless));
+        assert_depth(treedef::flatten(&EndlessKey));
+        let path = treedef::flatten(&Endless).unwrap_err().path().to_string();
+        assert_eq!(path, "[1].1".repeat(64));
+    });
+}
+
+/// Opening and closing text of each form that nests.
+const FORMS: [(&str, &str); 13] = [
+    ("[", "]"),
+    ("(", ",)"),
+    ("Some(", ")"),
+    ("a(", ")"),
+    ("a(", ",)"),
+    ("a::b(", ")"),
+    ("a::b(", ",)"),
+    ("a { b: ", " }"),
+    ("a::b { c: ", " }"),
+    ("{1: ", "}"),
+    ("[(*, ", "); 2]"),
+    ("{(1,): 1, 2: ", "}"),
+    ("{static_: ", "}"),
+];
+
+fn deep_text((open, close): (&str, &str), depth: usize) -> String {
+    open.repeat(depth) + "*" + &close.repeat(depth)
+}
+
+#[test]
+fn a_text_beyond_the_limit_errs() {
+    on_a_stack_of(2 * MIB, || {
+        for form in FORMS {
+            let levels = form.0.chars().filter(|char| "([{".contains(*char)).count();
+            if levels == 1 {
+                let treedef: TreeDef = deep_text(form, 128).parse().unwrap();
+                assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
+            }
+            for depth in [129, 1_000, 100_000] {
+                assert_too_deep(deep_text(form, depth).parse::<TreeDef>());
+                assert_too_deep(deep_text(form, depth).replace('*', "1").parse::<Value>());
+            }
+            let value = deep_text(form, 200).replace('*', "1");
+            assert_too_deep(format!("static {value}").parse::<TreeDef>());
+            assert_too_deep(format!("[{value}]").parse::<Path>());
+        }
+    });
+}
+
+#[track_caller]
+fn assert_too_deep<T: Debug>(result: treedef::Result<T>) {
+    let error = result.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Depth { .. }), "{error}");
+}
+
+/// The limit in the message is that which was set, not what is left of it inside a key.
+#[test]
+fn the_limit_of_depth_is_named_inside_keys_too() {
+    let key = |depth| format!("{{{}: *}}", deep_text(FORMS[0], depth).replace('*', "1"));
+    key(127).parse::<TreeDef>().unwrap();
+    assert_depth(key(128).parse::<TreeDef>());
+}
+
+fn parse_deep(text: &str) -> TreeDef {
+    TreeDef::parse_with(text, Limits::default().depth(10_000_000)).unwrap()
+}
+
+#[test]
+fn a_million_levels_are_no_deeper_than_one() {
+    on_a_stack_of(2 * MIB, || {
+        let forms = [(FORMS[0], 1_000_000), (FORMS[2], 50_000), (FORMS[7], 50_000), (FORMS[9], 50_000)];
+        for (form, depth) in forms {
+            let text = deep_text(form, depth);
+            let treedef = parse_deep(&text);
+            let same = parse_deep(&text);
+            assert!(treedef == same);
+            assert!(treedef != parse_deep(&deep_text(form, depth - 1)));
+            let hashes = RandomState::new();
+            assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(&same));
+            drop(same);
+            assert!(treedef.to_string() == text);
+            assert_eq!(format!("{treedef:?}").len(), text.len() + "TreeDef()".len());
+            assert_eq!(treedef.num_nodes(), depth + 1);
+            assert_eq!((treedef.num_leaves(), treedef.root().num_nodes()), (1, depth + 1));
+
+            let path = treedef.leaf_path(0).unwrap();
+            assert_eq!(path.keys().len(), depth);
+            assert_eq!(treedef.leaf_range(&path).unwrap(), 0..1);
+            assert!(treedef.leaf_paths().next() == Some(path));
+            let mut node = treedef.root();
+            while let Some(child) = node.children().next() {
+                node = child;
+            }
+            assert_eq!(node.to_string(), "*");
+            assert!(matches!(treedef.to_jax_string().map_err(|e| e.to_string()), Ok(_)));
+            let clone = treedef.clone().with_limits(Limits::default());
+            assert_depth_or_work(treedef::unflatten::<serde_json::Value>(&clone, [1]));
+            assert!(treedef::unflatten::<IgnoredAny>(&clone, [1]).is_ok());
+        }
+    });
+}
+
+#[track_caller]
+fn assert_depth_or_work<T: Debug>(result: treedef::Result<T>) {
+    let error = result.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Depth { .. } | ErrorKind::Work { .. }), "{error}");
+}
+
+/// The pretty form indents every level, so its size alone grows with the square of the depth.
+#[test]
+fn the_pretty_form_of_a_deep_structure() {
+    on_a_stack_of(2 * MIB, || {
+        for form in FORMS {
+            let levels = form.0.chars().filter(|char| "([{".contains(*char)).count();
+            let treedef = parse_deep(&deep_text(form, 100 / levels));
+            let pretty = format!("{treedef:#}");
+            assert_eq!(pretty.parse::<TreeDef>().unwrap(), treedef);
+        }
+        let treedef = parse_deep(&deep_text(FORMS[0], 2_000));
+        let pretty = format!("{treedef:#}");
+        assert_eq!(parse_deep(&pretty), treedef);
+    });
+}
+
+/// A deep value inside a treedef: as a static, and as a key.
+#[test]
+fn deep_values_inside_a_treedef() {
+    on_a_stack_of(2 * MIB, || {
+        for text in [
+            format!("static {}", deep_text(FORMS[0], 100_000).replace('*', "1")),
+            format!("{{{}: *}}", deep_text(FORMS[0], 100_000).replace('*', "1")),
+        ] {
+            let treedef = parse_deep(&text);
+            assert!(treedef.to_string() == text);
+            assert!(treedef == parse_deep(&text));
+            assert!(treedef.leaf_paths().count() <= 1);
+            assert!(!treedef.to_jax_string().unwrap().is_empty());
+            assert_eq!(format!("{:?}", treedef.root().keys()).is_empty(), false);
+            if let [key] = treedef.root().keys() {
+                assert_eq!(key.cmp(&key.clone()), std::cmp::Ordering::Equal);
+            }
+        }
+    });
+}
+
+/// Python's tuples as keys print recursively.
+#[test]
+#[ignore = "overflows the stack"]
+fn deep_tuples_as_keys_print_as_jax_does() {
+    on_a_stack_of(2 * MIB, || {
+        let treedef = parse_deep(&format!("{{{}: *}}", deep_text(FORMS[1], 100_000).replace('*', "1")));
+        assert!(!treedef.to_jax_string().unwrap().is_empty());
+    });
+}
+
+fn doublings(times: usize, inside: &str) -> String {
+    (0..times).fold(inside.to_owned(), |text, _| format!("[{text}; 2]"))
+}
+
+const MANY: usize = 1 << 60;
+
+#[test]
+fn bombs_cost_what_their_text_costs() {
+    let nested = |inside: &str| format!("[[{inside}; 1073741824]; 1073741824]");
+    let many = |inside: &str| format!("[{inside}; {MANY}]");
+    let leafless = ["()", "[]", "None", "a", "a::b", "static 1", "{}", "(,)", "a {}"];
+    let texts = (leafless.iter().flat_map(|inside| [nested(inside), many(inside), doublings(60, inside)]))
+        .chain([nested("*"), many("*"), many("(*, [{1: *}; 2])"), doublings(60, "*")])
+        .chain([many("{1: {2: [{}; 2]}}"), format!("a(*, [(); {MANY}], Some([*; {MANY}]))")]);
+    on_a_stack_of(2 * MIB, || {
+        for text in texts {
+            // Other tests share the processor: the best of three.
+            let took = (0..3).map(|_| operate_on_bomb(&text)).min().unwrap();
+            assert!(took < Duration::from_millis(10), "{text} took {took:?}");
+        }
+    });
+}
+
+fn operate_on_bomb(text: &str) -> Duration {
+    let start = Instant::now();
+    let treedef: TreeDef = text.parse().unwrap();
+    let (plain, pretty) = (treedef.to_string(), format!("{treedef:#}"));
+    assert!(plain.len() < 1 << 10 && pretty.len() < 8 << 10);
+    assert_eq!(plain.parse::<TreeDef>().unwrap(), treedef);
+    assert_eq!(pretty.parse::<TreeDef>().unwrap(), treedef);
+    assert!(format!("{treedef:?}").len() < 2 << 10);
+    let hashes = RandomState::new();
+    assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(treedef.clone()));
+    assert!(treedef.num_nodes() > MANY / 2);
+    assert!(matches!(treedef.to_jax_string().unwrap_err().kind(), ErrorKind::Work { .. }));
+
+    let (root, leaves) = (treedef.root(), treedef.num_leaves());
+    let last = root.child(root.num_children() - 1).unwrap();
+    assert_eq!(last.leaf_range().end, leaves);
+    assert!(root.child(usize::MAX).is_none());
+    assert!(root.children().len() > 1 && root.children().nth(1).is_some() && root.runs().count() <= 3);
+    for index in [0, 1, leaves / 2, leaves.saturating_sub(1)] {
+        match treedef.leaf_path(index) {
+            Ok(path) => assert_eq!(treedef.leaf_range(&path).unwrap(), index..index + 1),
+            Err(error) => assert!(index >= leaves, "{error}"),
+        }
+    }
+    assert_eq!(treedef.leaf_paths().take(3).count(), leaves.min(3));
+    let path = treedef.leaf_range(&format!("[{}]", root.num_children()).parse().unwrap());
+    assert!(matches!(path.unwrap_err().kind(), ErrorKind::NoSuchChild { .. }));
+
+    fn errs<T: DeserializeOwned>(treedef: &TreeDef, leafless: bool) {
+        let Err(error) = treedef::unflatten::<T>(treedef, Vec::<Leaf>::new()) else { panic!("rebuilt") };
+        match error.kind() {
+            ErrorKind::Work { .. } => assert!(leafless),
+            kind => assert!(!leafless && matches!(kind, ErrorKind::LeafCount { .. }), "{error}"),
+        }
+    }
+    errs::<Vec<()>>(&treedef, leaves == 0);
+    errs::<[(); 0]>(&treedef, leaves == 0);
+    errs::<HashSet<()>>(&treedef, leaves == 0);
+    errs::<IgnoredAny>(&treedef, leaves == 0);
+    errs::<Vec<Vec<IgnoredAny>>>(&treedef, leaves == 0);
+    errs::<serde_json::Value>(&treedef, leaves == 0);
+    start.elapsed()
+}
+
+#[test]
+fn counts_that_overflow_err() {
+    let max = usize::MAX;
+    for text in [
+        doublings(64, "*"),
+        format!("[*; {max}0]"),
+        format!("[*; {max}, *]"),
+        format!("[*, *; {max}]"),
+        format!("[(*, *); {max}]"),
+        format!("[(*, {{}}); {max}, {{}}]"),
+        format!("([*; {max}], [*; {max}])"),
+        format!("[({{}}, {{}}); {max}]"),
+        format!("[[{{}}; {max}]; 2]"),
+    ] {
+        let error = text.parse::<TreeDef>().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::TooLarge), "{text}: {error}");
+    }
+    for text in [doublings(63, "(*,)"), format!("[*; {max}]"), format!("[None; {max}]"), format!("[[None; {max}]; 9]")] {
+        let treedef: TreeDef = text.parse().unwrap();
+        assert_eq!(treedef.to_string(), text);
+        assert!(treedef.num_nodes() >= 1 << 63);
+    }
+}
+
+// Keys, statics and values hold structures of their own, which `Limits::work` must bound as well. Counts are kept small
+// here so that a failure ends: with 2⁶⁰ in place of 2²³ each of these would not.
+
+const SOME: usize = 1 << 23;
+
+#[track_caller]
+fn assert_quick(what: &str, f: impl FnOnce()) {
+    let start = Instant::now();
+    f();
+    assert!(start.elapsed() < Duration::from_millis(20), "{what} took {:?}", start.elapsed());
+}
+
+#[test]
+fn a_value_without_leaves_prints_at_once() {
+    let Ok(value) = format!("[(); {SOME}]").parse::<Value>() else { return };
+    assert_quick("printing", || assert_eq!(value.to_string(), format!("[(); {SOME}]")));
+}
+
+#[test]
+fn values_without_leaves_compare_at_once() {
+    let Ok(a) = format!("[(); {SOME}]").parse::<Value>() else { return };
+    let b: Value = format!("[(); {}]", SOME + 1).parse().unwrap();
+    assert_quick("comparing", || assert!(a < b));
+}
+
+#[test]
+fn keys_without_leaves_are_bounded_when_rebuilding() {
+    let Ok(treedef) = format!("{{[(); {SOME}]: *}}").parse::<TreeDef>() else { return };
+    assert_quick("rebuilding", || {
+        assert!(treedef::unflatten::<HashMap<Vec<()>, u8>>(&treedef, [1u8]).is_err());
+    });
+}
+
+#[test]
+fn statics_without_leaves_are_bounded_when_rebuilding() {
+    let Ok(treedef) = format!("static [(); {SOME}]").parse::<TreeDef>() else { return };
+    assert_quick("rebuilding", || {
+        assert!(treedef::unflatten::<Vec<()>>(&treedef, Vec::<u8>::new()).is_err());
+    });
+}
+
+#[test]
+fn repeated_values_are_bounded_when_rebuilding() {
+    let Ok(treedef) = format!("[static [(); 1000]; 10000]").parse::<TreeDef>() else { return };
+    assert_quick("rebuilding", || {
+        assert!(treedef::unflatten::<Vec<Vec<()>>>(&treedef, Vec::<u8>::new()).is_err());
+    });
+}
+
+#[test]
+fn keys_without_leaves_print_as_jax_does_at_once() {
+    let Ok(treedef) = format!("{{((); {SOME}): *}}").parse::<TreeDef>() else { return };
+    assert_quick("printing", || {
+        assert!(treedef.to_jax_string().is_err());
+    });
+}

@@ -1,0 +1,209 @@
+//! The run-compressed encoding beside a plain tree.
+
+use std::hash::{BuildHasher, RandomState};
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use treedef::{Flattener, Leaf, MapOrder, NodeKind, NodeRef, Path, TreeDef, Value};
+
+use super::{Plain, Tape, with_tapes};
+
+/// What a treedef of the plain tree prints, or the value itself.
+pub(super) fn text(plain: &Plain, stars: bool) -> String {
+    use NodeKind::*;
+    let Plain { kind, children, .. } = plain;
+    let name = name(plain.name);
+    let typed = match kind.is_variant() {
+        true => format!("{name}::{}", self::name(plain.variant)),
+        false => name,
+    };
+    let fields = || {
+        let fields = plain.fields.iter().zip(children);
+        let fields: Vec<_> = fields
+            .map(|(field, child)| format!("{}: {}", self::name(field), text(child, stars)))
+            .collect();
+        if fields.is_empty() { " {}".to_owned() } else { format!(" {{ {} }}", fields.join(", ")) }
+    };
+    let one_has_a_comma = || {
+        let items = items(plain, stars);
+        if children.len() == 1 { format!("({items},)") } else { format!("({items})") }
+    };
+    match kind {
+        Leaf if stars => "*".to_owned(),
+        Leaf => literal(&plain.scalar),
+        None => "None".to_owned(),
+        Some => format!("Some({})", text(&children[0], stars)),
+        Unit => "()".to_owned(),
+        UnitStruct | UnitVariant => typed,
+        NewtypeStruct | NewtypeVariant => format!("{typed}({})", text(&children[0], stars)),
+        Seq => format!("[{}]", items(plain, stars)),
+        Tuple if children.is_empty() => "(,)".to_owned(),
+        Tuple => one_has_a_comma(),
+        TupleStruct | TupleVariant => typed + &one_has_a_comma(),
+        Map => {
+            let entries = plain.keys.iter().zip(children);
+            let entries: Vec<_> = entries
+                .map(|(key, child)| format!("{}: {}", text(key, false), text(child, stars)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        _ => typed + &fields(),
+    }
+}
+
+fn items(plain: &Plain, stars: bool) -> String {
+    let equal = |a: &Plain, b: &Plain| a.same(b) && (stars || leaves(a) == leaves(b));
+    let mut items = Vec::new();
+    for run in plain.children.chunk_by(equal) {
+        let item = text(&run[0], stars);
+        match run.len() {
+            n if n >= 5 || n >= 2 && !run[0].children.is_empty() => items.push(format!("{item}; {n}")),
+            n => items.extend(std::iter::repeat_n(item, n)),
+        }
+    }
+    items.join(", ")
+}
+
+fn name(name: &str) -> String {
+    if name.len() == 1 { name.to_owned() } else { format!("`{name}`") }
+}
+
+fn literal(scalar: &Leaf) -> String {
+    match scalar {
+        Leaf::Bool(value) => value.to_string(),
+        Leaf::I8(value) => format!("{value}i8"),
+        Leaf::I64(value) => format!("{value}i64"),
+        Leaf::U8(value) => format!("{value}u8"),
+        Leaf::U128(value) => format!("{value}u128"),
+        Leaf::F64(value) => format!("{value}.0"),
+        Leaf::Char('\n') => r"'\n'".to_owned(),
+        Leaf::Char('\'') => r"'\''".to_owned(),
+        Leaf::Char(value) => format!("'{value}'"),
+        Leaf::Str(value) => format!("\"{value}\""),
+        other => panic!("no test draws {other:?}"),
+    }
+}
+
+pub(super) fn leaves(plain: &Plain) -> Vec<Leaf> {
+    let mut leaves = Vec::new();
+    plain.leaves(&mut leaves);
+    leaves
+}
+
+/// Whether a treedef and its leaves are what a plain tree says, whose maps are in order.
+pub(super) fn check(plain: &Plain, treedef: &TreeDef, found: &[Leaf], options: &str) -> TestCaseResult {
+    prop_assert_eq!(found, leaves(plain));
+    prop_assert_eq!(treedef.num_leaves(), found.len());
+    prop_assert_eq!(treedef.num_nodes(), plain.num_nodes());
+    check_node(plain, treedef.root(), &mut 0)?;
+
+    let text = format!("{options}{}", text(plain, true));
+    prop_assert_eq!(treedef.to_string(), &*text);
+    prop_assert_eq!(&text.parse::<TreeDef>().unwrap(), treedef);
+    prop_assert_eq!(&format!("{treedef:#}").parse::<TreeDef>().unwrap(), treedef);
+    Ok(())
+}
+
+fn check_node(plain: &Plain, node: NodeRef<'_>, leaf: &mut usize) -> TestCaseResult {
+    prop_assert_eq!(node.kind(), plain.kind);
+    prop_assert_eq!(node.name().unwrap_or(""), plain.name);
+    prop_assert_eq!(node.variant().unwrap_or(""), plain.variant);
+    prop_assert_eq!(node.fields(), &*plain.fields);
+    prop_assert_eq!(node.keys().len(), plain.keys.len());
+    for (key, plain) in node.keys().iter().zip(&plain.keys) {
+        prop_assert_eq!(key.to_string(), text(plain, false));
+    }
+    prop_assert_eq!(node.num_children(), plain.children.len());
+    let first = *leaf;
+    *leaf += usize::from(plain.kind == NodeKind::Leaf);
+    for (position, (child, plain)) in node.children().zip(&plain.children).enumerate() {
+        prop_assert_eq!(node.child(position).map(NodeRef::leaf_range), Some(child.leaf_range()));
+        check_node(plain, child, leaf)?;
+    }
+    prop_assert_eq!(node.leaf_range(), first..*leaf);
+
+    let runs: Vec<_> = node.runs().map(|(_, repeat)| repeat).collect();
+    let equal: Vec<_> = plain.children.chunk_by(Plain::same).map(<[_]>::len).collect();
+    prop_assert_eq!(runs, equal, "runs are maximal, in {}", node);
+    Ok(())
+}
+
+/// Every leaf's path leads to it and prints and parses back.
+pub(super) fn check_paths(treedef: &TreeDef) -> TestCaseResult {
+    for (index, path) in treedef.leaf_paths().enumerate() {
+        prop_assert_eq!(treedef.leaf_range(&path).unwrap(), index..index + 1);
+        prop_assert_eq!(path.to_string().parse::<Path>().unwrap(), path);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_encoding_agrees_with_a_plain_tree() {
+    let hashes = RandomState::new();
+    with_tapes(20_000, 60, |mut tape| {
+        let plain = Plain::draw(&mut tape, 5);
+        let (found, treedef) = treedef::flatten(&plain).unwrap();
+        let sorted = plain.sorted();
+        check(&sorted, &treedef, &found, "")?;
+        if !plain.has_twins() {
+            check_paths(&treedef)?;
+        }
+
+        let mut other = plain.clone();
+        other.mutate(&mut tape);
+        let other_treedef = treedef::structure(&other).unwrap();
+        let same = sorted.same(&other.sorted());
+        prop_assert_eq!(treedef == other_treedef, same, "{} == {}", treedef, other_treedef);
+        if same {
+            prop_assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(&other_treedef));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn it_agrees_where_maps_keep_their_order() {
+    let flattener = Flattener::new().map_order(MapOrder::Insertion);
+    with_tapes(5_000, 60, |mut tape| {
+        let mut plain = Plain::draw(&mut tape, 4);
+        let (found, treedef) = flattener.flatten(&plain).unwrap();
+        plain.sort(true);
+        check(&plain, &treedef, &found, "#[insertion] ")
+    });
+}
+
+#[test]
+fn values_print_order_and_compare_as_plain_trees_do() {
+    with_tapes(5_000, 60, |mut tape| {
+        let plain = Plain::draw(&mut tape, 4);
+        let mut other = plain.clone();
+        other.mutate(&mut tape);
+        let (a, b) = (Value::of(&plain).unwrap(), Value::of(&other).unwrap());
+        prop_assert_eq!(a.to_string(), text(&plain.sorted(), false));
+        prop_assert_eq!(&a.to_string().parse::<Value>().unwrap(), &a);
+        prop_assert_eq!(a.cmp(&b), plain.order(&other), "{} <=> {}", a, b);
+        prop_assert_eq!(a == b, plain.order(&other).is_eq());
+        Ok(())
+    });
+}
+
+#[test]
+fn the_tape_draws_what_matters() {
+    let mut seen = std::collections::BTreeMap::new();
+    let mut count = |what: &'static str, yes: bool| *seen.entry(what).or_insert(0) += usize::from(yes);
+    let mut random = 1u64;
+    for _ in 0..500 {
+        let bytes = (0..60).map(|_| {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (random >> 56) as u8
+        });
+        let plain = Plain::draw(&mut Tape { bytes: bytes.collect(), at: 0 }, 5);
+        let text = text(&plain, true);
+        count("runs", text.contains("; "));
+        count("runs in runs", text.matches("; ").count() > 2);
+        count("near runs", plain.children.len() > 2 && !plain.children.windows(2).all(|w| w[0].same(&w[1])));
+        count("unsorted maps", plain.sorted() != plain);
+        count("deep", plain.num_nodes() > 30);
+    }
+    assert!(seen.values().all(|&times| times >= 15), "{seen:?}");
+}

@@ -1,0 +1,482 @@
+//! `Serialize` implementations that lie, fail, swallow errors and break off.
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use serde::ser::{
+    Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant,
+    SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
+};
+use treedef::{ErrorKind, Flattener, Key, Leaf, MapOrder, NodeKind, Path, Value};
+
+use super::differential::{check, check_paths};
+use super::{Plain, Tape, draw_scalar, serialize_scalar, with_tapes};
+
+/// What a value does when it is asked to serialize.
+#[derive(Debug)]
+enum Script {
+    Scalar(Leaf),
+    /// A text that is written in pieces.
+    Display(Vec<&'static str>),
+    Atom(Plain),
+    Wrapper(Plain, Box<Script>),
+    Compound { head: Plain, claim: Option<usize>, steps: Vec<Step>, breaks_off: bool },
+    /// Another script each time.
+    Changing(Rc<(Cell<usize>, Vec<Script>)>),
+    Error,
+}
+
+/// One call on an open compound.
+#[derive(Debug)]
+struct Step {
+    call: Call,
+    field: &'static str,
+    script: Script,
+    /// Goes on after an error.
+    swallows: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Call {
+    Child,
+    Skip,
+    Key,
+    Value,
+}
+
+const DEPTH: usize = 4;
+
+/// What has several children.
+const COMPOUNDS: [NodeKind; 7] = [
+    NodeKind::Seq,
+    NodeKind::Map,
+    NodeKind::Struct,
+    NodeKind::Tuple,
+    NodeKind::TupleStruct,
+    NodeKind::StructVariant,
+    NodeKind::TupleVariant,
+];
+
+impl Script {
+    /// The script that does as a plain tree does, or differs from it in places, `lies` of 16 of them.
+    fn draw(tape: &mut Tape, depth: usize, lies: usize) -> Script {
+        let kind = match depth {
+            0 => NodeKind::Leaf,
+            DEPTH => COMPOUNDS[tape.below(COMPOUNDS.len())],
+            _ => super::KINDS[tape.below(15)],
+        };
+        let head = Plain { name: tape.name(), variant: tape.name(), ..Plain::of(kind) };
+        let lie = |tape: &mut Tape| tape.below(16) >= 16 - lies;
+        if lie(tape) && lie(tape) {
+            return Script::Error;
+        }
+        if depth > 0 && tape.one_in(16) {
+            let scripts = (0..3).map(|_| Script::draw(tape, depth - 1, lies)).collect();
+            return Script::Changing(Rc::new((Cell::new(0), scripts)));
+        }
+        if kind == NodeKind::Leaf && tape.one_in(8) {
+            return Script::Display(vec!["", "a", ""]);
+        }
+        if kind == NodeKind::Leaf {
+            return Script::Scalar(draw_scalar(tape));
+        }
+        if head.is_atom() {
+            return Script::Atom(head);
+        }
+        if !head.has_any_number() {
+            return Script::Wrapper(head, Box::new(Script::draw(tape, depth - 1, lies)));
+        }
+        let claim = match tape.below(5) {
+            0 => None,
+            1 => Some(0),
+            2 => Some(3),
+            3 => Some(1 << 40),
+            _ => Some(usize::MAX),
+        };
+        let mut steps: Vec<Step> = Vec::new();
+        for _ in 0..tape.below(6) {
+            let mut push = |tape: &mut Tape, call: Call| {
+                let script = match steps.last() {
+                    // The same script again: a run, or a change in the midst of one.
+                    Some(Step { script: Script::Changing(changing), .. }) if !tape.one_in(4) => {
+                        Script::Changing(changing.clone())
+                    }
+                    _ => Script::draw(tape, depth - 1, lies),
+                };
+                steps.push(Step { call, field: tape.name(), script, swallows: lie(tape) });
+            };
+            if kind == NodeKind::Map {
+                if !lie(tape) {
+                    push(tape, Call::Key);
+                }
+                if !lie(tape) {
+                    push(tape, Call::Value);
+                }
+            } else {
+                let call = if lie(tape) { Call::Skip } else { Call::Child };
+                push(tape, call);
+            }
+        }
+        Script::Compound { head, claim, steps, breaks_off: lie(tape) && lie(tape) }
+    }
+
+    fn of(tape: &mut Tape) -> Script {
+        let lies = [0, 2, 5][tape.below(3)];
+        Script::draw(tape, DEPTH, lies)
+    }
+
+    /// Winds changing scripts back.
+    fn reset(&self) {
+        match self {
+            Script::Wrapper(_, inner) => inner.reset(),
+            Script::Compound { steps, .. } => steps.iter().for_each(|step| step.script.reset()),
+            Script::Changing(changing) => {
+                changing.0.set(0);
+                changing.1.iter().for_each(Script::reset);
+            }
+            _ => {}
+        }
+    }
+
+    fn now(changing: &(Cell<usize>, Vec<Script>)) -> &Script {
+        let (calls, scripts) = changing;
+        calls.set(calls.get() + 1);
+        &scripts[(calls.get() - 1) % scripts.len()]
+    }
+
+    /// What is emitted, or the way to where it goes wrong.
+    fn play(&self) -> Result<Plain, Vec<Key>> {
+        match self {
+            Script::Scalar(leaf) => Ok(Plain::leaf(leaf.clone())),
+            Script::Display(pieces) => Ok(Plain::leaf(&*pieces.concat())),
+            Script::Atom(head) => Ok(without_names(head)),
+            Script::Wrapper(head, inner) => match inner.play() {
+                Ok(child) => Ok(Plain { children: vec![child], ..without_names(head) }),
+                Err(path) => Err(extended(step_key(head, 0, "", None), path)),
+            },
+            Script::Changing(changing) => Script::now(changing).play(),
+            Script::Error => Err(Vec::new()),
+            Script::Compound { head, steps, breaks_off, .. } => {
+                let mut plain = without_names(head);
+                let mut key: Option<Plain> = None;
+                for Step { call, field, script, .. } in steps {
+                    match call {
+                        Call::Skip => continue,
+                        Call::Key if key.is_some() => return Err(Vec::new()),
+                        Call::Key => key = Some(script.play().map_err(|_| Vec::new())?),
+                        Call::Value if key.is_none() => return Err(Vec::new()),
+                        Call::Child | Call::Value => {
+                            let way = step_key(head, plain.children.len(), field, key.as_ref());
+                            plain.children.push(script.play().map_err(|path| extended(way, path))?);
+                            plain.keys.extend(key.take());
+                            if matches!(head.kind, NodeKind::Struct | NodeKind::StructVariant) {
+                                plain.fields.push(field);
+                            }
+                        }
+                    }
+                }
+                if key.is_some() || *breaks_off { Err(Vec::new()) } else { Ok(plain) }
+            }
+        }
+    }
+
+    /// Whether an error below a key comes up: its path is that of the key's own tree.
+    fn swallows(&self) -> bool {
+        match self {
+            Script::Wrapper(_, inner) => inner.swallows(),
+            Script::Compound { steps, .. } => {
+                steps.iter().any(|step| step.swallows || step.script.swallows())
+            }
+            Script::Changing(changing) => changing.1.iter().any(Script::swallows),
+            _ => false,
+        }
+    }
+}
+
+fn without_names(head: &Plain) -> Plain {
+    Plain {
+        name: if head.is_named() { head.name } else { "" },
+        variant: if head.kind.is_variant() { head.variant } else { "" },
+        ..head.clone()
+    }
+}
+
+fn extended(key: Key, path: Vec<Key>) -> Vec<Key> {
+    [key].into_iter().chain(path).collect()
+}
+
+fn step_key(head: &Plain, position: usize, field: &'static str, key: Option<&Plain>) -> Key {
+    match (head.kind, key) {
+        (NodeKind::Some, _) => Key::Some,
+        (NodeKind::Seq, _) => Key::Index(position),
+        (NodeKind::Map, Some(key)) => Key::Entry(Value::of(key).unwrap()),
+        (NodeKind::Struct, _) => Key::Field(field.into()),
+        (NodeKind::StructVariant, _) => Key::VariantField(head.variant.into(), field.into()),
+        (kind, _) if kind.is_variant() => Key::VariantPosition(head.variant.into(), position),
+        _ => Key::Position(position),
+    }
+}
+
+impl Serialize for Script {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (head, steps) = match self {
+            Script::Scalar(leaf) => return serialize_scalar(leaf, serializer),
+            Script::Display(pieces) => return serializer.collect_str(&Pieces(pieces)),
+            Script::Atom(head) => return head.serialize(serializer),
+            Script::Changing(changing) => return Script::now(changing).serialize(serializer),
+            Script::Error => return Err(S::Error::custom("of its own")),
+            Script::Wrapper(Plain { kind, name, variant, .. }, inner) => {
+                return match kind {
+                    NodeKind::Some => serializer.serialize_some(inner),
+                    NodeKind::NewtypeStruct => serializer.serialize_newtype_struct(name, inner),
+                    _ => serializer.serialize_newtype_variant(name, 7, variant, inner),
+                };
+            }
+            Script::Compound { head, steps, .. } => (head, steps),
+        };
+        let Script::Compound { claim, breaks_off, .. } = self else { unreachable!() };
+        let (name, variant, length) = (head.name, head.variant, claim.unwrap_or(1));
+        macro_rules! play {
+            ($open:ident($($argument:expr),*), $child:pat, $step:pat => $result:expr) => {{
+                let mut compound = serializer.$open($($argument),*)?;
+                for step in steps {
+                    let ($child, $step) = (&mut compound, step);
+                    match $result {
+                        Err(error) if !step.swallows => return Err(error),
+                        _ => {}
+                    }
+                }
+                if *breaks_off { Err(S::Error::custom("broken off")) } else { compound.end() }
+            }};
+        }
+        macro_rules! elements {
+            ($add:ident, $open:ident($($argument:expr),*)) => {
+                play!($open($($argument),*), c, step => match step.call {
+                    Call::Skip => Ok(()),
+                    _ => c.$add(&step.script),
+                })
+            };
+        }
+        macro_rules! fields {
+            ($open:ident($($argument:expr),*)) => {
+                play!($open($($argument),*), c, step => match step.call {
+                    Call::Skip => c.skip_field(step.field),
+                    _ => c.serialize_field(step.field, &step.script),
+                })
+            };
+        }
+        match head.kind {
+            NodeKind::Seq => elements!(serialize_element, serialize_seq(*claim)),
+            NodeKind::Tuple => elements!(serialize_element, serialize_tuple(length)),
+            NodeKind::TupleStruct => {
+                elements!(serialize_field, serialize_tuple_struct(name, length))
+            }
+            NodeKind::TupleVariant => {
+                elements!(serialize_field, serialize_tuple_variant(name, 7, variant, length))
+            }
+            NodeKind::Struct => fields!(serialize_struct(name, length)),
+            NodeKind::StructVariant => fields!(serialize_struct_variant(name, 7, variant, length)),
+            _ => play!(serialize_map(*claim), c, step => match step.call {
+                Call::Key => c.serialize_key(&step.script),
+                _ => c.serialize_value(&step.script),
+            }),
+        }
+    }
+}
+
+/// Prints pieces; `!` is an error.
+struct Pieces<'a>(&'a [&'static str]);
+
+impl fmt::Display for Pieces<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|piece| if *piece == "!" { Err(fmt::Error) } else { f.write_str(piece) })
+    }
+}
+
+#[test]
+fn a_hostile_serialize_gives_an_error_or_what_it_emitted() {
+    let outcomes = [Cell::new(0), Cell::new(0)];
+    with_tapes(15_000, 80, |mut tape| {
+        let script = Script::of(&mut tape);
+        let played = script.play();
+        script.reset();
+        outcomes[usize::from(played.is_ok())].update(|n| n + 1);
+        match (treedef::flatten(&script), played) {
+            (Ok((leaves, treedef)), Ok(plain)) => {
+                check(&plain.sorted(), &treedef, &leaves, "")?;
+                if !plain.has_twins() {
+                    check_paths(&treedef)?;
+                }
+            }
+            (Err(error), Err(way)) => {
+                let expected: Path = way.into_iter().collect();
+                // After a swallowed error it is left open where the next one says it is.
+                if !script.swallows() {
+                    prop_assert!(error.path().starts_with(&expected), "{error}, not at {expected}");
+                }
+            }
+            (found, played) => prop_assert!(false, "{found:?} instead of {played:?}"),
+        }
+        Ok(())
+    });
+    let [errors, values] = outcomes.map(Cell::into_inner);
+    assert!(errors * 4 > values && values * 4 > errors, "{errors} errors, {values} values");
+}
+
+#[test]
+fn it_does_in_the_order_of_insertion_too() {
+    let flattener = Flattener::new().map_order(MapOrder::Insertion);
+    with_tapes(3_000, 80, |mut tape| {
+        let script = Script::of(&mut tape);
+        let played = script.play();
+        script.reset();
+        let found = flattener.flatten(&script);
+        prop_assert_eq!(found.is_ok(), played.is_ok());
+        if let (Ok((leaves, treedef)), Ok(mut plain)) = (found, played) {
+            plain.sort(true);
+            check(&plain, &treedef, &leaves, "#[insertion] ")?;
+        }
+        Ok(())
+    });
+}
+
+/// `None` as a leaf has rules of its own; here nothing may panic, and the text has to come back.
+#[test]
+fn it_does_with_none_as_a_leaf() {
+    let flattener = Flattener::new().none_is_leaf(true);
+    with_tapes(3_000, 80, |mut tape| {
+        let script = Script::of(&mut tape);
+        let played = script.play();
+        script.reset();
+        let found = flattener.flatten(&script);
+        prop_assert_eq!(found.is_ok(), played.is_ok());
+        if let (Ok((leaves, treedef)), Ok(plain)) = (found, played) {
+            prop_assert_eq!(treedef.num_leaves(), leaves.len());
+            prop_assert_eq!(&treedef.to_string().parse::<treedef::TreeDef>().unwrap(), &treedef);
+            if !plain.has_twins() {
+                check_paths(&treedef)?;
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn an_error_in_a_key_is_at_the_map() {
+    let key = || Step {
+        call: Call::Key,
+        field: "",
+        script: Script::Wrapper(Plain::of(NodeKind::Some), Box::new(Script::Error)),
+        swallows: false,
+    };
+    let map = Script::Compound {
+        head: Plain::of(NodeKind::Map),
+        claim: None,
+        steps: vec![key()],
+        breaks_off: false,
+    };
+    let error = treedef::flatten(&[map]).unwrap_err();
+    assert_eq!(error.path().to_string(), ".0", "{error}");
+}
+
+#[test]
+fn twins_keep_their_leaves() {
+    let step = |call, number: u8| Step {
+        call,
+        field: "x",
+        script: Script::Scalar(number.into()),
+        swallows: false,
+    };
+    let map = Script::Compound {
+        head: Plain::of(NodeKind::Map),
+        claim: Some(9),
+        steps: [(2, 1), (1, 2), (2, 3), (1, 4)]
+            .into_iter()
+            .flat_map(|(key, value)| [step(Call::Key, key), step(Call::Value, value)])
+            .collect(),
+        breaks_off: false,
+    };
+    let (leaves, treedef) = treedef::flatten(&map).unwrap();
+    assert_eq!(treedef.to_string(), "{1u8: *, 1u8: *, 2u8: *, 2u8: *}");
+    assert_eq!(leaves, [2u8, 4, 1, 3].map(Leaf::from));
+    let entries: Entries = treedef::unflatten(&treedef, leaves).unwrap();
+    assert_eq!(entries.0, [(2, 1), (1, 2), (2, 3), (1, 4)], "in the order of arrival");
+}
+
+struct Entries(Vec<(u8, u8)>);
+
+impl<'de> serde::Deserialize<'de> for Entries {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Entries;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+#[test]
+fn text_in_pieces_is_one_leaf() {
+    let (leaves, _) = treedef::flatten(&Script::Display(vec!["a", "", "b"])).unwrap();
+    assert_eq!(leaves, [Leaf::from("ab")]);
+}
+
+/// serde's own `collect_str` panics.
+#[test]
+fn a_failing_display_is_an_error() {
+    let value = (1, Script::Display(vec!["a", "!"]));
+    let error = catch_unwind(AssertUnwindSafe(|| treedef::flatten(&value).unwrap_err())).unwrap();
+    assert!(matches!(error.kind(), ErrorKind::Message(_)));
+    assert_eq!(error.path().to_string(), ".1");
+}
+
+#[test]
+fn flatten_works_again_after_a_panic() {
+    struct Panics;
+    impl Serialize for Panics {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut seq = serializer.serialize_seq(Some(3))?;
+            seq.serialize_element(&[[1, 2], [3, 4]])?;
+            panic!("in the midst of a sequence")
+        }
+    }
+    let flattener = Flattener::new();
+    for _ in 0..3 {
+        let panic = catch_unwind(AssertUnwindSafe(|| flattener.flatten(&(1, Panics)))).unwrap_err();
+        assert_eq!(*panic.downcast::<&str>().unwrap(), "in the midst of a sequence");
+        let (leaves, treedef) = flattener.flatten(&(1, [2])).unwrap();
+        assert_eq!((leaves.len(), treedef.to_string().as_str()), (2, "(*, (*,))"));
+    }
+}
+
+/// No message to print where nothing was emitted: the claimed length alone must not cost anything.
+#[test]
+fn a_claimed_length_costs_nothing() {
+    struct Claims;
+    impl Serialize for Claims {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut map = serializer.serialize_map(Some(usize::MAX))?;
+            map.serialize_entry("a", &Script::Compound {
+                head: Plain::of(NodeKind::Seq),
+                claim: Some(usize::MAX),
+                steps: Vec::new(),
+                breaks_off: false,
+            })?;
+            map.end()
+        }
+    }
+    assert_eq!(treedef::structure(&Claims).unwrap().to_string(), r#"{"a": []}"#);
+}

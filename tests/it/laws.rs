@@ -1,0 +1,533 @@
+//! What holds of every value.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, RandomState};
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use treedef::{Flattener, Key, Leaf, MapOrder, NodeKind, NodeRef, Path, TreeDef, Value};
+
+use crate::zoo::{Specimen, WAYS, is_broken, zoo};
+
+/// Every set of options that treedefs remember, with what it is called.
+fn all_options() -> [(&'static str, Flattener); 6] {
+    let new = Flattener::new;
+    [
+        ("default", new()),
+        ("insertion", new().map_order(MapOrder::Insertion)),
+        ("none_is_leaf", new().none_is_leaf(true)),
+        ("compact", new().human_readable(false)),
+        ("insertion, none_is_leaf", new().map_order(MapOrder::Insertion).none_is_leaf(true)),
+        ("all", new().map_order(MapOrder::Insertion).none_is_leaf(true).human_readable(false)),
+    ]
+}
+
+/// Runs a law over the zoo under every set of options, and reports for each specimen the first that breaks it.
+#[track_caller]
+fn hold<F: Fn(&Specimen, &Flattener) -> Result<(), String>>(law: F) {
+    // A closure is called after the test that it stands in.
+    let name = std::any::type_name::<F>().rsplit("::").nth(1).unwrap_or_default();
+    let applies = |specimen: &Specimen, options: &str| match options {
+        "default" | "none_is_leaf" => true,
+        "compact" => !specimen.readable_only,
+        "all" => !specimen.readable_only && !specimen.random_order,
+        _ => !specimen.random_order,
+    };
+    let mut broken = Vec::new();
+    for specimen in zoo() {
+        let broke = all_options().into_iter().find_map(|(options, flattener)| {
+            let outcome = applies(&specimen, options).then(|| law(&specimen, &flattener))?;
+            let how = match (outcome, is_broken(name, options, specimen.name)) {
+                (Ok(()), true) => "holds again: take it off the list of what is broken".to_owned(),
+                (Err(how), false) => how,
+                _ => return None,
+            };
+            Some(format!("`{}` with options `{options}`: {how:.1000}", specimen.name))
+        });
+        broken.extend(broke);
+    }
+    assert!(broken.is_empty(), "{} broken:\n{}", broken.len(), broken.join("\n"));
+}
+
+fn flatten(specimen: &Specimen, flattener: &Flattener) -> Result<(Vec<Leaf>, TreeDef), String> {
+    specimen.laws.flatten(flattener).map_err(|error| format!("flatten: {error}"))
+}
+
+fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::new().hash_one(value)
+}
+
+/// Every node with its path, in pre-order.
+fn nodes(treedef: &TreeDef) -> Vec<(Path, NodeRef<'_>)> {
+    let mut nodes = Vec::new();
+    let mut pending = vec![(Path::root(), treedef.root())];
+    while let Some((path, node)) = pending.pop() {
+        let key = |position| node.key(position).expect("every child has a key");
+        let children = node.children().enumerate();
+        let below: Vec<_> = children.map(|(at, child)| (path.child(key(at)), child)).collect();
+        pending.extend(below.into_iter().rev());
+        nodes.push((path, node));
+    }
+    nodes
+}
+
+fn repeats_keys(treedef: &TreeDef) -> bool {
+    let repeats = |keys: &[Value]| keys.iter().collect::<HashSet<_>>().len() < keys.len();
+    nodes(treedef).iter().any(|(_, node)| repeats(node.keys()))
+}
+
+#[test]
+fn unflatten_undoes_flatten() {
+    hold(|specimen, flattener| {
+        let (leaves, treedef) = flatten(specimen, flattener)?;
+        for way in WAYS {
+            let rebuilt = specimen
+                .laws
+                .rebuild(way, &treedef, &leaves)
+                .map_err(|error| format!("{way:?}: {error}\n  {treedef}"))?;
+            check(specimen.laws.equals(&*rebuilt), || {
+                format!("{way:?}: {} became {}", specimen.laws.debug(), rebuilt.debug())
+            })?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn what_was_rebuilt_flattens_alike() {
+    hold(|specimen, flattener| {
+        let (leaves, treedef) = flatten(specimen, flattener)?;
+        let rebuilt = specimen
+            .laws
+            .rebuild(WAYS[0], &treedef, &leaves)
+            .map_err(|error| format!("unflatten: {error}"))?;
+        let (again, same) = rebuilt.flatten(flattener).map_err(|error| error.to_string())?;
+        check(same == treedef, || format!("{treedef} became {same}"))?;
+        check(hash(&same) == hash(&treedef), || "equal treedefs with other hashes".to_owned())?;
+        check(again == leaves, || format!("{leaves:?} became {again:?}"))?;
+        check(hash(&again) == hash(&leaves), || "equal leaves with other hashes".to_owned())
+    });
+}
+
+#[test]
+fn structure_and_leaves_are_the_halves_of_flatten() {
+    for specimen in zoo() {
+        let (leaves, treedef) = specimen.laws.flatten(&Flattener::new()).unwrap();
+        assert_eq!(specimen.laws.structure().unwrap(), treedef, "{}", specimen.name);
+        assert_eq!(specimen.laws.leaves().unwrap(), leaves, "{}", specimen.name);
+    }
+}
+
+#[test]
+fn counts_agree_with_what_is_there() {
+    hold(|specimen, flattener| {
+        let (leaves, treedef) = flatten(specimen, flattener)?;
+        let nodes = nodes(&treedef);
+        let there = nodes.iter().filter(|(_, node)| node.kind() == NodeKind::Leaf).count();
+        check(treedef.num_leaves() == leaves.len(), || "num_leaves".to_owned())?;
+        check(there == leaves.len(), || format!("{there} nodes for {} leaves", leaves.len()))?;
+        check(treedef.num_nodes() == nodes.len(), || "num_nodes".to_owned())?;
+        let mut next_leaf = 0;
+        for (index, (path, node)) in nodes.iter().enumerate() {
+            let depth = path.keys().len();
+            let below = nodes.iter().skip(index + 1);
+            let below = below.take_while(|(other, _)| other.keys().len() > depth).count();
+            check(node.num_nodes() == below + 1, || format!("num_nodes at `{path}`"))?;
+            check(node.leaf_range().start == next_leaf, || format!("leaf_range at `{path}`"))?;
+            check(node.num_children() == node.children().len(), || format!("at `{path}`"))?;
+            check(node.num_children() == node.children().count(), || format!("at `{path}`"))?;
+            next_leaf += usize::from(node.kind() == NodeKind::Leaf);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn text_parses_back() {
+    hold(|specimen, flattener| {
+        let (_, treedef) = flatten(specimen, flattener)?;
+        for text in [treedef.to_string(), format!("{treedef:#}")] {
+            let parsed: TreeDef = text.parse().map_err(|error| format!("{error} in {text}"))?;
+            check(parsed == treedef, || format!("{text} parsed as {parsed}"))?;
+            check(hash(&parsed) == hash(&treedef), || format!("hash of {text}"))?;
+            check(parsed.to_string() == treedef.to_string(), || format!("{text} is not stable"))?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_treedef_that_was_text_rebuilds_but_for_the_order_of_maps() {
+    hold(|specimen, flattener| {
+        let (leaves, treedef) = flatten(specimen, flattener)?;
+        let parsed: TreeDef = treedef.to_string().parse().map_err(|error| format!("{error}"))?;
+        let rebuilt = specimen
+            .laws
+            .rebuild(WAYS[0], &parsed, &leaves)
+            .map_err(|error| format!("unflatten: {error}"))?;
+        let (again, same) = rebuilt.flatten(flattener).map_err(|error| error.to_string())?;
+        check(same == treedef && again == leaves, || format!("{treedef} became {same}"))
+    });
+}
+
+/// A line may be long only where it ends in an opening bracket, or holds a node that cannot be broken.
+#[test]
+fn pretty_lines_fit_where_they_can_be_broken() {
+    let can_be_broken = |line: &str| {
+        let starts = std::iter::once(0).chain(line.match_indices(": ").map(|(at, _)| at + 2));
+        let line = line.trim_end_matches(',');
+        starts.filter_map(|start| line.get(start..)?.trim_start().parse::<TreeDef>().ok()).any(
+            |treedef| {
+                nodes(&treedef).iter().any(|(_, node)| {
+                    node.num_children() > 0
+                        && !matches!(
+                            node.kind(),
+                            NodeKind::Some | NodeKind::NewtypeStruct | NodeKind::NewtypeVariant
+                        )
+                })
+            },
+        )
+    };
+    hold(|specimen, flattener| {
+        let (_, treedef) = flatten(specimen, flattener)?;
+        let text = format!("{treedef:#}");
+        let too_long =
+            text.lines().find(|line| line.chars().count() > 80 && can_be_broken(line.trim_start()));
+        check(too_long.is_none(), || format!("{too_long:?} in\n{text}"))
+    });
+}
+
+#[test]
+fn every_path_prints_parses_and_leads_where_it_came_from() {
+    hold(|specimen, flattener| {
+        let (_, treedef) = flatten(specimen, flattener)?;
+        if repeats_keys(&treedef) {
+            return Ok(());
+        }
+        let mut leaves = Vec::new();
+        for (path, node) in nodes(&treedef) {
+            let at = || format!("at `{path}`");
+            check(path.to_string().parse().ok().as_ref() == Some(&path), at)?;
+            check(treedef.leaf_range(&path).ok() == Some(node.leaf_range()), at)?;
+            let found = treedef.node(&path).map_err(|error| error.to_string())?;
+            check(found.kind() == node.kind() && found.to_string() == node.to_string(), at)?;
+            for (position, child) in node.children().enumerate() {
+                let key = node.key(position).ok_or_else(at)?;
+                check(key.to_string().parse().ok().as_ref() == Some(&key), || {
+                    format!("key `{key}`")
+                })?;
+                check(node.position(&key) == Some(position), || format!("position of `{key}`"))?;
+                let by_key = node.child_at(&key).ok_or_else(at)?;
+                check(by_key.leaf_range() == child.leaf_range(), at)?;
+                check(by_key.to_string() == child.to_string(), at)?;
+            }
+            check(node.key(node.num_children()).is_none(), at)?;
+            if node.kind() == NodeKind::Leaf {
+                leaves.push(path);
+            }
+        }
+        for (index, path) in leaves.iter().enumerate() {
+            check(treedef.leaf_path(index).ok().as_ref() == Some(path), || {
+                format!("leaf {index}")
+            })?;
+            check(treedef.leaf_range(path).ok() == Some(index..index + 1), || {
+                format!("at `{path}`")
+            })?;
+        }
+        check(treedef.leaf_paths().eq(leaves.iter().cloned()), || "leaf_paths".to_owned())?;
+        check(treedef.leaf_path(leaves.len()).is_err(), || "a leaf beyond the last".to_owned())?;
+        let distinct: HashSet<_> = leaves.iter().collect();
+        check(distinct.len() == leaves.len(), || "two leaves of one path".to_owned())
+    });
+}
+
+#[test]
+fn neighbouring_runs_differ() {
+    hold(|specimen, flattener| {
+        let (_, treedef) = flatten(specimen, flattener)?;
+        for (path, node) in nodes(&treedef) {
+            let runs: Vec<_> =
+                node.runs().map(|(first, count)| (first.to_string(), count)).collect();
+            let equal = runs.windows(2).find(|pair| pair[0].0 == pair[1].0);
+            check(equal.is_none(), || format!("{equal:?} at `{path}`"))?;
+            let children: usize = runs.iter().map(|(_, count)| count).sum();
+            check(children == node.num_children(), || format!("runs at `{path}`"))?;
+            let expanded = runs.iter().flat_map(|(text, count)| std::iter::repeat_n(text, *count));
+            let same = expanded.cloned().eq(node.children().map(|child| child.to_string()));
+            check(same, || format!("runs and children at `{path}`"))?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn limits_and_memory_of_order_take_no_part_in_equality() {
+    for specimen in zoo() {
+        let (_, treedef) = specimen.laws.flatten(&Flattener::new()).unwrap();
+        let other = treedef.clone().with_limits(treedef::Limits::default().depth(3).work(5));
+        assert_eq!(treedef, other, "{}", specimen.name);
+        assert_eq!(hash(&treedef), hash(&other), "{}", specimen.name);
+    }
+}
+
+#[test]
+fn specimens_of_one_text_are_equal_and_others_are_not() {
+    let treedefs: Vec<_> =
+        zoo().iter().map(|specimen| specimen.laws.structure().unwrap()).collect();
+    let texts: Vec<_> = treedefs.iter().map(TreeDef::to_string).collect();
+    for (a, text) in treedefs.iter().zip(&texts) {
+        for (b, other) in treedefs.iter().zip(&texts) {
+            assert_eq!(a == b, text == other, "{text} and {other}");
+            assert!(a != b || hash(a) == hash(b), "{text} has two hashes");
+        }
+    }
+}
+
+/// Flattens two values that ought to be the same to a treedef.
+#[track_caller]
+fn assert_alike(one: &impl Serialize, other: &impl Serialize) {
+    let (leaves, treedef) = treedef::flatten(one).unwrap();
+    let (others, same) = treedef::flatten(other).unwrap();
+    assert_eq!(treedef, same);
+    assert_eq!(hash(&treedef), hash(&same));
+    assert_eq!(treedef.to_string(), same.to_string());
+    assert_eq!(leaves, others);
+}
+
+/// As pairs, because an `IndexMap` equals one of another order.
+#[track_caller]
+fn assert_keeps_order<T>(value: &T)
+where
+    T: Serialize + for<'de> Deserialize<'de> + std::fmt::Debug,
+{
+    let (leaves, treedef) = treedef::flatten(value).unwrap();
+    let expected = format!("{value:?}");
+    assert_eq!(format!("{:?}", treedef::unflatten::<T>(&treedef, &leaves).unwrap()), expected);
+    assert_eq!(
+        format!("{:?}", treedef::unflatten_strict::<T>(&treedef, &leaves).unwrap()),
+        expected
+    );
+    assert_eq!(format!("{:?}", treedef::unflatten::<T>(&treedef, leaves).unwrap()), expected);
+}
+
+fn index_map<K: Hash + Eq, V>(entries: impl IntoIterator<Item = (K, V)>) -> IndexMap<K, V> {
+    entries.into_iter().collect()
+}
+
+fn reversed<K: Hash + Eq + Clone, V: Clone>(map: &IndexMap<K, V>) -> IndexMap<K, V> {
+    map.iter().rev().map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+#[test]
+fn hash_maps_of_any_seed_are_alike() {
+    let entries = || (0..50u8).map(|n| (format!("k{}", n % 37), vec![Some(n); usize::from(n % 4)]));
+    let sorted: BTreeMap<_, _> = entries().collect();
+    for _ in 0..8 {
+        let forwards: HashMap<_, _, RandomState> = entries().collect();
+        let mut backwards: HashMap<_, _, RandomState> = HashMap::default();
+        let mut unique: Vec<_> = forwards.clone().into_iter().collect();
+        unique.sort();
+        backwards.extend(unique.into_iter().rev());
+        assert_alike(&forwards, &backwards);
+        assert_alike(&forwards, &sorted);
+        assert_alike(&vec![&forwards, &backwards], &vec![&sorted, &sorted]);
+        assert_alike(&HashMap::from([(1, forwards)]), &BTreeMap::from([(1, sorted.clone())]));
+    }
+}
+
+#[test]
+fn index_maps_of_any_order_are_alike_and_keep_theirs() {
+    let leaves = index_map((0..7u8).rev().map(|n| (n ^ 2, n)));
+    let uneven = index_map((0..7u8).rev().map(|n| (n ^ 5, vec![Some(n); usize::from(n)])));
+    let nested = index_map(
+        (0..4u8).map(|n| (n ^ 3, if n % 2 == 0 { leaves.clone() } else { reversed(&leaves) })),
+    );
+    for_both_orders(&leaves);
+    for_both_orders(&uneven);
+    for_both_orders(&nested);
+    for_both_orders(&index_map([(2, nested.clone()), (1, reversed(&nested))]));
+    for_both_orders(&index_map([(2, vec![uneven.clone(), reversed(&uneven)]), (1, vec![uneven])]));
+}
+
+#[track_caller]
+fn for_both_orders<K, V>(map: &IndexMap<K, V>)
+where
+    K: Serialize + for<'de> Deserialize<'de> + Hash + Eq + Clone + std::fmt::Debug,
+    V: Serialize + for<'de> Deserialize<'de> + Clone + std::fmt::Debug,
+{
+    let back = reversed(map);
+    assert_alike(map, &back);
+    assert_keeps_order(map);
+    assert_keeps_order(&back);
+    // Equal elements, whose orders differ, are one run.
+    let list = vec![map.clone(), back.clone(), map.clone(), map.clone(), back.clone()];
+    assert_alike(&list, &vec![map; 5]);
+    assert_eq!(treedef::structure(&list).unwrap().root().runs().count(), 1);
+    assert_keeps_order(&list);
+    assert_keeps_order(&(Some(list.clone()), vec![list], map.clone()));
+    assert_keeps_order(&index_map([("z", map.clone()), ("a", back.clone())].map(owned)));
+    assert_keeps_order(&Flattened {
+        m: map.clone(),
+        rest: index_map([("z", back.clone()), ("a", map.clone())].map(owned)),
+        b: back,
+    });
+}
+
+fn owned<V>((key, value): (&str, V)) -> (String, V) {
+    (key.to_owned(), value)
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound(deserialize = "M: Deserialize<'de>"))]
+struct Flattened<M> {
+    m: M,
+    #[serde(flatten)]
+    rest: IndexMap<String, M>,
+    b: M,
+}
+
+#[test]
+fn insertion_order_is_structure_when_asked_for() {
+    let map = index_map([("b", 1), ("a", 2)]);
+    let flattener = Flattener::new().map_order(MapOrder::Insertion);
+    let (leaves, treedef) = flattener.flatten(&map).unwrap();
+    let (_, other) = flattener.flatten(&reversed(&map)).unwrap();
+    assert_ne!(treedef, other);
+    assert_eq!(leaves, [1.into(), 2.into()]);
+    let key = treedef.root().key(0).unwrap();
+    assert!(matches!(&key, Key::Entry(value) if value.as_str() == Some("b")));
+}
+
+/// A key that is itself a map with an order.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(transparent)]
+struct MapKey(IndexMap<u8, u8>);
+
+impl Hash for MapKey {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.len().hash(state);
+    }
+}
+
+#[test]
+fn index_maps_inside_keys_keep_their_order() {
+    let key = index_map([(2, 1), (3, 4), (1, 5)]);
+    assert_keeps_order(&index_map([(MapKey(key.clone()), 1)]));
+    assert_alike(&index_map([(MapKey(key.clone()), 1)]), &index_map([(MapKey(reversed(&key)), 1)]));
+}
+
+/// Broken: equal keys are stored once, with the order of the first.
+#[test]
+#[ignore = "a bug of the library"]
+fn equal_keys_of_other_orders_keep_theirs() {
+    let key = index_map([(2, 1), (3, 4), (1, 5)]);
+    let keys = [MapKey(key.clone()), MapKey(reversed(&key))];
+    assert_keeps_order(&keys.map(|key| index_map([(key, 1)])));
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Borrowing<'a> {
+    text: &'a str,
+    #[serde(with = "serde_bytes")]
+    bytes: &'a [u8],
+    #[serde(borrow)]
+    cow: Cow<'a, str>,
+    #[serde(borrow, with = "serde_bytes")]
+    cow_bytes: Cow<'a, [u8]>,
+    option: Option<&'a str>,
+    list: Vec<&'a str>,
+    #[serde(borrow)]
+    wrapped: BTreeMap<&'a str, Wrapped<'a>>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "t")]
+enum Wrapped<'a> {
+    Text {
+        text: &'a str,
+    },
+    Rest {
+        #[serde(borrow, flatten)]
+        rest: BTreeMap<&'a str, &'a str>,
+    },
+}
+
+#[test]
+fn borrowed_values_point_into_the_leaves() {
+    let value = Borrowing {
+        text: "text",
+        bytes: b"bytes",
+        cow: "cow".into(),
+        cow_bytes: Cow::Borrowed(b"cow bytes"),
+        option: Some("option"),
+        list: vec!["a", "b"],
+        wrapped: BTreeMap::from([
+            ("k", Wrapped::Text { text: "inside a buffer" }),
+            ("l", Wrapped::Rest { rest: BTreeMap::from([("key", "value")]) }),
+        ]),
+    };
+    let (leaves, treedef) = treedef::flatten(&value).unwrap();
+    let rebuilt: Borrowing<'_> = treedef::unflatten_borrowed(&treedef, &leaves).unwrap();
+    assert_eq!(rebuilt, value);
+
+    let texts: Vec<_> = leaves.iter().filter_map(Leaf::as_str).map(str::as_ptr).collect();
+    let [Leaf::Bytes(bytes), Leaf::Bytes(cow_bytes)] = [&leaves[1], &leaves[3]] else {
+        panic!("bytes expected in {leaves:?}")
+    };
+    assert_eq!(rebuilt.text.as_ptr(), texts[0]);
+    assert_eq!(rebuilt.bytes.as_ptr(), bytes.as_ptr());
+    assert!(matches!(rebuilt.cow, Cow::Borrowed(text) if text.as_ptr() == texts[1]));
+    assert!(
+        matches!(rebuilt.cow_bytes, Cow::Borrowed(bytes) if bytes.as_ptr() == cow_bytes.as_ptr())
+    );
+    assert_eq!(rebuilt.option.map(str::as_ptr), Some(texts[2]));
+    assert_eq!(rebuilt.list.iter().map(|text| text.as_ptr()).collect::<Vec<_>>(), texts[3..5]);
+    let Some(Wrapped::Text { text }) = rebuilt.wrapped.get("k") else { panic!("{rebuilt:?}") };
+    assert!(texts.contains(&text.as_ptr()));
+    let Some(Wrapped::Rest { rest }) = rebuilt.wrapped.get("l") else { panic!("{rebuilt:?}") };
+    assert!(texts.contains(&rest["key"].as_ptr()));
+}
+
+#[test]
+fn borrowed_types_refuse_what_was_handed_over() {
+    let (leaves, treedef) = treedef::flatten("a").unwrap();
+    assert_eq!(treedef::unflatten_borrowed::<&str>(&treedef, &leaves).unwrap(), "a");
+    assert_eq!(treedef::unflatten::<Cow<'static, str>>(&treedef, leaves).unwrap(), "a");
+}
+
+/// What serde itself cannot bring back is refused, with a reason, and never wrong.
+#[test]
+fn what_cannot_come_back_says_so() {
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Asymmetric {
+        #[serde(rename(serialize = "out", deserialize = "in"))]
+        field: u8,
+    }
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Buffered {
+        #[serde(flatten)]
+        wide: Wide,
+    }
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Wide {
+        number: u128,
+    }
+    fn refusal<T: Serialize + for<'de> Deserialize<'de>>(value: &T) -> String {
+        let (leaves, treedef) = treedef::flatten(value).unwrap();
+        match treedef::unflatten::<T>(&treedef, leaves) {
+            Ok(_) => panic!("{treedef} came back"),
+            Err(error) => error.to_string(),
+        }
+    }
+    assert!(refusal(&Asymmetric { field: 1 }).contains("renamed for one direction only"));
+    assert!(refusal(&Buffered { wide: Wide { number: 1 } }).contains("serde issue 1682"));
+    assert!(refusal(&serde_spanned::Spanned::new(0..1, 1)).contains("Spanned"));
+    let (leaves, treedef) = treedef::flatten(&[1u8, 2][..]).unwrap();
+    let error = treedef::unflatten_borrowed::<&[u8]>(&treedef, &leaves).unwrap_err();
+    assert!(error.to_string().contains("serde_bytes"), "{error}");
+}

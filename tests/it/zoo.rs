@@ -1,0 +1,218 @@
+//! A zoo of values that between them meet every call of serde's data model and every attribute that changes the calls.
+//!
+//! A specimen forgets its type, so that one law runs over all of them, and any treedef can be tried on any type.
+
+mod attributes;
+mod containers;
+mod enums;
+mod flattened;
+mod kinds;
+mod maps;
+mod names;
+mod std_types;
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Flattener, Leaf, Result, TreeDef};
+
+/// A value with its name.
+pub(crate) struct Specimen {
+    pub(crate) name: &'static str,
+    pub(crate) laws: Box<dyn Laws>,
+    /// serde's buffers replay it as human-readable whatever the format is, so its compact form does not come back.
+    pub(crate) readable_only: bool,
+    /// It holds a `HashMap`, so in insertion order it has another treedef each time.
+    pub(crate) random_order: bool,
+}
+
+const READABLE_ONLY: [&str; 1] = ["flattened addresses"];
+
+const RANDOM_ORDER: [&str; 7] = [
+    "table",
+    "hash map",
+    "hash map of enums",
+    "hash map of hash maps",
+    "hash map of one value each",
+    "flattened hash map",
+    "flattened map of numbers",
+];
+
+/// What bugs of the library break: laws, options (`*` for all), specimens. A law fails when one of these holds again.
+const BROKEN: &[(&[&str], &str, &[&str])] = &[
+    // A key remembers that it is compact, its text does not.
+    (
+        &["text_parses_back", "every_path_prints_parses_and_leads_where_it_came_from"],
+        "compact",
+        &[
+            "map of unit",
+            "map of unit structs",
+            "map of options",
+            "map of newtypes",
+            "map of tuples",
+            "map of tuples of one",
+            "map of arrays",
+            "map of tuple structs",
+            "map of structs",
+            "map of enums",
+            "map of seqs",
+            "map of maps",
+            "map of mixed kinds",
+            "hash map of enums",
+            "table",
+            "variant of maps",
+            "long keys",
+        ],
+    ),
+    // `Some` of what serde's buffers make a unit or None keeps no node of its own.
+    (
+        &[
+            "unflatten_undoes_flatten",
+            "what_was_rebuilt_flattens_alike",
+            "a_treedef_that_was_text_rebuilds_but_for_the_order_of_maps",
+        ],
+        "none_is_leaf",
+        &["flattened options of nothing"],
+    ),
+    // The comparison takes each repeated key of one side for the first of the other.
+    (&["unflatten_undoes_flatten"], "*", &["repeated keys"]),
+    (
+        &["every_treedef_into_every_type_is_refused_or_accounted_for"],
+        "*",
+        &["repeated keys", "repeated entries"],
+    ),
+];
+
+/// Whether a bug is known to break this.
+pub(crate) fn is_broken(law: &str, options: &str, specimen: &str) -> bool {
+    BROKEN.iter().any(|(laws, under, specimens)| {
+        let applies = *under == "*" || options == "all" || options.contains(under);
+        applies && laws.contains(&law) && specimens.contains(&specimen)
+    })
+}
+
+/// How a value is rebuilt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    Owned,
+    Shared,
+    Borrowed,
+    Strict,
+}
+
+pub(crate) const WAYS: [Way; 4] = [Way::Owned, Way::Shared, Way::Borrowed, Way::Strict];
+
+/// What the laws need of a value, whatever its type.
+pub(crate) trait Laws {
+    fn as_any(&self) -> &dyn Any;
+    fn type_name(&self) -> &'static str;
+    fn debug(&self) -> String;
+    fn equals(&self, other: &dyn Laws) -> bool;
+    fn flatten(&self, flattener: &Flattener) -> Result<(Vec<Leaf>, TreeDef)>;
+    fn structure(&self) -> Result<TreeDef>;
+    fn leaves(&self) -> Result<Vec<Leaf>>;
+    /// A value of this one's type.
+    fn rebuild(&self, way: Way, treedef: &TreeDef, leaves: &[Leaf]) -> Result<Box<dyn Laws>>;
+}
+
+impl<T: Serialize + DeserializeOwned + PartialEq + Debug + 'static> Laws for T {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn type_name(&self) -> &'static str {
+        std::any::type_name::<T>()
+    }
+
+    fn debug(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn equals(&self, other: &dyn Laws) -> bool {
+        other.as_any().downcast_ref::<T>().is_some_and(|other| self == other)
+    }
+
+    fn flatten(&self, flattener: &Flattener) -> Result<(Vec<Leaf>, TreeDef)> {
+        flattener.flatten(self)
+    }
+
+    fn structure(&self) -> Result<TreeDef> {
+        treedef::structure(self)
+    }
+
+    fn leaves(&self) -> Result<Vec<Leaf>> {
+        treedef::leaves(self)
+    }
+
+    fn rebuild(&self, way: Way, treedef: &TreeDef, leaves: &[Leaf]) -> Result<Box<dyn Laws>> {
+        let value: T = match way {
+            Way::Owned => treedef::unflatten(treedef, leaves.to_vec())?,
+            Way::Shared => treedef::unflatten(treedef, leaves)?,
+            Way::Borrowed => treedef::unflatten_borrowed(treedef, leaves)?,
+            Way::Strict => treedef::unflatten_strict(treedef, leaves)?,
+        };
+        Ok(Box::new(value))
+    }
+}
+
+/// Gives each type what every specimen needs.
+macro_rules! types {
+    ($($type:item)*) => {$(
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        $type
+    )*};
+}
+
+/// The same for types that are keys of maps.
+macro_rules! key_types {
+    ($($type:item)*) => {$(
+        #[derive(
+            Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+        )]
+        $type
+    )*};
+}
+
+/// A table of values with their names.
+macro_rules! specimens {
+    ($($name:literal => $value:expr,)*) => {
+        vec![$($crate::zoo::Specimen {
+            name: $name,
+            laws: Box::new($value),
+            readable_only: $crate::zoo::READABLE_ONLY.contains(&$name),
+            random_order: $crate::zoo::RANDOM_ORDER.contains(&$name),
+        }),*]
+    };
+}
+
+use {key_types, specimens, types};
+
+/// Every value that comes back.
+pub(crate) fn zoo() -> Vec<Specimen> {
+    let mut zoo = Vec::new();
+    zoo.extend(kinds::specimens());
+    zoo.extend(containers::specimens());
+    zoo.extend(maps::specimens());
+    zoo.extend(enums::specimens());
+    zoo.extend(flattened::specimens());
+    zoo.extend(attributes::specimens());
+    zoo.extend(std_types::specimens());
+    zoo.extend(names::specimens());
+    zoo
+}
+
+#[test]
+fn the_zoo_is_large_and_its_names_are_distinct() {
+    let zoo = zoo();
+    let mut types: Vec<_> = zoo.iter().map(|specimen| specimen.laws.type_name()).collect();
+    types.sort_unstable();
+    types.dedup();
+    let own = types.iter().filter(|name| name.contains("::zoo::")).count();
+    let mut names = std::collections::HashSet::new();
+    let repeated = zoo.iter().find(|specimen| !names.insert(specimen.name));
+    assert!(repeated.is_none(), "two specimens are called {:?}", repeated.map(|twin| twin.name));
+    assert!(zoo.len() >= 170, "{} values", zoo.len());
+    assert!(own >= 110, "{own} types of our own, of {}", types.len());
+}
