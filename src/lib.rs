@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod model;
 mod path;
@@ -15,6 +16,8 @@ mod diff;
 mod flatten;
 mod unflatten;
 mod map;
+#[cfg(feature = "insta")]
+mod snapshot;
 
 pub use crate::{
     error::{Difference, Error, ErrorKind, Result},
@@ -28,3 +31,10 @@ pub use crate::{
     pattern::Pattern,
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };
+
+#[cfg(feature = "in_place")]
+pub use crate::unflatten::unflatten_into;
+
+#[cfg(feature = "insta")]
+#[doc(hidden)]
+pub use insta as __insta;

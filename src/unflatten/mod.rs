@@ -86,24 +86,67 @@ pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
     if differences.is_empty() { Ok(value) } else { Err(structure_mismatch(differences)) }
 }
 
+/// Rebuilds a value in its place, so that `#[serde(skip)]` fields keep what they hold.
+///
+/// Needs the feature `in_place`, which turns on serde_derive's `deserialize_in_place` for the whole build. It goes as
+/// far as serde does: through nested structs, tuples and the elements of a `Vec` that stay. Skipped fields become their
+/// default all the same inside enums, `Option`s, maps, and types that contain a `#[serde(flatten)]` field, and in
+/// elements that are new.
+///
+/// # Errors
+///
+/// As [`unflatten`]; then the value may have been rebuilt in part.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Layer {
+///     w: f64,
+///     #[serde(skip)]
+///     cache: Vec<u8>,
+/// }
+///
+/// let mut layers = vec![Layer { w: 1.0, cache: vec![1, 2, 3] }];
+/// let (_, treedef) = treedef::flatten(&layers)?;
+/// treedef::unflatten_into(&mut layers, &treedef, [2.0])?;
+/// assert_eq!((layers[0].w, &*layers[0].cache), (2.0, &[1, 2, 3][..]));
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[cfg(feature = "in_place")]
+pub fn unflatten_into<T: DeserializeOwned>(
+    value: &mut T,
+    treedef: &TreeDef,
+    leaves: impl Leaves,
+) -> Result<()> {
+    let context = context(treedef, leaves.len())?;
+    let mut source = leaves.into_source();
+    T::deserialize_in_place(NodeDeserializer::new(treedef.root(), context, &mut source), value)
+}
+
 fn rebuild<'de, T, S>(treedef: &'de TreeDef, leaves: usize, mut source: S) -> Result<T>
 where
     T: Deserialize<'de>,
     S: Source<'de, 'de>,
 {
+    let context = context(treedef, leaves)?;
+    T::deserialize(NodeDeserializer::new(treedef.root(), context, &mut source))
+}
+
+/// Checks what can be checked before a value is rebuilt.
+fn context(treedef: &TreeDef, leaves: usize) -> Result<Context<'_>> {
     treedef.expect_leaves(leaves)?;
     let limit = treedef.limits.work.saturating_add(leaves.saturating_mul(64));
     if treedef.num_nodes() > limit {
         return Err(ErrorKind::Work { needed: treedef.num_nodes(), limit }.into());
     }
-    let context = Context {
+    Ok(Context {
         arrivals: treedef.arrivals(),
         compact: treedef.encoding.options.compact,
         max_depth: treedef.limits.depth,
         depth: 0,
         passes: 0,
-    };
-    T::deserialize(NodeDeserializer::new(treedef.root(), context, &mut source))
+    })
 }
 
 /// Leaves that a value can be rebuilt from: `Vec<L>`, `[L; N]`, which are handed over, or `&Vec<L>`, `&[L]`, `&[L; N]`.

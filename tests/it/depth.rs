@@ -121,9 +121,8 @@ fn map_key() {
     #[derive(DeriveSerialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Debug)]
     #[serde(transparent)]
     struct T(BTreeMap<T, u8>);
-    let nested = |steps| {
-        (0..steps).fold(T(BTreeMap::new()), |inner, _| T(BTreeMap::from([(inner, 1)])))
-    };
+    let nested =
+        |steps| (0..steps).fold(T(BTreeMap::new()), |inner, _| T(BTreeMap::from([(inner, 1)])));
     let deeper = Flattener::new().max_depth(usize::MAX);
     on_a_stack_of(2 * MIB, || {
         let value = nested(127);
@@ -175,7 +174,8 @@ fn flattened() {
         #[serde(flatten)]
         inner: Inner,
     }
-    let nested = |steps| (0..steps).fold(None, |next, _| Some(Box::new(T { id: 1, inner: Inner { next } })));
+    let nested =
+        |steps| (0..steps).fold(None, |next, _| Some(Box::new(T { id: 1, inner: Inner { next } })));
     assert_limited(nested, 64);
 }
 
@@ -237,11 +237,39 @@ fn types_that_recurse_without_data_err() {
     }
     on_a_stack_of(2 * MIB, || {
         for text in [
-            "*", "()", "None", "Some(*)", "Some(None)", "Newtype(*)", "Newtype(Newtype(*))", "[*]", "[]", "(,)",
-            r#"{"A": *}"#, r#"{"a": *}"#, r#"{"A": {"A": *}}"#, r#"{{"A": 1}: *}"#, "{None: *}", "{Newtype(1): *}",
-            "{E::A: *}", "{E::A(1): *}", "Struct { a: * }", "Struct { a: Struct { a: * } }", "Newtype { a: * }", "A",
-            "E::A", "E::A()", "E::A(*)", "E::A(E::A(*))", "E::A { a: * }", "E::A(*, *)", "static \"A\"",
-            "static {\"A\": \"A\"}", "static Newtype(1)", "[static None; 3]", "Some(Some(Some(E::A)))",
+            "*",
+            "()",
+            "None",
+            "Some(*)",
+            "Some(None)",
+            "Newtype(*)",
+            "Newtype(Newtype(*))",
+            "[*]",
+            "[]",
+            "(,)",
+            r#"{"A": *}"#,
+            r#"{"a": *}"#,
+            r#"{"A": {"A": *}}"#,
+            r#"{{"A": 1}: *}"#,
+            "{None: *}",
+            "{Newtype(1): *}",
+            "{E::A: *}",
+            "{E::A(1): *}",
+            "Struct { a: * }",
+            "Struct { a: Struct { a: * } }",
+            "Newtype { a: * }",
+            "A",
+            "E::A",
+            "E::A()",
+            "E::A(*)",
+            "E::A(E::A(*))",
+            "E::A { a: * }",
+            "E::A(*, *)",
+            "static \"A\"",
+            "static {\"A\": \"A\"}",
+            "static Newtype(1)",
+            "[static None; 3]",
+            "Some(Some(Some(E::A)))",
         ] {
             let treedef: TreeDef = text.parse().unwrap();
             for leaf in [Leaf::from("A"), Leaf::from(1u8), Leaf::None] {
@@ -328,9 +356,9 @@ const FORMS: [(&str, &str); 13] = [
     ("a::b(", ",)"),
     ("a { b: ", " }"),
     ("a::b { c: ", " }"),
-    ("{1: ", "}"),
+    ("{\"k\": ", "}"),
     ("[(*, ", "); 2]"),
-    ("{(1,): 1, 2: ", "}"),
+    ("{(1,): (), 2: ", "}"),
     ("{static_: ", "}"),
 ];
 
@@ -379,7 +407,8 @@ fn parse_deep(text: &str) -> TreeDef {
 #[test]
 fn a_million_levels_are_no_deeper_than_one() {
     on_a_stack_of(2 * MIB, || {
-        let forms = [(FORMS[0], 1_000_000), (FORMS[2], 50_000), (FORMS[7], 50_000), (FORMS[9], 50_000)];
+        let forms =
+            [(FORMS[0], 1_000_000), (FORMS[2], 50_000), (FORMS[7], 50_000), (FORMS[9], 50_000)];
         for (form, depth) in forms {
             let text = deep_text(form, depth);
             let treedef = parse_deep(&text);
@@ -403,7 +432,7 @@ fn a_million_levels_are_no_deeper_than_one() {
                 node = child;
             }
             assert_eq!(node.to_string(), "*");
-            assert!(matches!(treedef.to_jax_string().map_err(|e| e.to_string()), Ok(_)));
+            assert!(treedef.to_jax_string().is_ok());
             let clone = treedef.clone().with_limits(Limits::default());
             assert_depth_or_work(treedef::unflatten::<serde_json::Value>(&clone, [1]));
             assert!(treedef::unflatten::<IgnoredAny>(&clone, [1]).is_ok());
@@ -446,7 +475,7 @@ fn deep_values_inside_a_treedef() {
             assert!(treedef == parse_deep(&text));
             assert!(treedef.leaf_paths().count() <= 1);
             assert!(!treedef.to_jax_string().unwrap().is_empty());
-            assert_eq!(format!("{:?}", treedef.root().keys()).is_empty(), false);
+            assert!(!format!("{:?}", treedef.root().keys()).is_empty());
             if let [key] = treedef.root().keys() {
                 assert_eq!(key.cmp(&key.clone()), std::cmp::Ordering::Equal);
             }
@@ -459,7 +488,8 @@ fn deep_values_inside_a_treedef() {
 #[ignore = "overflows the stack"]
 fn deep_tuples_as_keys_print_as_jax_does() {
     on_a_stack_of(2 * MIB, || {
-        let treedef = parse_deep(&format!("{{{}: *}}", deep_text(FORMS[1], 100_000).replace('*', "1")));
+        let treedef =
+            parse_deep(&format!("{{{}: *}}", deep_text(FORMS[1], 100_000).replace('*', "1")));
         assert!(!treedef.to_jax_string().unwrap().is_empty());
     });
 }
@@ -475,9 +505,10 @@ fn bombs_cost_what_their_text_costs() {
     let nested = |inside: &str| format!("[[{inside}; 1073741824]; 1073741824]");
     let many = |inside: &str| format!("[{inside}; {MANY}]");
     let leafless = ["()", "[]", "None", "a", "a::b", "static 1", "{}", "(,)", "a {}"];
-    let texts = (leafless.iter().flat_map(|inside| [nested(inside), many(inside), doublings(60, inside)]))
-        .chain([nested("*"), many("*"), many("(*, [{1: *}; 2])"), doublings(60, "*")])
-        .chain([many("{1: {2: [{}; 2]}}"), format!("a(*, [(); {MANY}], Some([*; {MANY}]))")]);
+    let texts =
+        (leafless.iter().flat_map(|inside| [nested(inside), many(inside), doublings(60, inside)]))
+            .chain([nested("*"), many("*"), many("(*, [{1: *}; 2])"), doublings(60, "*")])
+            .chain([many("{1: {2: [{}; 2]}}"), format!("a(*, [(); {MANY}], Some([*; {MANY}]))")]);
     on_a_stack_of(2 * MIB, || {
         for text in texts {
             // Other tests share the processor: the best of three.
@@ -504,7 +535,9 @@ fn operate_on_bomb(text: &str) -> Duration {
     let last = root.child(root.num_children() - 1).unwrap();
     assert_eq!(last.leaf_range().end, leaves);
     assert!(root.child(usize::MAX).is_none());
-    assert!(root.children().len() > 1 && root.children().nth(1).is_some() && root.runs().count() <= 3);
+    assert!(
+        root.children().len() > 1 && root.children().nth(1).is_some() && root.runs().count() <= 3
+    );
     for index in [0, 1, leaves / 2, leaves.saturating_sub(1)] {
         match treedef.leaf_path(index) {
             Ok(path) => assert_eq!(treedef.leaf_range(&path).unwrap(), index..index + 1),
@@ -516,7 +549,9 @@ fn operate_on_bomb(text: &str) -> Duration {
     assert!(matches!(path.unwrap_err().kind(), ErrorKind::NoSuchChild { .. }));
 
     fn errs<T: DeserializeOwned>(treedef: &TreeDef, leafless: bool) {
-        let Err(error) = treedef::unflatten::<T>(treedef, Vec::<Leaf>::new()) else { panic!("rebuilt") };
+        let Err(error) = treedef::unflatten::<T>(treedef, Vec::<Leaf>::new()) else {
+            panic!("rebuilt")
+        };
         match error.kind() {
             ErrorKind::Work { .. } => assert!(leafless),
             kind => assert!(!leafless && matches!(kind, ErrorKind::LeafCount { .. }), "{error}"),
@@ -548,7 +583,12 @@ fn counts_that_overflow_err() {
         let error = text.parse::<TreeDef>().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::TooLarge), "{text}: {error}");
     }
-    for text in [doublings(63, "(*,)"), format!("[*; {max}]"), format!("[None; {max}]"), format!("[[None; {max}]; 9]")] {
+    for text in [
+        doublings(63, "(*,)"),
+        format!("[*; {max}]"),
+        format!("[None; {max}]"),
+        format!("[[None; {max}]; 9]"),
+    ] {
         let treedef: TreeDef = text.parse().unwrap();
         assert_eq!(treedef.to_string(), text);
         assert!(treedef.num_nodes() >= 1 << 63);

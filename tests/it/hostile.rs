@@ -262,10 +262,9 @@ impl Plain {
 
     /// Whether a struct has two fields of one name, or a map two entries of one key: their paths are ambiguous.
     fn has_twins(&self) -> bool {
-        let twins = |at: usize| {
-            self.fields[..at].contains(&self.fields[at])
-        };
-        let twin_keys = |at: usize| self.keys[..at].iter().any(|key| key.order(&self.keys[at]).is_eq());
+        let twins = |at: usize| self.fields[..at].contains(&self.fields[at]);
+        let twin_keys =
+            |at: usize| self.keys[..at].iter().any(|key| key.order(&self.keys[at]).is_eq());
         (0..self.fields.len()).any(twins)
             || (0..self.keys.len()).any(twin_keys)
             || self.children.iter().any(Plain::has_twins)
@@ -344,7 +343,9 @@ impl Serialize for Plain {
             NodeKind::NewtypeStruct => serializer.serialize_newtype_struct(name, &children[0]),
             NodeKind::Seq => elements!(serialize_seq(None), serialize_element),
             NodeKind::Tuple => elements!(serialize_tuple(length), serialize_element),
-            NodeKind::TupleStruct => elements!(serialize_tuple_struct(name, length), serialize_field),
+            NodeKind::TupleStruct => {
+                elements!(serialize_tuple_struct(name, length), serialize_field)
+            }
             NodeKind::TupleVariant => {
                 elements!(serialize_tuple_variant(name, 0, variant, length), serialize_field)
             }

@@ -2,7 +2,12 @@
 
 mod conformance;
 mod data;
+mod depth;
 mod errors;
+mod hostile;
+mod laws;
 mod properties;
 mod tidy;
 mod uniform;
+mod wrong_type;
+mod zoo;

@@ -26,9 +26,8 @@ impl<'a> Place<'a> {
     }
 
     fn children(self) -> impl Iterator<Item = (Key, Place<'a>)> {
-        let key = move |position| self.node.key(position).expect("every child has a key");
-        let children = self.node.children().enumerate();
-        children.map(move |(at, node)| (key(at), Place { node, ..self }))
+        let keys = (0..self.node.num_children()).filter_map(move |at| self.node.key(at));
+        keys.zip(self.node.children()).map(move |(key, node)| (key, Place { node, ..self }))
     }
 
     /// Children by their names or keys; a map may have several under one.

@@ -8,6 +8,7 @@ mod enums;
 mod flattened;
 mod kinds;
 mod maps;
+mod marks;
 mod names;
 mod std_types;
 
@@ -42,30 +43,6 @@ const RANDOM_ORDER: [&str; 7] = [
 
 /// What bugs of the library break: laws, options (`*` for all), specimens. A law fails when one of these holds again.
 const BROKEN: &[(&[&str], &str, &[&str])] = &[
-    // A key remembers that it is compact, its text does not.
-    (
-        &["text_parses_back", "every_path_prints_parses_and_leads_where_it_came_from"],
-        "compact",
-        &[
-            "map of unit",
-            "map of unit structs",
-            "map of options",
-            "map of newtypes",
-            "map of tuples",
-            "map of tuples of one",
-            "map of arrays",
-            "map of tuple structs",
-            "map of structs",
-            "map of enums",
-            "map of seqs",
-            "map of maps",
-            "map of mixed kinds",
-            "hash map of enums",
-            "table",
-            "variant of maps",
-            "long keys",
-        ],
-    ),
     // `Some` of what serde's buffers make a unit or None keeps no node of its own.
     (
         &[
@@ -200,6 +177,7 @@ pub(crate) fn zoo() -> Vec<Specimen> {
     zoo.extend(attributes::specimens());
     zoo.extend(std_types::specimens());
     zoo.extend(names::specimens());
+    zoo.extend(marks::specimens());
     zoo
 }
 

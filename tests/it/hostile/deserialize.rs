@@ -9,8 +9,8 @@ use std::rc::Rc;
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde::de::{
-    self, DeserializeSeed, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess, VariantAccess,
-    Visitor,
+    self, DeserializeSeed, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
 };
 use treedef::{ErrorKind, Leaf, NodeKind, TreeDef};
 
@@ -178,7 +178,9 @@ impl<'de> Visitor<'de> for Asker<'_> {
 
     fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<(), D::Error> {
         match self.inside().plain {
-            Plain { kind: NodeKind::Some, children, .. } => self.at(&children[0]).deserialize(inner),
+            Plain { kind: NodeKind::Some, children, .. } => {
+                self.at(&children[0]).deserialize(inner)
+            }
             _ => self.deserialize(inner),
         }
     }
@@ -223,7 +225,9 @@ impl<'de> Visitor<'de> for Asker<'_> {
         let payload;
         let (keys, children): (Vec<Plain>, &[Plain]) = match kind {
             NodeKind::Map => (keys.clone(), children),
-            NodeKind::Struct => (fields.iter().map(|field| Plain::leaf(*field)).collect(), children),
+            NodeKind::Struct => {
+                (fields.iter().map(|field| Plain::leaf(*field)).collect(), children)
+            }
             _ => {
                 assert!(kind.is_variant() && *kind != NodeKind::UnitVariant);
                 payload = Asker::payload(self.inside().plain);
@@ -233,7 +237,12 @@ impl<'de> Visitor<'de> for Asker<'_> {
         if self.run.sometimes() {
             assert!(map.next_value_seed(self).is_err(), "a value came before its key");
         }
-        let names = Run { leaves: Cell::new(0), tape: self.run.tape.clone(), owed: Cell::new(None), ..*self.run };
+        let names = Run {
+            leaves: Cell::new(0),
+            tape: self.run.tape.clone(),
+            owed: Cell::new(None),
+            ..*self.run
+        };
         for (read, (key, child)) in keys.iter().zip(children).enumerate() {
             assert_eq!(map.size_hint(), Some(keys.len() - read));
             if self.run.sometimes() {
@@ -273,7 +282,12 @@ impl<'de> Visitor<'de> for Asker<'_> {
             NodeKind::Map => (plain.keys[0].clone(), Some(plain.children[0].clone())),
             _ => (Plain::leaf(plain.variant), Some(Asker::payload(plain))),
         };
-        let names = Run { leaves: Cell::new(0), tape: self.run.tape.clone(), owed: Cell::new(None), ..*self.run };
+        let names = Run {
+            leaves: Cell::new(0),
+            tape: self.run.tape.clone(),
+            owed: Cell::new(None),
+            ..*self.run
+        };
         // The name of a variant asked for as an enum is an enum of that name, and so on: see the test below.
         let (_, variant) = match plain.kind {
             NodeKind::Leaf => data.variant::<String>().map(|(text, variant)| {
@@ -356,13 +370,15 @@ fn a_hostile_deserialize_is_never_handed_the_wrong_leaf() {
         let (leaves, treedef) = treedef::flatten(&plain).unwrap();
         let plain = Rc::new(plain);
         for how in 0..3 {
-            let (result, read) = run(&plain, tape.clone(), true, || unflatten(&treedef, &leaves, how));
+            let (result, read) =
+                run(&plain, tape.clone(), true, || unflatten(&treedef, &leaves, how));
             prop_assert_eq!(result, Ok(()));
             prop_assert_eq!(read, leaves.len());
         }
         for how in 0..3 {
             tape.at += how;
-            let (result, _) = run(&plain, tape.clone(), false, || unflatten(&treedef, &leaves, how));
+            let (result, _) =
+                run(&plain, tape.clone(), false, || unflatten(&treedef, &leaves, how));
             if treedef.num_nodes() > 3 {
                 seen[usize::from(result.is_ok())].update(|n| n + 1);
             }

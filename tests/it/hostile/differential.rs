@@ -57,7 +57,9 @@ fn items(plain: &Plain, stars: bool) -> String {
     for run in plain.children.chunk_by(equal) {
         let item = text(&run[0], stars);
         match run.len() {
-            n if n >= 5 || n >= 2 && !run[0].children.is_empty() => items.push(format!("{item}; {n}")),
+            n if n >= 5 || n >= 2 && !run[0].children.is_empty() => {
+                items.push(format!("{item}; {n}"))
+            }
             n => items.extend(std::iter::repeat_n(item, n)),
         }
     }
@@ -91,7 +93,12 @@ pub(super) fn leaves(plain: &Plain) -> Vec<Leaf> {
 }
 
 /// Whether a treedef and its leaves are what a plain tree says, whose maps are in order.
-pub(super) fn check(plain: &Plain, treedef: &TreeDef, found: &[Leaf], options: &str) -> TestCaseResult {
+pub(super) fn check(
+    plain: &Plain,
+    treedef: &TreeDef,
+    found: &[Leaf],
+    options: &str,
+) -> TestCaseResult {
     prop_assert_eq!(found, leaves(plain));
     prop_assert_eq!(treedef.num_leaves(), found.len());
     prop_assert_eq!(treedef.num_nodes(), plain.num_nodes());
@@ -190,7 +197,8 @@ fn values_print_order_and_compare_as_plain_trees_do() {
 #[test]
 fn the_tape_draws_what_matters() {
     let mut seen = std::collections::BTreeMap::new();
-    let mut count = |what: &'static str, yes: bool| *seen.entry(what).or_insert(0) += usize::from(yes);
+    let mut count =
+        |what: &'static str, yes: bool| *seen.entry(what).or_insert(0) += usize::from(yes);
     let mut random = 1u64;
     for _ in 0..500 {
         let bytes = (0..60).map(|_| {
@@ -201,7 +209,10 @@ fn the_tape_draws_what_matters() {
         let text = text(&plain, true);
         count("runs", text.contains("; "));
         count("runs in runs", text.matches("; ").count() > 2);
-        count("near runs", plain.children.len() > 2 && !plain.children.windows(2).all(|w| w[0].same(&w[1])));
+        count(
+            "near runs",
+            plain.children.len() > 2 && !plain.children.windows(2).all(|w| w[0].same(&w[1])),
+        );
         count("unsorted maps", plain.sorted() != plain);
         count("deep", plain.num_nodes() > 30);
     }

@@ -23,7 +23,12 @@ enum Script {
     Display(Vec<&'static str>),
     Atom(Plain),
     Wrapper(Plain, Box<Script>),
-    Compound { head: Plain, claim: Option<usize>, steps: Vec<Step>, breaks_off: bool },
+    Compound {
+        head: Plain,
+        claim: Option<usize>,
+        steps: Vec<Step>,
+        breaks_off: bool,
+    },
     /// Another script each time.
     Changing(Rc<(Cell<usize>, Vec<Script>)>),
     Error,
@@ -124,7 +129,7 @@ impl Script {
     }
 
     fn of(tape: &mut Tape) -> Script {
-        let lies = [0, 2, 5][tape.below(3)];
+        let lies = [0, 3, 8][tape.below(3)];
         Script::draw(tape, DEPTH, lies)
     }
 
@@ -292,14 +297,16 @@ struct Pieces<'a>(&'a [&'static str]);
 
 impl fmt::Display for Pieces<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|piece| if *piece == "!" { Err(fmt::Error) } else { f.write_str(piece) })
+        self.0
+            .iter()
+            .try_for_each(|piece| if *piece == "!" { Err(fmt::Error) } else { f.write_str(piece) })
     }
 }
 
 #[test]
 fn a_hostile_serialize_gives_an_error_or_what_it_emitted() {
     let outcomes = [Cell::new(0), Cell::new(0)];
-    with_tapes(15_000, 80, |mut tape| {
+    with_tapes(15_000, 160, |mut tape| {
         let script = Script::of(&mut tape);
         let played = script.play();
         script.reset();
@@ -416,7 +423,10 @@ impl<'de> serde::Deserialize<'de> for Entries {
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a map")
             }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Entries, A::Error> {
                 let mut entries = Vec::new();
                 while let Some(entry) = map.next_entry()? {
                     entries.push(entry);
@@ -469,12 +479,15 @@ fn a_claimed_length_costs_nothing() {
     impl Serialize for Claims {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             let mut map = serializer.serialize_map(Some(usize::MAX))?;
-            map.serialize_entry("a", &Script::Compound {
-                head: Plain::of(NodeKind::Seq),
-                claim: Some(usize::MAX),
-                steps: Vec::new(),
-                breaks_off: false,
-            })?;
+            map.serialize_entry(
+                "a",
+                &Script::Compound {
+                    head: Plain::of(NodeKind::Seq),
+                    claim: Some(usize::MAX),
+                    steps: Vec::new(),
+                    breaks_off: false,
+                },
+            )?;
             map.end()
         }
     }

@@ -98,7 +98,9 @@ fn words<T: Clone>(letters: &[T], length: usize) -> Vec<Vec<T>> {
     for _ in 0..length {
         let longer = |word: &Vec<T>| {
             let word = word.clone();
-            letters.iter().map(move |letter| [word.as_slice(), &[letter.clone()]].concat())
+            letters
+                .iter()
+                .map(move |letter| [word.as_slice(), std::slice::from_ref(letter)].concat())
         };
         last = last.iter().flat_map(longer).collect();
         words.extend(last.iter().cloned());

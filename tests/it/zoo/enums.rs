@@ -40,13 +40,13 @@ types! {
         NewtypeUnit(()),
         NewtypeMarker(Marker),
         NewtypeEnum(Plain),
-        NewtypeInternal(InternalToo),
+        NewtypeInner(Inner),
         NewtypeAdjacent(Adjacent),
         Struct { a: u8, b: Option<u8>, c: Vec<Plain>, d: Meters },
         NoFields {},
     }
     #[serde(tag = "kind")]
-    enum InternalToo { A, B { x: u8 }, C(Point) }
+    enum Inner { A, B { x: u8 }, C(Point) }
     #[serde(tag = "t")]
     enum Numbers { All { a: i8, b: u64, c: f32, d: char, e: (), f: Option<Option<u8>>, g: (u8, u8) } }
 }
@@ -174,9 +174,9 @@ fn internal() -> Vec<Internal> {
         Internal::NewtypeEnum(Plain::B(1)),
         Internal::NewtypeEnum(Plain::C(1, 2)),
         Internal::NewtypeEnum(Plain::D { x: 1 }),
-        Internal::NewtypeInternal(InternalToo::A),
-        Internal::NewtypeInternal(InternalToo::B { x: 1 }),
-        Internal::NewtypeInternal(InternalToo::C(point())),
+        Internal::NewtypeInner(Inner::A),
+        Internal::NewtypeInner(Inner::B { x: 1 }),
+        Internal::NewtypeInner(Inner::C(point())),
         Internal::NewtypeAdjacent(Adjacent::Tuple(1, point())),
         Internal::Struct {
             a: 1,
@@ -249,7 +249,7 @@ pub(super) fn specimens() -> Vec<Specimen> {
         "internal" => internal(),
         "internal: unit" => Internal::Unit,
         "internal: struct" => internal()[12].clone(),
-        "internal: newtype" => InternalToo::C(point()),
+        "internal: newtype" => Inner::C(point()),
         "internal: numbers" => Numbers::All {
             a: -1, b: u64::MAX, c: 0.1, d: 'a', e: (), f: Some(None), g: (1, 2),
         },

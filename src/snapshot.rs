@@ -1,0 +1,62 @@
+//! Snapshot tests of structures and signatures, with insta.
+
+/// Snapshots the structure of a value: its treedef, in the pretty form.
+///
+/// The forms are those of `insta::assert_snapshot!`: named by the test, with a name of its own, or inline. New and
+/// changed snapshots are reviewed with `cargo insta review`, as any other. Needs the feature `insta`.
+///
+/// ```
+/// use serde::Serialize;
+/// use treedef::assert_structure_snapshot;
+///
+/// #[derive(Serialize)]
+/// struct Config { name: &'static str, retries: Option<u8>, hosts: Vec<(&'static str, u16)> }
+///
+/// let config = Config { name: "a", retries: None, hosts: vec![("b", 80), ("c", 443)] };
+/// assert_structure_snapshot!(config, @"Config { name: *, retries: None, hosts: [(*, *); 2] }");
+/// ```
+#[macro_export]
+macro_rules! assert_structure_snapshot {
+    ($($arguments:tt)*) => {
+        $crate::__snapshot_of!(structure, $($arguments)*)
+    };
+}
+
+/// Snapshots the signature of a value: its structure with the kinds of its leaves, in the pretty form.
+///
+/// The forms are those of [`assert_structure_snapshot!`](crate::assert_structure_snapshot).
+///
+/// ```
+/// treedef::assert_signature_snapshot!((1u8, ["a"; 3]), @"(u8, (str, str, str))");
+/// ```
+#[macro_export]
+macro_rules! assert_signature_snapshot {
+    ($($arguments:tt)*) => {
+        $crate::__snapshot_of!(signature, $($arguments)*)
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __snapshot_of {
+    ($form:ident, $value:expr, @$snapshot:literal $(,)?) => {
+        $crate::__insta::assert_snapshot!($crate::__pretty!($form, $value), stringify!($value), @$snapshot)
+    };
+    ($form:ident, $value:expr $(,)?) => {
+        $crate::__insta::assert_snapshot!($crate::__pretty!($form, $value))
+    };
+    ($form:ident, $name:expr, $value:expr $(,)?) => {
+        $crate::__insta::assert_snapshot!($name, $crate::__pretty!($form, $value), stringify!($value))
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __pretty {
+    ($form:ident, $value:expr) => {
+        match $crate::$form(&$value) {
+            Ok(shape) => format!("{shape:#}"),
+            Err(error) => panic!("{error}"),
+        }
+    };
+}
