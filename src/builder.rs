@@ -8,7 +8,8 @@ use indexmap::{Equivalent, IndexSet};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{
-    Arrival, Encoding, Labels, Limits, Name, Node, NodeKind, Options, Shape, Tree, TreeDef, Value,
+    Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, Tree,
+    TreeDef, Value,
 };
 
 /// Nodes and shapes of a structure in the making.
@@ -228,8 +229,9 @@ fn encode(
     arrivals: Vec<Arrival>,
     limits: Limits,
 ) -> TreeDef {
-    let mut encoding = Encoding { options, num_nodes: 0, nodes: nodes.into(), shapes };
+    let mut encoding = Encoding { options, num_nodes: 0, work: 0, nodes: nodes.into(), shapes };
     encoding.num_nodes = encoding.root().num_nodes();
+    encoding.work = encoding.root().work();
     TreeDef {
         encoding: Arc::new(encoding),
         arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
@@ -340,5 +342,21 @@ impl Hash for Shape {
             Labels::Static(value) => LabelsRef::Static(value),
         };
         ShapeRef { name: &self.name, variant: &self.variant, labels }.hash(state);
+    }
+}
+
+/// An absent value is None, an opaque leaf what it holds.
+impl From<Leaf> for Value {
+    fn from(leaf: Leaf) -> Self {
+        match leaf {
+            Leaf::Opaque(value) => *value,
+            Leaf::None => {
+                let mut builder = Builder::default();
+                builder.open(NodeKind::None, Shape::NONE);
+                let treedef = builder.finish(Options::default(), Vec::new(), Limits::default());
+                Value::from_tree(Tree { treedef, leaves: Vec::new() })
+            }
+            scalar => Value(Content::Scalar(scalar)),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Where two trees differ.
 
+use std::collections::{HashMap, VecDeque};
+
 use crate::error::{Difference, Error, ErrorKind, counted};
 use crate::model::{Leaf, NodeKind, Tree, TreeDef};
 use crate::node::NodeRef;
@@ -92,15 +94,20 @@ impl Comparison<'_> {
             keys.zip(node.children())
         };
         let nothing = || "nothing".to_owned();
+        // A map may hold a key twice: then the first goes with the first, and so on.
+        let mut others: HashMap<Key, VecDeque<NodeRef<'a>>> = HashMap::new();
+        entries(b).for_each(|(key, other)| others.entry(key).or_default().push_back(other));
         let mut shared = Vec::new();
         for (key, child) in entries(a) {
-            match b.child_at(&key) {
+            match others.get_mut(&key).and_then(VecDeque::pop_front) {
                 Some(other) => shared.push((path.child(key), child, other)),
                 None => self.report(path.child(key), quoted(child), nothing()),
             }
         }
-        for (key, child) in entries(b).filter(|(key, _)| a.position(key).is_none()) {
-            self.report(path.child(key), nothing(), quoted(child));
+        for (key, _) in entries(b) {
+            if let Some(other) = others.get_mut(&key).and_then(VecDeque::pop_front) {
+                self.report(path.child(key), nothing(), quoted(other));
+            }
         }
         shared
     }

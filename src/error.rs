@@ -24,6 +24,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     path: Path,
+    /// Where in a text, if the error is about one.
+    byte: Option<usize>,
     hint: Option<&'static str>,
 }
 
@@ -174,6 +176,12 @@ impl Error {
         self
     }
 
+    #[cold]
+    pub(crate) fn at_byte(mut self, byte: usize) -> Self {
+        self.0.byte = Some(byte);
+        self
+    }
+
     /// Adds what the user can do. The innermost hint stays.
     #[cold]
     pub(crate) fn hint(mut self, hint: &'static str) -> Self {
@@ -197,7 +205,7 @@ impl Error {
 impl From<ErrorKind> for Error {
     #[cold]
     fn from(kind: ErrorKind) -> Self {
-        Error(Box::new(Inner { kind, path: Path::root(), hint: None }))
+        Error(Box::new(Inner { kind, path: Path::root(), byte: None, hint: None }))
     }
 }
 
@@ -232,6 +240,9 @@ impl fmt::Display for Inner {
             ErrorKind::Syntax { .. }
             | ErrorKind::LeafCount { .. }
             | ErrorKind::NoSuchLeaf { .. } => {}
+            _ if self.byte.is_some() => {
+                self.byte.iter().try_for_each(|byte| write!(f, " at byte {byte}"))?
+            }
             _ if self.path.is_root() => write!(f, " at the root")?,
             _ => write!(f, " at `{}`", self.path)?,
         }

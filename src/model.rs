@@ -178,6 +178,8 @@ pub(crate) struct Encoding {
     pub(crate) options: Options,
     /// Of the tree that this describes, runs expanded; `usize::MAX` if there are more.
     pub(crate) num_nodes: usize,
+    /// Nodes that rebuilding visits at most: these, and those of the keys and statics.
+    pub(crate) work: usize,
     pub(crate) nodes: Box<[Node]>,
     pub(crate) shapes: Box<[Shape]>,
 }
@@ -322,7 +324,8 @@ impl Limits {
 /// In which order the entries of a map stand in a treedef.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MapOrder {
-    /// By their keys, so that equal maps have equal treedefs. The order in which they arrived is remembered beside it.
+    /// By their keys, so that equal maps have equal treedefs. The order in which they arrived is remembered beside it;
+    /// of equal maps inside keys and statics, which are stored once, that of the first.
     #[default]
     Canonical,
     /// As they arrived; the order is part of the structure, as in Python's `OrderedDict`.

@@ -180,6 +180,25 @@ impl<'a> NodeRef<'a> {
 
     /// How many nodes stand at and below this one; `usize::MAX` if there are more than that.
     pub fn num_nodes(self) -> usize {
+        self.sum_nodes(|_| 1)
+    }
+
+    /// Nodes at and below this one, and in their keys and statics; `usize::MAX` if there are more than that.
+    pub(crate) fn work(self) -> usize {
+        let of_values =
+            |values: &[Value]| values.iter().map(Value::work).fold(0, usize::saturating_add);
+        self.sum_nodes(|node| {
+            let values = match self.encoding.shapes.get(node.shape).map(|shape| &shape.labels) {
+                Some(Labels::Keys(keys)) => of_values(keys),
+                Some(Labels::Static(value)) => value.work(),
+                _ => 0,
+            };
+            values.saturating_add(1)
+        })
+    }
+
+    /// Adds up a count of every node, runs expanded.
+    fn sum_nodes(self, count: impl Fn(&Node) -> usize) -> usize {
         let mut total = 0usize;
         // How many times everything up to a node is repeated, by the runs that hold it.
         let mut open: Vec<(usize, usize)> = Vec::new();
@@ -188,7 +207,7 @@ impl<'a> NodeRef<'a> {
             while open.pop_if(|(_, end)| *end <= index).is_some() {}
             let outer = open.last().map_or(1, |(times, _)| *times);
             let times = if index == self.node { 1 } else { outer.saturating_mul(node.repeat) };
-            total = total.saturating_add(times);
+            total = total.saturating_add(times.saturating_mul(count(node)));
             open.push((times, index + node.span));
         }
         total
@@ -415,6 +434,7 @@ impl NodeKind {
 static LEAF: std::sync::LazyLock<Encoding> = std::sync::LazyLock::new(|| Encoding {
     options: Default::default(),
     num_nodes: 1,
+    work: 1,
     nodes: Box::new([Node {
         kind: NodeKind::Leaf,
         shape: Shape::NONE,
@@ -445,6 +465,14 @@ impl Value {
         Value(Content::Tree(Box::new(tree)))
     }
 
+    /// Nodes that are visited when the value is compared, printed or rebuilt.
+    pub(crate) fn work(&self) -> usize {
+        match &self.0 {
+            Content::Scalar(_) => 1,
+            Content::Tree(tree) => tree.treedef.encoding.work,
+        }
+    }
+
     /// The text, if this value is a string.
     pub fn as_str(&self) -> Option<&str> {
         self.as_leaf()?.as_str()
@@ -455,15 +483,6 @@ impl Value {
         match &self.0 {
             Content::Scalar(leaf) => Some(leaf),
             Content::Tree(_) => None,
-        }
-    }
-}
-
-impl From<Leaf> for Value {
-    fn from(leaf: Leaf) -> Self {
-        match leaf {
-            Leaf::Opaque(value) => *value,
-            scalar => Value(Content::Scalar(scalar)),
         }
     }
 }

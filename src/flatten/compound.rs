@@ -71,7 +71,13 @@ impl<'r, L: Emit> Recorder<'r, L> {
     pub(super) fn some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {
         let none_is_leaf = self.recording.options().none_is_leaf;
         if none_is_leaf && !self.inside_some {
-            return value.serialize(Recorder { inside_some: true, ..self });
+            let Recorder { recording, template, depth, .. } = self;
+            let place = Recorder { recording: &mut *recording, template, depth, inside_some: true };
+            let inside = value.serialize(place)?;
+            return match recording.reads_as_none(inside, template) {
+                true => recording.wrap_in_some(inside, template),
+                false => Ok(inside),
+            };
         }
         let mut some = self.compound(Head::new(NodeKind::Some))?;
         some.child_in(none_is_leaf, value)?;

@@ -436,7 +436,7 @@ impl Flattener {
 
     fn tree<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
         let (mut tree, _) = self.recording().record(value)?;
-        let work = self.limits.work.max(tree.treedef.num_nodes());
+        let work = self.limits.work.max(tree.treedef.encoding.work);
         tree.treedef.limits = self.limits.work(work);
         Ok(tree)
     }

@@ -53,6 +53,8 @@ pub(super) struct Recording<L> {
     hits: Vec<bool>,
     /// The keys that lead to the current place, if a rule may ask for them.
     path: Option<Vec<Key>>,
+    /// The scalar that came last was an absent value.
+    last_is_none: bool,
     /// A static equals any other that is expected in its place.
     ignore_statics: bool,
     /// An error went up; whoever swallowed it must not get a tree with a hole.
@@ -121,6 +123,7 @@ impl<L: Emit> Recording<L> {
             hits: vec![false; rules.rules.len()],
             path: rules.need_paths().then(Vec::new),
             rules,
+            last_is_none: false,
             ignore_statics: false,
             failed: false,
         }
@@ -266,6 +269,57 @@ impl<L: Emit> Recording<L> {
         self.rules.node(head.seen(), self.path.as_ref()?, &mut self.hits)
     }
 
+    /// Whether a node that was recorded last would read as `None` if an option was asked for: serde's buffers see
+    /// through newtypes, and take a unit for `None`.
+    pub(super) fn reads_as_none(&self, recorded: Recorded, template: Option<usize>) -> bool {
+        let mut node = match (recorded, template) {
+            (Recorded::New(node), _) | (Recorded::Same, Some(node)) => node,
+            (Recorded::Same, None) => return false,
+        };
+        let nodes = &self.builder.nodes;
+        let is_newtype = nodes[node].kind == NodeKind::NewtypeStruct;
+        while nodes[node].kind == NodeKind::NewtypeStruct {
+            node += 1;
+        }
+        match nodes[node].kind {
+            NodeKind::UnitStruct => true,
+            NodeKind::Unit => is_newtype,
+            NodeKind::Leaf => is_newtype && self.last_is_none,
+            _ => false,
+        }
+    }
+
+    /// Puts a `Some` around a node that was recorded last.
+    pub(super) fn wrap_in_some(
+        &mut self,
+        recorded: Recorded,
+        template: Option<usize>,
+    ) -> Result<Recorded> {
+        let builder = &mut self.builder;
+        let some = builder.open(NodeKind::Some, Shape::NONE);
+        let at = match (recorded, template) {
+            (Recorded::New(at), _) => {
+                builder.nodes[at..].rotate_right(1);
+                at
+            }
+            (Recorded::Same, Some(template)) => {
+                let inside = template..template + builder.nodes[template].span;
+                builder.nodes.extend_from_within(inside);
+                builder.nodes[some + 1].repeat = 1;
+                some
+            }
+            (Recorded::Same, None) => some,
+        };
+        builder.close(at, Shape::NONE)?;
+        match template {
+            Some(template) if builder.same(template, at) => {
+                builder.nodes.truncate(at);
+                Ok(Recorded::Same)
+            }
+            _ => Ok(Recorded::New(at)),
+        }
+    }
+
     pub(super) fn matches(&self, template: usize, head: Head) -> bool {
         let node = &self.builder.nodes[template];
         node.kind == head.kind
@@ -296,6 +350,7 @@ impl<L: Emit> Recorder<'_, L> {
     #[inline]
     pub(super) fn leaf(self, scalar: Scalar<'_>) -> Result<Recorded> {
         let recording = &mut *self.recording;
+        recording.last_is_none = matches!(scalar, Scalar::None);
         if recording.keeping > 0 {
             recording.kept.push(scalar.into());
             return self.leaf_node();

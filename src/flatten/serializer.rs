@@ -1,5 +1,7 @@
 //! serde's side of the walk: every call of the data model, handed to the recording.
 
+use std::fmt::{Display, Write};
+
 use serde::{Serialize, Serializer, ser};
 
 use crate::error::{Error, Result};
@@ -135,6 +137,14 @@ impl<'r, L: Emit> Serializer for Recorder<'r, L> {
         _: usize,
     ) -> Result<Compound<'r, L>> {
         self.compound(Head { kind: NodeKind::StructVariant, name, variant })
+    }
+
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<Recorded> {
+        let mut text = String::new();
+        // `to_string` would panic where `Display` fails.
+        write!(text, "{value}")
+            .map_err(|_| Error::protocol("a `Display` implementation failed"))?;
+        self.leaf(Scalar::Str(&text))
     }
 
     fn is_human_readable(&self) -> bool {

@@ -28,7 +28,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_jax_string(&self) -> Result<String> {
-        let nodes = self.num_nodes();
+        let nodes = self.encoding.work;
         if nodes > MAX_NODES {
             return Err(ErrorKind::Work { needed: nodes, limit: MAX_NODES }.into());
         }
@@ -99,14 +99,14 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
 pub(super) fn python_repr(key: &Value) -> String {
     let (root, leaves) = key.parts();
     let mut text = String::new();
-    match write_python(&mut text, root, leaves) {
+    match write_python(&mut text, root, leaves, 64) {
         Ok(()) => text,
         Err(fmt::Error) => key.to_string(),
     }
 }
 
-/// Fails on what Python does not have. Tuples are the keys that nest, and those of a value are at most 128 deep.
-fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf]) -> fmt::Result {
+/// Fails on what Python does not have, and on tuples inside each other beyond `depth`.
+fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf], depth: usize) -> fmt::Result {
     match node.kind() {
         NodeKind::None => out.write_str("None"),
         NodeKind::Unit => out.write_str("()"),
@@ -114,7 +114,7 @@ fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf]) -> fmt::Re
             out.push('(');
             for (position, child) in node.children().enumerate() {
                 out.write_str(if position > 0 { ", " } else { "" })?;
-                write_python(out, child, leaves)?;
+                write_python(out, child, leaves, depth.checked_sub(1).ok_or(fmt::Error)?)?;
             }
             out.write_str(if node.num_children() == 1 { ",)" } else { ")" })
         }

@@ -61,12 +61,29 @@ impl<'t> Lexer<'t> {
         self.peek().is_none()
     }
 
-    pub(super) fn fail<T>(&self, expected: &'static str) -> Result<T> {
-        let found = match self.rest().trim_start() {
+    /// Refuses what comes next, after any space.
+    pub(super) fn fail<T>(&mut self, expected: &'static str) -> Result<T> {
+        self.skip_space();
+        self.fail_here(expected)
+    }
+
+    /// Refuses what comes next, inside of quotes for example.
+    fn fail_here<T>(&self, expected: &'static str) -> Result<T> {
+        let found = match self.rest() {
             "" => "the end".to_owned(),
-            rest => format!("`{}`", rest.chars().take(12).collect::<String>().escape_debug()),
+            rest => {
+                let escaped = |char: char| match char.is_control() {
+                    true => char.escape_debug().to_string(),
+                    false => char.to_string(),
+                };
+                format!("`{}`", rest.chars().take(12).map(escaped).collect::<String>())
+            }
         };
         Err(ErrorKind::Syntax { offset: self.at, expected, found }.into())
+    }
+
+    pub(super) fn offset(&self) -> usize {
+        self.at
     }
 
     /// A bare word, a keyword perhaps; empty if none comes next.
@@ -128,13 +145,16 @@ impl<'t> Lexer<'t> {
                 'r' => '\r',
                 't' => '\t',
                 '\\' | '"' | '\'' | '`' => escaped,
-                _ => return self.fail("an escape: one of `\\\\ \\\" \\' \\` \\n \\r \\t \\u{…}`"),
+                _ => {
+                    return self
+                        .fail_here("an escape: one of `\\\\ \\\" \\' \\` \\n \\r \\t \\u{…}`");
+                }
             },
             (Some(char), _) if !char.is_control() && char != '\\' => {
                 self.at += char.len_utf8();
                 return Ok(Some(char));
             }
-            _ => return self.fail("a closing quote"),
+            _ => return self.fail_here("a closing quote"),
         };
         self.at += 2; // the backslash and an ASCII character
         Ok(Some(char))
@@ -153,7 +173,7 @@ impl<'t> Lexer<'t> {
                 return Ok(char);
             }
         }
-        self.fail("a character's code, such as `\\u{7f}`")
+        self.fail_here("a character's code, such as `\\u{7f}`")
     }
 
     /// The rest of a byte string, whose `b"` has been read.
@@ -171,7 +191,7 @@ impl<'t> Lexer<'t> {
                         .get(2..4)
                         .filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
                     let Some(Ok(byte)) = digits.map(|digits| u8::from_str_radix(digits, 16)) else {
-                        return self.fail("two hexadecimal digits after `\\x`");
+                        return self.fail_here("two hexadecimal digits after `\\x`");
                     };
                     self.at += 2;
                     byte
@@ -185,7 +205,7 @@ impl<'t> Lexer<'t> {
                     bytes.push(*byte);
                     continue;
                 }
-                _ => return self.fail("an ASCII character, an escape or a closing quote"),
+                _ => return self.fail_here("an ASCII character, an escape or a closing quote"),
             };
             self.at += 2;
             bytes.push(byte);

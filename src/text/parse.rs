@@ -17,8 +17,9 @@ struct Parser<'l, 't, L> {
     syntax: Syntax<L>,
     options: Options,
     limits: Limits,
-    /// Keys and statics around what is parsed.
+    /// Keys and statics around what is parsed, and containers around those.
     nesting: usize,
+    depth_above: usize,
 }
 
 /// What stands in the place of the leaves.
@@ -30,6 +31,8 @@ struct Syntax<L> {
     stores: bool,
     /// Whether there are statics: not inside a value.
     statics: bool,
+    /// What messages say of a place where a node has to come.
+    expected: &'static str,
 }
 
 /// A node whose closing delimiter has not come yet.
@@ -81,7 +84,9 @@ impl<L: Clone> Parser<'_, '_, L> {
                 more = self.lexer.eat(",");
                 top.listed |= more;
             }
-            if self.lexer.eat(top.form.end()) {
+            if self.lexer.peek() == top.form.end().chars().next() {
+                top.check_children(self.lexer)?;
+                self.lexer.eat(top.form.end());
                 complete = open.pop().map(|node| self.close(node)).transpose()?;
             } else if more {
                 self.label(top, depth)?;
@@ -112,7 +117,7 @@ impl<L: Clone> Parser<'_, '_, L> {
                 last: None,
                 listed: false,
             });
-            match open.len() > this.limits.depth {
+            match this.depth_above + open.len() > this.limits.depth {
                 true => Err(ErrorKind::Depth { limit: this.limits.depth }.into()),
                 false => Ok(None),
             }
@@ -160,7 +165,10 @@ impl<L: Clone> Parser<'_, '_, L> {
                 .peek()
                 .is_some_and(|char| char.is_ascii_alphabetic() || matches!(char, '_' | '`')) =>
             {
-                return self.lexer.fail("a node");
+                return self.lexer.fail(self.syntax.expected);
+            }
+            "static" | "true" | "false" | "inf" | "nan" => {
+                return self.lexer.fail(self.syntax.expected);
             }
             _ => {}
         }
@@ -199,8 +207,7 @@ impl<L: Clone> Parser<'_, '_, L> {
         if self.nesting >= MAX_KEY_NESTING {
             return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
         }
-        let limits = self.limits.depth(self.limits.depth.saturating_sub(depth));
-        parse_value(self.lexer, limits, self.nesting + 1)
+        parse_value(self.lexer, self.limits, self.nesting + 1, self.depth_above + depth)
     }
 
     fn atom(&mut self, kind: NodeKind, shape: usize) -> Complete {
@@ -212,10 +219,10 @@ impl<L: Clone> Parser<'_, '_, L> {
         let repeatable = matches!(parent.form, Form::Seq | Form::Tuple | Form::Parenthesis);
         let mut count = 1;
         if repeatable && self.lexer.eat(";") {
-            count = self.lexer.count()?;
-            if count == 0 {
+            if self.lexer.peek() == Some('0') {
                 return self.lexer.fail("a count above 0");
             }
+            count = self.lexer.count()?;
             self.repeat_leaves(child.first_leaf, count)?;
             parent.listed = true;
         }
@@ -255,12 +262,8 @@ impl<L: Clone> Parser<'_, '_, L> {
         } = node;
         let single = children == 1 && !listed;
         let kind = match (form, &variant) {
-            (Form::Some, _) if single => NodeKind::Some,
-            (Form::Some, _) => return self.lexer.fail("one node in `Some(…)`"),
+            (Form::Some, _) => NodeKind::Some,
             (Form::Seq, _) => NodeKind::Seq,
-            (Form::Tuple, _) if single => {
-                return self.lexer.fail("a comma in a tuple of one: `(*,)`");
-            }
             (Form::Tuple, _) => NodeKind::Tuple,
             (Form::Map, _) => NodeKind::Map,
             (Form::Parenthesis, None) if single => NodeKind::NewtypeStruct,
@@ -296,6 +299,19 @@ impl<L: Clone> Parser<'_, '_, L> {
     }
 }
 
+impl Open {
+    /// Whether the node may end here.
+    fn check_children(&self, lexer: &mut Lexer<'_>) -> Result<()> {
+        let single = self.children == 1 && !self.listed;
+        match self.form {
+            Form::Some if self.children == 0 => lexer.fail("a node: `Some` holds one"),
+            Form::Some if !single => lexer.fail("one node in `Some`, without a comma"),
+            Form::Tuple if single => lexer.fail("`,`, as in a tuple of one: `(*,)`"),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Form {
     fn end(self) -> &'static str {
         match self {
@@ -320,10 +336,11 @@ fn parse<L: Clone>(
     syntax: Syntax<L>,
     options: Options,
     limits: Limits,
-    nesting: usize,
+    (nesting, depth_above): (usize, usize),
 ) -> Result<Tree<L>> {
     let (builder, leaves) = (Builder::default(), Vec::new());
-    let mut parser = Parser { lexer, builder, leaves, syntax, options, limits, nesting };
+    let mut parser =
+        Parser { lexer, builder, leaves, syntax, options, limits, nesting, depth_above };
     parser.parse()?;
     Ok(parser.finish(limits))
 }
@@ -358,16 +375,32 @@ fn literal(lexer: &mut Lexer<'_>) -> Result<Option<Leaf>> {
                 lexer.word();
                 Leaf::Bool(word == "true")
             }
-            "inf" | "nan" | "inff32" | "inff64" => lexer.number()?,
+            "inf" | "inff32" | "inff64" => lexer.number()?,
+            "nan" => match lexer.number() {
+                Ok(nan) => nan,
+                Err(_) => {
+                    return lexer.fail("the bits of the NaN, as in `nan(0x7ff8000000000000)`");
+                }
+            },
             _ => return Ok(None),
         },
     };
     Ok(Some(leaf))
 }
 
-pub(super) fn parse_value(lexer: &mut Lexer<'_>, limits: Limits, nesting: usize) -> Result<Value> {
-    let syntax = Syntax { leaf: literal, stores: true, statics: false };
-    parse(lexer, syntax, Options::default(), limits, nesting).map(Value::from_tree)
+pub(super) fn parse_value(
+    lexer: &mut Lexer<'_>,
+    limits: Limits,
+    nesting: usize,
+    depth_above: usize,
+) -> Result<Value> {
+    let syntax = Syntax { leaf: literal, stores: true, statics: false, expected: "a value" };
+    let tree = parse(lexer, syntax, Options::default(), limits, (nesting, depth_above))?;
+    let (needed, limit) = (tree.treedef.encoding.work, limits.work.saturating_add(lexer.len()));
+    if needed > limit {
+        return Err(ErrorKind::Work { needed, limit }.into());
+    }
+    Ok(Value::from_tree(tree))
 }
 
 /// Reads all of a text with `parse`.
@@ -376,7 +409,7 @@ pub(super) fn parse_all<T>(
     parse: impl FnOnce(&mut Lexer<'_>) -> Result<T>,
 ) -> Result<T> {
     let mut lexer = Lexer::new(text);
-    let parsed = parse(&mut lexer)?;
+    let parsed = parse(&mut lexer).map_err(|error| error.at_byte(lexer.offset()))?;
     if lexer.at_end() { Ok(parsed) } else { lexer.fail("the end") }
 }
 
@@ -418,10 +451,15 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
-        let syntax = Syntax { leaf: star, stores: false, statics: true };
+        let syntax = Syntax {
+            leaf: star,
+            stores: false,
+            statics: true,
+            expected: "a node (literals stand only in keys and statics)",
+        };
         parse_all(text, |lexer| {
             let options = parse_options(lexer)?;
-            parse(lexer, syntax, options, limits, 0).map(|tree| tree.treedef)
+            parse(lexer, syntax, options, limits, (0, 0)).map(|tree| tree.treedef)
         })
     }
 }
@@ -435,10 +473,15 @@ impl Tree<LeafKind> {
     ///
     /// As [`TreeDef::parse_with`].
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
-        let syntax = Syntax { leaf: kind, stores: true, statics: true };
+        let syntax = Syntax {
+            leaf: kind,
+            stores: true,
+            statics: true,
+            expected: "a node, or a kind such as `f32`",
+        };
         parse_all(text, |lexer| {
             let options = parse_options(lexer)?;
-            parse(lexer, syntax, options, limits, 0)
+            parse(lexer, syntax, options, limits, (0, 0))
         })
     }
 }
@@ -463,6 +506,6 @@ impl FromStr for Value {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_all(text, |lexer| parse_value(lexer, Limits::default(), 0))
+        parse_all(text, |lexer| parse_value(lexer, Limits::default(), 0, 0))
     }
 }

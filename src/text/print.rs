@@ -62,7 +62,10 @@ impl LeafText for Kinds<'_> {
 /// Compares each with the one before it, so that what is alike is read once.
 fn equal_siblings<L: PartialEq>(all: &[L], first: usize, leaves: usize, count: usize) -> usize {
     let of = |sibling: usize| all.get(first + sibling * leaves..first + (sibling + 1) * leaves);
-    (1..count).find(|&sibling| leaves > 0 && of(sibling) != of(sibling - 1)).unwrap_or(count)
+    match leaves {
+        0 => count,
+        _ => (1..count).find(|&sibling| of(sibling) != of(sibling - 1)).unwrap_or(count),
+    }
 }
 
 pub(super) fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fmt::Result {

@@ -22,9 +22,10 @@ use serde::forward_to_deserialize_any;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{LeafKind, Name, NodeKind, Value};
 use crate::node::{Children, NodeRef};
+use crate::path::Path;
 use crate::stack;
 
-use super::name::Text;
+use super::name::{NoPayload, Text};
 use super::source::{Context, Request, Source};
 
 pub(super) struct NodeDeserializer<'a, 'r, S> {
@@ -150,7 +151,7 @@ impl<'a, S> NodeDeserializer<'a, '_, S> {
                 self.with_child(|child| child.answer(Request::Enum, visitor))
             }
             NodeKind::Leaf if self.source.kind(node.first_leaf()) == LeafKind::Str => {
-                visitor.visit_enum(Enum { name: self, payload: Payload::<S>::None })
+                visitor.visit_enum(Enum { name: self.passed()?, payload: NoPayload })
             }
             NodeKind::Map if node.num_children() == 1 => match node.keys().first() {
                 Some(key) => {
@@ -227,14 +228,21 @@ impl<'a, S> NodeDeserializer<'a, '_, S> {
                 Order::Arrival { order: &arrival.order, children: node.children().collect() }
             }
         };
-        let mut entries =
-            Entries { node, order, read: 0, value: None, context: context.deeper()?, source };
+        let mut entries = Entries {
+            node,
+            order,
+            keys: 0,
+            values: 0,
+            value: None,
+            context: context.deeper()?,
+            source,
+        };
         let value = visitor
             .visit_map(&mut entries)
             .map_err(|error| error.with_fields(|| field_names(node)))?;
         if kind == NodeKind::Map {
             // Visitors of structs may stop early; a map's entry that was not read is a loss.
-            fully_read(node, node.num_children() - entries.read)?;
+            fully_read(node, node.num_children() - entries.values)?;
         }
         Ok(value)
     }
@@ -405,8 +413,9 @@ impl<'a, 'de, S: Source<'a, 'de>> de::SeqAccess<'de> for &mut Elements<'a, '_, S
 struct Entries<'a, 'r, S> {
     node: NodeRef<'a>,
     order: Order<'a>,
-    /// Entries whose key was handed out.
-    read: usize,
+    /// Entries whose key was handed out, and those whose value was, too.
+    keys: usize,
+    values: usize,
     /// The value of the last of these, with its position, until it was handed out.
     value: Option<(usize, NodeRef<'a>)>,
     context: Context<'a>,
@@ -423,14 +432,14 @@ impl<'a, 'de, S: Source<'a, 'de>> de::MapAccess<'de> for &mut Entries<'a, '_, S>
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
         let (position, child) = match &mut self.order {
-            Order::Canonical(children) => (self.read, children.next()),
-            Order::Arrival { order, children } => match order.get(self.read) {
+            Order::Canonical(children) => (self.keys, children.next()),
+            Order::Arrival { order, children } => match order.get(self.keys) {
                 Some(&position) => (position, children.get(position).copied()),
-                None => (self.read, None),
+                None => (self.keys, None),
             },
         };
         let Some(child) = child else { return Ok(None) };
-        self.read += 1;
+        self.keys += 1;
         self.value = Some((position, child));
         if let Some(name) = self.node.fields().get(position) {
             return seed.deserialize(Text::<S>::new(name, self.context)).map(Some);
@@ -440,7 +449,9 @@ impl<'a, 'de, S: Source<'a, 'de>> de::MapAccess<'de> for &mut Entries<'a, '_, S>
         };
         let mut kept = S::kept(key.parts().1);
         let place = NodeDeserializer::of_value(key, self.context, &mut kept);
-        stack::grow(|| seed.deserialize(place)).map(Some)
+        // What leads on inside a key is no way inside the map.
+        let key = stack::grow(|| seed.deserialize(place));
+        key.map(Some).map_err(|error| error.at(Path::root()))
     }
 
     #[inline]
@@ -450,12 +461,13 @@ impl<'a, 'de, S: Source<'a, 'de>> de::MapAccess<'de> for &mut Entries<'a, '_, S>
                 "a `Deserialize` implementation asked for a map's value before its key",
             ));
         };
+        self.values += 1;
         let place = NodeDeserializer::new(child, self.context, &mut *self.source);
         stack::grow(|| seed.deserialize(place)).map_err(|error| under(error, self.node, position))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.node.num_children() - self.read)
+        Some(self.node.num_children() - self.keys)
     }
 }
 
@@ -486,48 +498,38 @@ impl<'a, 'de, S: Source<'a, 'de>> de::MapAccess<'de> for OneEntry<'a, '_, S> {
     }
 }
 
-/// A variant: a deserializer for its name, and its payload.
-struct Enum<'a, 'r, N, S> {
+/// A variant: a deserializer for its name, and access to its payload.
+struct Enum<N, P> {
     name: N,
-    payload: Payload<'a, 'r, S>,
+    payload: P,
 }
 
 enum Payload<'a, 'r, S> {
-    /// A string names the variant: there is none.
-    None,
     /// The node is a variant.
     Variant(NodeDeserializer<'a, 'r, S>),
     /// The node is a map of one entry.
     Plain(NodeDeserializer<'a, 'r, S>),
 }
 
-impl<'a, 'r, 'de, N, S> de::EnumAccess<'de> for Enum<'a, 'r, N, S>
+impl<'de, N, P> de::EnumAccess<'de> for Enum<N, P>
 where
     N: Deserializer<'de, Error = Error>,
-    S: Source<'a, 'de>,
+    P: de::VariantAccess<'de, Error = Error>,
 {
     type Error = Error;
-    type Variant = Payload<'a, 'r, S>;
+    type Variant = P;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(
-        self,
-        seed: V,
-    ) -> Result<(V::Value, Payload<'a, 'r, S>)> {
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, P)> {
         Ok((seed.deserialize(self.name)?, self.payload))
     }
 }
 
 impl<'a, 'r, S> Payload<'a, 'r, S> {
-    fn with<'de, R>(
-        self,
-        expected: &'static str,
-        f: impl FnOnce(NodeDeserializer<'a, 'r, S>) -> Result<R>,
-    ) -> Result<R>
+    fn with<'de, R>(self, f: impl FnOnce(NodeDeserializer<'a, 'r, S>) -> Result<R>) -> Result<R>
     where
         S: Source<'a, 'de>,
     {
         match self {
-            Payload::None => Err(de::Error::invalid_type(Unexpected::UnitVariant, &expected)),
             Payload::Variant(node) => node.with_payload(f),
             Payload::Plain(node) => node.with_child(f),
         }
@@ -538,18 +540,15 @@ impl<'a, 'de, S: Source<'a, 'de>> de::VariantAccess<'de> for Payload<'a, '_, S> 
     type Error = Error;
 
     fn unit_variant(self) -> Result<()> {
-        match self {
-            Payload::None => Ok(()),
-            payload => payload.with("unit variant", <()>::deserialize),
-        }
+        self.with(<()>::deserialize)
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
-        self.with("newtype variant", |payload| seed.deserialize(payload))
+        self.with(|payload| seed.deserialize(payload))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
-        self.with("tuple variant", |payload| payload.answer(Request::Any, visitor))
+        self.with(|payload| payload.answer(Request::Any, visitor))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -557,6 +556,6 @@ impl<'a, 'de, S: Source<'a, 'de>> de::VariantAccess<'de> for Payload<'a, '_, S> 
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.with("struct variant", |payload| payload.answer(Request::Any, visitor))
+        self.with(|payload| payload.answer(Request::Any, visitor))
     }
 }

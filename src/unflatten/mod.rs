@@ -137,8 +137,9 @@ where
 fn context(treedef: &TreeDef, leaves: usize) -> Result<Context<'_>> {
     treedef.expect_leaves(leaves)?;
     let limit = treedef.limits.work.saturating_add(leaves.saturating_mul(64));
-    if treedef.num_nodes() > limit {
-        return Err(ErrorKind::Work { needed: treedef.num_nodes(), limit }.into());
+    let needed = treedef.encoding.work;
+    if needed > limit {
+        return Err(ErrorKind::Work { needed, limit }.into());
     }
     Ok(Context {
         arrivals: treedef.arrivals(),

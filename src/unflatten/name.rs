@@ -2,7 +2,9 @@
 
 use std::marker::PhantomData;
 
-use serde::de::{Deserializer, IntoDeserializer, Visitor};
+use serde::de::{
+    self, DeserializeSeed, Deserializer, EnumAccess, Unexpected, VariantAccess, Visitor,
+};
 use serde::forward_to_deserialize_any;
 
 use crate::error::{Error, Result};
@@ -53,7 +55,7 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for Text<'a, S> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        visitor.visit_enum(self.text.into_deserializer())
+        visitor.visit_enum(self.passed()?)
     }
 
     fn is_human_readable(&self) -> bool {
@@ -63,5 +65,43 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for Text<'a, S> {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
         tuple_struct map struct identifier ignored_any
+    }
+}
+
+impl<'a, 'de, S: Source<'a, 'de>> EnumAccess<'de> for Text<'a, S> {
+    type Error = Error;
+    type Variant = NoPayload;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, NoPayload)> {
+        Ok((seed.deserialize(self)?, NoPayload))
+    }
+}
+
+/// What stands behind a variant that is only named by a string.
+pub(super) struct NoPayload;
+
+impl NoPayload {
+    fn expected<T>(self, expected: &str) -> Result<T> {
+        Err(de::Error::invalid_type(Unexpected::UnitVariant, &expected))
+    }
+}
+
+impl<'de> VariantAccess<'de> for NoPayload {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<()> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value> {
+        self.expected("newtype variant")
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value> {
+        self.expected("tuple variant")
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value> {
+        self.expected("struct variant")
     }
 }

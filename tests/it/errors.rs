@@ -137,7 +137,7 @@ fn too_deep_too_much_too_large() {
     assert_snapshot!(unflatten::<Vec<()>>(&"[(); 9999999]".parse().unwrap(), Vec::<Leaf>::new()).unwrap_err(),
         @"10000000 nodes to visit, the limit is 1048576 at the root");
     let doubled = (0..64).fold("*".to_owned(), |inside, _| format!("[{inside}; 2]"));
-    assert_snapshot!(doubled.parse::<TreeDef>().unwrap_err(), @"too large: a count exceeds 64 bits at the root");
+    assert_snapshot!(doubled.parse::<TreeDef>().unwrap_err(), @"too large: a count exceeds 64 bits at byte 321");
     assert_snapshot!("[(); 1234567]".parse::<TreeDef>().unwrap().to_jax_string().unwrap_err(),
         @"1234568 nodes to visit, the limit is 1048576 at the root");
 }
@@ -156,14 +156,14 @@ fn paths_that_lead_nowhere() {
 
 #[test]
 fn texts_that_are_none() {
-    assert_snapshot!("[*, ".parse::<TreeDef>().unwrap_err(), @"expected a node, found the end at byte 4");
-    assert_snapshot!("[1]".parse::<TreeDef>().unwrap_err(), @"expected a node, found `1]` at byte 1");
+    assert_snapshot!("[*, ".parse::<TreeDef>().unwrap_err(), @"expected a node (literals stand only in keys and statics), found the end at byte 4");
+    assert_snapshot!("[1]".parse::<TreeDef>().unwrap_err(), @"expected a node (literals stand only in keys and statics), found `1]` at byte 1");
     assert_snapshot!("(*)".parse::<TreeDef>().unwrap_err(),
-        @"expected a comma in a tuple of one: `(*,)`, found the end at byte 3");
+        @"expected `,`, as in a tuple of one: `(*,)`, found `)` at byte 2");
     assert_snapshot!("[300u8]".parse::<Value>().unwrap_err(),
         @"expected a number that its kind can hold, found `300u8]` at byte 1");
     assert_snapshot!(".a b".parse::<Path>().unwrap_err(),
-        @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `b` at byte 2"#);
+        @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `b` at byte 3"#);
     assert_snapshot!("[0".parse::<Key>().unwrap_err(), @"expected `]`, found the end at byte 2");
 }
 

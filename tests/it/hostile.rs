@@ -3,6 +3,8 @@
 //! Each test draws a *tape* of bytes from proptest and makes of it a value, a script, or both: that generates fast, and
 //! shrinks to the bytes that matter. `TREEDEF_CASES` sets the number of cases.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
+
 mod deserialize;
 mod differential;
 mod serialize;
@@ -46,10 +48,6 @@ impl Tape {
 
     fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
-    }
-
-    fn ended(&self) -> bool {
-        self.at >= self.bytes.len()
     }
 
     fn name(&mut self) -> &'static str {

@@ -7,6 +7,7 @@ mod errors;
 mod hostile;
 mod laws;
 mod properties;
+mod text_fuzz;
 mod tidy;
 mod uniform;
 mod wrong_type;

@@ -41,35 +41,6 @@ const RANDOM_ORDER: [&str; 7] = [
     "flattened map of numbers",
 ];
 
-/// What bugs of the library break: laws, options (`*` for all), specimens. A law fails when one of these holds again.
-const BROKEN: &[(&[&str], &str, &[&str])] = &[
-    // `Some` of what serde's buffers make a unit or None keeps no node of its own.
-    (
-        &[
-            "unflatten_undoes_flatten",
-            "what_was_rebuilt_flattens_alike",
-            "a_treedef_that_was_text_rebuilds_but_for_the_order_of_maps",
-        ],
-        "none_is_leaf",
-        &["flattened options of nothing"],
-    ),
-    // The comparison takes each repeated key of one side for the first of the other.
-    (&["unflatten_undoes_flatten"], "*", &["repeated keys"]),
-    (
-        &["every_treedef_into_every_type_is_refused_or_accounted_for"],
-        "*",
-        &["repeated keys", "repeated entries"],
-    ),
-];
-
-/// Whether a bug is known to break this.
-pub(crate) fn is_broken(law: &str, options: &str, specimen: &str) -> bool {
-    BROKEN.iter().any(|(laws, under, specimens)| {
-        let applies = *under == "*" || options == "all" || options.contains(under);
-        applies && laws.contains(&law) && specimens.contains(&specimen)
-    })
-}
-
 /// How a value is rebuilt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Way {

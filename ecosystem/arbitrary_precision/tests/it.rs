@@ -1,0 +1,53 @@
+//! serde_json with `arbitrary_precision`: numbers are texts in a struct of a magic name.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use treedef::{TreeDef, flatten, unflatten, unflatten_strict};
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Inside {
+    seq: Vec<Value>,
+    option: Option<Value>,
+    #[serde(flatten)]
+    rest: serde_json::Map<String, Value>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Untagged {
+    Value { value: Value },
+}
+
+#[track_caller]
+fn holds<T: Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug>(value: T) {
+    let (leaves, treedef) = flatten(&value).unwrap();
+    assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
+    assert_eq!(unflatten_strict::<T>(&treedef, &leaves).unwrap(), value);
+    let rebuilt: T = unflatten(&treedef, &leaves).unwrap();
+    assert_eq!(flatten(&rebuilt).unwrap(), (leaves, treedef));
+    assert_eq!(rebuilt, value);
+}
+
+fn value() -> Value {
+    let text = r#"{"a": [1, -0.0, 123456789012345678901234567890.5, 1e1000], "b": {"c": null, "d": 1.10}}"#;
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn numbers_keep_every_digit() {
+    holds(value());
+    holds(value()["a"][2].clone());
+    let rest = value().as_object().unwrap().clone();
+    holds(Inside { seq: vec![value(), Value::Null, 7.into()], option: Some(value()), rest });
+    holds(Untagged::Value { value: value() });
+}
+
+#[test]
+fn a_number_is_one_string() {
+    let (leaves, treedef) = flatten(&value()["a"][2]).unwrap();
+    assert_eq!(leaves, ["123456789012345678901234567890.5".into()]);
+    assert_eq!(
+        treedef.to_string(),
+        "`$serde_json::private::Number` { `$serde_json::private::Number`: * }"
+    );
+}

@@ -1,0 +1,1 @@
+//! Nothing to use: `tests/` holds treedef against the types of other crates.

@@ -1,0 +1,15 @@
+//! Every test holds values of other crates against the laws in `laws`, alone and inside other values.
+
+mod laws;
+
+mod arrays;
+mod collections;
+mod documents;
+mod dynamic;
+mod graphs;
+mod limits;
+mod marks;
+mod numbers;
+mod rules;
+mod strings;
+mod time_and_ids;

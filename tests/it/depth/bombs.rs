@@ -1,0 +1,168 @@
+//! Texts of a few bytes that stand for more than there is memory or time.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use treedef::{ErrorKind, Leaf, TreeDef, Value};
+
+use super::{MIB, on_a_stack_of};
+
+fn doublings(times: usize, inside: &str) -> String {
+    (0..times).fold(inside.to_owned(), |text, _| format!("[{text}; 2]"))
+}
+
+const MANY: usize = 1 << 60;
+
+#[test]
+fn bombs_cost_what_their_text_costs() {
+    let nested = |inside: &str| format!("[[{inside}; 1073741824]; 1073741824]");
+    let many = |inside: &str| format!("[{inside}; {MANY}]");
+    let leafless = ["()", "[]", "None", "a", "a::b", "static 1", "{}", "(,)", "a {}"];
+    let texts =
+        (leafless.iter().flat_map(|inside| [nested(inside), many(inside), doublings(60, inside)]))
+            .chain([nested("*"), many("*"), many("(*, [{1: *}; 2])"), doublings(60, "*")])
+            .chain([many("{1: {2: [{}; 2]}}"), format!("a(*, [(); {MANY}], Some([*; {MANY}]))")]);
+    on_a_stack_of(2 * MIB, || {
+        for text in texts {
+            // Other tests share the processor: the best of five, and a wide margin.
+            let took = (0..5).map(|_| operate_on_bomb(&text)).min().unwrap();
+            assert!(took < Duration::from_millis(100), "{text} took {took:?}");
+        }
+    });
+}
+
+fn operate_on_bomb(text: &str) -> Duration {
+    let start = Instant::now();
+    let treedef: TreeDef = text.parse().unwrap();
+    let (plain, pretty) = (treedef.to_string(), format!("{treedef:#}"));
+    assert!(plain.len() < 1 << 10 && pretty.len() < 8 << 10);
+    assert_eq!(plain.parse::<TreeDef>().unwrap(), treedef);
+    assert_eq!(pretty.parse::<TreeDef>().unwrap(), treedef);
+    assert!(format!("{treedef:?}").len() < 2 << 10);
+    let hashes = RandomState::new();
+    assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(treedef.clone()));
+    assert!(treedef.num_nodes() > MANY / 2);
+    assert!(matches!(treedef.to_jax_string().unwrap_err().kind(), ErrorKind::Work { .. }));
+
+    let (root, leaves) = (treedef.root(), treedef.num_leaves());
+    let last = root.child(root.num_children() - 1).unwrap();
+    assert_eq!(last.leaf_range().end, leaves);
+    assert!(root.child(usize::MAX).is_none());
+    assert!(
+        root.children().len() > 1 && root.children().nth(1).is_some() && root.runs().count() <= 3
+    );
+    for index in [0, 1, leaves / 2, leaves.saturating_sub(1)] {
+        match treedef.leaf_path(index) {
+            Ok(path) => assert_eq!(treedef.leaf_range(&path).unwrap(), index..index + 1),
+            Err(error) => assert!(index >= leaves, "{error}"),
+        }
+    }
+    assert_eq!(treedef.leaf_paths().take(3).count(), leaves.min(3));
+    let path = treedef.leaf_range(&format!("[{}]", root.num_children()).parse().unwrap());
+    assert!(matches!(path.unwrap_err().kind(), ErrorKind::NoSuchChild { .. }));
+
+    fn errs<T: DeserializeOwned>(treedef: &TreeDef, leafless: bool) {
+        let Err(error) = treedef::unflatten::<T>(treedef, Vec::<Leaf>::new()) else {
+            panic!("rebuilt")
+        };
+        match error.kind() {
+            ErrorKind::Work { .. } => assert!(leafless),
+            kind => assert!(!leafless && matches!(kind, ErrorKind::LeafCount { .. }), "{error}"),
+        }
+    }
+    errs::<Vec<()>>(&treedef, leaves == 0);
+    errs::<[(); 0]>(&treedef, leaves == 0);
+    errs::<HashSet<()>>(&treedef, leaves == 0);
+    errs::<IgnoredAny>(&treedef, leaves == 0);
+    errs::<Vec<Vec<IgnoredAny>>>(&treedef, leaves == 0);
+    errs::<serde_json::Value>(&treedef, leaves == 0);
+    start.elapsed()
+}
+
+#[test]
+fn counts_that_overflow_err() {
+    let max = usize::MAX;
+    for text in [
+        doublings(64, "*"),
+        format!("[*; {max}0]"),
+        format!("[*; {max}, *]"),
+        format!("[*, *; {max}]"),
+        format!("[(*, *); {max}]"),
+        format!("[(*, {{}}); {max}, {{}}]"),
+        format!("([*; {max}], [*; {max}])"),
+        format!("[({{}}, {{}}); {max}]"),
+        format!("[[{{}}; {max}]; 2]"),
+    ] {
+        let error = text.parse::<TreeDef>().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::TooLarge), "{text}: {error}");
+    }
+    for text in [
+        doublings(63, "(*,)"),
+        format!("[*; {max}]"),
+        format!("[None; {max}]"),
+        format!("[[None; {max}]; 9]"),
+    ] {
+        let treedef: TreeDef = text.parse().unwrap();
+        assert_eq!(treedef.to_string(), text);
+        assert!(treedef.num_nodes() >= 1 << 63);
+    }
+}
+
+// Keys, statics and values hold structures of their own, which `Limits::work` must bound as well. Counts are kept small
+// here so that a failure ends: with 2⁶⁰ in place of 2²³ each of these would not.
+
+const SOME: usize = 1 << 23;
+
+#[track_caller]
+fn assert_quick(what: &str, f: impl FnOnce()) {
+    let start = Instant::now();
+    f();
+    assert!(start.elapsed() < Duration::from_millis(50), "{what} took {:?}", start.elapsed());
+}
+
+#[test]
+fn a_value_without_leaves_prints_at_once() {
+    let Ok(value) = format!("[(); {SOME}]").parse::<Value>() else { return };
+    assert_quick("printing", || assert_eq!(value.to_string(), format!("[(); {SOME}]")));
+}
+
+#[test]
+fn values_without_leaves_compare_at_once() {
+    let Ok(a) = format!("[(); {SOME}]").parse::<Value>() else { return };
+    let b: Value = format!("[(); {}]", SOME + 1).parse().unwrap();
+    assert_quick("comparing", || assert!(a < b));
+}
+
+#[test]
+fn keys_without_leaves_are_bounded_when_rebuilding() {
+    let Ok(treedef) = format!("{{[(); {SOME}]: *}}").parse::<TreeDef>() else { return };
+    assert_quick("rebuilding", || {
+        assert!(treedef::unflatten::<HashMap<Vec<()>, u8>>(&treedef, [1u8]).is_err());
+    });
+}
+
+#[test]
+fn statics_without_leaves_are_bounded_when_rebuilding() {
+    let Ok(treedef) = format!("static [(); {SOME}]").parse::<TreeDef>() else { return };
+    assert_quick("rebuilding", || {
+        assert!(treedef::unflatten::<Vec<()>>(&treedef, Vec::<u8>::new()).is_err());
+    });
+}
+
+#[test]
+fn repeated_values_are_bounded_when_rebuilding() {
+    let Ok(treedef) = "[static [(); 1000]; 10000]".parse::<TreeDef>() else { return };
+    assert_quick("rebuilding", || {
+        assert!(treedef::unflatten::<Vec<Vec<()>>>(&treedef, Vec::<u8>::new()).is_err());
+    });
+}
+
+#[test]
+fn keys_without_leaves_print_as_jax_does_at_once() {
+    let Ok(treedef) = format!("{{((); {SOME}): *}}").parse::<TreeDef>() else { return };
+    assert_quick("printing", || {
+        assert!(treedef.to_jax_string().is_err());
+    });
+}
