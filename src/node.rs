@@ -465,6 +465,16 @@ impl Value {
         Value(Content::Tree(Box::new(tree)))
     }
 
+    /// The structure of the value.
+    pub fn root(&self) -> NodeRef<'_> {
+        self.parts().0
+    }
+
+    /// The scalars of the value, in order.
+    pub fn leaves(&self) -> &[Leaf] {
+        self.parts().1
+    }
+
     /// Nodes that are visited when the value is compared, printed or rebuilt.
     pub(crate) fn work(&self) -> usize {
         match &self.0 {

@@ -7,6 +7,8 @@ mod errors;
 mod hostile;
 mod laws;
 mod properties;
+mod rules;
+mod snapshots;
 mod text_fuzz;
 mod tidy;
 mod uniform;

@@ -17,7 +17,7 @@ use std::fmt::Debug;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{Flattener, Leaf, Result, TreeDef};
+use treedef::{Flattener, Leaf, LeafKind, Result, Tree, TreeDef};
 
 /// A value with its name.
 pub(crate) struct Specimen {
@@ -59,6 +59,8 @@ pub(crate) trait Laws {
     fn debug(&self) -> String;
     fn equals(&self, other: &dyn Laws) -> bool;
     fn flatten(&self, flattener: &Flattener) -> Result<(Vec<Leaf>, TreeDef)>;
+    fn flatten_like(&self, flattener: &Flattener, treedef: &TreeDef) -> Result<Vec<Leaf>>;
+    fn signature(&self) -> Result<Tree<LeafKind>>;
     fn structure(&self) -> Result<TreeDef>;
     fn leaves(&self) -> Result<Vec<Leaf>>;
     /// A value of this one's type.
@@ -84,6 +86,17 @@ impl<T: Serialize + DeserializeOwned + PartialEq + Debug + 'static> Laws for T {
 
     fn flatten(&self, flattener: &Flattener) -> Result<(Vec<Leaf>, TreeDef)> {
         flattener.flatten(self)
+    }
+
+    fn flatten_like(&self, flattener: &Flattener, treedef: &TreeDef) -> Result<Vec<Leaf>> {
+        let mut leaves = vec![Leaf::from("what was there before")];
+        let result = flattener.flatten_like(treedef, self, &mut leaves);
+        assert!(result.is_ok() || leaves.is_empty());
+        result.map(|()| leaves)
+    }
+
+    fn signature(&self) -> Result<Tree<LeafKind>> {
+        treedef::signature(self)
     }
 
     fn structure(&self) -> Result<TreeDef> {

@@ -1,8 +1,9 @@
 //! Values of any shape, as formats have them, and trait objects.
 
 use serde::{Deserialize, Serialize};
+use treedef::Flattener;
 
-use crate::laws::{error_of_buffered, holds, holds_flattened, holds_unbuffered};
+use crate::laws::{error_of_buffered, holds, holds_by_default, holds_flattened, holds_unbuffered};
 
 #[test]
 fn serde_json() {
@@ -87,8 +88,11 @@ fn ron() {
         (1, 2): {1: 2.5, None: b"bytes"},
     }"#;
     let value: Value = ron::from_str(text).unwrap();
-    // A map whose keys are no strings cannot stand below `flatten`.
-    holds(value);
+    // With `none_is_leaf` a `Some` is its inside to whoever takes anything. Below `flatten` keys have to be strings.
+    let (leaves, treedef) = Flattener::new().none_is_leaf(true).flatten(&value).unwrap();
+    let error = treedef::unflatten_strict::<Value>(&treedef, leaves).unwrap_err();
+    insta::assert_snapshot!(error, @r#"expected `Some(*)`, found `*` at `["option"]`"#);
+    holds_by_default(value);
     holds_flattened(ron::from_str::<Value>(r#"{"a": 1.5, "b": [()]}"#).unwrap());
 }
 
@@ -101,7 +105,8 @@ fn serde_value() {
         (Value::U8(1), Value::Seq(vec![Value::F32(1.5), Value::Unit, Value::Char('c')])),
         (Value::Option(None), Value::Option(Some(Box::new(Value::Bytes(vec![1, 2]))))),
     ];
-    holds(Value::Map(map.into()));
+    // With `none_is_leaf` a `Some` would be its inside.
+    holds_by_default(Value::Map(map.into()));
     // A value of any kind asks for anything, to which a newtype answers with its inside.
     let newtype = Value::Newtype(Box::new(Value::U8(1)));
     let (leaves, treedef) = treedef::flatten(&newtype).unwrap();

@@ -3,12 +3,13 @@
 //! Every subject instantiates what is generic here, so whatever can do without its type is a function of its own, and
 //! the wrappers borrow their leaves: for leaves that are lent as typed slices serde's code is made four times.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 
-use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use treedef::{
-    Flattener, Leaf, LeafKind, NodeKind, NodeRef, Path, TreeDef, flatten, unflatten,
+    Flattener, Leaf, LeafKind, MapOrder, NodeKind, NodeRef, Path, TreeDef, flatten, unflatten,
     unflatten_borrowed, unflatten_strict,
 };
 
@@ -37,38 +38,7 @@ impl<T: Debug> Debug for ByDebug<T> {
 struct Inside<T> {
     seq: Vec<T>,
     option: Option<T>,
-    map: Map<T>,
-}
-
-/// To serde the same as a `BTreeMap`, which takes the compiler four times as long.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Map<T>(pub(crate) Vec<(String, T)>);
-
-impl<T: Serialize> Serialize for Map<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Map<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Map(Vec::new()))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Map<T> {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a map")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
-        while let Some(entry) = map.next_entry()? {
-            self.0.push(entry);
-        }
-        Ok(self)
-    }
+    map: BTreeMap<String, T>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,11 +55,11 @@ struct Flattened<T> {
     after: f32,
 }
 
-/// The laws for a value alone, in a `Vec`, an `Option`, a map, and below `untagged`.
+/// The laws for a value alone, in a `Vec`, an `Option`, a map, and below `untagged`; and alone with every option.
 #[track_caller]
 pub(crate) fn holds<T: Subject>(value: T) {
-    holds_unbuffered(value.clone());
-    everywhere(&Untagged::Value { value });
+    with_options(&value);
+    holds_by_default(value);
 }
 
 /// The same, and below `#[serde(flatten)]`: for what serde shows as a struct, a map or a variant.
@@ -102,12 +72,34 @@ pub(crate) fn holds_flattened<T: Subject>(value: T) {
 /// The same without serde's buffers: for types that those lose. Whoever calls this says why.
 #[track_caller]
 pub(crate) fn holds_unbuffered<T: Subject>(value: T) {
+    with_options(&value);
+    alone_and_inside(value);
+}
+
+/// The same without options: for types that one of those changes. Whoever calls this says why.
+#[track_caller]
+pub(crate) fn holds_by_default<T: Subject>(value: T) {
+    alone_and_inside(value.clone());
+    everywhere(&Untagged::Value { value });
+}
+
+#[track_caller]
+fn alone_and_inside<T: Subject>(value: T) {
     let (leaves, treedef) = flatten(&value).unwrap();
     assert_eq!(unflatten::<T>(&treedef, &leaves).unwrap(), value, "{treedef}");
     assert_eq!(unflatten_strict::<T>(&treedef, &leaves).unwrap(), value, "{treedef}");
     everywhere(&value);
-    let map = ["b", "a"].map(|key| (key.to_owned(), value.clone()));
-    everywhere(&Inside { seq: vec![value.clone(); 3], option: Some(value), map: Map(map.into()) });
+    let map = ["a", "b"].map(|key| (key.to_owned(), value.clone()));
+    everywhere(&Inside { seq: vec![value.clone(); 3], option: Some(value), map: map.into() });
+}
+
+#[track_caller]
+fn with_options<T: Subject>(value: &T) {
+    for flattener in options() {
+        let (leaves, treedef) = Flattener::flatten(&flattener, value).unwrap();
+        assert_eq!(unflatten_strict::<T>(&treedef, &leaves).unwrap(), *value, "{treedef}");
+        texts_parse_back(&treedef);
+    }
 }
 
 #[track_caller]
@@ -145,6 +137,17 @@ fn paths_lead_to_leaves(treedef: &TreeDef) {
         assert_eq!(treedef.leaf_range(&path).unwrap(), index..index + 1, "{path}");
         assert_eq!(treedef.node(&path).unwrap().kind(), NodeKind::Leaf, "{path}");
     }
+}
+
+/// Each option alone, and all together.
+fn options() -> [Flattener; 4] {
+    let new = Flattener::new;
+    [
+        new().map_order(MapOrder::Insertion),
+        new().none_is_leaf(true),
+        new().human_readable(false),
+        new().map_order(MapOrder::Insertion).none_is_leaf(true).human_readable(false),
+    ]
 }
 
 fn by_floats() -> Flattener {

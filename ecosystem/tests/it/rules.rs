@@ -1,10 +1,12 @@
 //! Rules that leave an array only its numbers, wherever it stands. What serde gives no name is found by its path.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, Leaf, LeafKind, flatten, unflatten};
 
 use crate::graphs::{graph, graph_map, with_holes};
-use crate::laws::{Map, Subject, doubled, texts_parse_back};
+use crate::laws::{Subject, doubled, texts_parse_back};
 
 fn fields(flattener: Flattener, type_name: &str, fields: &[&str]) -> Flattener {
     fields.iter().fold(flattener, |flattener, field| flattener.static_field(type_name, field))
@@ -43,7 +45,7 @@ fn nalgebra_rules(flattener: Flattener, fields: &[&str]) -> Flattener {
 struct Bigger<T> {
     seq: Vec<T>,
     option: Option<(T,)>,
-    map: Map<T>,
+    map: BTreeMap<String, T>,
     variants: (Variant<T>, Variant<T>, Variant<T>),
 }
 
@@ -62,7 +64,7 @@ impl<T: Clone> Bigger<T> {
         Bigger {
             seq: vec![copy(); 2],
             option: Some((copy(),)),
-            map: Map(vec![("z".to_owned(), copy()), ("a".to_owned(), copy())]),
+            map: [("a".to_owned(), copy()), ("b".to_owned(), copy())].into(),
             variants: (
                 Variant::Newtype(copy()),
                 Variant::Tuple((), copy()),
@@ -72,7 +74,7 @@ impl<T: Clone> Bigger<T> {
     }
 }
 
-/// Holds that the leaves are the numbers, alone and inside a bigger value, that no rule is idle, and that all comes back.
+/// Holds that the leaves are the numbers, alone and inside a bigger value, that no rule is idle, that all comes back.
 #[track_caller]
 fn only<T: Subject>(flattener: &Flattener, value: T, numbers: &[impl Into<Leaf> + Clone]) {
     let numbers: Vec<Leaf> = numbers.iter().cloned().map(Into::into).collect();
@@ -90,8 +92,9 @@ fn leaves_are<T: Subject>(flattener: &Flattener, value: &T, numbers: Vec<Leaf>) 
     assert_eq!(rebuilt, *value);
     assert_eq!(flatten(&rebuilt).unwrap(), flatten(value).unwrap());
 
-    let scaled: T = unflatten(&treedef, &doubled(&leaves)).unwrap();
-    assert_eq!(flattener.flatten(&scaled).unwrap(), (doubled(&leaves), treedef));
+    let leaves = doubled(&leaves);
+    let scaled: T = unflatten(&treedef, &leaves).unwrap();
+    assert_eq!(flattener.flatten(&scaled).unwrap(), (leaves, treedef));
 }
 
 #[test]
@@ -271,5 +274,7 @@ fn together() {
     let rules = nalgebra_rules(rules, &["weights"]);
     let numbers = [1.0, 2.0, 1.0, 3.0, 4.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 11.0, 12.0];
     only(&rules, model.clone(), &numbers);
-    assert_eq!(rules.flatten_as::<f64>(&model).unwrap().0, numbers);
+    let (leaves, treedef) = rules.flatten_as::<f64>(&model).unwrap();
+    assert_eq!(leaves, numbers);
+    assert_eq!(unflatten::<Model>(&treedef, leaves).unwrap(), model);
 }

@@ -1,0 +1,241 @@
+//! Rules change nothing but what they name.
+
+use serde::{Deserialize, Serialize};
+use treedef::{Flattener, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
+
+use crate::zoo::{Specimen, Way, zoo};
+
+/// Scalars below a node that are static, and statics.
+fn statics(node: NodeRef<'_>) -> (usize, usize) {
+    match node.static_value() {
+        Some(value) => (value.leaves().len(), 1),
+        None => node.runs().fold((0, 0), |(scalars, count), (child, repeat)| {
+            let (inside, statics) = statics(child);
+            (scalars + repeat * inside, count + repeat * statics)
+        }),
+    }
+}
+
+/// Scalars of a whole tree, wherever they are.
+fn scalars(leaves: &[Leaf], treedef: &TreeDef) -> usize {
+    let of_leaf = |leaf: &Leaf| match leaf {
+        Leaf::Opaque(value) => value.leaves().len(),
+        Leaf::None => 0,
+        _ => 1,
+    };
+    leaves.iter().map(of_leaf).sum::<usize>() + statics(treedef.root()).0
+}
+
+#[track_caller]
+fn for_all(law: impl Fn(&Specimen)) {
+    for specimen in zoo() {
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| law(&specimen)));
+        assert!(outcome.is_ok(), "`{}`, see above", specimen.name);
+    }
+}
+
+fn rule_sets() -> Vec<Flattener> {
+    let new = Flattener::new;
+    let pattern = |text: &str| text.parse().unwrap();
+    vec![
+        new().static_at(pattern("**[0]")).leaf_at(pattern("**.1")),
+        new().leaf_at(pattern("**.a")).static_at(pattern("**[*]?")).static_at(pattern("**.0")),
+        new().is_leaf(|_, node| node.kind() == NodeKind::Tuple),
+        new().is_leaf(|_, node| {
+            matches!(node.kind(), NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct)
+        }),
+        new().is_leaf(|path, _| path.keys().len() == 1),
+        new().leaf_type("Point").static_type("Shape").static_field("Point", "x"),
+        new().leaves_where(LeafKind::is_integer).static_at(pattern("**.*")),
+        new().static_at(pattern("**")),
+        new().leaf_at(pattern("**")),
+    ]
+}
+
+#[test]
+fn every_value_comes_back_under_every_set_of_rules() {
+    for_all(|specimen| {
+        let (plain, structure) = specimen.laws.flatten(&Flattener::new()).unwrap();
+        for flattener in rule_sets() {
+            let (leaves, treedef) = specimen.laws.flatten(&flattener).unwrap();
+            assert_eq!(leaves.len(), treedef.num_leaves());
+            assert_eq!(scalars(&leaves, &treedef), scalars(&plain, &structure), "{treedef}");
+            assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
+            let rebuilt = specimen.laws.rebuild(Way::Owned, &treedef, &leaves).unwrap();
+            // Equal maps that are static come back in the order of the first: see `MapOrder`.
+            let ordered = specimen.name.contains("index map") && statics(treedef.root()).1 > 1;
+            assert!(
+                ordered || specimen.laws.equals(&*rebuilt),
+                "{} from {treedef}",
+                rebuilt.debug()
+            );
+            let again = rebuilt.flatten(&flattener).unwrap();
+            assert_eq!(again, (leaves, treedef));
+        }
+    });
+}
+
+#[test]
+fn leaves_where_takes_exactly_the_floats() {
+    let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    let is_float = |leaf: &&Leaf| leaf.kind().is_float();
+    let doubled = |leaf: &Leaf| match leaf {
+        Leaf::F32(x) => Leaf::F32(2.0 * x),
+        Leaf::F64(x) => Leaf::F64(2.0 * x),
+        other => other.clone(),
+    };
+    let mut changed = 0;
+    for_all(|specimen| {
+        let (plain, structure) = specimen.laws.flatten(&Flattener::new()).unwrap();
+        let (leaves, treedef) = specimen.laws.flatten(&floats).unwrap();
+        assert!(leaves.iter().filter(is_float).eq(plain.iter().filter(is_float)));
+        let (before, after) = (statics(structure.root()).1, statics(treedef.root()).1);
+        assert_eq!(after - before + leaves.len(), plain.len());
+
+        let scaled: Vec<_> = leaves.iter().map(doubled).collect();
+        let rebuilt = specimen.laws.rebuild(Way::Owned, &treedef, &scaled).unwrap();
+        let (again, same) = rebuilt.flatten(&Flattener::new()).unwrap();
+        assert_eq!(same, structure);
+        assert!(again.iter().eq(&plain.iter().map(doubled).collect::<Vec<_>>()));
+    });
+    for specimen in zoo() {
+        changed += specimen.laws.flatten(&floats).unwrap().0.len();
+    }
+    assert!(changed > 100, "only {changed} floats in the zoo");
+}
+
+#[test]
+fn a_value_flattens_like_itself_and_like_nothing_else() {
+    let zoo = zoo();
+    let flattened: Vec<_> =
+        zoo.iter().map(|specimen| specimen.laws.flatten(&Flattener::new()).unwrap()).collect();
+    for (specimen, (leaves, own)) in zoo.iter().zip(&flattened) {
+        for (_, treedef) in &flattened {
+            match specimen.laws.flatten_like(&Flattener::new(), treedef) {
+                Ok(found) => {
+                    assert_eq!(treedef, own, "`{}` in another structure", specimen.name);
+                    assert_eq!(&found, leaves, "`{}`", specimen.name);
+                }
+                Err(error) => {
+                    assert_ne!(treedef, own, "`{}` in its own structure: {error}", specimen.name);
+                    assert!(!error.differences().is_empty(), "`{}`: {error}", specimen.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_value_flattens_like_itself_under_rules() {
+    for_all(|specimen| {
+        for flattener in rule_sets() {
+            let (leaves, treedef) = specimen.laws.flatten(&flattener).unwrap();
+            assert_eq!(specimen.laws.flatten_like(&flattener, &treedef).unwrap(), leaves);
+        }
+    });
+}
+
+#[test]
+fn signatures_parse_back() {
+    for_all(|specimen| {
+        let signature = specimen.laws.signature().unwrap();
+        for text in [signature.to_string(), format!("{signature:#}")] {
+            assert_eq!(text.parse::<Tree<LeafKind>>().unwrap(), signature, "{text}");
+        }
+        let (leaves, treedef) = specimen.laws.flatten(&Flattener::new()).unwrap();
+        assert!(leaves.iter().map(Leaf::kind).eq(signature.leaves().iter().copied()));
+        assert_eq!(signature.treedef(), &treedef);
+    });
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Layer {
+    name: String,
+    w: Vec<f64>,
+    next: Option<Box<Layer>>,
+}
+
+fn layers() -> Layer {
+    let last = Layer { name: "b".to_owned(), w: vec![3.0], next: None };
+    Layer { name: "a".to_owned(), w: vec![1.0, 2.0], next: Some(Box::new(last)) }
+}
+
+#[test]
+fn rules_find_what_they_name_at_any_depth() {
+    let text = |flattener: Flattener| flattener.structure(&layers()).unwrap().to_string();
+    let all = r#"Layer { name: static "a", w: [*, *], next: Some(Layer { name: static "b", w: [*], next: None }) }"#;
+    assert_eq!(text(Flattener::new().static_field("Layer", "name")), all);
+    assert_eq!(text(Flattener::new().static_at("**.name".parse().unwrap())), all);
+    assert_eq!(
+        text(Flattener::new().static_at("next?.name".parse().unwrap())),
+        r#"Layer { name: *, w: [*, *], next: Some(Layer { name: static "b", w: [*], next: None }) }"#
+    );
+    assert_eq!(
+        text(Flattener::new().leaf_field("Layer", "next")),
+        "Layer { name: *, w: [*, *], next: * }"
+    );
+    assert_eq!(text(Flattener::new().leaf_type("Layer")), "*");
+    // The first rule about a node wins; inside of what it takes there is nothing left to say.
+    let both = Flattener::new().leaf_at("next?".parse().unwrap()).static_type("Layer");
+    assert_eq!(both.unmatched_rules(&layers().next).unwrap(), [".next?"]);
+}
+
+#[test]
+fn unmatched_rules_are_the_typos() {
+    let flattener = Flattener::new()
+        .static_field("Layer", "name")
+        .static_field("Layer", "nmae")
+        .leaf_type("Lair")
+        .static_at("next.w".parse().unwrap());
+    assert_eq!(flattener.unmatched_rules(&layers()).unwrap(), ["Layer.nmae", "Lair", ".next.w"]);
+}
+
+#[test]
+fn structures_with_other_statics_differ_and_say_where() {
+    let flattener = Flattener::new().static_field("Layer", "name");
+    let mut other = layers();
+    if let Some(next) = &mut other.next {
+        next.name = "c".to_owned();
+    }
+    let (mut leaves, treedef) = flattener.flatten(&layers()).unwrap();
+    assert_ne!(flattener.structure(&other).unwrap(), treedef);
+    let error = flattener.flatten_like(&treedef, &other, &mut leaves).unwrap_err();
+    insta::assert_snapshot!(error, @r#"expected `static "b"`, found `static "c"` at `.next?.name` (statics are part of the structure; see `ignore_statics`)"#);
+    assert_eq!(error.path().to_string(), ".next?.name");
+}
+
+#[test]
+fn typed_leaves_go_there_and_back() {
+    macro_rules! typed {
+        ($($type:ty: $($value:expr),+;)*) => {$(
+            let value: Vec<($type, Option<$type>)> = vec![$(($value, Some($value))),+];
+            let (leaves, treedef) = treedef::flatten_as::<$type>(&value).unwrap();
+            assert_eq!(leaves.len(), 2 * value.len());
+            assert_eq!(treedef::unflatten::<Vec<($type, Option<$type>)>>(&treedef, &leaves).unwrap(), value);
+            assert_eq!(treedef::unflatten::<Vec<($type, Option<$type>)>>(&treedef, leaves.clone()).unwrap(), value);
+            let mut buffer = leaves.clone();
+            treedef.flatten_like(&value, &mut buffer).unwrap();
+            assert_eq!(buffer, leaves);
+            Flattener::new().flatten_into(&value, &mut buffer).unwrap();
+            assert_eq!(buffer, [leaves.clone(), leaves].concat());
+            assert!(treedef::flatten_as::<$type>(&((), vec![(b"no", "x")])).is_err());
+        )*};
+    }
+    typed! {
+        bool: true, false;
+        i8: i8::MIN, 1;
+        i16: i16::MIN, 1;
+        i32: i32::MIN, 1;
+        i64: i64::MIN, 1;
+        i128: i128::MIN, 1;
+        u8: u8::MAX, 1;
+        u16: u16::MAX, 1;
+        u32: u32::MAX, 1;
+        u64: u64::MAX, 1;
+        u128: u128::MAX, 1;
+        f32: f32::MIN_POSITIVE, -0.0;
+        f64: f64::MIN_POSITIVE, -0.0;
+        char: 'a', '\u{10ffff}';
+        String: "a".to_owned(), String::new();
+    }
+}
