@@ -5,6 +5,8 @@ mod data;
 mod depth;
 mod errors;
 mod hostile;
+#[cfg(feature = "in_place")]
+mod in_place;
 mod laws;
 mod properties;
 mod rules;

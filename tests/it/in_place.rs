@@ -1,0 +1,93 @@
+//! Rebuilding in place: what keeps its skipped fields, and what does not.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use treedef::unflatten_into;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Layer {
+    w: f64,
+    #[serde(skip)]
+    cache: Vec<u8>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Model {
+    first: Layer,
+    pair: (Layer, u8),
+    array: [Layer; 2],
+    list: Vec<Layer>,
+    option: Option<Layer>,
+    map: BTreeMap<u8, Layer>,
+    #[serde(skip)]
+    name: String,
+}
+
+fn layer(w: f64) -> Layer {
+    Layer { w, cache: vec![1, 2, 3] }
+}
+
+fn model() -> Model {
+    Model {
+        first: layer(1.0),
+        pair: (layer(2.0), 3),
+        array: [layer(4.0), layer(5.0)],
+        list: vec![layer(6.0), layer(7.0)],
+        option: Some(layer(8.0)),
+        map: BTreeMap::from([(0, layer(9.0))]),
+        name: "mlp".to_owned(),
+    }
+}
+
+#[test]
+fn skipped_fields_keep_what_they_hold_where_serde_allows_it() {
+    let mut model = model();
+    let (leaves, treedef) = treedef::flatten(&model).unwrap();
+    unflatten_into(&mut model, &treedef, leaves).unwrap();
+
+    let kept = [
+        &model.first,
+        &model.pair.0,
+        &model.array[0],
+        &model.array[1],
+        &model.list[0],
+        &model.list[1],
+    ];
+    assert!(kept.iter().all(|layer| layer.cache == [1, 2, 3]), "{model:?}");
+    assert_eq!(model.name, "mlp");
+    // serde builds what stands in an `Option` or a map anew.
+    let lost = [model.option.as_ref().unwrap(), &model.map[&0]];
+    assert!(lost.iter().all(|layer| layer.cache.is_empty()), "{model:?}");
+}
+
+#[test]
+fn the_leaves_are_those_that_were_given() {
+    let mut changed = model();
+    let (mut leaves, treedef) = treedef::flatten(&changed).unwrap();
+    leaves[0] = 10.0.into();
+    unflatten_into(&mut changed, &treedef, &leaves).unwrap();
+    assert_eq!(treedef::leaves(&changed).unwrap(), leaves);
+    assert_eq!(changed.first.w, 10.0);
+}
+
+#[test]
+fn a_list_grows_and_shrinks() {
+    let (leaves, treedef) = treedef::flatten(&vec![layer(1.0); 3]).unwrap();
+    let mut one = vec![layer(0.0)];
+    unflatten_into(&mut one, &treedef, &leaves).unwrap();
+    assert_eq!(one.iter().map(|layer| layer.cache.len()).collect::<Vec<_>>(), [3, 0, 0]);
+    let mut many = vec![layer(0.0); 5];
+    unflatten_into(&mut many, &treedef, leaves).unwrap();
+    assert_eq!(many, vec![layer(1.0); 3]);
+}
+
+#[test]
+fn errors_are_those_of_unflatten() {
+    let mut value = (layer(1.0), vec![1u8]);
+    let (_, treedef) = treedef::flatten(&value).unwrap();
+    let error = unflatten_into(&mut value, &treedef, [1, 300]).unwrap_err();
+    assert_eq!(error.to_string(), "invalid value: integer `300`, expected u8 at `.1[0]`");
+    let error = unflatten_into(&mut value, &treedef, [1.0]).unwrap_err();
+    assert_eq!(error.to_string(), "expected 2 leaves, found 1");
+}
