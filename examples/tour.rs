@@ -12,18 +12,25 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Nobody wrote an impl for treedef: `Metadata` derives `Serialize` and `Deserialize`, and that is enough.
     let (mut leaves, treedef) = flatten(&metadata)?;
-    println!("{treedef:#}\n");
+    let this = metadata
+        .packages
+        .iter()
+        .position(|package| package.name == "treedef")
+        .ok_or("no such package")?;
+    let package = format!(".packages[{this}]");
+    println!("{:#}\n", treedef.node(&package.parse()?)?);
+    let text = treedef.to_string();
     println!(
-        "{} leaves in {} nodes, written in {} characters\n",
+        "all: {} leaves in {} nodes, written in {} characters\n",
         leaves.len(),
         treedef.num_nodes(),
-        treedef.to_string().len()
+        text.len()
     );
 
-    // From a path to leaves: the version of this package.
-    let version = treedef.leaf_range(&".packages[0].version".parse()?)?;
-    println!("version: {}", leaves[version.start]);
-    leaves[version.start] = Leaf::from("9.9.9");
+    // From a path to a leaf: the version of this package.
+    let version = treedef.leaf_index(&format!("{package}.version").parse()?)?;
+    println!("version: {}", leaves[version]);
+    leaves[version] = Leaf::from("9.9.9");
 
     // From leaves to paths: everything that names a place on this machine.
     let root = metadata.workspace_root.as_str();
@@ -36,10 +43,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Back into the typed struct, checked: nothing was lost or changed but the leaves that we changed.
     let moved: Metadata = unflatten_strict(&treedef, leaves)?;
-    let package = &moved.packages[0];
+    let package = &moved.packages[this];
     assert_eq!(package.version.to_string(), "9.9.9");
     assert_eq!(package.manifest_path, "/home/Cargo.toml");
-    assert_eq!(package.dependencies, metadata.packages[0].dependencies);
+    assert_eq!(package.dependencies, metadata.packages[this].dependencies);
     println!("\nrebuilt: {} {} at {}", package.name, package.version, moved.workspace_root);
     Ok(())
 }

@@ -52,6 +52,8 @@ impl Builder {
     /// Completes the node at `at`, whose children are all that follows it.
     pub(crate) fn close(&mut self, at: usize, shape: usize) -> Result<()> {
         let mut node = self.nodes[at];
+        (node.children, node.leaves) = (0, 0);
+        node.maps = usize::from(node.kind == NodeKind::Map);
         let mut run = at + 1;
         while let Some(child) = self.nodes.get(run) {
             let times = |count: usize| count.checked_mul(child.repeat).ok_or(ErrorKind::TooLarge);
@@ -66,6 +68,12 @@ impl Builder {
         node.span = self.nodes.len() - at;
         self.nodes[at] = node;
         Ok(())
+    }
+
+    /// Gives a closed node its shape.
+    pub(crate) fn name(&mut self, at: usize, shape: usize) {
+        self.nodes[at].shape = shape;
+        self.nodes[at].span = self.nodes.len() - at;
     }
 
     /// Whether two complete subtrees are equal, apart from how often each is repeated.
@@ -183,7 +191,7 @@ impl Builder {
         limits: Limits,
     ) -> TreeDef {
         let Builder { mut nodes, shapes } = self;
-        let used = renumber_shapes(&mut nodes, shapes.len());
+        let used = renumber_shapes(&mut nodes);
         let mut shapes: Vec<Option<Shape>> = shapes.into_iter().map(Some).collect();
         // Each index in `used` is in range and stands there once.
         let shapes = used.into_iter().filter_map(|index| mem::take(&mut shapes[index])).collect();
@@ -201,25 +209,19 @@ impl Builder {
     /// Takes out the subtree that was built last, from `at` on, as a structure of its own.
     pub(crate) fn extract(&mut self, at: usize, arrivals: Vec<Arrival>) -> TreeDef {
         let mut nodes = self.nodes.split_off(at);
-        let used = renumber_shapes(&mut nodes, self.shapes.len());
+        let used = renumber_shapes(&mut nodes);
         let shapes = used.into_iter().filter_map(|index| self.shape(index).cloned()).collect();
         encode(nodes, shapes, Options::default(), arrivals, Limits::default())
     }
 }
 
 /// Numbers the shapes by their first use; says which they were.
-fn renumber_shapes(nodes: &mut [Node], shapes: usize) -> Vec<usize> {
-    let mut renumbered = vec![None; shapes];
-    let mut used = Vec::new();
-    for node in nodes {
-        if let Some(new) = renumbered.get_mut(node.shape) {
-            node.shape = *new.get_or_insert_with(|| {
-                used.push(node.shape);
-                used.len() - 1
-            });
-        }
+fn renumber_shapes(nodes: &mut [Node]) -> Vec<usize> {
+    let mut used = IndexSet::new();
+    for node in nodes.iter_mut().filter(|node| node.shape != Shape::NONE) {
+        node.shape = used.insert_full(node.shape).0;
     }
-    used
+    used.into_iter().collect()
 }
 
 fn encode(

@@ -7,35 +7,66 @@ use crate::model::{Leaf, NodeKind, Tree, TreeDef};
 use crate::node::NodeRef;
 use crate::path::{Key, Path};
 
-/// A path, and what two trees have there.
-type Place<'a> = (Path, NodeRef<'a>, NodeRef<'a>);
+/// A node, with the leaves of its tree if they count.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    node: NodeRef<'a>,
+    leaves: Option<&'a [Leaf]>,
+    /// It stands inside a static or an opaque leaf, which know no options.
+    inside: bool,
+}
 
-/// What counts as a difference beside kinds, labels, variants, statics and lengths.
-struct Comparison<'l> {
+/// What is still to be done, the next last.
+enum Pending<'a> {
+    Compare(Path, Side<'a>, Side<'a>),
+    Report(Difference),
+}
+
+/// What counts as a difference beside kinds, labels, variants and lengths.
+struct Comparison {
     /// The names of types.
     names: bool,
-    /// The leaves of both.
-    leaves: Option<(&'l [Leaf], &'l [Leaf])>,
+    /// The values of statics.
+    statics: bool,
+    /// The trees have that option.
+    none_is_leaf: bool,
+    /// An `f64` stands for the `f32` that it was widened from.
+    widened: bool,
     differences: Vec<Difference>,
 }
 
 /// All places in which `found` differs from `expected`, leaves included, in the order of `expected`. The names of types
-/// do not count.
+/// do not count, nor whether a value is static or an opaque leaf.
 ///
 /// Below a node of another kind there is nothing to compare, so that is one difference.
-pub(crate) fn tree_differences(expected: &Tree<Leaf>, found: &Tree<Leaf>) -> Vec<Difference> {
-    let leaves = Some((expected.leaves(), found.leaves()));
-    let comparison = Comparison { names: false, leaves, differences: Vec::new() };
-    comparison.run(expected.treedef.root(), found.treedef.root())
+pub(crate) fn tree_differences(
+    expected: &Tree<Leaf>,
+    found: &Tree<Leaf>,
+    widened: bool,
+) -> Vec<Difference> {
+    let none_is_leaf = expected.treedef.encoding.options.none_is_leaf;
+    let a = Side { node: expected.treedef.root(), leaves: Some(&expected.leaves), inside: false };
+    let b = Side { node: found.treedef.root(), leaves: Some(&found.leaves), inside: false };
+    Comparison { names: false, statics: true, none_is_leaf, widened, differences: Vec::new() }
+        .run(a, b)
 }
 
-/// The error that says where `found` differs from `expected`; of equal neighbours that differ alike, the first.
+/// All places in which `found` differs from `expected`, without the leaves; of equal neighbours that differ alike, the
+/// first.
 #[cold]
-pub(crate) fn structure_error(expected: &TreeDef, found: &TreeDef) -> Error {
-    let comparison = Comparison { names: true, leaves: None, differences: Vec::new() };
-    structure_mismatch(comparison.run(expected.root(), found.root()))
+pub(crate) fn structure_differences(
+    expected: &TreeDef,
+    found: &TreeDef,
+    ignore_statics: bool,
+) -> Vec<Difference> {
+    let side = |node| Side { node, leaves: None, inside: false };
+    let (statics, differences) = (!ignore_statics, Vec::new());
+    Comparison { names: true, statics, none_is_leaf: false, widened: false, differences }
+        .run(side(expected.root()), side(found.root()))
 }
 
+/// The error that names the first difference, and has them all.
+#[cold]
 pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
     let first = differences.first();
     let path = first.map(|first| first.path.clone()).unwrap_or_default();
@@ -48,94 +79,157 @@ pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
     }
 }
 
-impl Comparison<'_> {
-    fn run(mut self, expected: NodeRef<'_>, found: NodeRef<'_>) -> Vec<Difference> {
-        let mut pending = vec![(Path::root(), expected, found)];
-        while let Some((path, a, b)) = pending.pop() {
-            let same_type = !self.names || a.name() == b.name();
-            if !same_type
-                || a.kind() != b.kind()
-                || a.variant() != b.variant()
-                || a.static_value() != b.static_value()
-            {
-                self.report(path, quoted(a), quoted(b));
+impl Comparison {
+    fn run(mut self, expected: Side<'_>, found: Side<'_>) -> Vec<Difference> {
+        let mut pending = vec![Pending::Compare(Path::root(), expected, found)];
+        while let Some(next) = pending.pop() {
+            let (path, a, b) = match next {
+                Pending::Compare(path, a, b) => (path, a.seen(), b.seen()),
+                Pending::Report(difference) => {
+                    self.differences.push(difference);
+                    continue;
+                }
+            };
+            if a.is_none() && b.is_none() {
                 continue;
             }
-            let below = match a.kind() {
-                NodeKind::Leaf => self.leaf(path, a, b),
+            if let Some((a, b)) = self.without_some(a, b) {
+                pending.push(Pending::Compare(path, a, b));
+                continue;
+            }
+            let (node, other) = (a.node, b.node);
+            let same_type = !self.names || node.name() == other.name();
+            let same_variant = node.variant() == other.variant();
+            let same_static = !self.statics || node.static_value() == other.static_value();
+            if !same_type || node.kind() != other.kind() || !same_variant || !same_static {
+                self.differences.push(differ(path, quoted(node), quoted(other)));
+                continue;
+            }
+            match node.kind() {
+                NodeKind::Leaf => self.differences.extend(compare_leaves(path, a, b, self.widened)),
                 NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map => {
-                    self.labelled(&path, a, b)
+                    pending.extend(compare_labelled(&path, a, b).into_iter().rev());
                 }
-                _ => self.listed(&path, a, b),
-            };
-            pending.extend(below.into_iter().rev());
+                _ => pending.extend(compare_listed(&path, a, b).into_iter().rev()),
+            }
         }
         self.differences
     }
 
-    fn report(&mut self, path: Path, expected: String, found: String) {
-        self.differences.push(Difference { path, expected, found });
-    }
-
-    fn leaf<'a>(&mut self, path: Path, a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<Place<'a>> {
-        if let Some((expected, found)) = self.leaves
-            && let (Some(a), Some(b)) = (expected.get(a.first_leaf()), found.get(b.first_leaf()))
-            && a != b
-        {
-            self.report(path, brief(a), brief(b));
+    /// Where `None` is a leaf outside, and a node inside of a static, a `Some` may stand on one side alone.
+    fn without_some<'a>(&self, a: Side<'a>, b: Side<'a>) -> Option<(Side<'a>, Side<'a>)> {
+        if !self.none_is_leaf || !(a.inside || b.inside) {
+            return None;
         }
-        Vec::new()
+        match (a.node.kind(), b.node.kind()) {
+            (NodeKind::Some, NodeKind::Some) => None,
+            (NodeKind::Some, _) => Some((a.child(a.node.child(0)?), b)),
+            (_, NodeKind::Some) => Some((a, b.child(b.node.child(0)?))),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Side<'a> {
+    fn leaf(self) -> Option<&'a Leaf> {
+        self.leaves?.get(self.node.first_leaf()).filter(|_| self.node.kind() == NodeKind::Leaf)
     }
 
-    /// Compares children by their fields or keys.
-    fn labelled<'a>(&mut self, path: &Path, a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<Place<'a>> {
-        let entries = |node: NodeRef<'a>| {
-            let keys = (0..node.num_children()).filter_map(move |position| node.key(position));
-            keys.zip(node.children())
+    /// Looks through a static or an opaque leaf at what it holds: where leaves count, it is all the same where they are.
+    fn seen(self) -> Self {
+        let value = match self.leaf() {
+            Some(Leaf::Opaque(value)) => Some(&**value),
+            _ => self.node.static_value().filter(|_| self.leaves.is_some()),
         };
-        let nothing = || "nothing".to_owned();
-        // A map may hold a key twice: then the first goes with the first, and so on.
-        let mut others: HashMap<Key, VecDeque<NodeRef<'a>>> = HashMap::new();
-        entries(b).for_each(|(key, other)| others.entry(key).or_default().push_back(other));
-        let mut shared = Vec::new();
-        for (key, child) in entries(a) {
-            match others.get_mut(&key).and_then(VecDeque::pop_front) {
-                Some(other) => shared.push((path.child(key), child, other)),
-                None => self.report(path.child(key), quoted(child), nothing()),
-            }
+        match value {
+            Some(value) => Side { node: value.root(), leaves: Some(value.leaves()), inside: true },
+            None => self,
         }
-        for (key, _) in entries(b) {
-            if let Some(other) = others.get_mut(&key).and_then(VecDeque::pop_front) {
-                self.report(path.child(key), nothing(), quoted(other));
-            }
-        }
-        shared
     }
 
-    /// Compares children by their positions.
-    fn listed<'a>(&mut self, path: &Path, a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<Place<'a>> {
-        if a.num_children() != b.num_children() {
-            self.report(path.clone(), children(a), children(b));
-        }
-        let at = |position: usize| path.child(a.key(position).unwrap_or(Key::Position(position)));
-        if self.leaves.is_some() {
-            let pairs = a.children().zip(b.children()).enumerate();
-            return pairs.map(|(position, (child, other))| (at(position), child, other)).collect();
-        }
-        // Where two runs overlap, all pairs are alike.
-        let (mut runs, mut others) = (a.runs(), b.runs());
-        let (mut run, mut other) = (runs.next(), others.next());
-        let (mut position, mut pairs) = (0, Vec::new());
-        while let (Some((child, left)), Some((found, remaining))) = (run, other) {
-            pairs.push((at(position), child, found));
-            let alike = left.min(remaining);
-            position += alike;
-            run = if left > alike { Some((child, left - alike)) } else { runs.next() };
-            other =
-                if remaining > alike { Some((found, remaining - alike)) } else { others.next() };
-        }
-        pairs
+    /// `None` in either form, as a node or a leaf.
+    fn is_none(self) -> bool {
+        self.node.kind() == NodeKind::None || self.leaf() == Some(&Leaf::None)
     }
+
+    fn child(self, node: NodeRef<'a>) -> Self {
+        Side { node, ..self }
+    }
+
+    fn entries(self) -> impl Iterator<Item = (Key, Side<'a>)> {
+        let keys =
+            (0..self.node.num_children()).filter_map(move |position| self.node.key(position));
+        keys.zip(self.node.children().map(move |child| self.child(child)))
+    }
+}
+
+fn compare_leaves(path: Path, a: Side<'_>, b: Side<'_>, widened: bool) -> Option<Difference> {
+    let (expected, found) = (a.leaf()?, b.leaf()?);
+    let same = expected == found || widened && is_widened(expected, found);
+    (!same).then(|| differ(path, brief(expected), brief(found)))
+}
+
+/// Compares children by their fields or keys.
+fn compare_labelled<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a>> {
+    let nothing = || "nothing".to_owned();
+    // A map may hold a key twice: then the first goes with the first, and so on.
+    let mut others: HashMap<Key, VecDeque<Side<'a>>> = HashMap::new();
+    b.entries().for_each(|(key, other)| others.entry(key).or_default().push_back(other));
+    let mut pending = Vec::new();
+    for (key, child) in a.entries() {
+        let other = others.get_mut(&key).and_then(VecDeque::pop_front);
+        let path = path.child(key);
+        pending.push(match other {
+            Some(other) => Pending::Compare(path, child, other),
+            None => Pending::Report(differ(path, quoted(child.node), nothing())),
+        });
+    }
+    for (key, _) in b.entries() {
+        if let Some(other) = others.get_mut(&key).and_then(VecDeque::pop_front) {
+            pending.push(Pending::Report(differ(path.child(key), nothing(), quoted(other.node))));
+        }
+    }
+    pending
+}
+
+/// Compares children by their positions.
+fn compare_listed<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a>> {
+    let mut pending = Vec::new();
+    if a.node.num_children() != b.node.num_children() {
+        pending.push(Pending::Report(differ(path.clone(), children(a.node), children(b.node))));
+    }
+    if a.leaves.is_some() {
+        let pairs = a.entries().zip(b.entries());
+        pending.extend(
+            pairs.map(|((key, child), (_, other))| Pending::Compare(path.child(key), child, other)),
+        );
+        return pending;
+    }
+    // Where two runs overlap, all pairs are alike.
+    let (mut runs, mut others) = (a.node.runs(), b.node.runs());
+    let (mut run, mut other) = (runs.next(), others.next());
+    let mut position = 0;
+    while let (Some((child, left)), Some((found, remaining))) = (run, other) {
+        let path = path.child(a.node.key(position).unwrap_or(Key::Position(position)));
+        pending.push(Pending::Compare(path, a.child(child), b.child(found)));
+        let alike = left.min(remaining);
+        position += alike;
+        run = if left > alike { Some((child, left - alike)) } else { runs.next() };
+        other = if remaining > alike { Some((found, remaining - alike)) } else { others.next() };
+    }
+    pending
+}
+
+/// An `f32` that was flattened into `f64` leaves.
+fn is_widened(wide: &Leaf, narrow: &Leaf) -> bool {
+    match (wide, narrow) {
+        (Leaf::F64(wide), Leaf::F32(narrow)) => wide.to_bits() == f64::from(*narrow).to_bits(),
+        _ => false,
+    }
+}
+
+fn differ(path: Path, expected: String, found: String) -> Difference {
+    Difference { path, expected, found }
 }
 
 fn quoted(node: NodeRef<'_>) -> String {

@@ -117,6 +117,12 @@ pub enum ErrorKind {
         /// The node that was asked.
         node: String,
     },
+    /// A path that leads to another node than a leaf.
+    #[error("expected a leaf, found `{node}`")]
+    NotALeaf {
+        /// The node that is there.
+        node: String,
+    },
     /// A leaf beyond the last.
     #[error("no leaf {index}, the treedef has {}", counted(*.leaves, "leaf", "leaves"))]
     NoSuchLeaf {

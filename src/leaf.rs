@@ -369,8 +369,8 @@ impl Flat for Leaf {
 pub(crate) fn wide<T>(result: Result<T, Error>) -> Result<T, Error> {
     result.map_err(|error| {
         error.hint(
-            "serde buffers what stands below `flatten`, `untagged` and an internal `tag`, and its buffer has no 128-bit \
-             integers: serde issue 1682; serialize the number as a string there",
+            "below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit \
+             integers: serde issue 1682; serialize them as strings there",
         )
     })
 }

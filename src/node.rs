@@ -98,6 +98,26 @@ impl TreeDef {
         Ok(self.node(path)?.leaf_range())
     }
 
+    /// The index of the leaf at a path.
+    ///
+    /// # Errors
+    ///
+    /// When the path leads nowhere, or to a node that is no single leaf: a static has none, a container may have many.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
+    /// assert_eq!(treedef.leaf_index(&"[1].0".parse()?)?, 2);
+    /// assert!(treedef.leaf_index(&"[1]".parse()?).is_err());
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn leaf_index(&self, path: &Path) -> Result<usize> {
+        let node = self.node(path)?;
+        match node.kind() {
+            NodeKind::Leaf => Ok(node.first_leaf()),
+            _ => Err(Error::from(ErrorKind::NotALeaf { node: node.brief() }).at(path.clone())),
+        }
+    }
+
     /// The node at a path.
     ///
     /// # Errors
@@ -123,8 +143,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn leaf_paths(&self) -> impl Iterator<Item = Path> + '_ {
-        // `leaf_path` fails only for an index beyond the last leaf.
-        (0..self.num_leaves()).map_while(|index| self.leaf_path(index).ok())
+        LeafPaths::of(self.root())
     }
 }
 
@@ -353,6 +372,48 @@ impl<'a> NodeRef<'a> {
     }
 }
 
+/// The paths of all leaves: a walk that skips what has none.
+struct LeafPaths<'a> {
+    open: Vec<(NodeRef<'a>, Children<'a>)>,
+    /// Of the node that is open last.
+    path: Path,
+    /// The root, if it is itself the leaf.
+    root: bool,
+}
+
+impl<'a> LeafPaths<'a> {
+    fn of(root: NodeRef<'a>) -> Self {
+        let is_leaf = root.kind() == NodeKind::Leaf;
+        LeafPaths { open: vec![(root, root.children())], path: Path::root(), root: is_leaf }
+    }
+}
+
+impl Iterator for LeafPaths<'_> {
+    type Item = Path;
+
+    fn next(&mut self) -> Option<Path> {
+        if std::mem::take(&mut self.root) {
+            return Some(Path::root());
+        }
+        while let Some((node, children)) = self.open.last_mut() {
+            children.skip_leafless();
+            let position = node.num_children() - children.len();
+            let Some(child) = children.next() else {
+                self.open.pop();
+                self.path.0.pop();
+                continue;
+            };
+            let key = node.key(position)?;
+            if child.kind() == NodeKind::Leaf {
+                return Some(self.path.child(key));
+            }
+            self.path.0.push(key);
+            self.open.push((child, child.children()));
+        }
+        None
+    }
+}
+
 /// The children of a node, in order.
 #[derive(Clone)]
 pub struct Children<'a> {
@@ -374,6 +435,13 @@ impl<'a> Children<'a> {
     /// How many siblings of `child`, the one that came last, are left in its run.
     pub(crate) fn left_in_run_of(&self, child: NodeRef<'_>) -> usize {
         if child.same_structure(self.next) { self.left_in_run } else { 0 }
+    }
+
+    /// Goes on to the next child that has leaves.
+    fn skip_leafless(&mut self) {
+        while self.left > 0 && self.next.num_leaves() == 0 {
+            self.skip_in_run(self.left_in_run);
+        }
     }
 
     fn skip_in_run(&mut self, count: usize) {
@@ -409,7 +477,10 @@ impl<'a> Iterator for Children<'a> {
             n -= self.left_in_run;
             self.skip_in_run(self.left_in_run);
         }
-        self.skip_in_run(n.min(self.left_in_run));
+        if self.left == 0 {
+            return None; // there is no run to stand in
+        }
+        self.skip_in_run(n);
         self.next()
     }
 }

@@ -40,13 +40,13 @@ macro_rules! assert_signature_snapshot {
 #[macro_export]
 macro_rules! __snapshot_of {
     ($form:ident, $value:expr, @$snapshot:literal $(,)?) => {
-        $crate::__insta::assert_snapshot!($crate::__pretty!($form, $value), stringify!($value), @$snapshot)
+        $crate::__insta::assert_snapshot!($crate::__pretty!($form, $value), ::core::stringify!($value), @$snapshot)
     };
     ($form:ident, $value:expr $(,)?) => {
         $crate::__insta::assert_snapshot!($crate::__pretty!($form, $value))
     };
     ($form:ident, $name:expr, $value:expr $(,)?) => {
-        $crate::__insta::assert_snapshot!($name, $crate::__pretty!($form, $value), stringify!($value))
+        $crate::__insta::assert_snapshot!($name, $crate::__pretty!($form, $value), ::core::stringify!($value))
     };
 }
 
@@ -55,8 +55,8 @@ macro_rules! __snapshot_of {
 macro_rules! __pretty {
     ($form:ident, $value:expr) => {
         match $crate::$form(&$value) {
-            Ok(shape) => format!("{shape:#}"),
-            Err(error) => panic!("{error}"),
+            ::core::result::Result::Ok(shape) => ::std::format!("{shape:#}"),
+            ::core::result::Result::Err(error) => ::core::panic!("{error}"),
         }
     };
 }

@@ -71,17 +71,23 @@ impl<'r, L: Emit> Recorder<'r, L> {
     pub(super) fn some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {
         let none_is_leaf = self.recording.options().none_is_leaf;
         if none_is_leaf && !self.inside_some {
-            let Recorder { recording, template, depth, .. } = self;
-            let place = Recorder { recording: &mut *recording, template, depth, inside_some: true };
-            let inside = value.serialize(place)?;
-            return match recording.reads_as_none(inside, template) {
-                true => recording.wrap_in_some(inside, template),
-                false => Ok(inside),
-            };
+            return self.elided_some(value);
         }
         let mut some = self.compound(Head::new(NodeKind::Some))?;
         some.child_in(none_is_leaf, value)?;
         some.end()
+    }
+
+    /// Records the inside of a `Some` in its place, where `None` is a leaf; or the `Some`, where else it would read as
+    /// `None`.
+    fn elided_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {
+        let Recorder { recording, template, depth, .. } = self;
+        let place = Recorder { recording: &mut *recording, template, depth, inside_some: true };
+        let inside = value.serialize(place)?;
+        match recording.reads_as_none(inside, template) {
+            true => recording.wrap_in_some(inside, template),
+            false => Ok(inside),
+        }
     }
 
     /// Records a node with exactly one child.
@@ -155,8 +161,9 @@ impl<L: Emit> Compound<'_, L> {
             true => self.recording.descend(self.head, self.current_key()),
             false => None,
         };
-        let place = Recorder { inside_some, ..self.place() };
+        let place = self.place();
         let result = match keep {
+            None if inside_some => stack::grow(|| place.elided_some(value)),
             None => stack::grow(|| value.serialize(place)),
             Some(keep) => place.keep(keep, value),
         };

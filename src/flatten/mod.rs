@@ -3,6 +3,7 @@
 mod rules;
 mod recording;
 mod compound;
+mod presets;
 mod serializer;
 
 use std::sync::Arc;
@@ -149,7 +150,8 @@ impl Flattener {
 
     /// Whether `None` is a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the structure of `Vec<f64>`.
     ///
-    /// The node of a `Some` around a `None`, a `Some` or a unit stays, so that nested options are exact.
+    /// The node of a `Some` around a `None`, a `Some` or a unit stays, newtypes and marks between them or not, so that
+    /// nested options are exact in serde's buffers too.
     ///
     /// ```
     /// use treedef::{Flattener, Leaf};
@@ -306,8 +308,10 @@ impl Flattener {
     /// ```
     pub fn unmatched_rules<T: Serialize + ?Sized>(&self, value: &T) -> Result<Vec<String>> {
         let (_, hits) = self.recording::<Ignored>().record(value)?;
-        let unmatched = self.rules.rules.iter().zip(hits).filter(|(_, hit)| !hit);
-        Ok(unmatched.map(|((rule, _), _)| rule.to_string()).collect())
+        let rules = self.rules.rules.iter().zip(hits).enumerate();
+        let unmatched =
+            rules.filter(|(index, (_, hit))| !hit && !self.rules.presets.contains(index));
+        Ok(unmatched.map(|(_, ((rule, _), _))| rule.to_string()).collect())
     }
 
     fn with_rules(mut self, change: impl FnOnce(&mut Rules)) -> Self {

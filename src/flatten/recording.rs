@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted};
-use crate::diff::structure_error;
+use crate::diff::{structure_differences, structure_mismatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::{Emit, Scalar};
 use crate::model::{
@@ -53,10 +53,8 @@ pub(super) struct Recording<L> {
     hits: Vec<bool>,
     /// The keys that lead to the current place, if a rule may ask for them.
     path: Option<Vec<Key>>,
-    /// The scalar that came last was an absent value.
+    /// The leaf that came last is an absent value, or holds one or a unit.
     last_is_none: bool,
-    /// A static equals any other that is expected in its place.
-    ignore_statics: bool,
     /// An error went up; whoever swallowed it must not get a tree with a hole.
     pub(super) failed: bool,
 }
@@ -124,7 +122,6 @@ impl<L: Emit> Recording<L> {
             path: rules.need_paths().then(Vec::new),
             rules,
             last_is_none: false,
-            ignore_statics: false,
             failed: false,
         }
     }
@@ -155,7 +152,6 @@ impl<L: Emit> Recording<L> {
         ignore_statics: bool,
     ) -> Result<()> {
         self.builder = Builder::on_top_of(&treedef.encoding);
-        self.ignore_statics = ignore_statics;
         leaves.clear();
         self.leaves = mem::take(leaves);
         let recorded = value.serialize(Recorder { template: Some(0), ..self.root() })?;
@@ -169,7 +165,13 @@ impl<L: Emit> Recording<L> {
             }
             Recorded::New(at) => {
                 let found = self.builder.extract(at, Vec::new());
-                Err(structure_error(treedef, &found))
+                let differences = structure_differences(treedef, &found, ignore_statics);
+                if !differences.is_empty() {
+                    return Err(structure_mismatch(differences));
+                }
+                // Only statics differ; and entries of maps stand in the order of their keys in any case.
+                *leaves = self.leaves;
+                Ok(())
             }
         }
     }
@@ -213,7 +215,7 @@ impl<L: Emit> Recording<L> {
     }
 
     pub(super) fn begin_keeping(&mut self) -> Result<KeptFrom> {
-        if self.keeping > MAX_KEY_NESTING {
+        if self.keeping >= MAX_KEY_NESTING {
             return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
         }
         self.keeping += 1;
@@ -277,14 +279,18 @@ impl<L: Emit> Recording<L> {
             (Recorded::Same, None) => return false,
         };
         let nodes = &self.builder.nodes;
-        let is_newtype = nodes[node].kind == NodeKind::NewtypeStruct;
         while nodes[node].kind == NodeKind::NewtypeStruct {
             node += 1;
         }
         match nodes[node].kind {
-            NodeKind::UnitStruct => true,
-            NodeKind::Unit => is_newtype,
-            NodeKind::Leaf => is_newtype && self.last_is_none,
+            NodeKind::Unit | NodeKind::UnitStruct => true,
+            NodeKind::Leaf => self.last_is_none,
+            NodeKind::Static => {
+                match self.builder.shape(nodes[node].shape).map(|shape| &shape.labels) {
+                    Some(Labels::Static(value)) => is_nothing(value),
+                    _ => false,
+                }
+            }
             _ => false,
         }
     }
@@ -399,7 +405,11 @@ impl<L: Emit> Recorder<'_, L> {
     pub(super) fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Result<Recorded> {
         let Recorder { recording, depth, .. } = self;
         if recording.keeping > 0 {
-            return value.serialize(Recorder { recording, ..self });
+            if depth >= recording.max_depth {
+                return Err(ErrorKind::Depth { limit: recording.max_depth }.into());
+            }
+            let place = Recorder { recording, depth: depth + 1, ..self };
+            return stack::grow(|| value.serialize(place));
         }
         let from = recording.begin_keeping()?;
         let place =
@@ -413,6 +423,7 @@ impl<L: Emit> Recorder<'_, L> {
         match keep {
             Keep::Static => Ok(self.static_node(value)),
             Keep::Leaf => {
+                self.recording.last_is_none = is_nothing(&value);
                 let leaf = Leaf::from(value);
                 let kind = leaf.kind();
                 let Some(leaf) = L::from_leaf(leaf) else { return Err(expected::<L>(kind)) };
@@ -423,13 +434,12 @@ impl<L: Emit> Recorder<'_, L> {
     }
 
     fn static_node(self, value: Value) -> Recorded {
-        let ignores = self.recording.ignore_statics;
         let builder = &mut self.recording.builder;
         let template =
             self.template.and_then(|template| builder.shape(builder.nodes[template].shape));
-        if template.is_some_and(
-            |shape| matches!(&shape.labels, Labels::Static(known) if ignores || *known == value),
-        ) {
+        if template
+            .is_some_and(|shape| matches!(&shape.labels, Labels::Static(known) if *known == value))
+        {
             return Recorded::Same;
         }
         let shape =
@@ -450,6 +460,18 @@ impl<L: Emit> Recorder<'_, L> {
         stack::grow(|| key.serialize(place)).map_err(|error| error.at(Path::root()))?;
         recording.end_keeping(from)
     }
+}
+
+/// Whether a value is an option or a unit, but for newtypes around it.
+fn is_nothing(value: &Value) -> bool {
+    let mut node = value.root();
+    while node.kind() == NodeKind::NewtypeStruct
+        && let Some(inside) = node.child(0)
+    {
+        node = inside;
+    }
+    let kind = node.kind();
+    matches!(kind, NodeKind::None | NodeKind::Some | NodeKind::Unit | NodeKind::UnitStruct)
 }
 
 #[cold]

@@ -47,6 +47,8 @@ type LeavesWhere = Arc<dyn Fn(LeafKind) -> bool + Send + Sync>;
 #[derive(Clone, Default)]
 pub(super) struct Rules {
     pub(super) rules: Vec<(Rule, Keep)>,
+    /// Those of the rules that may apply to nothing.
+    pub(super) presets: Vec<usize>,
     pub(super) is_leaf: Option<IsLeaf>,
     pub(super) leaves_where: Option<LeavesWhere>,
 }

@@ -10,15 +10,22 @@ pub(super) struct Lexer<'t> {
     text: &'t str,
     /// Bytes that have been read; a character boundary.
     at: usize,
+    /// What the counts of keys and statics, in all of the text, may still stand for.
+    budget: usize,
+    work: usize,
 }
 
 impl<'t> Lexer<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
-        Lexer { text, at: 0 }
+    /// Reads a text whose keys and statics may stand for `work` nodes more than it has bytes.
+    pub(super) fn new(text: &'t str, work: usize) -> Self {
+        Lexer { text, at: 0, budget: work.saturating_add(text.len()), work }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.text.len()
+    /// Takes what a count stands for from what is allowed.
+    pub(super) fn spend(&mut self, needed: usize) -> Result<()> {
+        let left = self.budget.checked_sub(needed);
+        self.budget = left.ok_or(ErrorKind::Work { needed, limit: self.work })?;
+        Ok(())
     }
 
     fn rest(&self) -> &'t str {
@@ -162,7 +169,7 @@ impl<'t> Lexer<'t> {
 
     /// `\u{…}`
     fn unicode(&mut self) -> Result<char> {
-        let mut ahead = Lexer { text: self.text, at: self.at + 2 };
+        let mut ahead = Lexer { at: self.at + 2, ..*self };
         if ahead.eat_here("{") {
             let digits = ahead.take_while(|char| char.is_ascii_hexdigit());
             if ahead.eat_here("}")
@@ -230,7 +237,7 @@ impl<'t> Lexer<'t> {
     /// A number with its sign and suffix, `inf` and `nan(…)` included. Reads nothing on error.
     pub(super) fn number(&mut self) -> Result<Leaf> {
         self.skip_space();
-        let mut ahead = Lexer { text: self.text, at: self.at };
+        let mut ahead = self.clone();
         let Some(leaf) = ahead.try_number() else {
             return self.fail("a number that its kind can hold");
         };

@@ -243,11 +243,8 @@ impl<L: Clone> Parser<'_, '_, L> {
     /// Repeats the leaves of a value's child, so that they stand `count` times.
     fn repeat_leaves(&mut self, first: usize, count: usize) -> Result<()> {
         let length = self.leaves.len() - first;
-        let limit = self.limits.work.saturating_add(self.lexer.len());
-        let needed = length.saturating_mul(count).saturating_add(first);
-        if needed > limit {
-            return Err(ErrorKind::Work { needed, limit }.into());
-        }
+        self.lexer.spend(length.saturating_mul(count - 1))?;
+        let needed = self.leaves.len().saturating_add(length.saturating_mul(count - 1));
         if length > 0 {
             self.leaves.reserve(needed - self.leaves.len());
             (1..count).for_each(|_| self.leaves.extend_from_within(first..first + length));
@@ -274,6 +271,7 @@ impl<L: Clone> Parser<'_, '_, L> {
             (Form::Braces, Some(_)) => NodeKind::StructVariant,
         };
         self.builder.nodes[at].kind = kind;
+        self.builder.close(at, Shape::NONE)?; // checks the counts that sorting adds up
         if kind == NodeKind::Map && !self.options.insertion {
             // The order of a text is not remembered: it says nothing about a value.
             let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
@@ -289,7 +287,7 @@ impl<L: Clone> Parser<'_, '_, L> {
             true => self.builder.intern(ShapeRef { name: &name, variant: &variant, labels }),
             false => Shape::NONE,
         };
-        self.builder.close(at, shape)?;
+        self.builder.name(at, shape);
         Ok(Complete { node: at, first_leaf })
     }
 
@@ -396,19 +394,18 @@ pub(super) fn parse_value(
 ) -> Result<Value> {
     let syntax = Syntax { leaf: literal, stores: true, statics: false, expected: "a value" };
     let tree = parse(lexer, syntax, Options::default(), limits, (nesting, depth_above))?;
-    let (needed, limit) = (tree.treedef.encoding.work, limits.work.saturating_add(lexer.len()));
-    if needed > limit {
-        return Err(ErrorKind::Work { needed, limit }.into());
-    }
+    // Its leaves have been paid for.
+    lexer.spend(tree.treedef.encoding.work.saturating_sub(tree.leaves.len()))?;
     Ok(Value::from_tree(tree))
 }
 
 /// Reads all of a text with `parse`.
 pub(super) fn parse_all<T>(
     text: &str,
+    limits: Limits,
     parse: impl FnOnce(&mut Lexer<'_>) -> Result<T>,
 ) -> Result<T> {
-    let mut lexer = Lexer::new(text);
+    let mut lexer = Lexer::new(text, limits.work);
     let parsed = parse(&mut lexer).map_err(|error| error.at_byte(lexer.offset()))?;
     if lexer.at_end() { Ok(parsed) } else { lexer.fail("the end") }
 }
@@ -457,7 +454,7 @@ impl TreeDef {
             statics: true,
             expected: "a node (literals stand only in keys and statics)",
         };
-        parse_all(text, |lexer| {
+        parse_all(text, limits, |lexer| {
             let options = parse_options(lexer)?;
             parse(lexer, syntax, options, limits, (0, 0)).map(|tree| tree.treedef)
         })
@@ -479,7 +476,7 @@ impl Tree<LeafKind> {
             statics: true,
             expected: "a node, or a kind such as `f32`",
         };
-        parse_all(text, |lexer| {
+        parse_all(text, limits, |lexer| {
             let options = parse_options(lexer)?;
             parse(lexer, syntax, options, limits, (0, 0))
         })
@@ -506,6 +503,6 @@ impl FromStr for Value {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_all(text, |lexer| parse_value(lexer, Limits::default(), 0, 0))
+        parse_all(text, Limits::default(), |lexer| parse_value(lexer, Limits::default(), 0, 0))
     }
 }

@@ -94,7 +94,7 @@ impl FromStr for Key {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_all(text, parse_key)
+        parse_all(text, Limits::default(), parse_key)
     }
 }
 
@@ -102,7 +102,7 @@ impl FromStr for Path {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_all(text, |lexer| {
+        parse_all(text, Limits::default(), |lexer| {
             let mut path = Path::root();
             while lexer.peek_here().is_some() {
                 path.0.push(parse_key(lexer)?);

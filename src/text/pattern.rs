@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
+use crate::model::Limits;
 use crate::path::Key;
 use crate::pattern::{Pattern, Step};
 
@@ -43,7 +44,7 @@ impl FromStr for Pattern {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_all(text, |lexer| {
+        parse_all(text, Limits::default(), |lexer| {
             let mut steps = Vec::new();
             while lexer.peek_here().is_some() {
                 steps.push(parse_step(lexer, steps.is_empty())?);

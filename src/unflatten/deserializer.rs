@@ -75,6 +75,10 @@ impl<'a, S> NodeDeserializer<'a, '_, S> {
             }
             _ => {}
         }
+        if self.kind == NodeKind::NewtypeStruct && matches!(request, Request::Bytes | Request::F32)
+        {
+            return self.with_child(|child| child.answer(request, visitor));
+        }
         match request {
             Request::Any => self.any(visitor),
             Request::Option => self.option(visitor),
@@ -116,7 +120,10 @@ impl<'a, S> NodeDeserializer<'a, '_, S> {
             NodeKind::Leaf if self.source.kind(self.node.first_leaf()) == LeafKind::None => {
                 visitor.visit_none()
             }
-            _ => visitor.visit_some(self.passed()?),
+            _ => {
+                let passed = self.passed()?;
+                stack::grow(|| visitor.visit_some(passed))
+            }
         }
     }
 
@@ -127,7 +134,10 @@ impl<'a, S> NodeDeserializer<'a, '_, S> {
         match self.kind {
             NodeKind::NewtypeStruct => self.with_child(|child| visitor.visit_newtype_struct(child)),
             NodeKind::Struct if self.node.name() == Some(name) => self.any(visitor),
-            _ => visitor.visit_newtype_struct(self.passed()?),
+            _ => {
+                let passed = self.passed()?;
+                stack::grow(|| visitor.visit_newtype_struct(passed))
+            }
         }
     }
 
@@ -174,7 +184,12 @@ impl<'a, S> NodeDeserializer<'a, '_, S> {
             && node.runs().all(|(child, _)| child.kind() == NodeKind::Leaf)
             && node.leaf_range().all(|leaf| self.source.kind(leaf) == LeafKind::U8);
         if !is_bytes {
-            return self.any(visitor);
+            return self.any(visitor).map_err(|error| match node.kind() {
+                NodeKind::Leaf => {
+                    error.hint("a type that borrows its bytes needs `unflatten_borrowed`")
+                }
+                _ => error,
+            });
         }
         let bytes = Vec::<u8>::deserialize(self)?;
         visitor.visit_byte_buf(bytes).map_err(|error: Error| {
@@ -192,7 +207,8 @@ impl<'a, S> NodeDeserializer<'a, '_, S> {
             return self.any(visitor);
         }
         let value = f64::deserialize(self)?;
-        if value.is_finite() && value.abs() > f32::MAX.into() {
+        let narrowed = value as f32; // rounds, and overflows to infinity
+        if value.is_finite() && narrowed.is_infinite() {
             let found = format!("floating point `{value:?}`");
             return Err(de::Error::invalid_value(Unexpected::Other(&found), &"f32"));
         }

@@ -2,7 +2,7 @@
 
 use serde::de::Visitor;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::leaf::{Flat, wide};
 use crate::model::{Content, Leaf, LeafKind, Value};
 
@@ -206,12 +206,12 @@ fn replay_moved<'de, V: Visitor<'de>>(
     context: Context<'_>,
     visitor: V,
 ) -> Result<V::Value> {
-    match leaf.clone().into_opaque() {
+    match leaf.into_opaque() {
         Some(mut value) => {
             let mut leaves = Moved(value.take_leaves());
             NodeDeserializer::of_value(&value, context, &mut leaves).answer(request, visitor)
         }
-        None => leaf.visit(visitor),
+        None => Err(Error::protocol("an opaque leaf without its value")),
     }
 }
 

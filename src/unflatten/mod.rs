@@ -12,7 +12,7 @@ use crate::diff::{structure_mismatch, tree_differences};
 use crate::error::{ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::{Flat, LeafType};
-use crate::model::{Arrival, Content, Leaf, Tree, TreeDef, Value};
+use crate::model::{Arrival, Content, Leaf, LeafKind, Tree, TreeDef, Value};
 
 use deserializer::NodeDeserializer;
 use leaves::{Lent, Owned, Shared};
@@ -63,7 +63,8 @@ pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
 /// Rebuilds a value, flattens it again, and refuses it when something was lost or changed.
 ///
 /// serde lets a type ignore unknown and `skip_deserializing` fields, turn a flattened `Option` that fails into `None`,
-/// and convert numbers. All of these are differences here. The names of types are not.
+/// and convert numbers. All of these are differences here. The names of types are not, nor that a value is static or an
+/// opaque leaf, nor an `f32` that was flattened into `f64` leaves.
 ///
 /// # Errors
 ///
@@ -79,10 +80,11 @@ pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
     treedef: &TreeDef,
     leaves: impl Leaves,
 ) -> Result<T> {
+    let widened = leaves.kind() == LeafKind::F64;
     let given = Tree::new(treedef.clone(), leaves.into_leaves())?;
     let value = unflatten(treedef, &given.leaves)?;
     let (leaves, treedef) = Flattener::with_options_of(treedef).flatten(&value)?;
-    let differences = tree_differences(&given, &Tree { treedef, leaves });
+    let differences = tree_differences(&given, &Tree { treedef, leaves }, widened);
     if differences.is_empty() { Ok(value) } else { Err(structure_mismatch(differences)) }
 }
 
@@ -157,6 +159,8 @@ pub trait Leaves: Given {}
 pub trait Given {
     type Source: for<'de> Source<'de, 'de>;
     fn len(&self) -> usize;
+    /// The kind of typed leaves.
+    fn kind(&self) -> LeafKind;
     fn into_source(self) -> Self::Source;
     fn into_leaves(self) -> Vec<Leaf>;
 }
@@ -170,6 +174,10 @@ macro_rules! leaves {
 
             fn len(&self) -> usize {
                 <[L]>::len(self.as_ref())
+            }
+
+            fn kind(&self) -> LeafKind {
+                L::KIND
             }
 
             fn into_source($self) -> $source {

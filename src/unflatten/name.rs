@@ -9,6 +9,8 @@ use serde::forward_to_deserialize_any;
 
 use crate::error::{Error, Result};
 
+use crate::stack;
+
 use super::source::{Context, Source};
 
 /// The name of a field or variant, where serde asks for a value. serde's own `StrDeserializer` refuses newtypes and
@@ -38,7 +40,8 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for Text<'a, S> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        visitor.visit_some(self.passed()?)
+        let passed = self.passed()?;
+        stack::grow(|| visitor.visit_some(passed))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -46,7 +49,8 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for Text<'a, S> {
         _: &'static str,
         visitor: V,
     ) -> Result<V::Value> {
-        visitor.visit_newtype_struct(self.passed()?)
+        let passed = self.passed()?;
+        stack::grow(|| visitor.visit_newtype_struct(passed))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

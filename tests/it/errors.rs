@@ -107,16 +107,16 @@ fn what_strict_rebuilding_reports() {
     }
     let (leaves, treedef) = flatten(&model()).unwrap();
     let error = unflatten_strict::<Older>(&treedef, &leaves).unwrap_err();
-    assert_snapshot!(error, @"expected `Some(*)`, found nothing, and 2 more differences at `.scale`");
+    assert_snapshot!(error, @r#"expected `Layer { name: *, bits: * }`, found `{"bits": *, "name": *}`, and 2 more differences at `.layers[0]`"#);
     let differences: Vec<_> = error
         .differences()
         .iter()
         .map(|d| format!("{}: {} {}", d.path, d.expected, d.found))
         .collect();
     assert_snapshot!(differences.join("\n"), @r#"
-    .scale: `Some(*)` nothing
     .layers[0]: `Layer { name: *, bits: * }` `{"bits": *, "name": *}`
     .layers[1]: `Layer { name: *, bits: * }` `{"bits": *, "name": *}`
+    .scale: `Some(*)` nothing
     "#);
 }
 
@@ -151,6 +151,7 @@ fn paths_that_lead_nowhere() {
     assert_snapshot!(at(".layer"),
         @"no child `.layer` in `Model { layers: [Layer { name: *, bits: * }; 2], scale: Some…` at the root");
     assert_snapshot!(at(".layers[0].bits.0"), @"no child `.0` in `*` at `.layers[0].bits`");
+    assert_snapshot!(treedef.leaf_index(&".layers".parse().unwrap()).unwrap_err(), @"expected a leaf, found `[Layer { name: *, bits: * }; 2]` at `.layers`");
     assert_snapshot!(treedef.leaf_path(5).unwrap_err(), @"no leaf 5, the treedef has 5 leaves");
 }
 
@@ -219,7 +220,7 @@ fn what_serde_makes_impossible() {
     struct Wide {
         big: i128,
     }
-    assert_snapshot!(rebuilt_as::<Vec<Flat>>(&[Flat { wide: Wide { big: 1 } }]), @r#"invalid type: integer `1` as i128, expected any value at `.0["big"]` (serde buffers what stands below `flatten`, `untagged` and an internal `tag`, and its buffer has no 128-bit integers: serde issue 1682; serialize the number as a string there)"#);
+    assert_snapshot!(rebuilt_as::<Vec<Flat>>(&[Flat { wide: Wide { big: 1 } }]), @r#"invalid type: integer `1` as i128, expected any value at `.0["big"]` (below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit integers: serde issue 1682; serialize them as strings there)"#);
 
     #[derive(Debug, Serialize, Deserialize)]
     struct Renamed {

@@ -394,6 +394,23 @@ struct Flattened<M> {
 }
 
 #[test]
+fn there_is_no_child_beyond_the_last() {
+    for specimen in zoo() {
+        let (_, treedef) = flatten(&specimen, &Flattener::new()).unwrap();
+        let mut pending = vec![treedef.root()];
+        while let Some(node) = pending.pop() {
+            let count = node.num_children();
+            for beyond in [count, count + 1, usize::MAX] {
+                assert!(node.child(beyond).is_none() && node.key(beyond).is_none());
+            }
+            let mut children = node.children();
+            assert!(children.nth(count).is_none() && children.next().is_none());
+            pending.extend(node.children());
+        }
+    }
+}
+
+#[test]
 fn insertion_order_is_structure_when_asked_for() {
     let map = index_map([("b", 1), ("a", 2)]);
     let flattener = Flattener::new().map_order(MapOrder::Insertion);

@@ -25,6 +25,26 @@ impl<'a> Place<'a> {
         Place { node: treedef.root(), leaves }
     }
 
+    /// Whether a value is static or an opaque leaf is no difference; what it is counts.
+    fn seen(self) -> Self {
+        let opaque = match self.node.kind() {
+            NodeKind::Leaf => self.leaves.get(self.node.leaf_range().start),
+            _ => None,
+        };
+        match (self.node.static_value(), opaque) {
+            (Some(value), _) => Place { node: value.root(), leaves: value.leaves() },
+            (_, Some(Leaf::Opaque(value))) => Place { node: value.root(), leaves: value.leaves() },
+            _ => self,
+        }
+    }
+
+    /// `None` is a leaf where an absent value was declared one.
+    fn is_none(self) -> bool {
+        self.node.kind() == NodeKind::None
+            || self.node.kind() == NodeKind::Leaf
+                && self.leaves.get(self.node.leaf_range().start) == Some(&Leaf::None)
+    }
+
     fn children(self) -> impl Iterator<Item = (Key, Place<'a>)> {
         let keys = (0..self.node.num_children()).filter_map(move |at| self.node.key(at));
         keys.zip(self.node.children()).map(move |(key, node)| (key, Place { node, ..self }))
@@ -43,6 +63,10 @@ impl<'a> Place<'a> {
 
 /// Where two trees differ, found as simply as can be: names of types do not count, fields and entries go by their keys.
 fn walk(a: Place<'_>, b: Place<'_>, path: &Path, differences: &mut Vec<Path>) {
+    let (a, b) = (a.seen(), b.seen());
+    if a.is_none() && b.is_none() {
+        return;
+    }
     let is = |kinds: &[NodeKind]| kinds.contains(&a.node.kind());
     if a.node.kind() != b.node.kind()
         || a.node.variant() != b.node.variant()

@@ -8,30 +8,8 @@ use treedef::{Flattener, Leaf, LeafKind, flatten, unflatten};
 use crate::graphs::{graph, graph_map, with_holes};
 use crate::laws::{Subject, doubled, texts_parse_back};
 
-fn fields(flattener: Flattener, type_name: &str, fields: &[&str]) -> Flattener {
-    fields.iter().fold(flattener, |flattener, field| flattener.static_field(type_name, field))
-}
-
 fn paths(flattener: Flattener, patterns: &[&str]) -> Flattener {
     patterns.iter().fold(flattener, |flattener, text| flattener.static_at(text.parse().unwrap()))
-}
-
-fn ndarray_rules(flattener: Flattener) -> Flattener {
-    fields(flattener, "Array", &["v", "dim"])
-}
-
-fn sprs_matrix_rules(flattener: Flattener) -> Flattener {
-    fields(flattener, "CsMatBase", &["nrows", "ncols", "indptr", "indices"])
-}
-
-fn sprs_vector_rules(flattener: Flattener) -> Flattener {
-    fields(flattener, "CsVecBase", &["dim", "indices"])
-}
-
-/// The ends of an edge are the first two of an unnamed triple.
-fn petgraph_rules(flattener: Flattener) -> Flattener {
-    let flattener = fields(flattener, "Graph", &["node_holes"]);
-    paths(flattener, &["**.edges[*]?.0", "**.edges[*]?.1"])
 }
 
 /// A dynamic matrix is `(numbers, rows, columns)` without a name, so each field that holds one is named.
@@ -101,7 +79,7 @@ fn leaves_are<T: Subject>(flattener: &Flattener, value: &T, numbers: Vec<Leaf>) 
 fn ndarray() {
     use ndarray::{ArrayD, IxDyn, arr0, arr1, arr2};
 
-    let rules = ndarray_rules(Flattener::new());
+    let rules = Flattener::new().with_ndarray_rules();
     only(&rules, arr0(1.5), &[1.5]);
     only(&rules, arr2(&[[1.0, 2.0], [3.0, 4.0]]), &[1.0, 2.0, 3.0, 4.0]);
     only(&rules, arr1(&[1u64, 2]), &[1u64, 2]);
@@ -125,7 +103,7 @@ fn ndarray_below_flatten() {
 
     // There the array is part of a map, which has no name.
     let tensor = Tensor { array: Array1::from(vec![1.0, 2.0]), scale: 0.5 };
-    let by_name = ndarray_rules(Flattener::new());
+    let by_name = Flattener::new().with_ndarray_rules();
     assert_eq!(by_name.unmatched_rules(&tensor).unwrap(), ["Array.v", "Array.dim"]);
     let by_path = paths(Flattener::new(), &["**.v", "**.dim"]);
     only(&by_path, tensor, &[1.0, 2.0, 0.5]);
@@ -148,7 +126,7 @@ fn ndarray_as_one_leaf() {
 fn sprs() {
     use sprs::{CsMat, CsVec, TriMat};
 
-    let rules = sprs_matrix_rules(Flattener::new());
+    let rules = Flattener::new().with_sprs_rules();
     only(&rules, CsMat::<f32>::eye(2), &[1.0f32, 1.0]);
     let mut triplets = TriMat::new((3, 4));
     triplets.add_triplet(2, 0, 25u64);
@@ -158,13 +136,13 @@ fn sprs() {
     let (_, treedef) = rules.flatten(&matrix).unwrap();
     insta::assert_snapshot!(treedef, @"CsMatBase { storage: CompressedStorage::CSC, nrows: static 3u64, ncols: static 4u64, indptr: static [0u64, 1u64, 2u64, 2u64, 2u64], indices: static [2u64, 0u64], data: [*, *] }");
 
-    let rules = sprs_vector_rules(Flattener::new());
+    let rules = Flattener::new().with_sprs_rules();
     only(&rules, CsVec::new(5, vec![0, 4], vec![0.5, 4.5]), &[0.5, 4.5]);
 }
 
 #[test]
 fn petgraph() {
-    let rules = petgraph_rules(Flattener::new());
+    let rules = Flattener::new().with_petgraph_rules();
     let leaves = [Leaf::from("a"), "b".into(), "c".into(), 1.5.into(), 2.5.into()];
     only(&rules, graph(), &leaves);
     let leaves = [1.0f32, 2.0, 3.0].map(Leaf::from).into_iter().chain([Leaf::from(2.5)]);
@@ -270,7 +248,7 @@ fn together() {
         graph: crate::graphs::Graph(graph),
     };
     let rules =
-        petgraph_rules(sprs_vector_rules(sprs_matrix_rules(ndarray_rules(Flattener::new()))));
+        petgraph_rules(sprs_vector_rules(sprs_matrix_rules(Flattener::new().with_ndarray_rules())));
     let rules = nalgebra_rules(rules, &["weights"]);
     let numbers = [1.0, 2.0, 1.0, 3.0, 4.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 11.0, 12.0];
     only(&rules, model.clone(), &numbers);

@@ -166,3 +166,19 @@ fn keys_without_leaves_print_as_jax_does_at_once() {
         assert!(treedef.to_jax_string().is_err());
     });
 }
+
+/// One budget for all keys and statics of a text, and sums that are checked before entries are sorted.
+#[test]
+fn a_short_text_never_stands_for_much() {
+    let statics = (0..40).map(|i| format!("static [{i}; 1048000]")).collect::<Vec<_>>().join(", ");
+    let keys =
+        (0..20).map(|i| format!("[(); {}]: *", 1_048_000 + i)).collect::<Vec<_>>().join(", ");
+    let path = (0..20).map(|i| format!("[[{i}; 1000000]]")).collect::<String>();
+    for text in [format!("({statics})"), format!("{{{keys}}}")] {
+        let error = text.parse::<TreeDef>().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Work { .. }), "{error}");
+    }
+    assert!(matches!(path.parse::<treedef::Path>().unwrap_err().kind(), ErrorKind::Work { .. }));
+    let text = format!(r#"{{"b": [*; {}], "a": *}}"#, usize::MAX);
+    assert!(matches!(text.parse::<TreeDef>().unwrap_err().kind(), ErrorKind::TooLarge));
+}
