@@ -178,7 +178,8 @@ impl Flattener {
 
     /// How many containers may stand inside each other, map keys included; 128 by default.
     ///
-    /// Each level takes stack, here and in the value's own code: with the feature `stacker` the stack grows.
+    /// Each level takes stack, here and in the value's own code. Far beyond the default the process may abort, unless the
+    /// feature `stacker` grows the stack.
     pub fn max_depth(mut self, depth: usize) -> Self {
         self.limits.depth = depth;
         self

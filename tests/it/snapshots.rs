@@ -47,3 +47,16 @@ fn the_pretty_form_of_a_model() {
     let treedef = treedef::structure(&metadata).unwrap();
     settings().bind(|| assert_snapshot!("pretty", format!("{treedef:#}")));
 }
+
+/// The macros of the feature, in the forms that name a file and that stand inline.
+#[test]
+#[cfg(feature = "insta")]
+fn macros_snapshot_structures_and_signatures() {
+    let value = ("a", vec![(1u8, 0.5f32); 7]);
+    settings().bind(|| {
+        treedef::assert_structure_snapshot!("macro_structure", value);
+        treedef::assert_signature_snapshot!("macro_signature", value);
+    });
+    treedef::assert_structure_snapshot!(value, @"(*, [(*, *); 7])");
+    treedef::assert_signature_snapshot!(value, @"(str, [(u8, f32); 7])");
+}

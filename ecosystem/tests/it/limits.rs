@@ -12,7 +12,7 @@ fn wide_integers_in_a_buffer() {
     use crate::laws::{error_of_buffered, holds_unbuffered};
 
     holds_unbuffered(u128::MAX);
-    insta::assert_snapshot!(error_of_buffered(u128::MAX), @"invalid type: integer `340282366920938463463374607431768211455` as u128, expected any value at `.value` (serde buffers what stands below `flatten`, `untagged` and an internal `tag`, and its buffer has no 128-bit integers: serde issue 1682; serialize the number as a string there)");
+    insta::assert_snapshot!(error_of_buffered(u128::MAX), @"invalid type: integer `340282366920938463463374607431768211455` as u128, expected any value at `.value` (below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit integers: serde issue 1682; serialize them as strings there)");
 }
 
 #[test]

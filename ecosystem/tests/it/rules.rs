@@ -15,7 +15,7 @@ fn paths(flattener: Flattener, patterns: &[&str]) -> Flattener {
 /// A dynamic matrix is `(numbers, rows, columns)` without a name, so each field that holds one is named.
 fn nalgebra_rules(flattener: Flattener, fields: &[&str]) -> Flattener {
     fields.iter().fold(flattener, |flattener, field| {
-        paths(flattener, &[&format!("**.{field}.1"), &format!("**.{field}.2")])
+        flattener.with_nalgebra_rules_at(&format!("**.{field}")).unwrap()
     })
 }
 
@@ -103,7 +103,7 @@ fn ndarray_below_flatten() {
 
     // There the array is part of a map, which has no name.
     let tensor = Tensor { array: Array1::from(vec![1.0, 2.0]), scale: 0.5 };
-    let by_name = Flattener::new().with_ndarray_rules();
+    let by_name = Flattener::new().static_field("Array", "v").static_field("Array", "dim");
     assert_eq!(by_name.unmatched_rules(&tensor).unwrap(), ["Array.v", "Array.dim"]);
     let by_path = paths(Flattener::new(), &["**.v", "**.dim"]);
     only(&by_path, tensor, &[1.0, 2.0, 0.5]);
@@ -199,7 +199,7 @@ fn nalgebra_decompositions() {
     use crate::laws::ByDebug;
 
     let matrix = DMatrix::from_row_slice(2, 2, &[2.0, 0.0, 0.0, 1.0]);
-    let lu = fields(nalgebra_rules(Flattener::new(), &["lu"]), "LU", &["p"]);
+    let lu = nalgebra_rules(Flattener::new(), &["lu"]).static_field("LU", "p");
     only(&lu, ByDebug(matrix.clone().lu()), &[2.0, 0.0, 0.0, 1.0]);
     let svd = nalgebra_rules(Flattener::new(), &["u?", "v_t?", "singular_values"]);
     let (leaves, treedef) = svd.flatten(&matrix.svd(true, true)).unwrap();
@@ -247,8 +247,7 @@ fn together() {
         rotation: nalgebra::Matrix2::new(5.0, 7.0, 6.0, 8.0),
         graph: crate::graphs::Graph(graph),
     };
-    let rules =
-        petgraph_rules(sprs_vector_rules(sprs_matrix_rules(Flattener::new().with_ndarray_rules())));
+    let rules = Flattener::new().with_ndarray_rules().with_sprs_rules().with_petgraph_rules();
     let rules = nalgebra_rules(rules, &["weights"]);
     let numbers = [1.0, 2.0, 1.0, 3.0, 4.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 11.0, 12.0];
     only(&rules, model.clone(), &numbers);

@@ -48,14 +48,6 @@ fn for_each(mut law: impl FnMut(&str, &Specimen, [Case; 3], [Case; 3])) {
     }
 }
 
-/// Whether a bug of the library breaks this: under `none_is_leaf` the `Some` around a marked `None` or unit is lost. `corners`
-/// says when.
-fn is_broken(options: &str, specimen: &Specimen, case: &Case) -> bool {
-    options.contains("none_is_leaf")
-        && ["option", "wrapped"].contains(&case.shape)
-        && ["none", "unit"].contains(&specimen.name)
-}
-
 #[test]
 fn everything_comes_back() {
     let default = Flattener::new;
@@ -75,11 +67,8 @@ fn everything_comes_back() {
                 for text in [treedef.to_string(), format!("{treedef:#}")] {
                     assert_eq!(text.parse::<TreeDef>().unwrap(), treedef, "{name}: {text}");
                 }
-                match case.value.comes_back(&treedef, &leaves) {
-                    Err(error) if !is_broken(options, specimen, case) => {
-                        panic!("{name}, {options}: {error}")
-                    }
-                    _ => {}
+                if let Err(error) = case.value.comes_back(&treedef, &leaves) {
+                    panic!("{name}, {options}: {error}")
                 }
             }
         }
