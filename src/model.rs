@@ -329,6 +329,7 @@ pub enum MapOrder {
     #[default]
     Canonical,
     /// As they arrived; the order is part of the structure, as in Python's `OrderedDict`.
+    /// Maps inside keys and statics stand in the order of their keys all the same.
     Insertion,
 }
 
