@@ -12,46 +12,45 @@ use super::source::{Context, Request, Source};
 // Indices: a source is made for as many leaves as its treedef has, and positions count within those
 // (`TreeDef::expect_leaves`, and invariant 2 of the encoding).
 
-/// Leaves that were handed over: each is moved out.
-pub struct Owned<L>(pub(super) Vec<L>);
+/// Leaves that are fetched one by one: moved out of a vector that was handed over, cloned from a slice.
+pub trait Slots {
+    type Leaf: Flat;
+    fn kind(&self, index: usize) -> LeafKind;
+    fn fetch(&mut self, index: usize) -> Self::Leaf;
+}
 
-impl<'de, L: Flat> Source<'de, 'de> for Owned<L> {
-    type Kept = Lent<'de>;
-
-    fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
-        Lent(leaves)
-    }
-
-    #[inline]
-    fn text<V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
-        visitor.visit_borrowed_str(text)
-    }
+impl<L: Flat> Slots for Vec<L> {
+    type Leaf = L;
 
     #[inline]
     fn kind(&self, index: usize) -> LeafKind {
-        self.0[index].kind()
+        self[index].kind()
     }
 
     #[inline]
-    fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
-        self.0[index].take().visit(visitor)
-    }
-
-    fn replay<V: Visitor<'de>>(
-        &mut self,
-        index: usize,
-        request: Request,
-        context: Context<'de>,
-        visitor: V,
-    ) -> Result<V::Value> {
-        replay_moved(self.0[index].take(), request, context, visitor)
+    fn fetch(&mut self, index: usize) -> L {
+        self[index].take()
     }
 }
 
-/// Typed leaves of a slice: each is cloned.
-pub struct Shared<'s, L>(pub(super) &'s [L]);
+impl<L: Flat> Slots for &[L] {
+    type Leaf = L;
 
-impl<'de, L: Flat> Source<'de, 'de> for Shared<'_, L> {
+    #[inline]
+    fn kind(&self, index: usize) -> LeafKind {
+        self[index].kind()
+    }
+
+    #[inline]
+    fn fetch(&mut self, index: usize) -> L {
+        self[index].clone()
+    }
+}
+
+/// Leaves that the value does not borrow from.
+pub struct Fetched<C>(pub(super) C);
+
+impl<'de, C: Slots> Source<'de, 'de> for Fetched<C> {
     type Kept = Lent<'de>;
 
     fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
@@ -65,12 +64,12 @@ impl<'de, L: Flat> Source<'de, 'de> for Shared<'_, L> {
 
     #[inline]
     fn kind(&self, index: usize) -> LeafKind {
-        self.0[index].kind()
+        self.0.kind(index)
     }
 
     #[inline]
     fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
-        self.0[index].clone().visit(visitor)
+        self.0.fetch(index).visit(visitor)
     }
 
     fn replay<V: Visitor<'de>>(
@@ -80,7 +79,7 @@ impl<'de, L: Flat> Source<'de, 'de> for Shared<'_, L> {
         context: Context<'de>,
         visitor: V,
     ) -> Result<V::Value> {
-        replay_moved(self.0[index].clone(), request, context, visitor)
+        replay_moved(self.0.fetch(index), request, context, visitor)
     }
 }
 

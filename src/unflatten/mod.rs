@@ -15,7 +15,7 @@ use crate::leaf::{Flat, LeafType};
 use crate::model::{Arrival, Content, Leaf, LeafKind, Tree, TreeDef, Value};
 
 use deserializer::NodeDeserializer;
-use leaves::{Lent, Owned, Shared};
+use leaves::{Fetched, Lent};
 use source::{Context, Source};
 
 /// Rebuilds a value from a treedef and leaves: those it was flattened to, or new ones.
@@ -192,13 +192,13 @@ macro_rules! leaves {
 }
 
 leaves! {
-    [L: LeafType] Vec<L> => Owned<L>: self => Owned(self), self.into_iter().map(Flat::into_leaf).collect();
-    [L: LeafType, const N: usize] [L; N] => Owned<L>:
-        self => Owned(self.into()), self.into_iter().map(Flat::into_leaf).collect();
-    ['s, L: LeafType] &'s Vec<L> => Shared<'s, L>: self => Shared(self), self.iter().cloned().map(Flat::into_leaf).collect();
-    ['s, L: LeafType] &'s [L] => Shared<'s, L>: self => Shared(self), self.iter().cloned().map(Flat::into_leaf).collect();
-    ['s, L: LeafType, const N: usize] &'s [L; N] => Shared<'s, L>:
-        self => Shared(self), self.iter().cloned().map(Flat::into_leaf).collect();
+    [L: LeafType] Vec<L> => Fetched<Vec<L>>: self => Fetched(self), self.into_iter().map(Flat::into_leaf).collect();
+    [L: LeafType, const N: usize] [L; N] => Fetched<Vec<L>>:
+        self => Fetched(self.into()), self.into_iter().map(Flat::into_leaf).collect();
+    ['s, L: LeafType] &'s Vec<L> => Fetched<&'s [L]>: self => Fetched(self), self.iter().cloned().map(Flat::into_leaf).collect();
+    ['s, L: LeafType] &'s [L] => Fetched<&'s [L]>: self => Fetched(self), self.iter().cloned().map(Flat::into_leaf).collect();
+    ['s, L: LeafType, const N: usize] &'s [L; N] => Fetched<&'s [L]>:
+        self => Fetched(self), self.iter().cloned().map(Flat::into_leaf).collect();
 }
 
 impl TreeDef {
@@ -226,7 +226,11 @@ impl Value {
                 let scalar = Value(Content::Scalar(Leaf::None));
                 let context =
                     Context { arrivals: &[], compact: false, max_depth: 128, depth: 0, passes: 0 };
-                T::deserialize(NodeDeserializer::of_value(&scalar, context, &mut Owned(vec![leaf])))
+                T::deserialize(NodeDeserializer::of_value(
+                    &scalar,
+                    context,
+                    &mut Fetched(vec![leaf]),
+                ))
             }
             Content::Tree(tree) => tree.into_value(),
         }
