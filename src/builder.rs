@@ -1,12 +1,12 @@
 //! Building an encoding: open a node, add its children, close it. Keeps the invariants that `model` states.
 
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::mem;
 use std::sync::Arc;
 
-use indexmap::{Equivalent, IndexSet};
+use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, Tree,
     TreeDef, Value,
@@ -19,7 +19,16 @@ use crate::model::{
 #[derive(Default)]
 pub(crate) struct Builder {
     pub(crate) nodes: Vec<Node>,
-    shapes: IndexSet<Shape>,
+    shapes: Shapes,
+}
+
+/// Distinct shapes, numbered in the order in which they came.
+#[derive(Default)]
+struct Shapes {
+    list: Vec<Shape>,
+    /// The numbers of all by their hash, once there are more than [`Shapes::FEW`].
+    index: HashTable<usize>,
+    hasher: DefaultHashBuilder,
 }
 
 /// A [`Shape`] that may have to be made. Names are `&'static str` as serde hands them out, or [`Name`]s.
@@ -45,35 +54,66 @@ impl Builder {
         let at = self.nodes.len();
         let leaves = usize::from(kind == NodeKind::Leaf);
         let maps = usize::from(kind == NodeKind::Map);
-        self.nodes.push(Node { kind, shape, repeat: 1, span: 1, children: 0, leaves, maps });
+        let (work, depth) = (1, 0);
+        self.nodes.push(Node {
+            kind,
+            depth,
+            shape,
+            repeat: 1,
+            span: 1,
+            children: 0,
+            leaves,
+            maps,
+            work,
+        });
+        if shape != Shape::NONE {
+            self.name(at, shape);
+        }
         at
     }
 
     /// Completes the node at `at`, whose children are all that follows it.
     pub(crate) fn close(&mut self, at: usize, shape: usize) -> Result<()> {
         let mut node = self.nodes[at];
-        (node.children, node.leaves) = (0, 0);
+        (node.children, node.leaves, node.work, node.depth) = (0, 0, 1, 0);
         node.maps = usize::from(node.kind == NodeKind::Map);
         let mut run = at + 1;
         while let Some(child) = self.nodes.get(run) {
-            let times = |count: usize| count.checked_mul(child.repeat).ok_or(ErrorKind::TooLarge);
-            let sum =
-                |total: usize, count: usize| total.checked_add(count).ok_or(ErrorKind::TooLarge);
+            let times = |count: usize| {
+                count.checked_mul(child.repeat).ok_or_else(|| Error::from(ErrorKind::TooLarge))
+            };
+            let sum = |total: usize, count: usize| {
+                total.checked_add(count).ok_or_else(|| Error::from(ErrorKind::TooLarge))
+            };
             node.children = sum(node.children, child.repeat)?;
             node.leaves = sum(node.leaves, times(child.leaves)?)?;
             node.maps = sum(node.maps, times(child.maps)?)?;
+            node.work = node.work.saturating_add(child.work.saturating_mul(child.repeat));
+            node.depth = node.depth.max(child.depth);
             run += child.span;
         }
-        node.shape = shape;
-        node.span = self.nodes.len() - at;
+        node.depth = node.depth.saturating_add(1);
         self.nodes[at] = node;
+        self.name(at, shape);
         Ok(())
     }
 
-    /// Gives a closed node its shape.
+    /// Gives a complete node its shape.
     pub(crate) fn name(&mut self, at: usize, shape: usize) {
-        self.nodes[at].shape = shape;
-        self.nodes[at].span = self.nodes.len() - at;
+        let (inner, work, depth) = match self.shape(shape).map(|shape| &shape.labels) {
+            Some(Labels::Keys(keys)) => (
+                1,
+                keys.iter().map(Value::work).fold(0, usize::saturating_add),
+                keys.iter().map(Value::depth).max().unwrap_or_default(),
+            ),
+            Some(Labels::Static(value)) => (0, value.work(), value.depth()),
+            _ => (0, 0, 0),
+        };
+        let end = self.nodes.len();
+        let node = &mut self.nodes[at];
+        (node.shape, node.span) = (shape, end - at);
+        node.work = node.work.saturating_add(work);
+        node.depth = node.depth.max(depth.saturating_add(inner));
     }
 
     /// Whether two complete subtrees are equal, apart from how often each is repeated.
@@ -92,7 +132,16 @@ impl Builder {
     }
 
     pub(crate) fn shape(&self, index: usize) -> Option<&Shape> {
-        self.shapes.get_index(index)
+        self.shapes.list.get(index)
+    }
+
+    /// Whether the last of so many leaves has the same place in two subtrees.
+    pub(crate) fn agree(&self, a: usize, b: usize, leaves: usize) -> bool {
+        ways_agree(self.subtree(a), self.subtree(b), leaves)
+    }
+
+    pub(crate) fn shapes(&self) -> &[Shape] {
+        &self.shapes.list
     }
 
     /// The index of a shape, which is added if it is new.
@@ -100,10 +149,7 @@ impl Builder {
         &mut self,
         shape: ShapeRef<'_, N>,
     ) -> usize {
-        match self.shapes.get_index_of(&shape) {
-            Some(index) => index,
-            None => self.shapes.insert_full(shape.into_shape()).0,
-        }
+        self.shapes.intern(shape)
     }
 
     /// Puts the entries of the map that starts at `at` into canonical order: its keys, its children and its leaves.
@@ -120,7 +166,11 @@ impl Builder {
         }
         let entries = self.entries(at);
         let mut arrived: Vec<usize> = (0..keys.len()).collect();
-        arrived.sort_by(|&a, &b| keys[a].cmp(&keys[b])); // stable: equal keys stay in their order
+        // Equal keys stay in their order.
+        match keys.iter().map(Value::as_str).collect::<Option<Vec<&str>>>() {
+            Some(texts) => arrived.sort_unstable_by_key(|&entry| (texts[entry], entry)),
+            None => arrived.sort_by(|&a, &b| keys[a].cmp(&keys[b])),
+        }
 
         let mut order = vec![0; arrived.len()];
         for (canonical, &arrival) in arrived.iter().enumerate() {
@@ -191,8 +241,8 @@ impl Builder {
         limits: Limits,
     ) -> TreeDef {
         let Builder { mut nodes, shapes } = self;
-        let used = renumber_shapes(&mut nodes);
-        let mut shapes: Vec<Option<Shape>> = shapes.into_iter().map(Some).collect();
+        let used = renumber_shapes(&mut nodes, shapes.list.len());
+        let mut shapes: Vec<Option<Shape>> = shapes.list.into_iter().map(Some).collect();
         // Each index in `used` is in range and stands there once.
         let shapes = used.into_iter().filter_map(|index| mem::take(&mut shapes[index])).collect();
         encode(nodes, shapes, options, arrivals, limits)
@@ -200,28 +250,76 @@ impl Builder {
 
     /// A builder whose nodes so far are those of a finished structure.
     pub(crate) fn on_top_of(encoding: &Encoding) -> Self {
-        Builder {
-            nodes: encoding.nodes.to_vec(),
-            shapes: encoding.shapes.iter().cloned().collect(),
+        let mut shapes = Shapes::default();
+        for shape in &encoding.shapes {
+            shapes.push(shape.clone());
         }
+        Builder { nodes: encoding.nodes.to_vec(), shapes }
     }
 
     /// Takes out the subtree that was built last, from `at` on, as a structure of its own.
     pub(crate) fn extract(&mut self, at: usize, arrivals: Vec<Arrival>) -> TreeDef {
         let mut nodes = self.nodes.split_off(at);
-        let used = renumber_shapes(&mut nodes);
-        let shapes = used.into_iter().filter_map(|index| self.shape(index).cloned()).collect();
+        let mut shapes = Shapes::default();
+        for node in &mut nodes {
+            if let Some(shape) = self.shape(node.shape) {
+                node.shape = shapes.intern(shape.as_ref());
+            }
+        }
+        let shapes = shapes.list.into();
         encode(nodes, shapes, Options::default(), arrivals, Limits::default())
     }
 }
 
 /// Numbers the shapes by their first use; says which they were.
-fn renumber_shapes(nodes: &mut [Node]) -> Vec<usize> {
-    let mut used = IndexSet::new();
+fn renumber_shapes(nodes: &mut [Node], shapes: usize) -> Vec<usize> {
+    let mut used = Vec::with_capacity(shapes);
+    let mut numbers = vec![Shape::NONE; shapes];
     for node in nodes.iter_mut().filter(|node| node.shape != Shape::NONE) {
-        node.shape = used.insert_full(node.shape).0;
+        let number = &mut numbers[node.shape];
+        if *number == Shape::NONE {
+            *number = used.len();
+            used.push(node.shape);
+        }
+        node.shape = *number;
     }
-    used.into_iter().collect()
+    used
+}
+
+impl Shapes {
+    /// So many are found by looking at each.
+    const FEW: usize = 8;
+
+    fn intern<N: AsRef<str> + Clone + Into<Name>>(&mut self, shape: ShapeRef<'_, N>) -> usize {
+        match self.position(&shape) {
+            Some(index) => index,
+            None => self.push(shape.into_shape()),
+        }
+    }
+
+    fn position<N: AsRef<str>>(&self, shape: &ShapeRef<'_, N>) -> Option<usize> {
+        if self.index.is_empty() {
+            return self.list.iter().position(|known| shape.is(known));
+        }
+        let is_it = |index: &usize| shape.is(&self.list[*index]);
+        self.index.find(self.hasher.hash_one(shape), is_it).copied()
+    }
+
+    /// Adds a shape that is new.
+    fn push(&mut self, shape: Shape) -> usize {
+        self.list.push(shape);
+        let (list, hasher) = (&self.list, &self.hasher);
+        let first = match list.len() {
+            0..=Shapes::FEW => return list.len() - 1,
+            _ if self.index.is_empty() => 0,
+            more => more - 1,
+        };
+        let hash = |index: &usize| hasher.hash_one(&list[*index]);
+        for index in first..list.len() {
+            self.index.insert_unique(hash(&index), index, hash);
+        }
+        list.len() - 1
+    }
 }
 
 fn encode(
@@ -231,13 +329,45 @@ fn encode(
     arrivals: Vec<Arrival>,
     limits: Limits,
 ) -> TreeDef {
-    let mut encoding = Encoding { options, num_nodes: 0, work: 0, nodes: nodes.into(), shapes };
-    encoding.num_nodes = encoding.root().num_nodes();
-    encoding.work = encoding.root().work();
     TreeDef {
-        encoding: Arc::new(encoding),
+        encoding: Arc::new(Encoding { options, nodes: nodes.into(), shapes }),
         arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
         limits,
+    }
+}
+
+fn ways_agree(a: &[Node], b: &[Node], leaves: usize) -> bool {
+    leaves.checked_sub(1).is_none_or(|last| way_to_leaf(a, last) == way_to_leaf(b, last))
+}
+
+/// The positions that lead to a leaf, by its index.
+fn way_to_leaf(nodes: &[Node], mut index: usize) -> Vec<usize> {
+    let (mut way, mut position, mut run) = (Vec::new(), 0, 1);
+    while let Some(node) = nodes.get(run) {
+        // A run without leaves holds none of them.
+        match index.checked_div(node.leaves) {
+            Some(skipped) if skipped < node.repeat => {
+                way.push(position + skipped);
+                if node.kind == NodeKind::Leaf {
+                    break;
+                }
+                index -= skipped * node.leaves;
+                (position, run) = (0, run + 1);
+            }
+            _ => {
+                index -= node.leaves * node.repeat;
+                position += node.repeat;
+                run += node.span;
+            }
+        }
+    }
+    way
+}
+
+impl TreeDef {
+    /// Whether the last of so many leaves has the same place in another structure.
+    pub(crate) fn agrees_with(&self, other: &TreeDef, leaves: usize) -> bool {
+        ways_agree(&self.encoding.nodes, &other.encoding.nodes, leaves)
     }
 }
 
@@ -302,8 +432,8 @@ impl<N: Clone + Into<Name>> ShapeRef<'_, N> {
     }
 }
 
-impl<N: AsRef<str>> Equivalent<Shape> for ShapeRef<'_, N> {
-    fn equivalent(&self, shape: &Shape) -> bool {
+impl<N: AsRef<str>> ShapeRef<'_, N> {
+    fn is(&self, shape: &Shape) -> bool {
         self.name.as_ref() == shape.name
             && self.variant.as_ref() == shape.variant
             && match (&self.labels, &shape.labels) {
@@ -335,15 +465,21 @@ impl<N: AsRef<str>> Hash for ShapeRef<'_, N> {
     }
 }
 
-impl Hash for Shape {
-    fn hash<H: Hasher>(&self, state: &mut H) {
+impl Shape {
+    fn as_ref(&self) -> ShapeRef<'_, Name> {
         let labels = match &self.labels {
             Labels::None => LabelsRef::None,
             Labels::Fields(fields) => LabelsRef::Fields(fields),
             Labels::Keys(keys) => LabelsRef::Keys(keys),
             Labels::Static(value) => LabelsRef::Static(value),
         };
-        ShapeRef { name: &self.name, variant: &self.variant, labels }.hash(state);
+        ShapeRef { name: &self.name, variant: &self.variant, labels }
+    }
+}
+
+impl Hash for Shape {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_ref().hash(state);
     }
 }
 

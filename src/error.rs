@@ -208,6 +208,24 @@ impl Error {
     }
 }
 
+/// The error of a walk that only has to find out whether a value has some structure. It says nothing and has no size:
+/// the walk that then looks for the reason has an [`Error`].
+#[derive(Debug, thiserror::Error)]
+#[error("another structure")]
+pub(crate) struct Mismatch;
+
+impl serde::ser::Error for Mismatch {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Mismatch
+    }
+}
+
+impl From<Error> for Mismatch {
+    fn from(_: Error) -> Self {
+        Mismatch
+    }
+}
+
 impl From<ErrorKind> for Error {
     #[cold]
     fn from(kind: ErrorKind) -> Self {

@@ -5,8 +5,8 @@ use std::mem;
 
 use serde::de::{self, Visitor};
 
-use crate::error::{Error, ErrorKind};
-use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
+use crate::error::Error;
+use crate::model::{Leaf, LeafKind, Value};
 
 /// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
 ///
@@ -25,6 +25,8 @@ pub trait Emit: Sized {
     /// What messages call it.
     const KIND: LeafKind;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
+    /// What stands in a slot until it is filled.
+    fn filler() -> Self;
     /// What a leaf that was recorded as a value becomes.
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Self::from_scalar(leaf.as_scalar()?)
@@ -47,6 +49,11 @@ pub trait Flat: Emit + Clone {
         None
     }
     fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error>;
+    /// [`visit`](Self::visit) of a leaf that stays.
+    #[inline]
+    fn visit_lent<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
+        self.clone().visit(visitor)
+    }
 }
 
 /// One serde scalar, borrowed from the value that is walked.
@@ -193,7 +200,7 @@ impl Leaf {
 }
 
 impl From<Scalar<'_>> for Leaf {
-    #[inline]
+    #[inline(always)] // the kind is known where it is called, so that one arm is left
     fn from(scalar: Scalar<'_>) -> Self {
         match scalar {
             Scalar::Bool(value) => Leaf::Bool(value),
@@ -300,9 +307,14 @@ impl LeafType for Leaf {}
 impl Emit for Leaf {
     const KIND: LeafKind = LeafKind::Opaque;
 
-    #[inline]
+    #[inline(always)]
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
         Some(scalar.into())
+    }
+
+    #[inline]
+    fn filler() -> Self {
+        Leaf::None
     }
 
     fn from_leaf(leaf: Leaf) -> Option<Self> {
@@ -363,6 +375,17 @@ impl Flat for Leaf {
             )),
         }
     }
+
+    #[inline]
+    fn visit_lent<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Leaf::F64(value) => visitor.visit_f64(*value),
+            Leaf::F32(value) => visitor.visit_f32(*value),
+            Leaf::Str(value) => visitor.visit_str(value),
+            Leaf::Bytes(value) => visitor.visit_bytes(value),
+            scalar => scalar.clone().visit(visitor),
+        }
+    }
 }
 
 /// Names the gap in serde when it is the reason for a refusal.
@@ -388,6 +411,11 @@ macro_rules! scalar_leaves {
                     Scalar::$variant(value) => Some(value.into()),
                     _ => None,
                 }
+            }
+
+            #[inline]
+            fn filler() -> Self {
+                <$type>::default()
             }
         }
 
@@ -446,6 +474,11 @@ impl Emit for f64 {
             _ => None,
         }
     }
+
+    #[inline]
+    fn filler() -> Self {
+        0.0
+    }
 }
 
 impl Flat for f64 {
@@ -464,60 +497,6 @@ impl Flat for f64 {
     }
 }
 
-macro_rules! leaf_from {
-    ($($type:ty => $variant:ident;)*) => {$(
-        impl From<$type> for Leaf {
-            fn from(value: $type) -> Self {
-                Leaf::$variant(value.into())
-            }
-        }
-    )*};
-}
-
-leaf_from! {
-    f64 => F64;
-    &str => Str;
-    Box<str> => Str;
-    &[u8] => Bytes;
-    Vec<u8> => Bytes;
-    Box<[u8]> => Bytes;
-}
-
-macro_rules! leaf_into {
-    ($($type:ty, $variant:ident, $value:ident => $owned:expr;)*) => {$(
-        /// The leaf has to be of this very kind.
-        impl TryFrom<Leaf> for $type {
-            type Error = Error;
-
-            fn try_from(leaf: Leaf) -> Result<Self, Error> {
-                match leaf {
-                    Leaf::$variant($value) => Ok($owned),
-                    other => Err(ErrorKind::LeafKind { expected: LeafKind::$variant, found: other.kind() }.into()),
-                }
-            }
-        }
-    )*};
-}
-
-leaf_into! {
-    bool, Bool, value => value;
-    i8, I8, value => value;
-    i16, I16, value => value;
-    i32, I32, value => value;
-    i64, I64, value => value;
-    i128, I128, value => *value;
-    u8, U8, value => value;
-    u16, U16, value => value;
-    u32, U32, value => value;
-    u64, U64, value => value;
-    u128, U128, value => *value;
-    f32, F32, value => value;
-    f64, F64, value => value;
-    char, Char, value => value;
-    String, Str, value => value.into();
-    Vec<u8>, Bytes, value => value.into();
-}
-
 /// A leaf of no size: what a walk emits when only the structure is wanted.
 pub(crate) struct Ignored;
 
@@ -527,6 +506,11 @@ impl Emit for Ignored {
     #[inline]
     fn from_scalar(_: Scalar<'_>) -> Option<Self> {
         Some(Ignored)
+    }
+
+    #[inline]
+    fn filler() -> Self {
+        Ignored
     }
 
     fn from_leaf(_: Leaf) -> Option<Self> {
@@ -542,22 +526,12 @@ impl Emit for LeafKind {
         Some(scalar.kind())
     }
 
+    #[inline]
+    fn filler() -> Self {
+        LeafKind::None
+    }
+
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Some(leaf.kind())
-    }
-}
-
-/// A scalar becomes the leaf itself, None the absent leaf, anything else an opaque one.
-impl From<Value> for Leaf {
-    fn from(value: Value) -> Self {
-        match value.0 {
-            Content::Scalar(leaf) => leaf,
-            Content::Tree(tree)
-                if tree.treedef.encoding.nodes.iter().all(|node| node.kind == NodeKind::None) =>
-            {
-                Leaf::None
-            }
-            Content::Tree(tree) => Leaf::Opaque(Box::new(Value(Content::Tree(tree)))),
-        }
     }
 }

@@ -7,6 +7,7 @@ mod pattern;
 mod error;
 mod markers;
 mod leaf;
+mod conversion;
 mod node;
 mod order;
 mod builder;
@@ -18,6 +19,7 @@ mod unflatten;
 mod map;
 #[cfg(feature = "insta")]
 mod snapshot;
+pub mod speed;
 
 pub use crate::{
     error::{Difference, Error, ErrorKind, Result},

@@ -1,7 +1,7 @@
 //! Marks on fields: static, or one leaf.
 //!
 //! A mark is a newtype struct of a reserved name around the value. It is emitted only towards our own serializer, which
-//! is known by its error type, so the output of every other format is what it would be without.
+//! is known by its error types, so the output of every other format is what it would be without.
 
 use std::any::type_name;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
-use crate::error::Error;
+use crate::error::{Error, Mismatch};
 
 pub(crate) const STATIC: &str = "__treedef_private_Static";
 pub(crate) const LEAF: &str = "__treedef_private_Leaf";
@@ -90,7 +90,8 @@ fn mark<T: Serialize + ?Sized, S: Serializer>(
     value: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    if type_name::<S::Error>() != type_name::<Error>() {
+    let own = [type_name::<Error>(), type_name::<Mismatch>()];
+    if !own.contains(&type_name::<S::Error>()) {
         return value.serialize(serializer);
     }
     // These two serializers of serde's own pass a newtype struct on without its name.

@@ -7,9 +7,9 @@
 //! ```text
 //! vec![Point { x: 1.0, y: 2.0 }; 3]            [Point { x: *, y: * }; 3]
 //!
-//! nodes   0  Seq     ×1   span 3   children 3   leaves 6
-//!         1  Struct  ×3   span 2   children 2   leaves 2   shape 0
-//!         2  Leaf    ×2   span 1   children 0   leaves 1
+//! nodes   0  Seq     ×1   span 3   children 3   leaves 6   work 10   depth 2
+//!         1  Struct  ×3   span 2   children 2   leaves 2   work 3    depth 1   shape 0
+//!         2  Leaf    ×2   span 1   children 0   leaves 1   work 1    depth 0
 //! shapes  0  Point { x, y }
 //! ```
 //!
@@ -20,7 +20,7 @@
 //! 1. `nodes[0]` is the root, `repeat` 1, and its span is the whole vector.
 //! 2. The children of node `i` are the runs that start at `i + 1` and follow each other by `span` until `i + span`.
 //!    `children` is the sum of their `repeat`, `leaves` and `maps` the sums of theirs times `repeat` (a leaf counts
-//!    itself, a map too). Atoms have none; `Some` and newtypes have exactly one.
+//!    itself, a map too), `work` likewise, but saturating. Atoms have none; `Some` and newtypes have exactly one.
 //! 3. Runs are maximal: neighbouring runs differ. Hence equal structures are equal vectors.
 //! 4. Kinds with names have a shape; `Struct` and `StructVariant` have as many fields as children, `Map` as many keys.
 //!    Keys are in canonical order unless the encoding says [`Options::insertion`]. A `Static` shape holds its value.
@@ -176,10 +176,6 @@ pub struct TreeDef {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Encoding {
     pub(crate) options: Options,
-    /// Of the tree that this describes, runs expanded; `usize::MAX` if there are more.
-    pub(crate) num_nodes: usize,
-    /// Nodes that rebuilding visits at most: these, and those of the keys and statics.
-    pub(crate) work: usize,
     pub(crate) nodes: Box<[Node]>,
     pub(crate) shapes: Box<[Shape]>,
 }
@@ -199,6 +195,8 @@ pub(crate) struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node {
     pub(crate) kind: NodeKind,
+    /// Compounds inside each other at and below one of the siblings, those of keys and statics too.
+    pub(crate) depth: u32,
     /// Index into `shapes`, or [`Shape::NONE`].
     pub(crate) shape: usize,
     pub(crate) repeat: usize,
@@ -209,6 +207,8 @@ pub(crate) struct Node {
     pub(crate) leaves: usize,
     /// Maps in one of the siblings: what finds a map's [`Arrival`].
     pub(crate) maps: usize,
+    /// Nodes that rebuilding one of the siblings visits at most, in keys and statics too; `usize::MAX` if there are more.
+    pub(crate) work: usize,
 }
 
 /// What a node is: one kind for each row of serde's data model, scalars apart.
@@ -356,6 +356,10 @@ impl std::hash::Hash for TreeDef {
 }
 
 impl TreeDef {
+    pub(crate) fn arrivals(&self) -> &[Arrival] {
+        self.arrivals.as_deref().unwrap_or_default()
+    }
+
     /// What rebuilding from this treedef may cost.
     pub fn limits(&self) -> Limits {
         self.limits

@@ -56,7 +56,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn num_nodes(&self) -> usize {
-        self.encoding.num_nodes
+        self.root().num_nodes()
     }
 
     /// The path of the leaf with this index, in time of the depth and the distinct siblings on the way.
@@ -199,25 +199,6 @@ impl<'a> NodeRef<'a> {
 
     /// How many nodes stand at and below this one; `usize::MAX` if there are more than that.
     pub fn num_nodes(self) -> usize {
-        self.sum_nodes(|_| 1)
-    }
-
-    /// Nodes at and below this one, and in their keys and statics; `usize::MAX` if there are more than that.
-    pub(crate) fn work(self) -> usize {
-        let of_values =
-            |values: &[Value]| values.iter().map(Value::work).fold(0, usize::saturating_add);
-        self.sum_nodes(|node| {
-            let values = match self.encoding.shapes.get(node.shape).map(|shape| &shape.labels) {
-                Some(Labels::Keys(keys)) => of_values(keys),
-                Some(Labels::Static(value)) => value.work(),
-                _ => 0,
-            };
-            values.saturating_add(1)
-        })
-    }
-
-    /// Adds up a count of every node, runs expanded.
-    fn sum_nodes(self, count: impl Fn(&Node) -> usize) -> usize {
         let mut total = 0usize;
         // How many times everything up to a node is repeated, by the runs that hold it.
         let mut open: Vec<(usize, usize)> = Vec::new();
@@ -226,7 +207,7 @@ impl<'a> NodeRef<'a> {
             while open.pop_if(|(_, end)| *end <= index).is_some() {}
             let outer = open.last().map_or(1, |(times, _)| *times);
             let times = if index == self.node { 1 } else { outer.saturating_mul(node.repeat) };
-            total = total.saturating_add(times.saturating_mul(count(node)));
+            total = total.saturating_add(times);
             open.push((times, index + node.span));
         }
         total
@@ -340,6 +321,7 @@ impl<'a> NodeRef<'a> {
     }
 
     /// The sibling of the same run that stands `skip` further.
+    #[inline]
     fn later(self, skip: usize) -> NodeRef<'a> {
         NodeRef {
             first_leaf: self.first_leaf + skip * self.raw().leaves,
@@ -348,6 +330,36 @@ impl<'a> NodeRef<'a> {
         }
     }
 
+    /// Whether every child is a leaf.
+    #[inline]
+    pub(crate) fn has_only_leaves(self) -> bool {
+        let node = self.raw();
+        node.span == 2 && node.leaves == node.children
+    }
+
+    /// Where the runs of the children begin. They are no map's, or this one would have to be counted.
+    #[inline]
+    pub(crate) fn first_run(self) -> usize {
+        self.node + 1
+    }
+
+    /// Turns to the first sibling of a run, having gone on to the end of the one before it.
+    #[inline]
+    pub(crate) fn turn_to(&mut self, run: usize) -> &'a Node {
+        self.node = run;
+        self.raw()
+    }
+
+    /// Turns to the next sibling of the same run, of which the kind is known.
+    #[inline]
+    pub(crate) fn go_on(&mut self, kind: NodeKind) {
+        match kind {
+            NodeKind::Leaf => self.first_leaf += 1,
+            _ => *self = self.later(1),
+        }
+    }
+
+    #[inline]
     pub(crate) fn first_leaf(self) -> usize {
         self.first_leaf
     }
@@ -359,6 +371,11 @@ impl<'a> NodeRef<'a> {
     /// The nodes of this subtree; equal ones mean equal structures within one encoding, but for the first's `repeat`.
     pub(crate) fn same_structure(self, other: NodeRef<'_>) -> bool {
         std::ptr::eq(self.encoding, other.encoding) && self.node == other.node
+    }
+
+    /// Nodes that rebuilding visits at most, in keys and statics too; `usize::MAX` if there are more.
+    pub(crate) fn work(self) -> usize {
+        self.raw().work
     }
 
     pub(crate) fn shape(self) -> Option<&'a Shape> {
@@ -504,16 +521,16 @@ impl NodeKind {
 /// The structure of every scalar: one leaf.
 static LEAF: std::sync::LazyLock<Encoding> = std::sync::LazyLock::new(|| Encoding {
     options: Default::default(),
-    num_nodes: 1,
-    work: 1,
     nodes: Box::new([Node {
         kind: NodeKind::Leaf,
+        depth: 0,
         shape: Shape::NONE,
         repeat: 1,
         span: 1,
         children: 0,
         leaves: 1,
         maps: 0,
+        work: 1,
     }]),
     shapes: Box::new([]),
 });
@@ -548,10 +565,12 @@ impl Value {
 
     /// Nodes that are visited when the value is compared, printed or rebuilt.
     pub(crate) fn work(&self) -> usize {
-        match &self.0 {
-            Content::Scalar(_) => 1,
-            Content::Tree(tree) => tree.treedef.encoding.work,
-        }
+        self.root().raw().work
+    }
+
+    /// Compounds inside each other.
+    pub(crate) fn depth(&self) -> u32 {
+        self.root().raw().depth
     }
 
     /// The text, if this value is a string.

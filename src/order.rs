@@ -23,6 +23,18 @@ impl PartialOrd for Value {
     }
 }
 
+impl Value {
+    /// How a scalar is ordered beside this value.
+    pub(crate) fn order_of(&self, scalar: Scalar<'_>) -> Option<Ordering> {
+        match (scalar, self.as_leaf()?) {
+            (Scalar::Str(text), Leaf::Str(known)) => Some(text.cmp(known)),
+            (scalar, known) => {
+                Some(ScalarRank::of(scalar).cmp(&ScalarRank::of(known.as_scalar()?)))
+            }
+        }
+    }
+}
+
 /// What a walk through a value meets. A shorter sequence ends first, so `Close` comes before everything.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Token<'a> {
@@ -52,8 +64,7 @@ enum ScalarRank<'a> {
 struct FloatBits<B>(B);
 
 impl<'a> ScalarRank<'a> {
-    fn of(leaf: &'a Leaf) -> Self {
-        let Some(scalar) = leaf.as_scalar() else { return ScalarRank::None };
+    fn of(scalar: Scalar<'a>) -> Self {
         let signed =
             |value: i128| ScalarRank::Integer(value >= 0, value.cast_unsigned(), scalar.kind());
         let unsigned = |value: u128| ScalarRank::Integer(true, value, scalar.kind());
@@ -103,7 +114,7 @@ impl<'a> Tokens<'a> {
         if node.kind() == NodeKind::Leaf
             && let Some(leaf) = self.leaves.get(node.first_leaf())
         {
-            return Token::Scalar(ScalarRank::of(leaf));
+            return Token::Scalar(leaf.as_scalar().map_or(ScalarRank::None, ScalarRank::of));
         }
         self.open.push((node, node.children()));
         Token::Node(node.kind(), node.name(), node.variant())

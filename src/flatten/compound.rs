@@ -5,21 +5,23 @@ use serde::Serialize;
 use crate::builder::{LabelsRef, ShapeRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::{Emit, Scalar};
-use crate::model::{Arrival, Labels, Name, NodeKind, Shape, Value};
+use crate::model::{Arrival, Labels, Leaf, Name, Node, NodeKind, Shape, Value};
 use crate::path::Key;
 use crate::stack;
 
-use super::recording::{Head, KeptFrom, Recorded, Recorder, Recording, SWALLOWED};
+use super::recording::{KeptFrom, Recorded, Recorder, Recording, SWALLOWED};
 use super::rules::Keep;
+use super::scalar::ScalarTo;
+use super::serializer::{Entries, Fields, Head, Siblings, Walker};
 
 /// An open node with children.
 pub(super) struct Compound<'r, L> {
-    recording: &'r mut Recording<L>,
+    pub(super) recording: &'r mut Recording<L>,
     head: Head,
     template: Option<usize>,
     progress: Progress,
     depth: usize,
-    children: usize,
+    pub(super) children: usize,
     /// A map's key was recorded, and its value not yet.
     awaits_value: bool,
     /// A rule says that the node is kept as one value, from here on, in a place with that template.
@@ -52,51 +54,20 @@ struct Matching {
     labels: usize,
 }
 
+impl Matching {
+    /// Lets so many pass of the run that is expected next; at most those that are left of it.
+    #[inline]
+    fn pass(&mut self, expected: Node, count: usize) {
+        self.done += count;
+        if self.done == expected.repeat {
+            self.previous = Some(self.run);
+            self.run += expected.span;
+            self.done = 0;
+        }
+    }
+}
+
 impl<'r, L: Emit> Recorder<'r, L> {
-    pub(super) fn none(self) -> Result<Recorded> {
-        match (self.recording.options().none_is_leaf, self.inside_some) {
-            (false, _) => self.atom(Head::new(NodeKind::None)),
-            (true, false) => self.leaf(Scalar::None),
-            (true, true) => self.wrapper(Head::new(NodeKind::Some), &None::<()>),
-        }
-    }
-
-    pub(super) fn unit(self) -> Result<Recorded> {
-        match self.inside_some {
-            false => self.atom(Head::new(NodeKind::Unit)),
-            true => self.wrapper(Head::new(NodeKind::Some), &()),
-        }
-    }
-
-    pub(super) fn some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {
-        let none_is_leaf = self.recording.options().none_is_leaf;
-        if none_is_leaf && !self.inside_some {
-            return self.elided_some(value);
-        }
-        let mut some = self.compound(Head::new(NodeKind::Some))?;
-        some.child_in(none_is_leaf, value)?;
-        some.end()
-    }
-
-    /// Records the inside of a `Some` in its place, where `None` is a leaf; or the `Some`, where else it would read as
-    /// `None`.
-    fn elided_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {
-        let Recorder { recording, template, depth, .. } = self;
-        let place = Recorder { recording: &mut *recording, template, depth, inside_some: true };
-        let inside = value.serialize(place)?;
-        match recording.reads_as_none(inside, template) {
-            true => recording.wrap_in_some(inside, template),
-            false => Ok(inside),
-        }
-    }
-
-    /// Records a node with exactly one child.
-    pub(super) fn wrapper<T: Serialize + ?Sized>(self, head: Head, value: &T) -> Result<Recorded> {
-        let mut compound = self.compound(head)?;
-        compound.child(value)?;
-        compound.end()
-    }
-
     /// Opens a node with children. Every compound passes here, so here the depth is counted.
     pub(super) fn compound(self, head: Head) -> Result<Compound<'r, L>> {
         let Recorder { recording, template, depth, .. } = self;
@@ -151,12 +122,11 @@ impl<'r, L: Emit> Recorder<'r, L> {
 impl<L: Emit> Compound<'_, L> {
     /// Records the next child; of a struct or map, after its label.
     #[inline]
-    pub(super) fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        self.child_in(false, value)
-    }
-
-    #[inline]
-    fn child_in<T: Serialize + ?Sized>(&mut self, inside_some: bool, value: &T) -> Result<()> {
+    pub(super) fn child_in<T: Serialize + ?Sized>(
+        &mut self,
+        inside_some: bool,
+        value: &T,
+    ) -> Result<()> {
         let keep = match self.recording.tracks_path() {
             true => self.recording.descend(self.head, self.current_key()),
             false => None,
@@ -164,59 +134,14 @@ impl<L: Emit> Compound<'_, L> {
         let place = self.place();
         let result = match keep {
             None if inside_some => stack::grow(|| place.elided_some(value)),
-            None => stack::grow(|| value.serialize(place)),
-            Some(keep) => place.keep(keep, value),
+            None => stack::grow(|| value.serialize(Walker(place))),
+            Some(keep) => place.keeping(keep, value),
         };
         self.add(result)
     }
 
-    /// Records a field of a struct or struct variant.
-    #[inline]
-    pub(super) fn field<T: Serialize + ?Sized>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<()> {
-        let expected = |labels: &Labels, position: usize| match labels {
-            Labels::Fields(fields) => fields.get(position).is_some_and(|field| field == name),
-            _ => false,
-        };
-        if !self.matches_label(expected) {
-            self.recording.fields.push(Name::Borrowed(name));
-        }
-        self.child(value)
-    }
-
-    /// Records the key of a map's next entry.
-    pub(super) fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
-        if self.awaits_value {
-            return Err(self.fail(Error::protocol("a map's key was followed by another key")));
-        }
-        let key = Recorder::key(&mut *self.recording, self.depth, key)
-            .map_err(|error| self.fail(error))?;
-        let expected = |labels: &Labels, position: usize| match labels {
-            Labels::Keys(keys) => keys.get(position) == Some(&key),
-            _ => false,
-        };
-        if !self.matches_label(expected) {
-            self.recording.keys.push(key);
-        }
-        self.awaits_value = true;
-        Ok(())
-    }
-
-    /// Records the value of a map's entry.
-    pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        if !self.awaits_value {
-            return Err(self.fail(Error::protocol("a map's value came without its key")));
-        }
-        self.child(value)?;
-        self.awaits_value = false;
-        Ok(())
-    }
-
     /// Closes the node.
-    pub(super) fn end(mut self) -> Result<Recorded> {
+    pub(super) fn close(mut self) -> Result<Recorded> {
         if self.recording.failed {
             return Err(Error::protocol(SWALLOWED));
         }
@@ -229,7 +154,7 @@ impl<L: Emit> Compound<'_, L> {
             return Ok(Recorded::Same);
         }
         let at = self.record();
-        let recorded = self.close(at).map_err(|error| self.fail(error))?;
+        let recorded = self.complete(at).map_err(|error| self.fail(error))?;
         let Some((keep, from, template)) = self.keep.map(|keep| *keep) else { return Ok(recorded) };
         let value = self.recording.end_keeping(from)?;
         let depth = self.depth;
@@ -239,7 +164,7 @@ impl<L: Emit> Compound<'_, L> {
 
     /// Where the next child goes.
     #[inline]
-    fn place(&mut self) -> Recorder<'_, L> {
+    pub(super) fn place(&mut self) -> Recorder<'_, L> {
         let template = match self.progress {
             Progress::Matching(Matching { run, end, .. }) if run < end => Some(run),
             Progress::Matching(Matching { previous, .. }) => previous,
@@ -255,7 +180,7 @@ impl<L: Emit> Compound<'_, L> {
 
     /// Takes the child that was recorded at the place.
     #[inline]
-    fn add(&mut self, result: Result<Recorded>) -> Result<()> {
+    pub(super) fn add(&mut self, result: Result<Recorded>) -> Result<()> {
         let recorded = match result {
             Ok(recorded) => recorded,
             Err(error) => return Err(self.fail(error).under(self.current_key())),
@@ -266,13 +191,7 @@ impl<L: Emit> Compound<'_, L> {
         let nodes = &mut self.recording.builder.nodes;
         match (&mut self.progress, recorded) {
             (Progress::Matching(matching), Recorded::Same) if matching.run < matching.end => {
-                matching.done += 1;
-                let expected = nodes[matching.run];
-                if matching.done == expected.repeat {
-                    matching.previous = Some(matching.run);
-                    matching.run += expected.span;
-                    matching.done = 0;
-                }
+                matching.pass(nodes[matching.run], 1);
             }
             (Progress::Matching(_), _) => self.diverge(recorded),
             (Progress::Recording { last, .. }, Recorded::New(node)) => *last = Some(node),
@@ -282,8 +201,41 @@ impl<L: Emit> Compound<'_, L> {
                 }
             }
         }
-        self.children = self.children.checked_add(1).ok_or(ErrorKind::TooLarge)?;
+        self.children =
+            self.children.checked_add(1).ok_or_else(|| Error::from(ErrorKind::TooLarge))?;
         Ok(())
+    }
+
+    /// The node that the next child is expected to equal, and how many such children can follow.
+    pub(super) fn expected(&self) -> Option<(usize, usize)> {
+        if !self.recording.predicts() {
+            return None;
+        }
+        let left = usize::MAX - self.children;
+        match self.progress {
+            Progress::Recording { last, .. } => last.map(|last| (last, left)),
+            Progress::Matching(Matching { run, end, done, .. }) if run < end => {
+                Some((run, self.recording.builder.nodes[run].repeat - done))
+            }
+            Progress::Matching(_) => None,
+        }
+    }
+
+    /// Adds so many children that equal the node that was [expected](Self::expected).
+    pub(super) fn repeat(&mut self, count: usize) {
+        let nodes = &mut self.recording.builder.nodes;
+        match &mut self.progress {
+            Progress::Matching(matching) => matching.pass(nodes[matching.run], count),
+            Progress::Recording { last: Some(last), .. } => nodes[*last].repeat += count,
+            Progress::Recording { last: None, .. } => {}
+        }
+        self.children += count; // at most as many as were left
+    }
+
+    /// Compounds that may still stand inside the deepest of a node that is a child here.
+    pub(super) fn depth_left(&self, child: usize) -> usize {
+        let depth = self.depth.saturating_add(self.recording.builder.nodes[child].depth as usize);
+        self.recording.max_depth.saturating_sub(depth)
     }
 
     /// Parts from the template at a child that it does not have.
@@ -341,7 +293,7 @@ impl<L: Emit> Compound<'_, L> {
     }
 
     /// Completes a node that was recorded.
-    fn close(&mut self, at: usize) -> Result<Recorded> {
+    fn complete(&mut self, at: usize) -> Result<Recorded> {
         let Head { kind, name, variant } = self.head;
         let mut sorted = None;
         if kind == NodeKind::Map && !self.recording.options().insertion {
@@ -388,6 +340,43 @@ impl<L: Emit> Compound<'_, L> {
         }
     }
 
+    /// Takes the key of an entry, if it is a scalar; says which one, unless it is what the template has.
+    fn scalar_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Option<Option<Leaf>> {
+        if !self.recording.predicts() {
+            return None; // another kind of key would be asked twice
+        }
+        let expected = match self.progress {
+            Progress::Matching(Matching { template, labels, .. }) => {
+                match &self.recording.shape_of(template)?.labels {
+                    Labels::Keys(keys) => keys.get(labels).and_then(Value::as_leaf),
+                    _ => None,
+                }
+            }
+            Progress::Recording { .. } => None,
+        };
+        let then = |scalar: Scalar<'_>| match expected.and_then(Leaf::as_scalar) == Some(scalar) {
+            true => Ok(None),
+            false => Ok(Some(Leaf::from(scalar))),
+        };
+        let compact = self.recording.is_compact();
+        let found = key.serialize(ScalarTo { compact, then }).ok()?;
+        if let (None, Progress::Matching(matching)) = (&found, &mut self.progress) {
+            matching.labels += 1;
+        }
+        Some(found)
+    }
+
+    /// Takes the key of an entry, which may differ from what the template has.
+    fn other_key(&mut self, key: Value) {
+        let expected = |labels: &Labels, position: usize| match labels {
+            Labels::Keys(keys) => keys.get(position) == Some(&key),
+            _ => false,
+        };
+        if !self.matches_label(expected) {
+            self.recording.keys.push(key);
+        }
+    }
+
     /// Whether the label at this place is what the template has; if not, records from here on.
     #[inline]
     fn matches_label(&mut self, expected: impl FnOnce(&Labels, usize) -> bool) -> bool {
@@ -423,8 +412,7 @@ impl<L: Emit> Compound<'_, L> {
 
     fn current_label(&self) -> Option<Label> {
         if let Progress::Matching(Matching { template, labels, .. }) = self.progress {
-            let shape =
-                self.recording.builder.shape(self.recording.builder.nodes[template].shape)?;
+            let shape = self.recording.shape_of(template)?;
             return match &shape.labels {
                 Labels::Fields(fields) => {
                     Some(Label::Field(fields.get(labels.checked_sub(1)?)?.clone()))
@@ -444,6 +432,78 @@ impl<L: Emit> Compound<'_, L> {
     fn fail(&mut self, error: Error) -> Error {
         self.recording.failed = true;
         error
+    }
+}
+
+impl<L: Emit> Siblings for Compound<'_, L> {
+    type Ok = Recorded;
+    type Error = Error;
+
+    #[inline]
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        self.child_in(false, value)
+    }
+
+    #[inline]
+    fn end(self) -> Result<Recorded> {
+        self.close()
+    }
+}
+
+impl<L: Emit> Fields for Compound<'_, L> {
+    type Ok = Recorded;
+    type Error = Error;
+
+    #[inline]
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<()> {
+        let expected = |labels: &Labels, position: usize| match labels {
+            Labels::Fields(fields) => fields.get(position).is_some_and(|field| field == name),
+            _ => false,
+        };
+        if !self.matches_label(expected) {
+            self.recording.fields.push(Name::Borrowed(name));
+        }
+        self.child_in(false, value)
+    }
+
+    #[inline]
+    fn end(self) -> Result<Recorded> {
+        self.close()
+    }
+}
+
+impl<L: Emit> Entries for Compound<'_, L> {
+    type Ok = Recorded;
+    type Error = Error;
+
+    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
+        if self.awaits_value {
+            return Err(self.fail(Error::protocol("a map's key was followed by another key")));
+        }
+        match self.scalar_key(key) {
+            Some(None) => {}
+            Some(Some(scalar)) => self.other_key(Value::from(scalar)),
+            None => {
+                let key = Recorder::key(&mut *self.recording, self.depth, key)
+                    .map_err(|error| self.fail(error))?;
+                self.other_key(key);
+            }
+        }
+        self.awaits_value = true;
+        Ok(())
+    }
+
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        if !self.awaits_value {
+            return Err(self.fail(Error::protocol("a map's value came without its key")));
+        }
+        self.child_in(false, value)?;
+        self.awaits_value = false;
+        Ok(())
+    }
+
+    fn end(self) -> Result<Recorded> {
+        self.close()
     }
 }
 

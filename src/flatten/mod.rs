@@ -1,23 +1,30 @@
 //! Value → leaves and treedef.
 
 mod rules;
+mod scalar;
+mod serializer;
+mod matching;
 mod recording;
 mod compound;
+mod sequence;
+mod recorder;
+mod memory;
 mod presets;
-mod serializer;
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::{Emit, Ignored, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, Options, Tree, TreeDef, Value};
 use crate::path::Path;
 use crate::pattern::Pattern;
 
+use matching::Expectation;
 use recording::Recording;
 use rules::{Keep, Rule, Rules};
+use sequence::GAVE_LESS;
 
 pub use rules::NodeHead;
 
@@ -126,8 +133,9 @@ pub fn leaves<T: Serialize + ?Sized>(value: &T) -> Result<Vec<Leaf>> {
 pub struct Flattener {
     options: Options,
     limits: Limits,
-    rules: Arc<Rules>,
+    rules: Option<Arc<Rules>>,
     ignore_statics: bool,
+    serialize_once: bool,
 }
 
 impl Flattener {
@@ -309,14 +317,49 @@ impl Flattener {
     /// ```
     pub fn unmatched_rules<T: Serialize + ?Sized>(&self, value: &T) -> Result<Vec<String>> {
         let (_, hits) = self.recording::<Ignored>().record(value)?;
-        let rules = self.rules.rules.iter().zip(hits).enumerate();
-        let unmatched =
-            rules.filter(|(index, (_, hit))| !hit && !self.rules.presets.contains(index));
+        let Some(rules) = &self.rules else { return Ok(Vec::new()) };
+        let hits = rules.rules.iter().zip(hits).enumerate();
+        let unmatched = hits.filter(|(index, (_, hit))| !hit && !rules.presets.contains(index));
         Ok(unmatched.map(|(_, ((rule, _), _))| rule.to_string()).collect())
     }
 
+    /// Whether every value is serialized only once.
+    ///
+    /// By default a value is compared with the structure that it is expected to have: in
+    /// [`flatten_like`](Self::flatten_like), where an element of a sequence follows another, and where a small value is
+    /// flattened after another of its type. If it has another structure, it is serialized again. That is fast, and makes no difference to any `Serialize` that can be asked twice. One that
+    /// gives something away, an iterator in a cell for instance, has less to give the second time. Then this is the way.
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    ///
+    /// use serde::{Serialize, Serializer};
+    /// use treedef::Flattener;
+    ///
+    /// struct Once(Cell<std::ops::Range<u8>>);
+    ///
+    /// impl Serialize for Once {
+    ///     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    ///         serializer.collect_seq(self.0.take())
+    ///     }
+    /// }
+    ///
+    /// let values = || vec![Once(Cell::new(0..2)), Once(Cell::new(0..3))];
+    /// let (leaves, treedef) = Flattener::new().serialize_once(true).flatten_as::<u8>(&values())?;
+    /// assert_eq!(treedef.to_string(), "[[*, *], [*, *, *]]");
+    /// assert_eq!(leaves, [0, 1, 0, 1, 2]);
+    ///
+    /// let error = treedef::flatten(&values()).unwrap_err();
+    /// assert!(error.to_string().contains("gave less when it was asked again"));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn serialize_once(mut self, yes: bool) -> Self {
+        self.serialize_once = yes;
+        self
+    }
+
     fn with_rules(mut self, change: impl FnOnce(&mut Rules)) -> Self {
-        change(Arc::make_mut(&mut self.rules));
+        change(Arc::make_mut(self.rules.get_or_insert_default()));
         self
     }
 
@@ -325,7 +368,8 @@ impl Flattener {
     }
 
     fn recording<L: Emit>(&self) -> Recording<L> {
-        Recording::new(self.options, self.limits.depth, Arc::clone(&self.rules))
+        let predicts = self.predicts(self.options);
+        Recording::new(self.options, self.limits.depth, predicts, self.rules.clone())
     }
 
     /// [`flatten`](crate::flatten()) with these options.
@@ -423,13 +467,29 @@ impl Flattener {
         value: &(impl Serialize + ?Sized),
         buffer: &mut Vec<L>,
     ) -> Result<()> {
-        let rules = Arc::clone(&self.rules);
-        Recording::new(treedef.encoding.options, treedef.limits.depth, rules).record_like(
+        let options = treedef.encoding.options;
+        let predicts = self.predicts(options);
+        let mut parted = None;
+        if predicts {
+            let in_order = options.insertion;
+            let how = Expectation { ignore_statics: self.ignore_statics, in_order };
+            match matching::fill(treedef, value, buffer, how) {
+                Ok(()) => return Ok(()),
+                Err(leaves) => parted = leaves,
+            }
+        }
+        Recording::new(options, treedef.limits.depth, predicts, self.rules.clone()).record_like(
             value,
             treedef,
             buffer,
             self.ignore_statics,
-        )
+        )?;
+        if parted.is_some() {
+            // It was different before.
+            buffer.clear();
+            return Err(Error::protocol(GAVE_LESS));
+        }
+        Ok(())
     }
 
     /// Whether [`flatten_like`](Self::flatten_like) accepts a static of another value in the place of a static: a step
@@ -440,10 +500,36 @@ impl Flattener {
     }
 
     fn tree<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
+        let (options, limits) = (self.options, self.limits);
+        let mut parted = None;
+        if self.predicts(options)
+            && let Some(treedef) = memory::recall::<T>(options, limits)
+        {
+            let mut leaves = Vec::new();
+            // In another order a map has the same structure, and something to be remembered beside it.
+            let how = Expectation { ignore_statics: false, in_order: true };
+            match matching::fill(&treedef, value, &mut leaves, how) {
+                Ok(()) => return Ok(Tree { treedef, leaves }),
+                Err(leaves) => parted = leaves.map(|leaves| (treedef, leaves)),
+            }
+        }
         let (mut tree, _) = self.recording().record(value)?;
-        let work = self.limits.work.max(tree.treedef.encoding.work);
+        if let Some((known, leaves)) = parted
+            && (tree.treedef == known || !tree.treedef.agrees_with(&known, leaves))
+        {
+            return Err(Error::protocol(GAVE_LESS));
+        }
+        let work = self.limits.work.max(tree.treedef.root().work());
         tree.treedef.limits = self.limits.work(work);
+        if self.predicts(options) {
+            memory::remember::<T>(options, limits, &tree.treedef);
+        }
         Ok(tree)
+    }
+
+    /// Whether values may be serialized twice, and mean the same wherever they stand.
+    fn predicts(&self, options: Options) -> bool {
+        self.rules.is_none() && !self.serialize_once && !options.none_is_leaf
     }
 }
 
@@ -536,7 +622,14 @@ impl Value {
     ///
     /// As [`flatten`].
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
-        Recording::<Ignored>::new(Options::default(), Limits::default().depth, Arc::default())
-            .record_value(value)
+        Value::recorded(value, Options::default(), Limits::default().depth)
+    }
+
+    pub(crate) fn recorded<T: Serialize + ?Sized>(
+        value: &T,
+        options: Options,
+        max_depth: usize,
+    ) -> Result<Self> {
+        Recording::<Ignored>::new(options, max_depth, false, None).record_value(value)
     }
 }

@@ -30,7 +30,8 @@ use crate::model::{
 use crate::path::{Key, Path};
 use crate::stack;
 
-use super::rules::{Keep, NodeHead, Rules};
+use super::rules::{Keep, Rules};
+use super::serializer::{Head, Walker};
 
 pub(super) const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
@@ -48,7 +49,9 @@ pub(super) struct Recording<L> {
     pub(super) arrivals: Vec<Arrival>,
     options: Options,
     pub(super) max_depth: usize,
-    rules: Arc<Rules>,
+    /// Elements of sequences may be serialized twice, and mean the same wherever they stand.
+    predicts: bool,
+    rules: Option<Arc<Rules>>,
     /// Whether each rule applied anywhere.
     hits: Vec<bool>,
     /// The keys that lead to the current place, if a rule may ask for them.
@@ -68,7 +71,7 @@ pub(super) enum Recorded {
     New(usize),
 }
 
-/// The place where one node goes; serde's [`Serializer`](serde::Serializer).
+/// The place where one node goes; a [`Walk`](super::serializer::Walk).
 pub(super) struct Recorder<'r, L> {
     pub(super) recording: &'r mut Recording<L>,
     pub(super) template: Option<usize>,
@@ -76,14 +79,6 @@ pub(super) struct Recorder<'r, L> {
     pub(super) depth: usize,
     /// This is the inside of a `Some` that was left out because `None` is a leaf.
     pub(super) inside_some: bool,
-}
-
-/// What a node is, before its children.
-#[derive(Clone, Copy)]
-pub(super) struct Head {
-    pub(super) kind: NodeKind,
-    pub(super) name: &'static str,
-    pub(super) variant: &'static str,
 }
 
 /// Where what is being kept begins.
@@ -95,18 +90,13 @@ pub(super) struct KeptFrom {
     arrival: usize,
 }
 
-impl Head {
-    pub(super) fn new(kind: NodeKind) -> Self {
-        Head { kind, name: "", variant: "" }
-    }
-
-    pub(super) fn seen(self) -> NodeHead<'static> {
-        NodeHead { kind: self.kind, name: self.name, variant: self.variant }
-    }
-}
-
 impl<L: Emit> Recording<L> {
-    pub(super) fn new(options: Options, max_depth: usize, rules: Arc<Rules>) -> Self {
+    pub(super) fn new(
+        options: Options,
+        max_depth: usize,
+        predicts: bool,
+        rules: Option<Arc<Rules>>,
+    ) -> Self {
         Recording {
             builder: Builder::default(),
             leaves: Vec::new(),
@@ -118,8 +108,9 @@ impl<L: Emit> Recording<L> {
             arrivals: Vec::new(),
             options,
             max_depth,
-            hits: vec![false; rules.rules.len()],
-            path: rules.need_paths().then(Vec::new),
+            hits: vec![false; rules.as_ref().map_or(0, |rules| rules.rules.len())],
+            path: rules.as_ref().filter(|rules| rules.need_paths()).map(|_| Vec::new()),
+            predicts,
             rules,
             last_is_none: false,
             failed: false,
@@ -131,7 +122,7 @@ impl<L: Emit> Recording<L> {
         mut self,
         value: &T,
     ) -> Result<(Tree<L>, Vec<bool>)> {
-        value.serialize(self.root())?;
+        value.serialize(self.root(None))?;
         if self.failed {
             return Err(Error::protocol(SWALLOWED));
         }
@@ -154,37 +145,42 @@ impl<L: Emit> Recording<L> {
         self.builder = Builder::on_top_of(&treedef.encoding);
         leaves.clear();
         self.leaves = mem::take(leaves);
-        let recorded = value.serialize(Recorder { template: Some(0), ..self.root() })?;
+        let recorded = value.serialize(self.root(Some(0)));
+        *leaves = mem::take(&mut self.leaves);
+        let outcome = recorded.and_then(|recorded| self.is_like(recorded, treedef, ignore_statics));
+        if outcome.is_err() {
+            leaves.clear();
+        }
+        outcome
+    }
+
+    fn is_like(
+        &mut self,
+        recorded: Recorded,
+        treedef: &TreeDef,
+        ignore_statics: bool,
+    ) -> Result<()> {
         if self.failed {
             return Err(Error::protocol(SWALLOWED));
         }
-        match recorded {
-            Recorded::Same => {
-                *leaves = self.leaves;
-                Ok(())
-            }
-            Recorded::New(at) => {
-                let found = self.builder.extract(at, Vec::new());
-                let differences = structure_differences(treedef, &found, ignore_statics);
-                if !differences.is_empty() {
-                    return Err(structure_mismatch(differences));
-                }
-                // Only statics differ; and entries of maps stand in the order of their keys in any case.
-                *leaves = self.leaves;
-                Ok(())
-            }
+        let Recorded::New(at) = recorded else { return Ok(()) };
+        let found = self.builder.extract(at, Vec::new());
+        match structure_differences(treedef, &found, ignore_statics) {
+            // Only statics differ; and entries of maps stand in the order of their keys in any case.
+            none if none.is_empty() => Ok(()),
+            differences => Err(structure_mismatch(differences)),
         }
     }
 
     /// Records a whole value, to be kept as one.
     pub(super) fn record_value<T: Serialize + ?Sized>(mut self, value: &T) -> Result<Value> {
         let from = self.begin_keeping()?;
-        value.serialize(self.root())?;
+        value.serialize(self.root(None))?;
         self.end_keeping(from)
     }
 
-    fn root(&mut self) -> Recorder<'_, L> {
-        Recorder { recording: self, template: None, depth: 0, inside_some: false }
+    fn root(&mut self, template: Option<usize>) -> Walker<Recorder<'_, L>> {
+        Walker(Recorder { recording: self, template, depth: 0, inside_some: false })
     }
 
     /// The options of what is being recorded: those of the treedef, but none for what is kept.
@@ -193,6 +189,19 @@ impl<L: Emit> Recording<L> {
             0 => self.options,
             _ => Options { compact: self.options.compact, ..Options::default() },
         }
+    }
+
+    pub(super) fn is_compact(&self) -> bool {
+        self.options.compact
+    }
+
+    pub(super) fn shape_of(&self, node: usize) -> Option<&Shape> {
+        self.builder.shape(self.builder.nodes[node].shape)
+    }
+
+    /// Whether elements of sequences may be serialized twice, and mean the same wherever they stand.
+    pub(super) fn predicts(&self) -> bool {
+        self.keeping == 0 && self.predicts
     }
 
     /// Leaves so far, of what is being kept or else of the whole.
@@ -254,7 +263,7 @@ impl<L: Emit> Recording<L> {
     pub(super) fn descend(&mut self, parent: Head, key: Key) -> Option<Keep> {
         let path = self.path.as_mut()?;
         path.push(key);
-        self.rules.place(parent.seen(), path, &mut self.hits)
+        self.rules.as_ref()?.place(parent.seen(), path, &mut self.hits)
     }
 
     pub(super) fn ascend(&mut self) {
@@ -268,7 +277,8 @@ impl<L: Emit> Recording<L> {
         if self.keeping > 0 {
             return None;
         }
-        self.rules.node(head.seen(), self.path.as_ref()?, &mut self.hits)
+        let path = self.path.as_ref()?;
+        self.rules.as_ref()?.node(head.seen(), path, &mut self.hits)
     }
 
     /// Whether a node that was recorded last would read as `None` if an option was asked for: serde's buffers see
@@ -349,19 +359,15 @@ impl<L: Emit> Recording<L> {
 }
 
 impl<L: Emit> Recorder<'_, L> {
-    pub(super) fn is_human_readable(&self) -> bool {
-        !self.recording.options.compact
-    }
-
     #[inline]
-    pub(super) fn leaf(self, scalar: Scalar<'_>) -> Result<Recorded> {
+    pub(super) fn scalar(self, scalar: Scalar<'_>) -> Result<Recorded> {
         let recording = &mut *self.recording;
         recording.last_is_none = matches!(scalar, Scalar::None);
         if recording.keeping > 0 {
             recording.kept.push(scalar.into());
             return self.leaf_node();
         }
-        if !recording.rules.is_leaf_kind(scalar.kind()) {
+        if recording.rules.as_ref().is_some_and(|rules| !rules.is_leaf_kind(scalar.kind())) {
             return Ok(self.static_node(Value::from(Leaf::from(scalar))));
         }
         let Some(leaf) = L::from_scalar(scalar) else {
@@ -378,7 +384,7 @@ impl<L: Emit> Recorder<'_, L> {
 
     /// Records a node that has no children.
     #[inline]
-    pub(super) fn atom(self, head: Head) -> Result<Recorded> {
+    pub(super) fn childless(self, head: Head) -> Result<Recorded> {
         match self.recording.rule(head) {
             None => Ok(self.node(head)),
             Some(keep) => {
@@ -402,19 +408,19 @@ impl<L: Emit> Recorder<'_, L> {
     }
 
     /// Records a value as one. Inside of what is kept already, that changes nothing.
-    pub(super) fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Result<Recorded> {
+    pub(super) fn keeping<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Result<Recorded> {
         let Recorder { recording, depth, .. } = self;
         if recording.keeping > 0 {
             if depth >= recording.max_depth {
                 return Err(ErrorKind::Depth { limit: recording.max_depth }.into());
             }
             let place = Recorder { recording, depth: depth + 1, ..self };
-            return stack::grow(|| value.serialize(place));
+            return stack::grow(|| value.serialize(Walker(place)));
         }
         let from = recording.begin_keeping()?;
         let place =
             Recorder { recording: &mut *recording, template: None, depth, inside_some: false };
-        stack::grow(|| value.serialize(place))?;
+        stack::grow(|| value.serialize(Walker(place)))?;
         let value = recording.end_keeping(from)?;
         Recorder { recording, ..self }.kept(keep, value)
     }
@@ -457,7 +463,7 @@ impl<L: Emit> Recorder<'_, L> {
         let place =
             Recorder { recording: &mut *recording, template: None, depth, inside_some: false };
         // What leads on inside a key is no way inside the value.
-        stack::grow(|| key.serialize(place)).map_err(|error| error.at(Path::root()))?;
+        stack::grow(|| key.serialize(Walker(place))).map_err(|error| error.at(Path::root()))?;
         recording.end_keeping(from)
     }
 }

@@ -1,184 +1,276 @@
-//! serde's side of the walk: every call of the data model, handed to the recording.
+//! serde's side of every walk: each call of the data model, handed on in our words.
 
 use std::fmt::{Display, Write};
 
 use serde::{Serialize, Serializer, ser};
 
-use crate::error::{Error, Result};
-use crate::leaf::{Emit, Scalar};
+use crate::error::Error;
+use crate::leaf::Scalar;
 use crate::markers;
 use crate::model::NodeKind;
 
-use super::compound::Compound;
-use super::recording::{Head, Recorded, Recorder};
-use super::rules::Keep;
+use super::rules::{Keep, NodeHead};
+use super::scalar::scalar_calls;
 
-macro_rules! scalars {
-    ($($method:ident($type:ty) => $scalar:ident;)*) => {$(
-        #[inline]
-        fn $method(self, value: $type) -> Result<Recorded> {
-            self.leaf(Scalar::$scalar(value))
-        }
-    )*};
+/// What a node is, before its children.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    pub(super) kind: NodeKind,
+    pub(super) name: &'static str,
+    pub(super) variant: &'static str,
 }
 
-impl<'r, L: Emit> Serializer for Recorder<'r, L> {
-    type Ok = Recorded;
-    type Error = Error;
-    type SerializeSeq = Compound<'r, L>;
-    type SerializeTuple = Compound<'r, L>;
-    type SerializeTupleStruct = Compound<'r, L>;
-    type SerializeTupleVariant = Compound<'r, L>;
-    type SerializeMap = Compound<'r, L>;
-    type SerializeStruct = Compound<'r, L>;
-    type SerializeStructVariant = Compound<'r, L>;
-
-    scalars! {
-        serialize_bool(bool) => Bool;
-        serialize_i8(i8) => I8;
-        serialize_i16(i16) => I16;
-        serialize_i32(i32) => I32;
-        serialize_i64(i64) => I64;
-        serialize_i128(i128) => I128;
-        serialize_u8(u8) => U8;
-        serialize_u16(u16) => U16;
-        serialize_u32(u32) => U32;
-        serialize_u64(u64) => U64;
-        serialize_u128(u128) => U128;
-        serialize_f32(f32) => F32;
-        serialize_f64(f64) => F64;
-        serialize_char(char) => Char;
-        serialize_str(&str) => Str;
-        serialize_bytes(&[u8]) => Bytes;
+impl Head {
+    #[inline]
+    pub(super) fn new(kind: NodeKind) -> Self {
+        Head { kind, name: "", variant: "" }
     }
 
-    fn serialize_none(self) -> Result<Recorded> {
-        self.none()
+    pub(super) fn seen(self) -> NodeHead<'static> {
+        NodeHead { kind: self.kind, name: self.name, variant: self.variant }
+    }
+}
+
+/// The place where one node goes, in a walk that records or in one that compares.
+pub(super) trait Walk: Sized {
+    type Ok;
+    type Error: ser::Error + From<Error>;
+    type Sequence: Siblings<Ok = Self::Ok, Error = Self::Error>;
+    type Fields: Fields<Ok = Self::Ok, Error = Self::Error>;
+    type Entries: Entries<Ok = Self::Ok, Error = Self::Error>;
+
+    fn leaf(self, scalar: Scalar<'_>) -> Result<Self::Ok, Self::Error>;
+    fn none(self) -> Result<Self::Ok, Self::Error>;
+    fn some<T: Serialize + ?Sized>(self, value: &T) -> Result<Self::Ok, Self::Error>;
+    fn unit(self) -> Result<Self::Ok, Self::Error>;
+    /// A node that never has children.
+    fn atom(self, head: Head) -> Result<Self::Ok, Self::Error>;
+    /// A node with exactly one child.
+    fn wrapper<T: Serialize + ?Sized>(self, head: Head, value: &T)
+    -> Result<Self::Ok, Self::Error>;
+    /// A value with a mark.
+    fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Result<Self::Ok, Self::Error>;
+    fn sequence(self, head: Head) -> Result<Self::Sequence, Self::Error>;
+    /// A struct or struct variant that says to have `count` fields.
+    fn fields(self, head: Head, count: usize) -> Result<Self::Fields, Self::Error>;
+    fn entries(self) -> Result<Self::Entries, Self::Error>;
+    /// A whole sequence of any length.
+    fn collect<I: Iterator>(self, items: I) -> Result<Self::Ok, Self::Error>
+    where
+        I::Item: Serialize;
+    fn is_human_readable(&self) -> bool;
+}
+
+/// The children of an open node, without labels.
+pub(super) trait Siblings {
+    type Ok;
+    type Error: ser::Error;
+
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Self::Error>;
+    fn end(self) -> Result<Self::Ok, Self::Error>;
+}
+
+/// The fields of an open struct or struct variant.
+pub(super) trait Fields {
+    type Ok;
+    type Error: ser::Error;
+
+    fn field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Self::Error>;
+    fn end(self) -> Result<Self::Ok, Self::Error>;
+}
+
+/// The entries of an open map.
+pub(super) trait Entries {
+    type Ok;
+    type Error: ser::Error;
+
+    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Self::Error>;
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Self::Error>;
+    fn end(self) -> Result<Self::Ok, Self::Error>;
+}
+
+/// A walk as serde sees it.
+pub(super) struct Walker<W>(pub(super) W);
+
+impl<W: Walk> Serializer for Walker<W> {
+    type Ok = W::Ok;
+    type Error = W::Error;
+    type SerializeSeq = Walker<W::Sequence>;
+    type SerializeTuple = Walker<W::Sequence>;
+    type SerializeTupleStruct = Walker<W::Sequence>;
+    type SerializeTupleVariant = Walker<W::Sequence>;
+    type SerializeMap = Walker<W::Entries>;
+    type SerializeStruct = Walker<W::Fields>;
+    type SerializeStructVariant = Walker<W::Fields>;
+
+    scalar_calls!(|self, scalar| self.0.leaf(scalar));
+
+    #[inline]
+    fn serialize_none(self) -> Result<W::Ok, W::Error> {
+        self.0.none()
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {
-        self.some(value)
+    #[inline]
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<W::Ok, W::Error> {
+        self.0.some(value)
     }
 
-    fn serialize_unit(self) -> Result<Recorded> {
-        self.unit()
+    #[inline]
+    fn serialize_unit(self) -> Result<W::Ok, W::Error> {
+        self.0.unit()
     }
 
-    fn serialize_unit_struct(self, name: &'static str) -> Result<Recorded> {
-        self.atom(Head { name, ..Head::new(NodeKind::UnitStruct) })
+    #[inline]
+    fn serialize_unit_struct(self, name: &'static str) -> Result<W::Ok, W::Error> {
+        self.0.atom(Head { name, ..Head::new(NodeKind::UnitStruct) })
     }
 
+    #[inline]
     fn serialize_unit_variant(
         self,
         name: &'static str,
         _: u32,
         variant: &'static str,
-    ) -> Result<Recorded> {
-        self.atom(Head { kind: NodeKind::UnitVariant, name, variant })
+    ) -> Result<W::Ok, W::Error> {
+        self.0.atom(Head { kind: NodeKind::UnitVariant, name, variant })
     }
 
+    #[inline]
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         name: &'static str,
         value: &T,
-    ) -> Result<Recorded> {
+    ) -> Result<W::Ok, W::Error> {
         match name {
-            markers::STATIC => self.keep(Keep::Static, value),
-            markers::LEAF => self.keep(Keep::Leaf, value),
-            _ => self.wrapper(Head { name, ..Head::new(NodeKind::NewtypeStruct) }, value),
+            markers::STATIC => self.0.keep(Keep::Static, value),
+            markers::LEAF => self.0.keep(Keep::Leaf, value),
+            _ => self.0.wrapper(Head { name, ..Head::new(NodeKind::NewtypeStruct) }, value),
         }
     }
 
+    #[inline]
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,
         name: &'static str,
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<Recorded> {
-        self.wrapper(Head { kind: NodeKind::NewtypeVariant, name, variant }, value)
+    ) -> Result<W::Ok, W::Error> {
+        self.0.wrapper(Head { kind: NodeKind::NewtypeVariant, name, variant }, value)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'r, L>> {
-        self.compound(Head::new(NodeKind::Seq))
+    #[inline]
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, W::Error> {
+        self.0.sequence(Head::new(NodeKind::Seq)).map(Walker)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Compound<'r, L>> {
-        self.compound(Head::new(NodeKind::Tuple))
+    #[inline]
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeSeq, W::Error> {
+        self.0.sequence(Head::new(NodeKind::Tuple)).map(Walker)
     }
 
-    fn serialize_tuple_struct(self, name: &'static str, _: usize) -> Result<Compound<'r, L>> {
-        self.compound(Head { name, ..Head::new(NodeKind::TupleStruct) })
+    #[inline]
+    fn serialize_tuple_struct(
+        self,
+        name: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeSeq, W::Error> {
+        self.0.sequence(Head { name, ..Head::new(NodeKind::TupleStruct) }).map(Walker)
     }
 
+    #[inline]
     fn serialize_tuple_variant(
         self,
         name: &'static str,
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Compound<'r, L>> {
-        self.compound(Head { kind: NodeKind::TupleVariant, name, variant })
+    ) -> Result<Self::SerializeSeq, W::Error> {
+        self.0.sequence(Head { kind: NodeKind::TupleVariant, name, variant }).map(Walker)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'r, L>> {
-        self.compound(Head::new(NodeKind::Map))
+    #[inline]
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, W::Error> {
+        self.0.entries().map(Walker)
     }
 
-    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'r, L>> {
-        self.compound(Head { name, ..Head::new(NodeKind::Struct) })
+    #[inline]
+    fn serialize_struct(
+        self,
+        name: &'static str,
+        count: usize,
+    ) -> Result<Self::SerializeStruct, W::Error> {
+        self.0.fields(Head { name, ..Head::new(NodeKind::Struct) }, count).map(Walker)
     }
 
+    #[inline]
     fn serialize_struct_variant(
         self,
         name: &'static str,
         _: u32,
         variant: &'static str,
-        _: usize,
-    ) -> Result<Compound<'r, L>> {
-        self.compound(Head { kind: NodeKind::StructVariant, name, variant })
+        count: usize,
+    ) -> Result<Self::SerializeStruct, W::Error> {
+        self.0.fields(Head { kind: NodeKind::StructVariant, name, variant }, count).map(Walker)
     }
 
-    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<Recorded> {
+    #[inline]
+    fn collect_seq<I>(self, items: I) -> Result<W::Ok, W::Error>
+    where
+        I: IntoIterator<Item: Serialize>,
+    {
+        self.0.collect(items.into_iter())
+    }
+
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<W::Ok, W::Error> {
         let mut text = String::new();
         // `to_string` would panic where `Display` fails.
         write!(text, "{value}")
             .map_err(|_| Error::protocol("a `Display` implementation failed"))?;
-        self.leaf(Scalar::Str(&text))
+        self.0.leaf(Scalar::Str(&text))
     }
 
+    #[inline]
     fn is_human_readable(&self) -> bool {
-        Recorder::is_human_readable(self)
+        self.0.is_human_readable()
     }
 }
 
 macro_rules! compounds {
-    ($($trait:ident: $($method:ident($($label:ident: $type:ty)?) => $verb:ident),+;)*) => {$(
-        impl<L: Emit> ser::$trait for Compound<'_, L> {
-            type Ok = Recorded;
-            type Error = Error;
+    ($($trait:ident as $walk:ident: $($method:ident($($label:ident: $type:ty)?) => $verb:ident),+;)*) => {$(
+        impl<C: $walk> ser::$trait for Walker<C> {
+            type Ok = C::Ok;
+            type Error = C::Error;
 
             $(
-                #[inline]
-                fn $method<T: Serialize + ?Sized>(&mut self, $($label: $type,)? value: &T) -> Result<()> {
-                    self.$verb($($label,)? value)
+                #[inline(always)]
+                fn $method<T: Serialize + ?Sized>(
+                    &mut self,
+                    $($label: $type,)?
+                    value: &T,
+                ) -> Result<(), C::Error> {
+                    self.0.$verb($($label,)? value)
                 }
             )+
 
             #[inline]
-            fn end(self) -> Result<Recorded> {
-                Compound::end(self)
+            fn end(self) -> Result<C::Ok, C::Error> {
+                self.0.end()
             }
         }
     )*};
 }
 
 compounds! {
-    SerializeSeq: serialize_element() => child;
-    SerializeTuple: serialize_element() => child;
-    SerializeTupleStruct: serialize_field() => child;
-    SerializeTupleVariant: serialize_field() => child;
-    SerializeMap: serialize_key() => key, serialize_value() => value;
-    SerializeStruct: serialize_field(name: &'static str) => field;
-    SerializeStructVariant: serialize_field(name: &'static str) => field;
+    SerializeSeq as Siblings: serialize_element() => child;
+    SerializeTuple as Siblings: serialize_element() => child;
+    SerializeTupleStruct as Siblings: serialize_field() => child;
+    SerializeTupleVariant as Siblings: serialize_field() => child;
+    SerializeMap as Entries: serialize_key() => key, serialize_value() => value;
+    SerializeStruct as Fields: serialize_field(name: &'static str) => field;
+    SerializeStructVariant as Fields: serialize_field(name: &'static str) => field;
 }

@@ -28,7 +28,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_jax_string(&self) -> Result<String> {
-        let nodes = self.encoding.work;
+        let nodes = self.root().work();
         if nodes > MAX_NODES {
             return Err(ErrorKind::Work { needed: nodes, limit: MAX_NODES }.into());
         }

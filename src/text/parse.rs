@@ -134,7 +134,9 @@ impl<L: Clone> Parser<'_, '_, L> {
             }
             if self.lexer.eat(",") {
                 self.lexer.expect(")", "`)`, for an empty tuple")?;
-                return Ok(Some(self.atom(NodeKind::Tuple, Shape::NONE)));
+                let empty = self.atom(NodeKind::Tuple, Shape::NONE);
+                self.builder.close(empty.node, Shape::NONE)?;
+                return Ok(Some(empty));
             }
             return opens(self, Form::Tuple, Name::default(), None);
         }
@@ -395,7 +397,7 @@ pub(super) fn parse_value(
     let syntax = Syntax { leaf: literal, stores: true, statics: false, expected: "a value" };
     let tree = parse(lexer, syntax, Options::default(), limits, (nesting, depth_above))?;
     // Its leaves have been paid for.
-    lexer.spend(tree.treedef.encoding.work.saturating_sub(tree.leaves.len()))?;
+    lexer.spend(tree.treedef.root().work().saturating_sub(tree.leaves.len()))?;
     Ok(Value::from_tree(tree))
 }
 

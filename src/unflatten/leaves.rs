@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::leaf::{Flat, wide};
 use crate::model::{Content, Leaf, LeafKind, Value};
 
-use super::deserializer::NodeDeserializer;
+use super::place::Place;
 use super::source::{Context, Request, Source};
 
 // Indices: a source is made for as many leaves as its treedef has, and positions count within those
@@ -17,6 +17,10 @@ pub trait Slots {
     type Leaf: Flat;
     fn kind(&self, index: usize) -> LeafKind;
     fn fetch(&mut self, index: usize) -> Self::Leaf;
+    #[inline]
+    fn visit<'de, V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
+        self.fetch(index).visit(visitor)
+    }
 }
 
 impl<L: Flat> Slots for Vec<L> {
@@ -45,6 +49,11 @@ impl<L: Flat> Slots for &[L] {
     fn fetch(&mut self, index: usize) -> L {
         self[index].clone()
     }
+
+    #[inline]
+    fn visit<'de, V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
+        self[index].visit_lent(visitor)
+    }
 }
 
 /// Leaves that the value does not borrow from.
@@ -69,14 +78,14 @@ impl<'de, C: Slots> Source<'de, 'de> for Fetched<C> {
 
     #[inline]
     fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
-        self.0.fetch(index).visit(visitor)
+        self.0.visit(index, visitor)
     }
 
     fn replay<V: Visitor<'de>>(
         &mut self,
         index: usize,
         request: Request,
-        context: Context<'de>,
+        context: Context<'de, '_>,
         visitor: V,
     ) -> Result<V::Value> {
         replay_moved(self.0.fetch(index), request, context, visitor)
@@ -114,12 +123,15 @@ impl<'de> Source<'de, 'de> for Lent<'de> {
         &mut self,
         index: usize,
         request: Request,
-        context: Context<'de>,
+        context: Context<'de, '_>,
         visitor: V,
     ) -> Result<V::Value> {
         match self.0[index].opaque() {
-            Some(value) => NodeDeserializer::of_value(value, context, &mut Lent(value.parts().1))
-                .answer(request, visitor),
+            Some(value) => {
+                let shared = context.shared_for(value);
+                Place::of_value(value, context.inside(&shared), &mut Lent(value.parts().1))
+                    .answer(request, visitor)
+            }
             None => self.visit(index, visitor),
         }
     }
@@ -152,7 +164,7 @@ impl<'a, 'de> Source<'a, 'de> for Moved {
         &mut self,
         index: usize,
         _: Request,
-        _: Context<'a>,
+        _: Context<'a, '_>,
         visitor: V,
     ) -> Result<V::Value> {
         self.visit(index, visitor)
@@ -192,7 +204,7 @@ impl<'a, 'de> Source<'a, 'de> for Passing<'a> {
         &mut self,
         index: usize,
         _: Request,
-        _: Context<'a>,
+        _: Context<'a, '_>,
         visitor: V,
     ) -> Result<V::Value> {
         self.visit(index, visitor)
@@ -202,13 +214,14 @@ impl<'a, 'de> Source<'a, 'de> for Passing<'a> {
 fn replay_moved<'de, V: Visitor<'de>>(
     leaf: impl Flat,
     request: Request,
-    context: Context<'_>,
+    context: Context<'_, '_>,
     visitor: V,
 ) -> Result<V::Value> {
     match leaf.into_opaque() {
         Some(mut value) => {
             let mut leaves = Moved(value.take_leaves());
-            NodeDeserializer::of_value(&value, context, &mut leaves).answer(request, visitor)
+            let shared = context.shared_for(&value);
+            Place::of_value(&value, context.inside(&shared), &mut leaves).answer(request, visitor)
         }
         None => Err(Error::protocol("an opaque leaf without its value")),
     }

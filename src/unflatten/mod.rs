@@ -1,7 +1,13 @@
 //! Leaves and treedef → value.
 
+mod derived;
 mod source;
 mod name;
+mod place;
+mod scalars;
+mod elements;
+mod entries;
+mod variants;
 mod deserializer;
 mod leaves;
 
@@ -12,11 +18,11 @@ use crate::diff::{structure_mismatch, tree_differences};
 use crate::error::{ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::{Flat, LeafType};
-use crate::model::{Arrival, Content, Leaf, LeafKind, Tree, TreeDef, Value};
+use crate::model::{Arrival, Content, Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 
-use deserializer::NodeDeserializer;
 use leaves::{Fetched, Lent};
-use source::{Context, Source};
+use place::Place;
+use source::{Context, Shared, Source};
 
 /// Rebuilds a value from a treedef and leaves: those it was flattened to, or new ones.
 ///
@@ -121,9 +127,10 @@ pub fn unflatten_into<T: DeserializeOwned>(
     treedef: &TreeDef,
     leaves: impl Leaves,
 ) -> Result<()> {
-    let context = context(treedef, leaves.len())?;
+    let shared = shared(treedef, leaves.len())?;
     let mut source = leaves.into_source();
-    T::deserialize_in_place(NodeDeserializer::new(treedef.root(), context, &mut source), value)
+    let context = Context::of(&shared);
+    T::deserialize_in_place(Place::new(treedef.root(), context, &mut source).lend(), value)
 }
 
 fn rebuild<'de, T, S>(treedef: &'de TreeDef, leaves: usize, mut source: S) -> Result<T>
@@ -131,25 +138,20 @@ where
     T: Deserialize<'de>,
     S: Source<'de, 'de>,
 {
-    let context = context(treedef, leaves)?;
-    T::deserialize(NodeDeserializer::new(treedef.root(), context, &mut source))
+    let shared = shared(treedef, leaves)?;
+    let context = Context::of(&shared);
+    T::deserialize(Place::new(treedef.root(), context, &mut source).lend())
 }
 
 /// Checks what can be checked before a value is rebuilt.
-fn context(treedef: &TreeDef, leaves: usize) -> Result<Context<'_>> {
+fn shared(treedef: &TreeDef, leaves: usize) -> Result<Shared<'_>> {
     treedef.expect_leaves(leaves)?;
     let limit = treedef.limits.work.saturating_add(leaves.saturating_mul(64));
-    let needed = treedef.encoding.work;
+    let needed = treedef.root().work();
     if needed > limit {
         return Err(ErrorKind::Work { needed, limit }.into());
     }
-    Ok(Context {
-        arrivals: treedef.arrivals(),
-        compact: treedef.encoding.options.compact,
-        max_depth: treedef.limits.depth,
-        depth: 0,
-        passes: 0,
-    })
+    Ok(Shared::of(treedef))
 }
 
 /// Leaves that a value can be rebuilt from: `Vec<L>`, `[L; N]`, which are handed over, or `&Vec<L>`, `&[L]`, `&[L; N]`.
@@ -201,12 +203,6 @@ leaves! {
         self => Fetched(self), self.iter().cloned().map(Flat::into_leaf).collect();
 }
 
-impl TreeDef {
-    fn arrivals(&self) -> &[Arrival] {
-        self.arrivals.as_deref().unwrap_or(&[])
-    }
-}
-
 impl Value {
     pub(crate) fn arrivals(&self) -> &[Arrival] {
         match &self.0 {
@@ -224,13 +220,10 @@ impl Value {
         match self.0 {
             Content::Scalar(leaf) => {
                 let scalar = Value(Content::Scalar(Leaf::None));
-                let context =
-                    Context { arrivals: &[], compact: false, max_depth: 128, depth: 0, passes: 0 };
-                T::deserialize(NodeDeserializer::of_value(
-                    &scalar,
-                    context,
-                    &mut Fetched(vec![leaf]),
-                ))
+                let shared = Shared::new(&[], false, Limits::default().depth);
+                let context = Context::of(&shared);
+                let mut leaves = Fetched(vec![leaf]);
+                T::deserialize(Place::of_value(&scalar, context, &mut leaves).lend())
             }
             Content::Tree(tree) => tree.into_value(),
         }

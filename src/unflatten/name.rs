@@ -15,14 +15,14 @@ use super::source::{Context, Source};
 
 /// The name of a field or variant, where serde asks for a value. serde's own `StrDeserializer` refuses newtypes and
 /// options: serde issue 2185.
-pub(super) struct Text<'a, S> {
+pub(super) struct Text<'a, 'r, S> {
     text: &'a str,
-    context: Context<'a>,
+    context: Context<'a, 'r>,
     source: PhantomData<S>,
 }
 
-impl<'a, S> Text<'a, S> {
-    pub(super) fn new(text: &'a str, context: Context<'a>) -> Self {
+impl<'a, 'r, S> Text<'a, 'r, S> {
+    pub(super) fn new(text: &'a str, context: Context<'a, 'r>) -> Self {
         Text { text, context, source: PhantomData }
     }
 
@@ -31,7 +31,7 @@ impl<'a, S> Text<'a, S> {
     }
 }
 
-impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for Text<'a, S> {
+impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for Text<'a, '_, S> {
     type Error = Error;
 
     #[inline]
@@ -63,7 +63,7 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for Text<'a, S> {
     }
 
     fn is_human_readable(&self) -> bool {
-        !self.context.compact
+        !self.context.shared.compact
     }
 
     forward_to_deserialize_any! {
@@ -72,7 +72,7 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for Text<'a, S> {
     }
 }
 
-impl<'a, 'de, S: Source<'a, 'de>> EnumAccess<'de> for Text<'a, S> {
+impl<'a, 'de, S: Source<'a, 'de>> EnumAccess<'de> for Text<'a, '_, S> {
     type Error = Error;
     type Variant = NoPayload;
 

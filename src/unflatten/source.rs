@@ -3,7 +3,9 @@
 use serde::de::Visitor;
 
 use crate::error::{ErrorKind, Result};
-use crate::model::{Arrival, Leaf, LeafKind};
+use crate::model::{Arrival, Leaf, LeafKind, TreeDef, Value};
+
+use super::derived::Proven;
 
 /// Leaves, by index: serde's buffers ask for fields in another order than they stand in, so nothing may depend on a
 /// cursor. Each leaf is asked for at most once, because a deserializer is consumed when it answers.
@@ -29,7 +31,7 @@ pub trait Source<'a, 'de>: Sized {
         &mut self,
         index: usize,
         request: Request,
-        context: Context<'a>,
+        context: Context<'a, '_>,
         visitor: V,
     ) -> Result<V::Value>;
 }
@@ -45,30 +47,123 @@ pub enum Request {
     F32,
 }
 
-/// What holds for a whole structure, and how deep in it we are.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    pub(super) arrivals: &'a [Arrival],
-    pub(super) compact: bool,
-    pub(super) max_depth: usize,
-    /// Compounds around the node.
-    pub(super) depth: usize,
-    /// Times that a node answered in the place of its own inside: what ends `struct W(Box<W>)`.
-    pub(super) passes: usize,
+/// The calls of serde that are requests, all to `answer`. How a struct is asked for depends on who is asked.
+macro_rules! requests {
+    () => {
+        #[inline]
+        fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            self.answer(Request::Any, visitor)
+        }
+
+        #[inline]
+        fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            self.answer(Request::F32, visitor)
+        }
+
+        fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            self.answer(Request::Option, visitor)
+        }
+
+        fn deserialize_newtype_struct<V: Visitor<'de>>(
+            self,
+            name: &'static str,
+            visitor: V,
+        ) -> Result<V::Value> {
+            self.answer(Request::Newtype(name), visitor)
+        }
+
+        fn deserialize_enum<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            _: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value> {
+            self.answer(Request::Enum, visitor)
+        }
+
+        fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            self.answer(Request::Bytes, visitor)
+        }
+
+        fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            self.answer(Request::Bytes, visitor)
+        }
+
+        /// Skips the node with all below it, at once.
+        fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            visitor.visit_unit()
+        }
+
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f64 char str string unit unit_struct seq tuple tuple_struct
+            map identifier
+        }
+    };
 }
 
-impl Context<'_> {
-    pub(super) fn deeper(self) -> Result<Self> {
-        match self.depth < self.max_depth {
-            true => Ok(Context { depth: self.depth + 1, ..self }),
-            false => Err(ErrorKind::Depth { limit: self.max_depth }.into()),
+pub(super) use requests;
+
+/// What holds for a whole structure while it is rebuilt.
+pub(super) struct Shared<'a> {
+    pub(super) arrivals: &'a [Arrival],
+    pub(super) compact: bool,
+    pub(super) max_depth: u32,
+    pub(super) proven: Proven,
+}
+
+/// Where we are in a structure.
+#[derive(Clone, Copy)]
+pub struct Context<'a, 'r> {
+    pub(super) shared: &'r Shared<'a>,
+    /// Compounds around the node.
+    depth: u32,
+    /// Times that a node answered in the place of its own inside: what ends `struct W(Box<W>)`.
+    passes: u32,
+}
+
+impl<'a> Shared<'a> {
+    /// A limit beyond 2³² is none: so many nodes do not fit into memory.
+    pub(super) fn new(arrivals: &'a [Arrival], compact: bool, max_depth: usize) -> Self {
+        let max_depth = u32::try_from(max_depth).unwrap_or(u32::MAX);
+        Shared { arrivals, compact, max_depth, proven: Proven::default() }
+    }
+
+    pub(super) fn of(treedef: &'a TreeDef) -> Self {
+        Shared::new(treedef.arrivals(), treedef.encoding.options.compact, treedef.limits.depth)
+    }
+
+    fn deeper(&self, depth: u32) -> Result<u32> {
+        match depth < self.max_depth {
+            true => Ok(depth + 1),
+            // Lossless: it came from a `usize`.
+            false => Err(ErrorKind::Depth { limit: self.max_depth as usize }.into()),
         }
+    }
+}
+
+impl<'a, 'r> Context<'a, 'r> {
+    /// At the root.
+    pub(super) fn of(shared: &'r Shared<'a>) -> Self {
+        Context { shared, depth: 0, passes: 0 }
+    }
+
+    #[inline]
+    pub(super) fn deeper(self) -> Result<Self> {
+        Ok(Context { depth: self.shared.deeper(self.depth)?, ..self })
     }
 
     pub(super) fn passed(self) -> Result<Self> {
-        match self.passes < self.max_depth {
-            true => Ok(Context { passes: self.passes + 1, ..self }),
-            false => Err(ErrorKind::Depth { limit: self.max_depth }.into()),
-        }
+        Ok(Context { passes: self.shared.deeper(self.passes)?, ..self })
+    }
+
+    /// At the same place, in the structure of a value that stands there.
+    pub(super) fn inside<'v, 'n>(self, shared: &'n Shared<'v>) -> Context<'v, 'n> {
+        Context { shared, depth: self.depth, passes: self.passes }
+    }
+
+    /// What holds for a value that stands here.
+    pub(super) fn shared_for<'v>(self, value: &'v Value) -> Shared<'v> {
+        let Shared { compact, max_depth, .. } = *self.shared;
+        Shared { arrivals: value.arrivals(), compact, max_depth, proven: Proven::default() }
     }
 }

@@ -15,7 +15,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
 use serde::ser::{
-    Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    Serialize, SerializeMap, SerializeStruct, SerializeStructVariant, SerializeTuple,
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 use treedef::{Leaf, NodeKind};
@@ -339,7 +339,7 @@ impl Serialize for Plain {
             NodeKind::Unit => serializer.serialize_unit(),
             NodeKind::UnitStruct => serializer.serialize_unit_struct(name),
             NodeKind::NewtypeStruct => serializer.serialize_newtype_struct(name, &children[0]),
-            NodeKind::Seq => elements!(serialize_seq(None), serialize_element),
+            NodeKind::Seq => serializer.collect_seq(children),
             NodeKind::Tuple => elements!(serialize_tuple(length), serialize_element),
             NodeKind::TupleStruct => {
                 elements!(serialize_tuple_struct(name, length), serialize_field)

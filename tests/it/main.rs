@@ -1,5 +1,6 @@
 //! One test binary.
 
+mod allocations;
 mod conformance;
 mod data;
 mod depth;

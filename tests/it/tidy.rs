@@ -63,6 +63,7 @@ fn modules_import_only_upwards() {
     assert_layered("src", "lib.rs", "crate");
     assert_layered("src/text", "mod.rs", "super");
     assert_layered("src/flatten", "mod.rs", "super");
+    assert_layered("src/flatten/matching", "mod.rs", "super");
     assert_layered("src/unflatten", "mod.rs", "super");
 }
 

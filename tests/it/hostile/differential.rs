@@ -164,6 +164,10 @@ fn the_encoding_agrees_with_a_plain_tree() {
         if same {
             prop_assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(&other_treedef));
         }
+        let mut buffer = found;
+        let like = treedef.flatten_like(&other, &mut buffer);
+        prop_assert_eq!(like.is_ok(), same, "{:?}", like);
+        prop_assert_eq!(buffer, if same { leaves(&other.sorted()) } else { Vec::new() });
         Ok(())
     });
 }

@@ -1,0 +1,137 @@
+//! `cargo bench --bench operations`: single operations, to see what a change does to each.
+
+#[path = "workloads/mod.rs"]
+mod workloads;
+
+use divan::{Bencher, black_box};
+use serde::Serialize;
+use treedef::{Flattener, Leaf, TreeDef, flatten, flatten_as, structure, unflatten};
+use workloads::{Particle, Shape, Small};
+
+fn main() {
+    divan::main();
+}
+
+#[divan::bench_group]
+mod small {
+    use super::*;
+
+    #[divan::bench]
+    fn flatten_like(bencher: Bencher<'_, '_>) {
+        let value = workloads::small();
+        let (mut buffer, treedef) = flatten_as::<f64>(&value).expect("it flattens");
+        bencher.bench_local(|| treedef.flatten_like(black_box(&value), &mut buffer));
+    }
+
+    #[divan::bench]
+    fn flatten_as_the_last(bencher: Bencher<'_, '_>) {
+        let value = workloads::small();
+        bencher.bench_local(|| flatten_as::<f64>(black_box(&value)));
+    }
+
+    #[divan::bench]
+    fn flatten_as_never_before(bencher: Bencher<'_, '_>) {
+        let (value, once) = (workloads::small(), Flattener::new().serialize_once(true));
+        bencher.bench_local(|| once.flatten_as::<f64>(black_box(&value)));
+    }
+
+    #[divan::bench]
+    fn unflatten_numbers(bencher: Bencher<'_, '_>) {
+        let (leaves, treedef) = flatten_as::<f64>(&workloads::small()).expect("it flattens");
+        bencher.bench_local(|| unflatten::<Small>(&treedef, black_box(&leaves)));
+    }
+}
+
+/// What a treedef costs that stands for many values.
+#[divan::bench_group]
+mod treedef_of_particles {
+    use super::*;
+
+    fn treedef() -> TreeDef {
+        structure(&workloads::particles(80_000)).expect("it flattens")
+    }
+
+    #[divan::bench]
+    fn compare(bencher: Bencher<'_, '_>) {
+        let (a, b) = (treedef(), treedef().to_string().parse::<TreeDef>().expect("it parses"));
+        bencher.bench_local(|| black_box(&a) == black_box(&b));
+    }
+
+    #[divan::bench]
+    fn print(bencher: Bencher<'_, '_>) {
+        let treedef = treedef();
+        bencher.bench_local(|| black_box(&treedef).to_string());
+    }
+
+    #[divan::bench]
+    fn parse(bencher: Bencher<'_, '_>) {
+        let text = treedef().to_string();
+        bencher.bench_local(|| black_box(&text).parse::<TreeDef>());
+    }
+
+    #[divan::bench]
+    fn leaf_path(bencher: Bencher<'_, '_>) {
+        let treedef = treedef();
+        bencher.bench_local(|| treedef.leaf_path(black_box(77_777)));
+    }
+
+    #[divan::bench]
+    fn flatten_like_after_loading(bencher: Bencher<'_, '_>) {
+        let value: Vec<Particle> = workloads::particles(80_000);
+        let treedef: TreeDef = treedef().to_string().parse().expect("it parses");
+        let mut buffer = Vec::<f64>::new();
+        bencher.bench_local(|| treedef.flatten_like(black_box(&value), &mut buffer));
+    }
+}
+
+/// Elements that all differ from their neighbours in structure: what the expectation that they do not costs.
+#[divan::bench_group]
+mod divergent {
+    use super::*;
+
+    fn alternating() -> Vec<Shape> {
+        let shapes = [Shape::Circle(1.0), Shape::Box { w: 1.0, h: 2.0 }, Shape::Empty];
+        shapes.into_iter().cycle().take(30_000).collect()
+    }
+
+    fn growing() -> Vec<Vec<[f64; 2]>> {
+        (0..400).map(|length| vec![[1.0, 2.0]; length % 7 + 1]).collect()
+    }
+
+    /// Same to the very end, where each has something that the one before does not.
+    fn late() -> Vec<([f64; 30], Option<f64>)> {
+        (0..2_000).map(|i| ([0.5; 30], (i % 2 == 0).then_some(1.0))).collect()
+    }
+
+    fn compare<T: Serialize>(bencher: Bencher<'_, '_>, value: T, expecting: bool) {
+        let flattener = Flattener::new().serialize_once(!expecting);
+        bencher.bench_local(|| flattener.flatten_as::<Leaf>(black_box(&value)));
+    }
+
+    #[divan::bench(args = [false, true])]
+    fn alternating_variants(bencher: Bencher<'_, '_>, expecting: bool) {
+        compare(bencher, alternating(), expecting);
+    }
+
+    #[divan::bench(args = [false, true])]
+    fn growing_sequences(bencher: Bencher<'_, '_>, expecting: bool) {
+        compare(bencher, growing(), expecting);
+    }
+
+    #[divan::bench(args = [false, true])]
+    fn late_differences(bencher: Bencher<'_, '_>, expecting: bool) {
+        compare(bencher, late(), expecting);
+    }
+
+    #[divan::bench(args = [false, true])]
+    fn document(bencher: Bencher<'_, '_>, expecting: bool) {
+        compare(bencher, workloads::json(), expecting);
+    }
+}
+
+/// Without a type: what every value can be flattened to.
+#[divan::bench]
+fn flatten_enums(bencher: Bencher<'_, '_>) {
+    let value = workloads::enums();
+    bencher.bench_local(|| flatten(black_box(&value)));
+}

@@ -1,0 +1,73 @@
+//! Leaves from other types, and back.
+
+use crate::error::{Error, ErrorKind};
+use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
+
+macro_rules! leaf_from {
+    ($($type:ty => $variant:ident;)*) => {$(
+        impl From<$type> for Leaf {
+            fn from(value: $type) -> Self {
+                Leaf::$variant(value.into())
+            }
+        }
+    )*};
+}
+
+leaf_from! {
+    f64 => F64;
+    &str => Str;
+    Box<str> => Str;
+    &[u8] => Bytes;
+    Vec<u8> => Bytes;
+    Box<[u8]> => Bytes;
+}
+
+macro_rules! leaf_into {
+    ($($type:ty, $variant:ident, $value:ident => $owned:expr;)*) => {$(
+        /// The leaf has to be of this very kind.
+        impl TryFrom<Leaf> for $type {
+            type Error = Error;
+
+            fn try_from(leaf: Leaf) -> Result<Self, Error> {
+                match leaf {
+                    Leaf::$variant($value) => Ok($owned),
+                    other => Err(ErrorKind::LeafKind { expected: LeafKind::$variant, found: other.kind() }.into()),
+                }
+            }
+        }
+    )*};
+}
+
+leaf_into! {
+    bool, Bool, value => value;
+    i8, I8, value => value;
+    i16, I16, value => value;
+    i32, I32, value => value;
+    i64, I64, value => value;
+    i128, I128, value => *value;
+    u8, U8, value => value;
+    u16, U16, value => value;
+    u32, U32, value => value;
+    u64, U64, value => value;
+    u128, U128, value => *value;
+    f32, F32, value => value;
+    f64, F64, value => value;
+    char, Char, value => value;
+    String, Str, value => value.into();
+    Vec<u8>, Bytes, value => value.into();
+}
+
+/// A scalar becomes the leaf itself, None the absent leaf, anything else an opaque one.
+impl From<Value> for Leaf {
+    fn from(value: Value) -> Self {
+        match value.0 {
+            Content::Scalar(leaf) => leaf,
+            Content::Tree(tree)
+                if tree.treedef.encoding.nodes.iter().all(|node| node.kind == NodeKind::None) =>
+            {
+                Leaf::None
+            }
+            Content::Tree(tree) => Leaf::Opaque(Box::new(Value(Content::Tree(tree)))),
+        }
+    }
+}

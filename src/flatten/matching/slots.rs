@@ -1,0 +1,217 @@
+//! Where a walk puts what it finds at the leaves.
+
+use std::cell::Cell;
+use std::slice;
+
+use serde::Serialize;
+
+use crate::error::Mismatch;
+use crate::flatten::scalar::ScalarTo;
+use crate::leaf::{Emit, Scalar};
+use crate::model::{Leaf, Value};
+
+/// The outcome of a comparison.
+pub(in crate::flatten) type Matched<S> = Result<S, Mismatch>;
+
+/// How many slots were left where the first mismatch was found, if that is known: not after an error of the value's own.
+pub(in crate::flatten) struct Parted(Cell<usize>);
+
+impl Default for Parted {
+    fn default() -> Self {
+        Parted(Cell::new(Self::NOT_YET))
+    }
+}
+
+impl Parted {
+    const NOT_YET: usize = usize::MAX;
+    /// More than there are in all.
+    const UNKNOWN: usize = usize::MAX - 1;
+
+    #[cold]
+    pub(super) fn at(&self, left: usize) -> Mismatch {
+        if self.0.get() == Self::NOT_YET {
+            self.0.set(left);
+        }
+        Mismatch
+    }
+
+    #[cold]
+    pub(super) fn somewhere(&self) -> Mismatch {
+        self.at(Self::UNKNOWN)
+    }
+
+    /// In a map that is still open: its entries may yet change places.
+    #[cold]
+    pub(super) fn in_a_map(&self) -> Mismatch {
+        self.0.set(Self::UNKNOWN);
+        Mismatch
+    }
+
+    /// How many of all these slots came before, if that is known.
+    pub(in crate::flatten) fn before(&self, all: usize) -> Option<usize> {
+        all.checked_sub(self.0.get())
+    }
+}
+
+/// Where leaves go, in order. It is handed from node to node by value, which keeps it in registers.
+pub(in crate::flatten) trait Slots: Default {
+    /// A part of the slots, to be filled in any order.
+    type Region;
+    /// Slots of a region, for the time being.
+    type Part<'p>: Slots
+    where
+        Self: 'p;
+
+    fn put(self, scalar: Scalar<'_>) -> Matched<Self>;
+
+    /// Puts the scalars of a sequence of `count`.
+    fn put_all<I: Iterator>(
+        self,
+        count: usize,
+        items: I,
+        compact: bool,
+        parted: &Parted,
+    ) -> Matched<Self>
+    where
+        I::Item: Serialize;
+
+    fn left(&self) -> usize;
+
+    /// Puts an opaque leaf, where there are any.
+    fn put_opaque(self, value: impl FnOnce() -> Option<Value>) -> Matched<Self>;
+
+    /// The first `count`, and the rest.
+    fn split(self, count: usize) -> Matched<(Self::Region, Self)>;
+
+    fn part(region: &mut Self::Region, first: usize, count: usize) -> Matched<Self::Part<'_>>;
+}
+
+/// Slots that are written: those of a buffer.
+pub(in crate::flatten) struct Fill<'s, L>(pub(in crate::flatten) slice::IterMut<'s, L>);
+
+/// Slots that are compared: those of a key or a static.
+#[derive(Default)]
+pub(in crate::flatten) struct Compare<'s>(pub(in crate::flatten) slice::Iter<'s, Leaf>);
+
+impl<L> Default for Fill<'_, L> {
+    #[inline]
+    fn default() -> Self {
+        Fill(slice::IterMut::default())
+    }
+}
+
+impl<'s, L: Emit> Slots for Fill<'s, L> {
+    type Region = &'s mut [L];
+    type Part<'p>
+        = Fill<'p, L>
+    where
+        Self: 'p;
+
+    #[inline(always)]
+    fn put(mut self, scalar: Scalar<'_>) -> Matched<Self> {
+        let leaf = L::from_scalar(scalar).ok_or(Mismatch)?;
+        *self.0.next().ok_or(Mismatch)? = leaf;
+        Ok(self)
+    }
+
+    #[inline]
+    fn put_all<I: Iterator>(
+        self,
+        count: usize,
+        mut items: I,
+        compact: bool,
+        parted: &Parted,
+    ) -> Matched<Self>
+    where
+        I::Item: Serialize,
+    {
+        let (region, rest) = self.split(count)?;
+        for (position, slot) in region.iter_mut().enumerate() {
+            let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
+            let Some(item) = items.next() else {
+                return Err(parted.at(rest.left() + count - position));
+            };
+            // What is marked as a leaf is no scalar, and may be right all the same.
+            let leaf = item.serialize(ScalarTo { compact, then });
+            let Ok(leaf) = leaf else { return Err(parted.somewhere()) };
+            *slot = leaf;
+        }
+        if items.next().is_some() { Err(parted.at(rest.left())) } else { Ok(rest) }
+    }
+
+    #[inline]
+    fn left(&self) -> usize {
+        self.0.len()
+    }
+
+    fn put_opaque(mut self, value: impl FnOnce() -> Option<Value>) -> Matched<Self> {
+        let leaf = value().and_then(|value| L::from_leaf(Leaf::from(value))).ok_or(Mismatch)?;
+        *self.0.next().ok_or(Mismatch)? = leaf;
+        Ok(self)
+    }
+
+    #[inline]
+    fn split(self, count: usize) -> Matched<(&'s mut [L], Self)> {
+        let (first, rest) = self.0.into_slice().split_at_mut_checked(count).ok_or(Mismatch)?;
+        Ok((first, Fill(rest.iter_mut())))
+    }
+
+    fn part<'p>(region: &'p mut &'s mut [L], first: usize, count: usize) -> Matched<Fill<'p, L>> {
+        let slots = region.get_mut(first..).and_then(|slots| slots.get_mut(..count));
+        slots.map(|slots| Fill(slots.iter_mut())).ok_or(Mismatch)
+    }
+}
+
+impl<'s> Slots for Compare<'s> {
+    type Region = &'s [Leaf];
+    type Part<'p>
+        = Compare<'p>
+    where
+        Self: 'p;
+
+    #[inline]
+    fn put(mut self, scalar: Scalar<'_>) -> Matched<Self> {
+        match self.0.next().and_then(Leaf::as_scalar) == Some(scalar) {
+            true => Ok(self),
+            false => Err(Mismatch),
+        }
+    }
+
+    fn put_all<I: Iterator>(
+        mut self,
+        count: usize,
+        items: I,
+        compact: bool,
+        _: &Parted,
+    ) -> Matched<Self>
+    where
+        I::Item: Serialize,
+    {
+        let mut left = count;
+        for item in items {
+            left = left.checked_sub(1).ok_or(Mismatch)?;
+            self =
+                item.serialize(ScalarTo { compact, then: |scalar: Scalar<'_>| self.put(scalar) })?;
+        }
+        if left == 0 { Ok(self) } else { Err(Mismatch) }
+    }
+
+    fn left(&self) -> usize {
+        self.0.len()
+    }
+
+    /// There is none in a value (invariant 6 of the encoding).
+    fn put_opaque(self, _: impl FnOnce() -> Option<Value>) -> Matched<Self> {
+        Err(Mismatch)
+    }
+
+    fn split(self, count: usize) -> Matched<(&'s [Leaf], Self)> {
+        let (first, rest) = self.0.as_slice().split_at_checked(count).ok_or(Mismatch)?;
+        Ok((first, Compare(rest.iter())))
+    }
+
+    fn part<'p>(region: &'p mut &'s [Leaf], first: usize, count: usize) -> Matched<Compare<'p>> {
+        let slots = region.get(first..).and_then(|slots| slots.get(..count));
+        slots.map(|slots| Compare(slots.iter())).ok_or(Mismatch)
+    }
+}

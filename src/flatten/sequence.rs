@@ -1,0 +1,190 @@
+//! A whole sequence at once: each element is expected to look like the last, and checked by the fast walk.
+//!
+//! The recording takes the first element, and those that differ; what lies between is [matched](super::matching) against
+//! the nodes that were just recorded, in batches, with the leaves written in place. An element that turns out to be
+//! different has been serialized in part by then, and is serialized again. That is seen by `Serialize` implementations
+//! that give something only once: they are told from others as far as they can be, and [`Flattener::serialize_once`]
+//! asks nobody twice.
+//!
+//! [`Flattener::serialize_once`]: crate::Flattener::serialize_once
+
+use std::mem;
+
+use serde::Serialize;
+
+use crate::error::{Error, Mismatch, Result};
+use crate::leaf::{Emit, Scalar};
+use crate::model::NodeKind;
+use crate::stack;
+
+use super::compound::Compound;
+use super::matching::{Fill, Known, Matcher, Parted};
+use super::recording::{Recorded, Recording};
+use super::scalar::ScalarTo;
+use super::serializer::{Siblings, Walker};
+
+/// Leaves that are made room for at once, or those of one element.
+const BATCH: usize = 512;
+
+/// Bytes of leaves that an iterator may claim to give before it gave them.
+const ROOM: usize = 8 << 20;
+
+pub(super) const GAVE_LESS: &str = "a `Serialize` implementation gave less when it was asked again";
+
+/// What a batch came to.
+enum Batch<T> {
+    /// All that could be expected, or all there was.
+    Matched,
+    /// An element that is different, of which so many leaves were as expected, where that is known.
+    Parted(T, Option<usize>),
+}
+
+impl<L: Emit> Compound<'_, L> {
+    /// Records the elements of a whole sequence.
+    pub(super) fn elements<I: Iterator>(&mut self, mut items: I) -> Result<()>
+    where
+        I::Item: Serialize,
+    {
+        let (mut good, mut bad) = (0usize, 0usize);
+        while let Some(item) = items.next() {
+            self.child(&item)?;
+            if self.children == 1 {
+                self.make_room(items.size_hint().0);
+            }
+            while 4 * bad <= good.saturating_add(4)
+                && let Some((template, count)) = self.expected()
+            {
+                let before = self.children;
+                let batch = match self.recording.builder.nodes[template].kind {
+                    NodeKind::Leaf => self.scalars(count, &mut items),
+                    _ => self.equals(template, count, &mut items),
+                };
+                let matched = self.children - before;
+                good = good.saturating_add(matched);
+                match batch {
+                    Batch::Matched if matched == 0 => break,
+                    Batch::Matched => {}
+                    Batch::Parted(item, leaves) => {
+                        bad += 1;
+                        self.once_more(&item, template, leaves)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<L: Emit> Compound<'_, L> {
+    /// Makes room for the leaves of so many elements that may still come, as far as that is believed.
+    ///
+    /// For wide leaves growing in steps has measured faster.
+    fn make_room(&mut self, count: usize) {
+        if size_of::<L>() <= size_of::<u64>()
+            && let Some((template, _)) = self.expected()
+        {
+            let own = self.recording.builder.nodes[template].leaves;
+            let most = ROOM / size_of::<L>().max(1);
+            self.recording.leaves.reserve(count.saturating_mul(own).min(most));
+        }
+    }
+
+    /// Takes up to `count` scalars for as many leaves.
+    fn scalars<I: Iterator>(&mut self, count: usize, items: &mut I) -> Batch<I::Item>
+    where
+        I::Item: Serialize,
+    {
+        let compact = self.recording.is_compact();
+        let count = count.min(BATCH).min(items.size_hint().1.unwrap_or(BATCH));
+        let mut leaves = mem::take(&mut self.recording.leaves);
+        let first = leaves.len();
+        leaves.resize_with(first + count, L::filler);
+        let (mut matched, mut batch) = (0, Batch::Matched);
+        for slot in leaves.iter_mut().skip(first) {
+            let Some(item) = items.next() else { break };
+            let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
+            match item.serialize(ScalarTo { compact, then }) {
+                Ok(leaf) => *slot = leaf,
+                Err(Mismatch) => {
+                    batch = Batch::Parted(item, None);
+                    break;
+                }
+            }
+            matched += 1;
+        }
+        leaves.truncate(first + matched);
+        self.recording.leaves = leaves;
+        self.repeat(matched);
+        batch
+    }
+
+    /// Takes up to `count` elements that equal the node at `template`.
+    fn equals<I: Iterator>(
+        &mut self,
+        template: usize,
+        count: usize,
+        items: &mut I,
+    ) -> Batch<I::Item>
+    where
+        I::Item: Serialize,
+    {
+        let mut leaves = mem::take(&mut self.recording.leaves);
+        let Recording { builder, .. } = &*self.recording;
+        let nodes = builder.subtree(template);
+        let own = nodes.first().map_or(0, |node| node.leaves);
+        let count = count.min(items.size_hint().1.unwrap_or(BATCH)).min(BATCH / own.max(1)).max(1);
+        let known = Known {
+            shapes: builder.shapes(),
+            options: self.recording.options(),
+            ignore_statics: false,
+            arrivals: None,
+            depth_left: self.depth_left(template),
+            parted: Parted::default(),
+        };
+        let first = leaves.len();
+        leaves.resize_with(first + count * own, L::filler);
+        let (mut matched, mut batch) = (0, Batch::Matched);
+        let mut slots = Fill(leaves.get_mut(first..).unwrap_or_default().iter_mut());
+        while matched < count {
+            let Some(item) = items.next() else { break };
+            let place = Matcher::new(&known, nodes, slots);
+            match place.and_then(|place| item.serialize(place)) {
+                Ok(rest) => slots = rest,
+                Err(Mismatch) => {
+                    // The slots of this element that are left, and of those that were to follow.
+                    let leaves = known.parted.before((count - matched) * own);
+                    batch = Batch::Parted(item, leaves);
+                    break;
+                }
+            }
+            matched += 1;
+        }
+        leaves.truncate(first + matched * own);
+        self.recording.maps += matched * nodes.first().map_or(0, |node| node.maps);
+        self.recording.leaves = leaves;
+        self.repeat(matched);
+        batch
+    }
+
+    /// Records an element that was serialized in part, and was as expected up to so many leaves.
+    #[cold]
+    fn once_more<T: Serialize>(
+        &mut self,
+        item: &T,
+        template: usize,
+        leaves: Option<usize>,
+    ) -> Result<()> {
+        let place = self.place();
+        let result = stack::grow(|| item.serialize(Walker(place)));
+        let agrees = match (&result, leaves) {
+            (Err(_), _) | (_, None) => true,
+            // It was different before.
+            (Ok(Recorded::Same), Some(_)) => false,
+            (Ok(Recorded::New(found)), Some(leaves)) => {
+                self.recording.builder.agree(template, *found, leaves)
+            }
+        };
+        self.add(result)?;
+        if agrees { Ok(()) } else { Err(Error::protocol(GAVE_LESS)) }
+    }
+}

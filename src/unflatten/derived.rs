@@ -1,0 +1,180 @@
+//! Which visitors were written by serde_derive. Those read a struct by position as well as by name, and much faster.
+//!
+//! serde lets a visitor refuse one of the two, so others are asked by name, which is what serde formats do. That a visitor
+//! is derived shows only in the name of its type. If that ever changes nothing breaks: structs are then read by name.
+
+use std::any::type_name;
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::model::{Labels, Shape};
+
+/// Shapes that were found to have exactly the fields that a derived visitor asks for, in their order: where the shape and
+/// the fields stand in memory, and which visitor it was. All three stay where they are while a value is rebuilt.
+#[derive(Default)]
+pub(super) struct Proven([Cell<[usize; 3]>; 8]);
+
+impl Proven {
+    /// Whether a visitor may read a struct of this shape by position.
+    #[inline]
+    pub(super) fn by_position<V>(&self, shape: &Shape, fields: &'static [&'static str]) -> bool {
+        let key = [ptr::from_ref(shape).addr(), fields.as_ptr().addr(), identity::<V>()];
+        let known = &self.0[key[0] / size_of::<Shape>() % self.0.len()];
+        known.get() == key || prove::<V>(shape, fields, known, key)
+    }
+}
+
+#[inline(never)]
+fn prove<V>(shape: &Shape, fields: &[&str], known: &Cell<[usize; 3]>, key: [usize; 3]) -> bool {
+    let proven = is_derived::<V>()
+        && matches!(&shape.labels, Labels::Fields(own) if own.iter().eq(fields.iter()));
+    if proven {
+        known.set(key);
+    }
+    proven
+}
+
+/// Tells visitors from each other: where the names of their types stand.
+#[inline]
+fn identity<V>() -> usize {
+    type_name::<V>().as_ptr().addr()
+}
+
+/// What was found about visitors before: their identity, and in the lowest bit, whether they are derived.
+static FOUND: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
+
+fn is_derived<V>() -> bool {
+    let identity = identity::<V>() << 1; // addresses leave the highest bit unused
+    let found = &FOUND[(identity >> 5) % FOUND.len()];
+    match found.load(Ordering::Relaxed) {
+        known if known & !1 == identity => known & 1 == 1,
+        _ => {
+            let derived = is_derived_name(type_name::<V>());
+            found.store(identity | usize::from(derived), Ordering::Relaxed);
+            derived
+        }
+    }
+}
+
+/// Whether this is `m::_::<impl serde_core::de::Deserialize<'_> for m::T>::deserialize::__Visitor<…>`, or, for a struct
+/// variant, `<that as serde_core::de::Visitor<'_>>::visit_enum::__Visitor<…>`.
+fn is_derived_name(name: &str) -> bool {
+    let function = before_generics(name).and_then(|name| name.strip_suffix("::__Visitor"));
+    let Some(function) = function else { return false };
+    if let Some(implementation) = function.strip_suffix("::deserialize") {
+        let of = before_generics(implementation).filter(|of| of.len() < implementation.len());
+        return of.is_some_and(|of| {
+            of.ends_with("_::") && implementation[of.len()..].starts_with("<impl ")
+        });
+    }
+    function
+        .strip_suffix(" as serde_core::de::Visitor<'_>>::visit_enum")
+        .and_then(|outer| outer.strip_prefix('<'))
+        .is_some_and(is_derived_name)
+}
+
+/// A name without the `<…>` at its end, if there is one.
+fn before_generics(name: &str) -> Option<&str> {
+    if !name.ends_with('>') {
+        return Some(name);
+    }
+    let mut open = 0;
+    for (at, byte) in name.bytes().enumerate().rev() {
+        match byte {
+            b'>' if at > 0 && name.as_bytes().get(at - 1) == Some(&b'-') => {} // an arrow
+            b'>' => open += 1,
+            b'<' if open == 1 => return name.get(..at),
+            b'<' => open -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::{Deserialize, Deserializer, Visitor};
+    use serde::forward_to_deserialize_any;
+
+    /// Says whether the visitor that a type hands over is taken for a derived one.
+    struct Ask;
+
+    impl<'de> Deserializer<'de> for Ask {
+        type Error = serde::de::value::Error;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+            Err(serde::de::Error::custom(is_derived_name(type_name::<V>())))
+        }
+
+        forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+            newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        }
+    }
+
+    fn is_derived_visitor_of<'de, T: Deserialize<'de>>() -> bool {
+        T::deserialize(Ask).err().is_some_and(|error| error.to_string() == "true")
+    }
+
+    #[derive(serde::Deserialize)]
+    #[allow(dead_code, reason = "only its visitor is of interest")]
+    struct Plain {
+        x: f64,
+    }
+
+    #[derive(serde::Deserialize)]
+    #[allow(dead_code, reason = "only its visitor is of interest")]
+    struct Generic<T, const N: usize> {
+        x: T,
+        f: std::marker::PhantomData<fn(T) -> [u8; N]>,
+    }
+
+    /// What a hand would write that imitates the derive.
+    #[derive(Debug)]
+    struct Hand;
+
+    impl<'de> Deserialize<'de> for Hand {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct __Visitor<'de>(std::marker::PhantomData<&'de ()>);
+
+            impl<'de> Visitor<'de> for __Visitor<'de> {
+                type Value = Hand;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("nothing")
+                }
+            }
+
+            deserializer.deserialize_struct("Hand", &[], __Visitor(std::marker::PhantomData))
+        }
+    }
+
+    #[test]
+    fn derived_visitors_are_known_by_the_name_of_their_type() {
+        assert!(is_derived_visitor_of::<Plain>());
+        assert!(is_derived_visitor_of::<Generic<Vec<Option<u8>>, 3>>());
+        assert!(is_derived_visitor_of::<Generic<std::marker::PhantomData<fn(u8) -> Plain>, 3>>());
+        assert!(!is_derived_visitor_of::<Hand>());
+        assert!(!is_derived_visitor_of::<Vec<Plain>>());
+        assert!(!is_derived_visitor_of::<String>());
+    }
+
+    #[test]
+    fn what_wraps_a_derived_visitor_is_not_one() {
+        let derived =
+            "m::_::<impl serde_core::de::Deserialize<'_> for m::T>::deserialize::__Visitor<'_>";
+        assert!(is_derived_name(derived));
+        assert!(is_derived_name(&format!(
+            "<{derived} as serde_core::de::Visitor<'_>>::visit_enum::__Visitor<'_>"
+        )));
+        assert!(!is_derived_name(&format!("m::Wrap<{derived}>")));
+        assert!(!is_derived_name(&format!("m::__Visitor<{derived}>")));
+        assert!(!is_derived_name(&format!("<{derived} as m::Other>::visit_enum::__Visitor<'_>")));
+        assert!(!is_derived_name(
+            "m::<impl serde_core::de::Deserialize<'_> for n::T>::deserialize::__Visitor<'_>"
+        ));
+        assert!(!is_derived_name(""));
+    }
+}

@@ -1,0 +1,77 @@
+//! The children of a sequence, of a tuple, or of a struct that is read by position.
+
+use serde::de::{DeserializeSeed, SeqAccess};
+
+use crate::error::{Error, Result};
+use crate::node::NodeRef;
+use crate::stack;
+
+use super::place::{Place, under};
+use super::source::{Context, Source};
+
+/// The elements of a sequence, a tuple or the like.
+pub(super) struct Elements<'a, 'r, S> {
+    parent: NodeRef<'a>,
+    /// The child that comes next, one of a run of which so many are left.
+    next: Place<'a, 'r, S>,
+    left: usize,
+    /// Where the runs begin that follow, and how many children they are.
+    following: usize,
+    after: usize,
+}
+
+impl<'a, 'r, S> Elements<'a, 'r, S> {
+    /// In the context of the children.
+    #[inline]
+    pub(super) fn of(parent: NodeRef<'a>, context: Context<'a, 'r>, source: &'r mut S) -> Self {
+        let next = Place { node: parent, kind: parent.kind(), context, source };
+        let (following, after) = (parent.first_run(), parent.num_children());
+        Elements { parent, next, left: 0, following, after }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.left + self.after
+    }
+
+    #[inline]
+    fn next_run(&mut self) -> bool {
+        if self.after == 0 {
+            return false;
+        }
+        let run = self.next.node.turn_to(self.following);
+        (self.next.kind, self.left) = (run.kind, run.repeat);
+        self.following += run.span;
+        self.after -= run.repeat; // `after` is the sum of these (invariant 2 of the encoding)
+        true
+    }
+
+    #[cold]
+    fn under(&mut self, error: Error) -> Error {
+        self.next.node.go_on(self.next.kind);
+        under(error, self.parent, self.parent.num_children() - self.len() - 1)
+    }
+}
+
+impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Elements<'a, '_, S> {
+    type Error = Error;
+
+    #[inline(always)]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if self.left == 0 && !self.next_run() {
+            return Ok(None);
+        }
+        self.left -= 1; // runs have at least one
+        match stack::grow(|| seed.deserialize(self.next.lend())) {
+            Ok(value) => {
+                self.next.node.go_on(self.next.kind);
+                Ok(Some(value))
+            }
+            Err(error) => Err(self.under(error)),
+        }
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.len())
+    }
+}

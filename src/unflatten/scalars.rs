@@ -1,0 +1,121 @@
+//! A run of leaves: the elements of `Vec<f64>` or `[f32; 3]`, the fields of a struct of numbers.
+
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+
+use crate::error::{Error, Result};
+use crate::model::LeafKind;
+use crate::node::NodeRef;
+
+use super::place::{Place, under};
+use super::source::{Context, Request, Source, requests};
+
+/// The children of a node that has no others.
+pub(super) struct Scalars<'a, 'r, S> {
+    parent: NodeRef<'a>,
+    context: Context<'a, 'r>,
+    source: &'r mut S,
+    /// The leaf that comes next, and the one after the last.
+    next: usize,
+    end: usize,
+}
+
+impl<'a, 'r, S> Scalars<'a, 'r, S> {
+    /// In the context of the children.
+    #[inline]
+    pub(super) fn of(parent: NodeRef<'a>, context: Context<'a, 'r>, source: &'r mut S) -> Self {
+        let leaves = parent.leaf_range();
+        Scalars { parent, context, source, next: leaves.start, end: leaves.end }
+    }
+
+    #[inline]
+    pub(super) fn left(&self) -> usize {
+        self.end - self.next
+    }
+
+    /// The error of the leaf that came last.
+    #[cold]
+    fn under(&self, error: Error) -> Error {
+        under(error, self.parent, self.next - self.parent.first_leaf() - 1)
+    }
+}
+
+impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Scalars<'a, '_, S> {
+    type Error = Error;
+
+    #[inline]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if self.next == self.end {
+            return Ok(None);
+        }
+        let leaf = self.next;
+        self.next += 1;
+        let Scalars { parent, context, .. } = **self;
+        let scalar = ScalarDeserializer { leaf, parent, context, source: &mut *self.source };
+        match seed.deserialize(scalar) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => Err(self.under(error)),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.left())
+    }
+}
+
+/// One of the leaves. What is not simply a scalar is answered as at any other [`Place`].
+struct ScalarDeserializer<'p, 'a, 'r, S> {
+    leaf: usize,
+    parent: NodeRef<'a>,
+    context: Context<'a, 'r>,
+    source: &'p mut S,
+}
+
+impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
+    #[inline]
+    fn answer<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        match (self.source.kind(self.leaf), request) {
+            (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32) => {}
+            (_, Request::Any | Request::F32) => return self.source.visit(self.leaf, visitor),
+            _ => {}
+        }
+        self.answer_in_turn(request, visitor)
+    }
+
+    #[inline(never)]
+    fn answer_in_turn<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        self.at_place(|place| place.answer(request, visitor))
+    }
+
+    fn at_place<R>(self, then: impl FnOnce(Place<'a, '_, S>) -> Result<R>) -> Result<R> {
+        match self.parent.child(self.leaf - self.parent.first_leaf()) {
+            Some(node) => then(Place::new(node, self.context, self.source)),
+            None => Err(Error::protocol("a leaf without its node")),
+        }
+    }
+}
+
+impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for ScalarDeserializer<'_, 'a, '_, S> {
+    type Error = Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.at_place(|mut place| place.lend().deserialize_struct(name, fields, visitor))
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.context.shared.compact
+    }
+
+    requests!();
+}

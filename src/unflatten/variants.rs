@@ -1,0 +1,71 @@
+//! The variant of an enum: its name, and what stands behind it.
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
+
+use crate::error::{Error, Result};
+
+use super::place::Place;
+use super::source::{Request, Source};
+
+/// A variant: a deserializer for its name, and access to its payload.
+pub(super) struct Enum<N, P> {
+    pub(super) name: N,
+    pub(super) payload: P,
+}
+
+pub(super) enum Payload<'a, 'r, S> {
+    /// The node is a variant.
+    Variant(Place<'a, 'r, S>),
+    /// The node is a map of one entry.
+    Plain(Place<'a, 'r, S>),
+}
+
+impl<'de, N, P> EnumAccess<'de> for Enum<N, P>
+where
+    N: Deserializer<'de, Error = Error>,
+    P: VariantAccess<'de, Error = Error>,
+{
+    type Error = Error;
+    type Variant = P;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, P)> {
+        Ok((seed.deserialize(self.name)?, self.payload))
+    }
+}
+
+impl<'a, 'r, S> Payload<'a, 'r, S> {
+    fn with<'de, R>(self, f: impl FnOnce(Place<'a, 'r, S>) -> Result<R>) -> Result<R>
+    where
+        S: Source<'a, 'de>,
+    {
+        match self {
+            Payload::Variant(node) => node.with_payload(f),
+            Payload::Plain(node) => node.with_child(f),
+        }
+    }
+}
+
+impl<'a, 'de, S: Source<'a, 'de>> VariantAccess<'de> for Payload<'a, '_, S> {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<()> {
+        self.with(|mut payload| <()>::deserialize(payload.lend()))
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
+        self.with(|mut payload| seed.deserialize(payload.lend()))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+        self.with(|payload| payload.answer(Request::Any, visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.with(|payload| payload.answer(Request::Any, visitor))
+    }
+}

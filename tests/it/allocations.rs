@@ -1,0 +1,162 @@
+//! What is allocated, counted: the part of speed that a test can hold on to.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+
+use allocation_counter::measure;
+use serde::{Serialize, Serializer};
+use treedef::{Flattener, Leaf, LeafType, Opaque, flatten, flatten_as};
+
+#[derive(Clone, Serialize)]
+enum Shape {
+    Empty,
+    Circle(f64),
+    Box { w: f64, h: f64 },
+}
+
+#[derive(Clone, Serialize)]
+struct Body {
+    position: [f64; 3],
+    mass: f64,
+    shape: Shape,
+    charge: Option<f64>,
+    #[serde(serialize_with = "treedef::as_static")]
+    name: &'static str,
+}
+
+fn bodies(count: usize) -> Vec<Body> {
+    let shape = Shape::Box { w: 1.0, h: 2.0 };
+    let body = Body { position: [1.0; 3], mass: 2.0, shape, charge: Some(0.5), name: "body" };
+    vec![body; count]
+}
+
+/// Allocations of a function that is called for the second time.
+fn allocations<R>(mut f: impl FnMut() -> R) -> u64 {
+    f();
+    measure(|| drop(f())).count_total
+}
+
+#[track_caller]
+fn assert_like_allocates_nothing<L: LeafType>(value: &impl Serialize) {
+    let (mut buffer, treedef) = flatten_as::<L>(value).unwrap();
+    let count = allocations(|| treedef.flatten_like(value, &mut buffer).unwrap());
+    assert_eq!(count, 0, "{treedef}");
+}
+
+#[test]
+fn flatten_like_allocates_nothing() {
+    assert_like_allocates_nothing::<f64>(&1.0);
+    assert_like_allocates_nothing::<f64>(&bodies(100));
+    assert_like_allocates_nothing::<f32>(&vec![vec![0.5f32; 100]; 100]);
+    assert_like_allocates_nothing::<f64>(&(Shape::Empty, Shape::Circle(1.0), (), [0.5f32; 3]));
+    assert_like_allocates_nothing::<f64>(&vec![BTreeMap::from([("a", 1.0), ("b", 2.0)]); 10]);
+    assert_like_allocates_nothing::<f64>(&BTreeMap::from([((1, 2), 1.0), ((1, 3), 2.0)]));
+    assert_like_allocates_nothing::<Leaf>(&(1u8, -1i64, 0.5, true, 'x', [Some(1), None]));
+}
+
+/// What is out of order is looked up, and ticked off.
+#[test]
+fn a_map_in_random_order_costs_flatten_like_a_few_allocations() {
+    for entries in [100, 10_000] {
+        let map: HashMap<String, f64> = (0..entries).map(|i| (i.to_string(), 1.0)).collect();
+        let (mut buffer, treedef) = flatten_as::<f64>(&map).unwrap();
+        let count = allocations(|| treedef.flatten_like(&map, &mut buffer).unwrap());
+        assert!(count <= 4, "{count} allocations for {entries} entries");
+    }
+}
+
+#[test]
+fn uniform_data_allocates_its_leaves_and_little_else() {
+    for flattened in [
+        |count| allocations(|| flatten_as::<f64>(&bodies_of(count)).unwrap()),
+        |count| allocations(|| flatten(&bodies_of(count)).unwrap()),
+    ] {
+        let (few, many) = (flattened(2_000), flattened(64_000));
+        assert!(few <= 40, "{few} allocations");
+        // The vector of leaves doubles five times.
+        assert!(many <= few + 5, "{few} allocations, then {many}");
+    }
+}
+
+thread_local! {
+    static BODIES: Vec<Body> = bodies(64_000);
+}
+
+/// Some of many bodies that exist already, so that only flattening them is counted.
+fn bodies_of(count: usize) -> impl Serialize {
+    struct First(usize);
+
+    impl Serialize for First {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            BODIES.with(|bodies| serializer.collect_seq(&bodies[..self.0]))
+        }
+    }
+
+    First(count)
+}
+
+#[test]
+fn a_small_value_that_looks_like_the_last_allocates_its_leaves() {
+    let mut body = bodies(1);
+    let (_, first) = flatten_as::<f64>(&body).unwrap();
+    body[0].mass = 7.0;
+    let mut again = None;
+    let counted = measure(|| again = Some(flatten_as::<f64>(&body).unwrap()));
+    assert_eq!(counted.count_total, 1);
+    let (leaves, treedef) = again.unwrap();
+    assert_eq!(leaves, [1.0, 1.0, 1.0, 7.0, 1.0, 2.0, 0.5]);
+    assert_eq!(treedef, first);
+
+    body[0].charge = None;
+    let (leaves, other) = flatten_as::<f64>(&body).unwrap();
+    assert_eq!((leaves.len(), other == first), (6, false));
+}
+
+/// They are no scalars on the way, and leaves in the end.
+#[test]
+fn marked_elements_may_be_asked_twice() {
+    let texts = vec![Opaque("a"); 3];
+    for _ in 0..2 {
+        let (mut leaves, treedef) = flatten(&texts).unwrap();
+        assert_eq!((leaves.len(), treedef.to_string().as_str()), (3, "[*, *, *]"));
+        treedef.flatten_like(&texts, &mut leaves).unwrap();
+        assert_eq!(leaves, ["a", "a", "a"].map(Leaf::from));
+    }
+}
+
+/// Gives its numbers only once.
+struct Once(Cell<Vec<u8>>);
+
+impl Serialize for Once {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.take())
+    }
+}
+
+fn onces(lengths: &[usize]) -> Vec<Once> {
+    lengths.iter().map(|length| Once(Cell::new(vec![1; *length]))).collect()
+}
+
+#[test]
+fn what_gives_its_content_only_once_is_never_lost_in_silence() {
+    for lengths in [&[2, 2, 2][..], &[2, 3], &[3, 2, 2], &[1, 1, 1, 0, 5], &[0, 1]] {
+        let once = Flattener::new().serialize_once(true);
+        let (leaves, treedef) = once.flatten_as::<u8>(&onces(lengths)).unwrap();
+        assert_eq!(leaves.len(), lengths.iter().sum::<usize>(), "{treedef}");
+        match flatten_as::<u8>(&onces(lengths)) {
+            Ok((found, _)) => assert_eq!(found, leaves),
+            Err(error) => insta::allow_duplicates! {
+                insta::assert_snapshot!(error, @"a `Serialize` implementation gave less when it was asked again at the root");
+            },
+        }
+        let mut buffer: Vec<u8> = Vec::new();
+        once.flatten_like(&treedef, &onces(lengths), &mut buffer).unwrap();
+        assert_eq!(buffer, leaves);
+        treedef.flatten_like(&onces(lengths), &mut buffer).unwrap();
+        assert_eq!(buffer, leaves);
+    }
+    // Empty when it is asked again, as is expected.
+    let (mut buffer, nothing) = flatten_as::<u8>(&onces(&[0])).unwrap();
+    nothing.flatten_like(&onces(&[3]), &mut buffer).unwrap_err();
+    assert!(buffer.is_empty());
+}
