@@ -466,7 +466,7 @@ impl<N: AsRef<str>> Hash for ShapeRef<'_, N> {
 }
 
 impl Shape {
-    fn as_ref(&self) -> ShapeRef<'_, Name> {
+    pub(crate) fn as_ref(&self) -> ShapeRef<'_, Name> {
         let labels = match &self.labels {
             Labels::None => LabelsRef::None,
             Labels::Fields(fields) => LabelsRef::Fields(fields),

@@ -1,6 +1,8 @@
 //! The one error: what happened, and at which path.
 
 use std::fmt;
+use std::io;
+use std::path::PathBuf;
 
 use crate::model::{LeafKind, Name};
 use crate::path::{Key, Path};
@@ -26,6 +28,8 @@ struct Inner {
     path: Path,
     /// Where in a text, if the error is about one.
     byte: Option<usize>,
+    /// Which file, if it came from one.
+    file: Option<PathBuf>,
     hint: Option<&'static str>,
 }
 
@@ -131,6 +135,75 @@ pub enum ErrorKind {
         /// Leaves of the treedef.
         leaves: usize,
     },
+    /// Bytes that are no file of this library.
+    #[error("expected a treedef file, found {found}")]
+    NotATreeDef {
+        /// The first bytes, or what they are known to be.
+        found: String,
+    },
+    /// A file of this library that holds something else.
+    #[error("expected {expected}, found {found}")]
+    FileKind {
+        /// What was asked for.
+        expected: &'static str,
+        /// What the file holds.
+        found: &'static str,
+    },
+    /// A file that a later release wrote and this one cannot read.
+    #[error(
+        "{what} {found} of the file is unknown, this release knows {known}: a later one wrote it"
+    )]
+    Unsupported {
+        /// What is unknown: the format version, the codec, the flags.
+        what: &'static str,
+        /// What the file has.
+        found: u16,
+        /// What this release can read.
+        known: &'static str,
+    },
+    /// A file that is shorter than its header says.
+    #[error("the file is cut off: expected {expected} bytes, found {found}")]
+    Truncated {
+        /// Bytes that the file should have.
+        expected: u64,
+        /// Bytes that it has.
+        found: u64,
+    },
+    /// A file that goes on after its end.
+    #[error("{extra} bytes too many: the file should have {expected}")]
+    TrailingBytes {
+        /// Bytes that the file should have.
+        expected: u64,
+        /// Bytes after that.
+        extra: u64,
+    },
+    /// Bytes that were changed after they were written: a checksum does not fit.
+    #[error("{part} of the file is damaged: its checksum does not fit")]
+    Damaged {
+        /// The part that the checksum is of.
+        part: String,
+    },
+    /// A part of a file whose checksum fits, and which no release wrote: it breaks a rule of the format.
+    #[error("{part} of the file is invalid: {reason}")]
+    Invalid {
+        /// The part.
+        part: &'static str,
+        /// The rule.
+        reason: &'static str,
+    },
+    /// A file that asks for more than a field of [`Limits`](crate::Limits) allows.
+    #[error("{needed} {what}, the limit is {limit}")]
+    Limit {
+        /// What is limited.
+        what: &'static str,
+        /// What the file asks for.
+        needed: u64,
+        /// The limit.
+        limit: usize,
+    },
+    /// What the operating system said.
+    #[error("{0}")]
+    Io(io::Error),
 }
 
 /// One place in which two structures differ.
@@ -183,6 +256,12 @@ impl Error {
     }
 
     #[cold]
+    pub(crate) fn in_file(mut self, file: PathBuf) -> Self {
+        self.0.file = Some(file);
+        self
+    }
+
+    #[cold]
     pub(crate) fn at_byte(mut self, byte: usize) -> Self {
         self.0.byte = Some(byte);
         self
@@ -229,7 +308,7 @@ impl From<Error> for Mismatch {
 impl From<ErrorKind> for Error {
     #[cold]
     fn from(kind: ErrorKind) -> Self {
-        Error(Box::new(Inner { kind, path: Path::root(), byte: None, hint: None }))
+        Error(Box::new(Inner { kind, path: Path::root(), byte: None, file: None, hint: None }))
     }
 }
 
@@ -261,18 +340,34 @@ impl fmt::Display for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.kind)?;
         match &self.kind {
-            ErrorKind::Syntax { .. }
-            | ErrorKind::LeafCount { .. }
-            | ErrorKind::NoSuchLeaf { .. } => {}
+            kind if kind.is_about_the_whole() => {}
             _ if self.byte.is_some() => {
                 self.byte.iter().try_for_each(|byte| write!(f, " at byte {byte}"))?
             }
-            _ if self.path.is_root() => write!(f, " at the root")?,
-            _ => write!(f, " at `{}`", self.path)?,
+            _ if !self.path.is_root() => write!(f, " at `{}`", self.path)?,
+            _ if self.file.is_some() => {}
+            _ => write!(f, " at the root")?,
+        }
+        if let Some(file) = &self.file {
+            write!(f, " in `{}`", file.display())?;
         }
         match self.hint {
             Some(hint) => write!(f, " ({hint})"),
             None => Ok(()),
+        }
+    }
+}
+
+impl ErrorKind {
+    /// Whether there is no node to point at.
+    fn is_about_the_whole(&self) -> bool {
+        use ErrorKind::*;
+        match self {
+            LeafCount { .. } | NoSuchLeaf { .. } | Syntax { .. } => true,
+            NotATreeDef { .. } | FileKind { .. } | Unsupported { .. } => true,
+            Truncated { .. } | TrailingBytes { .. } | Damaged { .. } | Invalid { .. } => true,
+            Limit { .. } | Io(_) => true,
+            _ => false,
         }
     }
 }

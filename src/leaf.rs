@@ -41,6 +41,8 @@ pub trait Flat: Emit + Clone {
     fn kind(&self) -> LeafKind {
         Self::KIND
     }
+    /// The scalar; an opaque leaf has none.
+    fn as_scalar(&self) -> Option<Scalar<'_>>;
     /// The subtree that an opaque leaf stands for.
     fn opaque(&self) -> Option<&Value> {
         None
@@ -327,6 +329,10 @@ impl Flat for Leaf {
         self
     }
 
+    fn as_scalar(&self) -> Option<Scalar<'_>> {
+        Leaf::as_scalar(self)
+    }
+
     fn take(&mut self) -> Self {
         mem::replace(self, Leaf::None)
     }
@@ -399,7 +405,7 @@ pub(crate) fn wide<T>(result: Result<T, Error>) -> Result<T, Error> {
 }
 
 macro_rules! scalar_leaves {
-    ($($type:ty, $variant:ident, $visit:ident;)*) => {$(
+    ($($type:ty, $variant:ident, $visit:ident, ($($deref:tt)?);)*) => {$(
         impl LeafType for $type {}
 
         impl Emit for $type {
@@ -425,6 +431,11 @@ macro_rules! scalar_leaves {
             }
 
             #[inline]
+            fn as_scalar(&self) -> Option<Scalar<'_>> {
+                Some(Scalar::$variant($($deref)? self))
+            }
+
+            #[inline]
             fn take(&mut self) -> Self {
                 mem::take(self)
             }
@@ -445,20 +456,20 @@ macro_rules! scalar_leaves {
 }
 
 scalar_leaves! {
-    bool, Bool, visit_bool;
-    i8, I8, visit_i8;
-    i16, I16, visit_i16;
-    i32, I32, visit_i32;
-    i64, I64, visit_i64;
-    i128, I128, visit_i128;
-    u8, U8, visit_u8;
-    u16, U16, visit_u16;
-    u32, U32, visit_u32;
-    u64, U64, visit_u64;
-    u128, U128, visit_u128;
-    f32, F32, visit_f32;
-    char, Char, visit_char;
-    String, Str, visit_string;
+    bool, Bool, visit_bool, (*);
+    i8, I8, visit_i8, (*);
+    i16, I16, visit_i16, (*);
+    i32, I32, visit_i32, (*);
+    i64, I64, visit_i64, (*);
+    i128, I128, visit_i128, (*);
+    u8, U8, visit_u8, (*);
+    u16, U16, visit_u16, (*);
+    u32, U32, visit_u32, (*);
+    u64, U64, visit_u64, (*);
+    u128, U128, visit_u128, (*);
+    f32, F32, visit_f32, (*);
+    char, Char, visit_char, (*);
+    String, Str, visit_string, ();
 }
 
 impl LeafType for f64 {}
@@ -484,6 +495,11 @@ impl Emit for f64 {
 impl Flat for f64 {
     fn into_leaf(self) -> Leaf {
         self.into()
+    }
+
+    #[inline]
+    fn as_scalar(&self) -> Option<Scalar<'_>> {
+        Some(Scalar::F64(*self))
     }
 
     #[inline]

@@ -17,6 +17,8 @@ mod diff;
 mod flatten;
 mod unflatten;
 mod map;
+#[cfg(feature = "persist")]
+mod persist;
 #[cfg(feature = "insta")]
 mod snapshot;
 pub mod speed;
@@ -33,6 +35,9 @@ pub use crate::{
     pattern::Pattern,
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };
+
+#[cfg(feature = "persist")]
+pub use crate::persist::Fingerprint;
 
 #[cfg(feature = "in_place")]
 pub use crate::unflatten::unflatten_into;

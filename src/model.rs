@@ -282,6 +282,7 @@ pub(crate) struct Arrival {
 ///
 /// A value deeper than `depth` is refused on both sides instead of overflowing the stack. `work` bounds the nodes that
 /// rebuilding visits beyond 64 for each leaf, because a treedef of a few bytes can describe 2⁶⁰ children without leaves.
+/// The others bound what a file may claim before anything is made of it.
 ///
 /// ```
 /// use treedef::{ErrorKind, Limits, TreeDef};
@@ -301,11 +302,18 @@ pub struct Limits {
     pub depth: usize,
     /// Nodes visited beyond 64 for each leaf. 2²⁰.
     pub work: usize,
+    /// Bytes of the structure in a file, its leaves apart: those it takes there, and those of the names when each is
+    /// spelled out wherever it is used. 2²⁶, 64 MiB.
+    pub bytes: usize,
+    /// Nodes that the text form of a structure in a file has: a run counts once where the text has it as `x; n`. 2²⁴.
+    pub nodes: usize,
+    /// Bytes of one name in a file. 2¹⁶, 64 KiB.
+    pub name: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { depth: 128, work: 1 << 20 }
+        Limits { depth: 128, work: 1 << 20, bytes: 1 << 26, nodes: 1 << 24, name: 1 << 16 }
     }
 }
 
@@ -318,6 +326,21 @@ impl Limits {
     /// Sets the number of nodes that may be visited beyond 64 for each leaf.
     pub fn work(self, work: usize) -> Self {
         Limits { work, ..self }
+    }
+
+    /// Sets the bytes that the structure in a file may take.
+    pub fn bytes(self, bytes: usize) -> Self {
+        Limits { bytes, ..self }
+    }
+
+    /// Sets the nodes that the text form of a structure in a file may have.
+    pub fn nodes(self, nodes: usize) -> Self {
+        Limits { nodes, ..self }
+    }
+
+    /// Sets the bytes that one name in a file may have.
+    pub fn name(self, name: usize) -> Self {
+        Limits { name, ..self }
     }
 }
 

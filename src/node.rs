@@ -461,6 +461,21 @@ impl<'a> Children<'a> {
         }
     }
 
+    /// Goes on to the child in which, or as which, the map with this index stands, and takes it.
+    pub(crate) fn with_map(&mut self, index: usize) -> Option<NodeRef<'a>> {
+        while self.left > 0 {
+            let ahead = index.checked_sub(self.next.first_map)?;
+            match ahead.checked_div(self.next.raw().maps) {
+                Some(skipped) if skipped < self.left_in_run => {
+                    self.skip_in_run(skipped);
+                    return self.next();
+                }
+                _ => self.skip_in_run(self.left_in_run),
+            }
+        }
+        None
+    }
+
     fn skip_in_run(&mut self, count: usize) {
         self.left -= count;
         self.left_in_run -= count;

@@ -48,8 +48,8 @@ enum Token<'a> {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum ScalarRank<'a> {
     Bool(bool),
-    /// Negative numbers first, in two's complement; then by width.
-    Integer(bool, u128, LeafKind),
+    /// Negative numbers first, in two's complement; then by width, of one width the signed first.
+    Integer(bool, u128, (u32, LeafKind)),
     F32(FloatBits<i32>),
     F64(FloatBits<i64>),
     Char(char),
@@ -65,21 +65,23 @@ struct FloatBits<B>(B);
 
 impl<'a> ScalarRank<'a> {
     fn of(scalar: Scalar<'a>) -> Self {
-        let signed =
-            |value: i128| ScalarRank::Integer(value >= 0, value.cast_unsigned(), scalar.kind());
-        let unsigned = |value: u128| ScalarRank::Integer(true, value, scalar.kind());
+        let signed = |value: i128, width| {
+            ScalarRank::Integer(value >= 0, value.cast_unsigned(), (width, scalar.kind()))
+        };
+        let unsigned =
+            |value: u128, width| ScalarRank::Integer(true, value, (width, scalar.kind()));
         match scalar {
             Scalar::Bool(value) => ScalarRank::Bool(value),
-            Scalar::I8(value) => signed(value.into()),
-            Scalar::I16(value) => signed(value.into()),
-            Scalar::I32(value) => signed(value.into()),
-            Scalar::I64(value) => signed(value.into()),
-            Scalar::I128(value) => signed(value),
-            Scalar::U8(value) => unsigned(value.into()),
-            Scalar::U16(value) => unsigned(value.into()),
-            Scalar::U32(value) => unsigned(value.into()),
-            Scalar::U64(value) => unsigned(value.into()),
-            Scalar::U128(value) => unsigned(value),
+            Scalar::I8(value) => signed(value.into(), 8),
+            Scalar::I16(value) => signed(value.into(), 16),
+            Scalar::I32(value) => signed(value.into(), 32),
+            Scalar::I64(value) => signed(value.into(), 64),
+            Scalar::I128(value) => signed(value, 128),
+            Scalar::U8(value) => unsigned(value.into(), 8),
+            Scalar::U16(value) => unsigned(value.into(), 16),
+            Scalar::U32(value) => unsigned(value.into(), 32),
+            Scalar::U64(value) => unsigned(value.into(), 64),
+            Scalar::U128(value) => unsigned(value, 128),
             Scalar::F32(value) => {
                 let bits = value.to_bits().cast_signed();
                 ScalarRank::F32(FloatBits(bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()))

@@ -1,0 +1,321 @@
+//! What is around the parts of a file: the header, the lengths, the checksums.
+
+use crc32c::{crc32c, crc32c_append};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Limits, Options};
+
+use super::wire::{invalid, wide};
+
+/// What a file holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    TreeDef,
+    Tree,
+}
+
+/// A high bit, both line ends and an end of file, as in PNG: what a transfer as text would change.
+const MAGIC: [u8; 8] = *b"\x89PYT\r\n\x1a\n";
+/// The version that this release writes, and the highest that it reads.
+const VERSION: u16 = 1;
+/// bincode 2, little endian, integers of fixed width.
+const BINCODE: u8 = 1;
+pub(super) const HEADER: usize = 64;
+
+/// The bits of [`Header::options`]. A reader that does not know one would rebuild something else, so it refuses.
+const INSERTION: u16 = 1;
+const NONE_IS_LEAF: u16 = 2;
+const COMPACT: u16 = 4;
+
+/// The first 64 bytes.
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    pub(super) options: Options,
+    /// Bytes of the structure.
+    pub(super) structure: u64,
+    /// Rows of nodes in it, of all structures.
+    pub(super) nodes: u64,
+    pub(super) leaves: u64,
+    /// Bytes after the structure.
+    pub(super) rest: u64,
+    /// Of the structure.
+    pub(super) checksum: u32,
+}
+
+impl Header {
+    pub(super) fn write(&self) -> [u8; HEADER] {
+        let mut header = [0; HEADER];
+        let mut rest = &mut header[..];
+        let mut put = |bytes: &[u8]| {
+            // The fields below are 60 bytes together.
+            if let Some((field, after)) =
+                std::mem::take(&mut rest).split_at_mut_checked(bytes.len())
+            {
+                field.copy_from_slice(bytes);
+                rest = after;
+            }
+        };
+        put(&MAGIC);
+        put(&VERSION.to_le_bytes());
+        put(&VERSION.to_le_bytes());
+        put(&[self.kind.code(), BINCODE]);
+        put(&flags(self.options).to_le_bytes());
+        put(&self.structure.to_le_bytes());
+        put(&self.nodes.to_le_bytes());
+        put(&self.leaves.to_le_bytes());
+        put(&self.rest.to_le_bytes());
+        put(&[0; 8]);
+        put(&self.checksum.to_le_bytes());
+        let checksum = crc32c(&header[..HEADER - 4]);
+        header[HEADER - 4..].copy_from_slice(&checksum.to_le_bytes());
+        header
+    }
+
+    /// Reads the header of a file, of which `start` is all or the first 64 bytes.
+    pub(super) fn read(start: &[u8], expected: Kind, limits: Limits) -> Result<Self> {
+        if !start.starts_with(&MAGIC) && !(MAGIC.starts_with(start) && !start.is_empty()) {
+            return Err(not_ours(start));
+        }
+        let Some((header, _)) = start.split_first_chunk::<HEADER>() else {
+            return Err(truncated(wide(HEADER), start.len()));
+        };
+        let mut fields = Fields(header);
+        if crc32c(&header[..HEADER - 4]).to_le_bytes() != header[HEADER - 4..] {
+            return Err(damaged("the header"));
+        }
+        fields.take::<8>();
+        let known = |what, found: u16, known, is_known: bool| match is_known {
+            true => Ok(()),
+            false => Err(Error::from(ErrorKind::Unsupported { what, found, known })),
+        };
+        let version = u16::from_le_bytes(fields.take());
+        let written = u16::from_le_bytes(fields.take());
+        known("format version", version, "up to 1", version <= VERSION)?;
+        let of_version = (1..=written).contains(&version);
+        check(of_version, "no release wrote this version")?;
+        let [kind, codec] = fields.take();
+        let flags = u16::from_le_bytes(fields.take());
+        known("codec", codec.into(), "1", codec == BINCODE)?;
+        known("flag", flags, "1, 2 and 4", flags & !(INSERTION | NONE_IS_LEAF | COMPACT) == 0)?;
+        let kind = Kind::of(kind).ok_or_else(|| {
+            Error::from(ErrorKind::Unsupported {
+                what: "kind",
+                found: kind.into(),
+                known: "1 and 2",
+            })
+        })?;
+        if kind != expected {
+            let (expected, found) = (expected.name(), kind.name());
+            let error = Error::from(ErrorKind::FileKind { expected, found });
+            return Err(match kind {
+                Kind::Tree => error.hint("`Tree::load` and `Tree::from_bytes` read it"),
+                Kind::TreeDef => error.hint("`TreeDef::load` and `TreeDef::from_bytes` read it"),
+            });
+        }
+        let mut long = || u64::from_le_bytes(fields.take());
+        let (structure, nodes, leaves, rest, reserved) = (long(), long(), long(), long(), long());
+        check(reserved == 0, "the reserved bytes are not 0")?;
+        check(kind == Kind::Tree || rest == 0, "a treedef has leaves")?;
+        at_most("bytes", structure, limits.bytes)?;
+        at_most("nodes", nodes, limits.nodes)?;
+        let checksum = u32::from_le_bytes(fields.take());
+        Ok(Header { kind, options: options(flags), structure, nodes, leaves, rest, checksum })
+    }
+
+    /// The bytes of the whole file.
+    pub(super) fn total(&self) -> Result<u64> {
+        let total =
+            self.structure.checked_add(self.rest).and_then(|body| body.checked_add(wide(HEADER)));
+        total.ok_or_else(|| invalid("the header", "its lengths are beyond 64 bits"))
+    }
+
+    /// Splits a whole file behind its header into the structure and the rest.
+    pub(super) fn parts<'a>(&self, file: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
+        let expected = self.total()?;
+        let found = wide(file.len());
+        if found < expected {
+            return Err(truncated(expected, file.len()));
+        }
+        if found > expected {
+            return Err(ErrorKind::TrailingBytes { expected, extra: found - expected }.into());
+        }
+        let (_, body) = file.split_at_checked(HEADER).ok_or(ErrorKind::TooLarge)?;
+        let structure = usize::try_from(self.structure).map_err(|_| ErrorKind::TooLarge)?;
+        let (structure, rest) = body.split_at_checked(structure).ok_or(ErrorKind::TooLarge)?;
+        if crc32c(structure) != self.checksum {
+            return Err(damaged("the structure"));
+        }
+        Ok((structure, rest))
+    }
+}
+
+/// The parts that a tree has after its structure, with what they need of each other.
+///
+/// The leaves have a checksum for every MiB, so that damage can be told from what is whole.
+pub(super) struct Trailer<'a> {
+    pub(super) orders: &'a [u8],
+    pub(super) values: &'a [u8],
+    pub(super) leaves: &'a [u8],
+    /// Of each [`CHUNK`] of the leaves.
+    checksums: &'a [u8],
+}
+
+/// The bytes of leaves that have a checksum of their own.
+pub(super) const CHUNK: usize = 1 << 20;
+/// Three lengths, two checksums of parts, and the checksum of these and those of the chunks.
+const LENGTHS: usize = 36;
+
+impl<'a> Trailer<'a> {
+    pub(super) fn write(orders: &[u8], values: &[u8], leaves: &[u8]) -> Vec<u8> {
+        let mut table = Vec::with_capacity(LENGTHS);
+        for part in [orders, values, leaves] {
+            table.extend_from_slice(&wide(part.len()).to_le_bytes());
+        }
+        table.extend_from_slice(&crc32c(orders).to_le_bytes());
+        table.extend_from_slice(&crc32c(values).to_le_bytes());
+        let chunks: Vec<u8> =
+            leaves.chunks(CHUNK).flat_map(|chunk| crc32c(chunk).to_le_bytes()).collect();
+        table.extend_from_slice(&crc32c_append(crc32c(&table), &chunks).to_le_bytes());
+        [&table, &chunks, orders, values, leaves].concat()
+    }
+
+    /// Splits what stands after the structure, all but the leaves checked.
+    pub(super) fn read(rest: &'a [u8]) -> Result<Self> {
+        let name = "the table of parts";
+        let short = || invalid(name, "its lengths do not fit");
+        let (table, rest) = rest.split_first_chunk::<LENGTHS>().ok_or_else(short)?;
+        let mut fields = Fields(table);
+        let mut length = || usize::try_from(u64::from_le_bytes(fields.take())).ok();
+        let lengths = [length(), length(), length()];
+        let [Some(orders), Some(values), Some(leaves)] = lengths else { return Err(short()) };
+        let [order_checksum, value_checksum, checksum]: [[u8; 4]; 3] =
+            [fields.take(), fields.take(), fields.take()];
+        let chunks = leaves.div_ceil(CHUNK).checked_mul(4).ok_or_else(short)?;
+        let (checksums, rest) = rest.split_at_checked(chunks).ok_or_else(|| damaged(name))?;
+        let found = crc32c_append(crc32c(&table[..LENGTHS - 4]), checksums);
+        if found.to_le_bytes() != checksum {
+            return Err(damaged(name));
+        }
+        let (orders, rest) = rest.split_at_checked(orders).ok_or_else(short)?;
+        let (values, rest) = rest.split_at_checked(values).ok_or_else(short)?;
+        if rest.len() != leaves {
+            return Err(short());
+        }
+        if crc32c(orders).to_le_bytes() != order_checksum {
+            return Err(damaged("the order of maps"));
+        }
+        if crc32c(values).to_le_bytes() != value_checksum {
+            return Err(damaged("the values among the leaves"));
+        }
+        Ok(Trailer { orders, values, leaves: rest, checksums })
+    }
+
+    /// The bytes of the leaves whose chunk is damaged, if one is: the first and the last of these.
+    pub(super) fn damage(&self) -> Option<(usize, usize)> {
+        let chunks = self.leaves.chunks(CHUNK).zip(self.checksums.chunks(4)).enumerate();
+        let mut damaged = chunks
+            .filter(|(_, (chunk, checksum))| crc32c(chunk).to_le_bytes() != **checksum)
+            .map(|(index, (chunk, _))| (index * CHUNK, index * CHUNK + chunk.len()));
+        let (first, end) = damaged.next()?;
+        Some((first, damaged.last().map_or(end, |(_, end)| end)))
+    }
+}
+
+/// Fields of fixed width, one after another.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    /// The next field; zeros beyond the end, which no caller reaches.
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        match self.0.split_first_chunk() {
+            Some((field, rest)) => {
+                self.0 = rest;
+                *field
+            }
+            None => [0; N],
+        }
+    }
+}
+
+impl Kind {
+    fn code(self) -> u8 {
+        match self {
+            Kind::TreeDef => 1,
+            Kind::Tree => 2,
+        }
+    }
+
+    fn of(code: u8) -> Option<Self> {
+        [Kind::TreeDef, Kind::Tree].into_iter().find(|kind| kind.code() == code)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::TreeDef => "a treedef alone",
+            Kind::Tree => "a tree with its leaves",
+        }
+    }
+}
+
+pub(super) fn flags(options: Options) -> u16 {
+    let Options { insertion, none_is_leaf, compact } = options;
+    let flag = |set: bool, bit: u16| if set { bit } else { 0 };
+    flag(insertion, INSERTION) | flag(none_is_leaf, NONE_IS_LEAF) | flag(compact, COMPACT)
+}
+
+fn options(flags: u16) -> Options {
+    let is_set = |bit: u16| flags & bit != 0;
+    Options {
+        insertion: is_set(INSERTION),
+        none_is_leaf: is_set(NONE_IS_LEAF),
+        compact: is_set(COMPACT),
+    }
+}
+
+fn check(holds: bool, reason: &'static str) -> Result<()> {
+    if holds { Ok(()) } else { Err(invalid("the header", reason)) }
+}
+
+fn at_most(what: &'static str, needed: u64, limit: usize) -> Result<()> {
+    match usize::try_from(needed).is_ok_and(|needed| needed <= limit) {
+        true => Ok(()),
+        false => Err(ErrorKind::Limit { what, needed, limit }.into()),
+    }
+}
+
+#[cold]
+pub(super) fn damaged(part: &str) -> Error {
+    ErrorKind::Damaged { part: part.to_owned() }.into()
+}
+
+#[cold]
+fn truncated(expected: u64, found: usize) -> Error {
+    ErrorKind::Truncated { expected, found: wide(found) }.into()
+}
+
+/// Says what bytes are that do not begin as a file of this library does.
+#[cold]
+fn not_ours(start: &[u8]) -> Error {
+    let known: [(&[u8], &str); 7] = [
+        (b"\x89PNG", "a PNG image"),
+        (b"\x7fELF", "an ELF program"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"\x1f\x8b", "gzip"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"\x89HDF", "an HDF5 file"),
+        (b"\x93NUMPY", "a NumPy array"),
+    ];
+    let first = start.get(..16).unwrap_or(start);
+    let found = match known.iter().find(|(magic, _)| start.starts_with(magic)) {
+        Some((_, name)) => (*name).to_owned(),
+        None if start.is_empty() => "nothing: it is empty".to_owned(),
+        None => format!("`{}`", first.escape_ascii()),
+    };
+    let error = Error::from(ErrorKind::NotATreeDef { found });
+    // The three letters survive what text modes and wrong encodings do to the bytes around them.
+    match start.get(..8).unwrap_or(start).windows(3).any(|letters| letters == b"PYT") {
+        true => error
+            .hint("it was one, and was changed by a transfer or an editor that took it for text"),
+        false => error,
+    }
+}

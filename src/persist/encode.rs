@@ -1,0 +1,171 @@
+//! Structure → tables. One structure has one encoding.
+
+use std::collections::HashMap;
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{Arrival, Content, Encoding, Labels, Node, Shape, TreeDef, Value};
+
+use super::scalars::ScalarWriter;
+use super::wire::{
+    self, NONE, NodeRow, Rows, ShapeRow, Tables, ValueRow, Values, count, form, node_code, wide,
+};
+
+#[derive(Default)]
+struct Encoder<'a> {
+    text: String,
+    /// The number of each name.
+    numbers: HashMap<&'a str, u32>,
+    names: Vec<u32>,
+    shapes: Vec<ShapeRow>,
+    labels: Vec<u32>,
+    nodes: Vec<NodeRow>,
+    values: Vec<ValueRow>,
+    scalars: ScalarWriter,
+    orders: Vec<(usize, &'a [Arrival])>,
+}
+
+/// A part of a file.
+pub(super) struct Encoded<'a> {
+    pub(super) part: Vec<u8>,
+    /// How many rows of nodes it has, of all structures.
+    pub(super) nodes: usize,
+    /// How many structures: the values, and the one after them.
+    pub(super) structures: usize,
+    /// The remembered orders of maps, by the number of their structure.
+    pub(super) orders: Vec<(usize, &'a [Arrival])>,
+}
+
+/// Values, and the structure after them if there is one.
+pub(super) fn encode<'a>(
+    values: impl Iterator<Item = &'a Value>,
+    structure: Option<&'a TreeDef>,
+) -> Result<Encoded<'a>> {
+    let mut encoder = Encoder::default();
+    for value in values {
+        encoder.value(value)?;
+    }
+    if let Some(treedef) = structure {
+        encoder.structure(&treedef.encoding)?;
+        encoder.remember(treedef);
+    }
+    encoder.finish()
+}
+
+impl<'a> Encoder<'a> {
+    /// Adds a value, after those that it holds; says its number. Recurses as deep as keys may nest.
+    fn value(&mut self, value: &'a Value) -> Result<u32> {
+        let scalars = count(value.leaves().len())?;
+        let row = match &value.0 {
+            Content::Scalar(_) => ValueRow { nodes: 0, shapes: 0, scalars },
+            Content::Tree(tree) => {
+                let encoding = &*tree.treedef.encoding;
+                self.structure(encoding)?;
+                let (nodes, shapes) = (count(encoding.nodes.len())?, count(encoding.shapes.len())?);
+                ValueRow { nodes, shapes, scalars }
+            }
+        };
+        for leaf in value.leaves() {
+            let scalar = leaf.as_scalar().ok_or(ErrorKind::TooLarge)?; // invariant 6: it is one
+            self.scalars.push(scalar);
+        }
+        if let Content::Tree(tree) = &value.0 {
+            self.remember(&tree.treedef);
+        }
+        let number = count(self.values.len())?;
+        self.values.push(row);
+        Ok(number)
+    }
+
+    /// Notes the orders of the maps in the structure that comes next.
+    fn remember(&mut self, treedef: &'a TreeDef) {
+        if !treedef.arrivals().is_empty() {
+            self.orders.push((self.values.len(), treedef.arrivals()));
+        }
+    }
+
+    fn structure(&mut self, encoding: &'a Encoding) -> Result<()> {
+        let mut values = Vec::new();
+        for shape in &encoding.shapes {
+            let held = match &shape.labels {
+                Labels::Keys(keys) => keys,
+                Labels::Static(value) => std::slice::from_ref(value),
+                Labels::None | Labels::Fields(_) => &[],
+            };
+            for value in held {
+                values.push(self.value(value)?);
+            }
+        }
+        let mut values = values.into_iter();
+        for shape in &encoding.shapes {
+            self.shape(shape, &mut values)?;
+        }
+        self.nodes.reserve(encoding.nodes.len());
+        for node in &encoding.nodes {
+            self.nodes.push(row(node)?);
+        }
+        Ok(())
+    }
+
+    fn shape(&mut self, shape: &'a Shape, values: &mut impl Iterator<Item = u32>) -> Result<()> {
+        let (name, variant) = (self.name(&shape.name)?, self.name(&shape.variant)?);
+        let (form, labels) = match &shape.labels {
+            Labels::None => (form::NONE, 0),
+            Labels::Fields(fields) => {
+                for field in fields {
+                    let number = self.name(field)?;
+                    self.labels.push(number);
+                }
+                (form::FIELDS, fields.len())
+            }
+            Labels::Keys(keys) => (form::KEYS, keys.len()),
+            Labels::Static(_) => (form::STATIC, 1),
+        };
+        if form == form::KEYS || form == form::STATIC {
+            self.labels.extend(values.take(labels));
+        }
+        self.shapes.push(ShapeRow { name, variant, form, labels: count(labels)? });
+        Ok(())
+    }
+
+    fn name(&mut self, name: &'a str) -> Result<u32> {
+        if name.is_empty() {
+            return Ok(NONE);
+        }
+        if let Some(number) = self.numbers.get(name) {
+            return Ok(*number);
+        }
+        let number = count(self.names.len())?;
+        self.names.push(count(name.len())?);
+        self.text.push_str(name);
+        self.numbers.insert(name, number);
+        Ok(number)
+    }
+
+    fn finish(self) -> Result<Encoded<'a>> {
+        let (nodes, structures) = (self.nodes.len(), self.values.len() + 1);
+        let tables = Tables {
+            text: &self.text,
+            names: Rows(self.names),
+            shapes: Rows(self.shapes),
+            labels: Rows(self.labels),
+            nodes: Rows(self.nodes),
+        };
+        let mut part = Vec::new();
+        wire::write(&tables, &mut part)?;
+        if !self.values.is_empty() {
+            let ScalarWriter { rows: scalars, bits } = self.scalars;
+            wire::write(&Values { rows: Rows(self.values), scalars }, &mut part)?;
+            part.extend_from_slice(&bits);
+        }
+        Ok(Encoded { part, nodes, structures, orders: self.orders })
+    }
+}
+
+fn row(node: &Node) -> Result<NodeRow> {
+    Ok(NodeRow {
+        kind: node_code(node.kind),
+        shape: if node.shape == Shape::NONE { NONE } else { count(node.shape)? },
+        span: count(node.span)?,
+        repeat: wide(node.repeat),
+    })
+}

@@ -1,0 +1,217 @@
+//! Scalars in a file: runs of one kind, then the bits of each, so that every one keeps its kind and its bits.
+
+use crate::error::Result;
+use crate::leaf::Scalar;
+use crate::model::LeafKind;
+
+use super::wire::{KindRow, Rows, ScalarRows, invalid, leaf_code, leaf_kind, wide};
+
+#[derive(Default)]
+pub(super) struct ScalarWriter {
+    pub(super) rows: ScalarRows,
+    pub(super) bits: Vec<u8>,
+}
+
+impl ScalarWriter {
+    pub(super) fn push(&mut self, scalar: Scalar<'_>) {
+        self.count(scalar.kind());
+        let bits = &mut self.bits;
+        match scalar {
+            Scalar::Bool(value) => bits.push(value.into()),
+            Scalar::I8(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::I16(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::I32(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::I64(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::I128(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::U8(value) => bits.push(value),
+            Scalar::U16(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::U32(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::U64(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::U128(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::F32(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::F64(value) => bits.extend_from_slice(&value.to_le_bytes()),
+            Scalar::Char(value) => bits.extend_from_slice(&u32::from(value).to_le_bytes()),
+            Scalar::Str(value) => self.push_bytes(value.as_bytes()),
+            Scalar::Bytes(value) => self.push_bytes(value),
+            // A byte, so that nothing in a file is free.
+            Scalar::None => bits.push(0),
+        }
+    }
+
+    /// The place of a leaf that is a value; values stand in a part of their own.
+    pub(super) fn push_opaque(&mut self) {
+        self.count(LeafKind::Opaque);
+        self.bits.push(0);
+    }
+
+    fn push_bytes(&mut self, bytes: &[u8]) {
+        self.rows.lengths.0.push(wide(bytes.len()));
+        self.bits.extend_from_slice(bytes);
+    }
+
+    fn count(&mut self, kind: LeafKind) {
+        let kind = leaf_code(kind);
+        match self.rows.runs.0.last_mut() {
+            Some(run) if run.kind == kind => run.count += 1, // counts what is in memory
+            _ => self.rows.runs.0.push(KindRow { kind, count: 1 }),
+        }
+    }
+}
+
+impl ScalarRows {
+    /// Which scalar the byte with this index belongs to, among those that follow the tables.
+    pub(super) fn scalar_at(&self, byte: u64) -> u64 {
+        let (mut scalar, mut left, mut lengths) = (0u64, byte, self.lengths.0.iter());
+        for run in &self.runs.0 {
+            match leaf_kind(run.kind).and_then(LeafKind::width) {
+                Some(width) if left / width >= run.count => left -= run.count * width,
+                Some(width) => return scalar + left / width,
+                None => {
+                    let run_lengths =
+                        lengths.by_ref().take(usize::try_from(run.count).unwrap_or(usize::MAX));
+                    for (place, length) in run_lengths.enumerate() {
+                        match left.checked_sub(*length) {
+                            Some(rest) => left = rest,
+                            None => return scalar + wide(place),
+                        }
+                    }
+                }
+            }
+            scalar = scalar.saturating_add(run.count);
+        }
+        scalar
+    }
+}
+
+impl LeafKind {
+    /// The bytes that a scalar of the kind takes, where all take as many.
+    fn width(self) -> Option<u64> {
+        use LeafKind::*;
+        Some(match self {
+            Bool | I8 | U8 | LeafKind::None | Opaque => 1,
+            I16 | U16 => 2,
+            I32 | U32 | F32 | Char => 4,
+            I64 | U64 | F64 => 8,
+            I128 | U128 => 16,
+            Str | Bytes => return Option::None,
+        })
+    }
+}
+
+/// A leaf as it stands in a file.
+pub(super) enum Stored<'a> {
+    Scalar(Scalar<'a>),
+    Opaque,
+}
+
+pub(super) struct ScalarReader<'a> {
+    /// The part of the file that is being read, for errors.
+    part: &'static str,
+    runs: std::vec::IntoIter<KindRow>,
+    kind: LeafKind,
+    left_in_run: u64,
+    lengths: std::vec::IntoIter<u64>,
+    bits: &'a [u8],
+}
+
+impl<'a> ScalarReader<'a> {
+    pub(super) fn new(part: &'static str, rows: ScalarRows, bits: &'a [u8]) -> Result<Self> {
+        let ScalarRows { runs: Rows(runs), lengths: Rows(lengths) } = rows;
+        for run in &runs {
+            if run.count == 0 || leaf_kind(run.kind).is_none() {
+                return Err(invalid(part, "a run of scalars is empty or of an unknown kind"));
+            }
+        }
+        if runs.windows(2).any(|pair| matches!(pair, [a, b] if a.kind == b.kind)) {
+            return Err(invalid(part, "neighbouring runs of scalars are of one kind"));
+        }
+        let (runs, lengths) = (runs.into_iter(), lengths.into_iter());
+        Ok(ScalarReader { part, runs, kind: LeafKind::None, left_in_run: 0, lengths, bits })
+    }
+
+    /// At most so many scalars are left: each takes a byte, or a length.
+    pub(super) fn at_most(&self) -> usize {
+        self.bits.len().saturating_add(self.lengths.len())
+    }
+
+    pub(super) fn next(&mut self) -> Result<Stored<'a>> {
+        if self.left_in_run == 0 {
+            let run = self.runs.next().ok_or_else(|| self.short())?;
+            // Checked when the reader was made.
+            self.kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
+            self.left_in_run = run.count;
+        }
+        self.left_in_run -= 1;
+        Ok(Stored::Scalar(match self.kind {
+            LeafKind::Bool => match self.take()? {
+                [0] => Scalar::Bool(false),
+                [1] => Scalar::Bool(true),
+                [_] => return Err(invalid(self.part, "a bool is neither 0 nor 1")),
+            },
+            LeafKind::I8 => Scalar::I8(i8::from_le_bytes(self.take()?)),
+            LeafKind::I16 => Scalar::I16(i16::from_le_bytes(self.take()?)),
+            LeafKind::I32 => Scalar::I32(i32::from_le_bytes(self.take()?)),
+            LeafKind::I64 => Scalar::I64(i64::from_le_bytes(self.take()?)),
+            LeafKind::I128 => Scalar::I128(i128::from_le_bytes(self.take()?)),
+            LeafKind::U8 => Scalar::U8(u8::from_le_bytes(self.take()?)),
+            LeafKind::U16 => Scalar::U16(u16::from_le_bytes(self.take()?)),
+            LeafKind::U32 => Scalar::U32(u32::from_le_bytes(self.take()?)),
+            LeafKind::U64 => Scalar::U64(u64::from_le_bytes(self.take()?)),
+            LeafKind::U128 => Scalar::U128(u128::from_le_bytes(self.take()?)),
+            LeafKind::F32 => Scalar::F32(f32::from_le_bytes(self.take()?)),
+            LeafKind::F64 => Scalar::F64(f64::from_le_bytes(self.take()?)),
+            LeafKind::Char => {
+                let char = char::from_u32(u32::from_le_bytes(self.take()?));
+                Scalar::Char(char.ok_or_else(|| invalid(self.part, "a char is none"))?)
+            }
+            LeafKind::Str => {
+                let text = str::from_utf8(self.take_bytes()?);
+                Scalar::Str(text.map_err(|_| invalid(self.part, "a string is not UTF-8"))?)
+            }
+            LeafKind::Bytes => Scalar::Bytes(self.take_bytes()?),
+            LeafKind::None => {
+                self.take_nothing()?;
+                Scalar::None
+            }
+            LeafKind::Opaque => {
+                self.take_nothing()?;
+                return Ok(Stored::Opaque);
+            }
+        }))
+    }
+
+    /// Checks that every scalar has been read.
+    pub(super) fn finish(mut self) -> Result<()> {
+        let read = self.left_in_run == 0 && self.runs.next().is_none();
+        match read && self.lengths.next().is_none() && self.bits.is_empty() {
+            true => Ok(()),
+            false => Err(invalid(self.part, "it holds more scalars than there are places")),
+        }
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (taken, rest) = self.bits.split_first_chunk().ok_or_else(|| self.short())?;
+        self.bits = rest;
+        Ok(*taken)
+    }
+
+    fn take_nothing(&mut self) -> Result<()> {
+        match self.take()? {
+            [0] => Ok(()),
+            [_] => Err(invalid(self.part, "the byte of an absent value is not 0")),
+        }
+    }
+
+    fn take_bytes(&mut self) -> Result<&'a [u8]> {
+        let length = self.lengths.next().and_then(|length| usize::try_from(length).ok());
+        let split = length.and_then(|length| self.bits.split_at_checked(length));
+        let (taken, rest) = split.ok_or_else(|| self.short())?;
+        self.bits = rest;
+        Ok(taken)
+    }
+
+    #[cold]
+    fn short(&self) -> crate::error::Error {
+        invalid(self.part, "it holds fewer scalars than it should")
+    }
+}

@@ -1,0 +1,64 @@
+//! A treedef inside other documents.
+
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::ser::{self, Serialize, Serializer};
+
+use crate::model::TreeDef;
+
+/// Its text where the format is readable by humans, which [`FromStr`](std::str::FromStr) reads too; the bytes of
+/// [`TreeDef::to_bytes`] where it is not.
+///
+/// ```
+/// use treedef::TreeDef;
+///
+/// let treedef = treedef::structure(&(1.0, vec!["a", "b"]))?;
+/// assert_eq!(serde_json::to_string(&treedef)?, r#""(*, [*, *])""#);
+/// assert_eq!(serde_json::from_str::<TreeDef>(r#""(*, [*, *])""#)?, treedef);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl Serialize for TreeDef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match serializer.is_human_readable() {
+            true => serializer.collect_str(self),
+            false => serializer.serialize_bytes(&self.to_bytes().map_err(ser::Error::custom)?),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TreeDef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match deserializer.is_human_readable() {
+            true => deserializer.deserialize_str(TreeDefVisitor),
+            false => deserializer.deserialize_bytes(TreeDefVisitor),
+        }
+    }
+}
+
+struct TreeDefVisitor;
+
+impl<'de> Visitor<'de> for TreeDefVisitor {
+    type Value = TreeDef;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a treedef, as text or bytes")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<TreeDef, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<TreeDef, E> {
+        TreeDef::from_bytes(bytes).map_err(E::custom)
+    }
+
+    /// Bytes in a format that has none of its own.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<TreeDef, A::Error> {
+        let mut bytes = Vec::new();
+        while let Some(byte) = elements.next_element()? {
+            bytes.push(byte);
+        }
+        self.visit_bytes(&bytes)
+    }
+}

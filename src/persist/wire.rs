@@ -1,0 +1,230 @@
+//! The rows of a file: flat, of fixed width, and apart from the types in memory, which may change.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use bincode::config;
+use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{LeafKind, NodeKind};
+
+/// The tables that nodes are described with.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Tables<'a> {
+    /// All names, one after another: each once, in the order of their first use below.
+    pub(super) text: &'a str,
+    /// The bytes of each name.
+    pub(super) names: Rows<u32>,
+    pub(super) shapes: Rows<ShapeRow>,
+    /// Of one shape after another: the names of its fields, the numbers of its keys, the number of its static.
+    pub(super) labels: Rows<u32>,
+    pub(super) nodes: Rows<NodeRow>,
+}
+
+/// The keys and statics, where there are any. Their scalars follow: [`super::scalars`].
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Values {
+    /// A value comes after the values that its own maps have for keys.
+    pub(super) rows: Rows<ValueRow>,
+    pub(super) scalars: ScalarRows,
+}
+
+/// How many rows of each table belong to a value: they follow those of the value before it. A scalar has no nodes.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct ValueRow {
+    pub(super) nodes: u32,
+    pub(super) shapes: u32,
+    pub(super) scalars: u32,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct ShapeRow {
+    pub(super) name: u32,
+    pub(super) variant: u32,
+    pub(super) form: u8,
+    pub(super) labels: u32,
+}
+
+/// One run of equal siblings.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct NodeRow {
+    pub(super) kind: u8,
+    /// Among the shapes of the same structure, numbered by first use; or [`NONE`].
+    pub(super) shape: u32,
+    pub(super) span: u32,
+    pub(super) repeat: u64,
+}
+
+/// What the bytes after it are: runs of scalars of one kind.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct ScalarRows {
+    pub(super) runs: Rows<KindRow>,
+    /// The bytes of each `str` and `bytes`.
+    pub(super) lengths: Rows<u64>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct KindRow {
+    pub(super) kind: u8,
+    pub(super) count: u64,
+}
+
+/// The remembered orders of maps. `positions` has those of one map after another.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Orders {
+    pub(super) maps: Rows<OrderRow>,
+    pub(super) positions: Rows<u64>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct OrderRow {
+    /// The values of the structure, then its root, then the values that leaves hold.
+    pub(super) structure: u32,
+    /// How many maps precede it in its structure.
+    pub(super) map: u64,
+}
+
+/// What stands for no shape, and for the empty name.
+pub(super) const NONE: u32 = u32::MAX;
+
+pub(super) mod form {
+    pub(in crate::persist) const NONE: u8 = 0;
+    pub(in crate::persist) const FIELDS: u8 = 1;
+    pub(in crate::persist) const KEYS: u8 = 2;
+    pub(in crate::persist) const STATIC: u8 = 3;
+}
+
+/// A table. What it claims to hold is not allocated before it was read.
+#[derive(Serialize)]
+pub(super) struct Rows<T>(pub(super) Vec<T>);
+
+impl<T> Default for Rows<T> {
+    fn default() -> Self {
+        Rows(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Rows<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(RowsVisitor(PhantomData)).map(Rows)
+    }
+}
+
+struct RowsVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for RowsVisitor<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Vec<T>, A::Error> {
+        const FIRST: usize = 1 << 10;
+        let mut table = Vec::with_capacity(rows.size_hint().unwrap_or_default().min(FIRST));
+        while let Some(row) = rows.next_element()? {
+            table.push(row);
+        }
+        Ok(table)
+    }
+}
+
+/// Appends tables to a part of a file.
+pub(super) fn write(tables: &impl Serialize, part: &mut Vec<u8>) -> Result<()> {
+    bincode::serde::encode_into_std_write(tables, part, config::legacy())
+        .map(drop)
+        .map_err(|_| ErrorKind::TooLarge.into()) // a vector takes all that fits into memory
+}
+
+/// Reads tables that own what they hold off the front of a part of a file.
+pub(super) fn read<T: DeserializeOwned>(part: &mut &[u8], name: &'static str) -> Result<T> {
+    let read = bincode::serde::decode_from_slice(part, config::legacy());
+    split(part, name, read)
+}
+
+/// Reads the tables of a structure off the front of a part of a file.
+pub(super) fn read_tables<'a>(part: &mut &'a [u8], name: &'static str) -> Result<Tables<'a>> {
+    let read = bincode::serde::borrow_decode_from_slice(part, config::legacy());
+    split(part, name, read)
+}
+
+fn split<T>(
+    part: &mut &[u8],
+    name: &'static str,
+    read: Result<(T, usize), bincode::error::DecodeError>,
+) -> Result<T> {
+    let (tables, used) = read.map_err(|_| invalid(name, "a table ends early, or is no text"))?;
+    *part = part.get(used..).unwrap_or_default();
+    Ok(tables)
+}
+
+#[cold]
+pub(super) fn invalid(part: &'static str, reason: &'static str) -> Error {
+    ErrorKind::Invalid { part, reason }.into()
+}
+
+/// A number of rows. Files count them in 32 bits.
+pub(super) fn count(rows: usize) -> Result<u32> {
+    u32::try_from(rows).ok().filter(|rows| *rows != NONE).ok_or_else(|| ErrorKind::TooLarge.into())
+}
+
+/// A size as files have it.
+pub(super) fn wide(size: usize) -> u64 {
+    size as u64 // no platform of Rust has a wider `usize`
+}
+
+/// What each kind of node is called in a file, for ever: its place in this list.
+const NODE_KINDS: [NodeKind; 16] = {
+    use NodeKind::*;
+    [
+        Leaf,
+        None,
+        Some,
+        Unit,
+        UnitStruct,
+        NewtypeStruct,
+        Seq,
+        Tuple,
+        TupleStruct,
+        Map,
+        Struct,
+        UnitVariant,
+        NewtypeVariant,
+        TupleVariant,
+        StructVariant,
+        Static,
+    ]
+};
+
+/// What each kind of leaf is called in a file, for ever: its place in this list.
+const LEAF_KINDS: [LeafKind; 18] = {
+    use LeafKind::*;
+    [
+        Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, U128, F32, F64, Char, Str, Bytes, None,
+        Opaque,
+    ]
+};
+
+/// The place of an item in a list of fewer than 256.
+fn code<T: PartialEq>(list: &[T], item: T) -> u8 {
+    let place = list.iter().position(|known| *known == item);
+    place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
+}
+
+pub(super) fn node_code(kind: NodeKind) -> u8 {
+    code(&NODE_KINDS, kind)
+}
+
+pub(super) fn node_kind(code: u8) -> Option<NodeKind> {
+    NODE_KINDS.get(usize::from(code)).copied()
+}
+
+pub(super) fn leaf_code(kind: LeafKind) -> u8 {
+    code(&LEAF_KINDS, kind)
+}
+
+pub(super) fn leaf_kind(code: u8) -> Option<LeafKind> {
+    LEAF_KINDS.get(usize::from(code)).copied()
+}
