@@ -26,6 +26,8 @@ pub(crate) struct Builder {
 #[derive(Default)]
 struct Shapes {
     list: Vec<Shape>,
+    /// What the keys or the static of each add to the work and the depth of a node.
+    costs: Vec<(usize, u32)>,
     /// The numbers of all by their hash, once there are more than [`Shapes::FEW`].
     index: HashTable<usize>,
     hasher: DefaultHashBuilder,
@@ -100,20 +102,12 @@ impl Builder {
 
     /// Gives a complete node its shape.
     pub(crate) fn name(&mut self, at: usize, shape: usize) {
-        let (inner, work, depth) = match self.shape(shape).map(|shape| &shape.labels) {
-            Some(Labels::Keys(keys)) => (
-                1,
-                keys.iter().map(Value::work).fold(0, usize::saturating_add),
-                keys.iter().map(Value::depth).max().unwrap_or_default(),
-            ),
-            Some(Labels::Static(value)) => (0, value.work(), value.depth()),
-            _ => (0, 0, 0),
-        };
+        let (work, depth) = self.shapes.costs.get(shape).copied().unwrap_or_default();
         let end = self.nodes.len();
         let node = &mut self.nodes[at];
         (node.shape, node.span) = (shape, end - at);
         node.work = node.work.saturating_add(work);
-        node.depth = node.depth.max(depth.saturating_add(inner));
+        node.depth = node.depth.max(depth);
     }
 
     /// Whether two complete subtrees are equal, apart from how often each is repeated.
@@ -150,6 +144,13 @@ impl Builder {
         shape: ShapeRef<'_, N>,
     ) -> usize {
         self.shapes.intern(shape)
+    }
+
+    /// [`intern`](Self::intern) of a shape that has been made.
+    #[cfg(feature = "persist")]
+    pub(crate) fn add_shape(&mut self, shape: Shape) -> usize {
+        let known = self.shapes.position(&shape.as_ref());
+        known.unwrap_or_else(|| self.shapes.push(shape))
     }
 
     /// Puts the entries of the map that starts at `at` into canonical order: its keys, its children and its leaves.
@@ -307,6 +308,7 @@ impl Shapes {
 
     /// Adds a shape that is new.
     fn push(&mut self, shape: Shape) -> usize {
+        self.costs.push(shape.labels.cost());
         self.list.push(shape);
         let (list, hasher) = (&self.list, &self.hasher);
         let first = match list.len() {
@@ -465,8 +467,23 @@ impl<N: AsRef<str>> Hash for ShapeRef<'_, N> {
     }
 }
 
+impl Labels {
+    /// What they add to the work and the depth of a node. Keys stand a level below their map.
+    fn cost(&self) -> (usize, u32) {
+        match self {
+            Labels::None | Labels::Fields(_) => (0, 0),
+            Labels::Static(value) => (value.work(), value.depth()),
+            Labels::Keys(keys) => {
+                let work = keys.iter().map(Value::work).fold(0, usize::saturating_add);
+                let depth = keys.iter().map(Value::depth).max().unwrap_or_default();
+                (work, depth.saturating_add(1))
+            }
+        }
+    }
+}
+
 impl Shape {
-    pub(crate) fn as_ref(&self) -> ShapeRef<'_, Name> {
+    fn as_ref(&self) -> ShapeRef<'_, Name> {
         let labels = match &self.labels {
             Labels::None => LabelsRef::None,
             Labels::Fields(fields) => LabelsRef::Fields(fields),

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::error::{Difference, Error, ErrorKind, counted};
+use crate::error::{Difference, DifferenceKind, Error, ErrorKind, counted};
 use crate::model::{Leaf, NodeKind, Tree, TreeDef};
 use crate::node::NodeRef;
 use crate::path::{Key, Path};
@@ -51,6 +51,15 @@ pub(crate) fn tree_differences(
         .run(a, b)
 }
 
+/// Whether two nodes have the same below them, leaves included; where they stand does not count.
+pub(crate) fn same_below(a: (NodeRef<'_>, &[Leaf]), b: (NodeRef<'_>, &[Leaf])) -> bool {
+    let side = |(node, leaves)| Side { node, leaves: Some(leaves), inside: false };
+    let (none_is_leaf, widened) = (false, false);
+    Comparison { names: false, statics: true, none_is_leaf, widened, differences: Vec::new() }
+        .run(side(a), side(b))
+        .is_empty()
+}
+
 /// All places in which `found` differs from `expected`, without the leaves; of equal neighbours that differ alike, the
 /// first.
 #[cold]
@@ -70,8 +79,7 @@ pub(crate) fn structure_differences(
 pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
     let first = differences.first();
     let path = first.map(|first| first.path.clone()).unwrap_or_default();
-    let is_static = |side: &String| side.starts_with("`static ");
-    let statics = first.is_some_and(|first| is_static(&first.expected) && is_static(&first.found));
+    let statics = first.is_some_and(|first| first.kind == DifferenceKind::Static);
     let error = Error::from(ErrorKind::Structure(differences)).at(path);
     match statics {
         true => error.hint("statics are part of the structure; see `ignore_statics`"),
@@ -98,11 +106,8 @@ impl Comparison {
                 continue;
             }
             let (node, other) = (a.node, b.node);
-            let same_type = !self.names || node.name() == other.name();
-            let same_variant = node.variant() == other.variant();
-            let same_static = !self.statics || node.static_value() == other.static_value();
-            if !same_type || node.kind() != other.kind() || !same_variant || !same_static {
-                self.differences.push(differ(path, quoted(node), quoted(other)));
+            if let Some(kind) = self.head_difference(node, other) {
+                self.differences.push(differ(path, kind, quoted(node), quoted(other)));
                 continue;
             }
             match node.kind() {
@@ -114,6 +119,19 @@ impl Comparison {
             }
         }
         self.differences
+    }
+
+    /// What two nodes differ in that says nothing of their children.
+    fn head_difference(&self, node: NodeRef<'_>, other: NodeRef<'_>) -> Option<DifferenceKind> {
+        Some(match () {
+            _ if node.kind() != other.kind() => DifferenceKind::Node,
+            _ if self.names && node.name() != other.name() => DifferenceKind::Name,
+            _ if node.variant() != other.variant() => DifferenceKind::Variant,
+            _ if self.statics && node.static_value() != other.static_value() => {
+                DifferenceKind::Static
+            }
+            _ => return None,
+        })
     }
 
     /// Where `None` is a leaf outside, and a node inside of a static, a `Some` may stand on one side alone.
@@ -166,7 +184,7 @@ impl<'a> Side<'a> {
 fn compare_leaves(path: Path, a: Side<'_>, b: Side<'_>, widened: bool) -> Option<Difference> {
     let (expected, found) = (a.leaf()?, b.leaf()?);
     let same = expected == found || widened && is_widened(expected, found);
-    (!same).then(|| differ(path, brief(expected), brief(found)))
+    (!same).then(|| differ(path, DifferenceKind::Leaf, brief(expected), brief(found)))
 }
 
 /// Compares children by their fields or keys.
@@ -181,12 +199,16 @@ fn compare_labelled<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a
         let path = path.child(key);
         pending.push(match other {
             Some(other) => Pending::Compare(path, child, other),
-            None => Pending::Report(differ(path, quoted(child.node), nothing())),
+            None => {
+                let missing = DifferenceKind::Missing;
+                Pending::Report(differ(path, missing, quoted(child.node), nothing()))
+            }
         });
     }
     for (key, _) in b.entries() {
         if let Some(other) = others.get_mut(&key).and_then(VecDeque::pop_front) {
-            pending.push(Pending::Report(differ(path.child(key), nothing(), quoted(other.node))));
+            let (path, extra) = (path.child(key), DifferenceKind::Extra);
+            pending.push(Pending::Report(differ(path, extra, nothing(), quoted(other.node))));
         }
     }
     pending
@@ -196,7 +218,8 @@ fn compare_labelled<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a
 fn compare_listed<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a>> {
     let mut pending = Vec::new();
     if a.node.num_children() != b.node.num_children() {
-        pending.push(Pending::Report(differ(path.clone(), children(a.node), children(b.node))));
+        let (path, length) = (path.clone(), DifferenceKind::Length);
+        pending.push(Pending::Report(differ(path, length, children(a.node), children(b.node))));
     }
     if a.leaves.is_some() {
         let pairs = a.entries().zip(b.entries());
@@ -228,8 +251,8 @@ fn is_widened(wide: &Leaf, narrow: &Leaf) -> bool {
     }
 }
 
-fn differ(path: Path, expected: String, found: String) -> Difference {
-    Difference { path, expected, found }
+fn differ(path: Path, kind: DifferenceKind, expected: String, found: String) -> Difference {
+    Difference { path, kind, expected, found }
 }
 
 fn quoted(node: NodeRef<'_>) -> String {

@@ -178,13 +178,13 @@ pub enum ErrorKind {
         extra: u64,
     },
     /// Bytes that were changed after they were written: a checksum does not fit.
-    #[error("{part} of the file is damaged: its checksum does not fit")]
+    #[error("damage in {part}: the checksum does not fit")]
     Damaged {
         /// The part that the checksum is of.
         part: String,
     },
     /// A part of a file whose checksum fits, and which no release wrote: it breaks a rule of the format.
-    #[error("{part} of the file is invalid: {reason}")]
+    #[error("{part} is invalid: {reason}")]
     Invalid {
         /// The part.
         part: &'static str,
@@ -212,10 +212,34 @@ pub enum ErrorKind {
 pub struct Difference {
     /// Where.
     pub path: Path,
+    /// What differs there.
+    pub kind: DifferenceKind,
     /// What the treedef has there.
     pub expected: String,
     /// What was found there.
     pub found: String,
+}
+
+/// What differs in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DifferenceKind {
+    /// A field or key of the expected structure was not found.
+    Missing,
+    /// A field or key was found that was not expected.
+    Extra,
+    /// The nodes are of different kinds.
+    Node,
+    /// The types have different names.
+    Name,
+    /// The variants have different names.
+    Variant,
+    /// The numbers of children differ.
+    Length,
+    /// The values of a static differ.
+    Static,
+    /// The leaves differ, where leaves were compared.
+    Leaf,
 }
 
 impl Error {
@@ -256,6 +280,7 @@ impl Error {
     }
 
     #[cold]
+    #[cfg(feature = "persist")]
     pub(crate) fn in_file(mut self, file: PathBuf) -> Self {
         self.0.file = Some(file);
         self

@@ -16,19 +16,21 @@ mod text;
 mod diff;
 mod flatten;
 mod unflatten;
+mod migration;
 mod map;
 #[cfg(feature = "persist")]
-mod persist;
+pub mod persist;
 #[cfg(feature = "insta")]
 mod snapshot;
 pub mod speed;
 
 pub use crate::{
-    error::{Difference, Error, ErrorKind, Result},
+    error::{Difference, DifferenceKind, Error, ErrorKind, Result},
     flatten::{Flattener, NodeHead, flatten, flatten_as, leaves, signature, structure},
     leaf::LeafType,
     map::{map, map_only, map_with_path, try_map},
     markers::{Opaque, Static, as_leaf, as_static},
+    migration::Migration,
     model::{Leaf, LeafKind, Limits, MapOrder, Name, NodeKind, Tree, TreeDef, Value},
     node::{Children, NodeRef},
     path::{Key, Path},

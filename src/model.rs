@@ -111,7 +111,8 @@ pub enum LeafKind {
 ///
 /// It compares, hashes and orders by structure and scalars, and prints as a treedef does with literals in place of `*`.
 /// The order is the one in which maps keep their keys: kinds in the order of [`NodeKind`] and [`Leaf`], integers by
-/// value and then width, floats by `total_cmp`, strings by bytes, everything else lexicographically.
+/// value and then width (of one width the signed first), floats by `total_cmp`, strings by bytes, everything else
+/// lexicographically.
 ///
 /// ```
 /// use treedef::Value;

@@ -462,6 +462,7 @@ impl<'a> Children<'a> {
     }
 
     /// Goes on to the child in which, or as which, the map with this index stands, and takes it.
+    #[cfg(feature = "persist")]
     pub(crate) fn with_map(&mut self, index: usize) -> Option<NodeRef<'a>> {
         while self.left > 0 {
             let ahead = index.checked_sub(self.next.first_map)?;

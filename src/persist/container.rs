@@ -1,5 +1,7 @@
 //! What is around the parts of a file: the header, the lengths, the checksums.
 
+use std::ops::RangeInclusive;
+
 use crc32c::{crc32c, crc32c_append};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -149,75 +151,86 @@ impl Header {
     }
 }
 
-/// The parts that a tree has after its structure, with what they need of each other.
+/// The parts that a tree has after its structure, whole but for the leaves.
 ///
-/// The leaves have a checksum for every MiB, so that damage can be told from what is whole.
+/// The leaves have a checksum for every [`CHUNK`], so that damage can be told from what is whole.
 pub(super) struct Trailer<'a> {
     pub(super) orders: &'a [u8],
     pub(super) values: &'a [u8],
+    pub(super) kinds: &'a [u8],
     pub(super) leaves: &'a [u8],
-    /// Of each [`CHUNK`] of the leaves.
+    /// Of each chunk of the leaves.
     checksums: &'a [u8],
 }
 
+pub(super) const ORDERS: &str = "the order of maps";
+pub(super) const VALUES: &str = "the values among the leaves";
+pub(super) const KINDS: &str = "the kinds of the leaves";
+const TABLE: &str = "the table of parts";
+
 /// The bytes of leaves that have a checksum of their own.
-pub(super) const CHUNK: usize = 1 << 20;
-/// Three lengths, two checksums of parts, and the checksum of these and those of the chunks.
-const LENGTHS: usize = 36;
+const CHUNK: usize = 1 << 16;
+/// Four lengths, three checksums of parts, and that of these and of those of the chunks.
+const TABLE_BYTES: usize = 48;
 
 impl<'a> Trailer<'a> {
-    pub(super) fn write(orders: &[u8], values: &[u8], leaves: &[u8]) -> Vec<u8> {
-        let mut table = Vec::with_capacity(LENGTHS);
-        for part in [orders, values, leaves] {
+    pub(super) fn write(orders: &[u8], values: &[u8], kinds: &[u8], leaves: &[u8]) -> Vec<u8> {
+        let mut table = Vec::with_capacity(TABLE_BYTES);
+        for part in [orders, values, kinds, leaves] {
             table.extend_from_slice(&wide(part.len()).to_le_bytes());
         }
-        table.extend_from_slice(&crc32c(orders).to_le_bytes());
-        table.extend_from_slice(&crc32c(values).to_le_bytes());
+        for part in [orders, values, kinds] {
+            table.extend_from_slice(&crc32c(part).to_le_bytes());
+        }
         let chunks: Vec<u8> =
             leaves.chunks(CHUNK).flat_map(|chunk| crc32c(chunk).to_le_bytes()).collect();
         table.extend_from_slice(&crc32c_append(crc32c(&table), &chunks).to_le_bytes());
-        [&table, &chunks, orders, values, leaves].concat()
+        [&table, &chunks, orders, values, kinds, leaves].concat()
     }
 
-    /// Splits what stands after the structure, all but the leaves checked.
+    /// Splits what stands after the structure.
     pub(super) fn read(rest: &'a [u8]) -> Result<Self> {
-        let name = "the table of parts";
-        let short = || invalid(name, "its lengths do not fit");
-        let (table, rest) = rest.split_first_chunk::<LENGTHS>().ok_or_else(short)?;
+        let short = || invalid(TABLE, "its lengths do not fit");
+        let (table, rest) = rest.split_first_chunk::<TABLE_BYTES>().ok_or_else(short)?;
         let mut fields = Fields(table);
-        let mut length = || usize::try_from(u64::from_le_bytes(fields.take())).ok();
-        let lengths = [length(), length(), length()];
-        let [Some(orders), Some(values), Some(leaves)] = lengths else { return Err(short()) };
-        let [order_checksum, value_checksum, checksum]: [[u8; 4]; 3] =
-            [fields.take(), fields.take(), fields.take()];
+        let lengths: [[u8; 8]; 4] = std::array::from_fn(|_| fields.take());
+        let expected: [[u8; 4]; 3] = std::array::from_fn(|_| fields.take());
+        let checksum: [u8; 4] = fields.take();
+
+        let length = |field| usize::try_from(u64::from_le_bytes(field)).ok();
+        let [Some(orders), Some(values), Some(kinds), Some(leaves)] = lengths.map(length) else {
+            return Err(short());
+        };
         let chunks = leaves.div_ceil(CHUNK).checked_mul(4).ok_or_else(short)?;
-        let (checksums, rest) = rest.split_at_checked(chunks).ok_or_else(|| damaged(name))?;
-        let found = crc32c_append(crc32c(&table[..LENGTHS - 4]), checksums);
+        // Lengths that do not fit are damage as long as their checksum has not vouched for them.
+        let (checksums, rest) = rest.split_at_checked(chunks).ok_or_else(|| damaged(TABLE))?;
+        let found = crc32c_append(crc32c(&table[..TABLE_BYTES - 4]), checksums);
         if found.to_le_bytes() != checksum {
-            return Err(damaged(name));
+            return Err(damaged(TABLE));
         }
         let (orders, rest) = rest.split_at_checked(orders).ok_or_else(short)?;
         let (values, rest) = rest.split_at_checked(values).ok_or_else(short)?;
+        let (kinds, rest) = rest.split_at_checked(kinds).ok_or_else(short)?;
         if rest.len() != leaves {
             return Err(short());
         }
-        if crc32c(orders).to_le_bytes() != order_checksum {
-            return Err(damaged("the order of maps"));
+        let parts = [(orders, ORDERS), (values, VALUES), (kinds, KINDS)];
+        for ((part, name), checksum) in parts.into_iter().zip(expected) {
+            if crc32c(part).to_le_bytes() != checksum {
+                return Err(damaged(name));
+            }
         }
-        if crc32c(values).to_le_bytes() != value_checksum {
-            return Err(damaged("the values among the leaves"));
-        }
-        Ok(Trailer { orders, values, leaves: rest, checksums })
+        Ok(Trailer { orders, values, kinds, leaves: rest, checksums })
     }
 
-    /// The bytes of the leaves whose chunk is damaged, if one is: the first and the last of these.
-    pub(super) fn damage(&self) -> Option<(usize, usize)> {
+    /// The leaves' bytes from the first damaged one to the last, as far as checksums tell, if any is.
+    pub(super) fn damage(&self) -> Option<RangeInclusive<usize>> {
         let chunks = self.leaves.chunks(CHUNK).zip(self.checksums.chunks(4)).enumerate();
         let mut damaged = chunks
             .filter(|(_, (chunk, checksum))| crc32c(chunk).to_le_bytes() != **checksum)
-            .map(|(index, (chunk, _))| (index * CHUNK, index * CHUNK + chunk.len()));
+            .map(|(index, (chunk, _))| (index * CHUNK, index * CHUNK + chunk.len() - 1));
         let (first, end) = damaged.next()?;
-        Some((first, damaged.last().map_or(end, |(_, end)| end)))
+        Some(first..=damaged.last().map_or(end, |(_, end)| end))
     }
 }
 

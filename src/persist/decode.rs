@@ -10,7 +10,7 @@ use crate::model::{
     TreeDef, Value,
 };
 
-use super::encode::encode;
+use super::encode::frame;
 use super::orders::OrderReader;
 use super::scalars::{ScalarReader, Stored};
 use super::wire::{self, NONE, NodeRow, ShapeRow, Tables, ValueRow, Values, form, node_kind};
@@ -36,6 +36,8 @@ pub(super) struct Part<'a> {
 pub(super) fn decode(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Decoded> {
     let mut bytes = part.bytes;
     let tables = wire::read_tables(&mut bytes, part.name)?;
+    let rows = wire::read_rows(&mut bytes, part.name)?;
+    let (nodes, after) = (rows.len(), bytes);
     let (values, scalars) = match bytes.is_empty() {
         true => Default::default(),
         false => {
@@ -43,13 +45,12 @@ pub(super) fn decode(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) 
             (rows.0, scalars)
         }
     };
-    let nodes = tables.nodes.0.len();
     let decoder = Decoder {
         part: part.name,
         names: names(part, &tables, limits)?,
         shapes: tables.shapes.0.into_iter(),
         labels: tables.labels.0.into_iter(),
-        nodes: tables.nodes.0.into_iter(),
+        nodes: rows,
         values: Vec::new(),
         orders,
         limits,
@@ -58,9 +59,10 @@ pub(super) fn decode(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) 
     };
     let decoded =
         decoder.run(values, ScalarReader::new(part.name, scalars, bytes)?, part, nodes)?;
-    // One comparison covers every choice that an encoder could have made otherwise.
-    let encoded = encode(decoded.values.iter(), decoded.structure.as_ref())?;
-    if encoded.part != part.bytes {
+    // One comparison covers every choice that an encoder could have made otherwise, but for the nodes, which are
+    // in memory as they are in the file.
+    let frame = frame(decoded.values.iter(), decoded.structure.as_ref())?;
+    if !part.bytes.starts_with(&frame.before) || frame.after != after {
         return Err(wire::invalid(part.name, "it is not written in the one way that there is"));
     }
     Ok(decoded)
@@ -97,12 +99,12 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
     Ok(names)
 }
 
-struct Decoder<'a, 'o> {
+struct Decoder<'a, 'o, N> {
     part: &'static str,
     names: Vec<&'a str>,
     shapes: std::vec::IntoIter<ShapeRow>,
     labels: std::vec::IntoIter<u32>,
-    nodes: std::vec::IntoIter<NodeRow>,
+    nodes: N,
     /// Each stays until something holds it: nothing is held twice.
     values: Vec<Held>,
     orders: &'o mut OrderReader,
@@ -145,7 +147,7 @@ struct Structure {
     printed: usize,
 }
 
-impl Decoder<'_, '_> {
+impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     fn run(
         mut self,
         rows: Vec<ValueRow>,
@@ -216,19 +218,27 @@ impl Decoder<'_, '_> {
         let mut builder = Builder::default();
         let (mut nesting, mut printed_in_shapes) = (0, Vec::new());
         for number in 0..extent.shapes {
-            let (shape, nested, printed) = self.shape()?;
+            let (shape, nested, printed) = self.shape(extent.options)?;
             nesting = nesting.max(nested);
             printed_in_shapes.push(printed);
-            let known = builder.intern(shape.as_ref());
-            self.check(known == number, "a shape stands twice")?;
+            self.check(builder.add_shape(shape) == number, "a shape stands twice")?;
         }
         self.check(nesting < MAX_KEY_NESTING, "values stand too deep inside each other")?;
 
+        self.check(extent.nodes <= self.nodes.len(), "a table has fewer rows than belong to it")?;
+        builder.nodes.reserve_exact(extent.nodes);
         let mut open: Vec<Open> = Vec::new();
-        let mut printed = 0;
+        let (mut printed, mut shapes) = (0, 0);
         for at in 0..extent.nodes {
-            let row = self.nodes.next().ok_or_else(|| self.short())?;
+            let row = self.nodes.next().ok_or_else(|| self.short())??;
             let (kind, shape, repeat) = self.row(&row, &extent)?;
+            if shape == shapes {
+                shapes += 1;
+            }
+            self.check(
+                shape == Shape::NONE || shape < shapes,
+                "shapes are not in the order of their use",
+            )?;
             let end = at.checked_add(index(row.span)?).filter(|end| at < *end);
             let within = open.last().map_or(extent.nodes, |parent| parent.end);
             let fits = end.filter(|end| *end <= within && (at > 0 || *end == extent.nodes));
@@ -239,15 +249,13 @@ impl Decoder<'_, '_> {
                 node.repeat = repeat;
             }
             let own = printed_in_shapes.get(shape).copied().unwrap_or_default();
-            open.push(Open { at, end, last: None, printed: 1usize.saturating_add(own) });
-            while let Some(complete) = open.pop_if(|node| node.end == at + 1) {
-                self.close(&mut builder, &complete, extent.options)?;
-                match open.last_mut() {
-                    Some(parent) => self.add(&builder, parent, &complete)?,
-                    None => printed = complete.printed,
-                }
+            let node = Open { at, end, last: None, printed: 1usize.saturating_add(own) };
+            match end > at + 1 {
+                true => open.push(node),
+                false => printed = self.complete(&mut builder, &mut open, node)?,
             }
         }
+        self.check(shapes == extent.shapes, "a shape is not used")?;
         // A structure has one root, whose span is all of it.
         let depth = builder.nodes.first().ok_or_else(|| self.short())?.depth;
         if index(depth)? > self.limits.depth {
@@ -262,7 +270,7 @@ impl Decoder<'_, '_> {
     }
 
     /// The next shape, how deep its values nest, and how many nodes their text has.
-    fn shape(&mut self) -> Result<(Shape, usize, usize)> {
+    fn shape(&mut self, options: Options) -> Result<(Shape, usize, usize)> {
         let row = self.shapes.next().ok_or_else(|| self.short())?;
         let labels = index(row.labels)?;
         self.check(labels <= self.labels.len(), "a shape has more labels than there are")?;
@@ -285,7 +293,12 @@ impl Decoder<'_, '_> {
                 let fields = numbers.into_iter().map(|number| self.name(number));
                 Labels::Fields(fields.collect::<Result<_>>()?)
             }
-            form::KEYS => Labels::Keys((0..labels).map(|_| hold(self)).collect::<Result<_>>()?),
+            form::KEYS => {
+                let keys: Box<[Value]> = (0..labels).map(|_| hold(self)).collect::<Result<_>>()?;
+                let in_order = options.insertion || keys.is_sorted();
+                self.check(in_order, "the keys of a map are not in their order")?;
+                Labels::Keys(keys)
+            }
             form::STATIC if labels == 1 => Labels::Static(hold(self)?),
             _ => return Err(wire::invalid(self.part, "a shape has a form that there is not")),
         };
@@ -312,8 +325,25 @@ impl Decoder<'_, '_> {
         Ok((kind, shape, repeat))
     }
 
+    /// Completes a node and all that end with it. Says how many nodes the text of the last has: that is the root, in
+    /// the end.
+    fn complete(&self, builder: &mut Builder, open: &mut Vec<Open>, node: Open) -> Result<usize> {
+        let mut node = node;
+        self.close(builder, &node)?;
+        while let Some(mut parent) = open.pop() {
+            self.add(builder, &mut parent, &node)?;
+            if parent.end > node.end {
+                open.push(parent);
+                break;
+            }
+            self.close(builder, &parent)?;
+            node = parent;
+        }
+        Ok(node.printed)
+    }
+
     /// Completes a node, whose children are all that follows it.
-    fn close(&self, builder: &mut Builder, node: &Open, options: Options) -> Result<()> {
+    fn close(&self, builder: &mut Builder, node: &Open) -> Result<()> {
         use NodeKind::*;
         let Option::Some(complete) = builder.nodes.get(node.at).copied() else {
             return Err(self.short());
@@ -328,13 +358,8 @@ impl Decoder<'_, '_> {
         let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
         let single = matches!(kind, Some | NewtypeStruct | NewtypeVariant);
         self.check(!single || children == 1, "a node around one child has another number")?;
-        let shape = builder.shape(shape);
-        self.check(has_its_shape(kind, shape, children), "a node has a shape of another kind")?;
-        let in_order = match shape.map(|shape| &shape.labels) {
-            Option::Some(Labels::Keys(keys)) => options.insertion || keys.is_sorted(),
-            _ => true,
-        };
-        self.check(in_order, "the keys of a map are not in their order")
+        let fits = has_its_shape(kind, builder.shape(shape), children);
+        self.check(fits, "a node has a shape of another kind")
     }
 
     /// Adds a complete child to its parent.

@@ -18,28 +18,28 @@ struct Encoder<'a> {
     names: Vec<u32>,
     shapes: Vec<ShapeRow>,
     labels: Vec<u32>,
-    nodes: Vec<NodeRow>,
+    structures: Vec<&'a Encoding>,
     values: Vec<ValueRow>,
     scalars: ScalarWriter,
     orders: Vec<(usize, &'a [Arrival])>,
 }
 
-/// A part of a file.
-pub(super) struct Encoded<'a> {
-    pub(super) part: Vec<u8>,
-    /// How many rows of nodes it has, of all structures.
-    pub(super) nodes: usize,
-    /// How many structures: the values, and the one after them.
-    pub(super) structures: usize,
+/// A part of a file, but for the rows of nodes between the two halves.
+pub(super) struct Frame<'a> {
+    pub(super) before: Vec<u8>,
+    pub(super) after: Vec<u8>,
+    structures: Vec<&'a Encoding>,
+    /// How many structures have a number: the values, and the one after them.
+    pub(super) numbers: usize,
     /// The remembered orders of maps, by the number of their structure.
     pub(super) orders: Vec<(usize, &'a [Arrival])>,
 }
 
 /// Values, and the structure after them if there is one.
-pub(super) fn encode<'a>(
+pub(super) fn frame<'a>(
     values: impl Iterator<Item = &'a Value>,
     structure: Option<&'a TreeDef>,
-) -> Result<Encoded<'a>> {
+) -> Result<Frame<'a>> {
     let mut encoder = Encoder::default();
     for value in values {
         encoder.value(value)?;
@@ -49,6 +49,27 @@ pub(super) fn encode<'a>(
         encoder.remember(treedef);
     }
     encoder.finish()
+}
+
+impl Frame<'_> {
+    /// How many rows of nodes there are, of all structures.
+    pub(super) fn nodes(&self) -> usize {
+        self.structures.iter().map(|structure| structure.nodes.len()).sum()
+    }
+
+    /// The whole part, behind so many bytes that are left free.
+    pub(super) fn part(&self, free: usize) -> Result<Vec<u8>> {
+        let (nodes, around) = (self.nodes(), self.before.len() + self.after.len());
+        let mut part = Vec::with_capacity(free + around + 8 + nodes * NodeRow::BYTES);
+        part.resize(free, 0);
+        part.extend_from_slice(&self.before);
+        wire::write(&wide(nodes), &mut part)?;
+        for node in self.structures.iter().flat_map(|structure| &structure.nodes) {
+            wire::write_row(&row(node)?, &mut part)?;
+        }
+        part.extend_from_slice(&self.after);
+        Ok(part)
+    }
 }
 
 impl<'a> Encoder<'a> {
@@ -99,10 +120,7 @@ impl<'a> Encoder<'a> {
         for shape in &encoding.shapes {
             self.shape(shape, &mut values)?;
         }
-        self.nodes.reserve(encoding.nodes.len());
-        for node in &encoding.nodes {
-            self.nodes.push(row(node)?);
-        }
+        self.structures.push(encoding);
         Ok(())
     }
 
@@ -141,23 +159,22 @@ impl<'a> Encoder<'a> {
         Ok(number)
     }
 
-    fn finish(self) -> Result<Encoded<'a>> {
-        let (nodes, structures) = (self.nodes.len(), self.values.len() + 1);
+    fn finish(self) -> Result<Frame<'a>> {
+        let (structures, numbers, orders) = (self.structures, self.values.len() + 1, self.orders);
         let tables = Tables {
             text: &self.text,
             names: Rows(self.names),
             shapes: Rows(self.shapes),
             labels: Rows(self.labels),
-            nodes: Rows(self.nodes),
         };
-        let mut part = Vec::new();
-        wire::write(&tables, &mut part)?;
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        wire::write(&tables, &mut before)?;
         if !self.values.is_empty() {
             let ScalarWriter { rows: scalars, bits } = self.scalars;
-            wire::write(&Values { rows: Rows(self.values), scalars }, &mut part)?;
-            part.extend_from_slice(&bits);
+            wire::write(&Values { rows: Rows(self.values), scalars }, &mut after)?;
+            after.extend_from_slice(&bits);
         }
-        Ok(Encoded { part, nodes, structures, orders: self.orders })
+        Ok(Frame { before, after, structures, numbers, orders })
     }
 }
 

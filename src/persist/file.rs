@@ -8,7 +8,7 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::LeafType;
-use crate::model::{Limits, Tree, TreeDef};
+use crate::model::{Leaf, Limits, Tree, TreeDef};
 
 use super::container::{HEADER, Header, Kind};
 use super::wire::wide;
@@ -19,9 +19,22 @@ const BEING_WRITTEN: &str = ".treedef-tmp";
 impl TreeDef {
     /// Writes the treedef to a file, whose old contents stay until the new ones are safe on the disk.
     ///
+    /// The file keeps its permissions; a symbolic link stays one, and its target is written.
+    ///
     /// # Errors
     ///
     /// What the operating system says: then the old file is as it was. And as [`to_bytes`](Self::to_bytes).
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let file = std::env::temp_dir().join(format!("{}.treedef", std::process::id()));
+    /// let treedef = treedef::structure(&vec![(1.0, "a"); 3])?;
+    /// treedef.save(&file)?;
+    /// assert_eq!(TreeDef::load(&file)?, treedef);
+    /// # std::fs::remove_file(file).unwrap();
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         save(path.as_ref(), &self.to_bytes()?)
     }
@@ -54,23 +67,25 @@ impl<L: LeafType> Tree<L> {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         save(path.as_ref(), &self.to_bytes()?)
     }
+}
 
+impl Tree<Leaf> {
     /// Reads a tree from a file that [`save`](Self::save) wrote, within [`Limits::default`].
     ///
     /// # Errors
     ///
     /// As [`from_bytes`](Self::from_bytes), and what the operating system says; the error names the file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        Tree::load_with(path, Limits::default())
+        Tree::load_as(path, Limits::default())
     }
 
-    /// Reads a tree from a file, within other limits.
+    /// Reads a tree with leaves of one type from a file.
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load).
-    pub fn load_with(path: impl AsRef<Path>, limits: Limits) -> Result<Self> {
-        load(path.as_ref(), Kind::Tree, limits, |bytes| Tree::from_bytes_with(bytes, limits))
+    /// As [`load`](Self::load), and when a leaf is of another kind.
+    pub fn load_as<L: LeafType>(path: impl AsRef<Path>, limits: Limits) -> Result<Tree<L>> {
+        load(path.as_ref(), Kind::Tree, limits, |bytes| Tree::from_bytes_as(bytes, limits))
     }
 }
 

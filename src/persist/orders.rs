@@ -7,9 +7,8 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{Arrival, NodeKind};
 use crate::node::{Children, NodeRef};
 
+use super::container::ORDERS as PART;
 use super::wire::{self, OrderRow, Orders, Rows, count, wide};
-
-const PART: &str = "the order of maps";
 
 /// The remembered orders of structures that are numbered from `first` on.
 pub(super) fn write(orders: &[(usize, &[Arrival])], first: usize, into: &mut Orders) -> Result<()> {

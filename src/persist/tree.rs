@@ -1,18 +1,19 @@
 //! A structure and its leaves in one file.
 
+use std::ops::RangeInclusive;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::{Emit, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 
-use super::container::{Header, Kind, Trailer, damaged};
+use super::container::{Header, KINDS, Kind, Trailer, VALUES, damaged};
 use super::decode::{Decoded, Part, decode};
-use super::encode::{Encoded, encode};
+use super::encode::frame;
 use super::orders::{self, OrderReader};
 use super::scalars::{ScalarReader, ScalarWriter, Stored};
 use super::structure_of;
 use super::wire::{self, Orders, ScalarRows, wide};
 
-const VALUES: &str = "the values among the leaves";
 const LEAVES: &str = "the leaves";
 
 impl<L: LeafType> Tree<L> {
@@ -34,7 +35,7 @@ impl<L: LeafType> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let structure = encode(std::iter::empty(), Some(&self.treedef))?;
+        let structure = frame(std::iter::empty(), Some(&self.treedef))?;
         let (mut writer, mut opaque) = (ScalarWriter::default(), Vec::new());
         for leaf in &self.leaves {
             match (leaf.as_scalar(), leaf.opaque()) {
@@ -46,48 +47,60 @@ impl<L: LeafType> Tree<L> {
                 (None, None) => {} // every leaf is one of the two
             }
         }
-        let mut leaves = Vec::with_capacity(writer.bits.len() + 64);
-        wire::write(&writer.rows, &mut leaves)?;
-        leaves.append(&mut writer.bits);
+        let (mut kinds, leaves) = (Vec::new(), writer.bits);
+        wire::write(&writer.rows, &mut kinds)?;
 
-        let Encoded { part, nodes, structures, orders } = structure;
         let values = match opaque.is_empty() {
             true => None,
-            false => Some(encode(opaque.into_iter(), None)?),
+            false => Some(frame(opaque.into_iter(), None)?),
         };
         let mut remembered = Orders::default();
-        orders::write(&orders, 0, &mut remembered)?;
+        orders::write(&structure.orders, 0, &mut remembered)?;
         if let Some(values) = &values {
-            orders::write(&values.orders, structures, &mut remembered)?;
+            orders::write(&values.orders, structure.numbers, &mut remembered)?;
         }
         let mut order = Vec::new();
         if !remembered.maps.0.is_empty() {
             wire::write(&remembered, &mut order)?;
         }
-        let values = values.map(|values| values.part).unwrap_or_default();
-        let rest = Trailer::write(&order, &values, &leaves);
-        let header = self.treedef.header(Kind::Tree, &part, nodes, rest.len());
-        Ok([&header.write()[..], &part, &rest].concat())
+        let values = values.map_or(Ok(Vec::new()), |values| values.part(0))?;
+        let rest = Trailer::write(&order, &values, &kinds, &leaves);
+        let mut file = self.treedef.begin_file(Kind::Tree, &structure, rest.len())?;
+        file.extend_from_slice(&rest);
+        Ok(file)
     }
+}
 
+impl Tree<Leaf> {
     /// Reads what [`to_bytes`](Self::to_bytes) wrote, within [`Limits::default`].
     ///
-    /// The leaves may be of any type that the kinds in the file go into: [`Leaf`] for all, `f64` for `f32` too.
-    ///
     /// # Errors
     ///
-    /// When the bytes are anything else: changed, cut off, of a later format, of another kind of file, beyond a limit; when a
-    /// leaf is of another kind. Damage among the leaves is told by their indices and paths.
+    /// When the bytes are anything else: changed, cut off, of a later format, of another kind of file, beyond a limit.
+    /// Damage among the leaves is told by their indices and paths.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Tree::from_bytes_with(bytes, Limits::default())
+        Tree::from_bytes_as(bytes, Limits::default())
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote, within other limits.
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote, as a tree with leaves of one type: that of the leaves in the file, or
+    /// `f64` for `f32` too.
     ///
     /// # Errors
     ///
-    /// As [`from_bytes`](Self::from_bytes).
-    pub fn from_bytes_with(bytes: &[u8], limits: Limits) -> Result<Self> {
+    /// As [`from_bytes`](Self::from_bytes), and when a leaf is of another kind.
+    ///
+    /// ```
+    /// use treedef::{Limits, Tree};
+    ///
+    /// let bytes = Tree::of(&([1.0f64, 2.0], 0.5f32))?.to_bytes()?;
+    /// let tree = Tree::from_bytes_as::<f64>(&bytes, Limits::default())?;
+    /// assert_eq!(tree.leaves(), [1.0, 2.0, 0.5]);
+    ///
+    /// let error = Tree::from_bytes_as::<f32>(&bytes, Limits::default()).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected f32, found f64 at `.0.0`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn from_bytes_as<L: LeafType>(bytes: &[u8], limits: Limits) -> Result<Tree<L>> {
         let header = Header::read(bytes, Kind::Tree, limits)?;
         let (structure, rest) = header.parts(bytes)?;
         let parts = Trailer::read(rest)?;
@@ -105,17 +118,26 @@ impl<L: LeafType> Tree<L> {
             }
         };
         orders.finish()?;
-        if let Some(damage) = parts.damage() {
-            return Err(damaged(&name_damage(&treedef, parts.leaves, damage)));
+        let mut kinds = parts.kinds;
+        let rows: ScalarRows = wire::read(&mut kinds, KINDS)?;
+        if !kinds.is_empty() {
+            return Err(wire::invalid(KINDS, "they go on behind the tables"));
         }
-        let leaves = read_leaves(&treedef, parts.leaves, values)?;
+        if let Some(damage) = parts.damage() {
+            return Err(damaged(&name_damage(&treedef, &rows, damage)));
+        }
+        let leaves = read_leaves(&treedef, rows, parts.leaves, values)?;
         Ok(Tree::from_parts(treedef, leaves))
     }
 }
 
-fn read_leaves<L: Emit>(treedef: &TreeDef, mut part: &[u8], values: Vec<Value>) -> Result<Vec<L>> {
-    let rows = wire::read(&mut part, LEAVES)?;
-    let mut scalars = ScalarReader::new(LEAVES, rows, part)?;
+fn read_leaves<L: Emit>(
+    treedef: &TreeDef,
+    rows: ScalarRows,
+    bits: &[u8],
+    values: Vec<Value>,
+) -> Result<Vec<L>> {
+    let mut scalars = ScalarReader::new(LEAVES, rows, bits)?;
     let mut values = values.into_iter();
     let mut leaves = Vec::with_capacity(treedef.num_leaves().min(scalars.at_most()));
     for index in 0..treedef.num_leaves() {
@@ -139,19 +161,15 @@ fn read_leaves<L: Emit>(treedef: &TreeDef, mut part: &[u8], values: Vec<Value>) 
     }
 }
 
-/// The leaves whose bytes are damaged, as far as what says where they stand is whole.
-fn name_damage(treedef: &TreeDef, part: &[u8], (first, end): (usize, usize)) -> String {
-    let mut bits = part;
-    let rows: Option<ScalarRows> = wire::read(&mut bits, LEAVES).ok();
-    let tables = part.len() - bits.len();
-    let (Some(rows), true) = (rows, tables <= first) else { return LEAVES.to_owned() };
-    let leaf = |byte: usize| {
-        let leaf = rows.scalar_at(wide(byte.saturating_sub(tables)));
-        usize::try_from(leaf).unwrap_or(usize::MAX)
-    };
-    let (first, last) = (leaf(first), leaf(end.saturating_sub(1)));
+/// The leaves whose bytes are damaged, by their indices and paths.
+fn name_damage(treedef: &TreeDef, rows: &ScalarRows, bytes: RangeInclusive<usize>) -> String {
+    let leaf = |byte: &usize| usize::try_from(rows.scalar_at(wide(*byte))).unwrap_or(usize::MAX);
+    let (first, last) = (leaf(bytes.start()), leaf(bytes.end()));
     match (treedef.leaf_path(first), treedef.leaf_path(last)) {
-        (Ok(from), Ok(to)) => format!("leaves {first} to {last}, `{from}` to `{to}`,"),
-        _ => LEAVES.to_owned(),
+        (Ok(from), Ok(to)) if first < last => {
+            format!("leaves {first} to {last}, `{from}` to `{to}`")
+        }
+        (Ok(path), Ok(_)) => format!("leaf {first}, `{path}`"),
+        _ => LEAVES.to_owned(), // whoever wrote the kinds lied
     }
 }

@@ -20,7 +20,6 @@ pub(super) struct Tables<'a> {
     pub(super) shapes: Rows<ShapeRow>,
     /// Of one shape after another: the names of its fields, the numbers of its keys, the number of its static.
     pub(super) labels: Rows<u32>,
-    pub(super) nodes: Rows<NodeRow>,
 }
 
 /// The keys and statics, where there are any. Their scalars follow: [`super::scalars`].
@@ -47,7 +46,7 @@ pub(super) struct ShapeRow {
     pub(super) labels: u32,
 }
 
-/// One run of equal siblings.
+/// One run of equal siblings. There are as many as a 64-bit number says that stands before the first.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct NodeRow {
     pub(super) kind: u8,
@@ -55,6 +54,10 @@ pub(super) struct NodeRow {
     pub(super) shape: u32,
     pub(super) span: u32,
     pub(super) repeat: u64,
+}
+
+impl NodeRow {
+    pub(super) const BYTES: usize = 17;
 }
 
 /// What the bytes after it are: runs of scalars of one kind.
@@ -138,6 +141,15 @@ pub(super) fn write(tables: &impl Serialize, part: &mut Vec<u8>) -> Result<()> {
         .map_err(|_| ErrorKind::TooLarge.into()) // a vector takes all that fits into memory
 }
 
+/// Appends a row to a table that is kept as bytes.
+pub(super) fn write_row(row: &NodeRow, table: &mut Vec<u8>) -> Result<()> {
+    let mut bytes = [0; NodeRow::BYTES];
+    bincode::serde::encode_into_slice(row, &mut bytes, config::legacy())
+        .map_err(|_| ErrorKind::TooLarge)?; // it fits: a test has the bytes of a row
+    table.extend_from_slice(&bytes);
+    Ok(())
+}
+
 /// Reads tables that own what they hold off the front of a part of a file.
 pub(super) fn read<T: DeserializeOwned>(part: &mut &[u8], name: &'static str) -> Result<T> {
     let read = bincode::serde::decode_from_slice(part, config::legacy());
@@ -148,6 +160,19 @@ pub(super) fn read<T: DeserializeOwned>(part: &mut &[u8], name: &'static str) ->
 pub(super) fn read_tables<'a>(part: &mut &'a [u8], name: &'static str) -> Result<Tables<'a>> {
     let read = bincode::serde::borrow_decode_from_slice(part, config::legacy());
     split(part, name, read)
+}
+
+/// The rows of nodes at the front of a part of a file, each read when its turn comes.
+pub(super) fn read_rows<'a>(
+    part: &mut &'a [u8],
+    name: &'static str,
+) -> Result<impl ExactSizeIterator<Item = Result<NodeRow>> + use<'a>> {
+    let rows: u64 = read(part, name)?;
+    let bytes = usize::try_from(rows).ok().and_then(|rows| rows.checked_mul(NodeRow::BYTES));
+    let split = bytes.and_then(|bytes| part.split_at_checked(bytes));
+    let (table, rest) = split.ok_or_else(|| invalid(name, "a table ends early, or is no text"))?;
+    *part = rest;
+    Ok(table.chunks_exact(NodeRow::BYTES).map(move |mut row| read(&mut row, name)))
 }
 
 fn split<T>(

@@ -302,12 +302,18 @@ fn scalar_order(a: &Leaf, b: &Leaf) -> Ordering {
         Leaf::U128(n) => **n as i128,
         _ => 0,
     };
+    let width = |leaf: &Leaf| match leaf {
+        Leaf::I8(_) => (8, 'i'),
+        Leaf::U8(_) => (8, 'u'),
+        Leaf::I64(_) => (64, 'i'),
+        _ => (128, 'u'),
+    };
     rank(a).cmp(&rank(b)).then_with(|| match (a, b) {
         (Leaf::Bool(a), Leaf::Bool(b)) => a.cmp(b),
         (Leaf::F64(a), Leaf::F64(b)) => a.total_cmp(b),
         (Leaf::Char(a), Leaf::Char(b)) => a.cmp(b),
         (Leaf::Str(a), Leaf::Str(b)) => a.as_bytes().cmp(b.as_bytes()),
-        _ => integer(a).cmp(&integer(b)).then(a.kind().cmp(&b.kind())),
+        _ => integer(a).cmp(&integer(b)).then(width(a).cmp(&width(b))),
     })
 }
 
