@@ -170,7 +170,7 @@ pub enum ErrorKind {
         found: u64,
     },
     /// A file that goes on after its end.
-    #[error("{extra} bytes too many: the file should have {expected}")]
+    #[error("the file goes on after its end: expected {expected} bytes, found {extra} more")]
     TrailingBytes {
         /// Bytes that the file should have.
         expected: u64,
@@ -387,13 +387,21 @@ impl ErrorKind {
     /// Whether there is no node to point at.
     fn is_about_the_whole(&self) -> bool {
         use ErrorKind::*;
-        match self {
-            LeafCount { .. } | NoSuchLeaf { .. } | Syntax { .. } => true,
-            NotATreeDef { .. } | FileKind { .. } | Unsupported { .. } => true,
-            Truncated { .. } | TrailingBytes { .. } | Damaged { .. } | Invalid { .. } => true,
-            Limit { .. } | Io(_) => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            LeafCount { .. }
+                | NoSuchLeaf { .. }
+                | Syntax { .. }
+                | NotATreeDef { .. }
+                | FileKind { .. }
+                | Unsupported { .. }
+                | Truncated { .. }
+                | TrailingBytes { .. }
+                | Damaged { .. }
+                | Invalid { .. }
+                | Limit { .. }
+                | Io(_)
+        )
     }
 }
 

@@ -75,12 +75,13 @@ impl Header {
 
     /// Reads the header of a file, of which `start` is all or the first 64 bytes.
     pub(super) fn read(start: &[u8], expected: Kind, limits: Limits) -> Result<Self> {
-        if !start.starts_with(&MAGIC) && !(MAGIC.starts_with(start) && !start.is_empty()) {
+        let magic = start.get(..MAGIC.len()).unwrap_or(start);
+        if magic.is_empty() || !MAGIC.starts_with(magic) {
             return Err(not_ours(start));
         }
-        let Some((header, _)) = start.split_first_chunk::<HEADER>() else {
-            return Err(truncated(wide(HEADER), start.len()));
-        };
+        let header: &[u8; HEADER] = start
+            .first_chunk()
+            .ok_or(ErrorKind::Truncated { expected: wide(HEADER), found: wide(start.len()) })?;
         let mut fields = Fields(header);
         if crc32c(&header[..HEADER - 4]).to_le_bytes() != header[HEADER - 4..] {
             return Err(damaged("the header"));
@@ -134,13 +135,7 @@ impl Header {
     /// Splits a whole file behind its header into the structure and the rest.
     pub(super) fn parts<'a>(&self, file: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
         let expected = self.total()?;
-        let found = wide(file.len());
-        if found < expected {
-            return Err(truncated(expected, file.len()));
-        }
-        if found > expected {
-            return Err(ErrorKind::TrailingBytes { expected, extra: found - expected }.into());
-        }
+        check_length(expected, wide(file.len()))?;
         let (_, body) = file.split_at_checked(HEADER).ok_or(ErrorKind::TooLarge)?;
         let structure = usize::try_from(self.structure).map_err(|_| ErrorKind::TooLarge)?;
         let (structure, rest) = body.split_at_checked(structure).ok_or(ErrorKind::TooLarge)?;
@@ -230,7 +225,7 @@ impl<'a> Trailer<'a> {
             .filter(|(_, (chunk, checksum))| crc32c(chunk).to_le_bytes() != **checksum)
             .map(|(index, (chunk, _))| (index * CHUNK, index * CHUNK + chunk.len() - 1));
         let (first, end) = damaged.next()?;
-        Some(first..=damaged.last().map_or(end, |(_, end)| end))
+        Some(first..=damaged.next_back().map_or(end, |(_, end)| end))
     }
 }
 
@@ -285,6 +280,15 @@ fn options(flags: u16) -> Options {
     }
 }
 
+/// Compares the bytes of a file with those that its header speaks of.
+pub(super) fn check_length(expected: u64, found: u64) -> Result<()> {
+    match found.checked_sub(expected) {
+        None => Err(ErrorKind::Truncated { expected, found }.into()),
+        Some(0) => Ok(()),
+        Some(extra) => Err(ErrorKind::TrailingBytes { expected, extra }.into()),
+    }
+}
+
 fn check(holds: bool, reason: &'static str) -> Result<()> {
     if holds { Ok(()) } else { Err(invalid("the header", reason)) }
 }
@@ -299,11 +303,6 @@ fn at_most(what: &'static str, needed: u64, limit: usize) -> Result<()> {
 #[cold]
 pub(super) fn damaged(part: &str) -> Error {
     ErrorKind::Damaged { part: part.to_owned() }.into()
-}
-
-#[cold]
-fn truncated(expected: u64, found: usize) -> Error {
-    ErrorKind::Truncated { expected, found: wide(found) }.into()
 }
 
 /// Says what bytes are that do not begin as a file of this library does.

@@ -1,20 +1,16 @@
-//! Files on disk: read whole, written beside their place and then put there.
+//! Files on disk.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
-
-use tempfile::{Builder, NamedTempFile};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::LeafType;
 use crate::model::{Leaf, Limits, Tree, TreeDef};
 
-use super::container::{HEADER, Header, Kind};
+use super::container::{HEADER, Header, Kind, check_length};
+use super::replace::{regular, replace};
 use super::wire::wide;
-
-/// What the names of files that are being written end with.
-const BEING_WRITTEN: &str = ".treedef-tmp";
 
 impl TreeDef {
     /// Writes the treedef to a file, whose old contents stay until the new ones are safe on the disk.
@@ -23,7 +19,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// What the operating system says: then the old file is as it was. And as [`to_bytes`](Self::to_bytes).
+    /// What the operating system says: then the old file is as it was, unless all went well but flushing the folder. And
+    /// as [`to_bytes`](Self::to_bytes).
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -63,7 +60,8 @@ impl<L: LeafType> Tree<L> {
     ///
     /// # Errors
     ///
-    /// What the operating system says: then the old file is as it was. And as [`to_bytes`](Self::to_bytes).
+    /// What the operating system says: then the old file is as it was, unless all went well but flushing the folder. And
+    /// as [`to_bytes`](Self::to_bytes).
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         save(path.as_ref(), &self.to_bytes()?)
     }
@@ -100,90 +98,24 @@ fn load<T>(
         .map_err(|error| error.in_file(path.to_owned()))
 }
 
-/// All of a file, but no more than its header asks for.
+/// All of a file, if it is as long as its header says.
 fn contents(path: &Path, kind: Kind, limits: Limits) -> Result<Vec<u8>> {
+    // Before it is opened, because that may wait for the other end of a pipe.
+    regular(&fs::metadata(path).map_err(ErrorKind::Io)?).map_err(ErrorKind::Io)?;
     let mut file = File::open(path).map_err(ErrorKind::Io)?;
     let mut bytes = Vec::new();
     Read::take(&mut file, wide(HEADER)).read_to_end(&mut bytes).map_err(ErrorKind::Io)?;
-    let rest = Header::read(&bytes, kind, limits)?.total()?.saturating_sub(wide(HEADER));
-    // One byte more tells that the file goes on. The claim is not allocated: memory grows with what is there.
-    file.take(rest.saturating_add(1)).read_to_end(&mut bytes).map_err(ErrorKind::Io)?;
+    let expected = Header::read(&bytes, kind, limits)?.total()?;
+    let length = file.metadata().map_err(ErrorKind::Io)?.len();
+    check_length(expected, length)?;
+
+    let rest = expected.saturating_sub(wide(HEADER));
+    let room = usize::try_from(rest).map_err(|_| ErrorKind::TooLarge)?;
+    bytes.try_reserve_exact(room).map_err(|_| ErrorKind::Io(io::ErrorKind::OutOfMemory.into()))?;
+    file.take(rest).read_to_end(&mut bytes).map_err(ErrorKind::Io)?;
     Ok(bytes)
 }
 
 fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes).map_err(|error| Error::from(ErrorKind::Io(error)).in_file(path.to_owned()))
-}
-
-/// Puts a file in the place of another in one step. A symbolic link stays, and leads to the new file.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let path = match fs::canonicalize(path) {
-        Ok(target) => target,
-        Err(_) => path.to_owned(), // there is none yet
-    };
-    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-    if path.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folder = parent.unwrap_or(Path::new("."));
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(name);
-    prefix.push(".");
-
-    sweep(folder, &prefix);
-    let mut file = create(folder, &prefix)?;
-    if let Ok(old) = fs::metadata(&path) {
-        file.as_file().set_permissions(old.permissions())?;
-    }
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    let file = file.persist(&path).map_err(|error| error.error)?;
-    drop(file);
-    sync_folder(folder)
-}
-
-/// A new file that is locked for as long as it is written, so that nobody takes it for one that was left behind.
-fn create(folder: &Path, prefix: &std::ffi::OsStr) -> io::Result<NamedTempFile> {
-    let mut builder = Builder::new();
-    builder.prefix(prefix).suffix(BEING_WRITTEN);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less what the umask takes
-    loop {
-        let file = builder.tempfile_in(folder)?;
-        // Where locks are not supported nothing is swept either.
-        let locked = file.as_file().lock().is_ok();
-        if !locked || file.path().exists() {
-            return Ok(file);
-        }
-        // Swept between its creation and its lock.
-    }
-}
-
-/// Removes what writers left behind that were killed. Whoever still writes holds a lock.
-fn sweep(folder: &Path, prefix: &std::ffi::OsStr) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        let ours =
-            name.starts_with(prefix.as_encoded_bytes()) && name.ends_with(BEING_WRITTEN.as_bytes());
-        if ours {
-            remove_if_abandoned(&entry.path());
-        }
-    }
-}
-
-/// A file that cannot be removed stays: it is in nobody's way.
-fn remove_if_abandoned(path: &PathBuf) {
-    let Ok(file) = File::options().write(true).open(path) else { return };
-    match file.try_lock() {
-        Ok(()) => drop(fs::remove_file(path)),
-        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
-    }
-}
-
-/// Makes the new name last; on other systems a rename does so by itself.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

@@ -130,6 +130,7 @@ mod container;
 mod tree;
 mod fingerprint;
 mod serde;
+mod replace;
 mod file;
 
 use crate::error::Result;

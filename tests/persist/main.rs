@@ -2,3 +2,8 @@
 
 mod specimens;
 mod round_trip;
+mod saving;
+#[cfg(unix)]
+mod places;
+#[cfg(unix)]
+mod loading;

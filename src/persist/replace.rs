@@ -1,0 +1,166 @@
+//! Putting a file in the place of another in one step: written beside it, flushed, renamed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirEntry, File, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// What the names of files that are being written end with, after six letters or digits.
+const SUFFIX: &str = ".treedef-tmp";
+const RANDOM: usize = 6;
+/// Longer names have no room for prefix and suffix: file systems allow 255 bytes.
+const LONGEST: usize = 200;
+
+/// Writes a file, whose old contents stay until the new ones are on the disk. It keeps its permissions.
+///
+/// A symbolic link stays, and its target is written. What is no regular file is refused.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = target(path)?;
+    let old = match fs::metadata(&path) {
+        Ok(old) => Some(regular(&old)?.permissions()),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = Folder::open(parent.unwrap_or(Path::new(".")))?;
+
+    let prefix = prefix(name);
+    folder.sweep(&prefix);
+    let file = folder.create(&prefix, old.is_some())?;
+    file.as_file().write_all(bytes)?;
+    if let Some(permissions) = old {
+        file.as_file().set_permissions(permissions)?;
+    }
+    file.as_file().sync_all()?;
+    let locked = file.persist(&path).map_err(|error| error.error)?;
+    drop(locked);
+    folder.sync()
+}
+
+/// Checks that a path leads to a regular file: nobody wants a device replaced, or waits for a pipe.
+pub(super) fn regular(metadata: &fs::Metadata) -> io::Result<&fs::Metadata> {
+    if metadata.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    match metadata.is_file() {
+        true => Ok(metadata),
+        false => Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file")),
+    }
+}
+
+/// Where a path leads, through links to what is not there yet too.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    const LINKS: usize = 40; // as many as Linux follows
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match fs::canonicalize(&path) {
+            Ok(path) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        match fs::read_link(&path) {
+            Ok(next) => path = path.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
+}
+
+/// What the names of a file's temporaries begin with.
+fn prefix(name: &OsStr) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(if name.len() > LONGEST { OsStr::new("treedef") } else { name });
+    prefix.push(".");
+    prefix
+}
+
+struct Folder<'a> {
+    path: &'a Path,
+    /// Opened before anything is written, so that nothing can be refused afterwards.
+    #[cfg(unix)]
+    file: File,
+}
+
+impl<'a> Folder<'a> {
+    fn open(path: &'a Path) -> io::Result<Self> {
+        Ok(Folder {
+            path,
+            #[cfg(unix)]
+            file: File::open(path)?,
+        })
+    }
+
+    /// A new file that is locked as long as it is written, so that nobody takes it for one that was left behind.
+    fn create(&self, prefix: &OsStr, private: bool) -> io::Result<NamedTempFile> {
+        let mut builder = Builder::new();
+        builder.prefix(prefix).suffix(SUFFIX).rand_bytes(RANDOM);
+        loop {
+            let file = builder.make_in(self.path, |path| create_new(path, private))?;
+            match file.as_file().try_lock() {
+                // Another writer takes it for abandoned, and is about to remove it.
+                Err(TryLockError::WouldBlock) => continue,
+                // Where locks are not supported nothing is swept either.
+                Ok(()) | Err(TryLockError::Error(_)) => {}
+            }
+            // It may have been removed between its creation and its lock.
+            if file.path().exists() {
+                return Ok(file);
+            }
+        }
+    }
+
+    /// Removes what writers left behind that were killed. Whoever still writes holds a lock.
+    fn sweep(&self, prefix: &OsStr) {
+        let Ok(entries) = fs::read_dir(self.path) else { return };
+        entries.flatten().filter(|entry| is_temporary(entry, prefix)).for_each(|entry| {
+            remove_if_abandoned(&entry.path());
+        });
+    }
+
+    /// Makes a new name last. Elsewhere than on Unix a rename does so by itself.
+    fn sync(&self) -> io::Result<()> {
+        #[cfg(unix)]
+        match self.file.sync_all() {
+            // The file system has no such thing.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {}
+            result => return result,
+        }
+        Ok(())
+    }
+}
+
+/// A file that takes the place of another is nobody else's to read before it has that one's permissions.
+fn create_new(path: &Path, private: bool) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, if private { 0o600 } else { 0o666 });
+    #[cfg(not(unix))]
+    let _ = private;
+    options.open(path)
+}
+
+/// Whether this is a file of the kind that [`Folder::create`] makes.
+fn is_temporary(entry: &DirEntry, prefix: &OsStr) -> bool {
+    let name = entry.file_name();
+    let random = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+    let random = random.and_then(|rest| rest.strip_suffix(SUFFIX.as_bytes()));
+    random.is_some_and(|random| {
+        random.len() == RANDOM && random.iter().all(u8::is_ascii_alphanumeric)
+    }) && entry.file_type().is_ok_and(|kind| kind.is_file())
+}
+
+/// A file that cannot be opened or removed stays: it is in nobody's way.
+fn remove_if_abandoned(path: &Path) {
+    let file = File::open(path).or_else(|_| File::options().write(true).open(path));
+    if let Ok(file) = file
+        && file.try_lock().is_ok()
+    {
+        // Under the lock, so that a writer who made it just now finds it gone.
+        fs::remove_file(path).unwrap_or_default();
+    }
+}

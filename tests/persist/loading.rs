@@ -1,0 +1,86 @@
+//! Files that are none, or go on: refused soon, and without much memory.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::thread;
+
+use allocation_counter::measure;
+use insta::assert_snapshot;
+use tempfile::tempdir;
+use treedef::{Error, ErrorKind, Limits, Tree};
+
+use crate::places::{forbid, pipe, said, soon};
+use crate::saving::{MIB, saved, uniform};
+
+/// What a load says, after how many bytes at once.
+fn refused_load(path: &Path) -> (Error, u64) {
+    let path = path.to_owned();
+    soon(move || {
+        let mut error = None;
+        let memory = measure(|| error = Tree::load_as::<f64>(&path, Limits::default()).err());
+        (error.unwrap(), memory.bytes_max)
+    })
+}
+
+#[test]
+fn what_is_no_file_is_not_loaded() {
+    let (folder, path) = saved("a");
+    let refused = |path: &Path| {
+        let (error, memory) = refused_load(path);
+        assert!(memory < 4096, "{memory} bytes for: {error}");
+        said(&folder, error)
+    };
+    assert_snapshot!(refused(folder.path()), @"is a directory in `FOLDER`");
+    assert_snapshot!(refused(&folder.path().join("b")), @"No such file or directory (os error 2) in `FOLDER/b`");
+    assert_snapshot!(refused("".as_ref()), @"No such file or directory (os error 2) in ``");
+    assert_snapshot!(refused("/dev/null".as_ref()), @"not a regular file in `/dev/null`");
+    assert_snapshot!(refused("/dev/zero".as_ref()), @"not a regular file in `/dev/zero`");
+    if forbid(&path, 0o000, || File::open(&path).is_ok()) {
+        assert_snapshot!(refused(&path), @"Permission denied (os error 13) in `FOLDER/a`");
+    }
+}
+
+/// Opening it would wait for the other end.
+#[test]
+fn a_pipe_that_nobody_writes_to() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    pipe(&path);
+    let (error, _) = refused_load(&path);
+    assert!(error.to_string().ends_with("/pipe`"), "{error}");
+}
+
+/// It is read no further than its header says, and a byte to tell that there is more.
+#[test]
+fn a_file_that_grows() {
+    let (_folder, path) = saved("a");
+    uniform(1.0, MIB).save(&path).unwrap();
+    let mut file = File::options().append(true).open(&path).unwrap();
+    thread::scope(|scope| {
+        file.write_all(&[0; 4096]).unwrap();
+        let grows = scope.spawn(move || (0..2000).try_for_each(|_| file.write_all(&[0; 4096])));
+        while !grows.is_finished() {
+            let (error, memory) = refused_load(&path);
+            assert!(matches!(error.kind(), ErrorKind::TrailingBytes { .. }), "{error}");
+            assert!(memory < 4 << 20, "{memory} bytes");
+        }
+        grows.join().unwrap().unwrap();
+    });
+}
+
+/// A whole file, and then more of it without an end.
+#[test]
+fn a_pipe_that_never_ends() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    pipe(&path);
+    let (bytes, place) = (uniform(1.0, MIB).to_bytes().unwrap(), path.clone());
+    thread::spawn(move || {
+        let mut pipe = File::options().write(true).open(place)?;
+        pipe.write_all(&bytes)?;
+        std::io::copy(&mut std::io::repeat(0), &mut pipe)
+    });
+    let (error, memory) = refused_load(&path);
+    assert!(memory < 4 << 20, "{memory} bytes for: {error}");
+}
