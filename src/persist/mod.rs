@@ -122,11 +122,11 @@
 //! ```
 
 mod wire;
+mod container;
 mod scalars;
 mod encode;
 mod orders;
 mod decode;
-mod container;
 mod tree;
 mod fingerprint;
 mod serde;
