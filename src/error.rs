@@ -28,6 +28,8 @@ struct Inner {
     path: Path,
     /// Where in a text, if the error is about one.
     byte: Option<usize>,
+    /// Which part of a file, if the error is about the whole of it.
+    part: Option<&'static str>,
     /// Which file, if it came from one.
     file: Option<PathBuf>,
     hint: Option<&'static str>,
@@ -136,7 +138,7 @@ pub enum ErrorKind {
         leaves: usize,
     },
     /// Bytes that are no file of this library.
-    #[error("expected a treedef file, found {found}")]
+    #[error("expected a file with a treedef, found {found}")]
     NotATreeDef {
         /// The first bytes, or what they are known to be.
         found: String,
@@ -150,9 +152,7 @@ pub enum ErrorKind {
         found: &'static str,
     },
     /// A file that a later release wrote and this one cannot read.
-    #[error(
-        "{what} {found} of the file is unknown, this release knows {known}: a later one wrote it"
-    )]
+    #[error("unknown {what} {found}: a later release wrote it, this one knows {known}")]
     Unsupported {
         /// What is unknown: the format version, the codec, the flags.
         what: &'static str,
@@ -162,7 +162,7 @@ pub enum ErrorKind {
         known: &'static str,
     },
     /// A file that is shorter than its header says.
-    #[error("the file is cut off: expected {expected} bytes, found {found}")]
+    #[error("cut off: expected at least {expected} bytes, found {found}")]
     Truncated {
         /// Bytes that the file should have.
         expected: u64,
@@ -170,7 +170,7 @@ pub enum ErrorKind {
         found: u64,
     },
     /// A file that goes on after its end.
-    #[error("the file goes on after its end: expected {expected} bytes, found {extra} more")]
+    #[error("expected the end after {expected} bytes, found {}", counted_bytes(*.extra))]
     TrailingBytes {
         /// Bytes that the file should have.
         expected: u64,
@@ -287,6 +287,13 @@ impl Error {
     }
 
     #[cold]
+    #[cfg(feature = "persist")]
+    pub(crate) fn in_part(mut self, part: &'static str) -> Self {
+        self.0.part = Some(part);
+        self
+    }
+
+    #[cold]
     pub(crate) fn at_byte(mut self, byte: usize) -> Self {
         self.0.byte = Some(byte);
         self
@@ -333,7 +340,14 @@ impl From<Error> for Mismatch {
 impl From<ErrorKind> for Error {
     #[cold]
     fn from(kind: ErrorKind) -> Self {
-        Error(Box::new(Inner { kind, path: Path::root(), byte: None, file: None, hint: None }))
+        Error(Box::new(Inner {
+            kind,
+            path: Path::root(),
+            byte: None,
+            part: None,
+            file: None,
+            hint: None,
+        }))
     }
 }
 
@@ -363,6 +377,9 @@ impl serde::de::Error for Error {
 
 impl fmt::Display for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "`{}`: ", file.display())?;
+        }
         write!(f, "{}", self.kind)?;
         match &self.kind {
             kind if kind.is_about_the_whole() => {}
@@ -370,11 +387,10 @@ impl fmt::Display for Inner {
                 self.byte.iter().try_for_each(|byte| write!(f, " at byte {byte}"))?
             }
             _ if !self.path.is_root() => write!(f, " at `{}`", self.path)?,
-            _ if self.file.is_some() => {}
-            _ => write!(f, " at the root")?,
-        }
-        if let Some(file) = &self.file {
-            write!(f, " in `{}`", file.display())?;
+            _ => match self.part {
+                Some(part) => write!(f, " in {part}")?,
+                None => write!(f, " at the root")?,
+            },
         }
         match self.hint {
             Some(hint) => write!(f, " ({hint})"),
@@ -414,6 +430,10 @@ impl fmt::Debug for Error {
 
 pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn counted_bytes(count: u64) -> String {
+    format!("{count} {} more", if count == 1 { "byte" } else { "bytes" })
 }
 
 fn quoted(names: &[Name]) -> String {

@@ -303,18 +303,27 @@ pub struct Limits {
     pub depth: usize,
     /// Nodes visited beyond 64 for each leaf. 2²⁰.
     pub work: usize,
-    /// Bytes of the structure in a file, its leaves apart: those it takes there, and those of the names when each is
-    /// spelled out wherever it is used. 2²⁶, 64 MiB.
+    /// Bytes of the structure in a file, its leaves apart. 2²⁶.
     pub bytes: usize,
-    /// Nodes that the text form of a structure in a file has: a run counts once where the text has it as `x; n`. 2²⁴.
+    /// Nodes of the structure in a file, of which equal neighbours are one. 2²⁴.
     pub nodes: usize,
-    /// Bytes of one name in a file. 2¹⁶, 64 KiB.
+    /// Bytes that the text of a structure in a file has, about, beyond 16 for each byte in the file; the same for its
+    /// names in memory. 2²⁰. A file of some hundred bytes can describe a struct that holds two equal structs, and so on.
+    pub text: usize,
+    /// Bytes of one name in a file. 2¹⁶.
     pub name: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { depth: 128, work: 1 << 20, bytes: 1 << 26, nodes: 1 << 24, name: 1 << 16 }
+        Limits {
+            depth: 128,
+            work: 1 << 20,
+            bytes: 1 << 26,
+            nodes: 1 << 24,
+            text: 1 << 20,
+            name: 1 << 16,
+        }
     }
 }
 
@@ -334,9 +343,14 @@ impl Limits {
         Limits { bytes, ..self }
     }
 
-    /// Sets the nodes that the text form of a structure in a file may have.
+    /// Sets the nodes that the structure in a file may have.
     pub fn nodes(self, nodes: usize) -> Self {
         Limits { nodes, ..self }
+    }
+
+    /// Sets the bytes that the text of a structure in a file may have beyond 16 for each byte in the file.
+    pub fn text(self, text: usize) -> Self {
+        Limits { text, ..self }
     }
 
     /// Sets the bytes that one name in a file may have.

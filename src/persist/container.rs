@@ -99,7 +99,8 @@ impl Header {
         let [kind, codec] = fields.take();
         let flags = u16::from_le_bytes(fields.take());
         known("codec", codec.into(), "1", codec == BINCODE)?;
-        known("flag", flags, "1, 2 and 4", flags & !(INSERTION | NONE_IS_LEAF | COMPACT) == 0)?;
+        let unknown = flags & !(INSERTION | NONE_IS_LEAF | COMPACT);
+        known("flag", unknown, "1, 2 and 4", unknown == 0)?;
         let kind = Kind::of(kind).ok_or_else(|| {
             Error::from(ErrorKind::Unsupported {
                 what: "kind",
@@ -312,16 +313,22 @@ fn not_ours(start: &[u8]) -> Error {
         (b"\x89PNG", "a PNG image"),
         (b"\x7fELF", "an ELF program"),
         (b"PK\x03\x04", "a zip archive"),
-        (b"\x1f\x8b", "gzip"),
-        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"\x1f\x8b", "a gzip archive"),
+        (b"\x28\xb5\x2f\xfd", "a zstd archive"),
         (b"\x89HDF", "an HDF5 file"),
         (b"\x93NUMPY", "a NumPy array"),
     ];
-    let first = start.get(..16).unwrap_or(start);
     let found = match known.iter().find(|(magic, _)| start.starts_with(magic)) {
         Some((_, name)) => (*name).to_owned(),
-        None if start.is_empty() => "nothing: it is empty".to_owned(),
-        None => format!("`{}`", first.escape_ascii()),
+        None if start.is_empty() => "nothing".to_owned(),
+        None if start.iter().all(|byte| *byte == 0) => "zeros".to_owned(),
+        None => match beginning_of_text(start) {
+            Some(text) => format!("a text that begins with `{text}`"),
+            None => {
+                let first = start.get(..8).unwrap_or(start);
+                format!("bytes that begin with `{}`", first.escape_ascii())
+            }
+        },
     };
     let error = Error::from(ErrorKind::NotATreeDef { found });
     // The three letters survive what text modes and wrong encodings do to the bytes around them.
@@ -330,4 +337,21 @@ fn not_ours(start: &[u8]) -> Error {
             .hint("it was one, and was changed by a transfer or an editor that took it for text"),
         false => error,
     }
+}
+
+/// The first characters, if they look like a text.
+fn beginning_of_text(start: &[u8]) -> Option<String> {
+    let first = start.get(..24).unwrap_or(start);
+    let whole = match str::from_utf8(first) {
+        Ok(text) => text,
+        // It may end within a character.
+        Err(error) if error.error_len().is_none() => {
+            str::from_utf8(first.get(..error.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    let is_text = |char: char| !char.is_control() || char.is_ascii_whitespace();
+    let spaced = |char: char| if char.is_control() { ' ' } else { char };
+    let shown: String = whole.chars().map(spaced).collect();
+    whole.chars().all(is_text).then(|| shown.trim().to_owned())
 }

@@ -32,8 +32,19 @@ pub(super) struct Part<'a> {
     pub(super) structure: Option<Options>,
 }
 
+impl Part<'_> {
+    /// What [`Limits::text`] allows.
+    fn text_limit(&self, limits: Limits) -> usize {
+        limits.text.saturating_add(self.bytes.len().saturating_mul(16))
+    }
+}
+
 /// Reads a part, and makes sure that it is the one encoding of what it says.
 pub(super) fn decode(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Decoded> {
+    read(part, orders, limits).map_err(|error| error.in_part(part.name))
+}
+
+fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Decoded> {
     let mut bytes = part.bytes;
     let tables = wire::read_tables(&mut bytes, part.name)?;
     let rows = wire::read_rows(&mut bytes, part.name)?;
@@ -54,8 +65,8 @@ pub(super) fn decode(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) 
         values: Vec::new(),
         orders,
         limits,
-        work: 0,
-        printed: 0,
+        text_limit: part.text_limit(limits),
+        printed: Printed::default(),
     };
     let decoded =
         decoder.run(values, ScalarReader::new(part.name, scalars, bytes)?, part, nodes)?;
@@ -94,8 +105,7 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
         let labels = labels.by_ref().take(count);
         labels.filter(|_| shape.form == form::FIELDS).for_each(|label| spell(*label));
     }
-    let generous = (1usize << 20).saturating_add(part.bytes.len().saturating_mul(16));
-    at_most("bytes of names, spelled out", spelled, limits.bytes.min(generous))?;
+    at_most("bytes of names, spelled out", spelled, part.text_limit(limits))?;
     Ok(names)
 }
 
@@ -109,17 +119,25 @@ struct Decoder<'a, 'o, N> {
     values: Vec<Held>,
     orders: &'o mut OrderReader,
     limits: Limits,
-    /// Nodes that comparing and printing the values visits, leaves apart.
+    text_limit: usize,
+    /// Of all values.
+    printed: Printed,
+}
+
+/// What printing costs, and parsing what was printed.
+#[derive(Clone, Copy, Default)]
+struct Printed {
+    /// The bytes, but for what is escaped.
+    text: usize,
+    /// Nodes of keys and statics that are no leaves, which a parser has to expand.
     work: usize,
-    /// Nodes of the text, as [`Limits::nodes`] counts them.
-    printed: usize,
 }
 
 struct Held {
     value: Option<Value>,
     /// Values inside each other.
     nesting: usize,
-    printed: usize,
+    printed: Printed,
 }
 
 /// A node whose children have not all come.
@@ -128,8 +146,8 @@ struct Open {
     end: usize,
     /// The last run of children.
     last: Option<usize>,
-    /// Nodes of its text.
-    printed: usize,
+    /// With the children that have come.
+    printed: Printed,
 }
 
 /// What a structure takes from the tables.
@@ -144,7 +162,7 @@ struct Extent {
 struct Structure {
     treedef: TreeDef,
     nesting: usize,
-    printed: usize,
+    printed: Printed,
 }
 
 impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
@@ -157,8 +175,8 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     ) -> Result<Decoded> {
         for row in rows {
             let held = self.value(row, &mut scalars)?;
-            self.printed = self.printed.saturating_add(held.printed);
-            at_most("nodes", self.printed, self.limits.nodes)?;
+            self.printed = self.printed.and(held.printed);
+            self.check_printed(self.printed)?;
             self.values.push(held);
         }
         scalars.finish()?;
@@ -185,21 +203,21 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         if nodes == 0 {
             self.check(shapes == 0 && places == 1, "a value without nodes is no scalar")?;
             self.orders.skip_structure();
-            let value = Value(Content::Scalar(self.scalar(scalars)?));
-            return Ok(Held { value: Some(value), nesting: 1, printed: 1 });
+            let leaf = self.scalar(scalars)?;
+            let printed = Printed::of_leaf(&leaf);
+            return Ok(Held { value: Some(Value(Content::Scalar(leaf))), nesting: 1, printed });
         }
         let extent = Extent { nodes, shapes, options: Options::default(), is_value: true };
-        let Structure { treedef, nesting, printed } = self.structure(extent)?;
+        let Structure { treedef, nesting, mut printed } = self.structure(extent)?;
         let root = treedef.root();
         self.check(root.kind() != NodeKind::Leaf, "a scalar has a node")?;
         self.check(root.num_leaves() == places, "a value has another number of scalars")?;
-        self.work = self.work.saturating_add(root.work().saturating_sub(places));
-        if self.work > self.limits.work {
-            return Err(ErrorKind::Work { needed: self.work, limit: self.limits.work }.into());
-        }
+        printed.work = printed.work.saturating_add(root.work().saturating_sub(places));
         let mut leaves = Vec::with_capacity(places.min(scalars.at_most()));
         for _ in 0..places {
-            leaves.push(self.scalar(scalars)?);
+            let leaf = self.scalar(scalars)?;
+            printed = printed.and(Printed::of_leaf(&leaf));
+            leaves.push(leaf);
         }
         let tree = Tree::from_parts(treedef, leaves);
         let value = Some(Value(Content::Tree(Box::new(tree))));
@@ -228,7 +246,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         self.check(extent.nodes <= self.nodes.len(), "a table has fewer rows than belong to it")?;
         builder.nodes.reserve_exact(extent.nodes);
         let mut open: Vec<Open> = Vec::new();
-        let (mut printed, mut shapes) = (0, 0);
+        let (mut printed, mut shapes) = (Printed::default(), 0);
         for at in 0..extent.nodes {
             let row = self.nodes.next().ok_or_else(|| self.short())??;
             let (kind, shape, repeat) = self.row(&row, &extent)?;
@@ -249,10 +267,14 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
                 node.repeat = repeat;
             }
             let own = printed_in_shapes.get(shape).copied().unwrap_or_default();
-            let node = Open { at, end, last: None, printed: 1usize.saturating_add(own) };
-            match end > at + 1 {
-                true => open.push(node),
-                false => printed = self.complete(&mut builder, &mut open, node)?,
+            let node = Open { at, end, last: None, printed: own.and(Printed::NODE) };
+            if end == at + 1 {
+                printed = self.complete(&mut builder, &mut open, node)?;
+                continue;
+            }
+            open.push(node);
+            if open.len() > self.limits.depth {
+                return Err(ErrorKind::Depth { limit: self.limits.depth }.into());
             }
         }
         self.check(shapes == extent.shapes, "a shape is not used")?;
@@ -261,7 +283,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         if index(depth)? > self.limits.depth {
             return Err(ErrorKind::Depth { limit: self.limits.depth }.into());
         }
-        at_most("nodes", self.printed.saturating_add(printed), self.limits.nodes)?;
+        self.check_printed(self.printed.and(printed))?;
         let limits = if extent.is_value { Limits::default() } else { self.limits };
         let mut treedef = builder.finish(extent.options, Vec::new(), limits);
         let arrivals: Vec<Arrival> = self.orders.next_structure(treedef.root())?;
@@ -269,13 +291,13 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         Ok(Structure { treedef, nesting, printed })
     }
 
-    /// The next shape, how deep its values nest, and how many nodes their text has.
-    fn shape(&mut self, options: Options) -> Result<(Shape, usize, usize)> {
+    /// The next shape, how deep its values nest, and what it adds to the text of a node.
+    fn shape(&mut self, options: Options) -> Result<(Shape, usize, Printed)> {
         let row = self.shapes.next().ok_or_else(|| self.short())?;
         let labels = index(row.labels)?;
         self.check(labels <= self.labels.len(), "a shape has more labels than there are")?;
         let (name, variant) = (self.name(row.name)?, self.name(row.variant)?);
-        let (mut nesting, mut printed) = (0, 0usize);
+        let (mut nesting, mut printed) = (0, Printed::of_text(name.len() + variant.len()));
         let mut hold = |this: &mut Self| -> Result<Value> {
             let number = index(this.labels.next().unwrap_or(NONE))?;
             let held = this.values.get_mut(number);
@@ -283,7 +305,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
                 held.and_then(|held| Some((held.value.take()?, held.nesting, held.printed)));
             let (value, nested, text) = taken
                 .ok_or_else(|| wire::invalid(this.part, "a value is missing or held twice"))?;
-            (nesting, printed) = (nesting.max(nested), printed.saturating_add(text));
+            (nesting, printed) = (nesting.max(nested), printed.and(text).and(Printed::NODE));
             Ok(value)
         };
         let labels = match row.form {
@@ -291,7 +313,10 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             form::FIELDS => {
                 let numbers: Vec<u32> = self.labels.by_ref().take(labels).collect();
                 let fields = numbers.into_iter().map(|number| self.name(number));
-                Labels::Fields(fields.collect::<Result<_>>()?)
+                let fields: Box<[Name]> = fields.collect::<Result<_>>()?;
+                let text = fields.iter().map(|field| field.len() + 2).sum(); // of names in memory
+                printed = printed.and(Printed::of_text(text));
+                Labels::Fields(fields)
             }
             form::KEYS => {
                 let keys: Box<[Value]> = (0..labels).map(|_| hold(self)).collect::<Result<_>>()?;
@@ -325,9 +350,9 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         Ok((kind, shape, repeat))
     }
 
-    /// Completes a node and all that end with it. Says how many nodes the text of the last has: that is the root, in
-    /// the end.
-    fn complete(&self, builder: &mut Builder, open: &mut Vec<Open>, node: Open) -> Result<usize> {
+    /// Completes a node and all that end with it. Says what printing the last of them costs: that is the root, in the
+    /// end.
+    fn complete(&self, builder: &mut Builder, open: &mut Vec<Open>, node: Open) -> Result<Printed> {
         let mut node = node;
         self.close(builder, &node)?;
         while let Some(mut parent) = open.pop() {
@@ -377,8 +402,17 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let as_run = matches!(above.kind, Seq | Tuple | TupleStruct | TupleVariant)
             && (node.repeat >= 5 || node.children > 0);
         let times = if as_run { 1 } else { node.repeat };
-        parent.printed = parent.printed.saturating_add(child.printed.saturating_mul(times));
+        parent.printed = parent.printed.and(child.printed.times(times));
         Ok(())
+    }
+
+    fn check_printed(&self, printed: Printed) -> Result<()> {
+        let Printed { text, work } = printed;
+        at_most("bytes of text", text, self.text_limit)?;
+        match work <= self.limits.work {
+            true => Ok(()),
+            false => Err(ErrorKind::Work { needed: work, limit: self.limits.work }.into()),
+        }
     }
 
     fn check(&self, holds: bool, otherwise: &'static str) -> Result<()> {
@@ -388,6 +422,33 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     #[cold]
     fn short(&self) -> Error {
         wire::invalid(self.part, "a table has fewer rows than belong to it")
+    }
+}
+
+impl Printed {
+    /// `*, `, or what is around children.
+    const NODE: Printed = Printed { text: 3, work: 0 };
+
+    fn of_text(text: usize) -> Self {
+        Printed { text, work: 0 }
+    }
+
+    fn of_leaf(leaf: &Leaf) -> Self {
+        Printed::of_text(match leaf {
+            Leaf::Str(text) => text.len().saturating_add(2),
+            Leaf::Bytes(bytes) => bytes.len().saturating_mul(4),
+            _ => 16,
+        })
+    }
+
+    fn and(self, other: Self) -> Self {
+        let (text, work) =
+            (self.text.saturating_add(other.text), self.work.saturating_add(other.work));
+        Printed { text, work }
+    }
+
+    fn times(self, times: usize) -> Self {
+        Printed { text: self.text.saturating_mul(times), work: self.work.saturating_mul(times) }
     }
 }
 

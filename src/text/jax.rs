@@ -9,8 +9,9 @@ use crate::leaf::Scalar;
 use crate::model::{Leaf, NodeKind, TreeDef, Value};
 use crate::node::{Children, NodeRef};
 
-/// Nodes beyond which the expanded text is refused.
+/// Nodes and bytes beyond which the expanded text is refused.
 const MAX_NODES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 23;
 
 impl TreeDef {
     /// What `str(jax.tree_util.tree_structure(value))` prints: `PyTreeDef([*, (*, {'a': *})])`.
@@ -20,7 +21,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// JAX has no runs, so a structure of more than 2²⁰ nodes is refused.
+    /// JAX has no runs, so a structure of more than 2²⁰ nodes is refused, and a text of more than 2²³ bytes.
     ///
     /// ```
     /// let treedef = treedef::structure(&vec![Some((1, "a")), None])?;
@@ -33,8 +34,12 @@ impl TreeDef {
             return Err(ErrorKind::Work { needed: nodes, limit: MAX_NODES }.into());
         }
         let mut text = "PyTreeDef(".to_owned();
-        // Writing to a `String` does not fail.
-        let _ = write_nodes(&mut text, self.root());
+        // Writing to a `String` does not fail, so this means that it has grown too long.
+        let written = write_nodes(&mut text, self.root());
+        if written.is_err() {
+            let (what, needed) = ("bytes of text", u64::try_from(text.len()).unwrap_or(u64::MAX));
+            return Err(ErrorKind::Limit { what, needed, limit: MAX_BYTES }.into());
+        }
         text.push(')');
         Ok(text)
     }
@@ -70,6 +75,9 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
     enter(out, root)?;
     open.push((root, root.children()));
     while let Some((node, children)) = open.last_mut() {
+        if out.len() > MAX_BYTES {
+            return Err(fmt::Error);
+        }
         let position = node.num_children() - children.len();
         let Some(child) = children.next() else {
             out.write_str(match node.kind() {

@@ -1,9 +1,16 @@
 //! Files: what they hold, what is refused, what survives.
 
 mod specimens;
+mod layout;
+mod operations;
 mod round_trip;
 mod saving;
 #[cfg(unix)]
 mod places;
 #[cfg(unix)]
 mod loading;
+mod golden;
+mod damage;
+mod repaired;
+mod wrong_files;
+mod bombs;

@@ -71,9 +71,9 @@ fn a_file_that_is_too_large() {
     });
     assert_eq!(names(folder.path()), ["a"]);
     assert_eq!(whole(&path, 8), Ok(1.0));
-    assert_snapshot!(refused.join("\n"), @r"
-    File too large (os error 27) in `FOLDER/a`
-    File too large (os error 27) in `FOLDER/b`
+    assert_snapshot!(refused.join("\n"), @"
+    `FOLDER/a`: File too large (os error 27)
+    `FOLDER/b`: File too large (os error 27)
     ");
 }
 
@@ -88,11 +88,11 @@ fn where_nothing_can_be_saved() {
         assert_eq!(treedef.save(&path).unwrap_err().to_string(), error.to_string());
         said(&folder, error)
     };
-    assert_snapshot!(refused("".into()), @"is a directory in ``");
-    assert_snapshot!(refused("..".into()), @"is a directory in `..`");
-    assert_snapshot!(refused("/".into()), @"is a directory in `/`");
-    assert_snapshot!(refused(place("inner")), @"is a directory in `FOLDER/inner`");
-    assert_snapshot!(refused(place("inner/..")), @"is a directory in `FOLDER/inner/..`");
+    assert_snapshot!(refused("".into()), @"``: is a directory");
+    assert_snapshot!(refused("..".into()), @"`..`: is a directory");
+    assert_snapshot!(refused("/".into()), @"`/`: is a directory");
+    assert_snapshot!(refused(place("inner")), @"`FOLDER/inner`: is a directory");
+    assert_snapshot!(refused(place("inner/..")), @"`FOLDER/inner/..`: is a directory");
     assert_eq!(names(folder.path()), ["a", "inner"]);
     assert_eq!(names(&place("inner")), [""; 0]);
     assert_eq!(whole(&path, 8), Ok(1.0));
@@ -103,8 +103,8 @@ fn where_nothing_can_be_saved() {
 fn folders_that_are_none() {
     let (folder, path) = saved("a");
     let refused = |path: &Path| said(&folder, uniform(2.0, 8).save(path).unwrap_err());
-    assert_snapshot!(refused(&folder.path().join("missing/a")), @"No such file or directory (os error 2) in `FOLDER/missing/a`");
-    assert_snapshot!(refused(&path.join("b")), @"Not a directory (os error 20) in `FOLDER/a/b`");
+    assert_snapshot!(refused(&folder.path().join("missing/a")), @"`FOLDER/missing/a`: No such file or directory (os error 2)");
+    assert_snapshot!(refused(&path.join("b")), @"`FOLDER/a/b`: Not a directory (os error 20)");
     assert_eq!(names(folder.path()), ["a"]);
 }
 

@@ -91,3 +91,14 @@ pub(crate) fn trees() -> Vec<(&'static str, Tree<Leaf>)> {
         ("strings", Tree::of(&["", "a", "longer than the others", ""]).unwrap()),
     ]
 }
+
+/// The bytes of every specimen, with the name of its golden file.
+pub(crate) fn files() -> Vec<(String, Vec<u8>)> {
+    let structures = structures();
+    let structures = structures
+        .iter()
+        .map(|(name, treedef)| (format!("{name}.treedef"), treedef.to_bytes().unwrap()));
+    let trees = trees();
+    let trees = trees.iter().map(|(name, tree)| (format!("{name}.tree"), tree.to_bytes().unwrap()));
+    structures.chain(trees).collect()
+}

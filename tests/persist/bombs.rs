@@ -1,0 +1,271 @@
+//! Files that are small and stand for something huge: refused, or harmless whatever is done with them.
+
+use treedef::{ErrorKind, Limits, Tree, TreeDef};
+
+use crate::layout::{NONE, TRAILER, Tables, Values, kind, lengths, load, long, put, repair};
+use crate::operations::{MIB, all_of_treedef, within_bounds};
+use crate::specimens::files;
+
+#[test]
+fn huge_structures_with_short_texts() {
+    let nested = |leaf: &str, run: &str, levels: usize| {
+        format!("{}{leaf}{}", "[".repeat(levels), format!("; {run}]").repeat(levels))
+    };
+    let texts = [
+        "[(); 1152921504606846976]".to_owned(),
+        "[None; 18446744073709551615]".to_owned(),
+        "(Marker; 9223372036854775808)".to_owned(),
+        "[*; 18446744073709551615]".to_owned(),
+        "[(*, (); 1152921504606846976); 1048576]".to_owned(),
+        "[Shape::Line((); 18446744073709551615); 18446744073709551615]".to_owned(),
+        "[{\"a\": {\"b\": *}, \"c\": {}}; 1152921504606846976]".to_owned(),
+        "[static [1u8; 1000]; 18446744073709551615]".to_owned(),
+        nested("*", "1048576", 3),
+        nested("(*, *)", "2", 60),
+        nested("()", "1048576", 3),
+        nested("()", "18446744073709551615", 127),
+        nested("Empty {}", "2", 127),
+        nested("Some(())", "4611686018427387904", 100),
+    ];
+    for text in texts {
+        let treedef: TreeDef = within_bounds(&text, text.len(), || text.parse().unwrap());
+        all_of_treedef(&treedef, text.len());
+        let bytes = treedef.to_bytes().unwrap();
+        let loaded = within_bounds(&text, bytes.len(), || TreeDef::from_bytes(&bytes).unwrap());
+        assert_eq!(loaded, treedef);
+        all_of_treedef(&loaded, bytes.len());
+    }
+}
+
+/// Reads a file, in bounded memory, and does everything with it if it was read.
+#[track_caller]
+fn read(bytes: &[u8]) -> Result<(), treedef::Error> {
+    let treedef = within_bounds("reading a bomb", bytes.len(), || TreeDef::from_bytes(bytes))?;
+    all_of_treedef(&treedef, bytes.len());
+    Ok(())
+}
+
+#[track_caller]
+fn refusal(bytes: &[u8]) -> String {
+    read(bytes).unwrap_err().to_string()
+}
+
+#[test]
+fn lengths_that_are_a_lie() {
+    let mut cases = 0;
+    for (name, bytes) in files() {
+        for at in lengths(&bytes) {
+            for length in [1 << 32, 1 << 40, (1 << 62) + 1, 1 << 63, u64::MAX - 63, u64::MAX] {
+                let mut bytes = bytes.clone();
+                put(&mut bytes, at, &length.to_le_bytes());
+                repair(&mut bytes);
+                assert!(within_bounds(&name, bytes.len(), || load(&bytes).is_err()), "{name} {at}");
+                cases += 1;
+            }
+        }
+    }
+    assert!(cases > 2_000, "{cases} cases");
+}
+
+/// A struct with two equal fields, each of which is such a struct, and so on.
+fn doubling(levels: u32, name: &str, atom: u8) -> Tables {
+    let mut tables = Tables::default();
+    tables.labels = vec![1, 2];
+    tables.shapes = vec![(tables.name(name), NONE, 1, 2)];
+    tables.name("a");
+    tables.name("b");
+    for level in 0..levels {
+        let repeat = if level == 0 { 1 } else { 2 };
+        tables.nodes.push((kind::STRUCT, 0, levels + 1 - level, repeat));
+    }
+    tables.nodes.push((atom, NONE, 1, 2));
+    tables
+}
+
+#[test]
+fn doubling_structs() {
+    for (levels, atom) in [(24, kind::LEAF), (60, kind::LEAF), (60, kind::UNIT), (64, kind::NONE)] {
+        let leaves = if atom == kind::LEAF { 1 << levels } else { 0 };
+        let refusal = refusal(&doubling(levels, "S", atom).file(None, leaves));
+        assert!(refusal.contains("bytes of text, the limit is"), "{levels}: {refusal}");
+    }
+    let refusal = refusal(&doubling(64, "S", kind::LEAF).file(None, 0));
+    insta::assert_snapshot!(refusal, @"too large: a count exceeds 64 bits in the structure");
+    read(&doubling(8, "S", kind::LEAF).file(None, 1 << 8)).unwrap();
+}
+
+/// The text spells a name wherever it is used.
+#[test]
+fn long_names_in_doubling_structs() {
+    drop(read(&doubling(12, &"n".repeat(10_000), kind::UNIT).file(None, 0)));
+}
+
+/// As often doubled, a static string.
+fn doubled_static(levels: u32, length: usize) -> Vec<u8> {
+    let mut tables = doubling(levels, "S", kind::STATIC);
+    tables.shapes.push((NONE, NONE, 3, 1));
+    tables.labels.push(0);
+    tables.nodes.last_mut().unwrap().1 = 1;
+    let values =
+        Values { rows: vec![(0, 0, 1)], runs: vec![(14, 1)], lengths: vec![length as u64] };
+    tables.file(Some((&values, "n".repeat(length).as_bytes())), 0)
+}
+
+#[test]
+fn statics_in_doubling_structs() {
+    let refusal = refusal(&doubled_static(40, 10));
+    assert!(refusal.contains("bytes of text, the limit is"), "{refusal}");
+}
+
+#[test]
+fn long_statics_in_doubling_structs() {
+    drop(read(&doubled_static(12, 10_000)));
+}
+
+fn nested(levels: u32) -> Tables {
+    let levels = (0..levels).map(|level| (kind::SEQ, NONE, levels - level, 1));
+    Tables { nodes: levels.collect(), ..Tables::default() }
+}
+
+#[test]
+fn deep_nesting() {
+    read(&nested(128).file(None, 0)).unwrap();
+    for levels in [129, 1_000, 100_000] {
+        let refusal = refusal(&nested(levels).file(None, 0));
+        assert!(refusal.starts_with("nested deeper than 128 levels"), "{refusal}");
+    }
+    let bytes = nested(100_000).file(None, 0);
+    let generous = Limits::default().depth(200_000);
+    let treedef = within_bounds("a deep treedef", bytes.len(), || {
+        TreeDef::from_bytes_with(&bytes, generous).unwrap()
+    });
+    assert_eq!(treedef.to_bytes().unwrap(), bytes);
+    assert_eq!((treedef.num_nodes(), treedef.to_string().len()), (100_000, 200_000));
+    let error = TreeDef::from_bytes(&bytes).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
+}
+
+/// Fields of one struct that all have the same long name.
+fn labelled(fields: u32, length: usize) -> Vec<u8> {
+    let mut tables = Tables::default();
+    tables.shapes = vec![(tables.name("S"), NONE, 1, fields)];
+    let field = tables.name(&"n".repeat(length));
+    tables.labels = vec![field; fields.try_into().unwrap()];
+    tables.nodes = vec![(kind::STRUCT, 0, 2, 1), (kind::UNIT, NONE, 1, fields.into())];
+    tables.file(None, 0)
+}
+
+#[test]
+fn one_long_name_for_many_fields() {
+    let refusal_of_many = refusal(&labelled(100_000, 1_000));
+    assert!(refusal_of_many.contains("bytes of names, spelled out"), "{refusal_of_many}");
+    assert!(refusal(&labelled(40, 60_000)).contains("bytes of names, spelled out"));
+    assert!(refusal(&labelled(1, 70_000)).starts_with("70000 bytes in a name, the limit is 65536"));
+}
+
+#[test]
+fn one_long_name_for_several_fields() {
+    let bytes = labelled(900, 1_000);
+    drop(within_bounds("reading", bytes.len(), || TreeDef::from_bytes(&bytes)));
+}
+
+/// The text of JAX has neither runs nor a limit on names.
+#[test]
+fn a_long_name_in_a_run() {
+    let text = format!("[{}; 100000]", "n".repeat(1_000));
+    let treedef: TreeDef = text.parse().unwrap();
+    let peak = allocation_counter::measure(|| drop(treedef.to_jax_string())).bytes_max;
+    assert!(peak < 16 * MIB, "{peak} bytes for a text of {}", text.len());
+}
+
+#[test]
+fn leaves_of_alternating_kinds() {
+    let tree = Tree::of(&vec![(1u8, true); 10_000]).unwrap();
+    let bytes = tree.to_bytes().unwrap();
+    let read = within_bounds("a tree", bytes.len(), || load(&bytes).unwrap());
+    assert_eq!(read.to_bytes().unwrap(), bytes);
+}
+
+/// Two keys that are long to compare and short to write, in many maps.
+fn long_keys(maps: u32) -> Vec<u8> {
+    let mut tables = Tables::default();
+    for run in [50_000, 50_001] {
+        tables.nodes.extend([(kind::SEQ, NONE, 2, 1), (kind::UNIT, NONE, 1, run)]);
+    }
+    tables.shapes = vec![(NONE, NONE, 2, 2)];
+    tables.labels = vec![0, 1];
+    tables.nodes.push((kind::SEQ, NONE, 1 + 2 * maps, 1));
+    for map in 0..maps {
+        let atom = [kind::UNIT, kind::NONE][map as usize % 2];
+        tables.nodes.extend([(kind::MAP, 0, 2, 1), (atom, NONE, 1, 2)]);
+    }
+    let values = Values { rows: vec![(2, 0, 0); 2], ..Values::default() };
+    tables.file(Some((&values, &[])), 0)
+}
+
+#[test]
+fn keys_that_are_long_to_compare() {
+    drop(read(&long_keys(1)));
+    let error = TreeDef::from_bytes(&long_keys(30)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Work { .. } | ErrorKind::Limit { .. }), "{error}");
+}
+
+/// Many maps that share many keys: their text would be as long as both together.
+fn many_keys(keys: u32, maps: u32) -> Vec<u8> {
+    let mut tables = Tables {
+        shapes: vec![(NONE, NONE, 2, keys)],
+        labels: (0..keys).collect(),
+        nodes: vec![(kind::SEQ, NONE, 1 + 2 * maps, 1)],
+        ..Tables::default()
+    };
+    for map in 0..maps {
+        let atom = [kind::UNIT, kind::NONE][map as usize % 2];
+        tables.nodes.extend([(kind::MAP, 0, 2, 1), (atom, NONE, 1, keys.into())]);
+    }
+    let values = Values {
+        rows: vec![(0, 0, 1); keys as usize],
+        runs: vec![(8, keys.into())],
+        lengths: vec![],
+    };
+    let bits: Vec<u8> = (0..keys).flat_map(u32::to_le_bytes).collect();
+    tables.file(Some((&values, &bits)), 0)
+}
+
+#[test]
+fn maps_that_share_many_keys() {
+    read(&many_keys(40, 40)).unwrap();
+    for (keys, maps) in [(100, 1_000), (1_000, 100)] {
+        let limits = Limits::default().text(1 << 16);
+        let error = TreeDef::from_bytes_with(&many_keys(keys, maps), limits).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { what: "bytes of text", .. }), "{error}");
+    }
+}
+
+/// A MiB whose text would have 400 million nodes.
+#[test]
+fn maps_that_share_more_keys() {
+    let refusal = refusal(&many_keys(20_000, 20_000));
+    assert!(refusal.contains("bytes of text, the limit is"), "{refusal}");
+}
+
+#[test]
+fn orders_that_are_a_lie() {
+    let unordered: indexmap::IndexMap<&str, u8> = [("b", 1), ("a", 2)].into();
+    let tree = Tree::of(&vec![unordered; 3]).unwrap();
+    let original = tree.to_bytes().unwrap();
+    let orders = original.len() - long(&original, 40).unwrap() + TRAILER + 4;
+    let rows = long(&original, orders).unwrap();
+    assert_eq!(rows, 3);
+    for row in 0..rows {
+        let (structure, map) = (orders + 8 + 12 * row, orders + 12 + 12 * row);
+        for at in [structure, map, map + 3, orders + 16 + 12 * rows, orders + 24 + 12 * rows] {
+            for new in [7, 1 << 31, u32::MAX] {
+                let mut bytes = original.clone();
+                put(&mut bytes, at, &u32::to_le_bytes(new));
+                repair(&mut bytes);
+                let refused = within_bounds("orders", bytes.len(), || load(&bytes).is_err());
+                assert!(refused, "row {row}, {new} at {at}");
+            }
+        }
+    }
+}
