@@ -121,6 +121,8 @@
 //! ignore = [{ id = "RUSTSEC-2025-0141", reason = "pinned by treedef behind its own checked format" }]
 //! ```
 
+#![deny(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::indexing_slicing)]
+
 mod wire;
 mod container;
 mod scalars;

@@ -64,15 +64,17 @@ impl ScalarRows {
         let (mut scalar, mut left, mut lengths) = (0u64, byte, self.lengths.0.iter());
         for run in &self.runs.0 {
             match leaf_kind(run.kind).and_then(LeafKind::width) {
-                Some(width) if left / width >= run.count => left -= run.count * width,
-                Some(width) => return scalar + left / width,
+                Some(width) if left / width >= run.count => {
+                    left = left.saturating_sub(run.count.saturating_mul(width));
+                }
+                Some(width) => return scalar.saturating_add(left / width),
                 None => {
                     let run_lengths =
                         lengths.by_ref().take(usize::try_from(run.count).unwrap_or(usize::MAX));
                     for (place, length) in run_lengths.enumerate() {
                         match left.checked_sub(*length) {
                             Some(rest) => left = rest,
-                            None => return scalar + wide(place),
+                            None => return scalar.saturating_add(wide(place)),
                         }
                     }
                 }
