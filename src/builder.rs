@@ -121,6 +121,28 @@ impl Builder {
         }
     }
 
+    /// Makes the complete node that was built last the next `repeat` children of its parent, whose last run so far starts at
+    /// `last`. Says where the run starts that they belong to: equal neighbours are one.
+    pub(crate) fn join(
+        &mut self,
+        last: Option<usize>,
+        child: usize,
+        repeat: usize,
+    ) -> Result<usize> {
+        match last {
+            Some(last) if self.same(last, child) => {
+                self.nodes.truncate(child);
+                let run = &mut self.nodes[last].repeat;
+                *run = run.checked_add(repeat).ok_or(ErrorKind::TooLarge)?;
+                Ok(last)
+            }
+            _ => {
+                self.nodes[child].repeat = repeat;
+                Ok(child)
+            }
+        }
+    }
+
     pub(crate) fn subtree(&self, at: usize) -> &[Node] {
         &self.nodes[at..at + self.nodes[at].span]
     }
@@ -483,7 +505,7 @@ impl Labels {
 }
 
 impl Shape {
-    fn as_ref(&self) -> ShapeRef<'_, Name> {
+    pub(crate) fn as_ref(&self) -> ShapeRef<'_, Name> {
         let labels = match &self.labels {
             Labels::None => LabelsRef::None,
             Labels::Fields(fields) => LabelsRef::Fields(fields),

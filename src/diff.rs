@@ -32,6 +32,8 @@ struct Comparison {
     none_is_leaf: bool,
     /// An `f64` stands for the `f32` that it was widened from.
     widened: bool,
+    /// A leaf that is expected stands for any subtree.
+    prefix: bool,
     differences: Vec<Difference>,
 }
 
@@ -47,17 +49,13 @@ pub(crate) fn tree_differences(
     let none_is_leaf = expected.treedef.encoding.options.none_is_leaf;
     let a = Side { node: expected.treedef.root(), leaves: Some(&expected.leaves), inside: false };
     let b = Side { node: found.treedef.root(), leaves: Some(&found.leaves), inside: false };
-    Comparison { names: false, statics: true, none_is_leaf, widened, differences: Vec::new() }
-        .run(a, b)
+    Comparison { none_is_leaf, widened, ..Comparison::of_values() }.run(a, b)
 }
 
 /// Whether two nodes have the same below them, leaves included; where they stand does not count.
 pub(crate) fn same_below(a: (NodeRef<'_>, &[Leaf]), b: (NodeRef<'_>, &[Leaf])) -> bool {
     let side = |(node, leaves)| Side { node, leaves: Some(leaves), inside: false };
-    let (none_is_leaf, widened) = (false, false);
-    Comparison { names: false, statics: true, none_is_leaf, widened, differences: Vec::new() }
-        .run(side(a), side(b))
-        .is_empty()
+    Comparison::of_values().run(side(a), side(b)).is_empty()
 }
 
 /// All places in which `found` differs from `expected`, without the leaves; of equal neighbours that differ alike, the
@@ -68,10 +66,15 @@ pub(crate) fn structure_differences(
     found: &TreeDef,
     ignore_statics: bool,
 ) -> Vec<Difference> {
-    let side = |node| Side { node, leaves: None, inside: false };
-    let (statics, differences) = (!ignore_statics, Vec::new());
-    Comparison { names: true, statics, none_is_leaf: false, widened: false, differences }
-        .run(side(expected.root()), side(found.root()))
+    let comparison = Comparison { statics: !ignore_statics, ..Comparison::of_structures() };
+    comparison.run(Side::of(expected.root()), Side::of(found.root()))
+}
+
+/// All places in which `full` is not what `prefix` begins.
+#[cold]
+pub(crate) fn prefix_differences(prefix: NodeRef<'_>, full: NodeRef<'_>) -> Vec<Difference> {
+    let comparison = Comparison { prefix: true, ..Comparison::of_structures() };
+    comparison.run(Side::of(prefix), Side::of(full))
 }
 
 /// The error that names the first difference, and has them all.
@@ -87,7 +90,25 @@ pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
     }
 }
 
+/// The error that two nodes differ which should not.
+#[cold]
+pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>) -> Error {
+    let kind = Comparison::of_structures().head_difference(expected, found);
+    let kind = kind.unwrap_or(DifferenceKind::Node);
+    structure_mismatch(vec![differ(path, kind, quoted(expected), quoted(found))])
+}
+
 impl Comparison {
+    fn of_structures() -> Self {
+        let (none_is_leaf, widened, prefix) = (false, false, false);
+        let differences = Vec::new();
+        Comparison { names: true, statics: true, none_is_leaf, widened, prefix, differences }
+    }
+
+    fn of_values() -> Self {
+        Comparison { names: false, ..Comparison::of_structures() }
+    }
+
     fn run(mut self, expected: Side<'_>, found: Side<'_>) -> Vec<Difference> {
         let mut pending = vec![Pending::Compare(Path::root(), expected, found)];
         while let Some(next) = pending.pop() {
@@ -98,7 +119,7 @@ impl Comparison {
                     continue;
                 }
             };
-            if a.is_none() && b.is_none() {
+            if a.is_none() && b.is_none() || self.prefix && a.node.kind() == NodeKind::Leaf {
                 continue;
             }
             if let Some((a, b)) = self.without_some(a, b) {
@@ -149,6 +170,10 @@ impl Comparison {
 }
 
 impl<'a> Side<'a> {
+    fn of(node: NodeRef<'a>) -> Self {
+        Side { node, leaves: None, inside: false }
+    }
+
     fn leaf(self) -> Option<&'a Leaf> {
         self.leaves?.get(self.node.first_leaf()).filter(|_| self.node.kind() == NodeKind::Leaf)
     }
@@ -228,17 +253,11 @@ fn compare_listed<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a>>
         );
         return pending;
     }
-    // Where two runs overlap, all pairs are alike.
-    let (mut runs, mut others) = (a.node.runs(), b.node.runs());
-    let (mut run, mut other) = (runs.next(), others.next());
     let mut position = 0;
-    while let (Some((child, left)), Some((found, remaining))) = (run, other) {
+    for (child, found, alike) in a.node.overlaps(b.node) {
         let path = path.child(a.node.key(position).unwrap_or(Key::Position(position)));
         pending.push(Pending::Compare(path, a.child(child), b.child(found)));
-        let alike = left.min(remaining);
         position += alike;
-        run = if left > alike { Some((child, left - alike)) } else { runs.next() };
-        other = if remaining > alike { Some((found, remaining - alike)) } else { others.next() };
     }
     pending
 }

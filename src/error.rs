@@ -240,6 +240,8 @@ pub enum DifferenceKind {
     Static,
     /// The leaves differ, where leaves were compared.
     Leaf,
+    /// The options of the walks differ that made the treedefs.
+    Options,
 }
 
 impl Error {

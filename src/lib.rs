@@ -14,6 +14,7 @@ mod builder;
 mod stack;
 mod text;
 mod diff;
+mod algebra;
 mod flatten;
 mod unflatten;
 mod migration;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Content, Encoding, Labels, Leaf, Name, Node, NodeKind, Shape, Tree, TreeDef, Value,
+    Content, Encoding, Labels, Leaf, Name, Node, NodeKind, Options, Shape, Tree, TreeDef, Value,
 };
 use crate::path::{Key, Path};
 
@@ -306,6 +306,11 @@ impl<'a> NodeRef<'a> {
         std::iter::from_fn(move || children.next_run())
     }
 
+    /// The children of two nodes in step: where two runs overlap all pairs are alike, so they come once, with their number.
+    pub(crate) fn overlaps<'b>(self, other: NodeRef<'b>) -> Overlaps<'a, 'b> {
+        Overlaps { a: self.children(), b: other.children() }
+    }
+
     /// The child that holds a leaf, and its position.
     fn child_with_leaf(self, index: usize) -> Option<(usize, NodeRef<'a>)> {
         let mut before = 0;
@@ -322,7 +327,7 @@ impl<'a> NodeRef<'a> {
 
     /// The sibling of the same run that stands `skip` further.
     #[inline]
-    fn later(self, skip: usize) -> NodeRef<'a> {
+    pub(crate) fn later(self, skip: usize) -> NodeRef<'a> {
         NodeRef {
             first_leaf: self.first_leaf + skip * self.raw().leaves,
             first_map: self.first_map + skip * self.raw().maps,
@@ -376,6 +381,27 @@ impl<'a> NodeRef<'a> {
     /// Nodes that rebuilding visits at most, in keys and statics too; `usize::MAX` if there are more.
     pub(crate) fn work(self) -> usize {
         self.raw().work
+    }
+
+    /// Whether two nodes of one encoding have the same structure, wherever they stand and however often.
+    pub(crate) fn is_like(self, other: NodeRef<'_>) -> bool {
+        let (a, b) = (self.subtree(), other.subtree());
+        let once = |node: &Node| Node { repeat: 1, ..*node };
+        self.node == other.node || a.first().map(once) == b.first().map(once) && a[1..] == b[1..]
+    }
+
+    /// The nodes of this subtree, of which the first may be repeated.
+    pub(crate) fn subtree(self) -> &'a [Node] {
+        &self.encoding.nodes[self.node..self.node + self.raw().span]
+    }
+
+    /// The shapes that the nodes of this structure refer to.
+    pub(crate) fn shapes(self) -> &'a [Shape] {
+        &self.encoding.shapes
+    }
+
+    pub(crate) fn options(self) -> Options {
+        self.encoding.options
     }
 
     pub(crate) fn shape(self) -> Option<&'a Shape> {
@@ -488,6 +514,26 @@ impl<'a> Children<'a> {
     }
 }
 
+/// Pairs of children that stand at the same positions of two nodes.
+pub(crate) struct Overlaps<'a, 'b> {
+    a: Children<'a>,
+    b: Children<'b>,
+}
+
+impl<'a, 'b> Iterator for Overlaps<'a, 'b> {
+    type Item = (NodeRef<'a>, NodeRef<'b>, usize);
+
+    /// The first of so many pairs that are alike.
+    fn next(&mut self) -> Option<Self::Item> {
+        let (mut a, mut b) = (self.a.clone(), self.b.clone());
+        let pair = (a.next()?, b.next()?);
+        let alike = self.a.left_in_run.min(self.b.left_in_run);
+        self.a.skip_in_run(alike);
+        self.b.skip_in_run(alike);
+        Some((pair.0, pair.1, alike))
+    }
+}
+
 impl<'a> Iterator for Children<'a> {
     type Item = NodeRef<'a>;
 
@@ -525,6 +571,12 @@ impl NodeKind {
     pub(crate) fn is_named(self) -> bool {
         use NodeKind::*;
         matches!(self, UnitStruct | NewtypeStruct | TupleStruct | Struct) || self.is_variant()
+    }
+
+    /// Whether nodes of this kind have neither children nor a place for them.
+    pub(crate) fn is_atom(self) -> bool {
+        use NodeKind::*;
+        matches!(self, Leaf | None | Unit | UnitStruct | UnitVariant | Static)
     }
 
     /// Whether this is one of the four kinds of enum variants.

@@ -374,11 +374,9 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             return Err(self.short());
         };
         let (kind, shape) = (complete.kind, complete.shape);
-        match kind {
-            Leaf | None | Unit | UnitStruct | UnitVariant | Static => {
-                self.check(node.last.is_none(), "an atom has children")?;
-            }
-            _ => builder.close(node.at, shape)?,
+        match kind.is_atom() {
+            true => self.check(node.last.is_none(), "an atom has children")?,
+            false => builder.close(node.at, shape)?,
         }
         let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
         let single = matches!(kind, Some | NewtypeStruct | NewtypeVariant);

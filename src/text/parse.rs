@@ -229,16 +229,7 @@ impl<L: Clone> Parser<'_, '_, L> {
             parent.listed = true;
         }
         parent.children = parent.children.checked_add(count).ok_or(ErrorKind::TooLarge)?;
-        match parent.last {
-            Some(last) if self.builder.same(last, child.node) => {
-                self.builder.nodes.truncate(child.node);
-                self.builder.nodes[last].repeat += count; // at most `children`, which is checked
-            }
-            _ => {
-                self.builder.nodes[child.node].repeat = count;
-                parent.last = Some(child.node);
-            }
-        }
+        parent.last = Some(self.builder.join(parent.last, child.node, count)?);
         Ok(())
     }
 

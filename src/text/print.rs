@@ -304,6 +304,15 @@ fn write_options(out: &mut dyn Write, options: Options) -> fmt::Result {
     if set.is_empty() { Ok(()) } else { write!(out, "#[{}] ", set.join(", ")) }
 }
 
+/// `#[insertion]`, or nothing.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        write_options(&mut text, *self)?;
+        f.write_str(text.trim_end())
+    }
+}
+
 fn write_tree(f: &mut fmt::Formatter<'_>, treedef: &TreeDef, leaves: &dyn LeafText) -> fmt::Result {
     let pretty = f.alternate().then_some(0);
     let out = &mut Columns::new(f);

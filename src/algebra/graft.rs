@@ -1,0 +1,147 @@
+//! Building a structure out of parts of others.
+
+use std::collections::HashMap;
+
+use crate::builder::{Builder, ShapeRef};
+use crate::error::Result;
+use crate::model::{Limits, Name, Node, NodeKind, Options, Shape, TreeDef};
+use crate::node::NodeRef;
+
+/// A structure in the making, node by node in pre-order. Equal neighbours become runs by themselves.
+///
+/// The order in which entries of maps arrived is not among what is copied: it says nothing about a structure.
+#[derive(Default)]
+pub(super) struct Graft {
+    builder: Builder,
+    open: Vec<Open>,
+}
+
+/// A node whose children have not all come, or the place of the root.
+struct Open {
+    at: usize,
+    shape: usize,
+    repeat: usize,
+    last: Option<usize>,
+}
+
+/// The numbers in the making of the shapes of another structure.
+#[derive(Default)]
+struct Numbers(HashMap<usize, usize>);
+
+impl Numbers {
+    fn of(&mut self, shape: usize, root: NodeRef<'_>, builder: &mut Builder) -> usize {
+        let Some(known) = root.shapes().get(shape) else { return Shape::NONE };
+        *self.0.entry(shape).or_insert_with(|| builder.intern(known.as_ref()))
+    }
+}
+
+/// A part of a structure that may be put in at many places.
+pub(super) struct Scion {
+    nodes: Vec<Node>,
+}
+
+impl NodeRef<'_> {
+    /// The structure from this node on, as a treedef of its own.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&("a", [1, 2]))?;
+    /// let child = treedef.root().child(1).unwrap().to_treedef();
+    /// assert_eq!(child, treedef::structure(&[3, 4])?);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn to_treedef(self) -> TreeDef {
+        let mut graft = Graft::default();
+        let scion = graft.scion(self);
+        graft.builder.nodes = scion.nodes;
+        graft.builder.nodes[0].repeat = 1;
+        graft.finish(self.options(), Limits::default())
+    }
+}
+
+impl Graft {
+    /// Begins a node like another, of which there are `repeat`; its children come next.
+    pub(super) fn open(&mut self, like: NodeRef<'_>, repeat: usize) {
+        let shape = like.shape().map(Shape::as_ref);
+        self.open_new(like.kind(), shape, repeat);
+    }
+
+    pub(super) fn open_new(
+        &mut self,
+        kind: NodeKind,
+        shape: Option<ShapeRef<'_, Name>>,
+        repeat: usize,
+    ) {
+        let shape = shape.map_or(Shape::NONE, |shape| self.builder.intern(shape));
+        let at = self.builder.open(kind, shape);
+        self.open.push(Open { at, shape, repeat, last: None });
+    }
+
+    /// Copies a subtree, but for the nodes that `replace` puts something in the place of; it says whether it did.
+    pub(super) fn copy<'a>(
+        &mut self,
+        root: NodeRef<'a>,
+        mut replace: impl FnMut(&mut Self, NodeRef<'a>, usize) -> Result<bool>,
+    ) -> Result<()> {
+        let mut open = Vec::new();
+        let mut next = Some((root, 1));
+        loop {
+            match next {
+                Some((node, repeat)) if !replace(self, node, repeat)? => {
+                    self.open(node, repeat);
+                    open.push(node.children());
+                }
+                Some(_) => {}
+                None => {
+                    self.close()?;
+                    open.pop();
+                }
+            }
+            let Some(children) = open.last_mut() else { return Ok(()) };
+            next = children.next_run();
+        }
+    }
+
+    /// Ends the node that was begun last, all of whose children have come.
+    pub(super) fn close(&mut self) -> Result<()> {
+        let Some(Open { at, shape, repeat, .. }) = self.open.pop() else { return Ok(()) };
+        if !self.builder.nodes[at].kind.is_atom() {
+            self.builder.close(at, shape)?;
+        }
+        self.join(at, repeat)
+    }
+
+    /// Puts in a copy of a whole subtree, `repeat` times.
+    pub(super) fn insert(&mut self, node: NodeRef<'_>, repeat: usize) -> Result<()> {
+        let scion = self.scion(node);
+        self.insert_scion(&scion, repeat)
+    }
+
+    /// Prepares a subtree that is to be put in more than once.
+    pub(super) fn scion(&mut self, root: NodeRef<'_>) -> Scion {
+        let mut numbers = Numbers::default();
+        let nodes = root.subtree().iter().map(|node| {
+            let shape = numbers.of(node.shape, root, &mut self.builder);
+            Node { shape, ..*node }
+        });
+        Scion { nodes: nodes.collect() }
+    }
+
+    pub(super) fn insert_scion(&mut self, scion: &Scion, repeat: usize) -> Result<()> {
+        let at = self.builder.nodes.len();
+        self.builder.nodes.extend_from_slice(&scion.nodes);
+        self.builder.nodes[at].repeat = 1;
+        self.join(at, repeat)
+    }
+
+    /// The structure, whose root has come.
+    pub(super) fn finish(self, options: Options, limits: Limits) -> TreeDef {
+        self.builder.finish(options, Vec::new(), limits)
+    }
+
+    fn join(&mut self, at: usize, repeat: usize) -> Result<()> {
+        if let Some(parent) = self.open.last_mut() {
+            parent.last = Some(self.builder.join(parent.last, at, repeat)?);
+        }
+        Ok(())
+    }
+}

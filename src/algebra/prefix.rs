@@ -1,0 +1,135 @@
+//! Structures that are the beginning of others.
+
+use crate::diff::mismatch_at;
+use crate::error::Result;
+use crate::model::{NodeKind, Tree, TreeDef};
+use crate::path::Path;
+
+use super::graft::Graft;
+use super::step::{LeafSteps, expect_options, expect_prefix, is_prefix, same_head};
+
+impl TreeDef {
+    /// Whether every leaf of this structure stands for a subtree of `full`, and the two are the same above the leaves.
+    ///
+    /// This is a partial order: a leaf is a prefix of everything, and what are prefixes of each other are equal. As `None` is a
+    /// node, it is a prefix of `None` alone. Structures made with other options are no prefixes of each other.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let full: TreeDef = "[(*, *), {\"a\": *}]".parse()?;
+    /// assert!("[*, {\"a\": *}]".parse::<TreeDef>()?.is_prefix_of(&full));
+    /// assert!("*".parse::<TreeDef>()?.is_prefix_of(&full));
+    /// assert!(!"[*]".parse::<TreeDef>()?.is_prefix_of(&full));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn is_prefix_of(&self, full: &TreeDef) -> bool {
+        self.encoding.options == full.encoding.options && is_prefix(self.root(), full.root())
+    }
+
+    /// The least structure of which both are prefixes: where one has a leaf it has what the other has.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ where neither has a leaf; the error says where.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let left: TreeDef = "[(*, *), *]".parse()?;
+    /// let right: TreeDef = "[*, [*, *, *]]".parse()?;
+    /// assert_eq!(left.common_suffix(&right)?.to_string(), "[(*, *), [*, *, *]]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn common_suffix(&self, other: &TreeDef) -> Result<TreeDef> {
+        expect_options(self, other)?;
+        let mut graft = Graft::default();
+        let (mut open, mut path) = (Vec::new(), Path::root());
+        let mut next = Some((self.root(), other.root(), 1));
+        loop {
+            match next {
+                Some((leaf, other, repeat)) if leaf.kind() == NodeKind::Leaf => {
+                    graft.insert(other, repeat)?;
+                }
+                Some((node, leaf, repeat)) if leaf.kind() == NodeKind::Leaf => {
+                    graft.insert(node, repeat)?;
+                }
+                Some((a, b, repeat)) if same_head(a, b) => {
+                    graft.open(a, repeat);
+                    open.push((a, a.overlaps(b), 0));
+                }
+                Some((a, b, _)) => {
+                    // Each node on the way knows how many of its children have come before this one.
+                    path.0
+                        .extend(open.iter().filter_map(|(node, _, position)| node.key(*position)));
+                    return Err(mismatch_at(path, a, b));
+                }
+                None => {
+                    graft.close()?;
+                    open.pop();
+                }
+            }
+            let Some((_, pairs, _)) = open.last_mut() else { break };
+            next = pairs.next();
+        }
+        Ok(graft.finish(self.encoding.options, self.limits))
+    }
+}
+
+impl<L: Clone> Tree<L> {
+    /// The subtrees that the leaves of a prefix stand for, in their order.
+    ///
+    /// # Errors
+    ///
+    /// When `prefix` is none of this tree; the error says where the two part.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&(vec![(1, "a"), (2, "b")], 3))?;
+    /// let subtrees = tree.flatten_up_to(&"([*, *], *)".parse()?)?;
+    /// let printed: Vec<String> = subtrees.iter().map(ToString::to_string).collect();
+    /// assert_eq!(printed, [r#"(1, "a")"#, r#"(2, "b")"#, "3"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn flatten_up_to(&self, prefix: &TreeDef) -> Result<Vec<Tree<L>>> {
+        expect_prefix(prefix, &self.treedef)?;
+        // Equal neighbours share their structure.
+        let mut last: Option<(_, TreeDef)> = None;
+        let steps = LeafSteps::new(prefix.root(), self.treedef.root());
+        let subtrees = steps.map(|(_, node)| {
+            let treedef = match &last {
+                Some((known, treedef)) if node.same_structure(*known) => treedef.clone(),
+                _ => node.to_treedef(),
+            };
+            last = Some((node, treedef.clone()));
+            let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default().to_vec();
+            Tree::from_parts(treedef, leaves)
+        });
+        Ok(subtrees.collect())
+    }
+
+    /// This tree as far as another structure goes of which it is a prefix: every leaf stands for all leaves of its subtree.
+    ///
+    /// # Errors
+    ///
+    /// When this tree is no prefix of `full`; the error says where the two part.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let model = treedef::structure(&(vec![0.5, 1.5], [0.0; 3]))?;
+    /// let rates = Tree::new("(*, *)".parse()?, vec![0.1, 0.01])?;
+    /// assert_eq!(rates.broadcast_to(&model)?.leaves(), [0.1, 0.1, 0.01, 0.01, 0.01]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn broadcast_to(&self, full: &TreeDef) -> Result<Tree<L>> {
+        expect_prefix(&self.treedef, full)?;
+        let mut leaves = Vec::new();
+        let steps = LeafSteps::new(self.treedef.root(), full.root());
+        for ((_, subtree), leaf) in steps.zip(&self.leaves) {
+            leaves.resize(leaves.len().saturating_add(subtree.num_leaves()), leaf.clone());
+        }
+        Ok(Tree::from_parts(full.clone(), leaves))
+    }
+}

@@ -1,0 +1,127 @@
+//! Going through two structures in step, of which one is a prefix of the other.
+
+use crate::diff::{prefix_differences, structure_mismatch};
+use crate::error::{Difference, DifferenceKind, Error, Result};
+use crate::model::{NodeKind, Options, TreeDef};
+use crate::node::{NodeRef, Overlaps};
+use crate::path::Path;
+
+/// Whether a node is like another in everything but what stands below.
+pub(super) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
+    a.kind() == b.kind() && a.num_children() == b.num_children() && a.shape() == b.shape()
+}
+
+/// Goes through two structures as long as they are alike, down to the leaves of `prefix`, and once through pairs that
+/// are alike. `at_leaf` gets each leaf with the subtree that it stands for, and says whether to go on.
+pub(super) fn in_step<'a, 'b>(
+    prefix: NodeRef<'a>,
+    full: NodeRef<'b>,
+    mut at_leaf: impl FnMut(NodeRef<'a>, NodeRef<'b>) -> bool,
+) -> bool {
+    let mut open = Vec::new();
+    let mut next = Some((prefix, full));
+    loop {
+        match next {
+            Some((leaf, subtree)) if leaf.kind() == NodeKind::Leaf => {
+                if !at_leaf(leaf, subtree) {
+                    return false;
+                }
+            }
+            Some((a, b)) if same_head(a, b) => open.push(a.overlaps(b)),
+            Some(_) => return false,
+            None => {}
+        }
+        let Some(pairs) = open.last_mut() else { return true };
+        next = pairs.next().map(|(a, b, _)| (a, b));
+        if next.is_none() {
+            open.pop();
+        }
+    }
+}
+
+/// Whether the leaves of `prefix` stand for subtrees of `full`, which is `prefix` above them.
+pub(super) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
+    in_step(prefix, full, |_, _| true)
+}
+
+/// Refuses what is no prefix, and says where the two part.
+pub(super) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
+    expect_options(prefix, full)?;
+    match is_prefix(prefix.root(), full.root()) {
+        true => Ok(()),
+        false => Err(structure_mismatch(prefix_differences(prefix.root(), full.root()))),
+    }
+}
+
+/// Refuses structures that were made with other options: what they say is not comparable.
+pub(super) fn expect_options(a: &TreeDef, b: &TreeDef) -> Result<()> {
+    let (expected, found) = (a.encoding.options, b.encoding.options);
+    match expected == found {
+        true => Ok(()),
+        false => Err(options_mismatch(expected, found)),
+    }
+}
+
+#[cold]
+fn options_mismatch(expected: Options, found: Options) -> Error {
+    let print = |options: Options| match options == Options::default() {
+        true => "no options".to_owned(),
+        false => format!("`{options}`"),
+    };
+    let (expected, found) = (print(expected), print(found));
+    let (path, kind) = (Path::root(), DifferenceKind::Options);
+    structure_mismatch(vec![Difference { path, kind, expected, found }])
+}
+
+/// The leaves of a prefix, each with the subtree that it stands for; runs without leaves are skipped.
+pub(super) struct LeafSteps<'a, 'b> {
+    root: Option<(NodeRef<'a>, NodeRef<'b>)>,
+    open: Vec<Step<'a, 'b>>,
+}
+
+struct Step<'a, 'b> {
+    pairs: Overlaps<'a, 'b>,
+    /// The pair to come, and how many more of the same.
+    next: Option<(NodeRef<'a>, NodeRef<'b>, usize)>,
+}
+
+impl<'a, 'b> LeafSteps<'a, 'b> {
+    /// `prefix` has to be one.
+    pub(super) fn new(prefix: NodeRef<'a>, full: NodeRef<'b>) -> Self {
+        LeafSteps { root: Some((prefix, full)), open: Vec::new() }
+    }
+}
+
+impl<'a, 'b> Iterator for LeafSteps<'a, 'b> {
+    type Item = (NodeRef<'a>, NodeRef<'b>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut next = self.root.take();
+        loop {
+            match next {
+                Some((leaf, subtree)) if leaf.kind() == NodeKind::Leaf => {
+                    return Some((leaf, subtree));
+                }
+                Some((a, b)) => self.open.push(Step { pairs: a.overlaps(b), next: None }),
+                None => {
+                    self.open.pop();
+                }
+            }
+            next = self.open.last_mut()?.advance();
+        }
+    }
+}
+
+impl<'a, 'b> Step<'a, 'b> {
+    fn advance(&mut self) -> Option<(NodeRef<'a>, NodeRef<'b>)> {
+        let with_leaves = |(a, _, _): &(NodeRef<'a>, NodeRef<'b>, usize)| a.num_leaves() > 0;
+        let (a, b, left) = match self.next.take() {
+            Some(next) => next,
+            None => self.pairs.find(with_leaves)?,
+        };
+        if left > 1 {
+            self.next = Some((a.later(1), b.later(1), left - 1));
+        }
+        Some((a, b))
+    }
+}

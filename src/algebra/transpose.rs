@@ -1,0 +1,43 @@
+//! A tree of trees, turned inside out.
+
+use crate::diff::{structure_differences, structure_mismatch};
+use crate::error::Result;
+use crate::model::{Tree, TreeDef};
+
+impl<L> Tree<L> {
+    /// Turns a tree with the structure of `outer` composed with `inner` into one of `inner` composed with `outer`: a list of
+    /// structs becomes a struct of lists.
+    ///
+    /// Both structures are compared with the tree's, not only the numbers of their leaves. If `inner` is not known,
+    /// [`TreeDef::inner_of`] finds it.
+    ///
+    /// # Errors
+    ///
+    /// When the tree has another structure; the error says where.
+    ///
+    /// ```
+    /// use treedef::{Tree, TreeDef};
+    ///
+    /// let points = Tree::of(&vec![(1, 2), (3, 4), (5, 6)])?;
+    /// let outer: TreeDef = "[*, *, *]".parse()?;
+    /// let inner = points.treedef().inner_of(&outer)?;
+    /// assert_eq!(points.transpose(&outer, &inner)?.to_string(), "([1, 3, 5], [2, 4, 6])");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn transpose(self, outer: &TreeDef, inner: &TreeDef) -> Result<Tree<L>> {
+        let expected = outer.compose(inner)?;
+        if expected != self.treedef {
+            let differences = structure_differences(&expected, &self.treedef, false);
+            return Err(structure_mismatch(differences));
+        }
+        let treedef = inner.compose(outer)?.with_limits(self.treedef.limits());
+        let columns = inner.num_leaves();
+        let mut rows: Vec<Vec<L>> =
+            (0..columns).map(|_| Vec::with_capacity(outer.num_leaves())).collect();
+        for (index, leaf) in self.leaves.into_iter().enumerate() {
+            // There are no leaves where there are no columns.
+            rows[index % columns].push(leaf);
+        }
+        Ok(Tree::from_parts(treedef, rows.into_iter().flatten().collect()))
+    }
+}
