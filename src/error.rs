@@ -184,7 +184,7 @@ pub enum ErrorKind {
         part: String,
     },
     /// A part of a file whose checksum fits, and which no release wrote: it breaks a rule of the format.
-    #[error("{part} is invalid: {reason}")]
+    #[error("invalid file, {part}: {reason}")]
     Invalid {
         /// The part.
         part: &'static str,
@@ -388,7 +388,7 @@ impl fmt::Display for Inner {
             _ if self.byte.is_some() => {
                 self.byte.iter().try_for_each(|byte| write!(f, " at byte {byte}"))?
             }
-            _ if !self.path.is_root() => write!(f, " at `{}`", self.path)?,
+            _ if !self.path.is_root() => write!(f, " at `{}`", self.path.brief())?,
             _ => match self.part {
                 Some(part) => write!(f, " in {part}")?,
                 None => write!(f, " at the root")?,

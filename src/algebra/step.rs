@@ -23,8 +23,9 @@ pub(super) fn in_step<'a, 'b>(
     loop {
         match next {
             Some((leaf, subtree)) if leaf.kind() == NodeKind::Leaf => {
-                if !at_leaf(leaf, subtree) {
-                    return false;
+                match at_leaf(leaf, subtree) {
+                    true => {}
+                    false => return false,
                 }
             }
             Some((a, b)) if same_head(a, b) => open.push(a.overlaps(b)),

@@ -35,10 +35,14 @@ pub(super) struct OrderReader {
 impl OrderReader {
     /// Reads the part of a file; an empty one says that all entries arrived in the canonical order.
     pub(super) fn new(mut part: &[u8]) -> Result<Self> {
-        let Orders { maps: Rows(maps), positions: Rows(positions) } = match part.is_empty() {
-            true => Orders::default(),
-            false => wire::read(&mut part, PART)?,
+        let some = !part.is_empty();
+        let Orders { maps: Rows(maps), positions: Rows(positions) } = match some {
+            true => wire::read(&mut part, PART)?,
+            false => Orders::default(),
         };
+        if some && maps.is_empty() {
+            return Err(wire::invalid(PART, "it is of no map"));
+        }
         let reader = OrderReader {
             maps: maps.into_iter().peekable(),
             positions: positions.into_iter(),

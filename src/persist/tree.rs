@@ -167,9 +167,9 @@ fn name_damage(treedef: &TreeDef, rows: &ScalarRows, bytes: RangeInclusive<usize
     let (first, last) = (leaf(bytes.start()), leaf(bytes.end()));
     match (treedef.leaf_path(first), treedef.leaf_path(last)) {
         (Ok(from), Ok(to)) if first < last => {
-            format!("leaves {first} to {last}, `{from}` to `{to}`")
+            format!("leaves {first} to {last}, `{}` to `{}`", from.brief(), to.brief())
         }
-        (Ok(path), Ok(_)) => format!("leaf {first}, `{path}`"),
+        (Ok(path), Ok(_)) => format!("leaf {first}, `{}`", path.brief()),
         _ => LEAVES.to_owned(), // whoever wrote the kinds lied
     }
 }

@@ -49,6 +49,19 @@ impl fmt::Display for Path {
     }
 }
 
+impl Path {
+    /// The path as messages have it: cut off where nobody reads on.
+    pub(crate) fn brief(&self) -> String {
+        const LONGEST: usize = 400;
+        let mut text = self.to_string();
+        if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+            text.truncate(end);
+            text.push('…');
+        }
+        text
+    }
+}
+
 impl fmt::Debug for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Path({self})")

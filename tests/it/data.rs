@@ -1,6 +1,7 @@
 //! Values of the whole serde data model, made at random: what no derive can reach in one type.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 
 use proptest::prelude::*;
@@ -51,7 +52,7 @@ pub(crate) enum Data {
     StructVariant(Name, Name, Vec<(Name, Data)>),
 }
 
-const NAMES: [Name; 12] =
+pub(crate) const NAMES: [Name; 12] =
     ["A", "Point", "static", "", "a b", "`", "None", "i32", "w\n", "層", "x", "r#type"];
 
 fn name() -> impl Strategy<Value = Name> {
@@ -217,6 +218,19 @@ impl Serialize for Data {
 thread_local! {
     /// What [`Read`] asks for: a `Data` has no type that could tell.
     static EXPECTED: RefCell<Option<Data>> = const { RefCell::new(None) };
+    /// Lists of names that serde wants for ever: each leaks once, however many values are read.
+    static KEPT: RefCell<HashSet<&'static [Name]>> = RefCell::default();
+}
+
+fn kept(names: Vec<Name>) -> &'static [Name] {
+    KEPT.with_borrow_mut(|kept| match kept.get(&*names) {
+        Some(known) => known,
+        None => {
+            let names: &[Name] = names.leak();
+            kept.insert(names);
+            names
+        }
+    })
 }
 
 /// A value that asks for the very kinds of another, as a derived type would.
@@ -248,9 +262,8 @@ impl<'de> DeserializeSeed<'de> for &Data {
     type Value = Data;
 
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Data, D::Error> {
-        let leaked = |fields: &[(Name, Data)]| -> &'static [Name] {
-            Box::leak(fields.iter().map(|(name, _)| *name).collect::<Box<[_]>>())
-        };
+        let fields_of =
+            |fields: &[(Name, Data)]| kept(fields.iter().map(|(name, _)| *name).collect());
         match self {
             Data::Bool(_) => d.deserialize_bool(self),
             Data::I8(_) => d.deserialize_i8(self),
@@ -278,12 +291,12 @@ impl<'de> DeserializeSeed<'de> for &Data {
                 d.deserialize_tuple_struct(name, children.len(), self)
             }
             Data::Map(_) => d.deserialize_map(self),
-            Data::Struct(name, fields) => d.deserialize_struct(name, leaked(fields), self),
+            Data::Struct(name, fields) => d.deserialize_struct(name, fields_of(fields), self),
             Data::UnitVariant(name, variant)
             | Data::NewtypeVariant(name, variant, _)
             | Data::TupleVariant(name, variant, _)
             | Data::StructVariant(name, variant, _) => {
-                d.deserialize_enum(name, Box::leak(Box::new([*variant])), self)
+                d.deserialize_enum(name, kept(vec![variant]), self)
             }
         }
     }

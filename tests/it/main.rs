@@ -5,6 +5,12 @@ mod conformance;
 mod data;
 mod depth;
 mod errors;
+#[cfg(feature = "persist")]
+mod fuzz;
+#[cfg(feature = "persist")]
+#[path = "../../fuzz/targets/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the fuzzer has them from a library")]
+mod fuzz_targets;
 mod hostile;
 #[cfg(feature = "in_place")]
 mod in_place;

@@ -60,11 +60,11 @@ fn the_other_kind_of_file() {
 fn files_of_later_releases() {
     let (version, kind, codec, flags, reserved) = (8, 12, 13, 14, 48);
     assert_snapshot!(refusal_with(version, &[2, 0, 2, 0]), @"unknown format version 2: a later release wrote it, this one knows up to 1");
-    assert_snapshot!(refusal_with(version, &[0, 0]), @"the header is invalid: no release wrote this version");
+    assert_snapshot!(refusal_with(version, &[0, 0]), @"invalid file, the header: no release wrote this version");
     assert_snapshot!(refusal_with(kind, &[3]), @"unknown kind 3: a later release wrote it, this one knows 1 and 2");
     assert_snapshot!(refusal_with(codec, &[2]), @"unknown codec 2: a later release wrote it, this one knows 1");
     assert_snapshot!(refusal_with(flags, &[8 + 1, 0]), @"unknown flag 8: a later release wrote it, this one knows 1, 2 and 4");
-    assert_snapshot!(refusal_with(reserved, &[1]), @"the header is invalid: the reserved bytes are not 0");
+    assert_snapshot!(refusal_with(reserved, &[1]), @"invalid file, the header: the reserved bytes are not 0");
 }
 
 #[test]

@@ -144,58 +144,65 @@ pub(super) fn check_paths(treedef: &TreeDef) -> TestCaseResult {
     Ok(())
 }
 
+/// A plain tree and a neighbour of it, and their treedefs: text, paths, equality and leaves agree.
+pub(crate) fn agrees(mut tape: Tape) -> TestCaseResult {
+    let hashes = RandomState::new();
+    let plain = Plain::draw(&mut tape, 5);
+    let (found, treedef) = treedef::flatten(&plain).unwrap();
+    let sorted = plain.sorted();
+    check(&sorted, &treedef, &found, "")?;
+    if !plain.has_twins() {
+        check_paths(&treedef)?;
+    }
+
+    let mut other = plain.clone();
+    other.mutate(&mut tape);
+    let other_treedef = treedef::structure(&other).unwrap();
+    let same = sorted.same(&other.sorted());
+    prop_assert_eq!(treedef == other_treedef, same, "{} == {}", treedef, other_treedef);
+    if same {
+        prop_assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(&other_treedef));
+    }
+    let mut buffer = found;
+    let like = treedef.flatten_like(&other, &mut buffer);
+    prop_assert_eq!(like.is_ok(), same, "{:?}", like);
+    prop_assert_eq!(buffer, if same { leaves(&other.sorted()) } else { Vec::new() });
+    Ok(())
+}
+
+pub(crate) fn agrees_in_order_of_insertion(mut tape: Tape) -> TestCaseResult {
+    let flattener = Flattener::new().map_order(MapOrder::Insertion);
+    let mut plain = Plain::draw(&mut tape, 4);
+    let (found, treedef) = flattener.flatten(&plain).unwrap();
+    plain.sort(true);
+    check(&plain, &treedef, &found, "#[insertion] ")
+}
+
+pub(crate) fn values_agree(mut tape: Tape) -> TestCaseResult {
+    let plain = Plain::draw(&mut tape, 4);
+    let mut other = plain.clone();
+    other.mutate(&mut tape);
+    let (a, b) = (Value::of(&plain).unwrap(), Value::of(&other).unwrap());
+    prop_assert_eq!(a.to_string(), text(&plain.sorted(), false));
+    prop_assert_eq!(&a.to_string().parse::<Value>().unwrap(), &a);
+    prop_assert_eq!(a.cmp(&b), plain.order(&other), "{} <=> {}", a, b);
+    prop_assert_eq!(a == b, plain.order(&other).is_eq());
+    Ok(())
+}
+
 #[test]
 fn the_encoding_agrees_with_a_plain_tree() {
-    let hashes = RandomState::new();
-    with_tapes(20_000, 60, |mut tape| {
-        let plain = Plain::draw(&mut tape, 5);
-        let (found, treedef) = treedef::flatten(&plain).unwrap();
-        let sorted = plain.sorted();
-        check(&sorted, &treedef, &found, "")?;
-        if !plain.has_twins() {
-            check_paths(&treedef)?;
-        }
-
-        let mut other = plain.clone();
-        other.mutate(&mut tape);
-        let other_treedef = treedef::structure(&other).unwrap();
-        let same = sorted.same(&other.sorted());
-        prop_assert_eq!(treedef == other_treedef, same, "{} == {}", treedef, other_treedef);
-        if same {
-            prop_assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(&other_treedef));
-        }
-        let mut buffer = found;
-        let like = treedef.flatten_like(&other, &mut buffer);
-        prop_assert_eq!(like.is_ok(), same, "{:?}", like);
-        prop_assert_eq!(buffer, if same { leaves(&other.sorted()) } else { Vec::new() });
-        Ok(())
-    });
+    with_tapes(20_000, 60, agrees);
 }
 
 #[test]
 fn it_agrees_where_maps_keep_their_order() {
-    let flattener = Flattener::new().map_order(MapOrder::Insertion);
-    with_tapes(5_000, 60, |mut tape| {
-        let mut plain = Plain::draw(&mut tape, 4);
-        let (found, treedef) = flattener.flatten(&plain).unwrap();
-        plain.sort(true);
-        check(&plain, &treedef, &found, "#[insertion] ")
-    });
+    with_tapes(5_000, 60, agrees_in_order_of_insertion);
 }
 
 #[test]
 fn values_print_order_and_compare_as_plain_trees_do() {
-    with_tapes(5_000, 60, |mut tape| {
-        let plain = Plain::draw(&mut tape, 4);
-        let mut other = plain.clone();
-        other.mutate(&mut tape);
-        let (a, b) = (Value::of(&plain).unwrap(), Value::of(&other).unwrap());
-        prop_assert_eq!(a.to_string(), text(&plain.sorted(), false));
-        prop_assert_eq!(&a.to_string().parse::<Value>().unwrap(), &a);
-        prop_assert_eq!(a.cmp(&b), plain.order(&other), "{} <=> {}", a, b);
-        prop_assert_eq!(a == b, plain.order(&other).is_eq());
-        Ok(())
-    });
+    with_tapes(5_000, 60, values_agree);
 }
 
 #[test]
@@ -209,7 +216,7 @@ fn the_tape_draws_what_matters() {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
             (random >> 56) as u8
         });
-        let plain = Plain::draw(&mut Tape { bytes: bytes.collect(), at: 0 }, 5);
+        let plain = Plain::draw(&mut Tape::of(bytes.collect::<Vec<_>>()), 5);
         let text = text(&plain, true);
         count("runs", text.contains("; "));
         count("runs in runs", text.matches("; ").count() > 2);

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
 use serde::ser::{
     Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant,
     SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
@@ -322,31 +323,68 @@ impl fmt::Display for Pieces<'_> {
     }
 }
 
+/// A script that the tape draws gives an error where it goes wrong, or what it emitted; says which.
+pub(crate) fn errs_or_emits(mut tape: Tape) -> Result<bool, TestCaseError> {
+    let script = Script::of(&mut tape);
+    let played = script.play();
+    script.reset();
+    let emits = played.is_ok();
+    let flattener = Flattener::new().serialize_once(script.changes());
+    match (flattener.flatten(&script), played) {
+        (Ok((leaves, treedef)), Ok(plain)) => {
+            check(&plain.sorted(), &treedef, &leaves, "")?;
+            if !plain.has_twins() {
+                check_paths(&treedef)?;
+            }
+        }
+        (Err(error), Err(way)) => {
+            let expected: Path = way.into_iter().collect();
+            // After a swallowed error it is left open where the next one says it is.
+            if !script.swallows() {
+                prop_assert!(error.path().starts_with(&expected), "{error}, not at {expected}");
+            }
+        }
+        (found, played) => prop_assert!(false, "{found:?} instead of {played:?}"),
+    }
+    Ok(emits)
+}
+
+pub(crate) fn emits_in_order_of_insertion(mut tape: Tape) -> TestCaseResult {
+    let script = Script::of(&mut tape);
+    let played = script.play();
+    script.reset();
+    let flattener = Flattener::new().map_order(MapOrder::Insertion);
+    let found = flattener.serialize_once(script.changes()).flatten(&script);
+    prop_assert_eq!(found.is_ok(), played.is_ok());
+    if let (Ok((leaves, treedef)), Ok(mut plain)) = (found, played) {
+        plain.sort(true);
+        check(&plain, &treedef, &leaves, "#[insertion] ")?;
+    }
+    Ok(())
+}
+
+/// `None` as a leaf has rules of its own; here nothing may panic, and the text has to come back.
+pub(crate) fn emits_none_as_a_leaf(mut tape: Tape) -> TestCaseResult {
+    let script = Script::of(&mut tape);
+    let played = script.play();
+    script.reset();
+    let found = Flattener::new().none_is_leaf(true).flatten(&script);
+    prop_assert_eq!(found.is_ok(), played.is_ok());
+    if let (Ok((leaves, treedef)), Ok(plain)) = (found, played) {
+        prop_assert_eq!(treedef.num_leaves(), leaves.len());
+        prop_assert_eq!(&treedef.to_string().parse::<treedef::TreeDef>().unwrap(), &treedef);
+        if !plain.has_twins() {
+            check_paths(&treedef)?;
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn a_hostile_serialize_gives_an_error_or_what_it_emitted() {
     let outcomes = [Cell::new(0), Cell::new(0)];
-    with_tapes(15_000, 160, |mut tape| {
-        let script = Script::of(&mut tape);
-        let played = script.play();
-        script.reset();
-        outcomes[usize::from(played.is_ok())].update(|n| n + 1);
-        let flattener = Flattener::new().serialize_once(script.changes());
-        match (flattener.flatten(&script), played) {
-            (Ok((leaves, treedef)), Ok(plain)) => {
-                check(&plain.sorted(), &treedef, &leaves, "")?;
-                if !plain.has_twins() {
-                    check_paths(&treedef)?;
-                }
-            }
-            (Err(error), Err(way)) => {
-                let expected: Path = way.into_iter().collect();
-                // After a swallowed error it is left open where the next one says it is.
-                if !script.swallows() {
-                    prop_assert!(error.path().starts_with(&expected), "{error}, not at {expected}");
-                }
-            }
-            (found, played) => prop_assert!(false, "{found:?} instead of {played:?}"),
-        }
+    with_tapes(15_000, 160, |tape| {
+        outcomes[usize::from(errs_or_emits(tape)?)].update(|n| n + 1);
         Ok(())
     });
     let [errors, values] = outcomes.map(Cell::into_inner);
@@ -355,40 +393,12 @@ fn a_hostile_serialize_gives_an_error_or_what_it_emitted() {
 
 #[test]
 fn it_does_in_the_order_of_insertion_too() {
-    let flattener = Flattener::new().map_order(MapOrder::Insertion);
-    with_tapes(3_000, 80, |mut tape| {
-        let script = Script::of(&mut tape);
-        let played = script.play();
-        script.reset();
-        let found = flattener.clone().serialize_once(script.changes()).flatten(&script);
-        prop_assert_eq!(found.is_ok(), played.is_ok());
-        if let (Ok((leaves, treedef)), Ok(mut plain)) = (found, played) {
-            plain.sort(true);
-            check(&plain, &treedef, &leaves, "#[insertion] ")?;
-        }
-        Ok(())
-    });
+    with_tapes(3_000, 80, emits_in_order_of_insertion);
 }
 
-/// `None` as a leaf has rules of its own; here nothing may panic, and the text has to come back.
 #[test]
 fn it_does_with_none_as_a_leaf() {
-    let flattener = Flattener::new().none_is_leaf(true);
-    with_tapes(3_000, 80, |mut tape| {
-        let script = Script::of(&mut tape);
-        let played = script.play();
-        script.reset();
-        let found = flattener.flatten(&script);
-        prop_assert_eq!(found.is_ok(), played.is_ok());
-        if let (Ok((leaves, treedef)), Ok(plain)) = (found, played) {
-            prop_assert_eq!(treedef.num_leaves(), leaves.len());
-            prop_assert_eq!(&treedef.to_string().parse::<treedef::TreeDef>().unwrap(), &treedef);
-            if !plain.has_twins() {
-                check_paths(&treedef)?;
-            }
-        }
-        Ok(())
-    });
+    with_tapes(3_000, 80, emits_none_as_a_leaf);
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Hostile `Serialize` and `Deserialize` implementations, and the encoding beside a naive one.
 //!
 //! Each test draws a *tape* of bytes from proptest and makes of it a value, a script, or both: that generates fast, and
-//! shrinks to the bytes that matter. `TREEDEF_CASES` sets the number of cases.
+//! shrinks to the bytes that matter. `TREEDEF_CASES` sets the number of cases. The fuzz targets hand in tapes of their own.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
-mod deserialize;
-mod differential;
-mod serialize;
+pub(crate) mod deserialize;
+pub(crate) mod differential;
+pub(crate) mod serialize;
 
 use std::cmp::Ordering;
 
@@ -26,7 +26,7 @@ fn with_tapes(cases: u32, length: usize, test: impl Fn(Tape) -> TestCaseResult) 
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(config, rng);
-    let result = runner.run(&vec(any::<u8>(), 0..length), |bytes| test(Tape { bytes, at: 0 }));
+    let result = runner.run(&vec(any::<u8>(), 0..length), |bytes| test(Tape::of(bytes)));
     if let Err(error) = result {
         panic!("{error}");
     }
@@ -34,19 +34,27 @@ fn with_tapes(cases: u32, length: usize, test: impl Fn(Tape) -> TestCaseResult) 
 
 /// Decisions, one byte each. At its end all decisions are 0, the simplest.
 #[derive(Clone, Debug, Default)]
-struct Tape {
+pub(crate) struct Tape {
     bytes: Vec<u8>,
     at: usize,
 }
 
 impl Tape {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn of(bytes: impl Into<Vec<u8>>) -> Self {
+        Tape { bytes: bytes.into(), at: 0 }
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         let byte = self.bytes.get(self.at).copied().unwrap_or(0);
         self.at += 1;
         usize::from(byte) % bound
     }
 
-    fn one_in(&mut self, n: usize) -> bool {
+    pub(crate) fn array<const N: usize>(&mut self) -> [u8; N] {
+        std::array::from_fn(|_| self.below(256) as u8)
+    }
+
+    pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
     }
 
@@ -303,17 +311,17 @@ fn scalar_order(a: &Leaf, b: &Leaf) -> Ordering {
         _ => 0,
     };
     let width = |leaf: &Leaf| match leaf {
-        Leaf::I8(_) => (8, 'i'),
-        Leaf::U8(_) => (8, 'u'),
-        Leaf::I64(_) => (64, 'i'),
-        _ => (128, 'u'),
+        Leaf::I8(_) | Leaf::U8(_) => 8,
+        Leaf::I64(_) => 64,
+        _ => 128,
     };
+    let by_kind = |a: &Leaf, b: &Leaf| width(a).cmp(&width(b)).then(a.kind().cmp(&b.kind()));
     rank(a).cmp(&rank(b)).then_with(|| match (a, b) {
         (Leaf::Bool(a), Leaf::Bool(b)) => a.cmp(b),
         (Leaf::F64(a), Leaf::F64(b)) => a.total_cmp(b),
         (Leaf::Char(a), Leaf::Char(b)) => a.cmp(b),
         (Leaf::Str(a), Leaf::Str(b)) => a.as_bytes().cmp(b.as_bytes()),
-        _ => integer(a).cmp(&integer(b)).then(width(a).cmp(&width(b))),
+        _ => integer(a).cmp(&integer(b)).then_with(|| by_kind(a, b)),
     })
 }
 

@@ -1,0 +1,5 @@
+//! `hostile_deserialize` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| treedef_fuzz::hostile_deserialize::run(bytes));

@@ -1,0 +1,5 @@
+//! `hostile_serialize` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| treedef_fuzz::hostile_serialize::run(bytes));

@@ -1,0 +1,5 @@
+//! `round_trip` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| treedef_fuzz::round_trip::run(bytes));

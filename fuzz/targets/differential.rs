@@ -1,0 +1,16 @@
+//! The run-compressed encoding beside a plain tree.
+
+use crate::hostile::Tape;
+use crate::hostile::differential::{agrees, agrees_in_order_of_insertion, values_agree};
+
+use super::{choice, hold};
+
+pub fn run(bytes: &[u8]) {
+    let (choice, tape) = choice(bytes, 4);
+    let tape = Tape::of(tape);
+    match choice {
+        0 | 1 => hold(agrees(tape)),
+        2 => hold(agrees_in_order_of_insertion(tape)),
+        _ => hold(values_agree(tape)),
+    }
+}

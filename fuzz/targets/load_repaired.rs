@@ -1,0 +1,202 @@
+//! Files whose header and checksums are made to fit, so that what is behind them is reached.
+
+use crc32c::{crc32c, crc32c_append};
+
+use treedef::ErrorKind;
+
+use super::load::load;
+
+const HEADER: usize = 64;
+const MAGIC: [u8; 8] = *b"\x89PYT\r\n\x1a\n";
+/// Of the lengths and checksums that a tree has after its structure.
+const TABLE: usize = 48;
+const CHUNK: usize = 1 << 16;
+
+pub fn run(bytes: &[u8]) {
+    let _ = load(&File::read(bytes).write());
+}
+
+/// What a repaired file leads to: the error without its numbers and names, or that it loads.
+pub fn outcome(bytes: &[u8]) -> String {
+    let file = File::read(bytes);
+    let [treedef, tree] = load(&file.write());
+    match if file.is_tree { tree } else { treedef } {
+        Ok(()) => "loads".to_owned(),
+        Err(error) => match error.kind() {
+            ErrorKind::Limit { what, .. } => format!("{what} beyond the limit"),
+            ErrorKind::Damaged { .. } => "damaged leaves".to_owned(),
+            ErrorKind::Work { .. } => "work beyond the limit".to_owned(),
+            _ => error.to_string(),
+        },
+    }
+}
+
+/// The parts of a file.
+struct File {
+    /// The first byte of the magic where all is to fit, otherwise the checksum of the leaves does not.
+    control: u8,
+    is_tree: bool,
+    flags: u8,
+    parts: [Vec<u8>; 5],
+}
+
+/// The places in [`File::parts`].
+const STRUCTURE: usize = 0;
+const ORDERS: usize = 1;
+const VALUES: usize = 2;
+const KINDS: usize = 3;
+const LEAVES: usize = 4;
+
+impl File {
+    /// Takes lengths as they are where they fit, and as far as there are bytes where they do not.
+    fn read(bytes: &[u8]) -> File {
+        let mut header = [0; HEADER];
+        let start = bytes.len().min(HEADER);
+        header[..start].copy_from_slice(&bytes[..start]);
+        let mut rest = &bytes[start..];
+        let is_tree = header[12].is_multiple_of(2);
+        let mut take = |length: u64| {
+            let length = usize::try_from(length).unwrap_or(usize::MAX).min(rest.len());
+            let (part, after) = rest.split_at(length);
+            rest = after;
+            part.to_vec()
+        };
+        let structure = take(if is_tree { number(&header, 16) } else { u64::MAX });
+        let table = take(TABLE as u64);
+        let _checksums = take(4 * number(&table, 24).div_ceil(CHUNK as u64).min(1 << 16));
+        let [orders, values, kinds] = [0, 8, 16].map(|at| take(number(&table, at)));
+        let leaves = take(u64::MAX);
+        File {
+            control: header[0],
+            is_tree,
+            flags: header[14] & 7,
+            parts: [structure, orders, values, kinds, leaves],
+        }
+    }
+
+    fn write(&self) -> Vec<u8> {
+        let [structure, parts @ ..] = &self.parts;
+        let rest = if self.is_tree { self.trailer(parts) } else { Vec::new() };
+        let (nodes, leaves) = counts(structure).unwrap_or_default();
+        let mut file = MAGIC.to_vec();
+        file.extend([1, 0, 1, 0, 1 + u8::from(self.is_tree), 1, self.flags, 0]);
+        for field in [structure.len() as u64, nodes, leaves, rest.len() as u64, 0] {
+            file.extend(field.to_le_bytes());
+        }
+        file.extend(crc32c(structure).to_le_bytes());
+        file.extend(crc32c(&file).to_le_bytes());
+        [file, structure.clone(), rest].concat()
+    }
+
+    fn trailer(&self, parts: &[Vec<u8>; 4]) -> Vec<u8> {
+        let mut table = Vec::new();
+        for part in parts {
+            table.extend((part.len() as u64).to_le_bytes());
+        }
+        let [whole @ .., leaves] = parts;
+        for part in whole {
+            table.extend(crc32c(part).to_le_bytes());
+        }
+        let damage = u32::from(self.control != MAGIC[0]);
+        let chunks = leaves.chunks(CHUNK);
+        let checksums: Vec<u8> =
+            chunks.flat_map(|chunk| (crc32c(chunk) ^ damage).to_le_bytes()).collect();
+        table.extend(crc32c_append(crc32c(&table), &checksums).to_le_bytes());
+        [table, checksums, parts.concat()].concat()
+    }
+
+    /// Changes one table or the bytes after the tables of one part, so that all others stay where they are.
+    fn mutate(&mut self, choice: u32, change: impl FnOnce(&mut Vec<u8>)) {
+        const ROWS_OF_VALUES: [usize; 8] = [1, 4, 13, 4, 17, 12, 9, 8];
+        let (part, widths): (usize, &[usize]) = match (choice % 32, self.is_tree) {
+            (0, _) => return self.flags = (choice >> 8) as u8 & 7,
+            (1, true) => return self.control ^= 1,
+            (2..7, true) => (LEAVES, &[]),
+            (7..12, true) => (KINDS, &[9, 8]),
+            (12..15, true) => (ORDERS, &[12, 8]),
+            (15..20, true) => (VALUES, &ROWS_OF_VALUES),
+            _ => (STRUCTURE, &ROWS_OF_VALUES),
+        };
+        let mut rest = &self.parts[part][..];
+        let tables: Vec<&[u8]> =
+            widths.iter().map_while(|width| table(&mut rest, *width)).collect();
+        let place = (choice >> 8) as usize % (tables.len() + 2);
+        if place > tables.len() {
+            return change(&mut self.parts[part]);
+        }
+        let mut changed = tables.get(place).copied().unwrap_or(rest).to_vec();
+        change(&mut changed);
+        let mut written = Vec::new();
+        for (number, table) in tables.iter().enumerate() {
+            let table = if number == place { &changed } else { *table };
+            let rows = table.len() / widths[number];
+            written.extend((rows as u64).to_le_bytes());
+            written.extend(&table[..rows * widths[number]]);
+        }
+        written.extend(if place == tables.len() { &changed } else { rest });
+        self.parts[part] = written;
+    }
+
+    /// The bytes that [`read`](Self::read) makes this file of.
+    fn seed(&self) -> Vec<u8> {
+        let mut bytes = self.write();
+        bytes[0] = self.control;
+        bytes
+    }
+}
+
+/// A mutation of the bytes of a file that leaves its lengths right; `change` has the arguments of libFuzzer's own.
+pub fn mutate(
+    bytes: &mut [u8],
+    size: usize,
+    max_size: usize,
+    choice: u32,
+    change: impl FnOnce(&mut [u8], usize, usize) -> usize,
+) -> usize {
+    let mut file = File::read(&bytes[..size]);
+    let room = max_size.saturating_sub(size + HEADER + TABLE + 4);
+    file.mutate(choice, |part| {
+        let length = part.len();
+        part.resize(length + room.max(1), 0);
+        let most = part.len();
+        let length = change(part, length, most);
+        part.truncate(length);
+    });
+    let seed = file.seed();
+    let size = seed.len().min(max_size);
+    bytes[..size].copy_from_slice(&seed[..size]);
+    size
+}
+
+/// The nodes in the tables of a structure, and the leaves of the structure that comes last.
+fn counts(part: &[u8]) -> Option<(u64, u64)> {
+    let mut rest = part;
+    let mut table = |width| table(&mut rest, width);
+    let (_text, _names, _shapes, _labels) = (table(1)?, table(4)?, table(13)?, table(4)?);
+    let nodes: Vec<&[u8]> = table(17)?.chunks(17).collect();
+    let values = table(12).unwrap_or_default().chunks(12);
+    let in_values: usize = values.map(|row| number(&row[..4], 0) as usize).sum();
+    let (mut leaves, mut open) = (0u64, vec![(usize::MAX, 1u64)]);
+    for (at, row) in nodes.iter().skip(in_values).enumerate() {
+        open.retain(|(end, _)| at < *end);
+        let times = open.last().map_or(1, |(_, times)| *times).checked_mul(number(row, 9))?;
+        leaves = leaves.checked_add(if row[0] == 0 { times } else { 0 })?;
+        open.push((at.saturating_add(number(&row[5..9], 0) as usize), times));
+    }
+    Some((nodes.len() as u64, leaves))
+}
+
+/// The rows of a table, which the number of them precedes.
+fn table<'a>(part: &mut &'a [u8], width: usize) -> Option<&'a [u8]> {
+    let (rows, after) = part.split_first_chunk()?;
+    let rows = usize::try_from(u64::from_le_bytes(*rows)).ok()?;
+    let (rows, after) = after.split_at_checked(rows.checked_mul(width)?)?;
+    *part = after;
+    Some(rows)
+}
+
+/// The little-endian number of up to eight bytes at a place; missing ones are 0.
+fn number(bytes: &[u8], at: usize) -> u64 {
+    let digits = bytes.iter().skip(at).take(8).rev();
+    digits.fold(0, |number, digit| number << 8 | u64::from(*digit))
+}

@@ -1,0 +1,124 @@
+//! Values of the whole data model: there and back through leaves, texts and files.
+
+use treedef::{Flattener, MapOrder, Tree, TreeDef, unflatten};
+
+use crate::data::{Data, NAMES, Read};
+use crate::hostile::Tape;
+
+use super::choice;
+use super::load::comes_back_from_bytes;
+
+pub fn run(bytes: &[u8]) {
+    let (choice, tape) = choice(bytes, 16);
+    let value = draw(&mut Tape::of(tape), 4, false);
+    let order = if choice & 1 == 0 { MapOrder::Canonical } else { MapOrder::Insertion };
+    let flattener = Flattener::new()
+        .map_order(order)
+        .none_is_leaf(choice & 2 != 0)
+        .human_readable(choice & 4 == 0);
+    let has_rules = choice & 8 != 0;
+    let flattener = match has_rules {
+        true => flattener.static_type("A").leaf_type("Point").static_field("x", "a b"),
+        false => flattener,
+    };
+
+    let (leaves, treedef) = flattener.flatten(&value).unwrap();
+    // A rule puts maps into statics and leaves; of equal ones the first says the order.
+    let check = |rebuilt: Read| match has_rules {
+        true => assert_eq!(flattener.flatten(&rebuilt).unwrap(), (leaves.clone(), treedef.clone())),
+        false => assert_eq!(rebuilt.0, value),
+    };
+    check(Read::like(&value, || unflatten(&treedef, &leaves)).unwrap());
+    for text in [treedef.to_string(), format!("{treedef:#}")] {
+        assert_eq!(text.parse::<TreeDef>().unwrap(), treedef);
+    }
+    comes_back_from_bytes(&treedef);
+
+    let tree = Tree::new(treedef.clone(), leaves.clone()).unwrap();
+    let bytes = tree.to_bytes().unwrap();
+    let loaded = Tree::from_bytes(&bytes).unwrap();
+    assert_eq!(loaded, tree);
+    assert_eq!(loaded.to_bytes().unwrap(), bytes);
+    check(Read::like(&value, || loaded.into_value()).unwrap());
+}
+
+/// Like the strategies of `data`. Maps inside keys have one entry at most: of equal ones the first says the order.
+fn draw(tape: &mut Tape, depth: usize, in_key: bool) -> Data {
+    let kind = tape.below(if depth == 0 { 20 } else { 30 });
+    let inside = |tape: &mut Tape| draw(tape, depth - 1, in_key);
+    match kind {
+        0 => Data::Unit,
+        1 => Data::Bool(tape.one_in(2)),
+        2 => Data::I8(i8::from_le_bytes(tape.array())),
+        3 => Data::I16(i16::from_le_bytes(tape.array())),
+        4 => Data::I32(i32::from_le_bytes(tape.array())),
+        5 => Data::I64(i64::from_le_bytes(tape.array())),
+        6 => Data::I128(i128::from_le_bytes(tape.array())),
+        7 => Data::U8(u8::from_le_bytes(tape.array())),
+        8 => Data::U16(u16::from_le_bytes(tape.array())),
+        9 => Data::U32(u32::from_le_bytes(tape.array())),
+        10 => Data::U64(u64::from_le_bytes(tape.array())),
+        11 => Data::U128(u128::from_le_bytes(tape.array())),
+        12 => Data::F32(u32::from_le_bytes(tape.array())),
+        13 => Data::F64(u64::from_le_bytes(tape.array())),
+        14 => Data::Char(char(tape)),
+        15 => Data::Str((0..tape.below(6)).map(|_| char(tape)).collect()),
+        16 => Data::Bytes((0..tape.below(6)).map(|_| u8::from_le_bytes(tape.array())).collect()),
+        17 => Data::None,
+        18 => Data::UnitStruct(name(tape)),
+        19 => Data::UnitVariant(name(tape), name(tape)),
+        20 => Data::Some(Box::new(inside(tape))),
+        21 => Data::NewtypeStruct(name(tape), Box::new(inside(tape))),
+        22 => Data::NewtypeVariant(name(tape), name(tape), Box::new(inside(tape))),
+        23 => Data::Seq(children(tape, inside)),
+        24 => Data::Tuple(children(tape, inside)),
+        25 => Data::TupleStruct(name(tape), children(tape, inside)),
+        26 => Data::TupleVariant(name(tape), name(tape), children(tape, inside)),
+        27 => {
+            let mut entries: Vec<(Data, Data)> = Vec::new();
+            for _ in 0..tape.below(if in_key { 2 } else { 5 }) {
+                let key = draw(tape, depth - 1, true);
+                if !entries.iter().any(|(other, _)| *other == key) {
+                    entries.push((key, inside(tape)));
+                }
+            }
+            Data::Map(entries)
+        }
+        28 => Data::Struct(name(tape), fields(tape, inside)),
+        _ => Data::StructVariant(name(tape), name(tape), fields(tape, inside)),
+    }
+}
+
+fn name(tape: &mut Tape) -> &'static str {
+    NAMES[tape.below(NAMES.len())]
+}
+
+fn char(tape: &mut Tape) -> char {
+    match tape.below(4) {
+        0 => ['a', '"', '\'', '\\', '\n', '\0'][tape.below(6)],
+        1 => char::from(u8::from_le_bytes(tape.array())),
+        _ => char::from_u32(u32::from_le_bytes(tape.array())).unwrap_or('x'),
+    }
+}
+
+/// Children of which neighbours are often equal.
+fn children(tape: &mut Tape, inside: impl Fn(&mut Tape) -> Data) -> Vec<Data> {
+    let mut children = Vec::new();
+    for _ in 0..tape.below(4) {
+        let repeat = [1, 1, 1, 2, 5][tape.below(5)];
+        let child = inside(tape);
+        children.extend(std::iter::repeat_n(child, repeat));
+    }
+    children
+}
+
+fn fields(tape: &mut Tape, inside: impl Fn(&mut Tape) -> Data) -> Vec<(&'static str, Data)> {
+    let mut fields: Vec<(&str, Data)> = Vec::new();
+    for _ in 0..tape.below(5) {
+        let name = name(tape);
+        if !fields.iter().any(|(other, _)| *other == name) {
+            fields.push((name, inside(tape)));
+        }
+    }
+    fields
+}
