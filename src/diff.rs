@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::error::{Difference, DifferenceKind, Error, ErrorKind, counted};
-use crate::model::{Leaf, NodeKind, Tree, TreeDef};
+use crate::model::{Leaf, NodeKind, Options, Tree, TreeDef};
 use crate::node::NodeRef;
 use crate::path::{Key, Path};
 
@@ -82,20 +82,36 @@ pub(crate) fn prefix_differences(prefix: NodeRef<'_>, full: NodeRef<'_>) -> Vec<
 pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
     let first = differences.first();
     let path = first.map(|first| first.path.clone()).unwrap_or_default();
-    let statics = first.is_some_and(|first| first.kind == DifferenceKind::Static);
-    let error = Error::from(ErrorKind::Structure(differences)).at(path);
-    match statics {
-        true => error.hint("statics are part of the structure; see `ignore_statics`"),
-        false => error,
-    }
+    Error::from(ErrorKind::Structure(differences)).at(path)
 }
 
-/// The error that two nodes differ which should not.
+/// The error that two nodes differ, apart from what stands below both.
 #[cold]
 pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>) -> Error {
-    let kind = Comparison::of_structures().head_difference(expected, found);
-    let kind = kind.unwrap_or(DifferenceKind::Node);
-    structure_mismatch(vec![differ(path, kind, quoted(expected), quoted(found))])
+    let report = |pending| match pending {
+        Pending::Report(difference) => Some(difference),
+        Pending::Compare(..) => None,
+    };
+    let (a, b) = (Side::of(expected), Side::of(found));
+    let differences = match Comparison::of_structures().head_difference(expected, found) {
+        Some(kind) => vec![differ(path, kind, quoted(expected), quoted(found))],
+        None if expected.fields().is_empty() && expected.keys().is_empty() => {
+            vec![differ(path, DifferenceKind::Length, children(expected), children(found))]
+        }
+        None => compare_labelled(&path, a, b).into_iter().filter_map(report).collect(),
+    };
+    structure_mismatch(differences)
+}
+
+/// The error that two treedefs come from walks with other options.
+#[cold]
+pub(crate) fn options_mismatch(expected: Options, found: Options) -> Error {
+    let print = |options: Options| match options == Options::default() {
+        true => "no options".to_owned(),
+        false => format!("`{options}`"),
+    };
+    let (path, kind) = (Path::root(), DifferenceKind::Options);
+    structure_mismatch(vec![differ(path, kind, print(expected), print(found))])
 }
 
 impl Comparison {
@@ -229,6 +245,15 @@ fn compare_labelled<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a
                 Pending::Report(differ(path, missing, quoted(child.node), nothing()))
             }
         });
+    }
+    let listed = |side: Side<'_>| {
+        let keys: Vec<String> = side.entries().map(|(key, _)| key.to_string()).collect();
+        format!("`{}`", keys.join("`, `"))
+    };
+    let matched = others.values().all(VecDeque::is_empty) && pending.len() == b.node.num_children();
+    if a.leaves.is_none() && matched && !a.node.same_labels(b.node) {
+        let (path, order) = (path.clone(), DifferenceKind::Order);
+        pending.insert(0, Pending::Report(differ(path, order, listed(a), listed(b))));
     }
     for (key, _) in b.entries() {
         if let Some(other) = others.get_mut(&key).and_then(VecDeque::pop_front) {

@@ -236,6 +236,8 @@ pub enum DifferenceKind {
     Variant,
     /// The numbers of children differ.
     Length,
+    /// The same fields or keys stand in another order.
+    Order,
     /// The values of a static differ.
     Static,
     /// The leaves differ, where leaves were compared.

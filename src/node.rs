@@ -383,6 +383,11 @@ impl<'a> NodeRef<'a> {
         self.raw().work
     }
 
+    /// Whether two nodes have the same fields or keys in the same order.
+    pub(crate) fn same_labels(self, other: NodeRef<'_>) -> bool {
+        self.fields() == other.fields() && self.keys() == other.keys()
+    }
+
     /// Whether two nodes of one encoding have the same structure, wherever they stand and however often.
     pub(crate) fn is_like(self, other: NodeRef<'_>) -> bool {
         let (a, b) = (self.subtree(), other.subtree());

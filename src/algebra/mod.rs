@@ -2,6 +2,7 @@
 
 mod graft;
 mod step;
+mod construct;
 mod compose;
 mod prefix;
 mod transpose;

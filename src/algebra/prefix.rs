@@ -3,7 +3,7 @@
 use crate::diff::mismatch_at;
 use crate::error::Result;
 use crate::model::{NodeKind, Tree, TreeDef};
-use crate::path::Path;
+use crate::node::{NodeRef, Overlaps};
 
 use super::graft::Graft;
 use super::step::{LeafSteps, expect_options, expect_prefix, is_prefix, same_head};
@@ -44,7 +44,7 @@ impl TreeDef {
     pub fn common_suffix(&self, other: &TreeDef) -> Result<TreeDef> {
         expect_options(self, other)?;
         let mut graft = Graft::default();
-        let (mut open, mut path) = (Vec::new(), Path::root());
+        let mut open: Vec<Pairs<'_, '_>> = Vec::new();
         let mut next = Some((self.root(), other.root(), 1));
         loop {
             match next {
@@ -56,12 +56,11 @@ impl TreeDef {
                 }
                 Some((a, b, repeat)) if same_head(a, b) => {
                     graft.open(a, repeat);
-                    open.push((a, a.overlaps(b), 0));
+                    open.push(Pairs { node: a, pairs: a.overlaps(b), position: 0, alike: 0 });
                 }
                 Some((a, b, _)) => {
-                    // Each node on the way knows how many of its children have come before this one.
-                    path.0
-                        .extend(open.iter().filter_map(|(node, _, position)| node.key(*position)));
+                    let path =
+                        open.iter().filter_map(|open| open.node.key(open.position)).collect();
                     return Err(mismatch_at(path, a, b));
                 }
                 None => {
@@ -69,10 +68,27 @@ impl TreeDef {
                     open.pop();
                 }
             }
-            let Some((_, pairs, _)) = open.last_mut() else { break };
-            next = pairs.next();
+            let Some(pairs) = open.last_mut() else { break };
+            next = pairs.advance();
         }
         Ok(graft.finish(self.encoding.options, self.limits))
+    }
+}
+
+/// The children of two nodes that are alike, and how far they have come.
+struct Pairs<'a, 'b> {
+    node: NodeRef<'a>,
+    pairs: Overlaps<'a, 'b>,
+    /// Of the pair that came last, and how many are like it.
+    position: usize,
+    alike: usize,
+}
+
+impl<'a, 'b> Pairs<'a, 'b> {
+    fn advance(&mut self) -> Option<(NodeRef<'a>, NodeRef<'b>, usize)> {
+        let (a, b, alike) = self.pairs.next()?;
+        (self.position, self.alike) = (self.position + self.alike, alike);
+        Some((a, b, alike))
     }
 }
 

@@ -1,10 +1,9 @@
 //! Going through two structures in step, of which one is a prefix of the other.
 
-use crate::diff::{prefix_differences, structure_mismatch};
-use crate::error::{Difference, DifferenceKind, Error, Result};
-use crate::model::{NodeKind, Options, TreeDef};
+use crate::diff::{options_mismatch, prefix_differences, structure_mismatch};
+use crate::error::Result;
+use crate::model::{NodeKind, TreeDef};
 use crate::node::{NodeRef, Overlaps};
-use crate::path::Path;
 
 /// Whether a node is like another in everything but what stands below.
 pub(super) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
@@ -63,17 +62,6 @@ pub(super) fn expect_options(a: &TreeDef, b: &TreeDef) -> Result<()> {
     }
 }
 
-#[cold]
-fn options_mismatch(expected: Options, found: Options) -> Error {
-    let print = |options: Options| match options == Options::default() {
-        true => "no options".to_owned(),
-        false => format!("`{options}`"),
-    };
-    let (expected, found) = (print(expected), print(found));
-    let (path, kind) = (Path::root(), DifferenceKind::Options);
-    structure_mismatch(vec![Difference { path, kind, expected, found }])
-}
-
 /// The leaves of a prefix, each with the subtree that it stands for; runs without leaves are skipped.
 pub(super) struct LeafSteps<'a, 'b> {
     root: Option<(NodeRef<'a>, NodeRef<'b>)>,
@@ -97,7 +85,8 @@ impl<'a, 'b> Iterator for LeafSteps<'a, 'b> {
     type Item = (NodeRef<'a>, NodeRef<'b>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut next = self.root.take();
+        let root = self.root.take();
+        let mut next = root.or_else(|| self.open.last_mut()?.advance());
         loop {
             match next {
                 Some((leaf, subtree)) if leaf.kind() == NodeKind::Leaf => {

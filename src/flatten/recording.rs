@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted};
 use crate::diff::{structure_differences, structure_mismatch};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DifferenceKind, Error, ErrorKind, Result};
 use crate::leaf::{Emit, Scalar};
 use crate::model::{
     Arrival, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef,
@@ -168,7 +168,14 @@ impl<L: Emit> Recording<L> {
         match structure_differences(treedef, &found, ignore_statics) {
             // Only statics differ; and entries of maps stand in the order of their keys in any case.
             none if none.is_empty() => Ok(()),
-            differences => Err(structure_mismatch(differences)),
+            differences => {
+                let statics = differences[0].kind == DifferenceKind::Static; // there is one
+                let error = structure_mismatch(differences);
+                Err(match statics {
+                    true => error.hint("statics are part of the structure; see `ignore_statics`"),
+                    false => error,
+                })
+            }
         }
     }
 

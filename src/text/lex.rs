@@ -12,21 +12,22 @@ pub(super) struct Lexer<'t> {
     at: usize,
     /// What the counts of keys and statics, in all of the text, may still stand for.
     budget: usize,
-    allowed: usize,
+    work: usize,
 }
 
 impl<'t> Lexer<'t> {
     /// Reads a text whose keys and statics may stand for `work` nodes more than it has bytes.
     pub(super) fn new(text: &'t str, work: usize) -> Self {
-        let allowed = work.saturating_add(text.len());
-        Lexer { text, at: 0, budget: allowed, allowed }
+        Lexer { text, at: 0, budget: work.saturating_add(text.len()), work }
     }
 
     /// Takes what a count stands for from what is allowed.
     pub(super) fn spend(&mut self, needed: usize) -> Result<()> {
-        let spent = (self.allowed - self.budget).saturating_add(needed);
         let left = self.budget.checked_sub(needed);
-        self.budget = left.ok_or(ErrorKind::Work { needed: spent, limit: self.allowed })?;
+        // What the length of the text allows counts on neither side.
+        let beyond = needed - self.budget.min(needed);
+        let needed = self.work.saturating_add(beyond);
+        self.budget = left.ok_or(ErrorKind::Work { needed, limit: self.work })?;
         Ok(())
     }
 

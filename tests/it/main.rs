@@ -21,5 +21,6 @@ mod snapshots;
 mod text_fuzz;
 mod tidy;
 mod uniform;
+mod vectors;
 mod wrong_type;
 mod zoo;

@@ -1,0 +1,57 @@
+//! What repeats is touched once: huge structures cost what their distinct parts cost.
+
+use allocation_counter::measure;
+use treedef::TreeDef;
+
+fn treedef(text: &str) -> TreeDef {
+    text.parse().unwrap()
+}
+
+#[track_caller]
+fn costs_little<R>(run: impl FnOnce() -> R) -> R {
+    let mut result = None;
+    let cost = measure(|| result = Some(run()));
+    assert!(cost.bytes_max < 16 << 10, "{} bytes", cost.bytes_max);
+    result.unwrap()
+}
+
+#[test]
+fn runs_stay_runs() {
+    let outer = treedef("[*; 1000000]");
+    let inner = treedef("Point { x: *, y: (*, *) }");
+    let composed = costs_little(|| outer.compose(&inner).unwrap());
+    assert_eq!(composed.to_string(), "[Point { x: *, y: (*, *) }; 1000000]");
+    assert_eq!(costs_little(|| composed.inner_of(&outer).unwrap()), inner);
+    assert!(costs_little(|| outer.is_prefix_of(&composed)));
+    assert_eq!(costs_little(|| outer.common_suffix(&composed).unwrap()), composed);
+    let turned = costs_little(|| inner.compose(&outer).unwrap());
+    assert_eq!(turned.to_string(), "Point { x: [*; 1000000], y: ([*; 1000000]; 2) }");
+
+    let parted = treedef("[Point { x: *, y: (*, *) }; 999999]");
+    let error = costs_little(|| parted.common_suffix(&composed).unwrap_err());
+    assert_eq!(error.to_string(), "expected 999999 children, found 1000000 children at the root");
+}
+
+#[test]
+fn sixty_levels_of_two_are_sixty_nodes() {
+    let pair = treedef("(*, *)");
+    let mut tower = TreeDef::leaf();
+    for _ in 0..60 {
+        tower = costs_little(|| tower.compose(&pair).unwrap());
+    }
+    assert_eq!(tower.num_leaves(), 1 << 60);
+    assert!(costs_little(|| pair.is_prefix_of(&tower)));
+    assert_eq!(costs_little(|| tower.common_suffix(&pair).unwrap()), tower);
+    let last = tower.compose(&treedef("(*, *, *, *, *, *, *, *)")).unwrap();
+    let error = costs_little(|| last.compose(&treedef("[*; 100]")).unwrap_err());
+    assert_eq!(error.to_string(), "too large: a count exceeds 64 bits at the root");
+}
+
+#[test]
+fn neighbours_that_become_equal_become_a_run() {
+    let composed = treedef("[*, (), *, ()]").compose(&TreeDef::unit()).unwrap();
+    assert_eq!(composed.to_string(), "[(), (), (), ()]");
+    assert_eq!(composed, treedef("[(); 4]"));
+    let common = treedef("[*, (*, *), *]").common_suffix(&treedef("[(*, *), *, (*, *)]")).unwrap();
+    assert_eq!(common.to_string(), "[(*, *); 3]");
+}

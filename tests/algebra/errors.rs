@@ -1,0 +1,77 @@
+//! What is refused, and what is said.
+
+use insta::assert_snapshot;
+use treedef::{Tree, TreeDef};
+
+fn treedef(text: &str) -> TreeDef {
+    text.parse().unwrap()
+}
+
+fn numbered(text: &str) -> Tree<usize> {
+    let treedef = treedef(text);
+    let leaves = (0..treedef.num_leaves()).collect();
+    Tree::new(treedef, leaves).unwrap()
+}
+
+#[test]
+fn what_is_no_prefix() {
+    let refused = |prefix: &str, full: &str| {
+        let error = numbered(full).flatten_up_to(&treedef(prefix)).unwrap_err();
+        let broadcast = numbered(prefix).broadcast_to(&treedef(full)).unwrap_err();
+        assert_eq!(error.to_string(), broadcast.to_string());
+        error.to_string()
+    };
+    assert_snapshot!(refused("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root");
+    assert_snapshot!(refused("[*, *]", "[*]"), @"expected 2 children, found 1 child at the root");
+    assert_snapshot!(refused("{\"a\": [None, *]}", "{\"a\": [*, *]}"), @r#"expected `None`, found `*` at `["a"][0]`"#);
+    assert_snapshot!(refused("P { x: *, y: * }", "P { x: *, z: * }"), @"expected `*`, found nothing, and 1 more difference at `.y`");
+    assert_snapshot!(refused("P { x: *, y: * }", "P { y: *, x: * }"), @"expected `.x`, `.y`, found `.y`, `.x` at the root");
+    assert_snapshot!(refused("P { x: * }", "Q { x: * }"), @"expected `P { x: * }`, found `Q { x: * }` at the root");
+    assert_snapshot!(refused("(E::A(*), *)", "(E::B(*), *)"), @"expected `E::A(*)`, found `E::B(*)` at `.0`");
+    assert_snapshot!(refused("[static 1, *]", "[static 2, *]"), @"expected `static 1`, found `static 2` at `[0]`");
+    assert_snapshot!(refused("[(None, *); 5]", "[(None, *); 3, (*, *), (None, *)]"), @"expected `None`, found `*` at `[3].0`");
+    assert_snapshot!(refused("#[insertion] {\"a\": *}", "{\"a\": *}"), @"expected `#[insertion]`, found no options at the root");
+}
+
+/// JAX compares the numbers of leaves alone, and returns the wrong tree (jax issue 19810).
+#[test]
+fn what_cannot_be_transposed() {
+    let refused = |tree: &str, outer: &str, inner: &str| {
+        numbered(tree).transpose(&treedef(outer), &treedef(inner)).unwrap_err().to_string()
+    };
+    assert_snapshot!(refused("[(*, *, *), (*, *, *)]", "(*, *, *)", "[*, *]"), @"expected `([*, *]; 3)`, found `[(*, *, *); 2]` at the root");
+    assert_snapshot!(refused("[(*, *)]", "[*]", "(*, *, *)"), @"expected 3 children, found 2 children at `[0]`");
+    assert_snapshot!(refused("[(*, *), [*, *]]", "[*, *]", "(*, *)"), @"expected `(*, *)`, found `[*, *]` at `[1]`");
+    // JAX: an index out of range.
+    assert_eq!(
+        numbered("[]").transpose(&treedef("[]"), &treedef("(*, *)")).unwrap().treedef().to_string(),
+        "([], [])"
+    );
+}
+
+#[test]
+fn what_has_no_common_suffix() {
+    let refused = |a: &str, b: &str| treedef(a).common_suffix(&treedef(b)).unwrap_err().to_string();
+    assert_snapshot!(refused("[*, (*, [*])]", "[*, (*, (*,))]"), @"expected `[*]`, found `(*,)` at `[1].1`");
+    assert_snapshot!(refused("[*, *, *, (*,)]", "[*, *, *, [*]]"), @"expected `(*,)`, found `[*]` at `[3]`");
+    assert_snapshot!(refused("{1: None}", "{1: [*]}"), @"expected `None`, found `[*]` at `[1i32]`");
+}
+
+#[test]
+fn what_has_no_inner_structure() {
+    let refused =
+        |full: &str, outer: &str| treedef(full).inner_of(&treedef(outer)).unwrap_err().to_string();
+    assert_snapshot!(refused("[(*, *), [*, *]]", "[*, *]"), @"expected `(*, *)`, found `[*, *]` at `[1]`");
+    assert_snapshot!(refused("[(*, *), (*, *), *]", "[*, *, *]"), @"expected `(*, *)`, found `*` at `[2]`");
+    assert_snapshot!(refused("[(*, *)]", "(*,)"), @"expected `(*,)`, found `[(*, *)]` at the root");
+    assert_snapshot!(refused("[]", "[]"), @"no leaf 0, the treedef has 0 leaves");
+}
+
+#[test]
+fn what_cannot_be_constructed() {
+    let children = [treedef("#[insertion] {}"), treedef("{}")];
+    assert_snapshot!(TreeDef::seq(children).unwrap_err(), @"expected `#[insertion]`, found no options at the root");
+    assert_snapshot!(treedef("#[none_is_leaf] [*]").compose(&treedef("*")).unwrap_err(), @"expected `#[none_is_leaf]`, found no options at the root");
+    assert_snapshot!(TreeDef::seq([treedef("[*; 10000000000000000000]"), treedef("[*; 10000000000000000000]")]).unwrap_err(), @"too large: a count exceeds 64 bits at the root");
+    assert_snapshot!(TreeDef::seq_of(&treedef("[*; 100]"), usize::MAX).unwrap_err(), @"too large: a count exceeds 64 bits at the root");
+}

@@ -1,0 +1,178 @@
+//! Laws over random structures.
+
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use treedef::{Leaf, NodeKind, NodeRef, Tree, TreeDef};
+
+use crate::data::{Data, data};
+
+fn config() -> Config {
+    Config { cases: 2_000, failure_persistence: None, ..Config::default() }
+}
+
+fn tree(data: &Data) -> Tree<Leaf> {
+    Tree::of(data).unwrap()
+}
+
+/// A structure that is small, so that three of them can be composed.
+fn small() -> impl Strategy<Value = TreeDef> {
+    const TEXTS: [&str; 14] = [
+        "*",
+        "None",
+        "()",
+        "[]",
+        "[*]",
+        "[*; 7]",
+        "(*, None, *)",
+        "[*, ()]",
+        "[(*, *), (*, *), *]",
+        "P { x: *, y: [*, *] }",
+        "{\"a\": *, \"b\": {1: *}}",
+        "E::V(*, *)",
+        "(Some(*), N(*))",
+        "[static 1, *, [*; 6], [*; 6]]",
+    ];
+    proptest::sample::select(&TEXTS[..]).prop_map(|text| text.parse().unwrap())
+}
+
+/// Nodes one by one, without runs: what another library would do.
+fn composed(outer: NodeRef<'_>, inner: &str) -> String {
+    let children: Vec<String> = outer.children().map(|child| composed(child, inner)).collect();
+    match outer.kind() {
+        NodeKind::Leaf => inner.to_owned(),
+        _ => format!(
+            "{:?} {:?} {children:?}",
+            outer.kind(),
+            (outer.name(), outer.fields(), outer.keys())
+        ),
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn composing_is_associative(a in small(), b in small(), c in small()) {
+        let left = a.compose(&b).unwrap().compose(&c).unwrap();
+        let right = a.compose(&b.compose(&c).unwrap()).unwrap();
+        prop_assert_eq!(&left, &right);
+        prop_assert_eq!(left.num_leaves(), a.num_leaves() * b.num_leaves() * c.num_leaves());
+        prop_assert_eq!(left.to_string().parse::<TreeDef>().unwrap(), right);
+    }
+
+    #[test]
+    fn a_leaf_changes_nothing(a in data()) {
+        let a = tree(&a).into_parts().0;
+        prop_assert_eq!(&a.compose(&TreeDef::leaf()).unwrap(), &a);
+        prop_assert_eq!(&TreeDef::leaf().compose(&a).unwrap(), &a);
+    }
+
+    #[test]
+    fn composing_puts_the_inner_structure_at_every_leaf(outer in data(), inner in small()) {
+        let outer = tree(&outer).into_parts().0;
+        let composition = outer.compose(&inner).unwrap();
+        let expected = composed(outer.root(), &composed(inner.root(), "*"));
+        prop_assert_eq!(composed(composition.root(), "*"), expected);
+        prop_assert!(outer.is_prefix_of(&composition));
+        if outer.num_leaves() > 0 {
+            prop_assert_eq!(composition.inner_of(&outer).unwrap(), inner);
+        }
+    }
+
+    #[test]
+    fn transposing_twice_changes_nothing(outer in small(), inner in small()) {
+        let treedef = outer.compose(&inner).unwrap();
+        let leaves: Vec<usize> = (0..treedef.num_leaves()).collect();
+        let tree = Tree::new(treedef, leaves).unwrap();
+        let turned = tree.clone().transpose(&outer, &inner).unwrap();
+        prop_assert_eq!(turned.treedef(), &inner.compose(&outer).unwrap());
+        let (rows, columns) = (outer.num_leaves(), inner.num_leaves());
+        for (index, leaf) in turned.leaves().iter().enumerate() {
+            prop_assert_eq!(*leaf, index % rows * columns + index / rows);
+        }
+        prop_assert_eq!(turned.transpose(&inner, &outer).unwrap(), tree);
+    }
+
+    #[test]
+    fn prefixes_are_a_partial_order(a in small(), b in small(), c in small()) {
+        prop_assert!(a.is_prefix_of(&a));
+        if a.is_prefix_of(&b) && b.is_prefix_of(&a) {
+            prop_assert_eq!(&a, &b);
+        }
+        let (ab, abc) = (a.compose(&b).unwrap(), a.compose(&b).unwrap().compose(&c).unwrap());
+        prop_assert!(a.is_prefix_of(&ab) && ab.is_prefix_of(&abc) && a.is_prefix_of(&abc));
+    }
+
+    #[test]
+    fn the_common_suffix_is_the_least_upper_bound(a in small(), b in small(), c in small()) {
+        let (left, right) = (a.compose(&b).unwrap(), a.compose(&c).unwrap());
+        let suffix = left.common_suffix(&right);
+        prop_assert_eq!(suffix.as_ref().ok().cloned(), right.common_suffix(&left).ok());
+        match suffix {
+            Ok(suffix) => {
+                prop_assert!(left.is_prefix_of(&suffix) && right.is_prefix_of(&suffix));
+                prop_assert_eq!(&left.common_suffix(&suffix).unwrap(), &suffix);
+                if left.is_prefix_of(&right) {
+                    prop_assert_eq!(&suffix, &right);
+                }
+            }
+            Err(error) => {
+                prop_assert!(!left.is_prefix_of(&right) && !right.is_prefix_of(&left));
+                prop_assert!(left.node(error.path()).is_ok() && right.node(error.path()).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn subtrees_are_the_tree_below(outer in data(), inner in small()) {
+        let outer = tree(&outer).into_parts().0;
+        let treedef = outer.compose(&inner).unwrap();
+        let leaves: Vec<usize> = (0..treedef.num_leaves()).collect();
+        let tree = Tree::new(treedef.clone(), leaves).unwrap();
+        let subtrees = tree.flatten_up_to(&outer).unwrap();
+        prop_assert_eq!(subtrees.len(), outer.num_leaves());
+        prop_assert!(subtrees.iter().all(|subtree| *subtree.treedef() == inner));
+        let below: Vec<usize> = subtrees.iter().flat_map(|tree| tree.leaves()).copied().collect();
+        prop_assert_eq!(&below, tree.leaves());
+
+        let numbers = Tree::new(outer.clone(), (0..outer.num_leaves()).collect()).unwrap();
+        let broadcast = numbers.broadcast_to(&treedef).unwrap();
+        let expected: Vec<usize> = below.iter().map(|leaf| leaf / inner.num_leaves()).collect();
+        prop_assert_eq!(broadcast.leaves(), expected);
+    }
+
+    /// Taken apart into a node's head and its children, and put together.
+    #[test]
+    fn constructors_make_every_structure(data in data()) {
+        let treedef = tree(&data).into_parts().0;
+        prop_assert_eq!(rebuilt(treedef.root()), treedef);
+    }
+}
+
+fn rebuilt(node: NodeRef<'_>) -> TreeDef {
+    let mut children: Vec<TreeDef> = node.children().map(rebuilt).collect();
+    let (name, variant) = (node.name().unwrap_or_default(), node.variant().unwrap_or_default());
+    let fields = |children: Vec<TreeDef>| {
+        node.fields().iter().map(|field| field.as_ref()).zip(children).collect::<Vec<_>>()
+    };
+    let made = match node.kind() {
+        NodeKind::Leaf => return TreeDef::leaf(),
+        NodeKind::None => return TreeDef::none(),
+        NodeKind::Unit => return TreeDef::unit(),
+        NodeKind::UnitStruct => return TreeDef::unit_struct(name),
+        NodeKind::UnitVariant => return TreeDef::unit_variant(name, variant),
+        NodeKind::Static => return TreeDef::static_value(node.static_value().unwrap().clone()),
+        NodeKind::Some => TreeDef::some(children.remove(0)),
+        NodeKind::NewtypeStruct => TreeDef::newtype_struct(name, children.remove(0)),
+        NodeKind::NewtypeVariant => TreeDef::newtype_variant(name, variant, children.remove(0)),
+        NodeKind::Seq => TreeDef::seq(children),
+        NodeKind::Tuple => TreeDef::tuple(children),
+        NodeKind::TupleStruct => TreeDef::tuple_struct(name, children),
+        NodeKind::TupleVariant => TreeDef::tuple_variant(name, variant, children),
+        NodeKind::Struct => TreeDef::named_struct(name, fields(children)),
+        NodeKind::StructVariant => TreeDef::struct_variant(name, variant, fields(children)),
+        NodeKind::Map => TreeDef::map(node.keys().iter().cloned().zip(children).rev()),
+        kind => unreachable!("{kind:?}"),
+    };
+    made.unwrap()
+}

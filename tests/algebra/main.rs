@@ -1,0 +1,12 @@
+//! Structures made of structures: laws, the reference vectors of JAX, and what is refused.
+
+#[allow(dead_code, reason = "values are not rebuilt here")]
+#[path = "../it/data.rs"]
+mod data;
+#[path = "../it/vectors.rs"]
+mod vectors;
+
+mod compressed;
+mod conformance;
+mod errors;
+mod laws;
