@@ -137,6 +137,9 @@ pub enum ErrorKind {
         /// Leaves of the treedef.
         leaves: usize,
     },
+    /// Nothing was given where something has to be: no trees to stack, no parts to combine.
+    #[error("{0}")]
+    Nothing(&'static str),
     /// Bytes that are no file of this library.
     #[error("expected a file with a treedef, found {found}")]
     NotATreeDef {
@@ -410,6 +413,7 @@ impl ErrorKind {
         matches!(
             self,
             LeafCount { .. }
+                | Nothing(_)
                 | NoSuchLeaf { .. }
                 | Syntax { .. }
                 | NotATreeDef { .. }

@@ -18,6 +18,7 @@ mod algebra;
 mod flatten;
 mod unflatten;
 mod migration;
+mod tree;
 mod map;
 #[cfg(feature = "persist")]
 pub mod persist;
@@ -36,6 +37,7 @@ pub use crate::{
     node::{Children, NodeRef},
     path::{Key, Path},
     pattern::Pattern,
+    tree::Unique,
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };
 

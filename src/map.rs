@@ -5,10 +5,10 @@ use std::fmt::Display;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::flatten::{flatten, flatten_as};
+use crate::error::Result;
+use crate::flatten::flatten_as;
 use crate::leaf::LeafType;
-use crate::model::Leaf;
+use crate::model::{Leaf, Tree};
 use crate::path::Path;
 use crate::unflatten::unflatten;
 
@@ -28,12 +28,8 @@ use crate::unflatten::unflatten;
 /// assert_eq!(doubled, (3.0, "a".to_owned()));
 /// # Ok::<(), treedef::Error>(())
 /// ```
-pub fn map<T: Serialize + DeserializeOwned>(
-    value: &T,
-    mut f: impl FnMut(Leaf) -> Leaf,
-) -> Result<T> {
-    let (leaves, treedef) = flatten(value)?;
-    unflatten(&treedef, leaves.into_iter().map(&mut f).collect::<Vec<_>>())
+pub fn map<T: Serialize + DeserializeOwned>(value: &T, f: impl FnMut(Leaf) -> Leaf) -> Result<T> {
+    Tree::of(value)?.map(f).into_value()
 }
 
 /// Applies a function that may fail to every leaf.
@@ -52,23 +48,12 @@ pub fn map<T: Serialize + DeserializeOwned>(
 /// assert_eq!(error.unwrap_err().to_string(), "a zero at `[1]`");
 /// # Ok::<(), treedef::Error>(())
 /// ```
-pub fn try_map<T, E>(value: &T, mut f: impl FnMut(Leaf) -> Result<Leaf, E>) -> Result<T>
+pub fn try_map<T, E>(value: &T, f: impl FnMut(Leaf) -> Result<Leaf, E>) -> Result<T>
 where
     T: Serialize + DeserializeOwned,
-    E: Display,
+    E: Display + 'static,
 {
-    let (leaves, treedef) = flatten(value)?;
-    let mapped: Result<Vec<_>> = leaves
-        .into_iter()
-        .enumerate()
-        .map(|(index, leaf)| {
-            f(leaf).map_err(|error| {
-                let path = treedef.leaf_path(index).unwrap_or_default();
-                Error::from(ErrorKind::Message(error.to_string())).at(path)
-            })
-        })
-        .collect();
-    unflatten(&treedef, mapped?)
+    Tree::of(value)?.try_map(f)?.into_value()
 }
 
 /// Applies a function to every leaf and its path.
@@ -86,12 +71,9 @@ where
 /// ```
 pub fn map_with_path<T: Serialize + DeserializeOwned>(
     value: &T,
-    mut f: impl FnMut(&Path, Leaf) -> Leaf,
+    f: impl FnMut(&Path, Leaf) -> Leaf,
 ) -> Result<T> {
-    let (leaves, treedef) = flatten(value)?;
-    let mapped: Vec<_> =
-        treedef.leaf_paths().zip(leaves).map(|(path, leaf)| f(&path, leaf)).collect();
-    unflatten(&treedef, mapped)
+    Tree::of(value)?.map_with_path(f).into_value()
 }
 
 /// Applies a function to every leaf of a value whose leaves are all of one kind.
@@ -104,11 +86,11 @@ pub fn map_with_path<T: Serialize + DeserializeOwned>(
 /// assert_eq!(treedef::map_only(&[(1.0f32, 2.0f32)], |x: f32| 0.5 * x)?, [(0.5, 1.0)]);
 /// # Ok::<(), treedef::Error>(())
 /// ```
-pub fn map_only<T, L>(value: &T, mut f: impl FnMut(L) -> L) -> Result<T>
+pub fn map_only<T, L>(value: &T, f: impl FnMut(L) -> L) -> Result<T>
 where
     T: Serialize + DeserializeOwned,
     L: LeafType,
 {
     let (leaves, treedef) = flatten_as::<L>(value)?;
-    unflatten(&treedef, leaves.into_iter().map(&mut f).collect::<Vec<_>>())
+    unflatten(&treedef, leaves.into_iter().map(f).collect::<Vec<_>>())
 }

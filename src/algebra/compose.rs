@@ -70,7 +70,7 @@ impl TreeDef {
         }
         match inner {
             Some(node) => Ok(node.to_treedef()),
-            None => Err(ErrorKind::NoSuchLeaf { index: 0, leaves: 0 }.into()),
+            None => Err(ErrorKind::Nothing("a structure without leaves has no inner one").into()),
         }
     }
 }

@@ -6,3 +6,6 @@ mod construct;
 mod compose;
 mod prefix;
 mod transpose;
+
+pub(crate) use prefix::subtree_of;
+pub(crate) use step::{LeafSteps, expect_equal, expect_prefix};

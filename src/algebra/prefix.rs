@@ -92,6 +92,16 @@ impl<'a, 'b> Pairs<'a, 'b> {
     }
 }
 
+/// The tree from a node of its structure on.
+pub(crate) fn subtree_of<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>) -> Tree<L> {
+    subtree_with(tree, node, node.to_treedef())
+}
+
+fn subtree_with<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>, treedef: TreeDef) -> Tree<L> {
+    let leaves = tree.leaves.get(node.leaf_range()).unwrap_or_default().to_vec();
+    Tree::from_parts(treedef, leaves)
+}
+
 impl<L: Clone> Tree<L> {
     /// The subtrees that the leaves of a prefix stand for, in their order.
     ///
@@ -119,8 +129,7 @@ impl<L: Clone> Tree<L> {
                 _ => node.to_treedef(),
             };
             last = Some((node, treedef.clone()));
-            let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default().to_vec();
-            Tree::from_parts(treedef, leaves)
+            subtree_with(self, node, treedef)
         });
         Ok(subtrees.collect())
     }

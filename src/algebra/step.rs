@@ -1,6 +1,8 @@
 //! Going through two structures in step, of which one is a prefix of the other.
 
-use crate::diff::{options_mismatch, prefix_differences, structure_mismatch};
+use crate::diff::{
+    options_mismatch, prefix_differences, structure_differences, structure_mismatch,
+};
 use crate::error::Result;
 use crate::model::{NodeKind, TreeDef};
 use crate::node::{NodeRef, Overlaps};
@@ -45,12 +47,21 @@ pub(super) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
 }
 
 /// Refuses what is no prefix, and says where the two part.
-pub(super) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
+pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
     expect_options(prefix, full)?;
     match is_prefix(prefix.root(), full.root()) {
         true => Ok(()),
         false => Err(structure_mismatch(prefix_differences(prefix.root(), full.root()))),
     }
+}
+
+/// Refuses another structure, and says where it differs.
+pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    expect_options(expected, found)?;
+    Err(structure_mismatch(structure_differences(expected, found, false)))
 }
 
 /// Refuses structures that were made with other options: what they say is not comparable.
@@ -63,7 +74,7 @@ pub(super) fn expect_options(a: &TreeDef, b: &TreeDef) -> Result<()> {
 }
 
 /// The leaves of a prefix, each with the subtree that it stands for; runs without leaves are skipped.
-pub(super) struct LeafSteps<'a, 'b> {
+pub(crate) struct LeafSteps<'a, 'b> {
     root: Option<(NodeRef<'a>, NodeRef<'b>)>,
     open: Vec<Step<'a, 'b>>,
 }
@@ -76,7 +87,7 @@ struct Step<'a, 'b> {
 
 impl<'a, 'b> LeafSteps<'a, 'b> {
     /// `prefix` has to be one.
-    pub(super) fn new(prefix: NodeRef<'a>, full: NodeRef<'b>) -> Self {
+    pub(crate) fn new(prefix: NodeRef<'a>, full: NodeRef<'b>) -> Self {
         LeafSteps { root: Some((prefix, full)), open: Vec::new() }
     }
 }

@@ -1,8 +1,9 @@
 //! A tree of trees, turned inside out.
 
-use crate::diff::{structure_differences, structure_mismatch};
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
+
+use super::step::expect_equal;
 
 impl<L> Tree<L> {
     /// Turns a tree with the structure of `outer` composed with `inner` into one of `inner` composed with `outer`: a list of
@@ -25,11 +26,7 @@ impl<L> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn transpose(self, outer: &TreeDef, inner: &TreeDef) -> Result<Tree<L>> {
-        let expected = outer.compose(inner)?;
-        if expected != self.treedef {
-            let differences = structure_differences(&expected, &self.treedef, false);
-            return Err(structure_mismatch(differences));
-        }
+        expect_equal(&outer.compose(inner)?, &self.treedef)?;
         let treedef = inner.compose(outer)?.with_limits(self.treedef.limits());
         let columns = inner.num_leaves();
         let mut rows: Vec<Vec<L>> =

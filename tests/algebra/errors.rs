@@ -64,7 +64,7 @@ fn what_has_no_inner_structure() {
     assert_snapshot!(refused("[(*, *), [*, *]]", "[*, *]"), @"expected `(*, *)`, found `[*, *]` at `[1]`");
     assert_snapshot!(refused("[(*, *), (*, *), *]", "[*, *, *]"), @"expected `(*, *)`, found `*` at `[2]`");
     assert_snapshot!(refused("[(*, *)]", "(*,)"), @"expected `(*,)`, found `[(*, *)]` at the root");
-    assert_snapshot!(refused("[]", "[]"), @"no leaf 0, the treedef has 0 leaves");
+    assert_snapshot!(refused("[]", "[]"), @"a structure without leaves has no inner one");
 }
 
 #[test]

@@ -10,3 +10,4 @@ mod compressed;
 mod conformance;
 mod errors;
 mod laws;
+mod trees;

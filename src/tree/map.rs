@@ -1,0 +1,92 @@
+//! Leaf by leaf, into leaves of any type.
+
+use std::any::Any;
+use std::fmt::Display;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::Tree;
+use crate::path::Path;
+
+impl<L> Tree<L> {
+    /// Applies a function to every leaf. The structure stays.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let lengths = Tree::of(&("a", ["bc", ""]))?.map(|leaf| leaf.as_str().map_or(0, str::len));
+    /// assert_eq!(lengths.leaves(), [1, 2, 0]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn map<M>(self, f: impl FnMut(L) -> M) -> Tree<M> {
+        Tree::from_parts(self.treedef, self.leaves.into_iter().map(f).collect())
+    }
+
+    /// Applies a function that may fail to every leaf.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the function, with the path of its leaf.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let error = Tree::of(&(1.5, "a"))?.try_map(f64::try_from).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected f64, found str at `.1`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn try_map<M, E: Display + 'static>(
+        self,
+        mut f: impl FnMut(L) -> Result<M, E>,
+    ) -> Result<Tree<M>> {
+        let mut leaves = Vec::with_capacity(self.leaves.len());
+        for leaf in self.leaves {
+            leaves.push(f(leaf).map_err(|error| {
+                let path = self.treedef.leaf_path(leaves.len()).unwrap_or_default(); // there is one
+                error_at(error, path)
+            })?);
+        }
+        Ok(Tree::from_parts(self.treedef, leaves))
+    }
+
+    /// Applies a function to every leaf and its path.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let paths = Tree::of(&("a", ["b"]))?.map_with_path(|path, _| path.to_string());
+    /// assert_eq!(paths.leaves(), [".0", ".1.0"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn map_with_path<M>(self, mut f: impl FnMut(&Path, L) -> M) -> Tree<M> {
+        let paths = self.treedef.leaf_paths();
+        let leaves = paths.zip(self.leaves).map(|(path, leaf)| f(&path, leaf)).collect();
+        Tree::from_parts(self.treedef, leaves)
+    }
+
+    /// The leaves with their paths, in order.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&("a", ["b"]))?;
+    /// let (path, leaf) = tree.iter().nth(1).unwrap();
+    /// assert_eq!((path.to_string().as_str(), leaf.as_str()), (".1.0", Some("b")));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn iter(&self) -> impl Iterator<Item = (Path, &L)> {
+        self.treedef.leaf_paths().zip(&self.leaves)
+    }
+}
+
+/// What a function said of a leaf, with the path of the leaf. An error of ours that speaks of the leaf alone stays one.
+fn error_at<E: Display + 'static>(error: E, path: Path) -> Error {
+    let mut error = Some(error);
+    match (&mut error as &mut dyn Any).downcast_mut::<Option<Error>>().and_then(Option::take) {
+        Some(ours) if ours.path().is_root() => ours.at(path),
+        Some(ours) => Error::from(ErrorKind::Message(ours.to_string())).at(path),
+        None => {
+            let said = error.map(|error| error.to_string()).unwrap_or_default();
+            Error::from(ErrorKind::Message(said)).at(path)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Leaves told apart, and put together again.
+//!
+//! The idea is Equinox's `partition` and `combine`; there the holes are `None`, which is a node to JAX, so that a tree
+//! that holds a `None` of its own does not come back.
+
+use crate::algebra::{LeafSteps, expect_equal, expect_prefix};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::Tree;
+
+impl<L> Tree<L> {
+    /// Two trees of the same structure: the leaves of which a function says so, and the others. Where a leaf went to the other tree
+    /// there is a hole.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&(1.5, "a", 2.5))?;
+    /// let (floats, others) = tree.clone().partition(|leaf| leaf.kind().is_float());
+    /// assert_eq!(floats.leaves()[1], None);
+    /// assert_eq!(Tree::combine([floats, others])?, tree);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn partition(
+        self,
+        mut first: impl FnMut(&L) -> bool,
+    ) -> (Tree<Option<L>>, Tree<Option<L>>) {
+        let split = |leaf| if first(&leaf) { (Some(leaf), None) } else { (None, Some(leaf)) };
+        let (yes, no) = self.leaves.into_iter().map(split).unzip();
+        (Tree::from_parts(self.treedef.clone(), yes), Tree::from_parts(self.treedef, no))
+    }
+
+    /// As many trees of the same structure as asked for; a function says which one a leaf goes to.
+    ///
+    /// # Errors
+    ///
+    /// When the function names a tree that is not there; the error has the path of the leaf.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("[*, *, *, *]".parse()?, vec![3, 0, 1, 0])?;
+    /// let parts = tree.partition_into(4, |leaf| *leaf)?;
+    /// assert_eq!(parts[0].leaves(), [None, Some(0), None, Some(0)]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn partition_into(
+        self,
+        parts: usize,
+        mut part: impl FnMut(&L) -> usize,
+    ) -> Result<Vec<Tree<Option<L>>>> {
+        let mut split: Vec<Vec<Option<L>>> =
+            (0..parts).map(|_| Vec::with_capacity(self.leaves.len())).collect();
+        for (index, leaf) in self.leaves.into_iter().enumerate() {
+            let chosen = part(&leaf);
+            if chosen >= parts {
+                let path = self.treedef.leaf_path(index).unwrap_or_default(); // there is one
+                let said = format!("there is no part {chosen} among {parts}");
+                return Err(Error::from(ErrorKind::Message(said)).at(path));
+            }
+            let mut leaf = Some(leaf);
+            for (number, leaves) in split.iter_mut().enumerate() {
+                leaves.push(if number == chosen { leaf.take() } else { None });
+            }
+        }
+        let tree = |leaves| Tree::from_parts(self.treedef.clone(), leaves);
+        Ok(split.into_iter().map(tree).collect())
+    }
+
+    /// Two trees of the same structure: the leaves where a mask says so, and the others. A leaf of the mask stands for its subtree.
+    ///
+    /// # Errors
+    ///
+    /// When the mask is no prefix of this tree; the error says where the two part.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("(*, [*, *])".parse()?, vec![1, 2, 3])?;
+    /// let mask = Tree::new("(*, *)".parse()?, vec![true, false])?;
+    /// let (first, rest) = tree.partition_by(&mask)?;
+    /// assert_eq!((first.leaves()[0], rest.leaves()[2]), (Some(1), Some(3)));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[allow(clippy::type_complexity, reason = "two trees with holes, as in `partition`")]
+    pub fn partition_by(self, mask: &Tree<bool>) -> Result<(Tree<Option<L>>, Tree<Option<L>>)> {
+        expect_prefix(&mask.treedef, &self.treedef)?;
+        let treedef = self.treedef.clone();
+        let steps = LeafSteps::new(mask.treedef.root(), treedef.root());
+        let mut chosen = steps
+            .zip(&mask.leaves)
+            .flat_map(|((_, subtree), yes)| std::iter::repeat_n(*yes, subtree.num_leaves()));
+        Ok(self.partition(|_| chosen.next().unwrap_or_default()))
+    }
+}
+
+impl<L> Tree<Option<L>> {
+    /// The tree that was told apart into these: every leaf stands in just one of them.
+    ///
+    /// # Errors
+    ///
+    /// When there is no tree, when two have different structures, and when a leaf stands in none or in two; the error says where.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let part = |leaves| Tree::new("[*, *]".parse()?, leaves);
+    /// let error = Tree::combine([part(vec![Some(1), None])?, part(vec![Some(2), None])?]).unwrap_err();
+    /// assert_eq!(error.to_string(), "the leaf stands in two parts at `[0]`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn combine(parts: impl IntoIterator<Item = Tree<Option<L>>>) -> Result<Tree<L>> {
+        let mut parts = parts.into_iter();
+        let mut combined =
+            parts.next().ok_or(ErrorKind::Nothing("there are no parts to combine"))?;
+        for part in parts {
+            expect_equal(&combined.treedef, &part.treedef)?;
+            let pairs = combined.leaves.iter_mut().zip(part.leaves).enumerate();
+            for (index, (leaf, other)) in pairs {
+                if leaf.is_some() && other.is_some() {
+                    let path = combined.treedef.leaf_path(index).unwrap_or_default(); // there is one
+                    return Err(Error::protocol("the leaf stands in two parts").at(path));
+                }
+                *leaf = leaf.take().or(other);
+            }
+        }
+        combined.try_map(|leaf| leaf.ok_or("the leaf stands in no part"))
+    }
+}

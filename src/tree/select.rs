@@ -1,0 +1,88 @@
+//! Leaves by their paths.
+
+use crate::algebra::subtree_of;
+use crate::error::Result;
+use crate::model::Tree;
+use crate::path::Path;
+use crate::pattern::Pattern;
+
+impl<L> Tree<L> {
+    /// The leaf at a path.
+    ///
+    /// # Errors
+    ///
+    /// When the path leads nowhere, or to another node than a leaf.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::new("Model { w: [*, *], b: * }".parse()?, vec![1.0, 2.0, 3.0])?;
+    /// *tree.get_mut(&".w[1]".parse()?)? = 20.0;
+    /// assert_eq!(*tree.get(&".w[1]".parse()?)?, 20.0);
+    ///
+    /// let error = tree.get(&".w".parse()?).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected a leaf, found `[*, *]` at `.w`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn get(&self, path: &Path) -> Result<&L> {
+        // The index of a leaf of the treedef, so there is one.
+        Ok(&self.leaves[self.treedef.leaf_index(path)?])
+    }
+
+    /// The leaf at a path, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get).
+    pub fn get_mut(&mut self, path: &Path) -> Result<&mut L> {
+        Ok(&mut self.leaves[self.treedef.leaf_index(path)?])
+    }
+
+    /// The leaves whose paths a pattern stands for, with their paths.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("[Layer { w: *, b: * }; 2]".parse()?, vec![1, 2, 3, 4])?;
+    /// let biases: Vec<i32> = tree.select(&"**.b".parse()?).map(|(_, leaf)| *leaf).collect();
+    /// assert_eq!(biases, [2, 4]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn select(&self, pattern: &Pattern) -> impl Iterator<Item = (Path, &L)> {
+        self.iter().filter(|(path, _)| pattern.matches(path))
+    }
+
+    /// The leaves whose paths a pattern stands for, to be changed.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::new("[Layer { w: *, b: * }; 2]".parse()?, vec![1, 2, 3, 4])?;
+    /// tree.select_mut(&"**.b".parse()?).for_each(|(_, leaf)| *leaf = 0);
+    /// assert_eq!(tree.leaves(), [1, 0, 3, 0]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn select_mut(&mut self, pattern: &Pattern) -> impl Iterator<Item = (Path, &mut L)> {
+        let paths = self.treedef.leaf_paths();
+        paths.zip(&mut self.leaves).filter(|(path, _)| pattern.matches(path))
+    }
+}
+
+impl<L: Clone> Tree<L> {
+    /// The tree from a path on.
+    ///
+    /// # Errors
+    ///
+    /// When the path leads nowhere.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&("a", vec![1, 2]))?;
+    /// assert_eq!(tree.subtree(&".1".parse()?)?.to_string(), "[1, 2]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn subtree(&self, path: &Path) -> Result<Tree<L>> {
+        Ok(subtree_of(self, self.treedef.node(path)?))
+    }
+}

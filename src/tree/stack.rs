@@ -1,0 +1,69 @@
+//! Many trees of one structure as one tree of vectors, and back: an array of structs, a struct of arrays.
+
+use crate::algebra::expect_equal;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::Tree;
+
+impl<L> Tree<L> {
+    /// One tree that has, at every leaf, those of all trees.
+    ///
+    /// # Errors
+    ///
+    /// When there is no tree, as then there is no structure either; when two have different structures.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let batch = [(1, 10), (2, 20), (3, 30)].map(|sample| Tree::of(&sample));
+    /// let stacked = Tree::stack(batch.into_iter().collect::<Result<Vec<_>, _>>()?)?;
+    /// assert_eq!(stacked.treedef().to_string(), "(*, *)");
+    /// assert_eq!(stacked.leaves()[1].len(), 3);
+    /// assert_eq!(stacked.unstack()?[2], Tree::of(&(3, 30))?);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn stack(trees: impl IntoIterator<Item = Tree<L>>) -> Result<Tree<Vec<L>>> {
+        let mut trees = trees.into_iter();
+        let first = trees.next().ok_or(ErrorKind::Nothing("there are no trees to stack"))?;
+        let room = trees.size_hint().0.saturating_add(1).min(1 << 10); // a hint may be anything
+        let begin = |leaf| {
+            let mut column = Vec::with_capacity(room);
+            column.push(leaf);
+            column
+        };
+        let mut stacked = first.map(begin);
+        for tree in trees {
+            expect_equal(&stacked.treedef, &tree.treedef)?;
+            stacked.leaves.iter_mut().zip(tree.leaves).for_each(|(column, leaf)| column.push(leaf));
+        }
+        Ok(stacked)
+    }
+}
+
+impl<L> Tree<Vec<L>> {
+    /// As many trees as every leaf has elements: the first of each, the second of each, and so on.
+    ///
+    /// # Errors
+    ///
+    /// When two leaves have different numbers of elements; the error has the path. When there is no leaf, as then nothing
+    /// says how many trees there are.
+    pub fn unstack(self) -> Result<Vec<Tree<L>>> {
+        let first = self.leaves.first().map(Vec::len);
+        let count =
+            first.ok_or(ErrorKind::Nothing("without leaves there is nothing to unstack"))?;
+        let other = self.leaves.iter().position(|column| column.len() != count);
+        if let Some(index) = other {
+            let path = self.treedef.leaf_path(index).unwrap_or_default(); // there is one
+            let found = self.leaves.get(index).map_or(0, Vec::len);
+            let said = format!("expected {count} elements as in the first leaf, found {found}");
+            return Err(Error::from(ErrorKind::Message(said)).at(path));
+        }
+        let width = self.leaves.len();
+        let mut columns: Vec<_> = self.leaves.into_iter().map(Vec::into_iter).collect();
+        let rows = (0..count).map(|_| {
+            let mut row = Vec::with_capacity(width);
+            row.extend(columns.iter_mut().filter_map(Iterator::next));
+            Tree::from_parts(self.treedef.clone(), row)
+        });
+        Ok(rows.collect())
+    }
+}

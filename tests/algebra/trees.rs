@@ -1,0 +1,140 @@
+//! Laws of trees with leaves of any type.
+
+use std::collections::HashSet;
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use treedef::{Flattener, Leaf, Tree, TreeDef};
+
+use crate::data::data;
+
+fn config() -> Config {
+    Config { cases: 1_000, failure_persistence: None, ..Config::default() }
+}
+
+/// A random structure with few distinct leaves.
+fn trees() -> impl Strategy<Value = Tree<u8>> {
+    (data(), any::<u64>()).prop_map(|(data, seed)| {
+        let treedef = treedef::structure(&data).unwrap();
+        let mut random = fastrand::Rng::with_seed(seed);
+        let leaves = (0..treedef.num_leaves()).map(|_| random.u8(..5)).collect();
+        Tree::new(treedef, leaves).unwrap()
+    })
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn mapping_is_a_functor(tree in trees()) {
+        prop_assert_eq!(&tree.clone().map(|leaf| leaf), &tree);
+        let (f, g) = (|leaf: u8| i32::from(leaf) - 2, |leaf: i32| leaf.to_string());
+        prop_assert_eq!(tree.clone().map(f).map(g), tree.clone().map(|leaf| g(f(leaf))));
+        prop_assert_eq!(tree.clone().try_map(|leaf| Ok::<_, String>(f(leaf))).unwrap(), tree.clone().map(f));
+        let paths = tree.clone().map_with_path(|path, _| path.clone());
+        prop_assert_eq!(paths.leaves(), tree.treedef().leaf_paths().collect::<Vec<_>>());
+        for (path, leaf) in tree.iter() {
+            prop_assert!(tree.get(&path).is_ok_and(|found| found == leaf) || repeats_a_field(&tree));
+        }
+    }
+
+    #[test]
+    fn combining_undoes_partitions(tree in trees(), parts in 5..7usize) {
+        let (low, high) = tree.clone().partition(|leaf| *leaf < 2);
+        prop_assert_eq!(low.treedef(), high.treedef());
+        let alternate = low.leaves().iter().zip(high.leaves());
+        prop_assert!(alternate.clone().all(|(a, b)| a.is_some() != b.is_some()));
+        prop_assert_eq!(&Tree::combine([high, low]).unwrap(), &tree);
+
+        let split = tree.clone().partition_into(parts, |leaf| usize::from(*leaf)).unwrap();
+        prop_assert_eq!(split.len(), parts);
+        for (number, part) in split.iter().enumerate() {
+            prop_assert!(part.leaves().iter().flatten().all(|leaf| usize::from(*leaf) == number));
+        }
+        prop_assert_eq!(&Tree::combine(split).unwrap(), &tree);
+
+        let mask = tree.clone().map(|leaf| leaf == 3);
+        let (masked, rest) = tree.clone().partition_by(&mask).unwrap();
+        prop_assert_eq!((masked, rest), tree.partition(|leaf| *leaf == 3));
+    }
+
+    #[test]
+    fn unstacking_undoes_stacking(tree in trees(), count in 1..5u8) {
+        let batch: Vec<_> = (0..count).map(|n| tree.clone().map(|leaf| leaf + n)).collect();
+        let stacked = Tree::stack(batch.clone()).unwrap();
+        prop_assert!(stacked.leaves().iter().all(|column| column.len() == usize::from(count)));
+        match stacked.unstack() {
+            Ok(unstacked) => prop_assert_eq!(unstacked, batch),
+            Err(_) => prop_assert_eq!(tree.leaves().len(), 0),
+        }
+    }
+
+    #[test]
+    fn distinct_leaves_rebuild_the_tree(tree in trees()) {
+        let unique = tree.clone().unique();
+        let distinct: HashSet<u8> = tree.leaves().iter().copied().collect();
+        prop_assert_eq!(unique.leaves.len(), distinct.len());
+        prop_assert_eq!(&unique.rebuild(&unique.leaves).unwrap(), &tree);
+        let squares: Vec<u32> = unique.leaves.iter().map(|leaf| u32::from(*leaf).pow(2)).collect();
+        prop_assert_eq!(unique.rebuild(&squares).unwrap(), tree.map(|leaf| u32::from(leaf).pow(2)));
+    }
+
+    #[test]
+    fn zipping_goes_leaf_by_leaf(tree in trees()) {
+        let pairs = tree.clone().zip_with(tree.clone(), |a, b| (a, b)).unwrap();
+        prop_assert!(pairs.leaves().iter().all(|(a, b)| a == b));
+        prop_assert_eq!(tree.zip_prefix(tree.clone(), |a, b| (*a, b)).unwrap(), pairs);
+        let root = Tree::new(TreeDef::leaf(), vec![1]).unwrap();
+        let sums = root.zip_prefix(tree.clone(), |one, leaf| one + leaf).unwrap();
+        prop_assert_eq!(sums, tree.map(|leaf| leaf + 1));
+    }
+}
+
+/// A path leads to the first of two fields with one name.
+fn repeats_a_field(tree: &Tree<u8>) -> bool {
+    let paths: HashSet<_> = tree.treedef().leaf_paths().collect();
+    paths.len() < tree.leaves().len()
+}
+
+fn numbered(text: &str) -> Tree<usize> {
+    let treedef: TreeDef = text.parse().unwrap();
+    let leaves = (0..treedef.num_leaves()).collect();
+    Tree::new(treedef, leaves).unwrap()
+}
+
+/// Equinox's holes are `None`, so there a tree with a `None` leaf of its own combines to another one.
+#[test]
+fn a_hole_is_no_absent_leaf() {
+    let (leaves, treedef) =
+        Flattener::new().none_is_leaf(true).flatten(&[Some(1.5), None, Some(2.5)]).unwrap();
+    let tree = Tree::new(treedef, leaves).unwrap();
+    let (absent, present) = tree.clone().partition(|leaf| *leaf == Leaf::None);
+    assert_eq!(absent.leaves(), [None, Some(Leaf::None), None]);
+    assert_eq!(Tree::combine([present, absent]).unwrap(), tree);
+}
+
+#[test]
+fn what_is_refused() {
+    let (a, b) = (numbered("[*, (*, *)]"), numbered("[*, [*, *]]"));
+    let zipped = a.clone().zip_with(b.clone(), |a, b| a + b);
+    assert_snapshot!(zipped.unwrap_err(), @"expected `(*, *)`, found `[*, *]` at `[1]`");
+    assert_snapshot!(b.zip_prefix(a.clone(), |a, b| a + b).unwrap_err(), @"expected `[*, *]`, found `(*, *)` at `[1]`");
+    assert_snapshot!(Tree::stack([a.clone(), b.clone()]).unwrap_err(), @"expected `(*, *)`, found `[*, *]` at `[1]`");
+    assert_snapshot!(Tree::<u8>::stack([]).unwrap_err(), @"there are no trees to stack");
+    let uneven = a.clone().map(|leaf| vec![0; leaf / 2]);
+    assert_snapshot!(uneven.unstack().unwrap_err(), @"expected 0 elements as in the first leaf, found 1 at `[1].1`");
+    assert_snapshot!(numbered("[]").map(|_| vec![0]).unstack().unwrap_err(), @"without leaves there is nothing to unstack");
+    assert_snapshot!(a.clone().partition_into(2, |leaf| *leaf).unwrap_err(), @"there is no part 2 among 2 at `[1].1`");
+    assert_snapshot!(a.clone().partition_by(&numbered("[*]").map(|_| true)).unwrap_err(), @"expected 1 child, found 2 children at the root");
+    assert_snapshot!(Tree::combine([a.clone().map(Some), b.clone().map(Some)]).unwrap_err(), @"expected `(*, *)`, found `[*, *]` at `[1]`");
+    assert_snapshot!(Tree::combine([a.clone().map(|_| None::<u8>)]).unwrap_err(), @"the leaf stands in no part at `[0]`");
+    assert_snapshot!(Tree::<Option<u8>>::combine([]).unwrap_err(), @"there are no parts to combine");
+    assert_snapshot!(a.clone().unique().rebuild(&[1]).unwrap_err(), @"expected 3 leaves, found 1");
+    assert_snapshot!(a.get(&"[1]".parse().unwrap()).unwrap_err(), @"expected a leaf, found `(*, *)` at `[1]`");
+    assert_snapshot!(a.subtree(&"[2]".parse().unwrap()).unwrap_err(), @"no child `[2]` in `[*, (*, *)]` at the root");
+    assert_snapshot!(a.clone().try_map(|leaf| if leaf < 2 { Ok(leaf) } else { Err("two") }).unwrap_err(), @"two at `[1].1`");
+    let nested =
+        a.try_map(|_| treedef::unflatten::<Vec<u8>>(&"[*]".parse().unwrap(), ["x".to_owned()]));
+    assert_snapshot!(nested.unwrap_err(), @r#"invalid type: string "x", expected u8 at `[0]` at `[0]`"#);
+}
