@@ -1,7 +1,8 @@
 //! Rules change nothing but what they name.
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{Flattener, Leaf, LeafKind, MapOrder, NodeKind, NodeRef, Tree, TreeDef, flatten_as};
 
 use crate::zoo::{Specimen, Way, zoo};
 
@@ -288,4 +289,34 @@ fn options_of_marked_nothings_come_back() {
         [Option<Option<Static<Option<u8>>>>; 3]: [Some(Some(Static(None))), Some(None), None];
         [Option<Static<()>>; 2]: [Some(Static(())), None];
     }
+}
+
+/// The leaves would stand in each other's places.
+#[test]
+fn what_stands_in_another_order_is_no_like() {
+    #[derive(Serialize)]
+    struct Point {
+        x: f64,
+        y: f64,
+    }
+    #[derive(Serialize)]
+    #[serde(rename = "Point")]
+    struct Turned {
+        y: f64,
+        x: f64,
+    }
+    let (mut leaves, treedef) = flatten_as::<f64>(&Point { x: 1.0, y: 2.0 }).unwrap();
+    let error = treedef.flatten_like(&Turned { y: 2.0, x: 1.0 }, &mut leaves).unwrap_err();
+    assert_eq!(error.to_string(), "expected `.x`, `.y`, found `.y`, `.x` at the root");
+
+    let map =
+        |keys: [&'static str; 2]| keys.into_iter().zip([1.0, 2.0]).collect::<IndexMap<_, _>>();
+    let ordered = Flattener::new().map_order(MapOrder::Insertion);
+    let treedef = ordered.structure(&map(["a", "b"])).unwrap();
+    let error = ordered.flatten_like(&treedef, &map(["b", "a"]), &mut leaves).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        r#"expected `["a"]`, `["b"]`, found `["b"]`, `["a"]` at the root"#
+    );
+    assert!(leaves.is_empty());
 }
