@@ -20,6 +20,7 @@ mod unflatten;
 mod migration;
 mod tree;
 mod map;
+mod adapter;
 #[cfg(feature = "persist")]
 pub mod persist;
 #[cfg(feature = "insta")]
@@ -27,6 +28,7 @@ mod snapshot;
 pub mod speed;
 
 pub use crate::{
+    adapter::FlatFn,
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
     flatten::{Flattener, NodeHead, flatten, flatten_as, leaves, signature, structure},
     leaf::LeafType,
@@ -37,7 +39,7 @@ pub use crate::{
     node::{Children, NodeRef},
     path::{Key, Path},
     pattern::Pattern,
-    tree::Unique,
+    tree::{Ravel, Unique},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };
 

@@ -378,6 +378,11 @@ impl<'a> NodeRef<'a> {
         std::ptr::eq(self.encoding, other.encoding) && self.node == other.node
     }
 
+    /// Compounds inside each other at and below this node, those of keys and statics too.
+    pub(crate) fn depth(self) -> u32 {
+        self.raw().depth
+    }
+
     /// Nodes that rebuilding visits at most, in keys and statics too; `usize::MAX` if there are more.
     pub(crate) fn work(self) -> usize {
         self.raw().work

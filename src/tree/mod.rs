@@ -6,5 +6,8 @@ mod select;
 mod partition;
 mod stack;
 mod unique;
+mod ravel;
+mod document;
 
+pub use ravel::Ravel;
 pub use unique::Unique;

@@ -8,6 +8,7 @@ mod vectors;
 
 mod compressed;
 mod conformance;
+mod documents;
 mod errors;
 mod laws;
 mod trees;

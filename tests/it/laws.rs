@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, Leaf, MapOrder, NodeKind, NodeRef, Path, TreeDef, Value};
+use treedef::{Flattener, Leaf, MapOrder, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
 
 use crate::zoo::{Specimen, WAYS, zoo};
 
@@ -110,6 +110,21 @@ fn what_was_rebuilt_flattens_alike() {
         check(again == leaves, || format!("{leaves:?} became {again:?}"))?;
         check(hash(&again) == hash(&leaves), || "equal leaves with other hashes".to_owned())
     });
+}
+
+#[test]
+fn a_tree_is_in_json_what_its_value_is() {
+    let mut compared = 0;
+    for specimen in zoo() {
+        let Some(json) = specimen.laws.json() else { continue };
+        for options in [Flattener::new(), Flattener::new().none_is_leaf(true)] {
+            let (leaves, treedef) = specimen.laws.flatten(&options).unwrap();
+            let tree = Tree::new(treedef, leaves).unwrap();
+            assert_eq!(serde_json::to_string(&tree).unwrap(), json, "{}", specimen.name);
+        }
+        compared += 1;
+    }
+    assert!(compared > 120, "{compared} values have a form in JSON");
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub(crate) trait Laws {
     fn signature(&self) -> Result<Tree<LeafKind>>;
     fn structure(&self) -> Result<TreeDef>;
     fn leaves(&self) -> Result<Vec<Leaf>>;
+    /// The value as JSON, if it can be.
+    fn json(&self) -> Option<String>;
     /// A value of this one's type.
     fn rebuild(&self, way: Way, treedef: &TreeDef, leaves: &[Leaf]) -> Result<Box<dyn Laws>>;
 }
@@ -105,6 +107,10 @@ impl<T: Serialize + DeserializeOwned + PartialEq + Debug + 'static> Laws for T {
 
     fn leaves(&self) -> Result<Vec<Leaf>> {
         treedef::leaves(self)
+    }
+
+    fn json(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
     }
 
     fn rebuild(&self, way: Way, treedef: &TreeDef, leaves: &[Leaf]) -> Result<Box<dyn Laws>> {

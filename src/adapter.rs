@@ -1,0 +1,97 @@
+//! A typed function as a function over flat leaves.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Result;
+use crate::flatten::Flattener;
+use crate::leaf::LeafType;
+use crate::model::TreeDef;
+use crate::unflatten::unflatten;
+
+/// A function from one typed value to another, to be called with a flat vector: by a solver, a C library, a compiler.
+///
+/// The structure of the input is that of an example; what is static in it is the same in every call. That of the output is
+/// known from the first call on, and every later output has to have it. The idea is Detectron2's `TracingAdapter`.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use treedef::FlatFn;
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Point {
+///     x: f64,
+///     y: f64,
+/// }
+///
+/// let turn = |point: Point| Point { x: -point.y, y: point.x };
+/// let mut flat = FlatFn::<f64, _, _, _>::new(turn, &Point { x: 0.0, y: 0.0 })?;
+/// assert_eq!(flat.inputs().to_string(), "Point { x: *, y: * }");
+/// assert_eq!(flat.call(&[1.0, 2.0])?, [-2.0, 1.0]);
+/// assert_eq!(flat.outputs().unwrap(), flat.inputs());
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub struct FlatFn<L, A, B, F> {
+    function: F,
+    flattener: Flattener,
+    inputs: TreeDef,
+    outputs: Option<TreeDef>,
+    signature: std::marker::PhantomData<fn(A, L) -> (B, L)>,
+}
+
+impl<L, A, B, F> FlatFn<L, A, B, F>
+where
+    L: LeafType,
+    A: Serialize + DeserializeOwned,
+    B: Serialize,
+    F: FnMut(A) -> B,
+{
+    /// Wraps a function whose inputs have the structure of an example.
+    ///
+    /// # Errors
+    ///
+    /// When the example cannot be flattened to leaves of this type.
+    pub fn new(function: F, example: &A) -> Result<Self> {
+        FlatFn::with(Flattener::new(), function, example)
+    }
+
+    /// Wraps a function with rules for what is a leaf, of its inputs and outputs: [`Flattener::leaves_where`] keeps all but the
+    /// floats in the structure, say.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with(flattener: Flattener, function: F, example: &A) -> Result<Self> {
+        let (_, inputs) = flattener.flatten_as::<L>(example)?;
+        let signature = std::marker::PhantomData;
+        Ok(FlatFn { function, flattener, inputs, outputs: None, signature })
+    }
+
+    /// The structure of the inputs: as many leaves are to be given.
+    pub fn inputs(&self) -> &TreeDef {
+        &self.inputs
+    }
+
+    /// The structure of the outputs, after the first call.
+    pub fn outputs(&self) -> Option<&TreeDef> {
+        self.outputs.as_ref()
+    }
+
+    /// Calls the function with the leaves of its input, and gives those of its output.
+    ///
+    /// # Errors
+    ///
+    /// When there are more or fewer leaves than the input has, or one that does not fit; when the output cannot be flattened to
+    /// leaves of this type, or has another structure than that of the first call: the error has the path.
+    pub fn call(&mut self, leaves: &[L]) -> Result<Vec<L>> {
+        let output = (self.function)(unflatten(&self.inputs, leaves)?);
+        if let Some(outputs) = &self.outputs {
+            let mut leaves = Vec::new();
+            self.flattener.flatten_like(outputs, &output, &mut leaves)?;
+            return Ok(leaves);
+        }
+        let (leaves, outputs) = self.flattener.flatten_as(&output)?;
+        self.outputs = Some(outputs);
+        Ok(leaves)
+    }
+}

@@ -1,0 +1,173 @@
+//! A tree as the nested document that its value would be in a format like JSON.
+
+use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, SerializeTuple, Serializer};
+
+use crate::model::{Arrival, Leaf, NodeKind, Tree, Value};
+use crate::node::NodeRef;
+use crate::stack;
+use crate::unflatten::{expect_depth, expect_work};
+
+/// The nested document: structs as maps of their fields, variants with something inside as maps of one entry, other variants as
+/// strings, newtypes as what they hold, statics in their places. In JSON that is what the value itself would be.
+///
+/// For formats in which structs, variants or newtypes look otherwise, rebuild the value: [`Tree::into_value`].
+///
+/// ```
+/// use treedef::Tree;
+///
+/// let losses = Tree::new("Model { name: static \"mlp\", layers: [Layer { w: * }; 2] }".parse()?, vec![0.5, 0.25])?;
+/// assert_eq!(serde_json::to_string(&losses)?, r#"{"name":"mlp","layers":[{"w":0.5},{"w":0.25}]}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<L: Serialize> Serialize for Tree<L> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        expect_work(&self.treedef, self.leaves.len()).map_err(S::Error::custom)?;
+        expect_depth(&self.treedef).map_err(S::Error::custom)?;
+        let (root, arrivals) = (self.treedef.root(), self.treedef.arrivals());
+        Document { node: root, leaves: &self.leaves, arrivals }.serialize(serializer)
+    }
+}
+
+/// A scalar as itself, an absent value as none, a subtree as its document.
+impl Serialize for Leaf {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Leaf::Bool(value) => serializer.serialize_bool(*value),
+            Leaf::I8(value) => serializer.serialize_i8(*value),
+            Leaf::I16(value) => serializer.serialize_i16(*value),
+            Leaf::I32(value) => serializer.serialize_i32(*value),
+            Leaf::I64(value) => serializer.serialize_i64(*value),
+            Leaf::I128(value) => serializer.serialize_i128(**value),
+            Leaf::U8(value) => serializer.serialize_u8(*value),
+            Leaf::U16(value) => serializer.serialize_u16(*value),
+            Leaf::U32(value) => serializer.serialize_u32(*value),
+            Leaf::U64(value) => serializer.serialize_u64(*value),
+            Leaf::U128(value) => serializer.serialize_u128(**value),
+            Leaf::F32(value) => serializer.serialize_f32(*value),
+            Leaf::F64(value) => serializer.serialize_f64(*value),
+            Leaf::Char(value) => serializer.serialize_char(*value),
+            Leaf::Str(value) => serializer.serialize_str(value),
+            Leaf::Bytes(value) => serializer.serialize_bytes(value),
+            Leaf::None => serializer.serialize_none(),
+            Leaf::Opaque(value) => value.serialize(serializer),
+        }
+    }
+}
+
+/// The document of the value, as that of a [`Tree`].
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let document =
+            Document { node: self.root(), leaves: self.leaves(), arrivals: self.arrivals() };
+        document.serialize(serializer)
+    }
+}
+
+/// A node with all below it. It recurses as deep as the structure, which is bounded where this begins.
+struct Document<'a, L> {
+    node: NodeRef<'a>,
+    leaves: &'a [L],
+    arrivals: &'a [Arrival],
+}
+
+impl<L: Serialize> Serialize for Document<'_, L> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use NodeKind::*;
+        let variant = self.node.variant().unwrap_or_default();
+        match self.node.kind() {
+            Leaf => match self.leaves.get(self.node.first_leaf()) {
+                Option::Some(leaf) => leaf.serialize(serializer),
+                Option::None => Err(S::Error::custom("a leaf is missing")),
+            },
+            None => serializer.serialize_none(),
+            Some => match self.only_child() {
+                Option::Some(child) => serializer.serialize_some(&child),
+                Option::None => serializer.serialize_none(),
+            },
+            Unit | UnitStruct => serializer.serialize_unit(),
+            Static => self.node.static_value().serialize(serializer),
+            UnitVariant => serializer.serialize_str(variant),
+            NewtypeStruct | Seq | Tuple | TupleStruct | Map | Struct => self.inside(serializer),
+            NewtypeVariant | TupleVariant | StructVariant => {
+                let mut entry = serializer.serialize_map(Option::Some(1))?;
+                entry.serialize_entry(variant, &Inside(self))?;
+                entry.end()
+            }
+        }
+    }
+}
+
+/// What stands in a node, without the name of its variant.
+struct Inside<'a, 'd, L>(&'d Document<'a, L>);
+
+impl<L: Serialize> Serialize for Inside<'_, '_, L> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.inside(serializer)
+    }
+}
+
+impl<'a, L: Serialize> Document<'a, L> {
+    fn child(&self, node: NodeRef<'a>) -> Self {
+        Document { node, ..*self }
+    }
+
+    fn only_child(&self) -> Option<Self> {
+        self.node.children().next().map(|node| self.child(node))
+    }
+
+    fn inside<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use NodeKind::*;
+        let (children, count) = (self.node.children(), self.node.num_children());
+        match self.node.kind() {
+            NewtypeStruct | NewtypeVariant => match self.only_child() {
+                Option::Some(child) => stack::grow(|| child.serialize(serializer)),
+                Option::None => serializer.serialize_unit(),
+            },
+            Tuple | TupleStruct | TupleVariant => {
+                let mut tuple = serializer.serialize_tuple(count)?;
+                for child in children {
+                    stack::grow(|| tuple.serialize_element(&self.child(child)))?;
+                }
+                tuple.end()
+            }
+            Map => self.entries(serializer),
+            Struct | StructVariant => {
+                let mut fields = serializer.serialize_map(Option::Some(count))?;
+                for (field, child) in self.node.fields().iter().zip(children) {
+                    stack::grow(|| fields.serialize_entry(field.as_ref(), &self.child(child)))?;
+                }
+                fields.end()
+            }
+            _ => {
+                let mut seq = serializer.serialize_seq(Option::Some(count))?;
+                for child in children {
+                    stack::grow(|| seq.serialize_element(&self.child(child)))?;
+                }
+                seq.end()
+            }
+        }
+    }
+
+    /// The entries of a map, in the order in which they arrived.
+    fn entries<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (keys, children) = (self.node.keys(), self.node.children());
+        let mut entries = serializer.serialize_map(Option::Some(keys.len()))?;
+        let arrival = self.arrivals.binary_search_by_key(&self.node.first_map(), |known| known.map);
+        let order = arrival.ok().and_then(|place| self.arrivals.get(place));
+        let Option::Some(Arrival { order, .. }) = order else {
+            for (key, child) in keys.iter().zip(children) {
+                stack::grow(|| entries.serialize_entry(key, &self.child(child)))?;
+            }
+            return entries.end();
+        };
+        let children: Vec<NodeRef<'a>> = children.collect();
+        for &position in order {
+            if let (Option::Some(key), Option::Some(child)) =
+                (keys.get(position), children.get(position))
+            {
+                stack::grow(|| entries.serialize_entry(key, &self.child(*child)))?;
+            }
+        }
+        entries.end()
+    }
+}

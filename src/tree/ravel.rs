@@ -1,0 +1,136 @@
+//! Numbers of all kinds in one vector of floats, without loss.
+//!
+//! The idea is JAX's `ravel_pytree`, which promotes all leaves to one type: there 2⁵³ + 1 beside a float comes back as
+//! 2⁵³. Here what does not fit is refused.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Leaf, LeafKind, Tree, TreeDef};
+
+/// How to make a tree of a vector again: [`Tree::ravel`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ravel {
+    treedef: TreeDef,
+    kinds: Vec<LeafKind>,
+}
+
+impl Tree<Leaf> {
+    /// All numbers as `f64`, and how to make them what they were. `bool`s are 0 and 1.
+    ///
+    /// # Errors
+    ///
+    /// When a leaf is no number, or one that an `f64` cannot hold exactly; the error has its path.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&(1u8, [0.5f32, 1.5], true))?;
+    /// let (mut vector, ravel) = tree.ravel()?;
+    /// assert_eq!(vector, [1.0, 0.5, 1.5, 1.0]);
+    ///
+    /// vector[1] = 0.25;
+    /// assert_eq!(ravel.unravel(&vector)?.into_value::<(u8, [f32; 2], bool)>()?, (1, [0.25, 1.5], true));
+    ///
+    /// vector[0] = 0.5;
+    /// assert_eq!(ravel.unravel(&vector).unwrap_err().to_string(), "0.5 is no u8 at `.0`");
+    ///
+    /// let error = Tree::of(&[9007199254740993i64])?.ravel().unwrap_err();
+    /// assert_eq!(error.to_string(), "9007199254740993i64 is no f64 at `.0`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn ravel(&self) -> Result<(Vec<f64>, Ravel)> {
+        let mut vector = Vec::with_capacity(self.leaves.len());
+        for (index, leaf) in self.leaves.iter().enumerate() {
+            // Exact if the way back leads to the same leaf.
+            let exact =
+                to_f64(leaf).filter(|number| from_f64(*number, leaf.kind()).as_ref() == Some(leaf));
+            vector.push(exact.ok_or_else(|| refused(&self.treedef, index, leaf, LeafKind::F64))?);
+        }
+        let kinds = self.leaves.iter().map(Leaf::kind).collect();
+        Ok((vector, Ravel { treedef: self.treedef.clone(), kinds }))
+    }
+}
+
+impl Ravel {
+    /// The structure of the tree.
+    pub fn treedef(&self) -> &TreeDef {
+        &self.treedef
+    }
+
+    /// The tree with these numbers, each of the kind that it was.
+    ///
+    /// # Errors
+    ///
+    /// When there are more or fewer numbers than leaves; when an integer or `bool` would have to be another number, or a finite
+    /// one an infinite `f32`. Rounding to an `f32` is no error. The error has the path.
+    pub fn unravel(&self, vector: &[f64]) -> Result<Tree<Leaf>> {
+        self.treedef.expect_leaves(vector.len())?;
+        let mut leaves = Vec::with_capacity(vector.len());
+        for (index, (number, kind)) in vector.iter().zip(&self.kinds).enumerate() {
+            let leaf = from_f64(*number, *kind).filter(|leaf| holds(leaf, *number));
+            let number = || Leaf::F64(*number);
+            leaves.push(leaf.ok_or_else(|| refused(&self.treedef, index, &number(), *kind))?);
+        }
+        Ok(Tree::from_parts(self.treedef.clone(), leaves))
+    }
+}
+
+/// Whether a leaf is the number that it was made of, but for the rounding of an `f32`.
+fn holds(leaf: &Leaf, number: f64) -> bool {
+    match leaf {
+        Leaf::F64(_) => true,
+        Leaf::F32(value) => value.is_finite() || !number.is_finite(),
+        integer => to_f64(integer) == Some(number),
+    }
+}
+
+#[cold]
+fn refused(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Error {
+    let path = treedef.leaf_path(index).unwrap_or_default(); // the index is one of the treedef's
+    Error::from(ErrorKind::Message(format!("{leaf} is no {kind}"))).at(path)
+}
+
+/// The nearest `f64` of a number.
+#[allow(clippy::cast_precision_loss, reason = "callers compare with the way back")]
+fn to_f64(leaf: &Leaf) -> Option<f64> {
+    Some(match *leaf {
+        Leaf::Bool(value) => f64::from(u8::from(value)),
+        Leaf::I8(value) => value.into(),
+        Leaf::I16(value) => value.into(),
+        Leaf::I32(value) => value.into(),
+        Leaf::I64(value) => value as f64,
+        Leaf::I128(ref value) => **value as f64,
+        Leaf::U8(value) => value.into(),
+        Leaf::U16(value) => value.into(),
+        Leaf::U32(value) => value.into(),
+        Leaf::U64(value) => value as f64,
+        Leaf::U128(ref value) => **value as f64,
+        Leaf::F32(value) => value.into(),
+        Leaf::F64(value) => value,
+        _ => return None,
+    })
+}
+
+/// The nearest number of a kind.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "callers compare with the way back"
+)]
+fn from_f64(number: f64, kind: LeafKind) -> Option<Leaf> {
+    Some(match kind {
+        LeafKind::Bool if number == 0.0 || number == 1.0 => Leaf::Bool(number == 1.0),
+        LeafKind::I8 => Leaf::I8(number as i8),
+        LeafKind::I16 => Leaf::I16(number as i16),
+        LeafKind::I32 => Leaf::I32(number as i32),
+        LeafKind::I64 => Leaf::I64(number as i64),
+        LeafKind::I128 => Leaf::I128(Box::new(number as i128)),
+        LeafKind::U8 => Leaf::U8(number as u8),
+        LeafKind::U16 => Leaf::U16(number as u16),
+        LeafKind::U32 => Leaf::U32(number as u32),
+        LeafKind::U64 => Leaf::U64(number as u64),
+        LeafKind::U128 => Leaf::U128(Box::new(number as u128)),
+        LeafKind::F32 => Leaf::F32(number as f32),
+        LeafKind::F64 => Leaf::F64(number),
+        _ => return None,
+    })
+}
