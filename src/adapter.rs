@@ -1,5 +1,7 @@
 //! A typed function as a function over flat leaves.
 
+use std::marker::PhantomData;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -36,7 +38,7 @@ pub struct FlatFn<L, A, B, F> {
     flattener: Flattener,
     inputs: TreeDef,
     outputs: Option<TreeDef>,
-    signature: std::marker::PhantomData<fn(A, L) -> (B, L)>,
+    signature: PhantomData<fn(A, L) -> B>,
 }
 
 impl<L, A, B, F> FlatFn<L, A, B, F>
@@ -63,7 +65,7 @@ where
     /// As [`new`](Self::new).
     pub fn with(flattener: Flattener, function: F, example: &A) -> Result<Self> {
         let (_, inputs) = flattener.flatten_as::<L>(example)?;
-        let signature = std::marker::PhantomData;
+        let signature = PhantomData;
         Ok(FlatFn { function, flattener, inputs, outputs: None, signature })
     }
 
