@@ -6,6 +6,7 @@ mod construct;
 mod compose;
 mod prefix;
 mod transpose;
+mod replace;
 
 pub(crate) use prefix::subtree_of;
 pub(crate) use step::{LeafSteps, expect_equal, expect_prefix};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use treedef::{Flattener, Leaf, Tree, TreeDef};
+use treedef::{Flattener, Leaf, Path, Tree, TreeDef};
 
 use crate::data::data;
 
@@ -81,6 +81,26 @@ proptest! {
     }
 
     #[test]
+    fn a_subtree_is_replaced_and_nothing_else(tree in trees(), other in trees(), place: prop::sample::Index) {
+        prop_assume!(!tree.leaves().is_empty() && !repeats_a_field(&tree));
+        let leaf = place.index(tree.leaves().len());
+        let path = tree.treedef().leaf_path(leaf).unwrap();
+        // Somewhere on the way to a leaf.
+        let path: Path = path.keys().iter().take(leaf % (path.keys().len() + 1)).cloned().collect();
+        let (replaced, old) = tree.clone().replace(&path, other.clone()).unwrap();
+        prop_assert_eq!(&old, &tree.subtree(&path).unwrap());
+        prop_assert_eq!(&replaced.subtree(&path).unwrap(), &other);
+        let reparsed: TreeDef = replaced.treedef().to_string().parse().unwrap();
+        prop_assert_eq!(&reparsed, replaced.treedef());
+        let elsewhere = |tree: &Tree<u8>| -> Vec<(Path, u8)> {
+            tree.iter().filter(|(at, _)| !at.starts_with(&path)).map(|(at, leaf)| (at, *leaf)).collect()
+        };
+        prop_assert_eq!(elsewhere(&replaced), elsewhere(&tree));
+        let (back, new) = replaced.replace(&path, old).unwrap();
+        prop_assert_eq!((back, new), (tree, other));
+    }
+
+    #[test]
     fn zipping_goes_leaf_by_leaf(tree in trees()) {
         let pairs = tree.clone().zip_with(tree.clone(), |a, b| (a, b)).unwrap();
         prop_assert!(pairs.leaves().iter().all(|(a, b)| a == b));
@@ -134,6 +154,8 @@ fn what_is_refused() {
     assert_snapshot!(a.get(&"[1]".parse().unwrap()).unwrap_err(), @"expected a leaf, found `(*, *)` at `[1]`");
     assert_snapshot!(a.subtree(&"[2]".parse().unwrap()).unwrap_err(), @"no child `[2]` in `[*, (*, *)]` at the root");
     assert_snapshot!(a.clone().try_map(|leaf| if leaf < 2 { Ok(leaf) } else { Err("two") }).unwrap_err(), @"two at `[1].1`");
+    let nowhere = a.clone().replace(&"[1].2.0".parse().unwrap(), a.clone());
+    assert_snapshot!(nowhere.unwrap_err(), @"no child `.2` in `(*, *)` at `[1]`");
     let nested =
         a.try_map(|_| treedef::unflatten::<Vec<u8>>(&"[*]".parse().unwrap(), ["x".to_owned()]));
     assert_snapshot!(nested.unwrap_err(), @r#"invalid type: string "x", expected u8 at `[0]` at `[0]`"#);

@@ -1,0 +1,106 @@
+//! A structure with another one in the place of one subtree.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Tree, TreeDef};
+use crate::node::NodeRef;
+use crate::path::Path;
+
+use super::graft::Graft;
+use super::step::expect_options;
+
+impl TreeDef {
+    /// This structure with another one in the place of the subtree at a path. A run that the path leads into is split.
+    ///
+    /// # Errors
+    ///
+    /// When the path leads nowhere, and when the two structures have different options.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let treedef: TreeDef = "Model { layers: [(*, *); 3], step: * }".parse()?;
+    /// let replaced = treedef.replace(&".layers[1]".parse()?, &TreeDef::none())?;
+    /// assert_eq!(replaced.to_string(), "Model { layers: [(*, *), None, (*, *)], step: * }");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn replace(&self, path: &Path, new: &TreeDef) -> Result<TreeDef> {
+        expect_options(self, new)?;
+        let mut graft = Graft::default();
+        let mut node = self.root();
+        let mut after = Vec::new();
+        for (depth, key) in path.keys().iter().enumerate() {
+            let position = node.position(key).ok_or_else(|| {
+                let led = path.keys().iter().take(depth).cloned().collect();
+                let missing = ErrorKind::NoSuchChild { key: key.clone(), node: node.brief() };
+                Error::from(missing).at(led)
+            })?;
+            graft.open(node, 1);
+            let (child, rest) = split(&mut graft, node, position)?;
+            after.push(rest);
+            node = child.unwrap_or(node); // `position` is that of a child
+        }
+        graft.insert(new.root(), 1)?;
+        while let Some(rest) = after.pop() {
+            for (child, repeat) in rest {
+                graft.insert(child, repeat)?;
+            }
+            graft.close()?;
+        }
+        Ok(graft.finish(self.encoding.options, self.limits))
+    }
+}
+
+type Runs<'a> = Vec<(NodeRef<'a>, usize)>;
+
+/// Puts in the children before a position; gives the one there, and those after it.
+fn split<'a>(
+    graft: &mut Graft,
+    node: NodeRef<'a>,
+    position: usize,
+) -> Result<(Option<NodeRef<'a>>, Runs<'a>)> {
+    let (mut left, mut found, mut rest) = (position, None, Vec::new());
+    for (child, repeat) in node.runs() {
+        if found.is_some() {
+            rest.push((child, repeat));
+            continue;
+        }
+        let before = left.min(repeat);
+        if before > 0 {
+            graft.insert(child, before)?;
+        }
+        left -= before;
+        if before < repeat {
+            found = Some(child.later(before));
+            if repeat - before > 1 {
+                rest.push((child, repeat - before - 1));
+            }
+        }
+    }
+    Ok((found, rest))
+}
+
+impl<L> Tree<L> {
+    /// This tree with another one in the place of the subtree at a path; and the subtree that stood there.
+    ///
+    /// # Errors
+    ///
+    /// As [`TreeDef::replace`].
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&vec![(1, 2), (3, 4)])?;
+    /// let (tree, old) = tree.replace(&"[0].1".parse()?, Tree::of(&[7, 8, 9])?)?;
+    /// assert_eq!(tree.to_string(), "[(1, (7, 8, 9)), (3, 4)]");
+    /// assert_eq!(old.to_string(), "2");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn replace(self, path: &Path, new: Tree<L>) -> Result<(Tree<L>, Tree<L>)> {
+        let replaced = self.treedef.replace(path, &new.treedef)?;
+        let node = self.treedef.node(path)?;
+        let (old, range) = (node.to_treedef(), node.leaf_range());
+        let mut leaves = self.leaves;
+        let taken = leaves.splice(range, new.leaves).collect();
+        Ok((Tree::from_parts(replaced, leaves), Tree::from_parts(old, taken)))
+    }
+}
