@@ -397,7 +397,13 @@ impl<'a> NodeRef<'a> {
     pub(crate) fn is_like(self, other: NodeRef<'_>) -> bool {
         let (a, b) = (self.subtree(), other.subtree());
         let once = |node: &Node| Node { repeat: 1, ..*node };
-        self.node == other.node || a.first().map(once) == b.first().map(once) && a[1..] == b[1..]
+        let same = || match (a.split_first(), b.split_first()) {
+            (Some((first, below)), Some((other, others))) => {
+                once(first) == once(other) && below == others
+            }
+            _ => false,
+        };
+        self.node == other.node || same()
     }
 
     /// The nodes of this subtree, of which the first may be repeated.

@@ -52,13 +52,16 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`seq`](Self::seq), like all of the constructors that take children.
+    /// As [`seq`](Self::seq).
     pub fn some(child: TreeDef) -> Result<Self> {
         Head::of(NodeKind::Some).around(LabelsRef::None, [child])
     }
 
     /// `Meters(*)`
-    #[allow(clippy::missing_errors_doc, reason = "as `seq`")]
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
     pub fn newtype_struct(name: &str, child: TreeDef) -> Result<Self> {
         Head { name, ..Head::of(NodeKind::NewtypeStruct) }.around(LabelsRef::None, [child])
     }
@@ -105,19 +108,28 @@ impl TreeDef {
     }
 
     /// `(*, *)`
-    #[allow(clippy::missing_errors_doc, reason = "as `seq`")]
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
     pub fn tuple(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
         Head::of(NodeKind::Tuple).around(LabelsRef::None, children)
     }
 
     /// `Rgb(*, *, *)`
-    #[allow(clippy::missing_errors_doc, reason = "as `seq`")]
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
     pub fn tuple_struct(name: &str, children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
         Head { name, ..Head::of(NodeKind::TupleStruct) }.around(LabelsRef::None, children)
     }
 
     /// `Point { x: *, y: * }`
-    #[allow(clippy::missing_errors_doc, reason = "as `seq`")]
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
     pub fn named_struct<'a>(
         name: &str,
         fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
@@ -148,13 +160,19 @@ impl TreeDef {
     }
 
     /// `Shape::Circle(*)`
-    #[allow(clippy::missing_errors_doc, reason = "as `seq`")]
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
     pub fn newtype_variant(name: &str, variant: &str, child: TreeDef) -> Result<Self> {
         Head { kind: NodeKind::NewtypeVariant, name, variant }.around(LabelsRef::None, [child])
     }
 
     /// `Shape::Line(*, *)`
-    #[allow(clippy::missing_errors_doc, reason = "as `seq`")]
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
     pub fn tuple_variant(
         name: &str,
         variant: &str,
@@ -164,7 +182,10 @@ impl TreeDef {
     }
 
     /// `Shape::Box { w: *, h: * }`
-    #[allow(clippy::missing_errors_doc, reason = "as `seq`")]
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
     pub fn struct_variant<'a>(
         name: &str,
         variant: &str,

@@ -53,7 +53,7 @@ impl NodeRef<'_> {
         let mut graft = Graft::default();
         let scion = graft.scion(self);
         graft.builder.nodes = scion.nodes;
-        graft.builder.nodes[0].repeat = 1;
+        graft.builder.nodes[0].repeat = 1; // a subtree has a node
         graft.finish(self.options(), Limits::default())
     }
 }
@@ -104,6 +104,7 @@ impl Graft {
     /// Ends the node that was begun last, all of whose children have come.
     pub(super) fn close(&mut self) -> Result<()> {
         let Some(Open { at, shape, repeat, .. }) = self.open.pop() else { return Ok(()) };
+        // `at` is where the node was opened.
         if !self.builder.nodes[at].kind.is_atom() {
             self.builder.close(at, shape)?;
         }
@@ -129,7 +130,7 @@ impl Graft {
     pub(super) fn insert_scion(&mut self, scion: &Scion, repeat: usize) -> Result<()> {
         let at = self.builder.nodes.len();
         self.builder.nodes.extend_from_slice(&scion.nodes);
-        self.builder.nodes[at].repeat = 1;
+        self.builder.nodes[at].repeat = 1; // a subtree has a node
         self.join(at, repeat)
     }
 

@@ -32,8 +32,7 @@ impl<L> Tree<L> {
         let mut rows: Vec<Vec<L>> =
             (0..columns).map(|_| Vec::with_capacity(outer.num_leaves())).collect();
         for (index, leaf) in self.leaves.into_iter().enumerate() {
-            // There are no leaves where there are no columns.
-            rows[index % columns].push(leaf);
+            rows[index % columns].push(leaf); // where there are leaves there are columns
         }
         Ok(Tree::from_parts(treedef, rows.into_iter().flatten().collect()))
     }

@@ -45,8 +45,8 @@
 //! | 56 | 4 | checksum of the structure |
 //! | 60 | 4 | checksum of the 60 bytes before |
 //!
-//! A reader checks in this order: magic, checksum of the header, format, codec, options, kind, lengths against the
-//! file, limits, checksums of the parts, tables.
+//! A reader checks in this order: magic, checksum of the header, format, codec, options, kind, limits, lengths against
+//! the file, checksums of the parts, tables.
 //!
 //! ## Structure
 //!
