@@ -212,7 +212,10 @@ fn nested_keys(levels: u32) -> Vec<u8> {
 #[test]
 fn deep_nesting_of_keys() {
     let generous = Limits::default().depth(1_000_000);
-    TreeDef::from_bytes_with(&nested_keys(127), generous).unwrap();
+    let deepest = format!("{}0{}: *}}", "{".repeat(128), ": 0}".repeat(127));
+    let deepest = TreeDef::parse_with(&deepest, generous).unwrap();
+    let bytes = deepest.to_bytes().unwrap();
+    assert_eq!(TreeDef::from_bytes_with(&bytes, generous).unwrap(), deepest);
     for levels in [129, 1_000, 100_000] {
         let error = TreeDef::from_bytes_with(&nested_keys(levels), generous).unwrap_err();
         assert!(error.to_string().contains("too deep inside each other"), "{levels}: {error}");
