@@ -346,3 +346,19 @@ fn orders_that_are_a_lie() {
         }
     }
 }
+
+/// Before anything of them is read.
+#[test]
+fn files_beyond_a_limit() {
+    let treedef: TreeDef = "[(*, None), ()]".parse().unwrap();
+    let (bytes, default) = (treedef.to_bytes().unwrap(), Limits::default());
+    let length = bytes.len() - 64;
+    let read = |limits| TreeDef::from_bytes_with(&bytes, limits);
+    assert_eq!(read(default.bytes(length).nodes(5)).unwrap(), treedef);
+    let refusal = |limits| read(limits).unwrap_err().to_string();
+    assert_eq!(
+        refusal(default.bytes(length - 1)),
+        format!("{length} bytes, the limit is {}", length - 1)
+    );
+    assert_eq!(refusal(default.nodes(4)), "5 nodes, the limit is 4");
+}
