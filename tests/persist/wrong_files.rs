@@ -46,6 +46,7 @@ fn files_of_other_programs() {
     assert_snapshot!(refusal(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0"), @"expected a file with a treedef, found an ELF program");
     assert_snapshot!(refusal(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\xc8"), @"expected a file with a treedef, found a gzip archive");
     assert_snapshot!(refusal("Dear reader, this is a text.\n".as_bytes()), @"expected a file with a treedef, found a text that begins with `Dear reader, this is a t`");
+    assert_snapshot!(refusal("Dear reader, this is a été.\n".as_bytes()), @"expected a file with a treedef, found a text that begins with `Dear reader, this is a`");
     assert_snapshot!(refusal("Größe: 3 m\n".as_bytes()), @"expected a file with a treedef, found a text that begins with `Größe: 3 m`");
     assert_snapshot!(refusal(&[0; 100]), @"expected a file with a treedef, found zeros");
 }
