@@ -122,6 +122,47 @@ fn long_statics_in_doubling_structs() {
     drop(read(&doubled_static(12, 10_000)));
 }
 
+/// The bytes that two equal nodes would have as text, doubled 20 times: an estimate, that of every release.
+#[track_caller]
+fn doubled(nodes: &[(u8, u32, u32, u64)], values: Option<(&Values, &[u8])>) -> u64 {
+    let mut tables = doubling(20, "S", kind::UNIT);
+    tables.nodes.pop();
+    tables.nodes.iter_mut().for_each(|node| node.2 += u32::try_from(nodes.len()).unwrap() - 1);
+    tables.nodes.extend_from_slice(nodes);
+    if values.is_some() {
+        tables.shapes.push((NONE, NONE, 3, 1));
+        tables.labels.push(0);
+    }
+    match read(&tables.file(values, 0)).unwrap_err().kind() {
+        ErrorKind::Limit { what: "bytes of text", needed, .. } => *needed,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A run counts once where the text has `x; n`.
+#[test]
+fn doubled_runs() {
+    let seq = |span, repeat| (kind::SEQ, NONE, span, repeat);
+    let units = |repeat| (kind::UNIT, NONE, 1, repeat);
+    assert_eq!(doubled(&[units(2)], None), 13_631_478);
+    assert_eq!(doubled(&[seq(2, 2), units(4)], None), 26_214_390);
+    assert_eq!(doubled(&[seq(2, 2), units(5)], None), 16_777_206);
+    assert_eq!(doubled(&[seq(2, 2), seq(1, 4)], None), 26_214_390);
+    assert_eq!(doubled(&[seq(3, 2), seq(2, 4), units(1)], None), 19_922_934);
+}
+
+#[test]
+fn doubled_statics() {
+    let doubled = |code, lengths: &[u64], bits: &[u8]| {
+        let (runs, lengths) = (vec![(code, 1)], lengths.to_vec());
+        let values = Values { rows: vec![(0, 0, 1)], runs, lengths };
+        doubled(&[(kind::STATIC, 1, 1, 2)], Some((&values, bits)))
+    };
+    assert_eq!(doubled(14, &[100], &[b'n'; 100]), 123_732_060);
+    assert_eq!(doubled(15, &[100], &[0xff; 100]), 436_208_006);
+    assert_eq!(doubled(6, &[], &[7]), 33_554_438);
+}
+
 fn nested(levels: u32) -> Tables {
     let levels = (0..levels).map(|level| (kind::SEQ, NONE, levels - level, 1));
     Tables { nodes: levels.collect(), ..Tables::default() }
@@ -143,6 +184,42 @@ fn deep_nesting() {
     assert_eq!((treedef.num_nodes(), treedef.to_string().len()), (100_000, 200_000));
     let error = TreeDef::from_bytes(&bytes).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
+}
+
+#[test]
+fn a_leaf_as_deep_as_may_be() {
+    let mut tables = nested(129);
+    tables.nodes.last_mut().unwrap().0 = kind::LEAF;
+    read(&tables.file(None, 1)).unwrap();
+}
+
+/// A map whose key is a map, and so on.
+fn nested_keys(levels: u32) -> Vec<u8> {
+    let count = levels as usize;
+    let tables = Tables {
+        shapes: vec![(NONE, NONE, 2, 1); count],
+        labels: (0..levels).collect(),
+        nodes: [(kind::MAP, 0, 2, 1), (kind::LEAF, NONE, 1, 1)].repeat(count),
+        ..Tables::default()
+    };
+    let mut values = Values { runs: vec![(6, levels.into())], ..Values::default() };
+    values.rows = vec![(2, 1, 1); count];
+    values.rows[0] = (0, 0, 1);
+    tables.file(Some((&values, &vec![0; count])), 1)
+}
+
+/// They are compared and dropped recursively, so no limit on depth allows more.
+#[test]
+fn deep_nesting_of_keys() {
+    let generous = Limits::default().depth(1_000_000);
+    let deepest = format!("{}0{}: *}}", "{".repeat(128), ": 0}".repeat(127));
+    let deepest = TreeDef::parse_with(&deepest, generous).unwrap();
+    let bytes = deepest.to_bytes().unwrap();
+    assert_eq!(TreeDef::from_bytes_with(&bytes, generous).unwrap(), deepest);
+    for levels in [129, 1_000, 100_000] {
+        let error = TreeDef::from_bytes_with(&nested_keys(levels), generous).unwrap_err();
+        assert!(error.to_string().contains("too deep inside each other"), "{levels}: {error}");
+    }
 }
 
 /// Fields of one struct that all have the same long name.
@@ -268,4 +345,20 @@ fn orders_that_are_a_lie() {
             }
         }
     }
+}
+
+/// Before anything of them is read.
+#[test]
+fn files_beyond_a_limit() {
+    let treedef: TreeDef = "[(*, None), ()]".parse().unwrap();
+    let (bytes, default) = (treedef.to_bytes().unwrap(), Limits::default());
+    let length = bytes.len() - 64;
+    let read = |limits| TreeDef::from_bytes_with(&bytes, limits);
+    assert_eq!(read(default.bytes(length).nodes(5)).unwrap(), treedef);
+    let refusal = |limits| read(limits).unwrap_err().to_string();
+    assert_eq!(
+        refusal(default.bytes(length - 1)),
+        format!("{length} bytes, the limit is {}", length - 1)
+    );
+    assert_eq!(refusal(default.nodes(4)), "5 nodes, the limit is 4");
 }

@@ -107,6 +107,25 @@ pub(crate) fn lengths(bytes: &[u8]) -> Vec<usize> {
     found
 }
 
+/// Where the lengths stand of what is around a place: the structure, or a part and the rest that it belongs to.
+pub(crate) fn around(bytes: &[u8], place: usize) -> Vec<usize> {
+    let structure = HEADER + long(bytes, 16).unwrap();
+    let mut found = Vec::new();
+    if (HEADER..structure).contains(&place) {
+        found.push(16);
+    } else if place >= structure + TRAILER {
+        let lengths = [0, 8, 16, 24].map(|at| structure + at);
+        let [.., leaves] = lengths.map(|at| long(bytes, at).unwrap());
+        let mut end = structure + TRAILER + 4 * leaves.div_ceil(CHUNK);
+        let part = lengths.into_iter().find(|at| {
+            end += long(bytes, *at).unwrap();
+            place < end
+        });
+        found.extend(part.into_iter().chain([40]));
+    }
+    found
+}
+
 /// The tables of structures from `start` on, and those of the values unless the part is at its end.
 fn lengths_of_values(bytes: &[u8], start: usize, end: usize) -> Vec<usize> {
     let mut found = lengths_of_tables(bytes, start, &[1, 4, 13, 4, 17]);

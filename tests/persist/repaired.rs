@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 
 use fastrand::Rng;
-use treedef::TreeDef;
+use treedef::{Tree, TreeDef};
 
-use crate::layout::{HEADER, lengths, load, long, put, repair};
+use crate::layout::{
+    HEADER, NONE, TRAILER, Tables, Values, around, kind, lengths, load, long, put, repair,
+};
 use crate::operations::{all_of_leaves, all_of_treedef, within_bounds};
 use crate::specimens::files;
 
@@ -105,25 +107,27 @@ fn changed_fields_are_refused_or_valid() {
     outcomes.assert_at_least(100_000, 1_000);
 }
 
-/// A row that is lost or comes twice, in a table and a header that say so.
+/// A row that is lost or comes twice, in a table, a part and a header that say so.
 #[test]
 fn lost_and_doubled_rows_are_refused_or_valid() {
     let mut outcomes = Outcomes::default();
     for (name, bytes) in files() {
         for length in lengths(&bytes) {
-            for (width, row) in [1, 4, 8, 9, 12, 13, 17].into_iter().zip((0..4).cycle()) {
-                let start = length + 8 + row * width;
-                let Some(row) = bytes.get(start..start + width) else { continue };
-                let (mut lost, mut doubled) = (bytes.clone(), bytes.clone());
-                for (at, by) in [(length, 1), (16, width)] {
-                    let old = long(&bytes, at).unwrap();
-                    put(&mut lost, at, &old.wrapping_sub(by).to_le_bytes());
-                    put(&mut doubled, at, &old.wrapping_add(by).to_le_bytes());
+            for width in [1, 4, 8, 9, 12, 13, 17] {
+                for start in (0..12).map(|row| length + 8 + row * width) {
+                    let Some(row) = bytes.get(start..start + width) else { break };
+                    let (mut lost, mut doubled) = (bytes.clone(), bytes.clone());
+                    let around = around(&bytes, length).into_iter().map(|at| (at, width));
+                    for (at, by) in around.chain([(length, 1)]) {
+                        let old = long(&bytes, at).unwrap();
+                        put(&mut lost, at, &old.wrapping_sub(by).to_le_bytes());
+                        put(&mut doubled, at, &old.wrapping_add(by).to_le_bytes());
+                    }
+                    drop(lost.drain(start..start + width));
+                    drop(doubled.splice(start..start, row.iter().copied()));
+                    outcomes.expect(lost, &bytes, &name);
+                    outcomes.expect(doubled, &bytes, &name);
                 }
-                drop(lost.drain(start..start + width));
-                drop(doubled.splice(start..start, row.iter().copied()));
-                outcomes.expect(lost, &bytes, &name);
-                outcomes.expect(doubled, &bytes, &name);
             }
         }
     }
@@ -145,4 +149,81 @@ fn several_changes_are_refused_or_valid() {
         outcomes.expect(changed, bytes, name);
     }
     outcomes.assert_at_least(40_000, 1_000);
+}
+
+/// A key with a leaf that could only come of `none_is_leaf`, which no key is flattened with.
+#[test]
+fn nones_among_the_scalars_of_a_key_are_refused() {
+    let mut tables =
+        Tables { shapes: vec![(NONE, NONE, 2, 1)], labels: vec![0], ..Tables::default() };
+    tables.nodes = vec![(kind::MAP, 0, 2, 1), (kind::UNIT, NONE, 1, 1)];
+    let read = |code| {
+        let values = Values { rows: vec![(0, 0, 1)], runs: vec![(code, 1)], ..Values::default() };
+        TreeDef::from_bytes(&tables.file(Some((&values, &[0])), 0))
+    };
+    read(0).unwrap();
+    for code in [16, 17] {
+        let refusal = read(code).unwrap_err().to_string();
+        assert!(refusal.ends_with("a value holds a leaf that is no scalar"), "{refusal}");
+    }
+}
+
+/// Maps and statics have a shape, for their keys and their value, and no name.
+#[test]
+fn names_of_what_has_none_are_refused() {
+    let values = Values { rows: vec![(0, 0, 1)], runs: vec![(0, 1)], ..Values::default() };
+    let read = |name, variant, form, nodes: &[_]| {
+        let mut tables = Tables { labels: vec![0], nodes: nodes.to_vec(), ..Tables::default() };
+        if (name, variant) != (NONE, NONE) {
+            tables.name("n");
+        }
+        tables.shapes = vec![(name, variant, form, 1)];
+        TreeDef::from_bytes(&tables.file(Some((&values, &[0])), 0))
+    };
+    let map = [(kind::MAP, 0, 2, 1), (kind::UNIT, NONE, 1, 1)];
+    let statics = [(kind::STATIC, 0, 1, 1)];
+    for (form, nodes) in [(2, &map[..]), (3, &statics)] {
+        read(NONE, NONE, form, nodes).unwrap();
+        for (name, variant) in [(0, NONE), (NONE, 0), (0, 0)] {
+            let refusal = read(name, variant, form, nodes).unwrap_err().to_string();
+            assert!(refusal.ends_with("a node has a shape of another kind"), "{refusal}");
+        }
+    }
+}
+
+/// A tree of one map, and where the orders of its maps stand: two tables, of one row and of three.
+fn unordered() -> (Vec<u8>, usize) {
+    let map: indexmap::IndexMap<&str, u8> = [("c", 1), ("a", 2), ("b", 3)].into();
+    let bytes = Tree::of(&map).unwrap().to_bytes().unwrap();
+    let orders = bytes.len() - long(&bytes, 40).unwrap() + TRAILER + 4;
+    (bytes, orders)
+}
+
+#[test]
+fn an_order_has_every_entry_once() {
+    let (original, orders) = unordered();
+    for order in (0..64).map(|number: u64| [number / 16, number / 4 % 4, number % 4]) {
+        let mut bytes = original.clone();
+        put(&mut bytes, orders + 28, &order.map(u64::to_le_bytes).concat());
+        repair(&mut bytes);
+        let distinct = HashSet::from(order).len() == 3 && !order.contains(&3);
+        assert_eq!(load(&bytes).is_ok(), distinct && order != [0, 1, 2], "{order:?}");
+    }
+}
+
+#[test]
+fn a_map_has_one_order() {
+    let (mut bytes, orders) = unordered();
+    let (map, order) = (orders + 8, orders + 28);
+    let (maps, positions) = (bytes[map..map + 12].to_vec(), bytes[order..order + 24].to_vec());
+    let around = around(&bytes, orders).into_iter().map(|at| (at, 36));
+    for (at, by) in around.chain([(orders, 1), (map + 12, 3)]) {
+        let old = long(&bytes, at).unwrap();
+        put(&mut bytes, at, &(old + by).to_le_bytes());
+    }
+    drop(bytes.splice(order..order, positions));
+    drop(bytes.splice(map..map, maps));
+    repair(&mut bytes);
+    let refusal = Tree::from_bytes(&bytes).unwrap_err().to_string();
+    assert!(refusal.ends_with("it is of a map that is not there"), "{refusal}");
 }

@@ -46,6 +46,7 @@ fn files_of_other_programs() {
     assert_snapshot!(refusal(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0"), @"expected a file with a treedef, found an ELF program");
     assert_snapshot!(refusal(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xcb\xc8"), @"expected a file with a treedef, found a gzip archive");
     assert_snapshot!(refusal("Dear reader, this is a text.\n".as_bytes()), @"expected a file with a treedef, found a text that begins with `Dear reader, this is a t`");
+    assert_snapshot!(refusal("Dear reader, this is a été.\n".as_bytes()), @"expected a file with a treedef, found a text that begins with `Dear reader, this is a`");
     assert_snapshot!(refusal("Größe: 3 m\n".as_bytes()), @"expected a file with a treedef, found a text that begins with `Größe: 3 m`");
     assert_snapshot!(refusal(&[0; 100]), @"expected a file with a treedef, found zeros");
 }
@@ -133,6 +134,10 @@ fn a_checkpoint_with_damaged_leaves() {
     assert_snapshot!(damaged(&[1_200_000]), @"damage in leaves 294911 to 311295, `.layers[1].w[94909]` to `.layers[1].w[111293]`: the checksum does not fit");
     assert_snapshot!(damaged(&[1, 1_200_000]), @"damage in leaves 294911 to 600003, `.layers[1].w[94909]` to `.layers[2].name`: the checksum does not fit");
     assert_snapshot!(damaged(&[2_400_000]), @"damage in leaves 0 to 16382, `.step` to `.layers[0].w[16381]`: the checksum does not fit");
+    let text = Tree::of(&("a", "b".repeat(1 << 17))).unwrap().to_bytes().unwrap();
+    let last = text.len() - 1;
+    let text: Vec<u8> = [&text[..last], b"c"].concat();
+    assert_snapshot!(refusal_as_tree(&text), @"damage in leaf 1, `.1`: the checksum does not fit");
     let strings = Tree::of(&["a", "bc", "def"]).unwrap().to_bytes().unwrap();
     let last = strings.len() - 1;
     let strings: Vec<u8> = [&strings[..last], b"F"].concat();
