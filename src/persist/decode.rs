@@ -241,7 +241,8 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             printed_in_shapes.push(printed);
             self.check(builder.add_shape(shape) == number, "a shape stands twice")?;
         }
-        self.check(nesting < MAX_KEY_NESTING, "values stand too deep inside each other")?;
+        let nested = nesting.saturating_add(usize::from(extent.is_value));
+        self.check(nested <= MAX_KEY_NESTING, "values stand too deep inside each other")?;
 
         self.check(extent.nodes <= self.nodes.len(), "a table has fewer rows than belong to it")?;
         builder.nodes.reserve_exact(extent.nodes);
