@@ -11,6 +11,7 @@ use crate::model::{
     Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, Tree,
     TreeDef, Value,
 };
+use crate::node::alike;
 
 /// Nodes and shapes of a structure in the making.
 ///
@@ -112,13 +113,7 @@ impl Builder {
 
     /// Whether two complete subtrees are equal, apart from how often each is repeated.
     pub(crate) fn same(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (self.subtree(a), self.subtree(b));
-        match (a.split_first(), b.split_first()) {
-            (Some((first, below)), Some((other, others))) => {
-                Node { repeat: 1, ..*first } == Node { repeat: 1, ..*other } && below == others
-            }
-            _ => false,
-        }
+        alike(self.subtree(a), self.subtree(b))
     }
 
     /// Makes the complete node that was built last the next `repeat` children of its parent, whose last run so far starts at

@@ -98,6 +98,12 @@ impl TreeDef {
         Ok(self.node(path)?.leaf_range())
     }
 
+    /// An error about a leaf that there is, with its path.
+    #[cold]
+    pub(crate) fn error_at_leaf(&self, index: usize, error: impl Into<Error>) -> Error {
+        error.into().at(self.leaf_path(index).unwrap_or_default())
+    }
+
     /// The index of the leaf at a path.
     ///
     /// # Errors
@@ -395,15 +401,7 @@ impl<'a> NodeRef<'a> {
 
     /// Whether two nodes of one encoding have the same structure, wherever they stand and however often.
     pub(crate) fn is_like(self, other: NodeRef<'_>) -> bool {
-        let (a, b) = (self.subtree(), other.subtree());
-        let once = |node: &Node| Node { repeat: 1, ..*node };
-        let same = || match (a.split_first(), b.split_first()) {
-            (Some((first, below)), Some((other, others))) => {
-                once(first) == once(other) && below == others
-            }
-            _ => false,
-        };
-        self.node == other.node || same()
+        self.node == other.node || alike(self.subtree(), other.subtree())
     }
 
     /// The nodes of this subtree, of which the first may be repeated.
@@ -428,6 +426,16 @@ impl<'a> NodeRef<'a> {
     fn raw(self) -> &'a Node {
         // In range: a position is the root, or comes from `children`, which stays within its parent's span (invariant 2).
         &self.encoding.nodes[self.node]
+    }
+}
+
+/// Whether two subtrees of one encoding are equal, apart from how often each is repeated.
+pub(crate) fn alike(a: &[Node], b: &[Node]) -> bool {
+    match (a.split_first(), b.split_first()) {
+        (Some((first, below)), Some((other, others))) => {
+            Node { repeat: 1, ..*first } == Node { repeat: 1, ..*other } && below == others
+        }
+        _ => false,
     }
 }
 

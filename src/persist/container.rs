@@ -294,7 +294,8 @@ fn check(holds: bool, reason: &'static str) -> Result<()> {
     if holds { Ok(()) } else { Err(invalid("the header", reason)) }
 }
 
-fn at_most(what: &'static str, needed: u64, limit: usize) -> Result<()> {
+/// Refuses what is beyond a limit.
+pub(super) fn at_most(what: &'static str, needed: u64, limit: usize) -> Result<()> {
     match usize::try_from(needed).is_ok_and(|needed| needed <= limit) {
         true => Ok(()),
         false => Err(ErrorKind::Limit { what, needed, limit }.into()),

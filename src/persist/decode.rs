@@ -10,10 +10,11 @@ use crate::model::{
     TreeDef, Value,
 };
 
+use super::container::at_most;
 use super::encode::frame;
 use super::orders::OrderReader;
 use super::scalars::{ScalarReader, Stored};
-use super::wire::{self, NONE, NodeRow, ShapeRow, Tables, ValueRow, Values, form, node_kind};
+use super::wire::{self, NONE, NodeRow, ShapeRow, Tables, ValueRow, Values, form, node_kind, wide};
 
 /// What a part of a file holds.
 pub(super) struct Decoded {
@@ -84,7 +85,7 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
     let mut names = Vec::new();
     for &length in &tables.names.0 {
         let length = usize::try_from(length).map_err(|_| ErrorKind::TooLarge)?;
-        at_most("bytes in a name", length, limits.name)?;
+        at_most("bytes in a name", wide(length), limits.name)?;
         let split = text.split_at_checked(length).filter(|_| length > 0);
         let (name, rest) =
             split.ok_or_else(|| wire::invalid(part.name, "the lengths of the names do not fit"))?;
@@ -105,7 +106,7 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
         let labels = labels.by_ref().take(count);
         labels.filter(|_| shape.form == form::FIELDS).for_each(|label| spell(*label));
     }
-    at_most("bytes of names, spelled out", spelled, part.text_limit(limits))?;
+    at_most("bytes of names, spelled out", wide(spelled), part.text_limit(limits))?;
     Ok(names)
 }
 
@@ -407,7 +408,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
 
     fn check_printed(&self, printed: Printed) -> Result<()> {
         let Printed { text, work } = printed;
-        at_most("bytes of text", text, self.text_limit)?;
+        at_most("bytes of text", wide(text), self.text_limit)?;
         match work <= self.limits.work {
             true => Ok(()),
             false => Err(ErrorKind::Work { needed: work, limit: self.limits.work }.into()),
@@ -467,13 +468,6 @@ fn has_its_shape(kind: NodeKind, shape: Option<&Shape>, children: usize) -> bool
         _ => false,
     };
     fits && (kind.is_variant() || shape.variant.is_empty())
-}
-
-fn at_most(what: &'static str, needed: usize, limit: usize) -> Result<()> {
-    match needed <= limit {
-        true => Ok(()),
-        false => Err(ErrorKind::Limit { what, needed: wire::wide(needed), limit }.into()),
-    }
 }
 
 fn index(number: u32) -> Result<usize> {

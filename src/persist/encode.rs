@@ -135,12 +135,15 @@ impl<'a> Encoder<'a> {
                 }
                 (form::FIELDS, fields.len())
             }
-            Labels::Keys(keys) => (form::KEYS, keys.len()),
-            Labels::Static(_) => (form::STATIC, 1),
+            Labels::Keys(keys) => {
+                self.labels.extend(values.take(keys.len()));
+                (form::KEYS, keys.len())
+            }
+            Labels::Static(_) => {
+                self.labels.extend(values.next());
+                (form::STATIC, 1)
+            }
         };
-        if form == form::KEYS || form == form::STATIC {
-            self.labels.extend(values.take(labels));
-        }
         self.shapes.push(ShapeRow { name, variant, form, labels: count(labels)? });
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::leaf::{Emit, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 
@@ -150,8 +150,7 @@ fn read_leaves<L: Emit>(
             }
         };
         leaves.push(leaf.ok_or_else(|| {
-            let error = Error::from(ErrorKind::LeafKind { expected: L::KIND, found });
-            error.at(treedef.leaf_path(index).unwrap_or_default()) // the index is one of the treedef's
+            treedef.error_at_leaf(index, ErrorKind::LeafKind { expected: L::KIND, found })
         })?);
     }
     scalars.finish()?;

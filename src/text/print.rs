@@ -295,21 +295,19 @@ fn is_spaced(node: NodeRef<'_>) -> bool {
 }
 
 fn write_options(out: &mut dyn Write, options: Options) -> fmt::Result {
-    let names = [
-        (options.insertion, "insertion"),
-        (options.none_is_leaf, "none_is_leaf"),
-        (options.compact, "compact"),
-    ];
-    let set: Vec<_> = names.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
-    if set.is_empty() { Ok(()) } else { write!(out, "#[{}] ", set.join(", ")) }
+    if options == Options::default() { Ok(()) } else { write!(out, "{options} ") }
 }
 
 /// `#[insertion]`, or nothing.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::new();
-        write_options(&mut text, *self)?;
-        f.write_str(text.trim_end())
+        let names = [
+            (self.insertion, "insertion"),
+            (self.none_is_leaf, "none_is_leaf"),
+            (self.compact, "compact"),
+        ];
+        let set: Vec<_> = names.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
+        if set.is_empty() { Ok(()) } else { write!(f, "#[{}]", set.join(", ")) }
     }
 }
 

@@ -40,10 +40,9 @@ impl<L> Tree<L> {
     ) -> Result<Tree<M>> {
         let mut leaves = Vec::with_capacity(self.leaves.len());
         for leaf in self.leaves {
-            leaves.push(f(leaf).map_err(|error| {
-                let path = self.treedef.leaf_path(leaves.len()).unwrap_or_default(); // there is one
-                error_at(error, path)
-            })?);
+            let said = |error| self.treedef.error_at_leaf(leaves.len(), into_error(error));
+            let mapped = f(leaf).map_err(said)?;
+            leaves.push(mapped);
         }
         Ok(Tree::from_parts(self.treedef, leaves))
     }
@@ -78,15 +77,12 @@ impl<L> Tree<L> {
     }
 }
 
-/// What a function said of a leaf, with the path of the leaf. An error of ours that speaks of the leaf alone stays one.
-fn error_at<E: Display + 'static>(error: E, path: Path) -> Error {
+/// What a function said of a leaf. An error of ours that speaks of the leaf alone stays one.
+fn into_error<E: Display + 'static>(error: E) -> Error {
     let mut error = Some(error);
     match (&mut error as &mut dyn Any).downcast_mut::<Option<Error>>().and_then(Option::take) {
-        Some(ours) if ours.path().is_root() => ours.at(path),
-        Some(ours) => Error::from(ErrorKind::Message(ours.to_string())).at(path),
-        None => {
-            let said = error.map(|error| error.to_string()).unwrap_or_default();
-            Error::from(ErrorKind::Message(said)).at(path)
-        }
+        Some(ours) if ours.path().is_root() => ours,
+        Some(ours) => ErrorKind::Message(ours.to_string()).into(),
+        None => ErrorKind::Message(error.map(|error| error.to_string()).unwrap_or_default()).into(),
     }
 }

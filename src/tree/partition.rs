@@ -4,7 +4,7 @@
 //! that holds a `None` of its own does not come back.
 
 use crate::algebra::{LeafSteps, expect_equal, expect_prefix};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::model::Tree;
 
 impl<L> Tree<L> {
@@ -53,9 +53,8 @@ impl<L> Tree<L> {
         for (index, leaf) in self.leaves.into_iter().enumerate() {
             let chosen = part(&leaf);
             if chosen >= parts {
-                let path = self.treedef.leaf_path(index).unwrap_or_default(); // there is one
                 let said = format!("there is no part {chosen} among {parts}");
-                return Err(Error::from(ErrorKind::Message(said)).at(path));
+                return Err(self.treedef.error_at_leaf(index, ErrorKind::Message(said)));
             }
             let mut leaf = Some(leaf);
             for (number, leaves) in split.iter_mut().enumerate() {
@@ -117,8 +116,8 @@ impl<L> Tree<Option<L>> {
             let pairs = combined.leaves.iter_mut().zip(part.leaves).enumerate();
             for (index, (leaf, other)) in pairs {
                 if leaf.is_some() && other.is_some() {
-                    let path = combined.treedef.leaf_path(index).unwrap_or_default(); // there is one
-                    return Err(Error::protocol("the leaf stands in two parts").at(path));
+                    let twice = ErrorKind::Protocol("the leaf stands in two parts");
+                    return Err(combined.treedef.error_at_leaf(index, twice));
                 }
                 *leaf = leaf.take().or(other);
             }

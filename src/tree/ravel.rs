@@ -85,8 +85,7 @@ fn holds(leaf: &Leaf, number: f64) -> bool {
 
 #[cold]
 fn refused(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Error {
-    let path = treedef.leaf_path(index).unwrap_or_default(); // the index is one of the treedef's
-    Error::from(ErrorKind::Message(format!("{leaf} is no {kind}"))).at(path)
+    treedef.error_at_leaf(index, ErrorKind::Message(format!("{leaf} is no {kind}")))
 }
 
 /// The nearest `f64` of a number.

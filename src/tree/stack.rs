@@ -1,7 +1,7 @@
 //! Many trees of one structure as one tree of vectors, and back: an array of structs, a struct of arrays.
 
 use crate::algebra::expect_equal;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::model::Tree;
 
 impl<L> Tree<L> {
@@ -52,10 +52,9 @@ impl<L> Tree<Vec<L>> {
             first.ok_or(ErrorKind::Nothing("without leaves there is nothing to unstack"))?;
         let other = self.leaves.iter().position(|column| column.len() != count);
         if let Some(index) = other {
-            let path = self.treedef.leaf_path(index).unwrap_or_default(); // there is one
             let found = self.leaves.get(index).map_or(0, Vec::len);
             let said = format!("expected {count} elements as in the first leaf, found {found}");
-            return Err(Error::from(ErrorKind::Message(said)).at(path));
+            return Err(self.treedef.error_at_leaf(index, ErrorKind::Message(said)));
         }
         let width = self.leaves.len();
         let mut columns: Vec<_> = self.leaves.into_iter().map(Vec::into_iter).collect();
