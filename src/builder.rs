@@ -276,7 +276,12 @@ impl Builder {
     }
 
     /// Takes out the subtree that was built last, from `at` on, as a structure of its own.
-    pub(crate) fn extract(&mut self, at: usize, arrivals: Vec<Arrival>) -> TreeDef {
+    pub(crate) fn extract(
+        &mut self,
+        at: usize,
+        options: Options,
+        arrivals: Vec<Arrival>,
+    ) -> TreeDef {
         let mut nodes = self.nodes.split_off(at);
         let mut shapes = Shapes::default();
         for node in &mut nodes {
@@ -285,7 +290,7 @@ impl Builder {
             }
         }
         let shapes = shapes.list.into();
-        encode(nodes, shapes, Options::default(), arrivals, Limits::default())
+        encode(nodes, shapes, options, arrivals, Limits::default())
     }
 }
 

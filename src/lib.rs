@@ -15,6 +15,7 @@ mod stack;
 mod text;
 mod diff;
 mod algebra;
+mod change;
 mod flatten;
 mod unflatten;
 mod migration;
@@ -29,6 +30,8 @@ pub mod speed;
 
 pub use crate::{
     adapter::FlatFn,
+    algebra::Edit,
+    change::{Change, ChangeKind, Diff},
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
     flatten::{Flattener, NodeHead, flatten, flatten_as, leaves, signature, structure},
     leaf::LeafType,

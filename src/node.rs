@@ -74,13 +74,7 @@ impl TreeDef {
         if index >= self.num_leaves() {
             return Err(ErrorKind::NoSuchLeaf { index, leaves: self.num_leaves() }.into());
         }
-        let mut path = Path::root();
-        let mut node = self.root();
-        while let Some((position, child)) = node.child_with_leaf(index) {
-            path.0.extend(node.key(position));
-            node = child;
-        }
-        Ok(path)
+        Ok(self.root().path_to_leaf(index))
     }
 
     /// The indices of the leaves at and below a path.
@@ -96,6 +90,16 @@ impl TreeDef {
     /// ```
     pub fn leaf_range(&self, path: &Path) -> Result<Range<usize>> {
         Ok(self.node(path)?.leaf_range())
+    }
+
+    /// Refuses what has more nodes than the limits allow for so many leaves.
+    pub(crate) fn expect_work(&self, leaves: usize) -> Result<()> {
+        let limit = self.limits.work.saturating_add(leaves.saturating_mul(64));
+        let needed = self.root().work();
+        match needed > limit {
+            true => Err(ErrorKind::Work { needed, limit }.into()),
+            false => Ok(()),
+        }
     }
 
     /// An error about a leaf that there is, with its path.
@@ -317,6 +321,26 @@ impl<'a> NodeRef<'a> {
         Overlaps { a: self.children(), b: other.children() }
     }
 
+    /// The way from here to a leaf at or below, by its index in the whole tree.
+    pub(crate) fn path_to_leaf(self, index: usize) -> Path {
+        let mut path = Path::root();
+        let mut node = self;
+        while let Some((position, child)) = node.child_with_leaf(index) {
+            path.0.extend(node.key(position));
+            node = child;
+        }
+        path
+    }
+
+    /// A leaf at or below this node, by its index in the whole tree.
+    pub(crate) fn leaf_with_index(self, index: usize) -> Option<NodeRef<'a>> {
+        let mut node = self;
+        while let Some((_, child)) = node.child_with_leaf(index) {
+            node = child;
+        }
+        Some(node).filter(|node| node.kind() == NodeKind::Leaf)
+    }
+
     /// The child that holds a leaf, and its position.
     fn child_with_leaf(self, index: usize) -> Option<(usize, NodeRef<'a>)> {
         let mut before = 0;
@@ -339,6 +363,11 @@ impl<'a> NodeRef<'a> {
             first_map: self.first_map + skip * self.raw().maps,
             ..self
         }
+    }
+
+    /// Whether the children stand under fields or keys.
+    pub(crate) fn is_labelled(self) -> bool {
+        matches!(self.kind(), NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map)
     }
 
     /// Whether every child is a leaf.
@@ -493,8 +522,13 @@ pub struct Children<'a> {
 impl<'a> Children<'a> {
     /// The rest of the current run: its first child and their number.
     pub(crate) fn next_run(&mut self) -> Option<(NodeRef<'a>, usize)> {
+        self.next_up_to(usize::MAX)
+    }
+
+    /// The rest of the current run, but no more than so many.
+    pub(crate) fn next_up_to(&mut self, most: usize) -> Option<(NodeRef<'a>, usize)> {
         let first = self.clone().next()?;
-        let repeat = self.left_in_run;
+        let repeat = self.left_in_run.min(most);
         self.skip_in_run(repeat);
         Some((first, repeat))
     }

@@ -40,6 +40,24 @@ pub enum Key {
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Path(pub(crate) Vec<Key>);
 
+impl Key {
+    /// The name of a field, of a struct or a variant.
+    pub(crate) fn field(&self) -> Option<&Name> {
+        match self {
+            Key::Field(name) | Key::VariantField(_, name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The key of an entry.
+    pub(crate) fn entry(&self) -> Option<&Value> {
+        match self {
+            Key::Entry(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
 impl Path {
     /// The path of the root: no keys.
     pub fn root() -> Self {

@@ -3,7 +3,7 @@
 use crate::builder::{LabelsRef, ShapeRef};
 use crate::diff::options_mismatch;
 use crate::error::Result;
-use crate::model::{Limits, Name, NodeKind, Options, TreeDef, Value};
+use crate::model::{Limits, Name, NodeKind, Options, Tree, TreeDef, Value};
 
 use super::graft::Graft;
 
@@ -192,6 +192,13 @@ impl TreeDef {
         fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
     ) -> Result<Self> {
         Head { kind: NodeKind::StructVariant, name, variant }.around_fields(fields)
+    }
+}
+
+impl<L> Tree<L> {
+    /// A tree that is one leaf.
+    pub fn leaf(leaf: L) -> Self {
+        Tree::from_parts(TreeDef::leaf(), vec![leaf])
     }
 }
 

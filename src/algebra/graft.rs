@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::builder::{Builder, ShapeRef};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Limits, Name, Node, NodeKind, Options, Shape, TreeDef};
 use crate::node::NodeRef;
 
@@ -11,7 +11,7 @@ use crate::node::NodeRef;
 ///
 /// The order in which entries of maps arrived is not among what is copied: it says nothing about a structure.
 #[derive(Default)]
-pub(super) struct Graft {
+pub(crate) struct Graft {
     builder: Builder,
     open: Vec<Open>,
 }
@@ -65,7 +65,7 @@ impl Graft {
         self.open_new(like.kind(), shape, repeat);
     }
 
-    pub(super) fn open_new(
+    pub(crate) fn open_new(
         &mut self,
         kind: NodeKind,
         shape: Option<ShapeRef<'_, Name>>,
@@ -102,17 +102,41 @@ impl Graft {
     }
 
     /// Ends the node that was begun last, all of whose children have come.
-    pub(super) fn close(&mut self) -> Result<()> {
-        let Some(Open { at, shape, repeat, .. }) = self.open.pop() else { return Ok(()) };
+    pub(crate) fn close(&mut self) -> Result<()> {
+        match self.complete()? {
+            Some((at, repeat)) => self.join(at, repeat),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives the node that was begun last another head, which fits the children that came.
+    pub(crate) fn reshape(&mut self, kind: NodeKind, shape: Option<ShapeRef<'_, Name>>) {
+        let shape = shape.map_or(Shape::NONE, |shape| self.builder.intern(shape));
+        if let Some(open) = self.open.last_mut() {
+            open.shape = shape;
+            // `at` is where the node was opened.
+            self.builder.nodes[open.at].kind = kind;
+        }
+    }
+
+    /// Ends the node that was begun last, and takes it out.
+    pub(super) fn close_apart(&mut self, options: Options) -> Result<TreeDef> {
+        let nothing = || Error::from(ErrorKind::Nothing("there is no open node"));
+        let (at, _) = self.complete()?.ok_or_else(nothing)?;
+        Ok(self.builder.extract(at, options, Vec::new()))
+    }
+
+    fn complete(&mut self) -> Result<Option<(usize, usize)>> {
+        let Some(Open { at, shape, repeat, .. }) = self.open.pop() else { return Ok(None) };
         // `at` is where the node was opened.
         if !self.builder.nodes[at].kind.is_atom() {
             self.builder.close(at, shape)?;
         }
-        self.join(at, repeat)
+        Ok(Some((at, repeat)))
     }
 
     /// Puts in a copy of a whole subtree, `repeat` times.
-    pub(super) fn insert(&mut self, node: NodeRef<'_>, repeat: usize) -> Result<()> {
+    pub(crate) fn insert(&mut self, node: NodeRef<'_>, repeat: usize) -> Result<()> {
         let scion = self.scion(node);
         self.insert_scion(&scion, repeat)
     }
@@ -135,7 +159,7 @@ impl Graft {
     }
 
     /// The structure, whose root has come.
-    pub(super) fn finish(self, options: Options, limits: Limits) -> TreeDef {
+    pub(crate) fn finish(self, options: Options, limits: Limits) -> TreeDef {
         self.builder.finish(options, Vec::new(), limits)
     }
 

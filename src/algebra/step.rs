@@ -12,6 +12,11 @@ pub(super) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.kind() == b.kind() && a.num_children() == b.num_children() && a.shape() == b.shape()
 }
 
+/// Whether the structures from two nodes on are equal.
+pub(crate) fn same_structure(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
+    in_step(a, b, |_, subtree| subtree.kind() == NodeKind::Leaf)
+}
+
 /// Goes through two structures as long as they are alike, down to the leaves of `prefix`, and once through pairs that
 /// are alike. `at_leaf` gets each leaf with the subtree that it stands for, and says whether to go on.
 pub(super) fn in_step<'a, 'b>(

@@ -164,7 +164,7 @@ impl<L: Emit> Recording<L> {
             return Err(Error::protocol(SWALLOWED));
         }
         let Recorded::New(at) = recorded else { return Ok(()) };
-        let found = self.builder.extract(at, Vec::new());
+        let found = self.builder.extract(at, Options::default(), Vec::new());
         match structure_differences(treedef, &found, ignore_statics) {
             // Only statics differ; and entries of maps stand in the order of their keys in any case.
             none if none.is_empty() => Ok(()),
@@ -256,7 +256,7 @@ impl<L: Emit> Recording<L> {
         arrivals.iter_mut().for_each(|arrival| arrival.map -= from.map);
         arrivals.sort_by_key(|arrival| arrival.map);
         self.maps = from.map;
-        let treedef: TreeDef = self.builder.extract(from.node, arrivals);
+        let treedef: TreeDef = self.builder.extract(from.node, Options::default(), arrivals);
         Ok(Value::from_tree(Tree::from_parts(treedef, leaves)))
     }
 

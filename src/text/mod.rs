@@ -47,3 +47,5 @@ mod parse;
 mod jax;
 mod path;
 mod pattern;
+
+pub(crate) use print::brief;

@@ -2,12 +2,12 @@
 
 use std::fmt::{self, Write};
 
-use crate::model::{Leaf, LeafKind, NodeKind, Options, Tree, TreeDef, Value};
+use crate::model::{Leaf, NodeKind, Options, Tree, TreeDef, Value};
 use crate::node::{Children, NodeRef};
 
 use super::literal::{Suffix, write_name, write_scalar};
 
-/// The pretty form breaks what does not fit.
+/// Columns of the pretty form, unless the format asks for others.
 const WIDTH: usize = 80;
 
 /// What stands in the place of the leaves.
@@ -42,29 +42,55 @@ impl LeafText for Literals<'_> {
     }
 
     fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
-        equal_siblings(self.0, first, leaves, count)
+        let of =
+            |sibling: usize| self.0.get(first + sibling * leaves..first + (sibling + 1) * leaves);
+        first_other(leaves, count, |sibling| of(sibling) == of(sibling - 1))
     }
 }
 
-struct Kinds<'a>(&'a [LeafKind]);
+/// What every leaf prints, one after the other: each is printed once and then copied and compared.
+struct Printed {
+    text: String,
+    /// Where each leaf ends.
+    ends: Vec<usize>,
+}
 
-/// The kind of every leaf.
-impl LeafText for Kinds<'_> {
+impl Printed {
+    fn of<L: fmt::Display>(leaves: &[L]) -> Result<Self, fmt::Error> {
+        let mut printed = Printed { text: String::new(), ends: Vec::with_capacity(leaves.len()) };
+        for leaf in leaves {
+            write!(printed.text, "{leaf}")?;
+            printed.ends.push(printed.text.len());
+        }
+        Ok(printed)
+    }
+
+    fn leaf(&self, index: usize) -> Option<&str> {
+        let start =
+            index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.text.get(start..*self.ends.get(index)?)
+    }
+}
+
+impl LeafText for Printed {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
-        self.0.get(index).map_or(Ok(()), |kind| out.write_str(kind.name()))
+        self.leaf(index).map_or(Ok(()), |text| out.write_str(text))
     }
 
     fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
-        equal_siblings(self.0, first, leaves, count)
+        let texts = |sibling: usize| {
+            let first = first + sibling * leaves;
+            (first..first + leaves).map(|index| self.leaf(index))
+        };
+        first_other(leaves, count, |sibling| texts(sibling).eq(texts(sibling - 1)))
     }
 }
 
-/// Compares each with the one before it, so that what is alike is read once.
-fn equal_siblings<L: PartialEq>(all: &[L], first: usize, leaves: usize, count: usize) -> usize {
-    let of = |sibling: usize| all.get(first + sibling * leaves..first + (sibling + 1) * leaves);
+/// How many of `count` siblings are like the first. Each is compared with the one before it, so that what is alike is read once.
+fn first_other(leaves: usize, count: usize, like_the_last: impl Fn(usize) -> bool) -> usize {
     match leaves {
         0 => count,
-        _ => (1..count).find(|&sibling| of(sibling) != of(sibling - 1)).unwrap_or(count),
+        _ => (1..count).find(|&sibling| !like_the_last(sibling)).unwrap_or(count),
     }
 }
 
@@ -83,9 +109,9 @@ pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) ->
 }
 
 /// One line, cut off where it gets long: for messages.
-pub(super) fn write_brief(node: NodeRef<'_>) -> String {
+pub(crate) fn brief(printed: &impl fmt::Display) -> String {
     let mut out = Limited { text: String::new(), left: 60 };
-    match (Printer { out: &mut Columns::new(&mut out), leaves: &Stars, pretty: None }).print(node) {
+    match write!(out, "{printed}") {
         Ok(()) => out.text,
         Err(_) => out.text + "…",
     }
@@ -132,8 +158,16 @@ impl Write for Columns<'_> {
 struct Printer<'p, 'w> {
     out: &'p mut Columns<'w>,
     leaves: &'p dyn LeafText,
-    /// The indentation of the root, in the pretty form.
-    pretty: Option<usize>,
+    pretty: Option<Pretty>,
+}
+
+/// The form over several lines.
+#[derive(Clone, Copy)]
+struct Pretty {
+    /// Of the root.
+    indent: usize,
+    /// Columns; what does not fit is broken.
+    width: usize,
 }
 
 /// A node whose children are being written.
@@ -150,7 +184,7 @@ struct Open<'a> {
 impl Printer<'_, '_> {
     fn print(&mut self, root: NodeRef<'_>) -> fmt::Result {
         let mut open = Vec::new();
-        self.enter(root, 1, self.pretty.unwrap_or(0), &mut open)?;
+        self.enter(root, 1, self.pretty.map_or(0, |pretty| pretty.indent), &mut open)?;
         while let Some(top) = open.last_mut() {
             let (parent, indent) = (top.node, top.indent + if top.broken { 2 } else { 0 });
             let position = parent.num_children() - top.children.len();
@@ -204,7 +238,7 @@ impl Printer<'_, '_> {
         indent: usize,
         open: &mut Vec<Open<'a>>,
     ) -> fmt::Result {
-        let broken = self.pretty.is_some() && !self.fits(node);
+        let broken = self.pretty.filter(|pretty| !self.fits(node, pretty.width));
         if let Some(name) = node.name() {
             write_name(self.out, name)?;
         }
@@ -215,7 +249,9 @@ impl Printer<'_, '_> {
         let (start, _) = delimiters(node.kind());
         match node.kind() {
             NodeKind::Leaf => self.leaves.write(node.first_leaf(), self.out)?,
-            NodeKind::Static => self.static_value(node, broken.then_some(indent))?,
+            NodeKind::Static => {
+                self.static_value(node, broken.map(|pretty| Pretty { indent, ..pretty }))?
+            }
             NodeKind::Unit => self.out.write_str("()")?,
             NodeKind::None => self.out.write_str("None")?,
             NodeKind::UnitStruct | NodeKind::UnitVariant => {}
@@ -228,7 +264,7 @@ impl Printer<'_, '_> {
                     kind,
                     NodeKind::Some | NodeKind::NewtypeStruct | NodeKind::NewtypeVariant
                 );
-                let broken = broken && !hugs && node.num_children() > 0;
+                let broken = broken.is_some() && !hugs && node.num_children() > 0;
                 if is_spaced(node) && !broken {
                     self.out.write_char(' ')?;
                 }
@@ -261,7 +297,7 @@ impl Printer<'_, '_> {
     }
 
     /// A static holds a value, and a value holds no static: this recurses once.
-    fn static_value(&mut self, node: NodeRef<'_>, pretty: Option<usize>) -> fmt::Result {
+    fn static_value(&mut self, node: NodeRef<'_>, pretty: Option<Pretty>) -> fmt::Result {
         self.out.write_str("static ")?;
         let Some((root, leaves)) = node.static_value().map(Value::parts) else { return Ok(()) };
         Printer { out: &mut *self.out, leaves: &Literals(leaves, Suffix::Sparing), pretty }
@@ -269,9 +305,9 @@ impl Printer<'_, '_> {
     }
 
     /// Whether the rest of the line has room for the node and what may follow it.
-    fn fits(&self, node: NodeRef<'_>) -> bool {
-        let mut rest =
-            Limited { text: String::new(), left: (WIDTH - 1).saturating_sub(self.out.column) };
+    fn fits(&self, node: NodeRef<'_>, width: usize) -> bool {
+        let left = width.saturating_sub(1).saturating_sub(self.out.column);
+        let mut rest = Limited { text: String::new(), left };
         Printer { out: &mut Columns::new(&mut rest), leaves: self.leaves, pretty: None }
             .print(node)
             .is_ok()
@@ -311,8 +347,13 @@ impl fmt::Display for Options {
     }
 }
 
+/// `{:#}`, or `{:#120}` for lines of 120 columns.
+fn pretty(f: &fmt::Formatter<'_>) -> Option<Pretty> {
+    f.alternate().then(|| Pretty { indent: 0, width: f.width().unwrap_or(WIDTH) })
+}
+
 fn write_tree(f: &mut fmt::Formatter<'_>, treedef: &TreeDef, leaves: &dyn LeafText) -> fmt::Result {
-    let pretty = f.alternate().then_some(0);
+    let pretty = pretty(f);
     let out = &mut Columns::new(f);
     write_options(out, treedef.encoding.options)?;
     Printer { out, leaves, pretty }.print(treedef.root())
@@ -330,17 +371,19 @@ impl fmt::Debug for TreeDef {
     }
 }
 
-/// The structure with the leaves in their places.
-impl fmt::Display for Tree<Leaf> {
+/// The structure with the leaves in their places, whatever they print. Equal siblings are those that print the same.
+///
+/// ```
+/// use treedef::Tree;
+///
+/// let tree = Tree::new("Model { w: [*; 9], b: (*, *) }".parse()?, vec!["up"; 11])?;
+/// assert_eq!(tree.to_string(), "Model { w: [up; 9], b: (up, up) }");
+/// assert_eq!(format!("{tree:#24}"), "Model {\n  w: [up; 9],\n  b: (up, up),\n}");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+impl<L: fmt::Display> fmt::Display for Tree<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_tree(f, &self.treedef, &Literals(&self.leaves, Suffix::Sparing))
-    }
-}
-
-/// The structure with the kinds of the leaves in their places.
-impl fmt::Display for Tree<LeafKind> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_tree(f, &self.treedef, &Kinds(&self.leaves))
+        write_tree(f, &self.treedef, &Printed::of(&self.leaves)?)
     }
 }
 
@@ -355,7 +398,7 @@ impl<L: fmt::Debug> fmt::Debug for Tree<L> {
 
 impl fmt::Display for NodeRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pretty = f.alternate().then_some(0);
+        let pretty = pretty(f);
         Printer { out: &mut Columns::new(f), leaves: &Stars, pretty }.print(*self)
     }
 }
@@ -369,7 +412,7 @@ impl fmt::Debug for NodeRef<'_> {
 impl NodeRef<'_> {
     /// The node in one line, cut off where it gets long.
     pub(crate) fn brief(self) -> String {
-        write_brief(self)
+        brief(&self)
     }
 }
 

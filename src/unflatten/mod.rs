@@ -146,7 +146,7 @@ where
 /// Checks what can be checked before a value is rebuilt.
 fn shared(treedef: &TreeDef, leaves: usize) -> Result<Shared<'_>> {
     treedef.expect_leaves(leaves)?;
-    expect_work(treedef, leaves)?;
+    treedef.expect_work(leaves)?;
     Ok(Shared::of(treedef))
 }
 
@@ -157,16 +157,6 @@ pub(crate) fn expect_depth(treedef: &TreeDef) -> Result<()> {
         true => Ok(()),
         false => Err(ErrorKind::Depth { limit }.into()),
     }
-}
-
-/// Refuses what has more nodes than the limits allow for so many leaves.
-pub(crate) fn expect_work(treedef: &TreeDef, leaves: usize) -> Result<()> {
-    let limit = treedef.limits.work.saturating_add(leaves.saturating_mul(64));
-    let needed = treedef.root().work();
-    if needed > limit {
-        return Err(ErrorKind::Work { needed, limit }.into());
-    }
-    Ok(())
 }
 
 /// Leaves that a value can be rebuilt from: `Vec<L>`, `[L; N]`, which are handed over, or `&Vec<L>`, `&[L]`, `&[L; N]`.

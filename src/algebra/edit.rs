@@ -1,0 +1,291 @@
+//! Structures and trees with some of their nodes replaced or removed.
+
+use std::ops::Range;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Labels, Limits, NodeKind, Options, Shape, TreeDef};
+use crate::node::{Children, NodeRef};
+use crate::path::Path;
+
+use super::graft::Graft;
+use super::step::expect_options;
+
+/// What becomes of a node, and of all that stands below it.
+///
+/// The idea is dm-tree's `traverse`, where only one of `None` and a replacement can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit<T> {
+    /// The node stays.
+    Keep,
+    /// Another takes its place.
+    Replace(T),
+    /// The node goes, with its field or key. The elements behind it move up, and a `Some` without its child is `None`; a newtype
+    /// cannot lose its child.
+    Remove,
+}
+
+impl TreeDef {
+    /// This structure with the nodes that a function has replaced or removed, from the root down: what stands below such
+    /// a node is not looked at. Of equal neighbours the first stands for all.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the function; when a replacement has other options; when the root is removed or the child of a newtype.
+    ///
+    /// ```
+    /// use treedef::{Edit, TreeDef};
+    ///
+    /// let treedef: TreeDef = "Model { w: [*; 1000000], seed: static 7 }".parse()?;
+    /// let bare = treedef.map_structure(|node| Ok(match node.static_value() {
+    ///     Some(_) => Edit::Remove,
+    ///     None => Edit::Keep,
+    /// }))?;
+    /// assert_eq!(bare.to_string(), "Model { w: [*; 1000000] }");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn map_structure(
+        &self,
+        mut f: impl FnMut(NodeRef<'_>) -> Result<Edit<TreeDef>>,
+    ) -> Result<TreeDef> {
+        let mut walk = Editing::runs(self.root());
+        while let Some(met) = walk.step() {
+            match met {
+                Met::Before(node) => match f(node)? {
+                    Edit::Keep => walk.enter(),
+                    Edit::Replace(other) => {
+                        expect_options(self, &other)?;
+                        walk.put(other.root())?;
+                    }
+                    Edit::Remove => walk.remove()?,
+                },
+                Met::After => walk.leave()?,
+            }
+        }
+        walk.finish(self.limits)
+    }
+
+    /// As [`map_structure`](Self::map_structure), but from the leaves up: the function gets each node with what has become of
+    /// those below it.
+    ///
+    /// # Errors
+    ///
+    /// As [`map_structure`](Self::map_structure).
+    ///
+    /// ```
+    /// use treedef::{Edit, NodeKind, TreeDef};
+    ///
+    /// let treedef: TreeDef = "{\"a\": [*, [*, *]], \"b\": None}".parse()?;
+    /// let tuples = treedef.map_structure_up(|node| Ok(match node.root().kind() {
+    ///     NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
+    ///     _ => Edit::Keep,
+    /// }))?;
+    /// assert_eq!(tuples.to_string(), "{\"a\": (*, (*, *)), \"b\": None}");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn map_structure_up(
+        &self,
+        mut f: impl FnMut(&TreeDef) -> Result<Edit<TreeDef>>,
+    ) -> Result<TreeDef> {
+        let mut walk = Editing::runs(self.root());
+        while let Some(met) = walk.step() {
+            match met {
+                Met::Before(_) => walk.enter(),
+                Met::After => {
+                    let made = walk.leave_apart()?;
+                    match f(&made)? {
+                        Edit::Keep => walk.put(made.root())?,
+                        Edit::Replace(other) => {
+                            expect_options(self, &other)?;
+                            walk.put(other.root())?;
+                        }
+                        Edit::Remove => walk.remove()?,
+                    }
+                }
+            }
+        }
+        walk.finish(self.limits)
+    }
+
+    /// The structures of the children.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let treedef: TreeDef = "[(*, *), None]".parse()?;
+    /// let children: Vec<String> = treedef.children().map(|child| child.to_string()).collect();
+    /// assert_eq!(children, ["(*, *)", "None"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn children(&self) -> impl Iterator<Item = TreeDef> + '_ {
+        let runs = self.root().runs();
+        runs.flat_map(|(child, repeat)| std::iter::repeat_n(child.to_treedef(), repeat))
+    }
+}
+
+/// A walk through a structure, in which each node is entered, kept, replaced or removed as it is met.
+pub(super) struct Editing<'a> {
+    graft: Graft,
+    options: Options,
+    open: Vec<Frame<'a>>,
+    /// The node that was met last: of so many equal ones, the first.
+    here: (NodeRef<'a>, usize),
+    /// Its path.
+    path: Path,
+    /// Equal neighbours are met once.
+    runs: bool,
+    state: State,
+}
+
+#[derive(PartialEq)]
+enum State {
+    Root,
+    Inside,
+    /// The root was removed.
+    Nothing,
+}
+
+/// A node that was entered.
+struct Frame<'a> {
+    node: NodeRef<'a>,
+    repeat: usize,
+    children: Children<'a>,
+    /// Positions of children that were removed.
+    removed: Vec<Range<usize>>,
+}
+
+/// Where a walk has come to.
+pub(super) enum Met<'a> {
+    /// A node, before those below it.
+    Before(NodeRef<'a>),
+    /// The node that was entered last, after all that stand below it.
+    After,
+}
+
+impl<'a> Editing<'a> {
+    /// A walk that meets equal neighbours once.
+    pub(super) fn runs(root: NodeRef<'a>) -> Self {
+        let (options, path) = (root.options(), Path::root());
+        let (graft, open, here) = (Graft::default(), Vec::new(), (root, 1));
+        Editing { graft, options, open, here, path, runs: true, state: State::Root }
+    }
+
+    /// A walk that meets every node, if the limits allow so many.
+    pub(super) fn singly(treedef: &'a TreeDef) -> Result<Self> {
+        treedef.expect_work(treedef.num_leaves())?;
+        Ok(Editing { runs: false, ..Editing::runs(treedef.root()) })
+    }
+
+    /// Goes on. What was met before must have been entered, kept, replaced, removed or left.
+    pub(super) fn step(&mut self) -> Option<Met<'a>> {
+        if self.state == State::Root {
+            self.state = State::Inside;
+            return Some(Met::Before(self.here.0));
+        }
+        let depth = self.open.len().checked_sub(1)?;
+        let frame = self.open.last_mut()?;
+        let position = frame.node.num_children() - frame.children.len();
+        let child = match self.runs {
+            true => frame.children.next_run(),
+            false => frame.children.next().map(|child| (child, 1)),
+        };
+        self.path.0.truncate(depth);
+        let Some(child) = child else { return Some(Met::After) };
+        self.path.0.extend(frame.node.key(position));
+        self.here = child;
+        Some(Met::Before(child.0))
+    }
+
+    /// The path of the node that was met, in the structure that is walked.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps the node itself, and goes on to those below it.
+    pub(super) fn enter(&mut self) {
+        let (node, repeat) = self.here;
+        self.graft.open(node, repeat);
+        self.open.push(Frame { node, repeat, children: node.children(), removed: Vec::new() });
+    }
+
+    /// Keeps the node with all that stands below it.
+    pub(super) fn keep(&mut self) -> Result<()> {
+        let (node, repeat) = self.here;
+        self.graft.insert(node, repeat)
+    }
+
+    /// Puts another subtree in the place of the node.
+    pub(super) fn put(&mut self, other: NodeRef<'_>) -> Result<()> {
+        self.graft.insert(other, self.here.1)
+    }
+
+    /// Removes the node.
+    pub(super) fn remove(&mut self) -> Result<()> {
+        let Some(frame) = self.open.last_mut() else {
+            self.state = State::Nothing;
+            return Ok(());
+        };
+        if matches!(frame.node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant) {
+            let said = format!("`{}` cannot lose its child", frame.node.brief());
+            self.path.0.pop();
+            return Err(Error::from(ErrorKind::Message(said)).at(self.path.clone()));
+        }
+        let end = frame.node.num_children() - frame.children.len();
+        frame.removed.push(end - self.here.1..end);
+        Ok(())
+    }
+
+    /// Ends the node that was entered last.
+    pub(super) fn leave(&mut self) -> Result<()> {
+        if let Some(frame) = self.open.pop() {
+            frame.reshape(&mut self.graft);
+        }
+        self.graft.close()
+    }
+
+    /// Ends the node that was entered last, and takes it out; now it is the one that was met.
+    pub(super) fn leave_apart(&mut self) -> Result<TreeDef> {
+        if let Some(frame) = self.open.pop() {
+            frame.reshape(&mut self.graft);
+            self.here = (frame.node, frame.repeat);
+        }
+        self.graft.close_apart(self.options)
+    }
+
+    pub(super) fn finish(self, limits: Limits) -> Result<TreeDef> {
+        match self.state {
+            State::Nothing => Err(ErrorKind::Nothing("nothing is left of the tree").into()),
+            _ => Ok(self.graft.finish(self.options, limits)),
+        }
+    }
+}
+
+impl Frame<'_> {
+    /// Makes the node that was begun last one without the children that were removed.
+    fn reshape(&self, graft: &mut Graft) {
+        if self.removed.is_empty() {
+            return;
+        }
+        let kind = match self.node.kind() {
+            NodeKind::Some => NodeKind::None,
+            kind => kind,
+        };
+        let shape = self.node.shape();
+        let labels = shape.map_or(Labels::None, |shape| self.without_removed(&shape.labels));
+        let shape = shape.map(|shape| Shape { labels, ..shape.clone() });
+        graft.reshape(kind, shape.as_ref().map(Shape::as_ref));
+    }
+
+    fn without_removed(&self, labels: &Labels) -> Labels {
+        fn kept<T: Clone>(all: &[T], removed: &[Range<usize>]) -> Box<[T]> {
+            let mut removed = removed.iter().flat_map(Range::clone).peekable();
+            let stays = |position: &usize| removed.next_if_eq(position).is_none();
+            let kept = (0..all.len()).filter(stays);
+            kept.filter_map(|position| all.get(position).cloned()).collect()
+        }
+        match labels {
+            Labels::Fields(fields) => Labels::Fields(kept(fields, &self.removed)),
+            Labels::Keys(keys) => Labels::Keys(kept(keys, &self.removed)),
+            Labels::None | Labels::Static(_) => labels.clone(),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Trees with some of their subtrees replaced or removed: by a function, a path or a pattern.
+
+use std::vec;
+
+use crate::error::Result;
+use crate::model::{NodeKind, Tree, TreeDef};
+use crate::node::NodeRef;
+use crate::path::Path;
+use crate::pattern::Pattern;
+
+use super::edit::{Edit, Editing, Met};
+use super::step::expect_options;
+
+/// A tree whose nodes are edited as they are met, and the leaves that the result has so far.
+struct Traversal<'a, L> {
+    walk: Editing<'a>,
+    treedef: &'a TreeDef,
+    /// From the node that was met on.
+    old: vec::IntoIter<L>,
+    new: Vec<L>,
+}
+
+impl<'a, L> Traversal<'a, L> {
+    fn new(treedef: &'a TreeDef, leaves: Vec<L>) -> Result<Self> {
+        let (walk, new) = (Editing::singly(treedef)?, Vec::with_capacity(leaves.len()));
+        Ok(Traversal { walk, treedef, old: leaves.into_iter(), new })
+    }
+
+    /// The leaves at and below the node that was met.
+    fn below(&self, node: NodeRef<'_>) -> &[L] {
+        self.old.as_slice().get(..node.num_leaves()).unwrap_or_default()
+    }
+
+    fn enter(&mut self, node: NodeRef<'_>) {
+        self.walk.enter();
+        if node.kind() == NodeKind::Leaf {
+            self.new.extend(self.old.next());
+        }
+    }
+
+    fn keep(&mut self, node: NodeRef<'_>) -> Result<()> {
+        self.new.extend(self.old.by_ref().take(node.num_leaves()));
+        self.walk.keep()
+    }
+
+    fn remove(&mut self, node: NodeRef<'_>) -> Result<Vec<L>> {
+        self.walk.remove()?;
+        Ok(self.cut(node))
+    }
+
+    fn cut(&mut self, node: NodeRef<'_>) -> Vec<L> {
+        self.old.by_ref().take(node.num_leaves()).collect()
+    }
+
+    fn put(&mut self, other: Tree<L>) -> Result<()> {
+        expect_options(self.treedef, &other.treedef)?;
+        self.new.extend(other.leaves);
+        self.walk.put(other.treedef.root())
+    }
+
+    fn finish(self) -> Result<Tree<L>> {
+        Ok(Tree::from_parts(self.walk.finish(self.treedef.limits())?, self.new))
+    }
+}
+
+impl<L> Tree<L> {
+    /// This tree with the subtrees that a function has replaced or removed, from the root down: it gets the path of each
+    /// node, the node, and the leaves at and below it. What stands below a node that was replaced or removed is not
+    /// looked at.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the function; when a replacement has other options; when the root is removed or the child of a
+    /// newtype; when there are more nodes than [`Limits::work`](crate::Limits::work) allows.
+    ///
+    /// ```
+    /// use treedef::{Edit, NodeKind, Tree};
+    ///
+    /// let tree = Tree::of(&([1, 2, 3], (4, "a"), None::<u8>))?;
+    /// let edited = tree.traverse(|path, node, leaves| Ok(match node.kind() {
+    ///     NodeKind::None => Edit::Remove,
+    ///     NodeKind::Tuple if path.keys().len() == 1 && leaves.len() == 3 => Edit::Replace(Tree::of(&"cut")?),
+    ///     _ => Edit::Keep,
+    /// }))?;
+    /// assert_eq!(edited.to_string(), r#"("cut", (4, "a"))"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn traverse(
+        self,
+        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Edit<Tree<L>>>,
+    ) -> Result<Tree<L>> {
+        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
+        while let Some(met) = tree.walk.step() {
+            match met {
+                Met::Before(node) => match f(tree.walk.path(), node, tree.below(node))? {
+                    Edit::Keep => tree.enter(node),
+                    Edit::Replace(other) => {
+                        tree.cut(node);
+                        tree.put(other)?;
+                    }
+                    Edit::Remove => drop(tree.remove(node)?),
+                },
+                Met::After => tree.walk.leave()?,
+            }
+        }
+        tree.finish()
+    }
+
+    /// As [`traverse`](Self::traverse), but from the leaves up: the function gets the path of each node in this tree, and the
+    /// subtree there with what has become of what stands below. Time of the nodes times the depth.
+    ///
+    /// # Errors
+    ///
+    /// As [`traverse`](Self::traverse).
+    ///
+    /// ```
+    /// use treedef::{Edit, NodeKind, Tree};
+    ///
+    /// let tree = Tree::new("{\"a\": [*, (*, *)], \"b\": *}".parse()?, vec![1, 2, 3, 4])?;
+    /// let sums = tree.traverse_up(|_, subtree| Ok(match subtree.treedef().root().kind() {
+    ///     NodeKind::Seq | NodeKind::Tuple => Edit::Replace(Tree::leaf(subtree.leaves().iter().sum())),
+    ///     _ => Edit::Keep,
+    /// }))?;
+    /// assert_eq!(sums.to_string(), r#"{"a": 6, "b": 4}"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn traverse_up(
+        self,
+        mut f: impl FnMut(&Path, &Tree<L>) -> Result<Edit<Tree<L>>>,
+    ) -> Result<Tree<L>> {
+        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
+        // Where the leaves of the nodes that are open begin.
+        let mut starts = Vec::new();
+        while let Some(met) = tree.walk.step() {
+            if let Met::Before(node) = met {
+                starts.push(tree.new.len());
+                tree.enter(node);
+                continue;
+            }
+            let leaves = tree.new.split_off(starts.pop().unwrap_or_default());
+            let made = Tree::from_parts(tree.walk.leave_apart()?, leaves);
+            match f(tree.walk.path(), &made)? {
+                Edit::Keep => tree.put(made)?,
+                Edit::Replace(other) => tree.put(other)?,
+                Edit::Remove => tree.walk.remove()?,
+            }
+        }
+        tree.finish()
+    }
+
+    /// This tree with others in the place of the subtrees whose paths a pattern stands for; a function makes them. Below such a
+    /// subtree nothing is looked for.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the function, and when a replacement has other options.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("[Layer { w: [*, *], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
+    /// let pruned = tree.replace_all(&"**.w".parse()?, |_, w| Ok(Tree::leaf(w.leaves().iter().sum())))?;
+    /// assert_eq!(pruned.to_string(), "[Layer { w: 3, b: 3 }, Layer { w: 9, b: 6 }]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn replace_all(
+        self,
+        pattern: &Pattern,
+        mut f: impl FnMut(&Path, Tree<L>) -> Result<Tree<L>>,
+    ) -> Result<Tree<L>> {
+        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
+        while let Some(met) = tree.walk.step() {
+            match met {
+                Met::Before(node) if pattern.matches(tree.walk.path()) => {
+                    let old = Tree::from_parts(node.to_treedef(), tree.cut(node));
+                    let new = f(tree.walk.path(), old)?;
+                    tree.put(new)?;
+                }
+                Met::Before(node) => tree.enter(node),
+                Met::After => tree.walk.leave()?,
+            }
+        }
+        tree.finish()
+    }
+
+    /// This tree without the subtree at a path, and that subtree. It goes with its field or key; the elements behind it move up, and
+    /// a `Some` becomes `None`.
+    ///
+    /// # Errors
+    ///
+    /// When the path leads nowhere, to the root or to the child of a newtype.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("Model { w: [*, *], b: * }".parse()?, vec![1, 2, 3])?;
+    /// let (rest, taken) = tree.take(&".w[0]".parse()?)?;
+    /// assert_eq!((rest.to_string().as_str(), taken.leaves()), ("Model { w: [2], b: 3 }", &[1][..]));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn take(self, path: &Path) -> Result<(Tree<L>, Tree<L>)> {
+        let taken = self.treedef.node(path)?.to_treedef();
+        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
+        let mut leaves = Vec::new();
+        while let Some(met) = tree.walk.step() {
+            match met {
+                Met::Before(node) if tree.walk.path() == path => leaves = tree.remove(node)?,
+                Met::Before(node) if path.starts_with(tree.walk.path()) => tree.enter(node),
+                Met::Before(node) => tree.keep(node)?,
+                Met::After => tree.walk.leave()?,
+            }
+        }
+        Ok((tree.finish()?, Tree::from_parts(taken, leaves)))
+    }
+
+    /// This tree without the subtrees whose paths a pattern stands for, and those subtrees with their paths.
+    ///
+    /// # Errors
+    ///
+    /// When the pattern stands for the root or the child of a newtype.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("[Layer { w: [*, *], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
+    /// let (rest, taken) = tree.take_all(&"**.b".parse()?)?;
+    /// assert_eq!(rest.to_string(), "[Layer { w: [1, 2] }, Layer { w: [4, 5] }]");
+    /// assert_eq!((taken[1].0.to_string().as_str(), taken[1].1.leaves()), ("[1].b", &[6][..]));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn take_all(self, pattern: &Pattern) -> Result<(Tree<L>, Vec<(Path, Tree<L>)>)> {
+        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
+        let mut taken = Vec::new();
+        while let Some(met) = tree.walk.step() {
+            match met {
+                Met::Before(node) if pattern.matches(tree.walk.path()) => {
+                    let path = tree.walk.path().clone();
+                    taken.push((path, Tree::from_parts(node.to_treedef(), tree.remove(node)?)));
+                }
+                Met::Before(node) => tree.enter(node),
+                Met::After => tree.walk.leave()?,
+            }
+        }
+        Ok((tree.finish()?, taken))
+    }
+}
+
+impl<L> Tree<Tree<L>> {
+    /// One tree of a tree of trees: each stands where it was a leaf. What one leaf fans out to is put in its place, and
+    /// [`flatten_up_to`](Tree::flatten_up_to) finds it again.
+    ///
+    /// # Errors
+    ///
+    /// When the trees have other options than this one, or together more leaves than this platform counts.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let wanted = Tree::new("{\"x\": *, \"y\": *}".parse()?, vec![2, 1])?;
+    /// let outer = wanted.treedef().clone();
+    /// let fanned = wanted.try_map(|n| Tree::new(format!("[*; {n}]").parse()?, vec![n; n]))?.compose()?;
+    /// assert_eq!(fanned.to_string(), r#"{"x": [2, 2], "y": [1]}"#);
+    /// assert_eq!(fanned.flatten_up_to(&outer)?[0].leaves(), [2, 2]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn compose(self) -> Result<Tree<L>> {
+        let mut inner = self.leaves.into_iter();
+        let mut leaves = Vec::new();
+        let mut walk = Editing::singly(&self.treedef)?;
+        while let Some(met) = walk.step() {
+            let Met::Before(node) = met else {
+                walk.leave()?;
+                continue;
+            };
+            match node.kind() {
+                NodeKind::Leaf => {
+                    if let Some(tree) = inner.next() {
+                        expect_options(&self.treedef, &tree.treedef)?;
+                        walk.put(tree.treedef.root())?;
+                        leaves.extend(tree.leaves);
+                    }
+                }
+                _ => walk.enter(),
+            }
+        }
+        Ok(Tree::from_parts(walk.finish(self.treedef.limits())?, leaves))
+    }
+}

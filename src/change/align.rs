@@ -1,0 +1,107 @@
+//! Which elements of two sequences go together.
+
+use similar::algorithms::{Capture, Replace, myers};
+
+use crate::algebra::same_structure;
+use crate::node::NodeRef;
+
+use super::Side;
+
+/// Elements of two sequences, in order.
+pub(super) enum Aligned<'a> {
+    /// So many pairs that are alike, the first of them.
+    Pair(NodeRef<'a>, NodeRef<'a>, usize),
+    Removed(NodeRef<'a>, usize),
+    Added(NodeRef<'a>, usize),
+}
+
+/// Beyond so many pairs of elements to compare, elements go together by their positions.
+const MOST_PAIRS: usize = 1 << 22;
+
+/// Neighbouring elements that are looked at together.
+struct Elements<'a, L> {
+    side: Side<'a, L>,
+    count: usize,
+}
+
+impl<L: PartialEq> PartialEq for Elements<'_, L> {
+    fn eq(&self, other: &Self) -> bool {
+        self.count == other.count
+            && self.side.below(self.count) == other.side.below(other.count)
+            && same_structure(self.side.node, other.side.node)
+    }
+}
+
+/// Elements go together by their positions, if the sequences are equally long; else so that most are equal.
+pub(super) fn align<'a, L: PartialEq>(a: Side<'a, L>, b: Side<'a, L>) -> Vec<Aligned<'a>> {
+    let mut aligned = Vec::new();
+    if a.node.num_children() == b.node.num_children() {
+        pair(&elements(a), &elements(b), &mut aligned);
+        return aligned;
+    }
+    let (old, new) = (elements(a), elements(b));
+    let same = |(a, b): &(&Elements<'_, L>, &Elements<'_, L>)| a == b;
+    let head = old.iter().zip(&new).take_while(same).count();
+    let (old_rest, new_rest) = (&old[head..], &new[head..]); // no more than there are of both
+    let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
+    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
+    let middle = (old_end - head).saturating_mul(new_end - head);
+
+    pair(&old[..head], &new[..head], &mut aligned);
+    if middle > MOST_PAIRS {
+        pair(&old[head..old_end], &new[head..new_end], &mut aligned);
+    } else {
+        let mut found = Replace::new(Capture::new());
+        // Capturing does not fail.
+        let _ = myers::diff(&mut found, &old[..], head..old_end, &new[..], head..new_end);
+        for found in found.into_inner().into_ops() {
+            pair(&old[found.old_range()], &new[found.new_range()], &mut aligned);
+        }
+    }
+    pair(&old[old_end..], &new[new_end..], &mut aligned);
+    aligned
+}
+
+fn elements<L>(side: Side<'_, L>) -> Vec<Elements<'_, L>> {
+    let mut elements = Vec::new();
+    for (child, repeat) in side.node.runs() {
+        let at = |skip| side.at(child.later(skip));
+        match at(0).counts_leaves() {
+            true => elements.extend((0..repeat).map(|skip| Elements { side: at(skip), count: 1 })),
+            false => elements.push(Elements { side: at(0), count: repeat }),
+        }
+    }
+    elements
+}
+
+/// Lets elements go together by their positions; the rest of the longer side was removed or added.
+fn pair<'a, L>(old: &[Elements<'a, L>], new: &[Elements<'a, L>], aligned: &mut Vec<Aligned<'a>>) {
+    let runs = |elements: &[Elements<'a, L>]| {
+        elements.iter().map(|run| (run.side.node, run.count)).collect::<Vec<_>>().into_iter()
+    };
+    let (mut old, mut new) = (runs(old), runs(new));
+    let (mut a, mut b) = (old.next(), new.next());
+    loop {
+        match (a, b) {
+            (Some((x, left)), Some((y, others))) => {
+                let alike = left.min(others);
+                aligned.push(Aligned::Pair(x, y, alike));
+                a = if left > alike { Some((x.later(alike), left - alike)) } else { old.next() };
+                b = if others > alike {
+                    Some((y.later(alike), others - alike))
+                } else {
+                    new.next()
+                };
+            }
+            (Some((x, left)), None) => {
+                aligned.push(Aligned::Removed(x, left));
+                a = old.next();
+            }
+            (None, Some((y, left))) => {
+                aligned.push(Aligned::Added(y, left));
+                b = new.next();
+            }
+            (None, None) => return,
+        }
+    }
+}
