@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::LeafType;
 use crate::model::TreeDef;
@@ -77,6 +77,43 @@ where
     /// The structure of the outputs, after the first call.
     pub fn outputs(&self) -> Option<&TreeDef> {
         self.outputs.as_ref()
+    }
+
+    /// The leaves of an input, to call a flat function with that stands for this one: a compiled or traced one.
+    ///
+    /// # Errors
+    ///
+    /// When the input has another structure than the example, or another static; the error has the path.
+    pub fn flatten_input(&self, input: &A) -> Result<Vec<L>> {
+        let mut leaves = Vec::new();
+        self.flattener.flatten_like(&self.inputs, input, &mut leaves)?;
+        Ok(leaves)
+    }
+
+    /// The output with these leaves, as a flat function gave them that stands for this one.
+    ///
+    /// # Errors
+    ///
+    /// Before the first call, when there is no structure to put them in; when they do not fit it.
+    ///
+    /// ```
+    /// use treedef::FlatFn;
+    ///
+    /// let mut sums = FlatFn::<f64, _, _, _>::new(|(a, b): (f64, f64)| [a + b, a - b], &(0.0, 0.0))?;
+    /// sums.call(&[0.0, 0.0])?;
+    ///
+    /// // What a compiler made of it knows nothing of tuples.
+    /// let compiled = |x: Vec<f64>| vec![x[0] + x[1], x[0] - x[1]];
+    /// let outputs = sums.unflatten_output(&compiled(sums.flatten_input(&(5.0, 2.0))?))?;
+    /// assert_eq!(outputs, [7.0, 3.0]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn unflatten_output(&self, leaves: &[L]) -> Result<B>
+    where
+        B: DeserializeOwned,
+    {
+        let unknown = ErrorKind::Nothing("the outputs are not known before the first call");
+        unflatten(self.outputs.as_ref().ok_or(unknown)?, leaves)
     }
 
     /// Calls the function with the leaves of its input, and gives those of its output.

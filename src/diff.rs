@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::error::{Difference, DifferenceKind, Error, ErrorKind, counted};
-use crate::model::{Leaf, NodeKind, Options, Tree, TreeDef};
+use crate::model::{Leaf, Name, NodeKind, Options, Tree, TreeDef};
 use crate::node::NodeRef;
 use crate::path::{Key, Path};
 
@@ -34,6 +34,8 @@ struct Comparison {
     widened: bool,
     /// A leaf that is expected stands for any subtree.
     prefix: bool,
+    /// A sequence is no tuple, a map no struct.
+    exact: bool,
     differences: Vec<Difference>,
 }
 
@@ -77,6 +79,13 @@ pub(crate) fn prefix_differences(prefix: NodeRef<'_>, full: NodeRef<'_>) -> Vec<
     comparison.run(Side::of(prefix), Side::of(full))
 }
 
+/// All places in which `found` differs from `expected` by more than the kinds of containers and the names of types.
+#[cold]
+pub(crate) fn loose_differences(expected: &TreeDef, found: &TreeDef) -> Vec<Difference> {
+    let comparison = Comparison { names: false, exact: false, ..Comparison::of_structures() };
+    comparison.run(Side::of(expected.root()), Side::of(found.root()))
+}
+
 /// The error that names the first difference, and has them all.
 #[cold]
 pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
@@ -98,7 +107,7 @@ pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>)
         None if expected.fields().is_empty() && expected.keys().is_empty() => {
             vec![differ(path, DifferenceKind::Length, children(expected), children(found))]
         }
-        None => compare_labelled(&path, a, b).into_iter().filter_map(report).collect(),
+        None => compare_labelled(&path, a, b, true).into_iter().filter_map(report).collect(),
     };
     structure_mismatch(differences)
 }
@@ -118,7 +127,8 @@ impl Comparison {
     fn of_structures() -> Self {
         let (none_is_leaf, widened, prefix) = (false, false, false);
         let differences = Vec::new();
-        Comparison { names: true, statics: true, none_is_leaf, widened, prefix, differences }
+        let (names, statics, exact) = (true, true, true);
+        Comparison { names, statics, none_is_leaf, widened, prefix, exact, differences }
     }
 
     fn of_values() -> Self {
@@ -150,7 +160,8 @@ impl Comparison {
             match node.kind() {
                 NodeKind::Leaf => self.differences.extend(compare_leaves(path, a, b, self.widened)),
                 NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map => {
-                    pending.extend(compare_labelled(&path, a, b).into_iter().rev());
+                    let below = compare_labelled(&path, a, b, self.exact);
+                    pending.extend(below.into_iter().rev());
                 }
                 _ => pending.extend(compare_listed(&path, a, b).into_iter().rev()),
             }
@@ -161,7 +172,7 @@ impl Comparison {
     /// What two nodes differ in that says nothing of their children.
     fn head_difference(&self, node: NodeRef<'_>, other: NodeRef<'_>) -> Option<DifferenceKind> {
         Some(match () {
-            _ if node.kind() != other.kind() => DifferenceKind::Node,
+            _ if !self.same_kind(node.kind(), other.kind()) => DifferenceKind::Node,
             _ if self.names && node.name() != other.name() => DifferenceKind::Name,
             _ if node.variant() != other.variant() => DifferenceKind::Variant,
             _ if self.statics && node.static_value() != other.static_value() => {
@@ -169,6 +180,17 @@ impl Comparison {
             }
             _ => return None,
         })
+    }
+
+    fn same_kind(&self, a: NodeKind, b: NodeKind) -> bool {
+        use NodeKind::*;
+        let class = |kind| match kind {
+            Tuple | TupleStruct => Seq,
+            Struct => Map,
+            UnitStruct => Unit,
+            other => other,
+        };
+        a == b || !self.exact && class(a) == class(b)
     }
 
     /// Where `None` is a leaf outside, and a node inside of a static, a `Some` may stand on one side alone.
@@ -229,14 +251,20 @@ fn compare_leaves(path: Path, a: Side<'_>, b: Side<'_>, widened: bool) -> Option
 }
 
 /// Compares children by their fields or keys.
-fn compare_labelled<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a>> {
+fn compare_labelled<'a>(path: &Path, a: Side<'a>, b: Side<'a>, exact: bool) -> Vec<Pending<'a>> {
     let nothing = || "nothing".to_owned();
+    let label = |key: &Key| match key {
+        Key::Entry(text) if !exact && text.as_str().is_some() => {
+            Key::Field(Name::from(text.as_str().unwrap_or_default().to_owned()))
+        }
+        key => key.clone(),
+    };
     // A map may hold a key twice: then the first goes with the first, and so on.
     let mut others: HashMap<Key, VecDeque<Side<'a>>> = HashMap::new();
-    b.entries().for_each(|(key, other)| others.entry(key).or_default().push_back(other));
+    b.entries().for_each(|(key, other)| others.entry(label(&key)).or_default().push_back(other));
     let mut pending = Vec::new();
     for (key, child) in a.entries() {
-        let other = others.get_mut(&key).and_then(VecDeque::pop_front);
+        let other = others.get_mut(&label(&key)).and_then(VecDeque::pop_front);
         let path = path.child(key);
         pending.push(match other {
             Some(other) => Pending::Compare(path, child, other),
@@ -251,12 +279,12 @@ fn compare_labelled<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a
         format!("`{}`", keys.join("`, `"))
     };
     let matched = others.values().all(VecDeque::is_empty) && pending.len() == b.node.num_children();
-    if a.leaves.is_none() && matched && !a.node.same_labels(b.node) {
+    if exact && a.leaves.is_none() && matched && !a.node.same_labels(b.node) {
         let (path, order) = (path.clone(), DifferenceKind::Order);
         pending.insert(0, Pending::Report(differ(path, order, listed(a), listed(b))));
     }
     for (key, _) in b.entries() {
-        if let Some(other) = others.get_mut(&key).and_then(VecDeque::pop_front) {
+        if let Some(other) = others.get_mut(&label(&key)).and_then(VecDeque::pop_front) {
             let (path, extra) = (path.child(key), DifferenceKind::Extra);
             pending.push(Pending::Report(differ(path, extra, nothing(), quoted(other.node))));
         }

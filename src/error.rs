@@ -286,6 +286,12 @@ impl Error {
         self
     }
 
+    /// Says where, unless that is known.
+    #[cold]
+    pub(crate) fn or_at(self, path: &Path) -> Self {
+        if self.path().is_root() { self.at(path.clone()) } else { self }
+    }
+
     #[cold]
     #[cfg(feature = "persist")]
     pub(crate) fn in_file(mut self, file: PathBuf) -> Self {

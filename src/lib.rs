@@ -21,6 +21,7 @@ mod unflatten;
 mod migration;
 mod tree;
 mod map;
+mod assertion;
 mod adapter;
 #[cfg(feature = "persist")]
 pub mod persist;
@@ -31,18 +32,21 @@ pub mod speed;
 pub use crate::{
     adapter::FlatFn,
     algebra::Edit,
+    assertion::{
+        assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
+    },
     change::{Change, ChangeKind, Diff},
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
     flatten::{Flattener, NodeHead, flatten, flatten_as, leaves, signature, structure},
     leaf::LeafType,
-    map::{map, map_only, map_with_path, try_map},
+    map::{map, map_only, map_with_path, pack_as, try_map},
     markers::{Opaque, Static, as_leaf, as_static},
     migration::Migration,
     model::{Leaf, LeafKind, Limits, MapOrder, Name, NodeKind, Tree, TreeDef, Value},
     node::{Children, NodeRef},
     path::{Key, Path},
     pattern::Pattern,
-    tree::{Ravel, Unique},
+    tree::{Buffers, Ravel, Segment, Tolerance, Unique},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };
 

@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;
-use crate::flatten::flatten_as;
+use crate::flatten::{flatten_as, structure};
 use crate::leaf::LeafType;
 use crate::model::{Leaf, Tree};
 use crate::path::Path;
-use crate::unflatten::unflatten;
+use crate::unflatten::{Leaves, unflatten};
 
 /// Applies a function to every leaf.
 ///
@@ -93,4 +93,39 @@ where
 {
     let (leaves, treedef) = flatten_as::<L>(value)?;
     unflatten(&treedef, leaves.into_iter().map(f).collect::<Vec<_>>())
+}
+
+/// The value that has the structure of an example, and other leaves.
+///
+/// # Errors
+///
+/// When the example cannot be flattened, or not rebuilt from these leaves; when there are more or fewer than it has.
+///
+/// ```
+/// let example = ("a".to_owned(), vec![1, 2]);
+/// let leaves: Vec<treedef::Leaf> = vec!["b".into(), 3.into(), 4.into()];
+/// assert_eq!(treedef::pack_as(&example, leaves)?, ("b".to_owned(), vec![3, 4]));
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn pack_as<T: Serialize + DeserializeOwned>(example: &T, leaves: impl Leaves) -> Result<T> {
+    unflatten(&structure(example)?, leaves)
+}
+
+impl<L> Tree<L> {
+    /// A tree that has the structure of an example, and leaves of any type.
+    ///
+    /// # Errors
+    ///
+    /// When the example cannot be flattened; when there are more or fewer leaves than it has.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::like(&(1.5, [2.5, 3.5]), vec!["a", "b", "c"])?;
+    /// assert_eq!(tree.to_string(), "(a, (b, c))");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn like(example: &(impl Serialize + ?Sized), leaves: Vec<L>) -> Result<Self> {
+        Tree::new(structure(example)?, leaves)
+    }
 }

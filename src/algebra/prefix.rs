@@ -103,7 +103,7 @@ fn subtree_with<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>, treedef: TreeDef) -
 }
 
 impl<L: Clone> Tree<L> {
-    /// The subtrees that the leaves of a prefix stand for, in their order.
+    /// The subtrees that the leaves of a prefix stand for, in their places: what [`compose`](Tree::compose) puts together.
     ///
     /// # Errors
     ///
@@ -114,11 +114,13 @@ impl<L: Clone> Tree<L> {
     ///
     /// let tree = Tree::of(&(vec![(1, "a"), (2, "b")], 3))?;
     /// let subtrees = tree.flatten_up_to(&"([*, *], *)".parse()?)?;
-    /// let printed: Vec<String> = subtrees.iter().map(ToString::to_string).collect();
-    /// assert_eq!(printed, [r#"(1, "a")"#, r#"(2, "b")"#, "3"]);
+    /// assert_eq!(subtrees.leaves()[1], Tree::of(&(2, "b"))?);
+    ///
+    /// let sizes = subtrees.map(|subtree| subtree.leaves().len());
+    /// assert_eq!(sizes.to_string(), "([2, 2], 1)");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn flatten_up_to(&self, prefix: &TreeDef) -> Result<Vec<Tree<L>>> {
+    pub fn flatten_up_to(&self, prefix: &TreeDef) -> Result<Tree<Tree<L>>> {
         expect_prefix(prefix, &self.treedef)?;
         // Equal neighbours share their structure.
         let mut last: Option<(_, TreeDef)> = None;
@@ -131,7 +133,7 @@ impl<L: Clone> Tree<L> {
             last = Some((node, treedef.clone()));
             subtree_with(self, node, treedef)
         });
-        Ok(subtrees.collect())
+        Ok(Tree::from_parts(prefix.clone(), subtrees.collect()))
     }
 
     /// This tree as far as another structure goes of which it is a prefix: every leaf stands for all leaves of its subtree.

@@ -92,14 +92,17 @@ impl<L> Tree<L> {
         let mut tree = Traversal::new(&self.treedef, self.leaves)?;
         while let Some(met) = tree.walk.step() {
             match met {
-                Met::Before(node) => match f(tree.walk.path(), node, tree.below(node))? {
-                    Edit::Keep => tree.enter(node),
-                    Edit::Replace(other) => {
-                        tree.cut(node);
-                        tree.put(other)?;
+                Met::Before(node) => {
+                    let edit = f(tree.walk.path(), node, tree.below(node));
+                    match edit.map_err(|error| error.or_at(tree.walk.path()))? {
+                        Edit::Keep => tree.enter(node),
+                        Edit::Replace(other) => {
+                            tree.cut(node);
+                            tree.put(other)?;
+                        }
+                        Edit::Remove => drop(tree.remove(node)?),
                     }
-                    Edit::Remove => drop(tree.remove(node)?),
-                },
+                }
                 Met::After => tree.walk.leave()?,
             }
         }
@@ -139,7 +142,8 @@ impl<L> Tree<L> {
             }
             let leaves = tree.new.split_off(starts.pop().unwrap_or_default());
             let made = Tree::from_parts(tree.walk.leave_apart()?, leaves);
-            match f(tree.walk.path(), &made)? {
+            let edit = f(tree.walk.path(), &made);
+            match edit.map_err(|error| error.or_at(tree.walk.path()))? {
                 Edit::Keep => tree.put(made)?,
                 Edit::Replace(other) => tree.put(other)?,
                 Edit::Remove => tree.walk.remove()?,
@@ -173,8 +177,8 @@ impl<L> Tree<L> {
             match met {
                 Met::Before(node) if pattern.matches(tree.walk.path()) => {
                     let old = Tree::from_parts(node.to_treedef(), tree.cut(node));
-                    let new = f(tree.walk.path(), old)?;
-                    tree.put(new)?;
+                    let new = f(tree.walk.path(), old);
+                    tree.put(new.map_err(|error| error.or_at(tree.walk.path()))?)?;
                 }
                 Met::Before(node) => tree.enter(node),
                 Met::After => tree.walk.leave()?,
@@ -260,7 +264,7 @@ impl<L> Tree<Tree<L>> {
     /// let outer = wanted.treedef().clone();
     /// let fanned = wanted.try_map(|n| Tree::new(format!("[*; {n}]").parse()?, vec![n; n]))?.compose()?;
     /// assert_eq!(fanned.to_string(), r#"{"x": [2, 2], "y": [1]}"#);
-    /// assert_eq!(fanned.flatten_up_to(&outer)?[0].leaves(), [2, 2]);
+    /// assert_eq!(fanned.flatten_up_to(&outer)?.leaves()[0].leaves(), [2, 2]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn compose(self) -> Result<Tree<L>> {

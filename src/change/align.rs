@@ -1,5 +1,7 @@
 //! Which elements of two sequences go together.
 
+use std::vec;
+
 use similar::algorithms::{Capture, Replace, myers};
 
 use crate::algebra::same_structure;
@@ -35,11 +37,13 @@ impl<L: PartialEq> PartialEq for Elements<'_, L> {
 /// Elements go together by their positions, if the sequences are equally long; else so that most are equal.
 pub(super) fn align<'a, L: PartialEq>(a: Side<'a, L>, b: Side<'a, L>) -> Vec<Aligned<'a>> {
     let mut aligned = Vec::new();
-    if a.node.num_children() == b.node.num_children() {
-        pair(&elements(a), &elements(b), &mut aligned);
+    let (many, others) = (a.node.num_children(), b.node.num_children());
+    let most = if many.saturating_mul(others) > MOST_PAIRS { usize::MAX } else { 1 };
+    let (old, new) = (elements(a, most), elements(b, most));
+    if many == others {
+        pair(&old, &new, &mut aligned);
         return aligned;
     }
-    let (old, new) = (elements(a), elements(b));
     let same = |(a, b): &(&Elements<'_, L>, &Elements<'_, L>)| a == b;
     let head = old.iter().zip(&new).take_while(same).count();
     let (old_rest, new_rest) = (&old[head..], &new[head..]); // no more than there are of both
@@ -62,23 +66,34 @@ pub(super) fn align<'a, L: PartialEq>(a: Side<'a, L>, b: Side<'a, L>) -> Vec<Ali
     aligned
 }
 
-fn elements<L>(side: Side<'_, L>) -> Vec<Elements<'_, L>> {
-    let mut elements = Vec::new();
-    for (child, repeat) in side.node.runs() {
-        let at = |skip| side.at(child.later(skip));
-        match at(0).counts_leaves() {
-            true => elements.extend((0..repeat).map(|skip| Elements { side: at(skip), count: 1 })),
-            false => elements.push(Elements { side: at(0), count: repeat }),
-        }
+/// The children, at most so many equal ones together; one by one if their leaves count.
+fn elements<L>(side: Side<'_, L>, most: usize) -> Vec<Elements<'_, L>> {
+    let (mut elements, mut children) = (Vec::new(), side.node.children());
+    while let Some(child) = children.clone().next() {
+        let most = if side.at(child).counts_leaves() { 1 } else { most };
+        elements.extend(
+            children.next_up_to(most).map(|(node, count)| Elements { side: side.at(node), count }),
+        );
     }
     elements
 }
 
+/// Neighbours of one run together, unless their leaves count.
+fn runs<'a, L>(elements: &[Elements<'a, L>]) -> vec::IntoIter<(NodeRef<'a>, usize)> {
+    let mut runs: Vec<(NodeRef<'a>, usize)> = Vec::new();
+    for Elements { side, count } in elements {
+        match runs.last_mut() {
+            Some((first, repeat)) if first.same_structure(side.node) && !side.counts_leaves() => {
+                *repeat += count;
+            }
+            _ => runs.push((side.node, *count)),
+        }
+    }
+    runs.into_iter()
+}
+
 /// Lets elements go together by their positions; the rest of the longer side was removed or added.
 fn pair<'a, L>(old: &[Elements<'a, L>], new: &[Elements<'a, L>], aligned: &mut Vec<Aligned<'a>>) {
-    let runs = |elements: &[Elements<'a, L>]| {
-        elements.iter().map(|run| (run.side.node, run.count)).collect::<Vec<_>>().into_iter()
-    };
     let (mut old, mut new) = (runs(old), runs(new));
     let (mut a, mut b) = (old.next(), new.next());
     loop {

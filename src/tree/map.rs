@@ -62,6 +62,20 @@ impl<L> Tree<L> {
         Tree::from_parts(self.treedef, leaves)
     }
 
+    /// The same tree with the leaves lent.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("[*, *]".parse()?, vec![String::from("a"), String::from("bc")])?;
+    /// assert_eq!(tree.as_ref().map(|text| text.len()).leaves(), [1, 2]);
+    /// assert_eq!(tree.leaves(), ["a", "bc"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn as_ref(&self) -> Tree<&L> {
+        Tree::from_parts(self.treedef.clone(), self.leaves.iter().collect())
+    }
+
     /// The leaves with their paths, in order.
     ///
     /// ```

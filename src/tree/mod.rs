@@ -7,7 +7,11 @@ mod partition;
 mod stack;
 mod unique;
 mod ravel;
+mod buffers;
+mod close;
 mod document;
 
+pub use buffers::{Buffers, Segment};
+pub use close::Tolerance;
 pub use ravel::Ravel;
 pub use unique::Unique;

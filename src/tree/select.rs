@@ -38,6 +38,24 @@ impl<L> Tree<L> {
         Ok(&mut self.leaves[self.treedef.leaf_index(path)?])
     }
 
+    /// Puts another leaf in the place of the one at a path, which is given back.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get).
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::new("(*, [*])".parse()?, vec![1, 2])?;
+    /// assert_eq!(tree.set(&".1[0]".parse()?, 20)?, 2);
+    /// assert_eq!(tree.leaves(), [1, 20]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn set(&mut self, path: &Path, leaf: L) -> Result<L> {
+        Ok(std::mem::replace(self.get_mut(path)?, leaf))
+    }
+
     /// The leaves whose paths a pattern stands for, with their paths.
     ///
     /// ```

@@ -5,7 +5,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::Tree;
 
 impl<L> Tree<L> {
-    /// One tree that has, at every leaf, those of all trees.
+    /// One tree that has, at every leaf, those of all trees; a [`map`](Self::map) of it is a function over many trees.
     ///
     /// # Errors
     ///
@@ -18,7 +18,10 @@ impl<L> Tree<L> {
     /// let stacked = Tree::stack(batch.into_iter().collect::<Result<Vec<_>, _>>()?)?;
     /// assert_eq!(stacked.treedef().to_string(), "(*, *)");
     /// assert_eq!(stacked.leaves()[1].len(), 3);
-    /// assert_eq!(stacked.unstack()?[2], Tree::of(&(3, 30))?);
+    /// assert_eq!(stacked.clone().unstack()?[2], Tree::of(&(3, 30))?);
+    ///
+    /// let largest = stacked.try_map(|column| column.into_iter().map(i32::try_from).try_fold(0, |a, b| b.map(|b| a.max(b))))?;
+    /// assert_eq!(largest.leaves(), [3, 30]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn stack(trees: impl IntoIterator<Item = Tree<L>>) -> Result<Tree<Vec<L>>> {

@@ -5,7 +5,8 @@ use crate::error::Result;
 use crate::model::Tree;
 
 impl<L> Tree<L> {
-    /// Joins the leaves of two trees of one structure.
+    /// Joins the leaves of two trees of one structure. For more than two of one type see [`stack`](Self::stack), of others
+    /// [`zip`](Self::zip).
     ///
     /// # Errors
     ///
@@ -28,6 +29,25 @@ impl<L> Tree<L> {
         expect_equal(&self.treedef, &other.treedef)?;
         let pairs = self.leaves.into_iter().zip(other.leaves);
         Ok(Tree::from_parts(self.treedef, pairs.map(|(a, b)| f(a, b)).collect()))
+    }
+
+    /// The leaves of two trees of one structure in pairs. The function over three trees is that over pairs of pairs.
+    ///
+    /// # Errors
+    ///
+    /// As [`zip_with`](Self::zip_with).
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = |leaves| Tree::new("(*, [*])".parse()?, leaves);
+    /// let (w, g, rate) = (tree(vec![1.0, 2.0])?, tree(vec![10.0, 20.0])?, tree(vec![0.1, 0.5])?);
+    /// let stepped = w.zip(g)?.zip(rate)?.map(|((w, g), rate)| w - rate * g);
+    /// assert_eq!(stepped.leaves(), [0.0, -8.0]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn zip<M>(self, other: Tree<M>) -> Result<Tree<(L, M)>> {
+        self.zip_with(other, |a, b| (a, b))
     }
 
     /// Joins every leaf of this tree with all leaves of the subtree that it stands for: this structure is a prefix of the other's,
@@ -58,5 +78,22 @@ impl<L> Tree<L> {
             leaves.extend(below.by_ref().take(subtree.num_leaves()).map(|other| f(leaf, other)));
         }
         Ok(Tree::from_parts(full.treedef, leaves))
+    }
+}
+
+impl<A, B> Tree<(A, B)> {
+    /// Two trees of one structure out of one of pairs.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&[7, 9])?.try_map(i32::try_from)?;
+    /// let (halves, odd) = tree.map(|x| (x / 2, x % 2 == 1)).unzip();
+    /// assert_eq!((halves.leaves(), odd.leaves()), (&[3, 4][..], &[true, true][..]));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn unzip(self) -> (Tree<A>, Tree<B>) {
+        let (a, b) = self.leaves.into_iter().unzip();
+        (Tree::from_parts(self.treedef.clone(), a), Tree::from_parts(self.treedef, b))
     }
 }

@@ -15,6 +15,7 @@ fn prefixes_are_those_of_jax() {
         let subtrees = other.flatten_up_to(&value);
         assert_eq!(subtrees.is_ok(), is_prefix);
         if let Ok(subtrees) = subtrees {
+            let (_, subtrees) = subtrees.into_parts();
             let printed: Vec<_> =
                 subtrees.iter().map(|tree| tree.treedef().to_jax_string().unwrap()).collect();
             assert_eq!(printed, texts(&vector["other_up_to"]));

@@ -10,12 +10,23 @@ fn config() -> Config {
     Config { cases: 2_000, failure_persistence: None, ..Config::default() }
 }
 
+/// For laws that walk each case many times.
+pub(crate) fn few() -> Config {
+    Config { cases: 500, ..config() }
+}
+
 fn tree(data: &Data) -> Tree<Leaf> {
     Tree::of(data).unwrap()
 }
 
+/// The leaves are their own indices.
+pub(crate) fn numbered(treedef: TreeDef) -> Tree<usize> {
+    let leaves = (0..treedef.num_leaves()).collect();
+    Tree::new(treedef, leaves).unwrap()
+}
+
 /// A structure that is small, so that three of them can be composed.
-fn small() -> impl Strategy<Value = TreeDef> {
+pub(crate) fn small() -> impl Strategy<Value = TreeDef> {
     const TEXTS: [&str; 14] = [
         "*",
         "None",
@@ -129,7 +140,7 @@ proptest! {
         let treedef = outer.compose(&inner).unwrap();
         let leaves: Vec<usize> = (0..treedef.num_leaves()).collect();
         let tree = Tree::new(treedef.clone(), leaves).unwrap();
-        let subtrees = tree.flatten_up_to(&outer).unwrap();
+        let (_, subtrees) = tree.flatten_up_to(&outer).unwrap().into_parts();
         prop_assert_eq!(subtrees.len(), outer.num_leaves());
         prop_assert!(subtrees.iter().all(|subtree| *subtree.treedef() == inner));
         let below: Vec<usize> = subtrees.iter().flat_map(|tree| tree.leaves()).copied().collect();

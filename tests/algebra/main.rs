@@ -6,9 +6,11 @@ mod data;
 #[path = "../it/vectors.rs"]
 mod vectors;
 
+mod changes;
 mod compressed;
 mod conformance;
 mod documents;
+mod edits;
 mod errors;
 mod laws;
 mod trees;

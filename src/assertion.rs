@@ -1,0 +1,133 @@
+//! Assertions for tests: two values have one structure, the same leaves, or close ones.
+//!
+//! Each panics with a report of what is different and where. What tests want without a panic are
+//! [`TreeDef::check_equal`](crate::TreeDef::check_equal), [`TreeDef::check_equivalent`](crate::TreeDef::check_equivalent)
+//! and [`Tree::check_close`].
+#![allow(clippy::panic, reason = "an assertion of a test that fails")]
+
+use std::fmt::Display;
+
+use serde::Serialize;
+
+use crate::change::Diff;
+use crate::error::{Difference, Result};
+use crate::flatten::structure;
+use crate::model::{Leaf, Tree};
+use crate::tree::Tolerance;
+
+/// Asserts that two values have the same structure, kinds and names included.
+///
+/// # Panics
+///
+/// When they have not; the message has the first places.
+///
+/// ```
+/// treedef::assert_same_structure(&[(1, "a")], &[(2, "b")]);
+/// ```
+#[track_caller]
+pub fn assert_same_structure<A, B>(found: &A, expected: &B)
+where
+    A: Serialize + ?Sized,
+    B: Serialize + ?Sized,
+{
+    let check = || structure(found)?.check_equal(&structure(expected)?);
+    report("the structures differ", check());
+}
+
+/// Asserts that two values have the same structure but for the kinds of containers and the names of types: a sequence may be a tuple, a map
+/// with strings for keys a struct.
+///
+/// # Panics
+///
+/// When they have not; the message has the first places.
+///
+/// ```
+/// #[derive(serde::Serialize)]
+/// struct Point {
+///     x: f64,
+///     y: Vec<f64>,
+/// }
+///
+/// let json = serde_json::json!({"y": [1, 2], "x": 0});
+/// treedef::assert_equivalent_structure(&json, &Point { x: 0.5, y: vec![1.5, 2.5] });
+/// ```
+#[track_caller]
+pub fn assert_equivalent_structure<A, B>(found: &A, expected: &B)
+where
+    A: Serialize + ?Sized,
+    B: Serialize + ?Sized,
+{
+    let check = || structure(found)?.check_equivalent(&structure(expected)?);
+    report("the structures differ", check());
+}
+
+/// Asserts that two values have the same structure and the same leaves, by kind and bits.
+///
+/// # Panics
+///
+/// When they have not; the message has the first places.
+///
+/// ```should_panic
+/// treedef::assert_all_equal(&[1.0, f64::NAN], &[1.0, 2.0]); // not equal at `.1`
+/// ```
+#[track_caller]
+pub fn assert_all_equal<A, B>(found: &A, expected: &B)
+where
+    A: Serialize + ?Sized,
+    B: Serialize + ?Sized,
+{
+    let diff = || -> Result<Diff<Tree<Leaf>>> { Ok(Tree::of(expected)?.diff(&Tree::of(found)?)) };
+    match diff() {
+        Ok(same) if same.is_empty() => {}
+        Ok(diff) => panic!("the trees differ, from what was expected to what was found: {diff}"),
+        Err(error) => failed("the trees cannot be compared", &error),
+    }
+}
+
+/// Asserts that two values have the same structure, and close leaves.
+///
+/// # Panics
+///
+/// When they have not; the message has the first places.
+///
+/// ```
+/// use treedef::Tolerance;
+///
+/// treedef::assert_all_close(&[0.1 + 0.2, 1.0], &[0.3, 1.0], Tolerance::new().ulps(1));
+/// ```
+#[track_caller]
+pub fn assert_all_close<A, B>(found: &A, expected: &B, tolerance: Tolerance)
+where
+    A: Serialize + ?Sized,
+    B: Serialize + ?Sized,
+{
+    let check = || Tree::of(found)?.check_close(&Tree::of(expected)?, tolerance);
+    report("the trees are not close", check());
+}
+
+/// Differences that a message shows.
+const SHOWN: usize = 20;
+
+#[track_caller]
+fn report(what: &str, checked: Result<()>) {
+    let Err(error) = checked else { return };
+    let differences = error.differences();
+    if differences.is_empty() {
+        failed(what, &error);
+    }
+    let line = |Difference { path, expected, found, .. }: &Difference| {
+        let path = if path.is_root() { "the root".to_owned() } else { format!("`{path}`") };
+        format!("\n  {path}: expected {expected}, found {found}")
+    };
+    let lines: String = differences.iter().take(SHOWN).map(line).collect();
+    let rest = match differences.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        rest => format!("\n  … and {rest} more"),
+    };
+    failed(what, &format!("{lines}{rest}"));
+}
+
+#[track_caller]
+fn failed(what: &str, why: &dyn Display) {
+    panic!("{what}: {why}");
+}

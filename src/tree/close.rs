@@ -1,0 +1,170 @@
+//! Whether two trees are the same: their structures, their leaves, or nearly so.
+
+use crate::algebra::expect_equal;
+use crate::diff::{loose_differences, structure_mismatch};
+use crate::error::{Difference, DifferenceKind, Result};
+use crate::leaf::Scalar;
+use crate::model::{Leaf, Tree, TreeDef};
+
+/// How far two numbers may be apart. Without more said, not at all.
+///
+/// ```
+/// use treedef::{Tolerance, Tree};
+///
+/// let (a, b) = (Tree::of(&[1.0, 2.0])?, Tree::of(&[1.0, 2.001])?);
+/// assert!(a.check_close(&b, Tolerance::new().rtol(1e-2)).is_ok());
+///
+/// let error = a.check_close(&b, Tolerance::new().atol(1e-6)).unwrap_err();
+/// assert_eq!(error.to_string(), "expected 2.001, found 2.0 at `.1`");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tolerance {
+    rtol: f64,
+    atol: f64,
+    ulps: u64,
+}
+
+impl Tolerance {
+    /// Only equal numbers are close; NaN is to NaN, and 0.0 to -0.0.
+    pub fn new() -> Self {
+        Tolerance::default()
+    }
+
+    /// Allows this part of the expected number.
+    pub fn rtol(self, rtol: f64) -> Self {
+        Tolerance { rtol, ..self }
+    }
+
+    /// Allows this difference. It is added to that of [`rtol`](Self::rtol), as in NumPy.
+    pub fn atol(self, atol: f64) -> Self {
+        Tolerance { atol, ..self }
+    }
+
+    /// Allows so many steps to the next float of the same kind, whatever the other two say.
+    pub fn ulps(self, ulps: u64) -> Self {
+        Tolerance { ulps, ..self }
+    }
+
+    fn allows(self, found: &Leaf, expected: &Leaf) -> bool {
+        if found == expected {
+            return true;
+        }
+        let steps = match (found, expected) {
+            (Leaf::F32(a), Leaf::F32(b)) => steps(order_f32(*a), order_f32(*b)),
+            (Leaf::F64(a), Leaf::F64(b)) => steps(order_f64(*a), order_f64(*b)),
+            _ => u64::MAX,
+        };
+        match (number(found), number(expected)) {
+            (Some(a), Some(b)) if a.is_nan() || b.is_nan() => a.is_nan() && b.is_nan(),
+            (Some(a), Some(b)) if a.is_infinite() || b.is_infinite() => a == b,
+            (Some(a), Some(b)) => {
+                let apart = (a - b).abs();
+                // Where integers are too large for an f64, they were not equal.
+                let equal = a == b && found.kind().is_float() && expected.kind().is_float();
+                equal
+                    || steps <= self.ulps
+                    || apart > 0.0 && apart <= self.atol + self.rtol * b.abs()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The place of a float among all of its kind.
+fn order_f32(value: f32) -> i64 {
+    let bits = i64::from(value.to_bits() & 0x7fff_ffff);
+    if value.is_sign_negative() { -bits } else { bits }
+}
+
+fn order_f64(value: f64) -> i64 {
+    let bits = (value.to_bits() & !(1 << 63)).cast_signed();
+    if value.is_sign_negative() { -bits } else { bits }
+}
+
+fn steps(a: i64, b: i64) -> u64 {
+    a.abs_diff(b)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a tolerance is asked for")]
+fn number(leaf: &Leaf) -> Option<f64> {
+    Some(match leaf.as_scalar()? {
+        Scalar::I8(value) => value.into(),
+        Scalar::I16(value) => value.into(),
+        Scalar::I32(value) => value.into(),
+        Scalar::I64(value) => value as f64,
+        Scalar::I128(value) => value as f64,
+        Scalar::U8(value) => value.into(),
+        Scalar::U16(value) => value.into(),
+        Scalar::U32(value) => value.into(),
+        Scalar::U64(value) => value as f64,
+        Scalar::U128(value) => value as f64,
+        Scalar::F32(value) => value.into(),
+        Scalar::F64(value) => value,
+        _ => return None,
+    })
+}
+
+impl TreeDef {
+    /// Refuses another structure.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ; the error has all differences.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let (expected, found): (TreeDef, TreeDef) = ("[*, (*, *)]".parse()?, "[*, [*, *]]".parse()?);
+    /// let error = found.check_equal(&expected).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected `(*, *)`, found `[*, *]` at `[1]`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn check_equal(&self, expected: &TreeDef) -> Result<()> {
+        expect_equal(expected, self)
+    }
+
+    /// Refuses a structure that differs by more than the kinds of containers and the names of types: a sequence may be a
+    /// tuple, a map with strings for keys a struct, fields stand in any order.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ by more; the error has all differences.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let (point, dict): (TreeDef, TreeDef) = ("P { x: *, y: [*] }".parse()?, r#"{"y": (*,), "x": *}"#.parse()?);
+    /// assert!(dict.check_equivalent(&point).is_ok());
+    ///
+    /// let error = TreeDef::check_equivalent(&r#"{"y": (*,)}"#.parse()?, &point).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected `*`, found nothing at `.x`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn check_equivalent(&self, expected: &TreeDef) -> Result<()> {
+        let differences = loose_differences(expected, self);
+        if differences.is_empty() { Ok(()) } else { Err(structure_mismatch(differences)) }
+    }
+}
+
+impl Tree<Leaf> {
+    /// Refuses another structure, and leaves that are not close. Numbers may be of different kinds; what is no number has to be equal.
+    ///
+    /// # Errors
+    ///
+    /// When the two differ; the error has all differences.
+    pub fn check_close(&self, expected: &Tree<Leaf>, tolerance: Tolerance) -> Result<()> {
+        self.treedef.check_equal(&expected.treedef)?;
+        let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();
+        let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
+        let differences: Vec<Difference> = far
+            .map(|(index, (found, expected))| Difference {
+                path: self.treedef.root().path_to_leaf(index),
+                kind: DifferenceKind::Leaf,
+                expected: expected.to_string(),
+                found: found.to_string(),
+            })
+            .collect();
+        if differences.is_empty() { Ok(()) } else { Err(structure_mismatch(differences)) }
+    }
+}

@@ -1,0 +1,310 @@
+//! Diffs as data, as reports and as patches.
+
+use proptest::prelude::*;
+use treedef::{ChangeKind, DifferenceKind, Edit, NodeKind, NodeRef, Tree, TreeDef};
+
+use crate::data::data;
+use crate::laws::{few, numbered, small};
+
+fn parsed(text: &str) -> TreeDef {
+    text.parse().unwrap()
+}
+
+/// The same tree with about one node in eight changed: gone, replaced, or a leaf with another number.
+fn mutated(tree: &Tree<usize>, mut random: u64) -> Tree<usize> {
+    let mut next = || {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 33) as usize
+    };
+    let loses = |node: NodeRef<'_>| {
+        !matches!(node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant)
+    };
+    let changed = tree.clone().traverse(|path, node, _| {
+        let parent = path.parent().map(|path| tree.treedef().node(&path).unwrap());
+        Ok(match (next() % 24, parent) {
+            (0, Some(parent)) if loses(parent) => Edit::Remove,
+            (1, _) => Edit::Replace(numbered(parsed("[*, (*, None)]"))),
+            (2, _) if node.kind() == NodeKind::Leaf => Edit::Replace(Tree::leaf(next())),
+            _ => Edit::Keep,
+        })
+    });
+    changed.unwrap()
+}
+
+fn holds(a: &Tree<usize>, b: &Tree<usize>) -> Result<(), TestCaseError> {
+    let diff = a.diff(b);
+    prop_assert_eq!(&a.patch(&diff).unwrap(), b, "{:#}", diff);
+    prop_assert_eq!(diff.is_empty(), a == b);
+    let (a, b) = (a.treedef(), b.treedef());
+    let diff = a.diff(b);
+    prop_assert_eq!(&a.patch(&diff).unwrap(), b, "{:#}", diff);
+    prop_assert_eq!(diff.is_empty(), a == b);
+    for change in diff.changes() {
+        match &change.kind {
+            ChangeKind::Removed(old) | ChangeKind::Replaced { old, .. } => {
+                prop_assert_eq!(&a.node(&change.path).unwrap().to_treedef(), old);
+            }
+            ChangeKind::Renamed { .. } => prop_assert!(a.node(&change.path).is_ok()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(few())]
+
+    #[test]
+    fn patches_make_the_new_of_the_old(a in data(), seeds in any::<[u64; 2]>()) {
+        let tree = numbered(Tree::of(&a).unwrap().treedef().clone());
+        let [one, other] = seeds.map(|seed| mutated(&tree, seed));
+        holds(&tree, &one)?;
+        holds(&one, &tree)?;
+        holds(&one, &other)?;
+    }
+
+    #[test]
+    fn patches_join_any_two_trees(a in data(), b in data(), c in small(), d in small()) {
+        holds(&numbered(Tree::of(&a).unwrap().treedef().clone()), &numbered(Tree::of(&b).unwrap().treedef().clone()))?;
+        holds(&numbered(c.compose(&d).unwrap()), &numbered(d.compose(&c).unwrap()))?;
+    }
+
+    /// Lists of which elements come, go and stay, with and without leaves that count.
+    #[test]
+    fn patches_join_lists(a in prop::collection::vec(0..4usize, 0..12), b in prop::collection::vec(0..4usize, 0..12)) {
+        let list = |kinds: &[usize]| {
+            let texts = ["*", "(*, *)", "None", "{\"a\": *, \"b\": [*]}"];
+            let items: Vec<&str> = kinds.iter().map(|kind| texts[*kind]).collect();
+            let treedef = parsed(&format!("[{}]", items.join(", ")));
+            // Equal elements have equal leaves.
+            let leaves = kinds.iter().flat_map(|kind| vec![*kind; parsed(texts[*kind]).num_leaves()]);
+            Tree::new(treedef, leaves.collect()).unwrap()
+        };
+        holds(&list(&a), &list(&b))?;
+        let kept = similar(&a, &b);
+        if a.len() != b.len() {
+            let places = list(&a).diff(&list(&b)).changes().iter().map(|change| change.places()).sum::<usize>();
+            prop_assert!(places <= a.len() + b.len() - 2 * kept, "{}", list(&a).diff(&list(&b)));
+        }
+    }
+
+    /// A patch does what it says or refuses; where it was made for another tree, too.
+    #[test]
+    fn patches_of_other_trees_are_refused_or_hold(a in data(), seeds in any::<[u64; 2]>()) {
+        let tree = numbered(Tree::of(&a).unwrap().treedef().clone());
+        let [one, other] = seeds.map(|seed| mutated(&tree, seed));
+        let diff = tree.diff(&one);
+        if let Ok(patched) = other.patch(&diff) {
+            let treedef = patched.treedef();
+            prop_assert_eq!(&treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
+            for change in diff.changes() {
+                if let ChangeKind::Replaced { by: DifferenceKind::Leaf, old, .. } = &change.kind {
+                    prop_assert_eq!(other.subtree(&change.path).unwrap(), old.clone());
+                }
+            }
+        }
+    }
+}
+
+/// The length of a longest common subsequence.
+fn similar(a: &[usize], b: &[usize]) -> usize {
+    let mut lengths = vec![0; b.len() + 1];
+    for x in a {
+        let mut diagonal = 0;
+        for (at, y) in b.iter().enumerate() {
+            let above = lengths[at + 1];
+            lengths[at + 1] = if x == y { diagonal + 1 } else { above.max(lengths[at]) };
+            diagonal = above;
+        }
+    }
+    lengths[b.len()]
+}
+
+/// What each kind of change reads like.
+#[test]
+fn changes_read_well() {
+    let report = |a: &str, b: &str| parsed(a).diff(&parsed(b)).to_string();
+    insta::assert_snapshot!(report("*", "*"), @"no changes");
+    insta::assert_snapshot!(report("*", "[*]"), @"
+    1 change
+    ~ the root: * → [*]
+    ");
+    insta::assert_snapshot!(report("#[insertion] [*]", "[*]"), @"
+    1 change
+    ~ the root: #[insertion] [*] → [*]
+    ");
+    insta::assert_snapshot!(report("A { x: *, y: (*, *) }", "A { y: (*, *), z: *, x: * }"), @"
+    2 changes
+    ~ the root: now in the order .y .x
+    + .z: *
+    ");
+    insta::assert_snapshot!(report("A { x: *, y: (*, *) }", "B { why: (*, *), x: None }"), @"
+    4 changes
+    ~ the root: type `A` → `B`
+    ~ the root: now in the order .why .x
+    ~ .x: * → None
+    ~ .y is now .why
+    ");
+    insta::assert_snapshot!(report("E::V(*, *)", "E::W(*, *)"), @"
+    1 change
+    ~ the root: E::V(*, *) → E::W(*, *)
+    ");
+    insta::assert_snapshot!(report("[E::V(*, *), *]", "[F::V(*, *), *]"), @"
+    1 change
+    ~ [0]: type `E` → `F`
+    ");
+    insta::assert_snapshot!(report("[static 1, (*, *), *, None]", "[static 2, *, None]"), @"
+    2 changes
+    ~ [0]: static 1 → static 2
+    - [1]: (*, *)
+    ");
+    insta::assert_snapshot!(report("{1: *, 2: [*]}", "{1: *, 3: [*]}"), @"
+    1 change
+    ~ [2i32] is now [3i32]
+    ");
+    insta::assert_snapshot!(report("[[(*, *); 9]; 9]", "[[(*, None); 9]; 9]"), @"
+    1 change
+    ~ [0][0].1: * → None, and 80 more like it
+    ");
+    insta::assert_snapshot!(report("{\"a\": *, \"b\": *}", "{\"c\": *, \"d\": *}"), @r#"
+    4 changes
+    - ["a"]: *
+    - ["b"]: *
+    + ["c"]: *
+    + ["d"]: *
+    "#);
+    insta::assert_snapshot!(report("#[insertion] {\"a\": *, \"b\": None}", "#[insertion] {\"b\": None, \"a\": *}"), @r#"
+    1 change
+    ~ the root: now in the order ["b"] ["a"]
+    "#);
+    insta::assert_snapshot!(report("P { f: [*], f: * }", "P { f: * }"), @"
+    1 change
+    ~ the root: P { f: [*], f: * } → P { f: * }
+    ");
+}
+
+#[derive(serde::Serialize, Clone)]
+struct Model {
+    layers: Vec<Layer>,
+    head: Head,
+    step: u64,
+}
+
+#[derive(serde::Serialize, Clone)]
+struct Layer {
+    w: Vec<Vec<f32>>,
+    b: Vec<f32>,
+    norm: Option<(f32, f32)>,
+}
+
+#[derive(serde::Serialize, Clone)]
+struct Head {
+    kernel: Vec<f32>,
+}
+
+/// What a reader sees when three things changed in a model of ten thousand numbers.
+#[test]
+fn three_changes_in_a_large_model_fit_on_a_screen() {
+    let layer = |n: usize| Layer {
+        w: (0..20).map(|i| (0..20).map(|j| (n * 400 + i * 20 + j) as f32).collect()).collect(),
+        b: vec![n as f32; 20],
+        norm: (n % 2 == 0).then_some((1.0, 0.0)),
+    };
+    let old = Model {
+        layers: (0..24).map(layer).collect(),
+        head: Head { kernel: vec![0.5; 64] },
+        step: 12_000,
+    };
+    let mut new = old.clone();
+    new.layers[7].w[3][11] += 0.25;
+    new.layers.remove(12);
+    new.layers[17].norm = None;
+    let (old, new) = (Tree::of(&old).unwrap(), Tree::of(&new).unwrap());
+    assert!(old.leaves().len() > 10_000);
+    let diff = old.diff(&new);
+    insta::assert_snapshot!(diff, @"
+    2 changes
+    ~ .layers[7].w[3][11]: 2871.0f32 → 2871.25f32
+    - .layers[12]: Layer { w: [[4800.0f32, 4801.0f32, 4802.0f32, 4803.0f32, 480…
+    ");
+    assert_eq!(old.patch(&diff).unwrap(), new);
+}
+
+#[test]
+fn long_reports_are_cut_off_unless_all_is_asked_for() {
+    let (old, new) =
+        (numbered(parsed("[*; 50]")), numbered(parsed("[*; 50]")).map(|leaf| leaf + 1));
+    let diff = old.diff(&new);
+    assert_eq!(diff.changes().len(), 50);
+    insta::assert_snapshot!(diff, @"
+    50 changes
+    ~ [0]: 0 → 1
+    ~ [1]: 1 → 2
+    ~ [2]: 2 → 3
+    ~ [3]: 3 → 4
+    ~ [4]: 4 → 5
+    ~ [5]: 5 → 6
+    ~ [6]: 6 → 7
+    ~ [7]: 7 → 8
+    ~ [8]: 8 → 9
+    ~ [9]: 9 → 10
+    ~ [10]: 10 → 11
+    ~ [11]: 11 → 12
+    ~ [12]: 12 → 13
+    ~ [13]: 13 → 14
+    ~ [14]: 14 → 15
+    ~ [15]: 15 → 16
+    ~ [16]: 16 → 17
+    ~ [17]: 17 → 18
+    ~ [18]: 18 → 19
+    … and 31 more
+    ");
+    assert_eq!(format!("{diff:#}").lines().count(), 51);
+}
+
+#[test]
+fn what_a_patch_does_not_fit_is_refused_with_the_path() {
+    let refused = |old: &str, new: &str, other: &str| {
+        let diff = numbered(parsed(old)).diff(&numbered(parsed(new)).map(|leaf| leaf + 100));
+        numbered(parsed(other)).patch(&diff).unwrap_err().to_string()
+    };
+    insta::assert_snapshot!(refused("[*, *]", "[*, None]", "[*, [*]]"), @"expected `*`, found `[*]` at `[1]`");
+    insta::assert_snapshot!(refused("[*, [*]]", "[None, [*]]", "*"), @"no child `[0]` in `*` at the root");
+    insta::assert_snapshot!(refused("A { x: None, y: () }", "A { x: (), y: () }", "A { y: () }"), @"no child `.x` in `A { y: () }` at the root");
+    insta::assert_snapshot!(refused("A { x: None, y: None }", "A { x: (), y: () }", "A { y: None, x: None }"), @"the fields or keys stand in another order at the root");
+    insta::assert_snapshot!(refused("A { x: () }", "A { x: (), y: None }", "A { x: (), y: () }"), @"something stands already where something was added at `.y`");
+    insta::assert_snapshot!(refused("[(), ()]", "[(), (), None]", "[]"), @"too few children stand before what was added at `[2]`");
+    insta::assert_snapshot!(refused("[(); 9]", "[None; 9]", "[(); 8]"), @"expected 9 equal children, found 8 at `[0]`");
+    insta::assert_snapshot!(refused("A { x: (), y: None }", "A { y: None, x: () }", "A { x: (), z: None }"), @"the fields or keys stand in another order at the root");
+}
+
+/// A NaN leaf is no change that never ends, and can be patched away.
+#[test]
+fn what_is_not_equal_to_itself_is_patched() {
+    let (old, new) = (Tree::leaf(f64::NAN), Tree::leaf(1.0));
+    assert_eq!(old.patch(&old.diff(&new)).unwrap(), new);
+}
+
+#[test]
+fn deep_and_wide_structures_are_compared_in_time_of_the_distinct() {
+    let wide = |inner: &str| TreeDef::seq_of(&parsed(inner), 1 << 40).unwrap();
+    let diff = wide("(*, *)").diff(&wide("(*, [*])"));
+    assert_eq!(diff.changes().len(), 1);
+    assert_eq!(diff.changes()[0].places(), 1 << 40);
+    assert_eq!(wide("(*, *)").patch(&diff).unwrap(), wide("(*, [*])"));
+    let shorter = TreeDef::seq_of(&parsed("(*, *)"), (1 << 40) - 3).unwrap();
+    let diff = wide("(*, *)").diff(&shorter);
+    assert_eq!(diff.to_string(), "1 change\n- [1099511627773]: (*, *), and 2 more like it");
+    assert_eq!(wide("(*, *)").patch(&diff).unwrap(), shorter);
+
+    let deep = |inner: &str| {
+        let mut treedef = parsed(inner);
+        for _ in 0..2_000 {
+            treedef = TreeDef::seq([treedef]).unwrap();
+        }
+        treedef
+    };
+    let diff = deep("*").diff(&deep("None"));
+    assert_eq!(diff.changes().len(), 1);
+    assert_eq!(deep("*").patch(&diff).unwrap(), deep("None"));
+}

@@ -1,0 +1,288 @@
+//! Editing trees: by functions, paths and patterns; dropping and merging leaves.
+
+use proptest::prelude::*;
+use treedef::{Edit, Leaf, NodeKind, Path, Pattern, Tree, TreeDef};
+
+use crate::data::data;
+use crate::laws::{few, numbered, small};
+
+fn parsed(text: &str) -> TreeDef {
+    text.parse().unwrap()
+}
+
+/// What a recursive walk over the values would leave of a tree, node by node in pre-order.
+fn visited(tree: &Tree<usize>) -> Vec<String> {
+    let mut seen = Vec::new();
+    tree.clone()
+        .traverse(|path, node, leaves| {
+            seen.push(format!("{path} {node} {leaves:?}"));
+            Ok(Edit::Keep)
+        })
+        .unwrap();
+    seen
+}
+
+proptest! {
+    #![proptest_config(few())]
+
+    #[test]
+    fn keeping_all_changes_nothing(a in data()) {
+        let tree = numbered(Tree::of(&a).unwrap().treedef().clone());
+        let mut nodes = 0;
+        let same = tree.clone().traverse(|path, node, leaves| {
+            nodes += 1;
+            assert_eq!(tree.treedef().node(path).unwrap().to_string(), node.to_string());
+            assert_eq!(leaves, &tree.leaves()[node.leaf_range()]);
+            Ok(Edit::Keep)
+        });
+        prop_assert_eq!(same.unwrap(), tree.clone());
+        prop_assert_eq!(nodes, tree.treedef().num_nodes());
+        let same = tree.clone().traverse_up(|path, subtree| {
+            assert_eq!(&tree.subtree(path).unwrap(), subtree);
+            Ok(Edit::Keep)
+        });
+        prop_assert_eq!(same.unwrap(), tree.clone());
+        let treedef = tree.treedef();
+        prop_assert_eq!(&treedef.map_structure(|_| Ok(Edit::Keep)).unwrap(), treedef);
+        prop_assert_eq!(&treedef.map_structure_up(|_| Ok(Edit::Keep)).unwrap(), treedef);
+        prop_assert_eq!(&tree.clone().filter(|_, _| true).unwrap(), &tree);
+    }
+
+    #[test]
+    fn leaves_replaced_by_trees_are_composed(outer in small(), inner in small()) {
+        let expected = outer.compose(&inner).unwrap();
+        let by_hand = numbered(outer.clone()).traverse(|_, node, _| Ok(match node.kind() {
+            NodeKind::Leaf => Edit::Replace(numbered(inner.clone())),
+            _ => Edit::Keep,
+        }));
+        prop_assert_eq!(by_hand.unwrap().into_parts().0, expected.clone());
+        let composed = numbered(outer.clone()).map(|_| numbered(inner.clone())).compose().unwrap();
+        prop_assert_eq!(composed.treedef(), &expected);
+        let inside = composed.flatten_up_to(&outer).unwrap();
+        prop_assert_eq!(inside.treedef(), &outer);
+        prop_assert!(inside.leaves().iter().all(|tree| *tree == numbered(inner.clone())));
+        prop_assert_eq!(inside.compose().unwrap(), composed);
+        let structure = outer.map_structure(|node| Ok(match node.kind() {
+            NodeKind::Leaf => Edit::Replace(inner.clone()),
+            _ => Edit::Keep,
+        }));
+        prop_assert_eq!(structure.unwrap(), expected);
+    }
+
+    /// What is taken one by one and what is filtered agree with the paths that are left.
+    #[test]
+    fn what_is_dropped_is_gone_and_nothing_else(a in data(), bits in any::<u64>()) {
+        let tree = numbered(Tree::of(&a).unwrap().treedef().clone());
+        let stays = |leaf: &usize| bits >> (leaf % 64) & 1 == 1;
+        let expected: Vec<usize> = tree.leaves().iter().copied().filter(stays).collect();
+        match tree.clone().filter(|_, leaf| stays(leaf)) {
+            Ok(left) => {
+                prop_assert_eq!(left.leaves(), &expected[..]);
+                prop_assert_eq!(left.treedef().to_string().parse::<TreeDef>().unwrap(), left.treedef().clone());
+            }
+            Err(error) => prop_assert!(
+                error.to_string() == "nothing is left of the tree" || error.to_string().contains("cannot lose its child"),
+                "{}", error
+            ),
+        }
+    }
+
+    /// In structs and maps nothing moves, so what was split comes back.
+    #[test]
+    fn merging_undoes_splitting(keys in prop::collection::btree_map("[a-d]{1,2}", prop::collection::btree_map("[a-c]", 0..9u8, 0..4), 0..5), bits in any::<u32>()) {
+        let tree = Tree::of(&keys).unwrap();
+        let mut index = 0;
+        let (yes, no) = tree.clone().split(|_, _| { index += 1; bits >> (index % 32) & 1 == 1 }).unwrap();
+        prop_assert_eq!(Tree::merge([yes.clone(), no.clone()]).unwrap(), tree.clone());
+        prop_assert_eq!(Tree::merge([no, yes]).unwrap(), tree);
+    }
+
+    #[test]
+    fn what_is_taken_can_be_put_back(a in data(), pick in any::<prop::sample::Index>()) {
+        let tree = numbered(Tree::of(&a).unwrap().treedef().clone());
+        let mut paths = Vec::new();
+        tree.clone().traverse(|path, _, _| { paths.push(path.clone()); Ok(Edit::Keep) }).unwrap();
+        let path = &paths[pick.index(paths.len())];
+        let there = tree.subtree(path).unwrap();
+        match tree.clone().take(path) {
+            Ok((rest, taken)) => {
+                prop_assert_eq!(&taken, &there);
+                prop_assert_eq!(rest.leaves().len() + taken.leaves().len(), tree.leaves().len());
+                let parent = path.parent().unwrap();
+                let (before, now) = (tree.treedef().node(&parent).unwrap(), rest.treedef().node(&parent).unwrap());
+                prop_assert_eq!(now.num_children() + 1, before.num_children());
+            }
+            Err(error) => prop_assert!(path.is_root() || error.to_string().contains("cannot lose its child")),
+        }
+        let (replaced, old) = tree.clone().replace(path, Tree::leaf(7)).unwrap();
+        prop_assert_eq!(&old, &there);
+        let only = tree.traverse(|at, _, _| Ok(if at == path { Edit::Replace(Tree::leaf(7)) } else { Edit::Keep }));
+        prop_assert_eq!(only.unwrap(), replaced);
+    }
+}
+
+#[test]
+fn nodes_are_met_from_the_root_down_and_from_the_leaves_up() {
+    let tree = numbered(parsed("[(*, *), Some(*)]"));
+    assert_eq!(
+        visited(&tree),
+        [
+            " [(*, *), Some(*)] [0, 1, 2]",
+            "[0] (*, *) [0, 1]",
+            "[0].0 * [0]",
+            "[0].1 * [1]",
+            "[1] Some(*) [2]",
+            "[1]? * [2]",
+        ]
+    );
+    let mut up = Vec::new();
+    let met = tree.traverse_up(|path, subtree| {
+        up.push(format!("{path} {subtree}"));
+        Ok(Edit::Keep)
+    });
+    met.unwrap();
+    assert_eq!(
+        up,
+        ["[0].0 0", "[0].1 1", "[0] (0, 1)", "[1]? 2", "[1] Some(2)", " [(0, 1), Some(2)]"]
+    );
+}
+
+/// What each kind of node is without a child.
+#[test]
+fn every_kind_of_node_loses_a_child() {
+    let cases = [
+        ("[*, (), *]", "[0]", "[(), *]"),
+        ("(*, ())", ".0", "((),)"),
+        ("((),)", ".0", "(,)"),
+        ("Rgb(*, ())", ".1", "Rgb(*,)"),
+        ("E::V(*, ())", "::V.1", "E::V(*,)"),
+        ("P { x: *, y: (), z: * }", ".y", "P { x: *, z: * }"),
+        ("P { x: * }", ".x", "P {}"),
+        ("E::V { x: *, y: () }", "::V.x", "E::V { y: () }"),
+        (r#"{"a": *, 1: (), 'c': *}"#, "[1i32]", r#"{'c': *, "a": *}"#),
+        ("Some(*)", "?", "None"),
+        ("[Some(*), Some(*)]", "[1]?", "[Some(*), None]"),
+        (
+            "#[insertion] {\"b\": *, \"a\": *, \"c\": *}",
+            "[\"a\"]",
+            "#[insertion] {\"b\": *, \"c\": *}",
+        ),
+    ];
+    for (before, path, after) in cases {
+        let path: Path = path.parse().unwrap();
+        let (rest, taken) = numbered(parsed(before)).take(&path).unwrap();
+        assert_eq!(rest.treedef().to_string(), after);
+        assert_eq!(taken.treedef(), &parsed(before).node(&path).unwrap().to_treedef(), "{before}");
+        let pattern: Pattern = path.to_string().parse().unwrap();
+        let (also, all) = numbered(parsed(before)).take_all(&pattern).unwrap();
+        assert_eq!((also, all), (rest, vec![(path, taken)]));
+    }
+    for (treedef, path) in [("Meters(*)", ".0"), ("[E::Circle(*)]", "[0]::Circle.0")] {
+        let error = numbered(parsed(treedef)).take(&path.parse().unwrap()).unwrap_err();
+        assert!(error.to_string().contains("cannot lose its child"), "{error}");
+    }
+    let error = numbered(parsed("[*]")).take(&Path::root()).unwrap_err();
+    assert_eq!(error.to_string(), "nothing is left of the tree");
+}
+
+/// Runs are split where a path leads into them, whether they have leaves or not.
+#[test]
+fn one_of_many_equal_siblings_is_taken() {
+    let (rest, _) = numbered(parsed("[(); 7]")).take(&"[3]".parse().unwrap()).unwrap();
+    assert_eq!(rest.treedef().to_string(), "[(); 6]");
+    let (rest, taken) = numbered(parsed("[(*, *); 3]")).take(&"[1].0".parse().unwrap()).unwrap();
+    assert_eq!(rest.to_string(), "[(0, 1), (3,), (4, 5)]");
+    assert_eq!(taken.leaves(), [2]);
+    let replaced = numbered(parsed("[(); 3]"))
+        .replace_all(&"[1]".parse().unwrap(), |_, _| Ok(Tree::leaf(1)))
+        .unwrap();
+    assert_eq!(replaced.to_string(), "[(), 1, ()]");
+}
+
+#[test]
+fn structures_are_rewritten_a_run_at_a_time() {
+    let huge = TreeDef::seq_of(&parsed("Point { x: *, y: * }"), 1 << 40).unwrap();
+    let mut met = 0;
+    let widened = huge.map_structure(|node| {
+        met += 1;
+        Ok(match node.kind() {
+            NodeKind::Leaf => Edit::Replace(parsed("(*, *)")),
+            _ => Edit::Keep,
+        })
+    });
+    assert_eq!(widened.unwrap().to_string(), "[Point { x: (*, *), y: (*, *) }; 1099511627776]");
+    assert_eq!(met, 3);
+    let gone = huge.map_structure_up(|node| {
+        Ok(if node.root().kind() == NodeKind::Leaf { Edit::Remove } else { Edit::Keep })
+    });
+    assert_eq!(gone.unwrap().to_string(), "[Point {}; 1099511627776]");
+}
+
+#[test]
+fn errors_of_edits_say_where() {
+    let options = |text: &str| numbered(parsed(text));
+    let error = |result: treedef::Result<Tree<usize>>| result.unwrap_err().to_string();
+    let other = || Ok(Edit::Replace(options("#[insertion] {\"b\": *, \"a\": *}")));
+    insta::assert_snapshot!(error(options("[*]").traverse(|_, node, _| {
+        if node.kind() == NodeKind::Leaf { other() } else { Ok(Edit::Keep) }
+    })), @"expected no options, found `#[insertion]` at the root");
+    insta::assert_snapshot!(error(options("[N(N(*))]").traverse(|_, node, _| Ok(
+        if node.kind() == NodeKind::Leaf { Edit::Remove } else { Edit::Keep }
+    ))), @"`N(*)` cannot lose its child at `[0].0`");
+    insta::assert_snapshot!(error(options("[*, [*]]").traverse_up(|path, _| match path.keys().len() {
+        2 => Err(f64::try_from(Leaf::from("a")).unwrap_err()),
+        _ => Ok(Edit::Keep),
+    })), @"expected f64, found str at `[1][0]`");
+    insta::assert_snapshot!(error(Tree::merge([options("{\"a\": *}"), options("{\"a\": [*]}")])), @r#"expected `*`, found `[*]` at `["a"]`"#);
+    insta::assert_snapshot!(error(Tree::merge([options("A { x: [*, ()] }"), options("A { x: [*] }")])), @"expected 2 children, found 1 child at `.x`");
+    insta::assert_snapshot!(error(Tree::merge([options("A { x: * }"), options("B { y: * }")])), @"expected `A { x: * }`, found `B { y: * }` at the root");
+    insta::assert_snapshot!(error(Tree::merge(Vec::<Tree<usize>>::new())), @"there are no parts to merge");
+    let bomb = numbered_bomb();
+    insta::assert_snapshot!(error(bomb.clone().traverse(|_, _, _| Ok(Edit::Keep))), @"1152921504606846977 nodes to visit, the limit is 1048576 at the root");
+    insta::assert_snapshot!(error(bomb.clone().filter(|_, _| true)), @"1152921504606846977 nodes to visit, the limit is 1048576 at the root");
+    assert_eq!(Tree::merge([bomb.clone(), bomb.clone()]).unwrap(), bomb);
+}
+
+fn numbered_bomb() -> Tree<usize> {
+    numbered(parsed("[(); 1152921504606846976]"))
+}
+
+#[test]
+fn merging_joins_what_stands_in_the_same_place() {
+    let merge = |a: &str, b: &str| {
+        Tree::merge([numbered(parsed(a)), numbered(parsed(b))]).unwrap().to_string()
+    };
+    assert_eq!(
+        merge("P { a: *, s: static 1 }", "P { s: static 1, b: * }"),
+        "P { a: 0, s: static 1, b: 0 }"
+    );
+    assert_eq!(
+        merge("[{\"a\": *}, {\"b\": *}]", "[{\"b\": *}, {}]"),
+        "[{\"a\": 0, \"b\": 0}, {\"b\": 1}]"
+    );
+    assert_eq!(
+        merge("{\"a\": {1: *}}", "{\"a\": {0: *}, 2: [*]}"),
+        "{2: [0], \"a\": {0: 1, 1: 0}}"
+    );
+    assert_eq!(
+        merge("#[insertion] {\"b\": *}", "#[insertion] {\"a\": *}"),
+        "#[insertion] {\"b\": 0, \"a\": 0}"
+    );
+    assert_eq!(merge("E::V { a: * }", "E::V { b: * }"), "E::V { a: 0, b: 0 }");
+    assert_eq!(
+        merge("Some(N({\"a\": *}))", "Some(N({\"b\": *}))"),
+        "Some(N({\"a\": 0, \"b\": 0}))"
+    );
+}
+
+#[test]
+fn leaves_of_other_types_are_edited_alike() {
+    let tree = Tree::of(&(1, "a")).unwrap();
+    let edited = tree.traverse(|_, _, leaves| {
+        Ok(match leaves {
+            [Leaf::Str(text)] => Edit::Replace(Tree::of(&text.len())?),
+            _ => Edit::Keep,
+        })
+    });
+    assert_eq!(edited.unwrap().to_string(), "(1, 1u64)");
+}
