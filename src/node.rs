@@ -284,7 +284,7 @@ impl<'a> NodeRef<'a> {
         let position = match (self.kind(), key) {
             (NodeKind::Some, Key::Some) => 0,
             (NodeKind::Seq, Key::Index(index)) => *index,
-            (NodeKind::Map, Key::Entry(value)) if self.encoding.options.insertion => {
+            (NodeKind::Map, Key::Entry(value)) if !self.is_sorted_map() => {
                 self.keys().iter().position(|key| key == value)?
             }
             (NodeKind::Map, Key::Entry(value)) => {
@@ -368,6 +368,11 @@ impl<'a> NodeRef<'a> {
     /// Whether the children stand under fields or keys.
     pub(crate) fn is_labelled(self) -> bool {
         matches!(self.kind(), NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map)
+    }
+
+    /// Whether this is a map whose entries stand in the order of their keys.
+    pub(crate) fn is_sorted_map(self) -> bool {
+        self.kind() == NodeKind::Map && !self.encoding.options.insertion
     }
 
     /// Whether every child is a leaf.

@@ -258,7 +258,7 @@ fn by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Part<'a>)> 
         let other = others.get_mut(&key).and_then(VecDeque::pop_front)?;
         Some((key, Part::Second(other)))
     }));
-    if a.kind() == NodeKind::Map && !a.options().insertion {
+    if a.is_sorted_map() {
         let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
         children.sort_by_cached_key(|(key, _)| entry(key));
     }

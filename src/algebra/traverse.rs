@@ -232,6 +232,7 @@ impl<L> Tree<L> {
     /// assert_eq!((taken[1].0.to_string().as_str(), taken[1].1.leaves()), ("[1].b", &[6][..]));
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[allow(clippy::type_complexity, reason = "what is left, and what was taken with its paths")]
     pub fn take_all(self, pattern: &Pattern) -> Result<(Tree<L>, Vec<(Path, Tree<L>)>)> {
         let mut tree = Traversal::new(&self.treedef, self.leaves)?;
         let mut taken = Vec::new();

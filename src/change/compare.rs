@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::algebra::same_structure;
 use crate::error::DifferenceKind;
-use crate::model::{Name, NodeKind, Tree, TreeDef};
+use crate::model::{Name, Tree, TreeDef};
 use crate::path::{Key, Path};
 
 use super::align::{Aligned, align};
@@ -229,7 +229,7 @@ fn compare_labelled<'a, T: Subtree>(
             }
         });
     }
-    if !stay.is_sorted() && !(a.node.kind() == NodeKind::Map && !a.node.options().insertion) {
+    if !stay.is_sorted() && !a.node.is_sorted_map() {
         stay.sort_unstable();
         let keys = stay.iter().map(|at| new.keys[*at].clone()).collect();
         pending.insert(0, Pending::Report(place.clone().change(ChangeKind::Reordered { keys })));

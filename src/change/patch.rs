@@ -6,7 +6,7 @@ use std::{mem, vec};
 use crate::algebra::{Graft, same_structure};
 use crate::diff::mismatch_at;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Labels, Name, NodeKind, Shape, Tree, TreeDef};
+use crate::model::{Labels, Name, Shape, Tree, TreeDef};
 use crate::node::{Children, NodeRef};
 use crate::path::{Key, Path};
 
@@ -117,8 +117,7 @@ fn expect<T: Subtree>(old: &T, found: Side<'_, T::Leaf>, path: &Path) -> Result<
     if !same_structure(root, found.node) {
         return Err(mismatch_at(path.clone(), root, found.node));
     }
-    // A NaN is what it was.
-    let same = |(old, found): (&T::Leaf, &T::Leaf)| old == found || [old] != [old];
+    let same = |(old, found): (&T::Leaf, &T::Leaf)| old == found || !equals_itself(old);
     match old.own_leaves().unwrap_or_default().iter().zip(found.below(1)).all(same) {
         true => Ok(()),
         false => {
@@ -126,6 +125,12 @@ fn expect<T: Subtree>(old: &T, found: Side<'_, T::Leaf>, path: &Path) -> Result<
             Err(Error::from(ErrorKind::Protocol(said)).at(path.clone()))
         }
     }
+}
+
+/// A NaN does not, and still is what it was.
+fn equals_itself<L: PartialEq>(leaf: &L) -> bool {
+    let again = leaf;
+    leaf == again
 }
 
 /// The children of a node of the new tree.
@@ -186,7 +191,7 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
         if !added.is_empty() {
             plan.add(node, &added, depth)?;
         }
-        if node.kind() == NodeKind::Map && !node.options().insertion {
+        if node.is_sorted_map() {
             let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
             plan.children.sort_by_cached_key(|(key, _)| entry(key));
         }
