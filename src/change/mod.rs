@@ -1,7 +1,7 @@
 //! How one tree becomes another: all differences as data, a report of them, and a patch.
 
-mod compare;
 mod align;
+mod compare;
 mod patch;
 mod report;
 

@@ -62,6 +62,9 @@ fn assert_layered(folder: &str, file: &str, prefix: &str) {
 fn modules_import_only_upwards() {
     assert_layered("src", "lib.rs", "crate");
     assert_layered("src/text", "mod.rs", "super");
+    assert_layered("src/algebra", "mod.rs", "super");
+    assert_layered("src/change", "mod.rs", "super");
+    assert_layered("src/tree", "mod.rs", "super");
     assert_layered("src/flatten", "mod.rs", "super");
     assert_layered("src/flatten/matching", "mod.rs", "super");
     assert_layered("src/unflatten", "mod.rs", "super");
