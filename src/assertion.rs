@@ -5,8 +5,6 @@
 //! and [`Tree::check_close`].
 #![allow(clippy::panic, reason = "an assertion of a test that fails")]
 
-use std::fmt::Display;
-
 use serde::Serialize;
 
 use crate::change::Diff;
@@ -80,7 +78,7 @@ where
     match diff() {
         Ok(same) if same.is_empty() => {}
         Ok(diff) => panic!("the trees differ, from what was expected to what was found: {diff}"),
-        Err(error) => failed("the trees cannot be compared", &error),
+        Err(error) => failed("the trees cannot be compared", &format!(" {error}")),
     }
 }
 
@@ -113,7 +111,7 @@ fn report(what: &str, checked: Result<()>) {
     let Err(error) = checked else { return };
     let differences = error.differences();
     if differences.is_empty() {
-        failed(what, &error);
+        failed(what, &format!(" {error}"));
     }
     let line = |Difference { path, expected, found, .. }: &Difference| {
         let path = if path.is_root() { "the root".to_owned() } else { format!("`{path}`") };
@@ -128,6 +126,6 @@ fn report(what: &str, checked: Result<()>) {
 }
 
 #[track_caller]
-fn failed(what: &str, why: &dyn Display) {
-    panic!("{what}: {why}");
+fn failed(what: &str, why: &str) {
+    panic!("{what}:{why}");
 }

@@ -14,7 +14,9 @@ pub(super) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
 
 /// Whether the structures from two nodes on are equal.
 pub(crate) fn same_structure(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
-    in_step(a, b, |_, subtree| subtree.kind() == NodeKind::Leaf)
+    a.num_leaves() == b.num_leaves()
+        && a.subtree().len() == b.subtree().len()
+        && in_step(a, b, |_, subtree| subtree.kind() == NodeKind::Leaf)
 }
 
 /// Goes through two structures as long as they are alike, down to the leaves of `prefix`, and once through pairs that

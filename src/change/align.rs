@@ -17,8 +17,11 @@ pub(super) enum Aligned<'a> {
     Added(NodeRef<'a>, usize),
 }
 
-/// Beyond so many pairs of elements to compare, elements go together by their positions.
-const MOST_PAIRS: usize = 1 << 22;
+/// Beyond so many elements they go together by their positions.
+const MOST: usize = 1 << 11;
+
+/// Beyond so many nodes that may have to be compared, too.
+const MOST_NODES: usize = 1 << 25;
 
 /// Neighbouring elements that are looked at together.
 struct Elements<'a, L> {
@@ -38,8 +41,8 @@ impl<L: PartialEq> PartialEq for Elements<'_, L> {
 pub(super) fn align<'a, L: PartialEq>(a: Side<'a, L>, b: Side<'a, L>) -> Vec<Aligned<'a>> {
     let mut aligned = Vec::new();
     let (many, others) = (a.node.num_children(), b.node.num_children());
-    let most = if many.saturating_mul(others) > MOST_PAIRS { usize::MAX } else { 1 };
-    let (old, new) = (elements(a, most), elements(b, most));
+    let together = if many.max(others) > MOST { usize::MAX } else { 1 };
+    let (old, new) = (elements(a, together), elements(b, together));
     if many == others {
         pair(&old, &new, &mut aligned);
         return aligned;
@@ -49,10 +52,10 @@ pub(super) fn align<'a, L: PartialEq>(a: Side<'a, L>, b: Side<'a, L>) -> Vec<Ali
     let (old_rest, new_rest) = (&old[head..], &new[head..]); // no more than there are of both
     let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
-    let middle = (old_end - head).saturating_mul(new_end - head);
+    let nodes = (old_end - head).saturating_mul(b.node.subtree().len());
 
     pair(&old[..head], &new[..head], &mut aligned);
-    if middle > MOST_PAIRS {
+    if (old_end - head).max(new_end - head) > MOST || nodes > MOST_NODES {
         pair(&old[head..old_end], &new[head..new_end], &mut aligned);
     } else {
         let mut found = Replace::new(Capture::new());

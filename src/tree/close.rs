@@ -51,58 +51,73 @@ impl Tolerance {
             return true;
         }
         let steps = match (found, expected) {
-            (Leaf::F32(a), Leaf::F32(b)) => steps(order_f32(*a), order_f32(*b)),
-            (Leaf::F64(a), Leaf::F64(b)) => steps(order_f64(*a), order_f64(*b)),
+            (Leaf::F32(a), Leaf::F32(b)) => rank_f32(*a).abs_diff(rank_f32(*b)),
+            (Leaf::F64(a), Leaf::F64(b)) => rank_f64(*a).abs_diff(rank_f64(*b)),
             _ => u64::MAX,
         };
-        match (number(found), number(expected)) {
-            (Some(a), Some(b)) if a.is_nan() || b.is_nan() => a.is_nan() && b.is_nan(),
-            (Some(a), Some(b)) if a.is_infinite() || b.is_infinite() => a == b,
+        match (Number::of(found), Number::of(expected)) {
+            (Some(a), Some(b)) if a.float.is_nan() || b.float.is_nan() => {
+                a.float.is_nan() && b.float.is_nan()
+            }
+            (Some(a), Some(b)) if a.float.is_infinite() || b.float.is_infinite() => false,
             (Some(a), Some(b)) => {
-                let apart = (a - b).abs();
-                // Where integers are too large for an f64, they were not equal.
-                let equal = a == b && found.kind().is_float() && expected.kind().is_float();
-                equal
-                    || steps <= self.ulps
-                    || apart > 0.0 && apart <= self.atol + self.rtol * b.abs()
+                steps <= self.ulps || a.apart(b) <= self.atol + self.rtol * b.float.abs()
             }
             _ => false,
         }
     }
 }
 
-/// The place of a float among all of its kind.
-fn order_f32(value: f32) -> i64 {
+/// The place of a float among all of its kind, from 0.0 on.
+fn rank_f32(value: f32) -> i64 {
     let bits = i64::from(value.to_bits() & 0x7fff_ffff);
     if value.is_sign_negative() { -bits } else { bits }
 }
 
-fn order_f64(value: f64) -> i64 {
+/// As [`rank_f32`].
+fn rank_f64(value: f64) -> i64 {
     let bits = (value.to_bits() & !(1 << 63)).cast_signed();
     if value.is_sign_negative() { -bits } else { bits }
 }
 
-fn steps(a: i64, b: i64) -> u64 {
-    a.abs_diff(b)
+/// A number as the nearest float; an integer also as its magnitude, and whether it is negative.
+#[derive(Clone, Copy)]
+struct Number {
+    float: f64,
+    integer: Option<(u128, bool)>,
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a tolerance is asked for")]
-fn number(leaf: &Leaf) -> Option<f64> {
-    Some(match leaf.as_scalar()? {
-        Scalar::I8(value) => value.into(),
-        Scalar::I16(value) => value.into(),
-        Scalar::I32(value) => value.into(),
-        Scalar::I64(value) => value as f64,
-        Scalar::I128(value) => value as f64,
-        Scalar::U8(value) => value.into(),
-        Scalar::U16(value) => value.into(),
-        Scalar::U32(value) => value.into(),
-        Scalar::U64(value) => value as f64,
-        Scalar::U128(value) => value as f64,
-        Scalar::F32(value) => value.into(),
-        Scalar::F64(value) => value,
-        _ => return None,
-    })
+#[allow(clippy::cast_precision_loss, reason = "what is asked for is a tolerance")]
+impl Number {
+    fn of(leaf: &Leaf) -> Option<Self> {
+        let (magnitude, negative) = match leaf.as_scalar()? {
+            Scalar::F32(value) => return Some(Number { float: value.into(), integer: None }),
+            Scalar::F64(value) => return Some(Number { float: value, integer: None }),
+            Scalar::I8(value) => (value.unsigned_abs().into(), value < 0),
+            Scalar::I16(value) => (value.unsigned_abs().into(), value < 0),
+            Scalar::I32(value) => (value.unsigned_abs().into(), value < 0),
+            Scalar::I64(value) => (value.unsigned_abs().into(), value < 0),
+            Scalar::I128(value) => (value.unsigned_abs(), value < 0),
+            Scalar::U8(value) => (value.into(), false),
+            Scalar::U16(value) => (value.into(), false),
+            Scalar::U32(value) => (value.into(), false),
+            Scalar::U64(value) => (value.into(), false),
+            Scalar::U128(value) => (value, false),
+            _ => return None,
+        };
+        let sign = if negative { -1.0 } else { 1.0 };
+        Some(Number { float: sign * magnitude as f64, integer: Some((magnitude, negative)) })
+    }
+
+    /// How far two numbers are apart; of integers exactly, as a float may not tell them from each other.
+    fn apart(self, other: Self) -> f64 {
+        match (self.integer, other.integer) {
+            (Some((a, below)), Some((b, other_below))) if below == other_below => {
+                a.abs_diff(b) as f64
+            }
+            _ => (self.float - other.float).abs(),
+        }
+    }
 }
 
 impl TreeDef {

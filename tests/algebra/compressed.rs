@@ -1,7 +1,7 @@
 //! What repeats is touched once: huge structures cost what their distinct parts cost.
 
 use allocation_counter::measure;
-use treedef::TreeDef;
+use treedef::{Edit, TreeDef};
 
 fn treedef(text: &str) -> TreeDef {
     text.parse().unwrap()
@@ -30,6 +30,29 @@ fn runs_stay_runs() {
     let parted = treedef("[Point { x: *, y: (*, *) }; 999999]");
     let error = costs_little(|| parted.common_suffix(&composed).unwrap_err());
     assert_eq!(error.to_string(), "expected 999999 children, found 1000000 children at the root");
+}
+
+#[test]
+fn changes_of_runs_are_changes_of_one() {
+    let old = treedef("Model { rows: [Point { x: *, y: (*, *) }; 1000000], scale: * }");
+    let new = treedef("Model { rows: [Point { x: *, y: (*, None) }; 999990], scale: * }");
+    let diff = costs_little(|| old.diff(&new));
+    assert_eq!(
+        diff.to_string(),
+        "2 changes\n~ .rows[0].y.1: * → None, and 999989 more like it\n\
+         - .rows[999990]: Point { x: *, y: (*, *) }, and 9 more like it"
+    );
+    assert_eq!(costs_little(|| old.patch(&diff).unwrap()), new);
+    let swapped = costs_little(|| {
+        old.map_structure(|node| {
+            Ok(match node.name() {
+                Some("Point") => Edit::Replace(TreeDef::unit()),
+                _ => Edit::Keep,
+            })
+        })
+    });
+    assert_eq!(swapped.unwrap().to_string(), "Model { rows: [(); 1000000], scale: * }");
+    costs_little(|| old.check_equivalent(&old).unwrap());
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod data;
 mod vectors;
 
 mod changes;
+mod checks;
 mod compressed;
 mod conformance;
 mod documents;

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use allocation_counter::measure;
 use serde::de::IgnoredAny;
-use treedef::{Flattener, Leaf, Limits, NodeRef, Path, Tree, TreeDef, Value};
+use treedef::{Edit, Flattener, Leaf, Limits, NodeRef, Path, Tree, TreeDef, Value};
 
 use crate::layout::Loaded;
 
@@ -62,6 +62,8 @@ pub(crate) fn all_of_treedef(treedef: &TreeDef, file: usize) {
     within_bounds("reading", file, || walk(treedef));
     within_bounds("rebuilding", file, || rebuild(treedef));
     within_bounds("comparing", file, || compare(treedef));
+    within_bounds("composing", file, || compose(treedef));
+    within_bounds("changing", file, || change(treedef));
     // The buffer is made for the leaves that are expected, up to 2²⁰ of 24 bytes.
     let buffer = 2 * treedef.num_leaves().min(1 << 20);
     within_bounds("flattening", file + buffer, || flatten_alike(treedef));
@@ -104,6 +106,44 @@ fn compare(treedef: &TreeDef) {
     assert!(clone == *treedef && text == *treedef);
     let hasher = RandomState::new();
     assert_eq!(hasher.hash_one(&text), hasher.hash_one(treedef));
+}
+
+/// What structures are made of, and what they are prefixes of.
+fn compose(treedef: &TreeDef) {
+    let (leaf, pair) = (TreeDef::leaf(), TreeDef::tuple([TreeDef::leaf(), TreeDef::none()]));
+    assert!(leaf.is_prefix_of(treedef) || treedef.to_string().starts_with("#["));
+    assert_eq!(treedef.is_prefix_of(&leaf), *treedef == leaf);
+    drop(treedef.common_suffix(&leaf));
+    drop(treedef.compose(&pair.unwrap()));
+    drop(treedef.inner_of(&leaf));
+    drop(treedef.check_equal(&leaf));
+    drop(treedef.check_equivalent(&leaf));
+    treedef.check_equal(treedef).unwrap();
+    treedef.check_equivalent(treedef).unwrap();
+    assert_eq!(treedef.children().take(2).count(), treedef.root().num_children().min(2));
+    assert_eq!(treedef.map_structure(|_| Ok(Edit::Keep)).unwrap(), *treedef);
+    if treedef.num_nodes() < 1 << 10 || treedef.to_string().len() < 1 << 10 {
+        assert_eq!(treedef.map_structure_up(|_| Ok(Edit::Keep)).unwrap(), *treedef);
+    }
+}
+
+fn change(treedef: &TreeDef) {
+    let parsed = |text: &str| text.parse::<TreeDef>().unwrap();
+    let mut others = vec![TreeDef::leaf(), parsed("[*]"), parsed("[(); 1152921504606846970]")];
+    // The same with something else at the first and the last leaf, or in place of both.
+    for index in [0, treedef.num_leaves().saturating_sub(1)] {
+        let last = others.last().filter(|_| index > 0).unwrap_or(treedef);
+        let path = treedef.leaf_path(index).unwrap_or_default();
+        others.extend(last.replace(&path, &TreeDef::none()));
+    }
+    for other in others {
+        for (old, new) in [(treedef, &other), (&other, treedef)] {
+            let diff = old.diff(new);
+            assert_short("a diff", format_args!("{diff}"));
+            assert_eq!(old.patch(&diff).unwrap(), *new);
+        }
+    }
+    assert!(treedef.diff(treedef).is_empty());
 }
 
 fn flatten_alike(treedef: &TreeDef) {

@@ -1,0 +1,213 @@
+//! Checks and assertions: equal, equivalent, close; and what they say when it is not so.
+
+use std::panic::catch_unwind;
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use serde::Serialize;
+use treedef::{Leaf, Tolerance, Tree, TreeDef};
+
+use crate::data::data;
+use crate::laws::few;
+
+fn parsed(text: &str) -> TreeDef {
+    text.parse().unwrap()
+}
+
+#[track_caller]
+fn refused(found: &str, expected: &str) -> String {
+    parsed(found).check_equivalent(&parsed(expected)).unwrap_err().to_string()
+}
+
+/// What is the same but for the kinds of containers, and what is not.
+#[test]
+fn kinds_of_containers_may_differ() {
+    let same = [
+        ("[*, *]", "(*, *)"),
+        ("Rgb(*, *)", "[*, *]"),
+        ("Point { x: *, y: (*,) }", r#"{"y": [*], "x": *}"#),
+        ("A { x: * }", "B { x: * }"),
+        ("[]", "(,)"),
+        ("Marker", "()"),
+        ("E::V(*)", "F::V(*)"),
+        ("[P { x: * }; 1000000]", "({\"x\": *}; 1000000)"),
+        ("{}", "Empty {}"),
+    ];
+    for (a, b) in same {
+        parsed(a).check_equivalent(&parsed(b)).unwrap();
+        parsed(b).check_equivalent(&parsed(a)).unwrap();
+        assert!(parsed(a).check_equal(&parsed(b)).is_err());
+    }
+    assert_snapshot!(refused("[*, *]", "(*, *, *)"), @"expected 3 children, found 2 children at the root");
+    assert_snapshot!(refused("[*, *]", "{0: *, 1: *}"), @"expected `{0: *, 1: *}`, found `[*, *]` at the root");
+    assert_snapshot!(refused(r#"{"x": *, "z": *}"#, "P { x: *, y: * }"), @"expected `*`, found nothing, and 1 more difference at `.y`");
+    assert_snapshot!(refused("{1: *}", r#"{"1": *}"#), @r#"expected `*`, found nothing, and 1 more difference at `["1"]`"#);
+    assert_snapshot!(refused("N(*)", "*"), @"expected `*`, found `N(*)` at the root");
+    assert_snapshot!(refused("Some(*)", "None"), @"expected `None`, found `Some(*)` at the root");
+    assert_snapshot!(refused("E::V(*)", "E::W(*)"), @"expected `E::W(*)`, found `E::V(*)` at the root");
+    assert_snapshot!(refused("E::V(*, *)", "E::V { x: *, y: * }"), @"expected `E::V { x: *, y: * }`, found `E::V(*, *)` at the root");
+    assert_snapshot!(refused("[static 1]", "(static 2,)"), @"expected `static 2`, found `static 1` at `.0`");
+    assert_snapshot!(refused("()", "[]"), @"expected `[]`, found `()` at the root");
+}
+
+proptest! {
+    #![proptest_config(few())]
+
+    #[test]
+    fn everything_is_close_to_itself(a in data()) {
+        let tree = Tree::of(&a).unwrap();
+        tree.check_close(&tree, Tolerance::new()).unwrap();
+        tree.treedef().check_equal(tree.treedef()).unwrap();
+        tree.treedef().check_equivalent(tree.treedef()).unwrap();
+    }
+
+    #[test]
+    fn every_leaf_is_in_its_buffer(a in data()) {
+        let tree = Tree::of(&a).unwrap();
+        let buffers = tree.clone().into_buffers();
+        let mut end = 0;
+        for segment in buffers.layout() {
+            prop_assert_eq!(segment.leaves.start, end);
+            end = segment.leaves.end;
+            prop_assert!(tree.leaves()[segment.leaves.clone()].iter().all(|leaf| leaf.kind() == segment.kind));
+        }
+        prop_assert_eq!(end, tree.leaves().len());
+        let wide: Vec<u64> = tree.leaves().iter().filter_map(|leaf| match leaf {
+            Leaf::U64(value) => Some(*value),
+            _ => None,
+        }).collect();
+        prop_assert_eq!(buffers.get::<u64>(), wide);
+        prop_assert_eq!(buffers.into_tree().unwrap(), tree);
+    }
+
+    /// As NumPy's `isclose` and the distance in steps, computed otherwise.
+    #[test]
+    fn tolerances_are_what_they_say(a in any::<f32>(), steps in 0..4u32, allowed in 0..4u64, rtol in 0.0..0.1f64, atol in 0.0..0.1f64) {
+        let close = |a: f64, b: f64, tolerance| Tree::of(&a).unwrap().check_close(&Tree::of(&b).unwrap(), tolerance).is_ok();
+        let mut b = a;
+        for _ in 0..steps {
+            b = b.next_up();
+        }
+        let by_steps = Tree::of(&a).unwrap().check_close(&Tree::of(&b).unwrap(), Tolerance::new().ulps(allowed));
+        let expected = u64::from(steps) <= allowed || a == b || a.is_nan();
+        prop_assert_eq!(by_steps.is_ok(), expected, "{} {}", a, b);
+
+        let (a, b) = (f64::from(a % 100.0), f64::from(b % 90.0));
+        let tolerance = Tolerance::new().rtol(rtol).atol(atol);
+        prop_assert_eq!(close(a, b, tolerance), (a - b).abs() <= atol + rtol * b.abs() || a.is_nan());
+    }
+}
+
+#[test]
+fn numbers_are_close_or_not() {
+    let close = |a: &Leaf, b: &Leaf, tolerance| {
+        let tree = |leaf: &Leaf| Tree::leaf(leaf.clone());
+        tree(a).check_close(&tree(b), tolerance).is_ok()
+    };
+    let (none, wide) = (Tolerance::new(), Tolerance::new().rtol(1e-3).atol(1e-3).ulps(8));
+    let cases: [(Leaf, Leaf, bool, bool); 18] = [
+        (1.0.into(), 1.0.into(), true, true),
+        (1.0.into(), 1.0005.into(), false, true),
+        (0.0.into(), (-0.0).into(), true, true),
+        (f64::NAN.into(), (-f64::NAN).into(), true, true),
+        (f64::NAN.into(), 1.0.into(), false, false),
+        (f64::INFINITY.into(), f64::MAX.into(), false, false),
+        (f64::INFINITY.into(), f64::INFINITY.into(), true, true),
+        (f64::INFINITY.into(), f64::NEG_INFINITY.into(), false, false),
+        (1.0.into(), 1.0f32.into(), true, true),
+        (1.into(), 1.0.into(), true, true),
+        (9007199254740993i64.into(), 9007199254740992i64.into(), false, true),
+        (1.into(), 1u8.into(), true, true),
+        (i128::MIN.into(), u128::MAX.into(), false, false),
+        ((-1).into(), 1.into(), false, false),
+        (u128::MAX.into(), (u128::MAX - 1).into(), false, true),
+        ("a".into(), "a".into(), true, true),
+        ("a".into(), "b".into(), false, false),
+        (true.into(), 1u8.into(), false, false),
+    ];
+    for (a, b, exact, loose) in cases {
+        assert_eq!(close(&a, &b, none), exact, "{a} and {b}");
+        assert_eq!(close(&a, &b, wide), loose, "{a} and {b}, loosely");
+    }
+}
+
+#[derive(Serialize)]
+struct Net {
+    layers: Vec<Layer>,
+    name: &'static str,
+}
+
+#[derive(Serialize)]
+struct Layer {
+    w: [f64; 2],
+}
+
+fn net(w: f64, count: usize, name: &'static str) -> Net {
+    Net { layers: (0..count).map(|_| Layer { w: [w, 1.0] }).collect(), name }
+}
+
+fn message(assertion: impl FnOnce() + std::panic::UnwindSafe) -> String {
+    *catch_unwind(assertion).unwrap_err().downcast::<String>().unwrap()
+}
+
+#[test]
+fn failed_assertions_say_what_and_where() {
+    use treedef::{
+        assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
+    };
+    assert_snapshot!(message(|| assert_same_structure(&net(0.5, 2, "a"), &net(0.5, 3, "a"))), @"
+    the structures differ:
+      `.layers`: expected 3 children, found 2 children
+    ");
+    assert_snapshot!(message(|| assert_equivalent_structure(&([1, 2], 3), &vec![vec![1], vec![2]])), @"
+    the structures differ:
+      `[0]`: expected 1 child, found 2 children
+      `[1]`: expected `[*]`, found `*`
+    ");
+    assert_snapshot!(message(|| assert_all_equal(&net(0.5, 2, "a"), &net(0.25, 2, "b"))), @r#"
+    the trees differ, from what was expected to what was found: 3 changes
+    ~ .layers[0].w.0: 0.25 → 0.5
+    ~ .layers[1].w.0: 0.25 → 0.5
+    ~ .name: "b" → "a"
+    "#);
+    assert_snapshot!(message(|| assert_all_close(&net(0.5, 30, "a"), &net(0.25, 30, "a"), Tolerance::new().atol(0.1))), @"
+    the trees are not close:
+      `.layers[0].w.0`: expected 0.25, found 0.5
+      `.layers[1].w.0`: expected 0.25, found 0.5
+      `.layers[2].w.0`: expected 0.25, found 0.5
+      `.layers[3].w.0`: expected 0.25, found 0.5
+      `.layers[4].w.0`: expected 0.25, found 0.5
+      `.layers[5].w.0`: expected 0.25, found 0.5
+      `.layers[6].w.0`: expected 0.25, found 0.5
+      `.layers[7].w.0`: expected 0.25, found 0.5
+      `.layers[8].w.0`: expected 0.25, found 0.5
+      `.layers[9].w.0`: expected 0.25, found 0.5
+      `.layers[10].w.0`: expected 0.25, found 0.5
+      `.layers[11].w.0`: expected 0.25, found 0.5
+      `.layers[12].w.0`: expected 0.25, found 0.5
+      `.layers[13].w.0`: expected 0.25, found 0.5
+      `.layers[14].w.0`: expected 0.25, found 0.5
+      `.layers[15].w.0`: expected 0.25, found 0.5
+      `.layers[16].w.0`: expected 0.25, found 0.5
+      `.layers[17].w.0`: expected 0.25, found 0.5
+      `.layers[18].w.0`: expected 0.25, found 0.5
+      `.layers[19].w.0`: expected 0.25, found 0.5
+      … and 10 more
+    ");
+    assert_snapshot!(message(|| assert_all_close(&net(0.5, 2, "a"), &[1.0], Tolerance::new())), @"
+    the trees are not close:
+      the root: expected `(*,)`, found `Net { layers: [Layer { w: (*, *) }; 2], name: * }`
+    ");
+    let unserializable =
+        std::collections::HashMap::from([(vec![f64::NAN.to_bits()], std::sync::Mutex::new(1))]);
+    let poisoned = std::panic::AssertUnwindSafe(&unserializable);
+    std::thread::scope(|scope| {
+        let value = &unserializable;
+        let poison = move || {
+            let _guard = value.values().next().unwrap().lock();
+            panic!("the lock is poisoned");
+        };
+        assert!(scope.spawn(poison).join().is_err());
+    });
+    assert_snapshot!(message(move || assert_all_equal(poisoned.0, &1)), @"the trees cannot be compared: lock poison error while serializing at `[[9221120237041090560u64]]`");
+}
