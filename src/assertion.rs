@@ -1,8 +1,8 @@
 //! Assertions for tests: two values have one structure, the same leaves, or close ones.
 //!
 //! Each panics with a report of what is different and where. What tests want without a panic are
-//! [`TreeDef::check_equal`](crate::TreeDef::check_equal), [`TreeDef::check_equivalent`](crate::TreeDef::check_equivalent)
-//! and [`Tree::check_close`].
+//! [`TreeDef::check_equal`](crate::TreeDef::check_equal),
+//! [`TreeDef::check_equivalent`](crate::TreeDef::check_equivalent) and [`Tree::check_close`].
 #![allow(clippy::panic, reason = "an assertion of a test that fails")]
 
 use serde::Serialize;
@@ -32,8 +32,8 @@ where
     report("the structures differ", check());
 }
 
-/// Asserts that two values have the same structure but for the kinds of containers and the names of types: a sequence may be a tuple, a map
-/// with strings for keys a struct.
+/// Asserts that two values have the same structure but for the kinds of containers and the names of types: a sequence
+/// may be a tuple, a map with strings for keys a struct.
 ///
 /// # Panics
 ///

@@ -208,7 +208,8 @@ pub(crate) struct Node {
     pub(crate) leaves: usize,
     /// Maps in one of the siblings: what finds a map's [`Arrival`].
     pub(crate) maps: usize,
-    /// Nodes that rebuilding one of the siblings visits at most, in keys and statics too; `usize::MAX` if there are more.
+    /// Nodes that rebuilding one of the siblings visits at most, in keys and statics too; `usize::MAX` if there are
+    /// more.
     pub(crate) work: usize,
 }
 
@@ -282,8 +283,8 @@ pub(crate) struct Arrival {
 /// What reading a treedef may cost. They travel beside a treedef, outside its equality and its text.
 ///
 /// A value deeper than `depth` is refused on both sides instead of overflowing the stack. `work` bounds the nodes that
-/// rebuilding visits beyond 64 for each leaf, because a treedef of a few bytes can describe 2⁶⁰ children without leaves.
-/// The others bound what a file may claim before anything is made of it.
+/// rebuilding visits beyond 64 for each leaf, because a treedef of a few bytes can describe 2⁶⁰ children without
+/// leaves. The others bound what a file may claim before anything is made of it.
 ///
 /// ```
 /// use treedef::{ErrorKind, Limits, TreeDef};
@@ -308,7 +309,8 @@ pub struct Limits {
     /// Nodes of the structure in a file, of which equal neighbours are one. 2²⁴.
     pub nodes: usize,
     /// Bytes that the text of a structure in a file has, about, beyond 16 for each byte in the file; the same for its
-    /// names in memory. 2²⁰. A file of some hundred bytes can describe a struct that holds two equal structs, and so on.
+    /// names in memory. 2²⁰. A file of some hundred bytes can describe a struct that holds two equal structs, and so
+    /// on.
     pub text: usize,
     /// Bytes of one name in a file. 2¹⁶.
     pub name: usize,

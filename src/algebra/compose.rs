@@ -43,8 +43,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// When `outer` is no prefix of this structure, when two of its leaves stand for different structures, and when it has no
-    /// leaf at all.
+    /// When `outer` is no prefix of this structure, when two of its leaves stand for different structures, and when it
+    /// has no leaf at all.
     ///
     /// ```
     /// use treedef::TreeDef;

@@ -19,18 +19,19 @@ pub enum Edit<T> {
     Keep,
     /// Another takes its place.
     Replace(T),
-    /// The node goes, with its field or key. The elements behind it move up, and a `Some` without its child is `None`; a newtype
-    /// cannot lose its child.
+    /// The node goes, with its field or key. The elements behind it move up, and a `Some` without its child is `None`;
+    /// a newtype cannot lose its child.
     Remove,
 }
 
 impl TreeDef {
-    /// This structure with the nodes that a function has replaced or removed, from the root down: what stands below such
-    /// a node is not looked at. Of equal neighbours the first stands for all.
+    /// This structure with the nodes that a function has replaced or removed, from the root down: what stands below
+    /// such a node is not looked at. Of equal neighbours the first stands for all.
     ///
     /// # Errors
     ///
-    /// The first error of the function; when a replacement has other options; when the root is removed or the child of a newtype.
+    /// The first error of the function; when a replacement has other options; when the root is removed or the child of
+    /// a newtype.
     ///
     /// ```
     /// use treedef::{Edit, TreeDef};
@@ -64,8 +65,8 @@ impl TreeDef {
         walk.finish(self.limits)
     }
 
-    /// As [`map_structure`](Self::map_structure), but from the leaves up: the function gets each node with what has become of
-    /// those below it.
+    /// As [`map_structure`](Self::map_structure), but from the leaves up: the function gets each node with what has
+    /// become of those below it.
     ///
     /// # Errors
     ///

@@ -17,8 +17,8 @@ use super::graft::Graft;
 use super::step::{expect_options, same_structure};
 
 impl<L> Tree<L> {
-    /// The tree of the leaves of which a function says so. A node all of whose leaves go goes with its field or key; one
-    /// without leaves stays where its parent stays. The elements behind what goes move up.
+    /// The tree of the leaves of which a function says so. A node all of whose leaves go goes with its field or key;
+    /// one without leaves stays where its parent stays. The elements behind what goes move up.
     ///
     /// Where every leaf has to keep its place, see [`partition`](Self::partition).
     ///
@@ -43,8 +43,8 @@ impl<L> Tree<L> {
         Ok(Tree::from_parts(treedef, kept))
     }
 
-    /// The leaves of which a function says so, and the others: two [`filter`](Self::filter)s. [`merge`](Self::merge) puts
-    /// them together again where they stood in structs and maps.
+    /// The leaves of which a function says so, and the others: two [`filter`](Self::filter)s. [`merge`](Self::merge)
+    /// puts them together again where they stood in structs and maps.
     ///
     /// # Errors
     ///
@@ -72,8 +72,8 @@ impl<L> Tree<L> {
         Ok((Tree::from_parts(yes, kept), Tree::from_parts(no, others)))
     }
 
-    /// The tree that has the fields and entries of all these. Elements and positions go with those of the same place, so
-    /// what has them has to be equally long in all. Fields stand in the order in which they come, entries in that of
+    /// The tree that has the fields and entries of all these. Elements and positions go with those of the same place,
+    /// so what has them has to be equally long in all. Fields stand in the order in which they come, entries in that of
     /// their keys.
     ///
     /// # Errors

@@ -11,8 +11,9 @@ use super::step::{LeafSteps, expect_options, expect_prefix, is_prefix, same_head
 impl TreeDef {
     /// Whether every leaf of this structure stands for a subtree of `full`, and the two are the same above the leaves.
     ///
-    /// This is a partial order: a leaf is a prefix of everything, and what are prefixes of each other are equal. As `None` is a
-    /// node, it is a prefix of `None` alone. Structures made with other options are no prefixes of each other.
+    /// This is a partial order: a leaf is a prefix of everything, and what are prefixes of each other are equal. As
+    /// `None` is a node, it is a prefix of `None` alone. Structures made with other options are no prefixes of each
+    /// other.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -103,7 +104,8 @@ fn subtree_with<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>, treedef: TreeDef) -
 }
 
 impl<L: Clone> Tree<L> {
-    /// The subtrees that the leaves of a prefix stand for, in their places: what [`compose`](Tree::compose) puts together.
+    /// The subtrees that the leaves of a prefix stand for, in their places: what [`compose`](Tree::compose) puts
+    /// together.
     ///
     /// # Errors
     ///
@@ -136,7 +138,8 @@ impl<L: Clone> Tree<L> {
         Ok(Tree::from_parts(prefix.clone(), subtrees.collect()))
     }
 
-    /// This tree as far as another structure goes of which it is a prefix: every leaf stands for all leaves of its subtree.
+    /// This tree as far as another structure goes of which it is a prefix: every leaf stands for all leaves of its
+    /// subtree.
     ///
     /// # Errors
     ///

@@ -6,8 +6,8 @@ use crate::model::{Tree, TreeDef};
 use super::step::expect_equal;
 
 impl<L> Tree<L> {
-    /// Turns a tree with the structure of `outer` composed with `inner` into one of `inner` composed with `outer`: a list of
-    /// structs becomes a struct of lists.
+    /// Turns a tree with the structure of `outer` composed with `inner` into one of `inner` composed with `outer`: a
+    /// list of structs becomes a struct of lists.
     ///
     /// Both structures are compared with the tree's, not only the numbers of their leaves. If `inner` is not known,
     /// [`TreeDef::inner_of`] finds it.

@@ -64,14 +64,14 @@ impl<'a, L> Traversal<'a, L> {
 }
 
 impl<L> Tree<L> {
-    /// This tree with the subtrees that a function has replaced or removed, from the root down: it gets the path of each
-    /// node, the node, and the leaves at and below it. What stands below a node that was replaced or removed is not
-    /// looked at.
+    /// This tree with the subtrees that a function has replaced or removed, from the root down: it gets the path of
+    /// each node, the node, and the leaves at and below it. What stands below a node that was replaced or removed is
+    /// not looked at.
     ///
     /// # Errors
     ///
-    /// The first error of the function; when a replacement has other options; when the root is removed or the child of a
-    /// newtype; when there are more nodes than [`Limits::work`](crate::Limits::work) allows.
+    /// The first error of the function; when a replacement has other options; when the root is removed or the child of
+    /// a newtype; when there are more nodes than [`Limits::work`](crate::Limits::work) allows.
     ///
     /// ```
     /// use treedef::{Edit, NodeKind, Tree};
@@ -109,8 +109,8 @@ impl<L> Tree<L> {
         tree.finish()
     }
 
-    /// As [`traverse`](Self::traverse), but from the leaves up: the function gets the path of each node in this tree, and the
-    /// subtree there with what has become of what stands below. Time of the nodes times the depth.
+    /// As [`traverse`](Self::traverse), but from the leaves up: the function gets the path of each node in this tree,
+    /// and the subtree there with what has become of what stands below. Time of the nodes times the depth.
     ///
     /// # Errors
     ///
@@ -152,8 +152,8 @@ impl<L> Tree<L> {
         tree.finish()
     }
 
-    /// This tree with others in the place of the subtrees whose paths a pattern stands for; a function makes them. Below such a
-    /// subtree nothing is looked for.
+    /// This tree with others in the place of the subtrees whose paths a pattern stands for; a function makes them.
+    /// Below such a subtree nothing is looked for.
     ///
     /// # Errors
     ///
@@ -187,8 +187,8 @@ impl<L> Tree<L> {
         tree.finish()
     }
 
-    /// This tree without the subtree at a path, and that subtree. It goes with its field or key; the elements behind it move up, and
-    /// a `Some` becomes `None`.
+    /// This tree without the subtree at a path, and that subtree. It goes with its field or key; the elements behind it
+    /// move up, and a `Some` becomes `None`.
     ///
     /// # Errors
     ///

@@ -13,9 +13,9 @@ use super::{Change, ChangeKind, Diff, Side, Subtree};
 impl TreeDef {
     /// What turns this structure into another.
     ///
-    /// Elements of sequences of one length are compared by their positions, else so that most are equal; fields and keys by
-    /// their names. What is gone under one name and new under another, and nothing else is like it, was renamed.
-    /// Time and memory of the distinct structure.
+    /// Elements of sequences of one length are compared by their positions, else so that most are equal; fields and
+    /// keys by their names. What is gone under one name and new under another, and nothing else is like it, was
+    /// renamed. Time and memory of the distinct structure.
     ///
     /// ```
     /// use treedef::{ChangeKind, TreeDef};
@@ -266,7 +266,8 @@ impl<'a, L> Labelled<'a, L> {
 /// Beyond so many fields or keys on a side, none is looked for under another name.
 const MOST_RENAMES: usize = 256;
 
-/// Where what is missing stands under another name: what is like it, if just one is and it is like nothing else that is missing.
+/// Where what is missing stands under another name: what is like it, if just one is and it is like nothing else that is
+/// missing.
 fn renamed<L: PartialEq>(
     old: &Labelled<'_, L>,
     missing: &[usize],

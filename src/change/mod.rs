@@ -100,7 +100,8 @@ impl<T> Diff<T> {
 }
 
 impl<T> Change<T> {
-    /// In how many places this is different: those after the path, in each of the sequences on the way that repeat there.
+    /// In how many places this is different: those after the path, in each of the sequences on the way that repeat
+    /// there.
     pub fn places(&self) -> usize {
         self.spans.iter().fold(1, |places, span| places.saturating_mul(*span))
     }

@@ -13,8 +13,8 @@ use crate::path::{Key, Path};
 use super::{Change, ChangeKind, Diff, Side, Subtree};
 
 impl TreeDef {
-    /// This structure with the changes of a [`diff`](TreeDef::diff) that was made with it. It may differ from that where
-    /// nothing changes.
+    /// This structure with the changes of a [`diff`](TreeDef::diff) that was made with it. It may differ from that
+    /// where nothing changes.
     ///
     /// # Errors
     ///
@@ -38,8 +38,8 @@ impl TreeDef {
 }
 
 impl<L: Clone + PartialEq> Tree<L> {
-    /// This tree with the changes of a [`diff`](Tree::diff) that was made with it. It may differ from that where nothing
-    /// changes.
+    /// This tree with the changes of a [`diff`](Tree::diff) that was made with it. It may differ from that where
+    /// nothing changes.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ fn patch<T: Subtree>(old: &T, diff: &Diff<T>) -> Result<T> {
             }
             Some(Part::Changed(node, repeat, changes)) => {
                 let plan = Plan::of(side.at(node), changes, open.len())?;
-                let shape = plan.shape(node);
+                let shape = plan.shape();
                 graft.open_new(node.kind(), shape.as_ref().map(Shape::as_ref), repeat);
                 let parts: Vec<_> = plan.children.into_iter().map(|(_, part)| part).collect();
                 open.push(parts.into_iter());
@@ -120,10 +120,7 @@ fn expect<T: Subtree>(old: &T, found: Side<'_, T::Leaf>, path: &Path) -> Result<
     let same = |(old, found): (&T::Leaf, &T::Leaf)| old == found || !equals_itself(old);
     match old.own_leaves().unwrap_or_default().iter().zip(found.below(1)).all(same) {
         true => Ok(()),
-        false => {
-            let said = "another leaf than the one that was changed";
-            Err(Error::from(ErrorKind::Protocol(said)).at(path.clone()))
-        }
+        false => Err(refused("another leaf than the one that was changed", path)),
     }
 }
 
@@ -133,63 +130,45 @@ fn equals_itself<L: PartialEq>(leaf: &L) -> bool {
     leaf == again
 }
 
-/// The children of a node of the new tree.
+/// What becomes of a node by the changes there and below.
 struct Plan<'a, 'c, T: Subtree> {
-    /// With their keys, if they are fields or entries.
+    node: NodeRef<'a>,
+    /// Below the root.
+    depth: usize,
+    /// The children of the old node that have not come, and how many have.
+    rest: Children<'a>,
+    came: usize,
+    /// Those of the new one so far, with their keys if they are fields or entries.
     children: Vec<(Option<Key>, Part<'a, 'c, T>)>,
     name: Option<&'c Name>,
 }
 
 impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
-    /// What becomes of a node, `depth` below the root, by the changes there and below.
     fn of(side: Side<'a, T::Leaf>, changes: &'c [Change<T>], depth: usize) -> Result<Self> {
-        let node = side.node;
-        let mut plan = Plan { children: Vec::new(), name: None };
+        let (node, rest, children) = (side.node, side.node.children(), Vec::new());
+        let mut plan = Plan { node, depth, rest, came: 0, children, name: None };
         let (mut added, mut order) = (Vec::new(), None);
-        let mut rest = changes;
-        let (mut old, mut position) = (node.children(), 0);
-        while let Some(change) = rest.first() {
-            let keys = change.path.keys();
-            let here = || keys.iter().take(depth).cloned().collect::<Path>();
-            let Some(key) = keys.get(depth) else {
-                match &change.kind {
-                    ChangeKind::Retyped { new, .. } => plan.name = Some(new),
-                    ChangeKind::Reordered { keys } => order = Some((here(), keys)),
-                    _ => {}
+        for group in changes.chunk_by(|a, b| a.about(depth) == b.about(depth)) {
+            match group.first().map(|change| change.about(depth)) {
+                Some(About::Old(key)) => plan.change(side, key, group)?,
+                Some(About::New(_)) => added.extend(group),
+                _ => {
+                    for change in group {
+                        match &change.kind {
+                            ChangeKind::Retyped { new, .. } => plan.name = Some(new),
+                            ChangeKind::Reordered { keys } => order = Some((keys, &change.path)),
+                            _ => {}
+                        }
+                    }
                 }
-                rest = &rest[1..]; // there is a first
-                continue;
-            };
-            if change.adds_at(depth) {
-                added.push(change);
-                rest = &rest[1..]; // there is a first
-                continue;
             }
-            let is_below = |other: &&Change<T>| {
-                other.path.keys().get(depth) == Some(key) && !other.adds_at(depth)
-            };
-            let (group, after) = rest.split_at(rest.iter().take_while(is_below).count());
-            rest = after;
-
-            let missing = || ErrorKind::NoSuchChild { key: key.clone(), node: node.brief() };
-            let found = node.position(key).ok_or_else(|| Error::from(missing()).at(here()))?;
-            let ahead = found.checked_sub(position).ok_or_else(|| moved(here()))?;
-            plan.keep(node, &mut old, position, ahead);
-            let span = change.spans.get(depth).copied().unwrap_or(1);
-            let (child, count) = old.next_up_to(span).unwrap_or((node, 0));
-            if count < span {
-                let said = format!("expected {span} equal children, found {count}");
-                return Err(Error::from(ErrorKind::Message(said)).at(here().child(key.clone())));
-            }
-            position = found + span;
-            plan.change(side.at(child), span, group, depth)?;
         }
-        plan.keep(node, &mut old, position, node.num_children() - position);
-        if let Some((here, keys)) = order {
-            plan.reorder(keys).ok_or_else(|| moved(here))?;
+        plan.keep(node.num_children());
+        if let Some((keys, path)) = order {
+            plan.reorder(keys).ok_or_else(|| refused(MOVED, path))?;
         }
         if !added.is_empty() {
-            plan.add(node, &added, depth)?;
+            plan.add(&added)?;
         }
         if node.is_sorted_map() {
             let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
@@ -198,48 +177,49 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
         Ok(plan)
     }
 
-    /// The next so many children of the old node, as they are.
-    fn keep(
-        &mut self,
-        node: NodeRef<'a>,
-        old: &mut Children<'a>,
-        mut position: usize,
-        count: usize,
-    ) {
-        let end = position + count;
-        while position < end {
-            let most = if node.is_labelled() { 1 } else { end - position };
-            let Some((child, count)) = old.next_up_to(most) else { return };
-            let key = node.key(position).filter(|_| node.is_labelled());
+    /// The children of the old node before a position, as they are.
+    fn keep(&mut self, position: usize) {
+        let labelled = self.node.is_labelled();
+        while self.came < position {
+            let most = if labelled { 1 } else { position - self.came };
+            let Some((child, count)) = self.rest.next_up_to(most) else { return };
+            let key = self.node.key(self.came).filter(|_| labelled);
             self.children.push((key, Part::Old(child, count)));
-            position += count;
+            self.came += count;
         }
     }
 
-    /// Children of the old node with the changes that are theirs.
-    fn change(
-        &mut self,
-        child: Side<'a, T::Leaf>,
-        span: usize,
-        group: &'c [Change<T>],
-        depth: usize,
-    ) -> Result<()> {
+    /// A child of the old node, or several equal ones, with the changes that are theirs.
+    fn change(&mut self, side: Side<'a, T::Leaf>, key: &Key, group: &'c [Change<T>]) -> Result<()> {
         let Some(change) = group.first() else { return Ok(()) };
-        let key = change.path.keys().get(depth).cloned();
-        let part = match &change.kind {
-            _ if change.path.keys().len() > depth + 1 => Part::Changed(child.node, span, group),
-            ChangeKind::Removed(old) => return expect(old, child, &change.path),
+        let here: Path = change.path.keys().iter().take(self.depth).cloned().collect();
+        let missing = || ErrorKind::NoSuchChild { key: key.clone(), node: self.node.brief() };
+        let position = self.node.position(key);
+        let position = position.ok_or_else(|| Error::from(missing()).at(here.clone()))?;
+        if position < self.came {
+            return Err(refused(MOVED, &here));
+        }
+        self.keep(position);
+        let span = change.span(self.depth);
+        let (child, count) = self.rest.next_up_to(span).unwrap_or((self.node, 0));
+        if count < span {
+            let said = format!("expected {span} equal children, found {count}");
+            return Err(Error::from(ErrorKind::Message(said)).at(here.child(key.clone())));
+        }
+        self.came += span;
+
+        let old_child = side.at(child);
+        let changed = Part::Changed(child, span, group);
+        self.children.push(match &change.kind {
+            _ if change.path.keys().len() > self.depth + 1 => (Some(key.clone()), changed),
+            ChangeKind::Removed(old) => return expect(old, old_child, &change.path),
+            ChangeKind::Renamed { to } => (Some(to.clone()), Part::Old(child, span)),
             ChangeKind::Replaced { old, new, .. } => {
-                expect(old, child, &change.path)?;
-                Part::New(new, span)
+                expect(old, old_child, &change.path)?;
+                (Some(key.clone()), Part::New(new, span))
             }
-            ChangeKind::Renamed { to } => {
-                self.children.push((Some(to.clone()), Part::Old(child.node, span)));
-                return Ok(());
-            }
-            _ => Part::Changed(child.node, span, group),
-        };
-        self.children.push((key, part));
+            _ => (Some(key.clone()), changed),
+        });
         Ok(())
     }
 
@@ -256,18 +236,18 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
     }
 
     /// Puts in what was added, in the order of the positions.
-    fn add(&mut self, node: NodeRef<'a>, added: &[&'c Change<T>], depth: usize) -> Result<()> {
-        let mut keys: HashSet<Key> =
-            self.children.iter().filter_map(|(key, _)| key.clone()).collect();
+    fn add(&mut self, added: &[&'c Change<T>]) -> Result<()> {
+        let labelled = self.node.is_labelled();
+        let keys = self.children.iter().filter_map(|(key, _)| key.clone());
+        let mut keys: HashSet<Key> = keys.filter(|_| labelled).collect();
         let mut old = mem::take(&mut self.children).into_iter();
         let (mut next, mut count) = (old.next(), 0);
         for change in added {
             let ChangeKind::Added { position, new } = &change.kind else { continue };
-            let refused =
-                |said| Err(Error::from(ErrorKind::Protocol(said)).at(change.path.clone()));
-            let key = change.path.keys().get(depth).cloned().filter(|_| node.is_labelled());
+            let key = change.path.keys().get(self.depth).filter(|_| labelled).cloned();
             if key.clone().is_some_and(|key| !keys.insert(key)) {
-                return refused("something stands already where something was added");
+                let said = "something stands already where something was added";
+                return Err(refused(said, &change.path));
             }
             while count < *position
                 && let Some((key, part)) = next
@@ -278,9 +258,9 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
                 next = rest.map(|rest| (None, rest)).or_else(|| old.next());
             }
             if count != *position {
-                return refused("too few children stand before what was added");
+                return Err(refused("too few children stand before what was added", &change.path));
             }
-            let span = change.spans.get(depth).copied().unwrap_or(1);
+            let span = change.span(self.depth);
             count += span;
             self.children.push((key, Part::New(new, span)));
         }
@@ -289,8 +269,9 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
         Ok(())
     }
 
-    fn shape(&self, old: NodeRef<'_>) -> Option<Shape> {
-        let shape = old.shape()?;
+    /// The new node's names and labels.
+    fn shape(&self) -> Option<Shape> {
+        let shape = self.node.shape()?;
         let keys = || self.children.iter().filter_map(|(key, _)| key.as_ref());
         let labels = match shape.labels {
             Labels::Keys(_) => Labels::Keys(keys().filter_map(Key::entry).cloned().collect()),
@@ -302,9 +283,11 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
     }
 }
 
+const MOVED: &str = "the fields or keys stand in another order";
+
 #[cold]
-fn moved(path: Path) -> Error {
-    Error::from(ErrorKind::Protocol("the fields or keys stand in another order")).at(path)
+fn refused(said: &'static str, path: &Path) -> Error {
+    Error::from(ErrorKind::Protocol(said)).at(path.clone())
 }
 
 impl<T: Subtree> Part<'_, '_, T> {
@@ -332,9 +315,30 @@ impl<T: Subtree> Part<'_, '_, T> {
     }
 }
 
+/// What a change is about, seen from a node on its way.
+#[derive(PartialEq)]
+enum About<'c> {
+    /// The node.
+    Itself,
+    /// A child that it had, or what stands below that.
+    Old(&'c Key),
+    /// A child that it has now.
+    New(&'c Key),
+}
+
 impl<T> Change<T> {
-    /// Whether this adds a child to the node so far below the root.
-    fn adds_at(&self, depth: usize) -> bool {
-        matches!(self.kind, ChangeKind::Added { .. }) && self.path.keys().len() == depth + 1
+    fn about(&self, depth: usize) -> About<'_> {
+        match (self.path.keys().get(depth), &self.kind) {
+            (None, _) => About::Itself,
+            (Some(key), ChangeKind::Added { .. }) if self.path.keys().len() == depth + 1 => {
+                About::New(key)
+            }
+            (Some(key), _) => About::Old(key),
+        }
+    }
+
+    /// How many siblings the change is about, so far below the root.
+    fn span(&self, depth: usize) -> usize {
+        self.spans.get(depth).copied().unwrap_or(1)
     }
 }

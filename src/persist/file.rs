@@ -19,8 +19,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// What the operating system says: then the old file is as it was, unless all went well but flushing the folder. And
-    /// as [`to_bytes`](Self::to_bytes).
+    /// What the operating system says: then the old file is as it was, unless all went well but flushing the folder.
+    /// And as [`to_bytes`](Self::to_bytes).
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -60,8 +60,8 @@ impl<L: LeafType> Tree<L> {
     ///
     /// # Errors
     ///
-    /// What the operating system says: then the old file is as it was, unless all went well but flushing the folder. And
-    /// as [`to_bytes`](Self::to_bytes).
+    /// What the operating system says: then the old file is as it was, unless all went well but flushing the folder.
+    /// And as [`to_bytes`](Self::to_bytes).
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         save(path.as_ref(), &self.to_bytes()?)
     }

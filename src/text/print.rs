@@ -86,7 +86,8 @@ impl LeafText for Printed {
     }
 }
 
-/// How many of `count` siblings are like the first. Each is compared with the one before it, so that what is alike is read once.
+/// How many of `count` siblings are like the first. Each is compared with the one before it, so that what is alike is
+/// read once.
 fn first_other(leaves: usize, count: usize, like_the_last: impl Fn(usize) -> bool) -> usize {
     match leaves {
         0 => count,

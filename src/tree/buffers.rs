@@ -167,7 +167,8 @@ impl Buffers {
         &self.layout
     }
 
-    /// All leaves of a type, in order; none, if the tree has none. [`Leaf`] stands for all that are no scalars of a type.
+    /// All leaves of a type, in order; none, if the tree has none. [`Leaf`] stands for all that are no scalars of a
+    /// type.
     pub fn get<L: LeafType + 'static>(&self) -> &[L] {
         let mut columns = self.columns.iter();
         let found = columns.find_map(|column| column.as_any().downcast_ref::<Vec<L>>());

@@ -59,7 +59,9 @@ impl Tolerance {
             (Some(a), Some(b)) if a.float.is_nan() || b.float.is_nan() => {
                 a.float.is_nan() && b.float.is_nan()
             }
-            (Some(a), Some(b)) if a.float.is_infinite() || b.float.is_infinite() => false,
+            (Some(a), Some(b)) if a.float.is_infinite() || b.float.is_infinite() => {
+                a.float == b.float
+            }
             (Some(a), Some(b)) => {
                 steps <= self.ulps || a.apart(b) <= self.atol + self.rtol * b.float.abs()
             }
@@ -139,8 +141,8 @@ impl TreeDef {
         expect_equal(expected, self)
     }
 
-    /// Refuses a structure that differs by more than the kinds of containers and the names of types: a sequence may be a
-    /// tuple, a map with strings for keys a struct, fields stand in any order.
+    /// Refuses a structure that differs by more than the kinds of containers and the names of types: a sequence may be
+    /// a tuple, a map with strings for keys a struct, fields stand in any order.
     ///
     /// # Errors
     ///
@@ -163,7 +165,8 @@ impl TreeDef {
 }
 
 impl Tree<Leaf> {
-    /// Refuses another structure, and leaves that are not close. Numbers may be of different kinds; what is no number has to be equal.
+    /// Refuses another structure, and leaves that are not close. Numbers may be of different kinds; what is no number
+    /// has to be equal.
     ///
     /// # Errors
     ///

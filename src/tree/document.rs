@@ -7,8 +7,9 @@ use crate::node::NodeRef;
 use crate::stack;
 use crate::unflatten::expect_depth;
 
-/// The nested document: structs as maps of their fields, variants with something inside as maps of one entry, other variants as
-/// strings, newtypes as what they hold, statics in their places. In JSON that is what the value itself would be.
+/// The nested document: structs as maps of their fields, variants with something inside as maps of one entry, other
+/// variants as strings, newtypes as what they hold, statics in their places. In JSON that is what the value itself
+/// would be.
 ///
 /// For formats in which structs, variants or newtypes look otherwise, rebuild the value: [`Tree::into_value`].
 ///

@@ -8,8 +8,8 @@ use crate::error::{ErrorKind, Result};
 use crate::model::Tree;
 
 impl<L> Tree<L> {
-    /// Two trees of the same structure: the leaves of which a function says so, and the others. Where a leaf went to the other tree
-    /// there is a hole.
+    /// Two trees of the same structure: the leaves of which a function says so, and the others. Where a leaf went to
+    /// the other tree there is a hole.
     ///
     /// ```
     /// use treedef::Tree;
@@ -65,7 +65,8 @@ impl<L> Tree<L> {
         Ok(split.into_iter().map(tree).collect())
     }
 
-    /// Two trees of the same structure: the leaves where a mask says so, and the others. A leaf of the mask stands for its subtree.
+    /// Two trees of the same structure: the leaves where a mask says so, and the others. A leaf of the mask stands for
+    /// its subtree.
     ///
     /// # Errors
     ///
@@ -97,7 +98,8 @@ impl<L> Tree<Option<L>> {
     ///
     /// # Errors
     ///
-    /// When there is no tree, when two have different structures, and when a leaf stands in none or in two; the error says where.
+    /// When there is no tree, when two have different structures, and when a leaf stands in none or in two; the error
+    /// says where.
     ///
     /// ```
     /// use treedef::Tree;

@@ -60,8 +60,8 @@ impl Ravel {
     ///
     /// # Errors
     ///
-    /// When there are more or fewer numbers than leaves; when an integer or `bool` would have to be another number, or a finite
-    /// one an infinite `f32`. Rounding to an `f32` is no error. The error has the path.
+    /// When there are more or fewer numbers than leaves; when an integer or `bool` would have to be another number, or
+    /// a finite one an infinite `f32`. Rounding to an `f32` is no error. The error has the path.
     pub fn unravel(&self, vector: &[f64]) -> Result<Tree<Leaf>> {
         self.treedef.expect_leaves(vector.len())?;
         let mut leaves = Vec::with_capacity(vector.len());

@@ -5,13 +5,13 @@ use crate::error::Result;
 use crate::model::Tree;
 
 impl<L> Tree<L> {
-    /// Joins the leaves of two trees of one structure. For more than two of one type see [`stack`](Self::stack), of others
-    /// [`zip`](Self::zip).
+    /// Joins the leaves of two trees of one structure. For more than two of one type see [`stack`](Self::stack), of
+    /// others [`zip`](Self::zip).
     ///
     /// # Errors
     ///
-    /// When the other tree has another structure; the error has the differences. [`zip_prefix`](Self::zip_prefix) asks for
-    /// less.
+    /// When the other tree has another structure; the error has the differences. [`zip_prefix`](Self::zip_prefix) asks
+    /// for less.
     ///
     /// ```
     /// use treedef::Tree;
@@ -50,8 +50,8 @@ impl<L> Tree<L> {
         self.zip_with(other, |a, b| (a, b))
     }
 
-    /// Joins every leaf of this tree with all leaves of the subtree that it stands for: this structure is a prefix of the other's,
-    /// which the result has.
+    /// Joins every leaf of this tree with all leaves of the subtree that it stands for: this structure is a prefix of
+    /// the other's, which the result has.
     ///
     /// # Errors
     ///

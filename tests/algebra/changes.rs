@@ -208,7 +208,7 @@ fn three_changes_in_a_large_model_fit_on_a_screen() {
     let layer = |n: usize| Layer {
         w: (0..20).map(|i| (0..20).map(|j| (n * 400 + i * 20 + j) as f32).collect()).collect(),
         b: vec![n as f32; 20],
-        norm: (n % 2 == 0).then_some((1.0, 0.0)),
+        norm: n.is_multiple_of(2).then_some((1.0, 0.0)),
     };
     let old = Model {
         layers: (0..24).map(layer).collect(),
@@ -223,9 +223,10 @@ fn three_changes_in_a_large_model_fit_on_a_screen() {
     assert!(old.leaves().len() > 10_000);
     let diff = old.diff(&new);
     insta::assert_snapshot!(diff, @"
-    2 changes
+    3 changes
     ~ .layers[7].w[3][11]: 2871.0f32 → 2871.25f32
     - .layers[12]: Layer { w: [[4800.0f32, 4801.0f32, 4802.0f32, 4803.0f32, 480…
+    ~ .layers[18].norm: Some((1.0f32, 0.0f32)) → None
     ");
     assert_eq!(old.patch(&diff).unwrap(), new);
 }
