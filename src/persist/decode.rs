@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::builder::Builder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Arrival, Content, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree,
-    TreeDef, Value,
+    Arrival, Content, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, Node, NodeKind, Options, Shape,
+    Tree, TreeDef, Value,
 };
 
 use super::container::at_most;
@@ -271,6 +271,10 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             let own = printed_in_shapes.get(shape).copied().unwrap_or_default();
             let node = Open { at, end, last: None, printed: own.and(Printed::NODE) };
             if end == at + 1 {
+                match kind.is_atom() {
+                    true => self.check_shape(&builder, kind, shape, 0)?,
+                    false => self.close(&mut builder, &node)?,
+                }
                 printed = self.complete(&mut builder, &mut open, node)?;
                 continue;
             }
@@ -352,17 +356,16 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         Ok((kind, shape, repeat))
     }
 
-    /// Completes a node and all that end with it. Says what printing the last of them costs: that is the root, in the
-    /// end.
+    /// Completes all nodes that end with this one, which is complete. Says what printing the last of them costs: that is the
+    /// root, in the end.
     fn complete(&self, builder: &mut Builder, open: &mut Vec<Open>, node: Open) -> Result<Printed> {
         let mut node = node;
-        self.close(builder, &node)?;
-        while let Some(mut parent) = open.pop() {
-            self.add(builder, &mut parent, &node)?;
+        while let Some(parent) = open.last_mut() {
+            self.add(builder, parent, &node)?;
             if parent.end > node.end {
-                open.push(parent);
                 break;
             }
+            let Some(parent) = open.pop() else { break };
             self.close(builder, &parent)?;
             node = parent;
         }
@@ -372,17 +375,25 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     /// Completes a node, whose children are all that follows it.
     fn close(&self, builder: &mut Builder, node: &Open) -> Result<()> {
         use NodeKind::*;
-        let Option::Some(complete) = builder.nodes.get(node.at).copied() else {
-            return Err(self.short());
-        };
-        let (kind, shape) = (complete.kind, complete.shape);
-        match kind.is_atom() {
-            true => self.check(node.last.is_none(), "an atom has children")?,
-            false => builder.close(node.at, shape)?,
-        }
-        let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
+        let row = |node: &Node| (node.kind, node.shape, node.children);
+        let of =
+            |builder: &Builder| builder.nodes.get(node.at).map(row).ok_or_else(|| self.short());
+        let (kind, shape, _) = of(builder)?;
+        self.check(!kind.is_atom(), "an atom has children")?;
+        builder.close(node.at, shape)?;
+        let (_, _, children) = of(builder)?;
         let single = matches!(kind, Some | NewtypeStruct | NewtypeVariant);
         self.check(!single || children == 1, "a node around one child has another number")?;
+        self.check_shape(builder, kind, shape, children)
+    }
+
+    fn check_shape(
+        &self,
+        builder: &Builder,
+        kind: NodeKind,
+        shape: usize,
+        children: usize,
+    ) -> Result<()> {
         let fits = has_its_shape(kind, builder.shape(shape), children);
         self.check(fits, "a node has a shape of another kind")
     }
