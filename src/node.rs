@@ -375,6 +375,11 @@ impl<'a> NodeRef<'a> {
         self.kind() == NodeKind::Map && !self.encoding.options.insertion
     }
 
+    /// Whether this structure would be another one under other options.
+    pub(crate) fn depends_on_options(self) -> bool {
+        self.subtree().iter().any(|node| node.kind.depends_on_options())
+    }
+
     /// Whether every child is a leaf.
     #[inline]
     pub(crate) fn has_only_leaves(self) -> bool {
@@ -640,6 +645,11 @@ impl NodeKind {
     pub(crate) fn is_atom(self) -> bool {
         use NodeKind::*;
         matches!(self, Leaf | None | Unit | UnitStruct | UnitVariant | Static)
+    }
+
+    /// Whether options say what nodes of this kind mean: the order of entries, and what an absent value is.
+    pub(crate) fn depends_on_options(self) -> bool {
+        matches!(self, NodeKind::Map | NodeKind::None | NodeKind::Some)
     }
 
     /// Whether this is one of the four kinds of enum variants.

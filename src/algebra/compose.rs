@@ -5,7 +5,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{NodeKind, TreeDef};
 
 use super::graft::Graft;
-use super::step::{expect_options, expect_prefix, in_step};
+use super::step::{expect_prefix, in_step};
 
 impl TreeDef {
     /// This structure with another one in the place of every leaf.
@@ -26,9 +26,8 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn compose(&self, inner: &TreeDef) -> Result<TreeDef> {
-        expect_options(self, inner)?;
-        let mut graft = Graft::default();
-        let scion = graft.scion(inner.root());
+        let mut graft = Graft::with(self.encoding.options);
+        let scion = graft.scion(inner.root())?;
         graft.copy(self.root(), |graft, node, repeat| {
             let is_leaf = node.kind() == NodeKind::Leaf;
             if is_leaf {
@@ -36,7 +35,7 @@ impl TreeDef {
             }
             Ok(is_leaf)
         })?;
-        Ok(graft.finish(self.encoding.options, self.limits))
+        Ok(graft.finish(self.limits))
     }
 
     /// The one structure that stands at every leaf of `outer`: the inverse of [`compose`](Self::compose).

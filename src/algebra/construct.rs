@@ -1,9 +1,8 @@
 //! Structures made without a value.
 
 use crate::builder::{LabelsRef, ShapeRef};
-use crate::diff::options_mismatch;
 use crate::error::Result;
-use crate::model::{Limits, Name, NodeKind, Options, Tree, TreeDef, Value};
+use crate::model::{Limits, Name, NodeKind, Tree, TreeDef, Value};
 
 use super::graft::Graft;
 
@@ -45,7 +44,7 @@ impl TreeDef {
     pub fn static_value(value: Value) -> Self {
         let mut graft = Graft::default();
         Head::of(NodeKind::Static).open(&mut graft, LabelsRef::Static(&value));
-        graft.finish(Options::default(), Limits::default())
+        graft.finish(Limits::default())
     }
 
     /// `Some(*)`
@@ -98,13 +97,13 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn seq_of(child: &TreeDef, count: usize) -> Result<Self> {
-        let mut graft = Graft::default();
+        let mut graft = Graft::with(child.encoding.options);
         Head::of(NodeKind::Seq).open(&mut graft, LabelsRef::None);
         if count > 0 {
             graft.insert(child.root(), count)?;
         }
         graft.close()?;
-        Ok(graft.finish(child.encoding.options, child.limits))
+        Ok(graft.finish(child.limits))
     }
 
     /// `(*, *)`
@@ -152,7 +151,8 @@ impl TreeDef {
     /// ```
     pub fn map(entries: impl IntoIterator<Item = (Value, TreeDef)>) -> Result<Self> {
         let mut entries: Vec<(Value, TreeDef)> = entries.into_iter().collect();
-        if !entries.first().is_some_and(|(_, child)| child.encoding.options.insertion) {
+        let options = Graft::options_of(entries.iter().map(|(_, child)| child))?;
+        if !options.insertion {
             entries.sort_by(|(a, _), (b, _)| a.cmp(b));
         }
         let (keys, children): (Vec<Value>, Vec<TreeDef>) = entries.into_iter().unzip();
@@ -205,7 +205,7 @@ impl<L> Tree<L> {
 fn atom(head: Head<'_>) -> TreeDef {
     let mut graft = Graft::default();
     head.open(&mut graft, LabelsRef::None);
-    graft.finish(Options::default(), Limits::default())
+    graft.finish(Limits::default())
 }
 
 impl Head<'_> {
@@ -237,16 +237,10 @@ impl Head<'_> {
     ) -> Result<TreeDef> {
         let mut graft = Graft::default();
         self.open(&mut graft, labels);
-        let mut options = None;
         for child in children {
-            let found = child.encoding.options;
-            let expected = *options.get_or_insert(found);
-            if found != expected {
-                return Err(options_mismatch(expected, found));
-            }
             graft.insert(child.root(), 1)?;
         }
         graft.close()?;
-        Ok(graft.finish(options.unwrap_or_default(), Limits::default()))
+        Ok(graft.finish(Limits::default()))
     }
 }

@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Labels, Limits, NodeKind, Options, Shape, TreeDef};
+use crate::model::{Labels, Limits, NodeKind, Shape, TreeDef};
 use crate::node::{Children, NodeRef};
 use crate::path::Path;
 
 use super::graft::Graft;
-use super::step::expect_options;
 
 /// What becomes of a node, and of all that stands below it.
 ///
@@ -52,11 +51,8 @@ impl TreeDef {
         while let Some(met) = walk.step() {
             match met {
                 Met::Before(node) => match f(node)? {
-                    Edit::Keep => walk.enter(),
-                    Edit::Replace(other) => {
-                        expect_options(self, &other)?;
-                        walk.put(other.root())?;
-                    }
+                    Edit::Keep => walk.enter()?,
+                    Edit::Replace(other) => walk.put(other.root())?,
                     Edit::Remove => walk.remove()?,
                 },
                 Met::After => walk.leave()?,
@@ -90,15 +86,12 @@ impl TreeDef {
         let mut walk = Editing::runs(self.root());
         while let Some(met) = walk.step() {
             match met {
-                Met::Before(_) => walk.enter(),
+                Met::Before(_) => walk.enter()?,
                 Met::After => {
                     let made = walk.leave_apart()?;
                     match f(&made)? {
                         Edit::Keep => walk.put(made.root())?,
-                        Edit::Replace(other) => {
-                            expect_options(self, &other)?;
-                            walk.put(other.root())?;
-                        }
+                        Edit::Replace(other) => walk.put(other.root())?,
                         Edit::Remove => walk.remove()?,
                     }
                 }
@@ -126,7 +119,6 @@ impl TreeDef {
 /// A walk through a structure, in which each node is entered, kept, replaced or removed as it is met.
 pub(super) struct Editing<'a> {
     graft: Graft,
-    options: Options,
     open: Vec<Frame<'a>>,
     /// The node that was met last: of so many equal ones, the first.
     here: (NodeRef<'a>, usize),
@@ -165,9 +157,9 @@ pub(super) enum Met<'a> {
 impl<'a> Editing<'a> {
     /// A walk that meets equal neighbours once.
     pub(super) fn runs(root: NodeRef<'a>) -> Self {
-        let (options, path) = (root.options(), Path::root());
-        let (graft, open, here) = (Graft::default(), Vec::new(), (root, 1));
-        Editing { graft, options, open, here, path, runs: true, state: State::Root }
+        let (graft, path) = (Graft::with(root.options()), Path::root());
+        let (open, here) = (Vec::new(), (root, 1));
+        Editing { graft, open, here, path, runs: true, state: State::Root }
     }
 
     /// A walk that meets every node, if the limits allow so many.
@@ -202,10 +194,11 @@ impl<'a> Editing<'a> {
     }
 
     /// Keeps the node itself, and goes on to those below it.
-    pub(super) fn enter(&mut self) {
+    pub(super) fn enter(&mut self) -> Result<()> {
         let (node, repeat) = self.here;
-        self.graft.open(node, repeat);
+        self.graft.open(node, repeat)?;
         self.open.push(Frame { node, repeat, children: node.children(), removed: Vec::new() });
+        Ok(())
     }
 
     /// Keeps the node with all that stands below it.
@@ -249,13 +242,13 @@ impl<'a> Editing<'a> {
             frame.reshape(&mut self.graft);
             self.here = (frame.node, frame.repeat);
         }
-        self.graft.close_apart(self.options)
+        self.graft.close_apart()
     }
 
     pub(super) fn finish(self, limits: Limits) -> Result<TreeDef> {
         match self.state {
             State::Nothing => Err(ErrorKind::Nothing("nothing is left of the tree").into()),
-            _ => Ok(self.graft.finish(self.options, limits)),
+            _ => Ok(self.graft.finish(limits)),
         }
     }
 }

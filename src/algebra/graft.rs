@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::builder::{Builder, ShapeRef};
+use crate::diff::options_mismatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Limits, Name, Node, NodeKind, Options, Shape, TreeDef};
 use crate::node::NodeRef;
@@ -10,10 +11,15 @@ use crate::node::NodeRef;
 /// A structure in the making, node by node in pre-order. Equal neighbours become runs by themselves.
 ///
 /// The order in which entries of maps arrived is not among what is copied: it says nothing about a structure.
+/// Its options are those of its parts, which have to agree where these depend on them: a struct of numbers is the same
+/// under all.
 #[derive(Default)]
 pub(crate) struct Graft {
     builder: Builder,
     open: Vec<Open>,
+    options: Option<Options>,
+    /// A part depends on the options.
+    bound: bool,
 }
 
 /// A node whose children have not all come, or the place of the root.
@@ -50,19 +56,47 @@ impl NodeRef<'_> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_treedef(self) -> TreeDef {
-        let mut graft = Graft::default();
-        let scion = graft.scion(self);
+        let mut graft = Graft::with(self.options());
+        let scion = graft.cut(self);
         graft.builder.nodes = scion.nodes;
         graft.builder.nodes[0].repeat = 1; // a subtree has a node
-        graft.finish(self.options(), Limits::default())
+        graft.finish(Limits::default())
     }
 }
 
 impl Graft {
+    pub(crate) fn with(options: Options) -> Self {
+        Graft { options: Some(options), ..Graft::default() }
+    }
+
+    /// The options of a structure made of these.
+    pub(super) fn options_of<'p>(parts: impl IntoIterator<Item = &'p TreeDef>) -> Result<Options> {
+        let mut graft = Graft::default();
+        for part in parts {
+            graft.agree(part.encoding.options, part.root().depends_on_options())?;
+        }
+        Ok(graft.options.unwrap_or_default())
+    }
+
+    /// Takes the options of a part, unless another part is bound to others.
+    fn agree(&mut self, options: Options, bound: bool) -> Result<()> {
+        match self.options {
+            Some(known) if known != options && bound && self.bound => {
+                return Err(options_mismatch(known, options));
+            }
+            Some(known) if known == options || !bound => {}
+            _ => self.options = Some(options),
+        }
+        self.bound |= bound;
+        Ok(())
+    }
+
     /// Begins a node like another, of which there are `repeat`; its children come next.
-    pub(super) fn open(&mut self, like: NodeRef<'_>, repeat: usize) {
+    pub(super) fn open(&mut self, like: NodeRef<'_>, repeat: usize) -> Result<()> {
+        self.agree(like.options(), like.kind().depends_on_options())?;
         let shape = like.shape().map(Shape::as_ref);
         self.open_new(like.kind(), shape, repeat);
+        Ok(())
     }
 
     pub(crate) fn open_new(
@@ -87,7 +121,7 @@ impl Graft {
         loop {
             match next {
                 Some((node, repeat)) if !replace(self, node, repeat)? => {
-                    self.open(node, repeat);
+                    self.open(node, repeat)?;
                     open.push(node.children());
                 }
                 Some(_) => {}
@@ -120,10 +154,10 @@ impl Graft {
     }
 
     /// Ends the node that was begun last, and takes it out.
-    pub(super) fn close_apart(&mut self, options: Options) -> Result<TreeDef> {
+    pub(super) fn close_apart(&mut self) -> Result<TreeDef> {
         let nothing = || Error::from(ErrorKind::Nothing("there is no open node"));
         let (at, _) = self.complete()?.ok_or_else(nothing)?;
-        Ok(self.builder.extract(at, options, Vec::new()))
+        Ok(self.builder.extract(at, self.options.unwrap_or_default(), Vec::new()))
     }
 
     fn complete(&mut self) -> Result<Option<(usize, usize)>> {
@@ -137,12 +171,17 @@ impl Graft {
 
     /// Puts in a copy of a whole subtree, `repeat` times.
     pub(crate) fn insert(&mut self, node: NodeRef<'_>, repeat: usize) -> Result<()> {
-        let scion = self.scion(node);
+        let scion = self.scion(node)?;
         self.insert_scion(&scion, repeat)
     }
 
     /// Prepares a subtree that is to be put in more than once.
-    pub(super) fn scion(&mut self, root: NodeRef<'_>) -> Scion {
+    pub(super) fn scion(&mut self, root: NodeRef<'_>) -> Result<Scion> {
+        self.agree(root.options(), root.depends_on_options())?;
+        Ok(self.cut(root))
+    }
+
+    fn cut(&mut self, root: NodeRef<'_>) -> Scion {
         let mut numbers = Numbers::default();
         let nodes = root.subtree().iter().map(|node| {
             let shape = numbers.of(node.shape, root, &mut self.builder);
@@ -159,8 +198,8 @@ impl Graft {
     }
 
     /// The structure, whose root has come.
-    pub(crate) fn finish(self, options: Options, limits: Limits) -> TreeDef {
-        self.builder.finish(options, Vec::new(), limits)
+    pub(crate) fn finish(self, limits: Limits) -> TreeDef {
+        self.builder.finish(self.options.unwrap_or_default(), Vec::new(), limits)
     }
 
     fn join(&mut self, at: usize, repeat: usize) -> Result<()> {

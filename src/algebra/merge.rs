@@ -14,7 +14,7 @@ use crate::path::{Key, Path};
 
 use super::edit::{Editing, Met};
 use super::graft::Graft;
-use super::step::{expect_options, same_structure};
+use super::step::{expect_agreement, same_structure};
 
 impl<L> Tree<L> {
     /// The tree of the leaves of which a function says so. A node all of whose leaves go goes with its field or key;
@@ -121,7 +121,7 @@ fn thinned(treedef: &TreeDef, stays: &[bool]) -> Result<TreeDef> {
         match kept(node.leaf_range()) {
             all if all == node.num_leaves() => walk.keep()?,
             0 if !walk.path().is_root() || node.kind() == NodeKind::Leaf => walk.remove()?,
-            _ => walk.enter(),
+            _ => walk.enter()?,
         }
     }
     walk.finish(treedef.limits())
@@ -142,7 +142,7 @@ enum Part<'a> {
 }
 
 fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
-    expect_options(&first.treedef, &second.treedef)?;
+    expect_agreement(&first.treedef, &second.treedef)?;
     let [mut a_leaves, mut b_leaves] = [first.leaves, second.leaves]
         .map(|leaves| leaves.into_iter().map(Some).collect::<Vec<_>>());
     let mut leaves = Vec::with_capacity(a_leaves.len().saturating_add(b_leaves.len()));
@@ -150,7 +150,7 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
         let below = from.get_mut(node.leaf_range()).unwrap_or_default();
         leaves.extend(below.iter_mut().filter_map(Option::take));
     };
-    let mut graft = Graft::default();
+    let mut graft = Graft::with(first.treedef.encoding.options);
     let mut path = Path::root();
     let mut open: Vec<Pair<'_>> = Vec::new();
     let mut next = Some(Part::Both(first.treedef.root(), second.treedef.root(), 1));
@@ -169,7 +169,7 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
             }
             Some(Part::Both(a, b, repeat)) => {
                 let pair = Pair::of(a, b, &path)?;
-                graft.open(a, repeat);
+                graft.open(a, repeat)?;
                 open.push(pair);
             }
             None => {
@@ -190,7 +190,7 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
             part
         });
     }
-    let treedef = graft.finish(first.treedef.encoding.options, first.treedef.limits());
+    let treedef = graft.finish(first.treedef.limits);
     Ok(Tree::from_parts(treedef, leaves))
 }
 

@@ -6,14 +6,14 @@ use crate::model::{NodeKind, Tree, TreeDef};
 use crate::node::{NodeRef, Overlaps};
 
 use super::graft::Graft;
-use super::step::{LeafSteps, expect_options, expect_prefix, is_prefix, same_head};
+use super::step::{LeafSteps, agree, expect_agreement, expect_prefix, is_prefix, same_head};
 
 impl TreeDef {
     /// Whether every leaf of this structure stands for a subtree of `full`, and the two are the same above the leaves.
     ///
     /// This is a partial order: a leaf is a prefix of everything, and what are prefixes of each other are equal. As
-    /// `None` is a node, it is a prefix of `None` alone. Structures made with other options are no prefixes of each
-    /// other.
+    /// `None` is a node, it is a prefix of `None` alone. Options count only if both depend on them: those with a map or
+    /// a `None` or `Some` somewhere.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -25,7 +25,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn is_prefix_of(&self, full: &TreeDef) -> bool {
-        self.encoding.options == full.encoding.options && is_prefix(self.root(), full.root())
+        agree(self, full) && is_prefix(self.root(), full.root())
     }
 
     /// The least structure of which both are prefixes: where one has a leaf it has what the other has.
@@ -43,7 +43,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn common_suffix(&self, other: &TreeDef) -> Result<TreeDef> {
-        expect_options(self, other)?;
+        expect_agreement(self, other)?;
         let mut graft = Graft::default();
         let mut open: Vec<Pairs<'_, '_>> = Vec::new();
         let mut next = Some((self.root(), other.root(), 1));
@@ -56,7 +56,7 @@ impl TreeDef {
                     graft.insert(node, repeat)?;
                 }
                 Some((a, b, repeat)) if same_head(a, b) => {
-                    graft.open(a, repeat);
+                    graft.open(a, repeat)?;
                     open.push(Pairs { node: a, pairs: a.overlaps(b), position: 0, alike: 0 });
                 }
                 Some((a, b, _)) => {
@@ -72,7 +72,7 @@ impl TreeDef {
             let Some(pairs) = open.last_mut() else { break };
             next = pairs.advance();
         }
-        Ok(graft.finish(self.encoding.options, self.limits))
+        Ok(graft.finish(self.limits))
     }
 }
 

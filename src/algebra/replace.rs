@@ -6,7 +6,6 @@ use crate::node::NodeRef;
 use crate::path::Path;
 
 use super::graft::Graft;
-use super::step::expect_options;
 
 impl TreeDef {
     /// This structure with another one in the place of the subtree at a path. A run that the path leads into is split.
@@ -24,8 +23,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn replace(&self, path: &Path, new: &TreeDef) -> Result<TreeDef> {
-        expect_options(self, new)?;
-        let mut graft = Graft::default();
+        let mut graft = Graft::with(self.encoding.options);
         let mut node = self.root();
         let mut after = Vec::new();
         for (depth, key) in path.keys().iter().enumerate() {
@@ -34,7 +32,7 @@ impl TreeDef {
                 let missing = ErrorKind::NoSuchChild { key: key.clone(), node: node.brief() };
                 Error::from(missing).at(led)
             })?;
-            graft.open(node, 1);
+            graft.open(node, 1)?;
             let (child, rest) = split(&mut graft, node, position)?;
             after.push(rest);
             node = child.unwrap_or(node); // `position` is that of a child
@@ -46,7 +44,7 @@ impl TreeDef {
             }
             graft.close()?;
         }
-        Ok(graft.finish(self.encoding.options, self.limits))
+        Ok(graft.finish(self.limits))
     }
 }
 

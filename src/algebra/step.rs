@@ -55,7 +55,7 @@ pub(super) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
 
 /// Refuses what is no prefix, and says where the two part.
 pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
-    expect_options(prefix, full)?;
+    expect_agreement(prefix, full)?;
     match is_prefix(prefix.root(), full.root()) {
         true => Ok(()),
         false => Err(structure_mismatch(prefix_differences(prefix.root(), full.root()))),
@@ -67,17 +67,22 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
     if expected == found {
         return Ok(());
     }
-    expect_options(expected, found)?;
-    Err(structure_mismatch(structure_differences(expected, found, false)))
+    expect_agreement(expected, found)?;
+    let differences = structure_differences(expected, found, false);
+    if differences.is_empty() { Ok(()) } else { Err(structure_mismatch(differences)) }
 }
 
-/// Refuses structures that were made with other options: what they say is not comparable.
-pub(super) fn expect_options(a: &TreeDef, b: &TreeDef) -> Result<()> {
-    let (expected, found) = (a.encoding.options, b.encoding.options);
-    match expected == found {
+/// Refuses structures that were made with other options, if both depend on them: what they say is not comparable.
+pub(super) fn expect_agreement(a: &TreeDef, b: &TreeDef) -> Result<()> {
+    match agree(a, b) {
         true => Ok(()),
-        false => Err(options_mismatch(expected, found)),
+        false => Err(options_mismatch(a.encoding.options, b.encoding.options)),
     }
+}
+
+pub(super) fn agree(a: &TreeDef, b: &TreeDef) -> bool {
+    let depends = |treedef: &TreeDef| treedef.root().depends_on_options();
+    a.encoding.options == b.encoding.options || !(depends(a) && depends(b))
 }
 
 /// The leaves of a prefix, each with the subtree that it stands for; runs without leaves are skipped.

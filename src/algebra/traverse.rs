@@ -9,7 +9,6 @@ use crate::path::Path;
 use crate::pattern::Pattern;
 
 use super::edit::{Edit, Editing, Met};
-use super::step::expect_options;
 
 /// A tree whose nodes are edited as they are met, and the leaves that the result has so far.
 struct Traversal<'a, L> {
@@ -31,11 +30,11 @@ impl<'a, L> Traversal<'a, L> {
         self.old.as_slice().get(..node.num_leaves()).unwrap_or_default()
     }
 
-    fn enter(&mut self, node: NodeRef<'_>) {
-        self.walk.enter();
+    fn enter(&mut self, node: NodeRef<'_>) -> Result<()> {
         if node.kind() == NodeKind::Leaf {
             self.new.extend(self.old.next());
         }
+        self.walk.enter()
     }
 
     fn keep(&mut self, node: NodeRef<'_>) -> Result<()> {
@@ -53,7 +52,6 @@ impl<'a, L> Traversal<'a, L> {
     }
 
     fn put(&mut self, other: Tree<L>) -> Result<()> {
-        expect_options(self.treedef, &other.treedef)?;
         self.new.extend(other.leaves);
         self.walk.put(other.treedef.root())
     }
@@ -95,7 +93,7 @@ impl<L> Tree<L> {
                 Met::Before(node) => {
                     let edit = f(tree.walk.path(), node, tree.below(node));
                     match edit.map_err(|error| error.or_at(tree.walk.path()))? {
-                        Edit::Keep => tree.enter(node),
+                        Edit::Keep => tree.enter(node)?,
                         Edit::Replace(other) => {
                             tree.cut(node);
                             tree.put(other)?;
@@ -137,7 +135,7 @@ impl<L> Tree<L> {
         while let Some(met) = tree.walk.step() {
             if let Met::Before(node) = met {
                 starts.push(tree.new.len());
-                tree.enter(node);
+                tree.enter(node)?;
                 continue;
             }
             let leaves = tree.new.split_off(starts.pop().unwrap_or_default());
@@ -180,7 +178,7 @@ impl<L> Tree<L> {
                     let new = f(tree.walk.path(), old);
                     tree.put(new.map_err(|error| error.or_at(tree.walk.path()))?)?;
                 }
-                Met::Before(node) => tree.enter(node),
+                Met::Before(node) => tree.enter(node)?,
                 Met::After => tree.walk.leave()?,
             }
         }
@@ -209,7 +207,7 @@ impl<L> Tree<L> {
         while let Some(met) = tree.walk.step() {
             match met {
                 Met::Before(node) if tree.walk.path() == path => leaves = tree.remove(node)?,
-                Met::Before(node) if path.starts_with(tree.walk.path()) => tree.enter(node),
+                Met::Before(node) if path.starts_with(tree.walk.path()) => tree.enter(node)?,
                 Met::Before(node) => tree.keep(node)?,
                 Met::After => tree.walk.leave()?,
             }
@@ -242,7 +240,7 @@ impl<L> Tree<L> {
                     let path = tree.walk.path().clone();
                     taken.push((path, Tree::from_parts(node.to_treedef(), tree.remove(node)?)));
                 }
-                Met::Before(node) => tree.enter(node),
+                Met::Before(node) => tree.enter(node)?,
                 Met::After => tree.walk.leave()?,
             }
         }
@@ -280,12 +278,11 @@ impl<L> Tree<Tree<L>> {
             match node.kind() {
                 NodeKind::Leaf => {
                     if let Some(tree) = inner.next() {
-                        expect_options(&self.treedef, &tree.treedef)?;
                         walk.put(tree.treedef.root())?;
                         leaves.extend(tree.leaves);
                     }
                 }
-                _ => walk.enter(),
+                _ => walk.enter()?,
             }
         }
         Ok(Tree::from_parts(walk.finish(self.treedef.limits())?, leaves))

@@ -80,7 +80,8 @@ fn patch<T: Subtree>(old: &T, diff: &Diff<T>) -> Result<T> {
         }
         changes => Some(Part::Changed(side.node, 1, changes)),
     };
-    let (mut graft, mut leaves) = (Graft::default(), Vec::new());
+    let treedef = old.structure();
+    let (mut graft, mut leaves) = (Graft::with(treedef.encoding.options), Vec::new());
     let mut open: Vec<vec::IntoIter<Part<'_, '_, T>>> = Vec::new();
     loop {
         match next {
@@ -107,8 +108,7 @@ fn patch<T: Subtree>(old: &T, diff: &Diff<T>) -> Result<T> {
         let Some(parts) = open.last_mut() else { break };
         next = parts.next();
     }
-    let treedef = old.structure();
-    Ok(T::join(graft.finish(treedef.encoding.options, treedef.limits()), leaves))
+    Ok(T::join(graft.finish(treedef.limits), leaves))
 }
 
 /// Refuses another subtree than the one that changes.

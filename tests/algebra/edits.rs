@@ -223,9 +223,9 @@ fn errors_of_edits_say_where() {
     let options = |text: &str| numbered(parsed(text));
     let error = |result: treedef::Result<Tree<usize>>| result.unwrap_err().to_string();
     let other = || Ok(Edit::Replace(options("#[insertion] {\"b\": *, \"a\": *}")));
-    insta::assert_snapshot!(error(options("[*]").traverse(|_, node, _| {
+    insta::assert_snapshot!(error(options("[*, {1: ()}]").traverse(|_, node, _| {
         if node.kind() == NodeKind::Leaf { other() } else { Ok(Edit::Keep) }
-    })), @"expected no options, found `#[insertion]` at the root");
+    })), @"expected `#[insertion]`, found no options at the root");
     insta::assert_snapshot!(error(options("[N(N(*))]").traverse(|_, node, _| Ok(
         if node.kind() == NodeKind::Leaf { Edit::Remove } else { Edit::Keep }
     ))), @"`N(*)` cannot lose its child at `[0].0`");
@@ -285,4 +285,30 @@ fn leaves_of_other_types_are_edited_alike() {
         })
     });
     assert_eq!(edited.unwrap().to_string(), "(1, 1u64)");
+}
+
+/// Options bind only what depends on them: a struct of numbers goes with everything.
+#[test]
+fn options_bind_what_depends_on_them() {
+    let ordered = parsed("#[insertion] {\"b\": *, \"a\": [*, *]}");
+    let rates = Tree::leaf(1).broadcast_to(&ordered).unwrap();
+    assert_eq!(rates.to_string(), "#[insertion] {\"b\": 1, \"a\": [1, 1]}");
+    assert!(TreeDef::leaf().is_prefix_of(&ordered));
+    let (replaced, _) = rates.replace(&"[\"a\"]".parse().unwrap(), Tree::leaf(7)).unwrap();
+    assert_eq!(replaced.to_string(), "#[insertion] {\"b\": 1, \"a\": 7}");
+    assert_eq!(TreeDef::leaf().compose(&ordered).unwrap(), ordered);
+    let pair = TreeDef::tuple([TreeDef::leaf(), ordered.clone()]).unwrap();
+    assert_eq!(pair.to_string(), "#[insertion] (*, {\"b\": *, \"a\": [*, *]})");
+    let plain = numbered(parsed("[*, *]")).zip(numbered(parsed("#[compact] [*, *]"))).unwrap();
+    assert_eq!(plain.treedef(), &parsed("[*, *]"));
+
+    let absent = parsed("#[none_is_leaf] [*, Some(())]");
+    let error = TreeDef::seq([ordered.clone(), absent.clone()]).unwrap_err();
+    assert_eq!(error.to_string(), "expected `#[insertion]`, found `#[none_is_leaf]` at the root");
+    assert!(ordered.compose(&absent).is_err() && absent.compose(&ordered).is_err());
+    assert!(!TreeDef::none().is_prefix_of(&absent));
+    // An unsorted map stays one that may be unsorted.
+    let entries = [("b", parsed("#[insertion] [*]")), ("a", parsed("{1: *}"))];
+    let entries = entries.map(|(key, child)| (treedef::Value::of(key).unwrap(), child));
+    assert_eq!(TreeDef::map(entries).unwrap().to_string(), "{\"a\": {1: *}, \"b\": [*]}");
 }
