@@ -26,7 +26,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn compose(&self, inner: &TreeDef) -> Result<TreeDef> {
-        let mut graft = Graft::with(self.encoding.options);
+        let mut graft = Graft::onto(self.root());
         let scion = graft.scion(inner.root())?;
         graft.copy(self.root(), |graft, node, repeat| {
             let is_leaf = node.kind() == NodeKind::Leaf;

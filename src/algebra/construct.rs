@@ -97,7 +97,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn seq_of(child: &TreeDef, count: usize) -> Result<Self> {
-        let mut graft = Graft::with(child.encoding.options);
+        let mut graft = Graft::onto(child.root());
         Head::of(NodeKind::Seq).open(&mut graft, LabelsRef::None);
         if count > 0 {
             graft.insert(child.root(), count)?;

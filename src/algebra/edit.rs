@@ -157,7 +157,7 @@ pub(super) enum Met<'a> {
 impl<'a> Editing<'a> {
     /// A walk that meets equal neighbours once.
     pub(super) fn runs(root: NodeRef<'a>) -> Self {
-        let (graft, path) = (Graft::with(root.options()), Path::root());
+        let (graft, path) = (Graft::onto(root), Path::root());
         let (open, here) = (Vec::new(), (root, 1));
         Editing { graft, open, here, path, runs: true, state: State::Root }
     }

@@ -56,7 +56,7 @@ impl NodeRef<'_> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_treedef(self) -> TreeDef {
-        let mut graft = Graft::with(self.options());
+        let mut graft = Graft::onto(self);
         let scion = graft.cut(self);
         graft.builder.nodes = scion.nodes;
         graft.builder.nodes[0].repeat = 1; // a subtree has a node
@@ -65,8 +65,10 @@ impl NodeRef<'_> {
 }
 
 impl Graft {
-    pub(crate) fn with(options: Options) -> Self {
-        Graft { options: Some(options), ..Graft::default() }
+    /// A structure that will be another one with some nodes changed.
+    pub(crate) fn onto(stock: NodeRef<'_>) -> Self {
+        let (options, bound) = (Some(stock.options()), stock.depends_on_options());
+        Graft { options, bound, ..Graft::default() }
     }
 
     /// The options of a structure made of these.

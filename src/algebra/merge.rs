@@ -150,7 +150,7 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
         let below = from.get_mut(node.leaf_range()).unwrap_or_default();
         leaves.extend(below.iter_mut().filter_map(Option::take));
     };
-    let mut graft = Graft::with(first.treedef.encoding.options);
+    let mut graft = Graft::onto(first.treedef.root());
     let mut path = Path::root();
     let mut open: Vec<Pair<'_>> = Vec::new();
     let mut next = Some(Part::Both(first.treedef.root(), second.treedef.root(), 1));

@@ -23,7 +23,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn replace(&self, path: &Path, new: &TreeDef) -> Result<TreeDef> {
-        let mut graft = Graft::with(self.encoding.options);
+        let mut graft = Graft::onto(self.root());
         let mut node = self.root();
         let mut after = Vec::new();
         for (depth, key) in path.keys().iter().enumerate() {

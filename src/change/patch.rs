@@ -81,7 +81,7 @@ fn patch<T: Subtree>(old: &T, diff: &Diff<T>) -> Result<T> {
         changes => Some(Part::Changed(side.node, 1, changes)),
     };
     let treedef = old.structure();
-    let (mut graft, mut leaves) = (Graft::with(treedef.encoding.options), Vec::new());
+    let (mut graft, mut leaves) = (Graft::onto(treedef.root()), Vec::new());
     let mut open: Vec<vec::IntoIter<Part<'_, '_, T>>> = Vec::new();
     loop {
         match next {

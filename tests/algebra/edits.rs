@@ -225,7 +225,7 @@ fn errors_of_edits_say_where() {
     let other = || Ok(Edit::Replace(options("#[insertion] {\"b\": *, \"a\": *}")));
     insta::assert_snapshot!(error(options("[*, {1: ()}]").traverse(|_, node, _| {
         if node.kind() == NodeKind::Leaf { other() } else { Ok(Edit::Keep) }
-    })), @"expected `#[insertion]`, found no options at the root");
+    })), @"expected no options, found `#[insertion]` at the root");
     insta::assert_snapshot!(error(options("[N(N(*))]").traverse(|_, node, _| Ok(
         if node.kind() == NodeKind::Leaf { Edit::Remove } else { Edit::Keep }
     ))), @"`N(*)` cannot lose its child at `[0].0`");

@@ -71,7 +71,7 @@ fn what_has_no_inner_structure() {
 fn what_cannot_be_constructed() {
     let children = [treedef("#[insertion] {}"), treedef("{}")];
     assert_snapshot!(TreeDef::seq(children).unwrap_err(), @"expected `#[insertion]`, found no options at the root");
-    assert_snapshot!(treedef("#[none_is_leaf] [*, Some(())]").compose(&treedef("None")).unwrap_err(), @"expected no options, found `#[none_is_leaf]` at the root");
+    assert_snapshot!(treedef("#[none_is_leaf] [*, Some(())]").compose(&treedef("None")).unwrap_err(), @"expected `#[none_is_leaf]`, found no options at the root");
     assert_snapshot!(TreeDef::seq([treedef("[*; 10000000000000000000]"), treedef("[*; 10000000000000000000]")]).unwrap_err(), @"too large: a count exceeds 64 bits at the root");
     assert_snapshot!(TreeDef::seq_of(&treedef("[*; 100]"), usize::MAX).unwrap_err(), @"too large: a count exceeds 64 bits at the root");
 }
