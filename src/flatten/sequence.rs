@@ -132,7 +132,9 @@ impl<L: Emit> Compound<'_, L> {
         let Recording { builder, .. } = &*self.recording;
         let nodes = builder.subtree(template);
         let own = nodes.first().map_or(0, |node| node.leaves);
-        let count = count.min(items.size_hint().1.unwrap_or(BATCH)).min(BATCH / own.max(1)).max(1);
+        let batch = (BATCH / own.max(1)).max(1);
+        // Where none are left, one slot too many would move all leaves to another place.
+        let count = count.min(batch).min(items.size_hint().1.unwrap_or(batch));
         let known = Known {
             shapes: builder.shapes(),
             options: self.recording.options(),

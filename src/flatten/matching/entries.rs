@@ -100,8 +100,8 @@ impl<'t, S: Slots> Disorder<'t, S> {
         loop {
             let left = siblings.end - siblings.position; // never beyond the end
             if left > 0 {
-                runs.push((position, leaf, siblings.run()));
-                let leaves = siblings.run().first().map_or(0, |node| node.leaves);
+                runs.push((position, leaf, siblings.nodes));
+                let leaves = siblings.nodes.first().map_or(0, |node| node.leaves);
                 position += left; // within the counts of the node, as is the next
                 leaf += left * leaves;
                 siblings.position = siblings.end;

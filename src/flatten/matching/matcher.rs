@@ -70,9 +70,12 @@ impl<'t, S: Slots> Matcher<'t, S> {
     #[inline]
     pub(super) fn children(self) -> Matched<MatchedSiblings<'t, S>> {
         let Matcher { known, node, nodes, slots } = self;
-        let nodes = nodes.get(..node.span).ok_or(Mismatch)?;
-        let (node, end) = nodes.get(1).map_or((node, 0), |run| (run, run.repeat));
-        Ok(MatchedSiblings { known, nodes, run: 1, node, position: 0, end, slots })
+        let own = nodes.get(..node.span).ok_or(Mismatch)?;
+        let (node, nodes, end) = match own {
+            [_, run, ..] => (run, &own[1..], run.repeat),
+            _ => (node, own, 0),
+        };
+        Ok(MatchedSiblings { known, node, nodes, position: 0, end, slots })
     }
 }
 
@@ -89,64 +92,31 @@ fn is_name(known: &Name, name: &'static str) -> bool {
 /// fields asks for each of them 64 times.
 pub(in crate::flatten) struct MatchedSiblings<'t, S> {
     pub(super) known: &'t Known<'t>,
-    /// The parent and all below it.
-    pub(super) nodes: &'t [Node],
-    /// The current run: where it stands, what it is, and the position at which it ends.
-    pub(super) run: usize,
+    /// The current run; without children, the parent.
     pub(super) node: &'t Node,
-    pub(super) end: usize,
-    /// Of the child that comes next.
+    /// Begin with the current run, and end with the parent; empty after a mismatch.
+    pub(super) nodes: &'t [Node],
+    /// Of the child that comes next, and of the one after the current run.
     pub(super) position: usize,
+    pub(super) end: usize,
     pub(super) slots: S,
 }
 
 impl<'t, S: Slots> MatchedSiblings<'t, S> {
     #[inline]
-    pub(super) fn mismatch<T>(&self) -> Matched<T> {
-        Err(self.known.parted.at(self.slots.left()))
-    }
-
-    #[inline]
     pub(super) fn next_run(&mut self) -> Matched<()> {
-        let next = self.run.saturating_add(self.node.span);
-        let node = self.nodes.get(next).ok_or(Mismatch)?;
-        (self.run, self.node) = (next, node);
+        let nodes = self.nodes.get(self.node.span..).ok_or(Mismatch)?;
+        let node = nodes.first().ok_or(Mismatch)?;
+        (self.node, self.nodes) = (node, nodes);
         self.end += node.repeat; // at most the number of children
         Ok(())
     }
 
-    /// The current run, and what follows it.
-    #[inline(always)]
-    pub(super) fn run(&self) -> &'t [Node] {
-        self.nodes.get(self.run..).unwrap_or_default()
-    }
-
-    #[inline]
-    fn is_complete(&self) -> bool {
-        self.run != Self::LOST
-            && self.nodes.first().is_some_and(|parent| parent.children == self.position)
-    }
-
-    /// In place of the current run after a mismatch: whoever swallows that must not succeed.
-    const LOST: usize = usize::MAX;
-
+    /// Whoever swallows a mismatch must not succeed.
     #[inline]
     pub(super) fn lose<T>(&mut self) -> Matched<T> {
-        self.run = Self::LOST;
+        self.nodes = &[];
         Err(self.known.parted.somewhere())
-    }
-
-    #[inline(always)]
-    fn step<T: Serialize + ?Sized>(&mut self, value: &T) -> Matched<()> {
-        if self.position == self.end && self.next_run().is_err() {
-            return self.lose();
-        }
-        let (known, node, nodes) = (self.known, self.node, self.run());
-        let place = Walker(Matcher { known, node, nodes, slots: mem::take(&mut self.slots) });
-        let Ok(slots) = stack::grow(|| value.serialize(place)) else { return self.lose() };
-        self.slots = slots;
-        self.position += 1;
-        Ok(())
     }
 }
 
@@ -156,18 +126,23 @@ impl<S: Slots> Siblings for MatchedSiblings<'_, S> {
 
     #[inline(always)]
     fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Matched<()> {
-        if self.is_complete() {
+        if self.position == self.end && self.next_run().is_err() {
             self.known.parted.at(self.slots.left());
             return self.lose();
         }
-        self.step(value)
+        let MatchedSiblings { known, node, nodes, .. } = *self;
+        let place = Walker(Matcher { known, node, nodes, slots: mem::take(&mut self.slots) });
+        let Ok(slots) = stack::grow(|| value.serialize(place)) else { return self.lose() };
+        self.slots = slots;
+        self.position += 1;
+        Ok(())
     }
 
     #[inline]
     fn end(self) -> Matched<S> {
-        match self.is_complete() {
+        match self.position == self.end && self.nodes.len() == self.node.span {
             true => Ok(self.slots),
-            false => self.mismatch(),
+            false => Err(self.known.parted.at(self.slots.left())),
         }
     }
 }
@@ -185,7 +160,7 @@ impl<S: Slots> Fields for MatchedFields<'_, S> {
     #[inline(always)]
     fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Matched<()> {
         match self.fields.get(self.siblings.position) {
-            Some(field) if is_name(field, name) => self.siblings.step(value),
+            Some(field) if is_name(field, name) => self.siblings.child(value),
             _ => self.siblings.lose(),
         }
     }
