@@ -54,21 +54,22 @@ pub enum Leaf {
     I16(i16),
     I32(i32),
     I64(i64),
-    /// Boxed, so that a leaf stays within 24 bytes.
-    I128(Box<i128>),
     U8(u8),
     U16(u16),
     U32(u32),
     U64(u64),
-    /// Boxed, so that a leaf stays within 24 bytes.
-    U128(Box<u128>),
     F32(f32),
     F64(f64),
     Char(char),
-    Str(Box<str>),
-    Bytes(Box<[u8]>),
     /// The leaf that an absent value is under [`none_is_leaf`](crate::Flattener::none_is_leaf).
     None,
+    // Those that own memory stand together: one comparison tells that dropping a number has nothing to do.
+    /// Boxed, so that a leaf stays within 24 bytes.
+    I128(Box<i128>),
+    /// Boxed, so that a leaf stays within 24 bytes.
+    U128(Box<u128>),
+    Str(Box<str>),
+    Bytes(Box<[u8]>),
     /// A whole subtree in the place of one leaf.
     Opaque(Box<Value>),
 }
@@ -110,7 +111,7 @@ pub enum LeafKind {
 /// A whole serde value: what a map key, a static and an opaque leaf hold.
 ///
 /// It compares, hashes and orders by structure and scalars, and prints as a treedef does with literals in place of `*`.
-/// The order is the one in which maps keep their keys: kinds in the order of [`NodeKind`] and [`Leaf`], integers by
+/// The order is the one in which maps keep their keys: kinds in the order of [`NodeKind`] and [`LeafKind`], integers by
 /// value and then width (of one width the signed first), floats by `total_cmp`, strings by bytes, everything else
 /// lexicographically.
 ///

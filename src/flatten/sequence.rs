@@ -104,7 +104,7 @@ impl<L: Emit> Compound<'_, L> {
             let Some(item) = items.next() else { break };
             let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
             match item.serialize(ScalarTo { compact, then }) {
-                Ok(leaf) => *slot = leaf,
+                Ok(leaf) => leaf.fill(slot),
                 Err(Mismatch) => {
                     batch = Batch::Parted(item, None);
                     break;
