@@ -400,13 +400,11 @@ impl<'a> NodeRef<'a> {
         self.raw()
     }
 
-    /// Turns to the next sibling of the same run, of which the kind is known.
+    /// Turns to the next sibling of the same run, which is known.
     #[inline]
-    pub(crate) fn go_on(&mut self, kind: NodeKind) {
-        match kind {
-            NodeKind::Leaf => self.first_leaf += 1,
-            _ => *self = self.later(1),
-        }
+    pub(crate) fn go_on(&mut self, run: &Node) {
+        self.first_leaf += run.leaves;
+        self.first_map += run.maps;
     }
 
     #[inline]
@@ -462,7 +460,7 @@ impl<'a> NodeRef<'a> {
     }
 
     #[inline]
-    fn raw(self) -> &'a Node {
+    pub(crate) fn raw(self) -> &'a Node {
         // In range: a position is the root, or comes from `children`, which stays within its parent's span (invariant 2).
         &self.encoding.nodes[self.node]
     }

@@ -8,29 +8,42 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::model::{Labels, Shape};
+use crate::model::{Labels, Name, Shape};
 
 /// Shapes that were found to have exactly the fields that a derived visitor asks for, in their order: where the shape and
 /// the fields stand in memory, and which visitor it was. All three stay where they are while a value is rebuilt.
 #[derive(Default)]
-pub(super) struct Proven([Cell<[usize; 3]>; 8]);
+pub(super) struct Proven([Cell<Proof>; 8]);
+
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Proof {
+    shape: usize,
+    fields: usize,
+    visitor: usize,
+}
 
 impl Proven {
     /// Whether a visitor may read a struct of this shape by position.
     #[inline]
     pub(super) fn by_position<V>(&self, shape: &Shape, fields: &'static [&'static str]) -> bool {
-        let key = [ptr::from_ref(shape).addr(), fields.as_ptr().addr(), identity::<V>()];
-        let known = &self.0[key[0] / size_of::<Shape>() % self.0.len()];
-        known.get() == key || prove::<V>(shape, fields, known, key)
+        let shape_at = ptr::from_ref(shape).addr();
+        let proof =
+            Proof { shape: shape_at, fields: fields.as_ptr().addr(), visitor: identity::<V>() };
+        // A shape has an odd number of words, so that neighbours do not share a slot.
+        let known = &self.0[shape_at / align_of::<Shape>() % self.0.len()];
+        known.get() == proof || prove::<V>(shape, fields, known, proof)
     }
 }
 
 #[inline(never)]
-fn prove<V>(shape: &Shape, fields: &[&str], known: &Cell<[usize; 3]>, key: [usize; 3]) -> bool {
+fn prove<V>(shape: &Shape, fields: &[&str], known: &Cell<Proof>, proof: Proof) -> bool {
+    // Names that were recorded from the same type mostly stand at the same place.
+    let same = |(own, field): (&Name, &&str)| ptr::eq(&**own, *field) || own == field;
     let proven = is_derived::<V>()
-        && matches!(&shape.labels, Labels::Fields(own) if own.iter().eq(fields.iter()));
+        && matches!(&shape.labels, Labels::Fields(own)
+            if own.len() == fields.len() && own.iter().zip(fields).all(same));
     if proven {
-        known.set(key);
+        known.set(proof);
     }
     proven
 }

@@ -208,14 +208,19 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         let context = context.deeper()?;
         if node.has_only_leaves() {
             let mut scalars = Scalars::of(node, context, source);
-            let value = visitor.visit_seq(&mut scalars)?;
-            fully_read(node, scalars.left())?;
-            return Ok(value);
+            // Handed on as it is, so that it is made where it is to be.
+            let result = visitor.visit_seq(&mut scalars);
+            if result.is_ok() {
+                fully_read(node, scalars.left())?;
+            }
+            return result;
         }
         let mut elements = Elements::of(node, context, source);
-        let value = visitor.visit_seq(&mut elements)?;
-        fully_read(node, elements.len())?;
-        Ok(value)
+        let result = visitor.visit_seq(&mut elements);
+        if result.is_ok() {
+            fully_read(node, elements.len())?;
+        }
+        result
     }
 
     fn map<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>

@@ -1,8 +1,11 @@
 //! The children of a sequence, of a tuple, or of a struct that is read by position.
 
-use serde::de::{DeserializeSeed, SeqAccess};
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, DeserializeSeed, SeqAccess};
 
 use crate::error::{Error, Result};
+use crate::model::Node;
 use crate::node::NodeRef;
 use crate::stack;
 
@@ -14,6 +17,7 @@ pub(super) struct Elements<'a, 'r, S> {
     parent: NodeRef<'a>,
     /// The child that comes next, one of a run of which so many are left.
     next: Place<'a, 'r, S>,
+    run: &'a Node,
     left: usize,
     /// Where the runs begin that follow, and how many children they are.
     following: usize,
@@ -25,8 +29,8 @@ impl<'a, 'r, S> Elements<'a, 'r, S> {
     #[inline]
     pub(super) fn of(parent: NodeRef<'a>, context: Context<'a, 'r>, source: &'r mut S) -> Self {
         let next = Place { node: parent, kind: parent.kind(), context, source };
-        let (following, after) = (parent.first_run(), parent.num_children());
-        Elements { parent, next, left: 0, following, after }
+        let (run, following, after) = (parent.raw(), parent.first_run(), parent.num_children());
+        Elements { parent, next, run, left: 0, following, after }
     }
 
     #[inline]
@@ -40,7 +44,7 @@ impl<'a, 'r, S> Elements<'a, 'r, S> {
             return false;
         }
         let run = self.next.node.turn_to(self.following);
-        (self.next.kind, self.left) = (run.kind, run.repeat);
+        (self.run, self.next.kind, self.left) = (run, run.kind, run.repeat);
         self.following += run.span;
         self.after -= run.repeat; // `after` is the sum of these (invariant 2 of the encoding)
         true
@@ -48,7 +52,7 @@ impl<'a, 'r, S> Elements<'a, 'r, S> {
 
     #[cold]
     fn under(&mut self, error: Error) -> Error {
-        self.next.node.go_on(self.next.kind);
+        self.next.node.go_on(self.run);
         under(error, self.parent, self.parent.num_children() - self.len() - 1)
     }
 }
@@ -64,11 +68,17 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Elements<'a, '_, S> {
         self.left -= 1; // runs have at least one
         match stack::grow(|| seed.deserialize(self.next.lend())) {
             Ok(value) => {
-                self.next.node.go_on(self.next.kind);
+                self.next.node.go_on(self.run);
                 Ok(Some(value))
             }
             Err(error) => Err(self.under(error)),
         }
+    }
+
+    // Inlined, because a value that is handed up through memory level by level costs more than making it.
+    #[inline(always)]
+    fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
+        self.next_element_seed(PhantomData)
     }
 
     fn size_hint(&self) -> Option<usize> {

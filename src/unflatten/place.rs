@@ -36,7 +36,7 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
     {
         let Place { node, source, context, .. } = self;
         let context = context.deeper()?;
-        match node.child(0) {
+        match node.children().next() {
             Some(child) => stack::grow(|| f(Place::new(child, context, source))),
             None => Err(Error::protocol("a node without its child")),
         }
@@ -77,6 +77,7 @@ pub(super) fn under(error: Error, node: NodeRef<'_>, position: usize) -> Error {
     }
 }
 
+#[inline]
 pub(super) fn fully_read(node: NodeRef<'_>, left: usize) -> Result<()> {
     let children = node.num_children();
     match left {

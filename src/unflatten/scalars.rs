@@ -1,6 +1,8 @@
 //! A run of leaves: the elements of `Vec<f64>` or `[f32; 3]`, the fields of a struct of numbers.
 
-use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
 use crate::model::LeafKind;
@@ -55,6 +57,11 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Scalars<'a, '_, S> {
             Ok(value) => Ok(Some(value)),
             Err(error) => Err(self.under(error)),
         }
+    }
+
+    #[inline(always)]
+    fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
+        self.next_element_seed(PhantomData)
     }
 
     #[inline]
