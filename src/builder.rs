@@ -163,6 +163,18 @@ impl Builder {
         self.shapes.intern(shape)
     }
 
+    /// [`intern`](Self::intern) of the shape of a map, whose keys are moved out of the end of a list.
+    pub(crate) fn intern_keys(&mut self, keys: &mut Vec<Value>, first: usize) -> usize {
+        let labels = LabelsRef::Keys(&keys[first..]);
+        if let Some(known) = self.shapes.position(&ShapeRef { name: &"", variant: &"", labels }) {
+            keys.truncate(first);
+            return known;
+        }
+        let (name, variant) = (Name::Borrowed(""), Name::Borrowed(""));
+        let labels = Labels::Keys(keys.drain(first..).collect());
+        self.shapes.push(Shape { name, variant, labels })
+    }
+
     /// [`intern`](Self::intern) of a shape that has been made.
     #[cfg(feature = "persist")]
     pub(crate) fn add_shape(&mut self, shape: Shape) -> usize {
@@ -186,7 +198,7 @@ impl Builder {
         let mut arrived: Vec<usize> = (0..keys.len()).collect();
         // Equal keys stay in their order.
         match keys.iter().map(Value::as_str).collect::<Option<Vec<&str>>>() {
-            Some(texts) => arrived.sort_unstable_by_key(|&entry| (texts[entry], entry)),
+            Some(texts) => sort_texts(&mut arrived, &texts),
             None => arrived.sort_by(|&a, &b| keys[a].cmp(&keys[b])),
         }
 
@@ -416,6 +428,27 @@ impl Sorted {
         let entry = self.maps.partition_point(|(before, _)| *before <= map).saturating_sub(1);
         self.maps.get(entry).map_or(map, |(before, now)| map - before + now)
     }
+}
+
+/// Puts the positions of texts into the order of these.
+///
+/// Mostly the eight bytes behind what all have in common decide, and they are compared as one number.
+fn sort_texts(positions: &mut [usize], texts: &[&str]) {
+    let Some((first, others)) = texts.split_first() else { return };
+    let in_common = others.iter().fold(first.len(), |most, text| {
+        first.bytes().take(most).zip(text.bytes()).take_while(|(a, b)| a == b).count()
+    });
+    let start = |text: &str| {
+        let mut bytes = [0; 8];
+        text.bytes().skip(in_common).zip(&mut bytes).for_each(|(byte, slot)| *slot = byte);
+        u64::from_be_bytes(bytes)
+    };
+    let mut keyed: Vec<(u64, usize)> =
+        positions.iter().map(|&position| (start(texts[position]), position)).collect();
+    keyed.sort_unstable_by(|&(a, at), &(b, other)| {
+        a.cmp(&b).then_with(|| (texts[at], at).cmp(&(texts[other], other)))
+    });
+    positions.iter_mut().zip(keyed).for_each(|(slot, (_, position))| *slot = position);
 }
 
 /// Moves each item to its destination, by swaps along the cycles.

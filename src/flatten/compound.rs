@@ -301,16 +301,7 @@ impl<L: Emit> Compound<'_, L> {
         }
         let Recording { builder, fields, keys, .. } = &mut *self.recording;
         let shape = match kind {
-            NodeKind::Map => {
-                let own = &keys[self.first_label..];
-                let shape = builder.intern(ShapeRef {
-                    name: &"",
-                    variant: &"",
-                    labels: LabelsRef::Keys(own),
-                });
-                keys.truncate(self.first_label);
-                shape
-            }
+            NodeKind::Map => builder.intern_keys(keys, self.first_label),
             NodeKind::Struct | NodeKind::StructVariant => {
                 let labels = LabelsRef::Fields(&fields[self.first_label..]);
                 let shape = builder.intern(ShapeRef {
