@@ -4,7 +4,8 @@
 //! and gives treedefs that share their memory. What is large is not kept: recording it costs nothing beside walking it.
 
 use std::any::type_name;
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::ptr;
 
 use crate::model::{Labels, Limits, Options, TreeDef, Value};
 
@@ -22,19 +23,19 @@ struct Last {
 }
 
 thread_local! {
-    static LAST: Cell<Option<Last>> = const { Cell::new(None) };
+    static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
 }
 
 /// The structure of the value before, if that was of the same type, and was walked with the same options.
 pub(super) fn recall<T: ?Sized>(options: Options, limits: Limits) -> Option<TreeDef> {
     // A thread that ends has no memory left.
     LAST.try_with(|last| {
-        let known = last.take()?;
-        let treedef = Some(known.treedef.clone());
-        let same = known.type_name == type_name::<T>()
-            && (known.options, known.limits) == (options, limits);
-        last.set(Some(known));
-        treedef.filter(|_| same)
+        let last = last.borrow();
+        let known = last.as_ref()?;
+        let name = type_name::<T>();
+        let same_type = ptr::eq(known.type_name, name) || known.type_name == name;
+        let same = same_type && (known.options, known.limits) == (options, limits);
+        same.then(|| known.treedef.clone())
     })
     .ok()?
 }
@@ -43,7 +44,7 @@ pub(super) fn remember<T: ?Sized>(options: Options, limits: Limits, treedef: &Tr
     if is_small(treedef) {
         let treedef = treedef.clone();
         let last = Last { type_name: type_name::<T>(), options, limits, treedef };
-        let _ = LAST.try_with(|memory| memory.set(Some(last)));
+        let _ = LAST.try_with(|memory| memory.replace(Some(last)));
     }
 }
 
