@@ -1,7 +1,9 @@
 //! The run-compressed encoding beside a plain tree.
 
 use crate::hostile::Tape;
-use crate::hostile::differential::{agrees, agrees_in_order_of_insertion, values_agree};
+use crate::hostile::differential::{
+    agrees, agrees_in_order_of_insertion, neighbours_agree, values_agree,
+};
 
 use super::{choice, hold};
 
@@ -9,7 +11,8 @@ pub fn run(bytes: &[u8]) {
     let (choice, tape) = choice(bytes, 4);
     let tape = Tape::of(tape);
     match choice {
-        0 | 1 => hold(agrees(tape)),
+        0 => hold(agrees(tape)),
+        1 => hold(neighbours_agree(tape)),
         2 => hold(agrees_in_order_of_insertion(tape)),
         _ => hold(values_agree(tape)),
     }

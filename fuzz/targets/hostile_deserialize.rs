@@ -3,8 +3,10 @@
 use crate::hostile::Tape;
 use crate::hostile::deserialize::hands_out_no_wrong_leaf;
 
-use super::hold;
+use super::{choice, hold};
 
 pub fn run(bytes: &[u8]) {
-    hold(hands_out_no_wrong_leaf(Tape::of(bytes)));
+    let (function, tape) = choice(bytes, 3);
+    let function = usize::from(function);
+    hold(hands_out_no_wrong_leaf(Tape::of(tape), function..function + 1));
 }

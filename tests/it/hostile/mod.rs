@@ -10,6 +10,7 @@ pub(crate) mod differential;
 pub(crate) mod serialize;
 
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -35,13 +36,13 @@ fn with_tapes(cases: u32, length: usize, test: impl Fn(Tape) -> TestCaseResult) 
 /// Decisions, one byte each. At its end all decisions are 0, the simplest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tape {
-    bytes: Vec<u8>,
+    bytes: Rc<[u8]>,
     at: usize,
 }
 
 impl Tape {
     pub(crate) fn of(bytes: impl Into<Vec<u8>>) -> Self {
-        Tape { bytes: bytes.into(), at: 0 }
+        Tape { bytes: bytes.into().into(), at: 0 }
     }
 
     pub(crate) fn below(&mut self, bound: usize) -> usize {
@@ -77,6 +78,9 @@ struct Plain {
     /// Of a leaf.
     scalar: Leaf,
 }
+
+/// Nodes from which on a drawn value gets no more children: copies of copies only cost time.
+const MANY: usize = 60;
 
 const KINDS: [NodeKind; 15] = [
     NodeKind::Leaf,
@@ -132,7 +136,11 @@ impl Plain {
             _ if plain.is_atom() => 0,
             _ => tape.below(6),
         };
+        let mut nodes = 0;
         for _ in 0..children {
+            if nodes > MANY {
+                break;
+            }
             let child = match plain.children.last() {
                 Some(last) if !tape.one_in(4) => {
                     let mut child = last.clone();
@@ -143,6 +151,7 @@ impl Plain {
                 }
                 _ => Plain::draw(tape, depth - 1),
             };
+            nodes += child.num_nodes();
             plain.push(child, tape, depth);
         }
         plain
@@ -216,7 +225,7 @@ impl Plain {
         if self.kind == NodeKind::Map && !keys_only {
             let mut entries: Vec<_> =
                 self.keys.drain(..).zip(std::mem::take(&mut self.children)).collect();
-            entries.sort_by(|(a, _), (b, _)| a.order(b));
+            entries.sort_by(|(a, _), (b, _)| a.order_of_sorted(b));
             (self.keys, self.children) = entries.into_iter().unzip();
         }
     }
@@ -229,32 +238,38 @@ impl Plain {
 
     /// The order of map keys, as the documentation of `Value` states it.
     fn order(&self, other: &Plain) -> Ordering {
-        let (a, b) = (self.sorted(), other.sorted());
-        if a.kind == NodeKind::Leaf && b.kind == NodeKind::Leaf {
-            return scalar_order(&a.scalar, &b.scalar);
+        if self.is_atom() && other.is_atom() {
+            return self.order_of_sorted(other);
         }
-        let labels = |plain: &Plain, at: usize| {
-            (plain.fields.get(at).copied(), plain.keys.get(at).cloned(), plain.children[at].clone())
-        };
-        let mut order = (a.kind, a.name, a.variant).cmp(&(b.kind, b.name, b.variant));
-        for at in 0..a.children.len().min(b.children.len()) {
-            let ((field, key, child), (other_field, other_key, other)) =
-                (labels(&a, at), labels(&b, at));
-            order = order
-                .then(field.cmp(&other_field))
-                .then_with(|| key.zip(other_key).map_or(Ordering::Equal, |(a, b)| a.order(&b)))
-                .then_with(|| child.order(&other));
-        }
-        order.then(a.children.len().cmp(&b.children.len()))
+        self.sorted().order_of_sorted(&other.sorted())
     }
 
-    /// Equality of structure: leaves count only inside keys.
+    /// The same where the maps of both are in order.
+    fn order_of_sorted(&self, other: &Plain) -> Ordering {
+        if self.kind == NodeKind::Leaf && other.kind == NodeKind::Leaf {
+            return scalar_order(&self.scalar, &other.scalar);
+        }
+        let head = |plain: &Plain| (plain.kind, plain.name, plain.variant);
+        let labels = |at: usize| {
+            let keys = self.keys.get(at).zip(other.keys.get(at));
+            let keys = keys.map_or(Ordering::Equal, |(a, b)| a.order_of_sorted(b));
+            self.fields.get(at).cmp(&other.fields.get(at)).then(keys)
+        };
+        let children = self.children.iter().zip(&other.children).enumerate();
+        let mut order = head(self).cmp(&head(other));
+        for (at, (child, other)) in children {
+            order = order.then_with(|| labels(at)).then_with(|| child.order_of_sorted(other));
+        }
+        order.then(self.children.len().cmp(&other.children.len()))
+    }
+
+    /// Equality of structure, where maps in keys are in order: leaves count only inside keys.
     fn same(&self, other: &Plain) -> bool {
         self.kind == other.kind
             && (self.name, self.variant) == (other.name, other.variant)
             && self.fields == other.fields
             && self.keys.len() == other.keys.len()
-            && self.keys.iter().zip(&other.keys).all(|(a, b)| a.order(b).is_eq())
+            && self.keys.iter().zip(&other.keys).all(|(a, b)| a.order_of_sorted(b).is_eq())
             && self.children.len() == other.children.len()
             && self.children.iter().zip(&other.children).all(|(a, b)| a.same(b))
     }
@@ -267,10 +282,12 @@ impl Plain {
     }
 
     /// Whether a struct has two fields of one name, or a map two entries of one key: their paths are ambiguous.
+    /// Maps in keys are in order.
     fn has_twins(&self) -> bool {
         let twins = |at: usize| self.fields[..at].contains(&self.fields[at]);
-        let twin_keys =
-            |at: usize| self.keys[..at].iter().any(|key| key.order(&self.keys[at]).is_eq());
+        let twin_keys = |at: usize| {
+            self.keys[..at].iter().any(|key| key.order_of_sorted(&self.keys[at]).is_eq())
+        };
         (0..self.fields.len()).any(twins)
             || (0..self.keys.len()).any(twin_keys)
             || self.children.iter().any(Plain::has_twins)
