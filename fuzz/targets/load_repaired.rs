@@ -1,16 +1,14 @@
 //! Files whose header and checksums are made to fit, so that what is behind them is reached.
 
-use crc32c::{crc32c, crc32c_append};
-
 use treedef::ErrorKind;
 
 use super::load::load;
 
-const HEADER: usize = 64;
-const MAGIC: [u8; 8] = *b"\x89PYT\r\n\x1a\n";
-/// Of the lengths and checksums that a tree has after its structure.
-const TABLE: usize = 48;
-const CHUNK: usize = 1 << 16;
+#[path = "../../tests/persist/layout.rs"]
+#[allow(dead_code, reason = "the tests need all of it")]
+mod layout;
+
+use layout::{CHUNK, HEADER, MAGIC, TRAILER, header, kind, long, repair_all};
 
 pub fn run(bytes: &[u8]) {
     let _ = load(&File::read(bytes).write());
@@ -62,7 +60,7 @@ impl File {
             part.to_vec()
         };
         let structure = take(if is_tree { number(&header, 16) } else { u64::MAX });
-        let table = take(TABLE as u64);
+        let table = take(TRAILER as u64);
         let _checksums = take(4 * number(&table, 24).div_ceil(CHUNK as u64).min(1 << 16));
         let [orders, values, kinds] = [0, 8, 16].map(|at| take(number(&table, at)));
         let leaves = take(u64::MAX);
@@ -76,46 +74,24 @@ impl File {
 
     fn write(&self) -> Vec<u8> {
         let [structure, parts @ ..] = &self.parts;
-        let rest = if self.is_tree { self.trailer(parts) } else { Vec::new() };
+        let rest = if self.is_tree { trailer(parts) } else { Vec::new() };
         let (nodes, leaves) = counts(structure).unwrap_or_default();
-        let mut file = MAGIC.to_vec();
-        file.extend([1, 0, 1, 0, 1 + u8::from(self.is_tree), 1, self.flags, 0]);
-        for field in [structure.len() as u64, nodes, leaves, rest.len() as u64, 0] {
-            file.extend(field.to_le_bytes());
-        }
-        file.extend(crc32c(structure).to_le_bytes());
-        file.extend(crc32c(&file).to_le_bytes());
-        [file, structure.clone(), rest].concat()
-    }
-
-    fn trailer(&self, parts: &[Vec<u8>; 4]) -> Vec<u8> {
-        let mut table = Vec::new();
-        for part in parts {
-            table.extend((part.len() as u64).to_le_bytes());
-        }
-        let [whole @ .., leaves] = parts;
-        for part in whole {
-            table.extend(crc32c(part).to_le_bytes());
-        }
-        let damage = u32::from(self.control != MAGIC[0]);
-        let chunks = leaves.chunks(CHUNK);
-        let checksums: Vec<u8> =
-            chunks.flat_map(|chunk| (crc32c(chunk) ^ damage).to_le_bytes()).collect();
-        table.extend(crc32c_append(crc32c(&table), &checksums).to_le_bytes());
-        [table, checksums, parts.concat()].concat()
+        let fields = [structure.len() as u64, nodes, leaves, rest.len() as u64];
+        let mut file = [header(self.is_tree, self.flags, fields), structure.clone(), rest].concat();
+        repair_all(&mut file, u32::from(self.control != MAGIC[0]));
+        file
     }
 
     /// Changes one table or the bytes after the tables of one part, so that all others stay where they are.
     fn mutate(&mut self, choice: u32, change: impl FnOnce(&mut Vec<u8>)) {
-        const ROWS_OF_VALUES: [usize; 8] = [1, 4, 13, 4, 17, 12, 9, 8];
         let (part, widths): (usize, &[usize]) = match (choice % 32, self.is_tree) {
             (0, _) => return self.flags = (choice >> 8) as u8 & 7,
             (1, true) => return self.control ^= 1,
             (2..7, true) => (LEAVES, &[]),
-            (7..12, true) => (KINDS, &[9, 8]),
-            (12..15, true) => (ORDERS, &[12, 8]),
-            (15..20, true) => (VALUES, &ROWS_OF_VALUES),
-            _ => (STRUCTURE, &ROWS_OF_VALUES),
+            (7..12, true) => (KINDS, &layout::KINDS),
+            (12..15, true) => (ORDERS, &layout::ORDERS),
+            (15..20, true) => (VALUES, &layout::STRUCTURE),
+            _ => (STRUCTURE, &layout::STRUCTURE),
         };
         let mut rest = &self.parts[part][..];
         let tables: Vec<&[u8]> =
@@ -154,7 +130,7 @@ pub fn mutate(
     change: impl FnOnce(&mut [u8], usize, usize) -> usize,
 ) -> usize {
     let mut file = File::read(&bytes[..size]);
-    let room = max_size.saturating_sub(size + HEADER + TABLE + 4);
+    let room = max_size.saturating_sub(size + HEADER + TRAILER + 4);
     file.mutate(choice, |part| {
         let length = part.len();
         part.resize(length + room.max(1), 0);
@@ -168,29 +144,42 @@ pub fn mutate(
     size
 }
 
+/// What follows the structure of a tree, with its checksums to be filled in.
+fn trailer(parts: &[Vec<u8>; 4]) -> Vec<u8> {
+    let [.., leaves] = parts;
+    let mut table: Vec<u8> =
+        parts.iter().flat_map(|part| (part.len() as u64).to_le_bytes()).collect();
+    table.resize(TRAILER + 4 * leaves.len().div_ceil(CHUNK), 0);
+    [table, parts.concat()].concat()
+}
+
 /// The nodes in the tables of a structure, and the leaves of the structure that comes last.
 fn counts(part: &[u8]) -> Option<(u64, u64)> {
     let mut rest = part;
-    let mut table = |width| table(&mut rest, width);
-    let (_text, _names, _shapes, _labels) = (table(1)?, table(4)?, table(13)?, table(4)?);
-    let nodes: Vec<&[u8]> = table(17)?.chunks(17).collect();
-    let values = table(12).unwrap_or_default().chunks(12);
+    let (tables, [rows_of_values, ..]) = layout::STRUCTURE.split_at(layout::VALUES) else {
+        return None;
+    };
+    let mut nodes = &[][..];
+    for width in tables {
+        nodes = table(&mut rest, *width)?;
+    }
+    let row = layout::STRUCTURE[layout::NODES];
+    let values = table(&mut rest, *rows_of_values).unwrap_or_default().chunks(*rows_of_values);
     let in_values: usize = values.map(|row| number(&row[..4], 0) as usize).sum();
     let (mut leaves, mut open) = (0u64, vec![(usize::MAX, 1u64)]);
-    for (at, row) in nodes.iter().skip(in_values).enumerate() {
+    for (at, row) in nodes.chunks(row).skip(in_values).enumerate() {
         open.retain(|(end, _)| at < *end);
         let times = open.last().map_or(1, |(_, times)| *times).checked_mul(number(row, 9))?;
-        leaves = leaves.checked_add(if row[0] == 0 { times } else { 0 })?;
+        leaves = leaves.checked_add(if row[0] == kind::LEAF { times } else { 0 })?;
         open.push((at.saturating_add(number(&row[5..9], 0) as usize), times));
     }
-    Some((nodes.len() as u64, leaves))
+    Some(((nodes.len() / row) as u64, leaves))
 }
 
 /// The rows of a table, which the number of them precedes.
 fn table<'a>(part: &mut &'a [u8], width: usize) -> Option<&'a [u8]> {
-    let (rows, after) = part.split_first_chunk()?;
-    let rows = usize::try_from(u64::from_le_bytes(*rows)).ok()?;
-    let (rows, after) = after.split_at_checked(rows.checked_mul(width)?)?;
+    let rows = long(part, 0)?;
+    let (rows, after) = part[8..].split_at_checked(rows.checked_mul(width)?)?;
     *part = after;
     Some(rows)
 }

@@ -2,7 +2,8 @@
 
 use treedef::{ErrorKind, Limits, Tree, TreeDef};
 
-use crate::layout::{NONE, TRAILER, Tables, Values, kind, lengths, load, long, put, repair};
+use crate::crafted::{Tables, Values};
+use crate::layout::{NONE, TRAILER, kind, lengths, load, long, put, repair};
 use crate::operations::{MIB, all_of_treedef, within_bounds};
 use crate::specimens::files;
 

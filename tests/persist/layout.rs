@@ -1,14 +1,22 @@
 //! The layout of format 1, written down a second time: what a crafted file is made of.
 
 use crc32c::{crc32c, crc32c_append};
-use serde::Serialize;
 use treedef::{Leaf, Result, Tree, TreeDef};
 
+pub(crate) const MAGIC: [u8; 8] = *b"\x89PYT\r\n\x1a\n";
 pub(crate) const HEADER: usize = 64;
 /// Of the table that stands after the structure of a tree.
 pub(crate) const TRAILER: usize = 48;
-const CHUNK: usize = 1 << 16;
+/// Of the leaves that have a checksum of their own.
+pub(crate) const CHUNK: usize = 1 << 16;
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// Bytes in a row of each table of a structure: text, names, shapes, labels and nodes, then those of its values.
+pub(crate) const STRUCTURE: [usize; 8] = [1, 4, 13, 4, 17, 12, 9, 8];
+pub(crate) const NODES: usize = 4;
+pub(crate) const VALUES: usize = 5;
+pub(crate) const ORDERS: [usize; 2] = [12, 8];
+pub(crate) const KINDS: [usize; 2] = [9, 8];
 
 pub(crate) enum Loaded {
     TreeDef(TreeDef),
@@ -48,8 +56,23 @@ pub(crate) fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
     bytes[at..at + field.len()].copy_from_slice(field);
 }
 
+/// A header whose checksums do not fit yet: of a treedef or a tree, then the bytes of the structure, its nodes and leaves,
+/// and the bytes of the rest.
+pub(crate) fn header(is_tree: bool, flags: u8, fields: [u64; 4]) -> Vec<u8> {
+    let mut header = MAGIC.to_vec();
+    header.extend([1, 0, 1, 0, 1 + u8::from(is_tree), 1, flags, 0]);
+    header.extend(fields.into_iter().flat_map(u64::to_le_bytes));
+    header.resize(HEADER, 0);
+    header
+}
+
 /// Makes all checksums fit, as far as the lengths in the file lead to parts.
 pub(crate) fn repair(bytes: &mut [u8]) {
+    repair_all(bytes, 0);
+}
+
+/// The same, but for those of the leaves, of which some bits are wrong.
+pub(crate) fn repair_all(bytes: &mut [u8], wrong: u32) {
     if bytes.len() < HEADER {
         return;
     }
@@ -57,14 +80,14 @@ pub(crate) fn repair(bytes: &mut [u8]) {
         long(bytes, 16).and_then(|length| bytes[HEADER..].split_at_mut_checked(length))
     {
         let checksum = crc32c(structure);
-        repair_rest(rest);
+        repair_rest(rest, wrong);
         put(bytes, HEADER - 8, &checksum.to_le_bytes());
     }
     let checksum = crc32c(&bytes[..HEADER - 4]);
     put(bytes, HEADER - 4, &checksum.to_le_bytes());
 }
 
-fn repair_rest(rest: &mut [u8]) {
+fn repair_rest(rest: &mut [u8], wrong: u32) {
     let Some((table, parts)) = rest.split_at_mut_checked(TRAILER) else { return };
     let [orders, values, kinds, leaves] = [0, 8, 16, 24].map(|at| long(table, at));
     let chunks = leaves.and_then(|leaves| leaves.div_ceil(CHUNK).checked_mul(4));
@@ -79,7 +102,7 @@ fn repair_rest(rest: &mut [u8]) {
         parts = rest;
     }
     for (checksum, chunk) in chunks.chunks_mut(4).zip(parts.chunks(CHUNK)) {
-        put(checksum, 0, &crc32c(chunk).to_le_bytes());
+        put(checksum, 0, &(crc32c(chunk) ^ wrong).to_le_bytes());
     }
     let checksum = crc32c_append(crc32c(&table[..TRAILER - 4]), chunks);
     put(table, TRAILER - 4, &checksum.to_le_bytes());
@@ -98,12 +121,12 @@ pub(crate) fn lengths(bytes: &[u8]) -> Vec<usize> {
     let orders_start = structure + TRAILER + 4 * leaves.div_ceil(CHUNK);
     let (values_start, kinds_start) = (orders_start + orders, orders_start + orders + values);
     if orders > 0 {
-        found.extend(lengths_of_tables(bytes, orders_start, &[12, 8]));
+        found.extend(lengths_of_tables(bytes, orders_start, &ORDERS));
     }
     if values > 0 {
         found.extend(lengths_of_values(bytes, values_start, kinds_start));
     }
-    found.extend(lengths_of_tables(bytes, kinds_start, &[9, 8]));
+    found.extend(lengths_of_tables(bytes, kinds_start, &KINDS));
     found
 }
 
@@ -128,11 +151,10 @@ pub(crate) fn around(bytes: &[u8], place: usize) -> Vec<usize> {
 
 /// The tables of structures from `start` on, and those of the values unless the part is at its end.
 fn lengths_of_values(bytes: &[u8], start: usize, end: usize) -> Vec<usize> {
-    let mut found = lengths_of_tables(bytes, start, &[1, 4, 13, 4, 17]);
-    let nodes = *found.last().unwrap();
-    let values = nodes + 8 + 17 * long(bytes, nodes).unwrap();
+    let mut found = lengths_of_tables(bytes, start, &STRUCTURE[..VALUES]);
+    let values = found[NODES] + 8 + STRUCTURE[NODES] * long(bytes, found[NODES]).unwrap();
     if values < end {
-        found.extend(lengths_of_tables(bytes, values, &[12, 9, 8]));
+        found.extend(lengths_of_tables(bytes, values, &STRUCTURE[VALUES..]));
     }
     found
 }
@@ -155,54 +177,4 @@ pub(crate) mod kind {
     pub(crate) const MAP: u8 = 9;
     pub(crate) const STRUCT: u8 = 10;
     pub(crate) const STATIC: u8 = 15;
-}
-
-/// The tables of a structure, to be filled with what no value could be.
-#[derive(Clone, Default, Serialize)]
-pub(crate) struct Tables {
-    pub(crate) text: String,
-    pub(crate) names: Vec<u32>,
-    /// Name, variant, form, labels.
-    pub(crate) shapes: Vec<(u32, u32, u8, u32)>,
-    pub(crate) labels: Vec<u32>,
-    /// Kind, shape, span, repeat.
-    pub(crate) nodes: Vec<(u8, u32, u32, u64)>,
-}
-
-/// The keys and statics of a structure.
-#[derive(Clone, Default, Serialize)]
-pub(crate) struct Values {
-    /// Nodes, shapes, scalars.
-    pub(crate) rows: Vec<(u32, u32, u32)>,
-    /// Kind, count.
-    pub(crate) runs: Vec<(u8, u64)>,
-    pub(crate) lengths: Vec<u64>,
-}
-
-impl Tables {
-    pub(crate) fn name(&mut self, name: &str) -> u32 {
-        let number = self.names.len();
-        self.text.push_str(name);
-        self.names.push(name.len().try_into().unwrap());
-        number.try_into().unwrap()
-    }
-
-    /// A file whose header and checksums fit.
-    pub(crate) fn file(&self, values: Option<(&Values, &[u8])>, leaves: u64) -> Vec<u8> {
-        let tables = |tables| bincode::serde::encode_to_vec(tables, bincode::config::legacy());
-        let mut part = tables(self).unwrap();
-        if let Some((values, bits)) = values {
-            let values = bincode::serde::encode_to_vec(values, bincode::config::legacy());
-            part.extend(values.unwrap());
-            part.extend_from_slice(bits);
-        }
-        let mut file = "*".parse::<TreeDef>().unwrap().to_bytes().unwrap();
-        file.truncate(HEADER);
-        let counts = [part.len(), self.nodes.len()].map(|count| (count as u64).to_le_bytes());
-        put(&mut file, 16, &counts.concat());
-        put(&mut file, 32, &leaves.to_le_bytes());
-        file.extend(part);
-        repair(&mut file);
-        file
-    }
 }

@@ -2,6 +2,7 @@
 
 mod specimens;
 mod layout;
+mod crafted;
 mod operations;
 mod round_trip;
 mod saving;

@@ -5,9 +5,8 @@ use std::collections::HashSet;
 use fastrand::Rng;
 use treedef::{Tree, TreeDef};
 
-use crate::layout::{
-    HEADER, NONE, TRAILER, Tables, Values, around, kind, lengths, load, long, put, repair,
-};
+use crate::crafted::{Tables, Values};
+use crate::layout::{HEADER, NONE, TRAILER, around, kind, lengths, load, long, put, repair};
 use crate::operations::{all_of_leaves, all_of_treedef, within_bounds};
 use crate::specimens::files;
 

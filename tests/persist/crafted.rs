@@ -1,0 +1,51 @@
+//! Structures that no value has, in files that could be read.
+
+use serde::Serialize;
+
+use crate::layout::{header, repair};
+
+/// The tables of a structure, to be filled with what no value could be.
+#[derive(Clone, Default, Serialize)]
+pub(crate) struct Tables {
+    pub(crate) text: String,
+    pub(crate) names: Vec<u32>,
+    /// Name, variant, form, labels.
+    pub(crate) shapes: Vec<(u32, u32, u8, u32)>,
+    pub(crate) labels: Vec<u32>,
+    /// Kind, shape, span, repeat.
+    pub(crate) nodes: Vec<(u8, u32, u32, u64)>,
+}
+
+/// The keys and statics of a structure.
+#[derive(Clone, Default, Serialize)]
+pub(crate) struct Values {
+    /// Nodes, shapes, scalars.
+    pub(crate) rows: Vec<(u32, u32, u32)>,
+    /// Kind, count.
+    pub(crate) runs: Vec<(u8, u64)>,
+    pub(crate) lengths: Vec<u64>,
+}
+
+impl Tables {
+    pub(crate) fn name(&mut self, name: &str) -> u32 {
+        let number = self.names.len();
+        self.text.push_str(name);
+        self.names.push(name.len().try_into().unwrap());
+        number.try_into().unwrap()
+    }
+
+    /// A file whose header and checksums fit.
+    pub(crate) fn file(&self, values: Option<(&Values, &[u8])>, leaves: u64) -> Vec<u8> {
+        let tables = |tables| bincode::serde::encode_to_vec(tables, bincode::config::legacy());
+        let mut part = tables(self).unwrap();
+        if let Some((values, bits)) = values {
+            let values = bincode::serde::encode_to_vec(values, bincode::config::legacy());
+            part.extend(values.unwrap());
+            part.extend_from_slice(bits);
+        }
+        let fields = [part.len() as u64, self.nodes.len() as u64, leaves, 0];
+        let mut file = [header(false, 0, fields), part].concat();
+        repair(&mut file);
+        file
+    }
+}
