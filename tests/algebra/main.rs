@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "values are not rebuilt here")]
 #[path = "../it/data.rs"]
 mod data;
-#[path = "../it/vectors.rs"]
+#[path = "../text/vectors.rs"]
 mod vectors;
 
 mod changes;

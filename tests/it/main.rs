@@ -1,7 +1,6 @@
 //! One test binary.
 
 mod allocations;
-mod conformance;
 mod data;
 mod depth;
 mod errors;
@@ -18,9 +17,7 @@ mod laws;
 mod properties;
 mod rules;
 mod snapshots;
-mod text_fuzz;
 mod tidy;
 mod uniform;
-mod vectors;
 mod wrong_type;
 mod zoo;

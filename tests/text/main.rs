@@ -1,0 +1,7 @@
+//! Texts of treedefs, values, paths and patterns, and those that JAX prints.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
+
+mod vectors;
+mod there_and_back;
+mod conformance;
