@@ -152,9 +152,10 @@ fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf], depth: usi
 
 /// A key as Python's `str` prints it.
 pub(super) fn python_str(key: &Value) -> String {
-    match key.as_str() {
-        Some(text) => text.to_owned(),
-        None => python_repr(key),
+    match key.as_leaf() {
+        Some(Leaf::Str(text)) => text.to_string(),
+        Some(Leaf::Char(char)) => char.to_string(),
+        _ => python_repr(key),
     }
 }
 
@@ -170,7 +171,7 @@ fn write_python_str(out: &mut String, text: &str) -> fmt::Result {
             '\\' => out.push_str("\\\\"),
             _ if char == quote => write!(out, "\\{char}")?,
             ' ' => out.push(' '),
-            _ if !char.is_control() && !char.is_whitespace() => out.push(char),
+            _ if is_printable(char) => out.push(char),
             _ => match u32::from(char) {
                 code @ ..=0xff => write!(out, "\\x{code:02x}")?,
                 code @ ..=0xffff => write!(out, "\\u{code:04x}")?,
@@ -180,6 +181,12 @@ fn write_python_str(out: &mut String, text: &str) -> fmt::Result {
     }
     out.push(quote);
     Ok(())
+}
+
+/// As `str.isprintable`: no control, format, private or unassigned character, and no space but the one that was asked for.
+fn is_printable(char: char) -> bool {
+    // Behind another character, `escape_debug` escapes just these and quotes.
+    char.is_ascii_graphic() || format!("a{char}").escape_debug().count() == 2
 }
 
 /// Python switches to an exponent below 1e-4 and from 1e16 on, and writes it with a sign and two digits.

@@ -5,3 +5,4 @@
 mod vectors;
 mod there_and_back;
 mod conformance;
+mod python;
