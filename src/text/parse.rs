@@ -102,8 +102,7 @@ impl<L: Clone> Parser<'_, '_, L> {
         let first_leaf = self.leaves.len();
         let depth = open.len();
         let mut opens = |this: &mut Self, form: Form, name: Name, variant: Option<Name>| {
-            let kind = if form == Form::Map { NodeKind::Map } else { NodeKind::Tuple };
-            let at = this.builder.open(kind, Shape::NONE);
+            let at = this.builder.open(NodeKind::Tuple, Shape::NONE); // its end says of which kind it is
             let (fields, keys) = (Vec::new(), Vec::new());
             open.push(Open {
                 at,
@@ -236,10 +235,10 @@ impl<L: Clone> Parser<'_, '_, L> {
     /// Repeats the leaves of a value's child, so that they stand `count` times.
     fn repeat_leaves(&mut self, first: usize, count: usize) -> Result<()> {
         let length = self.leaves.len() - first;
-        self.lexer.spend(length.saturating_mul(count - 1))?;
-        let needed = self.leaves.len().saturating_add(length.saturating_mul(count - 1));
+        let more = length.saturating_mul(count - 1);
+        self.lexer.spend(more)?;
         if length > 0 {
-            self.leaves.reserve(needed - self.leaves.len());
+            self.leaves.reserve(more);
             (1..count).for_each(|_| self.leaves.extend_from_within(first..first + length));
         }
         Ok(())

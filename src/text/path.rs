@@ -166,13 +166,13 @@ impl Path {
             "" => text,
             _ => text.replace('\\', "\\\\").replace(separator, &format!("\\{separator}")),
         };
-        let keys = self.keys().iter().filter(|key| **key != Key::Some).map(|key| match key {
-            Key::Field(name) | Key::VariantField(_, name) => name.to_string(),
+        let keys = self.keys().iter().filter_map(|key| match key {
+            Key::Field(name) | Key::VariantField(_, name) => Some(name.to_string()),
             Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
-                index.to_string()
+                Some(index.to_string())
             }
-            Key::Entry(key) => python_str(key),
-            Key::Some => String::new(),
+            Key::Entry(key) => Some(python_str(key)),
+            Key::Some => None,
         });
         keys.map(escape).collect::<Vec<_>>().join(separator)
     }
