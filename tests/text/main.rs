@@ -4,5 +4,8 @@
 
 mod vectors;
 mod there_and_back;
+mod forms;
+mod pretty;
+mod bounds;
 mod conformance;
 mod python;

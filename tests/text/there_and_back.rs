@@ -337,6 +337,7 @@ fn errors_of_a_treedef_say_what_was_expected() {
     assert_snapshot!(error::<TreeDef>("[*; 99999999999999999999]"), @"too large: a count exceeds 64 bits at byte 24");
     assert_snapshot!(error::<TreeDef>("(*)"), @"expected `,`, as in a tuple of one: `(*,)`, found `)` at byte 2");
     assert_snapshot!(error::<TreeDef>("(,,)"), @"expected `)`, for an empty tuple, found `,)` at byte 2");
+    assert_snapshot!(error::<TreeDef>("Some()"), @"expected a node: `Some` holds one, found `)` at byte 5");
     assert_snapshot!(error::<TreeDef>("Some(*, *)"), @"expected one node in `Some`, without a comma, found `)` at byte 9");
     assert_snapshot!(error::<TreeDef>("{*: *}"), @"expected a value, found `*: *}` at byte 1");
     assert_snapshot!(error::<TreeDef>(r#"{"a" *}"#), @"expected `:`, found `*}` at byte 5");
@@ -378,6 +379,7 @@ fn errors_of_a_path_say_what_was_expected() {
     assert_snapshot!(error::<Path>("a"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `a` at byte 0"#);
     assert_snapshot!(error::<Path>("..a"), @"expected a name, found `.a` at byte 1");
     assert_snapshot!(error::<Path>("["), @"expected a value, found the end at byte 1");
+    assert_snapshot!(error::<Path>("[]"), @"expected a value, found `]` at byte 1");
     assert_snapshot!(error::<Path>("[0"), @"expected `]`, found the end at byte 2");
     assert_snapshot!(error::<Path>("::A"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found the end at byte 3"#);
     assert_snapshot!(error::<Path>("? ?"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `?` at byte 2"#);

@@ -1,0 +1,101 @@
+//! How deep, how large and how long a text may be, to the byte.
+
+use insta::assert_snapshot;
+use treedef::{LeafKind, Limits, Path, Tree, TreeDef, Value};
+
+/// The least limit with which a text is read, and the refusal with one less.
+#[track_caller]
+fn least(text: &str, limits: impl Fn(usize) -> Limits) -> String {
+    let read = |limit: usize| TreeDef::parse_with(text, limits(limit)).map(|_| ());
+    let least = (0..10_000).find(|limit| read(*limit).is_ok()).unwrap();
+    assert!((least..least + 100).all(|limit| read(limit).is_ok()));
+    match least {
+        0 => "0".to_owned(),
+        _ => format!("{least}; {}", read(least - 1).unwrap_err()),
+    }
+}
+
+#[test]
+#[rustfmt::skip]
+fn a_text_is_as_deep_as_its_containers_with_those_of_its_values() {
+    let depth = |text| least(text, |depth| Limits::default().depth(depth));
+    assert_snapshot!(depth("*"), @"0");
+    assert_snapshot!(depth("()"), @"0");
+    assert_snapshot!(depth("[*]"), @"1; nested deeper than 0 levels at byte 1");
+    assert_snapshot!(depth("[[], [[*]], []]"), @"3; nested deeper than 2 levels at byte 7");
+    assert_snapshot!(depth("A::B { x: Some((A(*), *)) }"), @"4; nested deeper than 3 levels at byte 18");
+    assert_snapshot!(depth("{[[1]]: *}"), @"3; nested deeper than 2 levels at byte 3");
+    assert_snapshot!(depth("[static [1]]"), @"2; nested deeper than 1 level at byte 9");
+    assert_snapshot!(depth("[{[{[1]: 2}]: *}]"), @"5; nested deeper than 4 levels at byte 5");
+}
+
+#[test]
+#[rustfmt::skip]
+fn counts_in_values_stand_for_leaves_beyond_the_length_of_the_text() {
+    let work = |text| least(text, |work| Limits::default().work(work));
+    assert_snapshot!(work("[*; 1000]"), @"0");
+    assert_snapshot!(work("static 1"), @"0");
+    assert_snapshot!(work("static [1; 100]"), @"85; 85 nodes to visit, the limit is 84 at byte 15");
+    assert_snapshot!(work("static [(); 100]"), @"85; 85 nodes to visit, the limit is 84 at byte 16");
+    assert_snapshot!(work("static [[1; 10]; 10]"), @"90; 90 nodes to visit, the limit is 89 at byte 20");
+    assert_snapshot!(work("[static [1; 50], static [1; 50]]"), @"68; 68 nodes to visit, the limit is 67 at byte 31");
+    assert_snapshot!(work("{[1; 50]: {[1; 50]: *}}"), @"77; 77 nodes to visit, the limit is 76 at byte 18");
+    let read = |work| Tree::<LeafKind>::parse_with("[u8; 100]", Limits::default().work(work));
+    assert_eq!(read(90).unwrap().leaves().len(), 100);
+    assert_snapshot!(read(89).unwrap_err(), @"90 nodes to visit, the limit is 89 at byte 8");
+}
+
+#[test]
+fn counts_have_64_bits() {
+    let most = usize::MAX;
+    let read = |text: String| text.parse::<TreeDef>().map(|treedef| treedef.num_leaves());
+    assert_eq!(read(format!("[*; {most}]")).unwrap(), most);
+    assert!(read(format!("[(); {most}, ()]")).is_err());
+    assert_snapshot!(read(format!("[*; {most}, *]")).unwrap_err(), @"too large: a count exceeds 64 bits at byte 27");
+    assert_snapshot!(read(format!("[[*; {most}]; 2]")).unwrap_err(), @"too large: a count exceeds 64 bits at byte 30");
+    assert_snapshot!(read(format!("[*; {most}0]")).unwrap_err(), @"too large: a count exceeds 64 bits at byte 25");
+}
+
+/// Keys in keys, each of which is read by a call inside another.
+#[test]
+fn keys_stand_inside_each_other_up_to_128_times() {
+    let text = |keys: usize| format!("{}1{}: *}}", "{".repeat(keys), ": 2}".repeat(keys - 1));
+    let limits = Limits::default().depth(1 << 20);
+    let treedef = TreeDef::parse_with(&text(128), limits).unwrap();
+    assert_eq!(treedef.to_string(), text(128));
+    let error = TreeDef::parse_with(&text(129), limits).unwrap_err();
+    assert_snapshot!(error, @"nested deeper than 128 levels at byte 129");
+}
+
+#[test]
+fn a_message_cuts_a_long_path_off() {
+    let error = |last: usize| {
+        let names = std::iter::repeat_n("n".repeat(36), 9).chain(["n".repeat(last)]);
+        let text = names
+            .clone()
+            .rev()
+            .fold("1u8".to_owned(), |text, name| format!("S {{ {name}: {text} }}"));
+        let value: Value = text.parse().unwrap();
+        let path: String = names.map(|name| format!("[\"{name}\"]")).collect();
+        (path, treedef::flatten_as::<f64>(&value).unwrap_err().to_string())
+    };
+    let (path, message) = error(36);
+    assert!(path.len() == 400 && message.contains(&format!("`{path}`")), "{message}");
+    let (path, message) = error(37);
+    assert!(path.len() == 401 && message.contains(&format!("`{}…`", &path[..400])), "{message}");
+}
+
+#[test]
+fn a_message_cuts_a_long_node_off() {
+    let error = |leaves: usize| {
+        let text = format!("({})", vec!["*"; leaves].join(", None, "));
+        let treedef: TreeDef = text.parse().unwrap();
+        let path: Path = ".x".parse().unwrap();
+        (text, treedef.leaf_index(&path).unwrap_err().to_string())
+    };
+    let (text, short) = error(7);
+    assert!(text.len() <= 60 && short.contains(&text), "{short}");
+    let (text, long) = error(8);
+    assert!(text.len() > 60 && long.contains(&format!("{}…", &text[..60])), "{long}");
+    assert!(!long.contains(&text[..61]), "{long}");
+}
