@@ -56,6 +56,13 @@ fn counts_have_64_bits() {
     assert_snapshot!(read(format!("[*; {most}0]")).unwrap_err(), @"too large: a count exceeds 64 bits at byte 25");
 }
 
+#[test]
+fn what_has_no_leaves_prints_however_often_it_stands() {
+    let text = format!("[(); {}]", usize::MAX);
+    assert_eq!(text.parse::<TreeDef>().unwrap().to_string(), text);
+    assert_eq!(text.parse::<Tree<LeafKind>>().unwrap().to_string(), text);
+}
+
 /// Keys in keys, each of which is read by a call inside another.
 #[test]
 fn keys_stand_inside_each_other_up_to_128_times() {
