@@ -28,6 +28,7 @@ pub mod persist;
 #[cfg(feature = "insta")]
 mod snapshot;
 pub mod speed;
+pub mod coming_from;
 
 pub use crate::{
     adapter::FlatFn,

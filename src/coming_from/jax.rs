@@ -1,0 +1,161 @@
+//! From JAX: `jax.tree`, `jax.tree_util`, `jax.flatten_util` and `PyTreeDef`.
+//!
+//! For those who know the pytrees of JAX. `jax.tree.map` and `jax.tree_util.tree_map` are one function, and stand here
+//! once. In the tables `value` is anything that serde knows, `tree` a [`Tree`], `leaves` leaves, `treedef` a
+//! [`TreeDef`], `f` a function, `p` one that says yes or no.
+//!
+//! # Trees
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `tree.flatten(x)` | [`flatten(&value)?`](flatten()) | each [`Leaf`] has its own kind; [`flatten_as`] makes a `Vec<f64>` |
+//! | `tree.unflatten(d, leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | a typed value; leaves of any type make a tree: [`Tree::new`] |
+//! | … with trees for leaves | [`trees.compose()?`](Tree::compose) | of a `Tree<Tree<L>>` |
+//! | `tree.leaves(x)` | [`leaves(&value)?`](leaves()) | |
+//! | `tree.structure(x)` | [`structure(&value)?`](structure()) | no leaves are made |
+//! | `tree.map(f, x)` | [`map(&value, f)?`](map()) | the value has its type still; for leaves of another type [`Tree::map`] |
+//! | `tree.map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | both have one structure |
+//! | `tree.map(f, x, y, z)` | [`x.zip(y)?.zip(z)?.map(f)`](Tree::zip) | of pairs of pairs |
+//! | `tree.map(f, prefix, x)` | [`x.flatten_up_to(prefix.treedef())?.zip_with(prefix, f)?`](Tree::flatten_up_to) | asked for; leaf by leaf it is [`Tree::zip_prefix`] |
+//! | `tree.flatten_with_path(x)`, `tree.leaves_with_path(x)`, `generate_key_paths(x)` | [`tree.iter()`](Tree::iter) | pairs of a [`Path`] and a leaf |
+//! | `tree.map_with_path(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | or [`Tree::map_with_path`] |
+//! | `tree.reduce(f, x, init)` | [`tree.leaves().iter().fold(init, f)`](Tree::leaves) | leaves are a slice, with all that iterators do |
+//! | `tree.reduce_associative(f, x)` | [`tree.leaves().iter().copied().reduce(f)`](Tree::leaves) | none of our own: a slice goes to any parallel iterator |
+//! | `tree.all(x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | `any`, `sum`, `max` likewise |
+//! | `tree.transpose(outer, inner, x)` | [`tree.transpose(&outer, &inner)?`](Tree::transpose) | both structures are compared, not only counts |
+//! | `tree.transpose(outer, None, x)` | [`tree.treedef().inner_of(&outer)?`](TreeDef::inner_of) | finds `inner` |
+//! | `tree.broadcast(prefix, full)` | [`prefix.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
+//! | `broadcast_prefix(prefix, full)` | [`prefix.broadcast_to(&treedef)?.into_parts().1`](Tree::into_parts) | the leaves alone |
+//! | `broadcast_flattened_prefix_with_treedef` | [`Tree::new(prefix, leaves)?.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
+//! | `is_leaf=p`, `is_leaf_takes_path=True` | [`Flattener::new().is_leaf(p).flatten(&value)?`](Flattener::is_leaf) | sees path, kind and name, not the value |
+//! | `all_leaves(xs)` | [`structure(&values)?.root().children().all(p)`](NodeRef::children) | `p` asks [`NodeRef::kind`] |
+//! | `flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | structures; the subtrees are at [`Tree::subtree`] |
+//! | `flatten_one_level_with_keys(x)` | [`treedef.root().key(0)`](NodeRef::key) | one key at a time |
+//! | `is_tree_node(type)` | [`treedef.root().kind() != NodeKind::Leaf`](NodeRef::kind) | of a value; a type cannot be asked |
+//! | `keystr(path)` | [`path.to_jax_string()`](Path::to_jax_string) | ours is [`Path`]'s `Display`, and parses back |
+//! | `keystr(path, simple=True, separator='/')` | [`path.joined("/")`](Path::joined) | a separator inside a key is escaped |
+//! | `SequenceKey`, `FlattenedIndexKey` | [`Key::Index(0)`](Key::Index), [`Key::Position(0)`](Key::Position) | sequences, tuples |
+//! | `DictKey` | [`Key::Entry(value)`](Key::Entry) | any serde value |
+//! | `GetAttrKey` | [`Key::Field("w".into())`](Key::Field) | variants have keys of their own |
+//! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | of the error of [`Tree::broadcast_to`] and its like: data, all of them |
+//! | `equality_errors(x, y)`, `equality_errors_pytreedef` | [`x.diff(&y)`](Tree::diff), [`treedef.diff(&other)`](TreeDef::diff) | data, a report, and a patch |
+//! | `ravel_pytree(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error; [`Tree::into_buffers`] keeps every kind |
+//! | `Partial(f, x)` | none | a function is no serde value; [`FlatFn`] holds one, with what is static in its input |
+//! | `FlatTree` | [`Tree::new(treedef, leaves)?`](Tree::new) | `Tree<L>` is just that |
+//!
+//! # Registration
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `register_pytree_node`, `register_pytree_with_keys`, `…_class` | `#[derive(Serialize, Deserialize)]` | nothing is global; fields are the keys; by hand it is `impl Serialize` |
+//! | `register_dataclass(meta_fields=…)`, `jax.tree.static()` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | stands at the field; on the types of others [`Flattener::static_field`] |
+//! | `register_dataclass(drop_fields=…)` | `#[serde(skip)]` | comes back as `Default` |
+//! | `register_static` | [`Static(value)`](Static) | wherever it stands; for a type [`Flattener::static_type`] |
+//! | `PyTreeRegistry(enable_none=False)`, `none_leaf_registry` | [`Flattener::new().none_is_leaf(true)`](Flattener::none_is_leaf) | kept in the treedef |
+//! | `default_registry` | [`Flattener::new()`](Flattener) | a value, not a global |
+//!
+//! # `PyTreeDef`
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `d.unflatten(leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | |
+//! | `d.flatten_up_to(x)` | [`tree.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | a tree of trees |
+//! | `d.compose(inner)` | [`treedef.compose(&inner)?`](TreeDef::compose) | |
+//! | `d.walk(f_node, f_leaf, leaves)` | [`tree.traverse_up(f)?`](Tree::traverse_up) | to fold, replace each node by one leaf |
+//! | `d.children()`, `treedef_children(d)` | [`treedef.children()`](TreeDef::children) | [`NodeRef::children`] copies nothing |
+//! | `d.node_data()` | [`treedef.root().kind()`](NodeRef::kind) | with [`name`](NodeRef::name), [`fields`](NodeRef::fields), [`keys`](NodeRef::keys), [`static_value`](NodeRef::static_value) |
+//! | `from_node_data_and_children` | [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a constructor for each kind, so that no arity can be wrong |
+//! | `treedef_tuple(ds)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple) | |
+//! | `d.from_iterable_tree(xs)` | [`unflatten::<T>(&treedef, leaves(&nested)?)?`](unflatten()) | only the numbers of leaves are compared |
+//! | `treedef_is_leaf(d)` | [`treedef.num_nodes() == 1`](TreeDef::num_nodes) | `treedef_is_strict_leaf`: `treedef.root().kind() == NodeKind::Leaf` |
+//! | `d.num_leaves`, `d.num_nodes` | [`treedef.num_leaves()`](TreeDef::num_leaves) | `Some` and newtypes are nodes too |
+//! | `d == e`, `hash(d)` | [`treedef == other`](TreeDef) | `Eq + Hash`; the hash covers names, keys and statics |
+//! | `str(d)` | [`treedef.to_jax_string()?`](TreeDef::to_jax_string) | ours is `Display`, and parses back |
+//! | `d.serialize_using_proto()` | [`treedef.to_bytes()?`](TreeDef::to_bytes) | every kind, any keys; not the bytes of JAX |
+//! | `PyTreeDef.deserialize_using_proto(…)` | [`TreeDef::from_bytes(&bytes)?`](TreeDef::from_bytes) | checked and bounded |
+//! | `pickle.dumps(d)` | `serde_json::to_string(&treedef)?` | a treedef is `Serialize` in any format |
+//! | `jax.export`, `pytree_serialization.save` | [`treedef.save(path)?`](TreeDef::save) | leaves too: [`Tree::save`] |
+//! | `register_pytree_node_serialization` | none | names, keys and statics are in the file as they are |
+//!
+//! # Most of it, tried
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//! use treedef::{Edit, Flattener, Leaf, NodeKind, Path, Tree, TreeDef, flatten, map, structure, unflatten};
+//!
+//! #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+//! struct Linear {
+//!     w: Vec<f64>,
+//!     b: Option<f64>,
+//!     #[serde(serialize_with = "treedef::as_static")]
+//!     act: String,
+//! }
+//!
+//! let model = vec![Linear { w: vec![1.0, 2.0], b: None, act: "relu".into() }];
+//! let (leaves, treedef) = flatten(&model)?;
+//! assert_eq!(treedef.to_string(), r#"[Linear { w: [*, *], b: None, act: static "relu" }]"#);
+//! assert_eq!(unflatten::<Vec<Linear>>(&treedef, &leaves)?, model);
+//! assert_eq!(TreeDef::from_bytes(&treedef.to_bytes()?)?, treedef);
+//! assert_eq!(map(&model, |leaf| leaf)?, model);
+//!
+//! let tree = Tree::new(treedef.clone(), leaves)?.try_map(f64::try_from)?;
+//! let paths: Vec<Path> = tree.iter().map(|(path, _)| path).collect();
+//! assert_eq!((paths[1].to_string(), paths[1].to_jax_string()), ("[0].w[1]".into(), "[0].w[1]".into()));
+//! assert_eq!((paths[1].joined("/"), tree.leaves().iter().sum::<f64>()), ("0/w/1".into(), 3.0));
+//! assert_eq!(tree.clone().zip_with(tree.clone(), |a, b| a * b)?.leaves(), [1.0, 4.0]);
+//!
+//! // One leaf for each layer stands for all below it, where that is asked for.
+//! let rates = Tree::new("[*]".parse()?, vec![0.5])?;
+//! assert_eq!(rates.broadcast_to(&treedef)?.leaves(), [0.5, 0.5]);
+//! assert_eq!(rates.zip_prefix(tree.clone(), |rate, w| rate * w)?.leaves(), [0.5, 1.0]);
+//! let scaled = tree.flatten_up_to(rates.treedef())?.zip_with(rates, |layer, rate| layer.leaves()[1] * rate)?;
+//! assert_eq!(scaled.leaves(), [1.0]);
+//!
+//! // Outside in, with `inner` found; and a fold.
+//! let rows = Tree::of(&[(1, 2), (3, 4), (5, 6)])?;
+//! let outer = TreeDef::tuple([TreeDef::leaf(), TreeDef::leaf(), TreeDef::leaf()])?;
+//! let inner = rows.treedef().inner_of(&outer)?;
+//! assert_eq!(rows.clone().transpose(&outer, &inner)?.to_string(), "((1, 3, 5), (2, 4, 6))");
+//! assert!(rows.transpose(&inner, &outer).is_err());
+//! let sum = tree.traverse_up(|_, below| Ok(Edit::Replace(Tree::leaf(below.leaves().iter().sum()))))?;
+//! assert_eq!(sum, Tree::leaf(3.0));
+//!
+//! let nones = Flattener::new().none_is_leaf(true);
+//! assert_eq!(nones.flatten(&model)?.0[2], Leaf::None);
+//! let pairs = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Tuple);
+//! assert_eq!(pairs.structure(&vec![(1, 2)])?.to_jax_string()?, "PyTreeDef([*])");
+//! let error = structure(&[(1, 2)])?.check_equal(&structure(&[(1, [2])])?).unwrap_err();
+//! assert_eq!(error.differences()[0].path, ".0.1".parse()?);
+//! # Ok::<(), treedef::Error>(())
+//! ```
+//!
+//! # What differs on purpose
+//!
+//! - **None** is a node without leaves, as in JAX, and is no prefix of anything else. `Some` is a node too, with the
+//!   key `?`, so `Some(1)` and `1` have different structures; with [`none_is_leaf`](Flattener::none_is_leaf) they are
+//!   both leaves.
+//! - **Keys of maps** are sorted as in JAX, but may be of any kind, mixed too. A map that keeps an order of its own
+//!   gets it back: mapping `{'z': 1, 'a': 2}` does not reorder it. `1`, `1.0` and `true` are three keys.
+//! - **Fields of structs** stand in the order of their declaration. Their names, and those of the types, are part of
+//!   the structure.
+//! - **An array is a container.** A `Vec<f64>` is a sequence of leaves. To keep one in one piece see
+//!   [`as_leaf`](fn@as_leaf), [`Opaque`] and [`Flattener::leaf_type`].
+//! - **Prefixes broadcast where they are asked to**: [`Tree::zip_with`] takes equal structures only.
+//! - **Hashes** cover names, keys and statics, so that different structures seldom collide. [`TreeDef::fingerprint`] is
+//!   the same in every process.
+//! - **Errors** name the first path that differs, and both sides, in every operation.
+//! - **Depth** is limited, to 128 levels by default ([`Flattener::max_depth`]): an error, not a crash.
+//! - **The number of leaves** is always checked, and so are both structures of a transposition.
+//! - **Mapping to `None`** does not drop leaves from a structure. [`Tree::filter`] does, and [`Tree::partition`] leaves
+//!   holes.
+//!
+//! # What you no longer need
+//!
+//! Registration, flattening functions and their duplicates; hashable statics (they are values of serde); a template to
+//! load a checkpoint into.
+
+#[cfg(doc)]
+use crate::{
+    FlatFn, Flattener, Key, Leaf, NodeRef, Opaque, Path, Static, Tree, TreeDef, as_leaf, as_static,
+    flatten, flatten_as, leaves, map, map_with_path, structure, unflatten,
+};
