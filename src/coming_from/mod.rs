@@ -4,6 +4,9 @@
 //! |---|---|
 //! | JAX | [`jax`] |
 //! | optree | [`optree`] |
+//! | PyTorch's `_pytree` | [`torch`] |
+//! | `tf.nest` | [`tf_nest`] |
+//! | dm-tree | [`dm_tree`] |
 //!
 //! Each page has tables from their names to ours, with what differs in a line, and an example that does most of it.
 //!
@@ -110,6 +113,9 @@
 
 pub mod jax;
 pub mod optree;
+pub mod torch;
+pub mod tf_nest;
+pub mod dm_tree;
 
 #[cfg(doc)]
 use crate::{

@@ -1,0 +1,96 @@
+//! From dm-tree: DeepMind's `tree`.
+//!
+//! For those who know `tree`, where any value is its own structure. That works here too: `example` and `value` are
+//! anything that serde knows. `tree` is a [`Tree`], `shallow` a [`TreeDef`], `f` a function.
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `is_nested(s)` | [`structure(&value)?.root().kind() != NodeKind::Leaf`](NodeRef::kind) | |
+//! | `flatten(s)` | [`leaves(&value)?`](leaves()) | [`flatten`](flatten()) gives the treedef besides |
+//! | `flatten_with_path(s)` | [`tree.iter()`](Tree::iter) | |
+//! | `unflatten_as(s, flat)` | [`pack_as(&example, leaves)?`](pack_as) | leaves of any type: [`Tree::like`] |
+//! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] gives an error |
+//! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | or [`TreeDef::check_equivalent`] |
+//! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | leaves of another type: [`Tree::map`] |
+//! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; more of them: [`Tree::zip`] |
+//! | `map_structure_with_path(f, s)` | [`map_with_path(&value, f)?`](map_with_path()) | of two: `x.zip(y)?.map_with_path(f)` |
+//! | `flatten_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?`](Tree::flatten_up_to) | a tree of trees; a shallow map has all keys |
+//! | `flatten_with_path_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?.iter()`](Tree::iter) | |
+//! | `map_structure_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map(f)`](Tree::map) | of two: [`Tree::zip_with`] |
+//! | `map_structure_with_path_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map_with_path(f)`](Tree::map_with_path) | |
+//! | … with keys that `shallow` has not | [`tree.filter(f)?`](Tree::filter) | drop them first |
+//! | `traverse(f, s)` | [`tree.traverse(f)?`](Tree::traverse) | `f` gives an [`Edit`], and sees path, node and leaves |
+//! | `traverse(f, s, top_down=False)` | [`tree.traverse_up(f)?`](Tree::traverse_up) | `f` sees what has become of those below |
+//! | `traverse_with_path(f, s)` | [`tree.traverse(f)?`](Tree::traverse) | |
+//! | `None`, a replacement, `MAP_TO_NONE` | [`Edit::Keep`], [`Edit::Replace(tree)`](Edit::Replace), [`Edit::Replace(none)`](Edit::Replace) | with `Tree::new(TreeDef::none(), vec![])?`; there is [`Edit::Remove`] too |
+//! | `Structure[K]` | [`Tree::<f64>::new(treedef, leaves)?`](Tree::new) | |
+//! | `StructureKV[K, V]` | [`Key`] | keys of any kind |
+//!
+//! # Most of it, tried
+//!
+//! ```
+//! use treedef::{Edit, Leaf, NodeKind, Tree, TreeDef, leaves, map_with_path, pack_as};
+//!
+//! let s = serde_json::json!({"b": [1, [2, 3]], "a": {"z": 4}});
+//! assert_eq!(leaves(&s)?, [4u64, 1, 2, 3].map(Leaf::U64));
+//! let tree = Tree::of(&s)?;
+//! let paths: Vec<String> = tree.iter().map(|(path, _)| path.to_string()).collect();
+//! assert_eq!(paths, [r#"["a"]["z"]"#, r#"["b"][0]"#, r#"["b"][1][0]"#, r#"["b"][1][1]"#]);
+//! assert_eq!(pack_as(&s, ["w", "x", "y", "z"].map(Leaf::from))?, serde_json::json!({"b": ["x", ["y", "z"]], "a": {"z": "w"}}));
+//! let depths = map_with_path(&s, |path, _| Leaf::from(path.keys().len() as u64))?;
+//! assert_eq!(depths, serde_json::json!({"b": [2, [3, 3]], "a": {"z": 2}}));
+//!
+//! let shallow: TreeDef = r#"{"a": *, "b": [*, *]}"#.parse()?;
+//! let below = tree.flatten_up_to(&shallow)?.map(|below| below.to_string());
+//! assert_eq!(below.leaves(), [r#"{"z": 4u64}"#, "1u64", "[2u64, 3u64]"]);
+//! let only_a = tree.clone().filter(|path, _| path.starts_with(&r#"["a"]"#.parse().unwrap()))?;
+//! assert_eq!(only_a.to_string(), r#"{"a": {"z": 4u64}}"#);
+//!
+//! // From the root down: what was replaced is not entered.
+//! let mut visited = 0;
+//! let inner = |below: &[Leaf], kind| kind == NodeKind::Seq && below.len() == 2;
+//! let cut = tree.clone().traverse(|_, node, below| {
+//!     visited += 1;
+//!     Ok(if inner(below, node.kind()) { Edit::Replace(Tree::of("CUT")?) } else { Edit::Keep })
+//! })?;
+//! assert_eq!((cut.to_string(), visited), (r#"{"a": {"z": 4u64}, "b": [1u64, "CUT"]}"#.into(), 6));
+//!
+//! // From the leaves up: sums of sums. `None` in a place, and a place that goes.
+//! let numbers = tree.try_map(u64::try_from)?;
+//! let sums = numbers.clone().traverse_up(|_, below| Ok(match below.treedef().root().kind() {
+//!     NodeKind::Seq => Edit::Replace(Tree::leaf(below.leaves().iter().sum())),
+//!     _ => Edit::Keep,
+//! }))?;
+//! assert_eq!(sums.to_string(), r#"{"a": {"z": 4}, "b": 6}"#);
+//! let none = Tree::new(TreeDef::none(), vec![])?;
+//! let edited = numbers.traverse(|_, node, below| Ok(match (node.kind(), below) {
+//!     (NodeKind::Leaf, [4]) => Edit::Replace(none.clone()),
+//!     (NodeKind::Leaf, [1]) => Edit::Remove,
+//!     _ => Edit::Keep,
+//! }))?;
+//! assert_eq!(edited.to_string(), r#"{"a": {"z": None}, "b": [[2, 3]]}"#);
+//! treedef::assert_equivalent_structure(&[1, 2], &vec![3, 4]);
+//! # Ok::<(), treedef::Error>(())
+//! ```
+//!
+//! # What differs on purpose
+//!
+//! - **None** is a node without leaves; there it is a leaf. [`Flattener::none_is_leaf`] makes it one.
+//! - **Keys** are sorted as there, mixed ones too, and maps get their own order back. **Fields** of structs stand in
+//!   the order of their declaration, as those of attrs.
+//! - **The structure is a value of its own**, a [`TreeDef`], that can be kept, printed and compared.
+//! - **Kinds and keys are always checked.** There `map_structure_with_path` and the `…_up_to` family skip keys that
+//!   `shallow` has not, and take other types.
+//! - **Types of your own are nodes**: derived structs and enums, not only attrs and namedtuples.
+//! - **Errors** name the first path that differs and both sides, and hold all differences.
+//! - **The number of leaves** is always checked; **depth** is limited, to 128 levels by default.
+//!
+//! # What you no longer need
+//!
+//! attrs for nodes of your own; a sentinel for `None`.
+
+#[cfg(doc)]
+use crate::{
+    Edit, Flattener, Key, NodeRef, Tree, TreeDef, assert_equivalent_structure,
+    assert_same_structure, flatten, leaves, map, map_with_path, pack_as, structure,
+};

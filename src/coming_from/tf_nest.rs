@@ -1,0 +1,130 @@
+//! From TensorFlow: `tf.nest`, and what is used of `tensorflow.python.util.nest`.
+//!
+//! For those who know `tf.nest`, where any value is its own structure. That works here too: `example` and `value` are
+//! anything that serde knows. `tree` is a [`Tree`], `shallow` and `treedef` are [`TreeDef`]s, `f` is a function, `p`
+//! one that says yes or no.
+//!
+//! # `tf.nest`
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `flatten(s)` | [`leaves(&value)?`](leaves()) | [`flatten`](flatten()) gives the treedef besides |
+//! | `pack_sequence_as(s, flat)` | [`pack_as(&example, leaves)?`](pack_as) | the value has the type of the example |
+//! | … with leaves of any type | [`Tree::like(&example, leaves)?`](Tree::like) | |
+//! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type [`Tree::map`] |
+//! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; more of them: [`Tree::zip`] |
+//! | `map_structure(f, s, t, check_types=False)` | `Tree::of(&y.into_value::<T>()?)?` | none at once: make `y` a value of the type of `x`, then as above |
+//! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] gives an error |
+//! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | sequence and tuple, map and struct; [`TreeDef::check_equivalent`] gives an error |
+//! | `is_nested(s)`, `is_nested_or_composite(s)` | [`structure(&value)?.root().kind() != NodeKind::Leaf`](NodeRef::kind) | |
+//! | `expand_composites=True` | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf; back with [`Tree::flatten_up_to`] |
+//! | `__tf_flatten__`, `__tf_unflatten__`, attrs | `#[derive(Serialize, Deserialize)]` | |
+//!
+//! # `util.nest`
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `flatten_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?`](Tree::flatten_up_to) | a tree of trees |
+//! | `flatten_with_tuple_paths_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?.iter()`](Tree::iter) | |
+//! | `map_structure_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map(f)`](Tree::map) | of two: [`Tree::zip_with`] |
+//! | `map_structure_with_tuple_paths_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map_with_path(f)`](Tree::map_with_path) | |
+//! | `map_structure_with_paths`, `…_with_tuple_paths` | [`map_with_path(&value, f)?`](map_with_path()) | `f` gets a [`Path`] |
+//! | `assert_shallow_structure(shallow, s)` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | the error is that of [`Tree::flatten_up_to`]. A shallow map needs all keys |
+//! | `yield_flat_paths(s)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
+//! | `flatten_with_tuple_paths(s)` | [`tree.iter()`](Tree::iter) | |
+//! | `flatten_with_joined_string_paths(s, separator)` | [`path.joined("/")`](Path::joined) | a separator inside a key is escaped |
+//! | `get_traverse_shallow_structure(p, s)` | [`treedef.map_structure(f)?`](TreeDef::map_structure) | `f` replaces by [`TreeDef::leaf`] what is not to be entered |
+//! | `list_to_tuple(s)` | [`treedef.map_structure_up(f)?`](TreeDef::map_structure_up) | of the structure; the leaves stay |
+//! | `sequence_like(instance, args)` | [`pack_as(&instance, leaves)?`](pack_as) | |
+//! | `flatten_dict_items(d)` | none | a key is one value, and is not taken apart |
+//! | `is_mapping(s)`, `is_attrs(s)`, `is_namedtuple(s)` | [`structure(&value)?.root().kind() == NodeKind::Map`](NodeRef::kind) | or [`NodeKind::Struct`] |
+//! | `data.util.nest` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | `p` says yes to [`NodeKind::Seq`], so lists are leaves |
+//!
+//! # Most of it, tried
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use serde::{Deserialize, Serialize};
+//! use treedef::{Edit, Flattener, NodeKind, Tree, TreeDef, pack_as};
+//!
+//! #[derive(Debug, PartialEq, Serialize, Deserialize)]
+//! struct Point {
+//!     x: i32,
+//!     y: Vec<i32>,
+//! }
+//!
+//! #[derive(Debug, PartialEq, Serialize, Deserialize)]
+//! struct S {
+//!     b: Point,
+//!     a: BTreeMap<String, i32>,
+//!     c: (),
+//! }
+//!
+//! let s = S { b: Point { x: 1, y: vec![2, 3] }, a: BTreeMap::from([("z".to_owned(), 4)]), c: () };
+//! let tree = Tree::of(&s)?;
+//! let joined: Vec<String> = tree.iter().map(|(path, leaf)| format!("{}={leaf}", path.joined("/"))).collect();
+//! assert_eq!(joined, ["b/x=1", "b/y/0=2", "b/y/1=3", "a/z=4"]);
+//! assert_eq!(pack_as(&s, [5, 6, 7, 8])?.b, Point { x: 5, y: vec![6, 7] });
+//! let letters = Tree::like(&s, vec!["w", "x", "y", "z"])?;
+//! assert_eq!(letters.to_string(), r#"S { b: Point { x: w, y: [x, y] }, a: {"z": z}, c: () }"#);
+//! let numbers = tree.clone().try_map(i32::try_from)?;
+//! let squares = numbers.clone().zip_with(numbers.clone(), |a, b| a * b)?.into_value::<S>()?;
+//! assert_eq!(squares.b, Point { x: 1, y: vec![4, 9] });
+//!
+//! let shallow: TreeDef = "S { b: *, a: *, c: () }".parse()?;
+//! assert!(shallow.is_prefix_of(tree.treedef()));
+//! let sizes = tree.flatten_up_to(&shallow)?.map(|below| below.leaves().len());
+//! assert_eq!(sizes.to_string(), "S { b: 3, a: 1, c: () }");
+//! let without_points = tree.treedef().map_structure(|node| Ok(match node.name() {
+//!     Some("Point") => Edit::Replace(TreeDef::leaf()),
+//!     _ => Edit::Keep,
+//! }))?;
+//! assert_eq!(without_points.to_string(), r#"S { b: *, a: {"z": *}, c: () }"#);
+//! let tuples = tree.treedef().map_structure_up(|node| Ok(match node.root().kind() {
+//!     NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
+//!     _ => Edit::Keep,
+//! }))?;
+//! let tuples = Tree::new(tuples, numbers.into_parts().1)?;
+//! assert_eq!(tuples.to_string(), r#"S { b: Point { x: 1, y: (2, 3) }, a: {"z": 4}, c: () }"#);
+//!
+//! // With and without the types of containers.
+//! treedef::assert_same_structure(&s, &pack_as(&s, [0; 4])?);
+//! let dict = serde_json::json!({"b": {"x": 1, "y": [2, 3]}, "a": {"z": 4}, "c": null});
+//! let untyped = treedef::structure(&dict["b"])?;
+//! assert!(untyped.check_equivalent(&treedef::structure(&s.b)?).is_ok());
+//! assert_eq!(Tree::of(&Tree::of(&dict["b"])?.into_value::<Point>()?)?, Tree::of(&s.b)?);
+//! let lists = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Seq);
+//! assert_eq!(lists.structure(&s.b)?.to_string(), "Point { x: *, y: * }");
+//!
+//! // A leaf that becomes several.
+//! let lengths = Tree::like(&(0, 0), vec![2, 1])?;
+//! let fanned = lengths.try_map(|n| Tree::like(&vec![0; n], vec![n; n]))?.compose()?;
+//! assert_eq!(fanned.to_string(), "([2, 2], [1])");
+//! # Ok::<(), treedef::Error>(())
+//! ```
+//!
+//! # What differs on purpose
+//!
+//! - **None** is a node without leaves; there it is an atom. [`Flattener::none_is_leaf`] makes it one.
+//! - **Keys** are sorted as there, mixed ones too, and maps get their own order back. **Fields** of structs stand in
+//!   the order of their declaration.
+//! - **The structure is a value of its own**, a [`TreeDef`], that can be kept, printed and compared; the example is
+//!   only one way to have it.
+//! - **`check_types`** has two answers: equal, with all kinds and names, and [equivalent](TreeDef::check_equivalent).
+//!   Maps of different types are equal; structs of different names are equivalent only.
+//! - **Equivalent structures may have their leaves in another order**: a map has that of its keys, a struct that of its
+//!   fields. So nothing zips them.
+//! - **Prefixes have all keys**: a shallow map without a key of the full one is none.
+//! - **Errors** name the first path that differs and both sides, and hold all differences.
+//! - **The number of leaves** is always checked; **depth** is limited, to 128 levels by default.
+//!
+//! # What you no longer need
+//!
+//! Hooks for types of your own; `expand_composites`.
+
+#[cfg(doc)]
+use crate::{
+    Flattener, NodeKind, NodeRef, Path, Tree, TreeDef, assert_equivalent_structure,
+    assert_same_structure, flatten, leaves, map, map_with_path, pack_as, structure,
+};

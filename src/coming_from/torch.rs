@@ -1,0 +1,143 @@
+//! From PyTorch: `torch.utils._pytree`, `_cxx_pytree` and `TreeSpec`.
+//!
+//! For those who know the pytrees of PyTorch. In the tables `value` is anything that serde knows, `tree` a [`Tree`],
+//! `treedef` a [`TreeDef`], `path` a [`Path`], `f` a function, `p` one that says yes or no.
+//!
+//! # Trees
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `tree_flatten(x)` | [`flatten(&value)?`](flatten()) | `None` is a node, maps are sorted: see below |
+//! | `tree_unflatten(leaves, spec)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | a typed value |
+//! | `tree_leaves(x)`, `tree_structure(x)` | [`leaves(&value)?`](leaves()), [`structure(&value)?`](structure()) | |
+//! | `tree_iter(x)` | [`tree.iter()`](Tree::iter) | not lazy over a value: serde walks it in one go |
+//! | `tree_is_leaf(x)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | |
+//! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | for leaves of another type [`Tree::map`] |
+//! | `tree_map(f, x, *rests)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; where `x` is a prefix [`Tree::zip_prefix`] |
+//! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |
+//! | `tree_map_only(T, f, x)`, `map_only(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and gives the others back. [`map_only`] is for values all of whose leaves are of one kind |
+//! | … of many calls | [`Flattener::new().leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only those are leaves; the others are static |
+//! | `tree_map_only_(T, f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | `f` matches likewise |
+//! | `tree_all(p, x)`, `tree_any(p, x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | of nothing all, not any |
+//! | `tree_all_only(T, p, x)`, `tree_any_only(T, p, x)` | [`buffers.get::<f64>().iter().all(p)`](Buffers::get) | of [`Tree::into_buffers`] |
+//! | `tree_flatten_with_path(x)`, `tree_leaves_with_path(x)` | [`tree.iter()`](Tree::iter) | |
+//! | `tree_map_with_path(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
+//! | `keystr(kp)` | [`path.to_jax_string()`](Path::to_jax_string) | ours is [`Path`]'s `Display`, and parses back |
+//! | `key_get(x, kp)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::set`] |
+//! | `SequenceKey`, `MappingKey`, `GetAttrKey` | [`Key::Index(0)`](Key::Index), [`Key::Entry(value)`](Key::Entry), [`Key::Field("w".into())`](Key::Field) | |
+//! | `_broadcast_to_and_flatten(x, spec)`, `broadcast_prefix` | [`x.broadcast_to(&treedef)?.into_parts().1`](Tree::broadcast_to) | an error in place of `None` |
+//! | `arg_tree_leaves(a, b)` | [`leaves(&(a, b))?`](leaves()) | |
+//! | `is_leaf=p` | [`Flattener::new().is_leaf(p).flatten(&value)?`](Flattener::is_leaf) | sees path, kind and name, not the value |
+//!
+//! # Registration
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `register_pytree_node`, `register_dataclass`, `_register_namedtuple` | `#[derive(Serialize, Deserialize)]` | |
+//! | `serialized_type_name="demo.Linear"` | `#[serde(rename = "demo.Linear")]` | the type's own name otherwise |
+//! | `drop_field_names` | `#[serde(skip)]` | comes back as `Default` |
+//! | `register_constant(T)` | [`Flattener::new().static_type("Norm")`](Flattener::static_type) | or [`Static`], or [`as_static`](fn@as_static) on a field; they have text and bytes too |
+//! | `to_dumpable_context`, `from_dumpable_context` | none | keys and statics are serde values |
+//! | `is_constant_class(T)` | [`treedef.root().kind() == NodeKind::Static`](NodeRef::kind) | of a node, not of a type |
+//! | `is_namedtuple(x)`, `is_structseq(x)` | [`treedef.root().kind() == NodeKind::Struct`](NodeRef::kind) | |
+//! | `_deregister_pytree_node` | none | nothing is registered |
+//!
+//! # `TreeSpec`
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `s.type` | [`treedef.root().name()`](NodeRef::name) | and [`NodeRef::kind`] |
+//! | `s.context` | [`treedef.root().keys()`](NodeRef::keys) | or [`fields`](NodeRef::fields), [`static_value`](NodeRef::static_value) |
+//! | `s.num_nodes`, `s.num_leaves` | [`treedef.num_nodes()`](TreeDef::num_nodes), [`treedef.num_leaves()`](TreeDef::num_leaves) | |
+//! | `s.num_children`, `s.child(i)` | [`treedef.root().num_children()`](NodeRef::num_children), [`treedef.root().child(0)`](NodeRef::child) | |
+//! | `s.children()`, `s.children_specs` | [`treedef.children()`](TreeDef::children) | |
+//! | `s.is_leaf()`, `isinstance(s, LeafSpec)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | |
+//! | `s.flatten_up_to(x)` | [`tree.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | |
+//! | `s.unflatten(leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | |
+//! | `s == t`, `hash(s)` | [`treedef == other`](TreeDef) | a sorted map has one structure, however it was filled |
+//! | `copy.deepcopy(s)` | `treedef.clone()` | shares all |
+//! | `treespec_dumps(s)`, `treespec_loads(text)`, `pytree_to_str`, `str_to_pytree` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | every kind and key comes back; not the JSON of PyTorch |
+//! | … as JSON, as bytes | `serde_json::to_string(&treedef)?`, [`treedef.to_bytes()?`](TreeDef::to_bytes) | |
+//! | `treespec_pprint(s)` | `format!("{treedef:#}")` | over several lines where it is long |
+//! | `treespec_leaf()`, `LeafSpec()` | [`TreeDef::leaf()`](TreeDef::leaf) | |
+//! | `treespec_tuple(specs)`, `treespec_dict(m)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple), [`TreeDef::map(entries)?`](TreeDef::map) | |
+//! | `s.paths()`, `s.accessors()` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
+//! | `s.entries()` | [`treedef.root().key(0)`](NodeRef::key) | one at a time |
+//!
+//! # Most of it, tried
+//!
+//! ```
+//! use indexmap::IndexMap;
+//! use serde::{Deserialize, Serialize};
+//! use treedef::{Flattener, Leaf, LeafKind, MapOrder, NodeKind, Tree, TreeDef};
+//!
+//! #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+//! struct Linear {
+//!     w: Vec<f64>,
+//!     b: Option<f64>,
+//! }
+//!
+//! // As PyTorch has it: `None` is a leaf, and maps stand as they come.
+//! let torch = Flattener::new().none_is_leaf(true).map_order(MapOrder::Insertion);
+//! let value = IndexMap::from([
+//!     ("enc".to_owned(), Linear { w: vec![1.0, 2.0], b: Some(0.5) }),
+//!     ("dec".to_owned(), Linear { w: vec![3.0], b: None }),
+//! ]);
+//! let (leaves, treedef) = torch.flatten(&value)?;
+//! assert_eq!((leaves.len(), &leaves[4]), (5, &Leaf::None));
+//! let text = r#"#[insertion, none_is_leaf] {"enc": Linear { w: [*, *], b: * }, "dec": Linear { w: [*], b: * }}"#;
+//! assert_eq!((treedef.to_string().as_str(), text.parse::<TreeDef>()?), (text, treedef.clone()));
+//! assert_eq!(treedef::unflatten::<IndexMap<String, Linear>>(&treedef, &leaves)?, value);
+//! assert_eq!((treedef.num_nodes(), treedef.num_leaves(), treedef.root().num_children()), (10, 5, 2));
+//!
+//! let path = treedef.leaf_path(1)?;
+//! assert_eq!(path.to_jax_string(), "['enc'].w[1]");
+//! let tree = Tree::new(treedef, leaves)?;
+//! assert_eq!(tree.get(&path)?, &Leaf::F64(2.0));
+//! assert_eq!(tree.subtree(&r#"["dec"]"#.parse()?)?.leaves().len(), 2);
+//! let scaled = tree.clone().map(|leaf| match leaf {
+//!     Leaf::F64(x) => Leaf::F64(10.0 * x),
+//!     other => other,
+//! });
+//! assert!(scaled.into_buffers().get::<f64>().iter().all(|x| *x >= 5.0));
+//! assert!(tree.leaves().iter().any(|leaf| leaf.kind() == LeafKind::None));
+//!
+//! // Which arguments are batched, as `in_dims` of `vmap`.
+//! let full = treedef::structure(&(0, (0, [0, 0])))?;
+//! let dims = Tree::of(&(5, 6))?.broadcast_to(&full)?;
+//! assert_eq!(dims.to_string(), "(5, (6, (6, 6)))");
+//! let error = Tree::of(&[5])?.broadcast_to(&full).unwrap_err();
+//! assert_eq!(error.to_string(), "expected 1 child, found 2 children at the root");
+//!
+//! // What is static is kept, and comes back.
+//! let (leaves, treedef) = Flattener::new().leaves_where(LeafKind::is_float).flatten_as::<f64>(&("l2", 0.5))?;
+//! assert_eq!((leaves, treedef.root().child(0).unwrap().kind()), (vec![0.5], NodeKind::Static));
+//! assert_eq!(treedef::unflatten::<(String, f64)>(&treedef, [9.0])?, ("l2".to_owned(), 9.0));
+//! assert_eq!(TreeDef::from_bytes(&treedef.to_bytes()?)?, treedef);
+//! # Ok::<(), treedef::Error>(())
+//! ```
+//!
+//! # What differs on purpose
+//!
+//! - **None** is a node without leaves unless [`none_is_leaf`](Flattener::none_is_leaf) says otherwise; there it is a
+//!   leaf, but not as a field of a registered dataclass. `Some` is a node too.
+//! - **Maps** stand in the order of their keys, so that equal maps have equal treedefs; an `IndexMap` gets its own
+//!   order back all the same. [`MapOrder::Insertion`](crate::MapOrder::Insertion) makes the order part of the
+//!   structure.
+//! - **Fields of structs** stand in the order of their declaration, as there.
+//! - **Prefixes broadcast where they are asked to.** [`Tree::zip_with`] takes equal structures only.
+//! - **Containers of one shape** and several types are one to serde: `Vec`, `VecDeque` and sets are sequences. Their
+//!   default factories and greatest lengths, which there are part of the structure, are nothing that serde shows.
+//! - **Errors** name the path and both sides.
+//! - **Depth** is limited, to 128 levels by default: an error, not the end of the stack.
+//! - **What is loaded is checked**: a text or file that is no treedef is an error, never a treedef that fails later.
+//!
+//! # What you no longer need
+//!
+//! Registration, names for serializing, contexts that JSON can hold; `is_leaf` for `None`.
+
+#[cfg(doc)]
+use crate::{
+    Buffers, Flattener, Key, Leaf, NodeRef, Path, Static, Tree, TreeDef, as_static, flatten,
+    leaves, map, map_only, map_with_path, structure, unflatten,
+};
