@@ -6,6 +6,8 @@
 //! | optree | [`optree`] |
 //! | PyTorch's `_pytree` | [`torch`] |
 //! | `tf.nest` | [`tf_nest`] |
+//! | TensorFlow's `_FetchMapper`, `Session.run` | [`fetch_mapper`] |
+//! | Detectron2's `TracingAdapter` | [`detectron2`] |
 //! | dm-tree | [`dm_tree`] |
 //!
 //! Each page has tables from their names to ours, with what differs in a line, and an example that does most of it.
@@ -115,6 +117,8 @@ pub mod jax;
 pub mod optree;
 pub mod torch;
 pub mod tf_nest;
+pub mod fetch_mapper;
+pub mod detectron2;
 pub mod dm_tree;
 
 #[cfg(doc)]

@@ -1,0 +1,106 @@
+//! From Detectron2: `flatten_to_tuple`, `Schema` and `TracingAdapter` of `export/flatten.py`.
+//!
+//! For those who have a model whose inputs and outputs are nested, and something that takes flat vectors only: a
+//! compiler, a tracer, a C library. In the table `value` and `example` are anything that serde knows, `treedef` is a
+//! [`TreeDef`], `flat` a [`FlatFn`], `f` a function.
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `flatten_to_tuple(obj)` | [`flatten(&value)?`](flatten()) | of one kind, `f32` say: [`flatten_as`] |
+//! | `schema(values)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | as many leaves as there are places, at every level |
+//! | `Schema` | [`structure(&value)?`](structure()) | a [`TreeDef`]: `Eq + Hash`, printed, parsed, saved |
+//! | `IdentitySchema`, `ListSchema`, `TupleSchema`, `DictSchema` | [`treedef.root().kind()`](NodeRef::kind) | a [`NodeKind`] |
+//! | `InstancesSchema`, `TensorWrapSchema` | `#[derive(Serialize, Deserialize)]` | any type; none is found by its name in a text |
+//! | `schema.schemas` | [`treedef.children()`](TreeDef::children) | |
+//! | `schema.keys` | [`treedef.root().keys()`](NodeRef::keys) | of any kind, not only strings |
+//! | `schema.sizes`, `_split`, `_concat` | [`treedef.leaf_range(&path)?`](TreeDef::leaf_range) | which leaves stand below a path |
+//! | `dump_dataclass(schema)`, `instantiate(config)` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | or [`TreeDef::to_bytes`], or JSON by serde |
+//! | `TracingAdapter(model, inputs)` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | several arguments are a tuple |
+//! | `TracingAdapter(…, allow_non_tensor=True)` | [`FlatFn::<f64, _, _, _>::with(flattener, f, &example)?`](FlatFn::with) | with [`Flattener::leaves_where`]: what is no leaf is static, and kept |
+//! | `inference_func=f` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | a closure |
+//! | `adapter.flattened_inputs` | [`flat.flatten_input(&example)?`](FlatFn::flatten_input) | |
+//! | `adapter.inputs_schema` | [`flat.inputs()`](FlatFn::inputs) | |
+//! | `adapter.outputs_schema` | [`flat.outputs()`](FlatFn::outputs) | `None` before the first call, as there |
+//! | `adapter.forward(*flat)` | [`flat.call(&leaves)?`](FlatFn::call) | |
+//! | `adapter._create_wrapper(traced)` | [`flat.unflatten_output(&traced(flat.flatten_input(&value)?))?`](FlatFn::unflatten_output) | the input's structure is checked too |
+//!
+//! # Most of it, tried
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//! use treedef::{FlatFn, Flattener, LeafKind, TreeDef, flatten_as, unflatten};
+//!
+//! type Object = (i32, (Vec<i32>, std::collections::BTreeMap<String, Vec<i32>>));
+//! let names = [("name".to_owned(), vec![7, 9]), ("name2".to_owned(), vec![3])];
+//! let object: Object = (3, (vec![5, 6], names.into()));
+//! let (leaves, treedef) = flatten_as::<i32>(&object)?;
+//! assert_eq!(leaves, [3, 5, 6, 7, 9, 3]);
+//! assert_eq!(treedef.to_string(), r#"(*, ([*, *], {"name": [*, *], "name2": [*]}))"#);
+//! assert_eq!(unflatten::<Object>(&treedef, &leaves)?, object);
+//! assert_eq!(treedef.leaf_range(&".1.1".parse()?)?, 3..6);
+//! assert_eq!(treedef.to_string().parse::<TreeDef>()?, treedef);
+//! let error = unflatten::<Object>(&treedef, &leaves[..5]).unwrap_err();
+//! assert_eq!(error.to_string(), "expected 6 leaves, found 5");
+//!
+//! #[derive(Debug, PartialEq, Serialize, Deserialize)]
+//! struct Inputs {
+//!     a: Vec<f64>,
+//!     b: (Vec<f64>,),
+//!     mode: String,
+//! }
+//!
+//! #[derive(Debug, PartialEq, Serialize, Deserialize)]
+//! struct Outputs {
+//!     sum: Vec<f64>,
+//!     parts: (Vec<f64>, Vec<f64>),
+//! }
+//!
+//! let model = |Inputs { a, b: (b,), mode }: Inputs| {
+//!     let sum = a.iter().zip(&b).map(|(x, y)| x + y).filter(|_| mode == "add").collect();
+//!     Outputs { sum, parts: (a.iter().map(|x| 2.0 * x).collect(), b) }
+//! };
+//! let inputs = |a: [f64; 2], b: &[f64], mode: &str| Inputs { a: a.into(), b: (b.into(),), mode: mode.into() };
+//! let floats = Flattener::new().leaves_where(LeafKind::is_float);
+//! let mut flat = FlatFn::<f64, _, _, _>::with(floats, model, &inputs([1.0, 2.0], &[10.0, 20.0], "add"))?;
+//! assert_eq!(flat.inputs().to_string(), r#"Inputs { a: [*, *], b: ([*, *],), mode: static "add" }"#);
+//! assert!(flat.outputs().is_none());
+//! assert_eq!(flat.call(&[1.0, 2.0, 10.0, 20.0])?, [11.0, 22.0, 2.0, 4.0, 10.0, 20.0]);
+//! assert_eq!(flat.outputs().unwrap().to_string(), "Outputs { sum: [*, *], parts: ([*, *]; 2) }");
+//!
+//! // The typed signature over a flat function that was compiled from `flat`.
+//! let compiled = |x: Vec<f64>| vec![x[0] + x[2], x[1] + x[3], 2.0 * x[0], 2.0 * x[1], x[2], x[3]];
+//! let leaves = flat.flatten_input(&inputs([0.0, 1.0], &[5.0, 5.0], "add"))?;
+//! let outputs = flat.unflatten_output(&compiled(leaves))?;
+//! assert_eq!(outputs, Outputs { sum: vec![5.0, 6.0], parts: (vec![0.0, 2.0], vec![5.0, 5.0]) });
+//!
+//! // Inputs of another structure are refused, and so are outputs.
+//! let error = flat.flatten_input(&inputs([0.0, 1.0], &[5.0], "add")).unwrap_err();
+//! assert_eq!(error.to_string(), "expected 2 children, found 1 child at `.b.0`");
+//! let error = flat.flatten_input(&inputs([0.0, 1.0], &[5.0, 5.0], "mul")).unwrap_err();
+//! assert_eq!(error.path().to_string(), ".mode");
+//! let mut doubling = FlatFn::<f64, _, _, _>::new(|x: f64| vec![x; if x > 0.0 { 1 } else { 2 }], &1.0)?;
+//! doubling.call(&[1.0])?;
+//! assert_eq!(doubling.call(&[-1.0]).unwrap_err().to_string(), "expected 1 child, found 2 children at the root");
+//! # Ok::<(), treedef::Error>(())
+//! ```
+//!
+//! # What differs on purpose
+//!
+//! - **Constants** are statics: part of the structure, compared and kept. There they are dropped, and the schema with
+//!   them.
+//! - **The number of leaves** is checked everywhere. There a single leaf, and a container without children, take any
+//!   number.
+//! - **Keys of maps** are sorted as there, but may be of any kind, and a map gets its own order back.
+//! - **Structs** come back as what they were, their fields in the order of their declaration.
+//! - **None** is a node without leaves; there it is a leaf, which [`Flattener::none_is_leaf`] makes it here.
+//! - **Inputs of later calls** are checked against the first, not only outputs; the error has the path.
+//! - **A treedef** can be hashed, so it is a key of a cache of compiled functions: [`TreeDef::fingerprint`].
+//!
+//! # What you no longer need
+//!
+//! A schema for each type, names by which types are looked up, `allow_non_tensor`.
+
+#[cfg(doc)]
+use crate::{
+    FlatFn, Flattener, NodeKind, NodeRef, TreeDef, flatten, flatten_as, structure, unflatten,
+};

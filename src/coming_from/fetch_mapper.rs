@@ -1,0 +1,89 @@
+//! From TensorFlow 1: `_FetchMapper`, `_FetchHandler` and `Session.run`.
+//!
+//! For those who know how `Session.run` takes nested fetches, computes each distinct one once, and gives back the same
+//! nesting of results. In the table `tree` is a [`Tree`] of what is wanted, `unique` its [`Unique`], `f` a function,
+//! `p` one that says yes or no.
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `_FetchMapper.for_fetch(fetches)` | [`Tree::of(&fetches)?`](Tree::of) | or [`Tree::new`], [`Tree::like`], with leaves of any type |
+//! | `_ListFetchMapper`, `_DictFetchMapper`, `_AttrsFetchMapper` | [`tree.treedef()`](Tree::treedef) | one structure for the whole tree |
+//! | `mapper.unique_fetches()` | [`tree.unique().leaves`](Tree::unique) | in the order in which they first stand |
+//! | `mapper._value_indices` | [`tree.unique().index`](Unique::index) | a `Tree<usize>` with an index for each leaf, not one table for each level |
+//! | `_uniquify_fetches(mappers)` | [`tree.unique_by(f)`](Tree::unique_by) | by `Eq + Hash`, or by a key such as the address of an `Rc` |
+//! | `mapper.build_results(values)` | [`unique.rebuild(&results)?`](Unique::rebuild) | their number is checked |
+//! | `_ElementFetchMapper`, expansion of one fetch to several | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf |
+//! | `contraction_fn` | [`results.flatten_up_to(&treedef)?.map(f)`](Tree::flatten_up_to) | of the treedef before the expansion |
+//! | `register_session_run_conversion_functions` | none | the two functions are handed over |
+//! | `_FetchHandler(graph, fetches, feeds)` | [`tree.partition(p)`](Tree::partition) | what is fed, and what is to be computed |
+//! | `handler.fetches()`, `handler.targets()` | [`unique.leaves.iter().filter(p)`](Unique::leaves) | |
+//! | `handler.build_results(session, values)` | [`Tree::combine([fed, computed])?`](Tree::combine) | an operation's result is what you put there: an `Option` |
+//! | `Session.run(fetches)` | [`unique.rebuild(&results)?`](Unique::rebuild) | between, call what you like |
+//! | `make_callable` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | |
+//! | `partial_run` | none | |
+//! | `Argument fetch = None has invalid type` | [`tree.try_map(f)?`](Tree::try_map) | `f` refuses [`Leaf::None`], under `none_is_leaf`; the error has the path |
+//!
+//! # Most of it, tried
+//!
+//! ```
+//! use treedef::{Flattener, Leaf, Tree};
+//!
+//! // What is wanted: some of it twice.
+//! let text = r#"{"k1": MyData { a: *, b: * }, "k2": [*, *, *, *]}"#;
+//! let wanted = Tree::new(text.parse()?, vec!["a", "b", "b", "a", "a", "op"])?;
+//! let unique = wanted.clone().unique();
+//! assert_eq!(unique.leaves, ["a", "b", "op"]);
+//! assert_eq!(unique.index.leaves(), [0, 1, 1, 0, 0, 2]);
+//!
+//! // Each is computed once; an operation has no value.
+//! let compute = |name: &&str| (*name != "op").then(|| format!("V{name}"));
+//! let results: Vec<Option<String>> = unique.leaves.iter().map(compute).collect();
+//! let found = unique.rebuild(&results)?;
+//! assert_eq!(found.leaves()[2..], [results[1].clone(), results[0].clone(), results[0].clone(), None]);
+//! assert_eq!(unique.rebuild(&results[..2]).unwrap_err().to_string(), "expected 3 leaves, found 2");
+//!
+//! // Two names of one thing, told by a key.
+//! let aliases = Tree::like(&(0, 0), vec!["a:0", "a"])?.unique_by(|name| name.trim_end_matches(":0").to_owned());
+//! assert_eq!((aliases.leaves, aliases.index.leaves()), (vec!["a:0"], &[0, 0][..]));
+//!
+//! // What is fed is not computed.
+//! let (fed, rest) = wanted.clone().partition(|name| *name == "a");
+//! let fed = fed.map(|name| name.map(|_| 99));
+//! let computed = rest.map(|name| name.map(str::len));
+//! assert_eq!(Tree::combine([fed, computed])?.leaves(), [99, 1, 1, 99, 99, 2]);
+//!
+//! // One leaf that takes three values, and becomes one again.
+//! let sparse = Tree::like(&(0, 0), vec!["st", "a"])?;
+//! let expand = |name| match name {
+//!     "st" => Tree::new("(*, *, *)".parse()?, vec!["indices", "values", "shape"]),
+//!     other => Ok(Tree::leaf(other)),
+//! };
+//! let expanded = sparse.clone().try_map(expand)?.compose()?;
+//! assert_eq!(expanded.to_string(), "((indices, values, shape), a)");
+//! let contracted = expanded.flatten_up_to(sparse.treedef())?.map(|below| below.leaves().join("+"));
+//! assert_eq!(contracted.leaves(), ["indices+values+shape", "a"]);
+//!
+//! // `None` is refused where that is wanted, and the error says where it stands.
+//! let (leaves, treedef) = Flattener::new().none_is_leaf(true).flatten(&(1, [Some(2), None]))?;
+//! let refuse = |leaf| if leaf == Leaf::None { Err("None cannot be fetched") } else { Ok(leaf) };
+//! let error = Tree::new(treedef, leaves)?.try_map(refuse).unwrap_err();
+//! assert_eq!(error.to_string(), "None cannot be fetched at `.1.1`");
+//! # Ok::<(), treedef::Error>(())
+//! ```
+//!
+//! # What differs on purpose
+//!
+//! - **Equality** is that of the leaves or of a key, not of addresses.
+//! - **None** is a node or a leaf, and an error only if you say so.
+//! - **Too many results** are an error, and too few. There the former are dropped.
+//! - **Keys of maps** are sorted, and a map gets its own order back; **fields** stand in the order of their
+//!   declaration.
+//! - **The kind of a container** comes back as it was: subclasses of lists become plain lists there.
+//! - **The index is flat**: one for the whole tree, so that one vector of results serves all levels.
+//!
+//! # What you no longer need
+//!
+//! Conversion functions in a global list, and a mapper for each kind of container.
+
+#[cfg(doc)]
+use crate::{FlatFn, Leaf, Tree, Unique};
