@@ -9,6 +9,7 @@
 //! | TensorFlow's `_FetchMapper`, `Session.run` | [`fetch_mapper`] |
 //! | Detectron2's `TracingAdapter` | [`detectron2`] |
 //! | dm-tree | [`dm_tree`] |
+//! | Equinox, Flax, Chex, Haiku, Penzai | [`equinox`] |
 //!
 //! Each page has tables from their names to ours, with what differs in a line, and an example that does most of it.
 //!
@@ -120,6 +121,7 @@ pub mod tf_nest;
 pub mod fetch_mapper;
 pub mod detectron2;
 pub mod dm_tree;
+pub mod equinox;
 
 #[cfg(doc)]
 use crate::{

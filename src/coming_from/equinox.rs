@@ -1,0 +1,198 @@
+//! From Equinox, and from Flax, Chex, Haiku and Penzai what they add to JAX's pytrees.
+//!
+//! For those who edit, filter, compare and save models as trees. What is JAX's own is on [its page](super::jax). In the
+//! tables `value` is anything that serde knows, `tree` a [`Tree`], `path` a [`Path`], `pattern` a [`Pattern`], `f` a
+//! function, `p` one that says yes or no.
+//!
+//! # Equinox
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `partition(tree, p)` | [`tree.partition(p)`](Tree::partition) | holes are `Option`s, never confused with `None` |
+//! | `partition(tree, mask)` | [`tree.partition_by(&mask)?`](Tree::partition_by) | the mask is a prefix, a `Tree<bool>` |
+//! | `filter(tree, p)`, `inverse=True` | [`tree.partition(p).0`](Tree::partition), [`tree.partition(p).1`](Tree::partition) | our [`Tree::filter`] drops, as Haiku's |
+//! | `filter(tree, p, replace=x)` | [`part.map(f)`](Tree::map) | `f` is `unwrap_or` |
+//! | `combine(a, b)` | [`Tree::combine([a, b])?`](Tree::combine) | each leaf stands in just one; where the first wins: `a.zip_with(b, Option::or)?` |
+//! | `is_array`, `is_inexact_array`, … | [`leaf.kind().is_float()`](LeafKind::is_float) | leaves are scalars |
+//! | `tree_at(where, tree, replace=x)` | [`tree.replace(&path, new)?`](Tree::replace) | gives back what stood there; one leaf: [`Tree::set`] |
+//! | `tree_at(where, tree, replace_fn=f)` | [`tree.replace_all(&pattern, f)?`](Tree::replace_all) | a path or pattern in place of a lambda |
+//! | `tree_equal(a, b)` | `a == b` | structures and leaves; those of [`Leaf`]s by kind and bits, so that a NaN equals itself |
+//! | `tree_equal(a, b, rtol=r, atol=a)` | [`a.check_close(&b, Tolerance::new().rtol(1e-5))?`](Tree::check_close) | kinds of numbers may differ; NaN is close to NaN |
+//! | `tree_flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | |
+//! | `tree_check(x)` | none | a value owns its parts; an `Rc` that stands twice becomes two, a cycle is an error of depth |
+//! | `tree_pformat(x, width=80)`, `tree_pprint` | `format!("{tree:#80}")` | with the leaves; `{treedef:#}` without |
+//! | … `short_arrays`, `struct_as_array` | [`signature(&value)?`](signature()) | kinds in place of leaves, equal neighbours once |
+//! | … `truncate_leaf`, `indent` | none | |
+//! | `tree_serialise_leaves(path, tree)` | [`tree.save(path)?`](Tree::save) | with the structure, checksums and a version |
+//! | `tree_deserialise_leaves(path, like)` | [`Tree::load(path)?.into_value::<T>()?`](Tree::load) | no template; [`Tree::migrate`] for a type that has changed |
+//! | … `filter_spec` | [`tree.filter(f)?.save(path)?`](Tree::filter) | |
+//! | `field(static=True)`, `static_field` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | |
+//! | `field(converter=f)` | `#[serde(deserialize_with = "f")]` | when it is rebuilt |
+//! | `apply_updates(model, updates)` | [`model.zip_with(updates, f)?`](Tree::zip_with) | updates are `Option`s |
+//! | `Module` | `#[derive(Serialize, Deserialize)]` | |
+//! | `Partial` | none | a function is no serde value; see [`FlatFn`] |
+//! | `filter_eval_shape(f, x)` | [`signature(&f(x))?`](signature()) | the function runs: nothing is traced |
+//! | `nn.inference_mode(model)` | [`tree.select_mut(&pattern)`](Tree::select_mut) | `**.inference` |
+//!
+//! # Flax
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `flatten_dict(xs)`, `nnx.traversals.flatten_mapping` | [`tree.iter()`](Tree::iter) | of any value, not only of dicts |
+//! | `flatten_dict(xs, sep='/')` | [`path.joined("/")`](Path::joined) | a separator inside a key is escaped |
+//! | … `keep_empty_nodes=True`, `empty_node` | [`tree.treedef()`](Tree::treedef) | they are part of the structure |
+//! | … `is_leaf=p` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | |
+//! | `unflatten_dict(flat)`, `unflatten_mapping` | [`Tree::new(treedef, leaves)?`](Tree::new) | with a treedef; from paths alone none |
+//! | `path_aware_map(f, xs)` | [`map_with_path(&value, f)?`](map_with_path()) | |
+//! | `flatten_to_sequence(x)` | [`tree.iter()`](Tree::iter) | |
+//! | `t.iterate(x)`, `ModelParamTraversal(p).iterate(x)` | [`tree.select(&pattern)`](Tree::select) | `each()['w']` is the pattern `[*]["w"]`; for any other choice filter [`Tree::iter`] |
+//! | `t.update(f, x)` | [`tree.select_mut(&pattern)`](Tree::select_mut) | in place |
+//! | `t.set(values, x)` | [`tree.select_mut(&pattern).zip(leaves)`](Tree::select_mut) | their number is not checked by `zip` |
+//! | `t.merge(…)`, `t.compose(…)` | none | a pattern stands for itself |
+//! | `cursor(x)['a']['x'] += 1`, `.build()` | [`*tree.get_mut(&path)? += 1`](Tree::get_mut) | |
+//! | `cursor(x).find_all(p)`, `.apply_update(f)` | [`tree.iter()`](Tree::iter), [`tree.map_with_path(f)`](Tree::map_with_path) | |
+//! | `struct.dataclass`, `field(pytree_node=False)` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | on the field, after `derive` |
+//! | `to_state_dict(x)` | `serde_json::to_value(&tree)?` | a tree is `Serialize`, as the nested document; lists stay lists |
+//! | `from_state_dict(x, state)` | [`Tree::of(&state)?.into_value::<T>()?`](Tree::into_value) | |
+//!
+//! # Chex
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `assert_trees_all_equal(a, b)` | [`assert_all_equal(&a, &b)`](assert_all_equal) | strict: kinds and bits. Of more than two, each with the first |
+//! | `assert_trees_all_close(a, b)` | [`assert_all_close(&a, &b, Tolerance::new().rtol(1e-6))`](assert_all_close) | exact without a tolerance |
+//! | `assert_trees_all_close_ulp(a, b, maxulp=2)` | [`assert_all_close(&a, &b, Tolerance::new().ulps(2))`](Tolerance::ulps) | |
+//! | `assert_trees_all_equal_structs(a, b)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | |
+//! | `assert_trees_all_equal_dtypes(a, b)` | `assert_eq!(signature(&a)?, signature(&b)?)` | the kinds of all leaves |
+//! | `assert_trees_all_equal_shapes`, `…_sizes`, `…_shapes_and_dtypes` | [`assert_same_structure(&a, &b)`](assert_same_structure) | a `Vec<f64>` is structure. Of an opaque array: none |
+//! | `assert_tree_shape`, `…_shape_prefix`, `…_shape_suffix` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | where arrays are structure; of the last dimensions none |
+//! | `assert_trees_all_equal_comparator(f, msg, a, b)` | [`a.zip(b)?.try_map(f)?`](Tree::try_map) | the error has the path |
+//! | `assert_tree_all_finite(t)`, `assert_tree_no_nones(t)` | [`tree.try_map(f)?`](Tree::try_map) | `f` refuses; `None`s are leaves under `none_is_leaf` |
+//! | `assert_tree_has_only_ndarrays(t)` | [`flatten_as::<f64>(&value)?`](flatten_as) | all of one kind, or an error |
+//! | `assert_tree_is_on_device`, … | none | |
+//! | `chex.dataclass`, `mappable_dataclass`, `.to_tuple()`, `.from_tuple()` | `#[derive(Serialize, Deserialize)]` | fields stand in the order of their declaration, not sorted |
+//! | `.replace(x=1)` | `P { x: 1, ..p }` | the language has it |
+//!
+//! # Haiku
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `partition(p, s)` | [`tree.split(p)?`](Tree::split) | `p` gets path and leaf; of any depth |
+//! | `partition_n(f, s, n)` | [`tree.partition_into(3, f)?`](Tree::partition_into) | with holes; dropping, one [`Tree::filter`] for each |
+//! | `filter(p, s)` | [`tree.filter(p)?`](Tree::filter) | |
+//! | `map(f, s)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
+//! | `merge(a, b)` | [`Tree::merge([a, b])?`](Tree::merge) | two leaves in one place are an error; that the last wins: none |
+//! | `is_subset(a, b)` | [`a.treedef().diff(b.treedef()).changes()`](Diff::changes) | all are [`ChangeKind::Added`] |
+//! | `traverse(s)` | [`tree.iter()`](Tree::iter) | |
+//! | `tree_size(s)` | [`tree.leaves().len()`](Tree::leaves) | |
+//! | `tree_bytes(s)` | none | [`Tree::into_buffers`] has the vectors to be counted |
+//! | `to_haiku_dict`, `to_immutable_dict`, `to_mutable_dict` | none | |
+//!
+//! # Penzai
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `select(t).at(f)`, `.at_keypaths(paths)` | [`tree.subtree(&path)?`](Tree::subtree) | |
+//! | `.at_instances_of(T)`, `.at_subtrees_where(p)`, `.where(p)`, `.at_equal_to(x)` | [`tree.traverse(f)?`](Tree::traverse) | `f` asks [`NodeRef::name`], the path or the leaves |
+//! | `.at_pytree_leaves()`, `.at_children()`, `.at_childless()` | [`tree.iter()`](Tree::iter), [`treedef.children()`](TreeDef::children) | |
+//! | `.get()`, `.get_sequence()`, `.get_by_path()`, `.count()`, `.is_empty()` | [`tree.select(&pattern)`](Tree::select) | an iterator of leaves with their paths |
+//! | `.set(x)`, `.apply(f)` | [`tree.replace_all(&pattern, f)?`](Tree::replace_all) | leaves alone, in place: [`Tree::select_mut`] |
+//! | `.set_sequence(xs)`, `.set_by_path(m)` | [`tree.set(&path, leaf)?`](Tree::set) | one at a time |
+//! | `.remove_from_parent()` | [`tree.take_all(&pattern)?`](Tree::take_all) | gives back what was taken; one path: [`Tree::take`] |
+//! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes [`Tree::partition_by`] |
+//! | `.insert_before(x)`, `.insert_after(x)`, `.apply_and_inline(f)` | none | replace the sequence that holds it |
+//! | `.invert()`, `.refine(f)`, `.deselect()` | none | a selection is no value |
+//! | `combine(a, b)`, `NotInThisPartition` | [`Tree::combine([a, b])?`](Tree::combine) | holes are `Option`s of leaves |
+//! | `Struct`, `pytree_dataclass` | `#[derive(Serialize, Deserialize)]` | |
+//! | `pretty_keystr(path, t)` | `path.to_string()` | |
+//! | `treescope.render_to_text(t)`, `using_expansion_strategy` | `format!("{tree:#60}")` | 60 columns wide; no HTML |
+//!
+//! # Most of it, tried
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//! use treedef::{ChangeKind, Leaf, Pattern, Tolerance, Tree, TreeDef, signature};
+//!
+//! #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+//! struct Linear {
+//!     w: Vec<f32>,
+//!     b: Option<f64>,
+//!     #[serde(serialize_with = "treedef::as_static")]
+//!     kind: String,
+//! }
+//!
+//! #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+//! struct Model {
+//!     enc: Linear,
+//!     tag: String,
+//! }
+//!
+//! let enc = Linear { w: vec![1.0; 6], b: Some(0.5), kind: "dense".into() };
+//! assert_eq!(signature(&enc)?.to_string(), r#"Linear { w: [f32; 6], b: Some(f64), kind: static "dense" }"#);
+//! let model = Model { enc, tag: "t".into() };
+//! let tree = Tree::of(&model)?;
+//! let (floats, others) = tree.clone().partition(|leaf| leaf.kind().is_float());
+//! assert_eq!(others.leaves()[7], Some(Leaf::from("t")));
+//! assert_eq!(floats.clone().zip_with(others.clone(), Option::or)?.leaves()[7], Some(Leaf::from("t")));
+//! assert_eq!(Tree::combine([floats, others])?, tree);
+//! let mask = Tree::new("Model { enc: *, tag: * }".parse()?, vec![true, false])?;
+//! assert_eq!(tree.clone().partition_by(&mask)?.0.leaves()[7], None);
+//!
+//! // Edits.
+//! let (edited, old) = tree.clone().replace(&".enc.w".parse()?, Tree::of(&[9f32, 8.0])?)?;
+//! assert_eq!((old.leaves().len(), edited.into_value::<Model>()?.enc.w), (6, vec![9.0, 8.0]));
+//! let mut edited = tree.clone();
+//! assert_eq!(edited.set(&".tag".parse()?, Leaf::from("new"))?, Leaf::from("t"));
+//! let weights: Pattern = "**.w[*]".parse()?;
+//! edited.select_mut(&weights).for_each(|(_, leaf)| *leaf = Leaf::F32(2.0));
+//! assert_eq!(edited.select(&weights).count(), 6);
+//! let summed = edited.clone().replace_all(&"**.w".parse()?, |_, w| Tree::of(&w.leaves().len()))?;
+//! let (rest, taken) = summed.take_all(&"**.b".parse()?)?;
+//! assert_eq!(format!("{rest:#60}"), "Model {\n  enc: Linear { w: 6u64, kind: static \"dense\" },\n  tag: \"new\",\n}");
+//! assert_eq!(taken[0].0.joined("/"), "enc/b");
+//!
+//! // Comparing, saving.
+//! assert!(tree != edited && tree.check_close(&tree, Tolerance::new()).is_ok());
+//! treedef::assert_all_close(&[1.0, 2.0], &[1.0, 2.0 + 1e-9], Tolerance::new().rtol(1e-6));
+//! let same = |(a, b): (Leaf, Leaf)| if a == b { Ok(a) } else { Err("not equal") };
+//! let error = Tree::of(&(1, 3))?.zip(Tree::of(&(2, 3))?)?.try_map(same).unwrap_err();
+//! assert_eq!(error.to_string(), "not equal at `.0`");
+//! assert_eq!(Tree::from_bytes(&tree.to_bytes()?)?.into_value::<Model>()?, model);
+//! let state = serde_json::to_value(&tree).unwrap();
+//! assert_eq!(Tree::of(&state)?.into_value::<Model>()?, model);
+//!
+//! // Dropping, and merging again.
+//! let p = Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
+//! let weight: Pattern = "**.w".parse()?;
+//! let (yes, no) = p.clone().split(|path, _| weight.matches(path))?;
+//! assert!(no.treedef().diff(p.treedef()).changes().iter().all(|change| matches!(change.kind, ChangeKind::Added { .. })));
+//! assert_eq!(Tree::merge([yes, no])?, p);
+//! assert_eq!(p.partition_into(4, |n| *n)?[3].leaves(), [None, None, Some(3)]);
+//! assert!("Model { enc: *, tag: * }".parse::<TreeDef>()?.is_prefix_of(tree.treedef()));
+//! # Ok::<(), treedef::Error>(())
+//! ```
+//!
+//! # What differs on purpose
+//!
+//! - **Holes** are `Option`s around the leaves. A `None` of the value is a node, and stays where it is.
+//! - **Paths and patterns** take the place of lambdas: they can be printed, kept and compared, and one that leads
+//!   nowhere is an error.
+//! - **A checkpoint** has its structure. Leaves find their fields by name, a number that its field cannot hold is an
+//!   error, and [`Tree::migrate`] says what serde filled, dropped and converted.
+//! - **Keys** are sorted, mixed ones too; **fields** stand in the order of their declaration. Separators inside keys
+//!   are escaped.
+//! - **A leaf that stands in two parts**, or in none, is an error; so is one that is there twice in a merge.
+//! - **Prefixes** are masks where a function says so, and nothing broadcasts by itself.
+//! - **Errors and assertions** name the path, those about structures too.
+//! - **Depth** is limited, to 128 levels by default.
+//!
+//! # What you no longer need
+//!
+//! `is_leaf` for `None`s, templates for loading, static fields that can be hashed.
+
+#[cfg(doc)]
+use crate::{
+    ChangeKind, Diff, FlatFn, Flattener, Leaf, LeafKind, NodeRef, Path, Pattern, Tolerance, Tree,
+    TreeDef, as_static, assert_all_close, assert_all_equal, assert_same_structure, flatten_as,
+    map_with_path, signature,
+};
