@@ -44,6 +44,10 @@
 //! **Nothing broadcasts by itself.** Functions of several trees want equal structures; prefixes are taken where the
 //! name says so: [`Tree::zip_prefix`], [`Tree::broadcast_to`], [`Tree::partition_by`].
 //!
+//! **Options stay.** A treedef remembers `none_is_leaf` and the order of insertion, and goes only with treedefs that
+//! were made likewise. [`Tree::of`] and the constructors make those without; the text of one with is
+//! `"#[none_is_leaf] *"`.
+//!
 //! **Errors** name the path, and where two structures differ both sides;
 //! [`Error::differences`](crate::Error::differences) has them as data. The number of leaves is always checked, and
 //! depth is limited.
