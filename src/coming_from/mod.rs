@@ -45,8 +45,8 @@
 //! name says so: [`Tree::zip_prefix`], [`Tree::broadcast_to`], [`Tree::partition_by`].
 //!
 //! **Options stay.** A treedef remembers `none_is_leaf` and the order of insertion, and goes only with treedefs that
-//! were made likewise. [`Tree::of`] and the constructors make those without; the text of one with is
-//! `"#[none_is_leaf] *"`.
+//! were made likewise. [`Tree::of`] and the constructors make those without; a leaf with one is
+//! `"#[none_is_leaf] *".parse::<TreeDef>()?`.
 //!
 //! **Errors** name the path, and where two structures differ both sides;
 //! [`Error::differences`](crate::Error::differences) has them as data. The number of leaves is always checked, and
