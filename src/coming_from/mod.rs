@@ -44,9 +44,9 @@
 //! **Nothing broadcasts by itself.** Functions of several trees want equal structures; prefixes are taken where the
 //! name says so: [`Tree::zip_prefix`], [`Tree::broadcast_to`], [`Tree::partition_by`].
 //!
-//! **Options stay.** A treedef remembers `none_is_leaf` and the order of insertion, and goes only with treedefs that
-//! were made likewise. [`Tree::of`] and the constructors make those without; a leaf with one is
-//! `"#[none_is_leaf] *".parse::<TreeDef>()?`.
+//! **Options stay.** A treedef remembers `none_is_leaf` and the order of insertion, and goes with others where these
+//! were made likewise, or where one of the two has neither a map nor a `None` or `Some`, so that it is the same under
+//! all options.
 //!
 //! **Errors** name the path, and where two structures differ both sides;
 //! [`Error::differences`](crate::Error::differences) has them as data. The number of leaves is always checked, and
