@@ -149,8 +149,8 @@
 //! # What differs on purpose
 //!
 //! - **None** is a node without leaves by default, as in optree, and `Some` is a node too. With
-//!   [`none_is_leaf`](Flattener::none_is_leaf) both are leaves; the treedef remembers it, and treedefs made with and
-//!   without are different. [`TreeDef::leaf`] and the other constructors make those without.
+//!   [`none_is_leaf`](Flattener::none_is_leaf) the one is a leaf, the other what it holds; the treedef remembers it,
+//!   and treedefs made with and without are different. [`TreeDef::leaf`] and the other constructors make those without.
 //! - **Maps** keep the order in which their entries arrived, beside the treedef, as in optree, but only until the
 //!   structure is edited: leaves stand in the order of the keys. All maps are of one kind, and none is like a struct.
 //!   [`TreeDef::check_equivalent`] is the comparison that is less exact.
