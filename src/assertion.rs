@@ -32,8 +32,8 @@ where
     report("the structures differ", check());
 }
 
-/// Asserts that two values have the same structure but for the kinds of containers and the names of types: a sequence
-/// may be a tuple, a map with strings for keys a struct.
+/// Asserts that two values have the same structure but for the kinds of containers and the names of types: a sequence may
+/// be a tuple, a map with strings for keys a struct. `Some`, newtypes and variants are what they are.
 ///
 /// # Panics
 ///

@@ -405,6 +405,12 @@ impl fmt::Display for Inner {
                 None => write!(f, " at the root")?,
             },
         }
+        if let ErrorKind::Structure(differences) = &self.kind
+            && differences.len() > 1
+        {
+            let more = counted(differences.len() - 1, "more difference", "more differences");
+            write!(f, ", and {more}")?;
+        }
         match self.hint {
             Some(hint) => write!(f, " ({hint})"),
             None => Ok(()),
@@ -468,13 +474,10 @@ fn alternatives(names: &[&str]) -> String {
     }
 }
 
+/// The first; how many more there are is said behind its path.
 fn report(differences: &[Difference]) -> String {
-    let Some((first, more)) = differences.split_first() else {
-        return "the structures differ".to_owned();
-    };
-    let sides = format!("expected {}, found {}", first.expected, first.found);
-    match more.len() {
-        0 => sides,
-        n => format!("{sides}, and {}", counted(n, "more difference", "more differences")),
+    match differences.first() {
+        Some(Difference { expected, found, .. }) => format!("expected {expected}, found {found}"),
+        None => "the structures differ".to_owned(),
     }
 }

@@ -76,7 +76,8 @@ pub fn map_with_path<T: Serialize + DeserializeOwned>(
     Tree::of(value)?.map_with_path(f).into_value()
 }
 
-/// Applies a function to every leaf of a value whose leaves are all of one kind.
+/// Applies a function to every leaf of a value whose leaves are all of one kind. To pass leaves of other kinds by, match
+/// the kind in [`map`].
 ///
 /// # Errors
 ///

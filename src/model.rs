@@ -360,6 +360,18 @@ impl Limits {
     pub fn name(self, name: usize) -> Self {
         Limits { name, ..self }
     }
+
+    /// Those of something made of two: each the more generous.
+    pub(crate) fn or(self, other: Limits) -> Self {
+        Limits {
+            depth: self.depth.max(other.depth),
+            work: self.work.max(other.work),
+            bytes: self.bytes.max(other.bytes),
+            nodes: self.nodes.max(other.nodes),
+            text: self.text.max(other.text),
+            name: self.name.max(other.name),
+        }
+    }
 }
 
 /// In which order the entries of a map stand in a treedef.

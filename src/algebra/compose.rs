@@ -68,7 +68,7 @@ impl TreeDef {
             return Err(mismatch_at(outer.leaf_path(leaf.first_leaf())?, first, other));
         }
         match inner {
-            Some(node) => Ok(node.to_treedef()),
+            Some(node) => Ok(node.to_treedef().with_limits(self.limits)),
             None => Err(ErrorKind::Nothing("a structure without leaves has no inner one").into()),
         }
     }

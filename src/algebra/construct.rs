@@ -237,10 +237,12 @@ impl Head<'_> {
     ) -> Result<TreeDef> {
         let mut graft = Graft::default();
         self.open(&mut graft, labels);
+        let mut limits = Limits::default();
         for child in children {
+            limits = limits.or(child.limits);
             graft.insert(child.root(), 1)?;
         }
         graft.close()?;
-        Ok(graft.finish(Limits::default()))
+        Ok(graft.finish(limits))
     }
 }

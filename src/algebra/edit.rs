@@ -112,7 +112,9 @@ impl TreeDef {
     /// ```
     pub fn children(&self) -> impl Iterator<Item = TreeDef> + '_ {
         let runs = self.root().runs();
-        runs.flat_map(|(child, repeat)| std::iter::repeat_n(child.to_treedef(), repeat))
+        runs.flat_map(|(child, repeat)| {
+            std::iter::repeat_n(child.to_treedef().with_limits(self.limits), repeat)
+        })
     }
 }
 

@@ -62,6 +62,27 @@ impl NodeRef<'_> {
         graft.builder.nodes[0].repeat = 1; // a subtree has a node
         graft.finish(Limits::default())
     }
+
+    /// The structure of this node alone: every child is a leaf.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&[("a", [1, 2]), ("b", [3, 4])])?;
+    /// assert_eq!(treedef.root().one_level()?.to_string(), "(*, *)");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// None that can be reached: it has no more leaves than this structure has nodes.
+    pub fn one_level(self) -> Result<TreeDef> {
+        let mut graft = Graft::default();
+        graft.open(self, 1)?;
+        if self.num_children() > 0 {
+            graft.insert(TreeDef::leaf().root(), self.num_children())?;
+        }
+        graft.close()?;
+        Ok(graft.finish(Limits::default()))
+    }
 }
 
 impl Graft {

@@ -62,14 +62,51 @@ impl<L> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn split(self, mut f: impl FnMut(&Path, &L) -> bool) -> Result<(Tree<L>, Tree<L>)> {
-        let stays: Vec<bool> = self.iter().map(|(path, leaf)| f(&path, leaf)).collect();
-        let goes: Vec<bool> = stays.iter().map(|stays| !stays).collect();
-        let (yes, no) = (thinned(&self.treedef, &stays)?, thinned(&self.treedef, &goes)?);
-        let (mut kept, mut others) = (Vec::new(), Vec::new());
-        for (leaf, stays) in self.leaves.into_iter().zip(stays) {
-            if stays { kept.push(leaf) } else { others.push(leaf) }
+        let mut parts = self.split_into(2, |path, leaf| usize::from(!f(path, leaf)))?.into_iter();
+        match (parts.next(), parts.next()) {
+            (Some(yes), Some(no)) => Ok((yes, no)),
+            _ => Err(ErrorKind::Nothing("there are two parts").into()),
         }
-        Ok((Tree::from_parts(yes, kept), Tree::from_parts(no, others)))
+    }
+
+    /// As many trees as asked for, each with the leaves of which a function names it: [`split`](Self::split) into more.
+    ///
+    /// # Errors
+    ///
+    /// As [`filter`](Self::filter), and when the function names a tree that is not there; the error has the path.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new(r#"{"a": *, "b": {"c": *}, "d": *}"#.parse()?, vec![0, 1, 0])?;
+    /// let parts = tree.split_into(3, |_, leaf| *leaf)?;
+    /// let printed: Vec<String> = parts.iter().map(Tree::to_string).collect();
+    /// assert_eq!(printed, [r#"{"a": 0, "d": 0}"#, r#"{"b": {"c": 1}}"#, "{}"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn split_into(
+        self,
+        parts: usize,
+        mut part: impl FnMut(&Path, &L) -> usize,
+    ) -> Result<Vec<Tree<L>>> {
+        let mut chosen = Vec::with_capacity(self.leaves.len());
+        for (path, leaf) in self.iter() {
+            let number = part(&path, leaf);
+            if number >= parts {
+                let said = format!("there is no part {number} among {parts}");
+                return Err(Error::from(ErrorKind::Message(said)).at(path));
+            }
+            chosen.push(number);
+        }
+        let mut leaves: Vec<Vec<L>> = (0..parts).map(|_| Vec::new()).collect();
+        for (leaf, number) in self.leaves.into_iter().zip(&chosen) {
+            leaves[*number].push(leaf); // one of the parts
+        }
+        let tree = |(number, leaves)| {
+            let stays: Vec<bool> = chosen.iter().map(|chosen| *chosen == number).collect();
+            Ok(Tree::from_parts(thinned(&self.treedef, &stays)?, leaves))
+        };
+        leaves.into_iter().enumerate().map(tree).collect()
     }
 
     /// The tree that has the fields and entries of all these. Elements and positions go with those of the same place,

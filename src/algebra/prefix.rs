@@ -11,9 +11,8 @@ use super::step::{LeafSteps, agree, expect_agreement, expect_prefix, is_prefix, 
 impl TreeDef {
     /// Whether every leaf of this structure stands for a subtree of `full`, and the two are the same above the leaves.
     ///
-    /// This is a partial order: a leaf is a prefix of everything, and what are prefixes of each other are equal. As
-    /// `None` is a node, it is a prefix of `None` alone. Options count only if both depend on them: those with a map or
-    /// a `None` or `Some` somewhere.
+    /// This is a partial order: a leaf is a prefix of everything, and what are prefixes of each other are equal, but for
+    /// options on which one of them does not depend. As `None` is a node, it is a prefix of `None` alone.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -100,7 +99,7 @@ pub(crate) fn subtree_of<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>) -> Tree<L>
 
 fn subtree_with<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>, treedef: TreeDef) -> Tree<L> {
     let leaves = tree.leaves.get(node.leaf_range()).unwrap_or_default().to_vec();
-    Tree::from_parts(treedef, leaves)
+    Tree::from_parts(treedef.with_limits(tree.treedef.limits), leaves)
 }
 
 impl<L: Clone> Tree<L> {

@@ -96,7 +96,7 @@ impl<L> Tree<L> {
     pub fn replace(self, path: &Path, new: Tree<L>) -> Result<(Tree<L>, Tree<L>)> {
         let replaced = self.treedef.replace(path, &new.treedef)?;
         let node = self.treedef.node(path)?;
-        let (old, range) = (node.to_treedef(), node.leaf_range());
+        let (old, range) = (node.to_treedef().with_limits(self.treedef.limits), node.leaf_range());
         let mut leaves = self.leaves;
         let taken = leaves.splice(range, new.leaves).collect();
         Ok((Tree::from_parts(replaced, leaves), Tree::from_parts(old, taken)))

@@ -30,6 +30,11 @@ impl<'a, L> Traversal<'a, L> {
         self.old.as_slice().get(..node.num_leaves()).unwrap_or_default()
     }
 
+    /// The structure at and below the node that was met.
+    fn part(&self, node: NodeRef<'_>) -> TreeDef {
+        node.to_treedef().with_limits(self.treedef.limits)
+    }
+
     fn enter(&mut self, node: NodeRef<'_>) -> Result<()> {
         if node.kind() == NodeKind::Leaf {
             self.new.extend(self.old.next());
@@ -139,7 +144,8 @@ impl<L> Tree<L> {
                 continue;
             }
             let leaves = tree.new.split_off(starts.pop().unwrap_or_default());
-            let made = Tree::from_parts(tree.walk.leave_apart()?, leaves);
+            let made = tree.walk.leave_apart()?.with_limits(self.treedef.limits);
+            let made = Tree::from_parts(made, leaves);
             let edit = f(tree.walk.path(), &made);
             match edit.map_err(|error| error.or_at(tree.walk.path()))? {
                 Edit::Keep => tree.put(made)?,
@@ -174,7 +180,7 @@ impl<L> Tree<L> {
         while let Some(met) = tree.walk.step() {
             match met {
                 Met::Before(node) if pattern.matches(tree.walk.path()) => {
-                    let old = Tree::from_parts(node.to_treedef(), tree.cut(node));
+                    let old = Tree::from_parts(tree.part(node), tree.cut(node));
                     let new = f(tree.walk.path(), old);
                     tree.put(new.map_err(|error| error.or_at(tree.walk.path()))?)?;
                 }
@@ -201,7 +207,7 @@ impl<L> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn take(self, path: &Path) -> Result<(Tree<L>, Tree<L>)> {
-        let taken = self.treedef.node(path)?.to_treedef();
+        let taken = self.treedef.node(path)?.to_treedef().with_limits(self.treedef.limits);
         let mut tree = Traversal::new(&self.treedef, self.leaves)?;
         let mut leaves = Vec::new();
         while let Some(met) = tree.walk.step() {
@@ -238,7 +244,7 @@ impl<L> Tree<L> {
             match met {
                 Met::Before(node) if pattern.matches(tree.walk.path()) => {
                     let path = tree.walk.path().clone();
-                    taken.push((path, Tree::from_parts(node.to_treedef(), tree.remove(node)?)));
+                    taken.push((path, Tree::from_parts(tree.part(node), tree.remove(node)?)));
                 }
                 Met::Before(node) => tree.enter(node)?,
                 Met::After => tree.walk.leave()?,

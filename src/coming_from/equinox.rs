@@ -78,7 +78,7 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `partition(p, s)` | [`tree.split(p)?`](Tree::split) | `p` gets path and leaf; of any depth |
-//! | `partition_n(f, s, n)` | [`tree.partition_into(3, f)?`](Tree::partition_into) | with holes; dropping, one [`Tree::filter`] for each |
+//! | `partition_n(f, s, n)` | [`tree.split_into(3, f)?`](Tree::split_into) | with holes [`Tree::partition_into`] |
 //! | `filter(p, s)` | [`tree.filter(p)?`](Tree::filter) | |
 //! | `map(f, s)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `merge(a, b)` | [`Tree::merge([a, b])?`](Tree::merge) | two leaves in one place are an error; that the last wins: none |

@@ -83,7 +83,7 @@
 //! | transpose, inner given | [`tree.transpose(&outer, &inner)?`](Tree::transpose) |
 //! | transpose, inner inferred | [`tree.treedef().inner_of(&outer)?`](TreeDef::inner_of) |
 //! | transpose map, with path, with accessor | [`tree.try_map(f)?.compose()?`](Tree::compose), then [`Tree::transpose`] |
-//! | partition | [`tree.partition(p)`](Tree::partition), [`Tree::partition_into`], [`Tree::combine`]; dropping: [`Tree::split`], [`Tree::merge`] |
+//! | partition | [`tree.partition(p)`](Tree::partition), [`Tree::partition_into`], [`Tree::combine`]; dropping: [`Tree::split`], [`Tree::split_into`], [`Tree::merge`] |
 //! | replace Nones | [`Tree::traverse`]; or [`Flattener::none_is_leaf`] and [`Tree::map`] |
 //! | reduce, associatively, sum, max, min, all, any | none of our own: [`Tree::leaves`] is a slice |
 //! | ravel, unravel | [`tree.ravel()?`](Tree::ravel), [`Ravel::unravel`]; [`Tree::into_buffers`] |
@@ -103,8 +103,8 @@
 //! | node data | [`NodeRef::kind`], [`NodeRef::name`], [`NodeRef::variant`], [`NodeRef::fields`], [`NodeRef::keys`], [`NodeRef::static_value`] |
 //! | rebuild from node data and children | the constructors, or [`TreeDef::map_structure_up`] |
 //! | constructors for every kind | [`TreeDef::leaf`], [`none`](TreeDef::none), [`some`](TreeDef::some), [`unit`](TreeDef::unit), [`seq`](TreeDef::seq), [`seq_of`](TreeDef::seq_of), [`tuple`](TreeDef::tuple), [`map`](TreeDef::map), [`named_struct`](TreeDef::named_struct), [`tuple_struct`](TreeDef::tuple_struct), [`newtype_struct`](TreeDef::newtype_struct), [`unit_struct`](TreeDef::unit_struct), [`unit_variant`](TreeDef::unit_variant), [`newtype_variant`](TreeDef::newtype_variant), [`tuple_variant`](TreeDef::tuple_variant), [`struct_variant`](TreeDef::struct_variant), [`static_value`](TreeDef::static_value) |
-//! | one level | none: [`TreeDef::map_structure`], which replaces all but the first node by a leaf |
-//! | is one level | [`NodeRef::children`] and [`NodeRef::kind`] |
+//! | one level | [`treedef.root().one_level()?`](NodeRef::one_level) |
+//! | is one level | [`treedef.root().one_level()? == treedef`](NodeRef::one_level) |
 //! | is prefix, is suffix, strictly | [`treedef.is_prefix_of(&other)`](TreeDef::is_prefix_of); with `!=` for strictly |
 //! | ordering operators | none: one relation has one name |
 //! | numbers of leaves, nodes, children | [`TreeDef::num_leaves`], [`TreeDef::num_nodes`], [`NodeRef::num_children`] |

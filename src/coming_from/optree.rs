@@ -54,8 +54,8 @@
 //! | `s.paths()`, `s.accessors()` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `s.entries()`, `s.entry(i)` | [`treedef.root().key(0)`](NodeRef::key) | one at a time; no negative indices |
 //! | `s.children()`, `s.child(i)` | [`treedef.children()`](TreeDef::children), [`treedef.root().child(0)`](NodeRef::child) | [`NodeRef::to_treedef`] makes one of a node |
-//! | `s.one_level()` | none | [`TreeDef::map_structure`] does it: keep the first node, replace all others by a leaf |
-//! | `s.is_one_level()` | [`treedef.root().children().all(p)`](NodeRef::children) | `p` asks [`NodeRef::kind`] |
+//! | `s.one_level()` | [`treedef.root().one_level()?`](NodeRef::one_level) | of a leaf, the leaf |
+//! | `s.is_one_level()` | [`treedef.root().one_level()? == treedef`](NodeRef::one_level) | also of a leaf |
 //! | `s.is_leaf()`, `treespec_is_strict_leaf(s)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | loosely: `treedef.num_nodes() == 1` |
 //! | `s.is_prefix(t)`, `s <= t` | [`treedef.is_prefix_of(&other)`](TreeDef::is_prefix_of) | no operators |
 //! | `s.is_suffix(t)`, `s >= t` | [`other.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | |

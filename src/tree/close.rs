@@ -141,8 +141,9 @@ impl TreeDef {
         expect_equal(expected, self)
     }
 
-    /// Refuses a structure that differs by more than the kinds of containers and the names of types: a sequence may be
-    /// a tuple, a map with strings for keys a struct, fields stand in any order.
+    /// Refuses a structure that differs by more than the kinds of containers and the names of types: a sequence may be a
+    /// tuple, a map with strings for keys a struct, fields stand in any order. `Some`, newtypes and variants are what
+    /// they are.
     ///
     /// # Errors
     ///

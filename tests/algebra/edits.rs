@@ -1,7 +1,7 @@
 //! Editing trees: by functions, paths and patterns; dropping and merging leaves.
 
 use proptest::prelude::*;
-use treedef::{Edit, Leaf, NodeKind, Path, Pattern, Tree, TreeDef};
+use treedef::{Edit, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
 
 use crate::data::data;
 use crate::laws::{few, numbered, small};
@@ -311,4 +311,40 @@ fn options_bind_what_depends_on_them() {
     let entries = [("b", parsed("#[insertion] [*]")), ("a", parsed("{1: *}"))];
     let entries = entries.map(|(key, child)| (treedef::Value::of(key).unwrap(), child));
     assert_eq!(TreeDef::map(entries).unwrap().to_string(), "{\"a\": {1: *}, \"b\": [*]}");
+}
+
+/// A value may nest deeper than the default limit, and so may its parts.
+#[test]
+fn limits_go_with_the_parts() {
+    let deep = TreeDef::parse_with(
+        &format!("{}*{}", "[".repeat(300), "]".repeat(300)),
+        Limits::default().depth(400),
+    );
+    let tree = numbered(deep.unwrap());
+    let (treedef, path) = (tree.treedef(), "[0]".parse::<Path>().unwrap());
+    let parts = [
+        tree.subtree(&path).unwrap(),
+        tree.flatten_up_to(&parsed("[*]")).unwrap().leaves()[0].clone(),
+        tree.clone().replace(&path, Tree::leaf(1)).unwrap().1,
+        tree.clone().take(&path).unwrap().1,
+        tree.clone().take_all(&"[0]".parse().unwrap()).unwrap().1[0].1.clone(),
+        numbered(treedef.children().next().unwrap()),
+        numbered(treedef.inner_of(&parsed("[*]")).unwrap()),
+        numbered(TreeDef::tuple([TreeDef::none(), treedef.clone()]).unwrap()),
+    ];
+    for part in parts {
+        assert_eq!(part.treedef().limits().depth, 400, "{part}");
+    }
+}
+
+#[test]
+fn what_is_split_into_many_is_named_for_each_leaf() {
+    let tree = numbered(parsed("{\"a\": [*, *, *], \"b\": {\"c\": *}}"));
+    let error = tree.clone().split_into(2, |_, leaf| *leaf).unwrap_err();
+    assert_eq!(error.to_string(), "there is no part 2 among 2 at `[\"a\"][2]`");
+    let parts = tree.clone().split_into(3, |_, leaf| leaf % 3).unwrap();
+    assert_eq!(parts[0].to_string(), "{\"a\": [0], \"b\": {\"c\": 3}}");
+    let (even, odd) = tree.clone().split(|_, leaf| leaf % 2 == 0).unwrap();
+    assert_eq!((even.leaves(), odd.leaves()), (&[0, 2][..], &[1, 3][..]));
+    assert_eq!(parts[1], tree.filter(|_, leaf| *leaf == 1).unwrap());
 }

@@ -24,7 +24,7 @@ fn what_is_no_prefix() {
     assert_snapshot!(refused("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root");
     assert_snapshot!(refused("[*, *]", "[*]"), @"expected 2 children, found 1 child at the root");
     assert_snapshot!(refused("{\"a\": [None, *]}", "{\"a\": [*, *]}"), @r#"expected `None`, found `*` at `["a"][0]`"#);
-    assert_snapshot!(refused("P { x: *, y: * }", "P { x: *, z: * }"), @"expected `*`, found nothing, and 1 more difference at `.y`");
+    assert_snapshot!(refused("P { x: *, y: * }", "P { x: *, z: * }"), @"expected `*`, found nothing at `.y`, and 1 more difference");
     assert_snapshot!(refused("P { x: *, y: * }", "P { y: *, x: * }"), @"expected `.x`, `.y`, found `.y`, `.x` at the root");
     assert_snapshot!(refused("P { x: * }", "Q { x: * }"), @"expected `P { x: * }`, found `Q { x: * }` at the root");
     assert_snapshot!(refused("(E::A(*), *)", "(E::B(*), *)"), @"expected `E::A(*)`, found `E::B(*)` at `.0`");
