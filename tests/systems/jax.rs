@@ -1,0 +1,345 @@
+//! JAX: `jax.tree`, `jax.tree_util`, `jax.flatten_util`.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use insta::assert_snapshot;
+use serde::{Deserialize, Serialize};
+use treedef::{Edit, Flattener, Leaf, MapOrder, NodeKind, Static, Tree, TreeDef, Value};
+
+use crate::common::{def, numbered, of, path, paths, said, tree};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct NT<T> {
+    x: u8,
+    y: T,
+}
+
+#[derive(Serialize)]
+struct NT0 {}
+
+#[derive(Serialize)]
+struct NT1 {
+    only: u8,
+}
+
+fn jax(value: &impl Serialize) -> String {
+    let text = treedef::structure(value).unwrap().to_jax_string().unwrap();
+    text.strip_prefix("PyTreeDef(").unwrap().strip_suffix(")").unwrap().to_owned()
+}
+
+#[test]
+fn values_print_as_in_the_table() {
+    let map = |entries: &[(&str, u8)]| -> IndexMap<String, u8> {
+        entries.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect()
+    };
+    let rows = [
+        (jax(&1), "*"),
+        (jax(&None::<u8>), "None"),
+        (jax(&()), "()"),
+        (jax(&Vec::<u8>::new()), "[]"),
+        (jax(&map(&[])), "{}"),
+        (jax(&(1,)), "(*,)"),
+        (jax(&vec![1]), "[*]"),
+        (jax(&((),)), "((),)"),
+        (jax(&(None::<u8>,)), "(None,)"),
+        (jax(&map(&[("b", 1), ("a", 2)])), "{'a': *, 'b': *}"),
+        (jax(&IndexMap::from([(2, 1), (1, 0)])), "{1: *, 2: *}"),
+        (jax(&BTreeMap::from([((1, 2), 0)])), "{(1, 2): *}"),
+        (jax(&BTreeMap::from([(true, 0), (false, 1)])), "{False: *, True: *}"),
+        (jax(&map(&[("it's", 0)])), "{\"it's\": *}"),
+        (jax(&map(&[("a\"b", 0)])), "{'a\"b': *}"),
+        (jax(&map(&[("nl\n", 0)])), "{'nl\\n': *}"),
+        (jax(&map(&[("é", 0)])), "{'é': *}"),
+        (jax(&NT { x: 1, y: 2 }), "CustomNode(namedtuple[NT], [*, *])"),
+        (jax(&NT { x: 1, y: (2, 3) }), "CustomNode(namedtuple[NT], [*, (*, *)])"),
+        (jax(&NT0 {}), "CustomNode(namedtuple[NT0], [])"),
+        (jax(&NT1 { only: 1 }), "CustomNode(namedtuple[NT1], [*])"),
+        // Ours: a static is a node of its own, not a part of the node around it.
+        (jax(&Static("hi")), "CustomNode(static[\"hi\"], [])"),
+        // Ours: a `VecDeque` is a sequence; a deque is a leaf to JAX.
+        (jax(&std::collections::VecDeque::from([1, 2])), "[*, *]"),
+    ];
+    for (found, expected) in rows {
+        assert_eq!(found, expected);
+    }
+}
+
+/// What has no type in Rust, from our text.
+#[test]
+fn structures_print_as_in_the_table() {
+    let rows = [
+        ("[None, [None]]", "[None, [None]]"),
+        ("[*, (*, {\"a\": *})]", "[*, (*, {'a': *})]"),
+        ("{1.5: *}", "{1.5: *}"),
+        // Ours: keys of different kinds have an order; JAX raises.
+        ("{1: *, \"a\": *}", "{1: *, 'a': *}"),
+        // Ours: static fields stand where they were declared, JAX prints `D[('add',)]`.
+        (
+            "D { x: *, y: *, op: static \"add\" }",
+            "CustomNode(namedtuple[D], [*, *, CustomNode(static[\"add\"], [])])",
+        ),
+    ];
+    for (ours, theirs) in rows {
+        assert_eq!(def(ours).to_jax_string().unwrap(), format!("PyTreeDef({theirs})"));
+    }
+}
+
+#[test]
+#[ignore = "a key of bytes prints as b\"k\", Python's repr is b'k'"]
+fn keys_of_bytes_print_as_in_the_table() {
+    assert_eq!(def("{b\"k\": *}").to_jax_string().unwrap(), "PyTreeDef({b'k': *})");
+}
+
+/// What Python's `str.isprintable` says no to, beside controls and spaces: formats, private use, unassigned.
+#[test]
+fn keys_that_cannot_be_printed_are_escaped() {
+    let rows = [
+        ('\u{ad}', "\\xad"),
+        ('\u{200b}', "\\u200b"),
+        ('\u{feff}', "\\ufeff"),
+        ('\u{e000}', "\\ue000"),
+    ];
+    for (char, escaped) in rows {
+        let treedef =
+            TreeDef::map([(Value::of(&char.to_string()).unwrap(), TreeDef::leaf())]).unwrap();
+        assert_eq!(treedef.to_jax_string().unwrap(), format!("PyTreeDef({{'{escaped}': *}})"));
+    }
+}
+
+#[test]
+#[ignore = "a dict in insertion order prints as a plain dict, with its keys unsorted: no text of JAX"]
+fn a_dict_in_insertion_order_prints_as_an_ordered_dict() {
+    let ordered = def("#[insertion] {\"b\": *, \"a\": *}").to_jax_string().unwrap();
+    assert_eq!(ordered, "PyTreeDef(CustomNode(OrderedDict[('b', 'a')], [*, *]))");
+    let empty = def("#[insertion] {}").to_jax_string().unwrap();
+    assert_eq!(empty, "PyTreeDef(CustomNode(OrderedDict[()], []))");
+}
+
+#[test]
+fn paths_render_as_in_the_table() {
+    // Ours, `str`, `simple` with `/`.
+    let rows = [
+        ("", "", ""),
+        ("[0]", "[0]", "0"),
+        ("[\"a\"]", "['a']", "a"),
+        ("[1i32]", "[1]", "1"),
+        ("[\"1\"]", "['1']", "1"),
+        ("[(1i32, 2i32)]", "[(1, 2)]", "(1, 2)"),
+        ("[None]", "[None]", "None"),
+        (".x", ".x", "x"),
+        ("[\"a\"].y.x", "['a'].y.x", "a/y/x"),
+        // Ours: what has no field names has positions. JAX has `[<flat index 1>]` for nodes without keys.
+        ("[\"p\"].1[\"k\"]", "['p'][1]['k']", "p/1/k"),
+    ];
+    for (ours, str, simple) in rows {
+        let path = path(ours);
+        assert_eq!(
+            (path.to_string(), path.to_jax_string(), path.joined("/")),
+            (ours.to_owned(), str.to_owned(), simple.to_owned())
+        );
+    }
+}
+
+#[test]
+fn leaves_have_their_paths() {
+    let value = BTreeMap::from([("a", NT { x: 1, y: (2, 3) }), ("b", NT { x: 4, y: (5, 6) })]);
+    let named: Vec<(String, Leaf)> =
+        of(&value).iter().map(|(path, leaf)| (path.to_jax_string(), leaf.clone())).collect();
+    let expected: [(&str, Leaf); 6] = [
+        ("['a'].x", 1u8.into()),
+        ("['a'].y[0]", 2.into()),
+        ("['a'].y[1]", 3.into()),
+        ("['b'].x", 4u8.into()),
+        ("['b'].y[0]", 5.into()),
+        ("['b'].y[1]", 6.into()),
+    ];
+    assert_eq!(named, expected.map(|(path, leaf)| (path.to_owned(), leaf)));
+}
+
+#[test]
+fn a_tree_is_rebuilt_from_just_as_many_leaves() {
+    let treedef = def("[*, (*, *)]");
+    assert_eq!(said(Tree::new(treedef.clone(), vec![1, 2])), "expected 3 leaves, found 2");
+    assert_eq!(said(Tree::new(treedef, vec![1, 2, 3, 4])), "expected 3 leaves, found 4");
+    let rebuilt: NT<(u8, u8)> =
+        treedef::unflatten(&def("NT { x: *, y: (*, *) }"), [1u8, 2, 3]).unwrap();
+    assert_eq!(rebuilt, NT { x: 1, y: (2, 3) });
+}
+
+#[test]
+fn none_is_a_node_without_leaves() {
+    let full = numbered("[*, None]");
+    // JAX: tree_map(f, [1, 2], [1, None]) passes None to f.
+    let passed = full.flatten_up_to(&def("[*, *]")).unwrap();
+    assert_eq!(passed.leaves()[1].treedef(), &TreeDef::none());
+    // Ours: the map of two trees is strict, a prefix has to be asked for.
+    assert_snapshot!(said(numbered("[*, *]").zip_with(full.clone(), |a, _| a)), @"expected `*`, found `None` at `[1]`");
+    // JAX: tree_map(f, [1, None], [1, 2]) is an error, and so is it here.
+    assert_snapshot!(said(numbered("[*, *]").flatten_up_to(full.treedef())), @"expected `None`, found `*` at `[1]`");
+}
+
+#[test]
+fn none_is_a_leaf_when_told_so() {
+    let none_is_leaf = Flattener::new().none_is_leaf(true);
+    let leaf = none_is_leaf.structure(&vec![None::<u8>]).unwrap();
+    assert_eq!(leaf.to_jax_string().unwrap(), "PyTreeDef([*])");
+    assert_eq!(leaf, none_is_leaf.structure(&vec![1]).unwrap());
+    // Ours: the option belongs to the structure, so that unflatten and comparison know of it.
+    assert_eq!(leaf.to_string(), "#[none_is_leaf] [*]");
+    assert_ne!(leaf, def("[*]"));
+}
+
+/// JAX: a function that returns None removes the leaf. Ours: holes are `Option`s, and what is dropped is dropped by
+/// name.
+#[test]
+fn leaves_are_dropped_on_purpose_only() {
+    let even = |leaf: &usize| leaf.is_multiple_of(2);
+    let (kept, _) = numbered("[*, *, *]").partition(even);
+    assert_eq!(kept.leaves(), [Some(0), None, Some(2)]);
+    assert_eq!(kept.treedef(), &def("[*, *, *]"));
+    let dropped = numbered("{\"a\": *, \"b\": *, \"c\": *}").filter(|_, leaf| even(leaf)).unwrap();
+    assert_eq!(dropped.to_string(), "{\"a\": 0, \"c\": 2}");
+}
+
+#[test]
+fn maps_take_prefixes_when_told_so() {
+    let (rates, full) = (tree("[*, *]", [10, 100]), tree("[(*, *), {\"a\": *}]", [1, 2, 3]));
+    assert_eq!(rates.zip_prefix(full.clone(), |a, b| a * b).unwrap().leaves(), [10, 20, 300]);
+    assert_eq!(rates.broadcast_to(full.treedef()).unwrap().to_string(), "[(10, 10), {\"a\": 100}]");
+    let sizes = full.flatten_up_to(rates.treedef()).unwrap().map(|tree| tree.leaves().len());
+    assert_eq!(rates.zip_with(sizes, |a, b| a + b as i32).unwrap().leaves(), [12, 101]);
+}
+
+/// JAX's four blocks about a structure that is no prefix.
+#[test]
+fn the_first_difference_is_told_with_its_path() {
+    let refused =
+        |prefix: &str, full: &str| said(numbered(prefix).zip_prefix(numbered(full), |a, _| *a));
+    assert_snapshot!(refused("{\"a\": [*, *]}", "{\"a\": (*, *)}"), @r#"expected `[*, *]`, found `(*, *)` at `["a"]`"#);
+    assert_snapshot!(refused("{\"a\": [*, *]}", "{\"a\": [*]}"), @r#"expected 2 children, found 1 child at `["a"]`"#);
+    assert_snapshot!(refused("{\"q\": {\"a\": *}}", "{\"q\": {\"a\": *, \"c\": *}}"), @r#"expected nothing, found `*` at `["q"]["c"]`"#);
+    assert_snapshot!(refused("{\"q\": {\"a\": *, \"b\": *}}", "{\"q\": {\"a\": *, \"c\": *}}"), @r#"expected `*`, found nothing, and 1 more difference at `["q"]["b"]`"#);
+}
+
+/// JAX's table for `flatten_up_to`, which has no paths.
+#[test]
+fn what_is_no_prefix_is_refused() {
+    let refused = |prefix: &str, full: &str| said(numbered(full).flatten_up_to(&def(prefix)));
+    assert_snapshot!(refused("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root");
+    assert_snapshot!(refused("(*,)", "[*]"), @"expected `(*,)`, found `[*]` at the root");
+    assert_snapshot!(refused("(*, *)", "(*, *, *)"), @"expected 2 children, found 3 children at the root");
+    assert_snapshot!(refused("[*, *]", "[*, *, *]"), @"expected 2 children, found 3 children at the root");
+    assert_snapshot!(refused("{\"a\": *, \"b\": *}", "{\"a\": *, \"c\": *}"), @r#"expected `*`, found nothing, and 1 more difference at `["b"]`"#);
+    assert_snapshot!(refused("None", "*"), @"expected `None`, found `*` at the root");
+    assert_snapshot!(refused("NT { x: *, y: * }", "(*, *)"), @"expected `NT { x: *, y: * }`, found `(*, *)` at the root");
+    assert_snapshot!(refused("NT { x: *, y: * }", "NT1 { only: * }"), @"expected `NT { x: *, y: * }`, found `NT1 { only: * }` at the root");
+    assert_snapshot!(refused("NT { x: *, y: * }", "Other { x: *, y: * }"), @"expected `NT { x: *, y: * }`, found `Other { x: *, y: * }` at the root");
+    assert_snapshot!(refused("D { x: *, op: static \"add\" }", "D { x: *, op: static \"mul\" }"), @r#"expected `static "add"`, found `static "mul"` at `.op`"#);
+    assert_snapshot!(refused("#[insertion] {\"a\": *, \"b\": *}", "#[insertion] {\"b\": *, \"a\": *}"), @r#"expected `["a"]`, `["b"]`, found `["b"]`, `["a"]` at the root"#);
+}
+
+/// JAX's `equality_errors`: texts there, data here.
+#[test]
+fn all_differences_are_data() {
+    let expected = def("{\"k\": [*, *], \"m\": {\"l\": *}, \"n\": (*, *)}");
+    let found = def("{\"k\": [*], \"m\": {}, \"n\": [*, *]}");
+    let error = found.check_equal(&expected).unwrap_err();
+    let differences: Vec<String> = error
+        .differences()
+        .iter()
+        .map(|it| format!("{} {:?} {} {}", it.path, it.kind, it.expected, it.found))
+        .collect();
+    assert_snapshot!(differences.join("\n"), @r#"
+    ["k"] Length 2 children 1 child
+    ["m"]["l"] Missing `*` nothing
+    ["n"] Node `(*, *)` `[*, *]`
+    "#);
+}
+
+#[test]
+fn a_list_of_tuples_becomes_a_tuple_of_lists() {
+    let points = of(&vec![(1, 2, 3), (4, 5, 6)]);
+    let turned = points.transpose(&def("[*, *]"), &def("(*, *, *)")).unwrap();
+    assert_eq!(turned.to_string(), "([1, 4], [2, 5], [3, 6])");
+    // JAX: inner=None. Ours: `inner_of`.
+    let inner = turned.treedef().inner_of(&def("(*, *, *)")).unwrap();
+    assert_eq!(inner, def("[*, *]"));
+    let back: Vec<(i32, i32, i32)> =
+        turned.transpose(&def("(*, *, *)"), &inner).unwrap().into_value().unwrap();
+    assert_eq!(back, [(1, 2, 3), (4, 5, 6)]);
+}
+
+#[test]
+fn numbers_are_ravelled_and_come_back_in_their_kinds() {
+    let (vector, ravel) = of(&(vec![1, 2], 0.5f32)).ravel().unwrap();
+    assert_eq!(vector, [1.0, 2.0, 0.5]);
+    let back: (Vec<i32>, f32) = ravel.unravel(&[3.0, 4.0, 1.5]).unwrap().into_value().unwrap();
+    assert_eq!(back, (vec![3, 4], 1.5));
+    let (empty, _) = of(&Vec::<f32>::new()).ravel().unwrap();
+    assert!(empty.is_empty());
+    assert_snapshot!(said(ravel.unravel(&[0.0; 7])), @"expected 3 leaves, found 7");
+    // JAX: another dtype is a TypeError. Ours: a vector of `f64`, of which each number has to fit its leaf.
+    assert_snapshot!(said(ravel.unravel(&[0.5, 1.0, 1.0])), @"0.5 is no i32 at `.0[0]`");
+    let (_, same) = of(&(vec![7, 8], 9.5f32)).ravel().unwrap();
+    assert_eq!(same, ravel);
+}
+
+/// Ours: the leaves are a slice, whose iterators fold, so there is no `tree_reduce`, `tree_all` and so on.
+#[test]
+fn leaves_are_folded() {
+    let tree = numbered("[*, {\"a\": (*, *)}]");
+    assert_eq!(tree.leaves().iter().sum::<usize>(), 3);
+    assert!(!tree.leaves().iter().all(|leaf| *leaf > 0));
+    assert_eq!(numbered("[]").leaves().iter().copied().reduce(|a, b| a + b), None);
+}
+
+#[test]
+fn structures_are_taken_apart_and_put_together() {
+    let treedef = def("[*, (None, {\"a\": *})]");
+    let children: Vec<TreeDef> = treedef.children().collect();
+    assert_eq!(children, [def("*"), def("(None, {\"a\": *})")]);
+    assert_eq!(TreeDef::seq(children).unwrap(), treedef);
+    assert_eq!(TreeDef::tuple([def("*"), def("[]")]).unwrap(), def("(*, [])"));
+    // `node_data` and `from_node_data_and_children`.
+    let node = treedef.root().child(1).unwrap().child(1).unwrap();
+    assert_eq!((node.kind(), node.keys()[0].to_string()), (NodeKind::Map, "\"a\"".to_owned()));
+    let rebuilt = TreeDef::map(node.keys().iter().cloned().zip(node.to_treedef().children()));
+    assert_eq!(rebuilt.unwrap(), node.to_treedef());
+    assert_eq!((treedef.num_leaves(), treedef.num_nodes()), (2, 6));
+    assert_eq!(def("[*, None]").compose(&def("(*, *)")).unwrap(), def("[(*, *), None]"));
+    // JAX: `treedef_is_leaf` holds for `()` and None too, whose number of nodes is 1.
+    let kinds = ["*", "()", "None"].map(|text| def(text).root().kind() == NodeKind::Leaf);
+    assert_eq!(kinds, [true, false, false]);
+}
+
+/// JAX's `walk`: a fold from the leaves up.
+#[test]
+fn nodes_are_folded_from_the_leaves_up() {
+    let summed = tree("[*, (*, *)]", [1, 2, 3]).traverse_up(|_, subtree| {
+        Ok(Edit::Replace(Tree::leaf(10 * subtree.leaves().iter().sum::<i32>())))
+    });
+    assert_eq!(summed.unwrap(), Tree::leaf(10 * (10 + 10 * (20 + 30))));
+}
+
+/// `is_leaf` in JAX sees values; ours sees what serde shows: path, kind, names.
+#[test]
+fn subtrees_are_leaves_when_told_so() {
+    let tuples = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Tuple);
+    let (leaves, treedef) = tuples.flatten(&vec![(1, 2), (3, 4)]).unwrap();
+    assert_eq!(treedef, def("[*, *]"));
+    assert_eq!(leaves[1].clone().into_typed::<(i32, i32)>().unwrap(), (3, 4));
+    let second = Flattener::new().is_leaf(|path, _| path.to_string() == "[1]");
+    assert_eq!(second.structure(&vec![(1, 2), (3, 4)]).unwrap(), def("[(*, *), *]"));
+}
+
+/// JAX prints `CustomNode(OrderedDict[('b', 'a')], [*, *])`; ours is a dict that says its order in front.
+#[test]
+fn a_map_keeps_its_order_in_the_structure_when_told_so() {
+    let map = IndexMap::from([("b", 1), ("a", 2)]);
+    let ordered = Flattener::new().map_order(MapOrder::Insertion);
+    let treedef = ordered.structure(&map).unwrap();
+    assert_eq!(treedef.to_string(), "#[insertion] {\"b\": *, \"a\": *}");
+    assert_eq!(paths(&treedef), ["[\"b\"]", "[\"a\"]"]);
+    assert_ne!(treedef, ordered.structure(&IndexMap::from([("a", 1), ("b", 2)])).unwrap());
+}
