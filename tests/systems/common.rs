@@ -1,13 +1,17 @@
 //! Short ways to say a structure, a tree, a path.
 
 use serde::Serialize;
-use treedef::{Leaf, Path, Tree, TreeDef};
+use treedef::{Leaf, Path, Pattern, Tree, TreeDef};
 
 pub(crate) fn def(text: &str) -> TreeDef {
     text.parse().unwrap()
 }
 
 pub(crate) fn path(text: &str) -> Path {
+    text.parse().unwrap()
+}
+
+pub(crate) fn pattern(text: &str) -> Pattern {
     text.parse().unwrap()
 }
 

@@ -4,5 +4,8 @@
 
 mod common;
 
+mod fetch_mapper;
 mod jax;
 mod optree;
+mod tf_nest;
+mod torch;
