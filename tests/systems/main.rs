@@ -4,8 +4,15 @@
 
 mod common;
 
+mod chex;
+mod detectron2;
+mod dm_tree;
+mod equinox;
 mod fetch_mapper;
+mod flax;
+mod haiku;
 mod jax;
 mod optree;
+mod penzai;
 mod tf_nest;
 mod torch;
