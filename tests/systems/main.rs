@@ -5,6 +5,7 @@
 mod common;
 
 mod chex;
+mod defects;
 mod detectron2;
 mod dm_tree;
 mod equinox;
