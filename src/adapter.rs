@@ -126,7 +126,10 @@ where
         let output = (self.function)(unflatten(&self.inputs, leaves)?);
         if let Some(outputs) = &self.outputs {
             let mut leaves = Vec::new();
-            self.flattener.flatten_like(outputs, &output, &mut leaves)?;
+            let found = self.flattener.flatten_like(outputs, &output, &mut leaves);
+            found.map_err(|error| {
+                error.hint("the output has another structure than that of the first call")
+            })?;
             return Ok(leaves);
         }
         let (leaves, outputs) = self.flattener.flatten_as(&output)?;

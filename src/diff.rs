@@ -154,8 +154,10 @@ impl Comparison {
             }
             let (node, other) = (a.node, b.node);
             if let Some(kind) = self.head_difference(node, other) {
-                self.differences.push(differ(path, kind, quoted(node), quoted(other)));
-                continue;
+                self.differences.push(differ(path.clone(), kind, quoted(node), quoted(other)));
+                if kind != DifferenceKind::Name {
+                    continue;
+                }
             }
             match node.kind() {
                 NodeKind::Leaf => self.differences.extend(compare_leaves(path, a, b, self.widened)),

@@ -75,7 +75,7 @@ pub enum ErrorKind {
         found: LeafKind,
     },
     /// The type that was rebuilt left children of a node unread.
-    #[error("{} in the treedef, of which {read} were read", counted(*.children, "child", "children"))]
+    #[error("{} in the treedef, of which {} read", counted(*.children, "child", "children"), counted(*.read, "was", "were"))]
     Unread {
         /// Children of the node.
         children: usize,

@@ -375,9 +375,11 @@ impl<'a> NodeRef<'a> {
         self.kind() == NodeKind::Map && !self.encoding.options.insertion
     }
 
-    /// Whether this structure would be another one under other options.
+    /// Whether this structure would be another one under other options. One that was made with some always would: a leaf
+    /// may be an absent value, or the compact form of something.
     pub(crate) fn depends_on_options(self) -> bool {
-        self.subtree().iter().any(|node| node.kind.depends_on_options())
+        self.options() != Options::default()
+            || self.subtree().iter().any(|node| node.kind.depends_on_options())
     }
 
     /// Whether every child is a leaf.

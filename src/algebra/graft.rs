@@ -11,8 +11,8 @@ use crate::node::NodeRef;
 /// A structure in the making, node by node in pre-order. Equal neighbours become runs by themselves.
 ///
 /// The order in which entries of maps arrived is not among what is copied: it says nothing about a structure.
-/// Its options are those of its parts, which have to agree where these depend on them: a struct of numbers is the same
-/// under all.
+/// Its options are those of its parts, which have to agree where they depend on them: a struct of numbers that was made
+/// without options goes with all.
 #[derive(Default)]
 pub(crate) struct Graft {
     builder: Builder,
@@ -116,7 +116,9 @@ impl Graft {
 
     /// Begins a node like another, of which there are `repeat`; its children come next.
     pub(super) fn open(&mut self, like: NodeRef<'_>, repeat: usize) -> Result<()> {
-        self.agree(like.options(), like.kind().depends_on_options())?;
+        let options = like.options();
+        let bound = options != Options::default() || like.kind().depends_on_options();
+        self.agree(options, bound)?;
         let shape = like.shape().map(Shape::as_ref);
         self.open_new(like.kind(), shape, repeat);
         Ok(())

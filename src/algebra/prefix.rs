@@ -6,13 +6,14 @@ use crate::model::{NodeKind, Tree, TreeDef};
 use crate::node::{NodeRef, Overlaps};
 
 use super::graft::Graft;
-use super::step::{LeafSteps, agree, expect_agreement, expect_prefix, is_prefix, same_head};
+use super::step::{LeafSteps, expect_agreement, expect_prefix, goes_under, is_prefix, same_head};
 
 impl TreeDef {
     /// Whether every leaf of this structure stands for a subtree of `full`, and the two are the same above the leaves.
     ///
-    /// This is a partial order: a leaf is a prefix of everything, and what are prefixes of each other are equal, but for
-    /// options on which one of them does not depend. As `None` is a node, it is a prefix of `None` alone.
+    /// This is a partial order: a leaf is a prefix of everything, and what are prefixes of each other are equal. As
+    /// `None` is a node, it is a prefix of `None` alone. A structure that was made with options is a prefix only of such;
+    /// one without, and with neither a map nor a `None` or `Some`, of any.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -24,7 +25,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn is_prefix_of(&self, full: &TreeDef) -> bool {
-        agree(self, full) && is_prefix(self.root(), full.root())
+        goes_under(self, full) && is_prefix(self.root(), full.root())
     }
 
     /// The least structure of which both are prefixes: where one has a leaf it has what the other has.

@@ -55,10 +55,11 @@ pub(super) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
 
 /// Refuses what is no prefix, and says where the two part.
 pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
-    expect_agreement(prefix, full)?;
-    match is_prefix(prefix.root(), full.root()) {
-        true => Ok(()),
-        false => Err(structure_mismatch(prefix_differences(prefix.root(), full.root()))),
+    let (a, b) = (prefix.root(), full.root());
+    match (goes_under(prefix, full), is_prefix(a, b)) {
+        (true, true) => Ok(()),
+        (true, false) => Err(structure_mismatch(prefix_differences(a, b))),
+        (false, _) => Err(options_mismatch(prefix.encoding.options, full.encoding.options)),
     }
 }
 
@@ -74,15 +75,15 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
 
 /// Refuses structures that were made with other options, if both depend on them: what they say is not comparable.
 pub(super) fn expect_agreement(a: &TreeDef, b: &TreeDef) -> Result<()> {
-    match agree(a, b) {
+    match goes_under(a, b) || goes_under(b, a) {
         true => Ok(()),
         false => Err(options_mismatch(a.encoding.options, b.encoding.options)),
     }
 }
 
-pub(super) fn agree(a: &TreeDef, b: &TreeDef) -> bool {
-    let depends = |treedef: &TreeDef| treedef.root().depends_on_options();
-    a.encoding.options == b.encoding.options || !(depends(a) && depends(b))
+/// Whether a structure would be the same under the options of another.
+pub(super) fn goes_under(treedef: &TreeDef, other: &TreeDef) -> bool {
+    treedef.encoding.options == other.encoding.options || !treedef.root().depends_on_options()
 }
 
 /// The leaves of a prefix, each with the subtree that it stands for; runs without leaves are skipped.

@@ -44,9 +44,8 @@
 //! **Nothing broadcasts by itself.** Functions of several trees want equal structures; prefixes are taken where the
 //! name says so: [`Tree::zip_prefix`], [`Tree::broadcast_to`], [`Tree::partition_by`].
 //!
-//! **Options stay.** A treedef remembers `none_is_leaf` and the order of insertion, and goes with others where these
-//! were made likewise, or where one of the two has neither a map nor a `None` or `Some`, so that it is the same under
-//! all options.
+//! **Options stay.** A treedef remembers `none_is_leaf` and the order of insertion, and goes with others that were made
+//! likewise. One that was made without options and has neither a map nor a `None` or `Some`, a leaf say, goes with all.
 //!
 //! **Errors** name the path, and where two structures differ both sides;
 //! [`Error::differences`](crate::Error::differences) has them as data. The number of leaves is always checked, and

@@ -124,8 +124,8 @@
 //! - **Maps** stand in the order of their keys, so that equal maps have equal treedefs; an `IndexMap` gets its own
 //!   order back all the same. [`MapOrder::Insertion`](crate::MapOrder::Insertion) makes the order part of the
 //!   structure.
-//! - **Both options** stay in the treedef, which then goes only with treedefs that were made likewise, or that have
-//!   neither a map nor a `None` or `Some`.
+//! - **Both options** stay in the treedef, which then goes only with treedefs that were made likewise, or without options and
+//!   have neither a map nor a `None` or `Some`.
 //! - **Fields of structs** stand in the order of their declaration, as there.
 //! - **Prefixes broadcast where they are asked to.** [`Tree::zip_with`] takes equal structures only.
 //! - **Containers of one shape** and several types are one to serde: `Vec`, `VecDeque` and sets are sequences. Their

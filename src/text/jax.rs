@@ -17,7 +17,8 @@ impl TreeDef {
     /// What `str(jax.tree_util.tree_structure(value))` prints: `PyTreeDef([*, (*, {'a': *})])`.
     ///
     /// Kinds that Python does not have print as the nearest that JAX has: a struct as a namedtuple without its field
-    /// names, a variant and a static as a custom node, `Some(x)` as `x`, unit as `()`.
+    /// names, a variant and a static as a custom node, `Some(x)` as `x`, unit as `()`, a map in the order of insertion as an
+    /// `OrderedDict`.
     ///
     /// # Errors
     ///
@@ -55,7 +56,12 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
             NodeKind::Some => Ok(()),
             NodeKind::Unit | NodeKind::Tuple => out.write_str("("),
             NodeKind::Seq => out.write_str("["),
-            NodeKind::Map => out.write_str("{"),
+            NodeKind::Map if node.is_sorted_map() => out.write_str("{"),
+            NodeKind::Map => {
+                let keys: Vec<String> = node.keys().iter().map(python_repr).collect();
+                let comma = if keys.len() == 1 { "," } else { "" };
+                write!(out, "CustomNode(OrderedDict[({}{comma})], [", keys.join(", "))
+            }
             NodeKind::UnitStruct
             | NodeKind::NewtypeStruct
             | NodeKind::TupleStruct
@@ -85,7 +91,7 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
                 NodeKind::Tuple if node.num_children() == 1 => ",)",
                 NodeKind::Unit | NodeKind::Tuple => ")",
                 NodeKind::Seq => "]",
-                NodeKind::Map => "}",
+                NodeKind::Map if node.is_sorted_map() => "}",
                 _ => "])",
             })?;
             open.pop();
@@ -94,7 +100,7 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
         if position > 0 {
             out.write_str(", ")?;
         }
-        if let Some(key) = node.keys().get(position) {
+        if let Some(key) = node.keys().get(position).filter(|_| node.is_sorted_map()) {
             write!(out, "{}: ", python_repr(key))?;
         }
         enter(out, child)?;
@@ -143,7 +149,8 @@ fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf], depth: usi
                 Scalar::U32(value) => write!(out, "{value}"),
                 Scalar::U64(value) => write!(out, "{value}"),
                 Scalar::U128(value) => write!(out, "{value}"),
-                Scalar::Bytes(_) | Scalar::None => Err(fmt::Error),
+                Scalar::Bytes(value) => write_python_bytes(out, value),
+                Scalar::None => Err(fmt::Error),
             }
         }
         _ => Err(fmt::Error),
@@ -177,6 +184,25 @@ fn write_python_str(out: &mut String, text: &str) -> fmt::Result {
                 code @ ..=0xffff => write!(out, "\\u{code:04x}")?,
                 code => write!(out, "\\U{code:08x}")?,
             },
+        }
+    }
+    out.push(quote);
+    Ok(())
+}
+
+/// As a string, with codes for all that is not ASCII.
+fn write_python_bytes(out: &mut String, bytes: &[u8]) -> fmt::Result {
+    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
+    write!(out, "b{quote}")?;
+    for byte in bytes {
+        match char::from(*byte) {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\\' => out.push_str("\\\\"),
+            char if char == quote => write!(out, "\\{char}")?,
+            char @ ' '..='~' => out.push(char),
+            _ => write!(out, "\\x{byte:02x}")?,
         }
     }
     out.push(quote);

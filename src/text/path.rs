@@ -152,8 +152,8 @@ impl Path {
 
     /// The bare keys with a separator between them: `a/0/x`.
     ///
-    /// A separator inside a key, and a backslash, gets a backslash in front. Not to be parsed: `0` may be an index or
-    /// a string.
+    /// What the separator begins with gets a backslash in front inside a key, as does a backslash. Not to be parsed: `0`
+    /// may be an index or a string.
     ///
     /// ```
     /// use treedef::Path;
@@ -162,9 +162,10 @@ impl Path {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn joined(&self, separator: &str) -> String {
-        let escape = |text: String| match separator {
-            "" => text,
-            _ => text.replace('\\', "\\\\").replace(separator, &format!("\\{separator}")),
+        let escape = |text: String| match separator.chars().next() {
+            // Its first character alone: a part of it may end a key and another begin the next.
+            Some(first) => text.replace('\\', "\\\\").replace(first, &format!("\\{first}")),
+            None => text,
         };
         let keys = self.keys().iter().filter_map(|key| match key {
             Key::Field(name) | Key::VariantField(_, name) => Some(name.to_string()),

@@ -1,7 +1,7 @@
 //! Whether two trees are the same: their structures, their leaves, or nearly so.
 
 use crate::algebra::expect_equal;
-use crate::diff::{loose_differences, structure_mismatch};
+use crate::diff::{loose_differences, options_mismatch, structure_mismatch};
 use crate::error::{Difference, DifferenceKind, Result};
 use crate::leaf::Scalar;
 use crate::model::{Leaf, Tree, TreeDef};
@@ -138,7 +138,11 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn check_equal(&self, expected: &TreeDef) -> Result<()> {
-        expect_equal(expected, self)
+        if self == expected {
+            return Ok(());
+        }
+        expect_equal(expected, self)?;
+        Err(options_mismatch(expected.encoding.options, self.encoding.options))
     }
 
     /// Refuses a structure that differs by more than the kinds of containers and the names of types: a sequence may be a

@@ -320,7 +320,7 @@ fn inputs_and_outputs_keep_their_structures() {
     assert_snapshot!(said(adapter.flatten_input(&Input { a: 0.0, b: vec![1.0] })), @"expected 2 children, found 1 child at `.b`");
     assert_snapshot!(said(adapter.call(&[0.0, 1.0])), @"expected 3 leaves, found 2");
     assert_eq!(adapter.call(&[0.0, 1.0, -1.0]).unwrap(), [-1.0]);
-    assert_snapshot!(said(adapter.call(&[0.0, 1.0, 1.0])), @"expected `Some(*)`, found `None` at the root");
+    assert_snapshot!(said(adapter.call(&[0.0, 1.0, 1.0])), @"expected `Some(*)`, found `None` at the root (the output has another structure than that of the first call)");
 }
 
 /// Equinox: `[1, None, 2.5]` has a None that is a hole after a partition, and `combine` does not know a sentinel of
@@ -370,11 +370,11 @@ fn a_checkpoint_knows_its_structure_and_kinds() {
     }
     let bytes = of(&Saved { w: (0.5, 2.5), b: 1.5 }).to_bytes().unwrap();
     let load = || Tree::from_bytes(&bytes).unwrap();
-    assert_snapshot!(said(load().into_value::<Fewer>()), @"2 children in the treedef, of which 1 were read at `.w`");
+    assert_snapshot!(said(load().into_value::<Fewer>()), @"2 children in the treedef, of which 1 was read at `.w`");
     assert_snapshot!(said(load().into_value::<Other>()), @"invalid type: floating point `1.5`, expected i32 at `.b`");
     assert_snapshot!(said(Tree::from_bytes_as::<i32>(&bytes, Limits::default())), @"expected i32, found f64 at `.w.0`");
     let like = treedef::structure(&Fewer { w: (0.0,), b: 0.0 }).unwrap();
-    assert_snapshot!(said(load().treedef().check_equal(&like)), @"expected `Fewer { w: (*,), b: * }`, found `Saved { w: (*, *), b: * }` at the root");
+    assert_snapshot!(said(load().treedef().check_equal(&like)), @"expected `Fewer { w: (*,), b: * }`, found `Saved { w: (*, *), b: * }` at the root, and 1 more difference");
     // What serde ignores by itself is said when asked: a field that the type does not have.
     #[derive(Debug, Serialize, Deserialize)]
     struct OnlyB {
@@ -415,7 +415,6 @@ fn separators_in_keys_are_told_apart() {
 
 /// Part of a separator at the end of one key and the beginning of the next.
 #[test]
-#[ignore = "only whole separators inside a key are escaped"]
 fn separators_across_keys_are_told_apart() {
     let joined = |text: &str| path(text).joined("::");
     assert_ne!(joined("[\"a:\"][\"b\"]"), joined("[\"a\"][\":b\"]"));
@@ -452,7 +451,6 @@ fn a_selection_that_does_not_fit_is_told() {
 
 /// JAX and chex stop at the first difference; the list of an error has them all.
 #[test]
-#[ignore = "below a type of another name nothing is compared, though `diff` does"]
 fn differences_below_another_name_are_told() {
     let (expected, found) = (def("A { x: *, y: * }"), def("B { x: *, y: [*] }"));
     assert_eq!(expected.diff(&found).changes().len(), 2);

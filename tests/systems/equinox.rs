@@ -132,7 +132,7 @@ fn shapes_and_kinds_are_checked_on_the_way_back() {
     let saved = Tree::new(treedef, leaves).unwrap().to_bytes().unwrap();
     let loaded = Tree::from_bytes(&saved).unwrap();
     let like = static_shape().structure(&array(4)).unwrap();
-    assert_snapshot!(said(loaded.treedef().check_equal(&like)), @"expected `static [4u64]`, found `static [3u64]`, and 1 more difference at `[0].shape`");
+    assert_snapshot!(said(loaded.treedef().check_equal(&like)), @"expected `static [4u64]`, found `static [3u64]` at `[0].shape`, and 1 more difference");
     assert_snapshot!(said(Tree::from_bytes_as::<i64>(&saved, treedef::Limits::default())), @"expected i64, found f32 at `[0].data[0]`");
     assert_eq!(loaded.into_value::<Vec<Array>>().unwrap(), array(3));
 }

@@ -152,14 +152,14 @@ fn another_structure_is_refused_with_the_place() {
     let refused = |expected: &str, found: &str| said(def(found).check_equal(&def(expected)));
     assert_snapshot!(refused("{\"a\": [*, (*, *)]}", "{\"a\": [*, (*, *, *)]}"), @r#"expected 2 children, found 3 children at `["a"][1]`"#);
     assert_snapshot!(refused("[*, *]", "(*, *)"), @"expected `[*, *]`, found `(*, *)` at the root");
-    assert_snapshot!(refused("{\"a\": *}", "{\"b\": *}"), @r#"expected `*`, found nothing, and 1 more difference at `["a"]`"#);
+    assert_snapshot!(refused("{\"a\": *}", "{\"b\": *}"), @r#"expected `*`, found nothing at `["a"]`, and 1 more difference"#);
     assert_snapshot!(refused("{\"a\": [*, *]}", "{\"a\": *}"), @r#"expected `[*, *]`, found `*` at `["a"]`"#);
     let shallow = |shallow: &str, full: &str| {
         said(tree::<i32>(full, vec![0; def(full).num_leaves()]).flatten_up_to(&def(shallow)))
     };
     assert_snapshot!(shallow("{\"a\": [*]}", "{\"a\": *}"), @r#"expected `[*]`, found `*` at `["a"]`"#);
     assert_snapshot!(shallow("[*, *]", "[*, *, *]"), @"expected 2 children, found 3 children at the root");
-    assert_snapshot!(shallow("{\"a\": *}", "{\"b\": *}"), @r#"expected `*`, found nothing, and 1 more difference at `["a"]`"#);
+    assert_snapshot!(shallow("{\"a\": *}", "{\"b\": *}"), @r#"expected `*`, found nothing at `["a"]`, and 1 more difference"#);
     assert_snapshot!(shallow("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root");
 }
 

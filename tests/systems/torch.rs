@@ -205,7 +205,7 @@ fn what_torch_refuses_is_refused() {
     let refused = |expected: &str, found: &str| said(def(found).check_equal(&def(expected)));
     assert_snapshot!(refused("[*, *]", "[*]"), @"expected 2 children, found 1 child at the root");
     assert_snapshot!(refused("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root");
-    assert_snapshot!(refused("{\"a\": *}", "{\"b\": *}"), @r#"expected `*`, found nothing, and 1 more difference at `["a"]`"#);
+    assert_snapshot!(refused("{\"a\": *}", "{\"b\": *}"), @r#"expected `*`, found nothing at `["a"]`, and 1 more difference"#);
     assert_snapshot!(refused("D { x: * }", "[*]"), @"expected `D { x: * }`, found `[*]` at the root");
     assert_snapshot!(refused("P { x: * }", "Q { x: * }"), @"expected `P { x: * }`, found `Q { x: * }` at the root");
     assert_snapshot!(said(spec.node(&path("[\"a\"][2]"))), @r#"no child `[2]` in `[*, (*, *)]` at `["a"]`"#);
