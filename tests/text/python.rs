@@ -17,6 +17,7 @@ fn every_kind_has_a_form() {
     assert_snapshot!(jax(r#"{"b": {}, "a": [*]}"#), @"PyTreeDef({'a': [*], 'b': {}})");
     assert_snapshot!(jax("[A, A(*), A(*, *), A { x: *, y: () }, A {}]"), @"PyTreeDef([CustomNode(namedtuple[A], []), CustomNode(namedtuple[A], [*]), CustomNode(namedtuple[A], [*, *]), CustomNode(namedtuple[A], [*, ()]), CustomNode(namedtuple[A], [])])");
     assert_snapshot!(jax("[A::B, A::B(*), A::B(*,), A::B { x: *, y: None }]"), @"PyTreeDef([CustomNode(A.B[None], []), CustomNode(A.B[None], [*]), CustomNode(A.B[None], [*]), CustomNode(A.B[None], [*, None])])");
+    assert_snapshot!(jax(r#"#[insertion] [{"b": *, 'a': {}}, {1: *}]"#), @"PyTreeDef([CustomNode(OrderedDict[('b', 'a')], [*, CustomNode(OrderedDict[()], [])]), CustomNode(OrderedDict[(1,)], [*])])");
     assert_snapshot!(jax("[static [1, 2]]"), @"PyTreeDef([CustomNode(static[[1, 2]], [])])");
 }
 
@@ -46,8 +47,9 @@ fn every_key_has_a_form() {
         (r#"["\u{0}\u{1f}\u{7f}\u{a0}\u{3000}"]"#, r"['\x00\x1f\x7f\xa0\u3000']", "\0\u{1f}\u{7f}\u{a0}\u{3000}"),
         (r#"["\u{ad}\u{200b}\u{e000}\u{e0001}"]"#, r"['\xad\u200b\ue000\U000e0001']", "\u{ad}\u{200b}\u{e000}\u{e0001}"),
         (r#"["e\u{301}"]["\u{301}"]["😀"]"#, "['e\u{301}']['\u{301}']['😀']", "e\u{301}/\u{301}/😀"),
+        (r#"[b"a"][b"'"][b"'\""][b"\n\r\t\\\x00\xff"]"#, r#"[b'a'][b"'"][b'\'"'][b'\n\r\t\\\x00\xff']"#, r#"b'a'/b"'"/b'\\'"'/b'\\n\\r\\t\\\\\\x00\\xff'"#),
         // What Python does not have prints as in a treedef.
-        (r#"[b"a"][[1u8, 2]][{1: 2}][A::B][(A, 1)][Some(1)]"#, r#"[b"a"][[1u8, 2]][{1: 2}][A::B][(A, 1)][Some(1)]"#, r#"b"a"/[1u8, 2]/{1: 2}/A::B/(A, 1)/Some(1)"#),
+        (r#"[[1u8, 2]][{1: 2}][A::B][(A, 1)][Some(1)]"#, r#"[[1u8, 2]][{1: 2}][A::B][(A, 1)][Some(1)]"#, r#"[1u8, 2]/{1: 2}/A::B/(A, 1)/Some(1)"#),
     ] {
         let parsed: Path = path.parse().unwrap();
         assert_eq!(parsed.to_jax_string(), repr);
@@ -58,7 +60,7 @@ fn every_key_has_a_form() {
 #[test]
 fn keys_are_joined_by_anything() {
     let path: Path = r#".a["b--c"].`d\\`"#.parse().unwrap();
-    assert_eq!(path.joined("--"), r"a--b\--c--d\\");
+    assert_eq!(path.joined("--"), r"a--b\-\-c--d\\");
     assert_eq!(path.joined(""), r"ab--cd\");
     assert_eq!(path.joined("."), r"a.b--c.d\\");
 }
