@@ -570,3 +570,22 @@ impl From<Leaf> for Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::sort_texts;
+
+    #[test]
+    fn texts_are_sorted_by_their_bytes_and_equal_ones_stay_in_order() {
+        let endings = ["", "b", "a", "\0", "a\0", "ä", "12345678", "123456789", "12345678\0", "a"];
+        for start in ["", "in common: ", "in"] {
+            let texts: Vec<String> = endings.map(|ending| format!("{start}{ending}")).into();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let mut sorted: Vec<usize> = (0..texts.len()).collect();
+            let mut expected = sorted.clone();
+            expected.sort_by_key(|&position| texts[position]);
+            sort_texts(&mut sorted, &texts);
+            assert_eq!(sorted, expected, "{start:?}");
+        }
+    }
+}

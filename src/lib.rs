@@ -9,6 +9,7 @@ mod markers;
 mod leaf;
 mod conversion;
 mod node;
+mod value;
 mod order;
 mod builder;
 mod stack;

@@ -107,7 +107,7 @@ fn what_strict_rebuilding_reports() {
     }
     let (leaves, treedef) = flatten(&model()).unwrap();
     let error = unflatten_strict::<Older>(&treedef, &leaves).unwrap_err();
-    assert_snapshot!(error, @r#"expected `Layer { name: *, bits: * }`, found `{"bits": *, "name": *}`, and 2 more differences at `.layers[0]`"#);
+    assert_snapshot!(error, @r#"expected `Layer { name: *, bits: * }`, found `{"bits": *, "name": *}` at `.layers[0]`, and 2 more differences"#);
     let differences: Vec<_> = error
         .differences()
         .iter()
