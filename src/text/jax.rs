@@ -177,7 +177,6 @@ fn write_python_str(out: &mut String, text: &str) -> fmt::Result {
             '\t' => out.push_str("\\t"),
             '\\' => out.push_str("\\\\"),
             _ if char == quote => write!(out, "\\{char}")?,
-            ' ' => out.push(' '),
             _ if is_printable(char) => out.push(char),
             _ => match u32::from(char) {
                 code @ ..=0xff => write!(out, "\\x{code:02x}")?,
@@ -209,7 +208,7 @@ fn write_python_bytes(out: &mut String, bytes: &[u8]) -> fmt::Result {
     Ok(())
 }
 
-/// As `str.isprintable`: no control, format, private or unassigned character, and no space but the one that was asked for.
+/// As `str.isprintable`: no control, format, private or unassigned character, and no space but the plain one.
 fn is_printable(char: char) -> bool {
     // Behind another character, `escape_debug` escapes just these and quotes.
     char.is_ascii_graphic() || format!("a{char}").escape_debug().count() == 2

@@ -281,7 +281,6 @@ impl<'t> Lexer<'t> {
             "" => number.parse().ok().map(Leaf::I32),
             "f64" => f64(number),
             "f32" => number.parse().ok().filter(|value: &f32| value.is_finite()).map(Leaf::F32),
-            _ if is_float => None,
             "i8" => number.parse().ok().map(Leaf::I8),
             "i16" => number.parse().ok().map(Leaf::I16),
             "i32" => number.parse().ok().map(Leaf::I32),
