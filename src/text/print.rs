@@ -15,6 +15,10 @@ pub(super) trait LeafText {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result;
     /// How many of `count` siblings with `leaves` leaves each, the first's at `first`, have the leaves of the first.
     fn equal(&self, first: usize, leaves: usize, count: usize) -> usize;
+    /// Of the numbers in keys.
+    fn suffix(&self) -> Suffix {
+        Suffix::Sparing
+    }
 }
 
 /// `*` for every leaf.
@@ -45,6 +49,10 @@ impl LeafText for Literals<'_> {
         let of =
             |sibling: usize| self.0.get(first + sibling * leaves..first + (sibling + 1) * leaves);
         first_other(leaves, count, |sibling| of(sibling) == of(sibling - 1))
+    }
+
+    fn suffix(&self) -> Suffix {
+        self.1
     }
 }
 
@@ -214,7 +222,7 @@ impl Printer<'_, '_> {
             write_name(self.out, name)?;
             self.out.write_str(": ")?;
         } else if let Some(key) = parent.keys().get(position) {
-            write_value(self.out, key, Suffix::Sparing)?;
+            write_value(self.out, key, self.leaves.suffix())?;
             self.out.write_str(": ")?;
         }
         Ok(())

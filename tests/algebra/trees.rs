@@ -100,6 +100,23 @@ proptest! {
         prop_assert_eq!((back, new), (tree, other));
     }
 
+    /// What fits comes back bit by bit, in its own kind; what does not is refused, the first of it.
+    #[test]
+    fn unravelling_undoes_ravelling(leaves in prop::collection::vec(number(), 0..6)) {
+        let tree = Tree::new(format!("[{}]", vec!["*"; leaves.len()].join(", ")).parse().unwrap(), leaves).unwrap();
+        match tree.ravel() {
+            Ok((vector, ravel)) => {
+                prop_assert!(tree.leaves().iter().all(fits_an_f64));
+                prop_assert_eq!(vector.len(), tree.leaves().len());
+                prop_assert_eq!(ravel.unravel(&vector).unwrap(), tree);
+            }
+            Err(error) => {
+                let first = tree.iter().find(|(_, leaf)| !fits_an_f64(leaf)).map(|(path, _)| path);
+                prop_assert_eq!(Some(error.path().clone()), first);
+            }
+        }
+    }
+
     #[test]
     fn zipping_goes_leaf_by_leaf(tree in trees()) {
         let pairs = tree.clone().zip_with(tree.clone(), |a, b| (a, b)).unwrap();
@@ -109,6 +126,37 @@ proptest! {
         let sums = root.zip_prefix(tree.clone(), |one, leaf| one + leaf).unwrap();
         prop_assert_eq!(sums, tree.map(|leaf| leaf + 1));
     }
+}
+
+fn number() -> impl Strategy<Value = Leaf> {
+    // Around the last integers that all fit.
+    let near = |bits: u32| (-3..3i64).prop_map(move |step| (1i64 << bits) + step);
+    prop_oneof![
+        any::<bool>().prop_map(Leaf::from),
+        any::<i8>().prop_map(Leaf::from),
+        any::<i32>().prop_map(Leaf::from),
+        near(53).prop_map(Leaf::from),
+        near(53).prop_map(|value| Leaf::from(-value)),
+        near(54).prop_map(|value| Leaf::from(value.cast_unsigned())),
+        any::<i128>().prop_map(|value| Leaf::from(value >> 40 << 40)),
+        (0..128u32).prop_map(|bit| Leaf::from(1u128 << bit)),
+        any::<u128>().prop_map(Leaf::from),
+        any::<u32>().prop_map(|bits| Leaf::from(f32::from_bits(bits))),
+        any::<u64>().prop_map(|bits| Leaf::from(f64::from_bits(bits))),
+    ]
+}
+
+/// Whether the digits of an integer fit the 53 bits of a float; that of a float do, but for the mark of a signalling NaN.
+fn fits_an_f64(leaf: &Leaf) -> bool {
+    let magnitude = match leaf {
+        Leaf::I64(value) => value.unsigned_abs().into(),
+        Leaf::U64(value) => (*value).into(),
+        Leaf::I128(value) => value.unsigned_abs(),
+        Leaf::U128(value) => **value,
+        Leaf::F32(value) => return !value.is_nan() || value.to_bits() & 0x0040_0000 != 0,
+        _ => 0,
+    };
+    magnitude == 0 || 128 - magnitude.leading_zeros() - magnitude.trailing_zeros() <= 53
 }
 
 /// A path leads to the first of two fields with one name.
