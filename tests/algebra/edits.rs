@@ -307,10 +307,13 @@ fn options_bind_what_depends_on_them() {
     assert_eq!(error.to_string(), "expected `#[insertion]`, found `#[none_is_leaf]` at the root");
     assert!(ordered.compose(&absent).is_err() && absent.compose(&ordered).is_err());
     assert!(!TreeDef::none().is_prefix_of(&absent));
-    // An unsorted map stays one that may be unsorted.
+    // What was made with options goes only with such: its leaves may be absent values, its maps unsorted.
     let entries = [("b", parsed("#[insertion] [*]")), ("a", parsed("{1: *}"))];
     let entries = entries.map(|(key, child)| (treedef::Value::of(key).unwrap(), child));
-    assert_eq!(TreeDef::map(entries).unwrap().to_string(), "{\"a\": {1: *}, \"b\": [*]}");
+    assert!(TreeDef::map(entries).is_err());
+    let (plain, marked) = (parsed("[*]"), parsed("#[none_is_leaf] [*]"));
+    assert!(plain.is_prefix_of(&marked) && !marked.is_prefix_of(&plain));
+    assert!(plain.check_equal(&marked).is_err());
 }
 
 /// A value may nest deeper than the default limit, and so may its parts.
