@@ -278,6 +278,12 @@ impl Builder {
         encode(nodes, shapes, options, arrivals, limits)
     }
 
+    /// [`finish`](Self::finish) of a structure whose shapes are all used, and numbered by their first use.
+    #[cfg(feature = "persist")]
+    pub(crate) fn finish_numbered(self, options: Options, limits: Limits) -> TreeDef {
+        encode(self.nodes, self.shapes.list.into(), options, Vec::new(), limits)
+    }
+
     /// A builder whose nodes so far are those of a finished structure.
     pub(crate) fn on_top_of(encoding: &Encoding) -> Self {
         let mut shapes = Shapes::default();

@@ -291,7 +291,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         }
         self.check_printed(self.printed.and(printed))?;
         let limits = if extent.is_value { Limits::default() } else { self.limits };
-        let mut treedef = builder.finish(extent.options, Vec::new(), limits);
+        let mut treedef = builder.finish_numbered(extent.options, limits);
         let arrivals: Vec<Arrival> = self.orders.next_structure(treedef.root())?;
         treedef.arrivals = (!arrivals.is_empty()).then(|| Arc::from(arrivals));
         Ok(Structure { treedef, nesting, printed })
