@@ -9,25 +9,26 @@
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.36 (1.1) | 3.1 (3.2) | 1.6 (6.3) | 0.98 (4.4) |
-//! | [`flatten_as`](crate::flatten_as) | 0.88 (2.6) | 6.1 (6) | 2.8 (11) | 1.8 (8.1) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 8.2 (23) | 17 (17) | 7.2 (27) | 6.1 (28) |
-//! | `to_value` | 13 (37) | 140 (140) | 21 (82) | 79 (360) |
-//! | [`unflatten`](crate::unflatten()) from numbers | 1.4 (1.5) | 8.7 (3.6) | 6.1 (5.3) | 1.8 (3.8) |
-//! | … from leaves, handed over | 11 (11) | 22 (8.8) | 12 (11) | 8.1 (17) |
-//! | `from_value` | 13 (13) | 53 (21) | 44 (38) | 54 (120) |
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.21 (1.4) | 2.0 (4.9) | 2.0 (3.8) | 1.2 (3.4) |
+//! | [`flatten_as`](crate::flatten_as) | 0.25 (1.7) | 2.4 (5.6) | 3.3 (6.4) | 1.4 (4.0) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 5.5 (36) | 7.5 (18) | 7.3 (14) | 5.8 (17) |
+//! | `to_value` | 12 (80) | 170 (420) | 30 (57) | 120 (350) |
+//! | [`unflatten`](crate::unflatten()) from numbers | 1.5 (1.3) | 6.0 (5.7) | 6.2 (3.7) | 2.9 (4.4) |
+//! | … from leaves, handed over | 9.4 (8.1) | 13 (12) | 15 (8.6) | 10 (16) |
+//! | `from_value` | 15 (13) | 35 (34) | 29 (17) | 46 (71) |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 13 | 15 | 17 | 19 | 23 |
-//! | `flatten` | 110 | 18 | 97 | 39 | 100 |
-//! | `to_value` | 97 | 77 | 340 | 35 | 45 |
-//! | `unflatten` from leaves, lent | – | 50 | 36 | 38 | 58 |
-//! | … handed over | 49 | 52 | 39 | 22 | 58 |
-//! | `from_value` | 48 | 52 | 240 | 23 | 49 |
+//! | `flatten_like` | 16 | 16 | 11 | 21 | 18 |
+//! | `flatten` | 87 | 18 | 84 | 43 | 60 |
+//! | `to_value` | 106 | 66 | 250 | 41 | 42 |
+//! | `unflatten` from leaves, lent | – | 69 | 39 | 46 | 63 |
+//! | … handed over | 47 | 70 | 39 | 29 | 65 |
+//! | `from_value` | 42 | 66 | 130 | 30 | 58 |
 //!
-//! `flatten_like` and `unflatten` take nearly the same time per leaf for 10³ leaves as for 10⁶. What makes new vectors pays
-//! for fresh memory besides, as `flatten_as` of many particles here does; at 10⁷ leaves that is more than the walk.
+//! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves as for 10⁶. Everyone runs
+//! once before it is timed; what makes a large vector for the first time pays for fresh memory besides, and at 10⁷ leaves
+//! always: that is more than the walk.
 //! `benches/peers` has a table beside the pytrees of Python.
 //!
 //! # The ideas
