@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::error::{Difference, DifferenceKind, Error, ErrorKind, counted};
+use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result, counted};
 use crate::model::{Leaf, Name, NodeKind, Options, Tree, TreeDef};
 use crate::node::NodeRef;
 use crate::path::{Key, Path};
+use crate::text::brief;
 
 /// A node, with the leaves of its tree if they count.
 #[derive(Clone, Copy)]
@@ -84,6 +85,11 @@ pub(crate) fn prefix_differences(prefix: NodeRef<'_>, full: NodeRef<'_>) -> Vec<
 pub(crate) fn loose_differences(expected: &TreeDef, found: &TreeDef) -> Vec<Difference> {
     let comparison = Comparison { names: false, exact: false, ..Comparison::of_structures() };
     comparison.run(Side::of(expected.root()), Side::of(found.root()))
+}
+
+/// Refuses what differs.
+pub(crate) fn expect_none(differences: Vec<Difference>) -> Result<()> {
+    if differences.is_empty() { Ok(()) } else { Err(structure_mismatch(differences)) }
 }
 
 /// The error that names the first difference, and has them all.
@@ -240,16 +246,14 @@ impl<'a> Side<'a> {
     }
 
     fn entries(self) -> impl Iterator<Item = (Key, Side<'a>)> {
-        let keys =
-            (0..self.node.num_children()).filter_map(move |position| self.node.key(position));
-        keys.zip(self.node.children().map(move |child| self.child(child)))
+        self.node.entries().map(move |(key, child)| (key, self.child(child)))
     }
 }
 
 fn compare_leaves(path: Path, a: Side<'_>, b: Side<'_>, widened: bool) -> Option<Difference> {
     let (expected, found) = (a.leaf()?, b.leaf()?);
     let same = expected == found || widened && is_widened(expected, found);
-    (!same).then(|| differ(path, DifferenceKind::Leaf, brief(expected), brief(found)))
+    (!same).then(|| differ(path, DifferenceKind::Leaf, quoted_leaf(expected), quoted_leaf(found)))
 }
 
 /// Compares children by their fields or keys.
@@ -338,10 +342,6 @@ fn children(node: NodeRef<'_>) -> String {
 }
 
 /// A leaf as its literal, cut off where it gets long.
-fn brief(leaf: &Leaf) -> String {
-    let text = leaf.to_string();
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("`{}…`", text.get(..end).unwrap_or_default()),
-        None => format!("`{text}`"),
-    }
+fn quoted_leaf(leaf: &Leaf) -> String {
+    format!("`{}`", brief(leaf))
 }

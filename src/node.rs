@@ -308,6 +308,12 @@ impl<'a> NodeRef<'a> {
         (position < self.num_children()).then_some(position)
     }
 
+    /// The children with their keys.
+    pub(crate) fn entries(self) -> impl Iterator<Item = (Key, NodeRef<'a>)> {
+        let keyed = move |(position, child)| Some((self.key(position)?, child));
+        self.children().enumerate().filter_map(keyed)
+    }
+
     /// Neighbouring equal children as one, with their number.
     pub fn runs(self) -> impl Iterator<Item = (NodeRef<'a>, usize)> {
         let mut children = self.children();
@@ -321,22 +327,25 @@ impl<'a> NodeRef<'a> {
 
     /// The way from here to a leaf at or below, by its index in the whole tree.
     pub(crate) fn path_to_leaf(self, index: usize) -> Path {
-        let mut path = Path::root();
-        let mut node = self;
-        while let Some((position, child)) = node.child_with_leaf(index) {
-            path.0.extend(node.key(position));
-            node = child;
-        }
-        path
+        self.steps_to_leaf(index).filter_map(|(node, position, _)| node.key(position)).collect()
     }
 
     /// A leaf at or below this node, by its index in the whole tree.
     pub(crate) fn leaf_with_index(self, index: usize) -> Option<NodeRef<'a>> {
-        let mut node = self;
-        while let Some((_, child)) = node.child_with_leaf(index) {
-            node = child;
-        }
-        Some(node).filter(|node| node.kind() == NodeKind::Leaf)
+        let last = self.steps_to_leaf(index).last().map_or(self, |(_, _, child)| child);
+        Some(last).filter(|node| node.kind() == NodeKind::Leaf)
+    }
+
+    /// Each node on the way to a leaf, and its child that holds the leaf, by position.
+    fn steps_to_leaf(
+        self,
+        index: usize,
+    ) -> impl Iterator<Item = (NodeRef<'a>, usize, NodeRef<'a>)> {
+        let step = move |node: NodeRef<'a>| {
+            let (position, child) = node.child_with_leaf(index)?;
+            Some((node, position, child))
+        };
+        std::iter::successors(step(self), move |(_, _, child)| step(*child))
     }
 
     /// The child that holds a leaf, and its position.

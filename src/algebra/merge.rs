@@ -279,9 +279,7 @@ fn by_place<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Part<'a>)> 
 }
 
 fn by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Part<'a>)> {
-    let keys = |node: NodeRef<'a>| {
-        (0..node.num_children()).map(move |position| node.key(position)).zip(node.children())
-    };
+    let keys = |node: NodeRef<'a>| node.entries().map(|(key, child)| (Some(key), child));
     // A map may hold a key twice: then the first goes with the first, and so on.
     let mut others: HashMap<Option<Key>, VecDeque<NodeRef<'a>>> = HashMap::new();
     keys(b).for_each(|(key, child)| others.entry(key).or_default().push_back(child));

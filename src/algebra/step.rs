@@ -1,7 +1,7 @@
 //! Going through two structures in step, of which one is a prefix of the other.
 
 use crate::diff::{
-    options_mismatch, prefix_differences, structure_differences, structure_mismatch,
+    expect_none, options_mismatch, prefix_differences, structure_differences, structure_mismatch,
 };
 use crate::error::Result;
 use crate::model::{NodeKind, TreeDef};
@@ -69,8 +69,7 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
         return Ok(());
     }
     expect_agreement(expected, found)?;
-    let differences = structure_differences(expected, found, false);
-    if differences.is_empty() { Ok(()) } else { Err(structure_mismatch(differences)) }
+    expect_none(structure_differences(expected, found, false))
 }
 
 /// Refuses structures that were made with other options, if both depend on them: what they say is not comparable.

@@ -255,11 +255,10 @@ struct Labelled<'a, L> {
 impl<'a, L> Labelled<'a, L> {
     /// Nothing, if a field or key stands there twice.
     fn of(side: Side<'a, L>) -> Option<Self> {
-        let count = side.node.num_children();
-        let keys: Vec<Key> = (0..count).filter_map(|position| side.node.key(position)).collect();
+        let entries = side.node.entries().map(|(key, child)| (key, side.at(child)));
+        let (keys, children): (Vec<Key>, Vec<_>) = entries.unzip();
         let places: HashMap<Key, usize> = keys.iter().cloned().zip(0..).collect();
-        let children = side.node.children().map(|child| side.at(child)).collect();
-        (places.len() == count).then_some(Labelled { keys, children, places })
+        (places.len() == side.node.num_children()).then_some(Labelled { keys, children, places })
     }
 }
 

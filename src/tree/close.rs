@@ -1,7 +1,7 @@
 //! Whether two trees are the same: their structures, their leaves, or nearly so.
 
 use crate::algebra::expect_equal;
-use crate::diff::{loose_differences, options_mismatch, structure_mismatch};
+use crate::diff::{expect_none, loose_differences, options_mismatch};
 use crate::error::{Difference, DifferenceKind, Result};
 use crate::leaf::Scalar;
 use crate::model::{Leaf, Tree, TreeDef};
@@ -164,8 +164,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn check_equivalent(&self, expected: &TreeDef) -> Result<()> {
-        let differences = loose_differences(expected, self);
-        if differences.is_empty() { Ok(()) } else { Err(structure_mismatch(differences)) }
+        expect_none(loose_differences(expected, self))
     }
 }
 
@@ -180,14 +179,12 @@ impl Tree<Leaf> {
         self.treedef.check_equal(&expected.treedef)?;
         let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();
         let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
-        let differences: Vec<Difference> = far
-            .map(|(index, (found, expected))| Difference {
-                path: self.treedef.root().path_to_leaf(index),
-                kind: DifferenceKind::Leaf,
-                expected: expected.to_string(),
-                found: found.to_string(),
-            })
-            .collect();
-        if differences.is_empty() { Ok(()) } else { Err(structure_mismatch(differences)) }
+        let differences = far.map(|(index, (found, expected))| Difference {
+            path: self.treedef.root().path_to_leaf(index),
+            kind: DifferenceKind::Leaf,
+            expected: expected.to_string(),
+            found: found.to_string(),
+        });
+        expect_none(differences.collect())
     }
 }

@@ -14,7 +14,7 @@ mod leaves;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
-use crate::diff::{structure_mismatch, tree_differences};
+use crate::diff::{expect_none, tree_differences};
 use crate::error::{ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::{Flat, LeafType};
@@ -90,8 +90,8 @@ pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
     let given = Tree::new(treedef.clone(), leaves.into_leaves())?;
     let value = unflatten(treedef, &given.leaves)?;
     let (leaves, treedef) = Flattener::with_options_of(treedef).flatten(&value)?;
-    let differences = tree_differences(&given, &Tree { treedef, leaves }, widened);
-    if differences.is_empty() { Ok(value) } else { Err(structure_mismatch(differences)) }
+    expect_none(tree_differences(&given, &Tree { treedef, leaves }, widened))?;
+    Ok(value)
 }
 
 /// Rebuilds a value in its place, so that `#[serde(skip)]` fields keep what they hold.
