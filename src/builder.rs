@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::model::{
     Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, Tree,
     TreeDef, Value,
@@ -82,23 +82,26 @@ impl Builder {
         node.maps = usize::from(node.kind == NodeKind::Map);
         let mut run = at + 1;
         while let Some(child) = self.nodes.get(run) {
-            let times = |count: usize| {
-                count.checked_mul(child.repeat).ok_or_else(|| Error::from(ErrorKind::TooLarge))
-            };
-            let sum = |total: usize, count: usize| {
-                total.checked_add(count).ok_or_else(|| Error::from(ErrorKind::TooLarge))
-            };
-            node.children = sum(node.children, child.repeat)?;
-            node.leaves = sum(node.leaves, times(child.leaves)?)?;
-            node.maps = sum(node.maps, times(child.maps)?)?;
-            node.work = node.work.saturating_add(child.work.saturating_mul(child.repeat));
-            node.depth = node.depth.max(child.depth);
+            node.count(child)?;
             run += child.span;
         }
-        node.depth = node.depth.saturating_add(1);
         self.nodes[at] = node;
-        self.name(at, shape);
+        self.seal(at, shape);
         Ok(())
+    }
+
+    /// Counts a complete run of children of an open node.
+    #[cfg(feature = "persist")]
+    pub(crate) fn count(&mut self, at: usize, child: usize) -> Result<()> {
+        let child = self.nodes[child];
+        self.nodes[at].count(&child)
+    }
+
+    /// Completes a node whose children are counted.
+    pub(crate) fn seal(&mut self, at: usize, shape: usize) {
+        let node = &mut self.nodes[at];
+        node.depth = node.depth.saturating_add(1);
+        self.name(at, shape);
     }
 
     /// Gives a complete node its shape.
@@ -113,7 +116,7 @@ impl Builder {
 
     /// Whether two complete subtrees are equal, apart from how often each is repeated.
     pub(crate) fn same(&self, a: usize, b: usize) -> bool {
-        alike(self.subtree(a), self.subtree(b))
+        self.nodes[a].span == self.nodes[b].span && alike(self.subtree(a), self.subtree(b))
     }
 
     /// Makes the complete node that was built last the next `repeat` children of its parent, whose last run so far starts at

@@ -475,6 +475,21 @@ impl<'a> NodeRef<'a> {
     }
 }
 
+impl Node {
+    /// Adds a complete run of children to the counts.
+    #[inline]
+    pub(crate) fn count(&mut self, child: &Node) -> Result<()> {
+        let sum = |total: usize, count: usize| total.checked_add(count.checked_mul(child.repeat)?);
+        let sums = sum(self.children, 1).zip(sum(self.leaves, child.leaves));
+        let ((children, leaves), maps) =
+            sums.zip(sum(self.maps, child.maps)).ok_or_else(|| Error::from(ErrorKind::TooLarge))?;
+        (self.children, self.leaves, self.maps) = (children, leaves, maps);
+        self.work = self.work.saturating_add(child.work.saturating_mul(child.repeat));
+        self.depth = self.depth.max(child.depth);
+        Ok(())
+    }
+}
+
 /// Whether two subtrees of one encoding are equal, apart from how often each is repeated.
 pub(crate) fn alike(a: &[Node], b: &[Node]) -> bool {
     match (a.split_first(), b.split_first()) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::builder::Builder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Arrival, Content, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, Node, NodeKind, Options, Shape,
-    Tree, TreeDef, Value,
+    Arrival, Content, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree,
+    TreeDef, Value,
 };
 
 use super::container::at_most;
@@ -145,6 +145,8 @@ struct Held {
 struct Open {
     at: usize,
     end: usize,
+    kind: NodeKind,
+    shape: usize,
     /// The last run of children.
     last: Option<usize>,
     /// With the children that have come.
@@ -264,21 +266,19 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             let fits = end.filter(|end| *end <= within && (at > 0 || *end == extent.nodes));
             let end = fits.ok_or_else(|| wire::invalid(self.part, "a span does not fit"))?;
             self.check(at > 0 || repeat == 1, "the root is repeated")?;
-            builder.open(kind, shape);
+            builder.open(kind, Shape::NONE);
             if let Some(node) = builder.nodes.get_mut(at) {
                 node.repeat = repeat;
             }
             let own = printed_in_shapes.get(shape).copied().unwrap_or_default();
-            let node = Open { at, end, last: None, printed: own.and(Printed::NODE) };
-            if end == at + 1 {
-                match kind.is_atom() {
-                    true => self.check_shape(&builder, kind, shape, 0)?,
-                    false => self.close(&mut builder, &node)?,
+            open.push(Open { at, end, kind, shape, last: None, printed: own.and(Printed::NODE) });
+            while let Some(node) = open.pop_if(|node| node.end == at + 1) {
+                self.complete(&mut builder, &node)?;
+                printed = node.printed;
+                if let Some(parent) = open.last_mut() {
+                    self.add(&mut builder, parent, &node)?;
                 }
-                printed = self.complete(&mut builder, &mut open, node)?;
-                continue;
             }
-            open.push(node);
             if open.len() > self.limits.depth {
                 return Err(ErrorKind::Depth { limit: self.limits.depth }.into());
             }
@@ -356,61 +356,32 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         Ok((kind, shape, repeat))
     }
 
-    /// Completes all nodes that end with this one, which is complete. Says what printing the last of them costs: that is the
-    /// root, in the end.
-    fn complete(&self, builder: &mut Builder, open: &mut Vec<Open>, node: Open) -> Result<Printed> {
-        let mut node = node;
-        while let Some(parent) = open.last_mut() {
-            self.add(builder, parent, &node)?;
-            if parent.end > node.end {
-                break;
-            }
-            let Some(parent) = open.pop() else { break };
-            self.close(builder, &parent)?;
-            node = parent;
-        }
-        Ok(node.printed)
-    }
-
     /// Completes a node, whose children are all that follows it.
-    fn close(&self, builder: &mut Builder, node: &Open) -> Result<()> {
+    fn complete(&self, builder: &mut Builder, node: &Open) -> Result<()> {
         use NodeKind::*;
-        let row = |node: &Node| (node.kind, node.shape, node.children);
-        let of =
-            |builder: &Builder| builder.nodes.get(node.at).map(row).ok_or_else(|| self.short());
-        let (kind, shape, _) = of(builder)?;
-        self.check(!kind.is_atom(), "an atom has children")?;
-        builder.close(node.at, shape)?;
-        let (_, _, children) = of(builder)?;
-        let single = matches!(kind, Some | NewtypeStruct | NewtypeVariant);
+        let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
+        if node.kind.is_atom() {
+            self.check(children == 0, "an atom has children")?;
+            builder.name(node.at, node.shape);
+        } else {
+            builder.seal(node.at, node.shape);
+        }
+        let single = matches!(node.kind, Some | NewtypeStruct | NewtypeVariant);
         self.check(!single || children == 1, "a node around one child has another number")?;
-        self.check_shape(builder, kind, shape, children)
-    }
-
-    fn check_shape(
-        &self,
-        builder: &Builder,
-        kind: NodeKind,
-        shape: usize,
-        children: usize,
-    ) -> Result<()> {
-        let fits = has_its_shape(kind, builder.shape(shape), children);
+        let fits = has_its_shape(node.kind, builder.shape(node.shape), children);
         self.check(fits, "a node has a shape of another kind")
     }
 
     /// Adds a complete child to its parent.
-    fn add(&self, builder: &Builder, parent: &mut Open, child: &Open) -> Result<()> {
+    fn add(&self, builder: &mut Builder, parent: &mut Open, child: &Open) -> Result<()> {
         use NodeKind::*;
         let twin = parent.last.is_some_and(|last| builder.same(last, child.at));
         self.check(!twin, "neighbouring runs are equal")?;
         parent.last = Option::Some(child.at);
-        let (Option::Some(above), Option::Some(node)) =
-            (builder.nodes.get(parent.at), builder.nodes.get(child.at))
-        else {
-            return Err(self.short());
-        };
+        builder.count(parent.at, child.at)?;
+        let node = builder.nodes.get(child.at).ok_or_else(|| self.short())?;
         // As the text has them: `x; n` where n is 5, or where x has children.
-        let as_run = matches!(above.kind, Seq | Tuple | TupleStruct | TupleVariant)
+        let as_run = matches!(parent.kind, Seq | Tuple | TupleStruct | TupleVariant)
             && (node.repeat >= 5 || node.children > 0);
         let times = if as_run { 1 } else { node.repeat };
         parent.printed = parent.printed.and(child.printed.times(times));
