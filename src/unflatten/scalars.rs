@@ -44,7 +44,7 @@ impl<'a, 'r, S> Scalars<'a, 'r, S> {
 impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Scalars<'a, '_, S> {
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
         if self.next == self.end {
             return Ok(None);
