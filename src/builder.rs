@@ -568,7 +568,7 @@ impl Hash for Shape {
 impl From<Leaf> for Value {
     fn from(leaf: Leaf) -> Self {
         match leaf {
-            Leaf::Opaque(value) => *value,
+            Leaf::Opaque(value) => Arc::unwrap_or_clone(value),
             Leaf::None => {
                 let mut builder = Builder::default();
                 builder.open(NodeKind::None, Shape::NONE);

@@ -1,5 +1,7 @@
 //! Leaves from other types, and back.
 
+use std::sync::Arc;
+
 use crate::error::{Error, ErrorKind};
 use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
 
@@ -44,12 +46,12 @@ leaf_into! {
     i16, I16, value => value;
     i32, I32, value => value;
     i64, I64, value => value;
-    i128, I128, value => *value;
+    i128, I128, value => value.get();
     u8, U8, value => value;
     u16, U16, value => value;
     u32, U32, value => value;
     u64, U64, value => value;
-    u128, U128, value => *value;
+    u128, U128, value => value.get();
     f32, F32, value => value;
     f64, F64, value => value;
     char, Char, value => value;
@@ -67,7 +69,7 @@ impl From<Value> for Leaf {
             {
                 Leaf::None
             }
-            Content::Tree(tree) => Leaf::Opaque(Box::new(Value(Content::Tree(tree)))),
+            Content::Tree(tree) => Leaf::Opaque(Arc::new(Value(Content::Tree(tree)))),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::mem;
+use std::sync::Arc;
 
 use serde::de::{self, Visitor};
 
@@ -189,12 +190,12 @@ impl Leaf {
             Leaf::I16(value) => Scalar::I16(*value),
             Leaf::I32(value) => Scalar::I32(*value),
             Leaf::I64(value) => Scalar::I64(*value),
-            Leaf::I128(value) => Scalar::I128(**value),
+            Leaf::I128(value) => Scalar::I128(value.get()),
             Leaf::U8(value) => Scalar::U8(*value),
             Leaf::U16(value) => Scalar::U16(*value),
             Leaf::U32(value) => Scalar::U32(*value),
             Leaf::U64(value) => Scalar::U64(*value),
-            Leaf::U128(value) => Scalar::U128(**value),
+            Leaf::U128(value) => Scalar::U128(value.get()),
             Leaf::F32(value) => Scalar::F32(*value),
             Leaf::F64(value) => Scalar::F64(*value),
             Leaf::Char(value) => Scalar::Char(*value),
@@ -215,12 +216,12 @@ impl From<Scalar<'_>> for Leaf {
             Scalar::I16(value) => Leaf::I16(value),
             Scalar::I32(value) => Leaf::I32(value),
             Scalar::I64(value) => Leaf::I64(value),
-            Scalar::I128(value) => Leaf::I128(Box::new(value)),
+            Scalar::I128(value) => Leaf::I128(value.into()),
             Scalar::U8(value) => Leaf::U8(value),
             Scalar::U16(value) => Leaf::U16(value),
             Scalar::U32(value) => Leaf::U32(value),
             Scalar::U64(value) => Leaf::U64(value),
-            Scalar::U128(value) => Leaf::U128(Box::new(value)),
+            Scalar::U128(value) => Leaf::U128(value.into()),
             Scalar::F32(value) => Leaf::F32(value),
             Scalar::F64(value) => Leaf::F64(value),
             Scalar::Char(value) => Leaf::Char(value),
@@ -327,7 +328,7 @@ impl Emit for Leaf {
     #[inline(always)]
     fn fill(self, slot: &mut Self) {
         match slot {
-            Leaf::I128(_) | Leaf::U128(_) | Leaf::Str(_) | Leaf::Bytes(_) | Leaf::Opaque(_) => {
+            Leaf::Str(_) | Leaf::Bytes(_) | Leaf::Opaque(_) => {
                 *slot = self;
             }
             // The others have nothing to drop, which is found out in a call otherwise.
@@ -366,7 +367,7 @@ impl Flat for Leaf {
 
     fn into_opaque(self) -> Option<Value> {
         match self {
-            Leaf::Opaque(value) => Some(*value),
+            Leaf::Opaque(value) => Some(Arc::unwrap_or_clone(value)),
             _ => None,
         }
     }
@@ -379,12 +380,12 @@ impl Flat for Leaf {
             Leaf::I16(value) => visitor.visit_i16(value),
             Leaf::I32(value) => visitor.visit_i32(value),
             Leaf::I64(value) => visitor.visit_i64(value),
-            Leaf::I128(value) => wide(visitor.visit_i128(*value)),
+            Leaf::I128(value) => wide(visitor.visit_i128(value.get())),
             Leaf::U8(value) => visitor.visit_u8(value),
             Leaf::U16(value) => visitor.visit_u16(value),
             Leaf::U32(value) => visitor.visit_u32(value),
             Leaf::U64(value) => visitor.visit_u64(value),
-            Leaf::U128(value) => wide(visitor.visit_u128(*value)),
+            Leaf::U128(value) => wide(visitor.visit_u128(value.get())),
             Leaf::F32(value) => visitor.visit_f32(value),
             Leaf::F64(value) => visitor.visit_f64(value),
             Leaf::Char(value) => visitor.visit_char(value),

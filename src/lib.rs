@@ -44,7 +44,7 @@ pub use crate::{
     map::{map, map_only, map_with_path, pack_as, try_map},
     markers::{Opaque, Static, as_leaf, as_static},
     migration::Migration,
-    model::{Leaf, LeafKind, Limits, MapOrder, Name, NodeKind, Tree, TreeDef, Value},
+    model::{Leaf, LeafKind, Limits, MapOrder, Name, NodeKind, Packed, Tree, TreeDef, Value},
     node::{Children, NodeRef},
     path::{Key, Path},
     pattern::Pattern,

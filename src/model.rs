@@ -63,15 +63,42 @@ pub enum Leaf {
     Char(char),
     /// The leaf that an absent value is under [`none_is_leaf`](crate::Flattener::none_is_leaf).
     None,
-    // Those that own memory stand together: one comparison tells that dropping a number has nothing to do.
-    /// Boxed, so that a leaf stays within 24 bytes.
-    I128(Box<i128>),
-    /// Boxed, so that a leaf stays within 24 bytes.
-    U128(Box<u128>),
+    I128(Packed<i128>),
+    U128(Packed<u128>),
+    // Those that own memory stand together, and dropping them is little code: so the check that a number owns none is
+    // compiled into the loop that drops a vector. A box in place of the `Arc` would make that a recursion, and a call.
     Str(Box<str>),
     Bytes(Box<[u8]>),
     /// A whole subtree in the place of one leaf.
-    Opaque(Box<Value>),
+    Opaque(Arc<Value>),
+}
+
+/// A 128-bit integer that is aligned as a 64-bit one, so that a [`Leaf`] stays within 24 bytes.
+///
+/// ```
+/// use treedef::{Leaf, Packed};
+///
+/// assert_eq!(Packed(-1i128).get(), -1);
+/// assert!(matches!(Leaf::from(7u128), Leaf::U128(seven) if seven.get() == 7));
+/// assert_eq!(size_of::<Leaf>(), 24);
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[repr(Rust, packed(8))]
+pub struct Packed<T: Copy>(pub T);
+
+impl<T: Copy> Packed<T> {
+    /// The integer.
+    #[inline]
+    pub fn get(self) -> T {
+        self.0
+    }
+}
+
+impl<T: Copy> From<T> for Packed<T> {
+    #[inline]
+    fn from(value: T) -> Self {
+        Packed(value)
+    }
 }
 
 /// The kind of a [`Leaf`]. It prints as the type: `f32`, `str`, `bytes`, `none`, `leaf` for an opaque one.

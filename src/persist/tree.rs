@@ -1,6 +1,7 @@
 //! A structure and its leaves in one file.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
 use crate::leaf::{Emit, LeafType};
@@ -146,7 +147,7 @@ fn read_leaves<L: Emit>(
             Stored::Opaque => {
                 let value = values.next();
                 let value = value.ok_or_else(|| wire::invalid(VALUES, "there are too few"))?;
-                (L::from_leaf(Leaf::Opaque(Box::new(value))), LeafKind::Opaque)
+                (L::from_leaf(Leaf::Opaque(Arc::new(value))), LeafKind::Opaque)
             }
         };
         leaves.push(leaf.ok_or_else(|| {

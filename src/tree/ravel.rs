@@ -4,7 +4,7 @@
 //! 2⁵³. Here what does not fit is refused.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Leaf, LeafKind, Tree, TreeDef};
+use crate::model::{Leaf, LeafKind, Packed, Tree, TreeDef};
 
 /// How to make a tree of a vector again: [`Tree::ravel`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,12 +97,12 @@ fn to_f64(leaf: &Leaf) -> Option<f64> {
         Leaf::I16(value) => value.into(),
         Leaf::I32(value) => value.into(),
         Leaf::I64(value) => value as f64,
-        Leaf::I128(ref value) => **value as f64,
+        Leaf::I128(value) => value.get() as f64,
         Leaf::U8(value) => value.into(),
         Leaf::U16(value) => value.into(),
         Leaf::U32(value) => value.into(),
         Leaf::U64(value) => value as f64,
-        Leaf::U128(ref value) => **value as f64,
+        Leaf::U128(value) => value.get() as f64,
         Leaf::F32(value) => value.into(),
         Leaf::F64(value) => value,
         _ => return None,
@@ -122,12 +122,12 @@ fn from_f64(number: f64, kind: LeafKind) -> Option<Leaf> {
         LeafKind::I16 => Leaf::I16(number as i16),
         LeafKind::I32 => Leaf::I32(number as i32),
         LeafKind::I64 => Leaf::I64(number as i64),
-        LeafKind::I128 => Leaf::I128(Box::new(number as i128)),
+        LeafKind::I128 => Leaf::I128(Packed(number as i128)),
         LeafKind::U8 => Leaf::U8(number as u8),
         LeafKind::U16 => Leaf::U16(number as u16),
         LeafKind::U32 => Leaf::U32(number as u32),
         LeafKind::U64 => Leaf::U64(number as u64),
-        LeafKind::U128 => Leaf::U128(Box::new(number as u128)),
+        LeafKind::U128 => Leaf::U128(Packed(number as u128)),
         LeafKind::F32 => Leaf::F32(number as f32),
         LeafKind::F64 => Leaf::F64(number),
         _ => return None,

@@ -193,8 +193,8 @@ impl<'a, 'de> Source<'a, 'de> for Passing<'a> {
         match &self.0[index] {
             Leaf::Str(text) => visitor.visit_str(text),
             Leaf::Bytes(bytes) => visitor.visit_bytes(bytes),
-            Leaf::I128(value) => wide(visitor.visit_i128(**value)),
-            Leaf::U128(value) => wide(visitor.visit_u128(**value)),
+            Leaf::I128(value) => wide(visitor.visit_i128(value.get())),
+            Leaf::U128(value) => wide(visitor.visit_u128(value.get())),
             scalar => scalar.clone().visit(visitor),
         }
     }

@@ -151,8 +151,8 @@ fn fits_an_f64(leaf: &Leaf) -> bool {
     let magnitude = match leaf {
         Leaf::I64(value) => value.unsigned_abs().into(),
         Leaf::U64(value) => (*value).into(),
-        Leaf::I128(value) => value.unsigned_abs(),
-        Leaf::U128(value) => **value,
+        Leaf::I128(value) => value.get().unsigned_abs(),
+        Leaf::U128(value) => value.get(),
         Leaf::F32(value) => return !value.is_nan() || value.to_bits() & 0x0040_0000 != 0,
         _ => 0,
     };

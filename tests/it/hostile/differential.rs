@@ -76,7 +76,7 @@ fn literal(scalar: &Leaf) -> String {
         Leaf::I8(value) => format!("{value}i8"),
         Leaf::I64(value) => format!("{value}i64"),
         Leaf::U8(value) => format!("{value}u8"),
-        Leaf::U128(value) => format!("{value}u128"),
+        Leaf::U128(value) => format!("{}u128", value.get()),
         Leaf::F64(value) => format!("{value}.0"),
         Leaf::Char('\n') => r"'\n'".to_owned(),
         Leaf::Char('\'') => r"'\''".to_owned(),

@@ -324,7 +324,7 @@ fn scalar_order(a: &Leaf, b: &Leaf) -> Ordering {
         Leaf::I8(n) => i128::from(*n),
         Leaf::I64(n) => i128::from(*n),
         Leaf::U8(n) => i128::from(*n),
-        Leaf::U128(n) => **n as i128,
+        Leaf::U128(n) => n.get() as i128,
         _ => 0,
     };
     let width = |leaf: &Leaf| match leaf {
@@ -403,7 +403,7 @@ fn serialize_scalar<S: Serializer>(scalar: &Leaf, serializer: S) -> Result<S::Ok
         Leaf::I64(value) => serializer.serialize_i64(*value),
         Leaf::U8(value) => serializer.serialize_u8(*value),
         Leaf::U64(value) => serializer.serialize_u64(*value),
-        Leaf::U128(value) => serializer.serialize_u128(**value),
+        Leaf::U128(value) => serializer.serialize_u128(value.get()),
         Leaf::F64(value) => serializer.serialize_f64(*value),
         Leaf::Char(value) => serializer.serialize_char(*value),
         Leaf::Str(value) => serializer.serialize_str(value),
