@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::error::Mismatch;
 use crate::flatten::serializer::{Fields, Head, Siblings, Walker};
-use crate::model::{Arrival, Name, Node, Options, Shape};
+use crate::model::{Arrival, Name, Node, NodeKind, Options, Shape};
 use crate::stack;
 
 use super::slots::{Matched, Parted, Slots};
@@ -27,9 +27,8 @@ pub(in crate::flatten) struct Known<'t> {
 /// One node of a known structure, as a [`Walk`](crate::flatten::serializer::Walk).
 pub(in crate::flatten) struct Matcher<'t, S> {
     pub(super) known: &'t Known<'t>,
-    /// How often it is repeated says nothing about this one.
-    pub(super) node: &'t Node,
-    /// Begin with the node and all below it.
+    pub(super) kind: NodeKind,
+    /// Begin with the node, of which there may be more, and all below it.
     pub(super) nodes: &'t [Node],
     pub(super) slots: S,
 }
@@ -41,8 +40,8 @@ impl<'t, S: Slots> Matcher<'t, S> {
         nodes: &'t [Node],
         slots: S,
     ) -> Matched<Walker<Self>> {
-        let node = nodes.first().ok_or(Mismatch)?;
-        Ok(Walker(Matcher { known, node, nodes, slots }))
+        let kind = nodes.first().ok_or(Mismatch)?.kind;
+        Ok(Walker(Matcher { known, kind, nodes, slots }))
     }
 
     #[inline]
@@ -53,10 +52,10 @@ impl<'t, S: Slots> Matcher<'t, S> {
     /// The node, if that is what is expected.
     #[inline]
     pub(super) fn expect(&self, head: Head) -> Matched<&'t Node> {
-        let node = self.node;
-        if node.kind != head.kind {
+        if self.kind != head.kind {
             return self.mismatch();
         }
+        let node = self.nodes.first().ok_or(Mismatch)?;
         if head.kind.is_named() {
             let shape = self.known.shapes.get(node.shape).ok_or(Mismatch)?;
             let same_variant = !head.kind.is_variant() || is_name(&shape.variant, head.variant);
@@ -69,13 +68,13 @@ impl<'t, S: Slots> Matcher<'t, S> {
 
     #[inline]
     pub(super) fn children(self) -> Matched<MatchedSiblings<'t, S>> {
-        let Matcher { known, node, nodes, slots } = self;
-        let own = nodes.get(..node.span).ok_or(Mismatch)?;
-        let (node, nodes, end) = match own {
-            [_, run, ..] => (run, &own[1..], run.repeat),
-            _ => (node, own, 0),
+        let Matcher { known, kind, nodes, slots } = self;
+        let own = nodes.get(..nodes.first().ok_or(Mismatch)?.span).ok_or(Mismatch)?;
+        let (kind, nodes, end) = match own {
+            [_, run, ..] => (run.kind, &own[1..], run.repeat),
+            _ => (kind, own, 0),
         };
-        Ok(MatchedSiblings { known, node, nodes, position: 0, end, slots })
+        Ok(MatchedSiblings { known, kind, nodes, position: 0, end, slots })
     }
 }
 
@@ -92,9 +91,10 @@ fn is_name(known: &Name, name: &'static str) -> bool {
 /// fields asks for each of them 64 times.
 pub(in crate::flatten) struct MatchedSiblings<'t, S> {
     pub(super) known: &'t Known<'t>,
-    /// The current run; without children, the parent.
-    pub(super) node: &'t Node,
-    /// Begin with the current run, and end with the parent; empty after a mismatch.
+    /// Of the current run: at hand, so that one check of it is enough for all its leaves.
+    pub(super) kind: NodeKind,
+    /// Begin with the current run, or with the parent if it has no children, and end with the parent; empty after a
+    /// mismatch.
     pub(super) nodes: &'t [Node],
     /// Of the child that comes next, and of the one after the current run.
     pub(super) position: usize,
@@ -105,10 +105,11 @@ pub(in crate::flatten) struct MatchedSiblings<'t, S> {
 impl<'t, S: Slots> MatchedSiblings<'t, S> {
     #[inline]
     pub(super) fn next_run(&mut self) -> Matched<()> {
-        let nodes = self.nodes.get(self.node.span..).ok_or(Mismatch)?;
-        let node = nodes.first().ok_or(Mismatch)?;
-        (self.node, self.nodes) = (node, nodes);
-        self.end += node.repeat; // at most the number of children
+        let run = self.nodes.first().ok_or(Mismatch)?;
+        let nodes = self.nodes.get(run.span..).ok_or(Mismatch)?;
+        let run = nodes.first().ok_or(Mismatch)?;
+        (self.kind, self.nodes) = (run.kind, nodes);
+        self.end += run.repeat; // at most the number of children
         Ok(())
     }
 
@@ -130,8 +131,8 @@ impl<S: Slots> Siblings for MatchedSiblings<'_, S> {
             self.known.parted.at(self.slots.left());
             return self.lose();
         }
-        let MatchedSiblings { known, node, nodes, .. } = *self;
-        let place = Walker(Matcher { known, node, nodes, slots: mem::take(&mut self.slots) });
+        let MatchedSiblings { known, kind, nodes, .. } = *self;
+        let place = Walker(Matcher { known, kind, nodes, slots: mem::take(&mut self.slots) });
         let Ok(slots) = stack::grow(|| value.serialize(place)) else { return self.lose() };
         self.slots = slots;
         self.position += 1;
@@ -140,7 +141,8 @@ impl<S: Slots> Siblings for MatchedSiblings<'_, S> {
 
     #[inline]
     fn end(self) -> Matched<S> {
-        match self.position == self.end && self.nodes.len() == self.node.span {
+        let last = self.nodes.first().is_some_and(|run| run.span == self.nodes.len());
+        match last && self.position == self.end {
             true => Ok(self.slots),
             false => Err(self.known.parted.at(self.slots.left())),
         }

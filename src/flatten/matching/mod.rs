@@ -36,7 +36,7 @@ impl<'t, S: Slots> Walk for Matcher<'t, S> {
 
     #[inline(always)]
     fn leaf(self, scalar: Scalar<'_>) -> Matched<S> {
-        match self.node.kind {
+        match self.kind {
             NodeKind::Leaf => self.slots.put(scalar),
             _ => self.mismatch(),
         }
@@ -72,10 +72,11 @@ impl<'t, S: Slots> Walk for Matcher<'t, S> {
     }
 
     fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Matched<S> {
-        let Matcher { known, node, slots, .. } = self;
-        match (keep, node.kind) {
+        let Matcher { known, kind, nodes, slots } = self;
+        match (keep, kind) {
             (Keep::Static, NodeKind::Static) if known.ignore_statics => Ok(slots),
             (Keep::Static, NodeKind::Static) => {
+                let node = nodes.first().ok_or(Mismatch)?;
                 let shape = known.shapes.get(node.shape).ok_or(Mismatch)?;
                 let Labels::Static(expected) = &shape.labels else { return Err(Mismatch) };
                 match match_value(expected, known, value) {
