@@ -25,6 +25,8 @@ pub struct NodeRef<'a> {
     encoding: &'a Encoding,
     /// Index into the nodes; points at a run, of which this is one sibling.
     node: usize,
+    /// That run.
+    raw: &'a Node,
     first_leaf: usize,
     /// Maps that precede this node in pre-order, runs expanded.
     first_map: usize,
@@ -32,7 +34,8 @@ pub struct NodeRef<'a> {
 
 impl Encoding {
     pub(crate) fn root(&self) -> NodeRef<'_> {
-        NodeRef { encoding: self, node: 0, first_leaf: 0, first_map: 0 }
+        // There is one (invariant 1).
+        NodeRef { encoding: self, node: 0, raw: &self.nodes[0], first_leaf: 0, first_map: 0 }
     }
 }
 
@@ -228,13 +231,23 @@ impl<'a> NodeRef<'a> {
 
     /// The children, in order.
     pub fn children(self) -> Children<'a> {
-        let first = NodeRef {
-            node: self.node + 1,
-            first_map: self.first_map + usize::from(self.kind() == NodeKind::Map),
-            ..self
-        };
+        let first_map = self.first_map + usize::from(self.kind() == NodeKind::Map);
+        let mut first = NodeRef { first_map, ..self };
         let left = self.num_children();
-        Children { next: first, left_in_run: if left == 0 { 0 } else { first.raw().repeat }, left }
+        let left_in_run = if left == 0 { 0 } else { first.turn_to(self.first_run()).repeat };
+        Children { next: first, left_in_run, left }
+    }
+
+    /// The first child, without a look at the others.
+    #[inline]
+    pub(crate) fn first_child(self) -> Option<NodeRef<'a>> {
+        if self.raw.span < 2 {
+            return None;
+        }
+        let mut child = self;
+        child.first_map += usize::from(self.raw.kind == NodeKind::Map);
+        child.turn_to(self.first_run());
+        Some(child)
     }
 
     /// The child at a position.
@@ -396,6 +409,12 @@ impl<'a> NodeRef<'a> {
         node.span == 2 && node.leaves == node.children
     }
 
+    /// Where the node stands among those of its structure.
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.node
+    }
+
     /// Where the runs of the children begin. They are no map's, or this one would have to be counted.
     #[inline]
     pub(crate) fn first_run(self) -> usize {
@@ -405,15 +424,21 @@ impl<'a> NodeRef<'a> {
     /// Turns to the first sibling of a run, having gone on to the end of the one before it.
     #[inline]
     pub(crate) fn turn_to(&mut self, run: usize) -> &'a Node {
-        self.node = run;
-        self.raw()
+        // In range: within the parent's span (invariant 2).
+        (self.node, self.raw) = (run, &self.encoding.nodes[run]);
+        self.raw
     }
 
     /// Turns to the next sibling of the same run, which is known.
     #[inline]
-    pub(crate) fn go_on(&mut self, run: &Node) {
-        self.first_leaf += run.leaves;
-        self.first_map += run.maps;
+    pub(crate) fn go_on(&mut self) {
+        self.first_leaf += self.raw.leaves;
+        self.first_map += self.raw.maps;
+    }
+
+    /// The same node, where its first leaf has another index.
+    pub(crate) fn as_leaf(self, first_leaf: usize) -> NodeRef<'a> {
+        NodeRef { first_leaf, ..self }
     }
 
     #[inline]
@@ -470,8 +495,7 @@ impl<'a> NodeRef<'a> {
 
     #[inline]
     pub(crate) fn raw(self) -> &'a Node {
-        // In range: a position is the root, or comes from `children`, which stays within its parent's span (invariant 2).
-        &self.encoding.nodes[self.node]
+        self.raw
     }
 }
 
@@ -598,8 +622,7 @@ impl<'a> Children<'a> {
         self.left_in_run -= count;
         self.next = self.next.later(count);
         if self.left_in_run == 0 && self.left > 0 {
-            self.next.node += self.next.raw().span;
-            self.left_in_run = self.next.raw().repeat;
+            self.left_in_run = self.next.turn_to(self.next.node + self.next.raw.span).repeat;
         }
     }
 }

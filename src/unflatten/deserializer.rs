@@ -13,7 +13,7 @@
 //! | payload | another form of payload | that payload as a plain value |
 //! | bytes | a sequence of `u8` | the bytes |
 //!
-//! Structs are always read by name, never by position.
+//! Structs are read by name, but by position where their visitor is [derived](super::derived).
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Unexpected, Visitor};
@@ -27,7 +27,7 @@ use super::entries::{Entries, OneEntry};
 use super::name::{NoPayload, Text};
 use super::place::{NodeDeserializer, Place, field_names, fully_read};
 use super::scalars::Scalars;
-use super::source::{Request, Source, requests};
+use super::source::{Request, Source, requests, scalar_requests};
 use super::variants::{Enum, Payload};
 
 impl<'a, 'r, S> Place<'a, 'r, S> {
@@ -198,23 +198,41 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         visitor.visit_f64(value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn seq<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        match self.node.has_only_leaves() {
+            true => self.scalars(visitor),
+            false => self.elements(visitor),
+        }
+    }
+
+    #[inline]
+    fn scalars<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        let Place { node, source, context, .. } = self;
+        let leaves = source.part(node.leaf_range());
+        let mut scalars = Scalars::of(*node, context.deeper()?, leaves);
+        // Handed on as it is, so that it is made where it is to be.
+        let result = visitor.visit_seq(&mut scalars);
+        if result.is_ok() {
+            fully_read(*node, scalars.left())?;
+        }
+        result
+    }
+
+    #[inline(never)]
+    fn elements<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
     where
         S: Source<'a, 'de>,
     {
         let Place { node, source, context, .. } = self;
         let (node, source) = (*node, &mut **source);
         let context = context.deeper()?;
-        if node.has_only_leaves() {
-            let mut scalars = Scalars::of(node, context, source);
-            // Handed on as it is, so that it is made where it is to be.
-            let result = visitor.visit_seq(&mut scalars);
-            if result.is_ok() {
-                fully_read(node, scalars.left())?;
-            }
-            return result;
-        }
         let mut elements = Elements::of(node, context, source);
         let result = visitor.visit_seq(&mut elements);
         if result.is_ok() {
@@ -248,7 +266,7 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
     where
         S: Source<'a, 'de>,
     {
-        Place { source: &mut *self.source, ..*self }.answer(request, visitor)
+        self.reborrow().answer(request, visitor)
     }
 }
 
@@ -258,20 +276,49 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     where
         S: Source<'a, 'de>,
     {
+        self.0.answer_in_turn(request, visitor)
+    }
+
+    /// Most requests are for a scalar, an option or a sequence, and get it.
+    #[inline]
+    fn scalar<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
         let place = self.0;
-        // Most requests are for a scalar or a sequence, and get it.
-        match (place.kind, request) {
-            (NodeKind::Leaf, Request::Any | Request::F32) => {
-                let index = place.node.first_leaf();
-                match (place.source.kind(index), request) {
-                    (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32) => {}
-                    _ => return place.source.visit(index, visitor),
-                }
+        if place.kind == NodeKind::Leaf {
+            let index = place.node.first_leaf();
+            match (place.source.kind(index), request) {
+                (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32) => {}
+                _ => return place.source.visit(index, visitor),
             }
-            (NodeKind::Seq | NodeKind::Tuple, Request::Any) => return place.seq(visitor),
-            _ => {}
         }
         place.answer_in_turn(request, visitor)
+    }
+
+    #[inline]
+    fn option<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        match self.0.kind {
+            NodeKind::None => visitor.visit_none(),
+            NodeKind::Some => {
+                self.0.reborrow().with_child(|mut child| visitor.visit_some(child.lend()))
+            }
+            _ => self.0.answer_in_turn(Request::Option, visitor),
+        }
+    }
+
+    #[inline]
+    fn sequence<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        match self.0.kind {
+            NodeKind::Seq | NodeKind::Tuple => self.0.seq(visitor),
+            _ => self.0.answer_in_turn(Request::Any, visitor),
+        }
     }
 }
 

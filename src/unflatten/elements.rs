@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use serde::de::{Deserialize, DeserializeSeed, SeqAccess};
 
 use crate::error::{Error, Result};
-use crate::model::Node;
 use crate::node::NodeRef;
 use crate::stack;
 
@@ -14,13 +13,13 @@ use super::source::{Context, Source};
 
 /// The elements of a sequence, a tuple or the like.
 pub(super) struct Elements<'a, 'r, S> {
-    parent: NodeRef<'a>,
+    /// Where the parent stands, and the runs begin that are to come, among the nodes.
+    parent: usize,
+    following: usize,
     /// The child that comes next, one of a run of which so many are left.
     next: Place<'a, 'r, S>,
-    run: &'a Node,
     left: usize,
-    /// Where the runs begin that follow, and how many children they are.
-    following: usize,
+    /// How many children are in the runs to come.
     after: usize,
 }
 
@@ -29,8 +28,8 @@ impl<'a, 'r, S> Elements<'a, 'r, S> {
     #[inline]
     pub(super) fn of(parent: NodeRef<'a>, context: Context<'a, 'r>, source: &'r mut S) -> Self {
         let next = Place { node: parent, kind: parent.kind(), context, source };
-        let (run, following, after) = (parent.raw(), parent.first_run(), parent.num_children());
-        Elements { parent, next, run, left: 0, following, after }
+        let (following, after) = (parent.first_run(), parent.num_children());
+        Elements { parent: parent.index(), following, next, left: 0, after }
     }
 
     #[inline]
@@ -44,7 +43,7 @@ impl<'a, 'r, S> Elements<'a, 'r, S> {
             return false;
         }
         let run = self.next.node.turn_to(self.following);
-        (self.run, self.next.kind, self.left) = (run, run.kind, run.repeat);
+        (self.next.kind, self.left) = (run.kind, run.repeat);
         self.following += run.span;
         self.after -= run.repeat; // `after` is the sum of these (invariant 2 of the encoding)
         true
@@ -52,8 +51,11 @@ impl<'a, 'r, S> Elements<'a, 'r, S> {
 
     #[cold]
     fn under(&mut self, error: Error) -> Error {
-        self.next.node.go_on(self.run);
-        under(error, self.parent, self.parent.num_children() - self.len() - 1)
+        let mut parent = self.next.node;
+        let children = parent.turn_to(self.parent).children;
+        let came = children - self.len(); // this one among them
+        self.next.node.go_on();
+        under(error, parent, came - 1)
     }
 }
 
@@ -68,7 +70,7 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Elements<'a, '_, S> {
         self.left -= 1; // runs have at least one
         match stack::grow(|| seed.deserialize(self.next.lend())) {
             Ok(value) => {
-                self.next.node.go_on(self.run);
+                self.next.node.go_on();
                 Ok(Some(value))
             }
             Err(error) => Err(self.under(error)),

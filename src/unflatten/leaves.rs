@@ -1,5 +1,7 @@
 //! The sources of leaves: handed over, shared or lent.
 
+use std::ops::Range;
+
 use serde::de::Visitor;
 
 use crate::error::{Error, Result};
@@ -12,9 +14,14 @@ use super::source::{Context, Request, Source};
 // Indices: a source is made for as many leaves as its treedef has, and positions count within those
 // (`TreeDef::expect_leaves`, and invariant 2 of the encoding).
 
-/// Leaves that are fetched one by one: moved out of a vector that was handed over, cloned from a slice.
+/// Leaves that are fetched one by one: moved out of what was handed over, cloned from what was lent.
 pub trait Slots {
     type Leaf: Flat;
+    type Part<'s>: Slots
+    where
+        Self: 's;
+    fn part(&mut self, leaves: Range<usize>) -> Self::Part<'_>;
+    fn len(&self) -> usize;
     fn kind(&self, index: usize) -> LeafKind;
     fn fetch(&mut self, index: usize) -> Self::Leaf;
     #[inline]
@@ -23,8 +30,22 @@ pub trait Slots {
     }
 }
 
-impl<L: Flat> Slots for Vec<L> {
+impl<L: Flat> Slots for &mut [L] {
     type Leaf = L;
+    type Part<'s>
+        = &'s mut [L]
+    where
+        Self: 's;
+
+    #[inline]
+    fn part(&mut self, leaves: Range<usize>) -> &mut [L] {
+        &mut self[leaves]
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        <[L]>::len(self)
+    }
 
     #[inline]
     fn kind(&self, index: usize) -> LeafKind {
@@ -37,8 +58,22 @@ impl<L: Flat> Slots for Vec<L> {
     }
 }
 
-impl<L: Flat> Slots for &[L] {
+impl<'l, L: Flat> Slots for &'l [L] {
     type Leaf = L;
+    type Part<'s>
+        = &'l [L]
+    where
+        Self: 's;
+
+    #[inline]
+    fn part(&mut self, leaves: Range<usize>) -> &'l [L] {
+        &self[leaves]
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        <[L]>::len(self)
+    }
 
     #[inline]
     fn kind(&self, index: usize) -> LeafKind {
@@ -61,6 +96,20 @@ pub struct Fetched<C>(pub(super) C);
 
 impl<'de, C: Slots> Source<'de, 'de> for Fetched<C> {
     type Kept = Lent<'de>;
+    type Part<'s>
+        = Fetched<C::Part<'s>>
+    where
+        C: 's;
+
+    #[inline]
+    fn part(&mut self, leaves: Range<usize>) -> Fetched<C::Part<'_>> {
+        Fetched(self.0.part(leaves))
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
 
     fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
         Lent(leaves)
@@ -97,6 +146,20 @@ pub struct Lent<'de>(pub(super) &'de [Leaf]);
 
 impl<'de> Source<'de, 'de> for Lent<'de> {
     type Kept = Lent<'de>;
+    type Part<'s>
+        = Lent<'de>
+    where
+        Self: 's;
+
+    #[inline]
+    fn part(&mut self, leaves: Range<usize>) -> Lent<'de> {
+        Lent(&self.0[leaves])
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
 
     fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
         Lent(leaves)
@@ -138,10 +201,22 @@ impl<'de> Source<'de, 'de> for Lent<'de> {
 }
 
 /// The leaves of an opaque leaf that was handed over: moved out, while its structure lasts only for the moment.
-pub(super) struct Moved(Vec<Leaf>);
+pub(super) struct Moved<'m>(&'m mut [Leaf]);
 
-impl<'a, 'de> Source<'a, 'de> for Moved {
+impl<'a, 'de> Source<'a, 'de> for Moved<'_> {
     type Kept = Passing<'a>;
+    type Part<'s>
+        = Moved<'s>
+    where
+        Self: 's;
+
+    fn part(&mut self, leaves: Range<usize>) -> Moved<'_> {
+        Moved(&mut self.0[leaves])
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
 
     fn kept(leaves: &'a [Leaf]) -> Passing<'a> {
         Passing(leaves)
@@ -176,6 +251,18 @@ pub(super) struct Passing<'a>(&'a [Leaf]);
 
 impl<'a, 'de> Source<'a, 'de> for Passing<'a> {
     type Kept = Passing<'a>;
+    type Part<'s>
+        = Passing<'a>
+    where
+        Self: 's;
+
+    fn part(&mut self, leaves: Range<usize>) -> Passing<'a> {
+        Passing(&self.0[leaves])
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
 
     fn kept(leaves: &'a [Leaf]) -> Passing<'a> {
         Passing(leaves)
@@ -219,9 +306,10 @@ fn replay_moved<'de, V: Visitor<'de>>(
 ) -> Result<V::Value> {
     match leaf.into_opaque() {
         Some(mut value) => {
-            let mut leaves = Moved(value.take_leaves());
+            let mut leaves = value.take_leaves();
             let shared = context.shared_for(&value);
-            Place::of_value(&value, context.inside(&shared), &mut leaves).answer(request, visitor)
+            Place::of_value(&value, context.inside(&shared), &mut Moved(&mut leaves))
+                .answer(request, visitor)
         }
         None => Err(Error::protocol("an opaque leaf without its value")),
     }

@@ -43,8 +43,9 @@ use source::{Context, Shared, Source};
 /// assert_eq!(treedef::unflatten::<(f64, [f64; 2])>(&treedef, [10.0, 20.0, 30.0])?, (10.0, [20.0, 30.0]));
 /// # Ok::<(), treedef::Error>(())
 /// ```
-pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, leaves: impl Leaves) -> Result<T> {
-    rebuild(treedef, leaves.len(), leaves.into_source())
+pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves) -> Result<T> {
+    let count = leaves.len();
+    rebuild(treedef, count, leaves.source())
 }
 
 /// Rebuilds a value that may borrow strings and bytes from the leaves, and names from the treedef.
@@ -125,10 +126,10 @@ pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
 pub fn unflatten_into<T: DeserializeOwned>(
     value: &mut T,
     treedef: &TreeDef,
-    leaves: impl Leaves,
+    mut leaves: impl Leaves,
 ) -> Result<()> {
     let shared = shared(treedef, leaves.len())?;
-    let mut source = leaves.into_source();
+    let mut source = leaves.source();
     let context = Context::of(&shared);
     T::deserialize_in_place(Place::new(treedef.root(), context, &mut source).lend(), value)
 }
@@ -164,20 +165,25 @@ pub trait Leaves: Given {}
 
 /// Not nameable outside, so that [`Leaves`] is sealed.
 pub trait Given {
-    type Source: for<'de> Source<'de, 'de>;
+    type Source<'s>: for<'de> Source<'de, 'de>
+    where
+        Self: 's;
     fn len(&self) -> usize;
     /// The kind of typed leaves.
     fn kind(&self) -> LeafKind;
-    fn into_source(self) -> Self::Source;
+    fn source(&mut self) -> Self::Source<'_>;
     fn into_leaves(self) -> Vec<Leaf>;
 }
 
 macro_rules! leaves {
-    ($([$($generics:tt)*] $type:ty => $source:ty: $self:ident => $into:expr, $leaves:expr;)*) => {$(
+    ($([$($generics:tt)*] $type:ty => $slots:ty: $self:ident => $source:expr, $own:expr;)*) => {$(
         impl<$($generics)*> Leaves for $type {}
 
         impl<$($generics)*> Given for $type {
-            type Source = $source;
+            type Source<'s>
+                = Fetched<$slots>
+            where
+                Self: 's;
 
             fn len(&self) -> usize {
                 <[L]>::len(self.as_ref())
@@ -187,25 +193,23 @@ macro_rules! leaves {
                 L::KIND
             }
 
-            fn into_source($self) -> $source {
-                $into
+            fn source(&mut $self) -> Self::Source<'_> {
+                $source
             }
 
             fn into_leaves($self) -> Vec<Leaf> {
-                $leaves
+                $own.map(Flat::into_leaf).collect()
             }
         }
     )*};
 }
 
 leaves! {
-    [L: LeafType] Vec<L> => Fetched<Vec<L>>: self => Fetched(self), self.into_iter().map(Flat::into_leaf).collect();
-    [L: LeafType, const N: usize] [L; N] => Fetched<Vec<L>>:
-        self => Fetched(self.into()), self.into_iter().map(Flat::into_leaf).collect();
-    ['s, L: LeafType] &'s Vec<L> => Fetched<&'s [L]>: self => Fetched(self), self.iter().cloned().map(Flat::into_leaf).collect();
-    ['s, L: LeafType] &'s [L] => Fetched<&'s [L]>: self => Fetched(self), self.iter().cloned().map(Flat::into_leaf).collect();
-    ['s, L: LeafType, const N: usize] &'s [L; N] => Fetched<&'s [L]>:
-        self => Fetched(self), self.iter().cloned().map(Flat::into_leaf).collect();
+    [L: LeafType] Vec<L> => &'s mut [L]: self => Fetched(self), self.into_iter();
+    [L: LeafType, const N: usize] [L; N] => &'s mut [L]: self => Fetched(self), self.into_iter();
+    ['l, L: LeafType] &'l Vec<L> => &'l [L]: self => Fetched(self), self.iter().cloned();
+    ['l, L: LeafType] &'l [L] => &'l [L]: self => Fetched(self), self.iter().cloned();
+    ['l, L: LeafType, const N: usize] &'l [L; N] => &'l [L]: self => Fetched(*self), self.iter().cloned();
 }
 
 impl Value {
@@ -227,7 +231,7 @@ impl Value {
                 let scalar = Value(Content::Scalar(Leaf::None));
                 let shared = Shared::new(&[], false, Limits::default().depth);
                 let context = Context::of(&shared);
-                let mut leaves = Fetched(vec![leaf]);
+                let mut leaves = Fetched(&mut [leaf][..]);
                 T::deserialize(Place::of_value(&scalar, context, &mut leaves).lend())
             }
             Content::Tree(tree) => tree.into_value(),

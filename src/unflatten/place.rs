@@ -30,13 +30,14 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
     }
 
     /// Hands the only child to `f`.
+    #[inline]
     pub(super) fn with_child<'de, R>(self, f: impl FnOnce(Self) -> Result<R>) -> Result<R>
     where
         S: Source<'a, 'de>,
     {
         let Place { node, source, context, .. } = self;
         let context = context.deeper()?;
-        match node.children().next() {
+        match node.first_child() {
             Some(child) => stack::grow(|| f(Place::new(child, context, source))),
             None => Err(Error::protocol("a node without its child")),
         }
@@ -56,6 +57,12 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
             kind => kind,
         };
         f(Place { kind, ..self })
+    }
+
+    /// The same place for the time being.
+    #[inline]
+    pub(super) fn reborrow(&mut self) -> Place<'a, '_, S> {
+        Place { source: &mut *self.source, ..*self }
     }
 
     /// The node for serde to ask.

@@ -9,35 +9,37 @@ use crate::model::LeafKind;
 use crate::node::NodeRef;
 
 use super::place::{Place, under};
-use super::source::{Context, Request, Source, requests};
+use super::source::{Context, Request, Source, requests, scalar_requests};
 
 /// The children of a node that has no others.
 pub(super) struct Scalars<'a, 'r, S> {
     parent: NodeRef<'a>,
     context: Context<'a, 'r>,
-    source: &'r mut S,
-    /// The leaf that comes next, and the one after the last.
+    /// Those of the children alone.
+    leaves: S,
+    /// The leaf that comes next.
     next: usize,
-    end: usize,
 }
 
 impl<'a, 'r, S> Scalars<'a, 'r, S> {
     /// In the context of the children.
     #[inline]
-    pub(super) fn of(parent: NodeRef<'a>, context: Context<'a, 'r>, source: &'r mut S) -> Self {
-        let leaves = parent.leaf_range();
-        Scalars { parent, context, source, next: leaves.start, end: leaves.end }
+    pub(super) fn of(parent: NodeRef<'a>, context: Context<'a, 'r>, leaves: S) -> Self {
+        Scalars { parent, context, leaves, next: 0 }
     }
 
     #[inline]
-    pub(super) fn left(&self) -> usize {
-        self.end - self.next
+    pub(super) fn left<'de>(&self) -> usize
+    where
+        S: Source<'a, 'de>,
+    {
+        self.leaves.len() - self.next
     }
 
     /// The error of the leaf that came last.
     #[cold]
     fn under(&self, error: Error) -> Error {
-        under(error, self.parent, self.next - self.parent.first_leaf() - 1)
+        under(error, self.parent, self.next - 1)
     }
 }
 
@@ -46,13 +48,13 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Scalars<'a, '_, S> {
 
     #[inline(always)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        if self.next == self.end {
+        let leaf = self.next;
+        if leaf >= self.leaves.len() {
             return Ok(None);
         }
-        let leaf = self.next;
         self.next += 1;
         let Scalars { parent, context, .. } = **self;
-        let scalar = ScalarDeserializer { leaf, parent, context, source: &mut *self.source };
+        let scalar = ScalarDeserializer { leaf, parent, context, source: &mut self.leaves };
         match seed.deserialize(scalar) {
             Ok(value) => Ok(Some(value)),
             Err(error) => Err(self.under(error)),
@@ -70,7 +72,7 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Scalars<'a, '_, S> {
     }
 }
 
-/// One of the leaves. What is not simply a scalar is answered as at any other [`Place`].
+/// One of the leaves, counted from the first. What is not simply a scalar is answered as at any other [`Place`].
 struct ScalarDeserializer<'p, 'a, 'r, S> {
     leaf: usize,
     parent: NodeRef<'a>,
@@ -80,20 +82,32 @@ struct ScalarDeserializer<'p, 'a, 'r, S> {
 
 impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
     #[inline]
-    fn answer<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
+    fn scalar<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
     where
         S: Source<'a, 'de>,
     {
         match (self.source.kind(self.leaf), request) {
-            (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32) => {}
-            (_, Request::Any | Request::F32) => return self.source.visit(self.leaf, visitor),
-            _ => {}
+            (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32) => self.answer(request, visitor),
+            _ => self.source.visit(self.leaf, visitor),
         }
-        self.answer_in_turn(request, visitor)
+    }
+
+    fn option<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        self.answer(Request::Option, visitor)
+    }
+
+    fn sequence<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        self.answer(Request::Any, visitor)
     }
 
     #[inline(never)]
-    fn answer_in_turn<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
+    fn answer<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
     where
         S: Source<'a, 'de>,
     {
@@ -101,8 +115,8 @@ impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
     }
 
     fn at_place<R>(self, then: impl FnOnce(Place<'a, '_, S>) -> Result<R>) -> Result<R> {
-        match self.parent.child(self.leaf - self.parent.first_leaf()) {
-            Some(node) => then(Place::new(node, self.context, self.source)),
+        match self.parent.child(self.leaf) {
+            Some(node) => then(Place::new(node.as_leaf(self.leaf), self.context, self.source)),
             None => Err(Error::protocol("a leaf without its node")),
         }
     }

@@ -1,8 +1,10 @@
 //! What a deserializer needs: where the leaves come from, what is asked for, and where we are.
 
+use std::ops::Range;
+
 use serde::de::Visitor;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Arrival, Leaf, LeafKind, TreeDef, Value};
 
 use super::derived::Proven;
@@ -15,6 +17,15 @@ use super::derived::Proven;
 pub trait Source<'a, 'de>: Sized {
     /// The source for leaves that the structure itself holds, in keys and statics.
     type Kept: Source<'a, 'de>;
+
+    /// Some of the leaves, counted from zero: at hand, not behind a reference, which makes reading runs of them faster.
+    type Part<'s>: Source<'a, 'de>
+    where
+        Self: 's;
+
+    fn part(&mut self, leaves: Range<usize>) -> Self::Part<'_>;
+
+    fn len(&self) -> usize;
 
     fn kept(leaves: &'a [Leaf]) -> Self::Kept;
 
@@ -52,16 +63,33 @@ macro_rules! requests {
     () => {
         #[inline]
         fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.answer(Request::Any, visitor)
+            self.scalar(Request::Any, visitor)
         }
 
         #[inline]
         fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.answer(Request::F32, visitor)
+            self.scalar(Request::F32, visitor)
         }
 
+        scalar_requests! {
+            deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
+            deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f64 deserialize_char
+            deserialize_str deserialize_string
+        }
+
+        #[inline]
+        fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            self.sequence(visitor)
+        }
+
+        #[inline]
+        fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+            self.sequence(visitor)
+        }
+
+        #[inline]
         fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.answer(Request::Option, visitor)
+            self.option(visitor)
         }
 
         fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -95,13 +123,21 @@ macro_rules! requests {
         }
 
         serde::forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f64 char str string unit unit_struct seq tuple tuple_struct
-            map identifier
+            unit unit_struct tuple_struct map identifier
         }
     };
 }
 
-pub(super) use requests;
+macro_rules! scalar_requests {
+    ($($method:ident)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            self.scalar(Request::Any, visitor)
+        }
+    )*};
+}
+
+pub(super) use {requests, scalar_requests};
 
 /// What holds for a whole structure while it is rebuilt.
 pub(super) struct Shared<'a> {
@@ -115,10 +151,10 @@ pub(super) struct Shared<'a> {
 #[derive(Clone, Copy)]
 pub struct Context<'a, 'r> {
     pub(super) shared: &'r Shared<'a>,
-    /// Compounds around the node.
-    depth: u32,
-    /// Times that a node answered in the place of its own inside: what ends `struct W(Box<W>)`.
-    passes: u32,
+    /// Compounds that may still stand inside each other.
+    depth_left: u32,
+    /// Times that a node may still answer in the place of its own inside: what ends `struct W(Box<W>)`.
+    passes_left: u32,
 }
 
 impl<'a> Shared<'a> {
@@ -132,33 +168,37 @@ impl<'a> Shared<'a> {
         Shared::new(treedef.arrivals(), treedef.encoding.options.compact, treedef.limits.depth)
     }
 
-    fn deeper(&self, depth: u32) -> Result<u32> {
-        match depth < self.max_depth {
-            true => Ok(depth + 1),
-            // Lossless: it came from a `usize`.
-            false => Err(ErrorKind::Depth { limit: self.max_depth as usize }.into()),
-        }
+    #[cold]
+    fn too_deep(&self) -> Error {
+        // Lossless: it came from a `usize`.
+        ErrorKind::Depth { limit: self.max_depth as usize }.into()
     }
 }
 
 impl<'a, 'r> Context<'a, 'r> {
     /// At the root.
     pub(super) fn of(shared: &'r Shared<'a>) -> Self {
-        Context { shared, depth: 0, passes: 0 }
+        Context { shared, depth_left: shared.max_depth, passes_left: shared.max_depth }
     }
 
     #[inline]
     pub(super) fn deeper(self) -> Result<Self> {
-        Ok(Context { depth: self.shared.deeper(self.depth)?, ..self })
+        match self.depth_left.checked_sub(1) {
+            Some(depth_left) => Ok(Context { depth_left, ..self }),
+            None => Err(self.shared.too_deep()),
+        }
     }
 
     pub(super) fn passed(self) -> Result<Self> {
-        Ok(Context { passes: self.shared.deeper(self.passes)?, ..self })
+        match self.passes_left.checked_sub(1) {
+            Some(passes_left) => Ok(Context { passes_left, ..self }),
+            None => Err(self.shared.too_deep()),
+        }
     }
 
     /// At the same place, in the structure of a value that stands there.
     pub(super) fn inside<'v, 'n>(self, shared: &'n Shared<'v>) -> Context<'v, 'n> {
-        Context { shared, depth: self.depth, passes: self.passes }
+        Context { shared, depth_left: self.depth_left, passes_left: self.passes_left }
     }
 
     /// What holds for a value that stands here.
