@@ -22,6 +22,7 @@ pub(super) struct Compound<'r, L> {
     progress: Progress,
     depth: usize,
     pub(super) children: usize,
+    pub(super) guesses: Guesses,
     /// A map's key was recorded, and its value not yet.
     awaits_value: bool,
     /// A rule says that the node is kept as one value, from here on, in a place with that template.
@@ -31,6 +32,19 @@ pub(super) struct Compound<'r, L> {
     first_map: usize,
     first_arrival: usize,
     first_label: usize,
+}
+
+/// How often the next child was expected to equal the last, and did, and did not.
+#[derive(Default)]
+pub(super) struct Guesses {
+    pub(super) right: usize,
+    pub(super) wrong: usize,
+}
+
+impl Guesses {
+    pub(super) fn pay(&self) -> bool {
+        4 * self.wrong <= self.right.saturating_add(4)
+    }
 }
 
 enum Progress {
@@ -108,6 +122,7 @@ impl<'r, L: Emit> Recorder<'r, L> {
             progress,
             depth: depth + 1,
             children: 0,
+            guesses: Guesses::default(),
             awaits_value: false,
             keep,
             first_leaf: recording.num_leaves(),
@@ -488,7 +503,7 @@ impl<L: Emit> Entries for Compound<'_, L> {
         if !self.awaits_value {
             return Err(self.fail(Error::protocol("a map's value came without its key")));
         }
-        self.child_in(false, value)?;
+        self.child_like_the_last(value)?;
         self.awaits_value = false;
         Ok(())
     }

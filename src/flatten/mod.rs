@@ -326,9 +326,10 @@ impl Flattener {
     /// Whether every value is serialized only once.
     ///
     /// By default a value is compared with the structure that it is expected to have: in
-    /// [`flatten_like`](Self::flatten_like), where an element of a sequence follows another, and where a small value is
-    /// flattened after another of its type. If it has another structure, it is serialized again. That is fast, and makes no difference to any `Serialize` that can be asked twice. One that
-    /// gives something away, an iterator in a cell for instance, has less to give the second time. Then this is the way.
+    /// [`flatten_like`](Self::flatten_like), where an element of a sequence or a value of a large map follows another, and
+    /// where a small value is flattened after another of its type. If it has another structure, it is serialized again.
+    /// That is fast, and makes no difference to any `Serialize` that can be asked twice. One that gives something away, an
+    /// iterator in a cell for instance, has less to give the second time. Then this is the way.
     ///
     /// ```
     /// use std::cell::Cell;

@@ -1,4 +1,5 @@
-//! A whole sequence at once: each element is expected to look like the last, and checked by the fast walk.
+//! A whole sequence at once, and the values of a large map: each is expected to look like the last, and checked by the fast
+//! walk.
 //!
 //! The recording takes the first element, and those that differ; what lies between is [matched](super::matching) against
 //! the nodes that were just recorded, in batches, with the leaves written in place. An element that turns out to be
@@ -8,7 +9,7 @@
 //!
 //! [`Flattener::serialize_once`]: crate::Flattener::serialize_once
 
-use std::mem;
+use std::{iter, mem};
 
 use serde::Serialize;
 
@@ -45,13 +46,12 @@ impl<L: Emit> Compound<'_, L> {
     where
         I::Item: Serialize,
     {
-        let (mut good, mut bad) = (0usize, 0usize);
         while let Some(item) = items.next() {
             self.child(&item)?;
             if self.children == 1 {
                 self.make_room(items.size_hint().0);
             }
-            while 4 * bad <= good.saturating_add(4)
+            while self.guesses.pay()
                 && let Some((template, count)) = self.expected()
             {
                 let before = self.children;
@@ -60,18 +60,41 @@ impl<L: Emit> Compound<'_, L> {
                     _ => self.equals(template, count, &mut items),
                 };
                 let matched = self.children - before;
-                good = good.saturating_add(matched);
+                self.guesses.right = self.guesses.right.saturating_add(matched);
                 match batch {
                     Batch::Matched if matched == 0 => break,
                     Batch::Matched => {}
                     Batch::Parted(item, leaves) => {
-                        bad += 1;
+                        self.guesses.wrong += 1;
                         self.once_more(&item, template, leaves)?;
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Records a child that is one of many and probably equals the last: the value of a map.
+    pub(super) fn child_like_the_last<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        /// The values of smaller maps mostly differ: their keys are names.
+        const MANY: usize = 8;
+        if self.children >= MANY
+            && self.guesses.pay()
+            && let Some((template, _)) = self.expected()
+            && self.recording.builder.nodes[template].kind != NodeKind::Leaf
+        {
+            return match self.equals(template, 1, &mut iter::once(value)) {
+                Batch::Matched => {
+                    self.guesses.right = self.guesses.right.saturating_add(1);
+                    Ok(())
+                }
+                Batch::Parted(value, leaves) => {
+                    self.guesses.wrong += 1;
+                    self.once_more(&value, template, leaves)
+                }
+            };
+        }
+        self.child_in(false, value)
     }
 }
 

@@ -155,6 +155,20 @@ fn what_gives_its_content_only_once_is_never_lost_in_silence() {
         treedef.flatten_like(&onces(lengths), &mut buffer).unwrap();
         assert_eq!(buffer, leaves);
     }
+    for lengths in
+        [[2; 12], [2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 2], [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 5]]
+    {
+        let values = || onces(&lengths).into_iter().enumerate().collect::<BTreeMap<usize, Once>>();
+        let once = Flattener::new().serialize_once(true);
+        let (leaves, _) = once.flatten_as::<u8>(&values()).unwrap();
+        assert_eq!(leaves.len(), lengths.iter().sum::<usize>());
+        match flatten_as::<u8>(&values()) {
+            Ok((found, _)) => assert_eq!(found, leaves),
+            Err(error) => insta::allow_duplicates! {
+                insta::assert_snapshot!(error, @"a `Serialize` implementation gave less when it was asked again at the root");
+            },
+        }
+    }
     // Empty when it is asked again, as is expected.
     let (mut buffer, nothing) = flatten_as::<u8>(&onces(&[0])).unwrap();
     nothing.flatten_like(&onces(&[3]), &mut buffer).unwrap_err();

@@ -4,7 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use allocation_counter::measure;
 use serde::{Deserialize, Serialize};
-use treedef::{TreeDef, structure};
+use serde_json::json;
+use treedef::{Flattener, MapOrder, TreeDef, structure, unflatten};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Point {
@@ -90,4 +91,36 @@ fn sixty_doublings_print_in_under_a_kibibyte() {
     assert!(treedef.to_string().len() < 1024);
     assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
     assert_eq!(treedef.leaf_path((1 << 60) - 1).unwrap().keys().len(), 60);
+}
+
+#[test]
+fn what_is_expected_of_the_values_of_a_map_changes_nothing() {
+    let values = [
+        json!([1.0, 2.0, 3.0]),
+        json!([1.0, 2.0]),
+        json!({ "a": [1.0], "b": null }),
+        json!({ "a": [1.0], "b": "text" }),
+        json!(null),
+        json!("text"),
+    ];
+    let plain = Flattener::new().serialize_once(true);
+    let mut rng = fastrand::Rng::with_seed(8);
+    for runs in 1..40 {
+        let mut map = indexmap::IndexMap::new();
+        for _ in 0..runs {
+            let value = rng.choice(&values).unwrap();
+            for _ in 0..rng.usize(..20) {
+                map.insert(format!("key {:03}", rng.u16(..1000)), value.clone());
+            }
+        }
+        for order in [MapOrder::Canonical, MapOrder::Insertion] {
+            let (leaves, treedef) = Flattener::new().map_order(order).flatten(&map).unwrap();
+            let expected = plain.clone().map_order(order).flatten(&map).unwrap();
+            assert_eq!((leaves.clone(), treedef.clone()), expected);
+            assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
+            let back: indexmap::IndexMap<String, serde_json::Value> =
+                unflatten(&treedef, leaves).unwrap();
+            assert!(back.iter().eq(&map));
+        }
+    }
 }
