@@ -9,22 +9,22 @@
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.21 (1.4) | 2.0 (4.9) | 2.0 (3.8) | 1.2 (3.4) |
-//! | [`flatten_as`](crate::flatten_as) | 0.25 (1.7) | 2.4 (5.6) | 3.3 (6.4) | 1.4 (4.0) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 5.5 (36) | 7.5 (18) | 7.3 (14) | 5.8 (17) |
-//! | `to_value` | 12 (80) | 170 (420) | 30 (57) | 120 (350) |
-//! | [`unflatten`](crate::unflatten()) from numbers | 1.5 (1.3) | 6.0 (5.7) | 6.2 (3.7) | 2.9 (4.4) |
-//! | … from leaves, handed over | 9.4 (8.1) | 13 (12) | 15 (8.6) | 10 (16) |
-//! | `from_value` | 15 (13) | 35 (34) | 29 (17) | 46 (71) |
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.21 (1.3) | 2.0 (3.8) | 2.1 (3.8) | 1.1 (3.3) |
+//! | [`flatten_as`](crate::flatten_as) | 0.24 (1.5) | 2.4 (4.6) | 3.5 (6.5) | 1.3 (3.9) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 5.3 (34) | 7.4 (13) | 5.6 (10) | 4.3 (13) |
+//! | `to_value` | 12 (78) | 180 (330) | 32 (59) | 140 (420) |
+//! | [`unflatten`](crate::unflatten()) from numbers | 1.2 (1.0) | 4.1 (3.3) | 5.3 (3.4) | 1.2 (1.9) |
+//! | … from leaves, handed over | 9.3 (7.7) | 15 (11) | 14 (8.8) | 8.2 (13) |
+//! | `from_value` | 16 (13) | 37 (29) | 24 (15) | 44 (67) |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 16 | 16 | 11 | 21 | 18 |
-//! | `flatten` | 87 | 18 | 84 | 43 | 60 |
-//! | `to_value` | 106 | 66 | 250 | 41 | 42 |
-//! | `unflatten` from leaves, lent | – | 69 | 39 | 46 | 63 |
-//! | … handed over | 47 | 70 | 39 | 29 | 65 |
-//! | `from_value` | 42 | 66 | 130 | 30 | 58 |
+//! | `flatten_like` | 15 | 15 | 10 | 20 | 19 |
+//! | `flatten` | 60 | 16 | 84 | 43 | 56 |
+//! | `to_value` | 107 | 67 | 260 | 42 | 43 |
+//! | `unflatten` from leaves, lent | – | 69 | 43 | 46 | 66 |
+//! | … handed over | 48 | 73 | 49 | 29 | 65 |
+//! | `from_value` | 44 | 76 | 140 | 27 | 60 |
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves as for 10⁶. Everyone runs
 //! once before it is timed; what makes a large vector for the first time pays for fresh memory besides, and at 10⁷ leaves
@@ -34,8 +34,8 @@
 //! # The ideas
 //!
 //! *The next one looks like the last.* A walk does not record what it meets, it compares it with what it expects: in
-//! `flatten_like` with the known structure, in a sequence with the element before, for a small value with the last of its
-//! type on the same thread. Comparing costs a few instructions a leaf, recording some hundred a node. Where an element is
+//! `flatten_like` with the known structure, in a sequence or a large map with the element before, for a small value with
+//! the last of its type on the same thread. Comparing costs a few instructions a leaf, recording some hundred a node. Where an element is
 //! different it is recorded, and becomes what is expected of the next.
 //!
 //! *Equal neighbours are one node.* So the expectation for a million elements is a handful of nodes that stay in the
