@@ -38,7 +38,9 @@ impl Proven {
 #[inline(never)]
 fn prove<V>(shape: &Shape, fields: &[&str], known: &Cell<Proof>, proof: Proof) -> bool {
     // Names that were recorded from the same type mostly stand at the same place.
-    let same = |(own, field): (&Name, &&str)| ptr::eq(&**own, *field) || own == field;
+    let same = |(own, field): (&Name, &&str)| {
+        own.len() == field.len() && (own.as_ptr() == field.as_ptr() || own == field)
+    };
     let proven = is_derived::<V>()
         && matches!(&shape.labels, Labels::Fields(own)
             if own.len() == fields.len() && own.iter().zip(fields).all(same));
