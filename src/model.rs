@@ -82,7 +82,7 @@ pub enum Leaf {
 /// assert!(matches!(Leaf::from(7u128), Leaf::U128(seven) if seven.get() == 7));
 /// assert_eq!(size_of::<Leaf>(), 24);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(Rust, packed(8))]
 pub struct Packed<T: Copy>(pub T);
 

@@ -437,7 +437,7 @@ impl<'a> NodeRef<'a> {
     }
 
     /// The same node, where its first leaf has another index.
-    pub(crate) fn as_leaf(self, first_leaf: usize) -> NodeRef<'a> {
+    pub(crate) fn with_first_leaf(self, first_leaf: usize) -> NodeRef<'a> {
         NodeRef { first_leaf, ..self }
     }
 

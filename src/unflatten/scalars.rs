@@ -116,7 +116,9 @@ impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
 
     fn at_place<R>(self, then: impl FnOnce(Place<'a, '_, S>) -> Result<R>) -> Result<R> {
         match self.parent.child(self.leaf) {
-            Some(node) => then(Place::new(node.as_leaf(self.leaf), self.context, self.source)),
+            Some(node) => {
+                then(Place::new(node.with_first_leaf(self.leaf), self.context, self.source))
+            }
             None => Err(Error::protocol("a leaf without its node")),
         }
     }
