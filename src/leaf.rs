@@ -57,6 +57,11 @@ pub trait Flat: Emit + Clone {
         None
     }
     fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error>;
+    /// [`visit`](Self::visit) of a leaf that nobody needs any more.
+    #[inline]
+    fn visit_last<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        self.take().visit(visitor)
+    }
     /// [`visit`](Self::visit) of a leaf that stays.
     #[inline]
     fn visit_lent<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
@@ -167,6 +172,7 @@ impl std::fmt::Display for LeafKind {
 
 impl Leaf {
     /// The kind of this leaf.
+    #[inline]
     pub fn kind(&self) -> LeafKind {
         match self {
             Leaf::Opaque(_) => LeafKind::Opaque,
@@ -354,6 +360,7 @@ impl Flat for Leaf {
         mem::replace(self, Leaf::None)
     }
 
+    #[inline]
     fn kind(&self) -> LeafKind {
         Leaf::kind(self)
     }
@@ -396,6 +403,15 @@ impl Flat for Leaf {
                 de::Unexpected::Other(&format!("the subtree {value}")),
                 &visitor,
             )),
+        }
+    }
+
+    /// Numbers are not written over: that takes as long as the rest.
+    #[inline]
+    fn visit_last<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Leaf::Str(_) | Leaf::Bytes(_) | Leaf::Opaque(_) => self.take().visit(visitor),
+            scalar => scalar.visit_lent(visitor),
         }
     }
 

@@ -56,6 +56,11 @@ impl<L: Flat> Slots for &mut [L] {
     fn fetch(&mut self, index: usize) -> L {
         self[index].take()
     }
+
+    #[inline]
+    fn visit<'de, V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
+        self[index].visit_last(visitor)
+    }
 }
 
 impl<'l, L: Flat> Slots for &'l [L] {
@@ -231,7 +236,7 @@ impl<'a, 'de> Source<'a, 'de> for Moved<'_> {
     }
 
     fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
-        Flat::take(&mut self.0[index]).visit(visitor)
+        self.0[index].visit_last(visitor)
     }
 
     /// There is no opaque leaf inside a value (invariant 6 of the encoding).

@@ -53,9 +53,7 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Scalars<'a, '_, S> {
             return Ok(None);
         }
         self.next += 1;
-        let Scalars { parent, context, .. } = **self;
-        let scalar = ScalarDeserializer { leaf, parent, context, source: &mut self.leaves };
-        match seed.deserialize(scalar) {
+        match seed.deserialize(ScalarDeserializer { leaf, of: &mut **self }) {
             Ok(value) => Ok(Some(value)),
             Err(error) => Err(self.under(error)),
         }
@@ -75,9 +73,7 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Scalars<'a, '_, S> {
 /// One of the leaves, counted from the first. What is not simply a scalar is answered as at any other [`Place`].
 struct ScalarDeserializer<'p, 'a, 'r, S> {
     leaf: usize,
-    parent: NodeRef<'a>,
-    context: Context<'a, 'r>,
-    source: &'p mut S,
+    of: &'p mut Scalars<'a, 'r, S>,
 }
 
 impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
@@ -86,9 +82,9 @@ impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
     where
         S: Source<'a, 'de>,
     {
-        match (self.source.kind(self.leaf), request) {
+        match (self.of.leaves.kind(self.leaf), request) {
             (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32) => self.answer(request, visitor),
-            _ => self.source.visit(self.leaf, visitor),
+            _ => self.of.leaves.visit(self.leaf, visitor),
         }
     }
 
@@ -115,10 +111,9 @@ impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
     }
 
     fn at_place<R>(self, then: impl FnOnce(Place<'a, '_, S>) -> Result<R>) -> Result<R> {
-        match self.parent.child(self.leaf) {
-            Some(node) => {
-                then(Place::new(node.with_first_leaf(self.leaf), self.context, self.source))
-            }
+        let Scalars { parent, context, leaves, .. } = self.of;
+        match parent.child(self.leaf) {
+            Some(node) => then(Place::new(node.with_first_leaf(self.leaf), *context, leaves)),
             None => Err(Error::protocol("a leaf without its node")),
         }
     }
@@ -137,7 +132,7 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for ScalarDeserializer<'_, '
     }
 
     fn is_human_readable(&self) -> bool {
-        !self.context.shared.compact
+        !self.of.context.shared.compact
     }
 
     requests!();
