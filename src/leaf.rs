@@ -28,11 +28,6 @@ pub trait Emit: Sized {
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
     /// What stands in a slot until it is filled.
     fn filler() -> Self;
-    /// Fills a slot.
-    #[inline(always)]
-    fn fill(self, slot: &mut Self) {
-        *slot = self;
-    }
     /// What a leaf that was recorded as a value becomes.
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Self::from_scalar(leaf.as_scalar()?)
@@ -329,17 +324,6 @@ impl Emit for Leaf {
     #[inline]
     fn filler() -> Self {
         Leaf::None
-    }
-
-    #[inline(always)]
-    fn fill(self, slot: &mut Self) {
-        match slot {
-            Leaf::Str(_) | Leaf::Bytes(_) | Leaf::Opaque(_) => {
-                *slot = self;
-            }
-            // The others have nothing to drop, which is found out in a call otherwise.
-            _ => mem::forget(mem::replace(slot, self)),
-        }
     }
 
     fn from_leaf(leaf: Leaf) -> Option<Self> {

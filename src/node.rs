@@ -231,11 +231,9 @@ impl<'a> NodeRef<'a> {
 
     /// The children, in order.
     pub fn children(self) -> Children<'a> {
-        let first_map = self.first_map + usize::from(self.kind() == NodeKind::Map);
-        let mut first = NodeRef { first_map, ..self };
-        let left = self.num_children();
-        let left_in_run = if left == 0 { 0 } else { first.turn_to(self.first_run()).repeat };
-        Children { next: first, left_in_run, left }
+        let (next, left_in_run) =
+            self.first_child().map_or((self, 0), |first| (first, first.raw.repeat));
+        Children { next, left_in_run, left: self.num_children() }
     }
 
     /// The first child, without a look at the others.
@@ -512,6 +510,13 @@ impl Node {
         self.depth = self.depth.max(child.depth);
         Ok(())
     }
+}
+
+/// Whether a name is the one that a type gives. A name of ours was mostly borrowed from that very type.
+#[inline(always)]
+pub(crate) fn is_name(known: &Name, name: &str) -> bool {
+    let known: &str = known;
+    known.len() == name.len() && (known.as_ptr() == name.as_ptr() || known == name)
 }
 
 /// Whether two subtrees of one encoding are equal, apart from how often each is repeated.

@@ -245,6 +245,7 @@ impl<L: Emit> Compound<'_, L> {
             Progress::Recording { last: None, .. } => {}
         }
         self.children += count; // at most as many as were left
+        self.guesses.right += count; // at most `children`
     }
 
     /// Compounds that may still stand inside the deepest of a node that is a child here.

@@ -60,14 +60,10 @@ impl<L: Emit> Compound<'_, L> {
                     _ => self.equals(template, count, &mut items),
                 };
                 let matched = self.children - before;
-                self.guesses.right = self.guesses.right.saturating_add(matched);
                 match batch {
                     Batch::Matched if matched == 0 => break,
                     Batch::Matched => {}
-                    Batch::Parted(item, leaves) => {
-                        self.guesses.wrong += 1;
-                        self.once_more(&item, template, leaves)?;
-                    }
+                    Batch::Parted(item, leaves) => self.once_more(&item, template, leaves)?,
                 }
             }
         }
@@ -84,14 +80,8 @@ impl<L: Emit> Compound<'_, L> {
             && self.recording.builder.nodes[template].kind != NodeKind::Leaf
         {
             return match self.equals(template, 1, &mut iter::once(value)) {
-                Batch::Matched => {
-                    self.guesses.right = self.guesses.right.saturating_add(1);
-                    Ok(())
-                }
-                Batch::Parted(value, leaves) => {
-                    self.guesses.wrong += 1;
-                    self.once_more(&value, template, leaves)
-                }
+                Batch::Matched => Ok(()),
+                Batch::Parted(value, leaves) => self.once_more(&value, template, leaves),
             };
         }
         self.child_in(false, value)
@@ -127,7 +117,7 @@ impl<L: Emit> Compound<'_, L> {
             let Some(item) = items.next() else { break };
             let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
             match item.serialize(ScalarTo { compact, then }) {
-                Ok(leaf) => leaf.fill(slot),
+                Ok(leaf) => *slot = leaf,
                 Err(Mismatch) => {
                     batch = Batch::Parted(item, None);
                     break;
@@ -199,6 +189,7 @@ impl<L: Emit> Compound<'_, L> {
         template: usize,
         leaves: Option<usize>,
     ) -> Result<()> {
+        self.guesses.wrong += 1;
         let place = self.place();
         let result = stack::grow(|| item.serialize(Walker(place)));
         let agrees = match (&result, leaves) {

@@ -8,7 +8,8 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::model::{Labels, Name, Shape};
+use crate::model::{Labels, Shape};
+use crate::node::is_name;
 
 /// Shapes that were found to have exactly the fields that a derived visitor asks for, in their order: where the shape and
 /// the fields stand in memory, and which visitor it was. All three stay where they are while a value is rebuilt.
@@ -37,13 +38,9 @@ impl Proven {
 
 #[inline(never)]
 fn prove<V>(shape: &Shape, fields: &[&str], known: &Cell<Proof>, proof: Proof) -> bool {
-    // Names that were recorded from the same type mostly stand at the same place.
-    let same = |(own, field): (&Name, &&str)| {
-        own.len() == field.len() && (own.as_ptr() == field.as_ptr() || own == field)
-    };
     let proven = is_derived::<V>()
         && matches!(&shape.labels, Labels::Fields(own)
-            if own.len() == fields.len() && own.iter().zip(fields).all(same));
+            if own.len() == fields.len() && own.iter().zip(fields).all(|(own, field)| is_name(own, field)));
     if proven {
         known.set(proof);
     }

@@ -256,27 +256,15 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         }
         Ok(value)
     }
-
-    #[inline(never)]
-    fn answer_in_turn<'de, V: Visitor<'de>>(
-        &mut self,
-        request: Request,
-        visitor: V,
-    ) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        self.reborrow().answer(request, visitor)
-    }
 }
 
 impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
-    #[inline]
+    #[inline(never)]
     fn answer<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
     where
         S: Source<'a, 'de>,
     {
-        self.0.answer_in_turn(request, visitor)
+        self.0.reborrow().answer(request, visitor)
     }
 
     /// Most requests are for a scalar, an option or a sequence, and get it.
@@ -285,15 +273,14 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     where
         S: Source<'a, 'de>,
     {
-        let place = self.0;
-        if place.kind == NodeKind::Leaf {
-            let index = place.node.first_leaf();
-            match (place.source.kind(index), request) {
+        if self.0.kind == NodeKind::Leaf {
+            let index = self.0.node.first_leaf();
+            match (self.0.source.kind(index), request) {
                 (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32) => {}
-                _ => return place.source.visit(index, visitor),
+                _ => return self.0.source.visit(index, visitor),
             }
         }
-        place.answer_in_turn(request, visitor)
+        self.answer(request, visitor)
     }
 
     #[inline]
@@ -306,7 +293,7 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
             NodeKind::Some => {
                 self.0.reborrow().with_child(|mut child| visitor.visit_some(child.lend()))
             }
-            _ => self.0.answer_in_turn(Request::Option, visitor),
+            _ => self.answer(Request::Option, visitor),
         }
     }
 
@@ -317,7 +304,7 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     {
         match self.0.kind {
             NodeKind::Seq | NodeKind::Tuple => self.0.seq(visitor),
-            _ => self.0.answer_in_turn(Request::Any, visitor),
+            _ => self.answer(Request::Any, visitor),
         }
     }
 }

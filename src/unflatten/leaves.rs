@@ -24,10 +24,7 @@ pub trait Slots {
     fn len(&self) -> usize;
     fn kind(&self, index: usize) -> LeafKind;
     fn fetch(&mut self, index: usize) -> Self::Leaf;
-    #[inline]
-    fn visit<'de, V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
-        self.fetch(index).visit(visitor)
-    }
+    fn visit<'de, V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value>;
 }
 
 impl<L: Flat> Slots for &mut [L] {

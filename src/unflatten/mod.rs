@@ -44,8 +44,7 @@ use source::{Context, Shared, Source};
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves) -> Result<T> {
-    let count = leaves.len();
-    rebuild(treedef, count, leaves.source())
+    rebuild(treedef, leaves.source())
 }
 
 /// Rebuilds a value that may borrow strings and bytes from the leaves, and names from the treedef.
@@ -64,7 +63,7 @@ pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
     treedef: &'de TreeDef,
     leaves: &'de [Leaf],
 ) -> Result<T> {
-    rebuild(treedef, leaves.len(), Lent(leaves))
+    rebuild(treedef, Lent(leaves))
 }
 
 /// Rebuilds a value, flattens it again, and refuses it when something was lost or changed.
@@ -128,18 +127,18 @@ pub fn unflatten_into<T: DeserializeOwned>(
     treedef: &TreeDef,
     mut leaves: impl Leaves,
 ) -> Result<()> {
-    let shared = shared(treedef, leaves.len())?;
     let mut source = leaves.source();
+    let shared = shared(treedef, source.len())?;
     let context = Context::of(&shared);
     T::deserialize_in_place(Place::new(treedef.root(), context, &mut source).lend(), value)
 }
 
-fn rebuild<'de, T, S>(treedef: &'de TreeDef, leaves: usize, mut source: S) -> Result<T>
+fn rebuild<'de, T, S>(treedef: &'de TreeDef, mut source: S) -> Result<T>
 where
     T: Deserialize<'de>,
     S: Source<'de, 'de>,
 {
-    let shared = shared(treedef, leaves)?;
+    let shared = shared(treedef, source.len())?;
     let context = Context::of(&shared);
     T::deserialize(Place::new(treedef.root(), context, &mut source).lend())
 }
@@ -168,7 +167,6 @@ pub trait Given {
     type Source<'s>: for<'de> Source<'de, 'de>
     where
         Self: 's;
-    fn len(&self) -> usize;
     /// The kind of typed leaves.
     fn kind(&self) -> LeafKind;
     fn source(&mut self) -> Self::Source<'_>;
@@ -184,10 +182,6 @@ macro_rules! leaves {
                 = Fetched<$slots>
             where
                 Self: 's;
-
-            fn len(&self) -> usize {
-                <[L]>::len(self.as_ref())
-            }
 
             fn kind(&self) -> LeafKind {
                 L::KIND

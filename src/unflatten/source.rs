@@ -168,6 +168,12 @@ impl<'a> Shared<'a> {
         Shared::new(treedef.arrivals(), treedef.encoding.options.compact, treedef.limits.depth)
     }
 
+    /// One less of what may still be.
+    #[inline]
+    fn less(&self, left: u32) -> Result<u32> {
+        left.checked_sub(1).ok_or_else(|| self.too_deep())
+    }
+
     #[cold]
     fn too_deep(&self) -> Error {
         // Lossless: it came from a `usize`.
@@ -183,17 +189,11 @@ impl<'a, 'r> Context<'a, 'r> {
 
     #[inline]
     pub(super) fn deeper(self) -> Result<Self> {
-        match self.depth_left.checked_sub(1) {
-            Some(depth_left) => Ok(Context { depth_left, ..self }),
-            None => Err(self.shared.too_deep()),
-        }
+        Ok(Context { depth_left: self.shared.less(self.depth_left)?, ..self })
     }
 
     pub(super) fn passed(self) -> Result<Self> {
-        match self.passes_left.checked_sub(1) {
-            Some(passes_left) => Ok(Context { passes_left, ..self }),
-            None => Err(self.shared.too_deep()),
-        }
+        Ok(Context { passes_left: self.shared.less(self.passes_left)?, ..self })
     }
 
     /// At the same place, in the structure of a value that stands there.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::error::Mismatch;
 use crate::flatten::serializer::{Fields, Head, Siblings, Walker};
 use crate::model::{Arrival, Name, Node, NodeKind, Options, Shape};
+use crate::node::is_name;
 use crate::stack;
 
 use super::slots::{Matched, Parted, Slots};
@@ -76,13 +77,6 @@ impl<'t, S: Slots> Matcher<'t, S> {
         };
         Ok(MatchedSiblings { known, kind, nodes, position: 0, end, slots })
     }
-}
-
-/// A name of ours was borrowed from the very type that is walked, unless the structure was read from somewhere.
-#[inline(always)]
-fn is_name(known: &Name, name: &'static str) -> bool {
-    let known: &str = known;
-    known.len() == name.len() && (known.as_ptr() == name.as_ptr() || known == name)
 }
 
 /// The children of a node that has matched so far.

@@ -110,7 +110,7 @@ impl<'s, L: Emit> Slots for Fill<'s, L> {
     #[inline(always)]
     fn put(mut self, scalar: Scalar<'_>) -> Matched<Self> {
         let leaf = L::from_scalar(scalar).ok_or(Mismatch)?;
-        leaf.fill(self.0.next().ok_or(Mismatch)?);
+        *self.0.next().ok_or(Mismatch)? = leaf;
         Ok(self)
     }
 
@@ -134,7 +134,7 @@ impl<'s, L: Emit> Slots for Fill<'s, L> {
             // What is marked as a leaf is no scalar, and may be right all the same.
             let leaf = item.serialize(ScalarTo { compact, then });
             let Ok(leaf) = leaf else { return Err(parted.somewhere()) };
-            leaf.fill(slot);
+            *slot = leaf;
         }
         if items.next().is_some() { Err(parted.at(rest.left())) } else { Ok(rest) }
     }
