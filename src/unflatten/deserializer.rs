@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{LeafKind, NodeKind};
 use crate::stack;
 
-use super::elements::Elements;
+use super::elements::{Elements, Fields};
 use super::entries::{Entries, OneEntry};
 use super::name::{NoPayload, Text};
 use super::place::{NodeDeserializer, Place, field_names, fully_read};
@@ -78,7 +78,7 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
             NodeKind::Some => self.with_child(|mut child| visitor.visit_some(child.lend())),
             NodeKind::Unit | NodeKind::UnitStruct | NodeKind::Static => visitor.visit_unit(),
             NodeKind::NewtypeStruct => self.with_child(|child| child.answer(Request::Any, visitor)),
-            NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => self.seq(visitor),
+            NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => self.elements(visitor),
             NodeKind::Map | NodeKind::Struct => self.map(visitor),
             NodeKind::UnitVariant => S::text(self.node.variant().unwrap_or_default(), visitor),
             NodeKind::NewtypeVariant | NodeKind::TupleVariant | NodeKind::StructVariant => {
@@ -198,18 +198,8 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         visitor.visit_f64(value)
     }
 
+    /// Children that are all leaves.
     #[inline(always)]
-    fn seq<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        match self.node.has_only_leaves() {
-            true => self.scalars(visitor),
-            false => self.elements(visitor),
-        }
-    }
-
-    #[inline]
     fn scalars<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
     where
         S: Source<'a, 'de>,
@@ -230,13 +220,22 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
     where
         S: Source<'a, 'de>,
     {
+        self.with_elements(|elements| visitor.visit_seq(elements))
+    }
+
+    #[inline(always)]
+    fn with_elements<'de, R>(
+        &mut self,
+        visit: impl FnOnce(&mut Elements<'a, '_, S>) -> Result<R>,
+    ) -> Result<R>
+    where
+        S: Source<'a, 'de>,
+    {
         let Place { node, source, context, .. } = self;
-        let (node, source) = (*node, &mut **source);
-        let context = context.deeper()?;
-        let mut elements = Elements::of(node, context, source);
-        let result = visitor.visit_seq(&mut elements);
+        let mut elements = Elements::of(*node, context.deeper()?, &mut **source);
+        let result = visit(&mut elements);
         if result.is_ok() {
-            fully_read(node, elements.len())?;
+            fully_read(*node, elements.len())?;
         }
         result
     }
@@ -303,10 +302,64 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
         S: Source<'a, 'de>,
     {
         match self.0.kind {
-            NodeKind::Seq | NodeKind::Tuple => self.0.seq(visitor),
+            NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
+                match self.0.node.has_only_leaves() {
+                    true => self.0.scalars(visitor),
+                    false => self.0.elements(visitor),
+                }
+            }
             _ => self.answer(Request::Any, visitor),
         }
     }
+
+    #[inline]
+    fn any<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        match self.0.kind {
+            NodeKind::Leaf => self.scalar(Request::Any, visitor),
+            _ => self.sequence(visitor),
+        }
+    }
+
+    /// A struct by its names, for a visitor that is not known to read it by position.
+    pub(super) fn by_name<'de, V: Visitor<'de>>(
+        self,
+        name: &str,
+        fields: &[&str],
+        visitor: V,
+    ) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        let node = self.0.node;
+        self.answer(Request::Any, visitor).map_err(|error| {
+            if name == "$__serde_spanned_private_Spanned" {
+                return error.hint("a `Spanned` serializes as its value alone and cannot come back: keep spans elsewhere");
+            }
+            let unknown = || node.fields().iter().any(|field| !fields.contains(&field.as_ref()));
+            match error.kind() {
+                ErrorKind::MissingField { .. } if error.path().is_root() && unknown() => error.hint(
+                    "the type does not know all of these: a field renamed for one direction only cannot come back",
+                ),
+                _ => error,
+            }
+        })
+    }
+}
+
+/// Calls what is seldom called. Its result comes back in a place of its own, so that what is made the other way, compiled
+/// into the caller, need not stand in memory to be copied from there.
+#[inline(always)]
+fn aside<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
+    #[inline(never)]
+    fn put<R>(place: &mut Option<Result<R>>, f: impl FnOnce() -> Result<R>) {
+        *place = Some(f());
+    }
+    let mut result = None;
+    put(&mut result, f);
+    result.unwrap_or_else(|| Err(Error::protocol("no result")))
 }
 
 impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for NodeDeserializer<'_, 'a, '_, S> {
@@ -321,22 +374,15 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for NodeDeserializer<'_, 'a,
     ) -> Result<V::Value> {
         let Place { node, kind, context, .. } = *self.0;
         let by_position = |shape| context.shared.proven.by_position::<V>(shape, fields);
-        let result = match node.shape() {
-            Some(shape) if kind == NodeKind::Struct && by_position(shape) => self.0.seq(visitor),
-            _ => self.answer(Request::Any, visitor),
-        };
-        result.map_err(|error| {
-            if name == "$__serde_spanned_private_Spanned" {
-                return error.hint("a `Spanned` serializes as its value alone and cannot come back: keep spans elsewhere");
+        match node.shape() {
+            Some(shape) if kind == NodeKind::Struct && by_position(shape) => {
+                match node.has_only_leaves() {
+                    true => self.0.scalars(visitor),
+                    false => self.0.with_elements(|fields| visitor.visit_seq(Fields(fields))),
+                }
             }
-            let unknown = || node.fields().iter().any(|field| !fields.contains(&field.as_ref()));
-            match error.kind() {
-                ErrorKind::MissingField { .. } if error.path().is_root() && unknown() => error.hint(
-                    "the type does not know all of these: a field renamed for one direction only cannot come back",
-                ),
-                _ => error,
-            }
-        })
+            _ => aside(|| self.by_name(name, fields, visitor)),
+        }
     }
 
     fn is_human_readable(&self) -> bool {

@@ -87,3 +87,25 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Elements<'a, '_, S> {
         Some(self.len())
     }
 }
+
+/// The same as the fields of a struct. As this is another type, what a visitor does with it has one caller only, into which
+/// it is compiled.
+pub(super) struct Fields<'e, 'a, 'r, S>(pub(super) &'e mut Elements<'a, 'r, S>);
+
+impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for Fields<'_, 'a, '_, S> {
+    type Error = Error;
+
+    #[inline(always)]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        (&mut *self.0).next_element_seed(seed)
+    }
+
+    #[inline(always)]
+    fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
+        self.next_element_seed(PhantomData)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}

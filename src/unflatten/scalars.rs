@@ -88,6 +88,14 @@ impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
         }
     }
 
+    #[inline]
+    fn any<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        self.scalar(Request::Any, visitor)
+    }
+
     fn option<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
     where
         S: Source<'a, 'de>,
@@ -128,7 +136,7 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for ScalarDeserializer<'_, '
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.at_place(|mut place| place.lend().deserialize_struct(name, fields, visitor))
+        self.at_place(|mut place| place.lend().by_name(name, fields, visitor))
     }
 
     fn is_human_readable(&self) -> bool {

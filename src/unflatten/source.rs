@@ -63,7 +63,7 @@ macro_rules! requests {
     () => {
         #[inline]
         fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.scalar(Request::Any, visitor)
+            self.any(visitor)
         }
 
         #[inline]
@@ -84,6 +84,16 @@ macro_rules! requests {
 
         #[inline]
         fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+            self.sequence(visitor)
+        }
+
+        #[inline]
+        fn deserialize_tuple_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            _: usize,
+            visitor: V,
+        ) -> Result<V::Value> {
             self.sequence(visitor)
         }
 
@@ -123,7 +133,7 @@ macro_rules! requests {
         }
 
         serde::forward_to_deserialize_any! {
-            unit unit_struct tuple_struct map identifier
+            unit unit_struct map identifier
         }
     };
 }
