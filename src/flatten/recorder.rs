@@ -62,7 +62,7 @@ impl<'r, L: Emit> Walk for Recorder<'r, L> {
         self.keeping(keep, value)
     }
 
-    fn sequence(self, head: Head) -> Result<Compound<'r, L>> {
+    fn sequence(self, head: Head, _: Option<usize>) -> Result<Compound<'r, L>> {
         self.compound(head)
     }
 

@@ -50,7 +50,8 @@ pub(super) trait Walk: Sized {
     -> Result<Self::Ok, Self::Error>;
     /// A value with a mark.
     fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Result<Self::Ok, Self::Error>;
-    fn sequence(self, head: Head) -> Result<Self::Sequence, Self::Error>;
+    /// A sequence, or something like a tuple, which says to have `count` children.
+    fn sequence(self, head: Head, count: Option<usize>) -> Result<Self::Sequence, Self::Error>;
     /// A struct or struct variant that says to have `count` fields.
     fn fields(self, head: Head, count: usize) -> Result<Self::Fields, Self::Error>;
     fn entries(self) -> Result<Self::Entries, Self::Error>;
@@ -165,21 +166,22 @@ impl<W: Walk> Serializer for Walker<W> {
 
     #[inline]
     fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, W::Error> {
-        self.0.sequence(Head::new(NodeKind::Seq)).map(Walker)
+        self.0.sequence(Head::new(NodeKind::Seq), None).map(Walker)
     }
 
     #[inline]
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeSeq, W::Error> {
-        self.0.sequence(Head::new(NodeKind::Tuple)).map(Walker)
+    fn serialize_tuple(self, count: usize) -> Result<Self::SerializeSeq, W::Error> {
+        self.0.sequence(Head::new(NodeKind::Tuple), Some(count)).map(Walker)
     }
 
     #[inline]
     fn serialize_tuple_struct(
         self,
         name: &'static str,
-        _: usize,
+        count: usize,
     ) -> Result<Self::SerializeSeq, W::Error> {
-        self.0.sequence(Head { name, ..Head::new(NodeKind::TupleStruct) }).map(Walker)
+        let head = Head { name, ..Head::new(NodeKind::TupleStruct) };
+        self.0.sequence(head, Some(count)).map(Walker)
     }
 
     #[inline]
@@ -188,9 +190,10 @@ impl<W: Walk> Serializer for Walker<W> {
         name: &'static str,
         _: u32,
         variant: &'static str,
-        _: usize,
+        count: usize,
     ) -> Result<Self::SerializeSeq, W::Error> {
-        self.0.sequence(Head { kind: NodeKind::TupleVariant, name, variant }).map(Walker)
+        let head = Head { kind: NodeKind::TupleVariant, name, variant };
+        self.0.sequence(head, Some(count)).map(Walker)
     }
 
     #[inline]

@@ -77,6 +77,21 @@ impl<'t, S: Slots> Matcher<'t, S> {
         };
         Ok(MatchedSiblings { known, kind, nodes, position: 0, end, slots })
     }
+
+    /// Whether the children are so many leaves, and nothing else.
+    #[inline]
+    pub(super) fn is_row(&self, count: usize) -> bool {
+        matches!(self.nodes, [own, only, ..]
+            if (own.span, only.kind, only.repeat) == (2, NodeKind::Leaf, count))
+    }
+
+    /// The children, where [they are so many leaves](Self::is_row).
+    #[inline]
+    pub(super) fn row(self, count: usize) -> Matched<MatchedSiblings<'t, S>> {
+        let Matcher { known, nodes, slots, .. } = self;
+        let nodes = nodes.get(1..2).ok_or(Mismatch)?;
+        Ok(MatchedSiblings { known, kind: NodeKind::Leaf, nodes, position: 0, end: count, slots })
+    }
 }
 
 /// The children of a node that has matched so far.
@@ -107,6 +122,16 @@ impl<'t, S: Slots> MatchedSiblings<'t, S> {
         Ok(())
     }
 
+    #[inline(always)]
+    fn next<T: Serialize + ?Sized>(&mut self, kind: NodeKind, value: &T) -> Matched<()> {
+        let MatchedSiblings { known, nodes, .. } = *self;
+        let place = Walker(Matcher { known, kind, nodes, slots: mem::take(&mut self.slots) });
+        let Ok(slots) = stack::grow(|| value.serialize(place)) else { return self.lose() };
+        self.slots = slots;
+        self.position += 1;
+        Ok(())
+    }
+
     /// Whoever swallows a mismatch must not succeed.
     #[inline]
     pub(super) fn lose<T>(&mut self) -> Matched<T> {
@@ -125,12 +150,7 @@ impl<S: Slots> Siblings for MatchedSiblings<'_, S> {
             self.known.parted.at(self.slots.left());
             return self.lose();
         }
-        let MatchedSiblings { known, kind, nodes, .. } = *self;
-        let place = Walker(Matcher { known, kind, nodes, slots: mem::take(&mut self.slots) });
-        let Ok(slots) = stack::grow(|| value.serialize(place)) else { return self.lose() };
-        self.slots = slots;
-        self.position += 1;
-        Ok(())
+        self.next(self.kind, value)
     }
 
     #[inline]
@@ -139,6 +159,40 @@ impl<S: Slots> Siblings for MatchedSiblings<'_, S> {
         match last && self.position == self.end {
             true => Ok(self.slots),
             false => Err(self.known.parted.at(self.slots.left())),
+        }
+    }
+}
+
+/// The children of a sequence or tuple that has matched so far.
+pub(in crate::flatten) struct MatchedElements<'t, S> {
+    pub(super) siblings: MatchedSiblings<'t, S>,
+    /// All are leaves, and so many as the value said: mostly a constant, so that nothing is left to check but names and
+    /// slots.
+    pub(super) leaves: Option<usize>,
+}
+
+impl<S: Slots> Siblings for MatchedElements<'_, S> {
+    type Ok = S;
+    type Error = Mismatch;
+
+    #[inline(always)]
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Matched<()> {
+        match self.leaves {
+            Some(count) if self.siblings.position < count => {
+                self.siblings.next(NodeKind::Leaf, value)
+            }
+            _ => self.siblings.child(value),
+        }
+    }
+
+    #[inline]
+    fn end(self) -> Matched<S> {
+        let MatchedElements { siblings, leaves } = self;
+        match leaves {
+            Some(count) if siblings.position == count && !siblings.nodes.is_empty() => {
+                Ok(siblings.slots)
+            }
+            _ => siblings.end(),
         }
     }
 }

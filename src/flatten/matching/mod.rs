@@ -21,7 +21,7 @@ use super::rules::Keep;
 use super::serializer::{Head, Siblings, Walk};
 
 use entries::{MatchedEntries, match_value};
-use matcher::{MatchedFields, MatchedSiblings};
+use matcher::{MatchedElements, MatchedFields};
 use slots::{Matched, Slots};
 
 pub(super) use matcher::{Known, Matcher};
@@ -30,7 +30,7 @@ pub(super) use slots::{Fill, Parted};
 impl<'t, S: Slots> Walk for Matcher<'t, S> {
     type Ok = S;
     type Error = Mismatch;
-    type Sequence = MatchedSiblings<'t, S>;
+    type Sequence = MatchedElements<'t, S>;
     type Fields = MatchedFields<'t, S>;
     type Entries = MatchedEntries<'t, S>;
 
@@ -93,9 +93,14 @@ impl<'t, S: Slots> Walk for Matcher<'t, S> {
     }
 
     #[inline]
-    fn sequence(self, head: Head) -> Matched<MatchedSiblings<'t, S>> {
+    fn sequence(self, head: Head, count: Option<usize>) -> Matched<MatchedElements<'t, S>> {
         self.expect(head)?;
-        self.children()
+        match count {
+            Some(count) if self.is_row(count) => {
+                Ok(MatchedElements { siblings: self.row(count)?, leaves: Some(count) })
+            }
+            _ => Ok(MatchedElements { siblings: self.children()?, leaves: None }),
+        }
     }
 
     #[inline]
