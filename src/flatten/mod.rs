@@ -11,6 +11,7 @@ mod recorder;
 mod memory;
 mod presets;
 
+use std::mem;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -474,7 +475,12 @@ impl Flattener {
         if predicts {
             let in_order = options.insertion;
             let how = Expectation { ignore_statics: self.ignore_statics, in_order };
-            match matching::fill(treedef, value, buffer, how) {
+            // Leaves that own memory are replaced with care; a type with other leaves is compiled once for both ways.
+            let filled = match const { mem::needs_drop::<L>() } {
+                true => matching::fill::<_, _, true>(treedef, value, buffer, how),
+                false => matching::fill::<_, _, false>(treedef, value, buffer, how),
+            };
+            match filled {
                 Ok(()) => return Ok(()),
                 Err(leaves) => parted = leaves,
             }
@@ -509,7 +515,7 @@ impl Flattener {
             let mut leaves = Vec::new();
             // In another order a map has the same structure, and something to be remembered beside it.
             let how = Expectation { ignore_statics: false, in_order: true };
-            match matching::fill(&treedef, value, &mut leaves, how) {
+            match matching::fill::<_, _, false>(&treedef, value, &mut leaves, how) {
                 Ok(()) => return Ok(Tree { treedef, leaves }),
                 Err(leaves) => parted = leaves.map(|leaves| (treedef, leaves)),
             }

@@ -35,6 +35,9 @@ use super::serializer::{Head, Walker};
 
 pub(super) const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
+/// Leaves that a vector may have room for, beyond twice as many as it holds.
+const SPARE: usize = 1_024;
+
 pub(super) struct Recording<L> {
     pub(super) builder: Builder,
     pub(super) leaves: Vec<L>,
@@ -129,6 +132,8 @@ impl<L: Emit> Recording<L> {
         self.arrivals.sort_by_key(|arrival| arrival.map);
         let limits = Limits::default().depth(self.max_depth);
         let treedef = self.builder.finish(self.options, self.arrivals, limits);
+        // Room that was made for elements like the first, if the others were smaller.
+        self.leaves.shrink_to(2 * self.leaves.len() + SPARE);
         Ok((Tree::from_parts(treedef, self.leaves), self.hits))
     }
 

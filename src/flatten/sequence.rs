@@ -19,7 +19,7 @@ use crate::model::NodeKind;
 use crate::stack;
 
 use super::compound::Compound;
-use super::matching::{Fill, Known, Matcher, Parted};
+use super::matching::{Fill, Known, Matcher, Parted, fill_slot};
 use super::recording::{Recorded, Recording};
 use super::scalar::ScalarTo;
 use super::serializer::{Siblings, Walker};
@@ -27,8 +27,9 @@ use super::serializer::{Siblings, Walker};
 /// Leaves that are made room for at once, or those of one element.
 const BATCH: usize = 512;
 
-/// Bytes of leaves that an iterator may claim to give before it gave them.
-const ROOM: usize = 8 << 20;
+/// Bytes of leaves that an iterator may claim to give before it gave them. Beyond as many the usual allocators map each
+/// vector anew in any case.
+const ROOM: usize = 32 << 20;
 
 pub(super) const GAVE_LESS: &str = "a `Serialize` implementation gave less when it was asked again";
 
@@ -48,9 +49,6 @@ impl<L: Emit> Compound<'_, L> {
     {
         while let Some(item) = items.next() {
             self.child(&item)?;
-            if self.children == 1 {
-                self.make_room(items.size_hint().0);
-            }
             while self.guesses.pay()
                 && let Some((template, count)) = self.expected()
             {
@@ -62,6 +60,7 @@ impl<L: Emit> Compound<'_, L> {
                 let matched = self.children - before;
                 match batch {
                     Batch::Matched if matched == 0 => break,
+                    Batch::Matched if before == 1 => self.make_room(items.size_hint().0),
                     Batch::Matched => {}
                     Batch::Parted(item, leaves) => self.once_more(&item, template, leaves)?,
                 }
@@ -89,13 +88,10 @@ impl<L: Emit> Compound<'_, L> {
 }
 
 impl<L: Emit> Compound<'_, L> {
-    /// Makes room for the leaves of so many elements that may still come, as far as that is believed.
-    ///
-    /// For wide leaves growing in steps has measured faster.
+    /// Makes room for the leaves of so many elements that may still come, as far as that is believed: the first ones look
+    /// like each other. What does not come is given back in the end.
     fn make_room(&mut self, count: usize) {
-        if size_of::<L>() <= size_of::<u64>()
-            && let Some((template, _)) = self.expected()
-        {
+        if let Some((template, _)) = self.expected() {
             let own = self.recording.builder.nodes[template].leaves;
             let most = ROOM / size_of::<L>().max(1);
             self.recording.leaves.reserve(count.saturating_mul(own).min(most));
@@ -117,7 +113,7 @@ impl<L: Emit> Compound<'_, L> {
             let Some(item) = items.next() else { break };
             let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
             match item.serialize(ScalarTo { compact, then }) {
-                Ok(leaf) => *slot = leaf,
+                Ok(leaf) => fill_slot(slot, leaf),
                 Err(Mismatch) => {
                     batch = Batch::Parted(item, None);
                     break;
@@ -159,7 +155,7 @@ impl<L: Emit> Compound<'_, L> {
         let first = leaves.len();
         leaves.resize_with(first + count * own, L::filler);
         let (mut matched, mut batch) = (0, Batch::Matched);
-        let mut slots = Fill(leaves.get_mut(first..).unwrap_or_default().iter_mut());
+        let mut slots = Fill::<_, false>(leaves.get_mut(first..).unwrap_or_default().iter_mut());
         while matched < count {
             let Some(item) = items.next() else { break };
             let place = Matcher::new(&known, nodes, slots);

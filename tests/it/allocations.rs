@@ -78,6 +78,18 @@ fn uniform_data_allocates_its_leaves_and_little_else() {
     }
 }
 
+/// Room is made for elements like the first, and given back.
+#[test]
+fn a_large_element_makes_no_room_for_small_ones() {
+    let mut rows = vec![vec![0.5; 10_000]];
+    rows.resize(1_000, vec![0.5]);
+    let (leaves, _) = flatten(&rows).unwrap();
+    assert_eq!(leaves.len(), 10_999);
+    assert!(leaves.capacity() < 24_000, "room for {}", leaves.capacity());
+    let (leaves, _) = flatten_as::<f64>(&rows).unwrap();
+    assert!(leaves.capacity() < 24_000, "room for {}", leaves.capacity());
+}
+
 thread_local! {
     static BODIES: Vec<Body> = bodies(64_000);
 }

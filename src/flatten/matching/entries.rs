@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::cmp::Ordering;
-use std::slice;
+use std::{mem, slice};
 
 use serde::Serialize;
 
@@ -110,7 +110,7 @@ impl<'t, S: Slots> Disorder<'t, S> {
                 break;
             }
         }
-        let (region, slots) = std::mem::take(&mut siblings.slots).split(leaf)?;
+        let (region, slots) = mem::take(&mut siblings.slots).split(leaf)?;
         siblings.slots = slots;
         Ok(Disorder {
             first,
@@ -129,20 +129,16 @@ impl<'t, S: Slots> Disorder<'t, S> {
         value: &T,
     ) -> Matched<()> {
         let position = position.checked_sub(self.first).ok_or(Mismatch)?;
-        match self.came.get(position) {
-            Some(false) => {}
-            // Of keys that are equal only the recording knows which is which.
-            _ => return Err(Mismatch),
+        // Of keys that are equal only the recording knows which is which; and slots are filled once.
+        if mem::replace(self.came.get_mut(position).ok_or(Mismatch)?, true) {
+            return Err(Mismatch);
         }
         let run = self.runs.partition_point(|(first, ..)| *first <= position);
         let (first, leaf, nodes) = *self.runs.get(run.wrapping_sub(1)).ok_or(Mismatch)?;
         let leaves = nodes.first().map_or(0, |node| node.leaves);
         let slots = S::part(&mut self.region, leaf + (position - first) * leaves, leaves)?;
         stack::grow(|| value.serialize(Matcher::new(known, nodes, slots)?))?;
-        if let Some(came) = self.came.get_mut(position) {
-            *came = true;
-            self.left -= 1; // each is counted once
-        }
+        self.left -= 1; // each is counted once
         Ok(())
     }
 }
@@ -167,7 +163,7 @@ impl<S: Slots> Entries for MatchedEntries<'_, S> {
 
     #[inline]
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Matched<()> {
-        if !std::mem::take(&mut self.awaits_value) {
+        if !mem::take(&mut self.awaits_value) {
             return self.lose();
         }
         let known = self.siblings.known;

@@ -25,7 +25,7 @@ use matcher::{MatchedElements, MatchedFields};
 use slots::{Matched, Slots};
 
 pub(super) use matcher::{Known, Matcher};
-pub(super) use slots::{Fill, Parted};
+pub(super) use slots::{Fill, Parted, fill_slot};
 
 impl<'t, S: Slots> Walk for Matcher<'t, S> {
     type Ok = S;
@@ -161,8 +161,8 @@ pub(super) struct Expectation {
 }
 
 /// Puts the leaves of a value into a buffer, in place of what was there, if it has that structure. If not, says how many
-/// were as expected, where that is known.
-pub(super) fn fill<L: Emit, T: Serialize + ?Sized>(
+/// were as expected, where that is known. A buffer that is not `USED` has nothing to drop.
+pub(super) fn fill<L: Emit, T: Serialize + ?Sized, const USED: bool>(
     treedef: &TreeDef,
     value: &T,
     buffer: &mut Vec<L>,
@@ -184,7 +184,7 @@ pub(super) fn fill<L: Emit, T: Serialize + ?Sized>(
         arrivals: (!in_order).then(|| Cell::new(treedef.arrivals())),
         parted: Parted::default(),
     };
-    let place = Matcher::new(&known, &encoding.nodes, Fill(buffer.iter_mut()));
+    let place = Matcher::new(&known, &encoding.nodes, Fill::<_, USED>(buffer.iter_mut()));
     match place.and_then(|place| value.serialize(place)) {
         Ok(_) => Ok(()),
         Err(Mismatch) => Err(known.parted.before(root.leaves)),

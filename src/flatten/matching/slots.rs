@@ -1,7 +1,7 @@
 //! Where a walk puts what it finds at the leaves.
 
 use std::cell::Cell;
-use std::slice;
+use std::{mem, slice};
 
 use serde::Serialize;
 
@@ -86,31 +86,50 @@ pub(in crate::flatten) trait Slots: Default {
     fn part(region: &mut Self::Region, first: usize, count: usize) -> Matched<Self::Part<'_>>;
 }
 
-/// Slots that are written: those of a buffer.
-pub(in crate::flatten) struct Fill<'s, L>(pub(in crate::flatten) slice::IterMut<'s, L>);
+/// Slots that are written, each once: those of a buffer. They hold [fillers](Emit::filler), which own nothing, unless they
+/// are `USED`: so nobody asks whether it has to be dropped, for which the registers around would have to be saved.
+pub(in crate::flatten) struct Fill<'s, L, const USED: bool>(
+    pub(in crate::flatten) slice::IterMut<'s, L>,
+);
+
+/// Fills a slot that holds a [filler](Emit::filler).
+#[inline(always)]
+pub(in crate::flatten) fn fill_slot<L: Emit>(slot: &mut L, leaf: L) {
+    mem::forget(mem::replace(slot, leaf));
+}
 
 /// Slots that are compared: those of a key or a static.
 #[derive(Default)]
 pub(in crate::flatten) struct Compare<'s>(pub(in crate::flatten) slice::Iter<'s, Leaf>);
 
-impl<L> Default for Fill<'_, L> {
+impl<L: Emit, const USED: bool> Fill<'_, L, USED> {
+    #[inline(always)]
+    fn put_in(slot: &mut L, leaf: L) {
+        match USED {
+            true => *slot = leaf,
+            false => fill_slot(slot, leaf),
+        }
+    }
+}
+
+impl<L, const USED: bool> Default for Fill<'_, L, USED> {
     #[inline]
     fn default() -> Self {
         Fill(slice::IterMut::default())
     }
 }
 
-impl<'s, L: Emit> Slots for Fill<'s, L> {
+impl<'s, L: Emit, const USED: bool> Slots for Fill<'s, L, USED> {
     type Region = &'s mut [L];
     type Part<'p>
-        = Fill<'p, L>
+        = Fill<'p, L, USED>
     where
         Self: 'p;
 
     #[inline(always)]
     fn put(mut self, scalar: Scalar<'_>) -> Matched<Self> {
         let leaf = L::from_scalar(scalar).ok_or(Mismatch)?;
-        *self.0.next().ok_or(Mismatch)? = leaf;
+        Self::put_in(self.0.next().ok_or(Mismatch)?, leaf);
         Ok(self)
     }
 
@@ -134,7 +153,7 @@ impl<'s, L: Emit> Slots for Fill<'s, L> {
             // What is marked as a leaf is no scalar, and may be right all the same.
             let leaf = item.serialize(ScalarTo { compact, then });
             let Ok(leaf) = leaf else { return Err(parted.somewhere()) };
-            *slot = leaf;
+            Self::put_in(slot, leaf);
         }
         if items.next().is_some() { Err(parted.at(rest.left())) } else { Ok(rest) }
     }
@@ -146,7 +165,7 @@ impl<'s, L: Emit> Slots for Fill<'s, L> {
 
     fn put_opaque(mut self, value: impl FnOnce() -> Option<Value>) -> Matched<Self> {
         let leaf = value().and_then(|value| L::from_leaf(Leaf::from(value))).ok_or(Mismatch)?;
-        *self.0.next().ok_or(Mismatch)? = leaf;
+        Self::put_in(self.0.next().ok_or(Mismatch)?, leaf);
         Ok(self)
     }
 
@@ -156,7 +175,11 @@ impl<'s, L: Emit> Slots for Fill<'s, L> {
         Ok((first, Fill(rest.iter_mut())))
     }
 
-    fn part<'p>(region: &'p mut &'s mut [L], first: usize, count: usize) -> Matched<Fill<'p, L>> {
+    fn part<'p>(
+        region: &'p mut &'s mut [L],
+        first: usize,
+        count: usize,
+    ) -> Matched<Fill<'p, L, USED>> {
         let slots = region.get_mut(first..).and_then(|slots| slots.get_mut(..count));
         slots.map(|slots| Fill(slots.iter_mut())).ok_or(Mismatch)
     }
