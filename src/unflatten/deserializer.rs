@@ -198,6 +198,13 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         visitor.visit_f64(value)
     }
 
+    /// Whether the children are all leaves, and so many. That is mostly a constant, so the checks of each fold away.
+    #[inline(always)]
+    fn has_only_leaves(&self, count: Option<usize>) -> bool {
+        let of_that_many = count.is_none_or(|count| self.node.num_children() == count);
+        of_that_many && self.node.has_only_leaves()
+    }
+
     /// Children that are all leaves.
     #[inline(always)]
     fn scalars<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
@@ -297,13 +304,13 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     }
 
     #[inline]
-    fn sequence<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
+    fn sequence<'de, V: Visitor<'de>>(self, count: Option<usize>, visitor: V) -> Result<V::Value>
     where
         S: Source<'a, 'de>,
     {
         match self.0.kind {
             NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
-                match self.0.node.has_only_leaves() {
+                match self.0.has_only_leaves(count) {
                     true => self.0.scalars(visitor),
                     false => self.0.elements(visitor),
                 }
@@ -319,7 +326,7 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     {
         match self.0.kind {
             NodeKind::Leaf => self.scalar(Request::Any, visitor),
-            _ => self.sequence(visitor),
+            _ => self.sequence(None, visitor),
         }
     }
 
@@ -376,7 +383,7 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for NodeDeserializer<'_, 'a,
         let by_position = |shape| context.shared.proven.by_position::<V>(shape, fields);
         match node.shape() {
             Some(shape) if kind == NodeKind::Struct && by_position(shape) => {
-                match node.has_only_leaves() {
+                match self.0.has_only_leaves(Some(fields.len())) {
                     true => self.0.scalars(visitor),
                     false => self.0.with_elements(|fields| visitor.visit_seq(Fields(fields))),
                 }

@@ -103,7 +103,7 @@ impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
         self.answer(Request::Option, visitor)
     }
 
-    fn sequence<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
+    fn sequence<'de, V: Visitor<'de>>(self, _: Option<usize>, visitor: V) -> Result<V::Value>
     where
         S: Source<'a, 'de>,
     {

@@ -79,22 +79,22 @@ macro_rules! requests {
 
         #[inline]
         fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.sequence(visitor)
+            self.sequence(None, visitor)
         }
 
         #[inline]
-        fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
-            self.sequence(visitor)
+        fn deserialize_tuple<V: Visitor<'de>>(self, count: usize, visitor: V) -> Result<V::Value> {
+            self.sequence(Some(count), visitor)
         }
 
         #[inline]
         fn deserialize_tuple_struct<V: Visitor<'de>>(
             self,
             _: &'static str,
-            _: usize,
+            count: usize,
             visitor: V,
         ) -> Result<V::Value> {
-            self.sequence(visitor)
+            self.sequence(Some(count), visitor)
         }
 
         #[inline]
