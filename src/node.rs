@@ -244,7 +244,7 @@ impl<'a> NodeRef<'a> {
         }
         let mut child = self;
         child.first_map += usize::from(self.raw.kind == NodeKind::Map);
-        child.turn_to(self.first_run());
+        child.turn_to(self.node + 1);
         Some(child)
     }
 
@@ -413,10 +413,16 @@ impl<'a> NodeRef<'a> {
         self.node
     }
 
-    /// Where the runs of the children begin. They are no map's, or this one would have to be counted.
+    /// Where the run after this one begins.
     #[inline]
-    pub(crate) fn first_run(self) -> usize {
-        self.node + 1
+    pub(crate) fn next_run(self) -> usize {
+        self.node + self.raw.span
+    }
+
+    /// Nodes of this run.
+    #[inline]
+    pub(crate) fn repeat(self) -> usize {
+        self.raw.repeat
     }
 
     /// Turns to the first sibling of a run, having gone on to the end of the one before it.

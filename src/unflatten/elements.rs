@@ -13,10 +13,9 @@ use super::source::{Context, Source};
 
 /// The elements of a sequence, a tuple or the like.
 pub(super) struct Elements<'a, 'r, S> {
-    /// Where the parent stands, and the runs begin that are to come, among the nodes.
+    /// Where the parent stands among the nodes.
     parent: usize,
-    following: usize,
-    /// The child that comes next, one of a run of which so many are left.
+    /// The child that comes next, one of a run of which so many are left; the parent, if there are none.
     next: Place<'a, 'r, S>,
     left: usize,
     /// How many children are in the runs to come.
@@ -27,9 +26,10 @@ impl<'a, 'r, S> Elements<'a, 'r, S> {
     /// In the context of the children.
     #[inline]
     pub(super) fn of(parent: NodeRef<'a>, context: Context<'a, 'r>, source: &'r mut S) -> Self {
-        let next = Place { node: parent, kind: parent.kind(), context, source };
-        let (following, after) = (parent.first_run(), parent.num_children());
-        Elements { parent: parent.index(), following, next, left: 0, after }
+        let (node, left) = parent.first_child().map_or((parent, 0), |node| (node, node.repeat()));
+        let after = parent.num_children() - left; // one of its runs (invariant 2 of the encoding)
+        let next = Place { node, kind: node.kind(), context, source };
+        Elements { parent: parent.index(), next, left, after }
     }
 
     #[inline]
@@ -42,9 +42,8 @@ impl<'a, 'r, S> Elements<'a, 'r, S> {
         if self.after == 0 {
             return false;
         }
-        let run = self.next.node.turn_to(self.following);
+        let run = self.next.node.turn_to(self.next.node.next_run());
         (self.next.kind, self.left) = (run.kind, run.repeat);
-        self.following += run.span;
         self.after -= run.repeat; // `after` is the sum of these (invariant 2 of the encoding)
         true
     }
