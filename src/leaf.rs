@@ -26,7 +26,7 @@ pub trait Emit: Sized {
     /// What messages call it.
     const KIND: LeafKind;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
-    /// What stands in a slot until it is filled.
+    /// What stands in a slot until it is filled. It owns nothing, so that nobody has to drop it.
     fn filler() -> Self;
     /// What a leaf that was recorded as a value becomes.
     fn from_leaf(leaf: Leaf) -> Option<Self> {

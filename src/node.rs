@@ -419,7 +419,7 @@ impl<'a> NodeRef<'a> {
         self.node + self.raw.span
     }
 
-    /// Nodes of this run.
+    /// Siblings in this run.
     #[inline]
     pub(crate) fn repeat(self) -> usize {
         self.raw.repeat

@@ -48,6 +48,9 @@
 //!
 //! *A run of scalars needs a serializer that knows only scalars,* and a deserializer that knows only leaves.
 //!
+//! *A row is counted once.* An array or a tuple says how many elements it has, mostly a constant; a struct that is rebuilt
+//! says how many fields. Where a node has as many leaves, and nothing else, their places need not be checked one by one.
+//!
 //! *Names are compared by where they stand.* A structure that was recorded borrowed them from the very type that is walked.
 //!
 //! *Structs are read by position where that is safe:* where serde_derive wrote the visitor, and the fields are exactly those

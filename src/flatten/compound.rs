@@ -9,6 +9,7 @@ use crate::model::{Arrival, Labels, Leaf, Name, Node, NodeKind, Shape, Value};
 use crate::path::Key;
 use crate::stack;
 
+use super::matching::BELIEVED;
 use super::recording::{KeptFrom, Recorded, Recorder, Recording, SWALLOWED};
 use super::rules::Keep;
 use super::scalar::ScalarTo;
@@ -221,7 +222,8 @@ impl<L: Emit> Compound<'_, L> {
         Ok(())
     }
 
-    /// The node that the next child is expected to equal, and how many such children can follow.
+    /// The node that the next child is expected to equal, and how many such children can follow. A node that nobody has
+    /// seen yet is expected if it is believed to have that many leaves: room is made for them.
     pub(super) fn expected(&self) -> Option<(usize, usize)> {
         if !self.recording.predicts() {
             return None;
@@ -230,7 +232,9 @@ impl<L: Emit> Compound<'_, L> {
         match self.progress {
             Progress::Recording { last, .. } => last.map(|last| (last, left)),
             Progress::Matching(Matching { run, end, done, .. }) if run < end => {
-                Some((run, self.recording.builder.nodes[run].repeat - done))
+                let node = &self.recording.builder.nodes[run];
+                let believed = BELIEVED.max(self.recording.leaves.capacity());
+                (node.leaves <= believed).then_some((run, node.repeat - done))
             }
             Progress::Matching(_) => None,
         }

@@ -27,8 +27,8 @@ use super::serializer::{Siblings, Walker};
 /// Leaves that are made room for at once, or those of one element.
 const BATCH: usize = 512;
 
-/// Bytes of leaves that an iterator may claim to give before it gave them. Beyond as many the usual allocators map each
-/// vector anew in any case.
+/// Bytes of leaves that an iterator may claim to give before it gave them. More would not help: so large a vector is memory
+/// that glibc maps anew each time, and moves without copying as it grows.
 const ROOM: usize = 32 << 20;
 
 pub(super) const GAVE_LESS: &str = "a `Serialize` implementation gave less when it was asked again";
@@ -89,7 +89,7 @@ impl<L: Emit> Compound<'_, L> {
 
 impl<L: Emit> Compound<'_, L> {
     /// Makes room for the leaves of so many elements that may still come, as far as that is believed: the first ones look
-    /// like each other. What does not come is given back in the end.
+    /// like each other. A new vector gives back what did not come; a buffer keeps it.
     fn make_room(&mut self, count: usize) {
         if let Some((template, _)) = self.expected() {
             let own = self.recording.builder.nodes[template].leaves;

@@ -1,7 +1,7 @@
 //! serde's side of rebuilding: a node with the leaves below it, as a deserializer.
 //!
-//! Every request passes [`answer`](Place::answer). A node answers with what it is; where types ask for
-//! something else that means the same, it gives way:
+//! A node answers with what it is; where types ask for something else that means the same, it gives way. The usual
+//! requests are answered at once, all others pass [`answer`](Place::answer):
 //!
 //! | asked for | of | answer |
 //! |---|---|---|
@@ -356,8 +356,8 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     }
 }
 
-/// Calls what is seldom called. Its result comes back in a place of its own, so that what is made the other way, compiled
-/// into the caller, need not stand in memory to be copied from there.
+/// Calls what is slower in any case. Its result comes back in a place of its own, so that what is made the other way, which
+/// is compiled into the caller, need not stand in memory to be copied from there.
 #[inline(always)]
 fn aside<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     #[inline(never)]

@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visito
 use crate::error::{Error, Result};
 
 use super::place::Place;
-use super::source::{Request, Source};
+use super::source::Source;
 
 /// A variant: a deserializer for its name, and access to its payload.
 pub(super) struct Enum<N, P> {
@@ -57,15 +57,15 @@ impl<'a, 'de, S: Source<'a, 'de>> VariantAccess<'de> for Payload<'a, '_, S> {
         self.with(|mut payload| seed.deserialize(payload.lend()))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
-        self.with(|payload| payload.answer(Request::Any, visitor))
+    fn tuple_variant<V: Visitor<'de>>(self, count: usize, visitor: V) -> Result<V::Value> {
+        self.with(|mut payload| payload.lend().deserialize_tuple(count, visitor))
     }
 
     fn struct_variant<V: Visitor<'de>>(
         self,
-        _: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.with(|payload| payload.answer(Request::Any, visitor))
+        self.with(|mut payload| payload.lend().deserialize_struct("", fields, visitor))
     }
 }

@@ -166,8 +166,7 @@ impl<S: Slots> Siblings for MatchedSiblings<'_, S> {
 /// The children of a sequence or tuple that has matched so far.
 pub(in crate::flatten) struct MatchedElements<'t, S> {
     pub(super) siblings: MatchedSiblings<'t, S>,
-    /// All are leaves, and so many as the value said: mostly a constant, so that nothing is left to check but names and
-    /// slots.
+    /// All are leaves, and so many as the value said: mostly a constant, so that nothing is left to check but the slots.
     pub(super) leaves: Option<usize>,
 }
 

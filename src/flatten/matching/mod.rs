@@ -150,7 +150,7 @@ impl<'t, S: Slots> Walk for Matcher<'t, S> {
 }
 
 /// A treedef of a few bytes may claim any number of leaves: so many are believed before they were seen.
-const BELIEVED: usize = 1 << 20;
+pub(super) const BELIEVED: usize = 1 << 20;
 
 /// What to be strict about.
 pub(super) struct Expectation {
@@ -161,7 +161,7 @@ pub(super) struct Expectation {
 }
 
 /// Puts the leaves of a value into a buffer, in place of what was there, if it has that structure. If not, says how many
-/// were as expected, where that is known. A buffer that is not `USED` has nothing to drop.
+/// were as expected, where that is known. A buffer that is not `USED` has nothing that owns memory.
 pub(super) fn fill<L: Emit, T: Serialize + ?Sized, const USED: bool>(
     treedef: &TreeDef,
     value: &T,

@@ -86,13 +86,13 @@ pub(in crate::flatten) trait Slots: Default {
     fn part(region: &mut Self::Region, first: usize, count: usize) -> Matched<Self::Part<'_>>;
 }
 
-/// Slots that are written, each once: those of a buffer. They hold [fillers](Emit::filler), which own nothing, unless they
-/// are `USED`: so nobody asks whether it has to be dropped, for which the registers around would have to be saved.
+/// Slots that are written, each once: those of a buffer. Unless it was `USED`, nothing in it owns memory.
 pub(in crate::flatten) struct Fill<'s, L, const USED: bool>(
     pub(in crate::flatten) slice::IterMut<'s, L>,
 );
 
-/// Fills a slot that holds a [filler](Emit::filler).
+/// Fills a slot that owns nothing: a [filler](Emit::filler), or a number. So no code is made that would drop it, for which
+/// the registers around would have to be saved.
 #[inline(always)]
 pub(in crate::flatten) fn fill_slot<L: Emit>(slot: &mut L, leaf: L) {
     mem::forget(mem::replace(slot, leaf));

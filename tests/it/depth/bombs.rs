@@ -33,6 +33,27 @@ fn bombs_cost_what_their_text_costs() {
     });
 }
 
+/// What a structure claims is not believed, even where the value has begun as it says.
+#[test]
+fn a_bomb_is_no_room_for_leaves() {
+    let rows = vec![vec![1.0], vec![1.0, 2.0]];
+    let maps: Vec<HashMap<u8, Vec<f64>>> = vec![(0..20).map(|key| (key, vec![1.0])).collect()];
+    let keys: Vec<String> = (0..20).map(|key| format!("{key}u8: [*; {MANY}]")).collect();
+    for bomb in [format!("[[*], [*; {MANY}]]"), format!("[[*], [*; {}]]", 1u64 << 36)] {
+        let bomb: TreeDef = bomb.parse().unwrap();
+        let error = bomb.flatten_like(&rows, &mut Vec::<f64>::new()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Structure { .. }), "{error}");
+        let error = bomb.flatten_like(&rows, &mut Vec::<Leaf>::new()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Structure { .. }), "{error}");
+    }
+    for few in 1..keys.len() {
+        let beginning = keys[..few].iter().map(|key| key.replace(&format!("; {MANY}"), ""));
+        let entries: Vec<String> = beginning.chain(keys[few..few + 1].iter().cloned()).collect();
+        let bomb: TreeDef = format!("[{{{}}}]", entries.join(", ")).parse().unwrap();
+        assert!(bomb.flatten_like(&maps, &mut Vec::<f64>::new()).is_err());
+    }
+}
+
 fn operate_on_bomb(text: &str) -> Duration {
     let start = Instant::now();
     let treedef: TreeDef = text.parse().unwrap();
