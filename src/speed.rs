@@ -4,32 +4,33 @@
 //!
 //! Nanoseconds per leaf, and in brackets the ratio to bincode 2 in the same run. bincode writes the same value into a
 //! prepared slice and reads it back, without any structure: near the limit of what a walk by serde can do. Last comes
-//! `serde_json::to_value`, or `from_value`, which builds a document of nodes. Medians of one run of
-//! `cargo bench --bench ratios` on two shared cores of an x86-64 server, rustc 1.95; of a second run for leaves handed
-//! over.
+//! `serde_json::to_value`, or `from_value`, which builds a document of nodes. Medians of three runs of
+//! `cargo bench --bench ratios`, each of medians, on two shared cores of an x86-64 server, rustc 1.95.
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.21 (1.3) | 2.0 (3.8) | 2.1 (3.8) | 1.1 (3.3) |
-//! | [`flatten_as`](crate::flatten_as) | 0.24 (1.5) | 2.4 (4.6) | 3.5 (6.5) | 1.3 (3.9) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 5.3 (34) | 7.4 (13) | 5.6 (10) | 4.3 (13) |
-//! | `to_value` | 12 (78) | 180 (330) | 32 (59) | 140 (420) |
-//! | [`unflatten`](crate::unflatten()) from numbers | 1.2 (1.0) | 4.1 (3.3) | 5.3 (3.4) | 1.2 (1.9) |
-//! | … from leaves, handed over | 6.8 (4.8) | 11 (8.1) | 16 (6.2) | 4.4 (6.7) |
-//! | `from_value` | 16 (13) | 37 (29) | 24 (15) | 44 (67) |
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.22 (1.3) | 1.9 (4.6) | 1.9 (3.6) | 1.1 (3.2) |
+//! | [`flatten_as`](crate::flatten_as) | 0.28 (1.6) | 2.2 (5.5) | 3.3 (6.4) | 1.4 (3.9) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 4.0 (22) | 5.4 (11) | 4.6 (8.7) | 2.3 (6.7) |
+//! | `to_value` | 13 (78) | 180 (450) | 30 (58) | 130 (360) |
+//! | [`unflatten`](crate::unflatten()) from numbers | 1.2 (1.0) | 3.6 (3.1) | 4.9 (2.9) | 0.57 (0.9) |
+//! | … from leaves, handed over | 11 (8.8) | 9.4 (7.6) | 9.5 (5.6) | 5.6 (8.6) |
+//! | `from_value` | 21 (18) | 34 (29) | 28 (16) | 45 (68) |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 15 | 15 | 10 | 20 | 19 |
-//! | `flatten` | 60 | 16 | 84 | 43 | 56 |
-//! | `to_value` | 107 | 67 | 260 | 42 | 43 |
-//! | `unflatten` from leaves, lent | – | 69 | 43 | 46 | 66 |
-//! | … handed over | 61 | 70 | 47 | 28 | 63 |
-//! | `from_value` | 44 | 76 | 140 | 27 | 60 |
+//! | `flatten_like` | 15 | 16 | 8.7 | 21 | 19 |
+//! | `flatten` | 62 | 16 | 82 | 42 | 61 |
+//! | `to_value` | 111 | 73 | 260 | 42 | 43 |
+//! | `unflatten` from leaves, lent | – | 69 | 32 | 45 | 63 |
+//! | … handed over | 45 | 70 | 36 | 27 | 62 |
+//! | `from_value` | 45 | 77 | 150 | 31 | 60 |
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves as for 10⁶. Everyone runs
 //! once before it is timed; what makes a large vector for the first time pays for fresh memory besides, and at 10⁷ leaves
-//! always: that is more than the walk.
+//! always: that is more than the walk. Whether an allocator has it at hand differs from run to run: `flatten` has taken 2.7
+//! to 5.1 ns for the matrices, and 55 to 84 for the document.
+//!
 //! `benches/peers` has a table beside the pytrees of Python.
 //!
 //! # The ideas
