@@ -8,8 +8,8 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{
-    Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, Tree,
-    TreeDef, Value,
+    Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape,
+    ShapeNumbers, Tree, TreeDef, Value,
 };
 use crate::node::alike;
 
@@ -374,8 +374,9 @@ fn encode(
     arrivals: Vec<Arrival>,
     limits: Limits,
 ) -> TreeDef {
+    let numbers = ShapeNumbers::of(shapes.len());
     TreeDef {
-        encoding: Arc::new(Encoding { options, nodes: nodes.into(), shapes }),
+        encoding: Arc::new(Encoding { options, nodes: nodes.into(), shapes, numbers }),
         arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
         limits,
     }

@@ -28,7 +28,10 @@
 //! 6. A [`Value`] inside holds scalars only at its leaves, and no statics.
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
+use std::num::NonZero;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The name of a type, a field or a variant: borrowed from the type that was walked, or read from a text or file.
 pub type Name = Cow<'static, str>;
@@ -202,11 +205,46 @@ pub struct TreeDef {
     pub(crate) limits: Limits,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Encoding {
     pub(crate) options: Options,
     pub(crate) nodes: Box<[Node]>,
     pub(crate) shapes: Box<[Shape]>,
+    pub(crate) numbers: ShapeNumbers,
+}
+
+/// Numbers of the shapes of one encoding, which no other has in this process: what was found out about a shape is
+/// remembered by its number. They make no difference between encodings.
+#[derive(Debug)]
+pub(crate) struct ShapeNumbers {
+    /// That of the first shape. None has one when they are used up, for which processes of 64 bits do not live long enough.
+    first: Option<NonZero<usize>>,
+}
+
+impl ShapeNumbers {
+    pub(crate) fn of(shapes: usize) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(1);
+        let next = NEXT.fetch_update(Relaxed, Relaxed, |next| next.checked_add(shapes));
+        ShapeNumbers { first: next.ok().and_then(NonZero::new) }
+    }
+
+    /// That of the shape at an index.
+    #[inline]
+    pub(crate) fn at(&self, index: usize) -> Option<NonZero<usize>> {
+        self.first?.checked_add(index)
+    }
+}
+
+impl PartialEq for ShapeNumbers {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ShapeNumbers {}
+
+impl Hash for ShapeNumbers {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// Options of the walk that made a treedef which rebuilding and comparing must know.
@@ -429,8 +467,8 @@ impl PartialEq for TreeDef {
 
 impl Eq for TreeDef {}
 
-impl std::hash::Hash for TreeDef {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+impl Hash for TreeDef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
         self.encoding.hash(state);
     }
 }

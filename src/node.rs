@@ -1,5 +1,6 @@
 //! Reading a treedef: positions in it, children, keys, and the ways from leaf to path and back.
 
+use std::num::NonZero;
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -495,6 +496,12 @@ impl<'a> NodeRef<'a> {
 
     pub(crate) fn shape(self) -> Option<&'a Shape> {
         self.encoding.shapes.get(self.raw().shape)
+    }
+
+    /// What no other shape of this process is called, if this node has one.
+    #[inline]
+    pub(crate) fn shape_number(self) -> Option<NonZero<usize>> {
+        self.encoding.numbers.at(self.raw().shape)
     }
 
     #[inline]

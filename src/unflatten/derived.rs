@@ -5,44 +5,46 @@
 
 use std::any::type_name;
 use std::cell::Cell;
-use std::ptr;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::model::{Labels, Shape};
-use crate::node::is_name;
+use crate::node::{NodeRef, is_name};
 
-/// Shapes that were found to have exactly the fields that a derived visitor asks for, in their order: where the shape and
-/// the fields stand in memory, and which visitor it was. All three stay where they are while a value is rebuilt.
-#[derive(Default)]
-pub(super) struct Proven([Cell<Proof>; 8]);
-
-#[derive(Clone, Copy, Default, PartialEq)]
+/// A shape that was found to have exactly the fields that a derived visitor asks for, in their order: its number, where
+/// the fields stand in memory, and which visitor it was. None of the three is ever another's.
+#[derive(Clone, Copy, PartialEq)]
 struct Proof {
-    shape: usize,
+    shape: NonZero<usize>,
     fields: usize,
     visitor: usize,
 }
 
-impl Proven {
-    /// Whether a visitor may read a struct of this shape by position.
-    #[inline]
-    pub(super) fn by_position<V>(&self, shape: &Shape, fields: &'static [&'static str]) -> bool {
-        let shape_at = ptr::from_ref(shape).addr();
-        let proof =
-            Proof { shape: shape_at, fields: fields.as_ptr().addr(), visitor: identity::<V>() };
-        // A shape has an odd number of words, so that neighbours do not share a slot.
-        let known = &self.0[shape_at / align_of::<Shape>() % self.0.len()];
-        known.get() == proof || prove::<V>(shape, fields, known, proof)
-    }
+/// What was proven last on this thread.
+const REMEMBERED: usize = 16;
+
+thread_local! {
+    static PROVEN: [Cell<Option<Proof>>; REMEMBERED] = const { [const { Cell::new(None) }; REMEMBERED] };
+}
+
+/// Whether a visitor may read a struct by position.
+#[inline]
+pub(super) fn by_position<V>(node: NodeRef<'_>, fields: &'static [&'static str]) -> bool {
+    let Some(shape) = node.shape_number() else { return false };
+    let proof = Proof { shape, fields: fields.as_ptr().addr(), visitor: identity::<V>() };
+    PROVEN.with(|proven| {
+        let known = &proven[shape.get() % REMEMBERED];
+        known.get() == Some(proof) || prove::<V>(node, fields, known, proof)
+    })
 }
 
 #[inline(never)]
-fn prove<V>(shape: &Shape, fields: &[&str], known: &Cell<Proof>, proof: Proof) -> bool {
+fn prove<V>(node: NodeRef<'_>, fields: &[&str], known: &Cell<Option<Proof>>, proof: Proof) -> bool {
+    let own = node.fields();
     let proven = is_derived::<V>()
-        && matches!(&shape.labels, Labels::Fields(own)
-            if own.len() == fields.len() && own.iter().zip(fields).all(|(own, field)| is_name(own, field)));
+        && own.len() == fields.len()
+        && own.iter().zip(fields).all(|(own, field)| is_name(own, field));
     if proven {
-        known.set(proof);
+        known.set(Some(proof));
     }
     proven
 }

@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{LeafKind, NodeKind};
 use crate::stack;
 
+use super::derived::by_position;
 use super::elements::{Elements, Fields};
 use super::entries::{Entries, OneEntry};
 use super::name::{NoPayload, Text};
@@ -379,10 +380,8 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for NodeDeserializer<'_, 'a,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        let Place { node, kind, context, .. } = *self.0;
-        let by_position = |shape| context.shared.proven.by_position::<V>(shape, fields);
-        match node.shape() {
-            Some(shape) if kind == NodeKind::Struct && by_position(shape) => {
+        match self.0.kind {
+            NodeKind::Struct if by_position::<V>(self.0.node, fields) => {
                 match self.0.has_only_leaves(Some(fields.len())) {
                     true => self.0.scalars(visitor),
                     false => self.0.with_elements(|fields| visitor.visit_seq(Fields(fields))),

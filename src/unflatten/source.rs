@@ -7,8 +7,6 @@ use serde::de::Visitor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Arrival, Leaf, LeafKind, TreeDef, Value};
 
-use super::derived::Proven;
-
 /// Leaves, by index: serde's buffers ask for fields in another order than they stand in, so nothing may depend on a
 /// cursor. Each leaf is asked for at most once, because a deserializer is consumed when it answers.
 ///
@@ -154,7 +152,6 @@ pub(super) struct Shared<'a> {
     pub(super) arrivals: &'a [Arrival],
     pub(super) compact: bool,
     pub(super) max_depth: u32,
-    pub(super) proven: Proven,
 }
 
 /// Where we are in a structure.
@@ -171,7 +168,7 @@ impl<'a> Shared<'a> {
     /// A limit beyond 2³² is none: so many nodes do not fit into memory.
     pub(super) fn new(arrivals: &'a [Arrival], compact: bool, max_depth: usize) -> Self {
         let max_depth = u32::try_from(max_depth).unwrap_or(u32::MAX);
-        Shared { arrivals, compact, max_depth, proven: Proven::default() }
+        Shared { arrivals, compact, max_depth }
     }
 
     pub(super) fn of(treedef: &'a TreeDef) -> Self {
@@ -214,6 +211,6 @@ impl<'a, 'r> Context<'a, 'r> {
     /// What holds for a value that stands here.
     pub(super) fn shared_for<'v>(self, value: &'v Value) -> Shared<'v> {
         let Shared { compact, max_depth, .. } = *self.shared;
-        Shared { arrivals: value.arrivals(), compact, max_depth, proven: Proven::default() }
+        Shared { arrivals: value.arrivals(), compact, max_depth }
     }
 }

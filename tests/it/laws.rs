@@ -419,3 +419,25 @@ fn what_cannot_come_back_says_so() {
     let error = treedef::unflatten_borrowed::<&[u8]>(&treedef, &leaves).unwrap_err();
     assert!(error.to_string().contains("serde_bytes"), "{error}");
 }
+
+/// What was found out about one structure says nothing about the next, which may stand in the same memory.
+#[test]
+fn fields_in_another_order_are_read_by_their_names() {
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Point {
+        x: f64,
+        y: f64,
+        z: [f64; 2],
+    }
+    let orders = [
+        ("Point { x: *, y: *, z: (*, *) }", [1.0, 2.0, 3.0, 4.0]),
+        ("Point { y: *, x: *, z: (*, *) }", [2.0, 1.0, 3.0, 4.0]),
+        ("Point { z: (*, *), y: *, x: * }", [3.0, 4.0, 2.0, 1.0]),
+        ("Point { z: (*, *), x: *, y: * }", [3.0, 4.0, 1.0, 2.0]),
+    ];
+    for (text, leaves) in orders.iter().cycle().take(100) {
+        let treedef: TreeDef = text.parse().unwrap();
+        let point: Point = treedef::unflatten(&treedef, leaves).unwrap();
+        assert_eq!(point, Point { x: 1.0, y: 2.0, z: [3.0, 4.0] }, "{text}");
+    }
+}
