@@ -19,10 +19,11 @@ struct Proof {
     visitor: usize,
 }
 
-/// What was proven last on this thread.
+/// Proofs that a thread keeps.
 const REMEMBERED: usize = 16;
 
 thread_local! {
+    /// What was proven last; shapes of one structure seldom share a place.
     static PROVEN: [Cell<Option<Proof>>; REMEMBERED] = const { [const { Cell::new(None) }; REMEMBERED] };
 }
 
