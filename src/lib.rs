@@ -9,6 +9,7 @@ mod markers;
 mod leaf;
 mod conversion;
 mod node;
+mod rigid;
 mod value;
 mod order;
 mod builder;

@@ -16,16 +16,17 @@ use serde::Serialize;
 use crate::error::{Error, Mismatch, Result};
 use crate::leaf::{Emit, Scalar};
 use crate::model::NodeKind;
+use crate::rigid::WINDOW;
 use crate::stack;
 
 use super::compound::Compound;
-use super::matching::{Fill, Known, Matcher, Parted, fill_slot};
+use super::matching::{Fill, Known, Matcher, Parted, Slots, fill_slot, put_rigid};
 use super::recording::{Recorded, Recording};
 use super::scalar::ScalarTo;
 use super::serializer::{Siblings, Walker};
 
 /// Leaves that are made room for at once, or those of one element.
-const BATCH: usize = 512;
+const BATCH: usize = 2048;
 
 /// Bytes of leaves that an iterator may claim to give before it gave them. More would not help: so large a vector is memory
 /// that glibc maps anew each time, and moves without copying as it grows.
@@ -153,18 +154,19 @@ impl<L: Emit> Compound<'_, L> {
             parted: Parted::default(),
         };
         let first = leaves.len();
-        leaves.resize_with(first + count * own, L::filler);
-        let (mut matched, mut batch) = (0, Batch::Matched);
-        let mut slots = Fill::<_, false>(leaves.get_mut(first..).unwrap_or_default().iter_mut());
+        let end = first + count * own;
+        // Where there is room, for a window beyond the last element too.
+        leaves.resize_with(leaves.capacity().clamp(end, end + WINDOW), L::filler);
+        let slots = Fill::<_, false>(leaves.get_mut(first..).unwrap_or_default().iter_mut());
+        let (mut slots, mut matched, mut different) = put_rigid(&known, nodes, slots, count, items);
+        let mut batch = Batch::Matched;
         while matched < count {
-            let Some(item) = items.next() else { break };
-            let place = Matcher::new(&known, nodes, slots);
+            let Some(item) = different.take().or_else(|| items.next()) else { break };
+            let (before, place) = (slots.left(), Matcher::new(&known, nodes, slots));
             match place.and_then(|place| item.serialize(place)) {
                 Ok(rest) => slots = rest,
                 Err(Mismatch) => {
-                    // The slots of this element that are left, and of those that were to follow.
-                    let leaves = known.parted.before((count - matched) * own);
-                    batch = Batch::Parted(item, leaves);
+                    batch = Batch::Parted(item, known.parted.before(before));
                     break;
                 }
             }

@@ -13,7 +13,8 @@ use crate::leaf::Scalar;
 use crate::model::{Content, Node, Options, Value};
 use crate::stack;
 
-use super::matcher::{Known, MatchedSiblings, Matcher};
+use super::known::Known;
+use super::matcher::{MatchedSiblings, Matcher};
 use super::slots::{Compare, Matched, Parted, Slots};
 
 /// The entries of a map that has matched so far.

@@ -1,29 +1,18 @@
 //! One node beside the node that it should be, and its children beside the runs that they should be.
 
-use std::cell::Cell;
 use std::mem;
 
 use serde::Serialize;
 
 use crate::error::Mismatch;
 use crate::flatten::serializer::{Fields, Head, Siblings, Walker};
-use crate::model::{Arrival, Name, Node, NodeKind, Options, Shape};
+use crate::model::{Name, Node, NodeKind};
 use crate::node::is_name;
 use crate::stack;
 
-use super::slots::{Matched, Parted, Slots};
-
-/// What holds for the whole structure.
-pub(in crate::flatten) struct Known<'t> {
-    pub(in crate::flatten) shapes: &'t [Shape],
-    pub(in crate::flatten) options: Options,
-    pub(in crate::flatten) ignore_statics: bool,
-    /// Compounds that may stand inside each other in an opaque leaf, wherever that is.
-    pub(in crate::flatten) depth_left: usize,
-    /// Maps may come in any order, probably the remembered ones, of which these are to come; if not, in order only.
-    pub(in crate::flatten) arrivals: Option<Cell<&'t [Arrival]>>,
-    pub(in crate::flatten) parted: Parted,
-}
+use super::known::Known;
+use super::rigid::put_rigid;
+use super::slots::{Matched, Slots};
 
 /// One node of a known structure, as a [`Walk`](crate::flatten::serializer::Walk).
 pub(in crate::flatten) struct Matcher<'t, S> {
@@ -130,6 +119,21 @@ impl<'t, S: Slots> MatchedSiblings<'t, S> {
         self.slots = slots;
         self.position += 1;
         Ok(())
+    }
+
+    /// Takes what can be taken as [rigid elements](super::rigid); gives back the first that is different.
+    #[inline]
+    pub(super) fn rigid_elements<I: Iterator>(&mut self, items: &mut I) -> Option<I::Item>
+    where
+        I::Item: Serialize,
+    {
+        let MatchedSiblings { known, nodes, .. } = *self;
+        let slots = mem::take(&mut self.slots);
+        let left = self.end - self.position; // never beyond the end
+        let (slots, put, different) = put_rigid(known, nodes, slots, left, items);
+        self.slots = slots;
+        self.position += put; // at most what was left
+        different
     }
 
     /// Whoever swallows a mismatch must not succeed.

@@ -6,6 +6,8 @@
 //! size, so that a walk over plain data stays in registers.
 
 mod slots;
+mod known;
+mod rigid;
 mod matcher;
 mod entries;
 
@@ -15,17 +17,19 @@ use serde::Serialize;
 
 use crate::error::Mismatch;
 use crate::leaf::{Emit, Scalar};
-use crate::model::{Labels, NodeKind, Options, TreeDef, Value};
+use crate::model::{Labels, NodeKind, TreeDef, Value};
 
 use super::rules::Keep;
 use super::serializer::{Head, Siblings, Walk};
 
 use entries::{MatchedEntries, match_value};
 use matcher::{MatchedElements, MatchedFields};
-use slots::{Matched, Slots};
+use slots::Matched;
 
-pub(super) use matcher::{Known, Matcher};
-pub(super) use slots::{Fill, Parted, fill_slot};
+pub(super) use known::Known;
+pub(super) use matcher::Matcher;
+pub(super) use rigid::put_rigid;
+pub(super) use slots::{Fill, Parted, Slots, fill_slot};
 
 impl<'t, S: Slots> Walk for Matcher<'t, S> {
     type Ok = S;
@@ -84,10 +88,8 @@ impl<'t, S: Slots> Walk for Matcher<'t, S> {
                     Err(Mismatch) => Err(known.parted.at(slots.left())),
                 }
             }
-            (Keep::Leaf, NodeKind::Leaf) => slots.put_opaque(|| {
-                let options = Options { compact: known.options.compact, ..Options::default() };
-                Value::recorded(value, options, known.depth_left).ok()
-            }),
+            (Keep::Leaf, NodeKind::Leaf) => slots
+                .put_opaque(|| Value::recorded(value, known.of_opaque(), known.depth_left).ok()),
             _ => Err(Mismatch),
         }
     }
@@ -125,7 +127,7 @@ impl<'t, S: Slots> Walk for Matcher<'t, S> {
     }
 
     #[inline]
-    fn collect<I: Iterator>(self, items: I) -> Matched<S>
+    fn collect<I: Iterator>(self, mut items: I) -> Matched<S>
     where
         I::Item: Serialize,
     {
@@ -137,7 +139,8 @@ impl<'t, S: Slots> Walk for Matcher<'t, S> {
             return self.slots.put_all(only.repeat, items, compact, &self.known.parted);
         }
         let mut siblings = self.children()?;
-        for item in items {
+        let different = siblings.rigid_elements(&mut items);
+        for item in different.into_iter().chain(items) {
             siblings.child(&item)?;
         }
         siblings.end()

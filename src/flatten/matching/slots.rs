@@ -9,6 +9,7 @@ use crate::error::Mismatch;
 use crate::flatten::scalar::ScalarTo;
 use crate::leaf::{Emit, Scalar};
 use crate::model::{Leaf, Value};
+use crate::rigid::WINDOW;
 
 /// The outcome of a comparison.
 pub(in crate::flatten) type Matched<S> = Result<S, Mismatch>;
@@ -53,6 +54,18 @@ impl Parted {
     }
 }
 
+/// How a value is put into slots of which there are more than it needs, probably.
+pub(in crate::flatten) trait PutInWindow {
+    fn num_leaves(&self) -> usize;
+
+    /// Fills the first of the slots. After a mismatch, what is in any of them is of no use.
+    fn put<L: Emit, T: Serialize, const USED: bool>(
+        &self,
+        window: &mut [L; WINDOW],
+        value: &T,
+    ) -> Matched<()>;
+}
+
 /// Where leaves go, in order. It is handed from node to node by value, which keeps it in registers.
 pub(in crate::flatten) trait Slots: Default {
     /// A part of the slots, to be filled in any order.
@@ -76,6 +89,17 @@ pub(in crate::flatten) trait Slots: Default {
         I::Item: Serialize;
 
     fn left(&self) -> usize;
+
+    /// Puts up to `count` values, as far as they can be put into a window and as far as there are windows. Says how many
+    /// it put, and gives back the first that could not.
+    fn put_in_windows<I: Iterator, P: PutInWindow>(
+        self,
+        put: &P,
+        count: usize,
+        items: &mut I,
+    ) -> (Self, usize, Option<I::Item>)
+    where
+        I::Item: Serialize;
 
     /// Puts an opaque leaf, where there are any.
     fn put_opaque(self, value: impl FnOnce() -> Option<Value>) -> Matched<Self>;
@@ -104,7 +128,7 @@ pub(in crate::flatten) struct Compare<'s>(pub(in crate::flatten) slice::Iter<'s,
 
 impl<L: Emit, const USED: bool> Fill<'_, L, USED> {
     #[inline(always)]
-    fn put_in(slot: &mut L, leaf: L) {
+    pub(super) fn put_in(slot: &mut L, leaf: L) {
         match USED {
             true => *slot = leaf,
             false => fill_slot(slot, leaf),
@@ -156,6 +180,34 @@ impl<'s, L: Emit, const USED: bool> Slots for Fill<'s, L, USED> {
             Self::put_in(slot, leaf);
         }
         if items.next().is_some() { Err(parted.at(rest.left())) } else { Ok(rest) }
+    }
+
+    // One caller of what it calls is one copy of that, which then is compiled into it.
+    #[inline(never)]
+    fn put_in_windows<I: Iterator, P: PutInWindow>(
+        self,
+        put: &P,
+        count: usize,
+        items: &mut I,
+    ) -> (Self, usize, Option<I::Item>)
+    where
+        I::Item: Serialize,
+    {
+        let leaves = put.num_leaves();
+        let mut slots = self.0.into_slice();
+        let (mut done, mut different) = (0, None);
+        while done < count
+            && let Some(window) = slots.first_chunk_mut()
+            && let Some(item) = items.next()
+        {
+            if put.put::<_, _, USED>(window, &item).is_err() {
+                different = Some(item);
+                break;
+            }
+            done += 1;
+            slots = slots.get_mut(leaves..).unwrap_or_default();
+        }
+        (Fill(slots.iter_mut()), done, different)
     }
 
     #[inline]
@@ -217,6 +269,18 @@ impl<'s> Slots for Compare<'s> {
                 item.serialize(ScalarTo { compact, then: |scalar: Scalar<'_>| self.put(scalar) })?;
         }
         if left == 0 { Ok(self) } else { Err(Mismatch) }
+    }
+
+    fn put_in_windows<I: Iterator, P: PutInWindow>(
+        self,
+        _: &P,
+        _: usize,
+        _: &mut I,
+    ) -> (Self, usize, Option<I::Item>)
+    where
+        I::Item: Serialize,
+    {
+        (self, 0, None)
     }
 
     fn left(&self) -> usize {

@@ -1,0 +1,359 @@
+//! An element beside a [rigid](crate::rigid) node: on the way only names are compared, and in the end the form.
+//!
+//! This is for elements of which many are alike. If one is different, the [matcher](super::matcher) takes it from its
+//! beginning, and says where.
+
+use std::mem;
+
+use serde::Serialize;
+
+use crate::error::Mismatch;
+use crate::flatten::rules::Keep;
+use crate::flatten::serializer::{Entries, Fields, Head, Siblings, Walk, Walker};
+use crate::leaf::{Emit, Scalar};
+use crate::model::{Labels, Leaf, Name, Node, NodeKind, Options, Shape, Value};
+use crate::node::is_name;
+use crate::rigid::{RUN, Rigid, Steps, WINDOW};
+
+use super::known::Known;
+use super::slots::{Fill, Matched, PutInWindow, Slots};
+
+/// What elements are compared with.
+pub(super) struct RigidElement<'t> {
+    node: Rigid<&'t Shape>,
+    /// How opaque leaves are recorded.
+    options: Options,
+    depth_left: usize,
+}
+
+/// Puts up to `count` elements that are all like a node, if it is rigid, as far as there are slots. Says how many it put,
+/// and gives back the first that is different.
+#[inline]
+pub(in crate::flatten) fn put_rigid<S: Slots, I: Iterator>(
+    known: &Known<'_>,
+    nodes: &[Node],
+    slots: S,
+    count: usize,
+    items: &mut I,
+) -> (S, usize, Option<I::Item>)
+where
+    I::Item: Serialize,
+{
+    let node = match count < RUN {
+        true => None,
+        false => Rigid::of(nodes, |node| known.shapes.get(node.shape)),
+    };
+    let Some(node) = node else { return (slots, 0, None) };
+    let element = RigidElement { node, options: known.of_opaque(), depth_left: known.depth_left };
+    slots.put_in_windows(&element, count, items)
+}
+
+impl PutInWindow for RigidElement<'_> {
+    #[inline]
+    fn num_leaves(&self) -> usize {
+        self.node.num_leaves()
+    }
+
+    #[inline(always)]
+    fn put<L: Emit, T: Serialize, const USED: bool>(
+        &self,
+        window: &mut [L; WINDOW],
+        value: &T,
+    ) -> Matched<()> {
+        let place = Window::<_, USED>(&mut *window);
+        let matched = value.serialize(Walker(RigidWalk { expected: self, place }));
+        if matched.is_err() && !USED && mem::needs_drop::<L>() {
+            // What is filled again must not own anything.
+            window.fill_with(L::filler);
+        }
+        matched
+    }
+}
+
+/// The walk, at the element or inside it.
+pub(super) struct RigidWalk<'w, P> {
+    expected: &'w RigidElement<'w>,
+    place: P,
+}
+
+/// Where a walk is. It sets out with the slots alone, so that how far it has come is a constant in the code of the
+/// element's type, whether that is compiled into the caller or not.
+pub(super) trait Place<'w> {
+    type Open: Open<'w>;
+
+    fn open(self, expected: &'w RigidElement<'w>) -> Self::Open;
+}
+
+/// A node that was opened at a place.
+pub(super) trait Open<'w> {
+    type Slots: Put;
+
+    fn progress(&mut self) -> &mut Progress<'w, Self::Slots>;
+    fn close(self) -> Matched<()>;
+}
+
+/// How far a walk has come.
+pub(super) struct Progress<'w, S> {
+    steps: Steps<'w, &'w Shape>,
+    slots: S,
+}
+
+/// Slots that are filled by their index.
+pub(super) trait Put {
+    type Leaf: Emit;
+
+    fn put(&mut self, index: usize, leaf: Self::Leaf) -> Matched<()>;
+}
+
+/// Those of the element, and some more.
+pub(super) struct Window<'w, L, const USED: bool>(&'w mut [L; WINDOW]);
+
+impl<L: Emit, const USED: bool> Put for Window<'_, L, USED> {
+    type Leaf = L;
+
+    #[inline(always)]
+    fn put(&mut self, index: usize, leaf: L) -> Matched<()> {
+        Fill::<_, USED>::put_in(self.0.get_mut(index).ok_or(Mismatch)?, leaf);
+        Ok(())
+    }
+}
+
+impl<'w, L: Emit, const USED: bool> Place<'w> for Window<'w, L, USED> {
+    type Open = Progress<'w, Self>;
+
+    #[inline(always)]
+    fn open(self, expected: &'w RigidElement<'w>) -> Progress<'w, Self> {
+        Progress { steps: Steps::of(&expected.node), slots: self }
+    }
+}
+
+impl<'w, S: Put> Place<'w> for &mut Progress<'w, S> {
+    type Open = Self;
+
+    #[inline(always)]
+    fn open(self, _: &'w RigidElement<'w>) -> Self {
+        self
+    }
+}
+
+impl<'w, S: Put> Open<'w> for Progress<'w, S> {
+    type Slots = S;
+
+    #[inline(always)]
+    fn progress(&mut self) -> &mut Progress<'w, S> {
+        self
+    }
+
+    #[inline(always)]
+    fn close(self) -> Matched<()> {
+        if self.steps.complete() { Ok(()) } else { Err(Mismatch) }
+    }
+}
+
+impl<'w, S: Put> Open<'w> for &mut Progress<'w, S> {
+    type Slots = S;
+
+    #[inline(always)]
+    fn progress(&mut self) -> &mut Progress<'w, S> {
+        self
+    }
+
+    #[inline(always)]
+    fn close(self) -> Matched<()> {
+        Ok(())
+    }
+}
+
+impl<'w, S: Put> Progress<'w, S> {
+    #[inline(always)]
+    fn put(&mut self, leaf: Option<S::Leaf>) -> Matched<()> {
+        let index = self.steps.leaf().ok_or(Mismatch)?;
+        self.slots.put(index, leaf.ok_or(Mismatch)?)
+    }
+
+    /// Begins a compound with so many children; says how its fields are called, if it has any.
+    #[inline(always)]
+    fn compound(&mut self, head: Head, count: usize) -> Matched<&'w [Name]> {
+        self.steps.compound(head.kind, count).ok_or(Mismatch)?;
+        if !head.kind.is_named() {
+            return Ok(&[]);
+        }
+        let shape = self.steps.named().ok_or(Mismatch)?;
+        match &shape.labels {
+            _ if !is_name(&shape.name, head.name) => Err(Mismatch),
+            Labels::Fields(fields) => Ok(fields),
+            _ => Ok(&[]),
+        }
+    }
+}
+
+impl<'w, P: Place<'w>> RigidWalk<'w, P> {
+    #[inline(always)]
+    fn children(self, head: Head, count: usize) -> Matched<RigidChildren<'w, P::Open>> {
+        let RigidWalk { expected, place } = self;
+        let mut open = place.open(expected);
+        let fields = open.progress().compound(head, count)?;
+        Ok(RigidChildren { expected, open, fields, count, came: 0 })
+    }
+
+    #[inline(always)]
+    fn put(
+        self,
+        leaf: impl FnOnce() -> Option<<<P::Open as Open<'w>>::Slots as Put>::Leaf>,
+    ) -> Matched<()> {
+        let mut open = self.place.open(self.expected);
+        open.progress().put(leaf())?;
+        open.close()
+    }
+}
+
+impl<'w, P: Place<'w>> Walk for RigidWalk<'w, P> {
+    type Ok = ();
+    type Error = Mismatch;
+    type Sequence = RigidChildren<'w, P::Open>;
+    type Fields = RigidChildren<'w, P::Open>;
+    type Entries = RigidChildren<'w, P::Open>;
+
+    #[inline(always)]
+    fn leaf(self, scalar: Scalar<'_>) -> Matched<()> {
+        self.put(|| Emit::from_scalar(scalar))
+    }
+
+    fn none(self) -> Matched<()> {
+        Err(Mismatch)
+    }
+
+    fn some<T: Serialize + ?Sized>(self, _: &T) -> Matched<()> {
+        Err(Mismatch)
+    }
+
+    #[inline(always)]
+    fn unit(self) -> Matched<()> {
+        self.atom(Head::new(NodeKind::Unit))
+    }
+
+    #[inline(always)]
+    fn atom(self, head: Head) -> Matched<()> {
+        Siblings::end(self.children(head, 0)?)
+    }
+
+    #[inline(always)]
+    fn wrapper<T: Serialize + ?Sized>(self, head: Head, value: &T) -> Matched<()> {
+        let mut inside = self.children(head, 1)?;
+        inside.child(value)?;
+        Siblings::end(inside)
+    }
+
+    fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Matched<()> {
+        let RigidElement { options, depth_left, .. } = *self.expected;
+        match keep {
+            Keep::Leaf => self.put(|| {
+                let value = Value::recorded(value, options, depth_left).ok()?;
+                Emit::from_leaf(Leaf::from(value))
+            }),
+            Keep::Static => Err(Mismatch),
+        }
+    }
+
+    #[inline(always)]
+    fn sequence(self, head: Head, count: Option<usize>) -> Matched<Self::Sequence> {
+        self.children(head, count.ok_or(Mismatch)?)
+    }
+
+    #[inline(always)]
+    fn fields(self, head: Head, count: usize) -> Matched<Self::Fields> {
+        let fields = self.children(head, count)?;
+        // The count is a constant, so the positions of the names need not be checked one by one.
+        if fields.fields.len() == count { Ok(fields) } else { Err(Mismatch) }
+    }
+
+    fn entries(self) -> Matched<Self::Entries> {
+        Err(Mismatch)
+    }
+
+    fn collect<I: Iterator>(self, _: I) -> Matched<()>
+    where
+        I::Item: Serialize,
+    {
+        Err(Mismatch)
+    }
+
+    #[inline]
+    fn is_human_readable(&self) -> bool {
+        !self.expected.options.compact
+    }
+}
+
+/// The children of a compound.
+pub(super) struct RigidChildren<'w, O> {
+    expected: &'w RigidElement<'w>,
+    open: O,
+    fields: &'w [Name],
+    count: usize,
+    came: usize,
+}
+
+impl<'w, O: Open<'w>> RigidChildren<'w, O> {
+    /// Whoever swallows a mismatch must not succeed.
+    #[inline(always)]
+    fn lose(&mut self) -> Matched<()> {
+        self.came = usize::MAX;
+        Err(Mismatch)
+    }
+}
+
+impl<'w, O: Open<'w>> Siblings for RigidChildren<'w, O> {
+    type Ok = ();
+    type Error = Mismatch;
+
+    #[inline(always)]
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Matched<()> {
+        let walk = RigidWalk { expected: self.expected, place: self.open.progress() };
+        if self.came >= self.count || value.serialize(Walker(walk)).is_err() {
+            return self.lose();
+        }
+        self.came += 1;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn end(self) -> Matched<()> {
+        if self.came == self.count { self.open.close() } else { Err(Mismatch) }
+    }
+}
+
+impl<'w, O: Open<'w>> Fields for RigidChildren<'w, O> {
+    type Ok = ();
+    type Error = Mismatch;
+
+    #[inline(always)]
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Matched<()> {
+        match self.fields.get(self.came) {
+            Some(field) if is_name(field, name) => self.child(value),
+            _ => self.lose(),
+        }
+    }
+
+    #[inline(always)]
+    fn end(self) -> Matched<()> {
+        Siblings::end(self)
+    }
+}
+
+/// There are none.
+impl<'w, O: Open<'w>> Entries for RigidChildren<'w, O> {
+    type Ok = ();
+    type Error = Mismatch;
+
+    fn key<T: Serialize + ?Sized>(&mut self, _: &T) -> Matched<()> {
+        self.lose()
+    }
+
+    fn value<T: Serialize + ?Sized>(&mut self, _: &T) -> Matched<()> {
+        self.lose()
+    }
+
+    fn end(self) -> Matched<()> {
+        Err(Mismatch)
+    }
+}

@@ -1,0 +1,142 @@
+//! Nodes whose form does not vary: structs, tuples and units around leaves, and nothing else.
+//!
+//! A type that always has the same form calls serde in a way that is known when the type is compiled. So if its calls are
+//! put into a [`Form`], that is a constant, and to compare it with the form of a node is to compare two numbers. Types that
+//! vary are compared as well, only not as fast. Names are no part of a form: they are compared one by one.
+
+use crate::model::{Node, NodeKind};
+
+/// The most leaves of a rigid node. It is given so many slots, even if it needs less: their number being a constant,
+/// nobody has to check that there are enough.
+pub(crate) const WINDOW: usize = 64;
+
+/// So many elements are worth a look whether they are rigid.
+pub(crate) const RUN: usize = 4;
+
+/// The most structs, newtypes and the like in a rigid node.
+const NAMED: usize = 8;
+
+/// What stands in a rigid node, in pre-order: a bit for each leaf, and eleven for anything else, which say how many children
+/// follow. Two nodes of the same form have the same leaves in the same places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Form(u128);
+
+impl Form {
+    /// Begins with a one, so that forms of different lengths differ.
+    const EMPTY: Form = Form(1);
+
+    #[inline(always)]
+    fn leaves(self, count: usize) -> Option<Form> {
+        let bits = u32::try_from(count).ok().filter(|bits| *bits <= self.0.leading_zeros())?;
+        self.0.checked_shl(bits).map(Form)
+    }
+
+    #[inline(always)]
+    fn compound(self, kind: NodeKind, count: usize) -> Option<Form> {
+        let kind = match kind {
+            NodeKind::Tuple => 0,
+            NodeKind::TupleStruct => 1,
+            NodeKind::Struct => 2,
+            NodeKind::NewtypeStruct => 3,
+            NodeKind::Unit => 4,
+            NodeKind::UnitStruct => 5,
+            _ => return None,
+        };
+        let count = u128::try_from(count).ok().filter(|count| *count < 1 << 7)?;
+        let Form(before) = self.leaves(11)?;
+        Some(Form(before | 1 << 10 | kind << 7 | count))
+    }
+}
+
+/// A rigid node, and what is known of each compound in it that has a name, in pre-order.
+pub(crate) struct Rigid<N> {
+    form: Form,
+    leaves: usize,
+    named: [Option<N>; NAMED],
+    names: usize,
+}
+
+impl<N: Copy> Rigid<N> {
+    /// The first of these nodes with all below it, if it is rigid.
+    pub(crate) fn of(nodes: &[Node], known: impl Fn(&Node) -> Option<N>) -> Option<Self> {
+        let leaves = nodes.first()?.leaves;
+        if leaves > WINDOW {
+            return None;
+        }
+        let mut rigid = Rigid { form: Form::EMPTY, leaves, named: [None; NAMED], names: 0 };
+        rigid.add(nodes, &known)?;
+        Some(rigid)
+    }
+
+    /// No deeper than the form can hold.
+    fn add(&mut self, nodes: &[Node], known: &impl Fn(&Node) -> Option<N>) -> Option<()> {
+        let own = nodes.first()?;
+        self.form = match own.kind {
+            NodeKind::Leaf => self.form.leaves(1),
+            kind => self.form.compound(kind, own.children),
+        }?;
+        if own.kind.is_named() {
+            *self.named.get_mut(self.names)? = Some(known(own)?);
+            self.names += 1;
+        }
+        let mut runs = nodes.get(1..own.span)?;
+        while let Some(run) = runs.first() {
+            match run.kind {
+                NodeKind::Leaf => self.form = self.form.leaves(run.repeat)?,
+                _ => (0..run.repeat).try_for_each(|_| self.add(runs, known))?,
+            }
+            runs = runs.get(run.span..)?;
+        }
+        Some(())
+    }
+
+    /// How many leaves it has: at most [`WINDOW`].
+    #[inline]
+    pub(crate) fn num_leaves(&self) -> usize {
+        self.leaves
+    }
+}
+
+/// What has been called so far for a value that should have the form of a rigid node.
+pub(crate) struct Steps<'w, N> {
+    rigid: &'w Rigid<N>,
+    form: Form,
+    leaves: usize,
+    names: usize,
+}
+
+impl<'w, N: Copy> Steps<'w, N> {
+    #[inline(always)]
+    pub(crate) fn of(rigid: &'w Rigid<N>) -> Self {
+        Steps { rigid, form: Form::EMPTY, leaves: 0, names: 0 }
+    }
+
+    /// A leaf: its index, if so many are possible.
+    #[inline(always)]
+    pub(crate) fn leaf(&mut self) -> Option<usize> {
+        self.form = self.form.leaves(1)?;
+        self.leaves += 1; // at most the bits of a form
+        Some(self.leaves - 1)
+    }
+
+    /// A compound that will have so many children.
+    #[inline(always)]
+    pub(crate) fn compound(&mut self, kind: NodeKind, count: usize) -> Option<()> {
+        self.form = self.form.compound(kind, count)?;
+        Some(())
+    }
+
+    /// What is known of the next compound that has a name.
+    #[inline(always)]
+    pub(crate) fn named(&mut self) -> Option<N> {
+        let known = *self.rigid.named.get(self.names)?;
+        self.names += 1; // in range, as was seen
+        known
+    }
+
+    /// Whether all of the node has come, and nothing else.
+    #[inline(always)]
+    pub(crate) fn complete(&self) -> bool {
+        self.form == self.rigid.form
+    }
+}
