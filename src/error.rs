@@ -344,6 +344,12 @@ impl serde::ser::Error for Mismatch {
     }
 }
 
+impl serde::de::Error for Mismatch {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Mismatch
+    }
+}
+
 impl From<Error> for Mismatch {
     fn from(_: Error) -> Self {
         Mismatch

@@ -498,10 +498,10 @@ impl<'a> NodeRef<'a> {
         self.encoding.shapes.get(self.raw().shape)
     }
 
-    /// What no other shape of this process is called, if this node has one.
+    /// The shape of a node of this structure, with its number.
     #[inline]
-    pub(crate) fn shape_number(self) -> Option<NonZero<usize>> {
-        self.encoding.numbers.at(self.raw().shape)
+    pub(crate) fn numbered_shape(self, node: &Node) -> Option<(NonZero<usize>, &'a Shape)> {
+        self.encoding.numbers.at(node.shape).zip(self.encoding.shapes.get(node.shape))
     }
 
     #[inline]

@@ -111,6 +111,12 @@ impl<'w, N: Copy> Steps<'w, N> {
         Steps { rigid, form: Form::EMPTY, leaves: 0, names: 0 }
     }
 
+    /// How many leaves have come.
+    #[inline(always)]
+    pub(crate) fn num_leaves(&self) -> usize {
+        self.leaves
+    }
+
     /// A leaf: its index, if so many are possible.
     #[inline(always)]
     pub(crate) fn leaf(&mut self) -> Option<usize> {

@@ -8,7 +8,8 @@ use std::cell::Cell;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::node::{NodeRef, is_name};
+use crate::model::{Labels, Shape};
+use crate::node::is_name;
 
 /// A shape that was found to have exactly the fields that a derived visitor asks for, in their order: its number, where
 /// the fields stand in memory, and which visitor it was. None of the three is ever another's.
@@ -27,20 +28,22 @@ thread_local! {
     static PROVEN: [Cell<Option<Proof>>; REMEMBERED] = const { [const { Cell::new(None) }; REMEMBERED] };
 }
 
-/// Whether a visitor may read a struct by position.
+/// Whether a visitor may read a struct of this shape by position.
 #[inline]
-pub(super) fn by_position<V>(node: NodeRef<'_>, fields: &'static [&'static str]) -> bool {
-    let Some(shape) = node.shape_number() else { return false };
+pub(super) fn by_position<V>(
+    (shape, own): (NonZero<usize>, &Shape),
+    fields: &'static [&'static str],
+) -> bool {
     let proof = Proof { shape, fields: fields.as_ptr().addr(), visitor: identity::<V>() };
     PROVEN.with(|proven| {
         let known = &proven[shape.get() % REMEMBERED];
-        known.get() == Some(proof) || prove::<V>(node, fields, known, proof)
+        known.get() == Some(proof) || prove::<V>(own, fields, known, proof)
     })
 }
 
 #[inline(never)]
-fn prove<V>(node: NodeRef<'_>, fields: &[&str], known: &Cell<Option<Proof>>, proof: Proof) -> bool {
-    let own = node.fields();
+fn prove<V>(shape: &Shape, fields: &[&str], known: &Cell<Option<Proof>>, proof: Proof) -> bool {
+    let Labels::Fields(own) = &shape.labels else { return false };
     let proven = is_derived::<V>()
         && own.len() == fields.len()
         && own.iter().zip(fields).all(|(own, field)| is_name(own, field));

@@ -26,7 +26,8 @@ use super::derived::by_position;
 use super::elements::{Elements, Fields};
 use super::entries::{Entries, OneEntry};
 use super::name::{NoPayload, Text};
-use super::place::{NodeDeserializer, Place, field_names, fully_read};
+use super::place::{NodeDeserializer, Place, aside, field_names, fully_read};
+use super::rigid::RigidElements;
 use super::scalars::Scalars;
 use super::source::{Request, Source, requests, scalar_requests};
 use super::variants::{Enum, Payload};
@@ -206,6 +207,12 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         of_that_many && self.node.has_only_leaves()
     }
 
+    #[inline]
+    fn is_read_by_position<V>(&self, fields: &'static [&'static str]) -> bool {
+        let shape = self.node.numbered_shape(self.node.raw());
+        shape.is_some_and(|shape| by_position::<V>(shape, fields))
+    }
+
     /// Children that are all leaves.
     #[inline(always)]
     fn scalars<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
@@ -229,6 +236,22 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         S: Source<'a, 'de>,
     {
         self.with_elements(|elements| visitor.visit_seq(elements))
+    }
+
+    /// The elements of a sequence of any length.
+    #[inline(never)]
+    fn many_elements<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        self.with_elements(|elements| {
+            if S::WINDOWS
+                && let Some(elements) = RigidElements::of(elements)
+            {
+                return visitor.visit_seq(elements);
+            }
+            visitor.visit_seq(elements)
+        })
     }
 
     #[inline(always)]
@@ -311,9 +334,10 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     {
         match self.0.kind {
             NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
-                match self.0.has_only_leaves(count) {
-                    true => self.0.scalars(visitor),
-                    false => self.0.elements(visitor),
+                match (self.0.has_only_leaves(count), count) {
+                    (true, _) => self.0.scalars(visitor),
+                    (false, Some(_)) => self.0.elements(visitor),
+                    (false, None) => self.0.many_elements(visitor),
                 }
             }
             _ => self.answer(Request::Any, visitor),
@@ -357,19 +381,6 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     }
 }
 
-/// Calls what is slower in any case. Its result comes back in a place of its own, so that what is made the other way, which
-/// is compiled into the caller, need not stand in memory to be copied from there.
-#[inline(always)]
-fn aside<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
-    #[inline(never)]
-    fn put<R>(place: &mut Option<Result<R>>, f: impl FnOnce() -> Result<R>) {
-        *place = Some(f());
-    }
-    let mut result = None;
-    put(&mut result, f);
-    result.unwrap_or_else(|| Err(Error::protocol("no result")))
-}
-
 impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for NodeDeserializer<'_, 'a, '_, S> {
     type Error = Error;
 
@@ -381,7 +392,7 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for NodeDeserializer<'_, 'a,
         visitor: V,
     ) -> Result<V::Value> {
         match self.0.kind {
-            NodeKind::Struct if by_position::<V>(self.0.node, fields) => {
+            NodeKind::Struct if self.0.is_read_by_position::<V>(fields) => {
                 match self.0.has_only_leaves(Some(fields.len())) {
                     true => self.0.scalars(visitor),
                     false => self.0.with_elements(|fields| visitor.visit_seq(Fields(fields))),

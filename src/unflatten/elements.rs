@@ -16,8 +16,8 @@ pub(super) struct Elements<'a, 'r, S> {
     /// Where the parent stands among the nodes.
     parent: usize,
     /// The child that comes next, one of a run of which so many are left; the parent, if there are none.
-    next: Place<'a, 'r, S>,
-    left: usize,
+    pub(super) next: Place<'a, 'r, S>,
+    pub(super) left: usize,
     /// How many children are in the runs to come.
     after: usize,
 }

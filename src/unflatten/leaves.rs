@@ -1,5 +1,6 @@
 //! The sources of leaves: handed over, shared or lent.
 
+use std::mem;
 use std::ops::Range;
 
 use serde::de::Visitor;
@@ -7,6 +8,7 @@ use serde::de::Visitor;
 use crate::error::{Error, Result};
 use crate::leaf::{Flat, wide};
 use crate::model::{Content, Leaf, LeafKind, Value};
+use crate::rigid::WINDOW;
 
 use super::place::Place;
 use super::source::{Context, Request, Source};
@@ -20,7 +22,10 @@ pub trait Slots {
     type Part<'s>: Slots
     where
         Self: 's;
+    /// Whether what is visited may be visited again.
+    const STAY: bool;
     fn part(&mut self, leaves: Range<usize>) -> Self::Part<'_>;
+    fn as_slice(&self) -> &[Self::Leaf];
     fn len(&self) -> usize;
     fn kind(&self, index: usize) -> LeafKind;
     fn fetch(&mut self, index: usize) -> Self::Leaf;
@@ -34,9 +39,16 @@ impl<L: Flat> Slots for &mut [L] {
     where
         Self: 's;
 
+    const STAY: bool = !mem::needs_drop::<L>();
+
     #[inline]
     fn part(&mut self, leaves: Range<usize>) -> &mut [L] {
         &mut self[leaves]
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[L] {
+        self
     }
 
     #[inline]
@@ -67,9 +79,16 @@ impl<'l, L: Flat> Slots for &'l [L] {
     where
         Self: 's;
 
+    const STAY: bool = true;
+
     #[inline]
     fn part(&mut self, leaves: Range<usize>) -> &'l [L] {
         &self[leaves]
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[L] {
+        self
     }
 
     #[inline]
@@ -97,15 +116,23 @@ impl<'l, L: Flat> Slots for &'l [L] {
 pub struct Fetched<C>(pub(super) C);
 
 impl<'de, C: Slots> Source<'de, 'de> for Fetched<C> {
+    type Leaf = C::Leaf;
     type Kept = Lent<'de>;
     type Part<'s>
         = Fetched<C::Part<'s>>
     where
         C: 's;
 
+    const WINDOWS: bool = C::STAY;
+
     #[inline]
     fn part(&mut self, leaves: Range<usize>) -> Fetched<C::Part<'_>> {
         Fetched(self.0.part(leaves))
+    }
+
+    #[inline]
+    fn window(&self, first: usize) -> Option<&[C::Leaf; WINDOW]> {
+        self.0.as_slice().get(first..)?.first_chunk()
     }
 
     #[inline]
@@ -147,6 +174,7 @@ impl<'de, C: Slots> Source<'de, 'de> for Fetched<C> {
 pub struct Lent<'de>(pub(super) &'de [Leaf]);
 
 impl<'de> Source<'de, 'de> for Lent<'de> {
+    type Leaf = Leaf;
     type Kept = Lent<'de>;
     type Part<'s>
         = Lent<'de>
@@ -206,6 +234,7 @@ impl<'de> Source<'de, 'de> for Lent<'de> {
 pub(super) struct Moved<'m>(&'m mut [Leaf]);
 
 impl<'a, 'de> Source<'a, 'de> for Moved<'_> {
+    type Leaf = Leaf;
     type Kept = Passing<'a>;
     type Part<'s>
         = Moved<'s>
@@ -252,6 +281,7 @@ impl<'a, 'de> Source<'a, 'de> for Moved<'_> {
 pub(super) struct Passing<'a>(&'a [Leaf]);
 
 impl<'a, 'de> Source<'a, 'de> for Passing<'a> {
+    type Leaf = Leaf;
     type Kept = Passing<'a>;
     type Part<'s>
         = Passing<'a>
@@ -322,7 +352,7 @@ impl Value {
     fn take_leaves(&mut self) -> Vec<Leaf> {
         match &mut self.0 {
             Content::Scalar(leaf) => vec![Flat::take(leaf)],
-            Content::Tree(tree) => std::mem::take(&mut tree.leaves),
+            Content::Tree(tree) => mem::take(&mut tree.leaves),
         }
     }
 }

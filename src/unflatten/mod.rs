@@ -6,6 +6,7 @@ mod name;
 mod place;
 mod scalars;
 mod elements;
+mod rigid;
 mod entries;
 mod variants;
 mod deserializer;

@@ -98,3 +98,16 @@ pub(super) fn field_names(node: NodeRef<'_>) -> Vec<Name> {
     let keys = node.keys().iter().filter_map(Value::as_str).map(|key| Name::Owned(key.to_owned()));
     node.fields().iter().cloned().chain(keys).collect()
 }
+
+/// Calls what is slower in any case. Its result comes back in a place of its own, so that what is made the other way, which
+/// is compiled into the caller, need not stand in memory to be copied from there.
+#[inline(always)]
+pub(super) fn aside<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
+    #[inline(never)]
+    fn put<R>(place: &mut Option<Result<R>>, f: impl FnOnce() -> Result<R>) {
+        *place = Some(f());
+    }
+    let mut result = None;
+    put(&mut result, f);
+    result.unwrap_or_else(|| Err(Error::protocol("no result")))
+}

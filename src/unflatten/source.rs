@@ -5,14 +5,20 @@ use std::ops::Range;
 use serde::de::Visitor;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::leaf::Flat;
 use crate::model::{Arrival, Leaf, LeafKind, TreeDef, Value};
+use crate::rigid::WINDOW;
 
 /// Leaves, by index: serde's buffers ask for fields in another order than they stand in, so nothing may depend on a
-/// cursor. Each leaf is asked for at most once, because a deserializer is consumed when it answers.
+/// cursor. Each leaf is asked for at most once, because a deserializer is consumed when it answers; what is tried, is tried
+/// in a [window](Self::window).
 ///
 /// `'a` is how long the structure lives, `'de` how long the value may borrow. They are the same, except inside an
 /// opaque leaf that was handed over: what it holds goes when it has been read.
 pub trait Source<'a, 'de>: Sized {
+    /// What the leaves are.
+    type Leaf: Flat;
+
     /// The source for leaves that the structure itself holds, in keys and statics.
     type Kept: Source<'a, 'de>;
 
@@ -22,6 +28,14 @@ pub trait Source<'a, 'de>: Sized {
         Self: 's;
 
     fn part(&mut self, leaves: Range<usize>) -> Self::Part<'_>;
+
+    /// Whether what was read can be read again, so that it may be tried.
+    const WINDOWS: bool = false;
+
+    /// The leaves from this one on, if that is so, and there are so many.
+    fn window(&self, _first: usize) -> Option<&[Self::Leaf; WINDOW]> {
+        None
+    }
 
     fn len(&self) -> usize;
 
@@ -192,6 +206,11 @@ impl<'a, 'r> Context<'a, 'r> {
     /// At the root.
     pub(super) fn of(shared: &'r Shared<'a>) -> Self {
         Context { shared, depth_left: shared.max_depth, passes_left: shared.max_depth }
+    }
+
+    /// Whether so many compounds may stand inside each other here.
+    pub(super) fn admits(self, depth: u32) -> bool {
+        depth <= self.depth_left
     }
 
     #[inline]

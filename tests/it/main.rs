@@ -15,6 +15,7 @@ mod hostile;
 mod in_place;
 mod laws;
 mod properties;
+mod reading;
 mod rigid;
 mod rows;
 mod rules;

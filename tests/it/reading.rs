@@ -1,0 +1,173 @@
+//! Elements of which many are alike are read by what their types ask for: whoever asks for something else gets that.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::json;
+use treedef::{Limits, Opaque, flatten, flatten_as, unflatten};
+
+/// What a type makes of elements of which many are alike is what it makes of them one by one, errors included: leaves that
+/// are handed over cannot be read twice, so there every element is taken as it comes.
+#[track_caller]
+fn assert_read_alike<T: DeserializeOwned + Debug>(values: &impl Serialize) {
+    let (leaves, treedef) = flatten(values).unwrap();
+    let alike = unflatten::<Vec<T>>(&treedef, &leaves).map_err(|error| error.to_string());
+    let one_by_one = unflatten::<Vec<T>>(&treedef, leaves).map_err(|error| error.to_string());
+    assert_eq!(format!("{alike:?}"), format!("{one_by_one:?}"), "{treedef}");
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Point {
+    x: f64,
+    y: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Mixed<T> {
+    place: Point,
+    label: (String, [u8; 2]),
+    size: Metres,
+    pair: Pair,
+    unit: (),
+    kind: PhantomData<T>,
+    number: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Metres(f64);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Pair(f64, f64);
+
+fn mixed(at: usize) -> Mixed<u8> {
+    let number = at as f64;
+    Mixed {
+        place: Point { x: number, y: -number },
+        label: (number.to_string(), [1, 2]),
+        size: Metres(number + 0.5),
+        pair: Pair(number, 2.0 * number),
+        unit: (),
+        kind: PhantomData,
+        number,
+    }
+}
+
+#[test]
+fn any_number_of_elements_is_read() {
+    for count in 0..40 {
+        let values: Vec<_> = (0..count).map(mixed).collect();
+        let (leaves, treedef) = flatten(&values).unwrap();
+        assert_eq!(unflatten::<Vec<Mixed<u8>>>(&treedef, &leaves).unwrap(), values);
+        let values: Vec<_> =
+            (0..count).map(|at| (at as f64, mixed(at).place, [[1.0; 2]; 2])).collect();
+        let (numbers, treedef) = flatten_as::<f64>(&values).unwrap();
+        type Read = Vec<(f64, Point, [[f64; 2]; 2])>;
+        assert_eq!(unflatten::<Read>(&treedef, &numbers).unwrap(), values);
+        assert_eq!(unflatten::<Read>(&treedef, numbers).unwrap(), values);
+    }
+}
+
+/// Takes a mistake for nothing.
+fn lenient<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    Ok(T::deserialize(from).ok())
+}
+
+macro_rules! reads {
+    ($($name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* })*) => {$(
+        #[derive(Debug, Deserialize)]
+        #[allow(dead_code, reason = "printed")]
+        struct $name { $($(#[$attribute])* $field: $type),* }
+    )*};
+}
+
+reads! {
+    Swapped { y: f64, x: f64 }
+    Less { y: f64 }
+    More { x: f64, y: f64, #[serde(default)] z: Option<f64> }
+    Renamed { #[serde(rename = "y")] a: f64, #[serde(rename = "x")] b: f64 }
+    Missing { x: f64, y: f64, z: f64 }
+    Narrow { x: f32, y: f64 }
+    Small { x: u8, y: i8 }
+    Texts { x: String, y: f64 }
+    Optional { x: Option<f64>, y: Option<f64> }
+    Any { x: Untagged, y: Untagged }
+    Ignored { x: IgnoredAny, y: f64 }
+    LenientNarrow { #[serde(deserialize_with = "lenient")] x: Option<f32>, y: f64 }
+    LenientText { #[serde(deserialize_with = "lenient")] x: Option<String>, y: f64 }
+    LenientOption { #[serde(deserialize_with = "lenient")] x: Option<Option<f64>>, y: f64 }
+    LenientPair { #[serde(deserialize_with = "lenient")] x: Option<(f64, f64)>, y: f64 }
+    LenientUnit { #[serde(deserialize_with = "lenient")] x: Option<()>, y: f64 }
+    LenientNothing { #[serde(deserialize_with = "lenient")] x: Option<Nothing>, y: f64 }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Nothing {}
+
+/// A point of anything.
+#[derive(Clone, Serialize)]
+#[serde(rename = "Point")]
+struct Of<X, Y> {
+    x: X,
+    y: Y,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "printed")]
+enum Untagged {
+    Number(f64),
+    Text(String),
+}
+
+#[test]
+fn types_that_ask_for_something_else_get_what_they_always_get() {
+    macro_rules! assert_all_read_alike {
+        ($values:expr => $($type:ty,)*) => {$( assert_read_alike::<((), $type)>($values); )*};
+    }
+    fn assert_all<T: Serialize + Clone>(element: T, odd: &[T]) {
+        for odd in odd {
+            for at in [0, 1, 9, 39] {
+                // A pair, because what has only leaves is read as a row.
+                let mut values = vec![((), element.clone()); 40];
+                values[at].1 = odd.clone();
+                assert_all_read_alike! { &values =>
+                    Point, Pair, Metres, (f64, f64), [f64; 2], Vec<f64>, Swapped, Less, More, Renamed, Missing, Narrow,
+                    Small, Texts, Optional, Any, Ignored, LenientNarrow, LenientText, LenientOption, LenientPair,
+                    LenientUnit, LenientNothing, Nothing, (), f64, Untagged, IgnoredAny, Option<Point>, Opaque<Point>,
+                    BTreeMap<String, f64>,
+                }
+            }
+        }
+    }
+    let point = |x, y| Point { x, y };
+    assert_all(point(1.0, 2.0), &[point(1.0, 2.0), point(1e300, -1e300), point(f64::NAN, 0.0)]);
+    assert_all((1.0, 2.0), &[(1.0, 2.0), (1e300, 1.0)]);
+    assert_all((1.0, (2.0, 3.0)), &[(1.0, (2.0, 3.0))]);
+    assert_all((point(1.0, 2.0), 3.0), &[(point(1.0, 1e300), 4.0)]);
+    assert_all(Of { x: Nothing {}, y: 1.0 }, &[Of { x: Nothing {}, y: 1e300 }]);
+    assert_all(Of { x: ("a", ()), y: 1.0 }, &[Of { x: ("b", ()), y: 2.0 }]);
+    assert_all(Of { x: "a", y: Metres(1.0) }, &[Of { x: "b", y: Metres(2.0) }]);
+    assert_all(Of { x: Opaque(1.0), y: (1, 2) }, &[Of { x: Opaque(2.0), y: (3, 4) }]);
+    assert_all(
+        json!({ "x": 1, "y": 2 }),
+        &[json!({ "x": 1, "y": 2 }), json!({ "x": 300, "y": 2 })],
+    );
+}
+
+#[test]
+fn elements_that_are_too_deep_are_refused() {
+    let values = vec![((1.0, (2.0, 3.0)), 4.0); 20];
+    let (leaves, treedef) = flatten_as::<f64>(&values).unwrap();
+    for depth in 0..8 {
+        let treedef = treedef.clone().with_limits(Limits::default().depth(depth));
+        let read = unflatten::<Vec<((f64, (f64, f64)), f64)>>(&treedef, &leaves);
+        assert_eq!(read.is_ok(), depth >= 4, "{depth}");
+        assert_eq!(
+            read.map_err(|error| error.to_string()),
+            unflatten(&treedef, leaves[..].to_vec()).map_err(|error| error.to_string())
+        );
+    }
+}
