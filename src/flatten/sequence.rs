@@ -155,8 +155,9 @@ impl<L: Emit> Compound<'_, L> {
         };
         let first = leaves.len();
         let end = first + count * own;
-        // Where there is room, for a window beyond the last element too.
-        leaves.resize_with(leaves.capacity().clamp(end, end + WINDOW), L::filler);
+        // Where there is room, a window fits behind the last of many elements too.
+        let spare = if end - first < WINDOW { 0 } else { WINDOW };
+        leaves.resize_with(leaves.capacity().clamp(end, end + spare), L::filler);
         let slots = Fill::<_, false>(leaves.get_mut(first..).unwrap_or_default().iter_mut());
         let (mut slots, mut matched, mut different) = put_rigid(&known, nodes, slots, count, items);
         let mut batch = Batch::Matched;
