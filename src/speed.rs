@@ -9,22 +9,22 @@
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.22 (1.3) | 1.9 (4.6) | 1.9 (3.6) | 1.1 (3.2) |
-//! | [`flatten_as`](crate::flatten_as) | 0.28 (1.6) | 2.2 (5.5) | 3.3 (6.4) | 1.4 (3.9) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 4.0 (22) | 5.4 (11) | 4.6 (8.7) | 2.3 (6.7) |
-//! | `to_value` | 13 (78) | 180 (450) | 30 (58) | 130 (360) |
-//! | [`unflatten`](crate::unflatten()) from numbers | 1.2 (1.0) | 3.6 (3.1) | 4.9 (2.9) | 0.57 (0.9) |
-//! | … from leaves, handed over | 11 (8.8) | 9.4 (7.6) | 9.5 (5.6) | 5.6 (8.6) |
-//! | `from_value` | 21 (18) | 34 (29) | 28 (16) | 45 (68) |
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.23 (1.3) | 0.69 (1.7) | 2.0 (3.7) | 0.72 (2.1) |
+//! | [`flatten_as`](crate::flatten_as) | 0.29 (1.8) | 1.1 (2.5) | 3.4 (6.3) | 0.95 (2.8) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 4.1 (22) | 3.9 (8.6) | 4.6 (8.7) | 2.1 (6.0) |
+//! | `to_value` | 13 (80) | 180 (410) | 30 (56) | 120 (350) |
+//! | [`unflatten`](crate::unflatten()) from numbers | 1.2 (1.0) | 1.3 (1.1) | 4.8 (2.9) | 0.69 (1.1) |
+//! | … from leaves, handed over | 10 (8.8) | 9.4 (8.2) | 9.1 (5.8) | 5.8 (8.9) |
+//! | `from_value` | 21 (18) | 41 (36) | 24 (15) | 41 (63) |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 15 | 16 | 8.7 | 21 | 19 |
-//! | `flatten` | 62 | 16 | 82 | 42 | 61 |
-//! | `to_value` | 111 | 73 | 260 | 42 | 43 |
-//! | `unflatten` from leaves, lent | – | 69 | 32 | 45 | 63 |
-//! | … handed over | 45 | 70 | 36 | 27 | 62 |
-//! | `from_value` | 45 | 77 | 150 | 31 | 60 |
+//! | `flatten_like` | 15 | 17 | 8.9 | 21 | 19 |
+//! | `flatten` | 62 | 16 | 85 | 41 | 61 |
+//! | `to_value` | 110 | 68 | 260 | 42 | 42 |
+//! | `unflatten` from leaves, lent | – | 70 | 33 | 44 | 64 |
+//! | … handed over | 45 | 70 | 36 | 26 | 64 |
+//! | `from_value` | 44 | 75 | 140 | 27 | 63 |
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves as for 10⁶. Everyone runs
 //! once before it is timed; what makes a large vector for the first time pays for fresh memory besides, and at 10⁷ leaves
@@ -43,9 +43,15 @@
 //! *Equal neighbours are one node.* So the expectation for a million elements is a handful of nodes that stay in the
 //! nearest cache.
 //!
+//! *What cannot vary is compared once.* A struct or tuple of leaves, or of others like it, asks serde for the same every
+//! time, so what it asks for is known when it is compiled. Put into one number, exactly, that is a constant in the code of
+//! the element: the whole structure of an element comes down to one comparison, and to one of each name. The slots are a
+//! window of constant size, so that none of them needs a check. The same holds when elements are rebuilt.
+//!
 //! *State travels by value.* While comparing, the place in the leaves and the place in the structure are handed from call to
 //! call and back, in registers; the leaves are written straight to their slots; and the error has no size. The message is
-//! made by a second, slower walk that records and finds the path.
+//! made by a second, slower walk that records and finds the path. An error of no size is also what lets a value that is
+//! rebuilt stay in registers on its way to its vector.
 //!
 //! *A run of scalars needs a serializer that knows only scalars,* and a deserializer that knows only leaves.
 //!
@@ -68,7 +74,10 @@
 //! - Rules, `leaves_where` and `none_is_leaf` take the recording walk, without expectations, in `flatten_like` too.
 //! - A structure that was parsed has names of its own, so that they are compared letter by letter: about twice the time.
 //! - An element that was expected to look like the last, and does not, is serialized twice:
-//!   [`Flattener::serialize_once`](crate::Flattener::serialize_once) prevents that.
+//!   [`Flattener::serialize_once`](crate::Flattener::serialize_once) prevents that. An element that asks for something else
+//!   than the structure has, or refuses what it gets, is read twice, from leaves that stay.
+//! - An `Option`, an enum, a sequence, a map or a static inside an element makes it one that can vary: two to three times the
+//!   time of one that cannot.
 //!
 //! # Which call when
 //!
