@@ -19,7 +19,7 @@ const NAMED: usize = 8;
 /// What stands in a rigid node, in pre-order: a bit for each leaf, and eleven for anything else, which say how many children
 /// follow. Two nodes of the same form have the same leaves in the same places.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Form(u128);
+pub(crate) struct Form(u128);
 
 impl Form {
     /// Begins with a one, so that forms of different lengths differ.
@@ -45,6 +45,36 @@ impl Form {
         let count = u128::try_from(count).ok().filter(|count| *count < 1 << 7)?;
         let Form(before) = self.leaves(11)?;
         Some(Form(before | 1 << 10 | kind << 7 | count))
+    }
+}
+
+impl Form {
+    /// How many leaves come before the first difference to another form.
+    fn leaves_in_common(self, other: Form) -> usize {
+        let ([mut own, mut others], mut leaves) = ([self, other].map(Form::bits), 0);
+        loop {
+            let of_one = |(bits, left): (u128, u32)| match left {
+                0 => None,
+                _ if bits >> 127 == 0 => Some((0, 1)),
+                _ => Some((bits >> 117, 11)),
+            };
+            match (of_one(own), of_one(others)) {
+                (Some(next), Some(same)) if next == same => {
+                    let (_, length) = next;
+                    [own, others] =
+                        [own, others].map(|(bits, left)| (bits << length, left - length));
+                    leaves += usize::from(length == 1);
+                }
+                _ => return leaves,
+            }
+        }
+    }
+
+    /// From the highest bit on, and how many.
+    fn bits(self) -> (u128, u32) {
+        let Form(form) = self;
+        let before = form.leading_zeros() + 1; // it is not zero
+        (form.checked_shl(before).unwrap_or(0), 128 - before)
     }
 }
 
@@ -88,6 +118,12 @@ impl<N: Copy> Rigid<N> {
             runs = runs.get(run.span..)?;
         }
         Some(())
+    }
+
+    /// How many leaves come before the first difference between the node and what was called.
+    #[cold]
+    pub(crate) fn leaves_in_common(&self, called: Form) -> usize {
+        self.form.leaves_in_common(called)
     }
 
     /// How many leaves it has: at most [`WINDOW`].
@@ -138,6 +174,12 @@ impl<'w, N: Copy> Steps<'w, N> {
         let known = *self.rigid.named.get(self.names)?;
         self.names += 1; // in range, as was seen
         known
+    }
+
+    /// What was called so far, to be [looked at](Rigid::leaves_in_common) aside.
+    #[inline(always)]
+    pub(crate) fn form(&self) -> Form {
+        self.form
     }
 
     /// Whether all of the node has come, and nothing else.

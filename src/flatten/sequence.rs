@@ -162,12 +162,22 @@ impl<L: Emit> Compound<'_, L> {
         let (mut slots, mut matched, mut different) = put_rigid(&known, nodes, slots, count, items);
         let mut batch = Batch::Matched;
         while matched < count {
-            let Some(item) = different.take().or_else(|| items.next()) else { break };
+            let (item, parted) = match different.take() {
+                Some((item, left)) => (item, Some(left)),
+                None => match items.next() {
+                    Some(item) => (item, None),
+                    None => break,
+                },
+            };
             let (before, place) = (slots.left(), Matcher::new(&known, nodes, slots));
             match place.and_then(|place| item.serialize(place)) {
                 Ok(rest) => slots = rest,
                 Err(Mismatch) => {
-                    batch = Batch::Parted(item, known.parted.before(before));
+                    let leaves = match parted {
+                        Some(left) => before.checked_sub(left),
+                        None => known.parted.before(before),
+                    };
+                    batch = Batch::Parted(item, leaves);
                     break;
                 }
             }

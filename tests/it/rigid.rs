@@ -247,6 +247,36 @@ fn what_matches_is_asked_once() {
     assert_eq!(asked.get(), 200);
 }
 
+/// A number that is there once, and then another call.
+struct Once(Cell<Option<f64>>, Call);
+
+impl Serialize for Once {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let number = self.0.take().map_or(Unit, Number);
+        (1.0, number, &self.1).serialize(serializer)
+    }
+}
+
+#[test]
+fn what_is_there_once_is_not_lost() {
+    let next = [Number(2.0), Unit, tuple(&[]), tuple(&[Number(2.0), Number(3.0)]), Absent];
+    for (next, at) in next.into_iter().flat_map(|next| [1, 7, 19].map(|at| (next.clone(), at))) {
+        let values = || -> Vec<Once> {
+            let once = |number| Once(Cell::new(Some(1.0)), number);
+            let next_at = |own| if own == at { next.clone() } else { Number(2.0) };
+            (0..20).map(|own| once(next_at(own))).collect()
+        };
+        let truth = Flattener::new().serialize_once(true).flatten(&values()).unwrap();
+        match flatten(&values()) {
+            Ok(found) => assert_eq!(found, truth),
+            Err(error) => assert!(error.to_string().contains("gave less"), "{error}"),
+        }
+        let mut leaves: Vec<Leaf> = Vec::new();
+        truth.1.flatten_like(&values(), &mut leaves).unwrap();
+        assert_eq!(leaves, truth.0);
+    }
+}
+
 #[test]
 fn texts_of_elements_that_are_different_are_freed() {
     let pair = tuple(&[Text("a text"), Number(1.0)]);

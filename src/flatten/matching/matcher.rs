@@ -121,9 +121,9 @@ impl<'t, S: Slots> MatchedSiblings<'t, S> {
         Ok(())
     }
 
-    /// Takes what can be taken as [rigid elements](super::rigid); gives back the first that is different.
+    /// Takes what can be taken as [rigid elements](super::rigid), and the first that is different.
     #[inline]
-    pub(super) fn rigid_elements<I: Iterator>(&mut self, items: &mut I) -> Option<I::Item>
+    pub(super) fn rigid_elements<I: Iterator>(&mut self, items: &mut I) -> Matched<()>
     where
         I::Item: Serialize,
     {
@@ -133,7 +133,10 @@ impl<'t, S: Slots> MatchedSiblings<'t, S> {
         let (slots, put, different) = put_rigid(known, nodes, slots, left, items);
         self.slots = slots;
         self.position += put; // at most what was left
-        different
+        match different {
+            Some((item, left)) => self.child(&item).map_err(|_| known.parted.first_at(left)),
+            None => Ok(()),
+        }
     }
 
     /// Whoever swallows a mismatch must not succeed.

@@ -139,8 +139,8 @@ impl<'t, S: Slots> Walk for Matcher<'t, S> {
             return self.slots.put_all(only.repeat, items, compact, &self.known.parted);
         }
         let mut siblings = self.children()?;
-        let different = siblings.rigid_elements(&mut items);
-        for item in different.into_iter().chain(items) {
+        siblings.rigid_elements(&mut items)?;
+        for item in items {
             siblings.child(&item)?;
         }
         siblings.end()

@@ -3,6 +3,7 @@
 //! This is for elements of which many are alike. If one is different, the [matcher](super::matcher) takes it from its
 //! beginning, and says where.
 
+use std::cell::Cell;
 use std::mem;
 
 use serde::Serialize;
@@ -13,7 +14,7 @@ use crate::flatten::serializer::{Entries, Fields, Head, Siblings, Walk, Walker};
 use crate::leaf::{Emit, Scalar};
 use crate::model::{Labels, Leaf, Name, Node, NodeKind, Options, Shape, Value};
 use crate::node::is_name;
-use crate::rigid::{RUN, Rigid, Steps, WINDOW};
+use crate::rigid::{Form, RUN, Rigid, Steps, WINDOW};
 
 use super::known::Known;
 use super::slots::{Fill, Matched, PutInWindow, Slots};
@@ -24,10 +25,21 @@ pub(super) struct RigidElement<'t> {
     /// How opaque leaves are recorded.
     options: Options,
     depth_left: usize,
+    /// How many leaves were as they should be, once one was not.
+    parted: Cell<Option<usize>>,
+}
+
+impl RigidElement<'_> {
+    #[cold]
+    fn part(&self, called: Form) {
+        if self.parted.get().is_none() {
+            self.parted.set(Some(self.node.leaves_in_common(called)));
+        }
+    }
 }
 
 /// Puts up to `count` elements that are all like a node, if it is rigid, as far as there are slots. Says how many it put,
-/// and gives back the first that is different.
+/// and gives back the first that is different, with how many slots were left where that was found.
 #[inline]
 pub(in crate::flatten) fn put_rigid<S: Slots, I: Iterator>(
     known: &Known<'_>,
@@ -35,7 +47,7 @@ pub(in crate::flatten) fn put_rigid<S: Slots, I: Iterator>(
     slots: S,
     count: usize,
     items: &mut I,
-) -> (S, usize, Option<I::Item>)
+) -> (S, usize, Option<(I::Item, usize)>)
 where
     I::Item: Serialize,
 {
@@ -44,8 +56,11 @@ where
         false => Rigid::of(nodes, |node| known.shapes.get(node.shape)),
     };
     let Some(node) = node else { return (slots, 0, None) };
-    let element = RigidElement { node, options: known.of_opaque(), depth_left: known.depth_left };
-    slots.put_in_windows(&element, count, items)
+    let (options, depth_left) = (known.of_opaque(), known.depth_left);
+    let element = RigidElement { node, options, depth_left, parted: Cell::default() };
+    let (slots, put, different) = slots.put_in_windows(&element, count, items);
+    let left = slots.left().saturating_sub(element.parted.get().unwrap_or(0)); // it had that many
+    (slots, put, different.map(|item| (item, left)))
 }
 
 impl PutInWindow for RigidElement<'_> {
@@ -167,8 +182,9 @@ impl<'w, S: Put> Open<'w> for &mut Progress<'w, S> {
 impl<'w, S: Put> Progress<'w, S> {
     #[inline(always)]
     fn put(&mut self, leaf: Option<S::Leaf>) -> Matched<()> {
+        let leaf = leaf.ok_or(Mismatch)?;
         let index = self.steps.leaf().ok_or(Mismatch)?;
-        self.slots.put(index, leaf.ok_or(Mismatch)?)
+        self.slots.put(index, leaf)
     }
 
     /// Begins a compound with so many children; says how its fields are called, if it has any.
@@ -298,6 +314,7 @@ impl<'w, O: Open<'w>> RigidChildren<'w, O> {
     #[inline(always)]
     fn lose(&mut self) -> Matched<()> {
         self.came = usize::MAX;
+        self.expected.part(self.open.progress().steps.form());
         Err(Mismatch)
     }
 }
@@ -317,8 +334,13 @@ impl<'w, O: Open<'w>> Siblings for RigidChildren<'w, O> {
     }
 
     #[inline(always)]
-    fn end(self) -> Matched<()> {
-        if self.came == self.count { self.open.close() } else { Err(Mismatch) }
+    fn end(mut self) -> Matched<()> {
+        let called = self.open.progress().steps.form();
+        if self.came == self.count && self.open.close().is_ok() {
+            return Ok(());
+        }
+        self.expected.part(called);
+        Err(Mismatch)
     }
 }
 

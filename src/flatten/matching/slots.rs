@@ -41,6 +41,13 @@ impl Parted {
         self.at(Self::UNKNOWN)
     }
 
+    /// An element was different when it was asked first, whatever it said then.
+    #[cold]
+    pub(in crate::flatten) fn first_at(&self, left: usize) -> Mismatch {
+        self.0.set(left);
+        Mismatch
+    }
+
     /// In a map that is still open: its entries may yet change places.
     #[cold]
     pub(super) fn in_a_map(&self) -> Mismatch {
