@@ -173,10 +173,10 @@ impl<L: Emit> Compound<'_, L> {
             match place.and_then(|place| item.serialize(place)) {
                 Ok(rest) => slots = rest,
                 Err(Mismatch) => {
-                    let leaves = match parted {
-                        Some(left) => before.checked_sub(left),
-                        None => known.parted.before(before),
-                    };
+                    if let Some(left) = parted {
+                        known.parted.first_at(left);
+                    }
+                    let leaves = known.parted.before(before);
                     batch = Batch::Parted(item, leaves);
                     break;
                 }

@@ -41,10 +41,12 @@ impl Parted {
         self.at(Self::UNKNOWN)
     }
 
-    /// An element was different when it was asked first, whatever it said then.
+    /// An element that is different was so already when it was asked first, there.
     #[cold]
     pub(in crate::flatten) fn first_at(&self, left: usize) -> Mismatch {
-        self.0.set(left);
+        if self.0.get() < Self::UNKNOWN {
+            self.0.set(left);
+        }
         Mismatch
     }
 
