@@ -338,6 +338,9 @@ impl Error {
 #[error("another structure")]
 pub(crate) struct Mismatch;
 
+/// The outcome of a comparison.
+pub(crate) type Matched<T> = std::result::Result<T, Mismatch>;
+
 impl serde::ser::Error for Mismatch {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Mismatch

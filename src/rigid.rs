@@ -4,6 +4,7 @@
 //! put into a [`Form`], that is a constant, and to compare it with the form of a node is to compare two numbers. Types that
 //! vary are compared as well, only not as fast. Names are no part of a form: they are compared one by one.
 
+use crate::error::{Matched, Mismatch};
 use crate::model::{Node, NodeKind};
 
 /// The most leaves of a rigid node. It is given so many slots, even if it needs less: their number being a constant,
@@ -133,47 +134,41 @@ impl<N: Copy> Rigid<N> {
     }
 }
 
-/// What has been called so far for a value that should have the form of a rigid node.
-pub(crate) struct Steps<'w, N> {
+/// A walk over a value that should have the form of a rigid node: what has been called so far, and what the leaves are put
+/// into or come from.
+pub(crate) struct Steps<'w, N, D> {
     rigid: &'w Rigid<N>,
     form: Form,
     leaves: usize,
     names: usize,
+    pub(crate) data: D,
 }
 
-impl<'w, N: Copy> Steps<'w, N> {
-    #[inline(always)]
-    pub(crate) fn of(rigid: &'w Rigid<N>) -> Self {
-        Steps { rigid, form: Form::EMPTY, leaves: 0, names: 0 }
-    }
-
+impl<N: Copy, D> Steps<'_, N, D> {
     /// How many leaves have come.
     #[inline(always)]
     pub(crate) fn num_leaves(&self) -> usize {
         self.leaves
     }
 
-    /// A leaf: its index, if so many are possible.
+    /// A leaf: its index.
     #[inline(always)]
-    pub(crate) fn leaf(&mut self) -> Option<usize> {
-        self.form = self.form.leaves(1)?;
+    pub(crate) fn leaf(&mut self) -> Matched<usize> {
+        self.form = self.form.leaves(1).ok_or(Mismatch)?;
         self.leaves += 1; // at most the bits of a form
-        Some(self.leaves - 1)
+        Ok(self.leaves - 1)
     }
 
-    /// A compound that will have so many children.
+    /// A compound that will have so many children; what is known of it, if it has a name.
     #[inline(always)]
-    pub(crate) fn compound(&mut self, kind: NodeKind, count: usize) -> Option<()> {
-        self.form = self.form.compound(kind, count)?;
-        Some(())
-    }
-
-    /// What is known of the next compound that has a name.
-    #[inline(always)]
-    pub(crate) fn named(&mut self) -> Option<N> {
-        let known = *self.rigid.named.get(self.names)?;
+    pub(crate) fn compound(&mut self, kind: NodeKind, count: usize) -> Matched<Option<N>> {
+        self.form = self.form.compound(kind, count).ok_or(Mismatch)?;
+        if !kind.is_named() {
+            return Ok(None);
+        }
+        let known = self.rigid.named.get(self.names).ok_or(Mismatch)?.ok_or(Mismatch)?;
         self.names += 1; // in range, as was seen
-        known
+        Ok(Some(known))
     }
 
     /// What was called so far, to be [looked at](Rigid::leaves_in_common) aside.
@@ -181,10 +176,74 @@ impl<'w, N: Copy> Steps<'w, N> {
     pub(crate) fn form(&self) -> Form {
         self.form
     }
+}
 
-    /// Whether all of the node has come, and nothing else.
+/// Where a walk is: before the node, or at one inside it.
+pub(crate) trait Place<'w, N> {
+    type Data;
+    type Open: Open<'w, N, Data = Self::Data>;
+
+    fn open(self, rigid: &'w Rigid<N>) -> Self::Open;
+}
+
+/// A node that was opened at a place.
+pub(crate) trait Open<'w, N> {
+    type Data;
+
+    fn steps(&mut self) -> &mut Steps<'w, N, Self::Data>;
+
+    /// A mismatch, if this is the end of the walk, and not all of the node has come, or something else.
+    fn close(self) -> Matched<()>;
+}
+
+/// A walk that has not begun. It sets out with its data alone, so that how far it has come is a constant in the code of the
+/// value's type, whether that is compiled into the caller or not.
+pub(crate) struct Outset<D>(pub(crate) D);
+
+impl<'w, N: Copy + 'w, D> Place<'w, N> for Outset<D> {
+    type Data = D;
+    type Open = Steps<'w, N, D>;
+
     #[inline(always)]
-    pub(crate) fn complete(&self) -> bool {
-        self.form == self.rigid.form
+    fn open(self, rigid: &'w Rigid<N>) -> Steps<'w, N, D> {
+        Steps { rigid, form: Form::EMPTY, leaves: 0, names: 0, data: self.0 }
+    }
+}
+
+impl<'w, N: Copy, D> Place<'w, N> for &mut Steps<'w, N, D> {
+    type Data = D;
+    type Open = Self;
+
+    #[inline(always)]
+    fn open(self, _: &'w Rigid<N>) -> Self {
+        self
+    }
+}
+
+impl<'w, N: Copy, D> Open<'w, N> for Steps<'w, N, D> {
+    type Data = D;
+
+    #[inline(always)]
+    fn steps(&mut self) -> &mut Self {
+        self
+    }
+
+    #[inline(always)]
+    fn close(self) -> Matched<()> {
+        if self.form == self.rigid.form { Ok(()) } else { Err(Mismatch) }
+    }
+}
+
+impl<'w, N: Copy, D> Open<'w, N> for &mut Steps<'w, N, D> {
+    type Data = D;
+
+    #[inline(always)]
+    fn steps(&mut self) -> &mut Steps<'w, N, D> {
+        self
+    }
+
+    #[inline(always)]
+    fn close(self) -> Matched<()> {
+        Ok(())
     }
 }

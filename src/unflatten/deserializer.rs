@@ -305,9 +305,8 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     {
         if self.0.kind == NodeKind::Leaf {
             let index = self.0.node.first_leaf();
-            match (self.0.source.kind(index), request) {
-                (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32) => {}
-                _ => return self.0.source.visit(index, visitor),
+            if request.is_for_scalar(self.0.source.kind(index)) {
+                return self.0.source.visit(index, visitor);
             }
         }
         self.answer(request, visitor)

@@ -9,19 +9,19 @@ use std::num::NonZero;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::error::{Error, Mismatch, Result};
+use crate::error::{Error, Matched, Mismatch, Result};
 use crate::leaf::Flat;
-use crate::model::{LeafKind, NodeKind, Shape};
-use crate::rigid::{RUN, Rigid, Steps, WINDOW};
+use crate::model::{NodeKind, Shape};
+use crate::rigid::{Open, Outset, Place, RUN, Rigid, Steps, WINDOW};
 
 use super::derived::by_position;
 use super::elements::Elements;
 use super::place::aside;
-use super::source::Source;
+use super::source::{Request, Source, scalar_requests};
 
 /// What elements are read beside.
 struct RigidElement<'a> {
-    node: Rigid<(NonZero<usize>, &'a Shape)>,
+    node: Rigid<Known<'a>>,
     compact: bool,
 }
 
@@ -58,7 +58,7 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for RigidElements<'_, 'a, '_, S
         if *left > 0
             && let Some(expected) = &self.element
             && let Some(window) = next.source.window(next.node.first_leaf())
-            && let Ok(value) = T::deserialize(RigidDeserializer { expected, place: Closed(window) })
+            && let Ok(value) = T::deserialize(RigidDeserializer { expected, place: Outset(window) })
         {
             *left -= 1; // there was one
             next.node.go_on();
@@ -75,119 +75,49 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for RigidElements<'_, 'a, '_, S
     }
 }
 
-/// What came of reading something as it should be. Who gives no value has not taken the whole of its node either, so that
-/// the form stays incomplete, and it makes no difference whether somebody overlooks that.
-type Matched<T> = std::result::Result<T, Mismatch>;
-
-/// Reads the element, or what is inside it.
+/// Reads the element, or what is inside it. Who gives no value has not taken the whole of its node either, so that the form
+/// stays incomplete, and it makes no difference whether somebody overlooks the mismatch.
 struct RigidDeserializer<'w, P> {
     expected: &'w RigidElement<'w>,
     place: P,
 }
 
-/// Where a deserializer is. It sets out with the leaves alone, so that how far it has come is a constant in the code of
-/// the element's type, whether that is compiled into the caller or not.
-trait Place<'w> {
-    type Open: Open<'w>;
+/// A compound that is known by its shape, and by the shape's number.
+type Known<'a> = (NonZero<usize>, &'a Shape);
 
-    fn open(self, expected: &'w RigidElement<'w>) -> Self::Open;
-}
+/// The leaves of the element, and some more.
+type Window<'w, L> = &'w [L; WINDOW];
 
-/// A node that was opened at a place.
-trait Open<'w> {
-    type Leaf: Flat + 'w;
-
-    fn progress(&mut self) -> &mut Progress<'w, Self::Leaf>;
-    fn close(self) -> Matched<()>;
-}
-
-/// The leaves of an element that was not opened yet, and some more.
-struct Closed<'w, L>(&'w [L; WINDOW]);
-
-/// How far a deserializer has come.
-struct Progress<'w, L> {
-    steps: Steps<'w, (NonZero<usize>, &'w Shape)>,
-    leaves: &'w [L; WINDOW],
-}
-
-impl<'w, L: Flat> Place<'w> for Closed<'w, L> {
-    type Open = Progress<'w, L>;
-
+impl<'w, L: Flat + 'w, P: Place<'w, Known<'w>, Data = Window<'w, L>>> RigidDeserializer<'w, P> {
     #[inline(always)]
-    fn open(self, expected: &'w RigidElement<'w>) -> Progress<'w, L> {
-        Progress { steps: Steps::of(&expected.node), leaves: self.0 }
-    }
-}
-
-impl<'w, L: Flat> Place<'w> for &mut Progress<'w, L> {
-    type Open = Self;
-
-    #[inline(always)]
-    fn open(self, _: &'w RigidElement<'w>) -> Self {
-        self
-    }
-}
-
-impl<'w, L: Flat> Open<'w> for Progress<'w, L> {
-    type Leaf = L;
-
-    #[inline(always)]
-    fn progress(&mut self) -> &mut Progress<'w, L> {
-        self
-    }
-
-    #[inline(always)]
-    fn close(self) -> Matched<()> {
-        if self.steps.complete() { Ok(()) } else { Err(Mismatch) }
-    }
-}
-
-impl<'w, L: Flat> Open<'w> for &mut Progress<'w, L> {
-    type Leaf = L;
-
-    #[inline(always)]
-    fn progress(&mut self) -> &mut Progress<'w, L> {
-        self
-    }
-
-    #[inline(always)]
-    fn close(self) -> Matched<()> {
-        Ok(())
-    }
-}
-
-impl<'w, P: Place<'w>> RigidDeserializer<'w, P> {
-    #[inline(always)]
-    fn scalar<'de, V: Visitor<'de>>(self, narrow: bool, visitor: V) -> Matched<V::Value> {
-        let mut open = self.place.open(self.expected);
-        let Progress { steps, leaves } = open.progress();
-        let leaf = leaves.get(steps.num_leaves()).ok_or(Mismatch)?;
-        match leaf.kind() {
-            LeafKind::Opaque => return Err(Mismatch),
-            LeafKind::F64 if narrow => return Err(Mismatch), // perhaps beyond its range
-            _ => steps.leaf().ok_or(Mismatch)?,
-        };
+    fn scalar<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Matched<V::Value> {
+        let mut open = self.place.open(&self.expected.node);
+        let steps = open.steps();
+        let leaf = steps.data.get(steps.num_leaves()).ok_or(Mismatch)?;
+        if !request.is_for_scalar(leaf.kind()) {
+            return Err(Mismatch);
+        }
+        steps.leaf()?;
         let value = leaf.visit_lent(visitor).map_err(|_| Mismatch)?;
         open.close()?;
         Ok(value)
     }
 
     #[inline(always)]
-    fn children<'de, R>(
+    fn children<R>(
         self,
         kind: NodeKind,
         count: usize,
-        is_known: impl FnOnce((NonZero<usize>, &Shape)) -> bool,
-        read: impl FnOnce(&mut RigidChildren<'w, '_, <P::Open as Open<'w>>::Leaf>) -> Matched<R>,
+        is_right: impl FnOnce(Known<'w>) -> bool,
+        read: impl FnOnce(&mut RigidChildren<'w, '_, L>) -> Matched<R>,
     ) -> Matched<R> {
         let RigidDeserializer { expected, place } = self;
-        let mut open = place.open(expected);
-        let progress = open.progress();
-        if kind.is_named() && !progress.steps.named().is_some_and(is_known) {
+        let mut open = place.open(&expected.node);
+        let steps = open.steps();
+        if !steps.compound(kind, count)?.is_none_or(is_right) {
             return Err(Mismatch);
         }
-        progress.steps.compound(kind, count).ok_or(Mismatch)?;
-        let mut children = RigidChildren { expected, progress, left: count };
+        let mut children = RigidChildren { expected, steps, left: count };
         let result = read(&mut children)?;
         if children.left > 0 {
             return Err(Mismatch);
@@ -207,19 +137,12 @@ impl<'w, P: Place<'w>> RigidDeserializer<'w, P> {
     }
 }
 
-macro_rules! scalars {
-    ($($method:ident)*) => {$(
-        #[inline(always)]
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-            self.scalar(false, visitor)
-        }
-    )*};
-}
-
-impl<'w, 'de, P: Place<'w>> Deserializer<'de> for RigidDeserializer<'w, P> {
+impl<'w, 'de, L: Flat + 'w, P: Place<'w, Known<'w>, Data = Window<'w, L>>> Deserializer<'de>
+    for RigidDeserializer<'w, P>
+{
     type Error = Mismatch;
 
-    scalars! {
+    scalar_requests! {
         deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
         deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f64 deserialize_char
         deserialize_str deserialize_string
@@ -227,7 +150,7 @@ impl<'w, 'de, P: Place<'w>> Deserializer<'de> for RigidDeserializer<'w, P> {
 
     #[inline(always)]
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-        self.scalar(true, visitor)
+        self.scalar(Request::F32, visitor)
     }
 
     #[inline(always)]
@@ -280,10 +203,12 @@ impl<'w, 'de, P: Place<'w>> Deserializer<'de> for RigidDeserializer<'w, P> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Matched<V::Value> {
-        let by_position = |shape: (NonZero<usize>, &Shape)| by_position::<V>(shape, fields);
-        self.children(NodeKind::Struct, fields.len(), by_position, |children| {
-            visitor.visit_seq(children)
-        })
+        self.children(
+            NodeKind::Struct,
+            fields.len(),
+            |shape| by_position::<V>(shape, fields),
+            |children| visitor.visit_seq(children),
+        )
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Matched<V::Value> {
@@ -302,15 +227,15 @@ impl<'w, 'de, P: Place<'w>> Deserializer<'de> for RigidDeserializer<'w, P> {
 /// The children of a compound, of which so many are left.
 struct RigidChildren<'w, 'p, L> {
     expected: &'w RigidElement<'w>,
-    progress: &'p mut Progress<'w, L>,
+    steps: &'p mut Steps<'w, Known<'w>, Window<'w, L>>,
     left: usize,
 }
 
 impl<'w, L: Flat> RigidChildren<'w, '_, L> {
     #[inline(always)]
-    fn next(&mut self) -> Option<RigidDeserializer<'w, &mut Progress<'w, L>>> {
+    fn next(&mut self) -> Option<RigidDeserializer<'w, &mut Steps<'w, Known<'w>, Window<'w, L>>>> {
         self.left = self.left.checked_sub(1)?;
-        Some(RigidDeserializer { expected: self.expected, place: &mut *self.progress })
+        Some(RigidDeserializer { expected: self.expected, place: &mut *self.steps })
     }
 }
 

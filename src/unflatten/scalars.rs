@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
-use crate::model::LeafKind;
 use crate::node::NodeRef;
 
 use super::place::{Place, under};
@@ -82,9 +81,9 @@ impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
     where
         S: Source<'a, 'de>,
     {
-        match (self.of.leaves.kind(self.leaf), request) {
-            (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32) => self.answer(request, visitor),
-            _ => self.of.leaves.visit(self.leaf, visitor),
+        match request.is_for_scalar(self.of.leaves.kind(self.leaf)) {
+            true => self.of.leaves.visit(self.leaf, visitor),
+            false => self.answer(request, visitor),
         }
     }
 

@@ -70,6 +70,15 @@ pub enum Request {
     F32,
 }
 
+impl Request {
+    /// Whether a leaf of this kind answers with its scalar, if such is asked for: not with what an opaque leaf stands for,
+    /// nor with what may be beyond the range of `f32`.
+    #[inline(always)]
+    pub(super) fn is_for_scalar(self, kind: LeafKind) -> bool {
+        !matches!((kind, self), (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32))
+    }
+}
+
 /// The calls of serde that are requests, all to `answer`. How a struct is asked for depends on who is asked.
 macro_rules! requests {
     () => {
@@ -152,8 +161,8 @@ macro_rules! requests {
 
 macro_rules! scalar_requests {
     ($($method:ident)*) => {$(
-        #[inline]
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        #[inline(always)]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Self::Error> {
             self.scalar(Request::Any, visitor)
         }
     )*};

@@ -6,7 +6,7 @@ use std::{mem, slice};
 
 use serde::Serialize;
 
-use crate::error::Mismatch;
+use crate::error::{Matched, Mismatch};
 use crate::flatten::scalar::ScalarTo;
 use crate::flatten::serializer::{Entries, Siblings};
 use crate::leaf::Scalar;
@@ -15,7 +15,7 @@ use crate::stack;
 
 use super::known::Known;
 use super::matcher::{MatchedSiblings, Matcher};
-use super::slots::{Compare, Matched, Parted, Slots};
+use super::slots::{Compare, Parted, Slots};
 
 /// The entries of a map that has matched so far.
 pub(in crate::flatten) struct MatchedEntries<'t, S: Slots> {

@@ -4,7 +4,7 @@ use std::mem;
 
 use serde::Serialize;
 
-use crate::error::Mismatch;
+use crate::error::{Matched, Mismatch};
 use crate::flatten::serializer::{Fields, Head, Siblings, Walker};
 use crate::model::{Name, Node, NodeKind};
 use crate::node::is_name;
@@ -12,7 +12,7 @@ use crate::stack;
 
 use super::known::Known;
 use super::rigid::put_rigid;
-use super::slots::{Matched, Slots};
+use super::slots::Slots;
 
 /// One node of a known structure, as a [`Walk`](crate::flatten::serializer::Walk).
 pub(in crate::flatten) struct Matcher<'t, S> {

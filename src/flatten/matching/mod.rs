@@ -15,7 +15,7 @@ use std::cell::Cell;
 
 use serde::Serialize;
 
-use crate::error::Mismatch;
+use crate::error::{Matched, Mismatch};
 use crate::leaf::{Emit, Scalar};
 use crate::model::{Labels, NodeKind, TreeDef, Value};
 
@@ -24,7 +24,6 @@ use super::serializer::{Head, Siblings, Walk};
 
 use entries::{MatchedEntries, match_value};
 use matcher::{MatchedElements, MatchedFields};
-use slots::Matched;
 
 pub(super) use known::Known;
 pub(super) use matcher::Matcher;

@@ -8,16 +8,16 @@ use std::mem;
 
 use serde::Serialize;
 
-use crate::error::Mismatch;
+use crate::error::{Matched, Mismatch};
 use crate::flatten::rules::Keep;
 use crate::flatten::serializer::{Entries, Fields, Head, Siblings, Walk, Walker};
 use crate::leaf::{Emit, Scalar};
 use crate::model::{Labels, Leaf, Name, Node, NodeKind, Options, Shape, Value};
 use crate::node::is_name;
-use crate::rigid::{Form, RUN, Rigid, Steps, WINDOW};
+use crate::rigid::{Form, Open, Outset, Place, RUN, Rigid, WINDOW};
 
 use super::known::Known;
-use super::slots::{Fill, Matched, PutInWindow, Slots};
+use super::slots::{Fill, PutInWindow, Slots};
 
 /// What elements are compared with.
 pub(super) struct RigidElement<'t> {
@@ -75,7 +75,7 @@ impl PutInWindow for RigidElement<'_> {
         window: &mut [L; WINDOW],
         value: &T,
     ) -> Matched<()> {
-        let place = Window::<_, USED>(&mut *window);
+        let place = Outset(Window::<_, USED>(&mut *window));
         let matched = value.serialize(Walker(RigidWalk { expected: self, place }));
         if matched.is_err() && !USED && mem::needs_drop::<L>() {
             // What is filled again must not own anything.
@@ -89,28 +89,6 @@ impl PutInWindow for RigidElement<'_> {
 pub(super) struct RigidWalk<'w, P> {
     expected: &'w RigidElement<'w>,
     place: P,
-}
-
-/// Where a walk is. It sets out with the slots alone, so that how far it has come is a constant in the code of the
-/// element's type, whether that is compiled into the caller or not.
-pub(super) trait Place<'w> {
-    type Open: Open<'w>;
-
-    fn open(self, expected: &'w RigidElement<'w>) -> Self::Open;
-}
-
-/// A node that was opened at a place.
-pub(super) trait Open<'w> {
-    type Slots: Put;
-
-    fn progress(&mut self) -> &mut Progress<'w, Self::Slots>;
-    fn close(self) -> Matched<()>;
-}
-
-/// How far a walk has come.
-pub(super) struct Progress<'w, S> {
-    steps: Steps<'w, &'w Shape>,
-    slots: S,
 }
 
 /// Slots that are filled by their index.
@@ -133,97 +111,31 @@ impl<L: Emit, const USED: bool> Put for Window<'_, L, USED> {
     }
 }
 
-impl<'w, L: Emit, const USED: bool> Place<'w> for Window<'w, L, USED> {
-    type Open = Progress<'w, Self>;
-
-    #[inline(always)]
-    fn open(self, expected: &'w RigidElement<'w>) -> Progress<'w, Self> {
-        Progress { steps: Steps::of(&expected.node), slots: self }
-    }
-}
-
-impl<'w, S: Put> Place<'w> for &mut Progress<'w, S> {
-    type Open = Self;
-
-    #[inline(always)]
-    fn open(self, _: &'w RigidElement<'w>) -> Self {
-        self
-    }
-}
-
-impl<'w, S: Put> Open<'w> for Progress<'w, S> {
-    type Slots = S;
-
-    #[inline(always)]
-    fn progress(&mut self) -> &mut Progress<'w, S> {
-        self
-    }
-
-    #[inline(always)]
-    fn close(self) -> Matched<()> {
-        if self.steps.complete() { Ok(()) } else { Err(Mismatch) }
-    }
-}
-
-impl<'w, S: Put> Open<'w> for &mut Progress<'w, S> {
-    type Slots = S;
-
-    #[inline(always)]
-    fn progress(&mut self) -> &mut Progress<'w, S> {
-        self
-    }
-
-    #[inline(always)]
-    fn close(self) -> Matched<()> {
-        Ok(())
-    }
-}
-
-impl<'w, S: Put> Progress<'w, S> {
-    #[inline(always)]
-    fn put(&mut self, leaf: Option<S::Leaf>) -> Matched<()> {
-        let leaf = leaf.ok_or(Mismatch)?;
-        let index = self.steps.leaf().ok_or(Mismatch)?;
-        self.slots.put(index, leaf)
-    }
-
-    /// Begins a compound with so many children; says how its fields are called, if it has any.
-    #[inline(always)]
-    fn compound(&mut self, head: Head, count: usize) -> Matched<&'w [Name]> {
-        self.steps.compound(head.kind, count).ok_or(Mismatch)?;
-        if !head.kind.is_named() {
-            return Ok(&[]);
-        }
-        let shape = self.steps.named().ok_or(Mismatch)?;
-        match &shape.labels {
-            _ if !is_name(&shape.name, head.name) => Err(Mismatch),
-            Labels::Fields(fields) => Ok(fields),
-            _ => Ok(&[]),
-        }
-    }
-}
-
-impl<'w, P: Place<'w>> RigidWalk<'w, P> {
+impl<'w, P: Place<'w, &'w Shape, Data: Put>> RigidWalk<'w, P> {
     #[inline(always)]
     fn children(self, head: Head, count: usize) -> Matched<RigidChildren<'w, P::Open>> {
         let RigidWalk { expected, place } = self;
-        let mut open = place.open(expected);
-        let fields = open.progress().compound(head, count)?;
+        let mut open = place.open(&expected.node);
+        let shape = open.steps().compound(head.kind, count)?;
+        let fields: &[Name] = match shape {
+            Some(shape) if !is_name(&shape.name, head.name) => return Err(Mismatch),
+            Some(Shape { labels: Labels::Fields(fields), .. }) => fields,
+            _ => &[],
+        };
         Ok(RigidChildren { expected, open, fields, count, came: 0 })
     }
 
     #[inline(always)]
-    fn put(
-        self,
-        leaf: impl FnOnce() -> Option<<<P::Open as Open<'w>>::Slots as Put>::Leaf>,
-    ) -> Matched<()> {
-        let mut open = self.place.open(self.expected);
-        open.progress().put(leaf())?;
+    fn put(self, leaf: impl FnOnce() -> Option<<P::Data as Put>::Leaf>) -> Matched<()> {
+        let mut open = self.place.open(&self.expected.node);
+        let leaf = leaf().ok_or(Mismatch)?;
+        let index = open.steps().leaf()?;
+        open.steps().data.put(index, leaf)?;
         open.close()
     }
 }
 
-impl<'w, P: Place<'w>> Walk for RigidWalk<'w, P> {
+impl<'w, P: Place<'w, &'w Shape, Data: Put>> Walk for RigidWalk<'w, P> {
     type Ok = ();
     type Error = Mismatch;
     type Sequence = RigidChildren<'w, P::Open>;
@@ -309,23 +221,23 @@ pub(super) struct RigidChildren<'w, O> {
     came: usize,
 }
 
-impl<'w, O: Open<'w>> RigidChildren<'w, O> {
+impl<'w, O: Open<'w, &'w Shape, Data: Put>> RigidChildren<'w, O> {
     /// Whoever swallows a mismatch must not succeed.
     #[inline(always)]
     fn lose(&mut self) -> Matched<()> {
         self.came = usize::MAX;
-        self.expected.part(self.open.progress().steps.form());
+        self.expected.part(self.open.steps().form());
         Err(Mismatch)
     }
 }
 
-impl<'w, O: Open<'w>> Siblings for RigidChildren<'w, O> {
+impl<'w, O: Open<'w, &'w Shape, Data: Put>> Siblings for RigidChildren<'w, O> {
     type Ok = ();
     type Error = Mismatch;
 
     #[inline(always)]
     fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Matched<()> {
-        let walk = RigidWalk { expected: self.expected, place: self.open.progress() };
+        let walk = RigidWalk { expected: self.expected, place: self.open.steps() };
         if self.came >= self.count || value.serialize(Walker(walk)).is_err() {
             return self.lose();
         }
@@ -335,7 +247,7 @@ impl<'w, O: Open<'w>> Siblings for RigidChildren<'w, O> {
 
     #[inline(always)]
     fn end(mut self) -> Matched<()> {
-        let called = self.open.progress().steps.form();
+        let called = self.open.steps().form();
         if self.came == self.count && self.open.close().is_ok() {
             return Ok(());
         }
@@ -344,7 +256,7 @@ impl<'w, O: Open<'w>> Siblings for RigidChildren<'w, O> {
     }
 }
 
-impl<'w, O: Open<'w>> Fields for RigidChildren<'w, O> {
+impl<'w, O: Open<'w, &'w Shape, Data: Put>> Fields for RigidChildren<'w, O> {
     type Ok = ();
     type Error = Mismatch;
 
@@ -363,7 +275,7 @@ impl<'w, O: Open<'w>> Fields for RigidChildren<'w, O> {
 }
 
 /// There are none.
-impl<'w, O: Open<'w>> Entries for RigidChildren<'w, O> {
+impl<'w, O: Open<'w, &'w Shape, Data: Put>> Entries for RigidChildren<'w, O> {
     type Ok = ();
     type Error = Mismatch;
 

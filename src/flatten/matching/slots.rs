@@ -5,14 +5,11 @@ use std::{mem, slice};
 
 use serde::Serialize;
 
-use crate::error::Mismatch;
+use crate::error::{Matched, Mismatch};
 use crate::flatten::scalar::ScalarTo;
 use crate::leaf::{Emit, Scalar};
 use crate::model::{Leaf, Value};
 use crate::rigid::WINDOW;
-
-/// The outcome of a comparison.
-pub(in crate::flatten) type Matched<S> = Result<S, Mismatch>;
 
 /// How many slots were left where the first mismatch was found, if that is known: not after an error of the value's own.
 pub(in crate::flatten) struct Parted(Cell<usize>);
