@@ -8,8 +8,8 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{
-    Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape,
-    ShapeNumbers, Tree, TreeDef, Value,
+    Arrival, Content, Encoding, Findings, Labels, Leaf, Limits, Name, Node, NodeKind, Options,
+    Rigid, Shape, Tree, TreeDef, Value,
 };
 use crate::node::alike;
 
@@ -374,9 +374,9 @@ fn encode(
     arrivals: Vec<Arrival>,
     limits: Limits,
 ) -> TreeDef {
-    let numbers = ShapeNumbers::of(shapes.len());
+    let findings = Findings::of(shapes.len(), Rigid::of(&nodes, true));
     TreeDef {
-        encoding: Arc::new(Encoding { options, nodes: nodes.into(), shapes, numbers }),
+        encoding: Arc::new(Encoding { options, nodes: nodes.into(), shapes, findings }),
         arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
         limits,
     }

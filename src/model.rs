@@ -210,42 +210,63 @@ pub(crate) struct Encoding {
     pub(crate) options: Options,
     pub(crate) nodes: Box<[Node]>,
     pub(crate) shapes: Box<[Shape]>,
-    pub(crate) numbers: ShapeNumbers,
+    pub(crate) findings: Findings,
 }
 
-/// Numbers of the shapes of one encoding, which no other has in this process: what was found out about a shape is
-/// remembered by its number. They make no difference between encodings.
+/// What is found out about an encoding, beside it: this makes no difference between encodings.
 #[derive(Debug)]
-pub(crate) struct ShapeNumbers {
-    /// That of the first shape. None has one when they are used up, for which processes of 64 bits do not live long enough.
-    first: Option<NonZero<usize>>,
+pub(crate) struct Findings {
+    /// The number of the first shape; the others follow. No other shape has the same in this process, so what was found out
+    /// about a shape is remembered by its number. None has one when they are used up, for which processes of 64 bits do not
+    /// live long enough.
+    first_shape: Option<NonZero<usize>>,
+    /// The whole structure, if it is [rigid](crate::rigid).
+    pub(crate) rigid: Option<Rigid>,
 }
 
-impl ShapeNumbers {
-    pub(crate) fn of(shapes: usize) -> Self {
+impl Findings {
+    pub(crate) fn of(shapes: usize, rigid: Option<Rigid>) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         let next = NEXT.fetch_update(Relaxed, Relaxed, |next| next.checked_add(shapes));
-        ShapeNumbers { first: next.ok().and_then(NonZero::new) }
+        Findings { first_shape: next.ok().and_then(NonZero::new), rigid }
     }
 
-    /// That of the shape at an index.
+    /// The number of the shape at an index.
     #[inline]
-    pub(crate) fn at(&self, index: usize) -> Option<NonZero<usize>> {
-        self.first?.checked_add(index)
+    pub(crate) fn number(&self, shape: usize) -> Option<NonZero<usize>> {
+        self.first_shape?.checked_add(shape)
     }
 }
 
-impl PartialEq for ShapeNumbers {
+impl PartialEq for Findings {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for ShapeNumbers {}
+impl Eq for Findings {}
 
-impl Hash for ShapeNumbers {
+impl Hash for Findings {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
+
+/// A node whose form fits into a number: see [`rigid`](crate::rigid).
+#[derive(Debug)]
+pub(crate) struct Rigid {
+    pub(crate) form: Form,
+    pub(crate) leaves: usize,
+    /// Of each compound in it that needs one, in pre-order: the index of its shape, or how many children it has.
+    pub(crate) notes: [u16; Rigid::NOTES],
+    pub(crate) noted: usize,
+}
+
+impl Rigid {
+    pub(crate) const NOTES: usize = 8;
+}
+
+/// What stands in a [`Rigid`] node, in pre-order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Form(pub(crate) u128);
 
 /// Options of the walk that made a treedef which rebuilding and comparing must know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

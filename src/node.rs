@@ -498,10 +498,10 @@ impl<'a> NodeRef<'a> {
         self.encoding.shapes.get(self.raw().shape)
     }
 
-    /// The shape of a node of this structure, with its number.
+    /// A shape of this structure, with its number.
     #[inline]
-    pub(crate) fn numbered_shape(self, node: &Node) -> Option<(NonZero<usize>, &'a Shape)> {
-        self.encoding.numbers.at(node.shape).zip(self.encoding.shapes.get(node.shape))
+    pub(crate) fn numbered_shape(self, index: usize) -> Option<(NonZero<usize>, &'a Shape)> {
+        self.encoding.findings.number(index).zip(self.encoding.shapes.get(index))
     }
 
     #[inline]

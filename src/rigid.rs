@@ -1,11 +1,11 @@
-//! Nodes whose form does not vary: structs, tuples and units around leaves, and nothing else.
+//! Nodes whose form fits into a number: structs, tuples, units, `Option`s and sequences of leaves, and nothing else.
 //!
 //! A type that always has the same form calls serde in a way that is known when the type is compiled. So if its calls are
 //! put into a [`Form`], that is a constant, and to compare it with the form of a node is to compare two numbers. Types that
 //! vary are compared as well, only not as fast. Names are no part of a form: they are compared one by one.
 
 use crate::error::{Matched, Mismatch};
-use crate::model::{Node, NodeKind};
+use crate::model::{Form, Node, NodeKind, Rigid};
 
 /// The most leaves of a rigid node. It is given so many slots, even if it needs less: their number being a constant,
 /// nobody has to check that there are enough.
@@ -14,17 +14,13 @@ pub(crate) const WINDOW: usize = 64;
 /// So many elements are worth a look whether they are rigid.
 pub(crate) const RUN: usize = 4;
 
-/// The most structs, newtypes and the like in a rigid node.
-const NAMED: usize = 8;
-
-/// What stands in a rigid node, in pre-order: a bit for each leaf, and eleven for anything else, which say how many children
-/// follow. Two nodes of the same form have the same leaves in the same places.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Form(u128);
-
+/// A form has a bit for each leaf. Anything else has a one, its kind, and its number of children: short or long. Two nodes
+/// of the same form have the same leaves in the same places.
 impl Form {
     /// Begins with a one, so that forms of different lengths differ.
     const EMPTY: Form = Form(1);
+    const SHORT: usize = 8;
+    const LONG: usize = 12;
 
     #[inline(always)]
     fn leaves(self, count: usize) -> Option<Form> {
@@ -38,113 +34,121 @@ impl Form {
             NodeKind::Tuple => 0,
             NodeKind::TupleStruct => 1,
             NodeKind::Struct => 2,
-            NodeKind::NewtypeStruct => 3,
-            NodeKind::Unit => 4,
-            NodeKind::UnitStruct => 5,
+            NodeKind::UnitStruct | NodeKind::NewtypeStruct => 3,
+            NodeKind::None | NodeKind::Some => 4,
+            NodeKind::Unit => 5,
+            NodeKind::Seq => 6,
             _ => return None,
         };
-        let count = u128::try_from(count).ok().filter(|count| *count < 1 << 7)?;
-        let Form(before) = self.leaves(11)?;
-        Some(Form(before | 1 << 10 | kind << 7 | count))
+        let (code, length) = match u128::try_from(count).ok()? {
+            count @ 0..8 => (1 << 7 | kind << 4 | count, Self::SHORT),
+            count @ 8..128 => (1 << 11 | kind << 8 | 1 << 7 | count, Self::LONG),
+            _ => return None,
+        };
+        let Form(before) = self.leaves(length)?;
+        Some(Form(before | code))
     }
 }
 
 impl Form {
-    /// How many leaves come before the first difference to another form.
-    fn leaves_in_common(self, other: Form) -> usize {
-        let ([mut own, mut others], mut leaves) = ([self, other].map(Form::bits), 0);
+    /// How many leaves come before the first difference to another form, which was made by calls. None, if there is perhaps
+    /// no difference: in a number of children that was only claimed.
+    fn leaves_in_common(self, called: Form) -> Option<usize> {
+        let ([mut own, mut others], mut leaves) = ([self, called].map(Form::bits), 0);
         loop {
-            let of_one = |(bits, left): (u128, u32)| match left {
+            let first = |(bits, left): (u128, usize)| match left {
                 0 => None,
                 _ if bits >> 127 == 0 => Some((0, 1)),
-                _ => Some((bits >> 117, 11)),
+                _ if bits >> 123 & 1 == 0 => Some((bits >> 120, Self::SHORT)),
+                _ => Some((bits >> 116, Self::LONG)),
             };
-            match (of_one(own), of_one(others)) {
+            match (first(own), first(others)) {
                 (Some(next), Some(same)) if next == same => {
                     let (_, length) = next;
                     [own, others] =
                         [own, others].map(|(bits, left)| (bits << length, left - length));
                     leaves += usize::from(length == 1);
                 }
-                _ => return leaves,
+                (Some(_), Some(_)) => {
+                    let kinds = [own, others].map(|(bits, _)| bits >> 124);
+                    let of_tuples_or_structs = 0b1000..0b1011;
+                    let claimed = kinds[0] == kinds[1] && of_tuples_or_structs.contains(&kinds[0]);
+                    return (!claimed).then_some(leaves);
+                }
+                _ => return Some(leaves),
             }
         }
     }
 
     /// From the highest bit on, and how many.
-    fn bits(self) -> (u128, u32) {
+    fn bits(self) -> (u128, usize) {
         let Form(form) = self;
         let before = form.leading_zeros() + 1; // it is not zero
-        (form.checked_shl(before).unwrap_or(0), 128 - before)
+        (form.checked_shl(before).unwrap_or(0), 128 - before as usize) // it is at most 128
     }
 }
 
-/// A rigid node, and what is known of each compound in it that has a name, in pre-order.
-pub(crate) struct Rigid<N> {
-    form: Form,
-    leaves: usize,
-    named: [Option<N>; NAMED],
-    names: usize,
-}
-
-impl<N: Copy> Rigid<N> {
-    /// The first of these nodes with all below it, if it is rigid.
-    pub(crate) fn of(nodes: &[Node], known: impl Fn(&Node) -> Option<N>) -> Option<Self> {
+impl Rigid {
+    /// The first of these nodes with all below it, if it is rigid. Whether it may contain what varies in one type.
+    pub(crate) fn of(nodes: &[Node], varying: bool) -> Option<Self> {
         let leaves = nodes.first()?.leaves;
         if leaves > WINDOW {
             return None;
         }
-        let mut rigid = Rigid { form: Form::EMPTY, leaves, named: [None; NAMED], names: 0 };
-        rigid.add(nodes, &known)?;
+        let mut rigid = Rigid { form: Form::EMPTY, leaves, notes: [0; Rigid::NOTES], noted: 0 };
+        rigid.add(nodes, varying)?;
         Some(rigid)
     }
 
     /// No deeper than the form can hold.
-    fn add(&mut self, nodes: &[Node], known: &impl Fn(&Node) -> Option<N>) -> Option<()> {
+    fn add(&mut self, nodes: &[Node], varying: bool) -> Option<()> {
         let own = nodes.first()?;
-        self.form = match own.kind {
-            NodeKind::Leaf => self.form.leaves(1),
-            kind => self.form.compound(kind, own.children),
-        }?;
-        if own.kind.is_named() {
-            *self.named.get_mut(self.names)? = Some(known(own)?);
-            self.names += 1;
-        }
         let mut runs = nodes.get(1..own.span)?;
+        match own.kind {
+            NodeKind::Leaf => return self.form.leaves(1).map(|form| self.form = form),
+            NodeKind::None | NodeKind::Some | NodeKind::Seq if !varying => return None,
+            _ => self.form = self.form.compound(own.kind, own.children)?,
+        }
+        if is_noted(own.kind) {
+            let note = if own.kind.is_named() { own.shape } else { own.children };
+            *self.notes.get_mut(self.noted)? = note.try_into().ok()?;
+            self.noted += 1;
+        }
         while let Some(run) = runs.first() {
             match run.kind {
                 NodeKind::Leaf => self.form = self.form.leaves(run.repeat)?,
-                _ => (0..run.repeat).try_for_each(|_| self.add(runs, known))?,
+                _ if own.kind == NodeKind::Seq => return None,
+                _ => (0..run.repeat).try_for_each(|_| self.add(runs, varying))?,
             }
             runs = runs.get(run.span..)?;
         }
         Some(())
     }
 
-    /// How many leaves come before the first difference between the node and what was called.
+    /// How many leaves come before the first difference between the node and what was called, if there is one for sure.
     #[cold]
-    pub(crate) fn leaves_in_common(&self, called: Form) -> usize {
+    pub(crate) fn leaves_in_common(&self, called: Form) -> Option<usize> {
         self.form.leaves_in_common(called)
     }
+}
 
-    /// How many leaves it has: at most [`WINDOW`].
-    #[inline]
-    pub(crate) fn num_leaves(&self) -> usize {
-        self.leaves
-    }
+/// Which compounds have a note in a [`Rigid`] node.
+#[inline(always)]
+fn is_noted(kind: NodeKind) -> bool {
+    kind.is_named() || matches!(kind, NodeKind::None | NodeKind::Some | NodeKind::Seq)
 }
 
 /// A walk over a value that should have the form of a rigid node: what has been called so far, and what the leaves are put
 /// into or come from.
-pub(crate) struct Steps<'w, N, D> {
-    rigid: &'w Rigid<N>,
+pub(crate) struct Steps<'w, D> {
+    rigid: &'w Rigid,
     form: Form,
     leaves: usize,
-    names: usize,
+    notes: usize,
     pub(crate) data: D,
 }
 
-impl<N: Copy, D> Steps<'_, N, D> {
+impl<D> Steps<'_, D> {
     /// How many leaves have come.
     #[inline(always)]
     pub(crate) fn num_leaves(&self) -> usize {
@@ -159,16 +163,25 @@ impl<N: Copy, D> Steps<'_, N, D> {
         Ok(self.leaves - 1)
     }
 
-    /// A compound that will have so many children; what is known of it, if it has a name.
+    /// A compound that will have so many children: its note, if it has one.
     #[inline(always)]
-    pub(crate) fn compound(&mut self, kind: NodeKind, count: usize) -> Matched<Option<N>> {
+    pub(crate) fn compound(&mut self, kind: NodeKind, count: usize) -> Matched<Option<usize>> {
         self.form = self.form.compound(kind, count).ok_or(Mismatch)?;
-        if !kind.is_named() {
+        if !is_noted(kind) {
             return Ok(None);
         }
-        let known = self.rigid.named.get(self.names).ok_or(Mismatch)?.ok_or(Mismatch)?;
-        self.names += 1; // in range, as was seen
-        Ok(Some(known))
+        let note = *self.rigid.notes.get(self.notes).ok_or(Mismatch)?;
+        self.notes += 1; // in range, as was seen
+        Ok(Some(note.into()))
+    }
+
+    /// A sequence of so many leaves, with these.
+    #[inline(always)]
+    pub(crate) fn sequence(&mut self, count: usize) -> Matched<()> {
+        self.compound(NodeKind::Seq, count)?;
+        self.form = self.form.leaves(count).ok_or(Mismatch)?;
+        self.leaves += count; // at most the bits of a form
+        Ok(())
     }
 
     /// What was called so far, to be [looked at](Rigid::leaves_in_common) aside.
@@ -179,18 +192,21 @@ impl<N: Copy, D> Steps<'_, N, D> {
 }
 
 /// Where a walk is: before the node, or at one inside it.
-pub(crate) trait Place<'w, N> {
+pub(crate) trait Place<'w> {
     type Data;
-    type Open: Open<'w, N, Data = Self::Data>;
+    type Open: Open<'w, Data = Self::Data>;
 
-    fn open(self, rigid: &'w Rigid<N>) -> Self::Open;
+    fn open(self, rigid: &'w Rigid) -> Self::Open;
+
+    /// The note of the compound that comes next, if that has one.
+    fn next_note(&self, rigid: &Rigid) -> Matched<usize>;
 }
 
 /// A node that was opened at a place.
-pub(crate) trait Open<'w, N> {
+pub(crate) trait Open<'w> {
     type Data;
 
-    fn steps(&mut self) -> &mut Steps<'w, N, Self::Data>;
+    fn steps(&mut self) -> &mut Steps<'w, Self::Data>;
 
     /// A mismatch, if this is the end of the walk, and not all of the node has come, or something else.
     fn close(self) -> Matched<()>;
@@ -200,27 +216,37 @@ pub(crate) trait Open<'w, N> {
 /// value's type, whether that is compiled into the caller or not.
 pub(crate) struct Outset<D>(pub(crate) D);
 
-impl<'w, N: Copy + 'w, D> Place<'w, N> for Outset<D> {
+impl<'w, D> Place<'w> for Outset<D> {
     type Data = D;
-    type Open = Steps<'w, N, D>;
+    type Open = Steps<'w, D>;
 
     #[inline(always)]
-    fn open(self, rigid: &'w Rigid<N>) -> Steps<'w, N, D> {
-        Steps { rigid, form: Form::EMPTY, leaves: 0, names: 0, data: self.0 }
+    fn open(self, rigid: &'w Rigid) -> Steps<'w, D> {
+        Steps { rigid, form: Form::EMPTY, leaves: 0, notes: 0, data: self.0 }
+    }
+
+    #[inline(always)]
+    fn next_note(&self, rigid: &Rigid) -> Matched<usize> {
+        rigid.notes.first().copied().map(usize::from).ok_or(Mismatch)
     }
 }
 
-impl<'w, N: Copy, D> Place<'w, N> for &mut Steps<'w, N, D> {
+impl<'w, D> Place<'w> for &mut Steps<'w, D> {
     type Data = D;
     type Open = Self;
 
     #[inline(always)]
-    fn open(self, _: &'w Rigid<N>) -> Self {
+    fn open(self, _: &'w Rigid) -> Self {
         self
+    }
+
+    #[inline(always)]
+    fn next_note(&self, rigid: &Rigid) -> Matched<usize> {
+        rigid.notes.get(self.notes).copied().map(usize::from).ok_or(Mismatch)
     }
 }
 
-impl<'w, N: Copy, D> Open<'w, N> for Steps<'w, N, D> {
+impl<'w, D> Open<'w> for Steps<'w, D> {
     type Data = D;
 
     #[inline(always)]
@@ -234,11 +260,11 @@ impl<'w, N: Copy, D> Open<'w, N> for Steps<'w, N, D> {
     }
 }
 
-impl<'w, N: Copy, D> Open<'w, N> for &mut Steps<'w, N, D> {
+impl<'w, D> Open<'w> for &mut Steps<'w, D> {
     type Data = D;
 
     #[inline(always)]
-    fn steps(&mut self) -> &mut Steps<'w, N, D> {
+    fn steps(&mut self) -> &mut Steps<'w, D> {
         self
     }
 

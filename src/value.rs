@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::model::{Content, Encoding, Leaf, Node, NodeKind, Shape, ShapeNumbers, Tree, Value};
+use crate::model::{Content, Encoding, Findings, Leaf, Node, NodeKind, Shape, Tree, Value};
 use crate::node::NodeRef;
 
 /// The structure of every scalar: one leaf.
@@ -20,7 +20,7 @@ static LEAF: LazyLock<Encoding> = LazyLock::new(|| Encoding {
         work: 1,
     }]),
     shapes: Box::new([]),
-    numbers: ShapeNumbers::of(0),
+    findings: Findings::of(0, None),
 });
 
 impl Value {

@@ -20,7 +20,7 @@ use crate::rigid::WINDOW;
 use crate::stack;
 
 use super::compound::Compound;
-use super::matching::{Fill, Known, Matcher, Parted, Slots, fill_slot, put_rigid};
+use super::matching::{Fill, Known, Matcher, Parted, RigidRun, Slots, fill_slot, put_rigid};
 use super::recording::{Recorded, Recording};
 use super::scalar::ScalarTo;
 use super::serializer::{Siblings, Walker};
@@ -159,23 +159,25 @@ impl<L: Emit> Compound<'_, L> {
         let spare = if end - first < WINDOW { 0 } else { WINDOW };
         leaves.resize_with(leaves.capacity().clamp(end, end + spare), L::filler);
         let slots = Fill::<_, false>(leaves.get_mut(first..).unwrap_or_default().iter_mut());
-        let (mut slots, mut matched, mut different) = put_rigid(&known, nodes, slots, count, items);
+        let run = put_rigid(&known, nodes, slots, count, items);
+        let RigidRun { mut slots, put: mut matched, mut different } = run;
         let mut batch = Batch::Matched;
         while matched < count {
             let (item, parted) = match different.take() {
-                Some((item, left)) => (item, Some(left)),
+                Some((item, parted)) => (item, parted),
                 None => match items.next() {
                     Some(item) => (item, None),
                     None => break,
                 },
             };
-            let (before, place) = (slots.left(), Matcher::new(&known, nodes, slots));
+            let before = slots.left();
+            let place = match parted {
+                Some(left) => Err(known.parted.at(left)),
+                None => Matcher::new(&known, nodes, slots),
+            };
             match place.and_then(|place| item.serialize(place)) {
                 Ok(rest) => slots = rest,
                 Err(Mismatch) => {
-                    if let Some(left) = parted {
-                        known.parted.first_at(left);
-                    }
                     let leaves = known.parted.before(before);
                     batch = Batch::Parted(item, leaves);
                     break;

@@ -27,7 +27,7 @@ use super::elements::{Elements, Fields};
 use super::entries::{Entries, OneEntry};
 use super::name::{NoPayload, Text};
 use super::place::{NodeDeserializer, Place, aside, field_names, fully_read};
-use super::rigid::RigidElements;
+use super::rigid::{RigidElements, rigid_element};
 use super::scalars::Scalars;
 use super::source::{Request, Source, requests, scalar_requests};
 use super::variants::{Enum, Payload};
@@ -209,7 +209,7 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
 
     #[inline]
     fn is_read_by_position<V>(&self, fields: &'static [&'static str]) -> bool {
-        let shape = self.node.numbered_shape(self.node.raw());
+        let shape = self.node.numbered_shape(self.node.raw().shape);
         shape.is_some_and(|shape| by_position::<V>(shape, fields))
     }
 
@@ -245,10 +245,10 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         S: Source<'a, 'de>,
     {
         self.with_elements(|elements| {
-            if S::WINDOWS
-                && let Some(elements) = RigidElements::of(elements)
+            if S::STAY
+                && let Some(node) = rigid_element(elements)
             {
-                return visitor.visit_seq(elements);
+                return visitor.visit_seq(RigidElements::new(elements, &node));
             }
             visitor.visit_seq(elements)
         })

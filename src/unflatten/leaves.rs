@@ -7,14 +7,12 @@ use serde::de::Visitor;
 
 use crate::error::{Error, Result};
 use crate::leaf::{Flat, wide};
-use crate::model::{Content, Leaf, LeafKind, Value};
-use crate::rigid::WINDOW;
+use crate::model::{Content, Leaf, Value};
 
 use super::place::Place;
 use super::source::{Context, Request, Source};
 
-// Indices: a source is made for as many leaves as its treedef has, and positions count within those
-// (`TreeDef::expect_leaves`, and invariant 2 of the encoding).
+// Indices: see `Source::kind`.
 
 /// Leaves that are fetched one by one: moved out of what was handed over, cloned from what was lent.
 pub trait Slots {
@@ -26,8 +24,6 @@ pub trait Slots {
     const STAY: bool;
     fn part(&mut self, leaves: Range<usize>) -> Self::Part<'_>;
     fn as_slice(&self) -> &[Self::Leaf];
-    fn len(&self) -> usize;
-    fn kind(&self, index: usize) -> LeafKind;
     fn fetch(&mut self, index: usize) -> Self::Leaf;
     fn visit<'de, V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value>;
 }
@@ -49,16 +45,6 @@ impl<L: Flat> Slots for &mut [L] {
     #[inline]
     fn as_slice(&self) -> &[L] {
         self
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        <[L]>::len(self)
-    }
-
-    #[inline]
-    fn kind(&self, index: usize) -> LeafKind {
-        self[index].kind()
     }
 
     #[inline]
@@ -92,16 +78,6 @@ impl<'l, L: Flat> Slots for &'l [L] {
     }
 
     #[inline]
-    fn len(&self) -> usize {
-        <[L]>::len(self)
-    }
-
-    #[inline]
-    fn kind(&self, index: usize) -> LeafKind {
-        self[index].kind()
-    }
-
-    #[inline]
     fn fetch(&mut self, index: usize) -> L {
         self[index].clone()
     }
@@ -123,7 +99,7 @@ impl<'de, C: Slots> Source<'de, 'de> for Fetched<C> {
     where
         C: 's;
 
-    const WINDOWS: bool = C::STAY;
+    const STAY: bool = C::STAY;
 
     #[inline]
     fn part(&mut self, leaves: Range<usize>) -> Fetched<C::Part<'_>> {
@@ -131,13 +107,8 @@ impl<'de, C: Slots> Source<'de, 'de> for Fetched<C> {
     }
 
     #[inline]
-    fn window(&self, first: usize) -> Option<&[C::Leaf; WINDOW]> {
-        self.0.as_slice().get(first..)?.first_chunk()
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.0.len()
+    fn leaves(&self) -> &[C::Leaf] {
+        self.0.as_slice()
     }
 
     fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
@@ -147,11 +118,6 @@ impl<'de, C: Slots> Source<'de, 'de> for Fetched<C> {
     #[inline]
     fn text<V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
         visitor.visit_borrowed_str(text)
-    }
-
-    #[inline]
-    fn kind(&self, index: usize) -> LeafKind {
-        self.0.kind(index)
     }
 
     #[inline]
@@ -187,8 +153,8 @@ impl<'de> Source<'de, 'de> for Lent<'de> {
     }
 
     #[inline]
-    fn len(&self) -> usize {
-        self.0.len()
+    fn leaves(&self) -> &[Leaf] {
+        self.0
     }
 
     fn kept(leaves: &'de [Leaf]) -> Lent<'de> {
@@ -198,10 +164,6 @@ impl<'de> Source<'de, 'de> for Lent<'de> {
     #[inline]
     fn text<V: Visitor<'de>>(text: &'de str, visitor: V) -> Result<V::Value> {
         visitor.visit_borrowed_str(text)
-    }
-
-    fn kind(&self, index: usize) -> LeafKind {
-        self.0[index].kind()
     }
 
     fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
@@ -245,8 +207,8 @@ impl<'a, 'de> Source<'a, 'de> for Moved<'_> {
         Moved(&mut self.0[leaves])
     }
 
-    fn len(&self) -> usize {
-        self.0.len()
+    fn leaves(&self) -> &[Leaf] {
+        self.0
     }
 
     fn kept(leaves: &'a [Leaf]) -> Passing<'a> {
@@ -255,10 +217,6 @@ impl<'a, 'de> Source<'a, 'de> for Moved<'_> {
 
     fn text<V: Visitor<'de>>(text: &'a str, visitor: V) -> Result<V::Value> {
         visitor.visit_str(text)
-    }
-
-    fn kind(&self, index: usize) -> LeafKind {
-        self.0[index].kind()
     }
 
     fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {
@@ -292,8 +250,8 @@ impl<'a, 'de> Source<'a, 'de> for Passing<'a> {
         Passing(&self.0[leaves])
     }
 
-    fn len(&self) -> usize {
-        self.0.len()
+    fn leaves(&self) -> &[Leaf] {
+        self.0
     }
 
     fn kept(leaves: &'a [Leaf]) -> Passing<'a> {
@@ -302,10 +260,6 @@ impl<'a, 'de> Source<'a, 'de> for Passing<'a> {
 
     fn text<V: Visitor<'de>>(text: &'a str, visitor: V) -> Result<V::Value> {
         visitor.visit_str(text)
-    }
-
-    fn kind(&self, index: usize) -> LeafKind {
-        self.0[index].kind()
     }
 
     fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value> {

@@ -12,6 +12,8 @@ mod variants;
 mod deserializer;
 mod leaves;
 
+use std::mem;
+
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
@@ -23,6 +25,7 @@ use crate::model::{Arrival, Content, Leaf, LeafKind, Limits, Tree, TreeDef, Valu
 
 use leaves::{Fetched, Lent};
 use place::Place;
+use rigid::read_whole;
 use source::{Context, Shared, Source};
 
 /// Rebuilds a value from a treedef and leaves: those it was flattened to, or new ones.
@@ -140,8 +143,14 @@ where
     S: Source<'de, 'de>,
 {
     let shared = shared(treedef, source.len())?;
-    let context = Context::of(&shared);
-    T::deserialize(Place::new(treedef.root(), context, &mut source).lend())
+    let (root, context) = (treedef.root(), Context::of(&shared));
+    if const { S::STAY && !mem::needs_drop::<S::Leaf>() }
+        && let Some(node) = &treedef.encoding.findings.rigid
+        && let Some(value) = read_whole(node, root, context, source.leaves())
+    {
+        return Ok(value);
+    }
+    T::deserialize(Place::new(root, context, &mut source).lend())
 }
 
 /// Checks what can be checked before a value is rebuilt.

@@ -7,11 +7,10 @@ use serde::de::Visitor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Flat;
 use crate::model::{Arrival, Leaf, LeafKind, TreeDef, Value};
-use crate::rigid::WINDOW;
 
 /// Leaves, by index: serde's buffers ask for fields in another order than they stand in, so nothing may depend on a
-/// cursor. Each leaf is asked for at most once, because a deserializer is consumed when it answers; what is tried, is tried
-/// in a [window](Self::window).
+/// cursor. Each leaf is asked for at most once, because a deserializer is consumed when it answers; only what stays is tried
+/// before.
 ///
 /// `'a` is how long the structure lives, `'de` how long the value may borrow. They are the same, except inside an
 /// opaque leaf that was handed over: what it holds goes when it has been read.
@@ -30,21 +29,27 @@ pub trait Source<'a, 'de>: Sized {
     fn part(&mut self, leaves: Range<usize>) -> Self::Part<'_>;
 
     /// Whether what was read can be read again, so that it may be tried.
-    const WINDOWS: bool = false;
+    const STAY: bool = false;
 
-    /// The leaves from this one on, if that is so, and there are so many.
-    fn window(&self, _first: usize) -> Option<&[Self::Leaf; WINDOW]> {
-        None
+    /// All of them, as they are now.
+    fn leaves(&self) -> &[Self::Leaf];
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.leaves().len()
     }
 
-    fn len(&self) -> usize;
+    #[inline]
+    fn kind(&self, index: usize) -> LeafKind {
+        // In range: a source is made for as many leaves as its treedef has, and positions count within those
+        // (`TreeDef::expect_leaves`, and invariant 2 of the encoding).
+        self.leaves()[index].kind()
+    }
 
     fn kept(leaves: &'a [Leaf]) -> Self::Kept;
 
     /// Hands out a text of the structure: a name.
     fn text<V: Visitor<'de>>(text: &'a str, visitor: V) -> Result<V::Value>;
-
-    fn kind(&self, index: usize) -> LeafKind;
 
     /// Hands out a scalar.
     fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value>;
@@ -87,16 +92,7 @@ macro_rules! requests {
             self.any(visitor)
         }
 
-        #[inline]
-        fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.scalar(Request::F32, visitor)
-        }
-
-        scalar_requests! {
-            deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128 deserialize_u8
-            deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f64 deserialize_char
-            deserialize_str deserialize_string
-        }
+        scalar_requests!();
 
         #[inline]
         fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -159,11 +155,20 @@ macro_rules! requests {
     };
 }
 
+/// Those for a scalar, all to `scalar`.
 macro_rules! scalar_requests {
-    ($($method:ident)*) => {$(
+    () => {
+        scalar_requests! {
+            Any: deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+            deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f64
+            deserialize_char deserialize_str deserialize_string
+        }
+        scalar_requests!(F32: deserialize_f32);
+    };
+    ($request:ident: $($method:ident)*) => {$(
         #[inline(always)]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> std::result::Result<V::Value, Self::Error> {
-            self.scalar(Request::Any, visitor)
+            self.scalar(Request::$request, visitor)
         }
     )*};
 }

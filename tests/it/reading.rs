@@ -1,13 +1,13 @@
 //! Elements of which many are alike are read by what their types ask for: whoever asks for something else gets that.
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::marker::PhantomData;
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
-use treedef::{Limits, Opaque, flatten, flatten_as, unflatten};
+use treedef::{Leaf, Limits, Opaque, flatten, flatten_as, unflatten};
 
 /// What a type makes of elements of which many are alike is what it makes of them one by one, errors included: leaves that
 /// are handed over cannot be read twice, so there every element is taken as it comes.
@@ -17,6 +17,16 @@ fn assert_read_alike<T: DeserializeOwned + Debug>(values: &impl Serialize) {
     let alike = unflatten::<Vec<T>>(&treedef, &leaves).map_err(|error| error.to_string());
     let one_by_one = unflatten::<Vec<T>>(&treedef, leaves).map_err(|error| error.to_string());
     assert_eq!(format!("{alike:?}"), format!("{one_by_one:?}"), "{treedef}");
+}
+
+/// What a type makes of a whole value in numbers is what it makes of it in leaves that are handed over.
+#[track_caller]
+fn assert_whole_read_alike<T: DeserializeOwned + Debug>(value: &impl Serialize) {
+    let Ok((numbers, treedef)) = flatten_as::<f64>(value) else { return };
+    let leaves: Vec<Leaf> = numbers.iter().copied().map(Leaf::F64).collect();
+    let whole = unflatten::<T>(&treedef, &numbers).map_err(|error| error.to_string());
+    let by_node = unflatten::<T>(&treedef, leaves).map_err(|error| error.to_string());
+    assert_eq!(format!("{whole:?}"), format!("{by_node:?}"), "{treedef}");
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,11 +110,38 @@ reads! {
     LenientOption { #[serde(deserialize_with = "lenient")] x: Option<Option<f64>>, y: f64 }
     LenientPair { #[serde(deserialize_with = "lenient")] x: Option<(f64, f64)>, y: f64 }
     LenientUnit { #[serde(deserialize_with = "lenient")] x: Option<()>, y: f64 }
+    Lists { x: Option<f64>, y: Vec<f64> }
+    LenientList { x: Option<f64>, #[serde(deserialize_with = "lenient")] y: Option<Vec<f32>> }
     LenientNothing { #[serde(deserialize_with = "lenient")] x: Option<Nothing>, y: f64 }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Nothing {}
+
+/// The first of a sequence, of which it does not read more.
+#[derive(Debug)]
+#[allow(dead_code, reason = "printed")]
+struct First(Option<f64>);
+
+impl<'de> Deserialize<'de> for First {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfSequence;
+
+        impl<'de> Visitor<'de> for OfSequence {
+            type Value = First;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<First, A::Error> {
+                elements.next_element().map(First)
+            }
+        }
+
+        deserializer.deserialize_seq(OfSequence)
+    }
+}
 
 /// A point of anything.
 #[derive(Clone, Serialize)]
@@ -125,7 +162,11 @@ enum Untagged {
 #[test]
 fn types_that_ask_for_something_else_get_what_they_always_get() {
     macro_rules! assert_all_read_alike {
-        ($values:expr => $($type:ty,)*) => {$( assert_read_alike::<((), $type)>($values); )*};
+        ($values:expr, $odd:expr => $($type:ty,)*) => {$(
+            assert_read_alike::<((), $type)>($values);
+            assert_whole_read_alike::<$type>($odd);
+            assert_whole_read_alike::<((), $type, Vec<$type>)>(&((), $odd, [$odd]));
+        )*};
     }
     fn assert_all<T: Serialize + Clone>(element: T, odd: &[T]) {
         for odd in odd {
@@ -133,10 +174,10 @@ fn types_that_ask_for_something_else_get_what_they_always_get() {
                 // A pair, because what has only leaves is read as a row.
                 let mut values = vec![((), element.clone()); 40];
                 values[at].1 = odd.clone();
-                assert_all_read_alike! { &values =>
+                assert_all_read_alike! { &values, odd =>
                     Point, Pair, Metres, (f64, f64), [f64; 2], Vec<f64>, Swapped, Less, More, Renamed, Missing, Narrow,
                     Small, Texts, Optional, Any, Ignored, LenientNarrow, LenientText, LenientOption, LenientPair,
-                    LenientUnit, LenientNothing, Nothing, (), f64, Untagged, IgnoredAny, Option<Point>, Opaque<Point>,
+                    LenientUnit, LenientNothing, LenientList, Nothing, Lists, First, (), f64, Untagged, IgnoredAny, Option<Point>, Opaque<Point>,
                     BTreeMap<String, f64>,
                 }
             }
@@ -151,6 +192,10 @@ fn types_that_ask_for_something_else_get_what_they_always_get() {
     assert_all(Of { x: ("a", ()), y: 1.0 }, &[Of { x: ("b", ()), y: 2.0 }]);
     assert_all(Of { x: "a", y: Metres(1.0) }, &[Of { x: "b", y: Metres(2.0) }]);
     assert_all(Of { x: Opaque(1.0), y: (1, 2) }, &[Of { x: Opaque(2.0), y: (3, 4) }]);
+    assert_all((vec![1.0, 2.0], Some(3.0)), &[(vec![], None), (vec![4.0], Some(5.0))]);
+    assert_all(vec![1.0, 2.0], &[vec![], vec![1.0], vec![1e300; 2], vec![1.0; 63]]);
+    assert_all(Some(point(1.0, 2.0)), &[None, Some(point(3.0, 4.0))]);
+    assert_all(Of { x: Some(1.0), y: vec![1.0] }, &[Of { x: None, y: vec![] }]);
     assert_all(
         json!({ "x": 1, "y": 2 }),
         &[json!({ "x": 1, "y": 2 }), json!({ "x": 300, "y": 2 })],
@@ -169,5 +214,9 @@ fn elements_that_are_too_deep_are_refused() {
             read.map_err(|error| error.to_string()),
             unflatten(&treedef, leaves[..].to_vec()).map_err(|error| error.to_string())
         );
+        let first = treedef.root().child(0).unwrap().to_treedef();
+        let whole = first.clone().with_limits(Limits::default().depth(depth));
+        let read = unflatten::<((f64, (f64, f64)), f64)>(&whole, &leaves[..4]);
+        assert_eq!(read.is_ok(), depth >= 3, "{depth}");
     }
 }

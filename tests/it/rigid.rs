@@ -19,10 +19,12 @@ enum Call {
     Struct(&'static str, usize, Vec<(&'static str, Call)>),
     Newtype(&'static str, Box<Call>),
     Seq(Vec<Call>),
+    Collected(Vec<Call>),
     Present(Box<Call>),
     Absent,
     Unit,
     UnitStruct(&'static str),
+    Variant(&'static str),
     Whole(Box<Call>),
     /// A tuple whose second element fails, which is overlooked.
     Overlooks(Box<[Call; 3]>),
@@ -56,10 +58,12 @@ impl Serialize for Call {
                 elements.iter().try_for_each(|element| seq.serialize_element(element))?;
                 seq.end()
             }
+            Collected(elements) => serializer.collect_seq(elements),
             Present(inside) => serializer.serialize_some(inside),
             Absent => serializer.serialize_none(),
             Unit => serializer.serialize_unit(),
             UnitStruct(name) => serializer.serialize_unit_struct(name),
+            Variant(name) => serializer.serialize_unit_variant("E", 0, name),
             Whole(inside) => as_leaf(inside, serializer),
             Overlooks(elements) => {
                 let [first, second, third] = &**elements;
@@ -123,9 +127,24 @@ fn elements() -> Vec<Call> {
         tuple(&[one(), UnitStruct("U")]),
         tuple(&[one(), UnitStruct("V")]),
         tuple(&[one(), tuple(&[])]),
+        tuple(&[one(), Variant("A")]),
+        tuple(&[one(), Variant("B")]),
         tuple(&[one(), Absent]),
         tuple(&[one(), Present(one().into())]),
+        tuple(&[one(), Present(Absent.into())]),
+        tuple(&[Present(one().into()), Present(one().into())]),
         tuple(&[one(), Seq(vec![one()])]),
+        tuple(&[one(), Collected(vec![one()])]),
+        tuple(&[one(), Collected(vec![one(), one()])]),
+        tuple(&[one(), Collected(vec![])]),
+        tuple(&[Collected(vec![one()]), Collected(vec![one()])]),
+        tuple(&[one(), Collected(vec![pair()])]),
+        tuple(&[one(), Collected(vec![one(), pair()])]),
+        tuple(&[one(), Collected(vec![Whole(one().into())])]),
+        tuple(&[Collected(vec![one(); 7]), one()]),
+        tuple(&[Collected(vec![one(); 8]), one()]),
+        tuple(&[Collected(vec![one(); 63]), one()]),
+        tuple(&[Collected(vec![one(); 64]), one()]),
         tuple(&[one(), Whole(pair().into())]),
         // As much as a window, a form and the list of names hold, and more.
         tuple(&vec![one(); 63]),
@@ -182,6 +201,30 @@ fn an_element_that_is_different_is_found() {
     }
 }
 
+#[test]
+fn a_whole_value_that_is_different_is_found() {
+    let mut values = elements();
+    values.extend([Collected(vec![Number(1.0); 3]), Collected(vec![]), Absent, Unit]);
+    let values: Vec<_> = values
+        .iter()
+        .filter_map(|value| {
+            let recorded = Flattener::new().serialize_once(true).flatten_as::<f64>(value).ok();
+            recorded.map(|(leaves, treedef)| (value, leaves, treedef))
+        })
+        .collect();
+    let mut buffer = Vec::<f64>::new();
+    for (expected, known, treedef) in &values {
+        for (found, leaves, other) in &values {
+            let matched = treedef.flatten_like(found, &mut buffer).is_ok();
+            assert_eq!(matched, treedef == other, "{expected:?} {found:?}");
+            assert_eq!(buffer, if matched { &leaves[..] } else { &[] });
+            // The second time, what came before is expected.
+            assert_eq!(flatten_as(*expected).unwrap(), (known.clone(), treedef.clone()));
+            assert_eq!(flatten_as(*found).unwrap(), (leaves.clone(), other.clone()));
+        }
+    }
+}
+
 /// Windows end before the slots do.
 #[test]
 fn any_number_of_elements_fits() {
@@ -210,6 +253,9 @@ fn counts_that_are_not_kept_bind_nobody() {
             treedef.flatten_like(&values, &mut buffer).unwrap();
             assert_eq!(buffer, leaves);
             assert_eq!(flatten_as::<f64>(&values).unwrap(), (leaves.clone(), treedef.clone()));
+            let whole = Flattener::new().structure(&honest).unwrap();
+            whole.flatten_like(&claims(count), &mut buffer).unwrap();
+            assert_eq!(buffer, [1.0, 2.0]);
         }
     }
 }
@@ -228,6 +274,10 @@ fn who_overlooks_a_mismatch_does_not_match() {
         // What fails only beside another structure is no failure.
         let recorded = Flattener::new().serialize_once(true).flatten_as::<f64>(&values);
         assert_eq!(flatten_as::<f64>(&values).ok(), recorded.ok());
+        let pair = Flattener::new().structure(&pair).unwrap();
+        let whole = Flattener::new().serialize_once(true).flatten_as::<f64>(&overlooks);
+        let matched = pair.flatten_like(&overlooks, &mut Vec::<f64>::new()).is_ok();
+        assert_eq!(matched, whole.is_ok_and(|(_, treedef)| treedef == pair));
     }
 }
 
@@ -263,11 +313,14 @@ impl Serialize for Once {
 
 #[test]
 fn what_is_there_once_is_not_lost() {
-    let next = [Number(2.0), Unit, tuple(&[]), tuple(&[Number(2.0), Number(3.0)]), Absent];
-    for (next, at) in next.into_iter().flat_map(|next| [1, 7, 69].map(|at| (next.clone(), at))) {
+    let newtype = |name| Newtype(name, Number(2.0).into());
+    let next = [Unit, tuple(&[]), tuple(&[Number(2.0), Number(3.0)]), Absent, Variant("A")];
+    let next = next.map(|next| (Number(2.0), next)).into_iter();
+    let next = next.chain([(Number(2.0), Number(2.0)), (newtype("N"), newtype("M"))]);
+    for (next, at) in next.flat_map(|next| [1, 7, 69].map(|at| (next.clone(), at))) {
         let values = || -> Vec<Once> {
             let once = |number| Once(Cell::new(Some(1.0)), number);
-            let next_at = |own| if own == at { next.clone() } else { Number(2.0) };
+            let next_at = |own| if own == at { next.1.clone() } else { next.0.clone() };
             (0..MANY).map(|own| once(next_at(own))).collect()
         };
         let truth = Flattener::new().serialize_once(true).flatten(&values()).unwrap();
@@ -281,6 +334,31 @@ fn what_is_there_once_is_not_lost() {
         truth.1.flatten_like(&values(), &mut leaves).unwrap();
         assert_eq!(leaves, truth.0);
     }
+}
+
+/// What is there only once is missing where it is looked for again, and then all is as expected.
+#[test]
+fn what_is_as_expected_only_later_is_not_taken_for_it() {
+    let once = |number: Option<f64>| Once(Cell::new(number), Number(2.0));
+    let gave_less = |error: treedef::Error| error.to_string().contains("gave less");
+    for at in [1, 7, 69] {
+        let values =
+            || -> Vec<Once> { (0..MANY).map(|own| once((own == at).then_some(1.0))).collect() };
+        let truth = Flattener::new().serialize_once(true).flatten(&values()).unwrap();
+        let flattened = thread::scope(|scope| scope.spawn(|| flatten(&values())).join().unwrap());
+        assert!(flattened.map_or_else(gave_less, |found| found == truth), "{at}");
+        let absent: Vec<Once> = (0..MANY).map(|_| once(None)).collect();
+        let expected = Flattener::new().structure(&absent).unwrap();
+        let mut leaves: Vec<f64> = Vec::new();
+        assert!(expected.flatten_like(&values(), &mut leaves).is_err_and(gave_less), "{at}");
+        assert!(leaves.is_empty());
+    }
+    let (leaves, treedef) = flatten_as::<f64>(&once(None)).unwrap();
+    let mut buffer = leaves.clone();
+    treedef.flatten_like(&once(None), &mut buffer).unwrap();
+    assert_eq!(buffer, leaves);
+    assert!(treedef.flatten_like(&once(Some(1.0)), &mut buffer).is_err_and(gave_less));
+    assert!(flatten_as::<f64>(&once(Some(1.0))).is_err_and(gave_less));
 }
 
 #[test]

@@ -130,11 +130,12 @@ impl<'t, S: Slots> MatchedSiblings<'t, S> {
         let MatchedSiblings { known, nodes, .. } = *self;
         let slots = mem::take(&mut self.slots);
         let left = self.end - self.position; // never beyond the end
-        let (slots, put, different) = put_rigid(known, nodes, slots, left, items);
-        self.slots = slots;
-        self.position += put; // at most what was left
-        match different {
-            Some((item, left)) => self.child(&item).map_err(|_| known.parted.first_at(left)),
+        let run = put_rigid(known, nodes, slots, left, items);
+        self.slots = run.slots;
+        self.position += run.put; // at most what was left
+        match run.different {
+            Some((_, Some(left))) => Err(known.parted.at(left)),
+            Some((item, None)) => self.child(&item),
             None => Ok(()),
         }
     }

@@ -12,6 +12,7 @@ mod matcher;
 mod entries;
 
 use std::cell::Cell;
+use std::mem;
 
 use serde::Serialize;
 
@@ -24,10 +25,11 @@ use super::serializer::{Head, Siblings, Walk};
 
 use entries::{MatchedEntries, match_value};
 use matcher::{MatchedElements, MatchedFields};
+use rigid::put_whole;
 
 pub(super) use known::Known;
 pub(super) use matcher::Matcher;
-pub(super) use rigid::put_rigid;
+pub(super) use rigid::{RigidRun, put_rigid};
 pub(super) use slots::{Fill, Parted, Slots, fill_slot};
 
 impl<'t, S: Slots> Walk for Matcher<'t, S> {
@@ -173,10 +175,6 @@ pub(super) fn fill<L: Emit, T: Serialize + ?Sized, const USED: bool>(
     let encoding = &*treedef.encoding;
     let root = encoding.nodes.first().ok_or(None)?;
     let depth_left = treedef.limits.depth.checked_sub(root.depth as usize).ok_or(None)?;
-    if root.leaves > buffer.capacity().max(BELIEVED) {
-        return Err(None);
-    }
-    buffer.resize_with(root.leaves, L::filler);
     let options = encoding.options;
     let known = Known {
         shapes: &encoding.shapes,
@@ -186,6 +184,16 @@ pub(super) fn fill<L: Emit, T: Serialize + ?Sized, const USED: bool>(
         arrivals: (!in_order).then(|| Cell::new(treedef.arrivals())),
         parted: Parted::default(),
     };
+    if !mem::needs_drop::<L>()
+        && let Some(node) = &encoding.findings.rigid
+        && let Some(whole) = put_whole(&known, node, value, buffer)
+    {
+        return whole.map_err(Some);
+    }
+    if root.leaves > buffer.capacity().max(BELIEVED) {
+        return Err(None);
+    }
+    buffer.resize_with(root.leaves, L::filler);
     let place = Matcher::new(&known, &encoding.nodes, Fill::<_, USED>(buffer.iter_mut()));
     match place.and_then(|place| value.serialize(place)) {
         Ok(_) => Ok(()),

@@ -4,42 +4,68 @@
 //! beginning, and says where.
 
 use std::cell::Cell;
-use std::mem;
+use std::{array, mem};
 
 use serde::Serialize;
 
 use crate::error::{Matched, Mismatch};
 use crate::flatten::rules::Keep;
+use crate::flatten::scalar::ScalarTo;
 use crate::flatten::serializer::{Entries, Fields, Head, Siblings, Walk, Walker};
 use crate::leaf::{Emit, Scalar};
-use crate::model::{Labels, Leaf, Name, Node, NodeKind, Options, Shape, Value};
+use crate::model::{Form, Labels, Leaf, Name, Node, NodeKind, Options, Rigid, Shape, Value};
 use crate::node::is_name;
-use crate::rigid::{Form, Open, Outset, Place, RUN, Rigid, WINDOW};
+use crate::rigid::{Open, Outset, Place, RUN, WINDOW};
 
 use super::known::Known;
 use super::slots::{Fill, PutInWindow, Slots};
 
-/// What elements are compared with.
-pub(super) struct RigidElement<'t> {
-    node: Rigid<&'t Shape>,
+/// What a value is compared with.
+pub(super) struct RigidValue<'t> {
+    node: &'t Rigid,
+    shapes: &'t [Shape],
     /// How opaque leaves are recorded.
     options: Options,
     depth_left: usize,
-    /// How many leaves were as they should be, once one was not.
-    parted: Cell<Option<usize>>,
+    /// Whether something was not as it should be, and how many leaves were, if that is known.
+    parted: Cell<Option<Option<usize>>>,
 }
 
-impl RigidElement<'_> {
+impl<'t> RigidValue<'t> {
+    fn new(node: &'t Rigid, known: &'t Known<'_>) -> Self {
+        let Known { shapes, depth_left, .. } = *known;
+        RigidValue { node, shapes, options: known.of_opaque(), depth_left, parted: Cell::default() }
+    }
+
     #[cold]
     fn part(&self, called: Form) {
         if self.parted.get().is_none() {
             self.parted.set(Some(self.node.leaves_in_common(called)));
         }
     }
+
+    /// What is called is perhaps as it should be, but not known here.
+    #[cold]
+    fn part_somewhere(&self) {
+        self.parted.set(Some(None));
+    }
+
+    /// How many leaves were as they should be, if a value is different for sure.
+    fn parted(&self) -> Option<usize> {
+        self.parted.get().flatten()
+    }
 }
 
-/// Puts up to `count` elements that are all like a node, if it is rigid, as far as there are slots. Says how many it put,
-/// and gives back the first that is different, with how many slots were left where that was found.
+/// Elements that were put.
+pub(in crate::flatten) struct RigidRun<S, T> {
+    /// What is left of the slots.
+    pub(in crate::flatten) slots: S,
+    pub(in crate::flatten) put: usize,
+    /// The first that is perhaps different; if it is for sure, with how many slots were left where that was found.
+    pub(in crate::flatten) different: Option<(T, Option<usize>)>,
+}
+
+/// Puts up to `count` elements that are all like a node, if it is rigid, as far as there are slots.
 #[inline]
 pub(in crate::flatten) fn put_rigid<S: Slots, I: Iterator>(
     known: &Known<'_>,
@@ -47,30 +73,47 @@ pub(in crate::flatten) fn put_rigid<S: Slots, I: Iterator>(
     slots: S,
     count: usize,
     items: &mut I,
-) -> (S, usize, Option<(I::Item, usize)>)
+) -> RigidRun<S, I::Item>
 where
     I::Item: Serialize,
 {
-    let node = match count < RUN {
-        true => None,
-        false => Rigid::of(nodes, |node| known.shapes.get(node.shape)),
-    };
-    let Some(node) = node else { return (slots, 0, None) };
-    let (options, depth_left) = (known.of_opaque(), known.depth_left);
-    let element = RigidElement { node, options, depth_left, parted: Cell::default() };
+    let node = if count < RUN { None } else { Rigid::of(nodes, false) };
+    let Some(node) = node else { return RigidRun { slots, put: 0, different: None } };
+    let element = RigidValue::new(&node, known);
     let (slots, put, different) = slots.put_in_windows(&element, count, items);
-    let left = slots.left().saturating_sub(element.parted.get().unwrap_or(0)); // it had that many
-    (slots, put, different.map(|item| (item, left)))
+    let left = element.parted().map(|leaves| slots.left().saturating_sub(leaves)); // it had that many
+    RigidRun { slots, put, different: different.map(|item| (item, left)) }
 }
 
-impl PutInWindow for RigidElement<'_> {
+/// Puts the leaves of a whole value into a buffer, if its structure is rigid. If not, or if it is perhaps different, gives
+/// none; if it is for sure, how many leaves were as expected.
+#[inline]
+pub(super) fn put_whole<L: Emit, T: Serialize + ?Sized>(
+    known: &Known<'_>,
+    node: &Rigid,
+    value: &T,
+    buffer: &mut Vec<L>,
+) -> Option<Result<(), usize>> {
+    let expected = RigidValue::new(node, known);
+    let mut window: [L; WINDOW] = array::from_fn(|_| L::filler());
+    match expected.put::<_, _, false>(&mut window, value) {
+        Ok(()) => {
+            buffer.resize_with(node.leaves, L::filler);
+            buffer.iter_mut().zip(&mut window).for_each(|(slot, leaf)| mem::swap(slot, leaf));
+            Some(Ok(()))
+        }
+        Err(Mismatch) => expected.parted().map(Err),
+    }
+}
+
+impl PutInWindow for RigidValue<'_> {
     #[inline]
     fn num_leaves(&self) -> usize {
-        self.node.num_leaves()
+        self.node.leaves
     }
 
     #[inline(always)]
-    fn put<L: Emit, T: Serialize, const USED: bool>(
+    fn put<L: Emit, T: Serialize + ?Sized, const USED: bool>(
         &self,
         window: &mut [L; WINDOW],
         value: &T,
@@ -87,7 +130,7 @@ impl PutInWindow for RigidElement<'_> {
 
 /// The walk, at the element or inside it.
 pub(super) struct RigidWalk<'w, P> {
-    expected: &'w RigidElement<'w>,
+    expected: &'w RigidValue<'w>,
     place: P,
 }
 
@@ -111,12 +154,14 @@ impl<L: Emit, const USED: bool> Put for Window<'_, L, USED> {
     }
 }
 
-impl<'w, P: Place<'w, &'w Shape, Data: Put>> RigidWalk<'w, P> {
+impl<'w, P: Place<'w, Data: Put>> RigidWalk<'w, P> {
     #[inline(always)]
     fn children(self, head: Head, count: usize) -> Matched<RigidChildren<'w, P::Open>> {
         let RigidWalk { expected, place } = self;
-        let mut open = place.open(&expected.node);
-        let shape = open.steps().compound(head.kind, count)?;
+        let mut open = place.open(expected.node);
+        let note = open.steps().compound(head.kind, count)?;
+        let shape =
+            note.filter(|_| head.kind.is_named()).and_then(|note| expected.shapes.get(note));
         let fields: &[Name] = match shape {
             Some(shape) if !is_name(&shape.name, head.name) => return Err(Mismatch),
             Some(Shape { labels: Labels::Fields(fields), .. }) => fields,
@@ -127,7 +172,7 @@ impl<'w, P: Place<'w, &'w Shape, Data: Put>> RigidWalk<'w, P> {
 
     #[inline(always)]
     fn put(self, leaf: impl FnOnce() -> Option<<P::Data as Put>::Leaf>) -> Matched<()> {
-        let mut open = self.place.open(&self.expected.node);
+        let mut open = self.place.open(self.expected.node);
         let leaf = leaf().ok_or(Mismatch)?;
         let index = open.steps().leaf()?;
         open.steps().data.put(index, leaf)?;
@@ -135,7 +180,7 @@ impl<'w, P: Place<'w, &'w Shape, Data: Put>> RigidWalk<'w, P> {
     }
 }
 
-impl<'w, P: Place<'w, &'w Shape, Data: Put>> Walk for RigidWalk<'w, P> {
+impl<'w, P: Place<'w, Data: Put>> Walk for RigidWalk<'w, P> {
     type Ok = ();
     type Error = Mismatch;
     type Sequence = RigidChildren<'w, P::Open>;
@@ -147,12 +192,14 @@ impl<'w, P: Place<'w, &'w Shape, Data: Put>> Walk for RigidWalk<'w, P> {
         self.put(|| Emit::from_scalar(scalar))
     }
 
+    #[inline(always)]
     fn none(self) -> Matched<()> {
-        Err(Mismatch)
+        self.atom(Head::new(NodeKind::None))
     }
 
-    fn some<T: Serialize + ?Sized>(self, _: &T) -> Matched<()> {
-        Err(Mismatch)
+    #[inline(always)]
+    fn some<T: Serialize + ?Sized>(self, value: &T) -> Matched<()> {
+        self.wrapper(Head::new(NodeKind::Some), value)
     }
 
     #[inline(always)]
@@ -173,7 +220,7 @@ impl<'w, P: Place<'w, &'w Shape, Data: Put>> Walk for RigidWalk<'w, P> {
     }
 
     fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Matched<()> {
-        let RigidElement { options, depth_left, .. } = *self.expected;
+        let &RigidValue { options, depth_left, .. } = self.expected;
         match keep {
             Keep::Leaf => self.put(|| {
                 let value = Value::recorded(value, options, depth_left).ok()?;
@@ -185,7 +232,13 @@ impl<'w, P: Place<'w, &'w Shape, Data: Put>> Walk for RigidWalk<'w, P> {
 
     #[inline(always)]
     fn sequence(self, head: Head, count: Option<usize>) -> Matched<Self::Sequence> {
-        self.children(head, count.ok_or(Mismatch)?)
+        match count {
+            Some(count) => self.children(head, count),
+            None => {
+                self.expected.part_somewhere();
+                Err(Mismatch)
+            }
+        }
     }
 
     #[inline(always)]
@@ -199,11 +252,24 @@ impl<'w, P: Place<'w, &'w Shape, Data: Put>> Walk for RigidWalk<'w, P> {
         Err(Mismatch)
     }
 
-    fn collect<I: Iterator>(self, _: I) -> Matched<()>
+    #[inline]
+    fn collect<I: Iterator>(self, items: I) -> Matched<()>
     where
         I::Item: Serialize,
     {
-        Err(Mismatch)
+        let RigidWalk { expected, place } = self;
+        let mut open = place.open(expected.node);
+        let (steps, compact, mut count) = (open.steps(), expected.options.compact, 0);
+        for item in items {
+            let then = |scalar: Scalar<'_>| Emit::from_scalar(scalar).ok_or(Mismatch);
+            let leaf = item.serialize(ScalarTo { compact, then });
+            // What is marked as a leaf is no scalar, and may be right all the same.
+            let leaf = leaf.inspect_err(|_| expected.part_somewhere())?;
+            steps.data.put(steps.num_leaves() + count, leaf)?;
+            count += 1; // so many there are
+        }
+        steps.sequence(count)?;
+        open.close()
     }
 
     #[inline]
@@ -214,14 +280,14 @@ impl<'w, P: Place<'w, &'w Shape, Data: Put>> Walk for RigidWalk<'w, P> {
 
 /// The children of a compound.
 pub(super) struct RigidChildren<'w, O> {
-    expected: &'w RigidElement<'w>,
+    expected: &'w RigidValue<'w>,
     open: O,
     fields: &'w [Name],
     count: usize,
     came: usize,
 }
 
-impl<'w, O: Open<'w, &'w Shape, Data: Put>> RigidChildren<'w, O> {
+impl<'w, O: Open<'w, Data: Put>> RigidChildren<'w, O> {
     /// Whoever swallows a mismatch must not succeed.
     #[inline(always)]
     fn lose(&mut self) -> Matched<()> {
@@ -231,7 +297,7 @@ impl<'w, O: Open<'w, &'w Shape, Data: Put>> RigidChildren<'w, O> {
     }
 }
 
-impl<'w, O: Open<'w, &'w Shape, Data: Put>> Siblings for RigidChildren<'w, O> {
+impl<'w, O: Open<'w, Data: Put>> Siblings for RigidChildren<'w, O> {
     type Ok = ();
     type Error = Mismatch;
 
@@ -256,7 +322,7 @@ impl<'w, O: Open<'w, &'w Shape, Data: Put>> Siblings for RigidChildren<'w, O> {
     }
 }
 
-impl<'w, O: Open<'w, &'w Shape, Data: Put>> Fields for RigidChildren<'w, O> {
+impl<'w, O: Open<'w, Data: Put>> Fields for RigidChildren<'w, O> {
     type Ok = ();
     type Error = Mismatch;
 
@@ -275,7 +341,7 @@ impl<'w, O: Open<'w, &'w Shape, Data: Put>> Fields for RigidChildren<'w, O> {
 }
 
 /// There are none.
-impl<'w, O: Open<'w, &'w Shape, Data: Put>> Entries for RigidChildren<'w, O> {
+impl<'w, O: Open<'w, Data: Put>> Entries for RigidChildren<'w, O> {
     type Ok = ();
     type Error = Mismatch;
 

@@ -26,7 +26,7 @@ impl Parted {
     const UNKNOWN: usize = usize::MAX - 1;
 
     #[cold]
-    pub(super) fn at(&self, left: usize) -> Mismatch {
+    pub(in crate::flatten) fn at(&self, left: usize) -> Mismatch {
         if self.0.get() == Self::NOT_YET {
             self.0.set(left);
         }
@@ -36,15 +36,6 @@ impl Parted {
     #[cold]
     pub(super) fn somewhere(&self) -> Mismatch {
         self.at(Self::UNKNOWN)
-    }
-
-    /// An element that is different was so already when it was asked first, there.
-    #[cold]
-    pub(in crate::flatten) fn first_at(&self, left: usize) -> Mismatch {
-        if self.0.get() < Self::UNKNOWN {
-            self.0.set(left);
-        }
-        Mismatch
     }
 
     /// In a map that is still open: its entries may yet change places.
@@ -65,7 +56,7 @@ pub(in crate::flatten) trait PutInWindow {
     fn num_leaves(&self) -> usize;
 
     /// Fills the first of the slots. After a mismatch, what is in any of them is of no use.
-    fn put<L: Emit, T: Serialize, const USED: bool>(
+    fn put<L: Emit, T: Serialize + ?Sized, const USED: bool>(
         &self,
         window: &mut [L; WINDOW],
         value: &T,
