@@ -2,18 +2,19 @@
 
 use crate::hostile::Tape;
 use crate::hostile::differential::{
-    agrees, agrees_in_order_of_insertion, neighbours_agree, values_agree,
+    agrees, agrees_in_order_of_insertion, neighbours_agree, numbers_agree, values_agree,
 };
 
 use super::{choice, hold};
 
 pub fn run(bytes: &[u8]) {
-    let (choice, tape) = choice(bytes, 4);
+    let (choice, tape) = choice(bytes, 5);
     let tape = Tape::of(tape);
     match choice {
         0 => hold(agrees(tape)),
         1 => hold(neighbours_agree(tape)),
         2 => hold(agrees_in_order_of_insertion(tape)),
-        _ => hold(values_agree(tape)),
+        3 => hold(values_agree(tape)),
+        _ => hold(numbers_agree(tape)),
     }
 }

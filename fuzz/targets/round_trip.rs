@@ -9,8 +9,11 @@ use super::choice;
 use super::load::comes_back_from_bytes;
 
 pub fn run(bytes: &[u8]) {
-    let (choice, tape) = choice(bytes, 32);
-    let value = draw(&mut Tape::of(tape), 4, false);
+    let (choice, tape) = choice(bytes, 64);
+    let mut value = draw(&mut Tape::of(tape), 4, false);
+    if choice & 32 != 0 {
+        number(&mut value, &mut 0);
+    }
     let order = if choice & 1 == 0 { MapOrder::Canonical } else { MapOrder::Insertion };
     let flattener = Flattener::new()
         .map_order(order)
@@ -28,6 +31,9 @@ pub fn run(bytes: &[u8]) {
         true => assert_eq!(flattener.flatten(&rebuilt).unwrap(), (leaves.clone(), treedef.clone())),
         false => assert_eq!(rebuilt.0, value),
     };
+    if let Ok((numbers, treedef)) = flattener.flatten_as::<f64>(&value) {
+        check(Read::like(&value, || unflatten(&treedef, &numbers[..])).unwrap());
+    }
     if choice & 16 == 0 {
         check(Read::like(&value, || unflatten(&treedef, &leaves)).unwrap());
         structure_comes_back(&treedef);
@@ -94,6 +100,30 @@ fn draw(tape: &mut Tape, depth: usize, in_key: bool) -> Data {
         }
         28 => Data::Struct(name(tape), fields(tape, inside)),
         _ => Data::StructVariant(name(tape), name(tape), fields(tape, inside)),
+    }
+}
+
+/// Makes all leaves numbers, each its own.
+fn number(value: &mut Data, next: &mut u32) {
+    match value {
+        Data::None | Data::Unit | Data::UnitStruct(_) | Data::UnitVariant(..) => {}
+        Data::Some(inside)
+        | Data::NewtypeStruct(_, inside)
+        | Data::NewtypeVariant(_, _, inside) => number(inside, next),
+        Data::Seq(children)
+        | Data::Tuple(children)
+        | Data::TupleStruct(_, children)
+        | Data::TupleVariant(_, _, children) => {
+            children.iter_mut().for_each(|child| number(child, next))
+        }
+        Data::Map(entries) => entries.iter_mut().for_each(|(_, child)| number(child, next)),
+        Data::Struct(_, fields) | Data::StructVariant(_, _, fields) => {
+            fields.iter_mut().for_each(|(_, child)| number(child, next))
+        }
+        scalar => {
+            *scalar = Data::F64(f64::from(*next).to_bits());
+            *next += 1;
+        }
     }
 }
 

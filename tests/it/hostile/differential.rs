@@ -176,6 +176,37 @@ pub(crate) fn neighbours_agree(mut tape: Tape) -> TestCaseResult {
     Ok(())
 }
 
+/// A plain tree of numbers alone, and as one of many elements, beside one that differs a little: what fits into a window and
+/// a form is compared as a whole.
+pub(crate) fn numbers_agree(mut tape: Tape) -> TestCaseResult {
+    let elements = 70;
+    let mut plain = Plain::draw(&mut tape, 3);
+    let mut other = plain.clone();
+    (0..tape.below(3)).for_each(|_| other.mutate(&mut tape));
+    plain.number(&mut 0);
+    other.number(&mut 0);
+    whole_numbers_agree(&plain, &other)?;
+    let seq = |children: Vec<Plain>| Plain { children, ..Plain::of(NodeKind::Seq) };
+    let mut odd = vec![plain.clone(); elements];
+    odd[tape.below(elements)] = other;
+    whole_numbers_agree(&seq(vec![plain; elements]), &seq(odd))
+}
+
+fn whole_numbers_agree(plain: &Plain, other: &Plain) -> TestCaseResult {
+    let recorded =
+        |plain: &Plain| Flattener::new().serialize_once(true).flatten_as::<f64>(plain).unwrap();
+    let ((_, treedef), (leaves, other_treedef)) = (recorded(plain), recorded(other));
+    let mut buffer = vec![7.0; 3];
+    let like = treedef.flatten_like(other, &mut buffer);
+    prop_assert_eq!(like.is_ok(), treedef == other_treedef, "{:?}", like);
+    prop_assert_eq!(&buffer, if like.is_ok() { &leaves } else { &[][..] });
+    // The second and the third are expected to look like the one before.
+    for plain in [plain, plain, other] {
+        prop_assert_eq!(treedef::flatten_as(plain).unwrap(), recorded(plain));
+    }
+    Ok(())
+}
+
 pub(crate) fn agrees_in_order_of_insertion(mut tape: Tape) -> TestCaseResult {
     let flattener = Flattener::new().map_order(MapOrder::Insertion);
     let mut plain = Plain::draw(&mut tape, 4);
@@ -205,6 +236,11 @@ fn the_encoding_agrees_with_a_plain_tree() {
 #[test]
 fn treedefs_are_equal_where_plain_trees_are() {
     with_tapes(20_000, 60, neighbours_agree);
+}
+
+#[test]
+fn numbers_are_found_as_in_a_recording() {
+    with_tapes(2_000, 60, numbers_agree);
 }
 
 #[test]

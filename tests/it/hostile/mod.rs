@@ -157,6 +157,15 @@ impl Plain {
         plain
     }
 
+    /// Makes all leaves numbers, each its own.
+    fn number(&mut self, next: &mut u32) {
+        if self.kind == NodeKind::Leaf {
+            self.scalar = Leaf::from(f64::from(*next));
+            *next += 1;
+        }
+        self.children.iter_mut().for_each(|child| child.number(next));
+    }
+
     fn push(&mut self, child: Plain, tape: &mut Tape, depth: usize) {
         self.children.push(child);
         match self.kind {
