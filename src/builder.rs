@@ -374,7 +374,7 @@ fn encode(
     arrivals: Vec<Arrival>,
     limits: Limits,
 ) -> TreeDef {
-    let findings = Findings::of(shapes.len(), Rigid::of(&nodes, true));
+    let findings = Findings::of(shapes.len(), Rigid::of(&nodes));
     TreeDef {
         encoding: Arc::new(Encoding { options, nodes: nodes.into(), shapes, findings }),
         arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),

@@ -89,24 +89,23 @@ impl Form {
 }
 
 impl Rigid {
-    /// The first of these nodes with all below it, if it is rigid. Whether it may contain what varies in one type.
-    pub(crate) fn of(nodes: &[Node], varying: bool) -> Option<Self> {
+    /// The first of these nodes with all below it, if it is rigid.
+    pub(crate) fn of(nodes: &[Node]) -> Option<Self> {
         let leaves = nodes.first()?.leaves;
         if leaves > WINDOW {
             return None;
         }
         let mut rigid = Rigid { form: Form::EMPTY, leaves, notes: [0; Rigid::NOTES], noted: 0 };
-        rigid.add(nodes, varying)?;
+        rigid.add(nodes)?;
         Some(rigid)
     }
 
     /// No deeper than the form can hold.
-    fn add(&mut self, nodes: &[Node], varying: bool) -> Option<()> {
+    fn add(&mut self, nodes: &[Node]) -> Option<()> {
         let own = nodes.first()?;
         let mut runs = nodes.get(1..own.span)?;
         match own.kind {
             NodeKind::Leaf => return self.form.leaves(1).map(|form| self.form = form),
-            NodeKind::None | NodeKind::Some | NodeKind::Seq if !varying => return None,
             _ => self.form = self.form.compound(own.kind, own.children)?,
         }
         if is_noted(own.kind) {
@@ -118,7 +117,7 @@ impl Rigid {
             match run.kind {
                 NodeKind::Leaf => self.form = self.form.leaves(run.repeat)?,
                 _ if own.kind == NodeKind::Seq => return None,
-                _ => (0..run.repeat).try_for_each(|_| self.add(runs, varying))?,
+                _ => (0..run.repeat).try_for_each(|_| self.add(runs))?,
             }
             runs = runs.get(run.span..)?;
         }

@@ -62,7 +62,7 @@ pub(super) fn rigid_element<S>(elements: &Elements<'_, '_, S>) -> Option<Rigid> 
     if elements.left < RUN || node.has_only_leaves() || !context.admits(node.depth()) {
         return None;
     }
-    Rigid::of(node.subtree(), false)
+    Rigid::of(node.subtree())
 }
 
 /// The elements of a sequence that begins with a run of rigid ones.

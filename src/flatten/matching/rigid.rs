@@ -77,7 +77,7 @@ pub(in crate::flatten) fn put_rigid<S: Slots, I: Iterator>(
 where
     I::Item: Serialize,
 {
-    let node = if count < RUN { None } else { Rigid::of(nodes, false) };
+    let node = if count < RUN { None } else { Rigid::of(nodes) };
     let Some(node) = node else { return RigidRun { slots, put: 0, different: None } };
     let element = RigidValue::new(&node, known);
     let (slots, put, different) = slots.put_in_windows(&element, count, items);
