@@ -9,27 +9,27 @@
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.23 (1.3) | 0.69 (1.7) | 2.0 (3.7) | 0.72 (2.1) |
-//! | [`flatten_as`](crate::flatten_as) | 0.29 (1.8) | 1.1 (2.5) | 3.4 (6.3) | 0.95 (2.8) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 4.1 (22) | 3.9 (8.6) | 4.6 (8.7) | 2.1 (6.0) |
-//! | `to_value` | 13 (80) | 180 (410) | 30 (56) | 120 (350) |
-//! | [`unflatten`](crate::unflatten()) from numbers | 1.2 (1.0) | 1.3 (1.1) | 4.8 (2.9) | 0.69 (1.1) |
-//! | … from leaves, handed over | 10 (8.8) | 9.4 (8.2) | 9.1 (5.8) | 5.8 (8.9) |
-//! | `from_value` | 21 (18) | 41 (36) | 24 (15) | 41 (63) |
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.18 (1.1) | 0.81 (2.0) | 1.3 (2.4) | 0.73 (2.2) |
+//! | [`flatten_as`](crate::flatten_as) | 0.26 (1.7) | 1.1 (2.8) | 2.7 (5.1) | 0.96 (2.8) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 3.1 (22) | 3.7 (9.2) | 4.4 (8.4) | 2.1 (6.1) |
+//! | `to_value` | 13 (80) | 170 (420) | 30 (57) | 130 (380) |
+//! | [`unflatten`](crate::unflatten()) from numbers | 1.2 (1.0) | 1.4 (1.3) | 2.0 (1.2) | 0.67 (1.0) |
+//! | … from leaves, handed over | 10 (8.6) | 9.2 (8.5) | 9.1 (5.7) | 5.6 (8.7) |
+//! | `from_value` | 15 (13) | 33 (30) | 24 (15) | 43 (66) |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 15 | 17 | 8.9 | 21 | 19 |
-//! | `flatten` | 62 | 16 | 85 | 41 | 61 |
-//! | `to_value` | 110 | 68 | 260 | 42 | 42 |
-//! | `unflatten` from leaves, lent | – | 70 | 33 | 44 | 64 |
-//! | … handed over | 45 | 70 | 36 | 26 | 64 |
-//! | `from_value` | 44 | 75 | 140 | 27 | 63 |
+//! | `flatten_like` | 15 | 15 | 10 | 21 | 15 |
+//! | `flatten` | 59 | 16 | 80 | 40 | 60 |
+//! | `to_value` | 110 | 66 | 240 | 42 | 41 |
+//! | `unflatten` from leaves, lent | – | 70 | 33 | 44 | 63 |
+//! | … handed over | 46 | 70 | 35 | 26 | 62 |
+//! | `from_value` | 44 | 71 | 120 | 29 | 58 |
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves as for 10⁶. Everyone runs
 //! once before it is timed; what makes a large vector for the first time pays for fresh memory besides, and at 10⁷ leaves
 //! always: that is more than the walk. Whether an allocator has it at hand differs from run to run: `flatten` has taken 2.7
-//! to 5.1 ns for the matrices, and 55 to 84 for the document.
+//! to 5.1 ns for the matrices, and 55 to 110 for the document.
 //!
 //! `benches/peers` has a table beside the pytrees of Python.
 //!

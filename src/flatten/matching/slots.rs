@@ -166,14 +166,30 @@ impl<'s, L: Emit, const USED: bool> Slots for Fill<'s, L, USED> {
         I::Item: Serialize,
     {
         let (region, rest) = self.split(count)?;
-        for (position, slot) in region.iter_mut().enumerate() {
+        let leaf_of = |item: I::Item| {
             let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
+            item.serialize(ScalarTo { compact, then })
+        };
+        if items.size_hint() == (count, Some(count)) {
+            // Those of a slice are paired by their index here, without looking for an end. Others give one too many, if
+            // they said too little.
+            let (mut came, mut wrong) = (0, false);
+            let leaves = items.map(|item| {
+                came += 1;
+                leaf_of(item)
+            });
+            leaves.zip(region).for_each(|(leaf, slot)| match leaf {
+                Ok(leaf) => Self::put_in(slot, leaf),
+                Err(Mismatch) => wrong = true,
+            });
+            return if came == count && !wrong { Ok(rest) } else { Err(parted.somewhere()) };
+        }
+        for (position, slot) in region.iter_mut().enumerate() {
             let Some(item) = items.next() else {
                 return Err(parted.at(rest.left() + count - position));
             };
             // What is marked as a leaf is no scalar, and may be right all the same.
-            let leaf = item.serialize(ScalarTo { compact, then });
-            let Ok(leaf) = leaf else { return Err(parted.somewhere()) };
+            let Ok(leaf) = leaf_of(item) else { return Err(parted.somewhere()) };
             Self::put_in(slot, leaf);
         }
         if items.next().is_some() { Err(parted.at(rest.left())) } else { Ok(rest) }
