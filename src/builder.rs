@@ -367,9 +367,6 @@ impl Shapes {
     }
 }
 
-/// Fewer nodes are moved to where they fit.
-const COPIED: usize = 1 << 16;
-
 fn encode(
     nodes: Vec<Node>,
     shapes: Box<[Shape]>,
@@ -378,10 +375,9 @@ fn encode(
     limits: Limits,
 ) -> TreeDef {
     let findings = Findings::of(shapes.len(), Rigid::of(&nodes));
-    // Giving back the room that is left makes memory of a megabyte or so one that glibc maps anew each time.
-    let nodes = if nodes.len() < COPIED { nodes[..].into() } else { nodes.into() };
     TreeDef {
-        encoding: Arc::new(Encoding { options, nodes, shapes, findings }),
+        // Moved to where they fit: glibc maps a megabyte or so anew each time if the room that is left is given back.
+        encoding: Arc::new(Encoding { options, nodes: nodes[..].into(), shapes, findings }),
         arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
         limits,
     }

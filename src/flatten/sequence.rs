@@ -15,12 +15,14 @@ use serde::Serialize;
 
 use crate::error::{Error, Mismatch, Result};
 use crate::leaf::{Emit, Scalar};
-use crate::model::NodeKind;
+use crate::model::{Node, NodeKind};
 use crate::rigid::WINDOW;
 use crate::stack;
 
 use super::compound::Compound;
-use super::matching::{Fill, Known, Matcher, Parted, RigidRun, Slots, fill_slot, put_rigid};
+use super::matching::{
+    Append, Fill, Known, Matcher, Parted, RigidRun, Slots, fill_slot, put_rigid,
+};
 use super::recording::{Recorded, Recording};
 use super::scalar::ScalarTo;
 use super::serializer::{Siblings, Walker};
@@ -154,39 +156,21 @@ impl<L: Emit> Compound<'_, L> {
             parted: Parted::default(),
         };
         let first = leaves.len();
-        let end = first + count * own;
-        // Where there is room, a window fits behind the last of many elements too.
-        let spare = if end - first < WINDOW { 0 } else { WINDOW };
-        leaves.resize_with(leaves.capacity().clamp(end, end + spare), L::filler);
-        let slots = Fill::<_, false>(leaves.get_mut(first..).unwrap_or_default().iter_mut());
-        let run = put_rigid(&known, nodes, slots, count, items);
-        let RigidRun { mut slots, put: mut matched, mut different } = run;
-        let mut batch = Batch::Matched;
-        while matched < count {
-            let (item, parted) = match different.take() {
-                Some((item, parted)) => (item, parted),
-                None => match items.next() {
-                    Some(item) => (item, None),
-                    None => break,
-                },
-            };
-            let before = slots.left();
-            let place = match parted {
-                Some(left) => Err(known.parted.at(left)),
-                None => Matcher::new(&known, nodes, slots),
-            };
-            match place.and_then(|place| item.serialize(place)) {
-                Ok(rest) => slots = rest,
-                Err(Mismatch) => {
-                    let leaves = known.parted.before(before);
-                    batch = Batch::Parted(item, leaves);
-                    break;
-                }
-            }
-            matched += 1;
-        }
+        let maps = nodes.first().map_or(0, |node| node.maps);
+        // The slots of a large element, or of a row, are not worth being filled before they are.
+        let is_row = matches!(nodes, [own, only] if (own.kind, only.kind) == (NodeKind::Seq, NodeKind::Leaf));
+        let (matched, batch) = if maps == 0 && (own > BATCH || is_row && own > WINDOW) {
+            match_elements(&known, nodes, Append::to(&mut leaves, count * own), count, items)
+        } else {
+            let end = first + count * own;
+            // Where there is room, a window fits behind the last of many elements too.
+            let spare = if end - first < WINDOW { 0 } else { WINDOW };
+            leaves.resize_with(leaves.capacity().clamp(end, end + spare), L::filler);
+            let slots = Fill::<_, false>(leaves.get_mut(first..).unwrap_or_default().iter_mut());
+            match_elements(&known, nodes, slots, count, items)
+        };
         leaves.truncate(first + matched * own);
-        self.recording.maps += matched * nodes.first().map_or(0, |node| node.maps);
+        self.recording.maps += matched * maps;
         self.recording.leaves = leaves;
         self.repeat(matched);
         batch
@@ -214,4 +198,41 @@ impl<L: Emit> Compound<'_, L> {
         self.add(result)?;
         if agrees { Ok(()) } else { Err(Error::protocol(GAVE_LESS)) }
     }
+}
+
+/// Takes up to `count` elements that equal a node; says how many.
+fn match_elements<'t, S: Slots, I: Iterator>(
+    known: &'t Known<'t>,
+    nodes: &'t [Node],
+    slots: S,
+    count: usize,
+    items: &mut I,
+) -> (usize, Batch<I::Item>)
+where
+    I::Item: Serialize,
+{
+    let run = put_rigid(known, nodes, slots, count, items);
+    let RigidRun { mut slots, put: mut matched, mut different } = run;
+    while matched < count {
+        let (item, parted) = match different.take() {
+            Some((item, parted)) => (item, parted),
+            None => match items.next() {
+                Some(item) => (item, None),
+                None => break,
+            },
+        };
+        let before = slots.left();
+        let place = match parted {
+            Some(left) => Err(known.parted.at(left)),
+            None => Matcher::new(known, nodes, slots),
+        };
+        match place.and_then(|place| item.serialize(place)) {
+            Ok(rest) => slots = rest,
+            Err(Mismatch) => {
+                return (matched, Batch::Parted(item, known.parted.before(before)));
+            }
+        }
+        matched += 1;
+    }
+    (matched, Batch::Matched)
 }

@@ -1,6 +1,10 @@
 //! Rows of leaves, which are compared by the count that they claim.
 
-use serde::ser::{Serialize, SerializeTuple, Serializer};
+use std::cell::Cell;
+
+use serde::Serialize;
+use serde::ser::{SerializeTuple, Serializer};
+use treedef::{Flattener, Opaque};
 
 /// A tuple of numbers that says to have so many, and one of them may be of another kind, which is overlooked.
 struct Row {
@@ -83,4 +87,87 @@ fn a_sequence_has_what_its_iterator_gives() {
             assert_eq!(treedef::structure(&sequence).unwrap().num_leaves(), given);
         }
     }
+}
+
+#[derive(Clone, Serialize)]
+struct Layer {
+    rows: Vec<Vec<f64>>,
+    name: Option<&'static str>,
+    pairs: Vec<(f64, [f64; 2])>,
+    whole: Opaque<(u8, u8)>,
+    gain: Option<f64>,
+}
+
+/// Elements that are too large for slots to be made before they are filled, and rows by themselves.
+#[test]
+fn large_elements_are_what_they_are_one_by_one() {
+    let layer = Layer {
+        rows: vec![(0..70).map(f64::from).collect(); 40],
+        name: Some("w"),
+        pairs: vec![(1.0, [2.0, 3.0]); 100],
+        whole: Opaque((1, 2)),
+        gain: Some(1.0),
+    };
+    let changes: [fn(&mut Layer); 12] = [
+        |_| {},
+        |layer| layer.rows[20].truncate(69),
+        |layer| layer.rows[39].push(7.0),
+        |layer| layer.rows[0].clear(),
+        |layer| layer.rows.push(vec![]),
+        |layer| drop(layer.rows.pop()),
+        |layer| layer.name = None,
+        |layer| layer.name = Some("a longer name"),
+        |layer| layer.pairs.truncate(99),
+        |layer| layer.pairs.push((1.0, [2.0, 3.0])),
+        |layer| layer.whole = Opaque((3, 4)),
+        |layer| layer.gain = None,
+    ];
+    let once = Flattener::new().serialize_once(true);
+    for (change, at) in changes.iter().flat_map(|change| [0, 1, 4].map(|at| (change, at))) {
+        let mut layers = vec![layer.clone(); 5];
+        change(&mut layers[at]);
+        assert_eq!(treedef::flatten(&layers).unwrap(), once.flatten(&layers).unwrap());
+        let rows: Vec<_> = layers.iter().map(|layer| &layer.rows).collect();
+        let numbers = once.flatten_as::<f64>(&rows).unwrap();
+        assert_eq!(treedef::flatten_as::<f64>(&rows).unwrap(), numbers);
+        let flat: Vec<_> = rows.into_iter().flatten().collect();
+        assert_eq!(treedef::flatten(&flat).unwrap(), once.flatten(&flat).unwrap());
+    }
+}
+
+#[test]
+fn rows_of_large_elements_have_what_their_iterators_give() {
+    let once = Flattener::new().serialize_once(true);
+    for claimed in [(100, Some(100)), (0, None), (99, Some(101)), (7, Some(7)), (200, Some(200))] {
+        for given in [0, 1, 7, 99, 100, 101, 200] {
+            let row = |given| Claimed { claimed, given };
+            for count in [3, 40] {
+                let mut rows: Vec<Claimed> = (0..count).map(|_| row(100)).collect();
+                rows[count - 2] = row(given);
+                assert_eq!(treedef::flatten(&rows).unwrap(), once.flatten(&rows).unwrap());
+                let layers = [&rows[1..], &rows[..], &rows[..]];
+                assert_eq!(treedef::flatten(&layers).unwrap(), once.flatten(&layers).unwrap());
+            }
+        }
+    }
+}
+
+/// Among its rows, one gives a text only once.
+#[test]
+fn what_is_lost_from_a_large_element_is_noticed() {
+    struct Once(Cell<bool>);
+
+    impl Serialize for Once {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            match self.0.take() {
+                true => ("once", 1.0).serialize(serializer),
+                false => 2.0.serialize(serializer),
+            }
+        }
+    }
+
+    let rows = || vec![vec![1.0; 100]; 30];
+    let values: Vec<_> = (0..5).map(|at| (rows(), Once(Cell::new(at == 3)), rows())).collect();
+    let error = treedef::flatten(&values).unwrap_err();
+    assert!(error.to_string().contains("gave less"), "{error}");
 }

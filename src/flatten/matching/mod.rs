@@ -30,7 +30,7 @@ use rigid::put_whole;
 pub(super) use known::Known;
 pub(super) use matcher::Matcher;
 pub(super) use rigid::{RigidRun, put_rigid};
-pub(super) use slots::{Fill, Parted, Slots, fill_slot};
+pub(super) use slots::{Append, Fill, Parted, Slots, fill_slot};
 
 impl<'t, S: Slots> Walk for Matcher<'t, S> {
     type Ok = S;

@@ -250,6 +250,112 @@ impl<'s, L: Emit, const USED: bool> Slots for Fill<'s, L, USED> {
     }
 }
 
+/// Slots that come to be when they are put: at the end of a vector that has room for them. So nothing is written twice,
+/// which is for large elements; and in order only, so there must not be a map.
+pub(in crate::flatten) struct Append<'s, L> {
+    leaves: Option<&'s mut Vec<L>>,
+    left: usize,
+}
+
+impl<L> Default for Append<'_, L> {
+    fn default() -> Self {
+        Append { leaves: None, left: 0 }
+    }
+}
+
+impl<'s, L> Append<'s, L> {
+    /// Room for so many.
+    pub(in crate::flatten) fn to(leaves: &'s mut Vec<L>, count: usize) -> Self {
+        leaves.reserve(count);
+        Append { leaves: Some(leaves), left: count }
+    }
+
+    /// The vector for so many, and those that are left then.
+    fn take(self, count: usize) -> Matched<(&'s mut Vec<L>, usize)> {
+        self.leaves.zip(self.left.checked_sub(count)).ok_or(Mismatch)
+    }
+}
+
+impl<'s, L: Emit> Slots for Append<'s, L> {
+    type Region = ();
+    type Part<'p>
+        = Append<'p, L>
+    where
+        Self: 'p;
+
+    fn put(self, scalar: Scalar<'_>) -> Matched<Self> {
+        let leaf = L::from_scalar(scalar).ok_or(Mismatch)?;
+        let (leaves, left) = self.take(1)?;
+        leaves.push(leaf);
+        Ok(Append { leaves: Some(leaves), left })
+    }
+
+    fn put_all<I: Iterator>(
+        self,
+        count: usize,
+        items: I,
+        compact: bool,
+        parted: &Parted,
+    ) -> Matched<Self>
+    where
+        I::Item: Serialize,
+    {
+        let (leaves, left) = self.take(count)?;
+        let (before, mut wrong) = (leaves.len(), false);
+        leaves.extend(items.take(count.saturating_add(1)).map(|item| {
+            let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
+            item.serialize(ScalarTo { compact, then }).unwrap_or_else(|Mismatch| {
+                wrong = true;
+                L::filler()
+            })
+        }));
+        match leaves.len() - before {
+            came if came == count && !wrong => Ok(Append { leaves: Some(leaves), left }),
+            came if came < count && !wrong => Err(parted.at(left + count - came)),
+            _ => Err(parted.somewhere()),
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.left
+    }
+
+    fn put_in_windows<I: Iterator, P: PutInWindow>(
+        self,
+        put: &P,
+        count: usize,
+        items: &mut I,
+    ) -> (Self, usize, Option<I::Item>)
+    where
+        I::Item: Serialize,
+    {
+        let Some(leaves) = self.leaves else { return (self, 0, None) };
+        let (first, own) = (leaves.len(), put.num_leaves());
+        let count = count.min(self.left / own.max(1));
+        leaves.resize_with(first + count * own + WINDOW, L::filler);
+        let slots = Fill::<_, false>(leaves.get_mut(first..).unwrap_or_default().iter_mut());
+        let (_, done, different) = slots.put_in_windows(put, count, items);
+        leaves.truncate(first + done * own); // at most `count`
+        (Append { leaves: Some(leaves), left: self.left - done * own }, done, different)
+    }
+
+    fn put_opaque(self, value: impl FnOnce() -> Option<Value>) -> Matched<Self> {
+        let leaf = value().and_then(|value| L::from_leaf(Leaf::from(value))).ok_or(Mismatch)?;
+        let (leaves, left) = self.take(1)?;
+        leaves.push(leaf);
+        Ok(Append { leaves: Some(leaves), left })
+    }
+
+    /// There is no map.
+    fn split(self, _: usize) -> Matched<((), Self)> {
+        Err(Mismatch)
+    }
+
+    fn part((): &mut (), _: usize, _: usize) -> Matched<Append<'_, L>> {
+        Err(Mismatch)
+    }
+}
+
 impl<'s> Slots for Compare<'s> {
     type Region = &'s [Leaf];
     type Part<'p>
