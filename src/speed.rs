@@ -9,9 +9,9 @@
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.18 (1.1) | 0.81 (2.0) | 1.3 (2.4) | 0.73 (2.2) |
-//! | [`flatten_as`](crate::flatten_as) | 0.26 (1.7) | 1.1 (2.8) | 2.7 (5.1) | 0.96 (2.8) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 3.1 (22) | 3.7 (9.2) | 4.4 (8.4) | 2.1 (6.1) |
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.19 (1.2) | 0.81 (2.0) | 1.3 (2.4) | 0.73 (2.2) |
+//! | [`flatten_as`](crate::flatten_as) | 0.22 (1.3) | 1.1 (2.8) | 2.7 (5.1) | 0.96 (2.8) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 3.6 (23) | 3.7 (9.2) | 4.4 (8.4) | 2.1 (6.1) |
 //! | `to_value` | 13 (80) | 170 (420) | 30 (57) | 130 (380) |
 //! | [`unflatten`](crate::unflatten()) from numbers | 1.2 (1.0) | 1.4 (1.3) | 2.0 (1.2) | 0.67 (1.0) |
 //! | … from leaves, handed over | 10 (8.6) | 9.2 (8.5) | 9.1 (5.7) | 5.6 (8.7) |
