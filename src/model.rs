@@ -257,7 +257,6 @@ pub(crate) struct Rigid {
     pub(crate) leaves: usize,
     /// Of each compound in it that needs one, in pre-order: the index of its shape, or how many children it has.
     pub(crate) notes: [u16; Rigid::NOTES],
-    pub(crate) noted: usize,
 }
 
 impl Rigid {

@@ -95,13 +95,13 @@ impl Rigid {
         if leaves > WINDOW {
             return None;
         }
-        let mut rigid = Rigid { form: Form::EMPTY, leaves, notes: [0; Rigid::NOTES], noted: 0 };
-        rigid.add(nodes)?;
+        let mut rigid = Rigid { form: Form::EMPTY, leaves, notes: [0; Rigid::NOTES] };
+        rigid.add(nodes, &mut 0)?;
         Some(rigid)
     }
 
-    /// No deeper than the form can hold.
-    fn add(&mut self, nodes: &[Node]) -> Option<()> {
+    /// No deeper than the form can hold. So many compounds have a note so far.
+    fn add(&mut self, nodes: &[Node], noted: &mut usize) -> Option<()> {
         let own = nodes.first()?;
         let mut runs = nodes.get(1..own.span)?;
         match own.kind {
@@ -110,14 +110,14 @@ impl Rigid {
         }
         if is_noted(own.kind) {
             let note = if own.kind.is_named() { own.shape } else { own.children };
-            *self.notes.get_mut(self.noted)? = note.try_into().ok()?;
-            self.noted += 1;
+            *self.notes.get_mut(*noted)? = note.try_into().ok()?;
+            *noted += 1;
         }
         while let Some(run) = runs.first() {
             match run.kind {
                 NodeKind::Leaf => self.form = self.form.leaves(run.repeat)?,
                 _ if own.kind == NodeKind::Seq => return None,
-                _ => (0..run.repeat).try_for_each(|_| self.add(runs))?,
+                _ => (0..run.repeat).try_for_each(|_| self.add(runs, noted))?,
             }
             runs = runs.get(run.span..)?;
         }

@@ -5,13 +5,20 @@ use std::fmt::{Display, Write};
 use serde::ser::Impossible;
 use serde::{Serialize, Serializer};
 
-use crate::error::Mismatch;
-use crate::leaf::Scalar;
+use crate::error::{Matched, Mismatch};
+use crate::leaf::{Emit, Scalar};
 
 /// Hands the scalar to a function; anything else is a [`Mismatch`].
 pub(super) struct ScalarTo<F> {
     pub(super) compact: bool,
     pub(super) then: F,
+}
+
+/// The leaf that a value is, if that is simply a scalar. What is marked as a leaf is none, and may be right all the same.
+#[inline(always)]
+pub(super) fn scalar_leaf<L: Emit, T: Serialize>(value: &T, compact: bool) -> Matched<L> {
+    let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
+    value.serialize(ScalarTo { compact, then })
 }
 
 /// The calls of serde for each kind of scalar, all to one expression.

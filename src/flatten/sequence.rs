@@ -14,7 +14,7 @@ use std::{iter, mem};
 use serde::Serialize;
 
 use crate::error::{Error, Mismatch, Result};
-use crate::leaf::{Emit, Scalar};
+use crate::leaf::Emit;
 use crate::model::{Node, NodeKind};
 use crate::rigid::WINDOW;
 use crate::stack;
@@ -24,7 +24,7 @@ use super::matching::{
     Append, Fill, Known, Matcher, Parted, RigidRun, Slots, fill_slot, put_rigid,
 };
 use super::recording::{Recorded, Recording};
-use super::scalar::ScalarTo;
+use super::scalar::scalar_leaf;
 use super::serializer::{Siblings, Walker};
 
 /// Leaves that are made room for at once, or those of one element.
@@ -114,8 +114,7 @@ impl<L: Emit> Compound<'_, L> {
         let (mut matched, mut batch) = (0, Batch::Matched);
         for slot in leaves.iter_mut().skip(first) {
             let Some(item) = items.next() else { break };
-            let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
-            match item.serialize(ScalarTo { compact, then }) {
+            match scalar_leaf(&item, compact) {
                 Ok(leaf) => fill_slot(slot, leaf),
                 Err(Mismatch) => {
                     batch = Batch::Parted(item, None);

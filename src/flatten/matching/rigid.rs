@@ -1,7 +1,7 @@
-//! An element beside a [rigid](crate::rigid) node: on the way only names are compared, and in the end the form.
+//! A value beside a [rigid](crate::rigid) node: on the way only names are compared, and in the end the form.
 //!
-//! This is for elements of which many are alike. If one is different, the [matcher](super::matcher) takes it from its
-//! beginning, and says where.
+//! This is for elements of which many are alike, and for small values. If one is perhaps different, the
+//! [matcher](super::matcher) takes it from its beginning; if it is for sure, it is recorded.
 
 use std::cell::Cell;
 use std::{array, mem};
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::error::{Matched, Mismatch};
 use crate::flatten::rules::Keep;
-use crate::flatten::scalar::ScalarTo;
+use crate::flatten::scalar::scalar_leaf;
 use crate::flatten::serializer::{Entries, Fields, Head, Siblings, Walk, Walker};
 use crate::leaf::{Emit, Scalar};
 use crate::model::{Form, Labels, Leaf, Name, Node, NodeKind, Options, Rigid, Shape, Value};
@@ -261,10 +261,7 @@ impl<'w, P: Place<'w, Data: Put>> Walk for RigidWalk<'w, P> {
         let mut open = place.open(expected.node);
         let (steps, compact, mut count) = (open.steps(), expected.options.compact, 0);
         for item in items {
-            let then = |scalar: Scalar<'_>| Emit::from_scalar(scalar).ok_or(Mismatch);
-            let leaf = item.serialize(ScalarTo { compact, then });
-            // What is marked as a leaf is no scalar, and may be right all the same.
-            let leaf = leaf.inspect_err(|_| expected.part_somewhere())?;
+            let leaf = scalar_leaf(&item, compact).inspect_err(|_| expected.part_somewhere())?;
             steps.data.put(steps.num_leaves() + count, leaf)?;
             count += 1; // so many there are
         }

@@ -6,7 +6,7 @@ use std::{mem, slice};
 use serde::Serialize;
 
 use crate::error::{Matched, Mismatch};
-use crate::flatten::scalar::ScalarTo;
+use crate::flatten::scalar::{ScalarTo, scalar_leaf};
 use crate::leaf::{Emit, Scalar};
 use crate::model::{Leaf, Value};
 use crate::rigid::WINDOW;
@@ -166,17 +166,13 @@ impl<'s, L: Emit, const USED: bool> Slots for Fill<'s, L, USED> {
         I::Item: Serialize,
     {
         let (region, rest) = self.split(count)?;
-        let leaf_of = |item: I::Item| {
-            let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
-            item.serialize(ScalarTo { compact, then })
-        };
         if items.size_hint() == (count, Some(count)) {
             // Those of a slice are paired by their index here, without looking for an end. Others give one too many, if
             // they said too little.
             let (mut came, mut wrong) = (0, false);
             let leaves = items.map(|item| {
                 came += 1;
-                leaf_of(item)
+                scalar_leaf(&item, compact)
             });
             leaves.zip(region).for_each(|(leaf, slot)| match leaf {
                 Ok(leaf) => Self::put_in(slot, leaf),
@@ -188,8 +184,7 @@ impl<'s, L: Emit, const USED: bool> Slots for Fill<'s, L, USED> {
             let Some(item) = items.next() else {
                 return Err(parted.at(rest.left() + count - position));
             };
-            // What is marked as a leaf is no scalar, and may be right all the same.
-            let Ok(leaf) = leaf_of(item) else { return Err(parted.somewhere()) };
+            let Ok(leaf) = scalar_leaf(&item, compact) else { return Err(parted.somewhere()) };
             Self::put_in(slot, leaf);
         }
         if items.next().is_some() { Err(parted.at(rest.left())) } else { Ok(rest) }
@@ -303,8 +298,7 @@ impl<'s, L: Emit> Slots for Append<'s, L> {
         let (leaves, left) = self.take(count)?;
         let (before, mut wrong) = (leaves.len(), false);
         leaves.extend(items.take(count.saturating_add(1)).map(|item| {
-            let then = |scalar: Scalar<'_>| L::from_scalar(scalar).ok_or(Mismatch);
-            item.serialize(ScalarTo { compact, then }).unwrap_or_else(|Mismatch| {
+            scalar_leaf(&item, compact).unwrap_or_else(|Mismatch| {
                 wrong = true;
                 L::filler()
             })
