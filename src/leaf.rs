@@ -235,8 +235,10 @@ impl From<Scalar<'_>> for Leaf {
 
 /// By bits: floats that print alike may differ, and a NaN equals itself.
 impl PartialEq for Leaf {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
+            (Leaf::Str(a), Leaf::Str(b)) => a == b, // most keys
             (Leaf::Opaque(a), Leaf::Opaque(b)) => a == b,
             _ => match (self.as_scalar(), other.as_scalar()) {
                 (Some(a), Some(b)) => a == b,

@@ -1,0 +1,157 @@
+//! The distinct shapes of a structure in the making.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::model::{Labels, Name, Shape, Value};
+
+/// Distinct shapes, numbered in the order in which they came.
+#[derive(Default)]
+pub(super) struct Shapes {
+    pub(super) list: Vec<Shape>,
+    /// What the keys or the static of each add to the work and the depth of a node.
+    pub(super) costs: Vec<(usize, u32)>,
+    /// The numbers of all by their hash, once there are more than [`Shapes::FEW`].
+    index: HashTable<usize>,
+    hasher: DefaultHashBuilder,
+}
+
+/// A [`Shape`] that may have to be made. Names are `&'static str` as serde hands them out, or [`Name`]s.
+#[derive(Clone, Copy)]
+pub(crate) struct ShapeRef<'a, N> {
+    pub(crate) name: &'a N,
+    pub(crate) variant: &'a N,
+    pub(crate) labels: LabelsRef<'a, N>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum LabelsRef<'a, N> {
+    None,
+    Fields(&'a [N]),
+    Keys(&'a [Value]),
+    Static(&'a Value),
+}
+
+impl Shapes {
+    /// So many are found by looking at each.
+    const FEW: usize = 8;
+
+    pub(super) fn intern<N: AsRef<str> + Clone + Into<Name>>(
+        &mut self,
+        shape: ShapeRef<'_, N>,
+    ) -> usize {
+        match self.position(&shape) {
+            Some(index) => index,
+            None => self.push(shape.into_shape()),
+        }
+    }
+
+    pub(super) fn position<N: AsRef<str>>(&self, shape: &ShapeRef<'_, N>) -> Option<usize> {
+        if self.index.is_empty() {
+            return self.list.iter().position(|known| shape.is(known));
+        }
+        let is_it = |index: &usize| shape.is(&self.list[*index]);
+        self.index.find(self.hasher.hash_one(shape), is_it).copied()
+    }
+
+    /// Adds a shape that is new.
+    pub(super) fn push(&mut self, shape: Shape) -> usize {
+        self.costs.push(shape.labels.cost());
+        self.list.push(shape);
+        let (list, hasher) = (&self.list, &self.hasher);
+        let first = match list.len() {
+            0..=Shapes::FEW => return list.len() - 1,
+            _ if self.index.is_empty() => 0,
+            more => more - 1,
+        };
+        let hash = |index: &usize| hasher.hash_one(&list[*index]);
+        for index in first..list.len() {
+            self.index.insert_unique(hash(&index), index, hash);
+        }
+        list.len() - 1
+    }
+}
+
+impl<N: Clone + Into<Name>> ShapeRef<'_, N> {
+    fn into_shape(self) -> Shape {
+        Shape {
+            name: self.name.clone().into(),
+            variant: self.variant.clone().into(),
+            labels: match self.labels {
+                LabelsRef::None => Labels::None,
+                LabelsRef::Fields(fields) => {
+                    Labels::Fields(fields.iter().cloned().map(Into::into).collect())
+                }
+                LabelsRef::Keys(keys) => Labels::Keys(keys.into()),
+                LabelsRef::Static(value) => Labels::Static(value.clone()),
+            },
+        }
+    }
+}
+
+impl<N: AsRef<str>> ShapeRef<'_, N> {
+    fn is(&self, shape: &Shape) -> bool {
+        self.name.as_ref() == shape.name
+            && self.variant.as_ref() == shape.variant
+            && match (&self.labels, &shape.labels) {
+                (LabelsRef::None, Labels::None) => true,
+                (LabelsRef::Fields(a), Labels::Fields(b)) => {
+                    a.iter().map(AsRef::as_ref).eq(b.iter().map(|name| name.as_ref()))
+                }
+                (LabelsRef::Keys(a), Labels::Keys(b)) => *a == b.as_ref(),
+                (LabelsRef::Static(a), Labels::Static(b)) => *a == b,
+                _ => false,
+            }
+    }
+}
+
+/// A shape is looked up by its reference, so both hash alike.
+impl<N: AsRef<str>> Hash for ShapeRef<'_, N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.as_ref().hash(state);
+        self.variant.as_ref().hash(state);
+        match self.labels {
+            LabelsRef::None => state.write_u8(0),
+            LabelsRef::Fields(fields) => {
+                state.write_usize(fields.len());
+                fields.iter().for_each(|field| field.as_ref().hash(state));
+            }
+            LabelsRef::Keys(keys) => keys.hash(state),
+            LabelsRef::Static(value) => value.hash(state),
+        }
+    }
+}
+
+impl Labels {
+    /// What they add to the work and the depth of a node. Keys stand a level below their map.
+    fn cost(&self) -> (usize, u32) {
+        match self {
+            Labels::None | Labels::Fields(_) => (0, 0),
+            Labels::Static(value) => (value.work(), value.depth()),
+            Labels::Keys(keys) => {
+                let work = keys.iter().map(Value::work).fold(0, usize::saturating_add);
+                let depth = keys.iter().map(Value::depth).max().unwrap_or_default();
+                (work, depth.saturating_add(1))
+            }
+        }
+    }
+}
+
+impl Shape {
+    pub(crate) fn as_ref(&self) -> ShapeRef<'_, Name> {
+        let labels = match &self.labels {
+            Labels::None => LabelsRef::None,
+            Labels::Fields(fields) => LabelsRef::Fields(fields),
+            Labels::Keys(keys) => LabelsRef::Keys(keys),
+            Labels::Static(value) => LabelsRef::Static(value),
+        };
+        ShapeRef { name: &self.name, variant: &self.variant, labels }
+    }
+}
+
+impl Hash for Shape {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_ref().hash(state);
+    }
+}
