@@ -36,9 +36,11 @@
 //! # The ideas
 //!
 //! *The next one looks like the last.* A walk does not record what it meets, it compares it with what it expects: in
-//! `flatten_like` with the known structure, in a sequence or a large map with the element before, for a small value with
-//! the last of its type on the same thread. Comparing costs a few instructions a leaf, recording some hundred a node. Where an element is
-//! different it is recorded, and becomes what is expected of the next.
+//! `flatten_like` with the known structure, in a sequence or a large map with the element before, for a small value
+//! with the last of its type on the same thread. Comparing costs a few instructions a leaf, recording some hundred a
+//! node. Where an element is different it is recorded, and becomes what is expected of the next; what it has in common
+//! with the last, labels above all, is shared. Room for the nodes of the next structure stays with the thread, two
+//! megabytes at most.
 //!
 //! *Equal neighbours are one node.* So the expectation for a million elements is a handful of nodes that stay in the
 //! nearest cache.

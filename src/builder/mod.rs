@@ -159,6 +159,11 @@ impl Builder {
         self.shapes.intern(shape)
     }
 
+    /// The shape that has only the first labels of another.
+    pub(crate) fn intern_first(&mut self, shape: usize, labels: usize) -> usize {
+        self.shapes.intern_first(shape, labels)
+    }
+
     /// [`intern`](Self::intern) of the shape of a map, whose keys are moved out of the end of a list.
     pub(crate) fn intern_keys(&mut self, keys: &mut Vec<Value>, first: usize) -> usize {
         let labels = LabelsRef::Keys(&keys[first..]);

@@ -47,6 +47,20 @@ impl Shapes {
         }
     }
 
+    pub(super) fn intern_first(&mut self, shape: usize, count: usize) -> usize {
+        let Some(Shape { name, variant, labels }) = self.list.get(shape) else { return shape };
+        let labels = match labels {
+            Labels::Fields(fields) if count < fields.len() => LabelsRef::Fields(&fields[..count]),
+            Labels::Keys(keys) if count < keys.len() => LabelsRef::Keys(&keys[..count]),
+            _ => return shape,
+        };
+        let first = ShapeRef { name, variant, labels };
+        match self.position(&first) {
+            Some(known) => known,
+            None => self.push(first.into_shape()),
+        }
+    }
+
     pub(super) fn position<N: AsRef<str>>(&self, shape: &ShapeRef<'_, N>) -> Option<usize> {
         if self.index.is_empty() {
             return self.list.iter().position(|known| shape.is(known));

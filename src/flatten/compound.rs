@@ -21,6 +21,9 @@ pub(super) struct Compound<'r, L> {
     head: Head,
     template: Option<usize>,
     progress: Progress,
+    /// A shape whose first labels, so many, are those that this node has so far. Without one they stand on the stack,
+    /// from `first_label` on.
+    known: Option<(usize, usize)>,
     depth: usize,
     pub(super) children: usize,
     pub(super) guesses: Guesses,
@@ -65,8 +68,6 @@ struct Matching {
     done: usize,
     /// The run before `run`, unless that is the first.
     previous: Option<usize>,
-    /// Fields or keys that have equalled the template's.
-    labels: usize,
 }
 
 impl Matching {
@@ -99,28 +100,25 @@ impl<'r, L: Emit> Recorder<'r, L> {
         let template = template.filter(|_| keep.is_none());
         let (first_map, is_map) = (recording.maps, head.kind == NodeKind::Map);
         recording.maps += usize::from(is_map);
-        let progress = match template {
+        let (progress, known) = match template {
             Some(template) if recording.matches(template, head) => {
-                let end = template + recording.builder.nodes[template].span;
-                Progress::Matching(Matching {
-                    template,
-                    end,
-                    run: template + 1,
-                    done: 0,
-                    previous: None,
-                    labels: 0,
-                })
+                let Node { span, shape, .. } = recording.builder.nodes[template];
+                let (end, run) = (template + span, template + 1);
+                let matching = Matching { template, end, run, done: 0, previous: None };
+                (Progress::Matching(matching), Some(shape))
             }
-            _ => Progress::Recording {
-                at: recording.builder.open(head.kind, Shape::NONE),
-                last: None,
-            },
+            _ => {
+                let at = recording.builder.open(head.kind, Shape::NONE);
+                let known = recording.expected_keys().filter(|_| is_map);
+                (Progress::Recording { at, last: None }, known)
+            }
         };
         let first_label = if is_map { recording.keys.len() } else { recording.fields.len() };
         Ok(Compound {
             head,
             template,
             progress,
+            known: known.map(|shape| (shape, 0)),
             depth: depth + 1,
             children: 0,
             guesses: Guesses::default(),
@@ -292,8 +290,8 @@ impl<L: Emit> Compound<'_, L> {
             Progress::Matching(matching) => matching,
             Progress::Recording { at, .. } => return at,
         };
-        let Matching { template, run, done, previous, labels, .. } = matching;
-        let Recording { builder, fields, keys, .. } = &mut *self.recording;
+        let Matching { template, run, done, previous, .. } = matching;
+        let builder = &mut self.recording.builder;
         let at = builder.open(self.head.kind, Shape::NONE);
         builder.nodes.extend_from_within(template + 1..run);
         let mut last = previous.map(|previous| previous - template + at);
@@ -303,11 +301,6 @@ impl<L: Emit> Compound<'_, L> {
             builder.nodes[partial].repeat = done;
             last = Some(partial);
         }
-        match builder.shape(builder.nodes[template].shape).map(|shape| &shape.labels) {
-            Some(Labels::Fields(matched)) => fields.extend(matched.iter().take(labels).cloned()),
-            Some(Labels::Keys(matched)) => keys.extend(matched.iter().take(labels).cloned()),
-            _ => {}
-        }
         self.progress = Progress::Recording { at, last };
         at
     }
@@ -316,13 +309,18 @@ impl<L: Emit> Compound<'_, L> {
     fn complete(&mut self, at: usize) -> Result<Recorded> {
         let Head { kind, name, variant } = self.head;
         let mut sorted = None;
-        if kind == NodeKind::Map && !self.recording.options().insertion {
+        let is_map = kind == NodeKind::Map;
+        // Keys of a known shape are in order, and none of them stands on the stack.
+        if is_map && !self.recording.options().insertion {
             sorted = self.recording.sort_entries(at, self.first_label, self.first_leaf);
         }
         let Recording { builder, fields, keys, .. } = &mut *self.recording;
-        let shape = match kind {
-            NodeKind::Map => builder.intern_keys(keys, self.first_label),
-            NodeKind::Struct | NodeKind::StructVariant => {
+        let shape = match (kind, self.known) {
+            (kind, Some((known, labels))) if has_labels(kind) => {
+                builder.intern_first(known, labels)
+            }
+            (NodeKind::Map, _) => builder.intern_keys(keys, self.first_label),
+            (NodeKind::Struct | NodeKind::StructVariant, _) => {
                 let labels = LabelsRef::Fields(&fields[self.first_label..]);
                 let shape = builder.intern(ShapeRef {
                     name: &name.into(),
@@ -334,6 +332,9 @@ impl<L: Emit> Compound<'_, L> {
             }
             _ => self.recording.unlabelled(self.head),
         };
+        if is_map {
+            self.recording.last_keys = Some(self.known.map_or(shape, |(known, _)| known));
+        }
         let Recording { builder, arrivals, .. } = &mut *self.recording;
         builder.close(at, shape)?;
         let Some(sorted) = sorted else { return Ok(Recorded::New(at)) };
@@ -351,19 +352,14 @@ impl<L: Emit> Compound<'_, L> {
         }
     }
 
-    /// Takes the key of an entry, if it is a scalar; says which one, unless it is what the template has.
+    /// Takes the key of an entry, if it is a scalar; says which one, unless it is the one that was expected.
     fn scalar_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Option<Option<Leaf>> {
         if !self.recording.predicts() {
             return None; // another kind of key would be asked twice
         }
-        let expected = match self.progress {
-            Progress::Matching(Matching { template, labels, .. }) => {
-                match &self.recording.shape_of(template)?.labels {
-                    Labels::Keys(keys) => keys.get(labels).and_then(Value::as_leaf),
-                    _ => None,
-                }
-            }
-            Progress::Recording { .. } => None,
+        let expected = match self.known_labels() {
+            Some((Labels::Keys(keys), labels)) => keys.get(labels).and_then(Value::as_leaf),
+            _ => None,
         };
         let then = |scalar: Scalar<'_>| match expected.and_then(Leaf::as_scalar) == Some(scalar) {
             true => Ok(None),
@@ -371,13 +367,13 @@ impl<L: Emit> Compound<'_, L> {
         };
         let compact = self.recording.is_compact();
         let found = key.serialize(ScalarTo { compact, then }).ok()?;
-        if let (None, Progress::Matching(matching)) = (&found, &mut self.progress) {
-            matching.labels += 1;
+        if let (None, Some((_, labels))) = (&found, &mut self.known) {
+            *labels += 1;
         }
         Some(found)
     }
 
-    /// Takes the key of an entry, which may differ from what the template has.
+    /// Takes the key of an entry, which may differ from the one that was expected.
     fn other_key(&mut self, key: Value) {
         let expected = |labels: &Labels, position: usize| match labels {
             Labels::Keys(keys) => keys.get(position) == Some(&key),
@@ -388,18 +384,35 @@ impl<L: Emit> Compound<'_, L> {
         }
     }
 
-    /// Whether the label at this place is what the template has; if not, records from here on.
+    /// Whether the label at this place is the one that was expected; if not, the node has labels of its own from here on,
+    /// and differs from the template.
     #[inline]
     fn matches_label(&mut self, expected: impl FnOnce(&Labels, usize) -> bool) -> bool {
-        let Progress::Matching(matching) = &mut self.progress else { return false };
-        let template = self.recording.builder.nodes[matching.template].shape;
-        let shape = self.recording.builder.shape(template);
-        if shape.is_some_and(|shape| expected(&shape.labels, matching.labels)) {
-            matching.labels += 1;
+        let Some((shape, labels)) = &mut self.known else { return false };
+        let shape = self.recording.builder.shape(*shape);
+        if shape.is_some_and(|shape| expected(&shape.labels, *labels)) {
+            *labels += 1;
             return true;
         }
         self.record();
+        self.own_labels();
         false
+    }
+
+    /// Copies the labels so far to the stack.
+    fn own_labels(&mut self) {
+        let Some((shape, labels)) = self.known.take() else { return };
+        let Recording { builder, fields, keys, .. } = &mut *self.recording;
+        match builder.shape(shape).map(|shape| &shape.labels) {
+            Some(Labels::Fields(known)) => fields.extend(known.iter().take(labels).cloned()),
+            Some(Labels::Keys(known)) => keys.extend(known.iter().take(labels).cloned()),
+            _ => {}
+        }
+    }
+
+    fn known_labels(&self) -> Option<(&Labels, usize)> {
+        let (shape, labels) = self.known?;
+        Some((&self.recording.builder.shape(shape)?.labels, labels))
     }
 
     /// The key of the child that is being recorded.
@@ -422,13 +435,11 @@ impl<L: Emit> Compound<'_, L> {
     }
 
     fn current_label(&self) -> Option<Label> {
-        if let Progress::Matching(Matching { template, labels, .. }) = self.progress {
-            let shape = self.recording.shape_of(template)?;
-            return match &shape.labels {
-                Labels::Fields(fields) => {
-                    Some(Label::Field(fields.get(labels.checked_sub(1)?)?.clone()))
-                }
-                Labels::Keys(keys) => Some(Label::Key(keys.get(labels.checked_sub(1)?)?.clone())),
+        if let Some((known, labels)) = self.known_labels() {
+            let last = labels.checked_sub(1)?;
+            return match known {
+                Labels::Fields(fields) => fields.get(last).cloned().map(Label::Field),
+                Labels::Keys(keys) => keys.get(last).cloned().map(Label::Key),
                 _ => None,
             };
         }
@@ -516,6 +527,11 @@ impl<L: Emit> Entries for Compound<'_, L> {
     fn end(self) -> Result<Recorded> {
         self.close()
     }
+}
+
+/// Whether nodes of a kind have fields or keys.
+fn has_labels(kind: NodeKind) -> bool {
+    matches!(kind, NodeKind::Map | NodeKind::Struct | NodeKind::StructVariant)
 }
 
 enum Label {

@@ -10,7 +10,8 @@
 //! 1. While a compound matches, nothing of it has been appended, neither nodes nor labels.
 //! 2. A template is complete, and stands wholly before what is being recorded.
 //! 3. The outcome is `Same` if and only if the node equals its template.
-//! 4. The labels of the open compounds that record stand on two stacks, `fields` and `keys`, innermost last.
+//! 4. The labels of an open compound are the first of a shape that is known, or stand on one of two stacks, `fields` and
+//!    `keys`, innermost last.
 //! 5. What is kept as one value (a key, a static, an opaque leaf) is recorded behind everything else, without a template,
 //!    with its leaves in `kept`; when it is complete it is taken out, and nothing of it is left.
 
@@ -47,6 +48,8 @@ pub(super) struct Recording<L> {
     keeping: usize,
     pub(super) fields: Vec<Name>,
     pub(super) keys: Vec<Value>,
+    /// The shape whose keys the map had that was completed last, perhaps only the first of them.
+    pub(super) last_keys: Option<usize>,
     /// Maps met so far.
     pub(super) maps: usize,
     pub(super) arrivals: Vec<Arrival>,
@@ -107,6 +110,7 @@ impl<L: Emit> Recording<L> {
             keeping: 0,
             fields: Vec::new(),
             keys: Vec::new(),
+            last_keys: None,
             maps: 0,
             arrivals: Vec::new(),
             options,
@@ -207,8 +211,9 @@ impl<L: Emit> Recording<L> {
         self.options.compact
     }
 
-    pub(super) fn shape_of(&self, node: usize) -> Option<&Shape> {
-        self.builder.shape(self.builder.nodes[node].shape)
+    /// The shape whose keys a map may have that has no template. What is kept may have another order of keys.
+    pub(super) fn expected_keys(&self) -> Option<usize> {
+        self.last_keys.filter(|_| self.keeping == 0)
     }
 
     /// Whether elements of sequences may be serialized twice, and mean the same wherever they stand.

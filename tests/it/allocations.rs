@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use allocation_counter::measure;
 use serde::{Serialize, Serializer};
-use treedef::{Flattener, Leaf, LeafType, Opaque, flatten, flatten_as};
+use serde_json::json;
+use treedef::{Flattener, Leaf, LeafType, Opaque, flatten, flatten_as, structure};
 
 #[derive(Clone, Serialize)]
 enum Shape {
@@ -75,6 +76,38 @@ fn uniform_data_allocates_its_leaves_and_little_else() {
         assert!(few <= 40, "{few} allocations");
         // The vector of leaves doubles five times.
         assert!(many <= few + 5, "{few} allocations, then {many}");
+    }
+}
+
+/// Allocations for so many, and for ten times as many.
+fn recorded<T: Serialize>(elements: impl Fn(usize) -> T) -> [u64; 2] {
+    [300, 3_000].map(|count| {
+        let elements = elements(count);
+        allocations(|| structure(&elements).unwrap())
+    })
+}
+
+/// Labels in common are not allocated again, and there is still room for the nodes.
+#[test]
+fn the_structure_of_different_elements_is_allocated_at_once() {
+    #[derive(Serialize)]
+    struct Record {
+        id: usize,
+        scores: Vec<f64>,
+    }
+    let scores = |id: usize| vec![0.5; id % 3];
+    let records =
+        |count| -> Vec<Record> { (0..count).map(|id| Record { id, scores: scores(id) }).collect() };
+    let maps = |count| -> serde_json::Value {
+        (0..count).map(|id| json!({ "id": id, "scores": scores(id) })).collect()
+    };
+    // Maps without a template, of which some have only the first key.
+    let between = |count| -> serde_json::Value {
+        let map = |id| if id % 4 == 0 { json!({ "id": id }) } else { json!({ "id": id, "x": 1 }) };
+        (0..count).flat_map(|id| [map(id), json!(0)]).collect()
+    };
+    for [few, many] in [recorded(records), recorded(maps), recorded(between)] {
+        assert!(few <= 15 && many == few, "{few} allocations, then {many}");
     }
 }
 

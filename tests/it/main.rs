@@ -13,6 +13,7 @@ mod fuzz_targets;
 mod hostile;
 #[cfg(feature = "in_place")]
 mod in_place;
+mod labels;
 mod laws;
 mod properties;
 mod reading;

@@ -1,0 +1,142 @@
+//! Fields and keys, of which neighbours may have all, the first, others or none in common.
+
+use serde::Serialize;
+use treedef::{Flattener, Leaf, MapOrder, TreeDef, Value, unflatten};
+
+use crate::data::{Data, Read};
+
+const NAMES: [&[&str]; 11] = [
+    &[],
+    &["a"],
+    &["b"],
+    &["a", "b"],
+    &["b", "a"],
+    &["a", "c"],
+    &["a", "b", "c"],
+    &["c", "a", "b"],
+    &["b", "c"],
+    &["a", "b", "c", "d"],
+    &["d"],
+];
+
+fn map(names: &[&'static str], child: impl Fn(usize) -> Data) -> Data {
+    let keys = names.iter().map(|name| Data::Str((*name).to_owned()));
+    Data::Map(keys.enumerate().map(|(at, key)| (key, child(at))).collect())
+}
+
+fn fields(
+    names: &[&'static str],
+    child: impl Fn(usize) -> Data,
+) -> impl Iterator<Item = (&'static str, Data)> {
+    names.iter().enumerate().map(move |(at, name)| (*name, child(at)))
+}
+
+/// A map, a struct and a variant with these labels; their children are leaves, all but the one at a position.
+fn compounds(names: &'static [&'static str], other: usize) -> [Data; 3] {
+    let child = |at| match at == other {
+        true => Data::Seq(vec![Data::U8(1); 2]),
+        false => Data::F64(at as u64),
+    };
+    [
+        map(names, child),
+        Data::Struct("S", fields(names, child).collect()),
+        Data::StructVariant("E", "V", fields(names, child).collect()),
+    ]
+}
+
+fn flatteners() -> [Flattener; 3] {
+    let usual = Flattener::new();
+    [usual.clone(), usual.clone().map_order(MapOrder::Insertion), usual.serialize_once(true)]
+}
+
+/// What stands beside another must be what it is alone.
+fn check(flattener: &Flattener, a: &Data, b: &Data) {
+    let both = Data::Seq(vec![a.clone(), Data::Unit, b.clone(), a.clone(), b.clone()]);
+    let parts = [a, &Data::Unit, b, a, b].map(|part| flattener.flatten(part).unwrap());
+    let (leaves, treedef) = flattener.flatten(&both).unwrap();
+
+    let texts = parts.each_ref().map(|(_, part)| {
+        let text = part.to_string();
+        text.strip_prefix("#[insertion] ").unwrap_or(&text).to_owned()
+    });
+    let options = if treedef.to_string().starts_with('#') { "#[insertion] " } else { "" };
+    let expected = format!("{options}[{}]", texts.join(", ")).parse::<TreeDef>().unwrap();
+    assert_eq!(treedef, expected);
+    let expected: Vec<Leaf> = parts.into_iter().flat_map(|(leaves, _)| leaves).collect();
+    assert_eq!(leaves, expected, "{treedef}");
+    let rebuilt: Read = Read::like(&both, || unflatten(&treedef, leaves)).unwrap();
+    assert_eq!(rebuilt.0, both, "{treedef}");
+}
+
+#[test]
+fn neighbours_with_labels_in_common_are_what_they_are_alone() {
+    for flattener in flatteners() {
+        for (first, second) in NAMES.iter().flat_map(|a| NAMES.iter().map(move |b| (a, b))) {
+            for other in 0..3 {
+                for (a, b) in compounds(first, 9).iter().zip(&compounds(second, other)) {
+                    check(&flattener, a, b);
+                    check(&flattener, b, a);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_stands_inside_has_labels_of_its_own() {
+    for flattener in flatteners() {
+        for (outer, inner) in NAMES.iter().flat_map(|a| NAMES.iter().map(move |b| (a, b))) {
+            for (a, b) in compounds(inner, 1).into_iter().zip(compounds(outer, 9)) {
+                let nested = [
+                    map(outer, |_| a.clone()),
+                    map(outer, |at| if at == 1 { a.clone() } else { Data::None }),
+                    Data::Struct("S", fields(outer, |_| a.clone()).collect()),
+                ];
+                nested.iter().for_each(|nested| check(&flattener, nested, &b));
+            }
+        }
+    }
+}
+
+/// Maps in keys and statics stand in the order of their keys, whatever the order is of those around them.
+#[test]
+fn what_is_kept_has_its_own_order() {
+    let flattener = Flattener::new().map_order(MapOrder::Insertion);
+    let map = |names: &[&'static str]| map(names, |at| Data::U8(at as u8));
+    let (ba, ab) = (map(&["b", "a"]), map(&["a", "b"]));
+    let key = Data::Map(vec![(ba.clone(), Data::Unit)]);
+    let treedef = flattener.structure(&Data::Tuple(vec![ba, key.clone(), ab])).unwrap();
+    insta::assert_snapshot!(treedef, @r#"#[insertion] ({"b": *, "a": *}, {{"a": 1u8, "b": 0u8}: ()}, {"a": *, "b": *})"#);
+    assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
+
+    let alone = flattener.structure(&key).unwrap().to_string();
+    assert_eq!(alone, r#"#[insertion] {{"a": 1u8, "b": 0u8}: ()}"#);
+}
+
+/// An error says where it was, among labels that were expected and others.
+#[test]
+fn an_error_names_the_label_that_it_was_at() {
+    #[derive(Serialize)]
+    struct Failing(#[serde(serialize_with = "fail")] ());
+
+    fn fail<S: serde::Serializer>(_: &(), _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("no"))
+    }
+
+    let value = |position: usize, names: [&'static str; 3]| {
+        let entries = names.into_iter().enumerate();
+        let entries = entries.map(|(at, name)| (name, (at == position).then_some(Failing(()))));
+        indexmap::IndexMap::<_, _>::from_iter(entries)
+    };
+    for (position, path) in [(0, "a"), (1, "b"), (2, "c")] {
+        let known = value(9, ["a", "b", "d"]);
+        let error = treedef::flatten(&(&known, 1, value(position, ["a", "b", "c"]))).unwrap_err();
+        assert_eq!(error.path().to_string(), format!(".2[\"{path}\"]?.0"));
+        let error = treedef::flatten(&[known, value(position, ["a", "b", "c"])]).unwrap_err();
+        assert_eq!(error.path().to_string(), format!(".1[\"{path}\"]?.0"));
+    }
+    assert_eq!(
+        Value::of(&value(9, ["a", "b", "c"])).unwrap().to_string(),
+        r#"{"a": None, "b": None, "c": None}"#
+    );
+}
