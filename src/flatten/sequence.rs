@@ -56,7 +56,11 @@ impl<L: Emit> Compound<'_, L> {
                 && let Some((template, count)) = self.expected()
             {
                 let before = self.children;
-                let batch = match self.recording.builder.nodes[template].kind {
+                let Node { kind, leaves, .. } = self.recording.builder.nodes[template];
+                if before == 1 && leaves > BATCH {
+                    self.make_room(items.size_hint().0);
+                }
+                let batch = match kind {
                     NodeKind::Leaf => self.scalars(count, &mut items),
                     _ => self.equals(template, count, &mut items),
                 };
@@ -92,7 +96,8 @@ impl<L: Emit> Compound<'_, L> {
 
 impl<L: Emit> Compound<'_, L> {
     /// Makes room for the leaves of so many elements that may still come, as far as that is believed: the first ones look
-    /// like each other. A new vector gives back what did not come; a buffer keeps it.
+    /// like each other, or one is so large that it should not be moved again. A new vector gives back what did not come; a
+    /// buffer keeps it.
     fn make_room(&mut self, count: usize) {
         if let Some((template, _)) = self.expected() {
             let own = self.recording.builder.nodes[template].leaves;
