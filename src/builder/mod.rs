@@ -159,6 +159,18 @@ impl Builder {
         self.shapes.intern(shape)
     }
 
+    /// A known shape that has the same first keys as another, so many, and then one for which this holds: that shape
+    /// itself, or one of the newest.
+    #[inline]
+    pub(crate) fn with_key(
+        &self,
+        shape: usize,
+        keys: usize,
+        is_next: impl Fn(&Value) -> bool,
+    ) -> Option<usize> {
+        self.shapes.with_key(shape, keys, is_next)
+    }
+
     /// The shape that has only the first labels of another.
     pub(crate) fn intern_first(&mut self, shape: usize, labels: usize) -> usize {
         self.shapes.intern_first(shape, labels)

@@ -47,6 +47,42 @@ impl Shapes {
         }
     }
 
+    #[inline]
+    pub(super) fn with_key(
+        &self,
+        shape: usize,
+        count: usize,
+        is_next: impl Fn(&Value) -> bool,
+    ) -> Option<usize> {
+        match self.keys(shape)?.get(count) {
+            Some(key) if is_next(key) => Some(shape),
+            _ => self.newest_with_key(shape, count, is_next),
+        }
+    }
+
+    fn newest_with_key(
+        &self,
+        shape: usize,
+        count: usize,
+        is_next: impl Fn(&Value) -> bool,
+    ) -> Option<usize> {
+        let first = self.keys(shape)?.get(..count)?;
+        let newest = self.list.len().saturating_sub(Shapes::FEW)..self.list.len();
+        newest.rev().find(|&other| {
+            self.keys(other).is_some_and(|keys| {
+                keys.get(count).is_some_and(&is_next) && keys.starts_with(first)
+            })
+        })
+    }
+
+    #[inline]
+    fn keys(&self, shape: usize) -> Option<&[Value]> {
+        match &self.list.get(shape)?.labels {
+            Labels::Keys(keys) => Some(keys),
+            _ => None,
+        }
+    }
+
     pub(super) fn intern_first(&mut self, shape: usize, count: usize) -> usize {
         let Some(Shape { name, variant, labels }) = self.list.get(shape) else { return shape };
         let labels = match labels {

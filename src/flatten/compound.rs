@@ -352,25 +352,26 @@ impl<L: Emit> Compound<'_, L> {
         }
     }
 
-    /// Takes the key of an entry, if it is a scalar; says which one, unless it is the one that was expected.
+    /// Takes the key of an entry, if it is a scalar; says which one, unless a known shape has it.
     fn scalar_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Option<Option<Leaf>> {
         if !self.recording.predicts() {
             return None; // another kind of key would be asked twice
         }
-        let expected = match self.known_labels() {
-            Some((Labels::Keys(keys), labels)) => keys.get(labels).and_then(Value::as_leaf),
-            _ => None,
-        };
-        let then = |scalar: Scalar<'_>| match expected.and_then(Leaf::as_scalar) == Some(scalar) {
-            true => Ok(None),
-            false => Ok(Some(Leaf::from(scalar))),
+        let Recording { builder, .. } = &*self.recording;
+        let then = |scalar: Scalar<'_>| {
+            let is_it = |key: &Value| key.as_leaf().and_then(Leaf::as_scalar) == Some(scalar);
+            let known = self.known.and_then(|(shape, keys)| builder.with_key(shape, keys, is_it));
+            Ok(known.ok_or_else(|| Leaf::from(scalar)))
         };
         let compact = self.recording.is_compact();
-        let found = key.serialize(ScalarTo { compact, then }).ok()?;
-        if let (None, Some((_, labels))) = (&found, &mut self.known) {
-            *labels += 1;
+        let found: Result<usize, Leaf> = key.serialize(ScalarTo { compact, then }).ok()?;
+        if let (&Ok(shape), Some((known, keys))) = (&found, self.known) {
+            if shape != known {
+                self.record();
+            }
+            self.known = Some((shape, keys + 1));
         }
-        Some(found)
+        Some(found.err())
     }
 
     /// Takes the key of an entry, which may differ from the one that was expected.

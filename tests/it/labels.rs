@@ -49,23 +49,28 @@ fn flatteners() -> [Flattener; 3] {
     [usual.clone(), usual.clone().map_order(MapOrder::Insertion), usual.serialize_once(true)]
 }
 
-/// What stands beside another must be what it is alone.
-fn check(flattener: &Flattener, a: &Data, b: &Data) {
-    let both = Data::Seq(vec![a.clone(), Data::Unit, b.clone(), a.clone(), b.clone()]);
-    let parts = [a, &Data::Unit, b, a, b].map(|part| flattener.flatten(part).unwrap());
-    let (leaves, treedef) = flattener.flatten(&both).unwrap();
-
-    let texts = parts.each_ref().map(|(_, part)| {
-        let text = part.to_string();
-        text.strip_prefix("#[insertion] ").unwrap_or(&text).to_owned()
-    });
+/// What stands beside others must be what it is alone.
+fn check(flattener: &Flattener, elements: &[&Data]) {
+    let all = Data::Seq(elements.iter().copied().cloned().collect());
+    let (leaves, treedef) = flattener.flatten(&all).unwrap();
+    let (texts, alone): (Vec<String>, Vec<Vec<Leaf>>) = elements
+        .iter()
+        .map(|element| {
+            let (leaves, treedef) = flattener.flatten(element).unwrap();
+            (treedef.to_string().trim_start_matches("#[insertion] ").to_owned(), leaves)
+        })
+        .unzip();
     let options = if treedef.to_string().starts_with('#') { "#[insertion] " } else { "" };
     let expected = format!("{options}[{}]", texts.join(", ")).parse::<TreeDef>().unwrap();
     assert_eq!(treedef, expected);
-    let expected: Vec<Leaf> = parts.into_iter().flat_map(|(leaves, _)| leaves).collect();
-    assert_eq!(leaves, expected, "{treedef}");
-    let rebuilt: Read = Read::like(&both, || unflatten(&treedef, leaves)).unwrap();
-    assert_eq!(rebuilt.0, both, "{treedef}");
+    assert_eq!(leaves, alone.concat(), "{treedef}");
+    let rebuilt: Read = Read::like(&all, || unflatten(&treedef, leaves)).unwrap();
+    assert_eq!(rebuilt.0, all, "{treedef}");
+}
+
+/// Twice each, with something else in front of the second.
+fn check_both(flattener: &Flattener, a: &Data, b: &Data) {
+    check(flattener, &[a, &Data::Unit, b, a, b]);
 }
 
 #[test]
@@ -74,10 +79,21 @@ fn neighbours_with_labels_in_common_are_what_they_are_alone() {
         for (first, second) in NAMES.iter().flat_map(|a| NAMES.iter().map(move |b| (a, b))) {
             for other in 0..3 {
                 for (a, b) in compounds(first, 9).iter().zip(&compounds(second, other)) {
-                    check(&flattener, a, b);
-                    check(&flattener, b, a);
+                    check_both(&flattener, a, b);
+                    check_both(&flattener, b, a);
                 }
             }
+        }
+    }
+}
+
+/// Not by its next key alone.
+#[test]
+fn a_known_map_is_recognised_by_all_its_keys() {
+    let maps = NAMES.map(|names| map(names, |at| Data::U8(at as u8)));
+    for (a, b) in maps.iter().flat_map(|a| maps.iter().map(move |b| (a, b))) {
+        for c in &maps {
+            check(&Flattener::new(), &[a, b, &Data::Unit, c]);
         }
     }
 }
@@ -92,7 +108,7 @@ fn what_stands_inside_has_labels_of_its_own() {
                     map(outer, |at| if at == 1 { a.clone() } else { Data::None }),
                     Data::Struct("S", fields(outer, |_| a.clone()).collect()),
                 ];
-                nested.iter().for_each(|nested| check(&flattener, nested, &b));
+                nested.iter().for_each(|nested| check_both(&flattener, nested, &b));
             }
         }
     }
