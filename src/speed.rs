@@ -9,27 +9,28 @@
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.19 (1.2) | 0.81 (2.0) | 1.3 (2.4) | 0.73 (2.2) |
-//! | [`flatten_as`](crate::flatten_as) | 0.22 (1.3) | 1.1 (2.8) | 2.7 (5.1) | 0.96 (2.8) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 3.6 (23) | 3.7 (9.2) | 4.4 (8.4) | 2.1 (6.1) |
-//! | `to_value` | 13 (80) | 170 (420) | 30 (57) | 130 (380) |
-//! | [`unflatten`](crate::unflatten()) from numbers | 1.2 (1.0) | 1.4 (1.3) | 2.0 (1.2) | 0.67 (1.0) |
-//! | … from leaves, handed over | 10 (8.6) | 9.2 (8.5) | 9.1 (5.7) | 5.6 (8.7) |
-//! | `from_value` | 15 (13) | 33 (30) | 24 (15) | 43 (66) |
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.21 (1.1) | 0.94 (2.0) | 1.3 (2.5) | 0.79 (2.3) |
+//! | [`flatten_as`](crate::flatten_as) | 0.20 (1.1) | 1.3 (2.5) | 2.7 (5.1) | 0.97 (2.8) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 4.1 (22) | 5.0 (9.9) | 4.3 (8.3) | 2.3 (6.5) |
+//! | a slice of numbers collected into `Leaf`s | 2.9 (16) | 3.2 (6.0) | 1.2 (2.4) | 1.1 (3.2) |
+//! | `to_value` | 13 (70) | 190 (400) | 30 (56) | 140 (400) |
+//! | [`unflatten`](crate::unflatten()) from numbers | 1.2 (1.0) | 1.5 (1.2) | 2.0 (1.2) | 0.68 (1.0) |
+//! | … from leaves, handed over | 12 (9.5) | 9.8 (8.1) | 9.4 (5.4) | 5.8 (8.8) |
+//! | `from_value` | 16 (13) | 40 (32) | 27 (16) | 42 (65) |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
 //! | `flatten_like` | 15 | 15 | 10 | 21 | 15 |
-//! | `flatten` | 59 | 16 | 80 | 40 | 60 |
-//! | `to_value` | 110 | 66 | 240 | 42 | 41 |
-//! | `unflatten` from leaves, lent | – | 70 | 33 | 44 | 63 |
-//! | … handed over | 46 | 70 | 35 | 26 | 62 |
-//! | `from_value` | 44 | 71 | 120 | 29 | 58 |
+//! | `flatten` | 61 | 16 | 88 | 42 | 51 |
+//! | `to_value` | 110 | 67 | 280 | 43 | 45 |
+//! | `unflatten` from leaves, lent | – | 70 | 34 | 49 | 66 |
+//! | … handed over | 47 | 69 | 39 | 26 | 65 |
+//! | `from_value` | 46 | 78 | 150 | 30 | 63 |
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves as for 10⁶. Everyone runs
 //! once before it is timed; what makes a large vector for the first time pays for fresh memory besides, and at 10⁷ leaves
-//! always: that is more than the walk. Whether an allocator has it at hand differs from run to run: `flatten` has taken 2.7
-//! to 5.1 ns for the matrices, and 55 to 110 for the document.
+//! always: that is more than the walk. Whether an allocator has it at hand differs from run to run: `flatten` has taken 2.2
+//! to 4.9 ns for the matrices, and 48 to 86 for the document.
 //!
 //! `benches/peers` has a table beside the pytrees of Python.
 //!
@@ -38,9 +39,9 @@
 //! *The next one looks like the last.* A walk does not record what it meets, it compares it with what it expects: in
 //! `flatten_like` with the known structure, in a sequence or a large map with the element before, for a small value
 //! with the last of its type on the same thread. Comparing costs a few instructions a leaf, recording some hundred a
-//! node. Where an element is different it is recorded, and becomes what is expected of the next; what it has in common
-//! with the last, labels above all, is shared. Room for the nodes of the next structure stays with the thread, two
-//! megabytes at most.
+//! node. Where an element is different it is recorded, and becomes what is expected of the next; the keys that it has
+//! in common with the last, or with another of the newest, are shared. Room for the nodes of the next structure stays
+//! with the thread, two megabytes at most.
 //!
 //! *Equal neighbours are one node.* So the expectation for a million elements is a handful of nodes that stay in the
 //! nearest cache.
@@ -69,8 +70,8 @@
 //!
 //! # What costs what
 //!
-//! - [`Leaf`](crate::Leaf)s take 24 bytes, and a string among them an allocation. A vector of numbers is three to ten times
-//!   as fast.
+//! - [`Leaf`](crate::Leaf)s take 24 bytes, and a string among them an allocation. A vector of numbers is 1.6 to 20 times
+//!   as fast; and a loop by hand that makes the same leaves of the matrices takes 1.9 ns where `flatten` takes 2.2.
 //! - Each element that differs from the one before it is recorded, and each variant of an enum differs from the others.
 //!   Documents without any regularity are where `serde_json::to_value` is ahead.
 //! - A map whose entries come in random order is sorted. `flatten_like` remembers the order in which they came, and is
