@@ -374,7 +374,10 @@ impl<'de> Visitor<'de> for &Data {
         else {
             return Err(de::Error::custom("a sequence came unasked"));
         };
-        assert_eq!(seq.size_hint(), Some(expected.len()));
+        // No panic: of a guess that fails, which is dropped, nothing has to be right.
+        if seq.size_hint() != Some(expected.len()) {
+            return Err(de::Error::custom("a wrong number was announced"));
+        }
         let read: Result<Vec<_>, _> = expected
             .iter()
             .map(|child| {
