@@ -67,7 +67,9 @@ impl<L: Emit> Compound<'_, L> {
                 let matched = self.children - before;
                 match batch {
                     Batch::Matched if matched == 0 => break,
-                    Batch::Matched if before == 1 => self.make_room(items.size_hint().0),
+                    Batch::Matched if before == 1 && leaves <= BATCH => {
+                        self.make_room(items.size_hint().0);
+                    }
                     Batch::Matched => {}
                     Batch::Parted(item, leaves) => self.once_more(&item, template, leaves)?,
                 }
