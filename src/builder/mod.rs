@@ -21,6 +21,7 @@ pub(crate) use shapes::{LabelsRef, ShapeRef};
 ///
 /// While it grows, spans are relative and counts of closed nodes are final, so that subtrees can be moved and copied.
 /// Shapes may be numbered in any order; [`finish`](Builder::finish) renumbers them.
+#[derive(Default)]
 pub(crate) struct Builder {
     pub(crate) nodes: Vec<Node>,
     shapes: Shapes,
@@ -35,15 +36,13 @@ thread_local! {
 /// Nodes that a thread keeps room for at most: two megabytes.
 const MOST_ROOM: usize = 32_768;
 
-/// Without nodes so far, but with the room that the last one had in this thread.
-impl Default for Builder {
-    fn default() -> Self {
+impl Builder {
+    /// One with the room that was left in this thread, which is lost unless it is finished.
+    pub(crate) fn with_room() -> Self {
         let nodes = ROOM.try_with(Cell::take).unwrap_or_default();
         Builder { nodes, shapes: Shapes::default() }
     }
-}
 
-impl Builder {
     /// Appends a node, still without children.
     #[inline]
     pub(crate) fn open(&mut self, kind: NodeKind, shape: usize) -> usize {
@@ -356,7 +355,7 @@ fn encode(
     }
 }
 
-/// Moves nodes to where they fit. Their room is left to the next [`Builder`], unless it is too much.
+/// Moves nodes to where they fit. Their room is left to the thread, unless that is too much.
 fn settle(mut nodes: Vec<Node>) -> Box<[Node]> {
     if nodes.capacity() > MOST_ROOM {
         return nodes.into();

@@ -48,7 +48,7 @@ pub(super) struct Recording<L> {
     keeping: usize,
     pub(super) fields: Vec<Name>,
     pub(super) keys: Vec<Value>,
-    /// The shape whose keys the map had that was completed last, perhaps only the first of them.
+    /// The shape whose keys the map had that was recorded last, perhaps only the first of them.
     pub(super) last_keys: Option<usize>,
     /// Maps met so far.
     pub(super) maps: usize,
@@ -129,6 +129,7 @@ impl<L: Emit> Recording<L> {
         mut self,
         value: &T,
     ) -> Result<(Tree<L>, Vec<bool>)> {
+        self.builder = Builder::with_room();
         value.serialize(self.root(None))?;
         if self.failed {
             return Err(Error::protocol(SWALLOWED));
