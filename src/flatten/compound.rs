@@ -376,6 +376,10 @@ impl<L: Emit> Compound<'_, L> {
 
     /// Takes the key of an entry, which may differ from the one that was expected.
     fn other_key(&mut self, key: Value) {
+        // Keys that are equal may remember different orders of their own.
+        if let Progress::Recording { .. } = self.progress {
+            self.own_labels();
+        }
         let expected = |labels: &Labels, position: usize| match labels {
             Labels::Keys(keys) => keys.get(position) == Some(&key),
             _ => false,
@@ -385,8 +389,7 @@ impl<L: Emit> Compound<'_, L> {
         }
     }
 
-    /// Whether the label at this place is the one that was expected; if not, the node has labels of its own from here on,
-    /// and differs from the template.
+    /// Whether the label at this place is the one that was expected; if not, the node is recorded, with labels of its own.
     #[inline]
     fn matches_label(&mut self, expected: impl FnOnce(&Labels, usize) -> bool) -> bool {
         let Some((shape, labels)) = &mut self.known else { return false };

@@ -129,6 +129,17 @@ fn what_is_kept_has_its_own_order() {
     assert_eq!(alone, r#"#[insertion] {{"a": 1u8, "b": 0u8}: ()}"#);
 }
 
+/// Keys that are equal may have arrived in different orders of their own, and keep them.
+#[test]
+fn equal_keys_keep_their_orders() {
+    let key = |names| map(names, |at| Data::Str(names[at].to_owned()));
+    let entries = |keys: [Data; 2]| Data::Map(keys.into_iter().map(|k| (k, Data::U8(1))).collect());
+    let first = entries([key(&["b", "a"]), key(&["c"])]);
+    let second = entries([key(&["a", "b"]), key(&["d"])]);
+    check(&Flattener::new(), &[&first, &Data::Unit, &second]);
+    check(&Flattener::new(), &[&second, &Data::Unit, &first]);
+}
+
 /// An error says where it was, among labels that were expected and others.
 #[test]
 fn an_error_names_the_label_that_it_was_at() {
