@@ -6,6 +6,11 @@ mod data;
 #[path = "../tests/it/hostile/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "its tests run in the library")]
 mod hostile;
+#[path = "../tests/model/plain/mod.rs"]
+#[allow(dead_code, reason = "the model needs all of it")]
+mod plain;
+#[path = "../tests/it/tape.rs"]
+mod tape;
 mod targets;
 
 pub use targets::*;

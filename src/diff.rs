@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result, counted};
+use crate::float::widen;
 use crate::model::{Leaf, Name, NodeKind, Options, Tree, TreeDef};
 use crate::node::NodeRef;
 use crate::path::{Key, Path};
@@ -17,10 +18,31 @@ struct Side<'a> {
     inside: bool,
 }
 
-/// What is still to be done, the next last.
-enum Pending<'a> {
-    Compare(Path, Side<'a>, Side<'a>),
-    Report(Difference),
+/// What is still to be done, in pre-order, the next last.
+struct Pending<'a> {
+    /// Keys of the path of the node above, and the one that leads on from there, if that is where this is.
+    above: usize,
+    key: Option<Key>,
+    what: What<'a>,
+}
+
+enum What<'a> {
+    Compare(Side<'a>, Side<'a>),
+    /// A difference: its kind, what was expected, what was found.
+    Report(DifferenceKind, String, String),
+    /// Pairs without leaves that are like one that was compared before, when there were so many differences.
+    Alike(Alike<'a>, usize),
+}
+
+/// Pairs of children that stand side by side, and are alike but for their leaves.
+#[derive(Clone, Copy)]
+struct Alike<'a> {
+    parent: NodeRef<'a>,
+    /// Of the first.
+    position: usize,
+    a: Side<'a>,
+    b: Side<'a>,
+    count: usize,
 }
 
 /// What counts as a difference beside kinds, labels, variants and lengths.
@@ -37,6 +59,8 @@ struct Comparison {
     prefix: bool,
     /// A sequence is no tuple, a map no struct.
     exact: bool,
+    /// Where the comparison is.
+    path: Path,
     differences: Vec<Difference>,
 }
 
@@ -103,9 +127,12 @@ pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
 /// The error that two nodes differ, apart from what stands below both.
 #[cold]
 pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>) -> Error {
-    let report = |pending| match pending {
-        Pending::Report(difference) => Some(difference),
-        Pending::Compare(..) => None,
+    let report = |Pending { key, what, .. }| match what {
+        What::Report(kind, expected, found) => {
+            let path = key.map_or_else(|| path.clone(), |key| path.child(key));
+            Some(differ(path, kind, expected, found))
+        }
+        What::Compare(..) | What::Alike(..) => None,
     };
     let (a, b) = (Side::of(expected), Side::of(found));
     let differences = match Comparison::of_structures().head_difference(expected, found) {
@@ -113,7 +140,7 @@ pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>)
         None if expected.fields().is_empty() && expected.keys().is_empty() => {
             vec![differ(path, DifferenceKind::Length, children(expected), children(found))]
         }
-        None => compare_labelled(&path, a, b, true).into_iter().filter_map(report).collect(),
+        None => compare_labelled(0, a, b, true).into_iter().filter_map(report).collect(),
     };
     structure_mismatch(differences)
 }
@@ -129,12 +156,15 @@ pub(crate) fn options_mismatch(expected: Options, found: Options) -> Error {
     structure_mismatch(vec![differ(path, kind, print(expected), print(found))])
 }
 
+/// Differences between structures that are listed: two small ones may differ in 2⁶⁰ places.
+const MOST: usize = 1 << 12;
+
 impl Comparison {
     fn of_structures() -> Self {
         let (none_is_leaf, widened, prefix) = (false, false, false);
-        let differences = Vec::new();
+        let (path, differences) = (Path::root(), Vec::new());
         let (names, statics, exact) = (true, true, true);
-        Comparison { names, statics, none_is_leaf, widened, prefix, exact, differences }
+        Comparison { names, statics, none_is_leaf, widened, prefix, exact, path, differences }
     }
 
     fn of_values() -> Self {
@@ -142,12 +172,25 @@ impl Comparison {
     }
 
     fn run(mut self, expected: Side<'_>, found: Side<'_>) -> Vec<Difference> {
-        let mut pending = vec![Pending::Compare(Path::root(), expected, found)];
-        while let Some(next) = pending.pop() {
-            let (path, a, b) = match next {
-                Pending::Compare(path, a, b) => (path, a.seen(), b.seen()),
-                Pending::Report(difference) => {
-                    self.differences.push(difference);
+        let mut pending =
+            vec![Pending { above: 0, key: None, what: What::Compare(expected, found) }];
+        while let Some(Pending { above, key, what }) = pending.pop() {
+            if expected.leaves.is_none() && self.differences.len() >= MOST {
+                break;
+            }
+            self.path.0.truncate(above);
+            self.path.0.extend(key);
+            let depth = self.path.0.len();
+            let (a, b) = match what {
+                What::Compare(a, b) => (a.seen(), b.seen()),
+                What::Report(kind, expected, found) => {
+                    self.report(kind, expected, found);
+                    continue;
+                }
+                What::Alike(alike, before) => {
+                    if self.differences.len() > before {
+                        pending.extend(alike.pending(above, self.differences.len()));
+                    }
                     continue;
                 }
             };
@@ -155,26 +198,40 @@ impl Comparison {
                 continue;
             }
             if let Some((a, b)) = self.without_some(a, b) {
-                pending.push(Pending::Compare(path, a, b));
+                pending.push(Pending { above: depth, key: None, what: What::Compare(a, b) });
                 continue;
             }
             let (node, other) = (a.node, b.node);
             if let Some(kind) = self.head_difference(node, other) {
-                self.differences.push(differ(path.clone(), kind, quoted(node), quoted(other)));
+                self.report(kind, quoted(node), quoted(other));
                 if kind != DifferenceKind::Name {
                     continue;
                 }
             }
             match node.kind() {
-                NodeKind::Leaf => self.differences.extend(compare_leaves(path, a, b, self.widened)),
+                NodeKind::Leaf => self.compare_leaves(a, b),
                 NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map => {
-                    let below = compare_labelled(&path, a, b, self.exact);
+                    let below = compare_labelled(depth, a, b, self.exact);
                     pending.extend(below.into_iter().rev());
                 }
-                _ => pending.extend(compare_listed(&path, a, b).into_iter().rev()),
+                _ => {
+                    let below = compare_listed(depth, a, b, self.differences.len());
+                    pending.extend(below.into_iter().rev());
+                }
             }
         }
         self.differences
+    }
+
+    fn report(&mut self, kind: DifferenceKind, expected: String, found: String) {
+        self.differences.push(differ(self.path.clone(), kind, expected, found));
+    }
+
+    fn compare_leaves(&mut self, a: Side<'_>, b: Side<'_>) {
+        let (Some(expected), Some(found)) = (a.leaf(), b.leaf()) else { return };
+        if expected != found && !(self.widened && is_widened(expected, found)) {
+            self.report(DifferenceKind::Leaf, quoted_leaf(expected), quoted_leaf(found));
+        }
     }
 
     /// What two nodes differ in that says nothing of their children.
@@ -250,14 +307,8 @@ impl<'a> Side<'a> {
     }
 }
 
-fn compare_leaves(path: Path, a: Side<'_>, b: Side<'_>, widened: bool) -> Option<Difference> {
-    let (expected, found) = (a.leaf()?, b.leaf()?);
-    let same = expected == found || widened && is_widened(expected, found);
-    (!same).then(|| differ(path, DifferenceKind::Leaf, quoted_leaf(expected), quoted_leaf(found)))
-}
-
-/// Compares children by their fields or keys.
-fn compare_labelled<'a>(path: &Path, a: Side<'a>, b: Side<'a>, exact: bool) -> Vec<Pending<'a>> {
+/// Compares children by their fields or keys; `above` is how many keys lead to the nodes.
+fn compare_labelled<'a>(above: usize, a: Side<'a>, b: Side<'a>, exact: bool) -> Vec<Pending<'a>> {
     let nothing = || "nothing".to_owned();
     let label = |key: &Key| match key {
         Key::Entry(text) if !exact && text.as_str().is_some() => {
@@ -271,14 +322,11 @@ fn compare_labelled<'a>(path: &Path, a: Side<'a>, b: Side<'a>, exact: bool) -> V
     let mut pending = Vec::new();
     for (key, child) in a.entries() {
         let other = others.get_mut(&label(&key)).and_then(VecDeque::pop_front);
-        let path = path.child(key);
-        pending.push(match other {
-            Some(other) => Pending::Compare(path, child, other),
-            None => {
-                let missing = DifferenceKind::Missing;
-                Pending::Report(differ(path, missing, quoted(child.node), nothing()))
-            }
-        });
+        let what = match other {
+            Some(other) => What::Compare(child, other),
+            None => What::Report(DifferenceKind::Missing, quoted(child.node), nothing()),
+        };
+        pending.push(Pending { above, key: Some(key), what });
     }
     let listed = |side: Side<'_>| {
         let keys: Vec<String> = side.entries().map(|(key, _)| key.to_string()).collect();
@@ -286,36 +334,66 @@ fn compare_labelled<'a>(path: &Path, a: Side<'a>, b: Side<'a>, exact: bool) -> V
     };
     let matched = others.values().all(VecDeque::is_empty) && pending.len() == b.node.num_children();
     if exact && a.leaves.is_none() && matched && !a.node.same_labels(b.node) {
-        let (path, order) = (path.clone(), DifferenceKind::Order);
-        pending.insert(0, Pending::Report(differ(path, order, listed(a), listed(b))));
+        let what = What::Report(DifferenceKind::Order, listed(a), listed(b));
+        pending.insert(0, Pending { above, key: None, what });
     }
     for (key, _) in b.entries() {
         if let Some(other) = others.get_mut(&label(&key)).and_then(VecDeque::pop_front) {
-            let (path, extra) = (path.child(key), DifferenceKind::Extra);
-            pending.push(Pending::Report(differ(path, extra, nothing(), quoted(other.node))));
+            let what = What::Report(DifferenceKind::Extra, nothing(), quoted(other.node));
+            pending.push(Pending { above, key: Some(key), what });
         }
     }
     pending
 }
 
-/// Compares children by their positions.
-fn compare_listed<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a>> {
+impl<'a> Alike<'a> {
+    /// The comparison of the first pair, and before it, as the last comes first, what is left to do if that differs.
+    fn pending(self, above: usize, differences: usize) -> impl Iterator<Item = Pending<'a>> {
+        let Alike { parent, position, a, b, count } = self;
+        let next = |side: Side<'a>| side.child(side.node.later(1));
+        let rest =
+            Alike { position: position + 1, a: next(a), b: next(b), count: count - 1, ..self };
+        let rest = (count > 1).then_some(Pending {
+            above,
+            key: None,
+            what: What::Alike(rest, differences),
+        });
+        let key = Some(parent.key(position).unwrap_or(Key::Position(position)));
+        let first = Pending { above, key, what: What::Compare(a, b) };
+        rest.into_iter().chain([first])
+    }
+}
+
+/// Compares children by their positions; `differences` is how many were found before.
+fn compare_listed<'a>(
+    above: usize,
+    a: Side<'a>,
+    b: Side<'a>,
+    differences: usize,
+) -> Vec<Pending<'a>> {
     let mut pending = Vec::new();
     if a.node.num_children() != b.node.num_children() {
-        let (path, length) = (path.clone(), DifferenceKind::Length);
-        pending.push(Pending::Report(differ(path, length, children(a.node), children(b.node))));
-    }
-    if a.leaves.is_some() {
-        let pairs = a.entries().zip(b.entries());
-        pending.extend(
-            pairs.map(|((key, child), (_, other))| Pending::Compare(path.child(key), child, other)),
-        );
-        return pending;
+        let what = What::Report(DifferenceKind::Length, children(a.node), children(b.node));
+        pending.push(Pending { above, key: None, what });
     }
     let mut position = 0;
     for (child, found, alike) in a.node.overlaps(b.node) {
-        let path = path.child(a.node.key(position).unwrap_or(Key::Position(position)));
-        pending.push(Pending::Compare(path, a.child(child), b.child(found)));
+        let (parent, first, second) = (a.node, a.child(child), b.child(found));
+        // Where leaves do not count, the first stands for all.
+        let count = if a.leaves.is_some() { alike } else { 1 };
+        let pairs = Alike { parent, position, a: first, b: second, count };
+        match child.num_leaves() == 0 && found.num_leaves() == 0 {
+            true => {
+                let mut both: Vec<_> = pairs.pending(above, differences).collect();
+                both.reverse();
+                pending.extend(both);
+            }
+            false => pending.extend((0..count).map(|skip| {
+                let (a, b) = (a.child(child.later(skip)), b.child(found.later(skip)));
+                let key = parent.key(position + skip).unwrap_or(Key::Position(position + skip));
+                Pending { above, key: Some(key), what: What::Compare(a, b) }
+            })),
+        }
         position += alike;
     }
     pending
@@ -324,7 +402,7 @@ fn compare_listed<'a>(path: &Path, a: Side<'a>, b: Side<'a>) -> Vec<Pending<'a>>
 /// An `f32` that was flattened into `f64` leaves.
 fn is_widened(wide: &Leaf, narrow: &Leaf) -> bool {
     match (wide, narrow) {
-        (Leaf::F64(wide), Leaf::F32(narrow)) => wide.to_bits() == f64::from(*narrow).to_bits(),
+        (Leaf::F64(wide), Leaf::F32(narrow)) => wide.to_bits() == widen(*narrow).to_bits(),
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! The one error: what happened, and at which path.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::io;
 use std::path::PathBuf;
 
@@ -9,6 +9,9 @@ use crate::path::{Key, Path};
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Characters of what went wrong that a message has: names and texts may be of any length.
+const LONGEST: usize = 1_000;
 
 /// What went wrong, and where.
 ///
@@ -99,7 +102,7 @@ pub enum ErrorKind {
     /// A count beyond this platform's `usize`.
     #[error("too large: a count exceeds {} bits", usize::BITS)]
     TooLarge,
-    /// Two structures differ. The list has every difference, first path first.
+    /// Two structures differ. The list has the differences, first path first: all, or the first 4,096 of them.
     #[error("{}", report(.0))]
     Structure(Vec<Difference>),
     /// A `Serialize` or `Deserialize` implementation broke serde's protocol.
@@ -312,6 +315,16 @@ impl Error {
         self
     }
 
+    /// What was found and what was expected, if a visitor refused a type.
+    pub(crate) fn refused_type(&self) -> Option<(&str, &str)> {
+        match self.kind() {
+            ErrorKind::Message(message) => {
+                message.strip_prefix("invalid type: ")?.rsplit_once(", expected ")
+            }
+            _ => None,
+        }
+    }
+
     /// Adds what the user can do. The innermost hint stays.
     #[cold]
     pub(crate) fn hint(mut self, hint: &'static str) -> Self {
@@ -402,7 +415,7 @@ impl fmt::Display for Inner {
         if let Some(file) = &self.file {
             write!(f, "`{}`: ", file.display())?;
         }
-        write!(f, "{}", self.kind)?;
+        f.write_str(&limited(&self.kind, LONGEST))?;
         match &self.kind {
             kind if kind.is_about_the_whole() => {}
             _ if self.byte.is_some() => {
@@ -454,6 +467,31 @@ impl ErrorKind {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
+    }
+}
+
+/// What is printed, cut off after so many characters.
+pub(crate) fn limited(printed: &impl fmt::Display, most: usize) -> String {
+    let mut out = Limited { text: String::new(), left: most };
+    match write!(out, "{printed}") {
+        Ok(()) => out.text,
+        Err(_) => out.text + "…",
+    }
+}
+
+/// A writer that refuses more characters than it has room for.
+pub(crate) struct Limited {
+    pub(crate) text: String,
+    pub(crate) left: usize,
+}
+
+impl fmt::Write for Limited {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for char in text.chars() {
+            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
+            self.text.push(char);
+        }
+        Ok(())
     }
 }
 

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use serde::de::{self, Visitor};
 
 use crate::error::Error;
+use crate::float::widen;
 use crate::model::{Leaf, LeafKind, Value};
 
 /// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
 ///
-/// An `f32` may become an `f64` leaf. Every other leaf has to be of the very kind.
+/// An `f32` may become an `f64` leaf. Every other leaf has to be of the very kind. What the trait inherits is internal, and
+/// may change in any release: a bound `L: LeafType` is there to call functions of this crate.
 ///
 /// ```
 /// let (leaves, treedef) = treedef::flatten_as::<f64>(&[(1.0f64, 2.0f64), (3.0, 4.0)])?;
@@ -415,11 +417,18 @@ impl Flat for Leaf {
 
 /// Names the gap in serde when it is the reason for a refusal.
 pub(crate) fn wide<T>(result: Result<T, Error>) -> Result<T, Error> {
-    result.map_err(|error| {
-        error.hint(
+    // What a visitor says that has no method for them.
+    let unknown = |error: &Error| {
+        error
+            .refused_type()
+            .is_some_and(|(found, _)| found.ends_with(" as i128") || found.ends_with(" as u128"))
+    };
+    result.map_err(|error| match unknown(&error) {
+        true => error.hint(
             "below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit \
              integers: serde issue 1682; serialize them as strings there",
-        )
+        ),
+        false => error,
     })
 }
 
@@ -500,7 +509,7 @@ impl Emit for f64 {
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
         match scalar {
             Scalar::F64(value) => Some(value),
-            Scalar::F32(value) => Some(value.into()),
+            Scalar::F32(value) => Some(widen(value)),
             _ => None,
         }
     }

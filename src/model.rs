@@ -203,6 +203,8 @@ pub struct TreeDef {
     /// The maps whose entries arrived in another order than the canonical one, by `map`.
     pub(crate) arrivals: Option<Arc<[Arrival]>>,
     pub(crate) limits: Limits,
+    /// A walk through a value made it, so rebuilding takes no more work than that.
+    pub(crate) walked: bool,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -339,6 +341,37 @@ pub enum NodeKind {
     Static,
 }
 
+impl NodeKind {
+    /// Whether nodes of this kind carry a type's name.
+    pub(crate) fn is_named(self) -> bool {
+        use NodeKind::*;
+        matches!(self, UnitStruct | NewtypeStruct | TupleStruct | Struct) || self.is_variant()
+    }
+
+    /// Whether nodes of this kind have neither children nor a place for them.
+    pub(crate) fn is_atom(self) -> bool {
+        use NodeKind::*;
+        matches!(self, Leaf | None | Unit | UnitStruct | UnitVariant | Static)
+    }
+
+    /// Whether nodes of this kind are around one child, no more and no less.
+    pub(crate) fn has_one_child(self) -> bool {
+        use NodeKind::*;
+        matches!(self, Some | NewtypeStruct | NewtypeVariant)
+    }
+
+    /// Whether options say what nodes of this kind mean: the order of entries, and what an absent value is.
+    pub(crate) fn depends_on_options(self) -> bool {
+        matches!(self, NodeKind::Map | NodeKind::None | NodeKind::Some)
+    }
+
+    /// Whether this is one of the four kinds of enum variants.
+    pub fn is_variant(self) -> bool {
+        use NodeKind::*;
+        matches!(self, UnitVariant | NewtypeVariant | TupleVariant | StructVariant)
+    }
+}
+
 /// What a node of some kind has beside its children. Each distinct one is stored once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -366,11 +399,23 @@ pub(crate) struct Arrival {
     pub(crate) order: Box<[usize]>,
 }
 
-/// What reading a treedef may cost. They travel beside a treedef, outside its equality and its text.
+/// What a treedef may cost: to rebuild from, to print, to save, and to make another of.
 ///
-/// A value deeper than `depth` is refused on both sides instead of overflowing the stack. `work` bounds the nodes that
-/// rebuilding visits beyond 64 for each leaf, because a treedef of a few bytes can describe 2⁶⁰ children without
-/// leaves. The others bound what a file may claim before anything is made of it.
+/// They travel beside a treedef, outside its equality and its text. A structure that is made, by an operation, a parser
+/// or a file, is refused when it is beyond them, and so is what would be saved and not loaded again. A text of forty
+/// bytes can stand for 2⁶⁴ leaves, so what an operation makes is counted before it is made.
+///
+/// | limit | default | what it bounds | beyond it |
+/// |---|---|---|---|
+/// | [`depth`](Self::depth) | 128, as in serde_json and ron | containers inside each other, keys included | recursive code needs stack for each level |
+/// | [`work`](Self::work) | 2²⁴ beyond 64 for each leaf in memory | nodes that rebuilding visits; leaves, columns and parts that an operation makes; scalars that a `; n` in a key or static stands for | `[(); 1000000000000]` is a text of 19 bytes |
+/// | [`nodes`](Self::nodes) | 2²⁴ | nodes that are stored, of which equal neighbours are one; 72 bytes each | composing two structures multiplies their nodes |
+/// | [`bytes`](Self::bytes) | 2²⁹ | the structure in a file, its leaves apart | a file of other things |
+/// | [`text`](Self::text) | 2²⁷ beyond 16 for each byte in a file | the bytes that a structure prints, about | a struct that holds two equal structs, which hold two equal structs |
+/// | [`names`](Self::names) | 2²⁰ beyond 16 for each byte in a file | the bytes of all names in memory | a file has each name once, for any number of fields |
+///
+/// So ten million leaves or absent values pass, and statics and names of megabytes. What a walk through a value made is
+/// in memory already: it is rebuilt whatever `work` says. It is only refused when it is saved.
 ///
 /// ```
 /// use treedef::{ErrorKind, Limits, TreeDef};
@@ -386,31 +431,29 @@ pub(crate) struct Arrival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Containers inside each other, map keys included. 128, as in serde_json and ron.
+    /// Containers inside each other, map keys included.
     pub depth: usize,
-    /// Nodes visited beyond 64 for each leaf. 2²⁰.
+    /// Nodes that are visited or made beyond 64 for each leaf.
     pub work: usize,
-    /// Bytes of the structure in a file, its leaves apart. 2²⁶.
+    /// Bytes of the structure in a file, its leaves apart.
     pub bytes: usize,
-    /// Nodes of the structure in a file, of which equal neighbours are one. 2²⁴.
+    /// Nodes of a structure, of which equal neighbours are one.
     pub nodes: usize,
-    /// Bytes that the text of a structure in a file has, about, beyond 16 for each byte in the file; the same for its
-    /// names in memory. 2²⁰. A file of some hundred bytes can describe a struct that holds two equal structs, and so
-    /// on.
+    /// Bytes that the text of a structure has, about, beyond 16 for each byte in a file.
     pub text: usize,
-    /// Bytes of one name in a file. 2¹⁶.
-    pub name: usize,
+    /// Bytes of all names that a file makes in memory, beyond 16 for each byte in the file.
+    pub names: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
             depth: 128,
-            work: 1 << 20,
-            bytes: 1 << 26,
+            work: 1 << 24,
+            bytes: 1 << 29,
             nodes: 1 << 24,
-            text: 1 << 20,
-            name: 1 << 16,
+            text: 1 << 27,
+            names: 1 << 20,
         }
     }
 }
@@ -421,7 +464,7 @@ impl Limits {
         Limits { depth, ..self }
     }
 
-    /// Sets the number of nodes that may be visited beyond 64 for each leaf.
+    /// Sets the number of nodes that may be visited or made beyond 64 for each leaf.
     pub fn work(self, work: usize) -> Self {
         Limits { work, ..self }
     }
@@ -431,19 +474,19 @@ impl Limits {
         Limits { bytes, ..self }
     }
 
-    /// Sets the nodes that the structure in a file may have.
+    /// Sets the nodes that a structure may have.
     pub fn nodes(self, nodes: usize) -> Self {
         Limits { nodes, ..self }
     }
 
-    /// Sets the bytes that the text of a structure in a file may have beyond 16 for each byte in the file.
+    /// Sets the bytes that the text of a structure may have beyond 16 for each byte in a file.
     pub fn text(self, text: usize) -> Self {
         Limits { text, ..self }
     }
 
-    /// Sets the bytes that one name in a file may have.
-    pub fn name(self, name: usize) -> Self {
-        Limits { name, ..self }
+    /// Sets the bytes that all names may take in memory beyond 16 for each byte in a file.
+    pub fn names(self, names: usize) -> Self {
+        Limits { names, ..self }
     }
 
     /// Those of something made of two: each the more generous.
@@ -454,7 +497,7 @@ impl Limits {
             bytes: self.bytes.max(other.bytes),
             nodes: self.nodes.max(other.nodes),
             text: self.text.max(other.text),
-            name: self.name.max(other.name),
+            names: self.names.max(other.names),
         }
     }
 }
@@ -467,7 +510,7 @@ pub enum MapOrder {
     #[default]
     Canonical,
     /// As they arrived; the order is part of the structure, as in Python's `OrderedDict`.
-    /// Maps inside keys and statics stand in the order of their keys all the same.
+    /// Maps inside keys and statics stand in the order of their keys all the same, and so they come back.
     Insertion,
 }
 
@@ -503,9 +546,10 @@ impl TreeDef {
         self.limits
     }
 
-    /// The same treedef with other limits.
+    /// The same treedef with other limits. They then bound the work of rebuilding, too, that is else allowed because a
+    /// value was walked to make the treedef.
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        (self.limits, self.walked) = (limits, false);
         self
     }
 }

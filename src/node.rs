@@ -94,16 +94,6 @@ impl TreeDef {
         Ok(self.node(path)?.leaf_range())
     }
 
-    /// Refuses what has more nodes than the limits allow for so many leaves.
-    pub(crate) fn expect_work(&self, leaves: usize) -> Result<()> {
-        let limit = self.limits.work.saturating_add(leaves.saturating_mul(64));
-        let needed = self.root().work();
-        match needed > limit {
-            true => Err(ErrorKind::Work { needed, limit }.into()),
-            false => Ok(()),
-        }
-    }
-
     /// An error about a leaf that there is, with its path.
     #[cold]
     pub(crate) fn error_at_leaf(&self, index: usize, error: impl Into<Error>) -> Error {
@@ -320,6 +310,23 @@ impl<'a> NodeRef<'a> {
         (position < self.num_children()).then_some(position)
     }
 
+    /// Whether the children of such a node stand under keys of this kind.
+    pub(crate) fn takes(self, key: &Key) -> bool {
+        use NodeKind::*;
+        let is_variant = |name: &Name| self.variant() == Option::Some(name.as_ref());
+        match key {
+            Key::Some => self.kind() == Some,
+            Key::Index(_) => self.kind() == Seq,
+            Key::Entry(_) => self.kind() == Map,
+            Key::Field(_) => self.kind() == Struct,
+            Key::Position(_) => matches!(self.kind(), NewtypeStruct | Tuple | TupleStruct),
+            Key::VariantPosition(name, _) => {
+                matches!(self.kind(), NewtypeVariant | TupleVariant) && is_variant(name)
+            }
+            Key::VariantField(name, _) => self.kind() == StructVariant && is_variant(name),
+        }
+    }
+
     /// The children with their keys.
     pub(crate) fn entries(self) -> impl Iterator<Item = (Key, NodeRef<'a>)> {
         let keyed = move |(position, child)| Some((self.key(position)?, child));
@@ -342,14 +349,8 @@ impl<'a> NodeRef<'a> {
         self.steps_to_leaf(index).filter_map(|(node, position, _)| node.key(position)).collect()
     }
 
-    /// A leaf at or below this node, by its index in the whole tree.
-    pub(crate) fn leaf_with_index(self, index: usize) -> Option<NodeRef<'a>> {
-        let last = self.steps_to_leaf(index).last().map_or(self, |(_, _, child)| child);
-        Some(last).filter(|node| node.kind() == NodeKind::Leaf)
-    }
-
     /// Each node on the way to a leaf, and its child that holds the leaf, by position.
-    fn steps_to_leaf(
+    pub(crate) fn steps_to_leaf(
         self,
         index: usize,
     ) -> impl Iterator<Item = (NodeRef<'a>, usize, NodeRef<'a>)> {
@@ -458,6 +459,12 @@ impl<'a> NodeRef<'a> {
     /// The nodes of this subtree; equal ones mean equal structures within one encoding, but for the first's `repeat`.
     pub(crate) fn same_structure(self, other: NodeRef<'_>) -> bool {
         std::ptr::eq(self.encoding, other.encoding) && self.node == other.node
+    }
+
+    /// Whether another node of this structure stands in the same place.
+    pub(crate) fn is_at(self, other: NodeRef<'_>) -> bool {
+        (self.node, self.first_leaf, self.first_map)
+            == (other.node, other.first_leaf, other.first_map)
     }
 
     /// Compounds inside each other at and below this node, those of keys and statics too.
@@ -696,28 +703,3 @@ impl<'a> Iterator for Children<'a> {
 }
 
 impl ExactSizeIterator for Children<'_> {}
-
-impl NodeKind {
-    /// Whether nodes of this kind carry a type's name.
-    pub(crate) fn is_named(self) -> bool {
-        use NodeKind::*;
-        matches!(self, UnitStruct | NewtypeStruct | TupleStruct | Struct) || self.is_variant()
-    }
-
-    /// Whether nodes of this kind have neither children nor a place for them.
-    pub(crate) fn is_atom(self) -> bool {
-        use NodeKind::*;
-        matches!(self, Leaf | None | Unit | UnitStruct | UnitVariant | Static)
-    }
-
-    /// Whether options say what nodes of this kind mean: the order of entries, and what an absent value is.
-    pub(crate) fn depends_on_options(self) -> bool {
-        matches!(self, NodeKind::Map | NodeKind::None | NodeKind::Some)
-    }
-
-    /// Whether this is one of the four kinds of enum variants.
-    pub fn is_variant(self) -> bool {
-        use NodeKind::*;
-        matches!(self, UnitVariant | NewtypeVariant | TupleVariant | StructVariant)
-    }
-}

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use crate::leaf::Scalar;
-use crate::model::{Leaf, LeafKind, Name, NodeKind, Value};
-use crate::node::{Children, NodeRef};
+use crate::model::{Leaf, LeafKind, NodeKind, Value};
+use crate::node::{NodeRef, Overlaps};
 
 /// Kinds in the order of [`LeafKind`] and [`NodeKind`], integers by value and then width, floats by `total_cmp`,
 /// strings by bytes, everything else lexicographically.
@@ -12,7 +12,7 @@ impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.as_str(), other.as_str()) {
             (Some(a), Some(b)) => a.cmp(b),
-            _ => Tokens::of(self).cmp(Tokens::of(other)),
+            _ => compare(self.parts(), other.parts()),
         }
     }
 }
@@ -33,16 +33,6 @@ impl Value {
             }
         }
     }
-}
-
-/// What a walk through a value meets. A shorter sequence ends first, so `Close` comes before everything.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Token<'a> {
-    Close,
-    Field(&'a Name),
-    Key(&'a Value),
-    Scalar(ScalarRank<'a>),
-    Node(NodeKind, Option<&'a str>, Option<&'a str>),
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -98,54 +88,83 @@ impl<'a> ScalarRank<'a> {
     }
 }
 
-/// A walk through a value, node by node, without recursion.
-struct Tokens<'a> {
-    leaves: &'a [Leaf],
-    /// A node to enter; it comes after its label.
-    pending: Option<NodeRef<'a>>,
-    open: Vec<(NodeRef<'a>, Children<'a>)>,
+/// Two compounds that are alike so far, and what is left of them.
+struct Open<'a, 'b> {
+    a: NodeRef<'a>,
+    b: NodeRef<'b>,
+    position: usize,
+    pairs: Overlaps<'a, 'b>,
+    /// More of the pairs that came last, which are alike but for their leaves and labels.
+    alike: Option<(NodeRef<'a>, NodeRef<'b>, usize)>,
 }
 
-impl<'a> Tokens<'a> {
-    fn of(value: &'a Value) -> Self {
-        let (root, leaves) = value.parts();
-        Tokens { leaves, pending: Some(root), open: Vec::new() }
+impl<'a, 'b> Open<'a, 'b> {
+    fn of(a: NodeRef<'a>, b: NodeRef<'b>) -> Self {
+        Open { a, b, position: 0, pairs: a.overlaps(b), alike: None }
     }
 
-    fn enter(&mut self, node: NodeRef<'a>) -> Token<'a> {
-        if node.kind() == NodeKind::Leaf
-            && let Some(leaf) = self.leaves.get(node.first_leaf())
-        {
-            return Token::Scalar(leaf.as_scalar().map_or(ScalarRank::None, ScalarRank::of));
+    /// The next pair of children and the order of their labels.
+    fn next(&mut self) -> Option<(NodeRef<'a>, NodeRef<'b>, Ordering)> {
+        let (x, y, left) = self.alike.take().or_else(|| self.pairs.next())?;
+        let labels = self.labels();
+        // Equal pairs without leaves and labels are one: there may be 2⁶⁰ of them.
+        let same = !self.a.is_labelled() && x.num_leaves() == 0 && y.num_leaves() == 0;
+        let passed = if same { left } else { 1 };
+        self.position += passed;
+        if left > passed {
+            self.alike = Some((x.later(passed), y.later(passed), left - passed));
         }
-        self.open.push((node, node.children()));
-        Token::Node(node.kind(), node.name(), node.variant())
+        Some((x, y, labels))
     }
-}
 
-impl<'a> Iterator for Tokens<'a> {
-    type Item = Token<'a>;
-
-    fn next(&mut self) -> Option<Token<'a>> {
-        if let Some(node) = self.pending.take() {
-            return Some(self.enter(node));
-        }
-        let (node, children) = self.open.last_mut()?;
-        let position = node.num_children() - children.len();
-        let Some(child) = children.next() else {
-            self.open.pop();
-            return Some(Token::Close);
-        };
-        let label = match node.kind() {
-            NodeKind::Map => node.keys().get(position).map(Token::Key),
-            _ => node.fields().get(position).map(Token::Field),
-        };
-        match label {
-            Some(label) => {
-                self.pending = Some(child);
-                Some(label)
+    fn labels(&self) -> Ordering {
+        match self.a.kind() {
+            NodeKind::Map => {
+                self.a.keys().get(self.position).cmp(&self.b.keys().get(self.position))
             }
-            None => Some(self.enter(child)),
+            _ => self.a.fields().get(self.position).cmp(&self.b.fields().get(self.position)),
         }
+    }
+}
+
+fn rank<'a>(node: NodeRef<'_>, leaves: &'a [Leaf]) -> ScalarRank<'a> {
+    let scalar = leaves.get(node.first_leaf()).and_then(Leaf::as_scalar);
+    scalar.map_or(ScalarRank::None, ScalarRank::of)
+}
+
+/// Of two compounds that are alike otherwise, the shorter one comes first.
+fn compare(
+    (a, a_leaves): (NodeRef<'_>, &[Leaf]),
+    (b, b_leaves): (NodeRef<'_>, &[Leaf]),
+) -> Ordering {
+    let mut open: Vec<Open<'_, '_>> = Vec::new();
+    let mut next = Some((a, b, Ordering::Equal));
+    loop {
+        match next {
+            Some((x, y, labels)) => {
+                let is_leaf = |node: NodeRef<'_>| node.kind() == NodeKind::Leaf;
+                let heads = labels.then_with(|| match (is_leaf(x), is_leaf(y)) {
+                    (true, true) => rank(x, a_leaves).cmp(&rank(y, b_leaves)),
+                    (false, false) => {
+                        (x.kind(), x.name(), x.variant()).cmp(&(y.kind(), y.name(), y.variant()))
+                    }
+                    (x, y) => y.cmp(&x), // a scalar comes before a compound
+                });
+                match heads {
+                    Ordering::Equal if !is_leaf(x) => open.push(Open::of(x, y)),
+                    Ordering::Equal => {}
+                    different => return different,
+                }
+            }
+            None => {
+                if let Some(Open { a, b, .. }) = open.pop()
+                    && a.num_children() != b.num_children()
+                {
+                    return a.num_children().cmp(&b.num_children());
+                }
+            }
+        }
+        let Some(top) = open.last_mut() else { return Ordering::Equal };
+        next = top.next();
     }
 }

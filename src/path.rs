@@ -24,6 +24,8 @@ pub enum Key {
 
 /// The way from the root to a node: `.layers[0].w["bias"]`. The root's own path is empty.
 ///
+/// Of two equal fields or keys, which only a `Serialize` written by hand can give a node, a path leads to the first.
+///
 /// A path prints and parses back without ambiguity. [`to_jax_string`](Path::to_jax_string) and
 /// [`joined`](Path::joined) are renderings for other readers.
 ///

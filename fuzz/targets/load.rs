@@ -140,7 +140,7 @@ fn has_twins(node: NodeRef<'_>) -> bool {
 }
 
 /// What prints, if it is not too long.
-fn text(printed: fmt::Arguments<'_>) -> Option<String> {
+pub(crate) fn text(printed: fmt::Arguments<'_>) -> Option<String> {
     struct Bounded(String);
 
     impl Write for Bounded {

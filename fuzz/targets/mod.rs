@@ -7,13 +7,15 @@ pub mod round_trip;
 pub mod hostile_serialize;
 pub mod hostile_deserialize;
 pub mod differential;
+pub mod operations;
+mod structures;
 
 use proptest::test_runner::TestCaseError;
 
 /// A target on some bytes.
 pub type Run = fn(&[u8]);
 
-pub const TARGETS: [(&str, Run); 7] = [
+pub const TARGETS: [(&str, Run); 8] = [
     ("load", load::run),
     ("load_repaired", load_repaired::run),
     ("parse", parse::run),
@@ -21,6 +23,7 @@ pub const TARGETS: [(&str, Run); 7] = [
     ("hostile_serialize", hostile_serialize::run),
     ("hostile_deserialize", hostile_deserialize::run),
     ("differential", differential::run),
+    ("operations", operations::run),
 ];
 
 /// The first byte, which chooses among what a target does, and the rest.

@@ -2,7 +2,7 @@
 
 use crate::diff::mismatch_at;
 use crate::error::{ErrorKind, Result};
-use crate::model::{NodeKind, TreeDef};
+use crate::model::{Node, NodeKind, TreeDef};
 
 use super::graft::Graft;
 use super::step::{expect_prefix, in_step};
@@ -14,7 +14,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// When the two have different options, or the result more leaves than this platform counts.
+    /// When the two have different options, or the result is beyond the more generous
+    /// [`Limits`](crate::Limits) of the two.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -26,7 +27,12 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn compose(&self, inner: &TreeDef) -> Result<TreeDef> {
-        let mut graft = Graft::onto(self.root());
+        let mut graft = Graft::onto(self.root(), self.limits);
+        graft.allow(inner.limits);
+        let is_leaf = |node: &&Node| node.kind == NodeKind::Leaf;
+        let places = self.encoding.nodes.iter().filter(is_leaf).count();
+        let more = places.saturating_mul(inner.encoding.nodes.len());
+        graft.expect_room(more.saturating_add(self.encoding.nodes.len() - places))?;
         let scion = graft.scion(inner.root())?;
         graft.copy(self.root(), |graft, node, repeat| {
             let is_leaf = node.kind() == NodeKind::Leaf;
@@ -35,7 +41,7 @@ impl TreeDef {
             }
             Ok(is_leaf)
         })?;
-        Ok(graft.finish(self.limits))
+        graft.finish()
     }
 
     /// The one structure that stands at every leaf of `outer`: the inverse of [`compose`](Self::compose).

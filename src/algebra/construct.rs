@@ -2,7 +2,7 @@
 
 use crate::builder::{LabelsRef, ShapeRef};
 use crate::error::Result;
-use crate::model::{Limits, Name, NodeKind, Tree, TreeDef, Value};
+use crate::model::{Name, NodeKind, Tree, TreeDef, Value};
 
 use super::graft::Graft;
 
@@ -44,7 +44,7 @@ impl TreeDef {
     pub fn static_value(value: Value) -> Self {
         let mut graft = Graft::default();
         Head::of(NodeKind::Static).open(&mut graft, LabelsRef::Static(&value));
-        graft.finish(Limits::default())
+        graft.finish_part()
     }
 
     /// `Some(*)`
@@ -69,7 +69,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// When children have different options, or together more leaves than this platform counts.
+    /// When children have different options; when the result is beyond the most generous [`Limits`](crate::Limits) of its children.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -87,7 +87,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// When there are more leaves than this platform counts.
+    /// When the result is beyond the [`Limits`](crate::Limits) of the child, or has more leaves than this platform counts.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -97,13 +97,13 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn seq_of(child: &TreeDef, count: usize) -> Result<Self> {
-        let mut graft = Graft::onto(child.root());
+        let mut graft = Graft::onto(child.root(), child.limits);
         Head::of(NodeKind::Seq).open(&mut graft, LabelsRef::None);
         if count > 0 {
             graft.insert(child.root(), count)?;
         }
         graft.close()?;
-        Ok(graft.finish(child.limits))
+        graft.finish()
     }
 
     /// `(*, *)`
@@ -150,7 +150,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn map(entries: impl IntoIterator<Item = (Value, TreeDef)>) -> Result<Self> {
-        let mut entries: Vec<(Value, TreeDef)> = entries.into_iter().collect();
+        let mut entries = collected(entries);
         let options = Graft::options_of(entries.iter().map(|(_, child)| child))?;
         if !options.insertion {
             entries.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -202,10 +202,17 @@ impl<L> Tree<L> {
     }
 }
 
+/// All items, whatever the iterator says of their number.
+fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    items.into_iter().for_each(|item| all.push(item));
+    all
+}
+
 fn atom(head: Head<'_>) -> TreeDef {
     let mut graft = Graft::default();
     head.open(&mut graft, LabelsRef::None);
-    graft.finish(Limits::default())
+    graft.finish_part()
 }
 
 impl Head<'_> {
@@ -226,7 +233,8 @@ impl Head<'_> {
         fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
     ) -> Result<TreeDef> {
         let owned = |(field, child): (&str, TreeDef)| (Name::from(field.to_owned()), child);
-        let (fields, children): (Vec<Name>, Vec<TreeDef>) = fields.into_iter().map(owned).unzip();
+        let fields = collected(fields.into_iter().map(owned));
+        let (fields, children): (Vec<Name>, Vec<TreeDef>) = fields.into_iter().unzip();
         self.around(LabelsRef::Fields(&fields), children)
     }
 
@@ -237,12 +245,11 @@ impl Head<'_> {
     ) -> Result<TreeDef> {
         let mut graft = Graft::default();
         self.open(&mut graft, labels);
-        let mut limits = Limits::default();
         for child in children {
-            limits = limits.or(child.limits);
+            graft.allow(child.limits);
             graft.insert(child.root(), 1)?;
         }
         graft.close()?;
-        Ok(graft.finish(limits))
+        graft.finish()
     }
 }

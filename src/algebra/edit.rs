@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Labels, Limits, NodeKind, Shape, TreeDef};
+use crate::model::{Labels, NodeKind, Shape, TreeDef};
 use crate::node::{Children, NodeRef};
 use crate::path::Path;
 
@@ -47,7 +47,7 @@ impl TreeDef {
         &self,
         mut f: impl FnMut(NodeRef<'_>) -> Result<Edit<TreeDef>>,
     ) -> Result<TreeDef> {
-        let mut walk = Editing::runs(self.root());
+        let mut walk = Editing::runs(self);
         while let Some(met) = walk.step() {
             match met {
                 Met::Before(node) => match f(node)? {
@@ -58,7 +58,7 @@ impl TreeDef {
                 Met::After => walk.leave()?,
             }
         }
-        walk.finish(self.limits)
+        walk.finish()
     }
 
     /// As [`map_structure`](Self::map_structure), but from the leaves up: the function gets each node with what has
@@ -83,7 +83,7 @@ impl TreeDef {
         &self,
         mut f: impl FnMut(&TreeDef) -> Result<Edit<TreeDef>>,
     ) -> Result<TreeDef> {
-        let mut walk = Editing::runs(self.root());
+        let mut walk = Editing::runs(self);
         while let Some(met) = walk.step() {
             match met {
                 Met::Before(_) => walk.enter()?,
@@ -97,7 +97,7 @@ impl TreeDef {
                 }
             }
         }
-        walk.finish(self.limits)
+        walk.finish()
     }
 
     /// The structures of the children.
@@ -158,16 +158,17 @@ pub(super) enum Met<'a> {
 
 impl<'a> Editing<'a> {
     /// A walk that meets equal neighbours once.
-    pub(super) fn runs(root: NodeRef<'a>) -> Self {
-        let (graft, path) = (Graft::onto(root), Path::root());
+    pub(super) fn runs(treedef: &'a TreeDef) -> Self {
+        let root = treedef.root();
+        let (graft, path) = (Graft::onto(root, treedef.limits), Path::root());
         let (open, here) = (Vec::new(), (root, 1));
         Editing { graft, open, here, path, runs: true, state: State::Root }
     }
 
-    /// A walk that meets every node, if the limits allow so many.
-    pub(super) fn singly(treedef: &'a TreeDef) -> Result<Self> {
-        treedef.expect_work(treedef.num_leaves())?;
-        Ok(Editing { runs: false, ..Editing::runs(treedef.root()) })
+    /// A walk that meets every node, if the limits allow so many where so many leaves are in memory.
+    pub(super) fn singly(treedef: &'a TreeDef, leaves: usize) -> Result<Self> {
+        treedef.expect_work(leaves)?;
+        Ok(Editing { runs: false, ..Editing::runs(treedef) })
     }
 
     /// Goes on. What was met before must have been entered, kept, replaced, removed or left.
@@ -247,10 +248,10 @@ impl<'a> Editing<'a> {
         self.graft.close_apart()
     }
 
-    pub(super) fn finish(self, limits: Limits) -> Result<TreeDef> {
+    pub(super) fn finish(self) -> Result<TreeDef> {
         match self.state {
             State::Nothing => Err(ErrorKind::Nothing("nothing is left of the tree").into()),
-            _ => Ok(self.graft.finish(limits)),
+            _ => self.graft.finish(),
         }
     }
 }

@@ -12,7 +12,8 @@ use crate::node::NodeRef;
 ///
 /// The order in which entries of maps arrived is not among what is copied: it says nothing about a structure.
 /// Its options are those of its parts, which have to agree where they depend on them: a struct of numbers that was made
-/// without options goes with all.
+/// without options goes with all. It holds its [`Limits`]: nodes are counted before they are made, all else when it is
+/// finished.
 #[derive(Default)]
 pub(crate) struct Graft {
     builder: Builder,
@@ -20,6 +21,7 @@ pub(crate) struct Graft {
     options: Option<Options>,
     /// A part depends on the options.
     bound: bool,
+    limits: Limits,
 }
 
 /// A node whose children have not all come, or the place of the root.
@@ -56,11 +58,11 @@ impl NodeRef<'_> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_treedef(self) -> TreeDef {
-        let mut graft = Graft::onto(self);
+        let mut graft = Graft::onto(self, Limits::default());
         let scion = graft.cut(self);
         graft.builder.nodes = scion.nodes;
         graft.builder.nodes[0].repeat = 1; // a subtree has a node
-        graft.finish(Limits::default())
+        graft.finish_part()
     }
 
     /// The structure of this node alone: every child is a leaf.
@@ -81,24 +83,34 @@ impl NodeRef<'_> {
             graft.insert(TreeDef::leaf().root(), self.num_children())?;
         }
         graft.close()?;
-        Ok(graft.finish(Limits::default()))
+        Ok(graft.finish_part())
     }
 }
 
 impl Graft {
     /// A structure that will be another one with some nodes changed.
-    pub(crate) fn onto(stock: NodeRef<'_>) -> Self {
+    pub(crate) fn onto(stock: NodeRef<'_>, limits: Limits) -> Self {
         let (options, bound) = (Some(stock.options()), stock.depends_on_options());
-        Graft { options, bound, ..Graft::default() }
+        Graft { options, bound, limits, ..Graft::default() }
+    }
+
+    /// Takes the more generous limits of a part, too.
+    pub(super) fn allow(&mut self, limits: Limits) {
+        self.limits = self.limits.or(limits);
     }
 
     /// The options of a structure made of these.
     pub(super) fn options_of<'p>(parts: impl IntoIterator<Item = &'p TreeDef>) -> Result<Options> {
         let mut graft = Graft::default();
         for part in parts {
-            graft.agree(part.encoding.options, part.root().depends_on_options())?;
+            graft.agree_with(part)?;
         }
         Ok(graft.options.unwrap_or_default())
+    }
+
+    /// Takes the options of a structure, parts of which are put in.
+    pub(super) fn agree_with(&mut self, part: &TreeDef) -> Result<()> {
+        self.agree(part.encoding.options, part.root().depends_on_options())
     }
 
     /// Takes the options of a part, unless another part is bound to others.
@@ -119,6 +131,7 @@ impl Graft {
         let options = like.options();
         let bound = options != Options::default() || like.kind().depends_on_options();
         self.agree(options, bound)?;
+        self.expect_room(1)?;
         let shape = like.shape().map(Shape::as_ref);
         self.open_new(like.kind(), shape, repeat);
         Ok(())
@@ -203,6 +216,7 @@ impl Graft {
     /// Prepares a subtree that is to be put in more than once.
     pub(super) fn scion(&mut self, root: NodeRef<'_>) -> Result<Scion> {
         self.agree(root.options(), root.depends_on_options())?;
+        self.expect_room(root.subtree().len())?;
         Ok(self.cut(root))
     }
 
@@ -215,7 +229,13 @@ impl Graft {
         Scion { nodes: nodes.collect() }
     }
 
+    /// Refuses so many more nodes, unless the limits allow them.
+    pub(super) fn expect_room(&self, nodes: usize) -> Result<()> {
+        self.limits.expect_nodes(self.builder.nodes.len().saturating_add(nodes))
+    }
+
     pub(super) fn insert_scion(&mut self, scion: &Scion, repeat: usize) -> Result<()> {
+        self.expect_room(scion.nodes.len())?;
         let at = self.builder.nodes.len();
         self.builder.nodes.extend_from_slice(&scion.nodes);
         self.builder.nodes[at].repeat = 1; // a subtree has a node
@@ -223,8 +243,19 @@ impl Graft {
     }
 
     /// The structure, whose root has come.
-    pub(crate) fn finish(self, limits: Limits) -> TreeDef {
-        self.builder.finish(self.options.unwrap_or_default(), Vec::new(), limits)
+    pub(crate) fn finish(self) -> Result<TreeDef> {
+        self.end().within_limits()
+    }
+
+    /// A part of a structure, or an atom. What is as deep as this is allowed to be as deep.
+    pub(super) fn finish_part(self) -> TreeDef {
+        let mut part = self.end();
+        part.limits.depth = part.limits.depth.max(part.root().levels());
+        part
+    }
+
+    fn end(self) -> TreeDef {
+        self.builder.finish(self.options.unwrap_or_default(), Vec::new(), self.limits)
     }
 
     fn join(&mut self, at: usize, repeat: usize) -> Result<()> {

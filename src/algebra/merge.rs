@@ -8,6 +8,7 @@ use std::vec;
 
 use crate::diff::mismatch_at;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::in_memory;
 use crate::model::{Labels, NodeKind, Shape, Tree, TreeDef};
 use crate::node::NodeRef;
 use crate::path::{Key, Path};
@@ -37,7 +38,7 @@ impl<L> Tree<L> {
     /// ```
     pub fn filter(self, mut f: impl FnMut(&Path, &L) -> bool) -> Result<Tree<L>> {
         let stays: Vec<bool> = self.iter().map(|(path, leaf)| f(&path, leaf)).collect();
-        let treedef = thinned(&self.treedef, &stays)?;
+        let treedef = thinned(&self.treedef, &stays, in_memory(&self.leaves))?;
         let leaves = self.leaves.into_iter().zip(stays);
         let kept = leaves.filter_map(|(leaf, stays)| stays.then_some(leaf)).collect();
         Ok(Tree::from_parts(treedef, kept))
@@ -73,7 +74,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// As [`filter`](Self::filter), and when the function names a tree that is not there; the error has the path.
+    /// As [`filter`](Self::filter), and when the function names a tree that is not there; the error has the path. When
+    /// there are so many parts that [`Limits::work`](crate::Limits::work) does not allow to look at every node for each.
     ///
     /// ```
     /// use treedef::Tree;
@@ -89,6 +91,10 @@ impl<L> Tree<L> {
         parts: usize,
         mut part: impl FnMut(&Path, &L) -> usize,
     ) -> Result<Vec<Tree<L>>> {
+        let there = in_memory(&self.leaves);
+        let stored = self.treedef.encoding.stored();
+        let looked_at = self.leaves.len().max(stored).saturating_mul(parts);
+        self.treedef.limits.expect_work(looked_at, there)?;
         let mut chosen = Vec::with_capacity(self.leaves.len());
         for (path, leaf) in self.iter() {
             let number = part(&path, leaf);
@@ -104,7 +110,7 @@ impl<L> Tree<L> {
         }
         let tree = |(number, leaves)| {
             let stays: Vec<bool> = chosen.iter().map(|chosen| *chosen == number).collect();
-            Ok(Tree::from_parts(thinned(&self.treedef, &stays)?, leaves))
+            Ok(Tree::from_parts(thinned(&self.treedef, &stays, there)?, leaves))
         };
         leaves.into_iter().enumerate().map(tree).collect()
     }
@@ -137,7 +143,7 @@ impl<L> Tree<L> {
 }
 
 /// The structure without the leaves that do not stay, and without the nodes that have no other.
-fn thinned(treedef: &TreeDef, stays: &[bool]) -> Result<TreeDef> {
+fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDef> {
     // How many stay before each leaf, and at last of all.
     let mut total = 0;
     let mut before = vec![0];
@@ -149,7 +155,7 @@ fn thinned(treedef: &TreeDef, stays: &[bool]) -> Result<TreeDef> {
         let count = |index| before.get(index).copied().unwrap_or_default();
         count(range.end) - count(range.start)
     };
-    let mut walk = Editing::singly(treedef)?;
+    let mut walk = Editing::singly(treedef, in_memory)?;
     while let Some(met) = walk.step() {
         let Met::Before(node) = met else {
             walk.leave()?;
@@ -161,7 +167,7 @@ fn thinned(treedef: &TreeDef, stays: &[bool]) -> Result<TreeDef> {
             _ => walk.enter()?,
         }
     }
-    walk.finish(treedef.limits())
+    walk.finish()
 }
 
 /// Two nodes that become one, and what this has below it.
@@ -187,7 +193,7 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
         let below = from.get_mut(node.leaf_range()).unwrap_or_default();
         leaves.extend(below.iter_mut().filter_map(Option::take));
     };
-    let mut graft = Graft::onto(first.treedef.root());
+    let mut graft = Graft::onto(first.treedef.root(), first.treedef.limits);
     let mut path = Path::root();
     let mut open: Vec<Pair<'_>> = Vec::new();
     let mut next = Some(Part::Both(first.treedef.root(), second.treedef.root(), 1));
@@ -227,8 +233,7 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
             part
         });
     }
-    let treedef = graft.finish(first.treedef.limits);
-    Ok(Tree::from_parts(treedef, leaves))
+    Ok(Tree::from_parts(graft.finish()?, leaves))
 }
 
 fn has_leaves(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
@@ -289,10 +294,16 @@ fn by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Part<'a>)> 
             None => (key, Part::First(child)),
         })
         .collect();
-    children.extend(keys(b).filter_map(|(key, _)| {
-        let other = others.get_mut(&key).and_then(VecDeque::pop_front)?;
-        Some((key, Part::Second(other)))
-    }));
+    // The last of each key are left.
+    let mut rest: Vec<(Option<Key>, Part<'a>)> = Vec::new();
+    for (key, child) in keys(b) {
+        let left = others.get_mut(&key);
+        if let Some(left) = left.filter(|left| left.front().is_some_and(|next| next.is_at(child))) {
+            left.pop_front();
+            rest.push((key, Part::Second(child)));
+        }
+    }
+    children.extend(rest);
     if a.is_sorted_map() {
         let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
         children.sort_by_cached_key(|(key, _)| entry(key));

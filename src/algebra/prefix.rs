@@ -45,6 +45,10 @@ impl TreeDef {
     pub fn common_suffix(&self, other: &TreeDef) -> Result<TreeDef> {
         expect_agreement(self, other)?;
         let mut graft = Graft::default();
+        graft.allow(self.limits);
+        graft.allow(other.limits);
+        graft.agree_with(self)?;
+        graft.agree_with(other)?;
         let mut open: Vec<Pairs<'_, '_>> = Vec::new();
         let mut next = Some((self.root(), other.root(), 1));
         loop {
@@ -72,7 +76,7 @@ impl TreeDef {
             let Some(pairs) = open.last_mut() else { break };
             next = pairs.advance();
         }
-        Ok(graft.finish(self.limits))
+        graft.finish()
     }
 }
 
@@ -109,7 +113,8 @@ impl<L: Clone> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When `prefix` is none of this tree; the error says where the two part.
+    /// When `prefix` is none of this tree; the error says where the two part. When it has more leaves than
+    /// [`Limits::work`](crate::Limits::work) allows.
     ///
     /// ```
     /// use treedef::Tree;
@@ -124,6 +129,7 @@ impl<L: Clone> Tree<L> {
     /// ```
     pub fn flatten_up_to(&self, prefix: &TreeDef) -> Result<Tree<Tree<L>>> {
         expect_prefix(prefix, &self.treedef)?;
+        prefix.limits.expect_work(prefix.num_leaves(), self.leaves_in_memory())?;
         // Equal neighbours share their structure.
         let mut last: Option<(_, TreeDef)> = None;
         let steps = LeafSteps::new(prefix.root(), self.treedef.root());
@@ -143,7 +149,8 @@ impl<L: Clone> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When this tree is no prefix of `full`; the error says where the two part.
+    /// When this tree is no prefix of `full`; the error says where the two part. When `full` has more leaves than its
+    /// [`Limits::work`](crate::Limits::work) allows, unless it is the structure of a value that was walked.
     ///
     /// ```
     /// use treedef::Tree;
@@ -155,7 +162,10 @@ impl<L: Clone> Tree<L> {
     /// ```
     pub fn broadcast_to(&self, full: &TreeDef) -> Result<Tree<L>> {
         expect_prefix(&self.treedef, full)?;
-        let mut leaves = Vec::new();
+        if !full.walked {
+            full.limits.expect_work(full.num_leaves(), self.leaves_in_memory())?;
+        }
+        let mut leaves = Vec::with_capacity(full.num_leaves());
         let steps = LeafSteps::new(self.treedef.root(), full.root());
         for ((_, subtree), leaf) in steps.zip(&self.leaves) {
             leaves.resize(leaves.len().saturating_add(subtree.num_leaves()), leaf.clone());

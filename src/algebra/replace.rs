@@ -23,7 +23,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn replace(&self, path: &Path, new: &TreeDef) -> Result<TreeDef> {
-        let mut graft = Graft::onto(self.root());
+        let mut graft = Graft::onto(self.root(), self.limits);
         let mut node = self.root();
         let mut after = Vec::new();
         for (depth, key) in path.keys().iter().enumerate() {
@@ -44,7 +44,7 @@ impl TreeDef {
             }
             graft.close()?;
         }
-        Ok(graft.finish(self.limits))
+        graft.finish()
     }
 }
 

@@ -28,12 +28,16 @@ impl<L> Tree<L> {
     pub fn transpose(self, outer: &TreeDef, inner: &TreeDef) -> Result<Tree<L>> {
         expect_equal(&outer.compose(inner)?, &self.treedef)?;
         let treedef = inner.compose(outer)?.with_limits(self.treedef.limits());
-        let columns = inner.num_leaves();
-        let mut rows: Vec<Vec<L>> =
-            (0..columns).map(|_| Vec::with_capacity(outer.num_leaves())).collect();
-        for (index, leaf) in self.leaves.into_iter().enumerate() {
-            rows[index % columns].push(leaf); // where there are leaves there are columns
+        if self.leaves.is_empty() {
+            return Ok(Tree::from_parts(treedef, Vec::new())); // one of the two may have any number of leaves
         }
-        Ok(Tree::from_parts(treedef, rows.into_iter().flatten().collect()))
+        let mut columns: Vec<Vec<L>> =
+            (0..inner.num_leaves()).map(|_| Vec::with_capacity(outer.num_leaves())).collect();
+        let mut column = (0..inner.num_leaves()).cycle();
+        for leaf in self.leaves {
+            // As many columns as the range is long, which repeats.
+            columns[column.next().unwrap_or_default()].push(leaf);
+        }
+        Ok(Tree::from_parts(treedef, columns.into_iter().flatten().collect()))
     }
 }

@@ -3,6 +3,7 @@
 use std::vec;
 
 use crate::error::Result;
+use crate::limits::in_memory;
 use crate::model::{NodeKind, Tree, TreeDef};
 use crate::node::NodeRef;
 use crate::path::Path;
@@ -21,7 +22,8 @@ struct Traversal<'a, L> {
 
 impl<'a, L> Traversal<'a, L> {
     fn new(treedef: &'a TreeDef, leaves: Vec<L>) -> Result<Self> {
-        let (walk, new) = (Editing::singly(treedef)?, Vec::with_capacity(leaves.len()));
+        let walk = Editing::singly(treedef, in_memory(&leaves))?;
+        let new = Vec::with_capacity(leaves.len());
         Ok(Traversal { walk, treedef, old: leaves.into_iter(), new })
     }
 
@@ -62,7 +64,7 @@ impl<'a, L> Traversal<'a, L> {
     }
 
     fn finish(self) -> Result<Tree<L>> {
-        Ok(Tree::from_parts(self.walk.finish(self.treedef.limits())?, self.new))
+        Ok(Tree::from_parts(self.walk.finish()?, self.new))
     }
 }
 
@@ -209,16 +211,18 @@ impl<L> Tree<L> {
     pub fn take(self, path: &Path) -> Result<(Tree<L>, Tree<L>)> {
         let taken = self.treedef.node(path)?.to_treedef().with_limits(self.treedef.limits);
         let mut tree = Traversal::new(&self.treedef, self.leaves)?;
-        let mut leaves = Vec::new();
+        // Of equal fields or keys a path leads to the first.
+        let mut leaves = None;
         while let Some(met) = tree.walk.step() {
             match met {
-                Met::Before(node) if tree.walk.path() == path => leaves = tree.remove(node)?,
+                Met::Before(node) if leaves.is_some() => tree.keep(node)?,
+                Met::Before(node) if tree.walk.path() == path => leaves = Some(tree.remove(node)?),
                 Met::Before(node) if path.starts_with(tree.walk.path()) => tree.enter(node)?,
                 Met::Before(node) => tree.keep(node)?,
                 Met::After => tree.walk.leave()?,
             }
         }
-        Ok((tree.finish()?, Tree::from_parts(taken, leaves)))
+        Ok((tree.finish()?, Tree::from_parts(taken, leaves.unwrap_or_default())))
     }
 
     /// This tree without the subtrees whose paths a pattern stands for, and those subtrees with their paths.
@@ -273,9 +277,10 @@ impl<L> Tree<Tree<L>> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn compose(self) -> Result<Tree<L>> {
+        let in_memory = self.leaves_in_memory();
         let mut inner = self.leaves.into_iter();
         let mut leaves = Vec::new();
-        let mut walk = Editing::singly(&self.treedef)?;
+        let mut walk = Editing::singly(&self.treedef, in_memory)?;
         while let Some(met) = walk.step() {
             let Met::Before(node) = met else {
                 walk.leave()?;
@@ -291,6 +296,6 @@ impl<L> Tree<Tree<L>> {
                 _ => walk.enter()?,
             }
         }
-        Ok(Tree::from_parts(walk.finish(self.treedef.limits())?, leaves))
+        Ok(Tree::from_parts(walk.finish()?, leaves))
     }
 }

@@ -352,6 +352,7 @@ fn encode(
         encoding: Arc::new(encoding),
         arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
         limits,
+        walked: false,
     }
 }
 

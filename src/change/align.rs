@@ -4,7 +4,6 @@ use std::vec;
 
 use similar::algorithms::{Capture, Replace, myers};
 
-use crate::algebra::same_structure;
 use crate::node::NodeRef;
 
 use super::Side;
@@ -31,9 +30,7 @@ struct Elements<'a, L> {
 
 impl<L: PartialEq> PartialEq for Elements<'_, L> {
     fn eq(&self, other: &Self) -> bool {
-        self.count == other.count
-            && self.side.below(self.count) == other.side.below(other.count)
-            && same_structure(self.side.node, other.side.node)
+        self.count == other.count && self.side.equals(other.side, self.count)
     }
 }
 

@@ -1,13 +1,14 @@
 //! Finding what is different.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
-use crate::algebra::same_structure;
 use crate::error::DifferenceKind;
-use crate::model::{Name, Tree, TreeDef};
+use crate::model::{Labels, Name, Tree, TreeDef};
 use crate::path::{Key, Path};
 
 use super::align::{Aligned, align};
+use super::classes::Classes;
 use super::{Change, ChangeKind, Diff, Side, Subtree};
 
 impl TreeDef {
@@ -15,7 +16,7 @@ impl TreeDef {
     ///
     /// Elements of sequences of one length are compared by their positions, else so that most are equal; fields and
     /// keys by their names. What is gone under one name and new under another, and nothing else is like it, was
-    /// renamed. Time and memory of the distinct structure.
+    /// renamed. Time and memory of the distinct structure. More than 65,536 changes are told as one: the whole is replaced.
     ///
     /// ```
     /// use treedef::{ChangeKind, TreeDef};
@@ -56,11 +57,21 @@ impl<L: Clone + PartialEq> Tree<L> {
 }
 
 fn diff<T: Subtree>(old: &T, new: &T) -> Diff<T> {
-    let (a, b) = (Side::of(old), Side::of(new));
-    let mut comparison = Comparison { changes: Vec::new(), pending: Vec::new() };
+    let classes = Classes::of(&old.structure().encoding, &new.structure().encoding);
+    let (a, b) = (Side::of(old, &classes.old), Side::of(new, &classes.new));
+    let shapes = old.structure().encoding.shapes.iter().enumerate();
+    let with_twins = shapes.filter(|(_, shape)| shape.labels.has_twins()).map(|(at, _)| at);
+    let mut comparison = Comparison {
+        changes: Vec::new(),
+        pending: Vec::new(),
+        steps: Vec::new(),
+        with_twins: with_twins.collect(),
+        whole: (a, b),
+        most: MOST_CHANGES.saturating_add(old.own_leaves().map_or(0, <[_]>::len)),
+    };
     match a.node.options() == b.node.options() {
-        true => comparison.pending.push(Pending::Pair(Place::default(), a, b)),
-        false => comparison.replaced(Place::default(), DifferenceKind::Options, a, b),
+        true => comparison.pending.push(Pending::Pair(ROOT, a, b)),
+        false => comparison.replaced(ROOT, DifferenceKind::Options, a, b),
     }
     comparison.run()
 }
@@ -68,42 +79,72 @@ fn diff<T: Subtree>(old: &T, new: &T) -> Diff<T> {
 /// Two nodes to compare, or a change whose turn comes; the next last.
 enum Pending<'a, T: Subtree> {
     Pair(Place, Side<'a, T::Leaf>, Side<'a, T::Leaf>),
-    Report(Change<T>),
+    Report(Place, ChangeKind<T>),
 }
 
-/// Where, and for each key how many siblings are meant.
-#[derive(Clone, Default)]
-struct Place {
-    path: Path,
-    spans: Vec<usize>,
-}
+/// A node on the way of the comparison: which of [`Comparison::steps`] leads there.
+type Place = Option<usize>;
 
-impl Place {
-    fn child(&self, key: Key, span: usize) -> Place {
-        let mut spans = self.spans.clone();
-        spans.push(span);
-        Place { path: self.path.child(key), spans }
-    }
+const ROOT: Place = None;
 
-    fn change<T>(self, kind: ChangeKind<T>) -> Change<T> {
-        Change { path: self.path, spans: self.spans, kind }
-    }
+/// The way from a node to its child, and how many siblings are meant.
+struct Step {
+    above: Place,
+    key: Key,
+    span: usize,
 }
 
 struct Comparison<'a, T: Subtree> {
     changes: Vec<Change<T>>,
     pending: Vec<Pending<'a, T>>,
+    /// Paths are put together only for what is different: all of them take as much room as the squared depth.
+    steps: Vec<Step>,
+    /// The shapes of the old structure in which a field or key stands twice.
+    with_twins: HashSet<usize>,
+    /// The roots, and how many changes may be told apart before one is replaced by the other: two small structures may
+    /// differ in 2⁶⁰ places.
+    whole: (Side<'a, T::Leaf>, Side<'a, T::Leaf>),
+    most: usize,
 }
+
+/// Changes that are told apart beyond those of leaves.
+const MOST_CHANGES: usize = 1 << 16;
 
 impl<'a, T: Subtree> Comparison<'a, T> {
     fn run(mut self) -> Diff<T> {
         while let Some(next) = self.pending.pop() {
+            if self.changes.len() > self.most {
+                self.changes.clear();
+                self.replaced(ROOT, DifferenceKind::Node, self.whole.0, self.whole.1);
+                break;
+            }
             match next {
                 Pending::Pair(place, a, b) => self.compare(place, a, b),
-                Pending::Report(change) => self.changes.push(change),
+                Pending::Report(place, kind) => self.report(place, kind),
             }
         }
         Diff { changes: self.changes }
+    }
+
+    fn child(&mut self, above: Place, key: Key, span: usize) -> Place {
+        self.steps.push(Step { above, key, span });
+        Some(self.steps.len() - 1)
+    }
+
+    /// The keys that lead to a place, and how many siblings each means.
+    fn way(&self, place: Place) -> (Vec<Key>, Vec<usize>) {
+        let step = |place: Place| self.steps.get(place?);
+        let steps = std::iter::successors(step(place), |last| step(last.above));
+        let (mut keys, mut spans): (Vec<Key>, Vec<usize>) =
+            steps.map(|step| (step.key.clone(), step.span)).unzip();
+        keys.reverse();
+        spans.reverse();
+        (keys, spans)
+    }
+
+    fn report(&mut self, place: Place, kind: ChangeKind<T>) {
+        let (keys, spans) = self.way(place);
+        self.changes.push(Change { path: Path(keys), spans, kind });
     }
 
     fn replaced(
@@ -114,12 +155,12 @@ impl<'a, T: Subtree> Comparison<'a, T> {
         b: Side<'a, T::Leaf>,
     ) {
         let (old, new) = (T::cut(a.node, a.leaves), T::cut(b.node, b.leaves));
-        self.changes.push(place.change(ChangeKind::Replaced { by, old, new }));
+        self.report(place, ChangeKind::Replaced { by, old, new });
     }
 
     fn compare(&mut self, place: Place, a: Side<'a, T::Leaf>, b: Side<'a, T::Leaf>) {
-        if same_structure(a.node, b.node) {
-            return self.compare_leaves(&place.path, a, b);
+        if a.same_structure(b) {
+            return self.compare_leaves(place, a, b);
         }
         let (node, other) = (a.node, b.node);
         let by = match () {
@@ -131,116 +172,143 @@ impl<'a, T: Subtree> Comparison<'a, T> {
         if let Some(by) = by {
             return self.replaced(place, by, a, b);
         }
+        let first = self.pending.len();
+        match node.is_labelled() {
+            false => self.compare_listed(place, a, b),
+            true if self.compare_labelled(place, a, b).is_some() => {}
+            true => return self.replaced(place, DifferenceKind::Order, a, b),
+        }
+        self.pending[first..].reverse(); // the next last
         if let (Some(old), Some(new)) = (node.name(), other.name())
             && old != new
         {
             let name = |name: &str| Name::from(name.to_owned());
-            let kind = ChangeKind::Retyped { old: name(old), new: name(new) };
-            self.changes.push(place.clone().change(kind));
-        }
-        let below = match node.is_labelled() {
-            true => compare_labelled(&place, a, b),
-            false => Some(compare_listed(&place, a, b)),
-        };
-        match below {
-            Some(below) => self.pending.extend(below.into_iter().rev()),
-            None => self.replaced(place, DifferenceKind::Order, a, b),
+            self.report(place, ChangeKind::Retyped { old: name(old), new: name(new) });
         }
     }
 
     /// Compares the leaves of two equal structures.
-    fn compare_leaves(&mut self, path: &Path, a: Side<'a, T::Leaf>, b: Side<'a, T::Leaf>) {
+    fn compare_leaves(&mut self, place: Place, a: Side<'a, T::Leaf>, b: Side<'a, T::Leaf>) {
         let pairs = a.below(1).iter().zip(b.below(1));
+        let mut reported = 0;
         for (index, _) in pairs.enumerate().filter(|(_, (old, new))| old != new) {
             let (first, other) = (a.node.first_leaf() + index, b.node.first_leaf() + index);
-            let leaf = |side: Side<'a, T::Leaf>, index| side.node.leaf_with_index(index);
-            let (Some(old), Some(new)) = (leaf(a, first), leaf(b, other)) else { continue };
-            let below = a.node.path_to_leaf(first);
-            let path: Path = path.keys().iter().chain(below.keys()).cloned().collect();
-            let place = Place { spans: vec![1; path.keys().len()], path };
-            self.replaced(place, DifferenceKind::Leaf, a.at(old), b.at(new));
-        }
-    }
-}
-
-/// Children by their positions, or by how most are equal.
-fn compare_listed<'a, T: Subtree>(
-    place: &Place,
-    a: Side<'a, T::Leaf>,
-    b: Side<'a, T::Leaf>,
-) -> Vec<Pending<'a, T>> {
-    let (mut pending, mut added) = (Vec::new(), Vec::new());
-    let (mut old, mut new) = (0, 0);
-    let key = |side: Side<'a, T::Leaf>, position| {
-        side.node.key(position).unwrap_or(Key::Position(position))
-    };
-    for aligned in align(a, b) {
-        match aligned {
-            Aligned::Pair(x, y, alike) => {
-                let (x, y) = (a.at(x), b.at(y));
-                if x.below(alike) != y.below(alike) || !same_structure(x.node, y.node) {
-                    pending.push(Pending::Pair(place.child(key(a, old), alike), x, y));
+            if first < reported {
+                continue;
+            }
+            let (mut here, mut old, mut new) = (place, a.node, b.node);
+            let steps = a.node.steps_to_leaf(first).zip(b.node.steps_to_leaf(other));
+            for ((above, position, child), (_, _, other)) in steps {
+                // No path leads to the second of two equal fields, so the struct is replaced.
+                if self.with_twins.contains(&above.raw().shape) {
+                    break;
                 }
-                (old, new) = (old + alike, new + alike);
+                let Some(key) = above.key(position) else { break };
+                here = self.child(here, key, 1);
+                (old, new) = (child, other);
             }
-            Aligned::Removed(x, span) => {
-                let removed = ChangeKind::Removed(T::cut(x, a.leaves));
-                pending.push(Pending::Report(place.child(key(a, old), span).change(removed)));
-                old += span;
-            }
-            Aligned::Added(y, span) => {
-                let kind = ChangeKind::Added { position: new, new: T::cut(y, b.leaves) };
-                added.push(Pending::Report(place.child(key(b, new), span).change(kind)));
-                new += span;
-            }
+            reported = old.leaf_range().end;
+            self.replaced(here, DifferenceKind::Leaf, a.at(old), b.at(new));
         }
     }
-    pending.extend(added);
-    pending
+
+    /// Children by their positions, or by how most are equal.
+    fn compare_listed(&mut self, place: Place, a: Side<'a, T::Leaf>, b: Side<'a, T::Leaf>) {
+        let mut added = Vec::new();
+        let (mut old, mut new) = (0, 0);
+        let key = |side: Side<'a, T::Leaf>, position| {
+            side.node.key(position).unwrap_or(Key::Position(position))
+        };
+        for aligned in align(a, b) {
+            match aligned {
+                Aligned::Pair(x, y, alike) => {
+                    let (x, y) = (a.at(x), b.at(y));
+                    if !x.equals(y, alike) {
+                        let child = self.child(place, key(a, old), alike);
+                        self.pending.push(Pending::Pair(child, x, y));
+                    }
+                    (old, new) = (old + alike, new + alike);
+                }
+                Aligned::Removed(x, span) => {
+                    let child = self.child(place, key(a, old), span);
+                    let removed = ChangeKind::Removed(T::cut(x, a.leaves));
+                    self.pending.push(Pending::Report(child, removed));
+                    old += span;
+                }
+                Aligned::Added(y, span) => {
+                    let child = self.child(place, key(b, new), span);
+                    let kind = ChangeKind::Added { position: new, new: T::cut(y, b.leaves) };
+                    added.push(Pending::Report(child, kind));
+                    new += span;
+                }
+            }
+        }
+        self.pending.extend(added);
+    }
+
+    /// Children by their fields or keys; nothing, if one stands there twice.
+    fn compare_labelled(
+        &mut self,
+        place: Place,
+        a: Side<'a, T::Leaf>,
+        b: Side<'a, T::Leaf>,
+    ) -> Option<()> {
+        let (old, new) = (Labelled::of(a)?, Labelled::of(b)?);
+        let missing: Vec<usize> =
+            (0..old.keys.len()).filter(|at| !new.places.contains_key(&old.keys[*at])).collect();
+        let extra: Vec<usize> =
+            (0..new.keys.len()).filter(|at| !old.places.contains_key(&new.keys[*at])).collect();
+        let renamed = renamed(&old, &missing, &new, &extra);
+
+        let stays =
+            |at: usize, key: &Key| new.places.get(key).or_else(|| renamed.get(&at)).copied();
+        let mut stay: Vec<usize> =
+            old.keys.iter().enumerate().filter_map(|(at, key)| stays(at, key)).collect();
+        if !stay.is_sorted() && !a.node.is_sorted_map() {
+            stay.sort_unstable();
+            let keys = stay.iter().map(|at| new.keys[*at].clone()).collect();
+            self.pending.push(Pending::Report(place, ChangeKind::Reordered { keys }));
+        }
+        for (at, (key, child)) in old.keys.iter().zip(&old.children).enumerate() {
+            let to = stays(at, key);
+            if to.is_some_and(|to| child.equals(new.children[to], 1)) && !renamed.contains_key(&at)
+            {
+                continue;
+            }
+            let here = self.child(place, key.clone(), 1);
+            self.pending.push(match to {
+                Some(to) if renamed.contains_key(&at) => {
+                    let to = new.keys[to].clone(); // the place of a key
+                    Pending::Report(here, ChangeKind::Renamed { to })
+                }
+                Some(to) => Pending::Pair(here, *child, new.children[to]),
+                None => Pending::Report(here, ChangeKind::Removed(T::cut(child.node, a.leaves))),
+            });
+        }
+        let is_new = |at: &usize| !renamed.values().any(|to| to == at);
+        for position in extra.into_iter().filter(is_new) {
+            let node = new.children[position].node;
+            let here = self.child(place, new.keys[position].clone(), 1);
+            let kind = ChangeKind::Added { position, new: T::cut(node, b.leaves) };
+            self.pending.push(Pending::Report(here, kind));
+        }
+        Some(())
+    }
 }
 
-/// Children by their fields or keys; nothing, if one stands there twice.
-fn compare_labelled<'a, T: Subtree>(
-    place: &Place,
-    a: Side<'a, T::Leaf>,
-    b: Side<'a, T::Leaf>,
-) -> Option<Vec<Pending<'a, T>>> {
-    let (old, new) = (Labelled::of(a)?, Labelled::of(b)?);
-    let missing: Vec<usize> =
-        (0..old.keys.len()).filter(|at| !new.places.contains_key(&old.keys[*at])).collect();
-    let extra: Vec<usize> =
-        (0..new.keys.len()).filter(|at| !old.places.contains_key(&new.keys[*at])).collect();
-    let renamed = renamed(&old, &missing, &new, &extra);
-
-    let (mut pending, mut stay) = (Vec::new(), Vec::new());
-    for (at, (key, child)) in old.keys.iter().zip(&old.children).enumerate() {
-        let here = place.child(key.clone(), 1);
-        let to = new.places.get(key).or_else(|| renamed.get(&at)).copied();
-        stay.extend(to);
-        pending.extend(match to {
-            Some(to) if renamed.contains_key(&at) => {
-                let to = new.keys[to].clone(); // the place of a key
-                Some(Pending::Report(here.change(ChangeKind::Renamed { to })))
-            }
-            Some(to) => Some(Pending::Pair(here, *child, new.children[to])),
-            None => {
-                let removed = ChangeKind::Removed(T::cut(child.node, a.leaves));
-                Some(Pending::Report(here.change(removed)))
-            }
-        });
+impl Labels {
+    /// Whether a field or key stands twice.
+    fn has_twins(&self) -> bool {
+        fn twins<T: Eq + Hash>(all: &[T]) -> bool {
+            let mut seen = HashSet::new();
+            !all.iter().all(|label| seen.insert(label))
+        }
+        match self {
+            Labels::Fields(fields) => twins(fields),
+            Labels::Keys(keys) => twins(keys),
+            Labels::None | Labels::Static(_) => false,
+        }
     }
-    if !stay.is_sorted() && !a.node.is_sorted_map() {
-        stay.sort_unstable();
-        let keys = stay.iter().map(|at| new.keys[*at].clone()).collect();
-        pending.insert(0, Pending::Report(place.clone().change(ChangeKind::Reordered { keys })));
-    }
-    let is_new = |at: &usize| !renamed.values().any(|to| to == at);
-    pending.extend(extra.into_iter().filter(is_new).map(|position| {
-        let node = new.children[position].node;
-        let kind = ChangeKind::Added { position, new: T::cut(node, b.leaves) };
-        Pending::Report(place.child(new.keys[position].clone(), 1).change(kind))
-    }));
-    Some(pending)
 }
 
 /// The children of a struct or map.
@@ -276,10 +344,7 @@ fn renamed<L: PartialEq>(
     if missing.len().max(extra.len()) > MOST_RENAMES {
         return HashMap::new();
     }
-    let alike = |from: usize, to: usize| {
-        let (a, b) = (old.children[from], new.children[to]);
-        a.below(1) == b.below(1) && same_structure(a.node, b.node)
-    };
+    let alike = |from: usize, to: usize| old.children[from].equals(new.children[to], 1);
     let only = |mut found: Box<dyn Iterator<Item = usize> + '_>| {
         found.next().filter(|_| found.next().is_none())
     };

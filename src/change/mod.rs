@@ -1,5 +1,6 @@
 //! How one tree becomes another: all differences as data, a report of them, and a patch.
 
+mod classes;
 mod align;
 mod compare;
 mod patch;
@@ -143,7 +144,7 @@ impl<L: Clone + PartialEq> Subtree for Tree<L> {
     type Leaf = L;
 
     fn cut(node: NodeRef<'_>, leaves: Option<&[L]>) -> Self {
-        Tree::from_parts(node.to_treedef(), Side { node, leaves }.below(1).to_vec())
+        Tree::from_parts(node.to_treedef(), below(node, leaves, 1).to_vec())
     }
 
     fn join(treedef: TreeDef, leaves: Vec<L>) -> Self {
@@ -163,6 +164,8 @@ impl<L: Clone + PartialEq> Subtree for Tree<L> {
 struct Side<'a, L> {
     node: NodeRef<'a>,
     leaves: Option<&'a [L]>,
+    /// The [class](classes::Classes) of each node.
+    classes: &'a [usize],
 }
 
 impl<L> Clone for Side<'_, L> {
@@ -174,8 +177,8 @@ impl<L> Clone for Side<'_, L> {
 impl<L> Copy for Side<'_, L> {}
 
 impl<'a, L> Side<'a, L> {
-    fn of<T: Subtree<Leaf = L>>(tree: &'a T) -> Self {
-        Side { node: tree.structure().root(), leaves: tree.own_leaves() }
+    fn of<T: Subtree<Leaf = L>>(tree: &'a T, classes: &'a [usize]) -> Self {
+        Side { node: tree.structure().root(), leaves: tree.own_leaves(), classes }
     }
 
     fn at(self, node: NodeRef<'a>) -> Self {
@@ -184,13 +187,30 @@ impl<'a, L> Side<'a, L> {
 
     /// The leaves at and below this and the next siblings of its run.
     fn below(self, siblings: usize) -> &'a [L] {
-        let start = self.node.first_leaf();
-        let leaves = start..start + siblings * self.node.num_leaves();
-        self.leaves.and_then(|all| all.get(leaves)).unwrap_or_default()
+        below(self.node, self.leaves, siblings)
+    }
+
+    fn same_structure(self, other: Self) -> bool {
+        self.classes.get(self.node.index()) == other.classes.get(other.node.index())
+    }
+
+    /// Whether the next siblings of both runs, so many, are equal.
+    fn equals(self, other: Self, siblings: usize) -> bool
+    where
+        L: PartialEq,
+    {
+        self.same_structure(other) && self.below(siblings) == other.below(siblings)
     }
 
     /// Whether siblings are looked at one by one.
     fn counts_leaves(self) -> bool {
         self.leaves.is_some() && self.node.num_leaves() > 0
     }
+}
+
+/// The leaves at and below a node and the next siblings of its run.
+fn below<'a, L>(node: NodeRef<'_>, leaves: Option<&'a [L]>, siblings: usize) -> &'a [L] {
+    let start = node.first_leaf();
+    let range = start..start + siblings * node.num_leaves();
+    leaves.and_then(|all| all.get(range)).unwrap_or_default()
 }

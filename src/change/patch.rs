@@ -71,7 +71,7 @@ enum Part<'a, 'c, T: Subtree> {
 }
 
 fn patch<T: Subtree>(old: &T, diff: &Diff<T>) -> Result<T> {
-    let side = Side::of(old);
+    let side = Side::of(old, &[]);
     let mut next = match &diff.changes[..] {
         [] => return Ok(old.clone()),
         [Change { path, kind: ChangeKind::Replaced { old, new, .. }, .. }] if path.is_root() => {
@@ -81,7 +81,7 @@ fn patch<T: Subtree>(old: &T, diff: &Diff<T>) -> Result<T> {
         changes => Some(Part::Changed(side.node, 1, changes)),
     };
     let treedef = old.structure();
-    let (mut graft, mut leaves) = (Graft::onto(treedef.root()), Vec::new());
+    let (mut graft, mut leaves) = (Graft::onto(treedef.root(), treedef.limits), Vec::new());
     let mut open: Vec<vec::IntoIter<Part<'_, '_, T>>> = Vec::new();
     loop {
         match next {
@@ -108,7 +108,7 @@ fn patch<T: Subtree>(old: &T, diff: &Diff<T>) -> Result<T> {
         let Some(parts) = open.last_mut() else { break };
         next = parts.next();
     }
-    Ok(T::join(graft.finish(treedef.limits), leaves))
+    Ok(T::join(graft.finish()?, leaves))
 }
 
 /// Refuses another subtree than the one that changes.
@@ -151,10 +151,17 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
         for group in changes.chunk_by(|a, b| a.about(depth) == b.about(depth)) {
             match group.first().map(|change| change.about(depth)) {
                 Some(About::Old(key)) => plan.change(side, key, group)?,
+                Some(About::New(key)) if node.kind().has_one_child() || !node.takes(key) => {
+                    let here = group.first().map(|change| change.path.parent()).unwrap_or_default();
+                    return Err(refused("no place for what was added", &here.unwrap_or_default()));
+                }
                 Some(About::New(_)) => added.extend(group),
                 _ => {
                     for change in group {
                         match &change.kind {
+                            ChangeKind::Retyped { old, .. } if node.name() != Some(old) => {
+                                return Err(refused("the type has another name", &change.path));
+                            }
                             ChangeKind::Retyped { new, .. } => plan.name = Some(new),
                             ChangeKind::Reordered { keys } => order = Some((keys, &change.path)),
                             _ => {}
@@ -192,19 +199,20 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
     /// A child of the old node, or several equal ones, with the changes that are theirs.
     fn change(&mut self, side: Side<'a, T::Leaf>, key: &Key, group: &'c [Change<T>]) -> Result<()> {
         let Some(change) = group.first() else { return Ok(()) };
-        let here: Path = change.path.keys().iter().take(self.depth).cloned().collect();
+        // Put together only for an error: all of them take as much room as the squared depth.
+        let here = |depth| change.path.keys().iter().take(depth).cloned().collect::<Path>();
         let missing = || ErrorKind::NoSuchChild { key: key.clone(), node: self.node.brief() };
         let position = self.node.position(key);
-        let position = position.ok_or_else(|| Error::from(missing()).at(here.clone()))?;
+        let position = position.ok_or_else(|| Error::from(missing()).at(here(self.depth)))?;
         if position < self.came {
-            return Err(refused(MOVED, &here));
+            return Err(refused(MOVED, &here(self.depth)));
         }
         self.keep(position);
         let span = change.span(self.depth);
         let (child, count) = self.rest.next_up_to(span).unwrap_or((self.node, 0));
         if count < span {
             let said = format!("expected {span} equal children, found {count}");
-            return Err(Error::from(ErrorKind::Message(said)).at(here.child(key.clone())));
+            return Err(Error::from(ErrorKind::Message(said)).at(here(self.depth + 1)));
         }
         self.came += span;
 
@@ -212,6 +220,9 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
         let changed = Part::Changed(child, span, group);
         self.children.push(match &change.kind {
             _ if change.path.keys().len() > self.depth + 1 => (Some(key.clone()), changed),
+            ChangeKind::Removed(_) if self.node.kind().has_one_child() => {
+                return Err(refused("what was removed cannot be missing here", &change.path));
+            }
             ChangeKind::Removed(old) => return expect(old, old_child, &change.path),
             ChangeKind::Renamed { to } => (Some(to.clone()), Part::Old(child, span)),
             ChangeKind::Replaced { old, new, .. } => {

@@ -91,7 +91,7 @@ impl<'r, L: Emit> Recorder<'r, L> {
             return Err(Error::protocol(SWALLOWED));
         }
         if depth >= recording.max_depth {
-            return Err(ErrorKind::Depth { limit: recording.max_depth }.into());
+            return Err(stack::too_deep(recording.max_depth));
         }
         let keep = match recording.rule(head) {
             None => None,

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::{Emit, Ignored, LeafType};
+use crate::limits::Printed;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, Options, Tree, TreeDef, Value};
 use crate::path::Path;
 use crate::pattern::Pattern;
@@ -145,10 +146,10 @@ impl Flattener {
         Flattener::default()
     }
 
-    /// The options that a treedef was made with, and its limit of depth.
+    /// The options that a treedef was made with, and its limits.
     pub(crate) fn with_options_of(treedef: &TreeDef) -> Self {
-        let limits = Limits::default().depth(treedef.limits.depth);
-        Flattener { options: treedef.encoding.options, limits, ..Flattener::default() }
+        let (options, limits) = (treedef.encoding.options, treedef.limits);
+        Flattener { options, limits, ..Flattener::default() }
     }
 
     /// Whether maps stand in the order of their keys, the default, or as they come.
@@ -160,7 +161,8 @@ impl Flattener {
     /// Whether `None` is a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the structure of `Vec<f64>`.
     ///
     /// The node of a `Some` around a `None`, a `Some` or a unit stays, newtypes and marks between them or not, so that
-    /// nested options are exact in serde's buffers too.
+    /// nested options are exact in serde's buffers too. That it stays shows only below it, so rules about paths see the
+    /// inside without the `?` that its path has then.
     ///
     /// ```
     /// use treedef::{Flattener, Leaf};
@@ -187,10 +189,28 @@ impl Flattener {
 
     /// How many containers may stand inside each other, map keys included; 128 by default.
     ///
-    /// Each level takes stack, here and in the value's own code. Far beyond the default the process may abort, unless the
-    /// feature `stacker` grows the stack.
+    /// Each level takes stack, here and in the value's own code. More than 256 levels need the feature `stacker`, which
+    /// grows the stack; without it they are refused. This is [`Limits::depth`].
     pub fn max_depth(mut self, depth: usize) -> Self {
         self.limits.depth = depth;
+        self
+    }
+
+    /// The limits of the treedefs that are made: of the depth, and of what rebuilding, printing and saving may cost.
+    ///
+    /// ```
+    /// use treedef::{Flattener, Limits, Static};
+    ///
+    /// let table = Static(vec![7u8; 1000]);
+    /// let error = Flattener::new().limits(Limits::default().work(100)).structure(&table).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "1001 nodes to visit, the limit is 100 at the root (see `Limits::work`)"
+    /// );
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -371,7 +391,7 @@ impl Flattener {
 
     fn recording<L: Emit>(&self) -> Recording<L> {
         let predicts = self.predicts(self.options);
-        Recording::new(self.options, self.limits.depth, predicts, self.rules.clone())
+        Recording::new(self.options, self.limits, predicts, self.rules.clone())
     }
 
     /// [`flatten`](crate::flatten()) with these options.
@@ -485,7 +505,7 @@ impl Flattener {
                 Err(leaves) => parted = leaves,
             }
         }
-        Recording::new(options, treedef.limits.depth, predicts, self.rules.clone()).record_like(
+        Recording::new(options, treedef.limits, predicts, self.rules.clone()).record_like(
             value,
             treedef,
             buffer,
@@ -526,8 +546,11 @@ impl Flattener {
         {
             return Err(Error::protocol(GAVE_LESS));
         }
-        let work = self.limits.work.max(tree.treedef.root().work());
-        tree.treedef.limits = self.limits.work(work);
+        tree.treedef.limits = self.limits;
+        tree.treedef.walked = true;
+        if tree.treedef.root().work() > self.limits.work {
+            self.limits.expect_printed(Printed::of(&tree.treedef.encoding), usize::MAX)?;
+        }
         if self.predicts(options) {
             memory::remember::<T>(options, limits, &tree.treedef);
         }
@@ -561,9 +584,13 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When there are more or fewer leaves than the treedef has.
+    /// When there are more or fewer leaves than the treedef has; when leaves without a size, as `()`, are more than
+    /// [`Limits::work`], because a million million of them take no memory and everything made of them does.
     pub fn new(treedef: TreeDef, leaves: Vec<L>) -> Result<Self> {
         treedef.expect_leaves(leaves.len())?;
+        if size_of::<L>() == 0 {
+            treedef.limits.expect_work(leaves.len(), 0)?;
+        }
         Ok(Tree { treedef, leaves })
     }
 
@@ -629,14 +656,14 @@ impl Value {
     ///
     /// As [`flatten`].
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
-        Value::recorded(value, Options::default(), Limits::default().depth)
+        Value::recorded(value, Options::default(), Limits::default())
     }
 
     pub(crate) fn recorded<T: Serialize + ?Sized>(
         value: &T,
         options: Options,
-        max_depth: usize,
+        limits: Limits,
     ) -> Result<Self> {
-        Recording::<Ignored>::new(options, max_depth, false, None).record_value(value)
+        Recording::<Ignored>::new(options, limits, false, None).record_value(value)
     }
 }

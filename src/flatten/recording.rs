@@ -54,6 +54,8 @@ pub(super) struct Recording<L> {
     pub(super) maps: usize,
     pub(super) arrivals: Vec<Arrival>,
     options: Options,
+    limits: Limits,
+    /// What the limits allow, or the stack.
     pub(super) max_depth: usize,
     /// Elements of sequences may be serialized twice, and mean the same wherever they stand.
     predicts: bool,
@@ -99,7 +101,7 @@ pub(super) struct KeptFrom {
 impl<L: Emit> Recording<L> {
     pub(super) fn new(
         options: Options,
-        max_depth: usize,
+        limits: Limits,
         predicts: bool,
         rules: Option<Arc<Rules>>,
     ) -> Self {
@@ -114,7 +116,8 @@ impl<L: Emit> Recording<L> {
             maps: 0,
             arrivals: Vec::new(),
             options,
-            max_depth,
+            limits,
+            max_depth: stack::deepest(limits),
             hits: vec![false; rules.as_ref().map_or(0, |rules| rules.rules.len())],
             path: rules.as_ref().filter(|rules| rules.need_paths()).map(|_| Vec::new()),
             predicts,
@@ -135,8 +138,7 @@ impl<L: Emit> Recording<L> {
             return Err(Error::protocol(SWALLOWED));
         }
         self.arrivals.sort_by_key(|arrival| arrival.map);
-        let limits = Limits::default().depth(self.max_depth);
-        let treedef = self.builder.finish(self.options, self.arrivals, limits);
+        let treedef = self.builder.finish(self.options, self.arrivals, self.limits);
         // Room that was made for elements like the first, if the others were smaller.
         self.leaves.shrink_to(2 * self.leaves.len() + SPARE);
         Ok((Tree::from_parts(treedef, self.leaves), self.hits))
@@ -267,8 +269,8 @@ impl<L: Emit> Recording<L> {
         arrivals.iter_mut().for_each(|arrival| arrival.map -= from.map);
         arrivals.sort_by_key(|arrival| arrival.map);
         self.maps = from.map;
-        let treedef: TreeDef = self.builder.extract(from.node, Options::default(), arrivals);
-        Ok(Value::from_tree(Tree::from_parts(treedef, leaves)))
+        let treedef = self.builder.extract(from.node, Options::default(), arrivals);
+        Ok(Value::from_tree(Tree::from_parts(treedef.with_limits(self.limits), leaves)))
     }
 
     /// Whether a rule may ask for the path.
@@ -430,7 +432,7 @@ impl<L: Emit> Recorder<'_, L> {
         let Recorder { recording, depth, .. } = self;
         if recording.keeping > 0 {
             if depth >= recording.max_depth {
-                return Err(ErrorKind::Depth { limit: recording.max_depth }.into());
+                return Err(stack::too_deep(recording.max_depth));
             }
             let place = Recorder { recording, depth: depth + 1, ..self };
             return stack::grow(|| value.serialize(Walker(place)));

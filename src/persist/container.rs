@@ -120,8 +120,8 @@ impl Header {
         let (structure, nodes, leaves, rest, reserved) = (long(), long(), long(), long(), long());
         check(reserved == 0, "the reserved bytes are not 0")?;
         check(kind == Kind::Tree || rest == 0, "a treedef has leaves")?;
-        at_most("bytes", structure, limits.bytes)?;
-        at_most("nodes", nodes, limits.nodes)?;
+        limits.expect_bytes(usize::try_from(structure).unwrap_or(usize::MAX))?;
+        limits.expect_nodes(usize::try_from(nodes).unwrap_or(usize::MAX))?;
         let checksum = u32::from_le_bytes(fields.take());
         Ok(Header { kind, options: options(flags), structure, nodes, leaves, rest, checksum })
     }
@@ -292,14 +292,6 @@ pub(super) fn check_length(expected: u64, found: u64) -> Result<()> {
 
 fn check(holds: bool, reason: &'static str) -> Result<()> {
     if holds { Ok(()) } else { Err(invalid("the header", reason)) }
-}
-
-/// Refuses what is beyond a limit.
-pub(super) fn at_most(what: &'static str, needed: u64, limit: usize) -> Result<()> {
-    match usize::try_from(needed).is_ok_and(|needed| needed <= limit) {
-        true => Ok(()),
-        false => Err(ErrorKind::Limit { what, needed, limit }.into()),
-    }
 }
 
 #[cold]

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use crate::builder::Builder;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{Printed, times_printed};
 use crate::model::{
     Arrival, Content, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree,
     TreeDef, Value,
 };
 
-use super::container::at_most;
 use super::encode::frame;
 use super::orders::OrderReader;
 use super::scalars::{ScalarReader, Stored};
-use super::wire::{self, NONE, NodeRow, ShapeRow, Tables, ValueRow, Values, form, node_kind, wide};
+use super::wire::{self, NONE, NodeRow, ShapeRow, Tables, ValueRow, Values, form, node_kind};
 
 /// What a part of a file holds.
 pub(super) struct Decoded {
@@ -31,13 +31,6 @@ pub(super) struct Part<'a> {
     pub(super) bytes: &'a [u8],
     /// Of the structure that comes last; without them there is none.
     pub(super) structure: Option<Options>,
-}
-
-impl Part<'_> {
-    /// What [`Limits::text`] allows.
-    fn text_limit(&self, limits: Limits) -> usize {
-        limits.text.saturating_add(self.bytes.len().saturating_mul(16))
-    }
 }
 
 /// Reads a part, and makes sure that it is the one encoding of what it says.
@@ -66,7 +59,7 @@ fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Dec
         values: Vec::new(),
         orders,
         limits,
-        text_limit: part.text_limit(limits),
+        bytes: part.bytes.len(),
         printed: Printed::default(),
     };
     let decoded =
@@ -85,7 +78,6 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
     let mut names = Vec::new();
     for &length in &tables.names.0 {
         let length = usize::try_from(length).map_err(|_| ErrorKind::TooLarge)?;
-        at_most("bytes in a name", wide(length), limits.name)?;
         let split = text.split_at_checked(length).filter(|_| length > 0);
         let (name, rest) =
             split.ok_or_else(|| wire::invalid(part.name, "the lengths of the names do not fit"))?;
@@ -106,7 +98,7 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
         let labels = labels.by_ref().take(count);
         labels.filter(|_| shape.form == form::FIELDS).for_each(|label| spell(*label));
     }
-    at_most("bytes of names, spelled out", wide(spelled), part.text_limit(limits))?;
+    limits.expect_names(spelled, part.bytes.len())?;
     Ok(names)
 }
 
@@ -120,18 +112,10 @@ struct Decoder<'a, 'o, N> {
     values: Vec<Held>,
     orders: &'o mut OrderReader,
     limits: Limits,
-    text_limit: usize,
-    /// Of all values.
+    /// Of the part.
+    bytes: usize,
+    /// Of all values that nothing holds yet.
     printed: Printed,
-}
-
-/// What printing costs, and parsing what was printed.
-#[derive(Clone, Copy, Default)]
-struct Printed {
-    /// The bytes, but for what is escaped.
-    text: usize,
-    /// Nodes of keys and statics that are no leaves, which a parser has to expand.
-    work: usize,
 }
 
 struct Held {
@@ -179,7 +163,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         for row in rows {
             let held = self.value(row, &mut scalars)?;
             self.printed = self.printed.and(held.printed);
-            self.check_printed(self.printed)?;
+            self.limits.expect_stored(self.printed, self.bytes)?;
             self.values.push(held);
         }
         scalars.finish()?;
@@ -215,7 +199,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let root = treedef.root();
         self.check(root.kind() != NodeKind::Leaf, "a scalar has a node")?;
         self.check(root.num_leaves() == places, "a value has another number of scalars")?;
-        printed.work = printed.work.saturating_add(root.work().saturating_sub(places));
+        printed.nodes = printed.nodes.saturating_add(root.work().saturating_sub(places));
         let mut leaves = Vec::with_capacity(places.min(scalars.at_most()));
         for _ in 0..places {
             let leaf = self.scalar(scalars)?;
@@ -279,17 +263,13 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
                     self.add(&mut builder, parent, &node)?;
                 }
             }
-            if open.len() > self.limits.depth {
-                return Err(ErrorKind::Depth { limit: self.limits.depth }.into());
-            }
+            self.limits.expect_depth(open.len())?;
         }
         self.check(shapes == extent.shapes, "a shape is not used")?;
         // A structure has one root, whose span is all of it.
         let depth = builder.nodes.first().ok_or_else(|| self.short())?.depth;
-        if index(depth)? > self.limits.depth {
-            return Err(ErrorKind::Depth { limit: self.limits.depth }.into());
-        }
-        self.check_printed(self.printed.and(printed))?;
+        self.limits.expect_depth(index(depth)?)?;
+        self.limits.expect_stored(self.printed.and(printed), self.bytes)?;
         let limits = if extent.is_value { Limits::default() } else { self.limits };
         let mut treedef = builder.finish_numbered(extent.options, limits);
         let arrivals: Vec<Arrival> = self.orders.next_structure(treedef.root())?;
@@ -312,6 +292,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             let (value, nested, text) = taken
                 .ok_or_else(|| wire::invalid(this.part, "a value is missing or held twice"))?;
             (nesting, printed) = (nesting.max(nested), printed.and(text).and(Printed::NODE));
+            this.printed = this.printed.without(text);
             Ok(value)
         };
         let labels = match row.form {
@@ -358,7 +339,6 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
 
     /// Completes a node, whose children are all that follows it.
     fn complete(&self, builder: &mut Builder, node: &Open) -> Result<()> {
-        use NodeKind::*;
         let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
         if node.kind.is_atom() {
             self.check(children == 0, "an atom has children")?;
@@ -366,7 +346,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         } else {
             builder.seal(node.at, node.shape);
         }
-        let single = matches!(node.kind, Some | NewtypeStruct | NewtypeVariant);
+        let single = node.kind.has_one_child();
         self.check(!single || children == 1, "a node around one child has another number")?;
         let fits = has_its_shape(node.kind, builder.shape(node.shape), children);
         self.check(fits, "a node has a shape of another kind")
@@ -374,27 +354,14 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
 
     /// Adds a complete child to its parent.
     fn add(&self, builder: &mut Builder, parent: &mut Open, child: &Open) -> Result<()> {
-        use NodeKind::*;
         let twin = parent.last.is_some_and(|last| builder.same(last, child.at));
         self.check(!twin, "neighbouring runs are equal")?;
-        parent.last = Option::Some(child.at);
+        parent.last = Some(child.at);
         builder.count(parent.at, child.at)?;
         let node = builder.nodes.get(child.at).ok_or_else(|| self.short())?;
-        // As the text has them: `x; n` where n is 5, or where x has children.
-        let as_run = matches!(parent.kind, Seq | Tuple | TupleStruct | TupleVariant)
-            && (node.repeat >= 5 || node.children > 0);
-        let times = if as_run { 1 } else { node.repeat };
+        let times = times_printed(parent.kind, node);
         parent.printed = parent.printed.and(child.printed.times(times));
         Ok(())
-    }
-
-    fn check_printed(&self, printed: Printed) -> Result<()> {
-        let Printed { text, work } = printed;
-        at_most("bytes of text", wide(text), self.text_limit)?;
-        match work <= self.limits.work {
-            true => Ok(()),
-            false => Err(ErrorKind::Work { needed: work, limit: self.limits.work }.into()),
-        }
     }
 
     fn check(&self, holds: bool, otherwise: &'static str) -> Result<()> {
@@ -404,33 +371,6 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     #[cold]
     fn short(&self) -> Error {
         wire::invalid(self.part, "a table has fewer rows than belong to it")
-    }
-}
-
-impl Printed {
-    /// `*, `, or what is around children.
-    const NODE: Printed = Printed { text: 3, work: 0 };
-
-    fn of_text(text: usize) -> Self {
-        Printed { text, work: 0 }
-    }
-
-    fn of_leaf(leaf: &Leaf) -> Self {
-        Printed::of_text(match leaf {
-            Leaf::Str(text) => text.len().saturating_add(2),
-            Leaf::Bytes(bytes) => bytes.len().saturating_mul(4),
-            _ => 16,
-        })
-    }
-
-    fn and(self, other: Self) -> Self {
-        let (text, work) =
-            (self.text.saturating_add(other.text), self.work.saturating_add(other.work));
-        Printed { text, work }
-    }
-
-    fn times(self, times: usize) -> Self {
-        Printed { text: self.text.saturating_mul(times), work: self.work.saturating_mul(times) }
     }
 }
 

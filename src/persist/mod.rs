@@ -136,6 +136,7 @@ mod replace;
 mod file;
 
 use crate::error::Result;
+use crate::limits::Printed;
 use crate::model::{Limits, TreeDef};
 
 use container::{HEADER, Header, Kind};
@@ -155,7 +156,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// When it has more than 2³² nodes or names.
+    /// When it is beyond its own [`Limits`], so that [`from_bytes`](Self::from_bytes) would refuse the bytes; when it has
+    /// more than 2³² nodes or names.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -191,10 +193,23 @@ impl TreeDef {
         structure_of(&header, structure, &mut OrderReader::new(&[])?, limits)
     }
 
+    /// Refuses what would not be read again within the limits of this treedef.
+    fn expect_loadable(&self, nodes: usize, bytes: usize) -> Result<()> {
+        let (limits, root) = (self.limits, self.root());
+        limits.expect_bytes(bytes)?;
+        limits.expect_nodes(nodes)?;
+        limits.expect_depth(root.levels())?;
+        limits.expect_names(self.encoding.bytes_of_names(), bytes)?;
+        limits.expect_stored(Printed::of(&self.encoding), bytes)?;
+        // A file says nothing of the walk that allows any work.
+        if self.walked { limits.expect_work(root.work(), self.num_leaves()) } else { Ok(()) }
+    }
+
     /// The header and the structure of a file that has so many bytes more.
     fn begin_file(&self, kind: Kind, frame: &Frame<'_>, rest: usize) -> Result<Vec<u8>> {
         let mut file = frame.part(HEADER)?;
         let part = file.get(HEADER..).unwrap_or_default();
+        self.expect_loadable(frame.nodes(), part.len())?;
         let header = Header {
             kind,
             options: self.encoding.options,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
 use crate::leaf::{Emit, LeafType};
+use crate::limits::Printed;
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 
 use super::container::{Header, KINDS, Kind, Trailer, VALUES, damaged};
@@ -24,7 +25,8 @@ impl<L: LeafType> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When it has more than 2³² nodes, names or values among the leaves.
+    /// When the structure is beyond its own [`Limits`], so that [`from_bytes`](Tree::from_bytes) would refuse the bytes;
+    /// when it has more than 2³² nodes, names or values among the leaves.
     ///
     /// ```
     /// use treedef::Tree;
@@ -53,7 +55,7 @@ impl<L: LeafType> Tree<L> {
 
         let values = match opaque.is_empty() {
             true => None,
-            false => Some(frame(opaque.into_iter(), None)?),
+            false => Some(frame(opaque.iter().copied(), None)?),
         };
         let mut remembered = Orders::default();
         orders::write(&structure.orders, 0, &mut remembered)?;
@@ -65,6 +67,11 @@ impl<L: LeafType> Tree<L> {
             wire::write(&remembered, &mut order)?;
         }
         let values = values.map_or(Ok(Vec::new()), |values| values.part(0))?;
+        let printed = opaque.iter().map(|value| Printed::of_value(value));
+        let printed = printed.fold(Printed::default(), Printed::and);
+        self.treedef.limits.expect_stored(printed, values.len())?;
+        let names = opaque.iter().map(|value| value.bytes_of_names());
+        self.treedef.limits.expect_names(names.fold(0, usize::saturating_add), values.len())?;
         let rest = Trailer::write(&order, &values, &kinds, &leaves);
         let mut file = self.treedef.begin_file(Kind::Tree, &structure, rest.len())?;
         file.extend_from_slice(&rest);

@@ -1,6 +1,6 @@
 //! Characters → names, numbers and quoted texts.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Leaf, Name};
 
 use super::literal::is_bare;
@@ -27,7 +27,8 @@ impl<'t> Lexer<'t> {
         // What the length of the text allows counts on neither side.
         let beyond = needed - self.budget.min(needed);
         let needed = self.work.saturating_add(beyond);
-        self.budget = left.ok_or(ErrorKind::Work { needed, limit: self.work })?;
+        let beyond = ErrorKind::Work { needed, limit: self.work };
+        self.budget = left.ok_or_else(|| Error::from(beyond).hint("see `Limits::work`"))?;
         Ok(())
     }
 
@@ -52,6 +53,14 @@ impl<'t> Lexer<'t> {
             self.at += token.len();
         }
         found
+    }
+
+    /// Refuses a space where a path has none.
+    pub(super) fn expect_no_space(&self) -> Result<()> {
+        match self.peek_here().is_some_and(char::is_whitespace) {
+            true => self.fail_here("no space inside a path"),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn expect(&mut self, token: &str, expected: &'static str) -> Result<()> {

@@ -116,10 +116,8 @@ impl<L: Clone> Parser<'_, '_, L> {
                 last: None,
                 listed: false,
             });
-            match this.depth_above + open.len() > this.limits.depth {
-                true => Err(ErrorKind::Depth { limit: this.limits.depth }.into()),
-                false => Ok(None),
-            }
+            this.limits.expect_depth(this.depth_above + open.len())?;
+            Ok(None)
         };
         if self.lexer.eat("[") {
             return opens(self, Form::Seq, Name::default(), None);
@@ -448,7 +446,7 @@ impl TreeDef {
         };
         parse_all(text, limits, |lexer| {
             let options = parse_options(lexer)?;
-            parse(lexer, syntax, options, limits, (0, 0)).map(|tree| tree.treedef)
+            parse(lexer, syntax, options, limits, (0, 0))?.treedef.within_limits()
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, limited};
 use crate::model::Limits;
 use crate::path::{Key, Path};
 
@@ -52,13 +52,7 @@ impl fmt::Display for Path {
 impl Path {
     /// The path as messages have it: cut off where nobody reads on.
     pub(crate) fn brief(&self) -> String {
-        const LONGEST: usize = 400;
-        let mut text = self.to_string();
-        if let Some((end, _)) = text.char_indices().nth(LONGEST) {
-            text.truncate(end);
-            text.push('…');
-        }
-        text
+        limited(self, 400)
     }
 }
 
@@ -73,14 +67,23 @@ pub(super) fn parse_key(lexer: &mut Lexer<'_>) -> Result<Key> {
         return Ok(Key::Some);
     }
     if lexer.eat_here("[") {
+        lexer.expect_no_space()?;
         let key = parse_index(lexer)?;
+        lexer.expect_no_space()?;
         lexer.expect("]", "`]`")?;
         return Ok(key);
     }
-    let variant = if lexer.eat_here("::") { Some(lexer.name()?) } else { None };
+    let variant = match lexer.eat_here("::") {
+        true => {
+            lexer.expect_no_space()?;
+            Some(lexer.name()?)
+        }
+        false => None,
+    };
     if !lexer.eat_here(".") {
         return lexer.fail("a key: one of `.name .0 [0] [\"key\"] ? ::Variant.0`");
     }
+    lexer.expect_no_space()?;
     Ok(match (variant, lexer.peek_here().is_some_and(|char| char.is_ascii_digit())) {
         (None, true) => Key::Position(lexer.count()?),
         (None, false) => Key::Field(lexer.name()?),
@@ -95,7 +98,7 @@ fn parse_index(lexer: &mut Lexer<'_>) -> Result<Key> {
     if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) {
         let mut ahead = lexer.clone();
         let index = ahead.count();
-        if ahead.peek() == Some(']') {
+        if ahead.peek_here() == Some(']') {
             *lexer = ahead;
             return index.map(Key::Index);
         }

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use crate::error::{Limited, limited};
 use crate::model::{Leaf, NodeKind, Options, Tree, TreeDef, Value};
 use crate::node::{Children, NodeRef};
 
@@ -119,27 +120,7 @@ pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) ->
 
 /// One line, cut off where it gets long: for messages.
 pub(crate) fn brief(printed: &impl fmt::Display) -> String {
-    let mut out = Limited { text: String::new(), left: 60 };
-    match write!(out, "{printed}") {
-        Ok(()) => out.text,
-        Err(_) => out.text + "…",
-    }
-}
-
-/// A writer that refuses more than it has room for.
-struct Limited {
-    text: String,
-    left: usize,
-}
-
-impl Write for Limited {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for char in text.chars() {
-            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
-            self.text.push(char);
-        }
-        Ok(())
-    }
+    limited(printed, 60)
 }
 
 /// A writer that knows how far into the line it is.
@@ -190,12 +171,20 @@ struct Open<'a> {
     indent: usize,
 }
 
+impl Open<'_> {
+    /// No more than a line is wide, so that a text is not as long as the squared depth.
+    fn indent_of_children(&self, width: usize) -> usize {
+        if self.broken { (self.indent + 2).min(width) } else { self.indent }
+    }
+}
+
 impl Printer<'_, '_> {
     fn print(&mut self, root: NodeRef<'_>) -> fmt::Result {
         let mut open = Vec::new();
         self.enter(root, 1, self.pretty.map_or(0, |pretty| pretty.indent), &mut open)?;
         while let Some(top) = open.last_mut() {
-            let (parent, indent) = (top.node, top.indent + if top.broken { 2 } else { 0 });
+            let parent = top.node;
+            let indent = top.indent_of_children(self.pretty.map_or(0, |pretty| pretty.width));
             let position = parent.num_children() - top.children.len();
             let Some(child) = top.children.next() else {
                 self.leave(top)?;
@@ -269,11 +258,7 @@ impl Printer<'_, '_> {
                     self.out.write_char(' ')?;
                 }
                 self.out.write_str(start)?;
-                let hugs = matches!(
-                    kind,
-                    NodeKind::Some | NodeKind::NewtypeStruct | NodeKind::NewtypeVariant
-                );
-                let broken = broken.is_some() && !hugs && node.num_children() > 0;
+                let broken = broken.is_some() && !kind.has_one_child() && node.num_children() > 0;
                 if is_spaced(node) && !broken {
                     self.out.write_char(' ')?;
                 }

@@ -5,7 +5,6 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, SerializeTuple, S
 use crate::model::{Arrival, Leaf, NodeKind, Tree, Value};
 use crate::node::NodeRef;
 use crate::stack;
-use crate::unflatten::expect_depth;
 
 /// The nested document: structs as maps of their fields, variants with something inside as maps of one entry, other
 /// variants as strings, newtypes as what they hold, statics in their places. In JSON that is what the value itself
@@ -22,9 +21,10 @@ use crate::unflatten::expect_depth;
 /// ```
 impl<L: Serialize> Serialize for Tree<L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.treedef.expect_work(self.leaves.len()).map_err(S::Error::custom)?;
-        expect_depth(&self.treedef).map_err(S::Error::custom)?;
-        let (root, arrivals) = (self.treedef.root(), self.treedef.arrivals());
+        self.treedef.expect_work(self.leaves_in_memory()).map_err(S::Error::custom)?;
+        let root = self.treedef.root();
+        stack::expect_room(self.treedef.limits, root.levels()).map_err(S::Error::custom)?;
+        let arrivals = self.treedef.arrivals();
         Document { node: root, leaves: &self.leaves, arrivals }.serialize(serializer)
     }
 }

@@ -33,7 +33,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the function names a tree that is not there; the error has the path of the leaf.
+    /// When the function names a tree that is not there; the error has the path of the leaf. When there are so many parts
+    /// that [`Limits::work`](crate::Limits::work) does not allow the holes.
     ///
     /// ```
     /// use treedef::Tree;
@@ -48,6 +49,8 @@ impl<L> Tree<L> {
         parts: usize,
         mut part: impl FnMut(&L) -> usize,
     ) -> Result<Vec<Tree<Option<L>>>> {
+        let places = self.leaves.len().max(1).saturating_mul(parts);
+        self.treedef.limits.expect_work(places, self.leaves_in_memory())?;
         let mut split: Vec<Vec<Option<L>>> =
             (0..parts).map(|_| Vec::with_capacity(self.leaves.len())).collect();
         for (index, leaf) in self.leaves.into_iter().enumerate() {

@@ -4,6 +4,7 @@
 //! 2⁵³. Here what does not fit is refused.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::float::{narrow, widen};
 use crate::model::{Leaf, LeafKind, Packed, Tree, TreeDef};
 
 /// How to make a tree of a vector again: [`Tree::ravel`].
@@ -103,7 +104,7 @@ fn to_f64(leaf: &Leaf) -> Option<f64> {
         Leaf::U32(value) => value.into(),
         Leaf::U64(value) => value as f64,
         Leaf::U128(value) => value.get() as f64,
-        Leaf::F32(value) => value.into(),
+        Leaf::F32(value) => widen(value),
         Leaf::F64(value) => value,
         _ => return None,
     })
@@ -118,6 +119,8 @@ fn to_f64(leaf: &Leaf) -> Option<f64> {
 fn from_f64(number: f64, kind: LeafKind) -> Option<Leaf> {
     Some(match kind {
         LeafKind::Bool if number == 0.0 || number == 1.0 => Leaf::Bool(number == 1.0),
+        // Beyond its range a conversion would give the greatest of the kind.
+        _ if number >= end_of(kind) => return None,
         LeafKind::I8 => Leaf::I8(number as i8),
         LeafKind::I16 => Leaf::I16(number as i16),
         LeafKind::I32 => Leaf::I32(number as i32),
@@ -128,8 +131,26 @@ fn from_f64(number: f64, kind: LeafKind) -> Option<Leaf> {
         LeafKind::U32 => Leaf::U32(number as u32),
         LeafKind::U64 => Leaf::U64(number as u64),
         LeafKind::U128 => Leaf::U128(Packed(number as u128)),
-        LeafKind::F32 => Leaf::F32(number as f32),
+        LeafKind::F32 => Leaf::F32(narrow(number)),
         LeafKind::F64 => Leaf::F64(number),
         _ => return None,
     })
+}
+
+/// The first number beyond those of a kind.
+fn end_of(kind: LeafKind) -> f64 {
+    let bits = match kind {
+        LeafKind::I8 => 7,
+        LeafKind::U8 => 8,
+        LeafKind::I16 => 15,
+        LeafKind::U16 => 16,
+        LeafKind::I32 => 31,
+        LeafKind::U32 => 32,
+        LeafKind::I64 => 63,
+        LeafKind::U64 => 64,
+        LeafKind::I128 => 127,
+        LeafKind::U128 => 128,
+        _ => return f64::NAN, // no number is beyond
+    };
+    2f64.powi(bits)
 }

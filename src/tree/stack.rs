@@ -2,7 +2,8 @@
 
 use crate::algebra::expect_equal;
 use crate::error::{ErrorKind, Result};
-use crate::model::Tree;
+use crate::limits::in_memory;
+use crate::model::{Tree, TreeDef};
 
 impl<L> Tree<L> {
     /// One tree that has, at every leaf, those of all trees; a [`map`](Self::map) of it is a function over many trees.
@@ -25,20 +26,23 @@ impl<L> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn stack(trees: impl IntoIterator<Item = Tree<L>>) -> Result<Tree<Vec<L>>> {
-        let mut trees = trees.into_iter();
-        let first = trees.next().ok_or(ErrorKind::Nothing("there are no trees to stack"))?;
-        let room = trees.size_hint().0.saturating_add(1).min(1 << 10); // a hint may be anything
-        let begin = |leaf| {
-            let mut column = Vec::with_capacity(room);
-            column.push(leaf);
-            column
-        };
-        let mut stacked = first.map(begin);
+        let mut treedef: Option<TreeDef> = None;
+        let mut rows = Vec::new();
         for tree in trees {
-            expect_equal(&stacked.treedef, &tree.treedef)?;
-            stacked.leaves.iter_mut().zip(tree.leaves).for_each(|(column, leaf)| column.push(leaf));
+            match &treedef {
+                Some(first) => expect_equal(first, &tree.treedef)?,
+                None => treedef = Some(tree.treedef),
+            }
+            rows.push(tree.leaves.into_iter());
         }
-        Ok(stacked)
+        let treedef = treedef.ok_or(ErrorKind::Nothing("there are no trees to stack"))?;
+        let columns = (0..treedef.num_leaves()).map(|_| {
+            let mut column = Vec::with_capacity(rows.len());
+            column.extend(rows.iter_mut().filter_map(Iterator::next));
+            column
+        });
+        let leaves = columns.collect();
+        Ok(Tree::from_parts(treedef, leaves))
     }
 }
 
@@ -48,7 +52,8 @@ impl<L> Tree<Vec<L>> {
     /// # Errors
     ///
     /// When two leaves have different numbers of elements; the error has the path. When there is no leaf, as then
-    /// nothing says how many trees there are.
+    /// nothing says how many trees there are. When elements without a size are more than
+    /// [`Limits::work`](crate::Limits::work) allows.
     pub fn unstack(self) -> Result<Vec<Tree<L>>> {
         let first = self.leaves.first().map(Vec::len);
         let count =
@@ -60,6 +65,8 @@ impl<L> Tree<Vec<L>> {
             return Err(self.treedef.error_at_leaf(index, ErrorKind::Message(said)));
         }
         let width = self.leaves.len();
+        let in_memory = self.leaves.iter().map(|column| in_memory(column)).sum();
+        self.treedef.limits.expect_work(count, in_memory)?;
         let mut columns: Vec<_> = self.leaves.into_iter().map(Vec::into_iter).collect();
         let rows = (0..count).map(|_| {
             let mut row = Vec::with_capacity(width);

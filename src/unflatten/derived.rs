@@ -1,11 +1,19 @@
 //! Which visitors were written by serde_derive. Those read a struct by position as well as by name, and much faster.
 //!
-//! serde lets a visitor refuse one of the two, so others are asked by name, which is what serde formats do. That a visitor
-//! is derived shows only in the name of its type. If that ever changes nothing breaks: structs are then read by name.
+//! serde lets a visitor refuse one of the two, or read other fields than the names say, so others are asked by name, which
+//! is what serde formats do. Two things prove that a visitor is derived:
+//!
+//! - The name of its type, which has a form that nobody gives a type by hand.
+//! - Where it was written: the code that a derive makes has one place in the source, that of the derive, so the struct and
+//!   each of its fields are asked for at that same place. Who expands a derive and edits the outcome asks for every field
+//!   at a place of its own.
+//!
+//! If either ever changes nothing breaks: structs are then read by name.
 
 use std::any::type_name;
 use std::cell::Cell;
 use std::num::NonZero;
+use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::model::{Labels, Shape};
@@ -39,6 +47,12 @@ pub(super) fn by_position<V>(
         let known = &proven[shape.get() % REMEMBERED];
         known.get() == Some(proof) || prove::<V>(own, fields, known, proof)
     })
+}
+
+/// Whether two calls stand at one place of the source.
+#[inline(always)]
+pub(super) fn same_place(a: &Location<'_>, b: &Location<'_>) -> bool {
+    (a.line(), a.column()) == (b.line(), b.column()) && a.file() == b.file()
 }
 
 #[inline(never)]

@@ -13,20 +13,23 @@
 //! | payload | another form of payload | that payload as a plain value |
 //! | bytes | a sequence of `u8` | the bytes |
 //!
-//! Structs are read by name, but by position where their visitor is [derived](super::derived).
+//! Structs are read by name; those of numbers perhaps by position, [elsewhere](super::rigid).
+
+use std::cell::Cell;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::float::{narrow, widen};
 use crate::model::{LeafKind, NodeKind};
+use crate::node::NodeRef;
 use crate::stack;
 
-use super::derived::by_position;
-use super::elements::{Elements, Fields};
+use super::elements::Elements;
 use super::entries::{Entries, OneEntry};
 use super::name::{NoPayload, Text};
-use super::place::{NodeDeserializer, Place, aside, field_names, fully_read};
+use super::place::{NodeDeserializer, Place, field_names, fully_read};
 use super::rigid::{RigidElements, rigid_element};
 use super::scalars::Scalars;
 use super::source::{Request, Source, requests, scalar_requests};
@@ -55,7 +58,8 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
             }
             _ => {}
         }
-        if self.kind == NodeKind::NewtypeStruct && matches!(request, Request::Bytes | Request::F32)
+        if self.kind == NodeKind::NewtypeStruct
+            && matches!(request, Request::Bytes | Request::F32 | Request::F64)
         {
             return self.with_child(|child| child.answer(request, visitor));
         }
@@ -66,6 +70,7 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
             Request::Enum => self.variant(visitor),
             Request::Bytes => self.bytes(visitor),
             Request::F32 => self.f32(visitor),
+            Request::F64 => self.f64(visitor),
         }
     }
 
@@ -77,7 +82,7 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         match self.kind {
             NodeKind::Leaf => self.source.visit(self.node.first_leaf(), visitor),
             NodeKind::None => visitor.visit_none(),
-            NodeKind::Some => self.with_child(|mut child| visitor.visit_some(child.lend())),
+            NodeKind::Some => self.with_asked_child(|child| visitor.visit_some(child)),
             NodeKind::Unit | NodeKind::UnitStruct | NodeKind::Static => visitor.visit_unit(),
             NodeKind::NewtypeStruct => self.with_child(|child| child.answer(Request::Any, visitor)),
             NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => self.elements(visitor),
@@ -95,8 +100,9 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         S: Source<'a, 'de>,
     {
         match self.kind {
-            NodeKind::None => visitor.visit_none(),
-            NodeKind::Some => self.with_child(|mut child| visitor.visit_some(child.lend())),
+            // A `Some(())` has a node of its own.
+            NodeKind::None | NodeKind::Unit => visitor.visit_none(),
+            NodeKind::Some => self.with_asked_child(|child| visitor.visit_some(child)),
             NodeKind::Leaf if self.source.kind(self.node.first_leaf()) == LeafKind::None => {
                 visitor.visit_none()
             }
@@ -113,7 +119,7 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
     {
         match self.kind {
             NodeKind::NewtypeStruct => {
-                self.with_child(|mut child| visitor.visit_newtype_struct(child.lend()))
+                self.with_asked_child(|child| visitor.visit_newtype_struct(child))
             }
             NodeKind::Struct if self.node.name() == Some(name) => self.any(visitor),
             _ => {
@@ -131,8 +137,10 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         match kind {
             _ if kind.is_variant() => {
                 let name: Text<'a, '_, S> = Text::new(node.variant().unwrap_or_default(), context);
-                let result = visitor.visit_enum(Enum { name, payload: Payload::Variant(self) });
-                result.map_err(|error: Error| match error.kind() {
+                let asked = Cell::new(false);
+                let payload = Payload { place: self, is_variant: true, asked: &asked };
+                let result = visitor.visit_enum(Enum { name, payload });
+                expect_asked(result, node, &asked).map_err(|error: Error| match error.kind() {
                     ErrorKind::UnknownVariant { .. } if error.path().is_root() => {
                         error.hint("a variant renamed for one direction only cannot come back")
                     }
@@ -150,7 +158,10 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
                 Some(key) => {
                     let (mut kept, shared) = (S::kept(key.parts().1), context.shared_for(key));
                     let mut name = Place::of_value(key, context.inside(&shared), &mut kept);
-                    visitor.visit_enum(Enum { name: name.lend(), payload: Payload::Plain(self) })
+                    let asked = Cell::new(false);
+                    let payload = Payload { place: self, is_variant: false, asked: &asked };
+                    let result = visitor.visit_enum(Enum { name: name.lend(), payload });
+                    expect_asked(result, node, &asked)
                 }
                 None => self.any(visitor),
             },
@@ -167,8 +178,8 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
             && node.runs().all(|(child, _)| child.kind() == NodeKind::Leaf)
             && node.leaf_range().all(|leaf| self.source.kind(leaf) == LeafKind::U8);
         if !is_bytes {
-            return self.any(visitor).map_err(|error| match node.kind() {
-                NodeKind::Leaf => {
+            return self.any(visitor).map_err(|error| match wants_to_borrow(&error) {
+                true if node.kind() == NodeKind::Leaf => {
                     error.hint("a type that borrows its bytes needs `unflatten_borrowed`")
                 }
                 _ => error,
@@ -176,8 +187,9 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         }
         let mut place = self;
         let bytes = Vec::<u8>::deserialize(place.lend())?;
-        visitor.visit_byte_buf(bytes).map_err(|error: Error| {
-            error.hint("a plain `&[u8]` serializes as a sequence and cannot come back: annotate it with `serde_bytes`")
+        visitor.visit_byte_buf(bytes).map_err(|error: Error| match wants_to_borrow(&error) {
+            true => error.hint("a plain `&[u8]` serializes as a sequence and cannot come back: annotate it with `serde_bytes`"),
+            false => error,
         })
     }
 
@@ -192,7 +204,10 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         }
         let mut place = self;
         let value = f64::deserialize(place.lend())?;
-        let narrowed = value as f32; // rounds, and overflows to infinity
+        let narrowed = narrow(value); // rounds, and overflows to infinity
+        if value.is_nan() {
+            return visitor.visit_f32(narrowed);
+        }
         if value.is_finite() && narrowed.is_infinite() {
             let found = format!("floating point `{value:?}`");
             return Err(de::Error::invalid_value(Unexpected::Other(&found), &"f32"));
@@ -200,17 +215,25 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
         visitor.visit_f64(value)
     }
 
+    /// serde makes a signalling NaN a quiet one.
+    fn f64<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        if self.kind != NodeKind::Leaf || self.source.kind(self.node.first_leaf()) != LeafKind::F32
+        {
+            return self.any(visitor);
+        }
+        let mut place = self;
+        let value = f32::deserialize(place.lend())?;
+        if value.is_nan() { visitor.visit_f64(widen(value)) } else { visitor.visit_f32(value) }
+    }
+
     /// Whether the children are all leaves, and so many. That is mostly a constant, so the checks of each fold away.
     #[inline(always)]
     fn has_only_leaves(&self, count: Option<usize>) -> bool {
         let of_that_many = count.is_none_or(|count| self.node.num_children() == count);
         of_that_many && self.node.has_only_leaves()
-    }
-
-    #[inline]
-    fn is_read_by_position<V>(&self, fields: &'static [&'static str]) -> bool {
-        let shape = self.node.numbered_shape(self.node.raw().shape);
-        shape.is_some_and(|shape| by_position::<V>(shape, fields))
     }
 
     /// Children that are all leaves.
@@ -275,7 +298,7 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
     where
         S: Source<'a, 'de>,
     {
-        let Place { node, kind, source, context } = self;
+        let Place { node, kind, source, context, .. } = self;
         let mut entries = Entries::of(node, kind, context, source)?;
         let value = visitor
             .visit_map(&mut entries)
@@ -288,12 +311,26 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
     }
 }
 
+/// Whether a visitor refused what was not lent to it for long enough.
+fn wants_to_borrow(error: &Error) -> bool {
+    error.refused_type().is_some_and(|(_, expected)| expected.contains("borrowed"))
+}
+
+/// Refuses a value that was made without a look at the children of its variant.
+fn expect_asked<T>(result: Result<T>, node: NodeRef<'_>, asked: &Cell<bool>) -> Result<T> {
+    let value = result?;
+    let unread = if asked.get() { 0 } else { node.num_children() };
+    fully_read(node, unread)?;
+    Ok(value)
+}
+
 impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     #[inline(never)]
     fn answer<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
     where
         S: Source<'a, 'de>,
     {
+        self.0.asked = true;
         self.0.reborrow().answer(request, visitor)
     }
 
@@ -303,6 +340,7 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     where
         S: Source<'a, 'de>,
     {
+        self.0.asked = true;
         if self.0.kind == NodeKind::Leaf {
             let index = self.0.node.first_leaf();
             if request.is_for_scalar(self.0.source.kind(index)) {
@@ -317,11 +355,10 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     where
         S: Source<'a, 'de>,
     {
+        self.0.asked = true;
         match self.0.kind {
             NodeKind::None => visitor.visit_none(),
-            NodeKind::Some => {
-                self.0.reborrow().with_child(|mut child| visitor.visit_some(child.lend()))
-            }
+            NodeKind::Some => self.0.reborrow().with_asked_child(|child| visitor.visit_some(child)),
             _ => self.answer(Request::Option, visitor),
         }
     }
@@ -331,6 +368,7 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
     where
         S: Source<'a, 'de>,
     {
+        self.0.asked = true;
         match self.0.kind {
             NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
                 match (self.0.has_only_leaves(count), count) {
@@ -354,7 +392,16 @@ impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
         }
     }
 
-    /// A struct by its names, for a visitor that is not known to read it by position.
+    /// Skips the node with all below it, at once.
+    fn ignored<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
+    where
+        S: Source<'a, 'de>,
+    {
+        self.0.asked = true;
+        visitor.visit_unit()
+    }
+
+    /// A struct by its names.
     pub(super) fn by_name<'de, V: Visitor<'de>>(
         self,
         name: &str,
@@ -390,15 +437,7 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for NodeDeserializer<'_, 'a,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        match self.0.kind {
-            NodeKind::Struct if self.0.is_read_by_position::<V>(fields) => {
-                match self.0.has_only_leaves(Some(fields.len())) {
-                    true => self.0.scalars(visitor),
-                    false => self.0.with_elements(|fields| visitor.visit_seq(Fields(fields))),
-                }
-            }
-            _ => aside(|| self.by_name(name, fields, visitor)),
-        }
+        self.by_name(name, fields, visitor)
     }
 
     fn is_human_readable(&self) -> bool {

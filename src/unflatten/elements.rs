@@ -1,4 +1,4 @@
-//! The children of a sequence, of a tuple, or of a struct that is read by position.
+//! The children of a sequence or a tuple.
 
 use std::marker::PhantomData;
 
@@ -28,7 +28,7 @@ impl<'a, 'r, S> Elements<'a, 'r, S> {
     pub(super) fn of(parent: NodeRef<'a>, context: Context<'a, 'r>, source: &'r mut S) -> Self {
         let (node, left) = parent.first_child().map_or((parent, 0), |node| (node, node.repeat()));
         let after = parent.num_children() - left; // one of its runs (invariant 2 of the encoding)
-        let next = Place { node, kind: node.kind(), context, source };
+        let next = Place::new(node, context, source);
         Elements { parent: parent.index(), next, left, after }
     }
 
@@ -84,27 +84,5 @@ impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Elements<'a, '_, S> {
 
     fn size_hint(&self) -> Option<usize> {
         Some(self.len())
-    }
-}
-
-/// The same as the fields of a struct. As this is another type, what a visitor does with it has one caller only, into which
-/// it is compiled.
-pub(super) struct Fields<'e, 'a, 'r, S>(pub(super) &'e mut Elements<'a, 'r, S>);
-
-impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for Fields<'_, 'a, '_, S> {
-    type Error = Error;
-
-    #[inline(always)]
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        (&mut *self.0).next_element_seed(seed)
-    }
-
-    #[inline(always)]
-    fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
-        self.next_element_seed(PhantomData)
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.0.len())
     }
 }

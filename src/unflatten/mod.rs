@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
 use crate::diff::{expect_none, tree_differences};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::flatten::Flattener;
 use crate::leaf::{Flat, LeafType};
 use crate::model::{Arrival, Content, Leaf, LeafKind, Limits, Tree, TreeDef, Value};
@@ -78,7 +78,7 @@ pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
 ///
 /// # Errors
 ///
-/// As [`unflatten`]; and [`ErrorKind::Structure`] with the list of [`Difference`](crate::Difference)s.
+/// As [`unflatten`]; and [`ErrorKind::Structure`](crate::ErrorKind::Structure) with the list of [`Difference`](crate::Difference)s.
 ///
 /// ```
 /// let (leaves, treedef) = treedef::flatten(&(1u8, 2u8))?;
@@ -160,16 +160,9 @@ fn shared(treedef: &TreeDef, leaves: usize) -> Result<Shared<'_>> {
     Ok(Shared::of(treedef))
 }
 
-/// Refuses what nests deeper than the limits allow.
-pub(crate) fn expect_depth(treedef: &TreeDef) -> Result<()> {
-    let limit = treedef.limits.depth;
-    match usize::try_from(treedef.root().depth()).is_ok_and(|depth| depth <= limit) {
-        true => Ok(()),
-        false => Err(ErrorKind::Depth { limit }.into()),
-    }
-}
-
 /// Leaves that a value can be rebuilt from: `Vec<L>`, `[L; N]`, which are handed over, or `&Vec<L>`, `&[L]`, `&[L; N]`.
+///
+/// What it inherits is internal, and may change in any release: call [`unflatten`].
 pub trait Leaves: Given {}
 
 /// Not nameable outside, so that [`Leaves`] is sealed.
@@ -245,6 +238,22 @@ impl Value {
 
 impl Leaf {
     /// Rebuilds the leaf as a type: a scalar, or the subtree that an opaque leaf stands for.
+    ///
+    /// A leaf knows nothing of the walk that it comes from, so it is rebuilt as human-readable. Where the walk was not, its
+    /// treedef knows:
+    ///
+    /// ```
+    /// use std::net::IpAddr;
+    ///
+    /// use treedef::{Flattener, Opaque};
+    ///
+    /// let compact = Flattener::new().human_readable(false);
+    /// let (leaves, treedef) = compact.flatten(&vec![Opaque(IpAddr::from([127, 0, 0, 1]))])?;
+    /// let place = treedef.node(&"[0]".parse()?)?.to_treedef();
+    /// assert_eq!(treedef::unflatten::<IpAddr>(&place, &leaves)?, IpAddr::from([127, 0, 0, 1]));
+    /// assert!(leaves[0].clone().into_typed::<IpAddr>().is_err());
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -17,11 +17,13 @@ pub(super) struct Place<'a, 'r, S> {
     pub(super) kind: NodeKind,
     pub(super) context: Context<'a, 'r>,
     pub(super) source: &'r mut S,
+    /// Somebody asked what stands here.
+    pub(super) asked: bool,
 }
 
 impl<'a, 'r, S> Place<'a, 'r, S> {
     pub(super) fn new(node: NodeRef<'a>, context: Context<'a, 'r>, source: &'r mut S) -> Self {
-        Place { node, kind: node.kind(), context, source }
+        Place { node, kind: node.kind(), context, source, asked: false }
     }
 
     /// A value that stands inside another structure, in the context of its own; `source` has its leaves.
@@ -42,6 +44,24 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
             None => Err(Error::protocol("a node without its child")),
         }
         .map_err(|error| under(error, node, 0))
+    }
+
+    /// Hands the only child to serde, and makes sure that it was asked for.
+    #[inline]
+    pub(super) fn with_asked_child<'de, R>(
+        self,
+        f: impl FnOnce(NodeDeserializer<'_, 'a, '_, S>) -> Result<R>,
+    ) -> Result<R>
+    where
+        S: Source<'a, 'de>,
+    {
+        let node = self.node;
+        let (result, asked) = self.with_child(|mut child| {
+            let result = f(child.lend())?;
+            Ok((result, child.asked))
+        })?;
+        fully_read(node, usize::from(!asked))?;
+        Ok(result)
     }
 
     /// Hands the payload of a variant, as a plain value, to `f`.

@@ -5,6 +5,7 @@
 //! is wrong.
 
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::{array, slice};
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
@@ -16,7 +17,7 @@ use crate::model::{NodeKind, Rigid};
 use crate::node::NodeRef;
 use crate::rigid::{Open, Outset, Place, RUN, Steps, WINDOW};
 
-use super::derived::by_position;
+use super::derived::{by_position, same_place};
 use super::elements::Elements;
 use super::place::aside;
 use super::source::{Context, Request, Source, scalar_requests};
@@ -149,7 +150,7 @@ impl<'w, L: Flat + 'w, P: Place<'w, Data = Window<'w, L>>> RigidDeserializer<'w,
         if !steps.compound(kind, count)?.is_none_or(is_right) {
             return Err(Mismatch);
         }
-        let mut children = RigidChildren { expected, steps, left: count };
+        let mut children = RigidChildren { expected, steps, left: count, caller: None };
         let result = read(&mut children)?;
         open.close()?;
         Ok(result)
@@ -247,6 +248,7 @@ impl<'w, 'de, L: Flat + 'w, P: Place<'w, Data = Window<'w, L>>> Deserializer<'de
     }
 
     #[inline(always)]
+    #[track_caller]
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -254,6 +256,7 @@ impl<'w, 'de, L: Flat + 'w, P: Place<'w, Data = Window<'w, L>>> Deserializer<'de
         visitor: V,
     ) -> Matched<V::Value> {
         let expected = self.expected;
+        let caller = Location::caller();
         self.children(
             NodeKind::Struct,
             fields.len(),
@@ -263,7 +266,10 @@ impl<'w, 'de, L: Flat + 'w, P: Place<'w, Data = Window<'w, L>>> Deserializer<'de
                     .numbered_shape(shape)
                     .is_some_and(|shape| by_position::<V>(shape, fields))
             },
-            |children| visitor.visit_seq(children),
+            |children| {
+                children.caller = Some(caller);
+                visitor.visit_seq(children)
+            },
         )
     }
 
@@ -285,6 +291,9 @@ struct RigidChildren<'w, 'p, L> {
     expected: &'w RigidValue<'w>,
     steps: &'p mut Steps<'w, Window<'w, L>>,
     left: usize,
+    /// Where the source asked for the struct that these are the fields of. A derive asks for the fields at the same place:
+    /// see [`derived`](super::derived).
+    caller: Option<&'static Location<'static>>,
 }
 
 impl<'w, L: Flat> RigidChildren<'w, '_, L> {
@@ -300,6 +309,9 @@ impl<'de, L: Flat> SeqAccess<'de> for &mut RigidChildren<'_, '_, L> {
 
     #[inline(always)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Matched<Option<T::Value>> {
+        if self.caller.is_some() {
+            return Err(Mismatch);
+        }
         match self.next() {
             Some(child) => seed.deserialize(child).map(Some),
             None => Ok(None),
@@ -307,8 +319,15 @@ impl<'de, L: Flat> SeqAccess<'de> for &mut RigidChildren<'_, '_, L> {
     }
 
     #[inline(always)]
+    #[track_caller]
     fn next_element<T: Deserialize<'de>>(&mut self) -> Matched<Option<T>> {
-        self.next_element_seed(PhantomData)
+        if self.caller.is_some_and(|caller| !same_place(caller, Location::caller())) {
+            return Err(Mismatch);
+        }
+        match self.next() {
+            Some(child) => T::deserialize(child).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -109,6 +109,11 @@ impl<'a, S> ScalarDeserializer<'_, 'a, '_, S> {
         self.answer(Request::Any, visitor)
     }
 
+    /// Skips the leaf.
+    fn ignored<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_unit()
+    }
+
     #[inline(never)]
     fn answer<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
     where

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use serde::de::Visitor;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::leaf::Flat;
 use crate::model::{Arrival, Leaf, LeafKind, TreeDef, Value};
+use crate::stack;
 
 /// Leaves, by index: serde's buffers ask for fields in another order than they stand in, so nothing may depend on a
 /// cursor. Each leaf is asked for at most once, because a deserializer is consumed when it answers; only what stays is tried
@@ -73,14 +74,18 @@ pub enum Request {
     Enum,
     Bytes,
     F32,
+    F64,
 }
 
 impl Request {
     /// Whether a leaf of this kind answers with its scalar, if such is asked for: not with what an opaque leaf stands for,
-    /// nor with what may be beyond the range of `f32`.
+    /// nor with what may be beyond the range of `f32`, nor with what may be another NaN as an `f64`.
     #[inline(always)]
     pub(super) fn is_for_scalar(self, kind: LeafKind) -> bool {
-        !matches!((kind, self), (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32))
+        !matches!(
+            (kind, self),
+            (LeafKind::Opaque, _) | (LeafKind::F64, Request::F32) | (LeafKind::F32, Request::F64)
+        )
     }
 }
 
@@ -144,9 +149,8 @@ macro_rules! requests {
             self.answer(Request::Bytes, visitor)
         }
 
-        /// Skips the node with all below it, at once.
         fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            visitor.visit_unit()
+            self.ignored(visitor)
         }
 
         serde::forward_to_deserialize_any! {
@@ -160,10 +164,11 @@ macro_rules! scalar_requests {
     () => {
         scalar_requests! {
             Any: deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
-            deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f64
-            deserialize_char deserialize_str deserialize_string
+            deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_char
+            deserialize_str deserialize_string
         }
         scalar_requests!(F32: deserialize_f32);
+        scalar_requests!(F64: deserialize_f64);
     };
     ($request:ident: $($method:ident)*) => {$(
         #[inline(always)]
@@ -200,7 +205,8 @@ impl<'a> Shared<'a> {
     }
 
     pub(super) fn of(treedef: &'a TreeDef) -> Self {
-        Shared::new(treedef.arrivals(), treedef.encoding.options.compact, treedef.limits.depth)
+        let max_depth = stack::deepest(treedef.limits);
+        Shared::new(treedef.arrivals(), treedef.encoding.options.compact, max_depth)
     }
 
     /// One less of what may still be.
@@ -212,7 +218,7 @@ impl<'a> Shared<'a> {
     #[cold]
     fn too_deep(&self) -> Error {
         // Lossless: it came from a `usize`.
-        ErrorKind::Depth { limit: self.max_depth as usize }.into()
+        stack::too_deep(self.max_depth as usize)
     }
 }
 

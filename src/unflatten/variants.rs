@@ -1,5 +1,7 @@
 //! The variant of an enum: its name, and what stands behind it.
 
+use std::cell::Cell;
+
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
 
@@ -14,11 +16,13 @@ pub(super) struct Enum<N, P> {
     pub(super) payload: P,
 }
 
-pub(super) enum Payload<'a, 'r, S> {
-    /// The node is a variant.
-    Variant(Place<'a, 'r, S>),
-    /// The node is a map of one entry.
-    Plain(Place<'a, 'r, S>),
+/// What stands behind the name of a variant.
+pub(super) struct Payload<'a, 'r, 'c, S> {
+    pub(super) place: Place<'a, 'r, S>,
+    /// The node is a variant; else it is a map of one entry.
+    pub(super) is_variant: bool,
+    /// Set when somebody asks for it.
+    pub(super) asked: &'c Cell<bool>,
 }
 
 impl<'de, N, P> EnumAccess<'de> for Enum<N, P>
@@ -34,19 +38,17 @@ where
     }
 }
 
-impl<'a, 'r, S> Payload<'a, 'r, S> {
+impl<'a, 'r, S> Payload<'a, 'r, '_, S> {
     fn with<'de, R>(self, f: impl FnOnce(Place<'a, 'r, S>) -> Result<R>) -> Result<R>
     where
         S: Source<'a, 'de>,
     {
-        match self {
-            Payload::Variant(node) => node.with_payload(f),
-            Payload::Plain(node) => node.with_child(f),
-        }
+        self.asked.set(true);
+        if self.is_variant { self.place.with_payload(f) } else { self.place.with_child(f) }
     }
 }
 
-impl<'a, 'de, S: Source<'a, 'de>> VariantAccess<'de> for Payload<'a, '_, S> {
+impl<'a, 'de, S: Source<'a, 'de>> VariantAccess<'de> for Payload<'a, '_, '_, S> {
     type Error = Error;
 
     fn unit_variant(self) -> Result<()> {

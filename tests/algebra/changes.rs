@@ -1,7 +1,7 @@
 //! Diffs as data, as reports and as patches.
 
 use proptest::prelude::*;
-use treedef::{ChangeKind, DifferenceKind, Edit, NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{ChangeKind, DifferenceKind, Edit, Limits, NodeKind, NodeRef, Tree, TreeDef};
 
 use crate::data::data;
 use crate::laws::{few, numbered, small};
@@ -299,11 +299,8 @@ fn deep_and_wide_structures_are_compared_in_time_of_the_distinct() {
     assert_eq!(wide("(*, *)").patch(&diff).unwrap(), shorter);
 
     let deep = |inner: &str| {
-        let mut treedef = parsed(inner);
-        for _ in 0..2_000 {
-            treedef = TreeDef::seq([treedef]).unwrap();
-        }
-        treedef
+        let text = format!("{}{inner}{}", "[".repeat(2_000), "]".repeat(2_000));
+        TreeDef::parse_with(&text, Limits::default().depth(2_000)).unwrap()
     };
     let diff = deep("*").diff(&deep("None"));
     assert_eq!(diff.changes().len(), 1);

@@ -66,11 +66,11 @@ fn leaves_of_other_types_stand_in_the_document() {
 fn what_is_too_much_is_no_document() {
     let bomb: TreeDef = "[(); 1152921504606846976]".parse().unwrap();
     let bomb = Tree::<u8>::new(bomb, Vec::new()).unwrap();
-    assert_snapshot!(to_value(&bomb).unwrap_err(), @"1152921504606846977 nodes to visit, the limit is 1048576 at the root");
+    assert_snapshot!(to_value(&bomb).unwrap_err(), @"1152921504606846977 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
     let deep: TreeDef = format!("{}{}", "[".repeat(100), "]".repeat(100)).parse().unwrap();
     let shallow = deep.limits().depth(50);
     let deep = Tree::<u8>::new(deep.with_limits(shallow), Vec::new()).unwrap();
-    assert_snapshot!(to_value(&deep).unwrap_err(), @"nested deeper than 50 levels at the root");
+    assert_snapshot!(to_value(&deep).unwrap_err(), @"nested deeper than 50 levels at the root (see `Limits::depth`)");
 }
 
 proptest! {

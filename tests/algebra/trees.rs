@@ -153,7 +153,6 @@ fn fits_an_f64(leaf: &Leaf) -> bool {
         Leaf::U64(value) => (*value).into(),
         Leaf::I128(value) => value.get().unsigned_abs(),
         Leaf::U128(value) => value.get(),
-        Leaf::F32(value) => return !value.is_nan() || value.to_bits() & 0x0040_0000 != 0,
         _ => 0,
     };
     magnitude == 0 || 128 - magnitude.leading_zeros() - magnitude.trailing_zeros() <= 53

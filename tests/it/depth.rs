@@ -15,7 +15,7 @@ use std::rc::Rc;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize as DeriveSerialize};
-use treedef::{ErrorKind, Flattener, Leaf, Limits, Path, TreeDef, Value};
+use treedef::{ErrorKind, Flattener, Leaf, Limits, Path, Tree, TreeDef, Value};
 
 const MIB: usize = 1 << 20;
 
@@ -54,7 +54,7 @@ where
             Flattener::new().max_depth(usize::MAX).flatten(&nested(steps)).unwrap()
         })
     };
-    for (leaves, treedef) in [deep(steps + 1), deep(steps + 1_000)] {
+    for (leaves, treedef) in [deep(steps + 1), deep(steps + 60)] {
         on_a_stack_of(2 * MIB, || {
             let treedef = treedef.with_limits(Limits::default());
             assert_depth(treedef::unflatten::<T>(&treedef, &leaves));
@@ -493,4 +493,43 @@ fn deep_tuples_as_keys_print_as_jax_does() {
             parse_deep(&format!("{{{}: *}}", deep_text(FORMS[1], 100_000).replace('*', "1")));
         assert!(!treedef.to_jax_string().unwrap().is_empty());
     });
+}
+
+/// What limits allow beyond a thread's stack is refused, unless the stack grows. Without optimisation, as here, a level takes
+/// most.
+#[test]
+fn what_the_stack_does_not_hold_needs_a_feature() {
+    const DEEPEST: usize = 256;
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let deep = |levels: usize| {
+        let limits = Limits::default().depth(1 << 20);
+        Tree::<Leaf>::new(TreeDef::parse_with(&nested(levels), limits).unwrap(), vec![]).unwrap()
+    };
+    on_a_stack_of(2 * MIB, || {
+        let tree = deep(DEEPEST);
+        assert_eq!(serde_json::to_string(&tree).unwrap(), nested(DEEPEST));
+        let json: serde_json::Value = tree.clone().into_value().unwrap();
+        let again = Flattener::new().max_depth(usize::MAX).flatten(&json).unwrap();
+        assert_eq!(again.1, *tree.treedef());
+    });
+    if cfg!(feature = "stacker") {
+        return;
+    }
+    let refused = |error: String| {
+        let said = "nested deeper than 256 levels";
+        assert!(error.starts_with(said) && error.contains("the feature `stacker`"), "{error}");
+    };
+    on_a_stack_of(2 * MIB, || {
+        for levels in [DEEPEST + 1, 20_000, 100_000] {
+            let tree = deep(levels);
+            refused(serde_json::to_string(&tree).unwrap_err().to_string());
+            refused(tree.into_value::<serde_json::Value>().unwrap_err().to_string());
+        }
+    });
+    let deeper = on_a_stack_of(512 * MIB, || {
+        let json = (0..2_000).fold(serde_json::json!([]), |inside, _| serde_json::json!([inside]));
+        let refused = Flattener::new().max_depth(usize::MAX).structure(&json).unwrap_err();
+        refused.to_string()
+    });
+    refused(deeper);
 }

@@ -15,13 +15,19 @@ mod hostile;
 mod in_place;
 mod labels;
 mod laws;
+#[cfg(feature = "persist")]
+#[path = "../model/plain/mod.rs"]
+#[allow(dead_code, reason = "the model needs all of it")]
+mod plain;
 mod properties;
 mod reading;
 mod rigid;
 mod rows;
 mod rules;
 mod snapshots;
+mod tape;
 mod tidy;
 mod uniform;
+mod visitors;
 mod wrong_type;
 mod zoo;

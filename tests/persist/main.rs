@@ -15,3 +15,4 @@ mod damage;
 mod repaired;
 mod wrong_files;
 mod bombs;
+mod limits;

@@ -79,7 +79,7 @@ fn what_is_too_deep_is_an_error() {
     assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
     assert!(error.path().to_string().starts_with(".0?.0?.0?"));
     let text = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
-    assert_snapshot!(said(text.parse::<TreeDef>()), @"nested deeper than 128 levels at byte 129");
+    assert_snapshot!(said(text.parse::<TreeDef>()), @"nested deeper than 128 levels at byte 129 (see `Limits::depth`)");
     let deep = TreeDef::parse_with(&text, Limits::default().depth(50_000)).unwrap();
     assert_eq!((deep.to_string(), deep.num_nodes()), (text.clone(), 50_000));
     assert_eq!(deep, TreeDef::parse_with(&text, Limits::default().depth(50_000)).unwrap());

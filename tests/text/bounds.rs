@@ -21,12 +21,12 @@ fn a_text_is_as_deep_as_its_containers_with_those_of_its_values() {
     let depth = |text| least(text, |depth| Limits::default().depth(depth));
     assert_snapshot!(depth("*"), @"0");
     assert_snapshot!(depth("()"), @"0");
-    assert_snapshot!(depth("[*]"), @"1; nested deeper than 0 levels at byte 1");
-    assert_snapshot!(depth("[[], [[*]], []]"), @"3; nested deeper than 2 levels at byte 7");
-    assert_snapshot!(depth("A::B { x: Some((A(*), *)) }"), @"4; nested deeper than 3 levels at byte 18");
-    assert_snapshot!(depth("{[[1]]: *}"), @"3; nested deeper than 2 levels at byte 3");
-    assert_snapshot!(depth("[static [1]]"), @"2; nested deeper than 1 level at byte 9");
-    assert_snapshot!(depth("[{[{[1]: 2}]: *}]"), @"5; nested deeper than 4 levels at byte 5");
+    assert_snapshot!(depth("[*]"), @"1; nested deeper than 0 levels at byte 1 (see `Limits::depth`)");
+    assert_snapshot!(depth("[[], [[*]], []]"), @"3; nested deeper than 2 levels at byte 7 (see `Limits::depth`)");
+    assert_snapshot!(depth("A::B { x: Some((A(*), *)) }"), @"4; nested deeper than 3 levels at byte 18 (see `Limits::depth`)");
+    assert_snapshot!(depth("{[[1]]: *}"), @"3; nested deeper than 2 levels at byte 3 (see `Limits::depth`)");
+    assert_snapshot!(depth("[static [1]]"), @"2; nested deeper than 1 level at byte 9 (see `Limits::depth`)");
+    assert_snapshot!(depth("[{[{[1]: 2}]: *}]"), @"5; nested deeper than 4 levels at byte 5 (see `Limits::depth`)");
 }
 
 #[test]
@@ -35,14 +35,14 @@ fn counts_in_values_stand_for_leaves_beyond_the_length_of_the_text() {
     let work = |text| least(text, |work| Limits::default().work(work));
     assert_snapshot!(work("[*; 1000]"), @"0");
     assert_snapshot!(work("static 1"), @"0");
-    assert_snapshot!(work("static [1; 100]"), @"85; 85 nodes to visit, the limit is 84 at byte 15");
-    assert_snapshot!(work("static [(); 100]"), @"85; 85 nodes to visit, the limit is 84 at byte 16");
-    assert_snapshot!(work("static [[1; 10]; 10]"), @"90; 90 nodes to visit, the limit is 89 at byte 20");
-    assert_snapshot!(work("[static [1; 50], static [1; 50]]"), @"68; 68 nodes to visit, the limit is 67 at byte 31");
-    assert_snapshot!(work("{[1; 50]: {[1; 50]: *}}"), @"77; 77 nodes to visit, the limit is 76 at byte 18");
+    assert_snapshot!(work("static [1; 100]"), @"101; 101 nodes to visit, the limit is 100 at byte 15 (see `Limits::work`)");
+    assert_snapshot!(work("static [(); 100]"), @"101; 101 nodes to visit, the limit is 100 at byte 16 (see `Limits::work`)");
+    assert_snapshot!(work("static [[1; 10]; 10]"), @"111; 111 nodes to visit, the limit is 110 at byte 20 (see `Limits::work`)");
+    assert_snapshot!(work("[static [1; 50], static [1; 50]]"), @"102; 102 nodes to visit, the limit is 101 at byte 32 (see `Limits::work`)");
+    assert_snapshot!(work("{[1; 50]: {[1; 50]: *}}"), @"102; 102 nodes to visit, the limit is 101 at byte 23 (see `Limits::work`)");
     let read = |work| Tree::<LeafKind>::parse_with("[u8; 100]", Limits::default().work(work));
     assert_eq!(read(90).unwrap().leaves().len(), 100);
-    assert_snapshot!(read(89).unwrap_err(), @"90 nodes to visit, the limit is 89 at byte 8");
+    assert_snapshot!(read(89).unwrap_err(), @"90 nodes to visit, the limit is 89 at byte 8 (see `Limits::work`)");
 }
 
 #[test]

@@ -18,7 +18,8 @@ use serde::Serialize;
 
 use crate::error::{Matched, Mismatch};
 use crate::leaf::{Emit, Scalar};
-use crate::model::{Labels, NodeKind, TreeDef, Value};
+use crate::model::{Labels, Limits, NodeKind, TreeDef, Value};
+use crate::stack;
 
 use super::rules::Keep;
 use super::serializer::{Head, Siblings, Walk};
@@ -89,8 +90,10 @@ impl<'t, S: Slots> Walk for Matcher<'t, S> {
                     Err(Mismatch) => Err(known.parted.at(slots.left())),
                 }
             }
-            (Keep::Leaf, NodeKind::Leaf) => slots
-                .put_opaque(|| Value::recorded(value, known.of_opaque(), known.depth_left).ok()),
+            (Keep::Leaf, NodeKind::Leaf) => slots.put_opaque(|| {
+                Value::recorded(value, known.of_opaque(), Limits::default().depth(known.depth_left))
+                    .ok()
+            }),
             _ => Err(Mismatch),
         }
     }
@@ -174,7 +177,7 @@ pub(super) fn fill<L: Emit, T: Serialize + ?Sized, const USED: bool>(
 ) -> Result<(), Option<usize>> {
     let encoding = &*treedef.encoding;
     let root = encoding.nodes.first().ok_or(None)?;
-    let depth_left = treedef.limits.depth.checked_sub(root.depth as usize).ok_or(None)?;
+    let depth_left = stack::deepest(treedef.limits).checked_sub(root.depth as usize).ok_or(None)?;
     let options = encoding.options;
     let known = Known {
         shapes: &encoding.shapes,

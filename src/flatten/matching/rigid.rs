@@ -13,7 +13,9 @@ use crate::flatten::rules::Keep;
 use crate::flatten::scalar::scalar_leaf;
 use crate::flatten::serializer::{Entries, Fields, Head, Siblings, Walk, Walker};
 use crate::leaf::{Emit, Scalar};
-use crate::model::{Form, Labels, Leaf, Name, Node, NodeKind, Options, Rigid, Shape, Value};
+use crate::model::{
+    Form, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Rigid, Shape, Value,
+};
 use crate::node::is_name;
 use crate::rigid::{Open, Outset, Place, RUN, WINDOW};
 
@@ -223,7 +225,8 @@ impl<'w, P: Place<'w, Data: Put>> Walk for RigidWalk<'w, P> {
         let &RigidValue { options, depth_left, .. } = self.expected;
         match keep {
             Keep::Leaf => self.put(|| {
-                let value = Value::recorded(value, options, depth_left).ok()?;
+                let value =
+                    Value::recorded(value, options, Limits::default().depth(depth_left)).ok()?;
                 Emit::from_leaf(Leaf::from(value))
             }),
             Keep::Static => Err(Mismatch),

@@ -131,10 +131,10 @@ fn counts_that_overflow_err() {
     }
 }
 
-// Keys, statics and values hold structures of their own, which `Limits::work` must bound as well. Counts are kept small
-// here so that a failure ends: with 2⁶⁰ in place of 2²³ each of these would not.
+// Keys, statics and values hold structures of their own, which `Limits::work` must bound as well. What it allows is
+// printed and compared in time of the distinct.
 
-const SOME: usize = 1 << 23;
+const ALLOWED: usize = 1 << 23;
 
 #[track_caller]
 fn assert_quick(what: &str, f: impl FnOnce()) {
@@ -143,49 +143,44 @@ fn assert_quick(what: &str, f: impl FnOnce()) {
     assert!(start.elapsed() < Duration::from_millis(50), "{what} took {:?}", start.elapsed());
 }
 
-#[test]
-fn a_value_without_leaves_prints_at_once() {
-    let Ok(value) = format!("[(); {SOME}]").parse::<Value>() else { return };
-    assert_quick("printing", || assert_eq!(value.to_string(), format!("[(); {SOME}]")));
+#[track_caller]
+fn assert_too_much<T: std::fmt::Debug>(result: Result<T, treedef::Error>) {
+    let error = result.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Work { .. }), "{error}");
 }
 
 #[test]
-fn values_without_leaves_compare_at_once() {
-    let Ok(a) = format!("[(); {SOME}]").parse::<Value>() else { return };
-    let b: Value = format!("[(); {}]", SOME + 1).parse().unwrap();
-    assert_quick("comparing", || assert!(a < b));
+fn values_without_leaves_print_and_compare_at_once() {
+    let text = format!("[(); {ALLOWED}]");
+    let a: Value = text.parse().unwrap();
+    let b: Value = format!("[(); {}]", ALLOWED + 1).parse().unwrap();
+    assert_quick("printing", || assert_eq!(a.to_string(), text));
+    assert_quick("comparing", || assert!(a < b && a == a.clone()));
+    let inside: Value = format!("[({{}}, [None; {ALLOWED}]), 1]").parse().unwrap();
+    let other: Value = format!("[({{}}, [None; {ALLOWED}]), 2]").parse().unwrap();
+    assert_quick("comparing", || assert!(inside < other));
 }
 
 #[test]
-fn keys_without_leaves_are_bounded_when_rebuilding() {
-    let Ok(treedef) = format!("{{[(); {SOME}]: *}}").parse::<TreeDef>() else { return };
-    assert_quick("rebuilding", || {
-        assert!(treedef::unflatten::<HashMap<Vec<()>, u8>>(&treedef, [1u8]).is_err());
-    });
-}
-
-#[test]
-fn statics_without_leaves_are_bounded_when_rebuilding() {
-    let Ok(treedef) = format!("static [(); {SOME}]").parse::<TreeDef>() else { return };
-    assert_quick("rebuilding", || {
-        assert!(treedef::unflatten::<Vec<()>>(&treedef, Vec::<u8>::new()).is_err());
-    });
-}
-
-#[test]
-fn repeated_values_are_bounded_when_rebuilding() {
-    let Ok(treedef) = "[static [(); 1000]; 10000]".parse::<TreeDef>() else { return };
-    assert_quick("rebuilding", || {
-        assert!(treedef::unflatten::<Vec<Vec<()>>>(&treedef, Vec::<u8>::new()).is_err());
-    });
+fn keys_and_statics_without_leaves_are_bounded() {
+    for text in ["{[(); 33554432]: *}", "static [(); 33554432]", "[static [(); 1000]; 100000]"] {
+        match text.parse::<TreeDef>() {
+            Err(error) => assert!(matches!(error.kind(), ErrorKind::Work { .. }), "{error}"),
+            // Each static is small: rebuilding all of them is not.
+            Ok(treedef) => assert_quick("refusing", || {
+                assert_too_much(treedef::unflatten::<IgnoredAny>(&treedef, Vec::<u8>::new()));
+            }),
+        }
+    }
+    assert_too_much("{[(); 33554432]: *}".parse::<TreeDef>());
+    assert_too_much("static [(); 33554432]".parse::<TreeDef>());
+    assert_too_much("[(); 33554432]".parse::<Value>());
 }
 
 #[test]
 fn keys_without_leaves_print_as_jax_does_at_once() {
-    let Ok(treedef) = format!("{{((); {SOME}): *}}").parse::<TreeDef>() else { return };
-    assert_quick("printing", || {
-        assert!(treedef.to_jax_string().is_err());
-    });
+    let treedef: TreeDef = format!("{{((); {ALLOWED}): *}}").parse().unwrap();
+    assert_quick("refusing", || assert_too_much(treedef.to_jax_string()));
 }
 
 /// One budget for all keys and statics of a text, and sums that are checked before entries are sorted.

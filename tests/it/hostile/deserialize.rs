@@ -168,7 +168,8 @@ impl<'de> Visitor<'de> for Asker<'_> {
     }
 
     fn visit_none<E: de::Error>(self) -> Result<(), E> {
-        assert_eq!(self.inside().plain.kind, NodeKind::None);
+        // A unit is an absent option, where one is asked for.
+        assert!(matches!(self.inside().plain.kind, NodeKind::None | NodeKind::Unit));
         Ok(())
     }
 

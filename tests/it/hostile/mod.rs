@@ -10,7 +10,6 @@ pub(crate) mod differential;
 pub(crate) mod serialize;
 
 use std::cmp::Ordering;
-use std::rc::Rc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -21,6 +20,8 @@ use serde::ser::{
 };
 use treedef::{Leaf, NodeKind};
 
+pub(crate) use crate::tape::Tape;
+
 /// Runs a test on tapes of up to `length` bytes, `TREEDEF_CASES` times or else `cases` times.
 fn with_tapes(cases: u32, length: usize, test: impl Fn(Tape) -> TestCaseResult) {
     let cases = std::env::var("TREEDEF_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
@@ -30,37 +31,6 @@ fn with_tapes(cases: u32, length: usize, test: impl Fn(Tape) -> TestCaseResult) 
     let result = runner.run(&vec(any::<u8>(), 0..length), |bytes| test(Tape::of(bytes)));
     if let Err(error) = result {
         panic!("{error}");
-    }
-}
-
-/// Decisions, one byte each. At its end all decisions are 0, the simplest.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tape {
-    bytes: Rc<[u8]>,
-    at: usize,
-}
-
-impl Tape {
-    pub(crate) fn of(bytes: impl Into<Vec<u8>>) -> Self {
-        Tape { bytes: bytes.into().into(), at: 0 }
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        let byte = self.bytes.get(self.at).copied().unwrap_or(0);
-        self.at += 1;
-        usize::from(byte) % bound
-    }
-
-    pub(crate) fn array<const N: usize>(&mut self) -> [u8; N] {
-        std::array::from_fn(|_| self.below(256) as u8)
-    }
-
-    pub(crate) fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == n - 1
-    }
-
-    fn name(&mut self) -> &'static str {
-        ["a", "b", "c", "None", "a b", ""][self.below(6)]
     }
 }
 

@@ -1,0 +1,57 @@
+//! Which subtrees of two structures are equal, found once for all of them.
+
+use std::collections::HashMap;
+
+use crate::model::{Encoding, Shape};
+
+/// A number for each node of two structures: equal for equal subtrees. How often a node is repeated does not count.
+///
+/// Comparing two subtrees takes one step then, so comparing all along a path takes as many as the path is long.
+pub(super) struct Classes {
+    pub(super) old: Vec<usize>,
+    pub(super) new: Vec<usize>,
+}
+
+impl Classes {
+    pub(super) fn of(old: &Encoding, new: &Encoding) -> Self {
+        let mut numbers = Numbers::default();
+        Classes { old: numbers.number(old), new: numbers.number(new) }
+    }
+}
+
+#[derive(Default)]
+struct Numbers<'a> {
+    shapes: HashMap<&'a Shape, usize>,
+    /// By the kind of a node, the number of its shape, and number and repeat of each run of its children.
+    subtrees: HashMap<Box<[usize]>, usize>,
+}
+
+impl<'a> Numbers<'a> {
+    fn number(&mut self, encoding: &'a Encoding) -> Vec<usize> {
+        let mut shape = |shape: &'a Shape| {
+            let next = self.shapes.len();
+            *self.shapes.entry(shape).or_insert(next)
+        };
+        let shapes: Vec<usize> = encoding.shapes.iter().map(&mut shape).collect();
+        let nodes = &encoding.nodes;
+        let mut classes = vec![0; nodes.len()];
+        let mut subtree = Vec::new();
+        // Children stand behind their parent.
+        for (at, node) in nodes.iter().enumerate().rev() {
+            let shape = shapes.get(node.shape).copied().unwrap_or(Shape::NONE);
+            subtree.clear();
+            subtree.extend([node.kind as usize, shape]);
+            let mut run = at + 1;
+            while run < at + node.span {
+                subtree.extend([classes[run], nodes[run].repeat]); // within the span (invariant 2)
+                run += nodes[run].span;
+            }
+            let next = self.subtrees.len();
+            classes[at] = match self.subtrees.get(&subtree[..]) {
+                Some(known) => *known,
+                None => *self.subtrees.entry(subtree[..].into()).or_insert(next),
+            };
+        }
+        classes
+    }
+}

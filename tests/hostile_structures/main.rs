@@ -1,0 +1,42 @@
+//! Every public operation on structures, trees and values that are small to write down and huge to walk.
+//!
+//! `structures` lists what is hostile, `table` has a row for each public operation, `source` finds in the sources which
+//! rows there have to be, `run` runs them in processes of their own, with little memory and a deadline, and `cases` is
+//! what such a process does.
+//!
+//! `TREEDEF_ONLY=compose` runs the operations that have this in their names, `TREEDEF_DEADLINE=60` gives each so many
+//! seconds.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
+#![cfg(unix)]
+
+mod structures;
+mod cases;
+mod table;
+mod source;
+mod run;
+
+#[test]
+fn every_operation_holds_the_limits() {
+    let failures = run::all();
+    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn every_operation_has_a_row() {
+    let wrong = source::compare(&source::public_operations(), &table::names());
+    assert!(
+        wrong.is_empty(),
+        "tests/hostile_structures/table is not up to date:\n{}",
+        wrong.join("\n")
+    );
+}
+
+/// What a process does that [`run::all`] starts. Without that there is nothing to do.
+#[test]
+#[ignore = "started by `every_operation_holds_the_limits`"]
+fn operations_that_are_asked_for() {
+    if std::env::var_os(run::STARTED).is_some() {
+        cases::run_what_is_asked_for();
+    }
+}

@@ -1,0 +1,297 @@
+//! The public operations, as the sources have them.
+//!
+//! The parser goes by lines, as rustfmt writes them: an `impl` ends at the next `}` that is indented like it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::table;
+
+/// Traits whose implementations are operations. The others convert between types or mark them.
+const TRAITS: &[&str] = &[
+    "Debug",
+    "Deserialize",
+    "Display",
+    "FromStr",
+    "Hash",
+    "Iterator",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Serialize",
+];
+
+/// What needs no row.
+pub(crate) const EXEMPT: &[(&str, &str)] = &[
+    ("Debug for Error", "every error that a case meets is printed"),
+    ("Debug for Fingerprint", "prints a number"),
+    ("Display for Fingerprint", "prints a number"),
+    ("FromStr for Fingerprint", "reads a number"),
+    ("Fingerprint::from_bits", "a number"),
+    ("Fingerprint::to_bits", "a number"),
+    ("LeafKind::is_float", "a kind"),
+    ("LeafKind::is_integer", "a kind"),
+    ("LeafKind::is_number", "a kind"),
+    ("LeafKind::name", "a kind"),
+    ("Display for LeafKind", "a kind"),
+    ("Limits::bytes", "sets a number"),
+    ("Limits::depth", "sets a number"),
+    ("Limits::names", "sets a number"),
+    ("Limits::nodes", "sets a number"),
+    ("Limits::text", "sets a number"),
+    ("Limits::work", "sets a number"),
+    ("NodeKind::is_variant", "a kind"),
+    ("Packed::get", "a number"),
+    ("Tolerance::atol", "sets a number"),
+    ("Tolerance::new", "numbers"),
+    ("Tolerance::rtol", "sets a number"),
+    ("Tolerance::ulps", "sets a number"),
+    ("TreeDef::with_limits", "whoever lifts the limits has asked for it"),
+];
+
+/// The operations of a source, with the file of each.
+#[derive(Default)]
+pub(crate) struct Operations {
+    /// They need a row.
+    public: BTreeMap<String, String>,
+    /// They may have one: traits that are derived, and what a feature that is off would bring.
+    optional: BTreeSet<String>,
+}
+
+/// Those of this crate.
+pub(crate) fn public_operations() -> Operations {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let exported = exported(&fs::read_to_string(root.join("lib.rs")).unwrap());
+    let mut operations = Operations::default();
+    for file in files(&root) {
+        let name = file.strip_prefix(&root).unwrap().display().to_string();
+        let text = fs::read_to_string(&file).unwrap();
+        let is_off = name.starts_with("persist") && !cfg!(feature = "persist");
+        operations.read(&name, &text, &exported, is_off);
+    }
+    operations
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => all.extend(files(&path)),
+            false => all.push(path),
+        }
+    }
+    all.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    all.sort();
+    all
+}
+
+/// The names that `lib.rs` exports.
+fn exported(lib: &str) -> BTreeSet<String> {
+    let uses = lib.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next());
+    let words = uses.flat_map(|list| list.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    words.map(str::to_owned).collect()
+}
+
+/// An `impl` that is being read.
+struct Block {
+    indent: usize,
+    /// The type, or none if it is not exported.
+    of: Option<String>,
+}
+
+impl Operations {
+    fn read(&mut self, file: &str, text: &str, exported: &BTreeSet<String>, is_off: bool) {
+        let mut block: Option<Block> = None;
+        let mut header = String::new(); // of an `impl` that goes on in the next line
+        let (mut derived, mut feature_is_off) = (Vec::new(), false);
+        for line in text.lines() {
+            let code = line.trim_start();
+            let indent = line.len() - code.len();
+            if code.starts_with("//") || code.is_empty() {
+                continue;
+            }
+            if !header.is_empty() || code.starts_with("impl<") || code.starts_with("impl ") {
+                if header.is_empty() {
+                    block = Some(Block { indent, of: None });
+                }
+                header += " ";
+                header += code;
+                if code.ends_with('{') || code.ends_with("{}") {
+                    let of = self.open(file, &std::mem::take(&mut header), exported, is_off);
+                    match code.ends_with("{}") {
+                        true => block = None,
+                        false => block.iter_mut().for_each(|block| block.of = of.clone()),
+                    }
+                }
+                continue;
+            }
+            if let Some(list) = code.strip_prefix("#[derive(") {
+                derived = words(list.split(")]").next().unwrap_or_default());
+            } else if let Some(feature) = code.strip_prefix("#[cfg(feature = \"") {
+                feature_is_off = feature.starts_with("in_place") && !cfg!(feature = "in_place");
+            } else if let Some(name) = declared(code, &["pub struct ", "pub enum "]) {
+                self.optional
+                    .extend(derived.drain(..).map(|derived| format!("{derived} for {name}")));
+            } else if let Some(name) =
+                declared(code, &["pub fn ", "pub const fn ", "pub async fn ", "pub unsafe fn "])
+            {
+                let operation = match &block {
+                    Some(block) => block.of.as_ref().map(|of| format!("{of}::{name}")),
+                    None => (indent == 0 && exported.contains(name)).then(|| name.to_owned()),
+                };
+                if let Some(operation) = operation {
+                    self.add(operation, file, is_off || feature_is_off);
+                }
+                feature_is_off = false;
+            } else if code == "}" && block.as_ref().is_some_and(|block| block.indent == indent) {
+                block = None;
+            }
+        }
+    }
+
+    fn add(&mut self, operation: String, file: &str, is_off: bool) {
+        match is_off {
+            true => drop(self.optional.insert(operation)),
+            false => drop(self.public.insert(operation, file.to_owned())),
+        }
+    }
+
+    /// Reads the header of an `impl`, and says for which exported type it is.
+    fn open(
+        &mut self,
+        file: &str,
+        header: &str,
+        exported: &BTreeSet<String>,
+        is_off: bool,
+    ) -> Option<String> {
+        let header = without_generics(header);
+        let header = header.trim().strip_prefix("impl")?.trim_end_matches(['{', '}', ' ']);
+        let header = header.split(" where").next().unwrap_or_default();
+        // What a macro implements stands under the name that the macro gives it.
+        let is_exported = |name: &str| name.starts_with('$') || exported.contains(name);
+        match header.split_once(" for ") {
+            Some((of_trait, name)) => {
+                let (of_trait, name) = (last(of_trait), last(name));
+                if TRAITS.contains(&of_trait) && exported.contains(name) {
+                    self.add(format!("{of_trait} for {name}"), file, is_off);
+                }
+                None
+            }
+            None => Some(last(header).to_owned()).filter(|name| is_exported(name)),
+        }
+    }
+}
+
+/// The name after one of some words.
+fn declared<'c>(code: &'c str, words: &[&str]) -> Option<&'c str> {
+    let rest = words.iter().find_map(|word| code.strip_prefix(word))?;
+    rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').next()
+}
+
+fn words(list: &str) -> Vec<String> {
+    list.split(',').map(|word| last(word).to_owned()).collect()
+}
+
+/// The last name of a path.
+fn last(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or_default().trim()
+}
+
+/// The text without what stands in angle brackets.
+fn without_generics(text: &str) -> String {
+    let (mut depth, mut before) = (0usize, ' ');
+    let mut rest = String::new();
+    for c in text.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' if before != '-' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => rest.push(c),
+            _ => {}
+        }
+        before = c;
+    }
+    rest
+}
+
+/// What is missing in a table, and what is too much.
+pub(crate) fn compare(operations: &Operations, rows: &[&str]) -> Vec<String> {
+    let rows_and_exempt: Vec<&str> =
+        rows.iter().copied().chain(EXEMPT.iter().map(|(name, _)| *name)).collect();
+    let missing = operations.public.iter().filter(|(name, _)| !rows_and_exempt.contains(&&***name));
+    let mut wrong: Vec<String> = missing
+        .map(|(name, file)| {
+            format!("add a row for `{name}` of src/{file}, or exempt it with a reason in `source::EXEMPT`")
+        })
+        .collect();
+    let known =
+        |name: &str| operations.public.contains_key(name) || operations.optional.contains(name);
+    let gone = rows_and_exempt.iter().filter(|name| !known(name));
+    wrong.extend(gone.map(|name| format!("remove `{name}`, which the sources no longer have")));
+    let twice = rows_and_exempt
+        .iter()
+        .enumerate()
+        .filter(|(at, name)| rows_and_exempt[..*at].contains(name));
+    wrong.extend(twice.map(|(_, name)| format!("`{name}` stands twice")));
+    wrong
+}
+
+#[test]
+fn a_new_operation_is_missed() {
+    let mut operations = public_operations();
+    let text = "\
+/// A thing.
+#[derive(Clone, Debug)]
+pub struct Private;
+
+impl<L, M> Tree<L>
+where
+    L: Fn(M) -> Tree<L>,
+{
+    /// pub fn not_this(self)
+    #[inline]
+    pub fn flip<M>(self) -> Tree<M> {
+        fn inside() {}
+    }
+
+    pub(crate) fn hidden(self) {}
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self) {}
+}
+
+impl<'a> fmt::LowerHex for NodeRef<'a> {}
+
+impl Private {
+    pub fn nobody_sees_this() {}
+}
+
+pub const fn flatten() {}
+
+pub fn not_exported() {}
+";
+    operations.read(
+        "new.rs",
+        text,
+        &exported("pub use crate::{flatten, Tree, Path, NodeRef};"),
+        false,
+    );
+    let rows: Vec<&str> = table::names();
+    let wrong = compare(&operations, &rows);
+    assert_eq!(
+        wrong,
+        [
+            "add a row for `Tree::flip` of src/new.rs, or exempt it with a reason in `source::EXEMPT`"
+        ]
+    );
+
+    let mut rows = rows;
+    rows.retain(|row| *row != "TreeDef::compose");
+    rows.push("TreeDef::decompose");
+    let wrong = compare(&public_operations(), &rows);
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert!(wrong[0].contains("add a row for `TreeDef::compose` of src/algebra/compose.rs"));
+    assert!(wrong[1].contains("remove `TreeDef::decompose`"));
+}

@@ -1,0 +1,78 @@
+//! Nodes and their children.
+
+use treedef::{Key, NodeRef};
+
+use super::{Row, debug, print};
+
+/// Positions at the beginning, at the end and beyond it.
+fn positions(node: NodeRef<'_>) -> [usize; 5] {
+    let children = node.num_children();
+    [0, children / 2, children.saturating_sub(1), children, usize::MAX]
+}
+
+pub(super) const ROWS: &[Row] = &[
+    ("NodeRef::kind", |cases| cases.nodes(|node| Ok(node.kind()))),
+    ("NodeRef::name", |cases| cases.nodes(|node| Ok(node.name().is_some()))),
+    ("NodeRef::variant", |cases| cases.nodes(|node| Ok(node.variant().is_some()))),
+    ("NodeRef::fields", |cases| cases.nodes(|node| Ok(node.fields().len()))),
+    ("NodeRef::keys", |cases| cases.nodes(|node| Ok(node.keys().len()))),
+    ("NodeRef::static_value", |cases| cases.nodes(|node| Ok(node.static_value().is_some()))),
+    ("NodeRef::num_children", |cases| cases.nodes(|node| Ok(node.num_children()))),
+    ("NodeRef::num_leaves", |cases| cases.nodes(|node| Ok(node.num_leaves()))),
+    ("NodeRef::num_nodes", |cases| cases.nodes(|node| Ok(node.num_nodes()))),
+    ("NodeRef::leaf_range", |cases| cases.nodes(|node| Ok(node.leaf_range()))),
+    ("NodeRef::children", |cases| {
+        cases.nodes(|node| Ok(node.children().take(10).count()));
+        cases.nodes(|node| {
+            let nth = |position| node.children().nth(position).map(NodeRef::kind);
+            Ok(positions(node).map(nth))
+        });
+        cases.nodes(|node| Ok((node.children().len(), node.children().size_hint())));
+    }),
+    ("Iterator for Children", |cases| {
+        cases.nodes(|node| {
+            let mut children = node.children();
+            let first = children.nth(usize::MAX / 2).is_some();
+            Ok((
+                first,
+                children.nth(usize::MAX).is_some(),
+                children.next().is_some(),
+                children.len(),
+            ))
+        });
+    }),
+    ("NodeRef::child", |cases| {
+        cases.nodes(|node| {
+            Ok(positions(node).map(|position| node.child(position).map(NodeRef::leaf_range)))
+        });
+    }),
+    ("NodeRef::child_at", |cases| {
+        cases.nodes(|node| {
+            let at = |position| node.child_at(&Key::Index(position)).map(NodeRef::kind);
+            Ok(positions(node).map(at))
+        });
+        cases.values(|value| {
+            let map = treedef::TreeDef::map([(value.clone(), treedef::TreeDef::leaf())])?;
+            Ok(map.root().child_at(&Key::Entry(value.clone())).is_some())
+        });
+    }),
+    ("NodeRef::key", |cases| {
+        cases.nodes(|node| Ok(positions(node).map(|position| node.key(position))));
+    }),
+    ("NodeRef::position", |cases| {
+        cases.nodes(|node| {
+            let position = |position| node.position(&Key::Position(position));
+            Ok(positions(node).map(position))
+        });
+        cases.structures_and_paths(|treedef, path| {
+            Ok(path.keys().first().and_then(|key| treedef.root().position(key)))
+        });
+    }),
+    ("NodeRef::runs", |cases| {
+        cases.nodes(|node| Ok(node.runs().take(10).map(|(_, repeat)| repeat).max()));
+    }),
+    ("NodeRef::to_treedef", |cases| cases.nodes(|node| Ok(node.to_treedef()))),
+    ("NodeRef::one_level", |cases| cases.nodes(|node| node.one_level())),
+    ("Display for NodeRef", |cases| cases.nodes(|node| print(&node))),
+    ("Debug for NodeRef", |cases| cases.nodes(|node| debug(&node))),
+];

@@ -1,0 +1,65 @@
+//! Leaves and subtrees by path and pattern.
+
+use treedef::{Edit, Tree};
+
+use super::Row;
+
+pub(super) const ROWS: &[Row] = &[
+    ("Tree::get", |cases| cases.trees_and_paths(&(), |tree, path| tree.get(path).copied())),
+    ("Tree::get_mut", |cases| {
+        cases.trees_and_paths(&(), |mut tree, path| tree.get_mut(path).copied());
+    }),
+    ("Tree::set", |cases| cases.trees_and_paths(&(), |mut tree, path| tree.set(path, ()))),
+    ("Tree::subtree", |cases| {
+        cases.trees_and_paths(&(), |tree, path| tree.subtree(path));
+        cases.trees_and_paths(&1.5, |tree, path| tree.subtree(path));
+    }),
+    ("Tree::select", |cases| {
+        cases.trees_and_patterns(&(), |tree, pattern| Ok(tree.select(pattern).take(10).count()));
+    }),
+    ("Tree::select_mut", |cases| {
+        cases.trees_and_patterns(&(), |mut tree, pattern| {
+            Ok(tree.select_mut(pattern).take(10).count())
+        });
+    }),
+    ("Tree::replace", |cases| {
+        cases.trees_and_paths(&(), |tree, path| tree.replace(path, Tree::leaf(())));
+        cases.trees_and_paths(&(), |tree, path| tree.clone().replace(path, tree));
+        cases.trees_and_paths(&1.5, |tree, path| tree.clone().replace(path, tree));
+    }),
+    ("Tree::take", |cases| {
+        cases.trees_and_paths(&(), |tree, path| tree.take(path));
+        cases.trees_and_paths(&1.5, |tree, path| tree.take(path));
+    }),
+    ("Tree::take_all", |cases| {
+        cases.trees_and_patterns(&(), |tree, pattern| tree.take_all(pattern));
+        cases.trees_and_patterns(&1.5, |tree, pattern| tree.take_all(pattern));
+    }),
+    ("Tree::replace_all", |cases| {
+        cases
+            .trees_and_patterns(&(), |tree, pattern| tree.replace_all(pattern, |_, here| Ok(here)));
+        cases.trees_and_patterns(&1.5, |tree, pattern| {
+            let other = tree.clone();
+            tree.replace_all(pattern, |_, _| Ok(other.clone()))
+        });
+    }),
+    ("Tree::traverse", |cases| {
+        cases.trees(&(), |tree| tree.traverse(|_, _, _| Ok(Edit::Keep)));
+        cases.trees(&(), |tree| {
+            let other = tree.clone();
+            tree.traverse(|_, node, _| match node.num_children() {
+                0 => Ok(Edit::Replace(other.clone())),
+                _ => Ok(Edit::Keep),
+            })
+        });
+        cases.trees(&1.5, |tree| {
+            tree.traverse(|path, _, _| Ok(if path.is_root() { Edit::Keep } else { Edit::Remove }))
+        });
+    }),
+    ("Tree::traverse_up", |cases| {
+        cases.trees(&(), |tree| tree.traverse_up(|_, _| Ok(Edit::Keep)));
+        cases.trees(&1.5, |tree| {
+            tree.traverse_up(|path, _| Ok(if path.is_root() { Edit::Keep } else { Edit::Remove }))
+        });
+    }),
+];

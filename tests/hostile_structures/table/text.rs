@@ -1,0 +1,50 @@
+//! Structures as text.
+
+use treedef::{LeafKind, Limits, Tree, TreeDef};
+
+use super::{Row, debug, other_error, print, to_json};
+
+pub(super) const ROWS: &[Row] = &[
+    ("Display for TreeDef", |cases| {
+        cases.structures(|treedef| Ok(treedef.to_string()));
+        cases.structures(print);
+        cases.structures(|treedef| Ok(format!("{treedef:#60000}")));
+    }),
+    ("Debug for TreeDef", |cases| cases.structures(debug)),
+    ("FromStr for TreeDef", |cases| {
+        cases.texts(str::parse::<TreeDef>);
+        cases.structures(|treedef| treedef.to_string().parse::<TreeDef>());
+    }),
+    ("TreeDef::parse_with", |cases| {
+        cases.texts(|text| TreeDef::parse_with(text, Limits::default()));
+        cases.texts(|text| TreeDef::parse_with(text, Limits::default().work(0).depth(0)));
+    }),
+    ("TreeDef::to_jax_string", |cases| cases.structures(TreeDef::to_jax_string)),
+    ("Tree::parse_with", |cases| {
+        cases.texts(|text| Tree::<LeafKind>::parse_with(text, Limits::default()));
+        cases.texts(|text| Tree::<LeafKind>::parse_with(text, Limits::default().work(0).depth(0)));
+    }),
+    ("FromStr for Tree", |cases| cases.texts(str::parse::<Tree<LeafKind>>)),
+    #[cfg(feature = "persist")]
+    ("Serialize for TreeDef", |cases| {
+        cases.structures(to_json);
+        let limit = bincode::config::standard();
+        cases.structures(|treedef| {
+            bincode::serde::encode_to_vec(treedef, limit).map_err(other_error)
+        });
+        cases.structures(treedef::Value::of);
+    }),
+    #[cfg(feature = "persist")]
+    ("Deserialize for TreeDef", |cases| {
+        cases.texts(|text| {
+            let quoted = serde_json::to_string(text).map_err(other_error)?;
+            serde_json::from_str::<TreeDef>(&quoted).map_err(other_error)
+        });
+        let limit = bincode::config::standard();
+        cases.structures(|treedef| {
+            let bytes = bincode::serde::encode_to_vec(treedef, limit).map_err(other_error)?;
+            let read = bincode::serde::decode_from_slice::<TreeDef, _>(&bytes, limit);
+            Ok(read.map_err(other_error)?.0)
+        });
+    }),
+];

@@ -1,0 +1,153 @@
+//! Operations on all leaves of one tree.
+
+use std::convert::Infallible;
+
+use treedef::{Leaf, Tree, Value};
+
+use super::{Row, debug, hash, print, to_json};
+use crate::structures::Lying;
+
+/// A vector of so many units takes no memory.
+fn units() -> Vec<()> {
+    vec![(); 1 << 60]
+}
+
+/// A tree of leaves that are whole values.
+fn opaque(value: &Value) -> Tree<Leaf> {
+    let leaf = Leaf::from(value.clone());
+    Tree::new("[*, *, *]".parse().unwrap(), vec![leaf.clone(), Leaf::F64(0.5), leaf]).unwrap()
+}
+
+pub(super) const ROWS: &[Row] = &[
+    ("Tree::new", |cases| {
+        cases.structures(|treedef| Tree::new(treedef.clone(), units()));
+        cases.structures(|treedef| Tree::new(treedef.clone(), Vec::<f64>::new()));
+        cases.trees(&(), Ok);
+        cases.trees(&Some(()), Ok);
+    }),
+    ("Tree::leaf", |cases| cases.once("units", || Ok(Tree::leaf(units())))),
+    ("Tree::treedef", |cases| cases.trees(&(), |tree| Ok(tree.treedef().clone()))),
+    ("Tree::leaves", |cases| cases.trees(&(), |tree| Ok(tree.leaves().len()))),
+    ("Tree::leaves_mut", |cases| cases.trees(&(), |mut tree| Ok(tree.leaves_mut().len()))),
+    ("Tree::into_parts", |cases| cases.trees(&(), |tree| Ok(tree.into_parts()))),
+    ("Clone for Tree", |cases| cases.trees(&(), |tree| Ok(tree.clone()))),
+    ("PartialEq for Tree", |cases| cases.trees(&(), |tree| Ok(tree == tree.clone()))),
+    ("Hash for Tree", |cases| {
+        cases.trees(&(), |tree| Ok(hash(&tree)));
+        cases.values(|value| Ok(hash(&opaque(value))));
+    }),
+    ("Tree::map", |cases| {
+        cases.trees(&(), |tree| Ok(tree.map(|()| 1u64)));
+        cases.trees(&(), |tree| Ok(tree.map(|()| ())));
+        cases.trees(&1.5, |tree| Ok(tree.map(|leaf| leaf as u8)));
+    }),
+    ("Tree::try_map", |cases| {
+        cases.trees(&(), |tree| tree.try_map(|()| Ok::<_, Infallible>(1u64)));
+        cases.trees(&(), |tree| tree.try_map(|()| Err::<(), _>("refused")));
+    }),
+    ("Tree::map_with_path", |cases| {
+        cases.trees(&(), |tree| Ok(tree.map_with_path(|_, ()| 1u64)));
+        cases.trees(&1.5, |tree| Ok(tree.map_with_path(|_, leaf| leaf)));
+    }),
+    ("Tree::as_ref", |cases| {
+        cases.trees(&(), |tree| Ok(tree.as_ref().leaves().len()));
+        cases.trees(&1.5, |tree| Ok(tree.as_ref().leaves().len()));
+    }),
+    ("Tree::iter", |cases| {
+        cases.trees(&(), |tree| Ok(tree.iter().take(10).count()));
+        cases.trees(&(), |tree| Ok(tree.iter().size_hint()));
+    }),
+    ("Tree::partition", |cases| {
+        cases.trees(&(), |tree| Ok(tree.partition(|()| true)));
+        cases.trees(&1.5, |tree| Ok(tree.partition(|_| false)));
+    }),
+    ("Tree::partition_into", |cases| {
+        for parts in [0, 1, 2, 1 << 40, usize::MAX] {
+            cases.trees(&(), |tree| tree.partition_into(parts, |()| 0));
+            cases.trees(&1.5, |tree| tree.partition_into(parts, |_| parts.wrapping_sub(1)));
+        }
+    }),
+    ("Tree::unique", |cases| {
+        cases.trees(&(), |tree| Ok(tree.unique()));
+        cases.trees(&7, |tree| Ok(tree.unique()));
+    }),
+    ("Tree::unique_by", |cases| {
+        cases.trees(&(), |tree| {
+            let mut next = 0u64;
+            Ok(tree.unique_by(|()| {
+                next += 1;
+                next
+            }))
+        });
+    }),
+    ("Unique::rebuild", |cases| {
+        cases.trees(&7, |tree| tree.unique().rebuild(&[(), ()]));
+        cases.trees(&7, |tree| tree.unique().rebuild(&[Some(units())]));
+    }),
+    ("Tree::stack", |cases| {
+        cases.trees(&(), |tree| Tree::stack([tree.clone(), tree]));
+        cases.trees(&(), |tree| Tree::stack(Lying([tree.clone(), tree].into_iter())));
+        cases.trees(&1.5, |tree| Tree::stack(Lying([tree.clone(), tree].into_iter())));
+        cases.once("no trees", || Tree::<f64>::stack(Lying(std::iter::empty())));
+    }),
+    ("Tree::unstack", |cases| {
+        cases.trees(&units(), Tree::unstack);
+        cases.trees(&Vec::<()>::new(), Tree::unstack);
+        cases.trees(&vec![1.5; 10], Tree::unstack);
+        cases.trees(&(), |tree| tree.map(|()| units()).unstack());
+    }),
+    ("Tree::unzip", |cases| {
+        cases.trees(&((), ()), |tree| Ok(tree.unzip()));
+        cases.trees(&(units(), 1.5), |tree| Ok(tree.unzip()));
+    }),
+    ("Tree::ravel", |cases| {
+        cases.trees(&Leaf::F64(1.5), |tree| tree.ravel());
+        cases.values(|value| opaque(value).ravel());
+    }),
+    ("Ravel::treedef", |cases| {
+        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.ravel()?.1.treedef().clone()));
+    }),
+    ("Ravel::unravel", |cases| {
+        cases.trees(&Leaf::F64(1.5), |tree| {
+            let (vector, ravel) = tree.ravel()?;
+            ravel.unravel(&vector)
+        });
+        cases.trees(&Leaf::U8(1), |tree| tree.ravel()?.1.unravel(&[0.5]));
+    }),
+    ("Tree::into_buffers", |cases| {
+        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers()));
+        cases.values(|value| Ok(opaque(value).into_buffers()));
+    }),
+    ("Buffers::treedef", |cases| {
+        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().treedef().clone()));
+    }),
+    ("Buffers::layout", |cases| {
+        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().layout().len()));
+    }),
+    ("Buffers::get", |cases| {
+        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().get::<f64>().len()));
+    }),
+    ("Buffers::get_mut", |cases| {
+        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().get_mut::<u8>().len()));
+    }),
+    ("Buffers::into_tree", |cases| {
+        cases.trees(&Leaf::F64(1.5), |tree| tree.into_buffers().into_tree());
+        cases.values(|value| opaque(value).into_buffers().into_tree());
+    }),
+    ("Display for Tree", |cases| {
+        cases.trees(&1.5, |tree| print(&tree));
+        cases.values(|value| print(&opaque(value)));
+    }),
+    ("Debug for Tree", |cases| {
+        cases.trees(&(), |tree| debug(&tree));
+        cases.trees(&1.5, |tree| debug(&tree));
+        cases.values(|value| debug(&opaque(value)));
+    }),
+    ("Serialize for Tree", |cases| {
+        cases.trees(&(), |tree| to_json(&tree));
+        cases.trees(&1.5, |tree| to_json(&tree));
+        cases.trees(&(), |tree| Tree::of(&tree));
+        cases.trees(&1.5, |tree| Tree::of(&tree));
+        cases.values(|value| to_json(&opaque(value)));
+    }),
+];

@@ -1,0 +1,247 @@
+//! What visitors may do that no derive does: refuse one of two ways, read in another order, stop early.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use insta::assert_snapshot;
+use serde::de::{self, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use treedef::{Flattener, flatten, flatten_as, unflatten};
+
+// Two derives of this type, expanded and edited: the names of their visitors are those of derived ones.
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename = "Point")]
+struct ByNameOnly {
+    x: f64,
+    y: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename = "Point")]
+struct Swapped {
+    x: f64,
+    y: f64,
+}
+
+const FIELDS: &[&str] = &["x", "y"];
+
+fn by_name<'de, A: MapAccess<'de>>(mut map: A) -> Result<(f64, f64), A::Error> {
+    let (mut x, mut y) = (None, None);
+    while let Some(key) = map.next_key::<String>()? {
+        match key.as_str() {
+            "x" => x = Some(map.next_value()?),
+            "y" => y = Some(map.next_value()?),
+            _ => drop(map.next_value::<IgnoredAny>()?),
+        }
+    }
+    let missing = de::Error::missing_field;
+    Ok((x.ok_or_else(|| missing("x"))?, y.ok_or_else(|| missing("y"))?))
+}
+
+const _: () = {
+    impl<'de> Deserialize<'de> for ByNameOnly {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct __Visitor<'de> {
+                lifetime: PhantomData<&'de ()>,
+            }
+            impl<'de> Visitor<'de> for __Visitor<'de> {
+                type Value = ByNameOnly;
+
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("struct Point")
+                }
+
+                fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ByNameOnly, A::Error> {
+                    let (x, y) = by_name(map)?;
+                    Ok(ByNameOnly { x, y })
+                }
+            }
+            deserializer.deserialize_struct("Point", FIELDS, __Visitor { lifetime: PhantomData })
+        }
+    }
+};
+
+const _: () = {
+    impl<'de> Deserialize<'de> for Swapped {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct __Visitor<'de> {
+                lifetime: PhantomData<&'de ()>,
+            }
+            impl<'de> Visitor<'de> for __Visitor<'de> {
+                type Value = Swapped;
+
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("struct Point")
+                }
+
+                fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Swapped, A::Error> {
+                    let y =
+                        seq.next_element()?.ok_or_else(|| de::Error::invalid_length(0, &self))?;
+                    let x =
+                        seq.next_element()?.ok_or_else(|| de::Error::invalid_length(1, &self))?;
+                    Ok(Swapped { x, y })
+                }
+
+                fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Swapped, A::Error> {
+                    let (x, y) = by_name(map)?;
+                    Ok(Swapped { x, y })
+                }
+            }
+            deserializer.deserialize_struct("Point", FIELDS, __Visitor { lifetime: PhantomData })
+        }
+    }
+};
+
+/// Alone, which is read as a whole, and as one of many, which are read beside each other.
+#[test]
+fn an_edited_derive_is_read_by_name() {
+    let [by_name, swapped] = [1.0, 3.0].map(|x| (x, x + 1.0));
+    let by_name = ByNameOnly { x: by_name.0, y: by_name.1 };
+    let swapped = Swapped { x: swapped.0, y: swapped.1 };
+    for count in [1, 2, 100] {
+        let (leaves, treedef) = flatten_as::<f64>(&vec![by_name; count]).unwrap();
+        assert_eq!(unflatten::<Vec<ByNameOnly>>(&treedef, &leaves).unwrap(), vec![by_name; count]);
+        assert_eq!(unflatten::<Vec<ByNameOnly>>(&treedef, leaves).unwrap(), vec![by_name; count]);
+        let (leaves, treedef) = flatten(&vec![swapped; count]).unwrap();
+        assert_eq!(unflatten::<Vec<Swapped>>(&treedef, &leaves).unwrap(), vec![swapped; count]);
+        assert_eq!(unflatten::<Vec<Swapped>>(&treedef, leaves).unwrap(), vec![swapped; count]);
+    }
+    let (leaves, treedef) = flatten_as::<f64>(&swapped).unwrap();
+    assert_eq!(unflatten::<Swapped>(&treedef, &leaves).unwrap(), swapped);
+    let (leaves, treedef) = flatten_as::<f64>(&by_name).unwrap();
+    assert_eq!(unflatten::<ByNameOnly>(&treedef, &leaves).unwrap(), by_name);
+}
+
+/// As in serde_json, where `null` is both.
+#[test]
+fn a_unit_is_an_absent_option() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Config {
+        a: Option<u8>,
+        b: Option<()>,
+    }
+
+    let (leaves, treedef) = flatten(&serde_json::json!({"a": null, "b": null})).unwrap();
+    assert_eq!(treedef.to_string(), r#"{"a": (), "b": ()}"#);
+    assert_eq!(unflatten::<Config>(&treedef, leaves).unwrap(), Config { a: None, b: None });
+
+    let nested = (Some(()), None::<()>, Some(Some(())), Some(None::<()>));
+    for flattener in [Flattener::new(), Flattener::new().none_is_leaf(true)] {
+        let (leaves, treedef) = flattener.flatten(&nested).unwrap();
+        type Nested = (Option<()>, Option<()>, Option<Option<()>>, Option<Option<()>>);
+        assert_eq!(unflatten::<Nested>(&treedef, leaves).unwrap(), nested, "{treedef}");
+    }
+}
+
+/// Asks for bytes that it could keep.
+struct Lent;
+
+impl<'de> Deserialize<'de> for Lent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(Lent)
+    }
+}
+
+impl<'de> Visitor<'de> for Lent {
+    type Value = Lent;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a borrowed byte array")
+    }
+
+    fn visit_borrowed_bytes<E: de::Error>(self, _: &'de [u8]) -> Result<Lent, E> {
+        Ok(Lent)
+    }
+}
+
+#[test]
+fn hints_are_given_where_they_are_true() {
+    let error = |result: treedef::Result<()>| result.unwrap_err().to_string();
+    let (leaves, treedef) = flatten(&serde_bytes::Bytes::new(b"a\0b")).unwrap();
+    // It has a zero inside, and borrowing would not help.
+    let text = unflatten::<std::ffi::CString>(&treedef, &leaves).map(drop);
+    assert_snapshot!(error(text), @"nul byte found in provided data at position: 1 at the root");
+    let lent = unflatten::<Lent>(&treedef, &leaves).map(drop);
+    assert_snapshot!(error(lent), @"invalid type: byte array, expected a borrowed byte array at the root (a type that borrows its bytes needs `unflatten_borrowed`)");
+
+    let (leaves, treedef) = flatten(&300u128).unwrap();
+    let small = unflatten::<u8>(&treedef, &leaves).map(drop);
+    assert_snapshot!(error(small), @"invalid type: integer `300` as u128, expected u8 at the root (below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit integers: serde issue 1682; serialize them as strings there)");
+    let buffered =
+        unflatten::<serde_json::Value>(&flatten(&u128::MAX).unwrap().1, [u128::MAX]).map(drop);
+    assert_snapshot!(error(buffered), @"JSON number out of range at the root");
+}
+
+/// Takes the name of a variant and leaves what stands behind it; takes a `Some` and does not look inside.
+#[derive(Debug)]
+struct Incurious;
+
+impl<'de> Deserialize<'de> for Incurious {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Incurious)
+    }
+}
+
+impl<'de> Visitor<'de> for Incurious {
+    type Value = Incurious;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, _: D) -> Result<Incurious, D::Error> {
+        Ok(Incurious)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, _: D) -> Result<Incurious, D::Error> {
+        Ok(Incurious)
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<Incurious, A::Error> {
+        variant.variant::<String>().map(|_| Incurious)
+    }
+}
+
+#[derive(Debug)]
+struct IncuriousOfVariants;
+
+impl<'de> Deserialize<'de> for IncuriousOfVariants {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_enum("E", &["A", "B"], Incurious).map(|_| IncuriousOfVariants)
+    }
+}
+
+#[derive(Debug)]
+struct IncuriousOfNewtypes;
+
+impl<'de> Deserialize<'de> for IncuriousOfNewtypes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct("N", Incurious).map(|_| IncuriousOfNewtypes)
+    }
+}
+
+#[test]
+fn what_nobody_looked_at_is_reported() {
+    #[derive(Serialize)]
+    enum E {
+        A,
+        B(u8, u8),
+    }
+    #[derive(Serialize)]
+    struct N(u8);
+
+    fn read<T: de::DeserializeOwned>(value: impl Serialize) -> Result<T, String> {
+        let (leaves, treedef) = flatten(&value).unwrap();
+        unflatten(&treedef, leaves).map_err(|error| error.to_string())
+    }
+    assert_snapshot!(read::<Vec<Incurious>>([Some(1)].as_slice()).unwrap_err(), @"1 child in the treedef, of which 0 were read at `[0]`");
+    assert_snapshot!(read::<IncuriousOfVariants>(E::B(1, 2)).unwrap_err(), @"2 children in the treedef, of which 0 were read at the root");
+    assert_snapshot!(read::<IncuriousOfVariants>(BTreeMap::from([("B", 1)])).unwrap_err(), @"1 child in the treedef, of which 0 were read at the root");
+    assert_snapshot!(read::<IncuriousOfNewtypes>(N(1)).unwrap_err(), @"1 child in the treedef, of which 0 were read at the root");
+    // There is nothing behind the name; and who asks to ignore has looked.
+    read::<IncuriousOfVariants>(E::A).unwrap();
+    read::<IgnoredAny>(Some(E::B(1, 2))).unwrap();
+    read::<IgnoredAny>(N(1)).unwrap();
+}

@@ -1,0 +1,34 @@
+//! The operations of treedefs and trees beside a naive model of them.
+//!
+//! The model is an uncompressed tree of nested nodes, on which every operation is a plain recursion that was written from
+//! the documentation. Each test draws random pairs of structures that are equal, prefixes of each other or different in a
+//! few places, with many equal siblings, and asks both for the same. `TREEDEF_MODEL_CASES` sets how many cases there
+//! are in all, `TREEDEF_MODEL_SEED` the seed of the first. What fails is shrunk and printed with its seed and both sides.
+//!
+//! A million cases as a user would run them, but that no overflow is overlooked:
+//!
+//! ```sh
+//! CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \
+//!     TREEDEF_MODEL_CASES=1000000 cargo test --release --test model
+//! ```
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
+
+mod case;
+mod changes;
+mod composition;
+mod edits;
+mod equality;
+#[cfg(feature = "persist")]
+mod files;
+mod joins;
+mod merging;
+mod numbers;
+mod options;
+mod paths;
+mod plain;
+mod prefixes;
+mod takes;
+#[path = "../it/tape.rs"]
+#[allow(dead_code, reason = "other tests make tapes of bytes")]
+mod tape;

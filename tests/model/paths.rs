@@ -1,0 +1,177 @@
+//! From leaf to path and back, and leaves by patterns.
+
+use proptest::prelude::*;
+use treedef::{Key, Path, Pattern};
+
+use crate::case::{Case, cases, is_short, path};
+use crate::plain::{Node, Shape};
+
+/// A step of a pattern.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Key(Key),
+    AnyField,
+    AnyEntry,
+    AnySteps,
+}
+
+impl Step {
+    fn text(&self) -> String {
+        match self {
+            Step::Key(key) => key.to_string(),
+            Step::AnyField => ".*".to_owned(),
+            Step::AnyEntry => "[*]".to_owned(),
+            Step::AnySteps => "**".to_owned(),
+        }
+    }
+
+    /// Whether it stands for one key.
+    fn matches(&self, key: &Key) -> bool {
+        match (self, key) {
+            (Step::AnyField, Key::Field(_) | Key::Position(_)) => true,
+            (Step::AnyField, Key::VariantField(..) | Key::VariantPosition(..)) => true,
+            (Step::AnyEntry, Key::Index(_) | Key::Entry(_)) => true,
+            (Step::Key(Key::Field(name)), Key::Entry(entry)) => entry.as_str() == Some(name),
+            (Step::Key(Key::Field(name)), Key::VariantField(_, field)) => name == field,
+            (Step::Key(Key::Position(at)), Key::VariantPosition(_, other)) => at == other,
+            (Step::Key(expected), key) => expected == key,
+            _ => false,
+        }
+    }
+}
+
+/// Whether steps stand for a whole path.
+pub(crate) fn matches(steps: &[Step], keys: &[Key]) -> bool {
+    match (steps.split_first(), keys.split_first()) {
+        (None, None) => true,
+        (Some((Step::AnySteps, rest)), None) => matches(rest, keys),
+        (Some((Step::AnySteps, rest)), Some((_, after))) => {
+            matches(rest, keys) || matches(steps, after)
+        }
+        (Some((step, rest)), Some((key, after))) => step.matches(key) && matches(rest, after),
+        _ => false,
+    }
+}
+
+/// A pattern that stands for a node of the structure, or nearly; and its steps.
+pub(crate) fn draw_pattern(case: &mut Case, of: &Shape) -> (Pattern, Vec<Step>) {
+    let nodes = of.nodes();
+    let chosen = case.tape.below(256) % nodes.len();
+    let mut steps = Vec::new();
+    for key in &nodes[chosen].0 {
+        match case.tape.below(8) {
+            0 => steps.push(Step::AnySteps),
+            1 => steps.push(Step::AnyField),
+            2 => steps.push(Step::AnyEntry),
+            3 => steps.extend([Step::AnySteps, Step::Key(key.clone())]),
+            4 => match key {
+                Key::VariantField(_, name) => steps.push(Step::Key(Key::Field(name.clone()))),
+                Key::VariantPosition(_, at) => steps.push(Step::Key(Key::Position(*at))),
+                key => steps.push(Step::Key(key.clone())),
+            },
+            _ => steps.push(Step::Key(key.clone())),
+        }
+    }
+    if case.tape.one_in(8) {
+        steps.push(Step::AnySteps);
+    }
+    let text: String = steps.iter().map(Step::text).collect();
+    case.note(|| text.clone());
+    (text.parse().unwrap_or_else(|error| panic!("{text}: {error}")), steps)
+}
+
+#[test]
+fn paths_are_those_of_the_model() {
+    cases(|case| {
+        let a = case.draw(5);
+        let x = case.treedef(&a);
+        let expected: Vec<Path> = a.leaf_paths().iter().map(|keys| path(keys)).collect();
+        prop_assert_eq!(&x.leaf_paths().collect::<Vec<_>>(), &expected);
+        for (index, path) in expected.iter().enumerate() {
+            prop_assert_eq!(&x.leaf_path(index).unwrap(), path);
+        }
+        prop_assert!(x.leaf_path(expected.len()).is_err());
+        prop_assert!(x.leaf_path(usize::MAX).is_err());
+        for (keys, _) in a.nodes() {
+            let path = path(&keys);
+            prop_assert_eq!(&path.to_string().parse::<Path>().unwrap(), &path);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn what_stands_at_a_path_is_that_of_the_model() {
+    cases(|case| {
+        let (a, b) = case.pair();
+        let tree = case.numbers(&a);
+        let mut found = case.tree(&tree);
+        // Paths of another structure lead nowhere, or to another node.
+        for keys in a.nodes().into_iter().chain(b.nodes()).map(|(keys, _)| keys) {
+            let path = path(&keys);
+            let positions = a.positions(&keys);
+            let node = tree.at(&keys);
+            let start = positions.as_ref().map(|positions| a.leaves_before(positions));
+            let range = node.zip(start).map(|(node, start)| start..start + node.num_leaves());
+            prop_assert_eq!(found.treedef().leaf_range(&path).ok(), range, "at {}", path);
+            case.gives_tree(found.subtree(&path), node.cloned())?;
+            let to_treedef = found.treedef().node(&path).map(|node| node.to_treedef());
+            case.gives_structure(to_treedef, node.map(Node::structure))?;
+
+            let leaf = match node {
+                Some(Node::Leaf(leaf)) => Some(*leaf),
+                _ => None,
+            };
+            let index = start.filter(|_| leaf.is_some());
+            prop_assert_eq!(found.treedef().leaf_index(&path).ok(), index, "at {}", path);
+            prop_assert_eq!(found.get(&path).ok().copied(), leaf);
+            prop_assert_eq!(found.set(&path, 7).ok(), leaf);
+            if let (Some(leaf), Some(index)) = (leaf, index) {
+                prop_assert_eq!(found.leaves()[index], 7);
+                prop_assert_eq!(found.set(&path, leaf).unwrap(), 7);
+            }
+            for error in [found.get(&path).err(), found.subtree(&path).err()].iter().flatten() {
+                is_short(error)?;
+            }
+        }
+        case.is_tree(&found, &tree)
+    });
+}
+
+#[test]
+fn selected_leaves_are_those_of_the_model() {
+    cases(|case| {
+        let (a, b) = case.pair();
+        let of = if case.tape.one_in(4) { &b } else { &a };
+        let (pattern, steps) = draw_pattern(case, of);
+        prop_assert_eq!(pattern.to_string().parse::<Pattern>().unwrap(), pattern.clone());
+        for (keys, _) in a.nodes() {
+            let path = path(&keys);
+            prop_assert_eq!(
+                pattern.matches(&path),
+                matches(&steps, &keys),
+                "{}: {}",
+                pattern,
+                path
+            );
+        }
+        let tree = case.numbers(&a);
+        let chosen: Vec<bool> = a.leaf_paths().iter().map(|keys| matches(&steps, keys)).collect();
+        let all = a.leaf_paths().into_iter().zip(tree.leaves()).zip(&chosen);
+        let expected: Vec<(Path, i32)> =
+            all.filter_map(|((keys, leaf), chosen)| chosen.then(|| (path(&keys), leaf))).collect();
+        let mut found = case.tree(&tree);
+        let selected: Vec<(Path, i32)> =
+            found.select(&pattern).map(|(path, leaf)| (path, *leaf)).collect();
+        prop_assert_eq!(selected, expected);
+
+        found.select_mut(&pattern).for_each(|(_, leaf)| *leaf = 7);
+        let changed: Vec<i32> = tree
+            .leaves()
+            .iter()
+            .zip(chosen)
+            .map(|(leaf, chosen)| if chosen { 7 } else { *leaf })
+            .collect();
+        case.is_tree(&found, &tree.with_leaves(&changed))
+    });
+}

@@ -1,0 +1,175 @@
+//! What is built prints and parses back, saves and loads, under the default limits; or it is refused, with the limit to
+//! raise.
+
+use allocation_counter::measure;
+use insta::assert_snapshot;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Flattener, Limits, Static, Tree, TreeDef, Value, flatten, structure, unflatten};
+
+#[track_caller]
+fn prints_and_parses(treedef: &TreeDef) {
+    assert!(treedef.to_string().parse::<TreeDef>().unwrap() == *treedef);
+    assert!(format!("{treedef:#}").parse::<TreeDef>().unwrap() == *treedef);
+}
+
+#[track_caller]
+fn saves_and_loads(treedef: &TreeDef) {
+    let loaded = TreeDef::from_bytes(&treedef.to_bytes().unwrap()).unwrap();
+    assert!(loaded == *treedef && loaded.limits() == Limits::default());
+}
+
+#[track_caller]
+fn goes_everywhere<T: Serialize + DeserializeOwned + PartialEq>(value: &T) {
+    let tree = Tree::of(value).unwrap();
+    prints_and_parses(tree.treedef());
+    saves_and_loads(tree.treedef());
+    let loaded = Tree::from_bytes(&tree.to_bytes().unwrap()).unwrap();
+    assert!(loaded.into_value::<T>().unwrap() == *value);
+    let (leaves, treedef) = flatten(value).unwrap();
+    let parsed: TreeDef = treedef.to_string().parse().unwrap();
+    assert!(unflatten::<T>(&parsed, leaves).unwrap() == *value);
+}
+
+#[test]
+fn millions_without_a_leaf_go_everywhere() {
+    goes_everywhere(&vec![None::<f32>; 2_000_000]);
+    goes_everywhere(&vec![(); 2_000_000]);
+    #[derive(Serialize, serde::Deserialize, PartialEq, Clone)]
+    enum Kind {
+        Only,
+    }
+    goes_everywhere(&vec![Kind::Only; 2_000_000]);
+}
+
+#[test]
+fn large_statics_and_names_go_everywhere() {
+    let [a, b] = ["a", "b"].map(|text| text.repeat(2_000));
+    let alternating = (0..2_000).map(|at| Static(if at % 2 == 0 { a.clone() } else { b.clone() }));
+    goes_everywhere(&alternating.collect::<Vec<_>>());
+    goes_everywhere(&Static("x".repeat(4_000_000)));
+    goes_everywhere(&Static(vec![7u8; 4_000_000]));
+    for length in [70_000, 4_000_000] {
+        let name = "n".repeat(length);
+        let named = TreeDef::named_struct(&name, [(&*name, TreeDef::leaf())]).unwrap();
+        prints_and_parses(&named);
+        saves_and_loads(&named);
+    }
+}
+
+/// More than [`Limits::work`] is no bomb when a value was walked, and could not be told from one in a file.
+#[test]
+fn what_a_file_would_not_give_back_is_not_saved() {
+    let many = vec![(); 1 << 24];
+    let tree = Tree::of(&many).unwrap();
+    assert_eq!(tree.clone().into_value::<Vec<()>>().unwrap().len(), many.len());
+    assert_snapshot!(tree.to_bytes().unwrap_err(), @"16777217 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
+    let limits = Limits::default().work(1 << 25);
+    let (treedef, leaves) = tree.into_parts();
+    let tree = Tree::new(treedef.with_limits(limits), leaves).unwrap();
+    let loaded = Tree::from_bytes_as::<u8>(&tree.to_bytes().unwrap(), limits).unwrap();
+    assert_eq!(loaded.into_value::<Vec<()>>().unwrap().len(), many.len());
+
+    let table = Static(vec![0u8; 1 << 24]);
+    assert_snapshot!(structure(&table).unwrap_err(), @"16777217 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
+    let large = Flattener::new().limits(limits).structure(&table).unwrap();
+    assert!(TreeDef::parse_with(&large.to_string(), limits).unwrap() == large);
+}
+
+#[test]
+fn what_is_too_deep_is_not_built() {
+    let nested: TreeDef = format!("{}*{}", "[".repeat(100), "]".repeat(100)).parse().unwrap();
+    assert_snapshot!(nested.compose(&nested).unwrap_err(), @"nested deeper than 128 levels at the root (see `Limits::depth`)");
+    let mut some = TreeDef::leaf();
+    let error = loop {
+        match TreeDef::some(some.clone()) {
+            Ok(deeper) => some = deeper,
+            Err(error) => break error,
+        }
+    };
+    assert_snapshot!(error, @"nested deeper than 128 levels at the root (see `Limits::depth`)");
+    prints_and_parses(&some);
+    saves_and_loads(&some);
+    // Limits that were raised hold for what is made of it.
+    let raised = nested.clone().with_limits(Limits::default().depth(300));
+    let composed = nested.compose(&raised).unwrap();
+    assert_eq!(TreeDef::parse_with(&composed.to_string(), composed.limits()).unwrap(), composed);
+    let bytes = composed.to_bytes().unwrap();
+    assert_eq!(TreeDef::from_bytes_with(&bytes, composed.limits()).unwrap(), composed);
+    assert_snapshot!(composed.with_limits(Limits::default()).to_bytes().unwrap_err(), @"nested deeper than 128 levels at the root (see `Limits::depth`)");
+}
+
+#[test]
+fn what_prints_too_much_is_not_built() {
+    let mut doubled = TreeDef::leaf();
+    let error = loop {
+        match TreeDef::named_struct("S", [("a", doubled.clone()), ("b", doubled.clone())]) {
+            Ok(larger) => doubled = larger,
+            Err(error) => break error,
+        }
+    };
+    assert_snapshot!(error, @"142606322 bytes of text, the limit is 134224256 (see `Limits::text`)");
+    saves_and_loads(&doubled);
+}
+
+#[test]
+fn what_an_operation_would_make_is_counted_first() {
+    let bomb: TreeDef = "[*; 18446744073709551615]".parse().unwrap();
+    let error = Tree::leaf(1u32).broadcast_to(&bomb).unwrap_err();
+    assert_snapshot!(error, @"18446744073709551615 nodes to visit, the limit is 16777280 at the root (see `Limits::work`)");
+    let error =
+        Tree::new("[*; 1152921504606846976]".parse().unwrap(), vec![(); 1 << 60]).unwrap_err();
+    assert_snapshot!(error, @"1152921504606846976 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
+    let units = Tree::<u8>::new("[(); 10000000000]".parse().unwrap(), Vec::new()).unwrap();
+    let outer: TreeDef = "[*; 10000000000]".parse().unwrap();
+    assert_snapshot!(units.flatten_up_to(&outer).unwrap_err(), @"10000000000 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
+    let outer: TreeDef = "[()]".parse().unwrap();
+    let inner: TreeDef = "[*; 10000000000]".parse().unwrap();
+    let empty = Tree::<u8>::new(outer.clone(), Vec::new()).unwrap();
+    assert_eq!(empty.transpose(&outer, &inner).unwrap().to_string(), "[[()]; 10000000000]");
+    assert_snapshot!(Tree::leaf(1u8).partition_into(usize::MAX, |_| 0).unwrap_err(), @"18446744073709551615 nodes to visit, the limit is 16777280 at the root (see `Limits::work`)");
+    let apart: TreeDef = format!("[{}]", vec!["*, ()"; 5_000].join(", ")).parse().unwrap();
+    let cost = measure(
+        || assert_snapshot!(apart.compose(&apart).unwrap_err(), @"50010001 nodes, the limit is 16777216 (see `Limits::nodes`)"),
+    );
+    assert!(cost.bytes_total < 1 << 16, "{} bytes", cost.bytes_total);
+    // What a walk has counted is allowed.
+    let wide = structure(&vec![0u8; 100]).unwrap();
+    assert_eq!(Tree::leaf(1u32).broadcast_to(&wide).unwrap().leaves().len(), 100);
+}
+
+/// Time and memory of the depth, not of its square.
+#[test]
+fn one_change_far_down_is_found_at_once() {
+    const DEPTH: usize = 40_000;
+    let limits = Limits::default().depth(1 << 20);
+    let chain = |end: &str| {
+        let text = "N { next: Some(".repeat(DEPTH / 2) + end + &") }".repeat(DEPTH / 2);
+        TreeDef::parse_with(&text, limits).unwrap()
+    };
+    let (old, new) = (chain("*"), chain("()"));
+    let cheap = |what: &str, run: &mut dyn FnMut()| {
+        let cost = measure(run);
+        assert!(cost.bytes_total < 128 << 20, "{what}: {} bytes", cost.bytes_total);
+    };
+    let mut diff = None;
+    cheap("diff", &mut || diff = Some(old.diff(&new)));
+    let diff = diff.unwrap();
+    assert_eq!(diff.changes().len(), 1);
+    let mut patched = None;
+    cheap("patch", &mut || patched = Some(old.patch(&diff).unwrap()));
+    assert!(patched.unwrap() == new);
+    cheap("differences", &mut || {
+        assert_eq!(new.check_equal(&old).unwrap_err().differences().len(), 1)
+    });
+    let mut pretty = String::new();
+    cheap("printing", &mut || pretty = format!("{old:#}"));
+    assert!(pretty.len() < 200 * DEPTH, "{}", pretty.len());
+}
+
+#[test]
+fn keys_compare_by_what_is_distinct() {
+    let [a, b]: [Value; 2] = ["[(); 8000000]", "[(); 8000001]"].map(|text| text.parse().unwrap());
+    let cost = measure(|| assert!(a < b));
+    assert!(cost.bytes_total < 1 << 14);
+}
