@@ -2,7 +2,6 @@
 
 use std::hash::{Hash, Hasher};
 use std::mem;
-use std::sync::Arc;
 
 use serde::de::{self, Visitor};
 
@@ -44,13 +43,14 @@ pub trait Flat: Emit + Clone {
     fn kind(&self) -> LeafKind {
         Self::KIND
     }
+    /// These, if they are leaves of any kind.
+    fn as_leaves(_: &[Self]) -> Option<&[Leaf]> {
+        None
+    }
     /// The scalar; an opaque leaf has none.
     fn as_scalar(&self) -> Option<Scalar<'_>>;
     /// The subtree that an opaque leaf stands for.
     fn opaque(&self) -> Option<&Value> {
-        None
-    }
-    fn into_opaque(self) -> Option<Value> {
         None
     }
     fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error>;
@@ -336,6 +336,10 @@ impl Emit for Leaf {
 }
 
 impl Flat for Leaf {
+    fn as_leaves(leaves: &[Leaf]) -> Option<&[Leaf]> {
+        Some(leaves)
+    }
+
     fn into_leaf(self) -> Leaf {
         self
     }
@@ -356,13 +360,6 @@ impl Flat for Leaf {
     fn opaque(&self) -> Option<&Value> {
         match self {
             Leaf::Opaque(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    fn into_opaque(self) -> Option<Value> {
-        match self {
-            Leaf::Opaque(value) => Some(Arc::unwrap_or_clone(value)),
             _ => None,
         }
     }

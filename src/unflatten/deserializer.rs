@@ -53,8 +53,13 @@ impl<'a, 'r, S> Place<'a, 'r, S> {
                 return Place::of_value(value, context.inside(&shared), &mut leaves)
                     .answer(request, visitor);
             }
-            NodeKind::Leaf if self.source.kind(node.first_leaf()) == LeafKind::Opaque => {
-                return self.source.replay(node.first_leaf(), request, context, visitor);
+            NodeKind::Leaf => {
+                if let Some(value) = self.source.opaque(node.first_leaf()) {
+                    let (mut leaves, shared) =
+                        (S::kept(value.parts().1), context.shared_for(value));
+                    return Place::of_value(value, context.inside(&shared), &mut leaves)
+                        .answer(request, visitor);
+                }
             }
             _ => {}
         }

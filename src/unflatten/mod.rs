@@ -48,7 +48,10 @@ use source::{Context, Shared, Source};
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves) -> Result<T> {
-    rebuild(treedef, leaves.source())
+    match leaves.with_opaque() {
+        Some(leaves) => rebuild(treedef, Lent(leaves)),
+        None => rebuild(treedef, leaves.source()),
+    }
 }
 
 /// Rebuilds a value that may borrow strings and bytes from the leaves, and names from the treedef.
@@ -131,7 +134,18 @@ pub fn unflatten_into<T: DeserializeOwned>(
     treedef: &TreeDef,
     mut leaves: impl Leaves,
 ) -> Result<()> {
-    let mut source = leaves.source();
+    match leaves.with_opaque() {
+        Some(leaves) => rebuild_in_place(value, treedef, Lent(leaves)),
+        None => rebuild_in_place(value, treedef, leaves.source()),
+    }
+}
+
+#[cfg(feature = "in_place")]
+fn rebuild_in_place<'de, T, S>(value: &mut T, treedef: &'de TreeDef, mut source: S) -> Result<()>
+where
+    T: Deserialize<'de>,
+    S: Source<'de, 'de>,
+{
     let shared = shared(treedef, source.len())?;
     let context = Context::of(&shared);
     T::deserialize_in_place(Place::new(treedef.root(), context, &mut source).lend(), value)
@@ -172,6 +186,8 @@ pub trait Given {
         Self: 's;
     /// The kind of typed leaves.
     fn kind(&self) -> LeafKind;
+    /// The leaves, if one of them is opaque: what it holds is read where it stands.
+    fn with_opaque(&self) -> Option<&[Leaf]>;
     fn source(&mut self) -> Self::Source<'_>;
     fn into_leaves(self) -> Vec<Leaf>;
 }
@@ -188,6 +204,11 @@ macro_rules! leaves {
 
             fn kind(&self) -> LeafKind {
                 L::KIND
+            }
+
+            fn with_opaque(&self) -> Option<&[Leaf]> {
+                let leaves = L::as_leaves(self.as_ref())?;
+                leaves.iter().any(|leaf| matches!(leaf, Leaf::Opaque(_))).then_some(leaves)
             }
 
             fn source(&mut $self) -> Self::Source<'_> {

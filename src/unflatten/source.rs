@@ -13,8 +13,7 @@ use crate::stack;
 /// cursor. Each leaf is asked for at most once, because a deserializer is consumed when it answers; only what stays is tried
 /// before.
 ///
-/// `'a` is how long the structure lives, `'de` how long the value may borrow. They are the same, except inside an
-/// opaque leaf that was handed over: what it holds goes when it has been read.
+/// `'a` is how long the structure lives, `'de` how long the value may borrow.
 pub trait Source<'a, 'de>: Sized {
     /// What the leaves are.
     type Leaf: Flat;
@@ -55,19 +54,15 @@ pub trait Source<'a, 'de>: Sized {
     /// Hands out a scalar.
     fn visit<V: Visitor<'de>>(&mut self, index: usize, visitor: V) -> Result<V::Value>;
 
-    /// Answers a request from inside an opaque leaf.
-    fn replay<V: Visitor<'de>>(
-        &mut self,
-        index: usize,
-        request: Request,
-        context: Context<'a, '_>,
-        visitor: V,
-    ) -> Result<V::Value>;
+    /// The subtree that an opaque leaf stands for.
+    fn opaque(&self, _: usize) -> Option<&'a Value> {
+        None
+    }
 }
 
 /// What a type asks for, as far as the answer depends on it.
 #[derive(Clone, Copy)]
-pub enum Request {
+pub(super) enum Request {
     Any,
     Option,
     Newtype(&'static str),
@@ -189,7 +184,7 @@ pub(super) struct Shared<'a> {
 
 /// Where we are in a structure.
 #[derive(Clone, Copy)]
-pub struct Context<'a, 'r> {
+pub(super) struct Context<'a, 'r> {
     pub(super) shared: &'r Shared<'a>,
     /// Compounds that may still stand inside each other.
     depth_left: u32,
