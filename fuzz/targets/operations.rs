@@ -37,7 +37,7 @@ pub fn run(bytes: &[u8]) {
     };
     // What the default allows takes seconds.
     let [x, y] = [x, y].map(|treedef| match treedef.limits() == Limits::default() {
-        true => treedef.with_limits(Limits::default().work(1 << 12).nodes(1 << 12).text(1 << 14)),
+        true => treedef.with_limits(Limits::default().work(1 << 14)),
         false => treedef,
     });
     if operation < 25 {
@@ -157,7 +157,10 @@ fn on_structures(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape) {
             text(format_args!("{diff}"));
             text(format_args!("{diff:#}"));
             diff.changes().iter().for_each(|change| assert!(change.places() > 0 || x == y));
-            assert_eq!(checked(x.patch(&diff)).as_ref(), Some(y));
+            // The limits are those of the old structure.
+            if let Some(patched) = checked(x.patch(&diff)) {
+                assert_eq!(&patched, y);
+            }
         }
         12 => is_structure(structure(tape).patch(&x.diff(y))),
         13 => {
@@ -210,7 +213,10 @@ fn on_structures(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape) {
         _ => {
             let seq = serde_json::to_string(x);
             if let Ok(json) = seq {
-                assert_eq!(&serde_json::from_str::<TreeDef>(&json).unwrap(), x);
+                // What was made within other limits may be beyond the default ones.
+                if let Ok(read) = serde_json::from_str::<TreeDef>(&json) {
+                    assert_eq!(&read, x);
+                }
             }
         }
     }
@@ -264,11 +270,12 @@ fn on_trees<L: Clone + Eq + Hash + Debug>(
         }
         31 => {
             let diff = a.diff(&b);
-            let patched = checked(a.patch(&diff)).unwrap();
-            assert_eq!(patched.treedef(), y);
-            if few {
-                assert_eq!(diff.is_empty(), a == b);
-                assert_eq!(patched, b);
+            if let Some(patched) = checked(a.patch(&diff)) {
+                assert_eq!(patched.treedef(), y);
+                if few {
+                    assert_eq!(diff.is_empty(), a == b);
+                    assert_eq!(patched, b);
+                }
             }
             let third = structure(tape);
             let leaves = vec![leaf; third.num_leaves().min(LEAVES)];

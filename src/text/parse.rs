@@ -434,7 +434,7 @@ impl TreeDef {
     /// use treedef::{Limits, TreeDef};
     ///
     /// let error = TreeDef::parse_with("[[[*]]]", Limits::default().depth(2)).unwrap_err();
-    /// assert_eq!(error.to_string(), "nested deeper than 2 levels at byte 3");
+    /// assert_eq!(error.to_string(), "nested deeper than 2 levels at byte 3 (see `Limits::depth`)");
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
