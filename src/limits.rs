@@ -97,15 +97,10 @@ impl Encoding {
 }
 
 impl Encoding {
-    /// Nodes, fields and keys that are stored: what a copy takes.
+    /// What a copy takes, in nodes; 16 bytes of a text are one.
     pub(crate) fn stored(&self) -> usize {
-        let labels = |shape: &Shape| match &shape.labels {
-            Labels::Fields(fields) => fields.len(),
-            Labels::Keys(keys) => keys.len(),
-            Labels::Static(_) => 1,
-            Labels::None => 0,
-        };
-        self.shapes.iter().map(labels).fold(self.nodes.len(), usize::saturating_add)
+        let shapes = self.shapes.iter().map(|shape| Printed::of_shape(shape).text / 16 + 1);
+        shapes.fold(self.nodes.len(), usize::saturating_add)
     }
 }
 
