@@ -439,7 +439,10 @@ fn on_trees_of_scalars(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape)
         57 => {
             let diff = a.diff(&b);
             text(format_args!("{diff:#}"));
-            assert_eq!(checked(a.patch(&diff)), Some(b));
+            // The limits are those of the old tree.
+            if let Some(patched) = checked(a.patch(&diff)) {
+                assert_eq!(patched, b);
+            }
         }
         58 => {
             let kinds = a.clone().map(|leaf| leaf.kind());
