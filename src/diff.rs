@@ -189,7 +189,8 @@ impl Comparison {
                 }
                 What::Alike(alike, before) => {
                     if self.differences.len() > before {
-                        pending.extend(alike.pending(above, self.differences.len()));
+                        let (first, rest) = alike.split(above, self.differences.len());
+                        pending.extend(rest.into_iter().chain([first]));
                     }
                     continue;
                 }
@@ -347,8 +348,8 @@ fn compare_labelled<'a>(above: usize, a: Side<'a>, b: Side<'a>, exact: bool) -> 
 }
 
 impl<'a> Alike<'a> {
-    /// The comparison of the first pair, and before it, as the last comes first, what is left to do if that differs.
-    fn pending(self, above: usize, differences: usize) -> impl Iterator<Item = Pending<'a>> {
+    /// The comparison of the first pair, and what is left to do after it if that differs.
+    fn split(self, above: usize, differences: usize) -> (Pending<'a>, Option<Pending<'a>>) {
         let Alike { parent, position, a, b, count } = self;
         let next = |side: Side<'a>| side.child(side.node.later(1));
         let rest =
@@ -359,8 +360,7 @@ impl<'a> Alike<'a> {
             what: What::Alike(rest, differences),
         });
         let key = Some(parent.key(position).unwrap_or(Key::Position(position)));
-        let first = Pending { above, key, what: What::Compare(a, b) };
-        rest.into_iter().chain([first])
+        (Pending { above, key, what: What::Compare(a, b) }, rest)
     }
 }
 
@@ -384,9 +384,9 @@ fn compare_listed<'a>(
         let pairs = Alike { parent, position, a: first, b: second, count };
         match child.num_leaves() == 0 && found.num_leaves() == 0 {
             true => {
-                let mut both: Vec<_> = pairs.pending(above, differences).collect();
-                both.reverse();
-                pending.extend(both);
+                let (first, rest) = pairs.split(above, differences);
+                pending.push(first);
+                pending.extend(rest);
             }
             false => pending.extend((0..count).map(|skip| {
                 let (a, b) = (a.child(child.later(skip)), b.child(found.later(skip)));

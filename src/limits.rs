@@ -1,7 +1,8 @@
 //! The guard: what an operation is about to make is counted first, and refused if that is beyond the [`Limits`].
 //!
-//! - *Structures.* [`Limits::check`] is passed by every structure that an operation, a parser or a file makes, and by
-//!   what is saved. So what is built prints, parses back, saves and loads.
+//! - *Structures.* [`Limits::check`] is passed by every structure that an operation or a parser makes. What is read from
+//!   a file, and what is saved, passes the same bounds with the bytes of the file at hand. So what is built prints,
+//!   parses back, saves and loads.
 //! - *Leaves, columns and trees.* [`Limits::expect_work`] is passed before they are made, unless they are as many as
 //!   leaves that are in memory already.
 //! - A [`Tree`] has no more leaves than memory holds or the limits allow: [`Tree::new`] counts leaves without a size.
@@ -54,7 +55,7 @@ impl Limits {
 
     /// Refuses a text beyond the limits, where it stands for so many bytes.
     pub(crate) fn expect_printed(self, printed: Printed, bytes: usize) -> Result<()> {
-        self.expect_work(printed.nodes.saturating_add(printed.leaves), 0)?;
+        self.expect_work(printed.work(), 0)?;
         self.expect_text(printed.text, bytes)
     }
 
@@ -125,10 +126,12 @@ impl TreeDef {
 
     /// Refuses to visit every node of what has more of them than the limits allow for so many leaves.
     pub(crate) fn expect_work(&self, leaves: usize) -> Result<()> {
-        match self.walked {
-            true => Ok(()),
-            false => self.limits.expect_work(self.root().work(), leaves),
-        }
+        self.expect_made(self.root().work(), leaves)
+    }
+
+    /// Refuses to make so many parts of this structure where so many leaves are in memory, unless a walk made as many.
+    pub(crate) fn expect_made(&self, needed: usize, leaves: usize) -> Result<()> {
+        if self.walked { Ok(()) } else { self.limits.expect_work(needed, leaves) }
     }
 }
 
@@ -199,6 +202,11 @@ impl Printed {
         let leaves = value.leaves();
         let printed = leaves.iter().map(Printed::of_leaf).fold(Printed::default(), Printed::and);
         printed.and(value.printed_structure())
+    }
+
+    /// Nodes of keys and statics, leaves included.
+    pub(crate) fn work(self) -> usize {
+        self.nodes.saturating_add(self.leaves)
     }
 
     pub(crate) fn of_text(text: usize) -> Self {

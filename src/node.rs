@@ -658,17 +658,29 @@ pub(crate) struct Overlaps<'a, 'b> {
     b: Children<'b>,
 }
 
+impl<'a, 'b> Overlaps<'a, 'b> {
+    /// As `next`, but no more pairs than a function says of the first.
+    pub(crate) fn next_up_to(
+        &mut self,
+        most: impl FnOnce(NodeRef<'a>, NodeRef<'b>) -> usize,
+    ) -> Option<(NodeRef<'a>, NodeRef<'b>, usize)> {
+        if self.a.left == 0 || self.b.left == 0 {
+            return None;
+        }
+        let (a, b) = (self.a.next, self.b.next);
+        let alike = self.a.left_in_run.min(self.b.left_in_run).min(most(a, b));
+        self.a.skip_in_run(alike);
+        self.b.skip_in_run(alike);
+        Some((a, b, alike))
+    }
+}
+
 impl<'a, 'b> Iterator for Overlaps<'a, 'b> {
     type Item = (NodeRef<'a>, NodeRef<'b>, usize);
 
     /// The first of so many pairs that are alike.
     fn next(&mut self) -> Option<Self::Item> {
-        let (mut a, mut b) = (self.a.clone(), self.b.clone());
-        let pair = (a.next()?, b.next()?);
-        let alike = self.a.left_in_run.min(self.b.left_in_run);
-        self.a.skip_in_run(alike);
-        self.b.skip_in_run(alike);
-        Some((pair.0, pair.1, alike))
+        self.next_up_to(|_, _| usize::MAX)
     }
 }
 

@@ -94,26 +94,23 @@ struct Open<'a, 'b> {
     b: NodeRef<'b>,
     position: usize,
     pairs: Overlaps<'a, 'b>,
-    /// More of the pairs that came last, which are alike but for their leaves and labels.
-    alike: Option<(NodeRef<'a>, NodeRef<'b>, usize)>,
 }
 
 impl<'a, 'b> Open<'a, 'b> {
     fn of(a: NodeRef<'a>, b: NodeRef<'b>) -> Self {
-        Open { a, b, position: 0, pairs: a.overlaps(b), alike: None }
+        Open { a, b, position: 0, pairs: a.overlaps(b) }
     }
 
     /// The next pair of children and the order of their labels.
     fn next(&mut self) -> Option<(NodeRef<'a>, NodeRef<'b>, Ordering)> {
-        let (x, y, left) = self.alike.take().or_else(|| self.pairs.next())?;
-        let labels = self.labels();
+        let labelled = self.a.is_labelled();
         // Equal pairs without leaves and labels are one: there may be 2⁶⁰ of them.
-        let same = !self.a.is_labelled() && x.num_leaves() == 0 && y.num_leaves() == 0;
-        let passed = if same { left } else { 1 };
+        let (x, y, passed) = self.pairs.next_up_to(|x, y| {
+            let leafless = x.num_leaves() == 0 && y.num_leaves() == 0;
+            if leafless && !labelled { usize::MAX } else { 1 }
+        })?;
+        let labels = self.labels();
         self.position += passed;
-        if left > passed {
-            self.alike = Some((x.later(passed), y.later(passed), left - passed));
-        }
         Some((x, y, labels))
     }
 

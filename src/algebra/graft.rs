@@ -216,7 +216,6 @@ impl Graft {
     /// Prepares a subtree that is to be put in more than once.
     pub(super) fn scion(&mut self, root: NodeRef<'_>) -> Result<Scion> {
         self.agree(root.options(), root.depends_on_options())?;
-        self.expect_room(root.subtree().len())?;
         Ok(self.cut(root))
     }
 

@@ -8,7 +8,6 @@ use std::vec;
 
 use crate::diff::mismatch_at;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::in_memory;
 use crate::model::{Labels, NodeKind, Shape, Tree, TreeDef};
 use crate::node::NodeRef;
 use crate::path::{Key, Path};
@@ -38,7 +37,7 @@ impl<L> Tree<L> {
     /// ```
     pub fn filter(self, mut f: impl FnMut(&Path, &L) -> bool) -> Result<Tree<L>> {
         let stays: Vec<bool> = self.iter().map(|(path, leaf)| f(&path, leaf)).collect();
-        let treedef = thinned(&self.treedef, &stays, in_memory(&self.leaves))?;
+        let treedef = thinned(&self.treedef, &stays, self.leaves_in_memory())?;
         let leaves = self.leaves.into_iter().zip(stays);
         let kept = leaves.filter_map(|(leaf, stays)| stays.then_some(leaf)).collect();
         Ok(Tree::from_parts(treedef, kept))
@@ -91,7 +90,7 @@ impl<L> Tree<L> {
         parts: usize,
         mut part: impl FnMut(&Path, &L) -> usize,
     ) -> Result<Vec<Tree<L>>> {
-        let there = in_memory(&self.leaves);
+        let there = self.leaves_in_memory();
         let stored = self.treedef.encoding.stored();
         let looked_at = self.leaves.len().max(stored).saturating_mul(parts);
         self.treedef.limits.expect_work(looked_at, there)?;

@@ -162,9 +162,7 @@ impl<L: Clone> Tree<L> {
     /// ```
     pub fn broadcast_to(&self, full: &TreeDef) -> Result<Tree<L>> {
         expect_prefix(&self.treedef, full)?;
-        if !full.walked {
-            full.limits.expect_work(full.num_leaves(), self.leaves_in_memory())?;
-        }
+        full.expect_made(full.num_leaves(), self.leaves_in_memory())?;
         let mut leaves = Vec::with_capacity(full.num_leaves());
         let steps = LeafSteps::new(self.treedef.root(), full.root());
         for ((_, subtree), leaf) in steps.zip(&self.leaves) {

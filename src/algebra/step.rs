@@ -88,13 +88,7 @@ pub(super) fn goes_under(treedef: &TreeDef, other: &TreeDef) -> bool {
 /// The leaves of a prefix, each with the subtree that it stands for; runs without leaves are skipped.
 pub(crate) struct LeafSteps<'a, 'b> {
     root: Option<(NodeRef<'a>, NodeRef<'b>)>,
-    open: Vec<Step<'a, 'b>>,
-}
-
-struct Step<'a, 'b> {
-    pairs: Overlaps<'a, 'b>,
-    /// The pair to come, and how many more of the same.
-    next: Option<(NodeRef<'a>, NodeRef<'b>, usize)>,
+    open: Vec<Overlaps<'a, 'b>>,
 }
 
 impl<'a, 'b> LeafSteps<'a, 'b> {
@@ -109,32 +103,30 @@ impl<'a, 'b> Iterator for LeafSteps<'a, 'b> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let root = self.root.take();
-        let mut next = root.or_else(|| self.open.last_mut()?.advance());
+        let mut next = root.or_else(|| next_with_leaves(self.open.last_mut()?));
         loop {
             match next {
                 Some((leaf, subtree)) if leaf.kind() == NodeKind::Leaf => {
                     return Some((leaf, subtree));
                 }
-                Some((a, b)) => self.open.push(Step { pairs: a.overlaps(b), next: None }),
+                Some((a, b)) => self.open.push(a.overlaps(b)),
                 None => {
                     self.open.pop();
                 }
             }
-            next = self.open.last_mut()?.advance();
+            next = next_with_leaves(self.open.last_mut()?);
         }
     }
 }
 
-impl<'a, 'b> Step<'a, 'b> {
-    fn advance(&mut self) -> Option<(NodeRef<'a>, NodeRef<'b>)> {
-        let with_leaves = |(a, _, _): &(NodeRef<'a>, NodeRef<'b>, usize)| a.num_leaves() > 0;
-        let (a, b, left) = match self.next.take() {
-            Some(next) => next,
-            None => self.pairs.find(with_leaves)?,
-        };
-        if left > 1 {
-            self.next = Some((a.later(1), b.later(1), left - 1));
+/// The next pair of which the first has leaves; runs without leaves are skipped at once.
+fn next_with_leaves<'a, 'b>(pairs: &mut Overlaps<'a, 'b>) -> Option<(NodeRef<'a>, NodeRef<'b>)> {
+    loop {
+        let singly =
+            |a: NodeRef<'_>, _: NodeRef<'_>| if a.num_leaves() > 0 { 1 } else { usize::MAX };
+        match pairs.next_up_to(singly)? {
+            (a, b, _) if a.num_leaves() > 0 => return Some((a, b)),
+            _ => {}
         }
-        Some((a, b))
     }
 }

@@ -59,7 +59,9 @@ impl<L: Clone + PartialEq> Tree<L> {
 fn diff<T: Subtree>(old: &T, new: &T) -> Diff<T> {
     let classes = Classes::of(&old.structure().encoding, &new.structure().encoding);
     let (a, b) = (Side::of(old, &classes.old), Side::of(new, &classes.new));
-    let shapes = old.structure().encoding.shapes.iter().enumerate();
+    // Only leaves ask for them.
+    let shapes = old.own_leaves().map(|_| &old.structure().encoding.shapes[..]);
+    let shapes = shapes.unwrap_or_default().iter().enumerate();
     let with_twins = shapes.filter(|(_, shape)| shape.labels.has_twins()).map(|(at, _)| at);
     let mut comparison = Comparison {
         changes: Vec::new(),

@@ -546,10 +546,10 @@ impl Flattener {
         {
             return Err(Error::protocol(GAVE_LESS));
         }
-        tree.treedef.limits = self.limits;
         tree.treedef.walked = true;
+        // Where all of it is within the limit, its keys and statics are.
         if tree.treedef.root().work() > self.limits.work {
-            self.limits.expect_printed(Printed::of(&tree.treedef.encoding), usize::MAX)?;
+            self.limits.expect_work(Printed::of(&tree.treedef.encoding).work(), 0)?;
         }
         if self.predicts(options) {
             memory::remember::<T>(options, limits, &tree.treedef);
