@@ -91,8 +91,9 @@ impl<L> Tree<L> {
         mut part: impl FnMut(&Path, &L) -> usize,
     ) -> Result<Vec<Tree<L>>> {
         let there = self.leaves_in_memory();
-        let stored = self.treedef.encoding.stored();
-        let looked_at = self.leaves.len().max(stored).saturating_mul(parts);
+        // Each part is a walk through the whole, and may be a copy of it.
+        let whole = self.treedef.root().work().max(self.treedef.encoding.stored());
+        let looked_at = whole.saturating_mul(parts);
         self.treedef.limits.expect_work(looked_at, there)?;
         let mut chosen = Vec::with_capacity(self.leaves.len());
         for (path, leaf) in self.iter() {

@@ -69,7 +69,11 @@ fn diff<T: Subtree>(old: &T, new: &T) -> Diff<T> {
         steps: Vec::new(),
         with_twins: with_twins.collect(),
         whole: (a, b),
-        most: MOST_CHANGES.saturating_add(old.own_leaves().map_or(0, <[_]>::len)),
+        // Leaves without a size take no memory, so there may be any number.
+        most: MOST_CHANGES.saturating_add(match size_of::<T::Leaf>() {
+            0 => 0,
+            _ => old.own_leaves().map_or(0, <[_]>::len),
+        }),
     };
     match a.node.options() == b.node.options() {
         true => comparison.pending.push(Pending::Pair(ROOT, a, b)),

@@ -1,7 +1,7 @@
 //! Editing trees: by functions, paths and patterns; dropping and merging leaves.
 
 use proptest::prelude::*;
-use treedef::{Edit, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
+use treedef::{Edit, ErrorKind, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
 
 use crate::data::data;
 use crate::laws::{few, numbered, small};
@@ -350,4 +350,20 @@ fn what_is_split_into_many_is_named_for_each_leaf() {
     let (even, odd) = tree.clone().split(|_, leaf| leaf % 2 == 0).unwrap();
     assert_eq!((even.leaves(), odd.leaves()), (&[0, 2][..], &[1, 3][..]));
     assert_eq!(parts[1], tree.filter(|_, leaf| *leaf == 1).unwrap());
+}
+
+#[test]
+fn parts_are_counted_with_the_nodes_that_have_no_leaves() {
+    let tree = Tree::new("([(); 100000], *)".parse().unwrap(), vec![1u8]).unwrap();
+    let error = tree.split_into(4096, |_, _| 0).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Work { .. }), "{error}");
+}
+
+#[test]
+fn a_diff_of_leaves_without_a_size_has_no_more_changes_than_one_of_structures() {
+    let [old, new] = ["[(*, ()); 1000000]", "[(*, []); 1000000]"]
+        .map(|text| Tree::new(text.parse().unwrap(), vec![(); 1_000_000]).unwrap());
+    let diff = old.diff(&new);
+    assert!(diff.changes().len() <= 1 << 16, "{}", diff.changes().len());
+    assert_eq!(old.patch(&diff).unwrap(), new);
 }
