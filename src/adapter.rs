@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{ErrorKind, Result};
 use crate::flatten::Flattener;
-use crate::leaf::LeafType;
+use crate::leaf_type::LeafType;
 use crate::model::TreeDef;
 use crate::unflatten::unflatten;
 

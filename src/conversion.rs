@@ -16,7 +16,6 @@ macro_rules! leaf_from {
 }
 
 leaf_from! {
-    f64 => F64;
     &str => Str;
     Box<str> => Str;
     &[u8] => Bytes;

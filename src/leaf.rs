@@ -1,70 +1,8 @@
-//! Leaves: their kinds, their conversions, and the types that a flat vector can be made of.
+//! Leaves: their kinds, and how they compare.
 
 use std::hash::{Hash, Hasher};
-use std::mem;
 
-use serde::de::{self, Visitor};
-
-use crate::error::Error;
-use crate::float::widen;
-use crate::model::{Leaf, LeafKind, Value};
-
-/// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
-///
-/// An `f32` may become an `f64` leaf. Every other leaf has to be of the very kind. What the trait inherits is internal, and
-/// may change in any release: a bound `L: LeafType` is there to call functions of this crate.
-///
-/// ```
-/// let (leaves, treedef) = treedef::flatten_as::<f64>(&[(1.0f64, 2.0f64), (3.0, 4.0)])?;
-/// assert_eq!(leaves, [1.0, 2.0, 3.0, 4.0]);
-/// assert_eq!(treedef.to_string(), "((*, *); 2)");
-/// # Ok::<(), treedef::Error>(())
-/// ```
-pub trait LeafType: Flat {}
-
-/// What flattening emits. Not nameable outside, as [`Flat`].
-pub trait Emit: Sized {
-    /// What messages call it.
-    const KIND: LeafKind;
-    fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
-    /// What stands in a slot until it is filled. It owns nothing, so that nobody has to drop it.
-    fn filler() -> Self;
-    /// What a leaf that was recorded as a value becomes.
-    fn from_leaf(leaf: Leaf) -> Option<Self> {
-        Self::from_scalar(leaf.as_scalar()?)
-    }
-}
-
-/// What rebuilding needs of a leaf type. Not nameable outside, so that [`LeafType`] is sealed.
-pub trait Flat: Emit + Clone {
-    fn into_leaf(self) -> Leaf;
-    /// The leaf itself, something cheap in its place.
-    fn take(&mut self) -> Self;
-    fn kind(&self) -> LeafKind {
-        Self::KIND
-    }
-    /// These, if they are leaves of any kind.
-    fn as_leaves(_: &[Self]) -> Option<&[Leaf]> {
-        None
-    }
-    /// The scalar; an opaque leaf has none.
-    fn as_scalar(&self) -> Option<Scalar<'_>>;
-    /// The subtree that an opaque leaf stands for.
-    fn opaque(&self) -> Option<&Value> {
-        None
-    }
-    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error>;
-    /// [`visit`](Self::visit) of a leaf that nobody needs any more.
-    #[inline]
-    fn visit_last<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
-        self.take().visit(visitor)
-    }
-    /// [`visit`](Self::visit) of a leaf that stays.
-    #[inline]
-    fn visit_lent<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
-        self.clone().visit(visitor)
-    }
-}
+use crate::model::{Leaf, LeafKind};
 
 /// One serde scalar, borrowed from the value that is walked.
 #[derive(Clone, Copy)]
@@ -188,6 +126,16 @@ impl Leaf {
     /// The scalar; an opaque leaf has none.
     pub(crate) fn as_scalar(&self) -> Option<Scalar<'_>> {
         Some(match self {
+            Leaf::Str(value) => Scalar::Str(value),
+            Leaf::Bytes(value) => Scalar::Bytes(value),
+            other => return other.as_plain(),
+        })
+    }
+
+    /// The scalar, if it owns no memory.
+    #[inline]
+    pub(crate) fn as_plain(&self) -> Option<Scalar<'static>> {
+        Some(match self {
             Leaf::Bool(value) => Scalar::Bool(*value),
             Leaf::I8(value) => Scalar::I8(*value),
             Leaf::I16(value) => Scalar::I16(*value),
@@ -202,10 +150,8 @@ impl Leaf {
             Leaf::F32(value) => Scalar::F32(*value),
             Leaf::F64(value) => Scalar::F64(*value),
             Leaf::Char(value) => Scalar::Char(*value),
-            Leaf::Str(value) => Scalar::Str(value),
-            Leaf::Bytes(value) => Scalar::Bytes(value),
             Leaf::None => Scalar::None,
-            Leaf::Opaque(_) => return None,
+            Leaf::Str(_) | Leaf::Bytes(_) | Leaf::Opaque(_) => return None,
         })
     }
 }
@@ -312,267 +258,5 @@ impl Scalar<'_> {
             Scalar::Bytes(value) => value.hash(state),
             Scalar::None => {}
         }
-    }
-}
-
-impl LeafType for Leaf {}
-
-impl Emit for Leaf {
-    const KIND: LeafKind = LeafKind::Opaque;
-
-    #[inline(always)]
-    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
-        Some(scalar.into())
-    }
-
-    #[inline]
-    fn filler() -> Self {
-        Leaf::None
-    }
-
-    fn from_leaf(leaf: Leaf) -> Option<Self> {
-        Some(leaf)
-    }
-}
-
-impl Flat for Leaf {
-    fn as_leaves(leaves: &[Leaf]) -> Option<&[Leaf]> {
-        Some(leaves)
-    }
-
-    fn into_leaf(self) -> Leaf {
-        self
-    }
-
-    fn as_scalar(&self) -> Option<Scalar<'_>> {
-        Leaf::as_scalar(self)
-    }
-
-    fn take(&mut self) -> Self {
-        mem::replace(self, Leaf::None)
-    }
-
-    #[inline]
-    fn kind(&self) -> LeafKind {
-        Leaf::kind(self)
-    }
-
-    fn opaque(&self) -> Option<&Value> {
-        match self {
-            Leaf::Opaque(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    #[inline]
-    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self {
-            Leaf::Bool(value) => visitor.visit_bool(value),
-            Leaf::I8(value) => visitor.visit_i8(value),
-            Leaf::I16(value) => visitor.visit_i16(value),
-            Leaf::I32(value) => visitor.visit_i32(value),
-            Leaf::I64(value) => visitor.visit_i64(value),
-            Leaf::I128(value) => wide(visitor.visit_i128(value.get())),
-            Leaf::U8(value) => visitor.visit_u8(value),
-            Leaf::U16(value) => visitor.visit_u16(value),
-            Leaf::U32(value) => visitor.visit_u32(value),
-            Leaf::U64(value) => visitor.visit_u64(value),
-            Leaf::U128(value) => wide(visitor.visit_u128(value.get())),
-            Leaf::F32(value) => visitor.visit_f32(value),
-            Leaf::F64(value) => visitor.visit_f64(value),
-            Leaf::Char(value) => visitor.visit_char(value),
-            Leaf::Str(value) => visitor.visit_string(value.into()),
-            Leaf::Bytes(value) => visitor.visit_byte_buf(value.into()),
-            Leaf::None => visitor.visit_none(),
-            Leaf::Opaque(value) => Err(de::Error::invalid_type(
-                de::Unexpected::Other(&format!("the subtree {value}")),
-                &visitor,
-            )),
-        }
-    }
-
-    /// Numbers are not written over: that takes as long as the rest.
-    #[inline]
-    fn visit_last<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
-        match self {
-            Leaf::Str(_) | Leaf::Bytes(_) | Leaf::Opaque(_) => self.take().visit(visitor),
-            scalar => scalar.visit_lent(visitor),
-        }
-    }
-
-    #[inline]
-    fn visit_lent<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Error> {
-        match self {
-            Leaf::F64(value) => visitor.visit_f64(*value),
-            Leaf::F32(value) => visitor.visit_f32(*value),
-            Leaf::Str(value) => visitor.visit_str(value),
-            Leaf::Bytes(value) => visitor.visit_bytes(value),
-            scalar => scalar.clone().visit(visitor),
-        }
-    }
-}
-
-/// Names the gap in serde when it is the reason for a refusal.
-pub(crate) fn wide<T>(result: Result<T, Error>) -> Result<T, Error> {
-    // What a visitor says that has no method for them.
-    let unknown = |error: &Error| {
-        error
-            .refused_type()
-            .is_some_and(|(found, _)| found.ends_with(" as i128") || found.ends_with(" as u128"))
-    };
-    result.map_err(|error| match unknown(&error) {
-        true => error.hint(
-            "below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit \
-             integers: serde issue 1682; serialize them as strings there",
-        ),
-        false => error,
-    })
-}
-
-macro_rules! scalar_leaves {
-    ($($type:ty, $variant:ident, $visit:ident, ($($deref:tt)?);)*) => {$(
-        impl LeafType for $type {}
-
-        impl Emit for $type {
-            const KIND: LeafKind = LeafKind::$variant;
-
-            #[inline]
-            fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
-                match scalar {
-                    Scalar::$variant(value) => Some(value.into()),
-                    _ => None,
-                }
-            }
-
-            #[inline]
-            fn filler() -> Self {
-                <$type>::default()
-            }
-        }
-
-        impl Flat for $type {
-            fn into_leaf(self) -> Leaf {
-                self.into()
-            }
-
-            #[inline]
-            fn as_scalar(&self) -> Option<Scalar<'_>> {
-                Some(Scalar::$variant($($deref)? self))
-            }
-
-            #[inline]
-            fn take(&mut self) -> Self {
-                mem::take(self)
-            }
-
-            #[inline]
-            fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-                let result = visitor.$visit(self);
-                if matches!(Self::KIND, LeafKind::I128 | LeafKind::U128) { wide(result) } else { result }
-            }
-        }
-
-        impl From<$type> for Leaf {
-            fn from(value: $type) -> Self {
-                Leaf::$variant(value.into())
-            }
-        }
-    )*};
-}
-
-scalar_leaves! {
-    bool, Bool, visit_bool, (*);
-    i8, I8, visit_i8, (*);
-    i16, I16, visit_i16, (*);
-    i32, I32, visit_i32, (*);
-    i64, I64, visit_i64, (*);
-    i128, I128, visit_i128, (*);
-    u8, U8, visit_u8, (*);
-    u16, U16, visit_u16, (*);
-    u32, U32, visit_u32, (*);
-    u64, U64, visit_u64, (*);
-    u128, U128, visit_u128, (*);
-    f32, F32, visit_f32, (*);
-    char, Char, visit_char, (*);
-    String, Str, visit_string, ();
-}
-
-impl LeafType for f64 {}
-
-impl Emit for f64 {
-    const KIND: LeafKind = LeafKind::F64;
-
-    #[inline]
-    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
-        match scalar {
-            Scalar::F64(value) => Some(value),
-            Scalar::F32(value) => Some(widen(value)),
-            _ => None,
-        }
-    }
-
-    #[inline]
-    fn filler() -> Self {
-        0.0
-    }
-}
-
-impl Flat for f64 {
-    fn into_leaf(self) -> Leaf {
-        self.into()
-    }
-
-    #[inline]
-    fn as_scalar(&self) -> Option<Scalar<'_>> {
-        Some(Scalar::F64(*self))
-    }
-
-    #[inline]
-    fn take(&mut self) -> Self {
-        *self
-    }
-
-    #[inline]
-    fn visit<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_f64(self)
-    }
-}
-
-/// A leaf of no size: what a walk emits when only the structure is wanted.
-pub(crate) struct Ignored;
-
-impl Emit for Ignored {
-    const KIND: LeafKind = LeafKind::Opaque;
-
-    #[inline]
-    fn from_scalar(_: Scalar<'_>) -> Option<Self> {
-        Some(Ignored)
-    }
-
-    #[inline]
-    fn filler() -> Self {
-        Ignored
-    }
-
-    fn from_leaf(_: Leaf) -> Option<Self> {
-        Some(Ignored)
-    }
-}
-
-/// The kinds of the leaves: what a walk emits for a signature.
-impl Emit for LeafKind {
-    const KIND: LeafKind = LeafKind::Opaque;
-
-    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
-        Some(scalar.kind())
-    }
-
-    #[inline]
-    fn filler() -> Self {
-        LeafKind::None
-    }
-
-    fn from_leaf(leaf: Leaf) -> Option<Self> {
-        Some(leaf.kind())
     }
 }

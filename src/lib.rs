@@ -8,6 +8,7 @@ mod error;
 mod markers;
 mod float;
 mod leaf;
+mod leaf_type;
 mod conversion;
 mod node;
 mod limits;
@@ -43,7 +44,7 @@ pub use crate::{
     change::{Change, ChangeKind, Diff},
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
     flatten::{Flattener, NodeHead, flatten, flatten_as, leaves, signature, structure},
-    leaf::LeafType,
+    leaf_type::LeafType,
     map::{map, map_only, map_with_path, pack_as, try_map},
     markers::{Opaque, Static, as_leaf, as_static},
     migration::Migration,

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Result;
 use crate::flatten::{flatten_as, structure};
-use crate::leaf::LeafType;
+use crate::leaf_type::LeafType;
 use crate::model::{Leaf, Tree};
 use crate::path::Path;
 use crate::unflatten::{Leaves, unflatten};

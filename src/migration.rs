@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::diff::{same_below, tree_differences};
 use crate::error::{Difference, DifferenceKind, Result};
 use crate::flatten::Flattener;
-use crate::leaf::{Flat, LeafType};
+use crate::leaf_type::{Flat, LeafType};
 use crate::model::{Leaf, LeafKind, Tree};
 use crate::path::Path;
 use crate::unflatten::unflatten;

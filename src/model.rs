@@ -29,9 +29,7 @@
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
-use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The name of a type, a field or a variant: borrowed from the type that was walked, or read from a text or file.
 pub type Name = Cow<'static, str>;
@@ -218,26 +216,8 @@ pub(crate) struct Encoding {
 /// What is found out about an encoding, beside it: this makes no difference between encodings.
 #[derive(Debug)]
 pub(crate) struct Findings {
-    /// The number of the first shape; the others follow. No other shape has the same in this process, so what was found out
-    /// about a shape is remembered by its number. None has one when they are used up, for which processes of 64 bits do not
-    /// live long enough.
-    first_shape: Option<NonZero<usize>>,
     /// The whole structure, if it is [rigid](crate::rigid).
     pub(crate) rigid: Option<Rigid>,
-}
-
-impl Findings {
-    pub(crate) fn of(shapes: usize, rigid: Option<Rigid>) -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(1);
-        let next = NEXT.fetch_update(Relaxed, Relaxed, |next| next.checked_add(shapes));
-        Findings { first_shape: next.ok().and_then(NonZero::new), rigid }
-    }
-
-    /// The number of the shape at an index.
-    #[inline]
-    pub(crate) fn number(&self, shape: usize) -> Option<NonZero<usize>> {
-        self.first_shape?.checked_add(shape)
-    }
 }
 
 impl PartialEq for Findings {

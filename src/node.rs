@@ -1,6 +1,5 @@
 //! Reading a treedef: positions in it, children, keys, and the ways from leaf to path and back.
 
-use std::num::NonZero;
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -402,13 +401,6 @@ impl<'a> NodeRef<'a> {
             || self.subtree().iter().any(|node| node.kind.depends_on_options())
     }
 
-    /// Whether every child is a leaf.
-    #[inline]
-    pub(crate) fn has_only_leaves(self) -> bool {
-        let node = self.raw();
-        node.span == 2 && node.leaves == node.children
-    }
-
     /// Where the node stands among those of its structure.
     #[inline]
     pub(crate) fn index(self) -> usize {
@@ -435,16 +427,11 @@ impl<'a> NodeRef<'a> {
         self.raw
     }
 
-    /// Turns to the next sibling of the same run, which is known.
+    /// Turns to a later sibling of the same run, which is known to be there.
     #[inline]
-    pub(crate) fn go_on(&mut self) {
-        self.first_leaf += self.raw.leaves;
-        self.first_map += self.raw.maps;
-    }
-
-    /// The same node, where its first leaf has another index.
-    pub(crate) fn with_first_leaf(self, first_leaf: usize) -> NodeRef<'a> {
-        NodeRef { first_leaf, ..self }
+    pub(crate) fn skip(&mut self, siblings: usize) {
+        self.first_leaf += siblings * self.raw.leaves;
+        self.first_map += siblings * self.raw.maps;
     }
 
     #[inline]
@@ -503,12 +490,6 @@ impl<'a> NodeRef<'a> {
 
     pub(crate) fn shape(self) -> Option<&'a Shape> {
         self.encoding.shapes.get(self.raw().shape)
-    }
-
-    /// A shape of this structure, with its number.
-    #[inline]
-    pub(crate) fn numbered_shape(self, index: usize) -> Option<(NonZero<usize>, &'a Shape)> {
-        self.encoding.findings.number(index).zip(self.encoding.shapes.get(index))
     }
 
     #[inline]

@@ -147,7 +147,31 @@ pub(crate) struct Steps<'w, D> {
     pub(crate) data: D,
 }
 
-impl<D> Steps<'_, D> {
+impl<'w, D> Steps<'w, D> {
+    /// Before the first call.
+    #[inline(always)]
+    pub(crate) fn new(rigid: &'w Rigid, data: D) -> Self {
+        Steps { rigid, form: Form::EMPTY, leaves: 0, notes: 0, data }
+    }
+
+    /// Whether the whole of the node was called, and nothing else.
+    #[inline(always)]
+    pub(crate) fn is_complete(&self) -> bool {
+        self.form == self.rigid.form
+    }
+
+    /// How many notes have come.
+    #[inline(always)]
+    pub(crate) fn num_notes(&self) -> usize {
+        self.notes
+    }
+
+    /// The note of the compound that comes next, if that has one.
+    #[inline(always)]
+    pub(crate) fn next_note(&self) -> Matched<usize> {
+        self.rigid.notes.get(self.notes).copied().map(usize::from).ok_or(Mismatch)
+    }
+
     /// How many leaves have come.
     #[inline(always)]
     pub(crate) fn num_leaves(&self) -> usize {
@@ -196,9 +220,6 @@ pub(crate) trait Place<'w> {
     type Open: Open<'w, Data = Self::Data>;
 
     fn open(self, rigid: &'w Rigid) -> Self::Open;
-
-    /// The note of the compound that comes next, if that has one.
-    fn next_note(&self, rigid: &Rigid) -> Matched<usize>;
 }
 
 /// A node that was opened at a place.
@@ -221,12 +242,7 @@ impl<'w, D> Place<'w> for Outset<D> {
 
     #[inline(always)]
     fn open(self, rigid: &'w Rigid) -> Steps<'w, D> {
-        Steps { rigid, form: Form::EMPTY, leaves: 0, notes: 0, data: self.0 }
-    }
-
-    #[inline(always)]
-    fn next_note(&self, rigid: &Rigid) -> Matched<usize> {
-        rigid.notes.first().copied().map(usize::from).ok_or(Mismatch)
+        Steps::new(rigid, self.0)
     }
 }
 
@@ -237,11 +253,6 @@ impl<'w, D> Place<'w> for &mut Steps<'w, D> {
     #[inline(always)]
     fn open(self, _: &'w Rigid) -> Self {
         self
-    }
-
-    #[inline(always)]
-    fn next_note(&self, rigid: &Rigid) -> Matched<usize> {
-        rigid.notes.get(self.notes).copied().map(usize::from).ok_or(Mismatch)
     }
 }
 
@@ -255,7 +266,7 @@ impl<'w, D> Open<'w> for Steps<'w, D> {
 
     #[inline(always)]
     fn close(self) -> Matched<()> {
-        if self.form == self.rigid.form { Ok(()) } else { Err(Mismatch) }
+        if self.is_complete() { Ok(()) } else { Err(Mismatch) }
     }
 }
 

@@ -7,14 +7,19 @@ use crate::model::Limits;
 /// holds without optimisation, with room for the value's own code. Where it grows, what memory holds.
 const DEEPEST: usize = if cfg!(feature = "stacker") { 1 << 31 } else { 256 };
 
-/// Runs `f` where there is stack left: on a new segment if need be, with the feature `stacker`.
-#[inline]
-pub(crate) fn grow<R>(f: impl FnOnce() -> R) -> R {
-    #[cfg(feature = "stacker")]
-    return stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, f);
-    #[cfg(not(feature = "stacker"))]
-    f()
+/// Evaluates an expression where there is stack left: on a new segment if need be, with the feature `stacker`. A macro,
+/// because each type that a user walks would otherwise be compiled with a closure around each call.
+macro_rules! grow {
+    ($call:expr) => {{
+        #[cfg(feature = "stacker")]
+        let result = stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || $call);
+        #[cfg(not(feature = "stacker"))]
+        let result = $call;
+        result
+    }};
 }
+
+pub(crate) use grow;
 
 /// How many compounds may stand inside each other in a walk that recurses.
 pub(crate) fn deepest(limits: Limits) -> usize {

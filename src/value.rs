@@ -20,14 +20,18 @@ static LEAF: LazyLock<Encoding> = LazyLock::new(|| Encoding {
         work: 1,
     }]),
     shapes: Box::new([]),
-    findings: Findings::of(0, None),
+    findings: Findings { rigid: None },
 });
+
+pub(crate) fn scalar_root() -> NodeRef<'static> {
+    LEAF.root()
+}
 
 impl Value {
     /// The value as structure and leaves.
     pub(crate) fn parts(&self) -> (NodeRef<'_>, &[Leaf]) {
         match &self.0 {
-            Content::Scalar(leaf) => (LEAF.root(), std::slice::from_ref(leaf)),
+            Content::Scalar(leaf) => (scalar_root(), std::slice::from_ref(leaf)),
             Content::Tree(tree) => (tree.treedef.root(), &tree.leaves),
         }
     }

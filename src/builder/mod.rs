@@ -346,7 +346,7 @@ fn encode(
     arrivals: Vec<Arrival>,
     limits: Limits,
 ) -> TreeDef {
-    let findings = Findings::of(shapes.len(), Rigid::of(&nodes));
+    let findings = Findings { rigid: Rigid::of(&nodes) };
     let encoding = Encoding { options, nodes: settle(nodes), shapes, findings };
     TreeDef {
         encoding: Arc::new(encoding),

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::builder::{LabelsRef, ShapeRef};
 use crate::error::{Error, ErrorKind, Result};
-use crate::leaf::{Emit, Scalar};
+use crate::leaf::Scalar;
+use crate::leaf_type::Emit;
 use crate::model::{Arrival, Labels, Leaf, Name, Node, NodeKind, Shape, Value};
 use crate::path::Key;
 use crate::stack;
@@ -147,8 +148,8 @@ impl<L: Emit> Compound<'_, L> {
         };
         let place = self.place();
         let result = match keep {
-            None if inside_some => stack::grow(|| place.elided_some(value)),
-            None => stack::grow(|| value.serialize(Walker(place))),
+            None if inside_some => stack::grow!(place.elided_some(value)),
+            None => stack::grow!(value.serialize(Walker(place))),
             Some(keep) => place.keeping(keep, value),
         };
         self.add(result)

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::leaf::{Emit, Ignored, LeafType};
+use crate::leaf_type::{Emit, Ignored, LeafType};
 use crate::limits::Printed;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, Options, Tree, TreeDef, Value};
 use crate::path::Path;

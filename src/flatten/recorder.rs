@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::leaf::{Emit, Scalar};
+use crate::leaf::Scalar;
+use crate::leaf_type::Emit;
 use crate::model::NodeKind;
 
 use super::compound::Compound;

@@ -23,7 +23,8 @@ use serde::Serialize;
 use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted};
 use crate::diff::{structure_differences, structure_mismatch};
 use crate::error::{DifferenceKind, Error, ErrorKind, Result};
-use crate::leaf::{Emit, Scalar};
+use crate::leaf::Scalar;
+use crate::leaf_type::Emit;
 use crate::model::{
     Arrival, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef,
     Value,
@@ -435,12 +436,12 @@ impl<L: Emit> Recorder<'_, L> {
                 return Err(stack::too_deep(recording.max_depth));
             }
             let place = Recorder { recording, depth: depth + 1, ..self };
-            return stack::grow(|| value.serialize(Walker(place)));
+            return stack::grow!(value.serialize(Walker(place)));
         }
         let from = recording.begin_keeping()?;
         let place =
             Recorder { recording: &mut *recording, template: None, depth, inside_some: false };
-        stack::grow(|| value.serialize(Walker(place)))?;
+        stack::grow!(value.serialize(Walker(place)))?;
         let value = recording.end_keeping(from)?;
         Recorder { recording, ..self }.kept(keep, value)
     }
@@ -483,7 +484,7 @@ impl<L: Emit> Recorder<'_, L> {
         let place =
             Recorder { recording: &mut *recording, template: None, depth, inside_some: false };
         // What leads on inside a key is no way inside the value.
-        stack::grow(|| key.serialize(Walker(place))).map_err(|error| error.at(Path::root()))?;
+        stack::grow!(key.serialize(Walker(place))).map_err(|error| error.at(Path::root()))?;
         recording.end_keeping(from)
     }
 }

@@ -6,7 +6,8 @@ use serde::ser::Impossible;
 use serde::{Serialize, Serializer};
 
 use crate::error::{Matched, Mismatch};
-use crate::leaf::{Emit, Scalar};
+use crate::leaf::Scalar;
+use crate::leaf_type::Emit;
 
 /// Hands the scalar to a function; anything else is a [`Mismatch`].
 pub(super) struct ScalarTo<F> {

@@ -14,7 +14,7 @@ use std::{iter, mem};
 use serde::Serialize;
 
 use crate::error::{Error, Mismatch, Result};
-use crate::leaf::Emit;
+use crate::leaf_type::Emit;
 use crate::model::{Node, NodeKind};
 use crate::rigid::WINDOW;
 use crate::stack;
@@ -192,7 +192,7 @@ impl<L: Emit> Compound<'_, L> {
     ) -> Result<()> {
         self.guesses.wrong += 1;
         let place = self.place();
-        let result = stack::grow(|| item.serialize(Walker(place)));
+        let result = stack::grow!(item.serialize(Walker(place)));
         let agrees = match (&result, leaves) {
             (Err(_), _) | (_, None) => true,
             // It was different before.

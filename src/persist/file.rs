@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::leaf::LeafType;
+use crate::leaf_type::LeafType;
 use crate::model::{Leaf, Limits, Tree, TreeDef};
 
 use super::container::{HEADER, Header, Kind, check_length};

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
-use crate::leaf::{Emit, LeafType};
+use crate::leaf_type::{Emit, LeafType};
 use crate::limits::Printed;
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 

@@ -121,13 +121,13 @@ impl<'a, L: Serialize> Document<'a, L> {
         let (children, count) = (self.node.children(), self.node.num_children());
         match self.node.kind() {
             NewtypeStruct | NewtypeVariant => match self.only_child() {
-                Option::Some(child) => stack::grow(|| child.serialize(serializer)),
+                Option::Some(child) => stack::grow!(child.serialize(serializer)),
                 Option::None => serializer.serialize_unit(),
             },
             Tuple | TupleStruct | TupleVariant => {
                 let mut tuple = serializer.serialize_tuple(count)?;
                 for child in children {
-                    stack::grow(|| tuple.serialize_element(&self.child(child)))?;
+                    stack::grow!(tuple.serialize_element(&self.child(child)))?;
                 }
                 tuple.end()
             }
@@ -135,14 +135,14 @@ impl<'a, L: Serialize> Document<'a, L> {
             Struct | StructVariant => {
                 let mut fields = serializer.serialize_map(Option::Some(count))?;
                 for (field, child) in self.node.fields().iter().zip(children) {
-                    stack::grow(|| fields.serialize_entry(field.as_ref(), &self.child(child)))?;
+                    stack::grow!(fields.serialize_entry(field.as_ref(), &self.child(child)))?;
                 }
                 fields.end()
             }
             _ => {
                 let mut seq = serializer.serialize_seq(Option::Some(count))?;
                 for child in children {
-                    stack::grow(|| seq.serialize_element(&self.child(child)))?;
+                    stack::grow!(seq.serialize_element(&self.child(child)))?;
                 }
                 seq.end()
             }
@@ -157,7 +157,7 @@ impl<'a, L: Serialize> Document<'a, L> {
         let order = arrival.ok().and_then(|place| self.arrivals.get(place));
         let Option::Some(Arrival { order, .. }) = order else {
             for (key, child) in keys.iter().zip(children) {
-                stack::grow(|| entries.serialize_entry(key, &self.child(child)))?;
+                stack::grow!(entries.serialize_entry(key, &self.child(child)))?;
             }
             return entries.end();
         };
@@ -166,7 +166,7 @@ impl<'a, L: Serialize> Document<'a, L> {
             if let (Option::Some(key), Option::Some(child)) =
                 (keys.get(position), children.get(position))
             {
-                stack::grow(|| entries.serialize_entry(key, &self.child(*child)))?;
+                stack::grow!(entries.serialize_entry(key, &self.child(*child)))?;
             }
         }
         entries.end()

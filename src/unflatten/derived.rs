@@ -12,41 +12,32 @@
 
 use std::any::type_name;
 use std::cell::Cell;
-use std::num::NonZero;
 use std::panic::Location;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::model::{Labels, Shape};
+use crate::model::{Labels, Rigid, Shape};
 use crate::node::is_name;
 
-/// A shape that was found to have exactly the fields that a derived visitor asks for, in their order: its number, where
-/// the fields stand in memory, and which visitor it was. None of the three is ever another's.
-#[derive(Clone, Copy, PartialEq)]
-struct Proof {
-    shape: NonZero<usize>,
-    fields: usize,
-    visitor: usize,
-}
+/// Of each struct in a fixed layout: where the fields stand in memory that were found to be exactly those of the struct, in
+/// their order, and the name of the visitor that asked for them, which was found to be derived.
+#[derive(Default)]
+pub(super) struct Proofs([Cell<(usize, usize)>; Rigid::NOTES]);
 
-/// Proofs that a thread keeps.
-const REMEMBERED: usize = 16;
-
-thread_local! {
-    /// What was proven last; shapes of one structure seldom share a place.
-    static PROVEN: [Cell<Option<Proof>>; REMEMBERED] = const { [const { Cell::new(None) }; REMEMBERED] };
-}
-
-/// Whether a visitor may read a struct of this shape by position.
-#[inline]
-pub(super) fn by_position<V>(
-    (shape, own): (NonZero<usize>, &Shape),
-    fields: &'static [&'static str],
-) -> bool {
-    let proof = Proof { shape, fields: fields.as_ptr().addr(), visitor: identity::<V>() };
-    PROVEN.with(|proven| {
-        let known = &proven[shape.get() % REMEMBERED];
-        known.get() == Some(proof) || prove::<V>(own, fields, known, proof)
-    })
+impl Proofs {
+    /// Whether a visitor may read a struct by position: the one with this number, of this shape.
+    #[inline(always)]
+    pub(super) fn by_position<V>(
+        &self,
+        number: usize,
+        shape: Option<&Shape>,
+        fields: &'static [&'static str],
+    ) -> bool {
+        let proof = (fields.as_ptr().addr(), type_name::<V>().as_ptr().addr());
+        match self.0.get(number) {
+            Some(known) if known.get() == proof => true,
+            Some(known) => prove(type_name::<V>(), shape, fields, known, proof),
+            None => false,
+        }
+    }
 }
 
 /// Whether two calls stand at one place of the source.
@@ -56,37 +47,21 @@ pub(super) fn same_place(a: &Location<'_>, b: &Location<'_>) -> bool {
 }
 
 #[inline(never)]
-fn prove<V>(shape: &Shape, fields: &[&str], known: &Cell<Option<Proof>>, proof: Proof) -> bool {
-    let Labels::Fields(own) = &shape.labels else { return false };
-    let proven = is_derived::<V>()
-        && own.len() == fields.len()
-        && own.iter().zip(fields).all(|(own, field)| is_name(own, field));
+fn prove(
+    visitor: &str,
+    shape: Option<&Shape>,
+    fields: &[&str],
+    known: &Cell<(usize, usize)>,
+    proof: (usize, usize),
+) -> bool {
+    let Some(Shape { labels: Labels::Fields(own), .. }) = shape else { return false };
+    let proven = own.len() == fields.len()
+        && own.iter().zip(fields).all(|(own, field)| is_name(own, field))
+        && is_derived_name(visitor);
     if proven {
-        known.set(Some(proof));
+        known.set(proof);
     }
     proven
-}
-
-/// Tells visitors from each other: where the names of their types stand.
-#[inline]
-fn identity<V>() -> usize {
-    type_name::<V>().as_ptr().addr()
-}
-
-/// What was found about visitors before: their identity, and in the lowest bit, whether they are derived.
-static FOUND: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
-
-fn is_derived<V>() -> bool {
-    let identity = identity::<V>() << 1; // addresses leave the highest bit unused
-    let found = &FOUND[(identity >> 5) % FOUND.len()];
-    match found.load(Ordering::Relaxed) {
-        known if known & !1 == identity => known & 1 == 1,
-        _ => {
-            let derived = is_derived_name(type_name::<V>());
-            found.store(identity | usize::from(derived), Ordering::Relaxed);
-            derived
-        }
-    }
 }
 
 /// Whether this is `m::_::<impl serde_core::de::Deserialize<'_> for m::T>::deserialize::__Visitor<…>`, or, for a struct

@@ -1,439 +1,224 @@
-//! serde's side of rebuilding: a node with the leaves below it, as a deserializer.
+//! serde's side of rebuilding: what stands at a [`Cursor`], as a deserializer.
 //!
-//! A node answers with what it is; where types ask for something else that means the same, it gives way. The usual
-//! requests are answered at once, all others pass [`answer`](Place::answer):
+//! There is one type of it, whatever the leaves are, and for names and keys too: each type that a user rebuilds is compiled
+//! for it once. A request calls only those methods of a visitor that answer it, as in serde_json, and `deserialize_any`
+//! alone calls all. Where types ask for something else that means the same, a node gives way:
 //!
 //! | asked for | of | answer |
 //! |---|---|---|
 //! | option | neither None nor Some | `Some` of the node |
 //! | newtype struct | another kind | the node as the inside; a struct of that very name as itself |
 //! | enum | a string leaf, a map of one entry | the variant of that name |
-//! | anything | a newtype | its inside |
-//! | anything | a variant (serde's buffers ask so) | its name, or a map from its name to its payload |
+//! | anything else | a newtype | its inside |
+//! | map, struct or anything | a variant (serde's buffers ask so) | a map from its name to its payload, or the name alone |
 //! | payload | another form of payload | that payload as a plain value |
+//! | struct | a sequence | the fields by position |
 //! | bytes | a sequence of `u8` | the bytes |
-//!
-//! Structs are read by name; those of numbers perhaps by position, [elsewhere](super::rigid).
 
 use std::cell::Cell;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::float::{narrow, widen};
+use crate::leaf::Scalar;
+use crate::leaf_type::{Number, Taken};
 use crate::model::{LeafKind, NodeKind};
-use crate::node::NodeRef;
-use crate::stack;
+use crate::stack::grow;
 
+use super::cursor::{Cursor, Identifier, NodeDeserializer};
 use super::elements::Elements;
-use super::entries::{Entries, OneEntry};
-use super::name::{NoPayload, Text};
-use super::place::{NodeDeserializer, Place, field_names, fully_read};
-use super::rigid::{RigidElements, rigid_element};
-use super::scalars::Scalars;
-use super::source::{Request, Source, requests, scalar_requests};
-use super::variants::{Enum, Payload};
+use super::entries::{self, Entries};
+use super::variant::{self, Variant};
 
-impl<'a, 'r, S> Place<'a, 'r, S> {
-    #[inline]
-    pub(super) fn answer<'de, V: Visitor<'de>>(
-        self,
-        request: Request,
-        visitor: V,
-    ) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        let (node, context) = (self.node, self.context);
-        match self.kind {
-            NodeKind::Static => {
-                let Some(value) = node.static_value() else { return self.any(visitor) };
-                let (mut leaves, shared) = (S::kept(value.parts().1), context.shared_for(value));
-                return Place::of_value(value, context.inside(&shared), &mut leaves)
-                    .answer(request, visitor);
-            }
-            NodeKind::Leaf => {
-                if let Some(value) = self.source.opaque(node.first_leaf()) {
-                    let (mut leaves, shared) =
-                        (S::kept(value.parts().1), context.shared_for(value));
-                    return Place::of_value(value, context.inside(&shared), &mut leaves)
-                        .answer(request, visitor);
-                }
-            }
-            _ => {}
+/// Requests for a number. A visitor is given the type that it asked for, or the widest of its family: it says itself what is
+/// out of its range.
+macro_rules! numbers {
+    ($($method:ident $visit:ident $type:ty;)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            let result = match self.0.number() {
+                Some(Number::U64(value)) => match <$type>::try_from(value) {
+                    Ok(value) => visitor.$visit(value),
+                    Err(_) => visitor.visit_u64(value),
+                },
+                Some(Number::I64(value)) => match <$type>::try_from(value) {
+                    Ok(value) => visitor.$visit(value),
+                    Err(_) => visitor.visit_i64(value),
+                },
+                Some(Number::U128(value)) => visitor.visit_u128(value.get()),
+                Some(Number::I128(value)) => visitor.visit_i128(value.get()),
+                Some(Number::F32(value)) => visitor.visit_f32(value),
+                Some(Number::F64(value)) => visitor.visit_f64(value),
+                None => return Err(self.0.unexpected(&visitor)),
+            };
+            result.map_err(|error| self.0.at.outside(error))
         }
-        if self.kind == NodeKind::NewtypeStruct
-            && matches!(request, Request::Bytes | Request::F32 | Request::F64)
-        {
-            return self.with_child(|child| child.answer(request, visitor));
+    )*};
+}
+
+/// Requests for a text or a character.
+macro_rules! texts {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            let result = match self.0.text() {
+                Some(Taken::Scalar(Scalar::Str(text))) => visitor.visit_borrowed_str(text),
+                Some(Taken::Scalar(Scalar::Char(value))) => visitor.visit_char(value),
+                Some(Taken::String(text)) => visitor.visit_string(text),
+                _ => return Err(self.0.unexpected(&visitor)),
+            };
+            result.map_err(|error| self.0.at.outside(error))
         }
-        match request {
-            Request::Any => self.any(visitor),
-            Request::Option => self.option(visitor),
-            Request::Newtype(name) => self.newtype(name, visitor),
-            Request::Enum => self.variant(visitor),
-            Request::Bytes => self.bytes(visitor),
-            Request::F32 => self.f32(visitor),
-            Request::F64 => self.f64(visitor),
+    )*};
+}
+
+impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
+    type Error = Error;
+
+    numbers! {
+        deserialize_i8 visit_i8 i8;
+        deserialize_i16 visit_i16 i16;
+        deserialize_i32 visit_i32 i32;
+        deserialize_i64 visit_i64 i64;
+        deserialize_i128 visit_i128 i128;
+        deserialize_u8 visit_u8 u8;
+        deserialize_u16 visit_u16 u16;
+        deserialize_u32 visit_u32 u32;
+        deserialize_u64 visit_u64 u64;
+        deserialize_u128 visit_u128 u128;
+    }
+
+    texts! { deserialize_char deserialize_str deserialize_string }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.0.boolean() {
+            Some(value) => visitor.visit_bool(value).map_err(|error| self.0.at.outside(error)),
+            None => Err(self.0.unexpected(&visitor)),
         }
     }
 
+    /// serde turns a finite `f64` beyond the range of `f32` into infinity, and a signalling NaN into a quiet one.
     #[inline]
-    fn any<'de, V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        match self.kind {
-            NodeKind::Leaf => self.source.visit(self.node.first_leaf(), visitor),
-            NodeKind::None => visitor.visit_none(),
-            NodeKind::Some => self.with_asked_child(|child| visitor.visit_some(child)),
-            NodeKind::Unit | NodeKind::UnitStruct | NodeKind::Static => visitor.visit_unit(),
-            NodeKind::NewtypeStruct => self.with_child(|child| child.answer(Request::Any, visitor)),
-            NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => self.elements(visitor),
-            NodeKind::Map | NodeKind::Struct => self.map(visitor),
-            NodeKind::UnitVariant => S::text(self.node.variant().unwrap_or_default(), visitor),
-            NodeKind::NewtypeVariant | NodeKind::TupleVariant | NodeKind::StructVariant => {
-                let name = Text::new(self.node.variant().unwrap_or_default(), self.context);
-                visitor.visit_map(OneEntry::<S> { name: Some(name), payload: Some(self) })
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let result = match self.0.number() {
+            Some(Number::F32(value)) => visitor.visit_f32(value),
+            Some(Number::F64(value)) if value.is_nan() => visitor.visit_f32(narrow(value)),
+            Some(Number::F64(value)) if value.is_finite() && narrow(value).is_infinite() => {
+                Err(beyond_f32(value))
             }
-        }
+            Some(Number::F64(value)) => visitor.visit_f64(value),
+            Some(Number::U64(value)) => visitor.visit_u64(value),
+            Some(Number::I64(value)) => visitor.visit_i64(value),
+            Some(Number::U128(value)) => visitor.visit_u128(value.get()),
+            Some(Number::I128(value)) => visitor.visit_i128(value.get()),
+            None => return Err(self.0.unexpected(&visitor)),
+        };
+        result.map_err(|error| self.0.at.outside(error))
     }
 
-    fn option<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        match self.kind {
+    #[inline]
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let result = match self.0.number() {
+            Some(Number::F64(value)) => visitor.visit_f64(value),
+            Some(Number::F32(value)) => visitor.visit_f64(widen(value)),
+            Some(Number::U64(value)) => visitor.visit_u64(value),
+            Some(Number::I64(value)) => visitor.visit_i64(value),
+            Some(Number::U128(value)) => visitor.visit_u128(value.get()),
+            Some(Number::I128(value)) => visitor.visit_i128(value.get()),
+            None => return Err(self.0.unexpected(&visitor)),
+        };
+        result.map_err(|error| self.0.at.outside(error))
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.bytes(visitor)
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.bytes(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.0.enter();
+        match self.0.at.kind {
             // A `Some(())` has a node of its own.
             NodeKind::None | NodeKind::Unit => visitor.visit_none(),
-            NodeKind::Some => self.with_asked_child(|child| visitor.visit_some(child)),
-            NodeKind::Leaf if self.source.kind(self.node.first_leaf()) == LeafKind::None => {
-                visitor.visit_none()
-            }
-            _ => {
-                let mut passed = self.passed()?;
-                stack::grow(|| visitor.visit_some(passed.lend()))
-            }
-        }
-    }
-
-    fn newtype<'de, V: Visitor<'de>>(self, name: &str, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        match self.kind {
-            NodeKind::NewtypeStruct => {
-                self.with_asked_child(|child| visitor.visit_newtype_struct(child))
-            }
-            NodeKind::Struct if self.node.name() == Some(name) => self.any(visitor),
-            _ => {
-                let mut passed = self.passed()?;
-                stack::grow(|| visitor.visit_newtype_struct(passed.lend()))
-            }
-        }
-    }
-
-    fn variant<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        let Place { node, kind, context, .. } = self;
-        match kind {
-            _ if kind.is_variant() => {
-                let name: Text<'a, '_, S> = Text::new(node.variant().unwrap_or_default(), context);
-                let asked = Cell::new(false);
-                let payload = Payload { place: self, is_variant: true, asked: &asked };
-                let result = visitor.visit_enum(Enum { name, payload });
-                expect_asked(result, node, &asked).map_err(|error: Error| match error.kind() {
-                    ErrorKind::UnknownVariant { .. } if error.path().is_root() => {
-                        error.hint("a variant renamed for one direction only cannot come back")
-                    }
-                    _ => error,
-                })
-            }
-            NodeKind::NewtypeStruct => {
-                self.with_child(|child| child.answer(Request::Enum, visitor))
-            }
-            NodeKind::Leaf if self.source.kind(node.first_leaf()) == LeafKind::Str => {
-                let mut passed = self.passed()?;
-                visitor.visit_enum(Enum { name: passed.lend(), payload: NoPayload })
-            }
-            NodeKind::Map if node.num_children() == 1 => match node.keys().first() {
-                Some(key) => {
-                    let (mut kept, shared) = (S::kept(key.parts().1), context.shared_for(key));
-                    let mut name = Place::of_value(key, context.inside(&shared), &mut kept);
-                    let asked = Cell::new(false);
-                    let payload = Payload { place: self, is_variant: false, asked: &asked };
-                    let result = visitor.visit_enum(Enum { name: name.lend(), payload });
-                    expect_asked(result, node, &asked)
-                }
-                None => self.any(visitor),
+            NodeKind::Some => self.0.some(visitor),
+            NodeKind::Leaf if self.0.leaf_kind() == Some(LeafKind::None) => visitor.visit_none(),
+            _ => match self.0.pass() {
+                Ok(()) => grow!(visitor.visit_some(NodeDeserializer(self.0))),
+                Err(error) => Err(error),
             },
-            _ => self.any(visitor),
         }
     }
 
-    fn bytes<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        let node = self.node;
-        let is_bytes = matches!(self.kind, NodeKind::Seq | NodeKind::Tuple)
-            && node.runs().all(|(child, _)| child.kind() == NodeKind::Leaf)
-            && node.leaf_range().all(|leaf| self.source.kind(leaf) == LeafKind::U8);
-        if !is_bytes {
-            return self.any(visitor).map_err(|error| match wants_to_borrow(&error) {
-                true if node.kind() == NodeKind::Leaf => {
-                    error.hint("a type that borrows its bytes needs `unflatten_borrowed`")
-                }
-                _ => error,
-            });
-        }
-        let mut place = self;
-        let bytes = Vec::<u8>::deserialize(place.lend())?;
-        visitor.visit_byte_buf(bytes).map_err(|error: Error| match wants_to_borrow(&error) {
-            true => error.hint("a plain `&[u8]` serializes as a sequence and cannot come back: annotate it with `serde_bytes`"),
-            false => error,
-        })
-    }
-
-    /// serde turns a finite `f64` beyond the range of `f32` into infinity.
-    fn f32<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        if self.kind != NodeKind::Leaf || self.source.kind(self.node.first_leaf()) != LeafKind::F64
-        {
-            return self.any(visitor);
-        }
-        let mut place = self;
-        let value = f64::deserialize(place.lend())?;
-        let narrowed = narrow(value); // rounds, and overflows to infinity
-        if value.is_nan() {
-            return visitor.visit_f32(narrowed);
-        }
-        if value.is_finite() && narrowed.is_infinite() {
-            let found = format!("floating point `{value:?}`");
-            return Err(de::Error::invalid_value(Unexpected::Other(&found), &"f32"));
-        }
-        visitor.visit_f64(value)
-    }
-
-    /// serde makes a signalling NaN a quiet one.
-    fn f64<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        if self.kind != NodeKind::Leaf || self.source.kind(self.node.first_leaf()) != LeafKind::F32
-        {
-            return self.any(visitor);
-        }
-        let mut place = self;
-        let value = f32::deserialize(place.lend())?;
-        if value.is_nan() { visitor.visit_f64(widen(value)) } else { visitor.visit_f32(value) }
-    }
-
-    /// Whether the children are all leaves, and so many. That is mostly a constant, so the checks of each fold away.
-    #[inline(always)]
-    fn has_only_leaves(&self, count: Option<usize>) -> bool {
-        let of_that_many = count.is_none_or(|count| self.node.num_children() == count);
-        of_that_many && self.node.has_only_leaves()
-    }
-
-    /// Children that are all leaves.
-    #[inline(always)]
-    fn scalars<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        let Place { node, source, context, .. } = self;
-        let leaves = source.part(node.leaf_range());
-        let mut scalars = Scalars::of(*node, context.deeper()?, leaves);
-        // Handed on as it is, so that it is made where it is to be.
-        let result = visitor.visit_seq(&mut scalars);
-        if result.is_ok() {
-            fully_read(*node, scalars.left())?;
-        }
-        result
-    }
-
-    #[inline(never)]
-    fn elements<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        self.with_elements(|elements| visitor.visit_seq(elements))
-    }
-
-    /// The elements of a sequence of any length.
-    #[inline(never)]
-    fn many_elements<'de, V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        self.with_elements(|elements| {
-            if S::STAY
-                && let Some(node) = rigid_element(elements)
-            {
-                return visitor.visit_seq(RigidElements::new(elements, &node));
-            }
-            visitor.visit_seq(elements)
-        })
-    }
-
-    #[inline(always)]
-    fn with_elements<'de, R>(
-        &mut self,
-        visit: impl FnOnce(&mut Elements<'a, '_, S>) -> Result<R>,
-    ) -> Result<R>
-    where
-        S: Source<'a, 'de>,
-    {
-        let Place { node, source, context, .. } = self;
-        let mut elements = Elements::of(*node, context.deeper()?, &mut **source);
-        let result = visit(&mut elements);
-        if result.is_ok() {
-            fully_read(*node, elements.len())?;
-        }
-        result
-    }
-
-    fn map<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        let Place { node, kind, source, context, .. } = self;
-        let mut entries = Entries::of(node, kind, context, source)?;
-        let value = visitor
-            .visit_map(&mut entries)
-            .map_err(|error| error.with_fields(|| field_names(node)))?;
-        if kind == NodeKind::Map {
-            // Visitors of structs may stop early; a map's entry that was not read is a loss.
-            fully_read(node, node.num_children() - entries.values())?;
-        }
-        Ok(value)
-    }
-}
-
-/// Whether a visitor refused what was not lent to it for long enough.
-fn wants_to_borrow(error: &Error) -> bool {
-    error.refused_type().is_some_and(|(_, expected)| expected.contains("borrowed"))
-}
-
-/// Refuses a value that was made without a look at the children of its variant.
-fn expect_asked<T>(result: Result<T>, node: NodeRef<'_>, asked: &Cell<bool>) -> Result<T> {
-    let value = result?;
-    let unread = if asked.get() { 0 } else { node.num_children() };
-    fully_read(node, unread)?;
-    Ok(value)
-}
-
-impl<'a, S> NodeDeserializer<'_, 'a, '_, S> {
-    #[inline(never)]
-    fn answer<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        self.0.asked = true;
-        self.0.reborrow().answer(request, visitor)
-    }
-
-    /// Most requests are for a scalar, an option or a sequence, and get it.
-    #[inline]
-    fn scalar<'de, V: Visitor<'de>>(self, request: Request, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        self.0.asked = true;
-        if self.0.kind == NodeKind::Leaf {
-            let index = self.0.node.first_leaf();
-            if request.is_for_scalar(self.0.source.kind(index)) {
-                return self.0.source.visit(index, visitor);
-            }
-        }
-        self.answer(request, visitor)
-    }
-
-    #[inline]
-    fn option<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        self.0.asked = true;
-        match self.0.kind {
-            NodeKind::None => visitor.visit_none(),
-            NodeKind::Some => self.0.reborrow().with_asked_child(|child| visitor.visit_some(child)),
-            _ => self.answer(Request::Option, visitor),
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.0.is_unit() {
+            true => visitor.visit_unit().map_err(|error| self.0.at.outside(error)),
+            false => Err(self.0.unexpected(&visitor)),
         }
     }
 
-    #[inline]
-    fn sequence<'de, V: Visitor<'de>>(self, count: Option<usize>, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        self.0.asked = true;
-        match self.0.kind {
-            NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
-                match (self.0.has_only_leaves(count), count) {
-                    (true, _) => self.0.scalars(visitor),
-                    (false, Some(_)) => self.0.elements(visitor),
-                    (false, None) => self.0.many_elements(visitor),
-                }
-            }
-            _ => self.answer(Request::Any, visitor),
-        }
-    }
-
-    #[inline]
-    fn any<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        match self.0.kind {
-            NodeKind::Leaf => self.scalar(Request::Any, visitor),
-            _ => self.sequence(None, visitor),
-        }
-    }
-
-    /// Skips the node with all below it, at once.
-    fn ignored<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        self.0.asked = true;
-        visitor.visit_unit()
-    }
-
-    /// A struct by its names.
-    pub(super) fn by_name<'de, V: Visitor<'de>>(
+    fn deserialize_unit_struct<V: Visitor<'de>>(
         self,
-        name: &str,
-        fields: &[&str],
+        _: &'static str,
         visitor: V,
-    ) -> Result<V::Value>
-    where
-        S: Source<'a, 'de>,
-    {
-        let node = self.0.node;
-        self.answer(Request::Any, visitor).map_err(|error| {
-            if name == "$__serde_spanned_private_Spanned" {
-                return error.hint("a `Spanned` serializes as its value alone and cannot come back: keep spans elsewhere");
-            }
-            let unknown = || node.fields().iter().any(|field| !fields.contains(&field.as_ref()));
-            match error.kind() {
-                ErrorKind::MissingField { .. } if error.path().is_root() && unknown() => error.hint(
-                    "the type does not know all of these: a field renamed for one direction only cannot come back",
-                ),
-                _ => error,
-            }
-        })
+    ) -> Result<V::Value> {
+        self.deserialize_unit(visitor)
     }
-}
 
-impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for NodeDeserializer<'_, 'a, '_, S> {
-    type Error = Error;
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.0.enter();
+        match self.0.at.kind {
+            NodeKind::NewtypeStruct => self.0.newtype(visitor),
+            NodeKind::Struct if self.0.at.node.name() == Some(name) => {
+                self.deserialize_map(visitor)
+            }
+            _ => match self.0.pass() {
+                Ok(()) => grow!(visitor.visit_newtype_struct(NodeDeserializer(self.0))),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    #[inline]
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let mut elements = match Elements::of(self.0, &visitor) {
+            Ok(elements) => elements,
+            Err(error) => return Err(error),
+        };
+        match grow!(visitor.visit_seq(&mut elements)) {
+            Ok(value) => match elements.end() {
+                Ok(()) => Ok(value),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(elements.outside(error)),
+        }
+    }
+
+    #[inline]
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    #[inline]
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    #[inline]
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.map("", &[], visitor)
+    }
 
     #[inline]
     fn deserialize_struct<V: Visitor<'de>>(
@@ -442,12 +227,205 @@ impl<'a, 'de, S: Source<'a, 'de>> Deserializer<'de> for NodeDeserializer<'_, 'a,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.by_name(name, fields, visitor)
+        match self.0.is_sequence() {
+            true => self.deserialize_seq(visitor),
+            false => self.map(name, fields, visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        let asked = Cell::new(false);
+        let variant = match Variant::of(self.0, &asked, &visitor) {
+            Ok(variant) => variant,
+            Err(error) => return Err(error),
+        };
+        let node = variant.node();
+        match grow!(visitor.visit_enum(variant)) {
+            Ok(value) => match variant::end(node, asked.get()) {
+                Ok(()) => Ok(value),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(variant::explain(node, error)),
+        }
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let result = match self.0.identifier() {
+            Some(Identifier::Lent(text)) => visitor.visit_borrowed_str(text),
+            Some(Identifier::Owned(text)) => visitor.visit_str(&text),
+            Some(Identifier::U64(value)) => visitor.visit_u64(value),
+            Some(Identifier::I64(value)) => visitor.visit_i64(value),
+            Some(Identifier::Bool(value)) => visitor.visit_bool(value),
+            None => return Err(self.0.unexpected(&visitor)),
+        };
+        result.map_err(|error| self.0.at.outside(error))
+    }
+
+    /// Skips the node with all below it, at once.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.0.enter();
+        visitor.visit_unit()
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        use NodeKind as Is;
+        self.0.unwrap()?;
+        match self.0.at.kind {
+            Is::Leaf => self.0.scalar_as_it_is(visitor),
+            Is::UnitVariant => self.deserialize_str(visitor),
+            Is::None => visitor.visit_none().map_err(|error| self.0.at.outside(error)),
+            Is::Some => self.0.some(visitor),
+            Is::Unit | Is::UnitStruct | Is::NewtypeStruct | Is::Static => {
+                visitor.visit_unit().map_err(|error| self.0.at.outside(error))
+            }
+            Is::Seq | Is::Tuple | Is::TupleStruct => self.deserialize_seq(visitor),
+            Is::Map | Is::Struct | Is::NewtypeVariant | Is::TupleVariant | Is::StructVariant => {
+                self.deserialize_map(visitor)
+            }
+        }
     }
 
     fn is_human_readable(&self) -> bool {
-        !self.0.context.shared.compact
+        !self.0.compact
+    }
+}
+
+impl<'de> NodeDeserializer<'_, 'de> {
+    /// Entries or fields, by their names.
+    fn map<V: Visitor<'de>>(self, name: &str, fields: &[&str], visitor: V) -> Result<V::Value> {
+        let mut entries = match Entries::of(self.0, &visitor) {
+            Ok(entries) => entries,
+            Err(error) => return Err(entries::explain(error, name)),
+        };
+        match grow!(visitor.visit_map(&mut entries)) {
+            Ok(value) => match entries.end() {
+                Ok(()) => Ok(value),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(entries.outside(error, fields)),
+        }
     }
 
-    requests!();
+    fn bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.0.unwrap()?;
+        let at = self.0.at;
+        if self.0.is_bytes() {
+            let bytes = Vec::<u8>::deserialize(NodeDeserializer(self.0))?;
+            return visitor.visit_byte_buf(bytes).map_err(|error| {
+                at.outside(lend_hint(
+                    error,
+                    "a plain `&[u8]` serializes as a sequence and cannot come back: annotate it with `serde_bytes`",
+                ))
+            });
+        }
+        if self.0.is_sequence() {
+            return self.deserialize_seq(visitor);
+        }
+        let result = match self.0.take() {
+            Some(Taken::Scalar(Scalar::Bytes(bytes))) => visitor.visit_borrowed_bytes(bytes),
+            Some(Taken::Scalar(Scalar::Str(text))) => visitor.visit_borrowed_str(text),
+            Some(Taken::Bytes(bytes)) => visitor.visit_byte_buf(bytes),
+            Some(Taken::String(text)) => visitor.visit_string(text),
+            _ => return Err(self.0.unexpected(&visitor)),
+        };
+        result.map_err(|error| {
+            let hint = "a type that borrows its bytes needs `unflatten_borrowed`";
+            at.outside(lend_hint(error, hint))
+        })
+    }
+}
+
+impl<'de> Cursor<'de> {
+    /// The only child of a `Some`.
+    fn some<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let (some, requests) = (self.at, self.requests);
+        if let Err(error) = self.go_to_child() {
+            return Err(error);
+        }
+        match grow!(visitor.visit_some(NodeDeserializer(self))) {
+            Ok(value) if self.requests != requests => Ok(value),
+            Ok(_) => Err(some.unread(1)),
+            Err(error) => Err(some.outside(some.under(error, 0))),
+        }
+    }
+
+    /// The only child of a newtype.
+    fn newtype<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let (newtype, requests) = (self.at, self.requests);
+        if let Err(error) = self.go_to_child() {
+            return Err(error);
+        }
+        match grow!(visitor.visit_newtype_struct(NodeDeserializer(self))) {
+            Ok(value) if self.requests != requests => Ok(value),
+            Ok(_) => Err(newtype.unread(1)),
+            Err(error) => Err(newtype.outside(newtype.under(error, 0))),
+        }
+    }
+
+    /// The scalar, with its own kind.
+    fn scalar_as_it_is<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let scalar = match self.take() {
+            Some(Taken::Scalar(scalar)) => scalar,
+            Some(Taken::String(text)) => {
+                return visitor.visit_string(text).map_err(|error| self.at.outside(error));
+            }
+            Some(Taken::Bytes(bytes)) => {
+                return visitor.visit_byte_buf(bytes).map_err(|error| self.at.outside(error));
+            }
+            None => return Err(self.unexpected(&visitor)),
+        };
+        match scalar {
+            Scalar::Bool(value) => visitor.visit_bool(value),
+            Scalar::I8(value) => visitor.visit_i8(value),
+            Scalar::I16(value) => visitor.visit_i16(value),
+            Scalar::I32(value) => visitor.visit_i32(value),
+            Scalar::I64(value) => visitor.visit_i64(value),
+            Scalar::I128(value) => visitor.visit_i128(value).map_err(unbuffered),
+            Scalar::U8(value) => visitor.visit_u8(value),
+            Scalar::U16(value) => visitor.visit_u16(value),
+            Scalar::U32(value) => visitor.visit_u32(value),
+            Scalar::U64(value) => visitor.visit_u64(value),
+            Scalar::U128(value) => visitor.visit_u128(value).map_err(unbuffered),
+            Scalar::F32(value) => visitor.visit_f32(value),
+            Scalar::F64(value) => visitor.visit_f64(value),
+            Scalar::Char(value) => visitor.visit_char(value),
+            Scalar::Str(text) => visitor.visit_borrowed_str(text),
+            Scalar::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
+            Scalar::None => visitor.visit_none(),
+        }
+        .map_err(|error| self.at.outside(error))
+    }
+}
+
+/// Says what to do where a visitor refused what was not lent to it for long enough.
+#[cold]
+fn lend_hint(error: Error, hint: &'static str) -> Error {
+    let borrows = |(_, expected): (&str, &str)| expected.contains("borrowed");
+    if error.refused_type().is_some_and(borrows) { error.hint(hint) } else { error }
+}
+
+#[cold]
+fn beyond_f32(value: f64) -> Error {
+    let found = format!("floating point `{value:?}`");
+    de::Error::invalid_value(Unexpected::Other(&found), &"f32")
+}
+
+/// Names the gap in serde when it is the reason why a 128-bit integer was refused.
+#[cold]
+fn unbuffered(error: Error) -> Error {
+    // What a visitor says that has no method for them.
+    let unknown =
+        |(found, _): (&str, &str)| found.ends_with(" as i128") || found.ends_with(" as u128");
+    match error.refused_type().is_some_and(unknown) {
+        true => error.hint(
+            "below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit \
+             integers: serde issue 1682; serialize them as strings there",
+        ),
+        false => error,
+    }
 }

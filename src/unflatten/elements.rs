@@ -2,84 +2,137 @@
 
 use std::marker::PhantomData;
 
-use serde::de::{Deserialize, DeserializeSeed, SeqAccess};
+use serde::de::{Deserialize, DeserializeSeed, Expected, SeqAccess};
 
 use crate::error::{Error, Result};
 use crate::node::NodeRef;
-use crate::stack;
 
-use super::place::{Place, under};
-use super::source::{Context, Source};
+use super::cursor::{At, Cursor, Level, NodeDeserializer};
+use super::plain::{Ahead, is_plain};
 
 /// The elements of a sequence, a tuple or the like.
-pub(super) struct Elements<'a, 'r, S> {
-    /// Where the parent stands among the nodes.
-    parent: usize,
-    /// The child that comes next, one of a run of which so many are left; the parent, if there are none.
-    pub(super) next: Place<'a, 'r, S>,
-    pub(super) left: usize,
+pub(super) struct Elements<'c, 'de> {
+    cursor: &'c mut Cursor<'de>,
+    parent: At<'de>,
+    level: Level<'de>,
+    /// The first child of the current run, of which `left` are left; the parent, if it has none.
+    run: NodeRef<'de>,
+    left: usize,
     /// How many children are in the runs to come.
     after: usize,
+    /// If these are leaves of the run, they are counted here alone: see [`settle`](Self::settle).
+    ahead: Ahead<'de>,
 }
 
-impl<'a, 'r, S> Elements<'a, 'r, S> {
-    /// In the context of the children.
-    #[inline]
-    pub(super) fn of(parent: NodeRef<'a>, context: Context<'a, 'r>, source: &'r mut S) -> Self {
-        let (node, left) = parent.first_child().map_or((parent, 0), |node| (node, node.repeat()));
-        let after = parent.num_children() - left; // one of its runs (invariant 2 of the encoding)
-        let next = Place::new(node, context, source);
-        Elements { parent: parent.index(), next, left, after }
+impl<'c, 'de> Elements<'c, 'de> {
+    pub(super) fn of(cursor: &'c mut Cursor<'de>, expected: &dyn Expected) -> Result<Self> {
+        if !cursor.is_sequence() {
+            return Err(cursor.unexpected(expected));
+        }
+        let (parent, level) = (cursor.at, cursor.deeper()?);
+        let (run, left) =
+            parent.node.first_child().map_or((parent.node, 0), |node| (node, node.repeat()));
+        let after = parent.node.num_children() - left; // one of its runs (invariant 2 of the encoding)
+        let ahead = Ahead::leaves_of(cursor, run, left);
+        Ok(Elements { cursor, parent, level, run, left, after, ahead })
     }
 
     #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.left + self.after
+    fn len(&self) -> usize {
+        self.ahead.leaves().unwrap_or(self.left) + self.after
     }
 
-    #[inline]
     fn next_run(&mut self) -> bool {
         if self.after == 0 {
             return false;
         }
-        let run = self.next.node.turn_to(self.next.node.next_run());
-        (self.next.kind, self.left) = (run.kind, run.repeat);
-        self.after -= run.repeat; // `after` is the sum of these (invariant 2 of the encoding)
+        self.run.skip(self.run.repeat());
+        self.left = self.run.turn_to(self.run.next_run()).repeat;
+        self.after -= self.left; // `after` is the sum of these (invariant 2 of the encoding)
+        if let Ahead::Fixed(_) = self.ahead {
+            self.ahead = Ahead::Unknown;
+        }
         true
     }
 
+    /// The next element, which may be plain data.
+    #[inline(never)]
+    fn plain<T: Deserialize<'de>>(mut self: &mut Self) -> Result<Option<T>> {
+        if let Ahead::Unknown = self.ahead {
+            self.ahead = Ahead::nodes_of(self.cursor, self.run, self.level, self.left);
+        }
+        if let Ahead::Fixed(fixed) = &mut self.ahead
+            && self.left > 0
+        {
+            let first =
+                self.run.first_leaf() + (self.run.repeat() - self.left) * self.run.raw().leaves;
+            if let Ok(value) = fixed.read(&self.cursor.leaves, first) {
+                self.left -= 1; // there was one
+                return Ok(Some(value));
+            }
+            self.ahead = Ahead::Nothing;
+        }
+        self.next_element_seed(PhantomData)
+    }
+
+    /// Goes on one by one.
+    #[inline(never)]
+    fn settle(&mut self, left: usize) {
+        self.left = left;
+        self.ahead = Ahead::Nothing;
+    }
+
+    /// Refuses a value that was made without some of the elements.
+    #[inline]
+    pub(super) fn end(&self) -> Result<()> {
+        match self.len() {
+            0 => Ok(()),
+            left => Err(self.parent.unread(left)),
+        }
+    }
+
+    /// An error of the child that came last.
     #[cold]
-    fn under(&mut self, error: Error) -> Error {
-        let mut parent = self.next.node;
-        let children = parent.turn_to(self.parent).children;
-        let came = children - self.len(); // this one among them
-        self.next.node.go_on();
-        under(error, parent, came - 1)
+    fn under(&self, error: Error) -> Error {
+        self.parent.under(error, self.parent.node.num_children() - self.len() - 1) // it came
+    }
+
+    /// What a visitor said, of the whole or of a child.
+    #[cold]
+    pub(super) fn outside(&self, error: Error) -> Error {
+        self.parent.outside(error)
     }
 }
 
-impl<'a, 'de, S: Source<'a, 'de>> SeqAccess<'de> for &mut Elements<'a, '_, S> {
+impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
     type Error = Error;
 
-    #[inline(always)]
+    #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if let Some(left) = self.ahead.leaves() {
+            self.settle(left);
+        }
         if self.left == 0 && !self.next_run() {
             return Ok(None);
         }
+        self.cursor.go_to_sibling(&self.run, self.run.repeat() - self.left, self.level);
         self.left -= 1; // runs have at least one
-        match stack::grow(|| seed.deserialize(self.next.lend())) {
-            Ok(value) => {
-                self.next.node.go_on();
-                Ok(Some(value))
-            }
+        match seed.deserialize(NodeDeserializer(self.cursor)) {
+            Ok(value) => Ok(Some(value)),
             Err(error) => Err(self.under(error)),
         }
     }
 
-    // Inlined, because a value that is handed up through memory level by level costs more than making it.
-    #[inline(always)]
+    #[inline]
     fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
-        self.next_element_seed(PhantomData)
+        if const { is_plain::<T>() } {
+            match self.ahead.next_leaf() {
+                Some(value) => Ok(Some(value)),
+                None => self.plain(),
+            }
+        } else {
+            self.next_element_seed(PhantomData)
+        }
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -1,143 +1,208 @@
 //! The entries of a map, and what is read like one.
 
-use serde::de::{DeserializeSeed, MapAccess};
+use serde::de::{DeserializeSeed, Expected, MapAccess};
 
-use crate::error::{Error, Result};
-use crate::model::NodeKind;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Name, NodeKind, Value};
 use crate::node::{Children, NodeRef};
 use crate::path::Path;
-use crate::stack;
 
-use super::name::Text;
-use super::place::{Place, under};
-use super::source::{Context, Source};
+use super::cursor::{At, Cursor, Level, NodeDeserializer};
 
-/// The entries of a map, or the fields of a struct.
-pub(super) struct Entries<'a, 'r, S> {
-    node: NodeRef<'a>,
-    order: Order<'a>,
+/// The entries of a map, the fields of a struct, or a variant as an entry from its name to its payload.
+pub(super) struct Entries<'c, 'de> {
+    cursor: &'c mut Cursor<'de>,
+    map: At<'de>,
+    /// Of the values.
+    level: Level<'de>,
+    order: Order<'de>,
+    names: &'de [Name],
     /// Entries whose key was handed out, and those whose value was, too.
     keys: usize,
     values: usize,
     /// The value of the last of these, with its position, until it was handed out.
-    value: Option<(usize, NodeRef<'a>)>,
-    context: Context<'a, 'r>,
-    source: &'r mut S,
+    value: Option<(usize, NodeRef<'de>)>,
 }
 
-impl<'a, 'r, S> Entries<'a, 'r, S> {
-    pub(super) fn of(
-        node: NodeRef<'a>,
-        kind: NodeKind,
-        context: Context<'a, 'r>,
-        source: &'r mut S,
-    ) -> Result<Self> {
-        let arrivals = context.shared.arrivals;
-        let arrival = arrivals.binary_search_by_key(&node.first_map(), |arrival| arrival.map);
-        let arrived =
-            arrival.ok().filter(|_| kind == NodeKind::Map).and_then(|index| arrivals.get(index));
-        let order = match arrived {
-            None => Order::Canonical(node.children()),
-            Some(arrival) => {
-                Order::Arrival { order: &arrival.order, children: node.children().collect() }
+enum Order<'de> {
+    Canonical(Children<'de>),
+    Arrival {
+        order: &'de [usize],
+        children: Vec<NodeRef<'de>>,
+    },
+    /// One entry: a variant.
+    Variant,
+}
+
+impl<'c, 'de> Entries<'c, 'de> {
+    pub(super) fn of(cursor: &'c mut Cursor<'de>, expected: &dyn Expected) -> Result<Self> {
+        cursor.unwrap()?;
+        let (map, mut level) = (cursor.at, cursor.at.level);
+        let (order, names): (_, &[Name]) = match map.kind {
+            NodeKind::NewtypeVariant | NodeKind::TupleVariant | NodeKind::StructVariant => {
+                (Order::Variant, &[])
             }
+            NodeKind::Struct | NodeKind::Map => {
+                level = cursor.deeper()?;
+                (Order::of(cursor), map.node.fields())
+            }
+            _ => return Err(cursor.unexpected(expected)),
         };
-        Ok(Entries {
-            node,
-            order,
-            keys: 0,
-            values: 0,
-            value: None,
-            context: context.deeper()?,
-            source,
-        })
+        Ok(Entries { cursor, map, level, order, names, keys: 0, values: 0, value: None })
     }
 
-    /// Entries that were read to the end.
-    pub(super) fn values(&self) -> usize {
-        self.values
-    }
-}
-
-enum Order<'a> {
-    Canonical(Children<'a>),
-    Arrival { order: &'a [usize], children: Vec<NodeRef<'a>> },
-}
-
-impl<'a, 'de, S: Source<'a, 'de>> MapAccess<'de> for &mut Entries<'a, '_, S> {
-    type Error = Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
-        let (position, child) = match &mut self.order {
-            Order::Canonical(children) => (self.keys, children.next()),
-            Order::Arrival { order, children } => match order.get(self.keys) {
-                Some(&position) => (position, children.get(position).copied()),
-                None => (self.keys, None),
-            },
+    /// Goes to the key of the next entry, if there is one.
+    fn go_to_key(&mut self) -> bool {
+        let Some((position, child)) = self.order.get(self.map.node, self.keys) else {
+            return false;
         };
-        let Some(child) = child else { return Ok(None) };
         self.keys += 1;
         self.value = Some((position, child));
-        if let Some(name) = self.node.fields().get(position) {
-            return seed.deserialize(Text::<S>::new(name, self.context)).map(Some);
+        if let Some(name) = self.names.get(position) {
+            self.cursor.go_to_name(name, self.level);
+        } else if let Some(key) = self.map.node.keys().get(position) {
+            self.cursor.go_to_key(key, self.level);
+        } else {
+            // Every entry of a map has a key, so this is a variant.
+            self.cursor.go_to_name(self.map.node.variant().unwrap_or_default(), self.level);
         }
-        let Some(key) = self.node.keys().get(position) else {
-            return Err(Error::protocol("a map without its keys"));
-        };
-        if let Some(text) = key.as_str() {
-            let key = seed.deserialize(Text::<S>::new(text, self.context));
-            return key.map(Some).map_err(|error| error.at(Path::root()));
-        }
-        let (mut kept, shared) = (S::kept(key.parts().1), self.context.shared_for(key));
-        let mut place = Place::of_value(key, self.context.inside(&shared), &mut kept);
-        // What leads on inside a key is no way inside the map.
-        let key = stack::grow(|| seed.deserialize(place.lend()));
-        key.map(Some).map_err(|error| error.at(Path::root()))
+        true
     }
 
-    #[inline]
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
+    /// Goes to the value whose key came last, and says where it stands.
+    fn go_to_value(&mut self) -> Result<usize> {
         let Some((position, child)) = self.value.take() else {
             return Err(Error::protocol(
                 "a `Deserialize` implementation asked for a map's value before its key",
             ));
         };
         self.values += 1;
-        let mut place = Place::new(child, self.context, &mut *self.source);
-        stack::grow(|| seed.deserialize(place.lend()))
-            .map_err(|error| under(error, self.node, position))
+        if let Order::Variant = self.order {
+            self.cursor.at = self.map;
+            self.cursor.go_to_payload()?;
+        } else {
+            self.cursor.go(child, self.level);
+        }
+        Ok(position)
     }
 
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.node.num_children() - self.keys)
+    #[cold]
+    fn under(&self, error: Error, position: usize) -> Error {
+        match self.order {
+            Order::Variant => self.map.under_payload(error),
+            _ => self.map.under(error, position),
+        }
+    }
+
+    /// Visitors of structs may stop early; a map's entry that was not read is a loss.
+    pub(super) fn end(&self) -> Result<()> {
+        match self.map.node.num_children().saturating_sub(self.values) {
+            left if left > 0 && self.map.kind == NodeKind::Map => Err(self.map.unread(left)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a visitor said about the whole, which asked for a struct with these fields, or about a child.
+    #[cold]
+    pub(super) fn outside(&self, error: Error, fields: &[&str]) -> Error {
+        let node = self.map.node;
+        let error = error.with_fields(|| field_names(node));
+        self.map.outside(match error.kind() {
+            ErrorKind::MissingField { .. }
+                if error.path().is_root()
+                    && node.fields().iter().any(|field| !fields.contains(&field.as_ref())) =>
+            {
+                error.hint(
+                    "the type does not know all of these: a field renamed for one direction only cannot come back",
+                )
+            }
+            _ => error,
+        })
     }
 }
 
-/// A variant with its payload, as a map from its name: what serde's buffers understand.
-pub(super) struct OneEntry<'a, 'r, S> {
-    pub(super) name: Option<Text<'a, 'r, S>>,
-    pub(super) payload: Option<Place<'a, 'r, S>>,
+impl<'de> Order<'de> {
+    fn of(cursor: &Cursor<'de>) -> Self {
+        let At { node, kind, level, .. } = cursor.at;
+        if kind == NodeKind::Struct {
+            return Order::Canonical(node.children());
+        }
+        let arrivals = level.holder.map_or(cursor.arrivals, Value::arrivals);
+        let arrival = match arrivals.binary_search_by_key(&node.first_map(), |arrival| arrival.map)
+        {
+            Ok(index) => arrivals.get(index),
+            Err(_) => None,
+        };
+        match arrival {
+            Some(arrival) => {
+                Order::Arrival { order: &arrival.order, children: node.children().collect() }
+            }
+            None => Order::Canonical(node.children()),
+        }
+    }
+
+    /// The value of the next entry, with its position.
+    #[inline]
+    fn get(&mut self, node: NodeRef<'de>, next: usize) -> Option<(usize, NodeRef<'de>)> {
+        match self {
+            Order::Canonical(children) => Some((next, children.next()?)),
+            Order::Arrival { order, children } => {
+                let position = *order.get(next)?;
+                Some((position, *children.get(position)?))
+            }
+            Order::Variant => (next == 0).then_some((0, node)),
+        }
+    }
 }
 
-impl<'a, 'de, S: Source<'a, 'de>> MapAccess<'de> for OneEntry<'a, '_, S> {
+/// Why a node cannot be a struct of this name.
+#[cold]
+pub(super) fn explain(error: Error, name: &str) -> Error {
+    match name {
+        "$__serde_spanned_private_Spanned" => error.hint(
+            "a `Spanned` serializes as its value alone and cannot come back: keep spans elsewhere",
+        ),
+        _ => error,
+    }
+}
+
+/// What a struct is asked for by name; one with a flattened field is a map.
+fn field_names(node: NodeRef<'_>) -> Vec<Name> {
+    let keys = node.keys().iter().filter_map(Value::as_str).map(|key| Name::Owned(key.to_owned()));
+    node.fields().iter().cloned().chain(keys).collect()
+}
+
+impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
     type Error = Error;
 
+    #[inline]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
-        self.name.take().map(|name| seed.deserialize(name)).transpose()
+        if !self.go_to_key() {
+            return Ok(None);
+        }
+        match seed.deserialize(NodeDeserializer(self.cursor)) {
+            Ok(key) => Ok(Some(key)),
+            // What leads on inside a key is no way inside the map.
+            Err(error) => Err(error.at(Path::root())),
+        }
     }
 
+    #[inline]
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
-        match (&self.name, self.payload.take()) {
-            (None, Some(payload)) => {
-                payload.with_payload(|mut payload| seed.deserialize(payload.lend()))
-            }
-            _ => Err(Error::protocol(
-                "a `Deserialize` implementation asked for a map's value before its key",
-            )),
+        let position = match self.go_to_value() {
+            Ok(position) => position,
+            Err(error) => return Err(error),
+        };
+        match seed.deserialize(NodeDeserializer(self.cursor)) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.under(error, position)),
         }
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(usize::from(self.name.is_some()))
+        match self.order {
+            Order::Variant => Some(1 - self.keys.min(1)),
+            _ => Some(self.map.node.num_children() - self.keys),
+        }
     }
 }

@@ -1,18 +1,20 @@
 //! Leaves and treedef → value.
+//!
+//! A value flows so: [`cursor`] is where the walk is; [`deserializer`] answers what serde asks there, by [`elements`],
+//! [`entries`] and a [`variant`] where that has children. [`plain`] is for speed alone: without it every test passes.
 
+#![allow(
+    clippy::question_mark,
+    reason = "`?` is one more function for each type that is rebuilt: see the page about speed"
+)]
+
+mod cursor;
 mod derived;
-mod source;
-mod name;
-mod place;
-mod scalars;
+mod plain;
 mod elements;
-mod rigid;
 mod entries;
-mod variants;
+mod variant;
 mod deserializer;
-mod leaves;
-
-use std::mem;
 
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
@@ -20,13 +22,12 @@ use serde::de::{Deserialize, DeserializeOwned};
 use crate::diff::{expect_none, tree_differences};
 use crate::error::Result;
 use crate::flatten::Flattener;
-use crate::leaf::{Flat, LeafType};
+use crate::leaf_type::{Flat, LeafType, Source};
 use crate::model::{Arrival, Content, Leaf, LeafKind, Limits, Tree, TreeDef, Value};
+use crate::value::scalar_root;
 
-use leaves::{Fetched, Lent};
-use place::Place;
-use rigid::read_whole;
-use source::{Context, Shared, Source};
+use cursor::{Cursor, NodeDeserializer};
+use plain::{is_plain, read_whole};
 
 /// Rebuilds a value from a treedef and leaves: those it was flattened to, or new ones.
 ///
@@ -48,10 +49,7 @@ use source::{Context, Shared, Source};
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves) -> Result<T> {
-    match leaves.with_opaque() {
-        Some(leaves) => rebuild(treedef, Lent(leaves)),
-        None => rebuild(treedef, leaves.source()),
-    }
+    rebuild(treedef, leaves.source())
 }
 
 /// Rebuilds a value that may borrow strings and bytes from the leaves, and names from the treedef.
@@ -70,7 +68,7 @@ pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
     treedef: &'de TreeDef,
     leaves: &'de [Leaf],
 ) -> Result<T> {
-    rebuild(treedef, Lent(leaves))
+    rebuild(treedef, Leaf::lent(leaves))
 }
 
 /// Rebuilds a value, flattens it again, and refuses it when something was lost or changed.
@@ -134,44 +132,25 @@ pub fn unflatten_into<T: DeserializeOwned>(
     treedef: &TreeDef,
     mut leaves: impl Leaves,
 ) -> Result<()> {
-    match leaves.with_opaque() {
-        Some(leaves) => rebuild_in_place(value, treedef, Lent(leaves)),
-        None => rebuild_in_place(value, treedef, leaves.source()),
-    }
+    let mut cursor = cursor(treedef, leaves.source())?;
+    T::deserialize_in_place(NodeDeserializer(&mut cursor), value)
 }
 
-#[cfg(feature = "in_place")]
-fn rebuild_in_place<'de, T, S>(value: &mut T, treedef: &'de TreeDef, mut source: S) -> Result<()>
-where
-    T: Deserialize<'de>,
-    S: Source<'de, 'de>,
-{
-    let shared = shared(treedef, source.len())?;
-    let context = Context::of(&shared);
-    T::deserialize_in_place(Place::new(treedef.root(), context, &mut source).lend(), value)
-}
-
-fn rebuild<'de, T, S>(treedef: &'de TreeDef, mut source: S) -> Result<T>
-where
-    T: Deserialize<'de>,
-    S: Source<'de, 'de>,
-{
-    let shared = shared(treedef, source.len())?;
-    let (root, context) = (treedef.root(), Context::of(&shared));
-    if const { S::STAY && !mem::needs_drop::<S::Leaf>() }
-        && let Some(node) = &treedef.encoding.findings.rigid
-        && let Some(value) = read_whole(node, root, context, source.leaves())
+fn rebuild<'de, T: Deserialize<'de>>(treedef: &'de TreeDef, leaves: Source<'de>) -> Result<T> {
+    let mut cursor = cursor(treedef, leaves)?;
+    if const { is_plain::<T>() }
+        && let Some(value) = read_whole(&cursor)
     {
         return Ok(value);
     }
-    T::deserialize(Place::new(root, context, &mut source).lend())
+    T::deserialize(NodeDeserializer(&mut cursor))
 }
 
 /// Checks what can be checked before a value is rebuilt.
-fn shared(treedef: &TreeDef, leaves: usize) -> Result<Shared<'_>> {
-    treedef.expect_leaves(leaves)?;
-    treedef.expect_work(leaves)?;
-    Ok(Shared::of(treedef))
+fn cursor<'de>(treedef: &'de TreeDef, leaves: Source<'de>) -> Result<Cursor<'de>> {
+    treedef.expect_leaves(leaves.len())?;
+    treedef.expect_work(leaves.len())?;
+    Ok(Cursor::new(treedef, leaves))
 }
 
 /// Leaves that a value can be rebuilt from: `Vec<L>`, `[L; N]`, which are handed over, or `&Vec<L>`, `&[L]`, `&[L; N]`.
@@ -181,37 +160,22 @@ pub trait Leaves: Given {}
 
 /// Not nameable outside, so that [`Leaves`] is sealed.
 pub trait Given {
-    type Source<'s>: for<'de> Source<'de, 'de>
-    where
-        Self: 's;
     /// The kind of typed leaves.
     fn kind(&self) -> LeafKind;
-    /// The leaves, if one of them is opaque: what it holds is read where it stands.
-    fn with_opaque(&self) -> Option<&[Leaf]>;
-    fn source(&mut self) -> Self::Source<'_>;
+    fn source(&mut self) -> Source<'_>;
     fn into_leaves(self) -> Vec<Leaf>;
 }
 
 macro_rules! leaves {
-    ($([$($generics:tt)*] $type:ty => $slots:ty: $self:ident => $source:expr, $own:expr;)*) => {$(
+    ($([$($generics:tt)*] $type:ty: $self:ident => $source:expr, $own:expr;)*) => {$(
         impl<$($generics)*> Leaves for $type {}
 
         impl<$($generics)*> Given for $type {
-            type Source<'s>
-                = Fetched<$slots>
-            where
-                Self: 's;
-
             fn kind(&self) -> LeafKind {
                 L::KIND
             }
 
-            fn with_opaque(&self) -> Option<&[Leaf]> {
-                let leaves = L::as_leaves(self.as_ref())?;
-                leaves.iter().any(|leaf| matches!(leaf, Leaf::Opaque(_))).then_some(leaves)
-            }
-
-            fn source(&mut $self) -> Self::Source<'_> {
+            fn source(&mut $self) -> Source<'_> {
                 $source
             }
 
@@ -223,11 +187,11 @@ macro_rules! leaves {
 }
 
 leaves! {
-    [L: LeafType] Vec<L> => &'s mut [L]: self => Fetched(self), self.into_iter();
-    [L: LeafType, const N: usize] [L; N] => &'s mut [L]: self => Fetched(self), self.into_iter();
-    ['l, L: LeafType] &'l Vec<L> => &'l [L]: self => Fetched(self), self.iter().cloned();
-    ['l, L: LeafType] &'l [L] => &'l [L]: self => Fetched(self), self.iter().cloned();
-    ['l, L: LeafType, const N: usize] &'l [L; N] => &'l [L]: self => Fetched(*self), self.iter().cloned();
+    [L: LeafType] Vec<L>: self => L::handed_over(self), self.into_iter();
+    [L: LeafType, const N: usize] [L; N]: self => L::handed_over(self), self.into_iter();
+    ['l, L: LeafType] &'l Vec<L>: self => L::lent(self), self.iter().cloned();
+    ['l, L: LeafType] &'l [L]: self => L::lent(self), self.iter().cloned();
+    ['l, L: LeafType, const N: usize] &'l [L; N]: self => L::lent(*self), self.iter().cloned();
 }
 
 impl Value {
@@ -245,12 +209,11 @@ impl Value {
     /// As [`unflatten`].
     pub fn into_typed<T: DeserializeOwned>(self) -> Result<T> {
         match self.0 {
-            Content::Scalar(leaf) => {
-                let scalar = Value(Content::Scalar(Leaf::None));
-                let shared = Shared::new(&[], false, Limits::default().depth);
-                let context = Context::of(&shared);
-                let mut leaves = Fetched(&mut [leaf][..]);
-                T::deserialize(Place::of_value(&scalar, context, &mut leaves).lend())
+            Content::Scalar(mut leaf) => {
+                let leaves = Flat::handed_over(std::slice::from_mut(&mut leaf));
+                let mut cursor =
+                    Cursor::at(scalar_root(), leaves, &[], false, Limits::default().depth);
+                T::deserialize(NodeDeserializer(&mut cursor))
             }
             Content::Tree(tree) => tree.into_value(),
         }

@@ -163,12 +163,13 @@ fn hints_are_given_where_they_are_true() {
     // It has a zero inside, and borrowing would not help.
     let text = unflatten::<std::ffi::CString>(&treedef, &leaves).map(drop);
     assert_snapshot!(error(text), @"nul byte found in provided data at position: 1 at the root");
-    let lent = unflatten::<Lent>(&treedef, &leaves).map(drop);
+    assert!(unflatten::<Lent>(&treedef, &leaves).is_ok());
+    let lent = unflatten::<Lent>(&treedef, leaves).map(drop);
     assert_snapshot!(error(lent), @"invalid type: byte array, expected a borrowed byte array at the root (a type that borrows its bytes needs `unflatten_borrowed`)");
 
     let (leaves, treedef) = flatten(&300u128).unwrap();
     let small = unflatten::<u8>(&treedef, &leaves).map(drop);
-    assert_snapshot!(error(small), @"invalid type: integer `300` as u128, expected u8 at the root (below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit integers: serde issue 1682; serialize them as strings there)");
+    assert_snapshot!(error(small), @"invalid type: integer `300` as u128, expected u8 at the root");
     let buffered =
         unflatten::<serde_json::Value>(&flatten(&u128::MAX).unwrap().1, [u128::MAX]).map(drop);
     assert_snapshot!(error(buffered), @"JSON number out of range at the root");

@@ -138,7 +138,8 @@ impl<'t, S: Slots> Disorder<'t, S> {
         let (first, leaf, nodes) = *self.runs.get(run.wrapping_sub(1)).ok_or(Mismatch)?;
         let leaves = nodes.first().map_or(0, |node| node.leaves);
         let slots = S::part(&mut self.region, leaf + (position - first) * leaves, leaves)?;
-        stack::grow(|| value.serialize(Matcher::new(known, nodes, slots)?))?;
+        let matcher = Matcher::new(known, nodes, slots)?;
+        stack::grow!(value.serialize(matcher))?;
         self.left -= 1; // each is counted once
         Ok(())
     }

@@ -115,7 +115,7 @@ impl<'t, S: Slots> MatchedSiblings<'t, S> {
     fn next<T: Serialize + ?Sized>(&mut self, kind: NodeKind, value: &T) -> Matched<()> {
         let MatchedSiblings { known, nodes, .. } = *self;
         let place = Walker(Matcher { known, kind, nodes, slots: mem::take(&mut self.slots) });
-        let Ok(slots) = stack::grow(|| value.serialize(place)) else { return self.lose() };
+        let Ok(slots) = stack::grow!(value.serialize(place)) else { return self.lose() };
         self.slots = slots;
         self.position += 1;
         Ok(())

@@ -17,7 +17,8 @@ use std::mem;
 use serde::Serialize;
 
 use crate::error::{Matched, Mismatch};
-use crate::leaf::{Emit, Scalar};
+use crate::leaf::Scalar;
+use crate::leaf_type::Emit;
 use crate::model::{Labels, Limits, NodeKind, TreeDef, Value};
 use crate::stack;
 

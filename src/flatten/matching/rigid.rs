@@ -12,7 +12,8 @@ use crate::error::{Matched, Mismatch};
 use crate::flatten::rules::Keep;
 use crate::flatten::scalar::scalar_leaf;
 use crate::flatten::serializer::{Entries, Fields, Head, Siblings, Walk, Walker};
-use crate::leaf::{Emit, Scalar};
+use crate::leaf::Scalar;
+use crate::leaf_type::Emit;
 use crate::model::{
     Form, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Rigid, Shape, Value,
 };

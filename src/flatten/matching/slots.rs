@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::error::{Matched, Mismatch};
 use crate::flatten::scalar::{ScalarTo, scalar_leaf};
-use crate::leaf::{Emit, Scalar};
+use crate::leaf::Scalar;
+use crate::leaf_type::Emit;
 use crate::model::{Leaf, Value};
 use crate::rigid::WINDOW;
 

@@ -1,0 +1,335 @@
+//! The types that a flat vector can be made of, and what rebuilding reads them through.
+
+use std::mem;
+
+use crate::float::widen;
+use crate::leaf::Scalar;
+use crate::model::{Leaf, LeafKind, Packed, Value};
+
+/// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
+///
+/// An `f32` may become an `f64` leaf. Every other leaf has to be of the very kind. What the trait inherits is internal, and
+/// may change in any release: a bound `L: LeafType` is there to call functions of this crate.
+///
+/// ```
+/// let (leaves, treedef) = treedef::flatten_as::<f64>(&[(1.0f64, 2.0f64), (3.0, 4.0)])?;
+/// assert_eq!(leaves, [1.0, 2.0, 3.0, 4.0]);
+/// assert_eq!(treedef.to_string(), "((*, *); 2)");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub trait LeafType: Flat {}
+
+/// What flattening emits. Not nameable outside, as [`Flat`].
+pub trait Emit: Sized {
+    /// What messages call it.
+    const KIND: LeafKind;
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
+    /// What stands in a slot until it is filled. It owns nothing, so that nobody has to drop it.
+    fn filler() -> Self;
+    /// What a leaf that was recorded as a value becomes.
+    fn from_leaf(leaf: Leaf) -> Option<Self> {
+        Self::from_scalar(leaf.as_scalar()?)
+    }
+}
+
+/// What rebuilding needs of a leaf type. Not nameable outside, so that [`LeafType`] is sealed.
+pub trait Flat: Emit + Clone {
+    fn into_leaf(self) -> Leaf;
+    /// The scalar; an opaque leaf has none.
+    fn as_scalar(&self) -> Option<Scalar<'_>>;
+    /// The subtree that an opaque leaf stands for.
+    fn opaque(&self) -> Option<&Value> {
+        None
+    }
+    /// Leaves to rebuild from, which stay as they are.
+    fn lent(leaves: &[Self]) -> Source<'_>;
+    /// Leaves to rebuild from, whose strings may be moved into the value.
+    fn handed_over(leaves: &mut [Self]) -> Source<'_> {
+        Self::lent(leaves)
+    }
+}
+
+/// Leaves that a value is rebuilt from, by index: serde's buffers ask for fields in another order than they stand in.
+pub enum Source<'s> {
+    Leaves(&'s [Leaf]),
+    /// None of them is opaque.
+    OwnedLeaves(&'s mut [Leaf]),
+    OwnedStrings(&'s mut [String]),
+    Typed(Typed<'s>),
+}
+
+/// What stands at an index of a [`Source`].
+pub(crate) enum Taken<'s> {
+    Scalar(Scalar<'s>),
+    String(String),
+    Bytes(Vec<u8>),
+}
+
+/// A number, as serde's visitors take it from a format that has but one type of them.
+pub(crate) enum Number {
+    U64(u64),
+    I64(i64),
+    F32(f32),
+    F64(f64),
+    U128(Packed<u128>),
+    I128(Packed<i128>),
+}
+
+impl Number {
+    #[inline]
+    fn of_leaf(leaf: &Leaf) -> Option<Self> {
+        match leaf {
+            Leaf::F64(value) => Some(Number::F64(*value)),
+            Leaf::F32(value) => Some(Number::F32(*value)),
+            other => Number::of(other.as_plain()?),
+        }
+    }
+
+    pub(crate) fn of(scalar: Scalar<'_>) -> Option<Self> {
+        Some(match scalar {
+            Scalar::U8(value) => Number::U64(value.into()),
+            Scalar::U16(value) => Number::U64(value.into()),
+            Scalar::U32(value) => Number::U64(value.into()),
+            Scalar::U64(value) => Number::U64(value),
+            Scalar::U128(value) => Number::U128(value.into()),
+            Scalar::I8(value) => Number::I64(value.into()),
+            Scalar::I16(value) => Number::I64(value.into()),
+            Scalar::I32(value) => Number::I64(value.into()),
+            Scalar::I64(value) => Number::I64(value),
+            Scalar::I128(value) => Number::I128(value.into()),
+            Scalar::F32(value) => Number::F32(value),
+            Scalar::F64(value) => Number::F64(value),
+            _ => return None,
+        })
+    }
+}
+
+// Indices: a source is made for as many leaves as its treedef has, and positions count within those
+// (`TreeDef::expect_leaves`, and invariant 2 of the encoding).
+impl<'s> Source<'s> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Source::Leaves(leaves) => leaves.len(),
+            Source::OwnedLeaves(leaves) => leaves.len(),
+            Source::OwnedStrings(leaves) => leaves.len(),
+            Source::Typed(leaves) => leaves.len(),
+        }
+    }
+
+    /// The scalar; an opaque leaf has none.
+    pub(crate) fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
+        match self {
+            Source::Leaves(leaves) => leaves[index].as_scalar(),
+            Source::OwnedLeaves(leaves) => leaves[index].as_scalar(),
+            Source::OwnedStrings(leaves) => Some(Scalar::Str(&leaves[index])),
+            Source::Typed(leaves) => Some(leaves.scalar(index)),
+        }
+    }
+
+    /// The leaf, if it is a number.
+    #[inline]
+    pub(crate) fn number(&self, index: usize) -> Option<Number> {
+        match self {
+            Source::Leaves(leaves) => Number::of_leaf(&leaves[index]),
+            Source::OwnedLeaves(leaves) => Number::of_leaf(&leaves[index]),
+            Source::OwnedStrings(_) => None,
+            Source::Typed(Typed::F64(leaves)) => Some(Number::F64(leaves[index])),
+            Source::Typed(Typed::F32(leaves)) => Some(Number::F32(leaves[index])),
+            Source::Typed(leaves) => Number::of(leaves.scalar(index)),
+        }
+    }
+
+    /// The leaf, for the only time that it is asked for: a string that was handed over is moved out.
+    /// An opaque leaf stays.
+    pub(crate) fn take(&mut self, index: usize) -> Option<Taken<'s>> {
+        Some(match self {
+            Source::Leaves(leaves) => {
+                let leaves: &'s [Leaf] = leaves;
+                Taken::Scalar(leaves[index].as_scalar()?)
+            }
+            Source::OwnedLeaves(leaves) => match mem::replace(&mut leaves[index], Leaf::None) {
+                Leaf::Str(text) => Taken::String(text.into()),
+                Leaf::Bytes(bytes) => Taken::Bytes(bytes.into()),
+                other => Taken::Scalar(other.as_plain()?),
+            },
+            Source::OwnedStrings(leaves) => Taken::String(mem::take(&mut leaves[index])),
+            Source::Typed(leaves) => Taken::Scalar(leaves.scalar(index)),
+        })
+    }
+}
+
+impl LeafType for Leaf {}
+
+impl Emit for Leaf {
+    const KIND: LeafKind = LeafKind::Opaque;
+
+    #[inline(always)]
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        Some(scalar.into())
+    }
+
+    #[inline]
+    fn filler() -> Self {
+        Leaf::None
+    }
+
+    fn from_leaf(leaf: Leaf) -> Option<Self> {
+        Some(leaf)
+    }
+}
+
+impl Flat for Leaf {
+    fn into_leaf(self) -> Leaf {
+        self
+    }
+
+    fn as_scalar(&self) -> Option<Scalar<'_>> {
+        Leaf::as_scalar(self)
+    }
+
+    fn opaque(&self) -> Option<&Value> {
+        match self {
+            Leaf::Opaque(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn lent(leaves: &[Self]) -> Source<'_> {
+        Source::Leaves(leaves)
+    }
+
+    /// What an opaque leaf stands for is read where it stands, so then all of them are lent.
+    fn handed_over(leaves: &mut [Self]) -> Source<'_> {
+        match leaves.iter().any(|leaf| leaf.opaque().is_some()) {
+            true => Source::Leaves(leaves),
+            false => Source::OwnedLeaves(leaves),
+        }
+    }
+}
+
+macro_rules! scalar_leaves {
+    ($($type:ty, $variant:ident, ($($deref:tt)?) $(, $other:pat => $converted:expr)?;)*) => {
+        /// A slice of one of the types of leaves.
+        #[derive(Clone, Copy)]
+        pub enum Typed<'s> {
+            $($variant(&'s [$type]),)*
+        }
+
+        // Indices: see `Source`.
+        impl<'s> Typed<'s> {
+            fn len(self) -> usize {
+                match self { $(Typed::$variant(leaves) => leaves.len(),)* }
+            }
+
+            fn scalar(self, index: usize) -> Scalar<'s> {
+                match self { $(Typed::$variant(leaves) => Scalar::$variant($($deref)? &leaves[index]),)* }
+            }
+        }
+
+        $(
+            impl LeafType for $type {}
+
+            impl Emit for $type {
+                const KIND: LeafKind = LeafKind::$variant;
+
+                #[inline]
+                fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+                    match scalar {
+                        Scalar::$variant(value) => Some(value.into()),
+                        $($other => Some($converted),)?
+                        _ => None,
+                    }
+                }
+
+                #[inline]
+                fn filler() -> Self {
+                    <$type>::default()
+                }
+            }
+
+            impl Flat for $type {
+                fn into_leaf(self) -> Leaf {
+                    self.into()
+                }
+
+                #[inline]
+                fn as_scalar(&self) -> Option<Scalar<'_>> {
+                    Some(Scalar::$variant($($deref)? self))
+                }
+
+                fn lent(leaves: &[Self]) -> Source<'_> {
+                    Source::Typed(Typed::$variant(leaves))
+                }
+
+                fn handed_over(leaves: &mut [Self]) -> Source<'_> {
+                    scalar_leaves!(@owned $variant leaves)
+                }
+            }
+
+            impl From<$type> for Leaf {
+                fn from(value: $type) -> Self {
+                    Leaf::$variant(value.into())
+                }
+            }
+        )*
+    };
+    (@owned Str $leaves:ident) => { Source::OwnedStrings($leaves) };
+    (@owned $other:ident $leaves:ident) => { Self::lent($leaves) };
+}
+
+scalar_leaves! {
+    bool, Bool, (*);
+    i8, I8, (*);
+    i16, I16, (*);
+    i32, I32, (*);
+    i64, I64, (*);
+    i128, I128, (*);
+    u8, U8, (*);
+    u16, U16, (*);
+    u32, U32, (*);
+    u64, U64, (*);
+    u128, U128, (*);
+    f32, F32, (*);
+    f64, F64, (*), Scalar::F32(value) => widen(value);
+    char, Char, (*);
+    String, Str, ();
+}
+
+/// A leaf of no size: what a walk emits when only the structure is wanted.
+pub(crate) struct Ignored;
+
+impl Emit for Ignored {
+    const KIND: LeafKind = LeafKind::Opaque;
+
+    #[inline]
+    fn from_scalar(_: Scalar<'_>) -> Option<Self> {
+        Some(Ignored)
+    }
+
+    #[inline]
+    fn filler() -> Self {
+        Ignored
+    }
+
+    fn from_leaf(_: Leaf) -> Option<Self> {
+        Some(Ignored)
+    }
+}
+
+/// The kinds of the leaves: what a walk emits for a signature.
+impl Emit for LeafKind {
+    const KIND: LeafKind = LeafKind::Opaque;
+
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        Some(scalar.kind())
+    }
+
+    #[inline]
+    fn filler() -> Self {
+        LeafKind::None
+    }
+
+    fn from_leaf(leaf: Leaf) -> Option<Self> {
+        Some(leaf.kind())
+    }
+}

@@ -1,0 +1,475 @@
+//! Plain data: types that own nothing, as numbers and structs of numbers do. They are read by deserializers of their own, by
+//! value and by position, which is several times as fast as node by node: rows `unflatten` of `mlp`, `particles` and `wide`
+//! in `benches/ratios`.
+//!
+//! Whatever does not fit is read by the [deserializer](super::deserializer) of all types from its beginning, which
+//! gives way or says what is wrong: plain data takes nothing from the leaves, so it can be tried. Whether a type owns
+//! nothing is known when it is compiled, so no other type is compiled for this module.
+
+use std::mem;
+use std::panic::Location;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::error::{Matched, Mismatch};
+use crate::float::widen;
+use crate::leaf::Scalar;
+use crate::leaf_type::{Source, Typed};
+use crate::model::{Leaf, NodeKind, Rigid};
+use crate::node::NodeRef;
+use crate::rigid::{RUN, Steps};
+
+use super::cursor::{At, Cursor, Level};
+use super::derived::{Proofs, same_place};
+
+/// Whether values of a type own nothing, and are not nothing.
+pub(super) const fn is_plain<T>() -> bool {
+    !mem::needs_drop::<T>() && size_of::<T>() > 0
+}
+
+/// What is known of the elements to come.
+pub(super) enum Ahead<'de> {
+    Unknown,
+    /// They are read one by one.
+    Nothing,
+    /// The rest of a run of leaves.
+    F64(&'de [f64]),
+    F32(&'de [f32]),
+    /// The rest of a run of nodes of a fixed layout.
+    Fixed(Box<Fixed<'de>>),
+}
+
+/// A node of a fixed layout.
+pub(super) struct Fixed<'de> {
+    layout: Rigid,
+    /// Where its shapes are.
+    root: NodeRef<'de>,
+    compact: bool,
+    proofs: Proofs,
+    /// Room for leaves of other types than those that are read as they are.
+    kept: Vec<Leaf>,
+}
+
+impl<'de> Fixed<'de> {
+    fn new(layout: Rigid, root: NodeRef<'de>, compact: bool) -> Self {
+        Fixed { layout, root, compact, proofs: Proofs::default(), kept: Vec::new() }
+    }
+
+    /// The value whose leaves begin at an index.
+    #[inline(always)]
+    pub(super) fn read<'t, T: Deserialize<'t>>(
+        &mut self,
+        source: &Source<'_>,
+        first: usize,
+    ) -> Matched<T> {
+        if let Source::Typed(Typed::F64(leaves)) = source {
+            return self.read_from(leaves.get(first..).ok_or(Mismatch)?);
+        }
+        let mut kept = mem::take(&mut self.kept);
+        let value = self.read_from(self.window(source, first, &mut kept));
+        self.kept = kept;
+        value
+    }
+
+    /// The leaves from an index on: of other types, just those of the node.
+    #[inline(never)]
+    fn window<'l>(
+        &self,
+        source: &'l Source<'_>,
+        first: usize,
+        kept: &'l mut Vec<Leaf>,
+    ) -> &'l [Leaf] {
+        match source {
+            Source::Leaves(leaves) => leaves.get(first..).unwrap_or_default(),
+            Source::OwnedLeaves(leaves) => leaves.get(first..).unwrap_or_default(),
+            _ => {
+                let end = source.len().min(first + self.layout.leaves);
+                let leaves = (first..end).filter_map(|index| source.scalar(index));
+                kept.clear();
+                kept.extend(leaves.map(Leaf::from));
+                kept
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn read_from<'t, S: Window, T: Deserialize<'t>>(&self, window: S) -> Matched<T> {
+        let mut walk = Walk { fixed: self, steps: Steps::new(&self.layout, window) };
+        let value = T::deserialize(FixedDeserializer(&mut walk))?;
+        match walk.steps.is_complete() {
+            true => Ok(value),
+            false => Err(Mismatch),
+        }
+    }
+}
+
+/// The leaves of a node of a fixed layout, and perhaps more.
+trait Window: Copy {
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>>;
+    fn f64(&self, leaf: usize) -> Matched<f64>;
+}
+
+impl Window for &[f64] {
+    #[inline(always)]
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>> {
+        self.f64(leaf).map(Scalar::F64)
+    }
+
+    #[inline(always)]
+    fn f64(&self, leaf: usize) -> Matched<f64> {
+        self.get(leaf).copied().ok_or(Mismatch)
+    }
+}
+
+impl Window for &[Leaf] {
+    #[inline(always)]
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>> {
+        self.get(leaf).and_then(Leaf::as_scalar).ok_or(Mismatch)
+    }
+
+    #[inline(always)]
+    fn f64(&self, leaf: usize) -> Matched<f64> {
+        match self.get(leaf) {
+            Some(Leaf::F64(value)) => Ok(*value),
+            Some(Leaf::F32(value)) => Ok(widen(*value)),
+            _ => Err(Mismatch),
+        }
+    }
+}
+
+/// Reads a whole value, if it is plain data.
+#[inline]
+pub(super) fn read_whole<'de, T: Deserialize<'de>>(cursor: &Cursor<'de>) -> Option<T> {
+    let At { node, level, .. } = cursor.at;
+    let layout = Rigid::of(node.subtree()).filter(|_| level.admits(node.depth()))?;
+    Fixed::new(layout, node, cursor.compact).read(&cursor.leaves, 0).ok()
+}
+
+impl<'de> Ahead<'de> {
+    /// A run of so many leaves.
+    #[inline]
+    pub(super) fn leaves_of(cursor: &Cursor<'de>, node: NodeRef<'de>, left: usize) -> Self {
+        let leaves = node.first_leaf()..node.first_leaf() + left;
+        match (node.kind(), cursor.at.level.holder, &cursor.leaves) {
+            (NodeKind::Leaf, None, Source::Typed(Typed::F64(all))) => {
+                all.get(leaves).map_or(Ahead::Nothing, Ahead::F64)
+            }
+            (NodeKind::Leaf, None, Source::Typed(Typed::F32(all))) => {
+                all.get(leaves).map_or(Ahead::Nothing, Ahead::F32)
+            }
+            (NodeKind::Leaf, ..) | (_, Some(_), _) => Ahead::Nothing,
+            _ => Ahead::Unknown,
+        }
+    }
+
+    /// A run of so many nodes that are no leaves.
+    #[inline(never)]
+    pub(super) fn nodes_of(
+        cursor: &Cursor<'de>,
+        node: NodeRef<'de>,
+        level: Level<'de>,
+        left: usize,
+    ) -> Self {
+        if left < RUN {
+            return Ahead::Unknown;
+        }
+        match Rigid::of(node.subtree()) {
+            Some(layout) if level.admits(node.depth()) => {
+                Ahead::Fixed(Box::new(Fixed::new(layout, node, cursor.compact)))
+            }
+            _ => Ahead::Nothing,
+        }
+    }
+
+    /// The next leaf of a run.
+    #[inline(always)]
+    pub(super) fn next_leaf<'t, T: Deserialize<'t>>(&mut self) -> Option<T> {
+        match self {
+            Ahead::F64(leaves) if const { size_of::<T>() == 8 } => {
+                let (leaf, rest) = leaves.split_first()?;
+                let value = lone(*leaf)?;
+                *leaves = rest;
+                Some(value)
+            }
+            Ahead::F32(leaves) if const { size_of::<T>() == 4 } => {
+                let (leaf, rest) = leaves.split_first()?;
+                let value = lone(*leaf)?;
+                *leaves = rest;
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+
+    /// How many leaves are left, if these are leaves.
+    #[inline]
+    pub(super) fn leaves(&self) -> Option<usize> {
+        match self {
+            Ahead::F64(leaves) => Some(leaves.len()),
+            Ahead::F32(leaves) => Some(leaves.len()),
+            _ => None,
+        }
+    }
+}
+
+/// A walk through a node of a fixed layout: what has been called so far, and where its leaves are.
+struct Walk<'w, 'n, S> {
+    fixed: &'w Fixed<'n>,
+    steps: Steps<'w, S>,
+}
+
+/// Reads a node of a fixed layout, or what is inside it. Who gives no value has not taken the whole of its node either, so
+/// that the form stays incomplete, and it makes no difference whether somebody overlooks the mismatch.
+struct FixedDeserializer<'c, 'w, 'n, S>(&'c mut Walk<'w, 'n, S>);
+
+impl<S: Window> FixedDeserializer<'_, '_, '_, S> {
+    #[inline(always)]
+    fn children<'de, V: Visitor<'de>>(
+        self,
+        kind: NodeKind,
+        count: usize,
+        visitor: V,
+    ) -> Matched<V::Value> {
+        self.0.steps.compound(kind, count)?;
+        visitor.visit_seq(Children { walk: self.0, left: count, caller: None })
+    }
+}
+
+/// Requests for a scalar that gets one of exactly its own kind.
+macro_rules! scalars {
+    ($($method:ident $variant:ident $visit:ident;)*) => {$(
+        #[inline(always)]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
+            let steps = &mut self.0.steps;
+            let window = steps.data;
+            let Scalar::$variant(value) = window.scalar(steps.num_leaves())? else { return Err(Mismatch) };
+            steps.leaf()?;
+            visitor.$visit(value)
+        }
+    )*};
+}
+
+impl<'de, S: Window> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> {
+    type Error = Mismatch;
+
+    scalars! {
+        deserialize_bool Bool visit_bool;
+        deserialize_i8 I8 visit_i8;
+        deserialize_i16 I16 visit_i16;
+        deserialize_i32 I32 visit_i32;
+        deserialize_i64 I64 visit_i64;
+        deserialize_i128 I128 visit_i128;
+        deserialize_u8 U8 visit_u8;
+        deserialize_u16 U16 visit_u16;
+        deserialize_u32 U32 visit_u32;
+        deserialize_u64 U64 visit_u64;
+        deserialize_u128 U128 visit_u128;
+        deserialize_f32 F32 visit_f32;
+        deserialize_char Char visit_char;
+    }
+
+    #[inline(always)]
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
+        let steps = &mut self.0.steps;
+        let value = steps.data.f64(steps.num_leaves())?;
+        steps.leaf()?;
+        visitor.visit_f64(value)
+    }
+
+    #[inline(always)]
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
+        self.0.steps.compound(NodeKind::Unit, 0)?;
+        visitor.visit_unit()
+    }
+
+    #[inline(always)]
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Matched<V::Value> {
+        self.0.steps.compound(NodeKind::UnitStruct, 0)?;
+        visitor.visit_unit()
+    }
+
+    #[inline(always)]
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Matched<V::Value> {
+        self.0.steps.compound(NodeKind::NewtypeStruct, 1)?;
+        visitor.visit_newtype_struct(self)
+    }
+
+    #[inline(always)]
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
+        match self.0.steps.next_note()? {
+            0 => {
+                self.0.steps.compound(NodeKind::None, 0)?;
+                visitor.visit_none()
+            }
+            _ => {
+                self.0.steps.compound(NodeKind::Some, 1)?;
+                visitor.visit_some(self)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn deserialize_tuple<V: Visitor<'de>>(self, count: usize, visitor: V) -> Matched<V::Value> {
+        self.children(NodeKind::Tuple, count, visitor)
+    }
+
+    #[inline(always)]
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        count: usize,
+        visitor: V,
+    ) -> Matched<V::Value> {
+        self.children(NodeKind::TupleStruct, count, visitor)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Matched<V::Value> {
+        let Walk { fixed, steps } = &mut *self.0;
+        let number = steps.num_notes();
+        let shape = fixed.root.shapes().get(steps.next_note()?);
+        if !fixed.proofs.by_position::<V>(number, shape, fields) {
+            return Err(Mismatch);
+        }
+        steps.compound(NodeKind::Struct, fields.len())?;
+        let caller = Some(Location::caller());
+        visitor.visit_seq(Children { walk: self.0, left: fields.len(), caller })
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Matched<V::Value> {
+        Err(Mismatch)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.0.fixed.compact
+    }
+
+    forward_to_deserialize_any! {
+        str string bytes byte_buf seq map enum identifier ignored_any
+    }
+}
+
+/// The children of a compound, of which so many are left.
+struct Children<'c, 'w, 'n, S> {
+    walk: &'c mut Walk<'w, 'n, S>,
+    left: usize,
+    /// Where the source asked for the struct that these are the fields of. A derive asks for the fields at the same place:
+    /// see [`derived`](super::derived).
+    caller: Option<&'static Location<'static>>,
+}
+
+impl<'de, S: Window> SeqAccess<'de> for Children<'_, '_, '_, S> {
+    type Error = Mismatch;
+
+    #[inline(always)]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Matched<Option<T::Value>> {
+        if const { mem::needs_drop::<T::Value>() } || self.caller.is_some() {
+            return Err(Mismatch);
+        }
+        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
+        self.left = left;
+        seed.deserialize(FixedDeserializer(self.walk)).map(Some)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn next_element<T: Deserialize<'de>>(&mut self) -> Matched<Option<T>> {
+        if const { mem::needs_drop::<T>() } {
+            return Err(Mismatch);
+        }
+        let here = Location::caller(); // a closure would be another place
+        if self.caller.is_some_and(|caller| !same_place(caller, here)) {
+            return Err(Mismatch);
+        }
+        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
+        self.left = left;
+        T::deserialize(FixedDeserializer(self.walk)).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.left)
+    }
+}
+
+/// A leaf of a run, and whether it was given.
+struct Lone<'c, F>(F, &'c mut bool);
+
+/// No value, too, when somebody overlooks a mismatch.
+#[inline(always)]
+fn lone<'de, F, T: Deserialize<'de>>(leaf: F) -> Option<T>
+where
+    for<'c> Lone<'c, F>: Deserializer<'de>,
+{
+    let mut given = false;
+    let value = T::deserialize(Lone(leaf, &mut given)).ok();
+    value.filter(|_| given)
+}
+
+macro_rules! lone {
+    ($($float:ty, $method:ident, $visit:ident, $($other:ident)*;)*) => {$(
+        impl<'de> Deserializer<'de> for Lone<'_, $float> {
+            type Error = Mismatch;
+
+            #[inline(always)]
+            fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
+                *self.1 = true;
+                visitor.$visit(self.0)
+            }
+
+            fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Matched<V::Value> {
+                Err(Mismatch)
+            }
+
+            forward_to_deserialize_any! {
+                bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 $($other)* char str string bytes byte_buf option unit
+                unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+            }
+        }
+    )*};
+}
+
+lone! {
+    f64, deserialize_f64, visit_f64, f32;
+    f32, deserialize_f32, visit_f32, f64;
+}
+
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test")]
+mod tests {
+    use super::*;
+    use crate::flatten::flatten_as;
+    use crate::leaf_type::Flat;
+
+    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    struct Particle {
+        place: [f64; 3],
+        mass: Mass,
+        charge: Option<f64>,
+    }
+
+    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    struct Mass(f64);
+
+    /// If serde_derive or the compiler change what tells derived visitors, this says so: nothing else would.
+    #[test]
+    fn derived_structs_of_numbers_are_read_by_position() {
+        let particle = Particle { place: [1.0, 2.0, 3.0], mass: Mass(4.0), charge: Some(5.0) };
+        let (leaves, treedef) = flatten_as::<f64>(&particle).expect("numbers");
+        assert_eq!(read_whole(&Cursor::new(&treedef, Flat::lent(&leaves))), Some(particle));
+    }
+}

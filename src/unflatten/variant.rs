@@ -1,0 +1,163 @@
+//! The variant of an enum: its name, and what stands behind it.
+
+use std::cell::Cell;
+
+use serde::Deserialize;
+use serde::de::{
+    self, DeserializeSeed, Deserializer, EnumAccess, Expected, Unexpected, VariantAccess, Visitor,
+};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{LeafKind, NodeKind};
+
+use super::cursor::{At, Cursor, NodeDeserializer};
+
+/// A node that is asked for a variant.
+pub(super) struct Variant<'c, 'de> {
+    cursor: &'c mut Cursor<'de>,
+    form: Form,
+    node: At<'de>,
+    /// Set when somebody asks for the payload.
+    asked: &'c Cell<bool>,
+}
+
+/// What the variant is in the structure.
+#[derive(Clone, Copy)]
+enum Form {
+    Variant,
+    /// A map of one entry.
+    Entry,
+    /// A string leaf.
+    Name,
+}
+
+impl<'c, 'de> Variant<'c, 'de> {
+    /// Goes to the name of the variant.
+    pub(super) fn of(
+        cursor: &'c mut Cursor<'de>,
+        asked: &'c Cell<bool>,
+        expected: &dyn Expected,
+    ) -> Result<Self> {
+        cursor.unwrap()?;
+        let node = cursor.at;
+        let form = match (node.kind, node.node.keys()) {
+            (kind, _) if kind.is_variant() => {
+                cursor.go_to_name(node.node.variant().unwrap_or_default(), node.level);
+                Form::Variant
+            }
+            (NodeKind::Map, [key]) => {
+                cursor.go_to_key(key, node.level);
+                Form::Entry
+            }
+            (NodeKind::Leaf, _) if cursor.leaf_kind() == Some(LeafKind::Str) => {
+                cursor.pass()?;
+                Form::Name
+            }
+            _ => return Err(cursor.unexpected(expected)),
+        };
+        Ok(Variant { cursor, form, node, asked })
+    }
+
+    /// What the cursor was at before.
+    pub(super) fn node(&self) -> At<'de> {
+        self.node
+    }
+
+    /// Goes to the payload.
+    fn go_to_payload(&mut self, expected: &str) -> Result<()> {
+        self.asked.set(true);
+        self.cursor.at = self.node;
+        match self.form {
+            Form::Variant => self.cursor.go_to_payload(),
+            Form::Entry => self.cursor.go_to_child(),
+            Form::Name => Err(de::Error::invalid_type(Unexpected::UnitVariant, &expected)),
+        }
+    }
+
+    /// What is wrong with the payload.
+    #[cold]
+    fn under(&self, error: Error) -> Error {
+        match self.form {
+            Form::Variant => self.node.under_payload(error),
+            Form::Entry => self.node.under(error, 0),
+            Form::Name => error,
+        }
+    }
+}
+
+impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
+    type Error = Error;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self)> {
+        match seed.deserialize(NodeDeserializer(self.cursor)) {
+            Ok(name) => Ok((name, self)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
+    type Error = Error;
+
+    fn unit_variant(mut self) -> Result<()> {
+        if let Form::Name = self.form {
+            return Ok(());
+        }
+        self.go_to_payload("unit variant")?;
+        <()>::deserialize(NodeDeserializer(self.cursor)).map_err(|error| self.under(error))
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(mut self, seed: T) -> Result<T::Value> {
+        if let Err(error) = self.go_to_payload("newtype variant") {
+            return Err(error);
+        }
+        match seed.deserialize(NodeDeserializer(self.cursor)) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.under(error)),
+        }
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(mut self, count: usize, visitor: V) -> Result<V::Value> {
+        if let Err(error) = self.go_to_payload("tuple variant") {
+            return Err(error);
+        }
+        match NodeDeserializer(self.cursor).deserialize_tuple(count, visitor) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.under(error)),
+        }
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        mut self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        if let Err(error) = self.go_to_payload("struct variant") {
+            return Err(error);
+        }
+        match NodeDeserializer(self.cursor).deserialize_struct("", fields, visitor) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.under(error)),
+        }
+    }
+}
+
+/// Refuses a value that was made without a look at the payload.
+pub(super) fn end(node: At<'_>, asked: bool) -> Result<()> {
+    match node.node.num_children() {
+        children if children > 0 && !asked => Err(node.unread(children)),
+        _ => Ok(()),
+    }
+}
+
+/// What a visitor of an enum said.
+#[cold]
+pub(super) fn explain(node: At<'_>, error: Error) -> Error {
+    node.outside(match error.kind() {
+        ErrorKind::UnknownVariant { .. } if node.kind.is_variant() && error.path().is_root() => {
+            error.hint("a variant renamed for one direction only cannot come back")
+        }
+        _ => error,
+    })
+}
