@@ -210,26 +210,6 @@ pub(crate) struct Encoding {
     pub(crate) options: Options,
     pub(crate) nodes: Box<[Node]>,
     pub(crate) shapes: Box<[Shape]>,
-    pub(crate) findings: Findings,
-}
-
-/// What is found out about an encoding, beside it: this makes no difference between encodings.
-#[derive(Debug)]
-pub(crate) struct Findings {
-    /// The whole structure, if it is [rigid](crate::rigid).
-    pub(crate) rigid: Option<Rigid>,
-}
-
-impl PartialEq for Findings {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Findings {}
-
-impl Hash for Findings {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// A node whose form fits into a number: see [`rigid`](crate::rigid).

@@ -1,4 +1,4 @@
-//! Nodes whose form fits into a number: structs, tuples, units, `Option`s and sequences of leaves, and nothing else.
+//! Nodes whose form fits into a number: structs, tuples, units and `Option`s, and nothing else.
 //!
 //! A type that always has the same form calls serde in a way that is known when the type is compiled. So if its calls are
 //! put into a [`Form`], that is a constant, and to compare it with the form of a node is to compare two numbers. Types that
@@ -37,7 +37,6 @@ impl Form {
             NodeKind::UnitStruct | NodeKind::NewtypeStruct => 3,
             NodeKind::None | NodeKind::Some => 4,
             NodeKind::Unit => 5,
-            NodeKind::Seq => 6,
             _ => return None,
         };
         let (code, length) = match u128::try_from(count).ok()? {
@@ -116,7 +115,6 @@ impl Rigid {
         while let Some(run) = runs.first() {
             match run.kind {
                 NodeKind::Leaf => self.form = self.form.leaves(run.repeat)?,
-                _ if own.kind == NodeKind::Seq => return None,
                 _ => (0..run.repeat).try_for_each(|_| self.add(runs, noted))?,
             }
             runs = runs.get(run.span..)?;
@@ -134,7 +132,7 @@ impl Rigid {
 /// Which compounds have a note in a [`Rigid`] node.
 #[inline(always)]
 fn is_noted(kind: NodeKind) -> bool {
-    kind.is_named() || matches!(kind, NodeKind::None | NodeKind::Some | NodeKind::Seq)
+    kind.is_named() || matches!(kind, NodeKind::None | NodeKind::Some)
 }
 
 /// A walk over a value that should have the form of a rigid node: what has been called so far, and what the leaves are put
@@ -196,15 +194,6 @@ impl<'w, D> Steps<'w, D> {
         let note = *self.rigid.notes.get(self.notes).ok_or(Mismatch)?;
         self.notes += 1; // in range, as was seen
         Ok(Some(note.into()))
-    }
-
-    /// A sequence of so many leaves, with these.
-    #[inline(always)]
-    pub(crate) fn sequence(&mut self, count: usize) -> Matched<()> {
-        self.compound(NodeKind::Seq, count)?;
-        self.form = self.form.leaves(count).ok_or(Mismatch)?;
-        self.leaves += count; // at most the bits of a form
-        Ok(())
     }
 
     /// What was called so far, to be [looked at](Rigid::leaves_in_common) aside.

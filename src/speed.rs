@@ -37,8 +37,7 @@
 //! # The ideas
 //!
 //! *The next one looks like the last.* A walk does not record what it meets, it compares it with what it expects: in
-//! `flatten_like` with the known structure, in a sequence or a large map with the element before, for a small value
-//! with the last of its type on the same thread. Comparing costs a few instructions a leaf, recording some hundred a
+//! `flatten_like` with the known structure, in a sequence of plain data with the element before. Comparing costs a few instructions a leaf, recording some hundred a
 //! node. Where an element is different it is recorded, and becomes what is expected of the next; the keys that it has
 //! in common with the last, or with another of the newest, are shared. Room for the nodes of the next structure stays
 //! with the thread, two megabytes at most.
@@ -49,9 +48,8 @@
 //! *What cannot vary is compared once.* A struct or tuple of leaves, or of others like it, asks serde for the same every
 //! time, so what it asks for is known when it is compiled. Put into one number, exactly, that is a constant in the code of
 //! the element: the whole structure of an element comes down to one comparison, and to one of each name. The slots are a
-//! window of constant size, so that none of them needs a check. `Option`s and sequences of leaves are no constants, but go
-//! into the same one comparison. All this holds for elements of up to 64 leaves, for a whole value of as many numbers, and
-//! when they are rebuilt.
+//! window of constant size, so that none of them needs a check. `Option`s are no constants, but go
+//! into the same one comparison. All this holds for elements of up to 64 leaves, and when they are rebuilt.
 //!
 //! *State travels by value.* While comparing, the place in the leaves and the place in the structure are handed from call to
 //! call and back, in registers; the leaves are written straight to their slots; and the error has no size. The message is
@@ -59,6 +57,10 @@
 //! rebuilt stay in registers on its way to its vector.
 //!
 //! *A run of scalars needs a serializer that knows only scalars,* and a deserializer that knows only leaves.
+//!
+//! *What a type cannot need is not compiled for it.* Every serializer and deserializer that a value may meet is compiled once
+//! for each type in it, in the build of the user. So there is one deserializer, and those that are fast are compiled only
+//! for types that own no memory.
 //!
 //! *A row is counted once.* An array or a tuple says how many elements it has, mostly a constant; a struct that is rebuilt
 //! says how many fields. Where a node has as many leaves, and nothing else, their places need not be checked one by one.
@@ -79,7 +81,7 @@
 //! - Rules, `leaves_where` and `none_is_leaf` take the recording walk, without expectations, in `flatten_like` too.
 //! - A structure that was parsed has names of its own, so that they are compared letter by letter: about twice the time.
 //! - An element that was expected to look like the last, and does not, is serialized twice:
-//!   [`Flattener::serialize_once`](crate::Flattener::serialize_once) prevents that. An element or a small value that asks for
+//!   [`Flattener::serialize_once`](crate::Flattener::serialize_once) prevents that. Plain data that asks for
 //!   something else than the structure has, or refuses what it gets, is read twice, from leaves that stay.
 //! - An `Option` or a sequence of numbers inside an element makes it one that can vary: about twice the time of one that
 //!   cannot, where all are alike. An enum, another sequence, a map or a static: two to three times.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::model::{Content, Encoding, Findings, Leaf, Node, NodeKind, Shape, Tree, Value};
+use crate::model::{Content, Encoding, Leaf, Node, NodeKind, Shape, Tree, Value};
 use crate::node::NodeRef;
 
 /// The structure of every scalar: one leaf.
@@ -20,7 +20,6 @@ static LEAF: LazyLock<Encoding> = LazyLock::new(|| Encoding {
         work: 1,
     }]),
     shapes: Box::new([]),
-    findings: Findings { rigid: None },
 });
 
 pub(crate) fn scalar_root() -> NodeRef<'static> {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{
-    Arrival, Content, Encoding, Findings, Labels, Leaf, Limits, Name, Node, NodeKind, Options,
-    Rigid, Shape, Tree, TreeDef, Value,
+    Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, Tree,
+    TreeDef, Value,
 };
 use crate::node::alike;
 
@@ -346,8 +346,7 @@ fn encode(
     arrivals: Vec<Arrival>,
     limits: Limits,
 ) -> TreeDef {
-    let findings = Findings { rigid: Rigid::of(&nodes) };
-    let encoding = Encoding { options, nodes: settle(nodes), shapes, findings };
+    let encoding = Encoding { options, nodes: settle(nodes), shapes };
     TreeDef {
         encoding: Arc::new(encoding),
         arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
@@ -397,13 +396,6 @@ fn way_to_leaf(nodes: &[Node], mut index: usize) -> Vec<usize> {
         }
     }
     way
-}
-
-impl TreeDef {
-    /// Whether the last of so many leaves has the same place in another structure.
-    pub(crate) fn agrees_with(&self, other: &TreeDef, leaves: usize) -> bool {
-        ways_agree(&self.encoding.nodes, &other.encoding.nodes, leaves)
-    }
 }
 
 #[derive(Clone, Copy)]

@@ -1,5 +1,7 @@
 //! Nodes with children: matched against the template for as long as they agree, recorded from there on.
 
+use std::mem;
+
 use serde::Serialize;
 
 use crate::builder::{LabelsRef, ShapeRef};
@@ -142,6 +144,9 @@ impl<L: Emit> Compound<'_, L> {
         inside_some: bool,
         value: &T,
     ) -> Result<()> {
+        if const { mem::needs_drop::<T>() } {
+            self.recording.owning += 1;
+        }
         let keep = match self.recording.tracks_path() {
             true => self.recording.descend(self.head, self.current_key()),
             false => None,
@@ -524,7 +529,7 @@ impl<L: Emit> Entries for Compound<'_, L> {
         if !self.awaits_value {
             return Err(self.fail(Error::protocol("a map's value came without its key")));
         }
-        self.child_like_the_last(value)?;
+        self.child_in(false, value)?;
         self.awaits_value = false;
         Ok(())
     }

@@ -8,10 +8,8 @@ mod recording;
 mod compound;
 mod sequence;
 mod recorder;
-mod memory;
 mod presets;
 
-use std::mem;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -347,8 +345,8 @@ impl Flattener {
     /// Whether every value is serialized only once.
     ///
     /// By default a value is compared with the structure that it is expected to have: in
-    /// [`flatten_like`](Self::flatten_like), where an element of a sequence or a value of a large map follows another, and
-    /// where a small value is flattened after another of its type. If it has another structure, it is serialized again.
+    /// [`flatten_like`](Self::flatten_like), and where an element of a sequence follows another and both are plain data, as
+    /// numbers and structs of numbers are. If it has another structure, it is serialized again.
     /// That is fast, and makes no difference to any `Serialize` that can be asked twice. One that gives something away, an
     /// iterator in a cell for instance, has less to give the second time. Then this is the way.
     ///
@@ -366,13 +364,15 @@ impl Flattener {
     ///     }
     /// }
     ///
-    /// let values = || vec![Once(Cell::new(0..2)), Once(Cell::new(0..3))];
-    /// let (leaves, treedef) = Flattener::new().serialize_once(true).flatten_as::<u8>(&values())?;
+    /// let values = |count| vec![Once(Cell::new(0..2)), Once(Cell::new(0..count))];
+    /// let once = Flattener::new().serialize_once(true);
+    /// let (mut leaves, treedef) = once.flatten_as::<u8>(&values(3))?;
     /// assert_eq!(treedef.to_string(), "[[*, *], [*, *, *]]");
-    /// assert_eq!(leaves, [0, 1, 0, 1, 2]);
     ///
-    /// let error = treedef::flatten(&values()).unwrap_err();
-    /// assert!(error.to_string().contains("gave less when it was asked again"));
+    /// let error = once.flatten_like(&treedef, &values(4), &mut leaves).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected 3 children, found 4 children at `[1]`");
+    /// let error = treedef.flatten_like(&values(4), &mut leaves).unwrap_err();
+    /// assert!(error.to_string().contains("found 0 children"));
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn serialize_once(mut self, yes: bool) -> Self {
@@ -495,11 +495,7 @@ impl Flattener {
         if predicts {
             let in_order = options.insertion;
             let how = Expectation { ignore_statics: self.ignore_statics, in_order };
-            // Leaves that own memory are replaced with care; a type with other leaves is compiled once for both ways.
-            let filled = match const { mem::needs_drop::<L>() } {
-                true => matching::fill::<_, _, true>(treedef, value, buffer, how),
-                false => matching::fill::<_, _, false>(treedef, value, buffer, how),
-            };
+            let filled = matching::fill(treedef, value, buffer, how);
             match filled {
                 Ok(()) => return Ok(()),
                 Err(leaves) => parted = leaves,
@@ -527,32 +523,11 @@ impl Flattener {
     }
 
     fn tree<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
-        let (options, limits) = (self.options, self.limits);
-        let mut parted = None;
-        if self.predicts(options)
-            && let Some(treedef) = memory::recall::<T>(options, limits)
-        {
-            let mut leaves = Vec::new();
-            // In another order a map has the same structure, and something to be remembered beside it.
-            let how = Expectation { ignore_statics: false, in_order: true };
-            match matching::fill::<_, _, false>(&treedef, value, &mut leaves, how) {
-                Ok(()) => return Ok(Tree { treedef, leaves }),
-                Err(leaves) => parted = leaves.map(|leaves| (treedef, leaves)),
-            }
-        }
         let (mut tree, _) = self.recording().record(value)?;
-        if let Some((known, leaves)) = parted
-            && (tree.treedef == known || !tree.treedef.agrees_with(&known, leaves))
-        {
-            return Err(Error::protocol(GAVE_LESS));
-        }
         tree.treedef.walked = true;
         // Where all of it is within the limit, its keys and statics are.
         if tree.treedef.root().work() > self.limits.work {
             self.limits.expect_work(Printed::of(&tree.treedef.encoding).work(), 0)?;
-        }
-        if self.predicts(options) {
-            memory::remember::<T>(options, limits, &tree.treedef);
         }
         Ok(tree)
     }

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted};
 use crate::diff::{structure_differences, structure_mismatch};
-use crate::error::{DifferenceKind, Error, ErrorKind, Result};
+use crate::error::{DifferenceKind, Error, ErrorKind, Matched, Mismatch, Result};
 use crate::leaf::Scalar;
 use crate::leaf_type::Emit;
 use crate::model::{
@@ -33,6 +33,7 @@ use crate::path::{Key, Path};
 use crate::stack;
 
 use super::rules::{Keep, Rules};
+use super::scalar::ScalarTo;
 use super::serializer::{Head, Walker};
 
 pub(super) const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
@@ -67,6 +68,8 @@ pub(super) struct Recording<L> {
     path: Option<Vec<Key>>,
     /// The leaf that came last is an absent value, or holds one or a unit.
     last_is_none: bool,
+    /// Children met so far whose types own something: beside such a child no element is compared as plain data.
+    pub(super) owning: usize,
     /// An error went up; whoever swallowed it must not get a tree with a hole.
     pub(super) failed: bool,
 }
@@ -124,6 +127,7 @@ impl<L: Emit> Recording<L> {
             predicts,
             rules,
             last_is_none: false,
+            owning: 0,
             failed: false,
         }
     }
@@ -302,6 +306,15 @@ impl<L: Emit> Recording<L> {
         self.rules.as_ref()?.node(head.seen(), path, &mut self.hits)
     }
 
+    /// The scalar that a template keeps as a static: if it comes again, nothing is allocated.
+    fn static_scalar(&self, template: Option<usize>) -> Option<&Leaf> {
+        let node = self.builder.nodes.get(template.filter(|_| self.predicts())?)?;
+        match &self.builder.shape(node.shape)?.labels {
+            Labels::Static(value) => value.as_leaf(),
+            _ => None,
+        }
+    }
+
     /// Whether a node that was recorded last would read as `None` if an option was asked for: serde's buffers see
     /// through newtypes, and take a unit for `None`.
     pub(super) fn reads_as_none(&self, recorded: Recorded, template: Option<usize>) -> bool {
@@ -438,6 +451,14 @@ impl<L: Emit> Recorder<'_, L> {
             let place = Recorder { recording, depth: depth + 1, ..self };
             return stack::grow!(value.serialize(Walker(place)));
         }
+        if keep == Keep::Static
+            && let Some(known) = recording.static_scalar(self.template)
+            && value
+                .serialize(ScalarTo { compact: recording.is_compact(), then: is(known) })
+                .is_ok()
+        {
+            return Ok(Recorded::Same);
+        }
         let from = recording.begin_keeping()?;
         let place =
             Recorder { recording: &mut *recording, template: None, depth, inside_some: false };
@@ -487,6 +508,11 @@ impl<L: Emit> Recorder<'_, L> {
         stack::grow!(key.serialize(Walker(place))).map_err(|error| error.at(Path::root()))?;
         recording.end_keeping(from)
     }
+}
+
+/// Whether a scalar is a known one.
+fn is(known: &Leaf) -> impl FnOnce(Scalar<'_>) -> Matched<()> {
+    move |scalar| if known.as_scalar() == Some(scalar) { Ok(()) } else { Err(Mismatch) }
 }
 
 /// Whether a value is an option or a unit, but for newtypes around it.

@@ -148,23 +148,6 @@ fn bodies_of(count: usize) -> impl Serialize {
     First(count)
 }
 
-#[test]
-fn a_small_value_that_looks_like_the_last_allocates_its_leaves() {
-    let mut body = bodies(1);
-    let (_, first) = flatten_as::<f64>(&body).unwrap();
-    body[0].mass = 7.0;
-    let mut again = None;
-    let counted = measure(|| again = Some(flatten_as::<f64>(&body).unwrap()));
-    assert_eq!(counted.count_total, 1);
-    let (leaves, treedef) = again.unwrap();
-    assert_eq!(leaves, [1.0, 1.0, 1.0, 7.0, 1.0, 2.0, 0.5]);
-    assert_eq!(treedef, first);
-
-    body[0].charge = None;
-    let (leaves, other) = flatten_as::<f64>(&body).unwrap();
-    assert_eq!((leaves.len(), other == first), (6, false));
-}
-
 /// They are no scalars on the way, and leaves in the end.
 #[test]
 fn marked_elements_may_be_asked_twice() {

@@ -6,12 +6,13 @@ use serde::Serialize;
 
 use crate::error::{Matched, Mismatch};
 use crate::flatten::serializer::{Fields, Head, Siblings, Walker};
-use crate::model::{Name, Node, NodeKind};
+use crate::model::{Name, Node, NodeKind, Rigid};
 use crate::node::is_name;
+use crate::rigid::RUN;
 use crate::stack;
 
 use super::known::Known;
-use super::rigid::put_rigid;
+use super::rigid::{Difference, put_rigid};
 use super::slots::Slots;
 
 /// One node of a known structure, as a [`Walk`](crate::flatten::serializer::Walk).
@@ -128,14 +129,18 @@ impl<'t, S: Slots> MatchedSiblings<'t, S> {
         I::Item: Serialize,
     {
         let MatchedSiblings { known, nodes, .. } = *self;
-        let slots = mem::take(&mut self.slots);
         let left = self.end - self.position; // never beyond the end
-        let run = put_rigid(known, nodes, slots, left, items);
+        let layout = if left < RUN { None } else { Rigid::of(nodes) };
+        let Some(layout) = layout else { return Ok(()) };
+        let slots = mem::take(&mut self.slots);
+        let run = put_rigid(known, &layout, slots, left, items);
         self.slots = run.slots;
         self.position += run.put; // at most what was left
         match run.different {
-            Some((_, Some(left))) => Err(known.parted.at(left)),
-            Some((item, None)) => self.child(&item),
+            Some((_, Difference::After(leaves))) => {
+                Err(known.parted.at(self.slots.left().saturating_sub(leaves)))
+            }
+            Some((item, _)) => self.child(&item),
             None => Ok(()),
         }
     }

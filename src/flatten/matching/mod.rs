@@ -12,7 +12,6 @@ mod matcher;
 mod entries;
 
 use std::cell::Cell;
-use std::mem;
 
 use serde::Serialize;
 
@@ -27,12 +26,12 @@ use super::serializer::{Head, Siblings, Walk};
 
 use entries::{MatchedEntries, match_value};
 use matcher::{MatchedElements, MatchedFields};
-use rigid::put_whole;
 
 pub(super) use known::Known;
-pub(super) use matcher::Matcher;
-pub(super) use rigid::{RigidRun, put_rigid};
-pub(super) use slots::{Append, Fill, Parted, Slots, fill_slot};
+use matcher::Matcher;
+pub(super) use rigid::{Difference, RigidRun, put_rigid};
+use slots::Slots;
+pub(super) use slots::{Fill, Parted, fill_slot};
 
 impl<'t, S: Slots> Walk for Matcher<'t, S> {
     type Ok = S;
@@ -169,8 +168,8 @@ pub(super) struct Expectation {
 }
 
 /// Puts the leaves of a value into a buffer, in place of what was there, if it has that structure. If not, says how many
-/// were as expected, where that is known. A buffer that is not `USED` has nothing that owns memory.
-pub(super) fn fill<L: Emit, T: Serialize + ?Sized, const USED: bool>(
+/// were as expected, where that is known.
+pub(super) fn fill<L: Emit, T: Serialize + ?Sized>(
     treedef: &TreeDef,
     value: &T,
     buffer: &mut Vec<L>,
@@ -188,17 +187,11 @@ pub(super) fn fill<L: Emit, T: Serialize + ?Sized, const USED: bool>(
         arrivals: (!in_order).then(|| Cell::new(treedef.arrivals())),
         parted: Parted::default(),
     };
-    if !mem::needs_drop::<L>()
-        && let Some(node) = &encoding.findings.rigid
-        && let Some(whole) = put_whole(&known, node, value, buffer)
-    {
-        return whole.map_err(Some);
-    }
     if root.leaves > buffer.capacity().max(BELIEVED) {
         return Err(None);
     }
     buffer.resize_with(root.leaves, L::filler);
-    let place = Matcher::new(&known, &encoding.nodes, Fill::<_, USED>(buffer.iter_mut()));
+    let place = Matcher::new(&known, &encoding.nodes, Fill::<_, true>(buffer.iter_mut()));
     match place.and_then(|place| value.serialize(place)) {
         Ok(_) => Ok(()),
         Err(Mismatch) => Err(known.parted.before(root.leaves)),

@@ -1,24 +1,21 @@
 //! A value beside a [rigid](crate::rigid) node: on the way only names are compared, and in the end the form.
 //!
-//! This is for elements of which many are alike, and for small values. If one is perhaps different, the
-//! [matcher](super::matcher) takes it from its beginning; if it is for sure, it is recorded.
+//! This is for elements of which many are alike. If one is perhaps different, the [matcher](super::matcher) or the
+//! [recording](crate::flatten::recording) takes it from its beginning.
 
 use std::cell::Cell;
-use std::{array, mem};
+use std::mem;
 
 use serde::Serialize;
 
 use crate::error::{Matched, Mismatch};
 use crate::flatten::rules::Keep;
-use crate::flatten::scalar::scalar_leaf;
 use crate::flatten::serializer::{Entries, Fields, Head, Siblings, Walk, Walker};
 use crate::leaf::Scalar;
 use crate::leaf_type::Emit;
-use crate::model::{
-    Form, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Rigid, Shape, Value,
-};
+use crate::model::{Form, Labels, Leaf, Limits, Name, NodeKind, Options, Rigid, Shape, Value};
 use crate::node::is_name;
-use crate::rigid::{Open, Outset, Place, RUN, WINDOW};
+use crate::rigid::{Open, Outset, Place, WINDOW};
 
 use super::known::Known;
 use super::slots::{Fill, PutInWindow, Slots};
@@ -32,12 +29,21 @@ pub(super) struct RigidValue<'t> {
     depth_left: usize,
     /// Whether something was not as it should be, and how many leaves were, if that is known.
     parted: Cell<Option<Option<usize>>>,
+    /// Leaves before something that is not looked at, if there is such a thing.
+    unseen: Cell<Option<usize>>,
 }
 
 impl<'t> RigidValue<'t> {
     fn new(node: &'t Rigid, known: &'t Known<'_>) -> Self {
         let Known { shapes, depth_left, .. } = *known;
-        RigidValue { node, shapes, options: known.of_opaque(), depth_left, parted: Cell::default() }
+        RigidValue {
+            node,
+            shapes,
+            options: known.of_opaque(),
+            depth_left,
+            parted: Cell::default(),
+            unseen: Cell::default(),
+        }
     }
 
     #[cold]
@@ -47,15 +53,22 @@ impl<'t> RigidValue<'t> {
         }
     }
 
-    /// What is called is perhaps as it should be, but not known here.
+    /// What is called after so many leaves is perhaps as it should be, but not known here.
     #[cold]
-    fn part_somewhere(&self) {
-        self.parted.set(Some(None));
+    fn give_up(&self, leaves: usize) -> Mismatch {
+        if self.unseen.get().is_none() {
+            self.unseen.set(Some(leaves));
+        }
+        Mismatch
     }
 
-    /// How many leaves were as they should be, if a value is different for sure.
-    fn parted(&self) -> Option<usize> {
-        self.parted.get().flatten()
+    /// Why a value was not put.
+    fn difference(&self) -> Difference {
+        match (self.unseen.get(), self.parted.get()) {
+            (Some(leaves), _) => Difference::Unseen(leaves),
+            (None, Some(Some(leaves))) => Difference::After(leaves),
+            (None, _) => Difference::Unknown,
+        }
     }
 }
 
@@ -64,15 +77,25 @@ pub(in crate::flatten) struct RigidRun<S, T> {
     /// What is left of the slots.
     pub(in crate::flatten) slots: S,
     pub(in crate::flatten) put: usize,
-    /// The first that is perhaps different; if it is for sure, with how many slots were left where that was found.
-    pub(in crate::flatten) different: Option<(T, Option<usize>)>,
+    /// The first that is perhaps different.
+    pub(in crate::flatten) different: Option<(T, Difference)>,
+}
+
+/// Whether a value is different that was asked in part.
+#[derive(Clone, Copy)]
+pub(in crate::flatten) enum Difference {
+    Unknown,
+    /// It is, and so many leaves were as expected before.
+    After(usize),
+    /// So many leaves were as expected, and the rest was not looked at.
+    Unseen(usize),
 }
 
 /// Puts up to `count` elements that are all like a node, if it is rigid, as far as there are slots.
 #[inline]
 pub(in crate::flatten) fn put_rigid<S: Slots, I: Iterator>(
     known: &Known<'_>,
-    nodes: &[Node],
+    node: &Rigid,
     slots: S,
     count: usize,
     items: &mut I,
@@ -80,33 +103,9 @@ pub(in crate::flatten) fn put_rigid<S: Slots, I: Iterator>(
 where
     I::Item: Serialize,
 {
-    let node = if count < RUN { None } else { Rigid::of(nodes) };
-    let Some(node) = node else { return RigidRun { slots, put: 0, different: None } };
-    let element = RigidValue::new(&node, known);
+    let element = RigidValue::new(node, known);
     let (slots, put, different) = slots.put_in_windows(&element, count, items);
-    let left = element.parted().map(|leaves| slots.left().saturating_sub(leaves)); // it had that many
-    RigidRun { slots, put, different: different.map(|item| (item, left)) }
-}
-
-/// Puts the leaves of a whole value into a buffer, if its structure is rigid. If not, or if it is perhaps different, gives
-/// none; if it is for sure, how many leaves were as expected.
-#[inline]
-pub(super) fn put_whole<L: Emit, T: Serialize + ?Sized>(
-    known: &Known<'_>,
-    node: &Rigid,
-    value: &T,
-    buffer: &mut Vec<L>,
-) -> Option<Result<(), usize>> {
-    let expected = RigidValue::new(node, known);
-    let mut window: [L; WINDOW] = array::from_fn(|_| L::filler());
-    match expected.put::<_, _, false>(&mut window, value) {
-        Ok(()) => {
-            buffer.resize_with(node.leaves, L::filler);
-            buffer.iter_mut().zip(&mut window).for_each(|(slot, leaf)| mem::swap(slot, leaf));
-            Some(Ok(()))
-        }
-        Err(Mismatch) => expected.parted().map(Err),
-    }
+    RigidRun { slots, put, different: different.map(|item| (item, element.difference())) }
 }
 
 impl PutInWindow for RigidValue<'_> {
@@ -140,6 +139,8 @@ pub(super) struct RigidWalk<'w, P> {
 /// Slots that are filled by their index.
 pub(super) trait Put {
     type Leaf: Emit;
+    /// Whether only fields that own nothing are looked at, so that no other type is compiled for this walk.
+    const PLAIN_ONLY: bool;
 
     fn put(&mut self, index: usize, leaf: Self::Leaf) -> Matched<()>;
 }
@@ -149,6 +150,8 @@ pub(super) struct Window<'w, L, const USED: bool>(&'w mut [L; WINDOW]);
 
 impl<L: Emit, const USED: bool> Put for Window<'_, L, USED> {
     type Leaf = L;
+    /// Where a known structure is filled, all types are compiled for such a walk in any case.
+    const PLAIN_ONLY: bool = !USED;
 
     #[inline(always)]
     fn put(&mut self, index: usize, leaf: L) -> Matched<()> {
@@ -158,15 +161,27 @@ impl<L: Emit, const USED: bool> Put for Window<'_, L, USED> {
 }
 
 impl<'w, P: Place<'w, Data: Put>> RigidWalk<'w, P> {
+    #[cold]
+    fn give_up<T>(self) -> Matched<T> {
+        let leaves = self.place.open(self.expected.node).steps().num_leaves();
+        Err(self.expected.give_up(leaves))
+    }
+
     #[inline(always)]
     fn children(self, head: Head, count: usize) -> Matched<RigidChildren<'w, P::Open>> {
         let RigidWalk { expected, place } = self;
         let mut open = place.open(expected.node);
-        let note = open.steps().compound(head.kind, count)?;
+        let leaves = open.steps().num_leaves();
+        let note = match open.steps().compound(head.kind, count) {
+            Ok(note) => note,
+            Err(Mismatch) => return Err(expected.give_up(leaves)),
+        };
         let shape =
             note.filter(|_| head.kind.is_named()).and_then(|note| expected.shapes.get(note));
         let fields: &[Name] = match shape {
-            Some(shape) if !is_name(&shape.name, head.name) => return Err(Mismatch),
+            Some(shape) if !is_name(&shape.name, head.name) => {
+                return Err(expected.give_up(leaves));
+            }
             Some(Shape { labels: Labels::Fields(fields), .. }) => fields,
             _ => &[],
         };
@@ -176,7 +191,9 @@ impl<'w, P: Place<'w, Data: Put>> RigidWalk<'w, P> {
     #[inline(always)]
     fn put(self, leaf: impl FnOnce() -> Option<<P::Data as Put>::Leaf>) -> Matched<()> {
         let mut open = self.place.open(self.expected.node);
-        let leaf = leaf().ok_or(Mismatch)?;
+        let Some(leaf) = leaf() else {
+            return Err(self.expected.give_up(open.steps().num_leaves()));
+        };
         let index = open.steps().leaf()?;
         open.steps().data.put(index, leaf)?;
         open.close()
@@ -230,7 +247,7 @@ impl<'w, P: Place<'w, Data: Put>> Walk for RigidWalk<'w, P> {
                     Value::recorded(value, options, Limits::default().depth(depth_left)).ok()?;
                 Emit::from_leaf(Leaf::from(value))
             }),
-            Keep::Static => Err(Mismatch),
+            Keep::Static => self.give_up(),
         }
     }
 
@@ -238,39 +255,29 @@ impl<'w, P: Place<'w, Data: Put>> Walk for RigidWalk<'w, P> {
     fn sequence(self, head: Head, count: Option<usize>) -> Matched<Self::Sequence> {
         match count {
             Some(count) => self.children(head, count),
-            None => {
-                self.expected.part_somewhere();
-                Err(Mismatch)
-            }
+            None => self.give_up(),
         }
     }
 
     #[inline(always)]
     fn fields(self, head: Head, count: usize) -> Matched<Self::Fields> {
-        let fields = self.children(head, count)?;
+        let mut fields = self.children(head, count)?;
         // The count is a constant, so the positions of the names need not be checked one by one.
-        if fields.fields.len() == count { Ok(fields) } else { Err(Mismatch) }
+        match fields.fields.len() == count {
+            true => Ok(fields),
+            false => Err(fields.expected.give_up(fields.open.steps().num_leaves())),
+        }
     }
 
     fn entries(self) -> Matched<Self::Entries> {
-        Err(Mismatch)
+        self.give_up()
     }
 
-    #[inline]
-    fn collect<I: Iterator>(self, items: I) -> Matched<()>
+    fn collect<I: Iterator>(self, _: I) -> Matched<()>
     where
         I::Item: Serialize,
     {
-        let RigidWalk { expected, place } = self;
-        let mut open = place.open(expected.node);
-        let (steps, compact, mut count) = (open.steps(), expected.options.compact, 0);
-        for item in items {
-            let leaf = scalar_leaf(&item, compact).inspect_err(|_| expected.part_somewhere())?;
-            steps.data.put(steps.num_leaves() + count, leaf)?;
-            count += 1; // so many there are
-        }
-        steps.sequence(count)?;
-        open.close()
+        self.give_up()
     }
 
     #[inline]
@@ -304,6 +311,11 @@ impl<'w, O: Open<'w, Data: Put>> Siblings for RigidChildren<'w, O> {
 
     #[inline(always)]
     fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Matched<()> {
+        // Elements are lent, so what they are says nothing; what their fields are does.
+        if const { <O::Data as Put>::PLAIN_ONLY && mem::needs_drop::<T>() } {
+            let _ = self.expected.give_up(self.open.steps().num_leaves());
+            return self.lose();
+        }
         let walk = RigidWalk { expected: self.expected, place: self.open.steps() };
         if self.came >= self.count || value.serialize(Walker(walk)).is_err() {
             return self.lose();
