@@ -1,10 +1,12 @@
 //! The types that a flat vector can be made of, and what rebuilding reads them through.
 
+use std::any::Any;
 use std::mem;
 
 use crate::float::widen;
 use crate::leaf::Scalar;
 use crate::model::{Leaf, LeafKind, Packed, Value};
+use crate::sink::{Kinds, Leaves, Sink};
 
 /// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
 ///
@@ -20,12 +22,16 @@ use crate::model::{Leaf, LeafKind, Packed, Value};
 pub trait LeafType: Flat {}
 
 /// What flattening emits. Not nameable outside, as [`Flat`].
-pub trait Emit: Sized {
+pub trait Emit: Sized + 'static {
     /// What messages call it.
     const KIND: LeafKind;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
     /// What stands in a slot until it is filled. It owns nothing, so that nobody has to drop it.
     fn filler() -> Self;
+    /// A vector of them, for a recording to put leaves into.
+    fn sink(leaves: Vec<Self>) -> Sink;
+    /// The vector that [`sink`](Self::sink) was made of.
+    fn from_sink(sink: Sink) -> Vec<Self>;
     /// What a leaf that was recorded as a value becomes.
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Self::from_scalar(leaf.as_scalar()?)
@@ -158,6 +164,87 @@ impl<'s> Source<'s> {
     }
 }
 
+impl<L: Emit + 'static> Leaves for Vec<L> {
+    fn kinds(&self) -> Kinds {
+        match L::KIND {
+            LeafKind::Opaque => Kinds::ALL,
+            kind => Kinds::only(kind),
+        }
+    }
+
+    fn push_scalar(&mut self, scalar: Scalar<'_>) -> bool {
+        let leaf = L::from_scalar(scalar);
+        let taken = leaf.is_some();
+        self.extend(leaf);
+        taken
+    }
+
+    fn push_leaf(&mut self, leaf: Leaf) -> bool {
+        let leaf = L::from_leaf(leaf);
+        let taken = leaf.is_some();
+        self.extend(leaf);
+        taken
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity()
+    }
+
+    fn truncate(&mut self, count: usize) {
+        self.truncate(count);
+    }
+
+    fn reserve(&mut self, count: usize, bytes: usize) {
+        self.reserve(count.min(bytes / size_of::<L>().max(1)));
+    }
+
+    fn shrink_to(&mut self, count: usize) {
+        self.shrink_to(count);
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        self.as_mut_slice().swap(a, b);
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// How a vector of leaves is put into a [`Sink`], and comes out of it.
+macro_rules! in_sink {
+    (Other) => {
+        fn sink(leaves: Vec<Self>) -> Sink {
+            Sink::Other(Box::new(leaves))
+        }
+
+        fn from_sink(sink: Sink) -> Vec<Self> {
+            match sink {
+                Sink::Other(leaves) => {
+                    leaves.into_any().downcast().map_or_else(|_| Vec::new(), |leaves| *leaves)
+                }
+                _ => Vec::new(),
+            }
+        }
+    };
+    ($variant:ident) => {
+        fn sink(leaves: Vec<Self>) -> Sink {
+            Sink::$variant(leaves)
+        }
+
+        fn from_sink(sink: Sink) -> Vec<Self> {
+            match sink {
+                Sink::$variant(leaves) => leaves,
+                _ => Vec::new(),
+            }
+        }
+    };
+}
+
 impl LeafType for Leaf {}
 
 impl Emit for Leaf {
@@ -172,6 +259,8 @@ impl Emit for Leaf {
     fn filler() -> Self {
         Leaf::None
     }
+
+    in_sink!(Leaves);
 
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Some(leaf)
@@ -245,6 +334,8 @@ macro_rules! scalar_leaves {
                 fn filler() -> Self {
                     <$type>::default()
                 }
+
+                scalar_leaves!(@sink $variant);
             }
 
             impl Flat for $type {
@@ -273,6 +364,9 @@ macro_rules! scalar_leaves {
             }
         )*
     };
+    (@sink F64) => { in_sink!(F64); };
+    (@sink F32) => { in_sink!(F32); };
+    (@sink $other:ident) => { in_sink!(Other); };
     (@owned Str $leaves:ident) => { Source::OwnedStrings($leaves) };
     (@owned $other:ident $leaves:ident) => { Self::lent($leaves) };
 }
@@ -311,6 +405,8 @@ impl Emit for Ignored {
         Ignored
     }
 
+    in_sink!(Other);
+
     fn from_leaf(_: Leaf) -> Option<Self> {
         Some(Ignored)
     }
@@ -328,6 +424,8 @@ impl Emit for LeafKind {
     fn filler() -> Self {
         LeafKind::None
     }
+
+    in_sink!(Other);
 
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Some(leaf.kind())

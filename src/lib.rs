@@ -8,6 +8,7 @@ mod error;
 mod markers;
 mod float;
 mod leaf;
+mod sink;
 mod leaf_type;
 mod conversion;
 mod node;

@@ -194,15 +194,10 @@ impl Builder {
         known.unwrap_or_else(|| self.shapes.push(shape))
     }
 
-    /// Puts the entries of the map that starts at `at` into canonical order: its keys, its children and its leaves.
+    /// Puts the entries of the map that starts at `at` into canonical order: its keys and its children.
     ///
     /// Says how, unless they were in order.
-    pub(crate) fn sort_entries<L>(
-        &mut self,
-        at: usize,
-        keys: &mut [Value],
-        leaves: &mut [L],
-    ) -> Option<Sorted> {
+    pub(crate) fn sort_entries(&mut self, at: usize, keys: &mut [Value]) -> Option<Sorted> {
         if keys.is_sorted() {
             return None;
         }
@@ -219,7 +214,8 @@ impl Builder {
             order[arrival] = canonical;
         }
         let mut moved = Vec::with_capacity(arrived.len());
-        let mut destination = vec![0; leaves.len()];
+        let leaves = entries.last().map_or(0, |entry| entry.leaf + self.nodes[entry.node].leaves);
+        let mut destination = vec![0; leaves];
         let mut sorted: Vec<Node> = Vec::with_capacity(self.nodes.len() - at - 1);
         let (mut last, mut leaf, mut map) = (None, 0, 0);
         for &arrival in &arrived {
@@ -251,13 +247,12 @@ impl Builder {
         self.nodes.truncate(at + 1);
         self.nodes.extend(sorted);
         permute(keys, order.clone());
-        permute(leaves, destination);
 
         let mut maps = vec![(0, 0); entries.len()];
         for (arrival, map) in moved {
             maps[arrival] = (entries[arrival].map, map);
         }
-        Some(Sorted { order: order.into(), maps })
+        Some(Sorted { order: order.into(), leaves: destination, maps })
     }
 
     /// Where the entries of the map at `at` stand: their node, and the leaves and maps of the map before them.
@@ -409,6 +404,8 @@ struct Entry {
 pub(crate) struct Sorted {
     /// The canonical position of the entry that arrived first, second, …
     pub(crate) order: Box<[usize]>,
+    /// Where each leaf of the map stands then, counted from the first.
+    pub(crate) leaves: Vec<usize>,
     /// For each entry as it arrived: maps of its map before it, then and now.
     maps: Vec<(usize, usize)>,
 }
@@ -443,7 +440,7 @@ fn sort_texts(positions: &mut [usize], texts: &[&str]) {
 }
 
 /// Moves each item to its destination, by swaps along the cycles.
-fn permute<T>(items: &mut [T], mut destination: Vec<usize>) {
+pub(crate) fn permute<T>(items: &mut [T], mut destination: Vec<usize>) {
     for at in 0..items.len() {
         while destination[at] != at {
             let to = destination[at];

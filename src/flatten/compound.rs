@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::builder::{LabelsRef, ShapeRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
-use crate::leaf_type::Emit;
 use crate::model::{Arrival, Labels, Leaf, Name, Node, NodeKind, Shape, Value};
 use crate::path::Key;
 use crate::stack;
@@ -19,8 +18,8 @@ use super::scalar::ScalarTo;
 use super::serializer::{Entries, Fields, Head, Siblings, Walker};
 
 /// An open node with children.
-pub(super) struct Compound<'r, L> {
-    pub(super) recording: &'r mut Recording<L>,
+pub(super) struct Compound<'r> {
+    pub(super) recording: &'r mut Recording,
     head: Head,
     template: Option<usize>,
     progress: Progress,
@@ -86,9 +85,9 @@ impl Matching {
     }
 }
 
-impl<'r, L: Emit> Recorder<'r, L> {
+impl<'r> Recorder<'r> {
     /// Opens a node with children. Every compound passes here, so here the depth is counted.
-    pub(super) fn compound(self, head: Head) -> Result<Compound<'r, L>> {
+    pub(super) fn compound(self, head: Head) -> Result<Compound<'r>> {
         let Recorder { recording, template, depth, .. } = self;
         if recording.failed {
             return Err(Error::protocol(SWALLOWED));
@@ -136,7 +135,7 @@ impl<'r, L: Emit> Recorder<'r, L> {
     }
 }
 
-impl<L: Emit> Compound<'_, L> {
+impl Compound<'_> {
     /// Records the next child; of a struct or map, after its label.
     #[inline]
     pub(super) fn child_in<T: Serialize + ?Sized>(
@@ -184,7 +183,7 @@ impl<L: Emit> Compound<'_, L> {
 
     /// Where the next child goes.
     #[inline]
-    pub(super) fn place(&mut self) -> Recorder<'_, L> {
+    pub(super) fn place(&mut self) -> Recorder<'_> {
         let template = match self.progress {
             Progress::Matching(Matching { run, end, .. }) if run < end => Some(run),
             Progress::Matching(Matching { previous, .. }) => previous,
@@ -467,7 +466,7 @@ impl<L: Emit> Compound<'_, L> {
     }
 }
 
-impl<L: Emit> Siblings for Compound<'_, L> {
+impl Siblings for Compound<'_> {
     type Ok = Recorded;
     type Error = Error;
 
@@ -482,7 +481,7 @@ impl<L: Emit> Siblings for Compound<'_, L> {
     }
 }
 
-impl<L: Emit> Fields for Compound<'_, L> {
+impl Fields for Compound<'_> {
     type Ok = Recorded;
     type Error = Error;
 
@@ -504,7 +503,7 @@ impl<L: Emit> Fields for Compound<'_, L> {
     }
 }
 
-impl<L: Emit> Entries for Compound<'_, L> {
+impl Entries for Compound<'_> {
     type Ok = Recorded;
     type Error = Error;
 

@@ -10,6 +10,7 @@ mod sequence;
 mod recorder;
 mod presets;
 
+use std::mem;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -20,6 +21,7 @@ use crate::limits::Printed;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, Options, Tree, TreeDef, Value};
 use crate::path::Path;
 use crate::pattern::Pattern;
+use crate::sink::Sink;
 
 use matching::Expectation;
 use recording::Recording;
@@ -335,7 +337,7 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn unmatched_rules<T: Serialize + ?Sized>(&self, value: &T) -> Result<Vec<String>> {
-        let (_, hits) = self.recording::<Ignored>().record(value)?;
+        let (_, _, hits) = self.recording(Ignored::sink(Vec::new())).record(value)?;
         let Some(rules) = &self.rules else { return Ok(Vec::new()) };
         let hits = rules.rules.iter().zip(hits).enumerate();
         let unmatched = hits.filter(|(index, (_, hit))| !hit && !rules.presets.contains(index));
@@ -389,9 +391,9 @@ impl Flattener {
         self.with_rules(|rules| rules.rules.push((rule, keep)))
     }
 
-    fn recording<L: Emit>(&self) -> Recording<L> {
+    fn recording(&self, leaves: Sink) -> Recording {
         let predicts = self.predicts(self.options);
-        Recording::new(self.options, self.limits, predicts, self.rules.clone())
+        Recording::new(leaves, self.options, self.limits, predicts, self.rules.clone())
     }
 
     /// [`flatten`](crate::flatten()) with these options.
@@ -501,15 +503,14 @@ impl Flattener {
                 Err(leaves) => parted = leaves,
             }
         }
-        Recording::new(options, treedef.limits, predicts, self.rules.clone()).record_like(
-            value,
-            treedef,
-            buffer,
-            self.ignore_statics,
-        )?;
-        if parted.is_some() {
+        buffer.clear();
+        let sink = L::sink(mem::take(buffer));
+        let recording = Recording::new(sink, options, treedef.limits, predicts, self.rules.clone());
+        let leaves = recording.record_like(value, treedef, self.ignore_statics)?;
+        if parted.is_none() {
+            *buffer = L::from_sink(leaves);
+        } else {
             // It was different before.
-            buffer.clear();
             return Err(Error::protocol(GAVE_LESS));
         }
         Ok(())
@@ -523,13 +524,13 @@ impl Flattener {
     }
 
     fn tree<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
-        let (mut tree, _) = self.recording().record(value)?;
-        tree.treedef.walked = true;
+        let (mut treedef, leaves, _) = self.recording(L::sink(Vec::new())).record(value)?;
+        treedef.walked = true;
         // Where all of it is within the limit, its keys and statics are.
-        if tree.treedef.root().work() > self.limits.work {
-            self.limits.expect_work(Printed::of(&tree.treedef.encoding).work(), 0)?;
+        if treedef.root().work() > self.limits.work {
+            self.limits.expect_work(Printed::of(&treedef.encoding).work(), 0)?;
         }
-        Ok(tree)
+        Ok(Tree::from_parts(treedef, L::from_sink(leaves)))
     }
 
     /// Whether values may be serialized twice, and mean the same wherever they stand.
@@ -639,6 +640,6 @@ impl Value {
         options: Options,
         limits: Limits,
     ) -> Result<Self> {
-        Recording::<Ignored>::new(options, limits, false, None).record_value(value)
+        Recording::new(Ignored::sink(Vec::new()), options, limits, false, None).record_value(value)
     }
 }

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
-use crate::leaf_type::Emit;
 use crate::model::NodeKind;
 
 use super::compound::Compound;
@@ -12,12 +11,12 @@ use super::recording::{Recorded, Recorder};
 use super::rules::Keep;
 use super::serializer::{Head, Siblings, Walk, Walker};
 
-impl<'r, L: Emit> Walk for Recorder<'r, L> {
+impl<'r> Walk for Recorder<'r> {
     type Ok = Recorded;
     type Error = Error;
-    type Sequence = Compound<'r, L>;
-    type Fields = Compound<'r, L>;
-    type Entries = Compound<'r, L>;
+    type Sequence = Compound<'r>;
+    type Fields = Compound<'r>;
+    type Entries = Compound<'r>;
 
     #[inline]
     fn leaf(self, scalar: Scalar<'_>) -> Result<Recorded> {
@@ -63,15 +62,15 @@ impl<'r, L: Emit> Walk for Recorder<'r, L> {
         self.keeping(keep, value)
     }
 
-    fn sequence(self, head: Head, _: Option<usize>) -> Result<Compound<'r, L>> {
+    fn sequence(self, head: Head, _: Option<usize>) -> Result<Compound<'r>> {
         self.compound(head)
     }
 
-    fn fields(self, head: Head, _: usize) -> Result<Compound<'r, L>> {
+    fn fields(self, head: Head, _: usize) -> Result<Compound<'r>> {
         self.compound(head)
     }
 
-    fn entries(self) -> Result<Compound<'r, L>> {
+    fn entries(self) -> Result<Compound<'r>> {
         self.compound(Head::new(NodeKind::Map))
     }
 
@@ -89,7 +88,7 @@ impl<'r, L: Emit> Walk for Recorder<'r, L> {
     }
 }
 
-impl<L: Emit> Recorder<'_, L> {
+impl Recorder<'_> {
     /// Records the inside of a `Some` in its place, where `None` is a leaf; or the `Some`, where else it would read as
     /// `None`.
     pub(super) fn elided_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {

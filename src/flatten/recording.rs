@@ -20,16 +20,16 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted};
+use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted, permute};
 use crate::diff::{structure_differences, structure_mismatch};
 use crate::error::{DifferenceKind, Error, ErrorKind, Matched, Mismatch, Result};
 use crate::leaf::Scalar;
-use crate::leaf_type::Emit;
 use crate::model::{
-    Arrival, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef,
-    Value,
+    Arrival, Labels, Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree,
+    TreeDef, Value,
 };
 use crate::path::{Key, Path};
+use crate::sink::Sink;
 use crate::stack;
 
 use super::rules::{Keep, Rules};
@@ -41,9 +41,9 @@ pub(super) const SWALLOWED: &str = "a `Serialize` implementation swallowed an er
 /// Leaves that a vector may have room for, beyond twice as many as it holds.
 const SPARE: usize = 1_024;
 
-pub(super) struct Recording<L> {
+pub(super) struct Recording {
     pub(super) builder: Builder,
-    pub(super) leaves: Vec<L>,
+    pub(super) leaves: Sink,
     /// Leaves of what is being kept.
     kept: Vec<Leaf>,
     /// Values inside each other that are being kept.
@@ -84,8 +84,8 @@ pub(super) enum Recorded {
 }
 
 /// The place where one node goes; a [`Walk`](super::serializer::Walk).
-pub(super) struct Recorder<'r, L> {
-    pub(super) recording: &'r mut Recording<L>,
+pub(super) struct Recorder<'r> {
+    pub(super) recording: &'r mut Recording,
     pub(super) template: Option<usize>,
     /// Compounds around this place.
     pub(super) depth: usize,
@@ -102,8 +102,9 @@ pub(super) struct KeptFrom {
     arrival: usize,
 }
 
-impl<L: Emit> Recording<L> {
+impl Recording {
     pub(super) fn new(
+        leaves: Sink,
         options: Options,
         limits: Limits,
         predicts: bool,
@@ -111,7 +112,7 @@ impl<L: Emit> Recording<L> {
     ) -> Self {
         Recording {
             builder: Builder::default(),
-            leaves: Vec::new(),
+            leaves,
             kept: Vec::new(),
             keeping: 0,
             fields: Vec::new(),
@@ -136,7 +137,7 @@ impl<L: Emit> Recording<L> {
     pub(super) fn record<T: Serialize + ?Sized>(
         mut self,
         value: &T,
-    ) -> Result<(Tree<L>, Vec<bool>)> {
+    ) -> Result<(TreeDef, Sink, Vec<bool>)> {
         self.builder = Builder::with_room();
         value.serialize(self.root(None))?;
         if self.failed {
@@ -146,29 +147,22 @@ impl<L: Emit> Recording<L> {
         let treedef = self.builder.finish(self.options, self.arrivals, self.limits);
         // Room that was made for elements like the first, if the others were smaller.
         self.leaves.shrink_to(2 * self.leaves.len() + SPARE);
-        Ok((Tree::from_parts(treedef, self.leaves), self.hits))
+        Ok((treedef, self.leaves, self.hits))
     }
 
-    /// Walks a value beside a structure that it should have, and puts its leaves into `leaves`.
+    /// Walks a value beside a structure that it should have, and gives its leaves.
     ///
     /// The structure is the template of the root; so only what differs is recorded, for the message.
     pub(super) fn record_like<T: Serialize + ?Sized>(
         mut self,
         value: &T,
         treedef: &TreeDef,
-        leaves: &mut Vec<L>,
         ignore_statics: bool,
-    ) -> Result<()> {
+    ) -> Result<Sink> {
         self.builder = Builder::on_top_of(&treedef.encoding);
-        leaves.clear();
-        self.leaves = mem::take(leaves);
-        let recorded = value.serialize(self.root(Some(0)));
-        *leaves = mem::take(&mut self.leaves);
-        let outcome = recorded.and_then(|recorded| self.is_like(recorded, treedef, ignore_statics));
-        if outcome.is_err() {
-            leaves.clear();
-        }
-        outcome
+        let recorded = value.serialize(self.root(Some(0)))?;
+        self.is_like(recorded, treedef, ignore_statics)?;
+        Ok(self.leaves)
     }
 
     fn is_like(
@@ -203,7 +197,7 @@ impl<L: Emit> Recording<L> {
         self.end_keeping(from)
     }
 
-    fn root(&mut self, template: Option<usize>) -> Walker<Recorder<'_, L>> {
+    fn root(&mut self, template: Option<usize>) -> Walker<Recorder<'_>> {
         Walker(Recorder { recording: self, template, depth: 0, inside_some: false })
     }
 
@@ -242,10 +236,13 @@ impl<L: Emit> Recording<L> {
         first_leaf: usize,
     ) -> Option<Sorted> {
         let keys = &mut self.keys[first_key..];
+        let mut sorted = self.builder.sort_entries(at, keys)?;
+        let leaves = mem::take(&mut sorted.leaves);
         match self.keeping {
-            0 => self.builder.sort_entries(at, keys, &mut self.leaves[first_leaf..]),
-            _ => self.builder.sort_entries(at, keys, &mut self.kept[first_leaf..]),
+            0 => self.leaves.permute(first_leaf, leaves),
+            _ => permute(&mut self.kept[first_leaf..], leaves),
         }
+        Some(sorted)
     }
 
     pub(super) fn begin_keeping(&mut self) -> Result<KeptFrom> {
@@ -392,7 +389,7 @@ impl<L: Emit> Recording<L> {
     }
 }
 
-impl<L: Emit> Recorder<'_, L> {
+impl Recorder<'_> {
     #[inline]
     pub(super) fn scalar(self, scalar: Scalar<'_>) -> Result<Recorded> {
         let recording = &mut *self.recording;
@@ -404,11 +401,10 @@ impl<L: Emit> Recorder<'_, L> {
         if recording.rules.as_ref().is_some_and(|rules| !rules.is_leaf_kind(scalar.kind())) {
             return Ok(self.static_node(Value::from(Leaf::from(scalar))));
         }
-        let Some(leaf) = L::from_scalar(scalar) else {
-            return Err(expected::<L>(scalar.kind()));
-        };
-        recording.leaves.push(leaf);
-        self.leaf_node()
+        match recording.leaves.push(scalar) {
+            true => self.leaf_node(),
+            false => Err(expected(recording.leaves.kind(), scalar.kind())),
+        }
     }
 
     #[inline]
@@ -474,9 +470,10 @@ impl<L: Emit> Recorder<'_, L> {
                 self.recording.last_is_none = is_nothing(&value);
                 let leaf = Leaf::from(value);
                 let kind = leaf.kind();
-                let Some(leaf) = L::from_leaf(leaf) else { return Err(expected::<L>(kind)) };
-                self.recording.leaves.push(leaf);
-                self.leaf_node()
+                match self.recording.leaves.push_leaf(leaf) {
+                    true => self.leaf_node(),
+                    false => Err(expected(self.recording.leaves.kind(), kind)),
+                }
             }
         }
     }
@@ -497,7 +494,7 @@ impl<L: Emit> Recorder<'_, L> {
 
     /// Records a map's key.
     pub(super) fn key<T: Serialize + ?Sized>(
-        recording: &mut Recording<L>,
+        recording: &mut Recording,
         depth: usize,
         key: &T,
     ) -> Result<Value> {
@@ -528,7 +525,7 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 #[cold]
-fn expected<L: Emit>(found: crate::model::LeafKind) -> Error {
-    let error = Error::from(ErrorKind::LeafKind { expected: L::KIND, found });
+fn expected(expected: LeafKind, found: LeafKind) -> Error {
+    let error = Error::from(ErrorKind::LeafKind { expected, found });
     error.hint("mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`")
 }

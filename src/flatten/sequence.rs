@@ -8,20 +8,20 @@
 //!
 //! [`Flattener::serialize_once`]: crate::Flattener::serialize_once
 
-use std::mem;
-
 use serde::Serialize;
 
 use crate::error::{Error, Mismatch, Result};
+use crate::leaf::Scalar;
 use crate::leaf_type::Emit;
 use crate::model::{Node, NodeKind, Rigid};
 use crate::rigid::{RUN, WINDOW};
+use crate::sink::Sink;
 use crate::stack;
 
 use super::compound::Compound;
-use super::matching::{Difference, Fill, Known, Parted, RigidRun, fill_slot, put_rigid};
+use super::matching::{Difference, Fill, Known, Parted, RigidRun, put_rigid};
 use super::recording::{Recorded, Recording};
-use super::scalar::scalar_leaf;
+use super::scalar::ScalarTo;
 use super::serializer::{Siblings, Walker};
 
 /// Leaves that are made room for at once, or those of one element.
@@ -41,7 +41,7 @@ enum Batch<T> {
     Parted(T, Difference),
 }
 
-impl<L: Emit> Compound<'_, L> {
+impl Compound<'_> {
     /// Records the elements of a whole sequence.
     pub(super) fn elements<I: Iterator>(&mut self, mut items: I) -> Result<()>
     where
@@ -81,15 +81,14 @@ impl<L: Emit> Compound<'_, L> {
     }
 }
 
-impl<L: Emit> Compound<'_, L> {
+impl Compound<'_> {
     /// Makes room for the leaves of so many elements that may still come, as far as that is believed: the first ones look
     /// like each other, or one is so large that it should not be moved again. A new vector gives back what did not come; a
     /// buffer keeps it.
     fn make_room(&mut self, count: usize) {
         if let Some((template, _)) = self.expected() {
             let own = self.recording.builder.nodes[template].leaves;
-            let most = ROOM / size_of::<L>().max(1);
-            self.recording.leaves.reserve(count.saturating_mul(own).min(most));
+            self.recording.leaves.reserve(count.saturating_mul(own), ROOM);
         }
     }
 
@@ -100,23 +99,23 @@ impl<L: Emit> Compound<'_, L> {
     {
         let compact = self.recording.is_compact();
         let count = count.min(BATCH).min(items.size_hint().1.unwrap_or(BATCH));
-        let mut leaves = mem::take(&mut self.recording.leaves);
-        let first = leaves.len();
-        leaves.resize_with(first + count, L::filler);
         let (mut matched, mut batch) = (0, Batch::Matched);
-        for slot in leaves.iter_mut().skip(first) {
-            let Some(item) = items.next() else { break };
-            match scalar_leaf(&item, compact) {
-                Ok(leaf) => fill_slot(slot, leaf),
-                Err(Mismatch) => {
-                    batch = Batch::Parted(item, Difference::Unknown);
-                    break;
-                }
+        while matched < count
+            && let Some(item) = items.next()
+        {
+            let leaves = &mut self.recording.leaves;
+            let before = leaves.len();
+            let then = |scalar: Scalar<'_>| match leaves.push(scalar) {
+                true => Ok(()),
+                false => Err(Mismatch),
+            };
+            if item.serialize(ScalarTo { compact, then }).is_err() {
+                self.recording.leaves.truncate(before);
+                batch = Batch::Parted(item, Difference::Unknown);
+                break;
             }
             matched += 1;
         }
-        leaves.truncate(first + matched);
-        self.recording.leaves = leaves;
         self.repeat(matched);
         batch
     }
@@ -142,24 +141,28 @@ impl<L: Emit> Compound<'_, L> {
         if count < RUN {
             return Batch::Matched;
         }
-        let mut leaves = mem::take(&mut self.recording.leaves);
-        let options = self.recording.options();
+        let mut leaves = self.recording.leaves.take();
         let known = Known {
             shapes: self.recording.builder.shapes(),
-            options,
+            options: self.recording.options(),
             ignore_statics: false,
             arrivals: None,
             depth_left: self.depth_left(template),
+            kinds: leaves.kinds(),
             parted: Parted::default(),
         };
-        let first = leaves.len();
-        let end = first + count * layout.leaves;
-        // Where there is room, a window fits behind the last of many elements too.
-        let spare = if end - first < WINDOW { 0 } else { WINDOW };
-        leaves.resize_with(leaves.capacity().clamp(end, end + spare), L::filler);
-        let slots = Fill::<_, false>(leaves.get_mut(first..).unwrap_or_default().iter_mut());
-        let RigidRun { put, different, .. } = put_rigid(&known, &layout, slots, count, items);
-        leaves.truncate(first + put * layout.leaves);
+        let (put, different) = match &mut leaves {
+            Sink::F64(leaves) => put_elements(&known, &layout, leaves, count, items),
+            Sink::Leaves(leaves) => put_elements(&known, &layout, leaves, count, items),
+            // Nothing else is worth the room of a batch.
+            Sink::Other(_) => (0, None),
+            other => {
+                let mut batch = Vec::new();
+                let put = put_elements(&known, &layout, &mut batch, count, items);
+                other.append(&mut batch);
+                put
+            }
+        };
         self.recording.leaves = leaves;
         self.repeat(put);
         match different {
@@ -190,4 +193,26 @@ impl<L: Emit> Compound<'_, L> {
         self.add(result)?;
         if agrees { Ok(()) } else { Err(Error::protocol(GAVE_LESS)) }
     }
+}
+
+/// Puts up to `count` elements of a fixed layout behind other leaves; says how many, and which is perhaps different.
+fn put_elements<L: Emit, I: Iterator>(
+    known: &Known<'_>,
+    layout: &Rigid,
+    leaves: &mut Vec<L>,
+    count: usize,
+    items: &mut I,
+) -> (usize, Option<(I::Item, Difference)>)
+where
+    I::Item: Serialize,
+{
+    let first = leaves.len();
+    let end = first + count * layout.leaves;
+    // Where there is room, a window fits behind the last of many elements too.
+    let spare = if end - first < WINDOW { 0 } else { WINDOW };
+    leaves.resize_with(leaves.capacity().clamp(end, end + spare), L::filler);
+    let slots = Fill::<_, false>(leaves.get_mut(first..).unwrap_or_default().iter_mut());
+    let RigidRun { put, different, .. } = put_rigid(known, layout, slots, count, items);
+    leaves.truncate(first + put * layout.leaves);
+    (put, different)
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::builder::{Builder, LabelsRef, ShapeRef};
+use crate::builder::{Builder, LabelsRef, ShapeRef, permute};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef, Value,
@@ -264,8 +264,12 @@ impl<L: Clone> Parser<'_, '_, L> {
         self.builder.close(at, Shape::NONE)?; // checks the counts that sorting adds up
         if kind == NodeKind::Map && !self.options.insertion {
             // The order of a text is not remembered: it says nothing about a value.
-            let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
-            self.builder.sort_entries(at, &mut keys, leaves);
+            if let Some(sorted) = self.builder.sort_entries(at, &mut keys) {
+                let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
+                if leaves.len() == sorted.leaves.len() {
+                    permute(leaves, sorted.leaves);
+                }
+            }
         }
         let labels = match kind {
             NodeKind::Map => LabelsRef::Keys(&keys),

@@ -11,6 +11,7 @@ use crate::flatten::scalar::ScalarTo;
 use crate::flatten::serializer::{Entries, Siblings};
 use crate::leaf::Scalar;
 use crate::model::{Content, Node, Options, Value};
+use crate::sink::Kinds;
 use crate::stack;
 
 use super::known::Known;
@@ -212,6 +213,7 @@ pub(super) fn match_value<T: Serialize + ?Sized>(
                 shapes: &encoding.shapes,
                 options,
                 arrivals: Some(Cell::default()),
+                kinds: Kinds::ALL,
                 parted: Parted::default(),
                 ignore_statics: known.ignore_statics,
                 depth_left: known.depth_left,

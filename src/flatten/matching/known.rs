@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use crate::model::{Arrival, Options, Shape};
+use crate::sink::Kinds;
 
 use super::slots::Parted;
 
@@ -15,6 +16,8 @@ pub(in crate::flatten) struct Known<'t> {
     pub(in crate::flatten) depth_left: usize,
     /// Maps may come in any order, probably the remembered ones, of which these are to come; if not, in order only.
     pub(in crate::flatten) arrivals: Option<Cell<&'t [Arrival]>>,
+    /// Kinds of leaves that may be put as plain data.
+    pub(in crate::flatten) kinds: Kinds,
     pub(in crate::flatten) parted: Parted,
 }
 

@@ -19,6 +19,7 @@ use crate::error::{Matched, Mismatch};
 use crate::leaf::Scalar;
 use crate::leaf_type::Emit;
 use crate::model::{Labels, Limits, NodeKind, TreeDef, Value};
+use crate::sink::Kinds;
 use crate::stack;
 
 use super::rules::Keep;
@@ -31,7 +32,7 @@ pub(super) use known::Known;
 use matcher::Matcher;
 pub(super) use rigid::{Difference, RigidRun, put_rigid};
 use slots::Slots;
-pub(super) use slots::{Fill, Parted, fill_slot};
+pub(super) use slots::{Fill, Parted};
 
 impl<'t, S: Slots> Walk for Matcher<'t, S> {
     type Ok = S;
@@ -185,6 +186,7 @@ pub(super) fn fill<L: Emit, T: Serialize + ?Sized>(
         ignore_statics,
         depth_left,
         arrivals: (!in_order).then(|| Cell::new(treedef.arrivals())),
+        kinds: Kinds::ALL,
         parted: Parted::default(),
     };
     if root.leaves > buffer.capacity().max(BELIEVED) {

@@ -16,6 +16,7 @@ use crate::leaf_type::Emit;
 use crate::model::{Form, Labels, Leaf, Limits, Name, NodeKind, Options, Rigid, Shape, Value};
 use crate::node::is_name;
 use crate::rigid::{Open, Outset, Place, WINDOW};
+use crate::sink::Kinds;
 
 use super::known::Known;
 use super::slots::{Fill, PutInWindow, Slots};
@@ -27,6 +28,7 @@ pub(super) struct RigidValue<'t> {
     /// How opaque leaves are recorded.
     options: Options,
     depth_left: usize,
+    kinds: Kinds,
     /// Whether something was not as it should be, and how many leaves were, if that is known.
     parted: Cell<Option<Option<usize>>>,
     /// Leaves before something that is not looked at, if there is such a thing.
@@ -35,12 +37,13 @@ pub(super) struct RigidValue<'t> {
 
 impl<'t> RigidValue<'t> {
     fn new(node: &'t Rigid, known: &'t Known<'_>) -> Self {
-        let Known { shapes, depth_left, .. } = *known;
+        let Known { shapes, depth_left, kinds, .. } = *known;
         RigidValue {
             node,
             shapes,
             options: known.of_opaque(),
             depth_left,
+            kinds,
             parted: Cell::default(),
             unseen: Cell::default(),
         }
@@ -209,7 +212,8 @@ impl<'w, P: Place<'w, Data: Put>> Walk for RigidWalk<'w, P> {
 
     #[inline(always)]
     fn leaf(self, scalar: Scalar<'_>) -> Matched<()> {
-        self.put(|| Emit::from_scalar(scalar))
+        let kinds = self.expected.kinds;
+        self.put(|| Emit::from_scalar(scalar).filter(|_| kinds.has(scalar.kind())))
     }
 
     #[inline(always)]
@@ -240,12 +244,14 @@ impl<'w, P: Place<'w, Data: Put>> Walk for RigidWalk<'w, P> {
     }
 
     fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Matched<()> {
-        let &RigidValue { options, depth_left, .. } = self.expected;
+        let &RigidValue { options, depth_left, kinds, .. } = self.expected;
         match keep {
             Keep::Leaf => self.put(|| {
                 let value =
                     Value::recorded(value, options, Limits::default().depth(depth_left)).ok()?;
-                Emit::from_leaf(Leaf::from(value))
+                Some(Leaf::from(value))
+                    .filter(|leaf| kinds.has(leaf.kind()))
+                    .and_then(Emit::from_leaf)
             }),
             Keep::Static => self.give_up(),
         }
