@@ -146,7 +146,10 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
 /// Refuses a value that was made without a look at the payload.
 pub(super) fn end(node: At<'_>, asked: bool) -> Result<()> {
     match node.node.num_children() {
-        children if children > 0 && !asked => Err(node.unread(children)),
+        // A name stands at the node that it names.
+        children if children > 0 && !asked && node.kind != NodeKind::Leaf => {
+            Err(node.unread(children))
+        }
         _ => Ok(()),
     }
 }

@@ -246,3 +246,44 @@ fn what_nobody_looked_at_is_reported() {
     read::<IgnoredAny>(Some(E::B(1, 2))).unwrap();
     read::<IgnoredAny>(N(1)).unwrap();
 }
+
+/// The name of a variant is read as an enum of its own.
+#[test]
+fn a_variant_may_be_named_by_an_enum() {
+    #[derive(Serialize)]
+    enum Net {
+        V4([u8; 5]),
+    }
+
+    #[derive(Debug, Deserialize)]
+    enum Kind {
+        V4,
+    }
+
+    #[derive(Debug)]
+    struct Read([u8; 5]);
+
+    impl<'de> Deserialize<'de> for Read {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct OfEnum;
+
+            impl<'de> Visitor<'de> for OfEnum {
+                type Value = Read;
+
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("a net")
+                }
+
+                fn visit_enum<A: de::EnumAccess<'de>>(self, data: A) -> Result<Read, A::Error> {
+                    let (Kind::V4, payload) = data.variant()?;
+                    de::VariantAccess::newtype_variant(payload).map(Read)
+                }
+            }
+
+            deserializer.deserialize_enum("Net", &["V4"], OfEnum)
+        }
+    }
+
+    let (leaves, treedef) = flatten(&Net::V4([1, 2, 3, 4, 5])).unwrap();
+    assert_eq!(unflatten::<Read>(&treedef, leaves).unwrap().0, [1, 2, 3, 4, 5]);
+}

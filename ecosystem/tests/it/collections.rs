@@ -159,7 +159,9 @@ fn fixedbitset() {
     let mut bits = FixedBitSet::with_capacity(100);
     bits.insert_range(3..70);
     // It asks for bytes that it can borrow.
-    insta::assert_snapshot!(crate::laws::error_of(&bits), @"invalid type: byte array, expected a borrowed byte array at `.data` (a type that borrows its bytes needs `unflatten_borrowed`)");
     let (leaves, treedef) = treedef::flatten(&bits).unwrap();
     assert_eq!(treedef::unflatten_borrowed::<FixedBitSet>(&treedef, &leaves).unwrap(), bits);
+    assert_eq!(treedef::unflatten::<FixedBitSet>(&treedef, &leaves).unwrap(), bits);
+    let error = treedef::unflatten::<FixedBitSet>(&treedef, leaves).unwrap_err();
+    insta::assert_snapshot!(error, @"invalid type: byte array, expected a borrowed byte array at `.data` (a type that borrows its bytes needs `unflatten_borrowed`)");
 }
