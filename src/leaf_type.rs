@@ -6,7 +6,7 @@ use std::mem;
 use crate::float::widen;
 use crate::leaf::Scalar;
 use crate::model::{Leaf, LeafKind, Packed, Value};
-use crate::sink::{Kinds, Leaves, Sink};
+use crate::sink::{Leaves, Sink};
 
 /// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
 ///
@@ -164,12 +164,9 @@ impl<'s> Source<'s> {
     }
 }
 
-impl<L: Emit + 'static> Leaves for Vec<L> {
-    fn kinds(&self) -> Kinds {
-        match L::KIND {
-            LeafKind::Opaque => Kinds::ALL,
-            kind => Kinds::only(kind),
-        }
+impl<L: Emit> Leaves for Vec<L> {
+    fn kind(&self) -> LeafKind {
+        L::KIND
     }
 
     fn push_scalar(&mut self, scalar: Scalar<'_>) -> bool {

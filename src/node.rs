@@ -376,12 +376,9 @@ impl<'a> NodeRef<'a> {
 
     /// The sibling of the same run that stands `skip` further.
     #[inline]
-    pub(crate) fn later(self, skip: usize) -> NodeRef<'a> {
-        NodeRef {
-            first_leaf: self.first_leaf + skip * self.raw().leaves,
-            first_map: self.first_map + skip * self.raw().maps,
-            ..self
-        }
+    pub(crate) fn later(mut self, skip: usize) -> NodeRef<'a> {
+        self.skip(skip);
+        self
     }
 
     /// Whether the children stand under fields or keys.

@@ -15,15 +15,16 @@ pub enum Sink {
     Other(Box<dyn Leaves>),
 }
 
-/// A vector of leaves of some other type.
+/// A vector of some type of leaves.
 pub trait Leaves {
-    /// The kinds that it takes.
-    fn kinds(&self) -> Kinds;
+    /// What messages call a leaf.
+    fn kind(&self) -> LeafKind;
     fn push_scalar(&mut self, scalar: Scalar<'_>) -> bool;
     fn push_leaf(&mut self, leaf: Leaf) -> bool;
     fn len(&self) -> usize;
     fn capacity(&self) -> usize;
     fn truncate(&mut self, count: usize);
+    /// Makes room for more leaves, as far as they take no more than so many bytes.
     fn reserve(&mut self, count: usize, bytes: usize);
     fn shrink_to(&mut self, count: usize);
     fn swap(&mut self, a: usize, b: usize);
@@ -32,31 +33,25 @@ pub trait Leaves {
 
 /// A set of kinds of leaves.
 #[derive(Clone, Copy)]
-pub struct Kinds(u32);
+pub(crate) struct Kinds(u32);
 
 impl Kinds {
     pub(crate) const ALL: Kinds = Kinds(u32::MAX);
 
-    pub(crate) fn only(kind: LeafKind) -> Self {
-        Kinds(1 << kind as u32) // there are 18
+    /// Those that are taken for a leaf of a kind: what is opaque may be any, and an `f32` may become an `f64`.
+    pub(crate) fn taken_for(kind: LeafKind) -> Self {
+        let only = |kind: LeafKind| 1 << kind as u32; // there are 18
+        match kind {
+            LeafKind::Opaque => Kinds::ALL,
+            LeafKind::F64 => Kinds(only(LeafKind::F64) | only(LeafKind::F32)),
+            kind => Kinds(only(kind)),
+        }
     }
 
     #[inline(always)]
     pub(crate) fn has(self, kind: LeafKind) -> bool {
         self.0 & 1 << kind as u32 != 0
     }
-}
-
-/// Calls a method of the vector, of whatever type it is.
-macro_rules! each {
-    ($sink:expr, $leaves:ident => $then:expr) => {
-        match $sink {
-            Sink::Leaves($leaves) => $then,
-            Sink::F64($leaves) => $then,
-            Sink::F32($leaves) => $then,
-            Sink::Other($leaves) => $then,
-        }
-    };
 }
 
 impl Sink {
@@ -67,84 +62,29 @@ impl Sink {
             (Sink::F64(leaves), Scalar::F64(value)) => leaves.push(value),
             (Sink::F32(leaves), Scalar::F32(value)) => leaves.push(value),
             (Sink::Leaves(leaves), scalar) => leaves.push(scalar.into()),
-            (other, scalar) => return other.push_other(scalar),
+            (other, scalar) => return other.leaves_mut().push_scalar(scalar),
         }
         true
     }
 
+    /// The vector, of whatever type it is.
+    pub(crate) fn leaves(&self) -> &dyn Leaves {
+        match self {
+            Sink::Leaves(leaves) => leaves,
+            Sink::F64(leaves) => leaves,
+            Sink::F32(leaves) => leaves,
+            Sink::Other(leaves) => &**leaves,
+        }
+    }
+
+    /// The vector, to be changed.
     #[inline(never)]
-    fn push_other(&mut self, scalar: Scalar<'_>) -> bool {
-        each!(self, leaves => leaves.as_leaves().push_scalar(scalar))
-    }
-
-    pub(crate) fn push_leaf(&mut self, leaf: Leaf) -> bool {
-        each!(self, leaves => leaves.as_leaves().push_leaf(leaf))
-    }
-
-    /// Leaves of the kinds that are taken here, all of which scalars.
-    pub(crate) fn append(&mut self, from: &mut Vec<Leaf>) {
+    pub(crate) fn leaves_mut(&mut self) -> &mut dyn Leaves {
         match self {
-            Sink::Leaves(leaves) => leaves.append(from),
-            other => {
-                let all = from.drain(..).all(|leaf| other.push_leaf(leaf));
-                debug_assert!(all, "a leaf of another kind");
-            }
-        }
-    }
-
-    pub(crate) fn kinds(&self) -> Kinds {
-        match self {
-            Sink::Leaves(_) => Kinds::ALL,
-            Sink::F64(_) => Kinds(Kinds::only(LeafKind::F64).0 | Kinds::only(LeafKind::F32).0),
-            Sink::F32(_) => Kinds::only(LeafKind::F32),
-            Sink::Other(leaves) => leaves.kinds(),
-        }
-    }
-
-    /// What messages call a leaf.
-    pub(crate) fn kind(&self) -> LeafKind {
-        match self {
-            Sink::Leaves(_) => LeafKind::Opaque,
-            Sink::F64(_) => LeafKind::F64,
-            Sink::F32(_) => LeafKind::F32,
-            Sink::Other(leaves) => {
-                let kinds = leaves.kinds();
-                let of = LeafKind::ALL.into_iter().find(|kind| kinds.has(*kind));
-                of.unwrap_or(LeafKind::Opaque)
-            }
-        }
-    }
-
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        each!(self, leaves => leaves.len())
-    }
-
-    pub(crate) fn capacity(&self) -> usize {
-        each!(self, leaves => leaves.capacity())
-    }
-
-    pub(crate) fn truncate(&mut self, count: usize) {
-        each!(self, leaves => leaves.truncate(count));
-    }
-
-    /// Makes room for more leaves, as far as they take no more than so many bytes.
-    pub(crate) fn reserve(&mut self, count: usize, bytes: usize) {
-        each!(self, leaves => Leaves::reserve(leaves.as_leaves(), count, bytes));
-    }
-
-    pub(crate) fn shrink_to(&mut self, count: usize) {
-        each!(self, leaves => leaves.shrink_to(count));
-    }
-
-    /// Moves each leaf from an index on to its destination, counted from there, by swaps along the cycles.
-    pub(crate) fn permute(&mut self, first: usize, mut destination: Vec<usize>) {
-        for at in 0..destination.len() {
-            while destination[at] != at {
-                let to = destination[at];
-                each!(self, leaves => leaves.as_leaves().swap(first + at, first + to));
-                destination.swap(at, to);
-            }
+            Sink::Leaves(leaves) => leaves,
+            Sink::F64(leaves) => leaves,
+            Sink::F32(leaves) => leaves,
+            Sink::Other(leaves) => &mut **leaves,
         }
     }
 
@@ -153,21 +93,13 @@ impl Sink {
     }
 }
 
-trait AsLeaves {
-    fn as_leaves(&mut self) -> &mut dyn Leaves;
-}
-
-impl<L> AsLeaves for Vec<L>
-where
-    Vec<L>: Leaves,
-{
-    fn as_leaves(&mut self) -> &mut dyn Leaves {
-        self
-    }
-}
-
-impl AsLeaves for Box<dyn Leaves> {
-    fn as_leaves(&mut self) -> &mut dyn Leaves {
-        &mut **self
+/// Moves each item to its destination, by swaps along the cycles.
+pub(crate) fn permute(mut destination: Vec<usize>, mut swap: impl FnMut(usize, usize)) {
+    for at in 0..destination.len() {
+        while destination[at] != at {
+            let to = destination[at];
+            swap(at, to);
+            destination.swap(at, to);
+        }
     }
 }

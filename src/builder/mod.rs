@@ -12,6 +12,7 @@ use crate::model::{
     TreeDef, Value,
 };
 use crate::node::alike;
+use crate::sink::permute;
 
 use shapes::Shapes;
 
@@ -246,7 +247,7 @@ impl Builder {
         }
         self.nodes.truncate(at + 1);
         self.nodes.extend(sorted);
-        permute(keys, order.clone());
+        permute(order.clone(), |a, b| keys.swap(a, b));
 
         let mut maps = vec![(0, 0); entries.len()];
         for (arrival, map) in moved {
@@ -437,17 +438,6 @@ fn sort_texts(positions: &mut [usize], texts: &[&str]) {
         a.cmp(&b).then_with(|| (texts[at], at).cmp(&(texts[other], other)))
     });
     positions.iter_mut().zip(keyed).for_each(|(slot, (_, position))| *slot = position);
-}
-
-/// Moves each item to its destination, by swaps along the cycles.
-pub(crate) fn permute<T>(items: &mut [T], mut destination: Vec<usize>) {
-    for at in 0..items.len() {
-        while destination[at] != at {
-            let to = destination[at];
-            items.swap(at, to);
-            destination.swap(at, to);
-        }
-    }
 }
 
 impl<L> Tree<L> {

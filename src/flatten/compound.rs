@@ -236,7 +236,7 @@ impl Compound<'_> {
             Progress::Recording { last, .. } => last.map(|last| (last, left)),
             Progress::Matching(Matching { run, end, done, .. }) if run < end => {
                 let node = &self.recording.builder.nodes[run];
-                let believed = BELIEVED.max(self.recording.leaves.capacity());
+                let believed = BELIEVED.max(self.recording.leaves.leaves().capacity());
                 (node.leaves <= believed).then_some((run, node.repeat - done))
             }
             Progress::Matching(_) => None,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted, permute};
+use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted};
 use crate::diff::{structure_differences, structure_mismatch};
 use crate::error::{DifferenceKind, Error, ErrorKind, Matched, Mismatch, Result};
 use crate::leaf::Scalar;
@@ -29,7 +29,7 @@ use crate::model::{
     TreeDef, Value,
 };
 use crate::path::{Key, Path};
-use crate::sink::Sink;
+use crate::sink::{Sink, permute};
 use crate::stack;
 
 use super::rules::{Keep, Rules};
@@ -146,7 +146,8 @@ impl Recording {
         self.arrivals.sort_by_key(|arrival| arrival.map);
         let treedef = self.builder.finish(self.options, self.arrivals, self.limits);
         // Room that was made for elements like the first, if the others were smaller.
-        self.leaves.shrink_to(2 * self.leaves.len() + SPARE);
+        let leaves = self.leaves.leaves_mut();
+        leaves.shrink_to(2 * leaves.len() + SPARE);
         Ok((treedef, self.leaves, self.hits))
     }
 
@@ -225,7 +226,7 @@ impl Recording {
 
     /// Leaves so far, of what is being kept or else of the whole.
     pub(super) fn num_leaves(&self) -> usize {
-        if self.keeping > 0 { self.kept.len() } else { self.leaves.len() }
+        if self.keeping > 0 { self.kept.len() } else { self.leaves.leaves().len() }
     }
 
     /// Puts the entries of a map into canonical order, with their leaves.
@@ -239,8 +240,11 @@ impl Recording {
         let mut sorted = self.builder.sort_entries(at, keys)?;
         let leaves = mem::take(&mut sorted.leaves);
         match self.keeping {
-            0 => self.leaves.permute(first_leaf, leaves),
-            _ => permute(&mut self.kept[first_leaf..], leaves),
+            0 => {
+                let all = self.leaves.leaves_mut();
+                permute(leaves, |a, b| all.swap(first_leaf + a, first_leaf + b));
+            }
+            _ => permute(leaves, |a, b| self.kept.swap(first_leaf + a, first_leaf + b)),
         }
         Some(sorted)
     }
@@ -403,7 +407,7 @@ impl Recorder<'_> {
         }
         match recording.leaves.push(scalar) {
             true => self.leaf_node(),
-            false => Err(expected(recording.leaves.kind(), scalar.kind())),
+            false => Err(expected(recording.leaves.leaves().kind(), scalar.kind())),
         }
     }
 
@@ -470,9 +474,10 @@ impl Recorder<'_> {
                 self.recording.last_is_none = is_nothing(&value);
                 let leaf = Leaf::from(value);
                 let kind = leaf.kind();
-                match self.recording.leaves.push_leaf(leaf) {
+                let leaves = self.recording.leaves.leaves_mut();
+                match leaves.push_leaf(leaf) {
                     true => self.leaf_node(),
-                    false => Err(expected(self.recording.leaves.kind(), kind)),
+                    false => Err(expected(leaves.kind(), kind)),
                 }
             }
         }

@@ -13,9 +13,9 @@ use serde::Serialize;
 use crate::error::{Error, Mismatch, Result};
 use crate::leaf::Scalar;
 use crate::leaf_type::Emit;
-use crate::model::{Node, NodeKind, Rigid};
+use crate::model::{Leaf, Node, NodeKind, Rigid};
 use crate::rigid::{RUN, WINDOW};
-use crate::sink::Sink;
+use crate::sink::{Kinds, Sink};
 use crate::stack;
 
 use super::compound::Compound;
@@ -88,7 +88,7 @@ impl Compound<'_> {
     fn make_room(&mut self, count: usize) {
         if let Some((template, _)) = self.expected() {
             let own = self.recording.builder.nodes[template].leaves;
-            self.recording.leaves.reserve(count.saturating_mul(own), ROOM);
+            self.recording.leaves.leaves_mut().reserve(count.saturating_mul(own), ROOM);
         }
     }
 
@@ -99,18 +99,18 @@ impl Compound<'_> {
     {
         let compact = self.recording.is_compact();
         let count = count.min(BATCH).min(items.size_hint().1.unwrap_or(BATCH));
+        let leaves = &mut self.recording.leaves;
+        let first = leaves.leaves().len();
         let (mut matched, mut batch) = (0, Batch::Matched);
         while matched < count
             && let Some(item) = items.next()
         {
-            let leaves = &mut self.recording.leaves;
-            let before = leaves.len();
             let then = |scalar: Scalar<'_>| match leaves.push(scalar) {
                 true => Ok(()),
                 false => Err(Mismatch),
             };
             if item.serialize(ScalarTo { compact, then }).is_err() {
-                self.recording.leaves.truncate(before);
+                leaves.leaves_mut().truncate(first + matched);
                 batch = Batch::Parted(item, Difference::Unknown);
                 break;
             }
@@ -130,7 +130,11 @@ impl Compound<'_> {
     where
         I::Item: Serialize,
     {
-        let Recording { builder, .. } = &*self.recording;
+        let Recording { builder, leaves, .. } = &*self.recording;
+        // Nothing else is worth the room of a batch.
+        if let Sink::Other(_) = leaves {
+            return Batch::Matched;
+        }
         let Some(layout) = Rigid::of(builder.subtree(template)) else {
             self.guesses.wrong += 1;
             return Batch::Matched;
@@ -148,18 +152,18 @@ impl Compound<'_> {
             ignore_statics: false,
             arrivals: None,
             depth_left: self.depth_left(template),
-            kinds: leaves.kinds(),
+            kinds: Kinds::taken_for(leaves.leaves().kind()),
             parted: Parted::default(),
         };
         let (put, different) = match &mut leaves {
             Sink::F64(leaves) => put_elements(&known, &layout, leaves, count, items),
             Sink::Leaves(leaves) => put_elements(&known, &layout, leaves, count, items),
-            // Nothing else is worth the room of a batch.
-            Sink::Other(_) => (0, None),
             other => {
                 let mut batch = Vec::new();
                 let put = put_elements(&known, &layout, &mut batch, count, items);
-                other.append(&mut batch);
+                let leaves = other.leaves_mut();
+                let all = batch.into_iter().all(|leaf: Leaf| leaves.push_leaf(leaf));
+                debug_assert!(all, "a leaf of another kind");
                 put
             }
         };

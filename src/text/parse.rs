@@ -2,11 +2,12 @@
 
 use std::str::FromStr;
 
-use crate::builder::{Builder, LabelsRef, ShapeRef, permute};
+use crate::builder::{Builder, LabelsRef, ShapeRef};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef, Value,
 };
+use crate::sink::permute;
 
 use super::lex::Lexer;
 
@@ -267,7 +268,7 @@ impl<L: Clone> Parser<'_, '_, L> {
             if let Some(sorted) = self.builder.sort_entries(at, &mut keys) {
                 let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
                 if leaves.len() == sorted.leaves.len() {
-                    permute(leaves, sorted.leaves);
+                    permute(sorted.leaves, |a, b| leaves.swap(a, b));
                 }
             }
         }

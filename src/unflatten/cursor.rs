@@ -209,16 +209,31 @@ impl<'de> Cursor<'de> {
         Ok(())
     }
 
+    /// The index of the leaf, if it is one of those that the value is rebuilt from.
+    #[inline]
+    fn given(&self) -> Option<usize> {
+        let At { node, kind, is_name, level, .. } = &self.at;
+        let is_given = *kind == NodeKind::Leaf && level.holder.is_none() && !is_name;
+        is_given.then(|| node.first_leaf())
+    }
+
+    /// The scalar, if the structure holds it: a name, or one in a key or static.
+    fn kept(&self) -> Option<Scalar<'de>> {
+        let At { node, kind, is_name, level, .. } = self.at;
+        match kind {
+            NodeKind::Leaf if is_name => Some(Scalar::Str(self.name)),
+            NodeKind::Leaf => level.holder?.leaves().get(node.first_leaf())?.as_scalar(),
+            NodeKind::UnitVariant => node.variant().map(Scalar::Str),
+            _ => None,
+        }
+    }
+
     /// The scalar, if the node is one.
     #[inline]
     pub(super) fn scalar(&self) -> Option<Scalar<'_>> {
-        let At { node, kind, is_name, level, .. } = &self.at;
-        match (kind, level.holder) {
-            (NodeKind::Leaf, _) if *is_name => Some(Scalar::Str(self.name)),
-            (NodeKind::Leaf, None) => self.leaves.scalar(node.first_leaf()),
-            (NodeKind::Leaf, Some(holder)) => holder.leaves().get(node.first_leaf())?.as_scalar(),
-            (NodeKind::UnitVariant, _) => node.variant().map(Scalar::Str),
-            _ => None,
+        match self.given() {
+            Some(leaf) => self.leaves.scalar(leaf),
+            None => self.kept(),
         }
     }
 
@@ -229,32 +244,26 @@ impl<'de> Cursor<'de> {
 
     /// Takes the scalar, if the node is one.
     pub(super) fn take(&mut self) -> Option<Taken<'de>> {
-        let At { node, kind, is_name, level, .. } = self.at;
-        Some(Taken::Scalar(match (kind, level.holder) {
-            (NodeKind::Leaf, _) if is_name => Scalar::Str(self.name),
-            (NodeKind::Leaf, None) => return self.leaves.take(node.first_leaf()),
-            (NodeKind::Leaf, Some(holder)) => {
-                holder.leaves().get(node.first_leaf())?.as_scalar()?
-            }
-            (NodeKind::UnitVariant, _) => Scalar::Str(node.variant()?),
-            _ => return None,
-        }))
+        match self.given() {
+            Some(leaf) => self.leaves.take(leaf),
+            None => self.kept().map(Taken::Scalar),
+        }
     }
 
     /// The number that stands here.
     #[inline]
     pub(super) fn number(&mut self) -> Option<Number> {
-        if self.at.kind == NodeKind::Leaf && self.at.level.holder.is_none() && !self.at.is_name {
+        if let Some(leaf) = self.given() {
             self.requests = self.requests.wrapping_add(1);
-            if let Some(number) = self.leaves.number(self.at.node.first_leaf()) {
+            if let Some(number) = self.leaves.number(leaf) {
                 return Some(number);
             }
         }
-        self.kept_number()
+        self.held_number()
     }
 
     #[inline(never)]
-    fn kept_number(&mut self) -> Option<Number> {
+    fn held_number(&mut self) -> Option<Number> {
         self.unwrap().ok()?;
         Number::of(self.scalar()?)
     }

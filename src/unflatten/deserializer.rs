@@ -72,6 +72,23 @@ macro_rules! texts {
     )*};
 }
 
+/// The only child of a `Some` or a newtype.
+macro_rules! only_child {
+    ($($method:ident $visit:ident;)*) => {$(
+        fn $method<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+            let (parent, requests) = (self.at, self.requests);
+            if let Err(error) = self.go_to_child() {
+                return Err(error);
+            }
+            match grow!(visitor.$visit(NodeDeserializer(self))) {
+                Ok(value) if self.requests != requests => Ok(value),
+                Ok(_) => Err(parent.unread(1)),
+                Err(error) => Err(parent.outside(parent.under(error, 0))),
+            }
+        }
+    )*};
+}
+
 impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
     type Error = Error;
 
@@ -341,30 +358,9 @@ impl<'de> NodeDeserializer<'_, 'de> {
 }
 
 impl<'de> Cursor<'de> {
-    /// The only child of a `Some`.
-    fn some<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
-        let (some, requests) = (self.at, self.requests);
-        if let Err(error) = self.go_to_child() {
-            return Err(error);
-        }
-        match grow!(visitor.visit_some(NodeDeserializer(self))) {
-            Ok(value) if self.requests != requests => Ok(value),
-            Ok(_) => Err(some.unread(1)),
-            Err(error) => Err(some.outside(some.under(error, 0))),
-        }
-    }
-
-    /// The only child of a newtype.
-    fn newtype<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
-        let (newtype, requests) = (self.at, self.requests);
-        if let Err(error) = self.go_to_child() {
-            return Err(error);
-        }
-        match grow!(visitor.visit_newtype_struct(NodeDeserializer(self))) {
-            Ok(value) if self.requests != requests => Ok(value),
-            Ok(_) => Err(newtype.unread(1)),
-            Err(error) => Err(newtype.outside(newtype.under(error, 0))),
-        }
+    only_child! {
+        some visit_some;
+        newtype visit_newtype_struct;
     }
 
     /// The scalar, with its own kind.

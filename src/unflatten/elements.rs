@@ -64,9 +64,8 @@ impl<'c, 'de> Elements<'c, 'de> {
         if let Ahead::Fixed(fixed) = &mut self.ahead
             && self.left > 0
         {
-            let first =
-                self.run.first_leaf() + (self.run.repeat() - self.left) * self.run.raw().leaves;
-            if let Ok(value) = fixed.read(&self.cursor.leaves, first) {
+            let next = self.run.later(self.run.repeat() - self.left);
+            if let Ok(value) = fixed.read(&self.cursor.leaves, next.first_leaf()) {
                 self.left -= 1; // there was one
                 return Ok(Some(value));
             }
