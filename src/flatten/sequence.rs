@@ -15,13 +15,13 @@ use crate::leaf::Scalar;
 use crate::leaf_type::Emit;
 use crate::model::{Leaf, Node, NodeKind, Rigid};
 use crate::rigid::{RUN, WINDOW};
-use crate::sink::{Kinds, Sink};
+use crate::sink::{Kinds, Leaves, Sink};
 use crate::stack;
 
 use super::compound::Compound;
-use super::matching::{Difference, Fill, Known, Parted, RigidRun, put_rigid};
+use super::matching::{Difference, Fill, Known, Parted, RigidRun, fill_slot, put_rigid};
 use super::recording::{Recorded, Recording};
-use super::scalar::ScalarTo;
+use super::scalar::{ScalarTo, scalar_leaf};
 use super::serializer::{Siblings, Walker};
 
 /// Leaves that are made room for at once, or those of one element.
@@ -99,25 +99,17 @@ impl Compound<'_> {
     {
         let compact = self.recording.is_compact();
         let count = count.min(BATCH).min(items.size_hint().1.unwrap_or(BATCH));
-        let leaves = &mut self.recording.leaves;
-        let first = leaves.leaves().len();
-        let (mut matched, mut batch) = (0, Batch::Matched);
-        while matched < count
-            && let Some(item) = items.next()
-        {
-            let then = |scalar: Scalar<'_>| match leaves.push(scalar) {
-                true => Ok(()),
-                false => Err(Mismatch),
-            };
-            if item.serialize(ScalarTo { compact, then }).is_err() {
-                leaves.leaves_mut().truncate(first + matched);
-                batch = Batch::Parted(item, Difference::Unknown);
-                break;
-            }
-            matched += 1;
-        }
+        let (matched, different) = match &mut self.recording.leaves {
+            Sink::F64(leaves) => put_scalars(leaves, compact, count, items),
+            Sink::F32(leaves) => put_scalars(leaves, compact, count, items),
+            Sink::Leaves(leaves) => put_scalars(leaves, compact, count, items),
+            Sink::Other(leaves) => push_scalars(&mut **leaves, compact, count, items),
+        };
         self.repeat(matched);
-        batch
+        match different {
+            Some(item) => Batch::Parted(item, Difference::Unknown),
+            None => Batch::Matched,
+        }
     }
 
     /// Takes up to `count` elements that equal the node at `template`, if that has a fixed layout.
@@ -197,6 +189,61 @@ impl Compound<'_> {
         self.add(result)?;
         if agrees { Ok(()) } else { Err(Error::protocol(GAVE_LESS)) }
     }
+}
+
+/// Puts up to `count` scalars behind other leaves; says how many, and which is something else.
+fn put_scalars<L: Emit, I: Iterator>(
+    leaves: &mut Vec<L>,
+    compact: bool,
+    count: usize,
+    items: &mut I,
+) -> (usize, Option<I::Item>)
+where
+    I::Item: Serialize,
+{
+    let first = leaves.len();
+    leaves.resize_with(first + count, L::filler);
+    let (mut put, mut different) = (0, None);
+    for slot in leaves.iter_mut().skip(first) {
+        let Some(item) = items.next() else { break };
+        match scalar_leaf(&item, compact) {
+            Ok(leaf) => fill_slot(slot, leaf),
+            Err(Mismatch) => {
+                different = Some(item);
+                break;
+            }
+        }
+        put += 1;
+    }
+    leaves.truncate(first + put);
+    (put, different)
+}
+
+/// [`put_scalars`], one by one.
+fn push_scalars<I: Iterator>(
+    leaves: &mut dyn Leaves,
+    compact: bool,
+    count: usize,
+    items: &mut I,
+) -> (usize, Option<I::Item>)
+where
+    I::Item: Serialize,
+{
+    let (first, mut put) = (leaves.len(), 0);
+    while put < count
+        && let Some(item) = items.next()
+    {
+        let then = |scalar: Scalar<'_>| match leaves.push_scalar(scalar) {
+            true => Ok(()),
+            false => Err(Mismatch),
+        };
+        if item.serialize(ScalarTo { compact, then }).is_err() {
+            leaves.truncate(first + put);
+            return (put, Some(item));
+        }
+        put += 1;
+    }
+    (put, None)
 }
 
 /// Puts up to `count` elements of a fixed layout behind other leaves; says how many, and which is perhaps different.

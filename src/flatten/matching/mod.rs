@@ -32,7 +32,7 @@ pub(super) use known::Known;
 use matcher::Matcher;
 pub(super) use rigid::{Difference, RigidRun, put_rigid};
 use slots::Slots;
-pub(super) use slots::{Fill, Parted};
+pub(super) use slots::{Fill, Parted, fill_slot};
 
 impl<'t, S: Slots> Walk for Matcher<'t, S> {
     type Ok = S;

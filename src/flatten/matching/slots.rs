@@ -116,7 +116,7 @@ pub(in crate::flatten) struct Fill<'s, L, const USED: bool>(
 /// Fills a slot that owns nothing: a [filler](Emit::filler), or a number. So no code is made that would drop it, for which
 /// the registers around would have to be saved.
 #[inline(always)]
-fn fill_slot<L: Emit>(slot: &mut L, leaf: L) {
+pub(in crate::flatten) fn fill_slot<L: Emit>(slot: &mut L, leaf: L) {
     mem::forget(mem::replace(slot, leaf));
 }
 
