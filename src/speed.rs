@@ -41,8 +41,8 @@
 //!
 //! | | `serde_json` | treedef |
 //! |---|---|---|
-//! | five structs | 0.44 s, 836 kB | 0.73 s, 1,817 kB |
-//! | `cargo_metadata::Metadata` | 0.47 s, 1,560 kB | 1.1 s, 2,970 kB |
+//! | five structs | 0.54 s, 836 kB | 0.93 s, 1,817 kB |
+//! | `cargo_metadata::Metadata` | 0.58 s, 1,560 kB | 1.3 s, 2,970 kB |
 //!
 //! # The ideas
 //!
