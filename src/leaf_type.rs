@@ -169,7 +169,7 @@ impl<L: Emit> Leaves for Vec<L> {
         L::KIND
     }
 
-    fn push_scalar(&mut self, scalar: Scalar<'_>) -> bool {
+    fn push(&mut self, scalar: Scalar<'_>) -> bool {
         let leaf = L::from_scalar(scalar);
         let taken = leaf.is_some();
         self.extend(leaf);
@@ -183,6 +183,14 @@ impl<L: Emit> Leaves for Vec<L> {
         taken
     }
 
+    fn put(&mut self, slot: usize, scalar: Scalar<'_>) -> bool {
+        put(self, slot, L::from_scalar(scalar))
+    }
+
+    fn put_leaf(&mut self, slot: usize, leaf: Leaf) -> bool {
+        put(self, slot, L::from_leaf(leaf))
+    }
+
     fn len(&self) -> usize {
         self.len()
     }
@@ -191,16 +199,8 @@ impl<L: Emit> Leaves for Vec<L> {
         self.capacity()
     }
 
-    fn truncate(&mut self, count: usize) {
-        self.truncate(count);
-    }
-
-    fn reserve(&mut self, count: usize, bytes: usize) {
-        self.reserve(count.min(bytes / size_of::<L>().max(1)));
-    }
-
-    fn shrink_to(&mut self, count: usize) {
-        self.shrink_to(count);
+    fn resize(&mut self, count: usize) {
+        self.resize_with(count, L::filler);
     }
 
     fn swap(&mut self, a: usize, b: usize) {
@@ -209,6 +209,17 @@ impl<L: Emit> Leaves for Vec<L> {
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
+    }
+}
+
+/// Puts a leaf into a slot; says whether there are both.
+pub(crate) fn put<L>(slots: &mut [L], slot: usize, leaf: Option<L>) -> bool {
+    match (slots.get_mut(slot), leaf) {
+        (Some(slot), Some(leaf)) => {
+            *slot = leaf;
+            true
+        }
+        _ => false,
     }
 }
 
@@ -384,29 +395,6 @@ scalar_leaves! {
     f64, F64, (*), Scalar::F32(value) => widen(value);
     char, Char, (*);
     String, Str, ();
-}
-
-/// A leaf of no size: what a walk emits when only the structure is wanted.
-pub(crate) struct Ignored;
-
-impl Emit for Ignored {
-    const KIND: LeafKind = LeafKind::Opaque;
-
-    #[inline]
-    fn from_scalar(_: Scalar<'_>) -> Option<Self> {
-        Some(Ignored)
-    }
-
-    #[inline]
-    fn filler() -> Self {
-        Ignored
-    }
-
-    in_sink!(Other);
-
-    fn from_leaf(_: Leaf) -> Option<Self> {
-        Some(Ignored)
-    }
 }
 
 /// The kinds of the leaves: what a walk emits for a signature.

@@ -16,6 +16,7 @@ mod limits;
 mod rigid;
 mod value;
 mod order;
+mod slots;
 mod builder;
 mod stack;
 mod text;

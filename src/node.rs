@@ -514,7 +514,12 @@ impl Node {
 #[inline(always)]
 pub(crate) fn is_name(known: &Name, name: &str) -> bool {
     let known: &str = known;
-    known.len() == name.len() && (known.as_ptr() == name.as_ptr() || known == name)
+    known.len() == name.len() && (known.as_ptr() == name.as_ptr() || is_text(known, name))
+}
+
+#[inline(never)]
+fn is_text(known: &str, name: &str) -> bool {
+    known == name
 }
 
 /// Whether two subtrees of one encoding are equal, apart from how often each is repeated.

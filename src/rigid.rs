@@ -49,44 +49,6 @@ impl Form {
     }
 }
 
-impl Form {
-    /// How many leaves come before the first difference to another form, which was made by calls. None, if there is perhaps
-    /// no difference: in a number of children that was only claimed.
-    fn leaves_in_common(self, called: Form) -> Option<usize> {
-        let ([mut own, mut others], mut leaves) = ([self, called].map(Form::bits), 0);
-        loop {
-            let first = |(bits, left): (u128, usize)| match left {
-                0 => None,
-                _ if bits >> 127 == 0 => Some((0, 1)),
-                _ if bits >> 123 & 1 == 0 => Some((bits >> 120, Self::SHORT)),
-                _ => Some((bits >> 116, Self::LONG)),
-            };
-            match (first(own), first(others)) {
-                (Some(next), Some(same)) if next == same => {
-                    let (_, length) = next;
-                    [own, others] =
-                        [own, others].map(|(bits, left)| (bits << length, left - length));
-                    leaves += usize::from(length == 1);
-                }
-                (Some(_), Some(_)) => {
-                    let kinds = [own, others].map(|(bits, _)| bits >> 124);
-                    let of_tuples_or_structs = 0b1000..0b1011;
-                    let claimed = kinds[0] == kinds[1] && of_tuples_or_structs.contains(&kinds[0]);
-                    return (!claimed).then_some(leaves);
-                }
-                _ => return Some(leaves),
-            }
-        }
-    }
-
-    /// From the highest bit on, and how many.
-    fn bits(self) -> (u128, usize) {
-        let Form(form) = self;
-        let before = form.leading_zeros() + 1; // it is not zero
-        (form.checked_shl(before).unwrap_or(0), 128 - before as usize) // it is at most 128
-    }
-}
-
 impl Rigid {
     /// The first of these nodes with all below it, if it is rigid.
     pub(crate) fn of(nodes: &[Node]) -> Option<Self> {
@@ -120,12 +82,6 @@ impl Rigid {
             runs = runs.get(run.span..)?;
         }
         Some(())
-    }
-
-    /// How many leaves come before the first difference between the node and what was called, if there is one for sure.
-    #[cold]
-    pub(crate) fn leaves_in_common(&self, called: Form) -> Option<usize> {
-        self.form.leaves_in_common(called)
     }
 }
 
@@ -194,81 +150,5 @@ impl<'w, D> Steps<'w, D> {
         let note = *self.rigid.notes.get(self.notes).ok_or(Mismatch)?;
         self.notes += 1; // in range, as was seen
         Ok(Some(note.into()))
-    }
-
-    /// What was called so far, to be [looked at](Rigid::leaves_in_common) aside.
-    #[inline(always)]
-    pub(crate) fn form(&self) -> Form {
-        self.form
-    }
-}
-
-/// Where a walk is: before the node, or at one inside it.
-pub(crate) trait Place<'w> {
-    type Data;
-    type Open: Open<'w, Data = Self::Data>;
-
-    fn open(self, rigid: &'w Rigid) -> Self::Open;
-}
-
-/// A node that was opened at a place.
-pub(crate) trait Open<'w> {
-    type Data;
-
-    fn steps(&mut self) -> &mut Steps<'w, Self::Data>;
-
-    /// A mismatch, if this is the end of the walk, and not all of the node has come, or something else.
-    fn close(self) -> Matched<()>;
-}
-
-/// A walk that has not begun. It sets out with its data alone, so that how far it has come is a constant in the code of the
-/// value's type, whether that is compiled into the caller or not.
-pub(crate) struct Outset<D>(pub(crate) D);
-
-impl<'w, D> Place<'w> for Outset<D> {
-    type Data = D;
-    type Open = Steps<'w, D>;
-
-    #[inline(always)]
-    fn open(self, rigid: &'w Rigid) -> Steps<'w, D> {
-        Steps::new(rigid, self.0)
-    }
-}
-
-impl<'w, D> Place<'w> for &mut Steps<'w, D> {
-    type Data = D;
-    type Open = Self;
-
-    #[inline(always)]
-    fn open(self, _: &'w Rigid) -> Self {
-        self
-    }
-}
-
-impl<'w, D> Open<'w> for Steps<'w, D> {
-    type Data = D;
-
-    #[inline(always)]
-    fn steps(&mut self) -> &mut Self {
-        self
-    }
-
-    #[inline(always)]
-    fn close(self) -> Matched<()> {
-        if self.is_complete() { Ok(()) } else { Err(Mismatch) }
-    }
-}
-
-impl<'w, D> Open<'w> for &mut Steps<'w, D> {
-    type Data = D;
-
-    #[inline(always)]
-    fn steps(&mut self) -> &mut Steps<'w, D> {
-        self
-    }
-
-    #[inline(always)]
-    fn close(self) -> Matched<()> {
-        Ok(())
     }
 }

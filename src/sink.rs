@@ -1,14 +1,15 @@
-//! Where the leaves of a recording go: a vector of any type of leaves, behind one type, so that what records is compiled
-//! once for all of them.
+//! Where the leaves of a walk go: a vector of any type of leaves, behind one type, so that a walk is compiled once for all
+//! of them.
 
 use std::any::Any;
-use std::mem;
 
 use crate::leaf::Scalar;
 use crate::model::{Leaf, LeafKind};
 
 /// The leaves of a recording.
 pub enum Sink {
+    /// They are counted.
+    Counted(usize),
     Leaves(Vec<Leaf>),
     F64(Vec<f64>),
     F32(Vec<f32>),
@@ -19,39 +20,15 @@ pub enum Sink {
 pub trait Leaves {
     /// What messages call a leaf.
     fn kind(&self) -> LeafKind;
-    fn push_scalar(&mut self, scalar: Scalar<'_>) -> bool;
+    fn push(&mut self, scalar: Scalar<'_>) -> bool;
     fn push_leaf(&mut self, leaf: Leaf) -> bool;
+    fn put(&mut self, slot: usize, scalar: Scalar<'_>) -> bool;
+    fn put_leaf(&mut self, slot: usize, leaf: Leaf) -> bool;
     fn len(&self) -> usize;
     fn capacity(&self) -> usize;
-    fn truncate(&mut self, count: usize);
-    /// Makes room for more leaves, as far as they take no more than so many bytes.
-    fn reserve(&mut self, count: usize, bytes: usize);
-    fn shrink_to(&mut self, count: usize);
+    fn resize(&mut self, count: usize);
     fn swap(&mut self, a: usize, b: usize);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
-}
-
-/// A set of kinds of leaves.
-#[derive(Clone, Copy)]
-pub(crate) struct Kinds(u32);
-
-impl Kinds {
-    pub(crate) const ALL: Kinds = Kinds(u32::MAX);
-
-    /// Those that are taken for a leaf of a kind: what is opaque may be any, and an `f32` may become an `f64`.
-    pub(crate) fn taken_for(kind: LeafKind) -> Self {
-        let only = |kind: LeafKind| 1 << kind as u32; // there are 18
-        match kind {
-            LeafKind::Opaque => Kinds::ALL,
-            LeafKind::F64 => Kinds(only(LeafKind::F64) | only(LeafKind::F32)),
-            kind => Kinds(only(kind)),
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn has(self, kind: LeafKind) -> bool {
-        self.0 & 1 << kind as u32 != 0
-    }
 }
 
 impl Sink {
@@ -59,37 +36,67 @@ impl Sink {
     #[inline(always)]
     pub(crate) fn push(&mut self, scalar: Scalar<'_>) -> bool {
         match (self, scalar) {
+            (Sink::Counted(count), _) => *count += 1,
             (Sink::F64(leaves), Scalar::F64(value)) => leaves.push(value),
             (Sink::F32(leaves), Scalar::F32(value)) => leaves.push(value),
             (Sink::Leaves(leaves), scalar) => leaves.push(scalar.into()),
-            (other, scalar) => return other.leaves_mut().push_scalar(scalar),
+            (Sink::F64(leaves), scalar) => return Leaves::push(leaves, scalar),
+            (Sink::F32(leaves), scalar) => return Leaves::push(leaves, scalar),
+            (Sink::Other(leaves), scalar) => return leaves.push(scalar),
         }
         true
     }
 
-    /// The vector, of whatever type it is.
-    pub(crate) fn leaves(&self) -> &dyn Leaves {
+    pub(crate) fn push_leaf(&mut self, leaf: Leaf) -> bool {
+        match self.leaves() {
+            Err(count) => *count += 1,
+            Ok(leaves) => return leaves.push_leaf(leaf),
+        }
+        true
+    }
+
+    /// What messages call a leaf.
+    pub(crate) fn kind(&mut self) -> LeafKind {
+        self.leaves().map_or(LeafKind::Opaque, |leaves| leaves.kind())
+    }
+
+    pub(crate) fn len(&self) -> usize {
         match self {
-            Sink::Leaves(leaves) => leaves,
-            Sink::F64(leaves) => leaves,
-            Sink::F32(leaves) => leaves,
-            Sink::Other(leaves) => &**leaves,
+            Sink::Counted(count) => *count,
+            Sink::Leaves(leaves) => leaves.len(),
+            Sink::F64(leaves) => leaves.len(),
+            Sink::F32(leaves) => leaves.len(),
+            Sink::Other(leaves) => leaves.len(),
         }
     }
 
-    /// The vector, to be changed.
-    #[inline(never)]
-    pub(crate) fn leaves_mut(&mut self) -> &mut dyn Leaves {
-        match self {
-            Sink::Leaves(leaves) => leaves,
-            Sink::F64(leaves) => leaves,
-            Sink::F32(leaves) => leaves,
-            Sink::Other(leaves) => &mut **leaves,
+    pub(crate) fn capacity(&mut self) -> usize {
+        self.leaves().map_or(usize::MAX, |leaves| leaves.capacity())
+    }
+
+    /// Cuts it, or fills it up with leaves that own nothing.
+    pub(crate) fn resize(&mut self, count: usize) {
+        match self.leaves() {
+            Err(counted) => *counted = count,
+            Ok(leaves) => leaves.resize(count),
         }
     }
 
-    pub(crate) fn take(&mut self) -> Sink {
-        mem::replace(self, Sink::Leaves(Vec::new()))
+    pub(crate) fn swap(&mut self, a: usize, b: usize) {
+        if let Ok(leaves) = self.leaves() {
+            leaves.swap(a, b);
+        }
+    }
+
+    /// The vector, of whatever type it is; or the count.
+    fn leaves(&mut self) -> Result<&mut dyn Leaves, &mut usize> {
+        match self {
+            Sink::Counted(count) => Err(count),
+            Sink::Leaves(leaves) => Ok(leaves),
+            Sink::F64(leaves) => Ok(leaves),
+            Sink::F32(leaves) => Ok(leaves),
+            Sink::Other(leaves) => Ok(&mut **leaves),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
+use crate::leaf::Scalar;
 use crate::model::{
     Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, Tree,
     TreeDef, Value,
@@ -159,6 +160,16 @@ impl Builder {
         self.shapes.intern(shape)
     }
 
+    /// [`intern`](Self::intern) of a shape whose names are those of a type, which is mostly one of the newest.
+    pub(crate) fn intern_static(&mut self, shape: ShapeRef<'_, &'static str>) -> usize {
+        self.shapes.intern_static(shape)
+    }
+
+    /// One of the newest shapes, if it is that of a static with this value.
+    pub(crate) fn static_of(&self, value: Scalar<'_>) -> Option<usize> {
+        self.shapes.static_of(value)
+    }
+
     /// A known shape that has the same first keys as another, so many, and then one for which this holds: that shape
     /// itself, or one of the newest.
     #[inline]
@@ -292,15 +303,6 @@ impl Builder {
         encode(self.nodes, self.shapes.list.into(), options, Vec::new(), limits)
     }
 
-    /// A builder whose nodes so far are those of a finished structure.
-    pub(crate) fn on_top_of(encoding: &Encoding) -> Self {
-        let mut shapes = Shapes::default();
-        for shape in &encoding.shapes {
-            shapes.push(shape.clone());
-        }
-        Builder { nodes: encoding.nodes.to_vec(), shapes }
-    }
-
     /// Takes out the subtree that was built last, from `at` on, as a structure of its own.
     pub(crate) fn extract(
         &mut self,
@@ -366,7 +368,8 @@ fn settle(mut nodes: Vec<Node>) -> Box<[Node]> {
     settled
 }
 
-fn ways_agree(a: &[Node], b: &[Node], leaves: usize) -> bool {
+/// Whether the last of so many leaves has the same place in two subtrees.
+pub(crate) fn ways_agree(a: &[Node], b: &[Node], leaves: usize) -> bool {
     leaves.checked_sub(1).is_none_or(|last| way_to_leaf(a, last) == way_to_leaf(b, last))
 }
 

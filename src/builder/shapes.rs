@@ -4,7 +4,9 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::model::{Labels, Name, Shape, Value};
+use crate::leaf::Scalar;
+use crate::model::{Labels, Leaf, Name, Shape, Value};
+use crate::node::is_name;
 
 /// Distinct shapes, numbered in the order in which they came.
 #[derive(Default)]
@@ -15,6 +17,8 @@ pub(super) struct Shapes {
     /// The numbers of all by their hash, once there are more than [`Shapes::FEW`].
     index: HashTable<usize>,
     hasher: DefaultHashBuilder,
+    /// Shapes that were asked for lately, by where their names stand in memory: mostly no name has to be read.
+    recent: [usize; Shapes::RECENT],
 }
 
 /// A [`Shape`] that may have to be made. Names are `&'static str` as serde hands them out, or [`Name`]s.
@@ -36,6 +40,21 @@ pub(crate) enum LabelsRef<'a, N> {
 impl Shapes {
     /// So many are found by looking at each.
     const FEW: usize = 8;
+    const RECENT: usize = 32;
+
+    /// [`intern`](Self::intern) of a shape whose names are those of a type.
+    pub(super) fn intern_static(&mut self, shape: ShapeRef<'_, &'static str>) -> usize {
+        let fields = if let LabelsRef::Fields(fields) = shape.labels { fields.len() } else { 0 };
+        let names = (shape.name.as_ptr().addr() / 8) ^ shape.variant.as_ptr().addr();
+        let place = (names ^ fields) % Shapes::RECENT;
+        let recent = self.recent[place];
+        if self.list.get(recent).is_some_and(|known| shape.is(known)) {
+            return recent;
+        }
+        let index = self.intern(shape);
+        self.recent[place] = index;
+        index
+    }
 
     pub(super) fn intern<N: AsRef<str> + Clone + Into<Name>>(
         &mut self,
@@ -67,12 +86,23 @@ impl Shapes {
         is_next: impl Fn(&Value) -> bool,
     ) -> Option<usize> {
         let first = self.keys(shape)?.get(..count)?;
-        let newest = self.list.len().saturating_sub(Shapes::FEW)..self.list.len();
-        newest.rev().find(|&other| {
+        self.newest().find(|&other| {
             self.keys(other).is_some_and(|keys| {
                 keys.get(count).is_some_and(&is_next) && keys.starts_with(first)
             })
         })
+    }
+
+    pub(super) fn static_of(&self, value: Scalar<'_>) -> Option<usize> {
+        self.newest().find(|&shape| match self.list.get(shape).map(|shape| &shape.labels) {
+            Some(Labels::Static(known)) => known.as_leaf().and_then(Leaf::as_scalar) == Some(value),
+            _ => false,
+        })
+    }
+
+    /// The newest first.
+    fn newest(&self) -> impl Iterator<Item = usize> {
+        (self.list.len().saturating_sub(Shapes::FEW)..self.list.len()).rev()
     }
 
     #[inline]
@@ -142,12 +172,12 @@ impl<N: Clone + Into<Name>> ShapeRef<'_, N> {
 
 impl<N: AsRef<str>> ShapeRef<'_, N> {
     fn is(&self, shape: &Shape) -> bool {
-        self.name.as_ref() == shape.name
-            && self.variant.as_ref() == shape.variant
+        is_name(&shape.name, self.name.as_ref())
+            && is_name(&shape.variant, self.variant.as_ref())
             && match (&self.labels, &shape.labels) {
                 (LabelsRef::None, Labels::None) => true,
                 (LabelsRef::Fields(a), Labels::Fields(b)) => {
-                    a.iter().map(AsRef::as_ref).eq(b.iter().map(|name| name.as_ref()))
+                    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_name(b, a.as_ref()))
                 }
                 (LabelsRef::Keys(a), Labels::Keys(b)) => *a == b.as_ref(),
                 (LabelsRef::Static(a), Labels::Static(b)) => *a == b,

@@ -1,34 +1,59 @@
 //! Value → leaves and treedef.
+//!
+//! A value flows so: the [`recorder`] is what serde calls, and the [`recording`] what it has come to, with a [`frame`] for
+//! each open compound. That is all that is needed to flatten. Two things predict, and are for speed alone: [`rows`] take
+//! elements that look like the one before, if they are numbers or have a fixed [`layout`]; the [`matcher`] puts a value
+//! beside a structure that is [`known`], which is what `flatten_like` asks for, or the [`last`] of a small type.
+
+#![allow(
+    clippy::question_mark,
+    reason = "`?` is one more function for each type that is walked: see the page about speed"
+)]
 
 mod rules;
-mod scalar;
-mod serializer;
-mod matching;
+mod calls;
+mod bits;
+mod layout;
+mod rows;
+mod frame;
 mod recording;
-mod compound;
-mod sequence;
+mod kept;
+mod failure;
+mod elements;
 mod recorder;
+mod known;
+mod children;
+mod entries;
+mod matcher;
+mod last;
 mod presets;
 
+use std::any::type_name;
 use std::mem;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::leaf_type::{Emit, Ignored, LeafType};
+use crate::builder::ways_agree;
+use crate::diff::{structure_differences, structure_mismatch};
+use crate::error::{DifferenceKind, ErrorKind, Result};
+use crate::leaf_type::{Emit, LeafType};
 use crate::limits::Printed;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, Options, Tree, TreeDef, Value};
 use crate::path::Path;
 use crate::pattern::Pattern;
 use crate::sink::Sink;
 
-use matching::Expectation;
+use elements::gave_less;
+use known::{Difference, Expectation};
+use last::Walk;
 use recording::Recording;
 use rules::{Keep, Rule, Rules};
-use sequence::GAVE_LESS;
 
 pub use rules::NodeHead;
+
+/// A treedef of a few bytes may claim any number of leaves: so many are believed before they were seen.
+const BELIEVED: usize = 1 << 20;
 
 /// Flattens any `Serialize` value into its leaves and its treedef.
 ///
@@ -337,7 +362,7 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn unmatched_rules<T: Serialize + ?Sized>(&self, value: &T) -> Result<Vec<String>> {
-        let (_, _, hits) = self.recording(Ignored::sink(Vec::new())).record(value)?;
+        let (_, _, hits) = self.recording(Sink::Counted(0)).record(value)?;
         let Some(rules) = &self.rules else { return Ok(Vec::new()) };
         let hits = rules.rules.iter().zip(hits).enumerate();
         let unmatched = hits.filter(|(index, (_, hit))| !hit && !rules.presets.contains(index));
@@ -347,8 +372,9 @@ impl Flattener {
     /// Whether every value is serialized only once.
     ///
     /// By default a value is compared with the structure that it is expected to have: in
-    /// [`flatten_like`](Self::flatten_like), and where an element of a sequence follows another and both are plain data, as
-    /// numbers and structs of numbers are. If it has another structure, it is serialized again.
+    /// [`flatten_like`](Self::flatten_like), where a small value follows another of its type, and where an element of a
+    /// sequence follows another and both are plain data, as numbers and structs of numbers are. If it has another structure,
+    /// it is serialized again.
     /// That is fast, and makes no difference to any `Serialize` that can be asked twice. One that gives something away, an
     /// iterator in a cell for instance, has less to give the second time. Then this is the way.
     ///
@@ -424,7 +450,7 @@ impl Flattener {
     ///
     /// As there.
     pub fn structure<T: Serialize + ?Sized>(&self, value: &T) -> Result<TreeDef> {
-        Ok(self.tree::<Ignored, T>(value)?.treedef)
+        Ok(self.walk(Sink::Counted(0), value)?.0)
     }
 
     /// [`signature`] with these options.
@@ -491,29 +517,58 @@ impl Flattener {
         value: &(impl Serialize + ?Sized),
         buffer: &mut Vec<L>,
     ) -> Result<()> {
+        let mut sink = L::sink(mem::take(buffer));
+        self.walk_like(treedef, value, &mut sink)?;
+        *buffer = L::from_sink(sink);
+        Ok(())
+    }
+
+    fn walk_like<T: Serialize + ?Sized>(
+        &self,
+        treedef: &TreeDef,
+        value: &T,
+        sink: &mut Sink,
+    ) -> Result<()> {
         let options = treedef.encoding.options;
         let predicts = self.predicts(options);
-        let mut parted = None;
-        if predicts {
-            let in_order = options.insertion;
-            let how = Expectation { ignore_statics: self.ignore_statics, in_order };
-            let filled = matching::fill(treedef, value, buffer, how);
-            match filled {
+        let mut mismatch = Difference::Perhaps;
+        let count = treedef.num_leaves();
+        if predicts && (count <= BELIEVED || count <= sink.capacity()) {
+            sink.resize(count);
+            let how =
+                Expectation { ignore_statics: self.ignore_statics, in_order: options.insertion };
+            match children::fill(treedef, sink.slots(), how, value) {
                 Ok(()) => return Ok(()),
-                Err(leaves) => parted = leaves,
+                Err(difference) => mismatch = difference,
             }
         }
-        buffer.clear();
-        let sink = L::sink(mem::take(buffer));
-        let recording = Recording::new(sink, options, treedef.limits, predicts, self.rules.clone());
-        let leaves = recording.record_like(value, treedef, self.ignore_statics)?;
-        if parted.is_none() {
-            *buffer = L::from_sink(leaves);
-        } else {
+        sink.resize(0);
+        let leaves = mem::replace(sink, Sink::Counted(0));
+        let recording =
+            Recording::new(leaves, options, treedef.limits, predicts, self.rules.clone());
+        let (found, leaves, _) = recording.record(value)?;
+        *sink = leaves;
+        self.expect_same(treedef, &found)?;
+        match mismatch {
+            Difference::Perhaps => Ok(()),
             // It was different before.
-            return Err(Error::protocol(GAVE_LESS));
+            Difference::After(_) => Err(gave_less()),
         }
-        Ok(())
+    }
+
+    fn expect_same(&self, expected: &TreeDef, found: &TreeDef) -> Result<()> {
+        if expected == found {
+            return Ok(());
+        }
+        let differences = structure_differences(expected, found, self.ignore_statics);
+        // Only statics differ; and entries of maps stand in the order of their keys in any case.
+        let Some(first) = differences.first() else { return Ok(()) };
+        let statics = first.kind == DifferenceKind::Static;
+        let error = structure_mismatch(differences);
+        Err(match statics {
+            true => error.hint("statics are part of the structure; see `ignore_statics`"),
+            false => error,
+        })
     }
 
     /// Whether [`flatten_like`](Self::flatten_like) accepts a static of another value in the place of a static: a step
@@ -524,13 +579,51 @@ impl Flattener {
     }
 
     fn tree<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
-        let (mut treedef, leaves, _) = self.recording(L::sink(Vec::new())).record(value)?;
+        let (treedef, leaves) = self.walk(L::sink(Vec::new()), value)?;
+        Ok(Tree::from_parts(treedef, L::from_sink(leaves)))
+    }
+
+    fn walk<T: Serialize + ?Sized>(&self, mut sink: Sink, value: &T) -> Result<(TreeDef, Sink)> {
+        let (options, limits) = (self.options, self.limits);
+        let walk = Walk { type_name: type_name::<T>(), options, limits };
+        let last = if self.predicts(options) { walk.recall() } else { None };
+        let mut mismatch = None;
+        if let Some(treedef) = &last {
+            sink.resize(treedef.num_leaves());
+            // In another order a map has the same structure, and something to be remembered beside it.
+            let how = Expectation { ignore_statics: false, in_order: true };
+            match children::fill(treedef, sink.slots(), how, value) {
+                Ok(()) => return Ok((treedef.clone(), sink)),
+                Err(difference) => mismatch = Some((treedef, difference)),
+            }
+            sink.resize(0);
+        }
+        let (treedef, leaves, _) = self.recording(sink).record(value)?;
+        let treedef = self.walked(treedef, mismatch)?;
+        if self.predicts(options) {
+            walk.remember(&treedef);
+        }
+        Ok((treedef, leaves))
+    }
+
+    /// What a walk has made. What was seen of it before has to be there still.
+    fn walked(
+        &self,
+        mut treedef: TreeDef,
+        before: Option<(&TreeDef, Difference)>,
+    ) -> Result<TreeDef> {
+        if let Some((last, Difference::After(leaves))) = before
+            && (*last == treedef
+                || !ways_agree(&last.encoding.nodes, &treedef.encoding.nodes, leaves))
+        {
+            return Err(gave_less());
+        }
         treedef.walked = true;
         // Where all of it is within the limit, its keys and statics are.
         if treedef.root().work() > self.limits.work {
             self.limits.expect_work(Printed::of(&treedef.encoding).work(), 0)?;
         }
-        Ok(Tree::from_parts(treedef, L::from_sink(leaves)))
+        Ok(treedef)
     }
 
     /// Whether values may be serialized twice, and mean the same wherever they stand.
@@ -640,6 +733,6 @@ impl Value {
         options: Options,
         limits: Limits,
     ) -> Result<Self> {
-        Recording::new(Ignored::sink(Vec::new()), options, limits, false, None).record_value(value)
+        Recording::of_value(options, limits).record_value(value)
     }
 }

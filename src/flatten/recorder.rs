@@ -1,103 +1,272 @@
-//! The recording as a walk: what each kind of node is recorded as.
+//! serde's side of a [recording](super::recording). All that depends on the type of a value is here, so it is little: what a
+//! call means is said there, once for all types.
 
-use serde::Serialize;
+use std::fmt::{self, Display, Write};
+use std::mem;
+
+use serde::{Serialize, Serializer, ser};
 
 use crate::error::{Error, Result};
-use crate::leaf::Scalar;
-use crate::model::NodeKind;
+use crate::model::{NodeKind, TreeDef, Value};
+use crate::sink::Sink;
+use crate::stack;
 
-use super::compound::Compound;
-use super::recording::{Recorded, Recorder};
+use super::calls::scalars;
+use super::frame::{Head, Kept};
+use super::recording::Recording;
+use super::rows::{Guesses, Stop, put_row};
 use super::rules::Keep;
-use super::serializer::{Head, Siblings, Walk, Walker};
 
-impl<'r> Walk for Recorder<'r> {
-    type Ok = Recorded;
-    type Error = Error;
-    type Sequence = Compound<'r>;
-    type Fields = Compound<'r>;
-    type Entries = Compound<'r>;
-
-    #[inline]
-    fn leaf(self, scalar: Scalar<'_>) -> Result<Recorded> {
-        self.scalar(scalar)
+impl Recording {
+    /// Records a whole value: its structure, its leaves, and which rules applied.
+    pub(super) fn record<T: Serialize + ?Sized>(
+        mut self,
+        value: &T,
+    ) -> Result<(TreeDef, Sink, Vec<bool>)> {
+        self.begin();
+        value.serialize(Recorder(&mut self))?;
+        self.finish()
     }
 
-    fn none(self) -> Result<Recorded> {
-        match (self.recording.options().none_is_leaf, self.inside_some) {
-            (false, _) => self.atom(Head::new(NodeKind::None)),
-            (true, false) => self.scalar(Scalar::None),
-            (true, true) => self.wrapper(Head::new(NodeKind::Some), &None::<()>),
-        }
-    }
-
-    fn some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {
-        let none_is_leaf = self.recording.options().none_is_leaf;
-        if none_is_leaf && !self.inside_some {
-            return self.elided_some(value);
-        }
-        let mut some = self.compound(Head::new(NodeKind::Some))?;
-        some.child_in(none_is_leaf, value)?;
-        some.close()
-    }
-
-    fn unit(self) -> Result<Recorded> {
-        match self.inside_some {
-            false => self.atom(Head::new(NodeKind::Unit)),
-            true => self.wrapper(Head::new(NodeKind::Some), &()),
-        }
-    }
-
-    fn atom(self, head: Head) -> Result<Recorded> {
-        self.childless(head)
-    }
-
-    fn wrapper<T: Serialize + ?Sized>(self, head: Head, value: &T) -> Result<Recorded> {
-        let mut compound = self.compound(head)?;
-        compound.child(value)?;
-        compound.close()
-    }
-
-    fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Result<Recorded> {
-        self.keeping(keep, value)
-    }
-
-    fn sequence(self, head: Head, _: Option<usize>) -> Result<Compound<'r>> {
-        self.compound(head)
-    }
-
-    fn fields(self, head: Head, _: usize) -> Result<Compound<'r>> {
-        self.compound(head)
-    }
-
-    fn entries(self) -> Result<Compound<'r>> {
-        self.compound(Head::new(NodeKind::Map))
-    }
-
-    fn collect<I: Iterator>(self, items: I) -> Result<Recorded>
-    where
-        I::Item: Serialize,
-    {
-        let mut siblings = self.compound(Head::new(NodeKind::Seq))?;
-        siblings.elements(items.fuse())?;
-        siblings.close()
-    }
-
-    fn is_human_readable(&self) -> bool {
-        !self.recording.is_compact()
+    /// Records a whole value, to be kept as one.
+    pub(super) fn record_value<T: Serialize + ?Sized>(mut self, value: &T) -> Result<Value> {
+        self.begin_keeping(Kept::Static, false)?;
+        value.serialize(Recorder(&mut self))?;
+        self.kept_value()
     }
 }
 
-impl Recorder<'_> {
-    /// Records the inside of a `Some` in its place, where `None` is a leaf; or the `Some`, where else it would read as
-    /// `None`.
-    pub(super) fn elided_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Recorded> {
-        let Recorder { recording, template, depth, .. } = self;
-        let place = Recorder { recording: &mut *recording, template, depth, inside_some: true };
-        let inside = value.serialize(Walker(place))?;
-        match recording.reads_as_none(inside, template) {
-            true => recording.wrap_in_some(inside, template),
-            false => Ok(inside),
-        }
+/// Records what comes next.
+pub(super) struct Recorder<'r>(&'r mut Recording);
+
+/// The compound that is open innermost.
+pub(super) struct Compound<'r> {
+    recording: &'r mut Recording,
+    level: usize,
+}
+
+impl<'r> Recorder<'r> {
+    fn open(self, head: Head) -> Result<Compound<'r>> {
+        self.0.open(head)?;
+        Ok(self.compound())
     }
+
+    fn compound(self) -> Compound<'r> {
+        Compound { level: self.0.level(), recording: self.0 }
+    }
+}
+
+impl Compound<'_> {
+    #[inline]
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        let place = Recorder(self.recording.child(const { mem::needs_drop::<T>() }));
+        let child = stack::grow!(value.serialize(place));
+        self.recording.child_came(self.level, child)
+    }
+
+    #[inline]
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<()> {
+        let place = Recorder(self.recording.field(name, const { mem::needs_drop::<T>() }));
+        let child = stack::grow!(value.serialize(place));
+        self.recording.child_came(self.level, child)
+    }
+
+    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
+        let key = stack::grow!(key.serialize(Recorder(self.recording.key()?)));
+        self.recording.key_came(key)
+    }
+
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        let place = Recorder(self.recording.value(const { mem::needs_drop::<T>() })?);
+        let child = stack::grow!(value.serialize(place));
+        self.recording.child_came(self.level, child)
+    }
+
+    /// The only child, and the end.
+    fn around<T: Serialize + ?Sized>(mut self, value: &T) -> Result<()> {
+        self.child(value)?;
+        self.recording.close()
+    }
+
+    /// All children of a sequence: those that look like the one before in rows.
+    fn elements<I: Iterator<Item: Serialize>>(mut self, mut items: I) -> Result<()> {
+        let mut guesses = Guesses::default();
+        while let Some(item) = items.next() {
+            self.child(&item)?;
+            while guesses.pay()
+                && let Some(mut row) = self.recording.next_row(&mut guesses, items.size_hint())
+            {
+                let stop = put_row(&mut row, &mut items);
+                let done = row.done;
+                guesses.count(done, &stop);
+                self.recording.end_row(done);
+                match stop {
+                    Stop::Full => {}
+                    Stop::End => return self.recording.close(),
+                    Stop::Refused => return Err(self.recording.refused()),
+                    Stop::Odd(item, different) => {
+                        let again = self.recording.again(different);
+                        self.child(&item)?;
+                        self.recording.came_again(again)?;
+                    }
+                }
+            }
+        }
+        self.recording.close()
+    }
+}
+
+impl<'r> Serializer for Recorder<'r> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Compound<'r>;
+    type SerializeTuple = Compound<'r>;
+    type SerializeTupleStruct = Compound<'r>;
+    type SerializeTupleVariant = Compound<'r>;
+    type SerializeMap = Compound<'r>;
+    type SerializeStruct = Compound<'r>;
+    type SerializeStructVariant = Compound<'r>;
+
+    // Compiled once for each kind, so that nobody has to look which one it is.
+    scalars!(
+        #[inline(never)]
+        |self, scalar| self.0.scalar(scalar)
+    );
+
+    fn serialize_none(self) -> Result<()> {
+        self.0.none()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<()> {
+        self.0.open_some()?;
+        self.compound().around(value)
+    }
+
+    fn serialize_unit(self) -> Result<()> {
+        self.0.unit()
+    }
+
+    fn serialize_unit_struct(self, name: &'static str) -> Result<()> {
+        self.0.atom(Head { name, ..Head::new(NodeKind::UnitStruct) })
+    }
+
+    fn serialize_unit_variant(
+        self,
+        name: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<()> {
+        self.0.atom(Head { kind: NodeKind::UnitVariant, name, variant })
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        self.0.open_newtype(name, Keep::marked_by(name))?;
+        self.compound().around(value)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        self.open(Head { kind: NodeKind::NewtypeVariant, name, variant })?.around(value)
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'r>> {
+        self.open(Head::new(NodeKind::Seq))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Compound<'r>> {
+        self.open(Head::new(NodeKind::Tuple))
+    }
+
+    fn serialize_tuple_struct(self, name: &'static str, _: usize) -> Result<Compound<'r>> {
+        self.open(Head { name, ..Head::new(NodeKind::TupleStruct) })
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        name: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'r>> {
+        self.open(Head { kind: NodeKind::TupleVariant, name, variant })
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'r>> {
+        self.open(Head::new(NodeKind::Map))
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'r>> {
+        self.open(Head { name, ..Head::new(NodeKind::Struct) })
+    }
+
+    fn serialize_struct_variant(
+        self,
+        name: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'r>> {
+        self.open(Head { kind: NodeKind::StructVariant, name, variant })
+    }
+
+    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Result<()> {
+        self.open(Head::new(NodeKind::Seq))?.elements(items.into_iter())
+    }
+
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<()> {
+        self.0.display(format_args!("{value}"))
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.0.is_compact()
+    }
+}
+
+impl Recording {
+    fn display(&mut self, value: fmt::Arguments<'_>) -> Result<()> {
+        let mut text = String::new();
+        // `to_string` would panic where `Display` fails.
+        text.write_fmt(value).map_err(|_| Error::protocol("a `Display` implementation failed"))?;
+        self.scalar(crate::leaf::Scalar::Str(&text))
+    }
+}
+
+macro_rules! compounds {
+    ($($trait:ident: $($method:ident($($label:ident)?) $verb:ident),+;)*) => {$(
+        impl ser::$trait for Compound<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            $(
+                #[inline]
+                fn $method<T: Serialize + ?Sized>(&mut self, $($label: &'static str,)? value: &T) -> Result<()> {
+                    self.$verb($($label,)? value)
+                }
+            )+
+
+            #[inline]
+            fn end(self) -> Result<()> {
+                self.recording.close()
+            }
+        }
+    )*};
+}
+
+compounds! {
+    SerializeSeq: serialize_element() child;
+    SerializeTuple: serialize_element() child;
+    SerializeTupleStruct: serialize_field() child;
+    SerializeTupleVariant: serialize_field() child;
+    SerializeMap: serialize_key() key, serialize_value() value;
+    SerializeStruct: serialize_field(name) field;
+    SerializeStructVariant: serialize_field(name) field;
 }

@@ -1,105 +1,73 @@
-//! What a walk has recorded so far, by *prediction*: the next sibling is expected to look like the last.
-//!
-//! Every node is walked beside a *template*: the run of equal siblings that was completed last. While they agree nothing
-//! is appended, and the outcome is [`Recorded::Same`]: one more repetition. Where they part, the matched beginning is
-//! copied from the template and recording goes on from there. So walking uniform data is checking, not recording, and
-//! neighbouring runs differ by construction: nobody compares subtrees, with two exceptions that are marked below.
+//! What a walk has recorded so far. Nothing here depends on the type of the value: serde's side of it is the
+//! [recorder](super::recorder).
 //!
 //! # Invariants
 //!
-//! 1. While a compound matches, nothing of it has been appended, neither nodes nor labels.
-//! 2. A template is complete, and stands wholly before what is being recorded.
-//! 3. The outcome is `Same` if and only if the node equals its template.
-//! 4. The labels of an open compound are the first of a shape that is known, or stand on one of two stacks, `fields` and
-//!    `keys`, innermost last.
-//! 5. What is kept as one value (a key, a static, an opaque leaf) is recorded behind everything else, without a template,
-//!    with its leaves in `kept`; when it is complete it is taken out, and nothing of it is left.
+//! 1. The nodes of the open compounds stand in `builder`, outermost first, each followed by its complete children. What has
+//!    come of the child that is being recorded stands behind them.
+//! 2. A leaf has no node until it is added to its parent: a child that left no node is a leaf.
+//! 3. Neighbouring runs of children differ: a child that equals the one before is counted, and its nodes go.
+//! 4. The labels of an open compound stand on the stack `fields` or `keys` from `first_label` on, unless its keys are `known`.
+//! 5. What is kept as one value (a key, a static, an opaque leaf) has its leaves in `kept`; when it is complete its nodes,
+//!    leaves and arrivals are taken out, and nothing of it is left.
 
-use std::mem;
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use crate::builder::{Builder, LabelsRef, ShapeRef, Sorted};
-use crate::diff::{structure_differences, structure_mismatch};
-use crate::error::{DifferenceKind, Error, ErrorKind, Matched, Mismatch, Result};
+use crate::builder::{Builder, LabelsRef, ShapeRef};
+use crate::error::{Error, Result};
 use crate::leaf::Scalar;
-use crate::model::{
-    Arrival, Labels, Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree,
-    TreeDef, Value,
-};
-use crate::path::{Key, Path};
+use crate::model::{Arrival, Labels, Leaf, Limits, NodeKind, Options, Shape, TreeDef, Value};
+use crate::path::Key;
 use crate::sink::{Sink, permute};
 use crate::stack;
 
+use super::frame::{Frame, Head, Kept, Place, Role};
+use super::layout::Layout;
 use super::rules::{Keep, Rules};
-use super::scalar::ScalarTo;
-use super::serializer::{Head, Walker};
 
 pub(super) const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
-
-/// Leaves that a vector may have room for, beyond twice as many as it holds.
-const SPARE: usize = 1_024;
 
 pub(super) struct Recording {
     pub(super) builder: Builder,
     pub(super) leaves: Sink,
     /// Leaves of what is being kept.
-    kept: Vec<Leaf>,
+    pub(super) kept: Vec<Leaf>,
     /// Values inside each other that are being kept.
-    keeping: usize,
-    pub(super) fields: Vec<Name>,
+    pub(super) keeping: usize,
+    pub(super) fields: Vec<&'static str>,
     pub(super) keys: Vec<Value>,
+    /// The compound that is open innermost, and those around it.
+    pub(super) frame: Frame,
+    pub(super) outer: Vec<Frame>,
+    /// Compounds around the current place.
+    pub(super) depth: usize,
+    place: Place,
+    /// What comes next is simply recorded: no rule, no option and no place asks for anything else.
+    plain: bool,
     /// The shape whose keys the map had that was recorded last, perhaps only the first of them.
-    pub(super) last_keys: Option<usize>,
+    last_keys: Option<usize>,
     /// Maps met so far.
     pub(super) maps: usize,
     pub(super) arrivals: Vec<Arrival>,
     options: Options,
-    limits: Limits,
+    pub(super) limits: Limits,
     /// What the limits allow, or the stack.
     pub(super) max_depth: usize,
     /// Elements of sequences may be serialized twice, and mean the same wherever they stand.
     predicts: bool,
+    /// Room for the layout of elements.
+    pub(super) layout: Option<Box<Layout<'static>>>,
     rules: Option<Arc<Rules>>,
     /// Whether each rule applied anywhere.
     hits: Vec<bool>,
     /// The keys that lead to the current place, if a rule may ask for them.
     path: Option<Vec<Key>>,
+    /// A leaf was opaque, or marked as a leaf.
+    pub(super) met_opaque: bool,
     /// The leaf that came last is an absent value, or holds one or a unit.
-    last_is_none: bool,
-    /// Children met so far whose types own something: beside such a child no element is compared as plain data.
-    pub(super) owning: usize,
+    pub(super) last_is_none: bool,
     /// An error went up; whoever swallowed it must not get a tree with a hole.
     pub(super) failed: bool,
-}
-
-/// How a node was recorded.
-#[derive(Clone, Copy)]
-pub(super) enum Recorded {
-    /// It equals its template, and nothing was appended.
-    Same,
-    /// It differs from its template, and starts at this index.
-    New(usize),
-}
-
-/// The place where one node goes; a [`Walk`](super::serializer::Walk).
-pub(super) struct Recorder<'r> {
-    pub(super) recording: &'r mut Recording,
-    pub(super) template: Option<usize>,
-    /// Compounds around this place.
-    pub(super) depth: usize,
-    /// This is the inside of a `Some` that was left out because `None` is a leaf.
-    pub(super) inside_some: bool,
-}
-
-/// Where what is being kept begins.
-#[derive(Clone, Copy)]
-pub(super) struct KeptFrom {
-    node: usize,
-    leaf: usize,
-    map: usize,
-    arrival: usize,
 }
 
 impl Recording {
@@ -110,100 +78,60 @@ impl Recording {
         predicts: bool,
         rules: Option<Arc<Rules>>,
     ) -> Self {
-        Recording {
+        let mut recording = Recording {
             builder: Builder::default(),
             leaves,
             kept: Vec::new(),
             keeping: 0,
             fields: Vec::new(),
             keys: Vec::new(),
+            frame: Frame::ROOT,
+            outer: Vec::new(),
+            depth: 0,
+            place: Place::Child,
+            plain: false,
             last_keys: None,
             maps: 0,
             arrivals: Vec::new(),
             options,
             limits,
             max_depth: stack::deepest(limits),
+            predicts,
+            layout: None,
             hits: vec![false; rules.as_ref().map_or(0, |rules| rules.rules.len())],
             path: rules.as_ref().filter(|rules| rules.need_paths()).map(|_| Vec::new()),
-            predicts,
             rules,
+            met_opaque: false,
             last_is_none: false,
-            owning: 0,
             failed: false,
-        }
+        };
+        recording.now_at(Place::Child);
+        recording
     }
 
-    /// Records a whole value. Says which rules applied.
-    pub(super) fn record<T: Serialize + ?Sized>(
-        mut self,
-        value: &T,
-    ) -> Result<(TreeDef, Sink, Vec<bool>)> {
+    /// One for a value that is kept as a whole.
+    pub(super) fn of_value(options: Options, limits: Limits) -> Self {
+        Recording::new(Sink::Counted(0), options, limits, false, None)
+    }
+
+    pub(super) fn begin(&mut self) {
         self.builder = Builder::with_room();
-        value.serialize(self.root(None))?;
-        if self.failed {
-            return Err(Error::protocol(SWALLOWED));
+    }
+
+    /// The structure of the whole value, which was recorded, its leaves, and which rules applied.
+    pub(super) fn finish(mut self) -> Result<(TreeDef, Sink, Vec<bool>)> {
+        self.added()?;
+        self.expect_no_failure()?;
+        if self.builder.nodes.is_empty() {
+            self.builder.open(NodeKind::Leaf, Shape::NONE);
         }
         self.arrivals.sort_by_key(|arrival| arrival.map);
         let treedef = self.builder.finish(self.options, self.arrivals, self.limits);
-        // Room that was made for elements like the first, if the others were smaller.
-        let leaves = self.leaves.leaves_mut();
-        leaves.shrink_to(2 * leaves.len() + SPARE);
         Ok((treedef, self.leaves, self.hits))
     }
 
-    /// Walks a value beside a structure that it should have, and gives its leaves.
-    ///
-    /// The structure is the template of the root; so only what differs is recorded, for the message.
-    pub(super) fn record_like<T: Serialize + ?Sized>(
-        mut self,
-        value: &T,
-        treedef: &TreeDef,
-        ignore_statics: bool,
-    ) -> Result<Sink> {
-        self.builder = Builder::on_top_of(&treedef.encoding);
-        let recorded = value.serialize(self.root(Some(0)))?;
-        self.is_like(recorded, treedef, ignore_statics)?;
-        Ok(self.leaves)
-    }
-
-    fn is_like(
-        &mut self,
-        recorded: Recorded,
-        treedef: &TreeDef,
-        ignore_statics: bool,
-    ) -> Result<()> {
-        if self.failed {
-            return Err(Error::protocol(SWALLOWED));
-        }
-        let Recorded::New(at) = recorded else { return Ok(()) };
-        let found = self.builder.extract(at, Options::default(), Vec::new());
-        match structure_differences(treedef, &found, ignore_statics) {
-            // Only statics differ; and entries of maps stand in the order of their keys in any case.
-            none if none.is_empty() => Ok(()),
-            differences => {
-                let statics = differences[0].kind == DifferenceKind::Static; // there is one
-                let error = structure_mismatch(differences);
-                Err(match statics {
-                    true => error.hint("statics are part of the structure; see `ignore_statics`"),
-                    false => error,
-                })
-            }
-        }
-    }
-
-    /// Records a whole value, to be kept as one.
-    pub(super) fn record_value<T: Serialize + ?Sized>(mut self, value: &T) -> Result<Value> {
-        let from = self.begin_keeping()?;
-        value.serialize(self.root(None))?;
-        self.end_keeping(from)
-    }
-
-    fn root(&mut self, template: Option<usize>) -> Walker<Recorder<'_>> {
-        Walker(Recorder { recording: self, template, depth: 0, inside_some: false })
-    }
-
     /// The options of what is being recorded: those of the treedef, but none for what is kept.
-    pub(super) fn options(&self) -> Options {
+    fn options(&self) -> Options {
         match self.keeping {
             0 => self.options,
             _ => Options { compact: self.options.compact, ..Options::default() },
@@ -214,323 +142,399 @@ impl Recording {
         self.options.compact
     }
 
-    /// The shape whose keys a map may have that has no template. What is kept may have another order of keys.
-    pub(super) fn expected_keys(&self) -> Option<usize> {
-        self.last_keys.filter(|_| self.keeping == 0)
-    }
-
     /// Whether elements of sequences may be serialized twice, and mean the same wherever they stand.
     pub(super) fn predicts(&self) -> bool {
         self.keeping == 0 && self.predicts
     }
 
+    pub(super) fn expect_no_failure(&self) -> Result<()> {
+        if self.failed { Err(Error::protocol(SWALLOWED)) } else { Ok(()) }
+    }
+
     /// Leaves so far, of what is being kept or else of the whole.
-    pub(super) fn num_leaves(&self) -> usize {
-        if self.keeping > 0 { self.kept.len() } else { self.leaves.leaves().len() }
+    fn num_leaves(&self) -> usize {
+        if self.keeping > 0 { self.kept.len() } else { self.leaves.len() }
     }
 
-    /// Puts the entries of a map into canonical order, with their leaves.
-    pub(super) fn sort_entries(
-        &mut self,
-        at: usize,
-        first_key: usize,
-        first_leaf: usize,
-    ) -> Option<Sorted> {
-        let keys = &mut self.keys[first_key..];
-        let mut sorted = self.builder.sort_entries(at, keys)?;
-        let leaves = mem::take(&mut sorted.leaves);
-        match self.keeping {
-            0 => {
-                let all = self.leaves.leaves_mut();
-                permute(leaves, |a, b| all.swap(first_leaf + a, first_leaf + b));
+    pub(super) fn now_at(&mut self, place: Place) {
+        self.place = place;
+        let ordinary = matches!(place, Place::Child) && !self.options.none_is_leaf;
+        self.plain = ordinary && self.keeping == 0 && self.rules.is_none();
+    }
+}
+
+/// What comes at a place.
+impl Recording {
+    #[inline(always)]
+    pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> Result<()> {
+        if !self.plain {
+            return self.scalar_here(scalar);
+        }
+        match self.leaves.push(scalar) {
+            true => Ok(()),
+            false => Err(self.wrong_kind(scalar.kind())),
+        }
+    }
+
+    #[inline(never)]
+    fn scalar_here(&mut self, scalar: Scalar<'_>) -> Result<()> {
+        if let Place::Key = self.place {
+            self.now_at(Place::Child);
+            self.scalar_key(scalar);
+            return Ok(());
+        }
+        self.now_at(Place::Child);
+        self.last_is_none = matches!(scalar, Scalar::None);
+        if self.keeping > 0 {
+            self.keep_scalar(scalar);
+            return Ok(());
+        }
+        if self.rules.as_ref().is_some_and(|rules| !rules.is_leaf_kind(scalar.kind())) {
+            self.put_static(&Value::from(Leaf::from(scalar)));
+            return Ok(());
+        }
+        match self.leaves.push(scalar) {
+            true => Ok(()),
+            false => Err(self.wrong_kind(scalar.kind())),
+        }
+    }
+
+    /// A node that never has children.
+    #[inline(never)]
+    pub(super) fn atom(&mut self, head: Head) -> Result<()> {
+        self.arrive(Some(head))?;
+        let shape = self.unlabelled(head);
+        self.builder.open(head.kind, shape);
+        Ok(())
+    }
+
+    /// An absent value.
+    pub(super) fn none(&mut self) -> Result<()> {
+        match self.none_is_leaf() {
+            None => self.atom(Head::new(NodeKind::None)),
+            Some(false) => self.scalar(Scalar::None),
+            Some(true) => {
+                self.open(Head::new(NodeKind::Some))?;
+                self.child(false).scalar(Scalar::None)?;
+                self.added()?;
+                self.close()
             }
-            _ => permute(leaves, |a, b| self.kept.swap(first_leaf + a, first_leaf + b)),
         }
-        Some(sorted)
     }
 
-    pub(super) fn begin_keeping(&mut self) -> Result<KeptFrom> {
-        if self.keeping >= MAX_KEY_NESTING {
-            return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
+    pub(super) fn unit(&mut self) -> Result<()> {
+        match self.none_is_leaf() {
+            Some(true) => {
+                self.open(Head::new(NodeKind::Some))?;
+                self.child(false).atom(Head::new(NodeKind::Unit))?;
+                self.added()?;
+                self.close()
+            }
+            _ => self.atom(Head::new(NodeKind::Unit)),
         }
-        self.keeping += 1;
-        let (node, leaf) = (self.builder.nodes.len(), self.kept.len());
-        Ok(KeptFrom { node, leaf, map: self.maps, arrival: self.arrivals.len() })
     }
 
-    pub(super) fn end_keeping(&mut self, from: KeptFrom) -> Result<Value> {
-        if self.failed {
-            return Err(Error::protocol(SWALLOWED));
+    /// Opens a `Some`: where `None` is a leaf it is left out, unless it is itself the inside of a `Some`.
+    pub(super) fn open_some(&mut self) -> Result<()> {
+        let elided = self.none_is_leaf();
+        match elided {
+            Some(false) => {
+                self.now_at(Place::Child);
+                self.push(Role::Through, Head::new(NodeKind::Some));
+            }
+            _ => self.open(Head::new(NodeKind::Some))?,
         }
-        self.keeping -= 1;
-        let mut leaves = self.kept.split_off(from.leaf);
-        if let [node] = &self.builder.nodes[from.node..]
-            && node.kind == NodeKind::Leaf
-            && let Some(leaf) = leaves.pop()
-        {
-            self.builder.nodes.truncate(from.node);
-            return Ok(Value::from(leaf));
+        self.frame.around_some = elided.is_some();
+        Ok(())
+    }
+
+    /// Whether this is the inside of a `Some`, if `None` is a leaf here.
+    fn none_is_leaf(&self) -> Option<bool> {
+        let is_leaf = self.options().none_is_leaf && !matches!(self.place, Place::Key);
+        is_leaf.then_some(matches!(self.place, Place::InsideSome))
+    }
+
+    /// Opens a newtype, or what a mark says of the value inside.
+    pub(super) fn open_newtype(&mut self, name: &'static str, keep: Option<Keep>) -> Result<()> {
+        match keep {
+            None => self.open(Head { name, ..Head::new(NodeKind::NewtypeStruct) }),
+            // Inside of what is kept already, it changes nothing.
+            Some(_) if self.keeping > 0 || matches!(self.place, Place::Key) => {
+                self.arrive(None)?;
+                self.descend()?;
+                self.push(Role::Through, Head::new(NodeKind::NewtypeStruct));
+                self.frame.counts = true;
+                Ok(())
+            }
+            Some(keep) => {
+                self.expect_no_failure()?;
+                self.begin_keeping(Kept::of(keep), false)
+            }
         }
-        let mut arrivals = self.arrivals.split_off(from.arrival);
-        arrivals.iter_mut().for_each(|arrival| arrival.map -= from.map);
-        arrivals.sort_by_key(|arrival| arrival.map);
-        self.maps = from.map;
-        let treedef = self.builder.extract(from.node, Options::default(), arrivals);
-        Ok(Value::from_tree(Tree::from_parts(treedef.with_limits(self.limits), leaves)))
     }
 
-    /// Whether a rule may ask for the path.
-    #[inline]
-    pub(super) fn tracks_path(&self) -> bool {
-        self.keeping == 0 && self.path.is_some()
+    /// Opens a node with children. Every compound passes here or through a mark, so there the depth is counted.
+    #[inline(never)]
+    pub(super) fn open(&mut self, head: Head) -> Result<()> {
+        self.expect_no_failure()?;
+        self.arrive(Some(head))?;
+        self.descend()?;
+        self.push(Role::Node, head);
+        let at = self.builder.open(head.kind, Shape::NONE);
+        let is_map = head.kind == NodeKind::Map;
+        let known = self.last_keys.filter(|_| is_map && self.keeping == 0);
+        self.maps += usize::from(is_map);
+        self.frame.next = at + 1;
+        self.frame.counts = true;
+        self.frame.known = known.map(|shape| (shape, 0));
+        self.frame.first_label = if is_map { self.keys.len() } else { self.fields.len() };
+        Ok(())
     }
 
-    /// Goes down to a child; says what a rule about its place makes of it.
-    pub(super) fn descend(&mut self, parent: Head, key: Key) -> Option<Keep> {
-        let path = self.path.as_mut()?;
-        path.push(key);
-        self.rules.as_ref()?.place(parent.seen(), path, &mut self.hits)
+    fn descend(&mut self) -> Result<()> {
+        if self.depth >= self.max_depth {
+            return Err(stack::too_deep(self.max_depth));
+        }
+        self.depth += 1;
+        Ok(())
     }
 
-    pub(super) fn ascend(&mut self) {
-        if let Some(path) = &mut self.path {
-            path.pop();
+    pub(super) fn push(&mut self, role: Role, head: Head) {
+        let at = self.builder.nodes.len();
+        let frame = Frame {
+            role,
+            head,
+            at,
+            next: at,
+            first_leaf: self.num_leaves(),
+            first_map: self.maps,
+            first_arrival: self.arrivals.len(),
+            watched: self.path.is_some() && self.keeping == 0,
+            ..Frame::ROOT
+        };
+        self.outer.push(std::mem::replace(&mut self.frame, frame));
+    }
+
+    pub(super) fn pop(&mut self) -> Frame {
+        let outer = self.outer.pop().unwrap_or(Frame::ROOT);
+        let frame = std::mem::replace(&mut self.frame, outer);
+        self.depth -= usize::from(frame.counts); // it was added when the frame was pushed
+        self.frame.owning |= frame.owning;
+        frame
+    }
+
+    /// What comes here is no scalar: begins to keep it, if this is the place of a key, or a rule about the node says so.
+    fn arrive(&mut self, head: Option<Head>) -> Result<()> {
+        if self.plain {
+            return Ok(());
+        }
+        if let Place::Key = self.place {
+            return self.begin_keeping(Kept::Key, true);
+        }
+        self.now_at(Place::Child);
+        match head.and_then(|head| self.rule(head)) {
+            Some(keep) => self.begin_keeping(Kept::of(keep), true),
+            None => Ok(()),
         }
     }
 
     /// What a rule about the node itself makes of it.
-    pub(super) fn rule(&mut self, head: Head) -> Option<Keep> {
-        if self.keeping > 0 {
-            return None;
-        }
-        let path = self.path.as_ref()?;
+    fn rule(&mut self, head: Head) -> Option<Keep> {
+        let path = self.path.as_ref().filter(|_| self.keeping == 0)?;
         self.rules.as_ref()?.node(head.seen(), path, &mut self.hits)
     }
+}
 
-    /// The scalar that a template keeps as a static: if it comes again, nothing is allocated.
-    fn static_scalar(&self, template: Option<usize>) -> Option<&Leaf> {
-        let node = self.builder.nodes.get(template.filter(|_| self.predicts())?)?;
-        match &self.builder.shape(node.shape)?.labels {
-            Labels::Static(value) => value.as_leaf(),
-            _ => None,
+/// The children of the compound that is open innermost.
+impl Recording {
+    /// The next child comes; its type may own something.
+    #[inline]
+    pub(super) fn child(&mut self, owning: bool) -> &mut Self {
+        self.frame.owning |= owning;
+        if self.frame.watched || self.frame.around_some {
+            self.child_here();
+        }
+        self
+    }
+
+    #[inline(never)]
+    fn child_here(&mut self) {
+        if self.frame.around_some {
+            self.now_at(Place::InsideSome);
+        }
+        if !self.frame.watched || !matches!(self.frame.role, Role::Node) {
+            return;
+        }
+        let (key, parent) = (self.current_key(), self.frame.head.seen());
+        let (Some(path), Some(rules)) = (&mut self.path, &self.rules) else { return };
+        path.push(key);
+        if let Some(keep) = rules.place(parent, path, &mut self.hits) {
+            self.start_keeping(Kept::of(keep), true);
         }
     }
 
-    /// Whether a node that was recorded last would read as `None` if an option was asked for: serde's buffers see
-    /// through newtypes, and take a unit for `None`.
-    pub(super) fn reads_as_none(&self, recorded: Recorded, template: Option<usize>) -> bool {
-        let mut node = match (recorded, template) {
-            (Recorded::New(node), _) | (Recorded::Same, Some(node)) => node,
-            (Recorded::Same, None) => return false,
-        };
-        let nodes = &self.builder.nodes;
-        while nodes[node].kind == NodeKind::NewtypeStruct {
-            node += 1;
+    /// What came of the child.
+    #[inline(never)]
+    pub(super) fn child_came(&mut self, level: usize, child: Result<()>) -> Result<()> {
+        match child {
+            Ok(()) => self.added(),
+            Err(error) => Err(self.child_failed(level, error)),
         }
-        match nodes[node].kind {
-            NodeKind::Unit | NodeKind::UnitStruct => true,
-            NodeKind::Leaf => self.last_is_none,
-            NodeKind::Static => {
-                match self.builder.shape(nodes[node].shape).map(|shape| &shape.labels) {
-                    Some(Labels::Static(value)) => is_nothing(value),
-                    _ => false,
+    }
+
+    /// The child is complete.
+    fn added(&mut self) -> Result<()> {
+        while let Role::Kept(_, true) = self.frame.role {
+            self.end_keeping()?;
+        }
+        if self.frame.around_some && self.reads_as_none() {
+            let at = self.frame.next;
+            if self.builder.nodes.len() == at {
+                self.builder.open(NodeKind::Leaf, Shape::NONE);
+            }
+            self.builder.open(NodeKind::Some, Shape::NONE);
+            self.builder.nodes[at..].rotate_right(1);
+            self.builder.close(at, Shape::NONE)?;
+        }
+        if !matches!(self.frame.role, Role::Node) {
+            return Ok(());
+        }
+        let Frame { next, last, children, watched, .. } = &mut self.frame;
+        *children += 1; // each came
+        let nodes = &mut self.builder.nodes;
+        match *last {
+            Some(last) if nodes.len() == *next && nodes[last].kind == NodeKind::Leaf => {
+                nodes[last].repeat += 1; // at most `children`
+            }
+            before => {
+                if nodes.len() == *next {
+                    self.builder.open(NodeKind::Leaf, Shape::NONE);
                 }
+                *last = Some(self.builder.join(before, *next, 1)?);
+                *next = self.builder.nodes.len();
             }
-            _ => false,
+        }
+        if *watched && let Some(path) = &mut self.path {
+            path.pop();
+        }
+        Ok(())
+    }
+
+    pub(super) fn field(&mut self, name: &'static str, owning: bool) -> &mut Self {
+        self.fields.push(name);
+        self.child(owning)
+    }
+
+    /// A map's key comes.
+    pub(super) fn key(&mut self) -> Result<&mut Self> {
+        if std::mem::replace(&mut self.frame.awaits_value, true) {
+            return Err(self.broken("a map's key was followed by another key"));
+        }
+        self.now_at(Place::Key);
+        Ok(self)
+    }
+
+    /// What came of the key. Its value comes next.
+    pub(super) fn key_came(&mut self, key: Result<()>) -> Result<()> {
+        match (key, self.frame.role) {
+            (Err(error), _) => Err(self.key_failed(error)),
+            (Ok(()), Role::Kept(Kept::Key, true)) => self.end_keeping(),
+            _ => Ok(()),
         }
     }
 
-    /// Puts a `Some` around a node that was recorded last.
-    pub(super) fn wrap_in_some(
-        &mut self,
-        recorded: Recorded,
-        template: Option<usize>,
-    ) -> Result<Recorded> {
-        let builder = &mut self.builder;
-        let some = builder.open(NodeKind::Some, Shape::NONE);
-        let at = match (recorded, template) {
-            (Recorded::New(at), _) => {
-                builder.nodes[at..].rotate_right(1);
-                at
+    pub(super) fn value(&mut self, owning: bool) -> Result<&mut Self> {
+        if !std::mem::take(&mut self.frame.awaits_value) {
+            return Err(self.broken("a map's value came without its key"));
+        }
+        Ok(self.child(owning))
+    }
+
+    /// Closes the compound that is open innermost.
+    pub(super) fn close(&mut self) -> Result<()> {
+        self.expect_no_failure()?;
+        if self.frame.awaits_value {
+            return Err(self.broken("a map ended after a key"));
+        }
+        match self.frame.role {
+            Role::Node => self.complete(),
+            Role::Through => {
+                self.pop();
+                Ok(())
             }
-            (Recorded::Same, Some(template)) => {
-                let inside = template..template + builder.nodes[template].span;
-                builder.nodes.extend_from_within(inside);
-                builder.nodes[some + 1].repeat = 1;
-                some
+            Role::Kept(..) => self.end_keeping(),
+        }
+    }
+
+    /// Completes a node.
+    fn complete(&mut self) -> Result<()> {
+        let frame = self.pop();
+        let Frame { head, at, first_label, known, .. } = frame;
+        let mut sorted = None;
+        let shape = match (head.kind, known) {
+            (NodeKind::Map, Some((known, count))) => {
+                // Keys of a known shape are in order, and none of them stands on the stack.
+                self.last_keys = Some(known);
+                self.builder.intern_first(known, count)
             }
-            (Recorded::Same, None) => some,
+            (NodeKind::Map, None) => {
+                if !self.options().insertion {
+                    sorted = self.builder.sort_entries(at, &mut self.keys[first_label..]);
+                }
+                let shape = self.builder.intern_keys(&mut self.keys, first_label);
+                self.last_keys = Some(shape);
+                shape
+            }
+            (NodeKind::Struct | NodeKind::StructVariant, _) => {
+                let labels = LabelsRef::Fields(&self.fields[first_label..]);
+                let shape = ShapeRef { name: &head.name, variant: &head.variant, labels };
+                let shape = self.builder.intern_static(shape);
+                self.fields.truncate(first_label);
+                shape
+            }
+            _ => self.unlabelled(head),
         };
-        builder.close(at, Shape::NONE)?;
-        match template {
-            Some(template) if builder.same(template, at) => {
-                builder.nodes.truncate(at);
-                Ok(Recorded::Same)
+        self.builder.close(at, shape)?;
+        if let Some(mut sorted) = sorted {
+            let moved = std::mem::take(&mut sorted.leaves);
+            let first = frame.first_leaf;
+            match self.keeping {
+                0 => permute(moved, |a, b| self.leaves.swap(first + a, first + b)),
+                _ => permute(moved, |a, b| self.kept.swap(first + a, first + b)),
             }
-            _ => Ok(Recorded::New(at)),
+            for below in &mut self.arrivals[frame.first_arrival..] {
+                below.map = frame.first_map + 1 + sorted.moved(below.map - frame.first_map - 1);
+            }
+            self.arrivals.push(Arrival { map: frame.first_map, order: sorted.order });
         }
-    }
-
-    pub(super) fn matches(&self, template: usize, head: Head) -> bool {
-        let node = &self.builder.nodes[template];
-        node.kind == head.kind
-            && match self.builder.shape(node.shape) {
-                Some(shape) => shape.name == head.name && shape.variant == head.variant,
-                None => true,
-            }
+        Ok(())
     }
 
     /// The shape of a node that may have a name, and has no labels.
-    pub(super) fn unlabelled(&mut self, head: Head) -> usize {
-        match head.kind.is_named() {
-            true => {
-                let Head { name, variant, .. } = head;
-                let labels = LabelsRef::None;
-                self.builder.intern(ShapeRef { name: &name, variant: &variant, labels })
-            }
-            false => Shape::NONE,
-        }
-    }
-}
-
-impl Recorder<'_> {
-    #[inline]
-    pub(super) fn scalar(self, scalar: Scalar<'_>) -> Result<Recorded> {
-        let recording = &mut *self.recording;
-        recording.last_is_none = matches!(scalar, Scalar::None);
-        if recording.keeping > 0 {
-            recording.kept.push(scalar.into());
-            return self.leaf_node();
-        }
-        if recording.rules.as_ref().is_some_and(|rules| !rules.is_leaf_kind(scalar.kind())) {
-            return Ok(self.static_node(Value::from(Leaf::from(scalar))));
-        }
-        match recording.leaves.push(scalar) {
-            true => self.leaf_node(),
-            false => Err(expected(recording.leaves.leaves().kind(), scalar.kind())),
-        }
+    fn unlabelled(&mut self, Head { kind, name, variant }: Head) -> usize {
+        let shape = ShapeRef { name: &name, variant: &variant, labels: LabelsRef::None };
+        if kind.is_named() { self.builder.intern_static(shape) } else { Shape::NONE }
     }
 
-    #[inline]
-    fn leaf_node(self) -> Result<Recorded> {
-        Ok(self.node(Head::new(NodeKind::Leaf)))
-    }
-
-    /// Records a node that has no children.
-    #[inline]
-    pub(super) fn childless(self, head: Head) -> Result<Recorded> {
-        match self.recording.rule(head) {
-            None => Ok(self.node(head)),
-            Some(keep) => {
-                let from = self.recording.begin_keeping()?;
-                Recorder { template: None, recording: &mut *self.recording, ..self }.node(head);
-                let value = self.recording.end_keeping(from)?;
-                self.kept(keep, value)
+    /// A key that is a scalar: mostly the one that the map before had in this place.
+    fn scalar_key(&mut self, scalar: Scalar<'_>) {
+        if let Some((shape, count)) = self.frame.known {
+            let is_it = |key: &Value| key.as_leaf().and_then(Leaf::as_scalar) == Some(scalar);
+            if let Some(shape) = self.builder.with_key(shape, count, is_it) {
+                self.frame.known = Some((shape, count + 1));
+                return;
             }
         }
+        self.other_key(Value::from(Leaf::from(scalar)));
     }
 
-    #[inline]
-    fn node(self, head: Head) -> Recorded {
-        if let Some(template) = self.template
-            && self.recording.matches(template, head)
+    /// A key that is not known: from here on the keys of the map stand on the stack.
+    pub(super) fn other_key(&mut self, key: Value) {
+        if let Some((shape, count)) = self.frame.known.take()
+            && let Some(Labels::Keys(known)) = self.builder.shape(shape).map(|shape| &shape.labels)
         {
-            return Recorded::Same;
+            self.keys.extend(known.iter().take(count).cloned());
         }
-        let shape = self.recording.unlabelled(head);
-        Recorded::New(self.recording.builder.open(head.kind, shape))
+        self.keys.push(key);
     }
-
-    /// Records a value as one. Inside of what is kept already, that changes nothing.
-    pub(super) fn keeping<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Result<Recorded> {
-        let Recorder { recording, depth, .. } = self;
-        if recording.keeping > 0 {
-            if depth >= recording.max_depth {
-                return Err(stack::too_deep(recording.max_depth));
-            }
-            let place = Recorder { recording, depth: depth + 1, ..self };
-            return stack::grow!(value.serialize(Walker(place)));
-        }
-        if keep == Keep::Static
-            && let Some(known) = recording.static_scalar(self.template)
-            && value
-                .serialize(ScalarTo { compact: recording.is_compact(), then: is(known) })
-                .is_ok()
-        {
-            return Ok(Recorded::Same);
-        }
-        let from = recording.begin_keeping()?;
-        let place =
-            Recorder { recording: &mut *recording, template: None, depth, inside_some: false };
-        stack::grow!(value.serialize(Walker(place)))?;
-        let value = recording.end_keeping(from)?;
-        Recorder { recording, ..self }.kept(keep, value)
-    }
-
-    pub(super) fn kept(self, keep: Keep, value: Value) -> Result<Recorded> {
-        match keep {
-            Keep::Static => Ok(self.static_node(value)),
-            Keep::Leaf => {
-                self.recording.last_is_none = is_nothing(&value);
-                let leaf = Leaf::from(value);
-                let kind = leaf.kind();
-                let leaves = self.recording.leaves.leaves_mut();
-                match leaves.push_leaf(leaf) {
-                    true => self.leaf_node(),
-                    false => Err(expected(leaves.kind(), kind)),
-                }
-            }
-        }
-    }
-
-    fn static_node(self, value: Value) -> Recorded {
-        let builder = &mut self.recording.builder;
-        let template =
-            self.template.and_then(|template| builder.shape(builder.nodes[template].shape));
-        if template
-            .is_some_and(|shape| matches!(&shape.labels, Labels::Static(known) if *known == value))
-        {
-            return Recorded::Same;
-        }
-        let shape =
-            builder.intern(ShapeRef { name: &"", variant: &"", labels: LabelsRef::Static(&value) });
-        Recorded::New(builder.open(NodeKind::Static, shape))
-    }
-
-    /// Records a map's key.
-    pub(super) fn key<T: Serialize + ?Sized>(
-        recording: &mut Recording,
-        depth: usize,
-        key: &T,
-    ) -> Result<Value> {
-        let from = recording.begin_keeping()?;
-        let place =
-            Recorder { recording: &mut *recording, template: None, depth, inside_some: false };
-        // What leads on inside a key is no way inside the value.
-        stack::grow!(key.serialize(Walker(place))).map_err(|error| error.at(Path::root()))?;
-        recording.end_keeping(from)
-    }
-}
-
-/// Whether a scalar is a known one.
-fn is(known: &Leaf) -> impl FnOnce(Scalar<'_>) -> Matched<()> {
-    move |scalar| if known.as_scalar() == Some(scalar) { Ok(()) } else { Err(Mismatch) }
-}
-
-/// Whether a value is an option or a unit, but for newtypes around it.
-fn is_nothing(value: &Value) -> bool {
-    let mut node = value.root();
-    while node.kind() == NodeKind::NewtypeStruct
-        && let Some(inside) = node.child(0)
-    {
-        node = inside;
-    }
-    let kind = node.kind();
-    matches!(kind, NodeKind::None | NodeKind::Some | NodeKind::Unit | NodeKind::UnitStruct)
-}
-
-#[cold]
-fn expected(expected: LeafKind, found: LeafKind) -> Error {
-    let error = Error::from(ErrorKind::LeafKind { expected, found });
-    error.hint("mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`")
 }

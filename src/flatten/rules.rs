@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::markers;
 use crate::model::{LeafKind, NodeKind};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
@@ -14,6 +15,17 @@ pub(super) enum Keep {
     Static,
     /// It is one leaf.
     Leaf,
+}
+
+impl Keep {
+    /// What a newtype of this name is, if it is a mark.
+    pub(super) fn marked_by(name: &str) -> Option<Self> {
+        match name {
+            markers::STATIC => Some(Keep::Static),
+            markers::LEAF => Some(Keep::Leaf),
+            _ => None,
+        }
+    }
 }
 
 /// A node that is about to be walked: what [`is_leaf`](crate::Flattener::is_leaf) sees of it beside its path.

@@ -66,7 +66,6 @@ fn modules_import_only_upwards() {
     assert_layered("src/change", "mod.rs", "super");
     assert_layered("src/tree", "mod.rs", "super");
     assert_layered("src/flatten", "mod.rs", "super");
-    assert_layered("src/flatten/matching", "mod.rs", "super");
     assert_layered("src/unflatten", "mod.rs", "super");
     assert_layered("src/persist", "mod.rs", "super");
 }

@@ -1,0 +1,73 @@
+//! serde's calls by the dozen.
+
+/// The calls for each kind of scalar, all to one expression.
+macro_rules! scalars {
+    (#[$inline:meta] |$this:ident, $scalar:ident| $then:expr) => {
+        scalars! {
+            #[$inline] |$this, $scalar| $then;
+            serialize_bool(bool) => Bool;
+            serialize_i8(i8) => I8;
+            serialize_i16(i16) => I16;
+            serialize_i32(i32) => I32;
+            serialize_i64(i64) => I64;
+            serialize_i128(i128) => I128;
+            serialize_u8(u8) => U8;
+            serialize_u16(u16) => U16;
+            serialize_u32(u32) => U32;
+            serialize_u64(u64) => U64;
+            serialize_u128(u128) => U128;
+            serialize_f32(f32) => F32;
+            serialize_f64(f64) => F64;
+            serialize_char(char) => Char;
+            serialize_str(&str) => Str;
+            serialize_bytes(&[u8]) => Bytes;
+        }
+    };
+    (#[$inline:meta] |$this:ident, $scalar:ident| $then:expr; $($method:ident($type:ty) => $kind:ident;)*) => {$(
+        #[$inline]
+        fn $method($this, value: $type) -> Result<Self::Ok, Self::Error> {
+            let $scalar = crate::leaf::Scalar::$kind(value);
+            $then
+        }
+    )*};
+}
+
+/// The calls for each kind of number that fits into 64 bits, all to one expression: of its kind and its bits.
+macro_rules! numbers {
+    (|$this:ident, $kind:ident, $bits:ident| $then:expr) => {
+        numbers! {
+            |$this, $kind, $bits| $then;
+            serialize_bool(bool, value) => Bool, u64::from(value);
+            serialize_i8(i8, value) => I8, i64::from(value).cast_unsigned();
+            serialize_i16(i16, value) => I16, i64::from(value).cast_unsigned();
+            serialize_i32(i32, value) => I32, i64::from(value).cast_unsigned();
+            serialize_i64(i64, value) => I64, value.cast_unsigned();
+            serialize_u8(u8, value) => U8, u64::from(value);
+            serialize_u16(u16, value) => U16, u64::from(value);
+            serialize_u32(u32, value) => U32, u64::from(value);
+            serialize_u64(u64, value) => U64, value;
+            serialize_f32(f32, value) => F32, u64::from(value.to_bits());
+            serialize_f64(f64, value) => F64, value.to_bits();
+            serialize_char(char, value) => Char, u64::from(value);
+        }
+    };
+    (|$this:ident, $kind:ident, $bits:ident| $then:expr;
+     $($method:ident($type:ty, $value:ident) => $variant:ident, $number:expr;)*) => {$(
+        #[inline(always)]
+        fn $method($this, $value: $type) -> Result<Self::Ok, Self::Error> {
+            let ($kind, $bits) = (crate::model::LeafKind::$variant, $number);
+            $then
+        }
+    )*};
+}
+
+/// Calls that a serializer does not expect.
+macro_rules! mismatches {
+    (|$this:ident| $then:expr; $($method:ident($($type:ty),*) -> $ok:ty;)*) => {$(
+        fn $method($this, $(_: $type),*) -> Result<$ok, Self::Error> {
+            Err($then)
+        }
+    )*};
+}
+
+pub(super) use {mismatches, numbers, scalars};

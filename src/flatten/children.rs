@@ -1,0 +1,234 @@
+//! The children of a node of a [known structure](super::known), one by one or in rows.
+
+use std::fmt::{self, Write};
+use std::mem;
+
+use serde::Serialize;
+
+use crate::error::{Matched, Mismatch};
+use crate::leaf::Scalar;
+use crate::model::{Name, TreeDef, Value};
+use crate::node::is_name;
+use crate::slots::Slots;
+use crate::stack;
+
+use super::frame::Head;
+use super::known::{Cursor, Difference, Expectation, Known, LEAF};
+use super::recording::Recording;
+use super::rows::{Guesses, Stop, put_row};
+use super::rules::Keep;
+
+/// Puts the leaves of a value into slots, if it has that structure.
+pub(super) fn fill<T: Serialize + ?Sized>(
+    treedef: &TreeDef,
+    slots: Slots<'_>,
+    how: Expectation,
+    value: &T,
+) -> Result<(), Difference> {
+    let mut room = None;
+    match Known::new(treedef, slots, &mut room, how) {
+        Ok(known) => known.fill(value),
+        Err(Mismatch) => Err(Difference::Perhaps),
+    }
+}
+
+impl<'t> Known<'t> {
+    /// Puts the leaves of a value into the slots, if it has the structure.
+    pub(super) fn fill<T: Serialize + ?Sized>(mut self, value: &T) -> Result<(), Difference> {
+        let place = Matcher { at: self.root(), slot: 0, known: &mut self };
+        let matched = value.serialize(place);
+        match (matched, self.mismatch()) {
+            (Ok(_), None) => Ok(()),
+            (_, mismatch) => Err(mismatch.unwrap_or(Difference::Perhaps)),
+        }
+    }
+
+    /// Whether a value is what a key holds.
+    pub(super) fn is_key<T: Serialize + ?Sized>(&self, key: &'t Value, value: &T) -> bool {
+        self.inside(key).fill(value).is_ok()
+    }
+}
+
+/// One node of a known structure, and the slot of its first leaf. The slot behind its leaves comes back.
+pub(super) struct Matcher<'m, 't> {
+    pub(super) known: &'m mut Known<'t>,
+    pub(super) at: usize,
+    pub(super) slot: usize,
+}
+
+/// The children of a node that has matched so far.
+pub(super) struct Children<'m, 't> {
+    pub(super) known: &'m mut Known<'t>,
+    pub(super) cursor: Cursor,
+    pub(super) slot: usize,
+    fields: &'t [Name],
+}
+
+impl<'m, 't> Matcher<'m, 't> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn enter(self, head: Head) -> Matched<Children<'m, 't>> {
+        let Matcher { known, at, slot } = self;
+        match known.enter(at, slot, head) {
+            Ok(end) => Ok(Children { known, cursor: Cursor::below(at, end), slot, fields: &[] }),
+            Err(mismatch) => Err(mismatch),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn fields(self, head: Head) -> Matched<Children<'m, 't>> {
+        let fields = self.known.fields(self.at);
+        match self.enter(head) {
+            Ok(children) => Ok(Children { fields, ..children }),
+            Err(mismatch) => Err(mismatch),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn around<T: Serialize + ?Sized>(self, head: Head, value: &T) -> Matched<usize> {
+        let mut children = match self.enter(head) {
+            Ok(children) => children,
+            Err(mismatch) => return Err(mismatch),
+        };
+        match children.child(value) {
+            Ok(()) => children.end(),
+            Err(mismatch) => Err(mismatch),
+        }
+    }
+
+    pub(super) fn keep<T: Serialize + ?Sized>(self, keep: Keep, value: &T) -> Matched<usize> {
+        let Matcher { known, at, slot } = self;
+        if known.overlooks_mark()? {
+            return stack::grow!(value.serialize(Matcher { known, at, slot }));
+        }
+        match keep {
+            Keep::Static => {
+                let Some(expected) = known.static_at(at, slot)? else { return Ok(slot) };
+                match known.inside(expected).fill(value) {
+                    Ok(()) => Ok(slot),
+                    Err(difference) => Err(known.other_static(difference, slot)),
+                }
+            }
+            Keep::Leaf if at == LEAF => {
+                let (options, limits) = (known.of_opaque(), known.limits_of_opaque());
+                match Recording::of_value(options, limits).record_value(value) {
+                    Ok(value) => known.put_leaf(slot, value),
+                    Err(_) => Err(known.perhaps()),
+                }
+            }
+            Keep::Leaf => Err(known.after(slot)),
+        }
+    }
+}
+
+impl<'t> Children<'_, 't> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn next(&mut self) -> Matched<Matcher<'_, 't>> {
+        if self.cursor.left == 0 && !self.known.next_run(&mut self.cursor) {
+            return Err(self.known.after(self.slot));
+        }
+        self.cursor.left -= 1; // it was not zero
+        Ok(Matcher { known: &mut *self.known, at: self.cursor.at, slot: self.slot })
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Matched<()> {
+        if const { mem::needs_drop::<T>() } {
+            self.known.owning += 1;
+        }
+        let place = match self.next() {
+            Ok(place) => place,
+            Err(mismatch) => return Err(mismatch),
+        };
+        match stack::grow!(value.serialize(place)) {
+            Ok(slot) => {
+                self.slot = slot;
+                Ok(())
+            }
+            Err(Mismatch) => Err(self.known.perhaps()),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Matched<()> {
+        match self.fields.split_first() {
+            Some((field, rest)) if is_name(field, name) => {
+                self.fields = rest;
+                self.child(value)
+            }
+            _ => Err(self.known.perhaps()),
+        }
+    }
+
+    /// All children of a sequence: those of a run in rows.
+    pub(super) fn elements<I: Iterator<Item: Serialize>>(mut self, mut items: I) -> Matched<usize> {
+        let mut guesses = Guesses::default();
+        while let Some(item) = items.next() {
+            let owning = self.known.owning;
+            self.child(&item)?;
+            while guesses.pay()
+                && let Some(mut row) =
+                    self.known.next_row(self.cursor.run(), self.slot, owning, &mut guesses)
+            {
+                let stop = put_row(&mut row, &mut items);
+                let (done, slot) = (row.done, row.slot);
+                guesses.count(done, &stop);
+                self.cursor.pass(done);
+                self.slot = slot;
+                match stop {
+                    Stop::Full => {}
+                    Stop::End => return self.end(),
+                    Stop::Refused => return Err(self.known.unlike(slot)),
+                    Stop::Odd(_, different) if different.surely => {
+                        return Err(self.known.after(slot + different.leaves));
+                    }
+                    Stop::Odd(item, _) => self.child(&item)?,
+                }
+            }
+        }
+        self.end()
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn end(self) -> Matched<usize> {
+        match self.cursor.is_at_end() {
+            true => Ok(self.slot),
+            false => Err(self.known.after(self.slot)),
+        }
+    }
+}
+
+impl Matcher<'_, '_> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn scalar(self, scalar: Scalar<'_>) -> Matched<usize> {
+        let Matcher { known, at, slot } = self;
+        if at == LEAF {
+            match (&mut known.slots, scalar) {
+                (Slots::F64(slots), Scalar::F64(value)) => {
+                    if let Some(place) = slots.get_mut(slot) {
+                        *place = value;
+                        return Ok(slot + 1);
+                    }
+                }
+                (Slots::F32(slots), Scalar::F32(value)) => {
+                    if let Some(place) = slots.get_mut(slot) {
+                        *place = value;
+                        return Ok(slot + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        known.put(at, slot, scalar)
+    }
+
+    pub(super) fn display(self, value: fmt::Arguments<'_>) -> Matched<usize> {
+        let mut text = String::new();
+        // `to_string` would panic where `Display` fails.
+        text.write_fmt(value).map_err(|_| self.known.perhaps())?;
+        self.scalar(Scalar::Str(&text))
+    }
+}

@@ -1,0 +1,89 @@
+//! What goes wrong in a recording, and where.
+
+use crate::error::{Error, ErrorKind};
+use crate::model::{Labels, LeafKind, Name, NodeKind};
+use crate::path::{Key, Path};
+
+use super::frame::{Frame, Role};
+use super::recording::Recording;
+
+impl Recording {
+    /// How many compounds are open.
+    pub(super) fn level(&self) -> usize {
+        self.outer.len()
+    }
+
+    /// The child of an open compound failed.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn child_failed(&mut self, level: usize, error: Error) -> Error {
+        self.failed = true;
+        while self.outer.len() > level {
+            let frame = self.pop();
+            if let Role::Kept(..) = frame.role {
+                self.keeping -= 1; // it was begun
+            }
+        }
+        match self.frame.role {
+            Role::Node => error.under(self.current_key()),
+            Role::Through | Role::Kept(..) => error,
+        }
+    }
+
+    /// The key of an open map failed. What leads on inside a key is no way inside the value.
+    #[cold]
+    pub(super) fn key_failed(&mut self, error: Error) -> Error {
+        self.failed = true;
+        error.at(Path::root())
+    }
+
+    #[cold]
+    pub(super) fn broken(&mut self, what: &'static str) -> Error {
+        self.failed = true;
+        Error::protocol(what)
+    }
+
+    /// Slots that were made for leaves of a kind do not take them.
+    #[cold]
+    pub(super) fn refused(&mut self) -> Error {
+        let kind = self.leaves.kind();
+        self.wrong_kind(kind)
+    }
+
+    #[cold]
+    pub(super) fn wrong_kind(&mut self, found: LeafKind) -> Error {
+        let error = Error::from(ErrorKind::LeafKind { expected: self.leaves.kind(), found });
+        error.hint(
+            "mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`",
+        )
+    }
+
+    /// The key of the child that is being recorded.
+    pub(super) fn current_key(&self) -> Key {
+        let Frame { head, children, first_label, known, .. } = &self.frame;
+        let position = *children;
+        let variant = || Name::Borrowed(head.variant);
+        let field = || self.fields.get(first_label + position).map(|name| Name::Borrowed(*name));
+        let key = || match known {
+            Some((shape, count)) => match &self.builder.shape(*shape)?.labels {
+                Labels::Keys(keys) => keys.get(count.checked_sub(1)?).cloned(),
+                _ => None,
+            },
+            None => self.keys.get(first_label + position).cloned(),
+        };
+        let labelled = match head.kind {
+            NodeKind::Map => key().map(Key::Entry),
+            NodeKind::Struct => field().map(Key::Field),
+            NodeKind::StructVariant => field().map(|name| Key::VariantField(variant(), name)),
+            _ => None,
+        };
+        labelled.unwrap_or_else(|| match head.kind {
+            NodeKind::Some => Key::Some,
+            NodeKind::Seq => Key::Index(position),
+            NodeKind::NewtypeVariant | NodeKind::TupleVariant => {
+                Key::VariantPosition(variant(), position)
+            }
+            _ => Key::Position(position),
+        })
+    }
+}

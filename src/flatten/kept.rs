@@ -1,0 +1,120 @@
+//! What is kept as one value: keys, statics, and leaves that stand for a whole subtree.
+
+use crate::builder::{LabelsRef, ShapeRef};
+use crate::error::{ErrorKind, Result};
+use crate::leaf::Scalar;
+use crate::model::{Labels, Leaf, MAX_KEY_NESTING, NodeKind, Options, Tree, Value};
+
+use super::frame::{Frame, Head, Kept, Place, Role};
+use super::recording::Recording;
+
+impl Recording {
+    pub(super) fn begin_keeping(&mut self, kept: Kept, closes_itself: bool) -> Result<()> {
+        if self.keeping >= MAX_KEY_NESTING {
+            return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
+        }
+        self.start_keeping(kept, closes_itself);
+        Ok(())
+    }
+
+    pub(super) fn start_keeping(&mut self, kept: Kept, closes_itself: bool) {
+        self.keeping += 1;
+        self.now_at(Place::Child);
+        self.push(Role::Kept(kept, closes_itself), Head::new(NodeKind::Static));
+        self.frame.first_leaf = self.kept.len();
+    }
+
+    /// The value that was kept goes where it belongs.
+    pub(super) fn end_keeping(&mut self) -> Result<()> {
+        let Role::Kept(kept, _) = self.frame.role else { return Ok(()) };
+        if let Some((shape, _)) = self.frame.known {
+            self.pop_kept();
+            self.builder.open(NodeKind::Static, shape);
+            return Ok(());
+        }
+        let value = self.kept_value()?;
+        match kept {
+            Kept::Key => self.other_key(value),
+            Kept::Static => self.put_static(&value),
+            Kept::Leaf => {
+                self.met_opaque = true;
+                self.last_is_none = is_nothing(&value);
+                let leaf = Leaf::from(value);
+                let kind = leaf.kind();
+                if !self.leaves.push_leaf(leaf) {
+                    return Err(self.wrong_kind(kind));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out the value that was kept.
+    pub(super) fn kept_value(&mut self) -> Result<Value> {
+        self.expect_no_failure()?;
+        let frame = self.pop_kept();
+        let mut leaves = self.kept.split_off(frame.first_leaf);
+        if self.builder.nodes.len() == frame.at
+            && let Some(leaf) = leaves.pop()
+        {
+            return Ok(Value::from(leaf));
+        }
+        let mut arrivals = self.arrivals.split_off(frame.first_arrival);
+        arrivals.iter_mut().for_each(|arrival| arrival.map -= frame.first_map);
+        arrivals.sort_by_key(|arrival| arrival.map);
+        self.maps = frame.first_map;
+        let treedef = self.builder.extract(frame.at, Options::default(), arrivals);
+        Ok(Value::from_tree(Tree::from_parts(treedef.with_limits(self.limits), leaves)))
+    }
+
+    fn pop_kept(&mut self) -> Frame {
+        let frame = self.pop();
+        self.keeping -= 1; // it was begun
+        self.now_at(Place::Child);
+        frame
+    }
+
+    /// A scalar that is kept.
+    pub(super) fn keep_scalar(&mut self, scalar: Scalar<'_>) {
+        let is_static = matches!(self.frame.role, Role::Kept(Kept::Static, _)) && self.keeping == 1;
+        match self.builder.static_of(scalar).filter(|_| is_static) {
+            Some(shape) => self.frame.known = Some((shape, 0)),
+            None => self.kept.push(scalar.into()),
+        }
+    }
+
+    pub(super) fn put_static(&mut self, value: &Value) {
+        let labels = LabelsRef::Static(value);
+        let shape = self.builder.intern(ShapeRef { name: &"", variant: &"", labels });
+        self.builder.open(NodeKind::Static, shape);
+    }
+
+    /// Whether the child that is complete would read as `None` if an option was asked for: serde's buffers see through
+    /// newtypes, and take a unit for `None`.
+    pub(super) fn reads_as_none(&self) -> bool {
+        let nodes = &self.builder.nodes[self.frame.next..];
+        let inside = nodes.iter().find(|node| node.kind != NodeKind::NewtypeStruct);
+        let Some(inside) = inside else { return self.last_is_none };
+        match inside.kind {
+            NodeKind::Unit | NodeKind::UnitStruct => true,
+            NodeKind::Leaf => self.last_is_none,
+            NodeKind::Static => match self.builder.shape(inside.shape).map(|shape| &shape.labels) {
+                Some(Labels::Static(value)) => is_nothing(value),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// Whether a value is an option or a unit, but for newtypes around it.
+fn is_nothing(value: &Value) -> bool {
+    let mut node = value.root();
+    while node.kind() == NodeKind::NewtypeStruct
+        && let Some(inside) = node.child(0)
+    {
+        node = inside;
+    }
+    let kind = node.kind();
+    matches!(kind, NodeKind::None | NodeKind::Some | NodeKind::Unit | NodeKind::UnitStruct)
+}

@@ -1,0 +1,411 @@
+//! A structure that a value is expected to have, and the slots for its leaves. Nothing here depends on the type of the value:
+//! serde's side of it is the [matcher](super::matcher).
+
+use std::slice;
+
+use crate::error::{Matched, Mismatch};
+use crate::leaf::Scalar;
+use crate::model::{
+    Arrival, Content, Labels, Leaf, LeafKind, Limits, Name, Node, NodeKind, Options, Shape,
+    TreeDef, Value,
+};
+use crate::node::is_name;
+use crate::slots::Slots;
+use crate::stack;
+
+use super::bits::is_number;
+use super::frame::Head;
+use super::layout::{Layout, MOST_LEAVES};
+use super::rows::{Guesses, Like, Row};
+
+/// The place of a leaf, which stands for any number of leaves: it has no children.
+pub(super) const LEAF: usize = usize::MAX;
+
+/// So many elements are worth a look whether they have a layout.
+const FEW: usize = 4;
+
+pub(super) struct Known<'t> {
+    nodes: &'t [Node],
+    shapes: &'t [Shape],
+    pub(super) slots: Slots<'t>,
+    options: Options,
+    ignore_statics: bool,
+    /// Compounds that may stand inside each other in an opaque leaf, wherever that is; and marks.
+    depth_left: usize,
+    /// Maps may come in any order, probably the remembered ones, of which these are to come; if not, in order only.
+    arrivals: Option<&'t [Arrival]>,
+    /// Room for the layout of elements.
+    layout: Option<&'t mut Option<Layout<'t>>>,
+    /// Children met so far whose types own something: beside such a child no element is compared as plain data.
+    pub(super) owning: usize,
+    mismatch: Option<Difference>,
+}
+
+/// What to be strict about.
+#[derive(Clone, Copy)]
+pub(super) struct Expectation {
+    /// A static may have another value.
+    pub(super) ignore_statics: bool,
+    /// The entries of maps come in the order in which they stand.
+    pub(super) in_order: bool,
+}
+
+/// Where the first mismatch was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Difference {
+    /// The value may have the structure all the same.
+    Perhaps,
+    /// It has another structure, and so many leaves were as expected before.
+    After(usize),
+}
+
+/// How far the children of a node have come.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor {
+    /// The node of the current run, or [`LEAF`], and how many of the run are left.
+    pub(super) at: usize,
+    pub(super) left: usize,
+    /// Where the next run begins, and where the runs end.
+    next: usize,
+    end: usize,
+}
+
+impl Cursor {
+    /// Before the children of a node, which end there.
+    #[inline]
+    pub(super) fn below(at: usize, end: usize) -> Self {
+        Cursor { at: LEAF, left: 0, next: at + 1, end }
+    }
+
+    /// The current run: its place, and how many are left.
+    #[inline]
+    pub(super) fn run(self) -> (usize, usize) {
+        (self.at, self.left)
+    }
+
+    /// So many of the run have come, which are at most those that are left.
+    pub(super) fn pass(&mut self, count: usize) {
+        self.left -= count;
+    }
+
+    #[inline]
+    pub(super) fn is_at_end(self) -> bool {
+        self.left == 0 && self.next == self.end
+    }
+
+    pub(super) fn has_more(&mut self, known: &Known<'_>) -> bool {
+        self.left > 0 || known.next_run(self)
+    }
+
+    /// The rest of the run: its place, and how many are left.
+    pub(super) fn skip_run(&mut self) -> (usize, usize) {
+        (self.at, std::mem::take(&mut self.left))
+    }
+}
+
+impl<'t> Known<'t> {
+    pub(super) fn new(
+        treedef: &'t TreeDef,
+        slots: Slots<'t>,
+        room: &'t mut Option<Layout<'t>>,
+        Expectation { ignore_statics, in_order }: Expectation,
+    ) -> Matched<Self> {
+        let encoding = &*treedef.encoding;
+        let depth = encoding.nodes.first().ok_or(Mismatch)?.depth as usize;
+        let depth_left = stack::deepest(treedef.limits).checked_sub(depth).ok_or(Mismatch)?;
+        let options = encoding.options;
+        Ok(Known {
+            nodes: &encoding.nodes,
+            shapes: &encoding.shapes,
+            slots,
+            options,
+            ignore_statics,
+            depth_left,
+            arrivals: (!in_order).then(|| treedef.arrivals()),
+            layout: Some(room),
+            owning: 0,
+            mismatch: None,
+        })
+    }
+
+    /// A value that is known as a whole: a static, or a key.
+    pub(super) fn inside(&self, value: &'t Value) -> Self {
+        let (nodes, shapes, leaves) = match &value.0 {
+            Content::Scalar(leaf) => (&[][..], &[][..], slice::from_ref(leaf)),
+            Content::Tree(tree) => {
+                let encoding = &*tree.treedef.encoding;
+                (&*encoding.nodes, &*encoding.shapes, &*tree.leaves)
+            }
+        };
+        let options = self.of_opaque();
+        let slots = Slots::Full(leaves);
+        let arrivals = Some(&[][..]);
+        Known {
+            nodes,
+            shapes,
+            slots,
+            options,
+            arrivals,
+            layout: None,
+            owning: 0,
+            mismatch: None,
+            ..*self
+        }
+    }
+
+    pub(super) fn root(&self) -> usize {
+        match self.nodes.first() {
+            Some(root) if root.kind != NodeKind::Leaf => 0,
+            _ => LEAF,
+        }
+    }
+}
+
+/// What comes at a place.
+impl<'t> Known<'t> {
+    #[inline(never)]
+    pub(super) fn put(&mut self, at: usize, slot: usize, scalar: Scalar<'_>) -> Matched<usize> {
+        if at != LEAF {
+            return Err(self.after(slot));
+        }
+        match self.slots.put(slot, scalar) {
+            true => Ok(slot + 1), // there was that slot
+            false => Err(self.unlike(slot)),
+        }
+    }
+
+    /// An opaque leaf, or one with a mark.
+    pub(super) fn put_leaf(&mut self, slot: usize, value: Value) -> Matched<usize> {
+        match self.slots.put_leaf(slot, Leaf::from(value)) {
+            true => Ok(slot + 1), // there was that slot
+            false => Err(self.perhaps()),
+        }
+    }
+
+    /// A node that never has children.
+    #[inline(never)]
+    pub(super) fn atom(&mut self, at: usize, slot: usize, head: Head) -> Matched<usize> {
+        self.enter(at, slot, head).map(|_| slot)
+    }
+
+    /// Where the children of the node end, if that is what is expected.
+    #[inline]
+    pub(super) fn enter(&mut self, at: usize, slot: usize, head: Head) -> Matched<usize> {
+        match self.nodes.get(at) {
+            Some(node) if node.kind == head.kind && self.is_named(node, head) => Ok(at + node.span),
+            _ => Err(self.after(slot)),
+        }
+    }
+
+    #[inline]
+    fn is_named(&self, node: &Node, head: Head) -> bool {
+        !head.kind.is_named()
+            || self.shapes.get(node.shape).is_some_and(|shape| {
+                is_name(&shape.name, head.name)
+                    && (!head.kind.is_variant() || is_name(&shape.variant, head.variant))
+            })
+    }
+
+    fn labels(&self, at: usize) -> Option<&'t Labels> {
+        let shape = self.nodes.get(at)?.shape;
+        self.shapes.get(shape).map(|shape| &shape.labels)
+    }
+
+    pub(super) fn fields(&self, at: usize) -> &'t [Name] {
+        match self.labels(at) {
+            Some(Labels::Fields(fields)) => fields,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn keys(&self, at: usize) -> &'t [Value] {
+        match self.labels(at) {
+            Some(Labels::Keys(keys)) => keys,
+            _ => &[],
+        }
+    }
+
+    /// The value that a static has to have, unless that does not matter.
+    pub(super) fn static_at(&mut self, at: usize, slot: usize) -> Matched<Option<&'t Value>> {
+        match self.labels(at) {
+            Some(Labels::Static(_)) if self.ignore_statics => Ok(None),
+            Some(Labels::Static(value)) => Ok(Some(value)),
+            _ => Err(self.after(slot)),
+        }
+    }
+
+    /// The next run of children begins.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn next_run(&self, cursor: &mut Cursor) -> bool {
+        let Some(run) = self.nodes.get(cursor.next).filter(|_| cursor.next < cursor.end) else {
+            return false;
+        };
+        cursor.at = if run.kind == NodeKind::Leaf { LEAF } else { cursor.next };
+        cursor.left = run.repeat;
+        cursor.next += run.span;
+        true
+    }
+
+    /// A row for the rest of a run, of which the element before the slot was one.
+    #[inline(never)]
+    pub(super) fn next_row(
+        &mut self,
+        (at, left): (usize, usize),
+        slot: usize,
+        owning: usize,
+        guesses: &mut Guesses,
+    ) -> Option<Row<'_>> {
+        if left == 0 {
+            return None;
+        }
+        let number = match &self.slots {
+            _ if at != LEAF => None,
+            Slots::Other(leaves) => Some(leaves.kind()).filter(|kind| is_number(*kind)).map(Some),
+            _ => Some(None),
+        };
+        let is_plain = at != LEAF && left >= FEW && owning == self.owning;
+        if number.is_none() && !(is_plain && self.read_layout(at, slot)) {
+            guesses.give_up();
+            return None;
+        }
+        let like = match number {
+            Some(kind) => Like::Number(kind),
+            None => Like::Layout(self.layout.as_ref()?.as_ref()?), // it was read
+        };
+        let compact = self.options.compact;
+        Some(Row { slots: self.slots.reborrow(), slot, left, like, compact, done: 0 })
+    }
+
+    /// Whether the element before the slot has a layout, which is read then.
+    fn read_layout(&mut self, at: usize, slot: usize) -> bool {
+        let nodes = self.nodes.get(at..).unwrap_or_default();
+        let leaves = nodes.first().map_or(0, |node| node.leaves);
+        let Some(first) = slot.checked_sub(leaves).filter(|_| leaves <= MOST_LEAVES) else {
+            return false;
+        };
+        let Some(room) = &mut self.layout else { return false };
+        let layout = room.get_or_insert_with(|| Layout::new(self.options.compact));
+        let kinds = |leaf: usize| {
+            let kind = match &self.slots {
+                Slots::Leaves(leaves) => leaves.get(first + leaf)?.kind(),
+                Slots::F64(_) => LeafKind::F64,
+                Slots::F32(_) => LeafKind::F32,
+                Slots::Other(leaves) => leaves.kind(),
+                _ => return None,
+            };
+            Some(kind).filter(|kind| is_number(*kind))
+        };
+        layout.read(nodes, self.shapes, kinds, |name: &'t Name| Some(name))
+    }
+
+    /// The options by which opaque leaves are recorded, and what is inside a static or a key.
+    pub(super) fn of_opaque(&self) -> Options {
+        Options { compact: self.options.compact, ..Options::default() }
+    }
+
+    pub(super) fn limits_of_opaque(&self) -> Limits {
+        Limits::default().depth(self.depth_left)
+    }
+
+    /// Whether marks mean nothing here: inside of what is kept already. They still take stack.
+    pub(super) fn overlooks_mark(&mut self) -> Matched<bool> {
+        if !matches!(self.slots, Slots::Full(_) | Slots::Keys { .. }) {
+            return Ok(false);
+        }
+        match self.depth_left.checked_sub(1) {
+            Some(left) => {
+                self.depth_left = left;
+                Ok(true)
+            }
+            None => Err(self.perhaps()),
+        }
+    }
+
+    pub(super) fn is_human_readable(&self) -> bool {
+        !self.options.compact
+    }
+}
+
+/// The entries of maps.
+impl<'t> Known<'t> {
+    /// The keys of a map, for the one that comes to be looked up.
+    pub(super) fn lookup(&self, sorted: &'t [Value]) -> Self {
+        let slots = Slots::Keys { sorted, found: None };
+        Known { nodes: &[], shapes: &[], slots, layout: None, owning: 0, mismatch: None, ..*self }
+    }
+
+    pub(super) fn found(&self) -> Option<usize> {
+        match self.slots {
+            Slots::Keys { found, .. } if self.mismatch.is_none() => found,
+            _ => None,
+        }
+    }
+
+    /// The entries of a map turn out to come in an order of their own: that in which they came when the structure was
+    /// recorded, if it is remembered and this is that map; or an error, where the order is part of the structure.
+    pub(super) fn next_arrival(&mut self) -> Matched<&'t [usize]> {
+        match &mut self.arrivals {
+            None => Err(self.perhaps()),
+            Some(arrivals) => match arrivals.split_first() {
+                Some((first, rest)) => {
+                    *arrivals = rest;
+                    Ok(&first.order)
+                }
+                None => Ok(&[]),
+            },
+        }
+    }
+
+    pub(super) fn leaves_of(&self, at: usize) -> usize {
+        self.nodes.get(at).map_or(1, |node| node.leaves)
+    }
+}
+
+/// What goes wrong.
+impl Known<'_> {
+    /// The value has another structure, from this slot on.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn after(&mut self, slot: usize) -> Mismatch {
+        self.mismatch.get_or_insert(Difference::After(slot));
+        Mismatch
+    }
+
+    /// The value perhaps has the structure, but not as it was looked for here.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn perhaps(&mut self) -> Mismatch {
+        self.mismatch.get_or_insert(Difference::Perhaps);
+        Mismatch
+    }
+
+    /// A leaf is not as it should be.
+    #[cold]
+    pub(super) fn unlike(&mut self, slot: usize) -> Mismatch {
+        match self.slots {
+            Slots::Full(_) => self.after(slot),
+            _ => self.perhaps(),
+        }
+    }
+
+    /// What was found before does not count: it was in a map that is still open, whose entries may yet change places.
+    #[cold]
+    pub(super) fn out_of_order(&mut self) -> Mismatch {
+        self.mismatch = Some(Difference::Perhaps);
+        Mismatch
+    }
+
+    /// What is inside a static did not match.
+    #[cold]
+    pub(super) fn other_static(&mut self, inside: Difference, slot: usize) -> Mismatch {
+        match inside {
+            Difference::After(_) => self.after(slot),
+            Difference::Perhaps => self.perhaps(),
+        }
+    }
+
+    /// Somebody may have overlooked a mismatch, so the outcome of the walk alone says nothing.
+    pub(super) fn mismatch(&self) -> Option<Difference> {
+        self.mismatch
+    }
+}

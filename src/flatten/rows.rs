@@ -1,0 +1,346 @@
+//! Elements of a sequence that are expected to look like the last one: numbers, and what has a fixed [layout](super::layout).
+//!
+//! Who records or matches a sequence takes the first element itself, and those that are different. What lies between is put
+//! into slots here, a row at a time.
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use serde::ser::Impossible;
+use serde::{Serialize, Serializer};
+
+use crate::error::{Matched, Mismatch};
+use crate::float::widen;
+use crate::model::{Leaf, LeafKind};
+use crate::slots::Slots;
+
+use super::bits::{f32_of, scalar};
+use super::calls::{mismatches, numbers};
+use super::layout::{Different, Layout};
+
+/// Numbers that are put at a time.
+const CELLS: usize = 64;
+
+/// Slots for elements that may come.
+pub(super) struct Row<'r> {
+    pub(super) slots: Slots<'r>,
+    /// The next slot, and how many elements there are slots for.
+    pub(super) slot: usize,
+    pub(super) left: usize,
+    pub(super) like: Like<'r>,
+    pub(super) compact: bool,
+    /// Elements that were put.
+    pub(super) done: usize,
+}
+
+/// What an element looks like.
+#[derive(Clone, Copy)]
+pub(super) enum Like<'r> {
+    /// A number of some kind, or of any.
+    Number(Option<LeafKind>),
+    Layout(&'r Layout<'r>),
+}
+
+/// Why no more elements of a row were put.
+pub(super) enum Stop<T> {
+    /// The row is full.
+    Full,
+    /// There are no more.
+    End,
+    /// The slots do not take what came.
+    Refused,
+    /// This one is perhaps different. It was serialized in part.
+    Odd(T, Different),
+}
+
+/// How often the next elements were expected to look like the last, and did, and did not.
+#[derive(Default)]
+pub(super) struct Guesses {
+    right: usize,
+    wrong: usize,
+}
+
+impl Guesses {
+    pub(super) fn pay(&self) -> bool {
+        4 * self.wrong <= self.right.saturating_add(4)
+    }
+
+    pub(super) fn give_up(&mut self) {
+        self.wrong += 1; // at most the elements that came
+    }
+
+    pub(super) fn count<T>(&mut self, right: usize, stop: &Stop<T>) {
+        self.right += right; // at most the elements that came
+        self.wrong += usize::from(matches!(stop, Stop::Odd(..)));
+    }
+}
+
+/// Puts elements as long as they look alike.
+pub(super) fn put_row<I: Iterator<Item: Serialize>>(
+    row: &mut Row<'_>,
+    items: &mut I,
+) -> Stop<I::Item> {
+    let room = row.slot..row.slot + row.left; // there are so many slots
+    let compact = row.compact;
+    let (done, stop) = match (row.like, &mut row.slots) {
+        (Like::Layout(layout), _) => return put_elements(layout, row, items),
+        (_, Slots::F64(slots)) => put_floats(slots.get_mut(room), compact, items),
+        (_, Slots::F32(slots)) => put_floats(slots.get_mut(room), compact, items),
+        (Like::Number(kind), _) => return put_numbers(kind, row, items),
+    };
+    row.done = done;
+    row.slot += done;
+    stop
+}
+
+fn put_elements<I: Iterator<Item: Serialize>>(
+    layout: &Layout<'_>,
+    row: &mut Row<'_>,
+    items: &mut I,
+) -> Stop<I::Item> {
+    let (mut count, mut taken) = (0, 0);
+    let stop = loop {
+        if row.done + taken == row.left {
+            break Stop::Full;
+        }
+        let Some(item) = items.next() else { break Stop::End };
+        if let Err(different) = layout.take(count, &item) {
+            break Stop::Odd(item, different);
+        }
+        taken += 1;
+        count += layout.num_leaves;
+        if layout.is_full(count) {
+            if !row.put_elements(layout, taken, count) {
+                return Stop::Refused;
+            }
+            (count, taken) = (0, 0);
+        }
+    };
+    if row.put_elements(layout, taken, count) { stop } else { Stop::Refused }
+}
+
+/// Floats straight into slots: what a vector of numbers mostly is.
+fn put_floats<L: Float, I: Iterator<Item: Serialize>>(
+    slots: Option<&mut [L]>,
+    compact: bool,
+    items: &mut I,
+) -> (usize, Stop<I::Item>) {
+    let mut done = 0;
+    for slot in slots.unwrap_or_default() {
+        let Some(item) = items.next() else { return (done, Stop::End) };
+        match item.serialize(Bits { compact }) {
+            Ok((kind, bits)) if L::takes(kind) => *slot = L::of(kind, bits),
+            _ => return (done, Stop::Odd(item, Different::PERHAPS)),
+        }
+        done += 1;
+    }
+    (done, Stop::Full)
+}
+
+/// A float that comes as bits.
+trait Float {
+    fn takes(kind: LeafKind) -> bool;
+    fn of(kind: LeafKind, bits: u64) -> Self;
+}
+
+impl Float for f64 {
+    #[inline(always)]
+    fn takes(kind: LeafKind) -> bool {
+        matches!(kind, LeafKind::F64 | LeafKind::F32)
+    }
+
+    #[inline(always)]
+    fn of(kind: LeafKind, bits: u64) -> Self {
+        if kind == LeafKind::F64 { f64::from_bits(bits) } else { widen(f32_of(bits)) }
+    }
+}
+
+impl Float for f32 {
+    #[inline(always)]
+    fn takes(kind: LeafKind) -> bool {
+        kind == LeafKind::F32
+    }
+
+    #[inline(always)]
+    fn of(_: LeafKind, bits: u64) -> Self {
+        f32_of(bits)
+    }
+}
+
+/// Numbers into any slots, as many of one kind at a time as there are cells.
+fn put_numbers<I: Iterator<Item: Serialize>>(
+    mut like: Option<LeafKind>,
+    row: &mut Row<'_>,
+    items: &mut I,
+) -> Stop<I::Item> {
+    let cells = [const { Cell::new(0) }; CELLS];
+    let Row { left, compact, .. } = *row;
+    loop {
+        let (mut count, mut stop) = (0, Stop::Full);
+        for cell in cells.iter().take(left - row.done) {
+            let Some(item) = items.next() else {
+                stop = Stop::End;
+                break;
+            };
+            match item.serialize(Bits { compact }) {
+                Ok((kind, bits)) if like.is_none_or(|like| kind == like) => {
+                    cell.set(bits);
+                    like = Some(kind);
+                }
+                _ => {
+                    stop = Stop::Odd(item, Different::PERHAPS);
+                    break;
+                }
+            }
+            count += 1;
+        }
+        if !row.put_numbers(like, cells.get(..count).unwrap_or_default()) {
+            return Stop::Refused;
+        }
+        if row.done == left || !matches!(stop, Stop::Full) {
+            return stop;
+        }
+    }
+}
+
+impl Row<'_> {
+    #[inline(never)]
+    fn put_elements(&mut self, layout: &Layout<'_>, count: usize, leaves: usize) -> bool {
+        self.done += count; // each was there
+        let kinds = layout.kinds.get(..layout.num_leaves).unwrap_or_default();
+        self.put(layout.kind, kinds, layout.leaves(leaves))
+    }
+
+    #[inline(never)]
+    fn put_numbers(&mut self, kind: Option<LeafKind>, cells: &[Cell<u64>]) -> bool {
+        self.done += cells.len(); // each was there
+        self.put(kind, &[], cells)
+    }
+
+    /// Puts leaves of one kind, or of these kinds by turns, into the next slots; says whether there are such.
+    fn put(&mut self, kind: Option<LeafKind>, kinds: &[LeafKind], cells: &[Cell<u64>]) -> bool {
+        let first = self.slot;
+        self.slot += cells.len(); // within the slots
+        let slots = first..self.slot;
+        let bits = cells.iter().map(Cell::get);
+        match (&mut self.slots, kind) {
+            (Slots::Counted, _) => true,
+            (Slots::F64(all), Some(LeafKind::F64)) => fill(all, slots, bits.map(f64::from_bits)),
+            (Slots::F64(all), Some(LeafKind::F32)) => {
+                fill(all, slots, bits.map(|bits| widen(f32_of(bits))))
+            }
+            (Slots::F32(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_of)),
+            (Slots::Leaves(all), Some(LeafKind::F64)) => fill(all, slots, bits.map(f64_leaf)),
+            (Slots::Leaves(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_leaf)),
+            (Slots::Behind(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
+            (Slots::Behind(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
+            (all, kind) => {
+                let kinds = kind.as_slice().iter().chain(kinds.iter().filter(|_| kind.is_none()));
+                slots.zip(bits).zip(kinds.cycle()).all(|((slot, bits), kind)| {
+                    scalar(*kind, bits).is_some_and(|scalar| all.put(slot, scalar))
+                })
+            }
+        }
+    }
+}
+
+fn f64_leaf(bits: u64) -> Leaf {
+    Leaf::F64(f64::from_bits(bits))
+}
+
+fn f32_leaf(bits: u64) -> Leaf {
+    Leaf::F32(f32_of(bits))
+}
+
+fn extend(all: &mut Vec<Leaf>, leaves: impl Iterator<Item = Leaf>) -> bool {
+    all.extend(leaves);
+    true
+}
+
+fn fill<L>(all: &mut [L], slots: Range<usize>, leaves: impl Iterator<Item = L>) -> bool {
+    let Some(slots) = all.get_mut(slots) else { return false };
+    slots.iter_mut().zip(leaves).for_each(|(slot, leaf)| *slot = leaf);
+    true
+}
+
+/// Says which number a value is: its kind and its bits. Nothing else is looked at.
+struct Bits {
+    compact: bool,
+}
+
+type Number = (LeafKind, u64);
+
+impl Serializer for Bits {
+    type Ok = Number;
+    type Error = Mismatch;
+    type SerializeSeq = Impossible<Number, Mismatch>;
+    type SerializeTuple = Impossible<Number, Mismatch>;
+    type SerializeTupleStruct = Impossible<Number, Mismatch>;
+    type SerializeTupleVariant = Impossible<Number, Mismatch>;
+    type SerializeMap = Impossible<Number, Mismatch>;
+    type SerializeStruct = Impossible<Number, Mismatch>;
+    type SerializeStructVariant = Impossible<Number, Mismatch>;
+
+    numbers!(|self, kind, bits| Ok((kind, bits)));
+
+    mismatches! { |self| Mismatch;
+        serialize_i128(i128) -> Number;
+        serialize_u128(u128) -> Number;
+        serialize_str(&str) -> Number;
+        serialize_bytes(&[u8]) -> Number;
+        serialize_none() -> Number;
+        serialize_unit() -> Number;
+        serialize_unit_struct(&'static str) -> Number;
+        serialize_unit_variant(&'static str, u32, &'static str) -> Number;
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct(&'static str, usize) -> Self::SerializeStruct;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Matched<Number> {
+        Err(Mismatch)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: &T,
+    ) -> Matched<Number> {
+        Err(Mismatch)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Matched<Number> {
+        Err(Mismatch)
+    }
+
+    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, _: I) -> Matched<Number> {
+        Err(Mismatch)
+    }
+
+    fn collect_map<K, V, I>(self, _: I) -> Matched<Number>
+    where
+        K: Serialize,
+        V: Serialize,
+        I: IntoIterator<Item = (K, V)>,
+    {
+        Err(Mismatch)
+    }
+
+    fn collect_str<T: std::fmt::Display + ?Sized>(self, _: &T) -> Matched<Number> {
+        Err(Mismatch)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.compact
+    }
+}
