@@ -145,6 +145,18 @@ impl<'s> Source<'s> {
         }
     }
 
+    /// The text, if the leaf is one that is lent.
+    pub(crate) fn lent_text(&self, index: usize) -> Option<&'s str> {
+        match self {
+            Source::Leaves(leaves) => {
+                let leaves: &'s [Leaf] = leaves;
+                leaves[index].as_str()
+            }
+            Source::Typed(Typed::Str(leaves)) => Some(&leaves[index]),
+            _ => None,
+        }
+    }
+
     /// The leaf, for the only time that it is asked for: a string that was handed over is moved out.
     /// An opaque leaf stays.
     pub(crate) fn take(&mut self, index: usize) -> Option<Taken<'s>> {

@@ -11,6 +11,8 @@ use crate::node::NodeRef;
 use crate::path::Key;
 use crate::stack;
 
+use super::fixed::Fixed;
+
 /// What stands at a cursor. No more than where to look, so that asking for a scalar moves nothing. It is a
 /// [`Deserializer`](super::deserializer).
 pub(super) struct NodeDeserializer<'c, 'de>(pub(super) &'c mut Cursor<'de>);
@@ -26,6 +28,10 @@ pub(super) struct Cursor<'de> {
     pub(super) arrivals: &'de [Arrival],
     pub(super) compact: bool,
     max_depth: u32,
+    /// The layout of the elements of the sequence that was last found to have one.
+    pub(super) fixed: Option<Box<Fixed<'de>>>,
+    /// Room for the text of a character.
+    character: [u8; 4],
 }
 
 /// A place in the structure.
@@ -78,7 +84,17 @@ impl<'de> Cursor<'de> {
         let levels = u32::try_from(max_depth).unwrap_or(u32::MAX);
         let level = Level { holder: None, depth_left: levels, passes_left: levels };
         let at = At { node, kind: node.kind(), is_name: false, newtypes: 0, level };
-        Cursor { at, name: "", requests: 0, leaves, arrivals, compact, max_depth: levels }
+        Cursor {
+            at,
+            name: "",
+            requests: 0,
+            leaves,
+            arrivals,
+            compact,
+            max_depth: levels,
+            fixed: None,
+            character: [0; 4],
+        }
     }
 
     /// Goes to a node.
@@ -279,26 +295,26 @@ impl<'de> Cursor<'de> {
 
     /// The key or the name that stands here, where serde may ask for a field: below `#[serde(flatten)]` the keys of a map
     /// are fields, too.
-    pub(super) fn identifier(&mut self) -> Option<Identifier<'de>> {
+    pub(super) fn identifier(&mut self) -> Option<Identifier<'de, '_>> {
         if self.at.is_name {
             self.requests = self.requests.wrapping_add(1);
             return Some(Identifier::Lent(self.name));
         }
         self.unwrap().ok()?;
-        Some(match self.scalar()? {
-            Scalar::Bool(value) => Identifier::Bool(value),
-            Scalar::Char(value) => Identifier::Owned(value.into()),
-            Scalar::Str(_) => match self.take()? {
-                Taken::Scalar(Scalar::Str(text)) => Identifier::Lent(text),
-                Taken::String(text) => Identifier::Owned(text),
-                _ => return None,
+        if let Some(Scalar::Char(value)) = self.scalar() {
+            return Some(Identifier::Text(value.encode_utf8(&mut self.character)));
+        }
+        let lent = match self.given() {
+            Some(leaf) => self.leaves.lent_text(leaf),
+            None => match self.kept() {
+                Some(Scalar::Str(text)) => Some(text),
+                _ => None,
             },
-            number => match Number::of(number)? {
-                Number::U64(value) => Identifier::U64(value),
-                Number::I64(value) => Identifier::I64(value),
-                _ => return None,
-            },
-        })
+        };
+        match lent {
+            Some(text) => Some(Identifier::Lent(text)),
+            None => Identifier::of(self.scalar()?),
+        }
     }
 
     pub(super) fn boolean(&mut self) -> Option<bool> {
@@ -404,10 +420,24 @@ impl At<'_> {
 }
 
 /// What names a field, a variant or an entry.
-pub(super) enum Identifier<'de> {
+pub(super) enum Identifier<'de, 'c> {
     Lent(&'de str),
-    Owned(String),
+    Text(&'c str),
     U64(u64),
     I64(i64),
     Bool(bool),
+}
+
+impl<'c> Identifier<'_, 'c> {
+    fn of(scalar: Scalar<'c>) -> Option<Self> {
+        Some(match scalar {
+            Scalar::Str(text) => Identifier::Text(text),
+            Scalar::Bool(value) => Identifier::Bool(value),
+            number => match Number::of(number)? {
+                Number::U64(value) => Identifier::U64(value),
+                Number::I64(value) => Identifier::I64(value),
+                _ => return None,
+            },
+        })
+    }
 }

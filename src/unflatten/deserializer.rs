@@ -32,6 +32,16 @@ use super::elements::Elements;
 use super::entries::{self, Entries};
 use super::variant::{self, Variant};
 
+/// What a visitor made of the node; its error is about the node.
+macro_rules! outside {
+    ($this:expr, $result:expr) => {
+        match $result {
+            Ok(value) => Ok(value),
+            Err(error) => Err($this.0.at.outside(error)),
+        }
+    };
+}
+
 /// Requests for a number. A visitor is given the type that it asked for, or the widest of its family: it says itself what is
 /// out of its range.
 macro_rules! numbers {
@@ -52,7 +62,7 @@ macro_rules! numbers {
                 Some(Number::F64(value)) => visitor.visit_f64(value),
                 None => return Err(self.0.unexpected(&visitor)),
             };
-            result.map_err(|error| self.0.at.outside(error))
+            outside!(self, result)
         }
     )*};
 }
@@ -67,7 +77,7 @@ macro_rules! texts {
                 Some(Taken::String(text)) => visitor.visit_string(text),
                 _ => return Err(self.0.unexpected(&visitor)),
             };
-            result.map_err(|error| self.0.at.outside(error))
+            outside!(self, result)
         }
     )*};
 }
@@ -109,7 +119,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.0.boolean() {
-            Some(value) => visitor.visit_bool(value).map_err(|error| self.0.at.outside(error)),
+            Some(value) => outside!(self, visitor.visit_bool(value)),
             None => Err(self.0.unexpected(&visitor)),
         }
     }
@@ -130,7 +140,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
             Some(Number::I128(value)) => visitor.visit_i128(value.get()),
             None => return Err(self.0.unexpected(&visitor)),
         };
-        result.map_err(|error| self.0.at.outside(error))
+        outside!(self, result)
     }
 
     #[inline]
@@ -144,7 +154,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
             Some(Number::I128(value)) => visitor.visit_i128(value.get()),
             None => return Err(self.0.unexpected(&visitor)),
         };
-        result.map_err(|error| self.0.at.outside(error))
+        outside!(self, result)
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -171,7 +181,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.0.is_unit() {
-            true => visitor.visit_unit().map_err(|error| self.0.at.outside(error)),
+            true => outside!(self, visitor.visit_unit()),
             false => Err(self.0.unexpected(&visitor)),
         }
     }
@@ -274,13 +284,13 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let result = match self.0.identifier() {
             Some(Identifier::Lent(text)) => visitor.visit_borrowed_str(text),
-            Some(Identifier::Owned(text)) => visitor.visit_str(&text),
+            Some(Identifier::Text(text)) => visitor.visit_str(text),
             Some(Identifier::U64(value)) => visitor.visit_u64(value),
             Some(Identifier::I64(value)) => visitor.visit_i64(value),
             Some(Identifier::Bool(value)) => visitor.visit_bool(value),
             None => return Err(self.0.unexpected(&visitor)),
         };
-        result.map_err(|error| self.0.at.outside(error))
+        outside!(self, result)
     }
 
     /// Skips the node with all below it, at once.
@@ -295,10 +305,10 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         match self.0.at.kind {
             Is::Leaf => self.0.scalar_as_it_is(visitor),
             Is::UnitVariant => self.deserialize_str(visitor),
-            Is::None => visitor.visit_none().map_err(|error| self.0.at.outside(error)),
+            Is::None => outside!(self, visitor.visit_none()),
             Is::Some => self.0.some(visitor),
             Is::Unit | Is::UnitStruct | Is::NewtypeStruct | Is::Static => {
-                visitor.visit_unit().map_err(|error| self.0.at.outside(error))
+                outside!(self, visitor.visit_unit())
             }
             Is::Seq | Is::Tuple | Is::TupleStruct => self.deserialize_seq(visitor),
             Is::Map | Is::Struct | Is::NewtypeVariant | Is::TupleVariant | Is::StructVariant => {

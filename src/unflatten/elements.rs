@@ -49,9 +49,26 @@ impl<'c, 'de> Elements<'c, 'de> {
         self.run.skip(self.run.repeat());
         self.left = self.run.turn_to(self.run.next_run()).repeat;
         self.after -= self.left; // `after` is the sum of these (invariant 2 of the encoding)
-        if let Ahead::Fixed(_) = self.ahead {
+        if let Ahead::Fixed = self.ahead {
             self.ahead = Ahead::Unknown;
         }
+        true
+    }
+
+    /// Goes to the next element, if there is one, which is read as any other value.
+    #[inline]
+    fn step(&mut self) -> bool {
+        match self.ahead.leaves() {
+            Some(left) => self.settle(left),
+            // What is read now may hold elements of another layout.
+            None if matches!(self.ahead, Ahead::Fixed) => self.ahead = Ahead::Unknown,
+            None => {}
+        }
+        if self.left == 0 && !self.next_run() {
+            return false;
+        }
+        self.cursor.go_to_sibling(&self.run, self.run.repeat() - self.left, self.level);
+        self.left -= 1; // runs have at least one
         true
     }
 
@@ -61,7 +78,7 @@ impl<'c, 'de> Elements<'c, 'de> {
         if let Ahead::Unknown = self.ahead {
             self.ahead = Ahead::nodes_of(self.cursor, self.run, self.level, self.left);
         }
-        if let Ahead::Fixed(fixed) = &mut self.ahead
+        if let (Ahead::Fixed, Some(fixed)) = (&self.ahead, &mut self.cursor.fixed)
             && self.left > 0
         {
             let next = self.run.later(self.run.repeat() - self.left);
@@ -108,14 +125,9 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
 
     #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        if let Some(left) = self.ahead.leaves() {
-            self.settle(left);
-        }
-        if self.left == 0 && !self.next_run() {
+        if !self.step() {
             return Ok(None);
         }
-        self.cursor.go_to_sibling(&self.run, self.run.repeat() - self.left, self.level);
-        self.left -= 1; // runs have at least one
         match seed.deserialize(NodeDeserializer(self.cursor)) {
             Ok(value) => Ok(Some(value)),
             Err(error) => Err(self.under(error)),

@@ -8,8 +8,9 @@
     reason = "`?` is one more function for each type that is rebuilt: see the page about speed"
 )]
 
-mod cursor;
 mod derived;
+mod fixed;
+mod cursor;
 mod plain;
 mod elements;
 mod entries;

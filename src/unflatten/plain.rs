@@ -21,7 +21,8 @@ use crate::node::NodeRef;
 use crate::rigid::{RUN, Steps};
 
 use super::cursor::{At, Cursor, Level};
-use super::derived::{Proofs, same_place};
+use super::derived::same_place;
+use super::fixed::Fixed;
 
 /// Whether values of a type own nothing, and are not nothing.
 pub(super) const fn is_plain<T>() -> bool {
@@ -36,26 +37,11 @@ pub(super) enum Ahead<'de> {
     /// The rest of a run of leaves.
     F64(&'de [f64]),
     F32(&'de [f32]),
-    /// The rest of a run of nodes of a fixed layout.
-    Fixed(Box<Fixed<'de>>),
-}
-
-/// A node of a fixed layout.
-pub(super) struct Fixed<'de> {
-    layout: Rigid,
-    /// Where its shapes are.
-    root: NodeRef<'de>,
-    compact: bool,
-    proofs: Proofs,
-    /// Room for leaves of other types than those that are read as they are.
-    kept: Vec<Leaf>,
+    /// The rest of a run of nodes of a fixed layout, which the cursor holds.
+    Fixed,
 }
 
 impl<'de> Fixed<'de> {
-    fn new(layout: Rigid, root: NodeRef<'de>, compact: bool) -> Self {
-        Fixed { layout, root, compact, proofs: Proofs::default(), kept: Vec::new() }
-    }
-
     /// The value whose leaves begin at an index.
     #[inline(always)]
     pub(super) fn read<'t, T: Deserialize<'t>>(
@@ -166,7 +152,7 @@ impl<'de> Ahead<'de> {
     /// A run of so many nodes that are no leaves.
     #[inline(never)]
     pub(super) fn nodes_of(
-        cursor: &Cursor<'de>,
+        cursor: &mut Cursor<'de>,
         node: NodeRef<'de>,
         level: Level<'de>,
         left: usize,
@@ -176,7 +162,12 @@ impl<'de> Ahead<'de> {
         }
         match Rigid::of(node.subtree()) {
             Some(layout) if level.admits(node.depth()) => {
-                Ahead::Fixed(Box::new(Fixed::new(layout, node, cursor.compact)))
+                let fixed = Fixed::new(layout, node, cursor.compact);
+                match &mut cursor.fixed {
+                    Some(known) => **known = fixed,
+                    none => *none = Some(Box::new(fixed)),
+                }
+                Ahead::Fixed
             }
             _ => Ahead::Nothing,
         }
