@@ -65,7 +65,7 @@ pub(super) struct Children<'m, 't> {
 }
 
 impl<'m, 't> Matcher<'m, 't> {
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline]
     pub(super) fn enter(self, head: Head) -> Matched<Children<'m, 't>> {
         let Matcher { known, at, slot } = self;
         match known.enter(at, slot, head) {
@@ -74,7 +74,7 @@ impl<'m, 't> Matcher<'m, 't> {
         }
     }
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline]
     pub(super) fn fields(self, head: Head) -> Matched<Children<'m, 't>> {
         let fields = self.known.fields(self.at);
         match self.enter(head) {
@@ -83,7 +83,7 @@ impl<'m, 't> Matcher<'m, 't> {
         }
     }
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline]
     pub(super) fn around<T: Serialize + ?Sized>(self, head: Head, value: &T) -> Matched<usize> {
         let mut children = match self.enter(head) {
             Ok(children) => children,
@@ -121,7 +121,7 @@ impl<'m, 't> Matcher<'m, 't> {
 }
 
 impl<'t> Children<'_, 't> {
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline]
     pub(super) fn next(&mut self) -> Matched<Matcher<'_, 't>> {
         if self.cursor.left == 0 && !self.known.next_run(&mut self.cursor) {
             return Err(self.known.after(self.slot));
@@ -130,16 +130,22 @@ impl<'t> Children<'_, 't> {
         Ok(Matcher { known: &mut *self.known, at: self.cursor.at, slot: self.slot })
     }
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline]
     pub(super) fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Matched<()> {
         if const { mem::needs_drop::<T>() } {
             self.known.owning += 1;
         }
-        let place = match self.next() {
-            Ok(place) => place,
-            Err(mismatch) => return Err(mismatch),
+        let matched = match self.next() {
+            Ok(place) => stack::grow!(value.serialize(place)),
+            Err(mismatch) => Err(mismatch),
         };
-        match stack::grow!(value.serialize(place)) {
+        self.came(matched)
+    }
+
+    /// What came of a child.
+    #[inline]
+    fn came(&mut self, matched: Matched<usize>) -> Matched<()> {
+        match matched {
             Ok(slot) => {
                 self.slot = slot;
                 Ok(())
@@ -148,18 +154,27 @@ impl<'t> Children<'_, 't> {
         }
     }
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    /// Whether the next child is the field of this name.
+    #[inline]
+    fn is_field(&mut self, name: &str) -> bool {
+        match self.fields.split_first() {
+            Some((field, rest)) if is_name(field, name) => {
+                self.fields = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[inline]
     pub(super) fn field<T: Serialize + ?Sized>(
         &mut self,
         name: &'static str,
         value: &T,
     ) -> Matched<()> {
-        match self.fields.split_first() {
-            Some((field, rest)) if is_name(field, name) => {
-                self.fields = rest;
-                self.child(value)
-            }
-            _ => Err(self.known.perhaps()),
+        match self.is_field(name) {
+            true => self.child(value),
+            false => Err(self.known.perhaps()),
         }
     }
 
@@ -173,26 +188,43 @@ impl<'t> Children<'_, 't> {
                 && let Some(mut row) =
                     self.known.next_row(self.cursor.run(), self.slot, owning, &mut guesses)
             {
-                let stop = put_row(&mut row, &mut items);
-                let (done, slot) = (row.done, row.slot);
-                guesses.count(done, &stop);
-                self.cursor.pass(done);
-                self.slot = slot;
-                match stop {
-                    Stop::Full => {}
-                    Stop::End => return self.end(),
-                    Stop::Refused => return Err(self.known.unlike(slot)),
-                    Stop::Odd(_, different) if different.surely => {
-                        return Err(self.known.after(slot + different.leaves));
-                    }
-                    Stop::Odd(item, _) => self.child(&item)?,
+                let odd = put_row(&mut row, &mut items);
+                let (done, slot, stop) = (row.done, row.slot, row.stop);
+                match (self.end_row(done, slot, stop, &mut guesses), odd) {
+                    (Err(mismatch), _) => return Err(mismatch),
+                    (Ok(true), _) => return self.end(),
+                    (Ok(false), Some(item)) => self.child(&item)?,
+                    (Ok(false), None) => {}
                 }
             }
         }
         self.end()
     }
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    /// So many elements of a row were put, up to that slot. Says whether they were the last.
+    #[inline(never)]
+    fn end_row(
+        &mut self,
+        done: usize,
+        slot: usize,
+        stop: Stop,
+        guesses: &mut Guesses,
+    ) -> Matched<bool> {
+        guesses.count(done, stop);
+        self.cursor.pass(done);
+        self.slot = slot;
+        match stop {
+            Stop::Full => Ok(false),
+            Stop::End => Ok(true),
+            Stop::Refused => Err(self.known.unlike(slot)),
+            Stop::Odd(different) if different.surely => {
+                Err(self.known.after(slot + different.leaves))
+            }
+            Stop::Odd(_) => Ok(false),
+        }
+    }
+
+    #[inline]
     pub(super) fn end(self) -> Matched<usize> {
         match self.cursor.is_at_end() {
             true => Ok(self.slot),
@@ -202,7 +234,7 @@ impl<'t> Children<'_, 't> {
 }
 
 impl Matcher<'_, '_> {
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline]
     pub(super) fn scalar(self, scalar: Scalar<'_>) -> Matched<usize> {
         let Matcher { known, at, slot } = self;
         if at == LEAF {

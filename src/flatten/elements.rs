@@ -15,7 +15,7 @@ use crate::sink::Sink;
 use super::bits::is_number;
 use super::layout::{Different, Layout, MOST_LEAVES};
 use super::recording::Recording;
-use super::rows::{Guesses, Like, Row};
+use super::rows::{Guesses, Like, Row, Stop};
 
 /// Leaves that slots are made for at once.
 const BATCH: usize = 2_048;
@@ -35,6 +35,16 @@ pub(super) struct Again {
     /// The run that it was expected to belong to.
     template: usize,
     different: Different,
+}
+
+/// What comes after a row.
+pub(super) enum After {
+    /// Perhaps another row.
+    Row,
+    /// An element that is serialized again.
+    Again(Again),
+    /// Nothing: this is what came of the sequence.
+    Over(Result<()>),
 }
 
 impl Recording {
@@ -76,6 +86,7 @@ impl Recording {
             like,
             compact,
             done: 0,
+            stop: Stop::Full,
         })
     }
 
@@ -104,29 +115,28 @@ impl Recording {
         Some(kind).filter(|kind| is_number(*kind) && !self.met_opaque)
     }
 
-    /// So many elements of the row were put.
+    /// So many elements of a row were put.
     #[inline(never)]
-    pub(super) fn end_row(&mut self, done: usize) {
-        let Some(last) = self.frame.last else { return };
+    pub(super) fn end_row(&mut self, done: usize, stop: Stop, guesses: &mut Guesses) -> After {
+        guesses.count(done, stop);
+        let Some(last) = self.frame.last else { return After::Over(Ok(())) }; // there is one
         let node = &mut self.builder.nodes[last];
         node.repeat += done; // each was there
         self.frame.children += done;
         let leaves = node.leaves;
         self.leaves.resize(self.frame.row + done * leaves);
-    }
-
-    /// An element is about to be serialized again.
-    #[cold]
-    pub(super) fn again(&mut self, different: Different) -> Option<Again> {
-        self.frame.last.map(|template| Again { template, different })
+        match stop {
+            Stop::Full => After::Row,
+            Stop::End => After::Over(self.close()),
+            Stop::Refused => After::Over(Err(self.refused())),
+            Stop::Odd(different) => After::Again(Again { template: last, different }),
+        }
     }
 
     /// It was recorded. What had been seen of it before has to be there still.
     #[cold]
-    pub(super) fn came_again(&mut self, again: Option<Again>) -> Result<()> {
-        let Some((Again { template, different }, found)) = again.zip(self.frame.last) else {
-            return Ok(());
-        };
+    pub(super) fn came_again(&mut self, Again { template, different }: Again) -> Result<()> {
+        let Some(found) = self.frame.last else { return Ok(()) }; // there is one
         let agrees = match template == found {
             true => !different.surely,
             false => self.builder.agree(template, found, different.leaves),

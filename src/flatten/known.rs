@@ -16,7 +16,7 @@ use crate::stack;
 use super::bits::is_number;
 use super::frame::Head;
 use super::layout::{Layout, MOST_LEAVES};
-use super::rows::{Guesses, Like, Row};
+use super::rows::{Guesses, Like, Row, Stop};
 
 /// The place of a leaf, which stands for any number of leaves: it has no children.
 pub(super) const LEAF: usize = usize::MAX;
@@ -235,7 +235,7 @@ impl<'t> Known<'t> {
     }
 
     /// The next run of children begins.
-    #[cfg_attr(not(debug_assertions), inline(always))]
+    #[inline]
     pub(super) fn next_run(&self, cursor: &mut Cursor) -> bool {
         let Some(run) = self.nodes.get(cursor.next).filter(|_| cursor.next < cursor.end) else {
             return false;
@@ -273,7 +273,15 @@ impl<'t> Known<'t> {
             None => Like::Layout(self.layout.as_ref()?.as_ref()?), // it was read
         };
         let compact = self.options.compact;
-        Some(Row { slots: self.slots.reborrow(), slot, left, like, compact, done: 0 })
+        Some(Row {
+            slots: self.slots.reborrow(),
+            slot,
+            left,
+            like,
+            compact,
+            done: 0,
+            stop: Stop::Full,
+        })
     }
 
     /// Whether the element before the slot has a layout, which is read then.

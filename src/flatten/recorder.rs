@@ -12,9 +12,10 @@ use crate::sink::Sink;
 use crate::stack;
 
 use super::calls::scalars;
+use super::elements::After;
 use super::frame::{Head, Kept};
 use super::recording::Recording;
-use super::rows::{Guesses, Stop, put_row};
+use super::rows::{Guesses, put_row};
 use super::rules::Keep;
 
 impl Recording {
@@ -96,19 +97,15 @@ impl Compound<'_> {
             while guesses.pay()
                 && let Some(mut row) = self.recording.next_row(&mut guesses, items.size_hint())
             {
-                let stop = put_row(&mut row, &mut items);
-                let done = row.done;
-                guesses.count(done, &stop);
-                self.recording.end_row(done);
-                match stop {
-                    Stop::Full => {}
-                    Stop::End => return self.recording.close(),
-                    Stop::Refused => return Err(self.recording.refused()),
-                    Stop::Odd(item, different) => {
-                        let again = self.recording.again(different);
+                let odd = put_row(&mut row, &mut items);
+                let (done, stop) = (row.done, row.stop);
+                match (self.recording.end_row(done, stop, &mut guesses), odd) {
+                    (After::Again(again), Some(item)) => {
                         self.child(&item)?;
                         self.recording.came_again(again)?;
                     }
+                    (After::Over(result), _) => return result,
+                    _ => {}
                 }
             }
         }

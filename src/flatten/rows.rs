@@ -29,8 +29,9 @@ pub(super) struct Row<'r> {
     pub(super) left: usize,
     pub(super) like: Like<'r>,
     pub(super) compact: bool,
-    /// Elements that were put.
+    /// Elements that were put, and why no more were.
     pub(super) done: usize,
+    pub(super) stop: Stop,
 }
 
 /// What an element looks like.
@@ -42,15 +43,16 @@ pub(super) enum Like<'r> {
 }
 
 /// Why no more elements of a row were put.
-pub(super) enum Stop<T> {
+#[derive(Clone, Copy)]
+pub(super) enum Stop {
     /// The row is full.
     Full,
     /// There are no more.
     End,
     /// The slots do not take what came.
     Refused,
-    /// This one is perhaps different. It was serialized in part.
-    Odd(T, Different),
+    /// The next one is perhaps different. It was serialized in part.
+    Odd(Different),
 }
 
 /// How often the next elements were expected to look like the last, and did, and did not.
@@ -69,72 +71,95 @@ impl Guesses {
         self.wrong += 1; // at most the elements that came
     }
 
-    pub(super) fn count<T>(&mut self, right: usize, stop: &Stop<T>) {
+    pub(super) fn count(&mut self, right: usize, stop: Stop) {
         self.right += right; // at most the elements that came
         self.wrong += usize::from(matches!(stop, Stop::Odd(..)));
     }
 }
 
-/// Puts elements as long as they look alike.
+/// Puts elements as long as they look alike. Gives back the first that is perhaps different.
 pub(super) fn put_row<I: Iterator<Item: Serialize>>(
     row: &mut Row<'_>,
     items: &mut I,
-) -> Stop<I::Item> {
+) -> Option<I::Item> {
     let room = row.slot..row.slot + row.left; // there are so many slots
-    let compact = row.compact;
-    let (done, stop) = match (row.like, &mut row.slots) {
+    let (compact, done, stop) = (row.compact, &mut row.done, &mut row.stop);
+    let odd = match (row.like, &mut row.slots) {
         (Like::Layout(layout), _) => return put_elements(layout, row, items),
-        (_, Slots::F64(slots)) => put_floats(slots.get_mut(room), compact, items),
-        (_, Slots::F32(slots)) => put_floats(slots.get_mut(room), compact, items),
+        (_, Slots::F64(slots)) => put_floats(slots.get_mut(room), compact, (done, stop), items),
+        (_, Slots::F32(slots)) => put_floats(slots.get_mut(room), compact, (done, stop), items),
         (Like::Number(kind), _) => return put_numbers(kind, row, items),
     };
-    row.done = done;
-    row.slot += done;
-    stop
+    row.slot += row.done; // within the room
+    odd
 }
 
 fn put_elements<I: Iterator<Item: Serialize>>(
     layout: &Layout<'_>,
     row: &mut Row<'_>,
     items: &mut I,
-) -> Stop<I::Item> {
-    let (mut count, mut taken) = (0, 0);
-    let stop = loop {
-        if row.done + taken == row.left {
-            break Stop::Full;
+) -> Option<I::Item> {
+    let mut cells = Cells { elements: 0, leaves: 0 };
+    loop {
+        if cells.elements == row.left - row.done {
+            row.put_elements(layout, &mut cells, Stop::Full);
+            return None;
         }
-        let Some(item) = items.next() else { break Stop::End };
-        if let Err(different) = layout.take(count, &item) {
-            break Stop::Odd(item, different);
-        }
-        taken += 1;
-        count += layout.num_leaves;
-        if layout.is_full(count) {
-            if !row.put_elements(layout, taken, count) {
-                return Stop::Refused;
+        let Some(item) = items.next() else {
+            row.put_elements(layout, &mut cells, Stop::End);
+            return None;
+        };
+        match layout.take(cells.leaves, &item) {
+            Ok(()) => cells.add(layout),
+            Err(different) => {
+                row.put_elements(layout, &mut cells, Stop::Odd(different));
+                return Some(item);
             }
-            (count, taken) = (0, 0);
         }
-    };
-    if row.put_elements(layout, taken, count) { stop } else { Stop::Refused }
+        if layout.is_full(cells.leaves) && !row.put_elements(layout, &mut cells, Stop::Refused) {
+            return None;
+        }
+    }
+}
+
+/// What is in the cells of a layout.
+struct Cells {
+    elements: usize,
+    leaves: usize,
+}
+
+impl Cells {
+    #[inline]
+    fn add(&mut self, layout: &Layout<'_>) {
+        self.elements += 1; // at most those that came
+        self.leaves += layout.num_leaves; // at most the cells
+    }
 }
 
 /// Floats straight into slots: what a vector of numbers mostly is.
 fn put_floats<L: Float, I: Iterator<Item: Serialize>>(
     slots: Option<&mut [L]>,
     compact: bool,
+    (done, stop): (&mut usize, &mut Stop),
     items: &mut I,
-) -> (usize, Stop<I::Item>) {
-    let mut done = 0;
+) -> Option<I::Item> {
+    let mut put = 0;
     for slot in slots.unwrap_or_default() {
-        let Some(item) = items.next() else { return (done, Stop::End) };
+        let Some(item) = items.next() else {
+            (*done, *stop) = (put, Stop::End);
+            return None;
+        };
         match item.serialize(Bits { compact }) {
             Ok((kind, bits)) if L::takes(kind) => *slot = L::of(kind, bits),
-            _ => return (done, Stop::Odd(item, Different::PERHAPS)),
+            _ => {
+                (*done, *stop) = (put, Stop::Odd(Different::PERHAPS));
+                return Some(item);
+            }
         }
-        done += 1;
+        put += 1;
     }
-    (done, Stop::Full)
+    *done = put;
+    None
 }
 
 /// A float that comes as bits.
@@ -172,49 +197,67 @@ fn put_numbers<I: Iterator<Item: Serialize>>(
     mut like: Option<LeafKind>,
     row: &mut Row<'_>,
     items: &mut I,
-) -> Stop<I::Item> {
+) -> Option<I::Item> {
     let cells = [const { Cell::new(0) }; CELLS];
-    let Row { left, compact, .. } = *row;
+    let compact = row.compact;
     loop {
-        let (mut count, mut stop) = (0, Stop::Full);
-        for cell in cells.iter().take(left - row.done) {
+        let (most, mut count) = (CELLS.min(row.left - row.done), 0);
+        for cell in cells.iter().take(most) {
             let Some(item) = items.next() else {
-                stop = Stop::End;
-                break;
+                row.put_numbers(like, &cells, count, Stop::End);
+                return None;
             };
             match item.serialize(Bits { compact }) {
-                Ok((kind, bits)) if like.is_none_or(|like| kind == like) => {
+                Ok((kind, bits)) if is_like(like, kind) => {
                     cell.set(bits);
                     like = Some(kind);
                 }
                 _ => {
-                    stop = Stop::Odd(item, Different::PERHAPS);
-                    break;
+                    row.put_numbers(like, &cells, count, Stop::Odd(Different::PERHAPS));
+                    return Some(item);
                 }
             }
             count += 1;
         }
-        if !row.put_numbers(like, cells.get(..count).unwrap_or_default()) {
-            return Stop::Refused;
-        }
-        if row.done == left || !matches!(stop, Stop::Full) {
-            return stop;
+        if !row.put_numbers(like, &cells, count, Stop::Full) || row.done == row.left {
+            return None;
         }
     }
 }
 
+#[inline]
+fn is_like(like: Option<LeafKind>, kind: LeafKind) -> bool {
+    match like {
+        None => true,
+        Some(like) => like == kind,
+    }
+}
+
 impl Row<'_> {
+    /// Empties the cells of a layout.
     #[inline(never)]
-    fn put_elements(&mut self, layout: &Layout<'_>, count: usize, leaves: usize) -> bool {
-        self.done += count; // each was there
+    fn put_elements(&mut self, layout: &Layout<'_>, cells: &mut Cells, stop: Stop) -> bool {
+        self.done += cells.elements; // each was there
         let kinds = layout.kinds.get(..layout.num_leaves).unwrap_or_default();
-        self.put(layout.kind, kinds, layout.leaves(leaves))
+        let put = self.put(layout.kind, kinds, layout.leaves(cells.leaves));
+        self.stop = if put { stop } else { Stop::Refused };
+        *cells = Cells { elements: 0, leaves: 0 };
+        put
     }
 
+    /// Empties the first of these cells.
     #[inline(never)]
-    fn put_numbers(&mut self, kind: Option<LeafKind>, cells: &[Cell<u64>]) -> bool {
-        self.done += cells.len(); // each was there
-        self.put(kind, &[], cells)
+    fn put_numbers(
+        &mut self,
+        kind: Option<LeafKind>,
+        cells: &[Cell<u64>],
+        count: usize,
+        stop: Stop,
+    ) -> bool {
+        self.done += count; // each was there
+        let put = self.put(kind, &[], cells.get(..count).unwrap_or_default());
+        self.stop = if put { stop } else { Stop::Refused };
+        put
     }
 
     /// Puts leaves of one kind, or of these kinds by turns, into the next slots; says whether there are such.
