@@ -6,7 +6,7 @@ use std::mem;
 use crate::float::widen;
 use crate::leaf::Scalar;
 use crate::model::{Leaf, LeafKind, Packed, Value};
-use crate::sink::{Leaves, Sink};
+use crate::sink::{Leaves, Sink, permute};
 
 /// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
 ///
@@ -215,8 +215,9 @@ impl<L: Emit> Leaves for Vec<L> {
         self.resize_with(count, L::filler);
     }
 
-    fn swap(&mut self, a: usize, b: usize) {
-        self.as_mut_slice().swap(a, b);
+    fn permute(&mut self, first: usize, destination: Vec<usize>) {
+        let leaves = self.get_mut(first..).unwrap_or_default();
+        permute(destination, |a, b| leaves.swap(a, b));
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -13,7 +13,6 @@ mod leaf_type;
 mod conversion;
 mod node;
 mod limits;
-mod rigid;
 mod value;
 mod order;
 mod slots;

@@ -212,23 +212,6 @@ pub(crate) struct Encoding {
     pub(crate) shapes: Box<[Shape]>,
 }
 
-/// A node whose form fits into a number: see [`rigid`](crate::rigid).
-#[derive(Debug)]
-pub(crate) struct Rigid {
-    pub(crate) form: Form,
-    pub(crate) leaves: usize,
-    /// Of each compound in it that needs one, in pre-order: the index of its shape, or how many children it has.
-    pub(crate) notes: [u16; Rigid::NOTES],
-}
-
-impl Rigid {
-    pub(crate) const NOTES: usize = 8;
-}
-
-/// What stands in a [`Rigid`] node, in pre-order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Form(pub(crate) u128);
-
 /// Options of the walk that made a treedef which rebuilding and comparing must know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Options {

@@ -27,7 +27,8 @@ pub trait Leaves {
     fn len(&self) -> usize;
     fn capacity(&self) -> usize;
     fn resize(&mut self, count: usize);
-    fn swap(&mut self, a: usize, b: usize);
+    /// Moves the leaves from an index on to their destinations, which are counted from there.
+    fn permute(&mut self, first: usize, destination: Vec<usize>);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -82,9 +83,9 @@ impl Sink {
         }
     }
 
-    pub(crate) fn swap(&mut self, a: usize, b: usize) {
+    pub(crate) fn permute(&mut self, first: usize, destination: Vec<usize>) {
         if let Ok(leaves) = self.leaves() {
-            leaves.swap(a, b);
+            leaves.permute(first, destination);
         }
     }
 

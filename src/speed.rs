@@ -46,34 +46,28 @@
 //!
 //! # The ideas
 //!
-//! *The next one looks like the last.* A walk does not record what it meets, it compares it with what it expects: in
-//! `flatten_like` with the known structure, in a sequence of plain data with the element before. Comparing costs a few instructions a leaf, recording some hundred a
-//! node. Where an element is different it is recorded, and becomes what is expected of the next; the keys that it has
-//! in common with the last, or with another of the newest, are shared. Room for the nodes of the next structure stays
-//! with the thread, two megabytes at most.
+//! *What is known is compared, not recorded.* To record a node takes some hundred instructions, to compare it with the one
+//! that should stand there a few. In `flatten_like` the structure is given; a small value is expected to have that of the
+//! last value of its type. The leaves are written straight to their slots. At the first difference this walk gives up, and
+//! the value is recorded.
+//!
+//! *Elements of plain data are taken in rows.* Plain data owns no memory: numbers, and structs, tuples and options of
+//! numbers. An element is expected to look like the one before. Numbers are taken by a serializer that knows only numbers.
+//! An element of a fixed layout makes the same calls each time, so the calls of one are written down, and each call of the
+//! next is compared with one of them: what that takes is known when the type is compiled. This holds for elements of up to
+//! 64 leaves, and when they are rebuilt.
 //!
 //! *Equal neighbours are one node.* So the expectation for a million elements is a handful of nodes that stay in the
 //! nearest cache.
 //!
-//! *What cannot vary is compared once.* A struct or tuple of leaves, or of others like it, asks serde for the same every
-//! time, so what it asks for is known when it is compiled. Put into one number, exactly, that is a constant in the code of
-//! the element: the whole structure of an element comes down to one comparison, and to one of each name. The slots are a
-//! window of constant size, so that none of them needs a check. `Option`s are no constants, but go
-//! into the same one comparison. All this holds for elements of up to 64 leaves, and when they are rebuilt.
-//!
 //! *State travels by value.* While comparing, the place in the leaves and the place in the structure are handed from call to
-//! call and back, in registers; the leaves are written straight to their slots; and the error has no size. The message is
-//! made by a second, slower walk that records and finds the path. An error of no size is also what lets a value that is
-//! rebuilt stay in registers on its way to its vector.
-//!
-//! *A run of scalars needs a serializer that knows only scalars,* and a deserializer that knows only leaves.
+//! call and back, in registers, and the error has no size. The message is made by the recording. An error of no size is also
+//! what lets a value that is rebuilt stay in registers on its way to its vector.
 //!
 //! *What a type cannot need is not compiled for it.* Every serializer and deserializer that a value may meet is compiled once
-//! for each type in it, in the build of the user. So there is one deserializer, and those that are fast are compiled only
-//! for types that own no memory.
-//!
-//! *A row is counted once.* An array or a tuple says how many elements it has, mostly a constant; a struct that is rebuilt
-//! says how many fields. Where a node has as many leaves, and nothing else, their places need not be checked one by one.
+//! for each type in it, in the build of the user. So there are three: one serializer that records, one that compares, and one
+//! deserializer, whatever the leaves are. In them stands only what depends on the type; all else is compiled once, in this
+//! crate. Those that are for plain data are compiled only for types that own no memory.
 //!
 //! *Names are compared by where they stand.* A structure that was recorded borrowed them from the very type that is walked.
 //!
@@ -84,8 +78,7 @@
 //!
 //! - [`Leaf`](crate::Leaf)s take 24 bytes, and a string among them an allocation. A vector of numbers is 1.6 to 20 times
 //!   as fast; and a loop by hand that makes the same leaves of the matrices takes 1.9 ns where `flatten` takes 2.2.
-//! - Each element that differs from the one before it is recorded, and each variant of an enum differs from the others.
-//!   Documents without any regularity are where `serde_json::to_value` is ahead.
+//! - An element that is no plain data is recorded: one with a string, an enum, a map, a sequence or a static inside.
 //! - A map whose entries come in random order is sorted. `flatten_like` remembers the order in which they came, and is
 //!   fast as long as it is the same map; else each entry is looked up.
 //! - Rules, `leaves_where` and `none_is_leaf` take the recording walk, without expectations, in `flatten_like` too.
@@ -93,8 +86,6 @@
 //! - An element that was expected to look like the last, and does not, is serialized twice:
 //!   [`Flattener::serialize_once`](crate::Flattener::serialize_once) prevents that. Plain data that asks for
 //!   something else than the structure has, or refuses what it gets, is read twice, from leaves that stay.
-//! - An `Option` or a sequence of numbers inside an element makes it one that can vary: about twice the time of one that
-//!   cannot, where all are alike. An enum, another sequence, a map or a static: two to three times.
 //!
 //! # Which call when
 //!

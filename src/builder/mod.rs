@@ -125,7 +125,10 @@ impl Builder {
             Some(last) if self.same(last, child) => {
                 self.nodes.truncate(child);
                 let run = &mut self.nodes[last].repeat;
-                *run = run.checked_add(repeat).ok_or(ErrorKind::TooLarge)?;
+                let Some(sum) = run.checked_add(repeat) else {
+                    return Err(ErrorKind::TooLarge.into());
+                };
+                *run = sum;
                 Ok(last)
             }
             _ => {

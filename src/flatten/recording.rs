@@ -499,7 +499,7 @@ impl Recording {
             let moved = std::mem::take(&mut sorted.leaves);
             let first = frame.first_leaf;
             match self.keeping {
-                0 => permute(moved, |a, b| self.leaves.swap(first + a, first + b)),
+                0 => self.leaves.permute(first, moved),
                 _ => permute(moved, |a, b| self.kept.swap(first + a, first + b)),
             }
             for below in &mut self.arrivals[frame.first_arrival..] {

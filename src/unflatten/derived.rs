@@ -14,8 +14,10 @@ use std::any::type_name;
 use std::cell::Cell;
 use std::panic::Location;
 
-use crate::model::{Labels, Rigid, Shape};
+use crate::model::{Labels, Shape};
 use crate::node::is_name;
+
+use super::rigid::Rigid;
 
 /// Of each struct in a fixed layout: where the fields stand in memory that were found to be exactly those of the struct, in
 /// their order, and the name of the visitor that asked for them, which was found to be derived.

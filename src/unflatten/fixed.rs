@@ -1,9 +1,10 @@
 //! A node of a fixed layout, from which [plain data](super::plain) is read.
 
-use crate::model::{Leaf, Rigid};
+use crate::model::Leaf;
 use crate::node::NodeRef;
 
 use super::derived::Proofs;
+use super::rigid::Rigid;
 
 pub(super) struct Fixed<'de> {
     pub(super) layout: Rigid,

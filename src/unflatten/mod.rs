@@ -8,6 +8,7 @@
     reason = "`?` is one more function for each type that is rebuilt: see the page about speed"
 )]
 
+mod rigid;
 mod derived;
 mod fixed;
 mod cursor;

@@ -16,13 +16,13 @@ use crate::error::{Matched, Mismatch};
 use crate::float::widen;
 use crate::leaf::Scalar;
 use crate::leaf_type::{Source, Typed};
-use crate::model::{Leaf, NodeKind, Rigid};
+use crate::model::{Leaf, NodeKind};
 use crate::node::NodeRef;
-use crate::rigid::{RUN, Steps};
 
 use super::cursor::{At, Cursor, Level};
 use super::derived::same_place;
 use super::fixed::Fixed;
+use super::rigid::{RUN, Rigid, Steps};
 
 /// Whether values of a type own nothing, and are not nothing.
 pub(super) const fn is_plain<T>() -> bool {

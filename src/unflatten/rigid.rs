@@ -5,14 +5,31 @@
 //! vary are compared as well, only not as fast. Names are no part of a form: they are compared one by one.
 
 use crate::error::{Matched, Mismatch};
-use crate::model::{Form, Node, NodeKind, Rigid};
+use crate::model::{Node, NodeKind};
+
+/// A node whose form fits into a number.
+#[derive(Debug)]
+pub(super) struct Rigid {
+    pub(super) form: Form,
+    pub(super) leaves: usize,
+    /// Of each compound in it that needs one, in pre-order: the index of its shape, or how many children it has.
+    pub(super) notes: [u16; Rigid::NOTES],
+}
+
+impl Rigid {
+    pub(super) const NOTES: usize = 8;
+}
+
+/// What stands in a [`Rigid`] node, in pre-order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Form(pub(super) u128);
 
 /// The most leaves of a rigid node. It is given so many slots, even if it needs less: their number being a constant,
 /// nobody has to check that there are enough.
-pub(crate) const WINDOW: usize = 64;
+pub(super) const WINDOW: usize = 64;
 
 /// So many elements are worth a look whether they are rigid.
-pub(crate) const RUN: usize = 4;
+pub(super) const RUN: usize = 4;
 
 /// A form has a bit for each leaf. Anything else has a one, its kind, and its number of children: short or long. Two nodes
 /// of the same form have the same leaves in the same places.
@@ -51,7 +68,7 @@ impl Form {
 
 impl Rigid {
     /// The first of these nodes with all below it, if it is rigid.
-    pub(crate) fn of(nodes: &[Node]) -> Option<Self> {
+    pub(super) fn of(nodes: &[Node]) -> Option<Self> {
         let leaves = nodes.first()?.leaves;
         if leaves > WINDOW {
             return None;
@@ -93,48 +110,48 @@ fn is_noted(kind: NodeKind) -> bool {
 
 /// A walk over a value that should have the form of a rigid node: what has been called so far, and what the leaves are put
 /// into or come from.
-pub(crate) struct Steps<'w, D> {
+pub(super) struct Steps<'w, D> {
     rigid: &'w Rigid,
     form: Form,
     leaves: usize,
     notes: usize,
-    pub(crate) data: D,
+    pub(super) data: D,
 }
 
 impl<'w, D> Steps<'w, D> {
     /// Before the first call.
     #[inline(always)]
-    pub(crate) fn new(rigid: &'w Rigid, data: D) -> Self {
+    pub(super) fn new(rigid: &'w Rigid, data: D) -> Self {
         Steps { rigid, form: Form::EMPTY, leaves: 0, notes: 0, data }
     }
 
     /// Whether the whole of the node was called, and nothing else.
     #[inline(always)]
-    pub(crate) fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.form == self.rigid.form
     }
 
     /// How many notes have come.
     #[inline(always)]
-    pub(crate) fn num_notes(&self) -> usize {
+    pub(super) fn num_notes(&self) -> usize {
         self.notes
     }
 
     /// The note of the compound that comes next, if that has one.
     #[inline(always)]
-    pub(crate) fn next_note(&self) -> Matched<usize> {
+    pub(super) fn next_note(&self) -> Matched<usize> {
         self.rigid.notes.get(self.notes).copied().map(usize::from).ok_or(Mismatch)
     }
 
     /// How many leaves have come.
     #[inline(always)]
-    pub(crate) fn num_leaves(&self) -> usize {
+    pub(super) fn num_leaves(&self) -> usize {
         self.leaves
     }
 
     /// A leaf: its index.
     #[inline(always)]
-    pub(crate) fn leaf(&mut self) -> Matched<usize> {
+    pub(super) fn leaf(&mut self) -> Matched<usize> {
         self.form = self.form.leaves(1).ok_or(Mismatch)?;
         self.leaves += 1; // at most the bits of a form
         Ok(self.leaves - 1)
@@ -142,7 +159,7 @@ impl<'w, D> Steps<'w, D> {
 
     /// A compound that will have so many children: its note, if it has one.
     #[inline(always)]
-    pub(crate) fn compound(&mut self, kind: NodeKind, count: usize) -> Matched<Option<usize>> {
+    pub(super) fn compound(&mut self, kind: NodeKind, count: usize) -> Matched<Option<usize>> {
         self.form = self.form.compound(kind, count).ok_or(Mismatch)?;
         if !is_noted(kind) {
             return Ok(None);
