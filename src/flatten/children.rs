@@ -251,12 +251,6 @@ impl Matcher<'_, '_> {
                         return Ok(slot + 1);
                     }
                 }
-                (Slots::Leaves(slots), scalar) => {
-                    if let Some(place) = slots.get_mut(slot) {
-                        *place = scalar.into();
-                        return Ok(slot + 1);
-                    }
-                }
                 _ => {}
             }
         }
