@@ -4,28 +4,28 @@
 //!
 //! Nanoseconds per leaf, and in brackets the ratio to bincode 2 in the same run. bincode writes the same value into a
 //! prepared slice and reads it back, without any structure: near the limit of what a walk by serde can do. Last comes
-//! `serde_json::to_value`, or `from_value`, which builds a document of nodes. Medians of three runs of
-//! `cargo bench --bench ratios`, each of medians, on two shared cores of an x86-64 server, rustc 1.95.
+//! `serde_json::to_value`, or `from_value`, which builds a document of nodes. Medians of
+//! `cargo bench --bench ratios`, on two shared cores of an x86-64 server, rustc 1.95.
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.16 (1.2) | 0.75 (1.8) | 3.1 (4.0) | 0.70 (1.9) |
-//! | [`flatten_as`](crate::flatten_as) | 0.58 (4.2) | 1.0 (2.5) | 77 (100) | 0.93 (2.4) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 2.5 (18) | 3.4 (7.9) | 100 (140) | 3.7 (9.1) |
-//! | a slice of numbers collected into `Leaf`s | 1.6 (12) | 1.7 (3.8) | 1.3 (2.1) | 0.96 (2.5) |
-//! | `to_value` | 12 | 160 | 31 | 150 |
-//! | [`unflatten`](crate::unflatten()) from numbers | 2.4 (1.8) | 1.3 (1.6) | 25 (11) | 0.99 (1.3) |
-//! | … from leaves, handed over | 22 (17) | 7.0 (8.3) | 37 (15) | 7.5 (10) |
-//! | `from_value` | 19 | 41 | 31 | 72 |
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.35 (2.5) | 1.4 (3.6) | 5.5 (9) | 1.0 (2.9) |
+//! | [`flatten_as`](crate::flatten_as) | 0.87 (6) | 1.6 (3.8) | 8.6 (14) | 1.7 (4.6) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 2.7 (19) | 2.8 (7.2) | 23 (38) | 3.0 (8.5) |
+//! | a slice of numbers collected into `Leaf`s | 1.6 (12) | 1.7 (4.4) | 1.4 (2.3) | 1.1 (3.0) |
+//! | `to_value` | 14 | 190 | 29 | 130 |
+//! | [`unflatten`](crate::unflatten()) from numbers | 2.2 (1.8) | 1.3 (1.4) | 20 (10) | 0.9 (1.3) |
+//! | … from leaves, handed over | 20 (16) | 7.2 (7.1) | 28 (14) | 4.5 (6.3) |
+//! | `from_value` | 15 | 40 | 27 | 50 |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 22 | 19 | 11 | 23 | 19 |
-//! | `flatten` | 140 | 59 | 220 | 43 | 64 |
-//! | `to_value` | 140 | 220 | 560 | 44 | 57 |
-//! | `unflatten` from leaves, lent | – | 100 | 91 | 63 | 86 |
-//! | … handed over | 79 | 100 | 93 | 54 | 89 |
-//! | `from_value` | 51 | 88 | 190 | 40 | 68 |
+//! | `flatten_like` | 28 | 45 | 20 | 29 | 24 |
+//! | `flatten` | 110 | 56 | 95 | 50 | 49 |
+//! | `to_value` | 120 | 77–95 | 330 | 42 | 44 |
+//! | `unflatten` from leaves, lent | – | 100 | 84 | 61 | 84 |
+//! | … handed over | 76 | 105 | 86 | 43 | 84 |
+//! | `from_value` | 51 | 90 | 180 | 29 | 66 |
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves as for 10⁶. Everyone runs
 //! once before it is timed; what makes a large vector for the first time pays for fresh memory besides, and at 10⁷ leaves
@@ -36,13 +36,24 @@
 //!
 //! # What a type costs to build
 //!
-//! A dev build of a program that flattens and rebuilds one value, and of the same with `to_value` and `from_value`: CPU time
-//! of the program alone, and text. `benches/build/measure` builds them.
+//! A program that flattens and rebuilds one value, and the same with `to_value` and `from_value` of `serde_json`: CPU time of
+//! compiling and linking the program alone, the least of three, and the ratio. `benches/build/measure` builds them, and more
+//! formats and types; all in turn, on two shared cores, rustc 1.95.
 //!
-//! | | `serde_json` | treedef |
-//! |---|---|---|
-//! | five structs | 0.54 s, 836 kB | 0.93 s, 1,817 kB |
-//! | `cargo_metadata::Metadata` | 0.58 s, 1,560 kB | 1.3 s, 2,970 kB |
+//! | | base | `serde_json` | treedef | ratio | text, kB |
+//! |---|---|---|---|---|---|
+//! | dev: five structs | 0.38 s | 0.50 s | 0.59 s | 1.2 | 836, 1,724 |
+//! | … `cargo_metadata::Metadata` | 0.18 s | 0.47 s | 0.79 s | 1.7 | 1,560, 2,629 |
+//! | … `openapiv3::OpenAPI` | 1.5 s | 1.7 s | 3.0 s | 1.7 | 2,867, 4,933 |
+//! | … a Kubernetes `Pod` | 1.4 s | 2.7 s | 3.7 s | 1.4 | 4,287, 6,213 |
+//! | … sixty structs and enums | 4.2 s | 5.1 s | 6.8 s | 1.3 | 4,699, 6,071 |
+//! | release: five structs | 1.2 s | 2.3 s | 2.8 s | 1.2 | 537, 823 |
+//! | … `cargo_metadata::Metadata` | 4.4 s | 6.9 s | 8.3 s | 1.2 | 904, 1,239 |
+//!
+//! Another call on the same type costs next to nothing: `structure`, `signature`, `flatten_as`, `map` and `flatten_like` add
+//! at most a hundredth to the time, and 0 to 4 % to the text. What is left over `serde_json` is for sequences: every type of
+//! element is compiled for the two serializers of plain data, because an element is lent, and whether a type that is
+//! lent owns something cannot be known when it is compiled. CI counts the lines of LLVM IR of one such program.
 //!
 //! # The ideas
 //!
