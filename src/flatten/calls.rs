@@ -61,6 +61,95 @@ macro_rules! numbers {
     )*};
 }
 
+/// The calls for nodes with a name or with children, but for options, units, newtypes and maps: each to an expression of
+/// what the node is.
+macro_rules! nodes {
+    (|$this:ident, $head:ident, $value:ident| atom: $atom:expr, around: $around:expr, open: $open:expr, fields: $fields:expr,) => {
+        fn serialize_unit_struct($this, name: &'static str) -> Result<Self::Ok, Self::Error> {
+            let $head = Head { name, ..Head::new(NodeKind::UnitStruct) };
+            $atom
+        }
+
+        fn serialize_unit_variant(
+            $this,
+            name: &'static str,
+            _: u32,
+            variant: &'static str,
+        ) -> Result<Self::Ok, Self::Error> {
+            let $head = Head { kind: NodeKind::UnitVariant, name, variant };
+            $atom
+        }
+
+        #[inline]
+        fn serialize_newtype_variant<T: Serialize + ?Sized>(
+            $this,
+            name: &'static str,
+            _: u32,
+            variant: &'static str,
+            $value: &T,
+        ) -> Result<Self::Ok, Self::Error> {
+            let $head = Head { kind: NodeKind::NewtypeVariant, name, variant };
+            $around
+        }
+
+        #[inline]
+        fn serialize_seq($this, _: Option<usize>) -> Result<Self::SerializeSeq, Self::Error> {
+            let $head = Head::new(NodeKind::Seq);
+            $open
+        }
+
+        #[inline]
+        fn serialize_tuple($this, _: usize) -> Result<Self::SerializeTuple, Self::Error> {
+            let $head = Head::new(NodeKind::Tuple);
+            $open
+        }
+
+        #[inline]
+        fn serialize_tuple_struct(
+            $this,
+            name: &'static str,
+            _: usize,
+        ) -> Result<Self::SerializeTupleStruct, Self::Error> {
+            let $head = Head { name, ..Head::new(NodeKind::TupleStruct) };
+            $open
+        }
+
+        #[inline]
+        fn serialize_tuple_variant(
+            $this,
+            name: &'static str,
+            _: u32,
+            variant: &'static str,
+            _: usize,
+        ) -> Result<Self::SerializeTupleVariant, Self::Error> {
+            let $head = Head { kind: NodeKind::TupleVariant, name, variant };
+            $open
+        }
+
+        #[inline]
+        fn serialize_struct(
+            $this,
+            name: &'static str,
+            _: usize,
+        ) -> Result<Self::SerializeStruct, Self::Error> {
+            let $head = Head { name, ..Head::new(NodeKind::Struct) };
+            $fields
+        }
+
+        #[inline]
+        fn serialize_struct_variant(
+            $this,
+            name: &'static str,
+            _: u32,
+            variant: &'static str,
+            _: usize,
+        ) -> Result<Self::SerializeStructVariant, Self::Error> {
+            let $head = Head { kind: NodeKind::StructVariant, name, variant };
+            $fields
+        }
+    };
+}
+
 /// Calls that a serializer does not expect.
 macro_rules! mismatches {
     (|$this:ident| $then:expr; $($method:ident($($type:ty),*) -> $ok:ty;)*) => {$(
@@ -70,4 +159,4 @@ macro_rules! mismatches {
     )*};
 }
 
-pub(super) use {mismatches, numbers, scalars};
+pub(super) use {mismatches, nodes, numbers, scalars};

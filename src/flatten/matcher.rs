@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer, ser};
 use crate::error::{Matched, Mismatch};
 use crate::model::NodeKind;
 
-use super::calls::scalars;
+use super::calls::{nodes, scalars};
 use super::children::{Children, Matcher};
 use super::entries::Entries;
 use super::frame::Head;
@@ -34,6 +34,13 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
         |self, scalar| self.scalar(scalar)
     );
 
+    nodes! { |self, head, value|
+        atom: self.known.atom(self.at, self.slot, head),
+        around: self.around(head, value),
+        open: self.enter(head),
+        fields: self.fields(head),
+    }
+
     #[inline]
     fn serialize_none(self) -> Matched<usize> {
         self.known.atom(self.at, self.slot, Head::new(NodeKind::None))
@@ -50,23 +57,6 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
     }
 
     #[inline]
-    fn serialize_unit_struct(self, name: &'static str) -> Matched<usize> {
-        let head = Head { name, ..Head::new(NodeKind::UnitStruct) };
-        self.known.atom(self.at, self.slot, head)
-    }
-
-    #[inline]
-    fn serialize_unit_variant(
-        self,
-        name: &'static str,
-        _: u32,
-        variant: &'static str,
-    ) -> Matched<usize> {
-        let head = Head { kind: NodeKind::UnitVariant, name, variant };
-        self.known.atom(self.at, self.slot, head)
-    }
-
-    #[inline]
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         name: &'static str,
@@ -78,62 +68,9 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
         }
     }
 
-    #[inline]
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        name: &'static str,
-        _: u32,
-        variant: &'static str,
-        value: &T,
-    ) -> Matched<usize> {
-        self.around(Head { kind: NodeKind::NewtypeVariant, name, variant }, value)
-    }
-
-    #[inline]
-    fn serialize_seq(self, _: Option<usize>) -> Matched<Children<'m, 't>> {
-        self.enter(Head::new(NodeKind::Seq))
-    }
-
-    #[inline]
-    fn serialize_tuple(self, _: usize) -> Matched<Children<'m, 't>> {
-        self.enter(Head::new(NodeKind::Tuple))
-    }
-
-    #[inline]
-    fn serialize_tuple_struct(self, name: &'static str, _: usize) -> Matched<Children<'m, 't>> {
-        self.enter(Head { name, ..Head::new(NodeKind::TupleStruct) })
-    }
-
-    #[inline]
-    fn serialize_tuple_variant(
-        self,
-        name: &'static str,
-        _: u32,
-        variant: &'static str,
-        _: usize,
-    ) -> Matched<Children<'m, 't>> {
-        self.enter(Head { kind: NodeKind::TupleVariant, name, variant })
-    }
-
     fn serialize_map(self, _: Option<usize>) -> Matched<Entries<'m, 't>> {
         let keys = self.known.keys(self.at);
         Ok(Entries::new(self.enter(Head::new(NodeKind::Map))?, keys))
-    }
-
-    #[inline]
-    fn serialize_struct(self, name: &'static str, _: usize) -> Matched<Children<'m, 't>> {
-        self.fields(Head { name, ..Head::new(NodeKind::Struct) })
-    }
-
-    #[inline]
-    fn serialize_struct_variant(
-        self,
-        name: &'static str,
-        _: u32,
-        variant: &'static str,
-        _: usize,
-    ) -> Matched<Children<'m, 't>> {
-        self.fields(Head { kind: NodeKind::StructVariant, name, variant })
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use crate::model::{NodeKind, TreeDef, Value};
 use crate::sink::Sink;
 use crate::stack;
 
-use super::calls::scalars;
+use super::calls::{nodes, scalars};
 use super::elements::After;
 use super::frame::{Head, Kept};
 use super::recording::Recording;
@@ -130,6 +130,13 @@ impl<'r> Serializer for Recorder<'r> {
         |self, scalar| self.0.scalar(scalar)
     );
 
+    nodes! { |self, head, value|
+        atom: self.0.atom(head),
+        around: self.open(head)?.around(value),
+        open: self.open(head),
+        fields: self.open(head),
+    }
+
     fn serialize_none(self) -> Result<()> {
         self.0.none()
     }
@@ -143,19 +150,6 @@ impl<'r> Serializer for Recorder<'r> {
         self.0.unit()
     }
 
-    fn serialize_unit_struct(self, name: &'static str) -> Result<()> {
-        self.0.atom(Head { name, ..Head::new(NodeKind::UnitStruct) })
-    }
-
-    fn serialize_unit_variant(
-        self,
-        name: &'static str,
-        _: u32,
-        variant: &'static str,
-    ) -> Result<()> {
-        self.0.atom(Head { kind: NodeKind::UnitVariant, name, variant })
-    }
-
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         name: &'static str,
@@ -165,54 +159,8 @@ impl<'r> Serializer for Recorder<'r> {
         self.compound().around(value)
     }
 
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        name: &'static str,
-        _: u32,
-        variant: &'static str,
-        value: &T,
-    ) -> Result<()> {
-        self.open(Head { kind: NodeKind::NewtypeVariant, name, variant })?.around(value)
-    }
-
-    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'r>> {
-        self.open(Head::new(NodeKind::Seq))
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Compound<'r>> {
-        self.open(Head::new(NodeKind::Tuple))
-    }
-
-    fn serialize_tuple_struct(self, name: &'static str, _: usize) -> Result<Compound<'r>> {
-        self.open(Head { name, ..Head::new(NodeKind::TupleStruct) })
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        name: &'static str,
-        _: u32,
-        variant: &'static str,
-        _: usize,
-    ) -> Result<Compound<'r>> {
-        self.open(Head { kind: NodeKind::TupleVariant, name, variant })
-    }
-
     fn serialize_map(self, _: Option<usize>) -> Result<Compound<'r>> {
         self.open(Head::new(NodeKind::Map))
-    }
-
-    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'r>> {
-        self.open(Head { name, ..Head::new(NodeKind::Struct) })
-    }
-
-    fn serialize_struct_variant(
-        self,
-        name: &'static str,
-        _: u32,
-        variant: &'static str,
-        _: usize,
-    ) -> Result<Compound<'r>> {
-        self.open(Head { kind: NodeKind::StructVariant, name, variant })
     }
 
     fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Result<()> {
