@@ -226,6 +226,7 @@ impl<L: Emit> Leaves for Vec<L> {
 }
 
 /// Puts a leaf into a slot; says whether there are both.
+#[inline(always)]
 pub(crate) fn put<L>(slots: &mut [L], slot: usize, leaf: Option<L>) -> bool {
     match (slots.get_mut(slot), leaf) {
         (Some(slot), Some(leaf)) => {

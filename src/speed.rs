@@ -11,7 +11,7 @@
 //! |---|---|---|---|---|
 //! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.35 (2.5) | 1.4 (3.6) | 5.5 (9) | 1.0 (2.9) |
 //! | [`flatten_as`](crate::flatten_as) | 0.87 (6) | 1.6 (3.8) | 8.6 (14) | 1.7 (4.6) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 2.7 (19) | 2.8 (7.2) | 23 (38) | 3.0 (8.5) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 2.7 (19) | 2.8 (7.2) | 14 (23) | 3.0 (8.5) |
 //! | a slice of numbers collected into `Leaf`s | 1.6 (12) | 1.7 (4.4) | 1.4 (2.3) | 1.1 (3.0) |
 //! | `to_value` | 14 | 190 | 29 | 130 |
 //! | [`unflatten`](crate::unflatten()) from numbers | 2.2 (1.8) | 1.3 (1.4) | 20 (10) | 0.9 (1.3) |
@@ -20,7 +20,7 @@
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 28 | 45 | 20 | 29 | 24 |
+//! | `flatten_like` | 28 | 45 | 18 | 25 | 23 |
 //! | `flatten` | 110 | 56 | 95 | 50 | 49 |
 //! | `to_value` | 120 | 77–95 | 330 | 42 | 44 |
 //! | `unflatten` from leaves, lent | – | 100 | 84 | 61 | 84 |

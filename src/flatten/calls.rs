@@ -1,10 +1,13 @@
 //! serde's calls by the dozen.
 
-/// The calls for each kind of scalar, all to one expression.
+/// The calls for each kind of scalar: those for floats to one expression, all others to another.
 macro_rules! scalars {
-    (#[$inline:meta] |$this:ident, $scalar:ident| $then:expr) => {
-        scalars! {
-            #[$inline] |$this, $scalar| $then;
+    (|$this:ident, $scalar:ident| #[$inline_float:meta] floats: $float:expr, #[$inline:meta] others: $other:expr,) => {
+        scalars! { |$this, $scalar| #[$inline_float] $float;
+            serialize_f32(f32) => F32;
+            serialize_f64(f64) => F64;
+        }
+        scalars! { |$this, $scalar| #[$inline] $other;
             serialize_bool(bool) => Bool;
             serialize_i8(i8) => I8;
             serialize_i16(i16) => I16;
@@ -16,14 +19,12 @@ macro_rules! scalars {
             serialize_u32(u32) => U32;
             serialize_u64(u64) => U64;
             serialize_u128(u128) => U128;
-            serialize_f32(f32) => F32;
-            serialize_f64(f64) => F64;
             serialize_char(char) => Char;
             serialize_str(&str) => Str;
             serialize_bytes(&[u8]) => Bytes;
         }
     };
-    (#[$inline:meta] |$this:ident, $scalar:ident| $then:expr; $($method:ident($type:ty) => $kind:ident;)*) => {$(
+    (|$this:ident, $scalar:ident| #[$inline:meta] $then:expr; $($method:ident($type:ty) => $kind:ident;)*) => {$(
         #[$inline]
         fn $method($this, value: $type) -> Result<Self::Ok, Self::Error> {
             let $scalar = crate::leaf::Scalar::$kind(value);

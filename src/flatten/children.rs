@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::error::{Matched, Mismatch};
 use crate::leaf::Scalar;
+use crate::leaf_type::put;
 use crate::model::{Name, TreeDef, Value};
 use crate::node::is_name;
 use crate::slots::Slots;
@@ -235,24 +236,33 @@ impl<'t> Children<'_, 't> {
 
 impl Matcher<'_, '_> {
     #[inline]
+    pub(super) fn float(self, scalar: Scalar<'_>) -> Matched<usize> {
+        let Matcher { known, at, slot } = self;
+        let put = match (&mut known.slots, scalar) {
+            (Slots::F64(slots), Scalar::F64(value)) if at == LEAF => put(slots, slot, Some(value)),
+            (Slots::F32(slots), Scalar::F32(value)) if at == LEAF => put(slots, slot, Some(value)),
+            _ => false,
+        };
+        // There was that slot.
+        if put { Ok(slot + 1) } else { Matcher { known, at, slot }.other_float(scalar) }
+    }
+
+    #[inline(never)]
+    fn other_float(self, scalar: Scalar<'_>) -> Matched<usize> {
+        match scalar {
+            Scalar::F64(value) => self.scalar(Scalar::F64(value)),
+            scalar => self.scalar(scalar),
+        }
+    }
+
+    #[inline(always)]
     pub(super) fn scalar(self, scalar: Scalar<'_>) -> Matched<usize> {
         let Matcher { known, at, slot } = self;
-        if at == LEAF {
-            match (&mut known.slots, scalar) {
-                (Slots::F64(slots), Scalar::F64(value)) => {
-                    if let Some(place) = slots.get_mut(slot) {
-                        *place = value;
-                        return Ok(slot + 1);
-                    }
-                }
-                (Slots::F32(slots), Scalar::F32(value)) => {
-                    if let Some(place) = slots.get_mut(slot) {
-                        *place = value;
-                        return Ok(slot + 1);
-                    }
-                }
-                _ => {}
-            }
+        if at == LEAF
+            && let Slots::Leaves(slots) = &mut known.slots
+            && put(slots, slot, Some(scalar.into()))
+        {
+            return Ok(slot + 1); // there was that slot
         }
         known.put(at, slot, scalar)
     }

@@ -29,10 +29,11 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
     type SerializeStruct = Children<'m, 't>;
     type SerializeStructVariant = Children<'m, 't>;
 
-    scalars!(
-        #[inline]
-        |self, scalar| self.scalar(scalar)
-    );
+    // Floats into slots of floats are what has to be fast; all else is compiled once for each kind.
+    scalars! { |self, scalar|
+        #[inline] floats: self.float(scalar),
+        #[inline(never)] others: self.scalar(scalar),
+    }
 
     nodes! { |self, head, value|
         atom: self.known.atom(self.at, self.slot, head),

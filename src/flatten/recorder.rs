@@ -125,10 +125,10 @@ impl<'r> Serializer for Recorder<'r> {
     type SerializeStructVariant = Compound<'r>;
 
     // Compiled once for each kind, so that nobody has to look which one it is.
-    scalars!(
-        #[inline(never)]
-        |self, scalar| self.0.scalar(scalar)
-    );
+    scalars! { |self, scalar|
+        #[inline(never)] floats: self.0.scalar(scalar),
+        #[inline(never)] others: self.0.scalar(scalar),
+    }
 
     nodes! { |self, head, value|
         atom: self.0.atom(head),
