@@ -366,12 +366,6 @@ impl serde::de::Error for Mismatch {
     }
 }
 
-impl From<Error> for Mismatch {
-    fn from(_: Error) -> Self {
-        Mismatch
-    }
-}
-
 impl From<ErrorKind> for Error {
     #[cold]
     fn from(kind: ErrorKind) -> Self {

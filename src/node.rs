@@ -512,8 +512,7 @@ impl Node {
 
 /// Whether a name is the one that a type gives. A name of ours was mostly borrowed from that very type.
 #[inline(always)]
-pub(crate) fn is_name(known: &Name, name: &str) -> bool {
-    let known: &str = known;
+pub(crate) fn is_name(known: &str, name: &str) -> bool {
     known.len() == name.len() && (known.as_ptr() == name.as_ptr() || is_text(known, name))
 }
 

@@ -160,4 +160,46 @@ macro_rules! mismatches {
     )*};
 }
 
-pub(super) use {mismatches, nodes, numbers, scalars};
+/// Calls with a value or many that serializers of plain data do not expect.
+macro_rules! generic_mismatches {
+    (|$this:ident| $then:expr) => {
+        fn serialize_newtype_variant<T: Serialize + ?Sized>(
+            $this,
+            _: &'static str,
+            _: u32,
+            _: &'static str,
+            _: &T,
+        ) -> Result<Self::Ok, Self::Error> {
+            Err($then)
+        }
+
+        fn collect_seq<I: IntoIterator<Item: Serialize>>(
+            $this,
+            _: I,
+        ) -> Result<Self::Ok, Self::Error> {
+            Err($then)
+        }
+
+        fn collect_map<K: Serialize, V: Serialize, I: IntoIterator<Item = (K, V)>>(
+            $this,
+            _: I,
+        ) -> Result<Self::Ok, Self::Error> {
+            Err($then)
+        }
+
+        fn collect_str<T: std::fmt::Display + ?Sized>(
+            $this,
+            _: &T,
+        ) -> Result<Self::Ok, Self::Error> {
+            Err($then)
+        }
+    };
+}
+
+/// The text of a value, if its `Display` does not fail: `to_string` would panic then.
+pub(super) fn text_of(value: std::fmt::Arguments<'_>) -> Option<String> {
+    let mut text = String::new();
+    std::fmt::Write::write_fmt(&mut text, value).ok().map(|()| text)
+}
+
+pub(super) use {generic_mismatches, mismatches, nodes, numbers, scalars};

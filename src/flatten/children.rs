@@ -1,6 +1,6 @@
 //! The children of a node of a [known structure](super::known), one by one or in rows.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::mem;
 
 use serde::Serialize;
@@ -13,6 +13,7 @@ use crate::node::is_name;
 use crate::slots::Slots;
 use crate::stack;
 
+use super::calls::text_of;
 use super::frame::Head;
 use super::known::{Cursor, Difference, Expectation, Known, LEAF};
 use super::recording::Recording;
@@ -268,9 +269,9 @@ impl Matcher<'_, '_> {
     }
 
     pub(super) fn display(self, value: fmt::Arguments<'_>) -> Matched<usize> {
-        let mut text = String::new();
-        // `to_string` would panic where `Display` fails.
-        text.write_fmt(value).map_err(|_| self.known.perhaps())?;
-        self.scalar(Scalar::Str(&text))
+        match text_of(value) {
+            Some(text) => self.scalar(Scalar::Str(&text)),
+            None => Err(self.known.perhaps()),
+        }
     }
 }

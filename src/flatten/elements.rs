@@ -15,13 +15,10 @@ use crate::sink::Sink;
 use super::bits::is_number;
 use super::layout::{Different, Layout, MOST_LEAVES};
 use super::recording::Recording;
-use super::rows::{Guesses, Like, Row, Stop};
+use super::rows::{FEW, Guesses, Like, Row, Stop};
 
 /// Leaves that slots are made for at once.
 const BATCH: usize = 2_048;
-
-/// So many elements are worth a look whether they have a layout.
-const FEW: usize = 4;
 
 /// What was seen of a value is not there any more.
 #[cold]
@@ -74,20 +71,12 @@ impl Recording {
             return None;
         }
         let (slot, compact) = (self.leaves.len(), self.is_compact());
-        self.frame.row = slot;
         let like = match number {
             Some(kind) => Like::Number(kind),
             None => Like::Layout(self.layout.as_deref()?), // it was read
         };
-        Some(Row {
-            slots: self.leaves.more_slots(most * leaves),
-            slot,
-            left: most,
-            like,
-            compact,
-            done: 0,
-            stop: Stop::Full,
-        })
+        let slots = self.leaves.more_slots(most * leaves);
+        Some(Row::new(slots, slot, most, like, compact))
     }
 
     /// Whether the element that was recorded last has a layout, which is read then.
@@ -115,16 +104,21 @@ impl Recording {
         Some(kind).filter(|kind| is_number(*kind) && !self.met_opaque)
     }
 
-    /// So many elements of a row were put.
+    /// So many elements of a row were put, up to that slot.
     #[inline(never)]
-    pub(super) fn end_row(&mut self, done: usize, stop: Stop, guesses: &mut Guesses) -> After {
+    pub(super) fn end_row(
+        &mut self,
+        done: usize,
+        slot: usize,
+        stop: Stop,
+        guesses: &mut Guesses,
+    ) -> After {
         guesses.count(done, stop);
         let Some(last) = self.frame.last else { return After::Over(Ok(())) }; // there is one
         let node = &mut self.builder.nodes[last];
         node.repeat += done; // each was there
         self.frame.children += done;
-        let leaves = node.leaves;
-        self.leaves.resize(self.frame.row + done * leaves);
+        self.leaves.resize(slot);
         match stop {
             Stop::Full => After::Row,
             Stop::End => After::Over(self.close()),

@@ -19,10 +19,7 @@ impl Recording {
     pub(super) fn child_failed(&mut self, level: usize, error: Error) -> Error {
         self.failed = true;
         while self.outer.len() > level {
-            let frame = self.pop();
-            if let Role::Kept(..) = frame.role {
-                self.keeping -= 1; // it was begun
-            }
+            self.pop();
         }
         match self.frame.role {
             Role::Node => error.under(self.current_key()),

@@ -82,8 +82,6 @@ pub(super) struct Frame {
     pub(super) counts: bool,
     /// The type of something below owns something.
     pub(super) owning: bool,
-    /// The leaf with which the current row began.
-    pub(super) row: usize,
     /// Where its own begin.
     pub(super) first_leaf: usize,
     pub(super) first_map: usize,
@@ -106,7 +104,6 @@ impl Frame {
         watched: false,
         counts: false,
         owning: false,
-        row: 0,
         first_leaf: 0,
         first_map: 0,
         first_arrival: 0,

@@ -69,7 +69,6 @@ impl Recording {
 
     fn pop_kept(&mut self) -> Frame {
         let frame = self.pop();
-        self.keeping -= 1; // it was begun
         self.now_at(Place::Child);
         frame
     }
@@ -77,7 +76,7 @@ impl Recording {
     /// A scalar that is kept.
     pub(super) fn keep_scalar(&mut self, scalar: Scalar<'_>) {
         let is_static = matches!(self.frame.role, Role::Kept(Kept::Static, _)) && self.keeping == 1;
-        match self.builder.static_of(scalar).filter(|_| is_static) {
+        match is_static.then(|| self.builder.static_of(scalar)).flatten() {
             Some(shape) => self.frame.known = Some((shape, 0)),
             None => self.kept.push(scalar.into()),
         }

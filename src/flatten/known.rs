@@ -16,13 +16,10 @@ use crate::stack;
 use super::bits::is_number;
 use super::frame::Head;
 use super::layout::{Layout, MOST_LEAVES};
-use super::rows::{Guesses, Like, Row, Stop};
+use super::rows::{FEW, Guesses, Like, Row};
 
 /// The place of a leaf, which stands for any number of leaves: it has no children.
 pub(super) const LEAF: usize = usize::MAX;
-
-/// So many elements are worth a look whether they have a layout.
-const FEW: usize = 4;
 
 pub(super) struct Known<'t> {
     nodes: &'t [Node],
@@ -272,16 +269,8 @@ impl<'t> Known<'t> {
             Some(kind) => Like::Number(kind),
             None => Like::Layout(self.layout.as_ref()?.as_ref()?), // it was read
         };
-        let compact = self.options.compact;
-        Some(Row {
-            slots: self.slots.reborrow(),
-            slot,
-            left,
-            like,
-            compact,
-            done: 0,
-            stop: Stop::Full,
-        })
+        let slots = self.slots.reborrow();
+        Some(Row::new(slots, slot, left, like, self.options.compact))
     }
 
     /// Whether the element before the slot has a layout, which is read then.

@@ -14,8 +14,9 @@ use serde::ser::{self, Impossible};
 use serde::{Serialize, Serializer};
 
 use crate::model::{Labels, LeafKind, Name, Node, NodeKind, Shape};
+use crate::node::is_name;
 
-use super::calls::{mismatches, numbers};
+use super::calls::{generic_mismatches, mismatches, numbers};
 
 /// The most leaves of a layout. It is given so many cells even if it needs less: their number being a constant, nobody has
 /// to check that there are enough.
@@ -237,11 +238,6 @@ fn has_layout(kind: NodeKind) -> bool {
     matches!(kind, None | Some | Unit | UnitStruct | NewtypeStruct | Tuple | TupleStruct | Struct)
 }
 
-#[inline(always)]
-fn is(known: &str, name: &str) -> bool {
-    known.len() == name.len() && (known.as_ptr() == name.as_ptr() || known == name)
-}
-
 /// How many calls have come, and how many cells are filled: in one number, so that it comes back in a register.
 #[derive(Clone, Copy)]
 struct At(u32);
@@ -285,7 +281,7 @@ impl<'l, const OUTERMOST: bool> Plain<'l, OUTERMOST> {
     fn open(self, kind: NodeKind, name: &'static str, count: usize) -> Result<Children<'l>, Odd> {
         let (at, code) = (self.at(), compound(kind, count));
         let call = self.layout.call(at);
-        if call.code != code || !is(call.name, name) {
+        if call.code != code || !is_name(call.name, name) {
             return Err(Odd(code));
         }
         Ok(Children { layout: self.layout, at: At(at.0 + 1), left: count }) // as above
@@ -336,7 +332,7 @@ impl Children<'_> {
 
     #[inline(always)]
     fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Odd> {
-        if const { mem::needs_drop::<T>() } || !is(self.layout.call(self.at).field, name) {
+        if const { mem::needs_drop::<T>() } || !is_name(self.layout.call(self.at).field, name) {
             return Err(self.layout.stop(self.at, END));
         }
         self.child(value)
@@ -364,6 +360,7 @@ impl<'l, const OUTERMOST: bool> Serializer for Plain<'l, OUTERMOST> {
 
     numbers!(|self, kind, bits| self.number(kind, bits));
 
+    generic_mismatches!(|self| Odd(END));
     mismatches! { |self| Odd(END);
         serialize_i128(i128) -> At;
         serialize_u128(u128) -> At;
@@ -409,16 +406,6 @@ impl<'l, const OUTERMOST: bool> Serializer for Plain<'l, OUTERMOST> {
         newtype.end()
     }
 
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<At, Odd> {
-        Err(Odd(END))
-    }
-
     #[inline(always)]
     fn serialize_tuple(self, count: usize) -> Result<Children<'l>, Odd> {
         self.open(NodeKind::Tuple, "", count)
@@ -432,23 +419,6 @@ impl<'l, const OUTERMOST: bool> Serializer for Plain<'l, OUTERMOST> {
     #[inline(always)]
     fn serialize_struct(self, name: &'static str, count: usize) -> Result<Children<'l>, Odd> {
         self.open(NodeKind::Struct, name, count)
-    }
-
-    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, _: I) -> Result<At, Odd> {
-        Err(Odd(END))
-    }
-
-    fn collect_map<K, V, I>(self, _: I) -> Result<At, Odd>
-    where
-        K: Serialize,
-        V: Serialize,
-        I: IntoIterator<Item = (K, V)>,
-    {
-        Err(Odd(END))
-    }
-
-    fn collect_str<T: std::fmt::Display + ?Sized>(self, _: &T) -> Result<At, Odd> {
-        Err(Odd(END))
     }
 
     fn is_human_readable(&self) -> bool {

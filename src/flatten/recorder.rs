@@ -1,17 +1,18 @@
 //! serde's side of a [recording](super::recording). All that depends on the type of a value is here, so it is little: what a
 //! call means is said there, once for all types.
 
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
 use std::mem;
 
 use serde::{Serialize, Serializer, ser};
 
 use crate::error::{Error, Result};
+use crate::leaf::Scalar;
 use crate::model::{NodeKind, TreeDef, Value};
 use crate::sink::Sink;
 use crate::stack;
 
-use super::calls::{nodes, scalars};
+use super::calls::{nodes, scalars, text_of};
 use super::elements::After;
 use super::frame::{Head, Kept};
 use super::recording::Recording;
@@ -98,8 +99,8 @@ impl Compound<'_> {
                 && let Some(mut row) = self.recording.next_row(&mut guesses, items.size_hint())
             {
                 let odd = put_row(&mut row, &mut items);
-                let (done, stop) = (row.done, row.stop);
-                match (self.recording.end_row(done, stop, &mut guesses), odd) {
+                let (done, slot, stop) = (row.done, row.slot, row.stop);
+                match (self.recording.end_row(done, slot, stop, &mut guesses), odd) {
                     (After::Again(again), Some(item)) => {
                         self.child(&item)?;
                         self.recording.came_again(again)?;
@@ -178,10 +179,10 @@ impl<'r> Serializer for Recorder<'r> {
 
 impl Recording {
     fn display(&mut self, value: fmt::Arguments<'_>) -> Result<()> {
-        let mut text = String::new();
-        // `to_string` would panic where `Display` fails.
-        text.write_fmt(value).map_err(|_| Error::protocol("a `Display` implementation failed"))?;
-        self.scalar(crate::leaf::Scalar::Str(&text))
+        match text_of(value) {
+            Some(text) => self.scalar(Scalar::Str(&text)),
+            None => Err(Error::protocol("a `Display` implementation failed")),
+        }
     }
 }
 

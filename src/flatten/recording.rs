@@ -25,7 +25,7 @@ use super::frame::{Frame, Head, Kept, Place, Role};
 use super::layout::Layout;
 use super::rules::{Keep, Rules};
 
-pub(super) const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
+const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
 pub(super) struct Recording {
     pub(super) builder: Builder,
@@ -170,6 +170,11 @@ impl Recording {
         if !self.plain {
             return self.scalar_here(scalar);
         }
+        self.leaf(scalar)
+    }
+
+    #[inline(always)]
+    fn leaf(&mut self, scalar: Scalar<'_>) -> Result<()> {
         match self.leaves.push(scalar) {
             true => Ok(()),
             false => Err(self.wrong_kind(scalar.kind())),
@@ -178,12 +183,12 @@ impl Recording {
 
     #[inline(never)]
     fn scalar_here(&mut self, scalar: Scalar<'_>) -> Result<()> {
-        if let Place::Key = self.place {
-            self.now_at(Place::Child);
+        let place = self.place;
+        self.now_at(Place::Child);
+        if let Place::Key = place {
             self.scalar_key(scalar);
             return Ok(());
         }
-        self.now_at(Place::Child);
         self.last_is_none = matches!(scalar, Scalar::None);
         if self.keeping > 0 {
             self.keep_scalar(scalar);
@@ -193,10 +198,7 @@ impl Recording {
             self.put_static(&Value::from(Leaf::from(scalar)));
             return Ok(());
         }
-        match self.leaves.push(scalar) {
-            true => Ok(()),
-            false => Err(self.wrong_kind(scalar.kind())),
-        }
+        self.leaf(scalar)
     }
 
     /// A node that never has children.
@@ -318,7 +320,9 @@ impl Recording {
     pub(super) fn pop(&mut self) -> Frame {
         let outer = self.outer.pop().unwrap_or(Frame::ROOT);
         let frame = std::mem::replace(&mut self.frame, outer);
-        self.depth -= usize::from(frame.counts); // it was added when the frame was pushed
+        // Both were added when the frame was pushed.
+        self.depth -= usize::from(frame.counts);
+        self.keeping -= usize::from(matches!(frame.role, Role::Kept(..)));
         self.frame.owning |= frame.owning;
         frame
     }

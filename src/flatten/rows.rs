@@ -15,8 +15,11 @@ use crate::model::{Leaf, LeafKind};
 use crate::slots::Slots;
 
 use super::bits::{f32_of, scalar};
-use super::calls::{mismatches, numbers};
+use super::calls::{generic_mismatches, mismatches, numbers};
 use super::layout::{Different, Layout};
+
+/// So many elements are worth a look whether they have a layout.
+pub(super) const FEW: usize = 4;
 
 /// Numbers that are put at a time.
 const CELLS: usize = 64;
@@ -233,7 +236,17 @@ fn is_like(like: Option<LeafKind>, kind: LeafKind) -> bool {
     }
 }
 
-impl Row<'_> {
+impl<'r> Row<'r> {
+    pub(super) fn new(
+        slots: Slots<'r>,
+        slot: usize,
+        left: usize,
+        like: Like<'r>,
+        compact: bool,
+    ) -> Self {
+        Row { slots, slot, left, like, compact, done: 0, stop: Stop::Full }
+    }
+
     /// Empties the cells of a layout.
     #[inline(never)]
     fn put_elements(&mut self, layout: &Layout<'_>, cells: &mut Cells, stop: Stop) -> bool {
@@ -326,6 +339,7 @@ impl Serializer for Bits {
 
     numbers!(|self, kind, bits| Ok((kind, bits)));
 
+    generic_mismatches!(|self| Mismatch);
     mismatches! { |self| Mismatch;
         serialize_i128(i128) -> Number;
         serialize_u128(u128) -> Number;
@@ -353,33 +367,6 @@ impl Serializer for Bits {
         _: &'static str,
         _: &T,
     ) -> Matched<Number> {
-        Err(Mismatch)
-    }
-
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Matched<Number> {
-        Err(Mismatch)
-    }
-
-    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, _: I) -> Matched<Number> {
-        Err(Mismatch)
-    }
-
-    fn collect_map<K, V, I>(self, _: I) -> Matched<Number>
-    where
-        K: Serialize,
-        V: Serialize,
-        I: IntoIterator<Item = (K, V)>,
-    {
-        Err(Mismatch)
-    }
-
-    fn collect_str<T: std::fmt::Display + ?Sized>(self, _: &T) -> Matched<Number> {
         Err(Mismatch)
     }
 
