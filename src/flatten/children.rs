@@ -17,7 +17,7 @@ use super::calls::text_of;
 use super::frame::Head;
 use super::known::{Cursor, Difference, Expectation, Known, LEAF};
 use super::recording::Recording;
-use super::rows::{Guesses, Stop, put_row};
+use super::rows::{Outcome, Progress, Row, Stop};
 use super::rules::Keep;
 
 /// Puts the leaves of a value into slots, if it has that structure.
@@ -180,49 +180,39 @@ impl<'t> Children<'_, 't> {
         }
     }
 
-    /// All children of a sequence: those of a run in rows.
-    pub(super) fn elements<I: Iterator<Item: Serialize>>(mut self, mut items: I) -> Matched<usize> {
-        let mut guesses = Guesses::default();
-        while let Some(item) = items.next() {
-            let owning = self.known.owning;
-            self.child(&item)?;
-            while guesses.pay()
-                && let Some(mut row) =
-                    self.known.next_row(self.cursor.run(), self.slot, owning, &mut guesses)
-            {
-                let odd = put_row(&mut row, &mut items);
-                let (done, slot, stop) = (row.done, row.slot, row.stop);
-                match (self.end_row(done, slot, stop, &mut guesses), odd) {
-                    (Err(mismatch), _) => return Err(mismatch),
-                    (Ok(true), _) => return self.end(),
-                    (Ok(false), Some(item)) => self.child(&item)?,
-                    (Ok(false), None) => {}
-                }
-            }
+    #[inline]
+    pub(super) fn row<'r>(
+        &'r mut self,
+        owning: usize,
+        progress: &'r mut Progress,
+    ) -> Option<Row<'r>> {
+        if self.cursor.left == 0 || !progress.pays() {
+            return None;
         }
-        self.end()
+        self.known.next_row(self.cursor.run(), self.slot, owning, progress)
     }
 
-    /// So many elements of a row were put, up to that slot. Says whether they were the last.
+    /// What came of the row before.
+    #[inline]
+    pub(super) fn row_came(&mut self, progress: &mut Progress) -> Matched<()> {
+        if progress.is_idle() { Ok(()) } else { self.end_row(progress) }
+    }
+
     #[inline(never)]
-    fn end_row(
-        &mut self,
-        done: usize,
-        slot: usize,
-        stop: Stop,
-        guesses: &mut Guesses,
-    ) -> Matched<bool> {
-        guesses.count(done, stop);
+    fn end_row(&mut self, progress: &mut Progress) -> Matched<()> {
+        let Some(Outcome { done, slot, stop }) = progress.take() else { return Ok(()) };
         self.cursor.pass(done);
         self.slot = slot;
         match stop {
-            Stop::Full => Ok(false),
-            Stop::End => Ok(true),
+            Stop::Full => Ok(()),
             Stop::Refused => Err(self.known.unlike(slot)),
             Stop::Odd(different) if different.surely => {
                 Err(self.known.after(slot + different.leaves))
             }
-            Stop::Odd(_) => Ok(false),
+            Stop::Odd(different) => {
+                self.known.is_narrow(different.narrow);
+                Ok(())
+            }
         }
     }
 

@@ -6,17 +6,15 @@ use std::slice;
 use crate::error::{Matched, Mismatch};
 use crate::leaf::Scalar;
 use crate::model::{
-    Arrival, Content, Labels, Leaf, LeafKind, Limits, Name, Node, NodeKind, Options, Shape,
-    TreeDef, Value,
+    Arrival, Content, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, TreeDef, Value,
 };
 use crate::node::is_name;
 use crate::slots::Slots;
 use crate::stack;
 
-use super::bits::is_number;
 use super::frame::Head;
 use super::layout::{Layout, MOST_LEAVES};
-use super::rows::{FEW, Guesses, Like, Row};
+use super::rows::{FEW, Like, Progress, Row};
 
 /// The place of a leaf, which stands for any number of leaves: it has no children.
 pub(super) const LEAF: usize = usize::MAX;
@@ -35,6 +33,8 @@ pub(super) struct Known<'t> {
     layout: Option<&'t mut Option<Layout<'t>>>,
     /// Children met so far whose types own something: beside such a child no element is compared as plain data.
     pub(super) owning: usize,
+    /// Floats that become `f64`s come as `f32`s, as far as was seen.
+    narrow: bool,
     mismatch: Option<Difference>,
 }
 
@@ -121,6 +121,7 @@ impl<'t> Known<'t> {
             arrivals: (!in_order).then(|| treedef.arrivals()),
             layout: Some(room),
             owning: 0,
+            narrow: false,
             mismatch: None,
         })
     }
@@ -145,6 +146,7 @@ impl<'t> Known<'t> {
             arrivals,
             layout: None,
             owning: 0,
+            narrow: false,
             mismatch: None,
             ..*self
         }
@@ -245,32 +247,28 @@ impl<'t> Known<'t> {
 
     /// A row for the rest of a run, of which the element before the slot was one.
     #[inline(never)]
-    pub(super) fn next_row(
-        &mut self,
+    pub(super) fn next_row<'r>(
+        &'r mut self,
         (at, left): (usize, usize),
         slot: usize,
         owning: usize,
-        guesses: &mut Guesses,
-    ) -> Option<Row<'_>> {
-        if left == 0 {
-            return None;
-        }
-        let number = match &self.slots {
-            _ if at != LEAF => None,
-            Slots::Other(leaves) => Some(leaves.kind()).filter(|kind| is_number(*kind)).map(Some),
-            _ => Some(None),
+        progress: &'r mut Progress,
+    ) -> Option<Row<'r>> {
+        let number = match at {
+            LEAF => Like::number(&self.slots, slot.checked_sub(1)?, self.narrow),
+            _ => None,
         };
         let is_plain = at != LEAF && left >= FEW && owning == self.owning;
         if number.is_none() && !(is_plain && self.read_layout(at, slot)) {
-            guesses.give_up();
+            progress.give_up();
             return None;
         }
         let like = match number {
-            Some(kind) => Like::Number(kind),
+            Some(number) => number,
             None => Like::Layout(self.layout.as_ref()?.as_ref()?), // it was read
         };
         let slots = self.slots.reborrow();
-        Some(Row::new(slots, slot, left, like, self.options.compact))
+        Some(Row::new(slots, slot, left, like, self.options.compact, progress))
     }
 
     /// Whether the element before the slot has a layout, which is read then.
@@ -282,17 +280,13 @@ impl<'t> Known<'t> {
         };
         let Some(room) = &mut self.layout else { return false };
         let layout = room.get_or_insert_with(|| Layout::new(self.options.compact));
-        let kinds = |leaf: usize| {
-            let kind = match &self.slots {
-                Slots::Leaves(leaves) => leaves.get(first + leaf)?.kind(),
-                Slots::F64(_) => LeafKind::F64,
-                Slots::F32(_) => LeafKind::F32,
-                Slots::Other(leaves) => leaves.kind(),
-                _ => return None,
-            };
-            Some(kind).filter(|kind| is_number(*kind))
-        };
+        let kinds = |leaf| self.slots.number_at(first + leaf, self.narrow);
         layout.read(nodes, self.shapes, kinds, |name: &'t Name| Some(name))
+    }
+
+    /// An `f32` came, or an `f64`: others will.
+    pub(super) fn is_narrow(&mut self, narrow: Option<bool>) {
+        self.narrow = narrow.unwrap_or(self.narrow);
     }
 
     /// The options by which opaque leaves are recorded, and what is inside a static or a key.

@@ -13,6 +13,7 @@ use std::mem;
 use serde::ser::{self, Impossible};
 use serde::{Serialize, Serializer};
 
+use crate::error::Matched;
 use crate::model::{Labels, LeafKind, Name, Node, NodeKind, Shape};
 use crate::node::is_name;
 
@@ -32,16 +33,14 @@ const CELLS: usize = 256;
 pub(super) struct Layout<'t> {
     calls: [Call<'t>; CALLS],
     num_calls: usize,
-    pub(super) num_leaves: usize,
+    num_leaves: usize,
     /// The kind of each leaf, and of all of them if there is only one.
-    pub(super) kinds: [LeafKind; MOST_LEAVES],
+    kinds: [LeafKind; MOST_LEAVES],
     pub(super) kind: Option<LeafKind>,
     compact: bool,
     /// Room for the leaves of elements, as bits.
     cells: [Cell<u64>; CELLS],
     stopped: Cell<Option<Different>>,
-    /// Floats that become `f64`s come as `f32`s, as far as was seen.
-    narrow: Cell<bool>,
 }
 
 /// The call for a leaf or for a compound, of which the children follow.
@@ -90,7 +89,6 @@ impl<'t> Layout<'t> {
             compact,
             cells: [const { Cell::new(0) }; CELLS],
             stopped: Cell::new(None),
-            narrow: Cell::new(false),
         }
     }
 
@@ -112,7 +110,7 @@ impl<'t> Layout<'t> {
         if let Some(end) = self.calls.get_mut(self.num_calls) {
             end.code = END;
         }
-        let kinds = self.kinds.get(..self.num_leaves).unwrap_or_default();
+        let kinds = self.kinds();
         self.kind = kinds.first().copied().filter(|first| kinds.iter().all(|kind| kind == first));
         read
     }
@@ -130,10 +128,7 @@ impl<'t> Layout<'t> {
         let (mut name, mut fields) = ("", [].iter());
         let code = match own.kind {
             NodeKind::Leaf => {
-                let kind = match kinds(self.num_leaves)? {
-                    LeafKind::F64 if self.narrow.get() => LeafKind::F32,
-                    kind => kind,
-                };
+                let kind = kinds(self.num_leaves)?;
                 *self.kinds.get_mut(self.num_leaves)? = kind;
                 self.num_leaves += 1;
                 leaf(kind)
@@ -162,15 +157,16 @@ impl<'t> Layout<'t> {
         Some(())
     }
 
-    /// Puts the leaves of a value into the cells from an index on, if it has this layout.
+    /// Puts the leaves of the next element into the cells behind those of so many, if it has this layout.
     #[inline(always)]
     pub(super) fn take<T: Serialize + ?Sized>(
         &self,
-        first: usize,
-        value: &T,
+        count: usize,
+        element: &T,
     ) -> Result<(), Different> {
+        let first = count * self.num_leaves; // there is room for so many
         let at = At((first as u32) << 16); // it is within the cells
-        match value.serialize(Plain::<true> { layout: self, at }) {
+        match element.serialize(Plain::<true> { layout: self, at }) {
             Ok(at) if at.calls() == self.num_calls && self.stopped.get().is_none() => Ok(()),
             Ok(_) => Err(self.different(first, at, END)),
             Err(Odd(code)) => Err(self.different(first, at, code)),
@@ -183,23 +179,26 @@ impl<'t> Layout<'t> {
         &self.calls[at.calls() % CALLS] // in range
     }
 
-    /// The leaves in so many cells.
-    pub(super) fn leaves(&self, count: usize) -> &[Cell<u64>] {
-        self.cells.get(..count).unwrap_or_default()
+    /// Elements that there are cells for.
+    pub(super) fn room(&self) -> usize {
+        CELLS.checked_div(self.num_leaves).unwrap_or(usize::MAX)
     }
 
-    /// Whether the cells have to be emptied.
-    #[inline]
-    pub(super) fn is_full(&self, count: usize) -> bool {
-        count > CELLS - MOST_LEAVES
+    /// The leaves of so many elements.
+    pub(super) fn cells(&self, count: usize) -> &[Cell<u64>] {
+        self.cells.get(..count * self.num_leaves).unwrap_or_default() // there was room for so many
+    }
+
+    pub(super) fn kinds(&self) -> &[LeafKind] {
+        self.kinds.get(..self.num_leaves).unwrap_or_default()
     }
 
     #[cold]
     #[inline(never)]
     fn different(&self, first: usize, at: At, code: Code) -> Different {
         self.stop(at, code);
-        let Different { surely, leaves } = self.stopped.take().unwrap_or(Different::PERHAPS);
-        Different { surely, leaves: leaves.saturating_sub(first) }
+        let different = self.stopped.take().unwrap_or(Different::PERHAPS);
+        Different { leaves: different.leaves.saturating_sub(first), ..different }
     }
 
     /// Something else was called, or something of which nothing is known here. Who overlooks that does not match.
@@ -208,12 +207,8 @@ impl<'t> Layout<'t> {
     fn stop(&self, at: At, code: Code) -> Odd {
         if self.stopped.get().is_none() {
             let surely = code != END && surely_differ(code, self.call(at).code);
-            self.stopped.set(Some(Different { surely, leaves: at.leaves() }));
-            match code {
-                F64 => self.narrow.set(false),
-                F32 => self.narrow.set(true),
-                _ => {}
-            }
+            let different = Different { surely, leaves: at.leaves(), narrow: narrow(code) };
+            self.stopped.set(Some(different));
         }
         Odd(code)
     }
@@ -226,10 +221,28 @@ pub(super) struct Different {
     pub(super) surely: bool,
     /// At least so many leaves were as expected.
     pub(super) leaves: usize,
+    /// An `f32` came, or an `f64`.
+    pub(super) narrow: Option<bool>,
 }
 
 impl Different {
-    pub(super) const PERHAPS: Different = Different { surely: false, leaves: 0 };
+    pub(super) const PERHAPS: Different = Different { surely: false, leaves: 0, narrow: None };
+
+    /// A number of another kind, or none.
+    #[inline(never)]
+    pub(super) fn number(number: Matched<(LeafKind, u64)>) -> Self {
+        let narrow = number.ok().and_then(|(kind, _)| narrow(leaf(kind)));
+        Different { narrow, ..Different::PERHAPS }
+    }
+}
+
+/// Whether a call is for an `f32` or for an `f64`.
+fn narrow(code: Code) -> Option<bool> {
+    match code {
+        F32 => Some(true),
+        F64 => Some(false),
+        _ => None,
+    }
 }
 
 /// Kinds of nodes that may be part of a layout.

@@ -16,6 +16,7 @@ use super::calls::{nodes, scalars};
 use super::children::{Children, Matcher};
 use super::entries::Entries;
 use super::frame::Head;
+use super::rows::{Progress, put_row};
 use super::rules::Keep;
 
 impl<'m, 't> Serializer for Matcher<'m, 't> {
@@ -74,12 +75,26 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
         Ok(Entries::new(self.enter(Head::new(NodeKind::Map))?, keys))
     }
 
+    /// The elements of a run in rows.
     #[inline]
     fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Matched<usize> {
-        match self.enter(Head::new(NodeKind::Seq)) {
-            Ok(children) => children.elements(items.into_iter()),
-            Err(mismatch) => Err(mismatch),
+        let mut seq = match self.enter(Head::new(NodeKind::Seq)) {
+            Ok(seq) => seq,
+            Err(mismatch) => return Err(mismatch),
+        };
+        let (mut items, mut progress) = (items.into_iter(), Progress::default());
+        let mut next = items.next();
+        while let Some(item) = next {
+            let owning = seq.known.owning;
+            if let Err(mismatch) = seq.child(&item) {
+                return Err(mismatch);
+            }
+            next = put_row(seq.row(owning, &mut progress), &mut items);
+            if let Err(mismatch) = seq.row_came(&mut progress) {
+                return Err(mismatch);
+            }
         }
+        seq.end()
     }
 
     fn collect_str<T: Display + ?Sized>(self, value: &T) -> Matched<usize> {

@@ -13,10 +13,9 @@ use crate::sink::Sink;
 use crate::stack;
 
 use super::calls::{nodes, scalars, text_of};
-use super::elements::After;
 use super::frame::{Head, Kept};
 use super::recording::Recording;
-use super::rows::{Guesses, put_row};
+use super::rows::{Progress, put_row};
 use super::rules::Keep;
 
 impl Recording {
@@ -89,29 +88,6 @@ impl Compound<'_> {
         self.child(value)?;
         self.recording.close()
     }
-
-    /// All children of a sequence: those that look like the one before in rows.
-    fn elements<I: Iterator<Item: Serialize>>(mut self, mut items: I) -> Result<()> {
-        let mut guesses = Guesses::default();
-        while let Some(item) = items.next() {
-            self.child(&item)?;
-            while guesses.pay()
-                && let Some(mut row) = self.recording.next_row(&mut guesses, items.size_hint())
-            {
-                let odd = put_row(&mut row, &mut items);
-                let (done, slot, stop) = (row.done, row.slot, row.stop);
-                match (self.recording.end_row(done, slot, stop, &mut guesses), odd) {
-                    (After::Again(again), Some(item)) => {
-                        self.child(&item)?;
-                        self.recording.came_again(again)?;
-                    }
-                    (After::Over(result), _) => return result,
-                    _ => {}
-                }
-            }
-        }
-        self.recording.close()
-    }
 }
 
 impl<'r> Serializer for Recorder<'r> {
@@ -164,8 +140,25 @@ impl<'r> Serializer for Recorder<'r> {
         self.open(Head::new(NodeKind::Map))
     }
 
+    /// Those that look like the one before in rows.
     fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Result<()> {
-        self.open(Head::new(NodeKind::Seq))?.elements(items.into_iter())
+        let mut seq = match self.open(Head::new(NodeKind::Seq)) {
+            Ok(seq) => seq,
+            Err(error) => return Err(error),
+        };
+        let (mut items, mut progress) = (items.into_iter(), Progress::default());
+        let mut next = items.next();
+        while let Some(item) = next {
+            if let Err(error) = seq.child(&item) {
+                return Err(error);
+            }
+            let hint = items.size_hint();
+            next = put_row(seq.recording.row(&mut progress, hint), &mut items);
+            if let Err(error) = seq.recording.row_came(&mut progress) {
+                return Err(error);
+            }
+        }
+        seq.recording.close()
     }
 
     fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<()> {

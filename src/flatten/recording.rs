@@ -57,6 +57,8 @@ pub(super) struct Recording {
     predicts: bool,
     /// Room for the layout of elements.
     pub(super) layout: Option<Box<Layout<'static>>>,
+    /// Floats that become `f64`s come as `f32`s, as far as was seen.
+    pub(super) narrow: bool,
     rules: Option<Arc<Rules>>,
     /// Whether each rule applied anywhere.
     hits: Vec<bool>,
@@ -98,6 +100,7 @@ impl Recording {
             max_depth: stack::deepest(limits),
             predicts,
             layout: None,
+            narrow: false,
             hits: vec![false; rules.as_ref().map_or(0, |rules| rules.rules.len())],
             path: rules.as_ref().filter(|rules| rules.need_paths()).map(|_| Vec::new()),
             rules,

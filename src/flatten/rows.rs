@@ -14,27 +14,24 @@ use crate::float::widen;
 use crate::model::{Leaf, LeafKind};
 use crate::slots::Slots;
 
-use super::bits::{f32_of, scalar};
+use super::bits::{f32_of, is_number, scalar};
 use super::calls::{generic_mismatches, mismatches, numbers};
 use super::layout::{Different, Layout};
 
 /// So many elements are worth a look whether they have a layout.
 pub(super) const FEW: usize = 4;
 
-/// Numbers that are put at a time.
+/// Numbers that are put at a time; a power of two.
 const CELLS: usize = 64;
 
 /// Slots for elements that may come.
 pub(super) struct Row<'r> {
-    pub(super) slots: Slots<'r>,
-    /// The next slot, and how many elements there are slots for.
-    pub(super) slot: usize,
-    pub(super) left: usize,
-    pub(super) like: Like<'r>,
-    pub(super) compact: bool,
-    /// Elements that were put, and why no more were.
-    pub(super) done: usize,
-    pub(super) stop: Stop,
+    slots: Slots<'r>,
+    like: Like<'r>,
+    compact: bool,
+    /// Elements that there are slots for.
+    left: usize,
+    progress: &'r mut Progress,
 }
 
 /// What an element looks like.
@@ -45,28 +42,49 @@ pub(super) enum Like<'r> {
     Layout(&'r Layout<'r>),
 }
 
+/// How the rows of a sequence go.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// How often the next elements were expected to look like the last, and did, and did not.
+    right: usize,
+    wrong: usize,
+    /// What came of the row before, if nobody has asked for that yet.
+    row: Option<Outcome>,
+    /// An element that is recorded, of which a part was seen before.
+    pub(super) again: Option<Again>,
+}
+
+/// What came of a row.
+pub(super) struct Outcome {
+    /// Elements that were put.
+    pub(super) done: usize,
+    /// The slot behind them.
+    pub(super) slot: usize,
+    pub(super) stop: Stop,
+}
+
 /// Why no more elements of a row were put.
 #[derive(Clone, Copy)]
 pub(super) enum Stop {
-    /// The row is full.
+    /// It is full, or there are no more.
     Full,
-    /// There are no more.
-    End,
     /// The slots do not take what came.
     Refused,
     /// The next one is perhaps different. It was serialized in part.
     Odd(Different),
 }
 
-/// How often the next elements were expected to look like the last, and did, and did not.
-#[derive(Default)]
-pub(super) struct Guesses {
-    right: usize,
-    wrong: usize,
+/// An element that is serialized again.
+pub(super) struct Again {
+    /// The run that it was expected to belong to.
+    pub(super) template: usize,
+    pub(super) different: Different,
 }
 
-impl Guesses {
-    pub(super) fn pay(&self) -> bool {
+impl Progress {
+    /// Whether another row is worth a try.
+    #[inline]
+    pub(super) fn pays(&self) -> bool {
         4 * self.wrong <= self.right.saturating_add(4)
     }
 
@@ -74,228 +92,195 @@ impl Guesses {
         self.wrong += 1; // at most the elements that came
     }
 
-    pub(super) fn count(&mut self, right: usize, stop: Stop) {
-        self.right += right; // at most the elements that came
-        self.wrong += usize::from(matches!(stop, Stop::Odd(..)));
+    /// Nothing has come since somebody asked.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.row.is_none() && self.again.is_none()
+    }
+
+    /// What came of the row before.
+    pub(super) fn take(&mut self) -> Option<Outcome> {
+        let outcome = self.row.take()?;
+        self.right += outcome.done; // at most the elements that came
+        self.wrong += usize::from(matches!(outcome.stop, Stop::Odd(..)));
+        Some(outcome)
     }
 }
 
-/// Puts elements as long as they look alike. Gives back the first that is perhaps different.
+impl Like<'_> {
+    /// What looks like the number in that slot. Floats that become `f64`s may have come as `f32`s.
+    pub(super) fn number(slots: &Slots<'_>, slot: usize, narrow: bool) -> Option<Self> {
+        match slots {
+            Slots::Counted => Some(Like::Number(None)),
+            slots => Some(Like::Number(Some(slots.number_at(slot, narrow)?))),
+        }
+    }
+}
+
+impl Slots<'_> {
+    /// The kind of the number in a slot that was filled.
+    pub(super) fn number_at(&self, slot: usize, narrow: bool) -> Option<LeafKind> {
+        let kind = match self {
+            Slots::Leaves(leaves) => leaves.get(slot)?.kind(),
+            Slots::Behind(leaves) => leaves.get(slot)?.kind(),
+            Slots::Full(leaves) => leaves.get(slot)?.kind(),
+            Slots::F64(_) if narrow => LeafKind::F32,
+            Slots::F64(_) => LeafKind::F64,
+            Slots::F32(_) => LeafKind::F32,
+            Slots::Other(leaves) => leaves.kind(),
+            Slots::Counted | Slots::Keys { .. } => return None,
+        };
+        Some(kind).filter(|kind| is_number(*kind))
+    }
+}
+
+/// Puts elements as long as they look alike. Gives back the next one, which is perhaps different.
 pub(super) fn put_row<I: Iterator<Item: Serialize>>(
-    row: &mut Row<'_>,
+    row: Option<Row<'_>>,
     items: &mut I,
 ) -> Option<I::Item> {
-    let room = row.slot..row.slot + row.left; // there are so many slots
-    let (compact, done, stop) = (row.compact, &mut row.done, &mut row.stop);
-    let odd = match (row.like, &mut row.slots) {
-        (Like::Layout(layout), _) => return put_elements(layout, row, items),
-        (_, Slots::F64(slots)) => put_floats(slots.get_mut(room), compact, (done, stop), items),
-        (_, Slots::F32(slots)) => put_floats(slots.get_mut(room), compact, (done, stop), items),
-        (Like::Number(kind), _) => return put_numbers(kind, row, items),
-    };
-    row.slot += row.done; // within the room
-    odd
+    match row {
+        Some(row) => match row.like {
+            Like::Layout(layout) => put_elements(row, layout, items),
+            Like::Number(kind) => put_numbers(row, kind, items),
+        },
+        None => items.next(),
+    }
 }
 
 fn put_elements<I: Iterator<Item: Serialize>>(
+    mut row: Row<'_>,
     layout: &Layout<'_>,
-    row: &mut Row<'_>,
     items: &mut I,
 ) -> Option<I::Item> {
-    let mut cells = Cells { elements: 0, leaves: 0 };
+    let (mut count, mut room) = (0, row.room());
     loop {
-        if cells.elements == row.left - row.done {
-            row.put_elements(layout, &mut cells, Stop::Full);
-            return None;
-        }
         let Some(item) = items.next() else {
-            row.put_elements(layout, &mut cells, Stop::End);
+            row.put(&[], count);
             return None;
         };
-        match layout.take(cells.leaves, &item) {
-            Ok(()) => cells.add(layout),
+        if count == room {
+            (room, count) = (row.put(&[], count), 0);
+            if room == 0 {
+                return Some(item);
+            }
+        }
+        match layout.take(count, &item) {
+            Ok(()) => count += 1, // at most the room
             Err(different) => {
-                row.put_elements(layout, &mut cells, Stop::Odd(different));
+                row.stop(&[], count, different);
                 return Some(item);
             }
         }
-        if layout.is_full(cells.leaves) && !row.put_elements(layout, &mut cells, Stop::Refused) {
-            return None;
-        }
     }
 }
 
-/// What is in the cells of a layout.
-struct Cells {
-    elements: usize,
-    leaves: usize,
-}
-
-impl Cells {
-    #[inline]
-    fn add(&mut self, layout: &Layout<'_>) {
-        self.elements += 1; // at most those that came
-        self.leaves += layout.num_leaves; // at most the cells
-    }
-}
-
-/// Floats straight into slots: what a vector of numbers mostly is.
-fn put_floats<L: Float, I: Iterator<Item: Serialize>>(
-    slots: Option<&mut [L]>,
-    compact: bool,
-    (done, stop): (&mut usize, &mut Stop),
-    items: &mut I,
-) -> Option<I::Item> {
-    let mut put = 0;
-    for slot in slots.unwrap_or_default() {
-        let Some(item) = items.next() else {
-            (*done, *stop) = (put, Stop::End);
-            return None;
-        };
-        match item.serialize(Bits { compact }) {
-            Ok((kind, bits)) if L::takes(kind) => *slot = L::of(kind, bits),
-            _ => {
-                (*done, *stop) = (put, Stop::Odd(Different::PERHAPS));
-                return Some(item);
-            }
-        }
-        put += 1;
-    }
-    *done = put;
-    None
-}
-
-/// A float that comes as bits.
-trait Float {
-    fn takes(kind: LeafKind) -> bool;
-    fn of(kind: LeafKind, bits: u64) -> Self;
-}
-
-impl Float for f64 {
-    #[inline(always)]
-    fn takes(kind: LeafKind) -> bool {
-        matches!(kind, LeafKind::F64 | LeafKind::F32)
-    }
-
-    #[inline(always)]
-    fn of(kind: LeafKind, bits: u64) -> Self {
-        if kind == LeafKind::F64 { f64::from_bits(bits) } else { widen(f32_of(bits)) }
-    }
-}
-
-impl Float for f32 {
-    #[inline(always)]
-    fn takes(kind: LeafKind) -> bool {
-        kind == LeafKind::F32
-    }
-
-    #[inline(always)]
-    fn of(_: LeafKind, bits: u64) -> Self {
-        f32_of(bits)
-    }
-}
-
-/// Numbers into any slots, as many of one kind at a time as there are cells.
+/// This becomes a loop that copies, where numbers come as they lie in memory.
 fn put_numbers<I: Iterator<Item: Serialize>>(
-    mut like: Option<LeafKind>,
-    row: &mut Row<'_>,
+    mut row: Row<'_>,
+    kind: Option<LeafKind>,
     items: &mut I,
 ) -> Option<I::Item> {
     let cells = [const { Cell::new(0) }; CELLS];
-    let compact = row.compact;
-    loop {
-        let (most, mut count) = (CELLS.min(row.left - row.done), 0);
-        for cell in cells.iter().take(most) {
+    let (mut room, compact) = (row.room(), row.compact);
+    while room > 0 {
+        let mut count = 0;
+        for cell in cells.iter().take(room) {
             let Some(item) = items.next() else {
-                row.put_numbers(like, &cells, count, Stop::End);
+                row.put(&cells, count);
                 return None;
             };
             match item.serialize(Bits { compact }) {
-                Ok((kind, bits)) if is_like(like, kind) => {
-                    cell.set(bits);
-                    like = Some(kind);
-                }
-                _ => {
-                    row.put_numbers(like, &cells, count, Stop::Odd(Different::PERHAPS));
+                Ok((found, bits)) if kind.is_none() || kind == Some(found) => cell.set(bits),
+                number => {
+                    row.stop(&cells, count, Different::number(number));
                     return Some(item);
                 }
             }
-            count += 1;
+            count += 1; // at most the room
         }
-        if !row.put_numbers(like, &cells, count, Stop::Full) || row.done == row.left {
-            return None;
-        }
+        room = row.put(&cells, count);
     }
-}
-
-#[inline]
-fn is_like(like: Option<LeafKind>, kind: LeafKind) -> bool {
-    match like {
-        None => true,
-        Some(like) => like == kind,
-    }
+    items.next()
 }
 
 impl<'r> Row<'r> {
+    /// Slots from one on, for so many elements.
     pub(super) fn new(
         slots: Slots<'r>,
         slot: usize,
         left: usize,
         like: Like<'r>,
         compact: bool,
+        progress: &'r mut Progress,
     ) -> Self {
-        Row { slots, slot, left, like, compact, done: 0, stop: Stop::Full }
+        progress.row = Some(Outcome { done: 0, slot, stop: Stop::Full });
+        Row { slots, like, compact, left, progress }
     }
 
-    /// Empties the cells of a layout.
+    /// For so many elements there are cells, and slots behind them.
+    fn room(&self) -> usize {
+        let cells = match self.like {
+            Like::Layout(layout) => layout.room(),
+            Like::Number(_) => CELLS,
+        };
+        cells.min(self.left)
+    }
+
+    /// Empties the cells of so many elements, and says for how many more there is room.
     #[inline(never)]
-    fn put_elements(&mut self, layout: &Layout<'_>, cells: &mut Cells, stop: Stop) -> bool {
-        self.done += cells.elements; // each was there
-        let kinds = layout.kinds.get(..layout.num_leaves).unwrap_or_default();
-        let put = self.put(layout.kind, kinds, layout.leaves(cells.leaves));
-        self.stop = if put { stop } else { Stop::Refused };
-        *cells = Cells { elements: 0, leaves: 0 };
-        put
+    fn put(&mut self, numbers: &[Cell<u64>], count: usize) -> usize {
+        let Some(outcome) = &mut self.progress.row else { return 0 }; // there is one
+        let (kind, kinds, cells) = match self.like {
+            Like::Layout(layout) => (layout.kind, layout.kinds(), layout.cells(count)),
+            Like::Number(kind) => (kind, &[][..], numbers.get(..count).unwrap_or_default()),
+        };
+        let first = outcome.slot;
+        outcome.slot += cells.len(); // within the slots
+        outcome.done += count; // each was there
+        self.left -= count; // as above
+        if !put(&mut self.slots, first..outcome.slot, kind, kinds, cells) {
+            outcome.stop = Stop::Refused;
+            return 0;
+        }
+        self.room()
     }
 
-    /// Empties the first of these cells.
+    /// The next element is perhaps different.
     #[inline(never)]
-    fn put_numbers(
-        &mut self,
-        kind: Option<LeafKind>,
-        cells: &[Cell<u64>],
-        count: usize,
-        stop: Stop,
-    ) -> bool {
-        self.done += count; // each was there
-        let put = self.put(kind, &[], cells.get(..count).unwrap_or_default());
-        self.stop = if put { stop } else { Stop::Refused };
-        put
+    fn stop(&mut self, numbers: &[Cell<u64>], count: usize, different: Different) {
+        self.put(numbers, count);
+        if let Some(Outcome { stop: stop @ Stop::Full, .. }) = &mut self.progress.row {
+            *stop = Stop::Odd(different);
+        }
     }
+}
 
-    /// Puts leaves of one kind, or of these kinds by turns, into the next slots; says whether there are such.
-    fn put(&mut self, kind: Option<LeafKind>, kinds: &[LeafKind], cells: &[Cell<u64>]) -> bool {
-        let first = self.slot;
-        self.slot += cells.len(); // within the slots
-        let slots = first..self.slot;
-        let bits = cells.iter().map(Cell::get);
-        match (&mut self.slots, kind) {
-            (Slots::Counted, _) => true,
-            (Slots::F64(all), Some(LeafKind::F64)) => fill(all, slots, bits.map(f64::from_bits)),
-            (Slots::F64(all), Some(LeafKind::F32)) => {
-                fill(all, slots, bits.map(|bits| widen(f32_of(bits))))
-            }
-            (Slots::F32(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_of)),
-            (Slots::Leaves(all), Some(LeafKind::F64)) => fill(all, slots, bits.map(f64_leaf)),
-            (Slots::Leaves(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_leaf)),
-            (Slots::Behind(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
-            (Slots::Behind(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
-            (all, kind) => {
-                let kinds = kind.as_slice().iter().chain(kinds.iter().filter(|_| kind.is_none()));
-                slots.zip(bits).zip(kinds.cycle()).all(|((slot, bits), kind)| {
-                    scalar(*kind, bits).is_some_and(|scalar| all.put(slot, scalar))
-                })
-            }
+/// Puts leaves of one kind, or of these kinds by turns, into slots; says whether there are such.
+fn put(
+    all: &mut Slots<'_>,
+    slots: Range<usize>,
+    kind: Option<LeafKind>,
+    kinds: &[LeafKind],
+    cells: &[Cell<u64>],
+) -> bool {
+    let bits = cells.iter().map(Cell::get);
+    match (all, kind) {
+        (Slots::Counted, _) => true,
+        (Slots::F64(all), Some(LeafKind::F64)) => fill(all, slots, bits.map(f64::from_bits)),
+        (Slots::F64(all), Some(LeafKind::F32)) => {
+            fill(all, slots, bits.map(|bits| widen(f32_of(bits))))
+        }
+        (Slots::F32(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_of)),
+        (Slots::Leaves(all), Some(LeafKind::F64)) => fill(all, slots, bits.map(f64_leaf)),
+        (Slots::Leaves(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_leaf)),
+        (Slots::Behind(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
+        (Slots::Behind(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
+        (all, kind) => {
+            let kinds = kind.as_slice().iter().chain(kinds.iter().filter(|_| kind.is_none()));
+            slots.zip(bits).zip(kinds.cycle()).all(|((slot, bits), kind)| {
+                scalar(*kind, bits).is_some_and(|scalar| all.put(slot, scalar))
+            })
         }
     }
 }
