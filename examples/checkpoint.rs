@@ -52,7 +52,7 @@ impl Training {
 /// Trains until it is killed, and saves after every fifty steps.
 fn train(checkpoint: &Path) -> Result<(), Box<dyn Error>> {
     let mut training = match checkpoint.exists() {
-        true => Tree::load(checkpoint)?.into_value()?,
+        true => Tree::load(checkpoint)?.into_typed()?,
         false => Training::new(),
     };
     println!("  from step {}", training.step);
@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::thread::sleep(Duration::from_millis(300));
         child.kill()?; // at whatever point of a step or a save
         child.wait()?;
-        let training: Training = Tree::load(&checkpoint)?.into_value()?;
+        let training: Training = Tree::load(&checkpoint)?.into_typed()?;
         println!("  killed after step {}, error {:.3}", training.step, training.error());
         assert!(training.step > last);
         last = training.step;

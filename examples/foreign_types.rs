@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     let by_name = Flattener::new()
         .static_field("Array", "v")
         .static_field("Array", "dim")
-        .leaf_type("Image")
+        .opaque_type("Image")
         .static_at("**.label".parse()?);
     show("bookkeeping static, an image one leaf", &by_name)?;
     assert!(by_name.unmatched_rules(&samples)?.is_empty());

@@ -57,7 +57,7 @@ fn vmap<A: DeserializeOwned, B: Serialize>(
     let outputs = (0..size.min().unwrap_or(1)).map(|row| {
         let input =
             columns.as_ref().map(|(column, batched)| column[if *batched { row } else { 0 }]);
-        let (leaves, treedef) = flatten_as::<f64>(&f(input.into_value()?))?;
+        let (leaves, treedef) = flatten_as::<f64>(&f(input.into_typed()?))?;
         Tree::new(treedef, leaves)
     });
     Tree::stack(outputs.collect::<Result<Vec<_>>>()?)

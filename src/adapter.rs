@@ -54,7 +54,7 @@ where
     ///
     /// When the example cannot be flattened to leaves of this type.
     pub fn new(function: F, example: &A) -> Result<Self> {
-        FlatFn::with(Flattener::new(), function, example)
+        FlatFn::with_flattener(Flattener::new(), function, example)
     }
 
     /// Wraps a function with rules for what is a leaf, of its inputs and outputs: [`Flattener::leaves_where`] keeps all but the
@@ -63,7 +63,7 @@ where
     /// # Errors
     ///
     /// As [`new`](Self::new).
-    pub fn with(flattener: Flattener, function: F, example: &A) -> Result<Self> {
+    pub fn with_flattener(flattener: Flattener, function: F, example: &A) -> Result<Self> {
         let (_, inputs) = flattener.flatten_as::<L>(example)?;
         let signature = PhantomData;
         Ok(FlatFn { function, flattener, inputs, outputs: None, signature })

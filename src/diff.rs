@@ -137,7 +137,7 @@ pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>)
     let (a, b) = (Side::of(expected), Side::of(found));
     let differences = match Comparison::of_structures().head_difference(expected, found) {
         Some(kind) => vec![differ(path, kind, quoted(expected), quoted(found))],
-        None if expected.fields().is_empty() && expected.keys().is_empty() => {
+        None if expected.fields().is_empty() && expected.entry_keys().is_empty() => {
             vec![differ(path, DifferenceKind::Length, children(expected), children(found))]
         }
         None => compare_labelled(0, a, b, true).into_iter().filter_map(report).collect(),

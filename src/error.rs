@@ -85,13 +85,13 @@ pub enum ErrorKind {
         /// Children that were read.
         read: usize,
     },
-    /// Containers inside each other beyond [`Limits::depth`](crate::Limits::depth).
+    /// Containers inside each other beyond [`Limits::max_depth`](crate::Limits::max_depth).
     #[error("nested deeper than {}", counted(*.limit, "level", "levels"))]
     Depth {
         /// The limit.
         limit: usize,
     },
-    /// More nodes without leaves than [`Limits::work`](crate::Limits::work) allows, or more text than an expansion may fill.
+    /// More nodes without leaves than [`Limits::max_work`](crate::Limits::max_work) allows, or more text than an expansion may fill.
     #[error("{needed} nodes to visit, the limit is {limit}")]
     Work {
         /// The nodes that would be visited.

@@ -94,7 +94,7 @@ impl LeafKind {
             LeafKind::Str => "str",
             LeafKind::Bytes => "bytes",
             LeafKind::None => "none",
-            LeafKind::Opaque => "leaf",
+            LeafKind::Opaque => "opaque",
         }
     }
 }

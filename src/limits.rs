@@ -20,37 +20,42 @@ const A_BYTE: usize = 16;
 impl Limits {
     /// Refuses to visit or make more than the limits allow where so many leaves are in memory.
     pub(crate) fn expect_work(self, needed: usize, leaves: usize) -> Result<()> {
-        let limit = self.work.saturating_add(leaves.saturating_mul(WORK_A_LEAF));
+        let limit = self.max_work.saturating_add(leaves.saturating_mul(WORK_A_LEAF));
         match needed <= limit {
             true => Ok(()),
-            false => Err(Error::from(ErrorKind::Work { needed, limit }).hint("see `Limits::work`")),
+            false => {
+                Err(Error::from(ErrorKind::Work { needed, limit }).hint("see `Limits::max_work`"))
+            }
         }
     }
 
     pub(crate) fn expect_depth(self, depth: usize) -> Result<()> {
-        match depth <= self.depth {
+        match depth <= self.max_depth {
             true => Ok(()),
             false => {
-                let error = Error::from(ErrorKind::Depth { limit: self.depth });
-                Err(error.hint("see `Limits::depth`"))
+                let error = Error::from(ErrorKind::Depth { limit: self.max_depth });
+                Err(error.hint("see `Limits::max_depth`"))
             }
         }
     }
 
     pub(crate) fn expect_nodes(self, nodes: usize) -> Result<()> {
-        at_most("nodes", nodes, self.nodes).map_err(|error| error.hint("see `Limits::nodes`"))
+        at_most("nodes", nodes, self.max_nodes)
+            .map_err(|error| error.hint("see `Limits::max_nodes`"))
     }
 
     #[cfg(feature = "persist")]
     pub(crate) fn expect_bytes(self, bytes: usize) -> Result<()> {
-        at_most("bytes", bytes, self.bytes).map_err(|error| error.hint("see `Limits::bytes`"))
+        at_most("bytes", bytes, self.max_bytes)
+            .map_err(|error| error.hint("see `Limits::max_bytes`"))
     }
 
     /// Refuses names beyond the limits that a part of a file, of so many bytes, makes in memory.
     #[cfg(feature = "persist")]
     pub(crate) fn expect_names(self, names: usize, bytes: usize) -> Result<()> {
-        let limit = self.names.saturating_add(bytes.saturating_mul(A_BYTE));
-        at_most("bytes of names", names, limit).map_err(|error| error.hint("see `Limits::names`"))
+        let limit = self.max_names.saturating_add(bytes.saturating_mul(A_BYTE));
+        at_most("bytes of names", names, limit)
+            .map_err(|error| error.hint("see `Limits::max_names`"))
     }
 
     /// Refuses a text beyond the limits, where it stands for so many bytes.
@@ -67,8 +72,8 @@ impl Limits {
     }
 
     fn expect_text(self, text: usize, bytes: usize) -> Result<()> {
-        let limit = self.text.saturating_add(bytes.saturating_mul(A_BYTE));
-        at_most("bytes of text", text, limit).map_err(|error| error.hint("see `Limits::text`"))
+        let limit = self.max_text.saturating_add(bytes.saturating_mul(A_BYTE));
+        at_most("bytes of text", text, limit).map_err(|error| error.hint("see `Limits::max_text`"))
     }
 
     /// Refuses a structure that is beyond the limits.

@@ -29,7 +29,7 @@ use crate::unflatten::{Leaves, unflatten};
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub fn map<T: Serialize + DeserializeOwned>(value: &T, f: impl FnMut(Leaf) -> Leaf) -> Result<T> {
-    Tree::of(value)?.map(f).into_value()
+    Tree::of(value)?.map(f).into_typed()
 }
 
 /// Applies a function that may fail to every leaf.
@@ -53,7 +53,7 @@ where
     T: Serialize + DeserializeOwned,
     E: Display + 'static,
 {
-    Tree::of(value)?.try_map(f)?.into_value()
+    Tree::of(value)?.try_map(f)?.into_typed()
 }
 
 /// Applies a function to every leaf and its path.
@@ -73,7 +73,7 @@ pub fn map_with_path<T: Serialize + DeserializeOwned>(
     value: &T,
     f: impl FnMut(&Path, Leaf) -> Leaf,
 ) -> Result<T> {
-    Tree::of(value)?.map_with_path(f).into_value()
+    Tree::of(value)?.map_with_path(f).into_typed()
 }
 
 /// Applies a function to every leaf of a value whose leaves are all of one kind. To pass leaves of other kinds by, match
@@ -84,10 +84,10 @@ pub fn map_with_path<T: Serialize + DeserializeOwned>(
 /// As [`map`]; also when a leaf is of another kind.
 ///
 /// ```
-/// assert_eq!(treedef::map_only(&[(1.0f32, 2.0f32)], |x: f32| 0.5 * x)?, [(0.5, 1.0)]);
+/// assert_eq!(treedef::map_as(&[(1.0f32, 2.0f32)], |x: f32| 0.5 * x)?, [(0.5, 1.0)]);
 /// # Ok::<(), treedef::Error>(())
 /// ```
-pub fn map_only<T, L>(value: &T, f: impl FnMut(L) -> L) -> Result<T>
+pub fn map_as<T, L>(value: &T, f: impl FnMut(L) -> L) -> Result<T>
 where
     T: Serialize + DeserializeOwned,
     L: LeafType,

@@ -65,7 +65,7 @@ pub fn as_static<T: Serialize + ?Sized, S: Serializer>(
 ///
 /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
 /// struct Image {
-///     #[serde(serialize_with = "treedef::as_leaf")]
+///     #[serde(serialize_with = "treedef::as_opaque")]
 ///     pixels: Vec<[u8; 3]>,
 /// }
 ///
@@ -78,7 +78,7 @@ pub fn as_static<T: Serialize + ?Sized, S: Serializer>(
 /// assert_eq!(image.pixels, [[4, 5, 6], [7, 8, 9]]);
 /// # Ok::<(), treedef::Error>(())
 /// ```
-pub fn as_leaf<T: Serialize + ?Sized, S: Serializer>(
+pub fn as_opaque<T: Serialize + ?Sized, S: Serializer>(
     value: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -215,8 +215,8 @@ markers! {
     /// ```
     Static;
 
-    /// For `#[serde(with = "treedef::as_leaf")]`: see [the function](fn@as_leaf).
-    as_leaf, LEAF,
+    /// For `#[serde(with = "treedef::as_opaque")]`: see [the function](fn@as_opaque).
+    as_opaque, LEAF,
     /// A value that is one leaf wherever it stands, with all below it.
     ///
     /// ```

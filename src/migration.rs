@@ -31,7 +31,7 @@ pub struct Migration {
 }
 
 impl<L: LeafType> Tree<L> {
-    /// Rebuilds the typed value as [`into_value`](Tree::into_value) does, and says what serde filled, dropped or changed.
+    /// Rebuilds the typed value as [`into_typed`](Tree::into_typed) does, and says what serde filled, dropped or changed.
     ///
     /// A checkpoint outlives the definition of its type. What that may have become is serde's to say: a new field needs
     /// `default`, one with a new name `alias`, one that is gone is ignored. This makes it visible.

@@ -367,80 +367,80 @@ pub(crate) struct Arrival {
 /// let error = treedef::unflatten::<Vec<()>>(&bomb, Vec::<f64>::new()).unwrap_err();
 /// assert!(matches!(error.kind(), ErrorKind::Work { .. }));
 ///
-/// let generous = bomb.with_limits(Limits::default().depth(1_000));
-/// assert_eq!(generous.limits().depth, 1_000);
+/// let generous = bomb.with_limits(Limits::default().max_depth(1_000));
+/// assert_eq!(generous.limits().max_depth, 1_000);
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// Containers inside each other, map keys included.
-    pub depth: usize,
+    pub max_depth: usize,
     /// Nodes that are visited or made beyond 64 for each leaf.
-    pub work: usize,
+    pub max_work: usize,
     /// Bytes of the structure in a file, its leaves apart.
-    pub bytes: usize,
+    pub max_bytes: usize,
     /// Nodes of a structure, of which equal neighbours are one.
-    pub nodes: usize,
+    pub max_nodes: usize,
     /// Bytes that the text of a structure has, about, beyond 16 for each byte in a file.
-    pub text: usize,
+    pub max_text: usize,
     /// Bytes of all names that a file makes in memory, beyond 16 for each byte in the file.
-    pub names: usize,
+    pub max_names: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            depth: 128,
-            work: 1 << 24,
-            bytes: 1 << 29,
-            nodes: 1 << 24,
-            text: 1 << 27,
-            names: 1 << 20,
+            max_depth: 128,
+            max_work: 1 << 24,
+            max_bytes: 1 << 29,
+            max_nodes: 1 << 24,
+            max_text: 1 << 27,
+            max_names: 1 << 20,
         }
     }
 }
 
 impl Limits {
     /// Sets the number of containers that may stand inside each other.
-    pub fn depth(self, depth: usize) -> Self {
-        Limits { depth, ..self }
+    pub fn max_depth(self, max_depth: usize) -> Self {
+        Limits { max_depth, ..self }
     }
 
     /// Sets the number of nodes that may be visited or made beyond 64 for each leaf.
-    pub fn work(self, work: usize) -> Self {
-        Limits { work, ..self }
+    pub fn max_work(self, max_work: usize) -> Self {
+        Limits { max_work, ..self }
     }
 
     /// Sets the bytes that the structure in a file may take.
-    pub fn bytes(self, bytes: usize) -> Self {
-        Limits { bytes, ..self }
+    pub fn max_bytes(self, max_bytes: usize) -> Self {
+        Limits { max_bytes, ..self }
     }
 
     /// Sets the nodes that a structure may have.
-    pub fn nodes(self, nodes: usize) -> Self {
-        Limits { nodes, ..self }
+    pub fn max_nodes(self, max_nodes: usize) -> Self {
+        Limits { max_nodes, ..self }
     }
 
     /// Sets the bytes that the text of a structure may have beyond 16 for each byte in a file.
-    pub fn text(self, text: usize) -> Self {
-        Limits { text, ..self }
+    pub fn max_text(self, max_text: usize) -> Self {
+        Limits { max_text, ..self }
     }
 
     /// Sets the bytes that all names may take in memory beyond 16 for each byte in a file.
-    pub fn names(self, names: usize) -> Self {
-        Limits { names, ..self }
+    pub fn max_names(self, max_names: usize) -> Self {
+        Limits { max_names, ..self }
     }
 
     /// Those of something made of two: each the more generous.
     pub(crate) fn or(self, other: Limits) -> Self {
         Limits {
-            depth: self.depth.max(other.depth),
-            work: self.work.max(other.work),
-            bytes: self.bytes.max(other.bytes),
-            nodes: self.nodes.max(other.nodes),
-            text: self.text.max(other.text),
-            names: self.names.max(other.names),
+            max_depth: self.max_depth.max(other.max_depth),
+            max_work: self.max_work.max(other.max_work),
+            max_bytes: self.max_bytes.max(other.max_bytes),
+            max_nodes: self.max_nodes.max(other.max_nodes),
+            max_text: self.max_text.max(other.max_text),
+            max_names: self.max_names.max(other.max_names),
         }
     }
 }

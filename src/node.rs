@@ -173,7 +173,7 @@ impl<'a> NodeRef<'a> {
     }
 
     /// The keys of a map; empty for other kinds.
-    pub fn keys(self) -> &'a [Value] {
+    pub fn entry_keys(self) -> &'a [Value] {
         match self.shape().map(|shape| &shape.labels) {
             Some(Labels::Keys(keys)) => keys,
             _ => &[],
@@ -258,7 +258,7 @@ impl<'a> NodeRef<'a> {
         Some(match self.kind() {
             NodeKind::Some => Key::Some,
             NodeKind::Seq => Key::Index(position),
-            NodeKind::Map => Key::Entry(self.keys().get(position)?.clone()),
+            NodeKind::Map => Key::Entry(self.entry_keys().get(position)?.clone()),
             NodeKind::Struct => Key::Field(field()?),
             NodeKind::NewtypeStruct | NodeKind::Tuple | NodeKind::TupleStruct => {
                 Key::Position(position)
@@ -284,11 +284,11 @@ impl<'a> NodeRef<'a> {
             (NodeKind::Some, Key::Some) => 0,
             (NodeKind::Seq, Key::Index(index)) => *index,
             (NodeKind::Map, Key::Entry(value)) if !self.is_sorted_map() => {
-                self.keys().iter().position(|key| key == value)?
+                self.entry_keys().iter().position(|key| key == value)?
             }
             (NodeKind::Map, Key::Entry(value)) => {
-                let first = self.keys().partition_point(|key| key < value);
-                self.keys().get(first).filter(|key| *key == value).map(|_| first)?
+                let first = self.entry_keys().partition_point(|key| key < value);
+                self.entry_keys().get(first).filter(|key| *key == value).map(|_| first)?
             }
             (NodeKind::Struct, Key::Field(name)) => field(name)?,
             (
@@ -463,7 +463,7 @@ impl<'a> NodeRef<'a> {
 
     /// Whether two nodes have the same fields or keys in the same order.
     pub(crate) fn same_labels(self, other: NodeRef<'_>) -> bool {
-        self.fields() == other.fields() && self.keys() == other.keys()
+        self.fields() == other.fields() && self.entry_keys() == other.entry_keys()
     }
 
     /// Whether two nodes of one encoding have the same structure, wherever they stand and however often.

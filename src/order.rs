@@ -117,7 +117,7 @@ impl<'a, 'b> Open<'a, 'b> {
     fn labels(&self) -> Ordering {
         match self.a.kind() {
             NodeKind::Map => {
-                self.a.keys().get(self.position).cmp(&self.b.keys().get(self.position))
+                self.a.entry_keys().get(self.position).cmp(&self.b.entry_keys().get(self.position))
             }
             _ => self.a.fields().get(self.position).cmp(&self.b.fields().get(self.position)),
         }

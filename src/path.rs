@@ -27,7 +27,7 @@ pub enum Key {
 /// Of two equal fields or keys, which only a `Serialize` written by hand can give a node, a path leads to the first.
 ///
 /// A path prints and parses back without ambiguity. [`to_jax_string`](Path::to_jax_string) and
-/// [`joined`](Path::joined) are renderings for other readers.
+/// [`to_joined_string`](Path::to_joined_string) are renderings for other readers.
 ///
 /// ```
 /// use treedef::{Key, Path};
@@ -36,7 +36,7 @@ pub enum Key {
 /// assert_eq!(path.keys()[1], Key::Index(1));
 /// assert_eq!(path.to_string(), r#".layers[1]["w"]?"#);
 /// assert_eq!(path.to_jax_string(), ".layers[1]['w']");
-/// assert_eq!(path.joined("/"), "layers/1/w");
+/// assert_eq!(path.to_joined_string("/"), "layers/1/w");
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash)]

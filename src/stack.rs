@@ -23,7 +23,7 @@ pub(crate) use grow;
 
 /// How many compounds may stand inside each other in a walk that recurses.
 pub(crate) fn deepest(limits: Limits) -> usize {
-    limits.depth.min(DEEPEST)
+    limits.max_depth.min(DEEPEST)
 }
 
 /// Refuses to recurse deeper than the limits allow, or the stack.
@@ -41,6 +41,6 @@ pub(crate) fn too_deep(limit: usize) -> Error {
     let error = Error::from(ErrorKind::Depth { limit });
     match limit == DEEPEST {
         true => error.hint("deeper only with the feature `stacker`, which grows the stack"),
-        false => error.hint("see `Limits::depth`"),
+        false => error.hint("see `Limits::max_depth`"),
     }
 }

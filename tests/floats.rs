@@ -72,7 +72,7 @@ fn keeps<F: Copy + Serialize + DeserializeOwned + Debug>(x: F) {
         let tree = Tree::of(value).unwrap();
         let again: T = treedef::unflatten(tree.treedef(), tree.leaves()).unwrap();
         assert!(same(value, &again), "{tree}");
-        let again: T = tree.clone().into_value().unwrap();
+        let again: T = tree.clone().into_typed().unwrap();
         assert!(same(value, &again), "{tree}");
         assert_eq!(Tree::from_bytes(&tree.to_bytes().unwrap()).unwrap(), tree);
         assert_eq!(tree.clone().into_buffers().into_tree().unwrap(), tree);

@@ -78,7 +78,7 @@ fn use_treedef(treedef: &TreeDef) {
     assert!(treedef.leaf_path(num_leaves).is_err());
     let _ = treedef.flatten_like(&(1, "a"), &mut Vec::<Leaf>::new());
 
-    let treedef = treedef.clone().with_limits(Limits::default().work(LEAVES));
+    let treedef = treedef.clone().with_limits(Limits::default().max_work(LEAVES));
     if num_leaves <= LEAVES {
         for_types(|rebuild| {
             rebuild(Tree::new(treedef.clone(), vec![Leaf::from(1.5); num_leaves]).unwrap())
@@ -90,7 +90,7 @@ fn use_tree(tree: Tree<Leaf>) {
     text(format_args!("{tree}"));
     text(format_args!("{tree:?}"));
     let (treedef, leaves) = tree.into_parts();
-    let treedef = treedef.with_limits(Limits::default().work(LEAVES));
+    let treedef = treedef.with_limits(Limits::default().max_work(LEAVES));
     for_types(|rebuild| rebuild(Tree::new(treedef.clone(), leaves.clone()).unwrap()));
 }
 
@@ -135,7 +135,7 @@ fn for_types(mut rebuild: impl FnMut(fn(Tree<Leaf>))) {
 fn has_twins(node: NodeRef<'_>) -> bool {
     let (mut fields, mut keys) = (HashSet::new(), HashSet::new());
     !node.fields().iter().all(|field| fields.insert(field))
-        || !node.keys().iter().all(|key| keys.insert(key))
+        || !node.entry_keys().iter().all(|key| keys.insert(key))
         || node.runs().any(|(child, _)| has_twins(child))
 }
 

@@ -37,7 +37,7 @@ pub fn run(bytes: &[u8]) {
     };
     // What the default allows takes seconds.
     let [x, y] = [x, y].map(|treedef| match treedef.limits() == Limits::default() {
-        true => treedef.with_limits(Limits::default().work(1 << 14)),
+        true => treedef.with_limits(Limits::default().max_work(1 << 14)),
         false => treedef,
     });
     if operation < 25 {
@@ -66,7 +66,8 @@ pub(super) fn checked<T>(result: Result<T, Error>) -> Option<T> {
 fn whole(treedef: &TreeDef) {
     if let Some(text) = text(format_args!("{treedef}")) {
         if treedef.limits() != Limits::default() {
-            let generous = Limits::default().depth(1 << 20).work(usize::MAX).text(usize::MAX);
+            let generous =
+                Limits::default().max_depth(1 << 20).max_work(usize::MAX).max_text(usize::MAX);
             let parsed = TreeDef::parse_with(&text, generous).unwrap();
             assert_eq!(&parsed, treedef);
             let bytes = parsed.with_limits(generous).to_bytes().unwrap();
@@ -148,8 +149,8 @@ fn on_structures(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape) {
             is_structure(x.common_suffix(y));
         }
         7 => is_structure(x.replace(&place(x, tape), y)),
-        8 => is_structure(x.map_structure(|_| Ok(edit(tape.below(6), y)))),
-        9 => is_structure(x.map_structure_up(|_| Ok(edit(tape.below(6), y)))),
+        8 => is_structure(x.edit(|_| Ok(edit(tape.below(6), y)))),
+        9 => is_structure(x.edit_up(|_| Ok(edit(tape.below(6), y)))),
         10 => many(x).iter().for_each(whole),
         11 => {
             let diff = x.diff(y);
@@ -319,11 +320,11 @@ fn on_trees<L: Clone + Eq + Hash + Debug>(
         }
         40 => {
             let new = Tree::leaf(other);
-            is_tree(a.traverse(|_, _, _| Ok(edit(tape.below(6), &new))));
+            is_tree(a.edit(|_, _, _| Ok(edit(tape.below(6), &new))));
         }
         41 => {
             let new = Tree::leaf(other);
-            is_tree(a.traverse_up(|_, _| Ok(edit(tape.below(6), &new))));
+            is_tree(a.edit_up(|_, _| Ok(edit(tape.below(6), &new))));
         }
         42 => {
             let outer = Shape::draw(tape, 2).sorted().constructed();
@@ -349,7 +350,7 @@ fn on_trees<L: Clone + Eq + Hash + Debug>(
         }
         46 if few => {
             let mask = b.map(|_| tape.one_in(2));
-            let parts = checked(a.clone().partition_by(&mask));
+            let parts = checked(a.clone().partition_mask(&mask));
             assert!(
                 parts.is_none_or(|(yes, no)| Tree::combine([yes, no]).is_ok_and(|all| all == a))
             );

@@ -21,7 +21,7 @@ pub fn run(bytes: &[u8]) {
         .human_readable(choice & 4 == 0);
     let has_rules = choice & 8 != 0;
     let flattener = match has_rules {
-        true => flattener.static_type("A").leaf_type("Point").static_field("x", "a b"),
+        true => flattener.static_type("A").opaque_type("Point").static_field("x", "a b"),
         false => flattener,
     };
 
@@ -45,7 +45,7 @@ pub fn run(bytes: &[u8]) {
         let loaded = Tree::from_bytes(&bytes).unwrap();
         assert_eq!(loaded, tree);
         assert_eq!(loaded.to_bytes().unwrap(), bytes);
-        check(Read::like(&value, || loaded.into_value()).unwrap());
+        check(Read::like(&value, || loaded.into_typed()).unwrap());
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) fn grown(treedef: TreeDef, tape: &mut Tape) -> TreeDef {
 }
 
 pub(super) fn limits(tape: &mut Tape) -> Limits {
-    Limits::default().work(count(tape).min(1 << 16)).depth(count(tape).min(1 << 16))
+    Limits::default().max_work(count(tape).min(1 << 16)).max_depth(count(tape).min(1 << 16))
 }
 
 /// The path of some node, or a path that leads nowhere.

@@ -36,17 +36,14 @@ impl TreeDef {
     /// use treedef::{Edit, TreeDef};
     ///
     /// let treedef: TreeDef = "Model { w: [*; 1000000], seed: static 7 }".parse()?;
-    /// let bare = treedef.map_structure(|node| Ok(match node.static_value() {
+    /// let bare = treedef.edit(|node| Ok(match node.static_value() {
     ///     Some(_) => Edit::Remove,
     ///     None => Edit::Keep,
     /// }))?;
     /// assert_eq!(bare.to_string(), "Model { w: [*; 1000000] }");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn map_structure(
-        &self,
-        mut f: impl FnMut(NodeRef<'_>) -> Result<Edit<TreeDef>>,
-    ) -> Result<TreeDef> {
+    pub fn edit(&self, mut f: impl FnMut(NodeRef<'_>) -> Result<Edit<TreeDef>>) -> Result<TreeDef> {
         let mut walk = Editing::runs(self);
         while let Some(met) = walk.step() {
             match met {
@@ -61,28 +58,25 @@ impl TreeDef {
         walk.finish()
     }
 
-    /// As [`map_structure`](Self::map_structure), but from the leaves up: the function gets each node with what has
+    /// As [`edit`](Self::edit), but from the leaves up: the function gets each node with what has
     /// become of those below it.
     ///
     /// # Errors
     ///
-    /// As [`map_structure`](Self::map_structure).
+    /// As [`edit`](Self::edit).
     ///
     /// ```
     /// use treedef::{Edit, NodeKind, TreeDef};
     ///
     /// let treedef: TreeDef = "{\"a\": [*, [*, *]], \"b\": None}".parse()?;
-    /// let tuples = treedef.map_structure_up(|node| Ok(match node.root().kind() {
+    /// let tuples = treedef.edit_up(|node| Ok(match node.root().kind() {
     ///     NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
     ///     _ => Edit::Keep,
     /// }))?;
     /// assert_eq!(tuples.to_string(), "{\"a\": (*, (*, *)), \"b\": None}");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn map_structure_up(
-        &self,
-        mut f: impl FnMut(&TreeDef) -> Result<Edit<TreeDef>>,
-    ) -> Result<TreeDef> {
+    pub fn edit_up(&self, mut f: impl FnMut(&TreeDef) -> Result<Edit<TreeDef>>) -> Result<TreeDef> {
         let mut walk = Editing::runs(self);
         while let Some(met) = walk.step() {
             match met {

@@ -249,7 +249,7 @@ impl Graft {
     /// A part of a structure, or an atom. What is as deep as this is allowed to be as deep.
     pub(super) fn finish_part(self) -> TreeDef {
         let mut part = self.end();
-        part.limits.depth = part.limits.depth.max(part.root().levels());
+        part.limits.max_depth = part.limits.max_depth.max(part.root().levels());
         part
     }
 

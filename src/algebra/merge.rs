@@ -25,7 +25,7 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// When nothing is left of a tree that is not a container; when there are more nodes than
-    /// [`Limits::work`](crate::Limits::work) allows.
+    /// [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
     /// use treedef::Tree;
@@ -74,7 +74,7 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// As [`filter`](Self::filter), and when the function names a tree that is not there; the error has the path. When
-    /// there are so many parts that [`Limits::work`](crate::Limits::work) does not allow to look at every node for each.
+    /// there are so many parts that [`Limits::max_work`](crate::Limits::max_work) does not allow to look at every node for each.
     ///
     /// ```
     /// use treedef::Tree;

@@ -114,7 +114,7 @@ impl<L: Clone> Tree<L> {
     /// # Errors
     ///
     /// When `prefix` is none of this tree; the error says where the two part. When it has more leaves than
-    /// [`Limits::work`](crate::Limits::work) allows.
+    /// [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
     /// use treedef::Tree;
@@ -150,7 +150,7 @@ impl<L: Clone> Tree<L> {
     /// # Errors
     ///
     /// When this tree is no prefix of `full`; the error says where the two part. When `full` has more leaves than its
-    /// [`Limits::work`](crate::Limits::work) allows, unless it is the structure of a value that was walked.
+    /// [`Limits::max_work`](crate::Limits::max_work) allows, unless it is the structure of a value that was walked.
     ///
     /// ```
     /// use treedef::Tree;

@@ -76,13 +76,13 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// The first error of the function; when a replacement has other options; when the root is removed or the child of
-    /// a newtype; when there are more nodes than [`Limits::work`](crate::Limits::work) allows.
+    /// a newtype; when there are more nodes than [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
     /// use treedef::{Edit, NodeKind, Tree};
     ///
     /// let tree = Tree::of(&([1, 2, 3], (4, "a"), None::<u8>))?;
-    /// let edited = tree.traverse(|path, node, leaves| Ok(match node.kind() {
+    /// let edited = tree.edit(|path, node, leaves| Ok(match node.kind() {
     ///     NodeKind::None => Edit::Remove,
     ///     NodeKind::Tuple if path.keys().len() == 1 && leaves.len() == 3 => Edit::Replace(Tree::of(&"cut")?),
     ///     _ => Edit::Keep,
@@ -90,7 +90,7 @@ impl<L> Tree<L> {
     /// assert_eq!(edited.to_string(), r#"("cut", (4, "a"))"#);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn traverse(
+    pub fn edit(
         self,
         mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Edit<Tree<L>>>,
     ) -> Result<Tree<L>> {
@@ -114,25 +114,25 @@ impl<L> Tree<L> {
         tree.finish()
     }
 
-    /// As [`traverse`](Self::traverse), but from the leaves up: the function gets the path of each node in this tree,
+    /// As [`edit`](Self::edit), but from the leaves up: the function gets the path of each node in this tree,
     /// and the subtree there with what has become of what stands below. Time of the nodes times the depth.
     ///
     /// # Errors
     ///
-    /// As [`traverse`](Self::traverse).
+    /// As [`edit`](Self::edit).
     ///
     /// ```
     /// use treedef::{Edit, NodeKind, Tree};
     ///
     /// let tree = Tree::new("{\"a\": [*, (*, *)], \"b\": *}".parse()?, vec![1, 2, 3, 4])?;
-    /// let sums = tree.traverse_up(|_, subtree| Ok(match subtree.treedef().root().kind() {
+    /// let sums = tree.edit_up(|_, subtree| Ok(match subtree.treedef().root().kind() {
     ///     NodeKind::Seq | NodeKind::Tuple => Edit::Replace(Tree::leaf(subtree.leaves().iter().sum())),
     ///     _ => Edit::Keep,
     /// }))?;
     /// assert_eq!(sums.to_string(), r#"{"a": 6, "b": 4}"#);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn traverse_up(
+    pub fn edit_up(
         self,
         mut f: impl FnMut(&Path, &Tree<L>) -> Result<Edit<Tree<L>>>,
     ) -> Result<Tree<L>> {

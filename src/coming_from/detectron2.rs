@@ -12,11 +12,11 @@
 //! | `IdentitySchema`, `ListSchema`, `TupleSchema`, `DictSchema` | [`treedef.root().kind()`](NodeRef::kind) | a [`NodeKind`] |
 //! | `InstancesSchema`, `TensorWrapSchema` | `#[derive(Serialize, Deserialize)]` | any type; none is found by its name in a text |
 //! | `schema.schemas` | [`treedef.children()`](TreeDef::children) | |
-//! | `schema.keys` | [`treedef.root().keys()`](NodeRef::keys) | of any kind, not only strings |
+//! | `schema.keys` | [`treedef.root().keys()`](NodeRef::entry_keys) | of any kind, not only strings |
 //! | `schema.sizes`, `_split`, `_concat` | [`treedef.leaf_range(&path)?`](TreeDef::leaf_range) | which leaves stand below a path |
 //! | `dump_dataclass(schema)`, `instantiate(config)` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | or [`TreeDef::to_bytes`], or JSON by serde |
 //! | `TracingAdapter(model, inputs)` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | several arguments are a tuple |
-//! | `TracingAdapter(…, allow_non_tensor=True)` | [`FlatFn::<f64, _, _, _>::with(flattener, f, &example)?`](FlatFn::with) | with [`Flattener::leaves_where`]: what is no leaf is static, and kept |
+//! | `TracingAdapter(…, allow_non_tensor=True)` | [`FlatFn::<f64, _, _, _>::with(flattener, f, &example)?`](FlatFn::with_flattener) | with [`Flattener::leaves_where`]: what is no leaf is static, and kept |
 //! | `inference_func=f` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | a closure |
 //! | `adapter.flattened_inputs` | [`flat.flatten_input(&example)?`](FlatFn::flatten_input) | |
 //! | `adapter.inputs_schema` | [`flat.inputs()`](FlatFn::inputs) | |

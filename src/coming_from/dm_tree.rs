@@ -19,9 +19,9 @@
 //! | `map_structure_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map(f)`](Tree::map) | of two: [`Tree::zip_with`] |
 //! | `map_structure_with_path_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map_with_path(f)`](Tree::map_with_path) | |
 //! | … with keys that `shallow` has not | [`tree.filter(f)?`](Tree::filter) | drop them first |
-//! | `traverse(f, s)` | [`tree.traverse(f)?`](Tree::traverse) | `f` gives an [`Edit`], and sees path, node and leaves |
-//! | `traverse(f, s, top_down=False)` | [`tree.traverse_up(f)?`](Tree::traverse_up) | `f` sees what has become of those below |
-//! | `traverse_with_path(f, s)` | [`tree.traverse(f)?`](Tree::traverse) | |
+//! | `traverse(f, s)` | [`tree.edit(f)?`](Tree::edit) | `f` gives an [`Edit`], and sees path, node and leaves |
+//! | `traverse(f, s, top_down=False)` | [`tree.edit_up(f)?`](Tree::edit_up) | `f` sees what has become of those below |
+//! | `traverse_with_path(f, s)` | [`tree.edit(f)?`](Tree::edit) | |
 //! | `None`, a replacement, `MAP_TO_NONE` | [`Edit::Keep`], [`Edit::Replace(tree)`](Edit::Replace), [`Edit::Replace(none)`](Edit::Replace) | with `Tree::new(TreeDef::none(), vec![])?`; there is [`Edit::Remove`] too |
 //! | `Structure[K]` | [`Tree::<f64>::new(treedef, leaves)?`](Tree::new) | |
 //! | `StructureKV[K, V]` | [`Key`] | keys of any kind |
@@ -49,7 +49,7 @@
 //! // From the root down: what was replaced is not entered.
 //! let mut visited = 0;
 //! let inner = |below: &[Leaf], kind| kind == NodeKind::Seq && below.len() == 2;
-//! let cut = tree.clone().traverse(|_, node, below| {
+//! let cut = tree.clone().edit(|_, node, below| {
 //!     visited += 1;
 //!     Ok(if inner(below, node.kind()) { Edit::Replace(Tree::of("CUT")?) } else { Edit::Keep })
 //! })?;
@@ -57,13 +57,13 @@
 //!
 //! // From the leaves up: sums of sums. `None` in a place, and a place that goes.
 //! let numbers = tree.try_map(u64::try_from)?;
-//! let sums = numbers.clone().traverse_up(|_, below| Ok(match below.treedef().root().kind() {
+//! let sums = numbers.clone().edit_up(|_, below| Ok(match below.treedef().root().kind() {
 //!     NodeKind::Seq => Edit::Replace(Tree::leaf(below.leaves().iter().sum())),
 //!     _ => Edit::Keep,
 //! }))?;
 //! assert_eq!(sums.to_string(), r#"{"a": {"z": 4}, "b": 6}"#);
 //! let none = Tree::new(TreeDef::none(), vec![])?;
-//! let edited = numbers.traverse(|_, node, below| Ok(match (node.kind(), below) {
+//! let edited = numbers.edit(|_, node, below| Ok(match (node.kind(), below) {
 //!     (NodeKind::Leaf, [4]) => Edit::Replace(none.clone()),
 //!     (NodeKind::Leaf, [1]) => Edit::Remove,
 //!     _ => Edit::Keep,

@@ -9,7 +9,7 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `partition(tree, p)` | [`tree.partition(p)`](Tree::partition) | holes are `Option`s, never confused with `None` |
-//! | `partition(tree, mask)` | [`tree.partition_by(&mask)?`](Tree::partition_by) | the mask is a prefix, a `Tree<bool>` |
+//! | `partition(tree, mask)` | [`tree.partition_mask(&mask)?`](Tree::partition_mask) | the mask is a prefix, a `Tree<bool>` |
 //! | `filter(tree, p)`, `inverse=True` | [`tree.partition(p).0`](Tree::partition), [`tree.partition(p).1`](Tree::partition) | our [`Tree::filter`] drops, as Haiku's |
 //! | `filter(tree, p, replace=x)` | [`part.map(f)`](Tree::map) | `f` is `unwrap_or` |
 //! | `combine(a, b)` | [`Tree::combine([a, b])?`](Tree::combine) | each leaf stands in just one; where the first wins: `a.zip_with(b, Option::or)?` |
@@ -24,7 +24,7 @@
 //! | … `short_arrays`, `struct_as_array` | [`signature(&value)?`](signature()) | kinds in place of leaves, equal neighbours once |
 //! | … `truncate_leaf`, `indent` | none | |
 //! | `tree_serialise_leaves(path, tree)` | [`tree.save(path)?`](Tree::save) | with the structure, checksums and a version |
-//! | `tree_deserialise_leaves(path, like)` | [`Tree::load(path)?.into_value::<T>()?`](Tree::load) | no template; [`Tree::migrate`] for a type that has changed |
+//! | `tree_deserialise_leaves(path, like)` | [`Tree::load(path)?.into_typed::<T>()?`](Tree::load) | no template; [`Tree::migrate`] for a type that has changed |
 //! | … `filter_spec` | [`tree.filter(f)?.save(path)?`](Tree::filter) | |
 //! | `field(static=True)`, `static_field` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | |
 //! | `field(converter=f)` | `#[serde(deserialize_with = "f")]` | when it is rebuilt |
@@ -39,7 +39,7 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `flatten_dict(xs)`, `nnx.traversals.flatten_mapping` | [`tree.iter()`](Tree::iter) | of any value, not only of dicts |
-//! | `flatten_dict(xs, sep='/')` | [`path.joined("/")`](Path::joined) | a separator inside a key is escaped |
+//! | `flatten_dict(xs, sep='/')` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
 //! | … `keep_empty_nodes=True`, `empty_node` | [`tree.treedef()`](Tree::treedef) | they are part of the structure |
 //! | … `is_leaf=p` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | |
 //! | `unflatten_dict(flat)`, `unflatten_mapping` | [`Tree::new(treedef, leaves)?`](Tree::new) | with a treedef; from paths alone none |
@@ -53,7 +53,7 @@
 //! | `cursor(x).find_all(p)`, `.apply_update(f)` | [`tree.iter()`](Tree::iter), [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `struct.dataclass`, `field(pytree_node=False)` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | on the field, after `derive` |
 //! | `to_state_dict(x)` | `serde_json::to_value(&tree)?` | a tree is `Serialize`, as the nested document; lists stay lists |
-//! | `from_state_dict(x, state)` | [`Tree::of(&state)?.into_value::<T>()?`](Tree::into_value) | |
+//! | `from_state_dict(x, state)` | [`Tree::of(&state)?.into_typed::<T>()?`](Tree::into_typed) | |
 //!
 //! # Chex
 //!
@@ -93,13 +93,13 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `select(t).at(f)`, `.at_keypaths(paths)` | [`tree.subtree(&path)?`](Tree::subtree) | |
-//! | `.at_instances_of(T)`, `.at_subtrees_where(p)`, `.where(p)`, `.at_equal_to(x)` | [`tree.traverse(f)?`](Tree::traverse) | `f` asks [`NodeRef::name`], the path or the leaves |
+//! | `.at_instances_of(T)`, `.at_subtrees_where(p)`, `.where(p)`, `.at_equal_to(x)` | [`tree.edit(f)?`](Tree::edit) | `f` asks [`NodeRef::name`], the path or the leaves |
 //! | `.at_pytree_leaves()`, `.at_children()`, `.at_childless()` | [`tree.iter()`](Tree::iter), [`treedef.children()`](TreeDef::children) | |
 //! | `.get()`, `.get_sequence()`, `.get_by_path()`, `.count()`, `.is_empty()` | [`tree.select(&pattern)`](Tree::select) | an iterator of leaves with their paths |
 //! | `.set(x)`, `.apply(f)` | [`tree.replace_all(&pattern, f)?`](Tree::replace_all) | leaves alone, in place: [`Tree::select_mut`] |
 //! | `.set_sequence(xs)`, `.set_by_path(m)` | [`tree.set(&path, leaf)?`](Tree::set) | one at a time |
 //! | `.remove_from_parent()` | [`tree.take_all(&pattern)?`](Tree::take_all) | gives back what was taken; one path: [`Tree::take`] |
-//! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes [`Tree::partition_by`] |
+//! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes [`Tree::partition_mask`] |
 //! | `.insert_before(x)`, `.insert_after(x)`, `.apply_and_inline(f)` | none | replace the sequence that holds it |
 //! | `.invert()`, `.refine(f)`, `.deselect()` | none | a selection is no value |
 //! | `combine(a, b)`, `NotInThisPartition` | [`Tree::combine([a, b])?`](Tree::combine) | holes are `Option`s of leaves |
@@ -136,11 +136,11 @@
 //! assert_eq!(floats.clone().zip_with(others.clone(), Option::or)?.leaves()[7], Some(Leaf::from("t")));
 //! assert_eq!(Tree::combine([floats, others])?, tree);
 //! let mask = Tree::new("Model { enc: *, tag: * }".parse()?, vec![true, false])?;
-//! assert_eq!(tree.clone().partition_by(&mask)?.0.leaves()[7], None);
+//! assert_eq!(tree.clone().partition_mask(&mask)?.0.leaves()[7], None);
 //!
 //! // Edits.
 //! let (edited, old) = tree.clone().replace(&".enc.w".parse()?, Tree::of(&[9f32, 8.0])?)?;
-//! assert_eq!((old.leaves().len(), edited.into_value::<Model>()?.enc.w), (6, vec![9.0, 8.0]));
+//! assert_eq!((old.leaves().len(), edited.into_typed::<Model>()?.enc.w), (6, vec![9.0, 8.0]));
 //! let mut edited = tree.clone();
 //! assert_eq!(edited.set(&".tag".parse()?, Leaf::from("new"))?, Leaf::from("t"));
 //! let weights: Pattern = "**.w[*]".parse()?;
@@ -157,9 +157,9 @@
 //! let same = |(a, b): (Leaf, Leaf)| if a == b { Ok(a) } else { Err("not equal") };
 //! let error = Tree::of(&(1, 3))?.zip(Tree::of(&(2, 3))?)?.try_map(same).unwrap_err();
 //! assert_eq!(error.to_string(), "not equal at `.0`");
-//! assert_eq!(Tree::from_bytes(&tree.to_bytes()?)?.into_value::<Model>()?, model);
+//! assert_eq!(Tree::from_bytes(&tree.to_bytes()?)?.into_typed::<Model>()?, model);
 //! let state = serde_json::to_value(&tree).unwrap();
-//! assert_eq!(Tree::of(&state)?.into_value::<Model>()?, model);
+//! assert_eq!(Tree::of(&state)?.into_typed::<Model>()?, model);
 //!
 //! // Dropping, and merging again.
 //! let p = Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;

@@ -33,7 +33,7 @@
 //! | `flatten_one_level_with_keys(x)` | [`treedef.root().key(0)`](NodeRef::key) | one key at a time |
 //! | `is_tree_node(type)` | [`treedef.root().kind() != NodeKind::Leaf`](NodeRef::kind) | of a value; a type cannot be asked |
 //! | `keystr(path)` | [`path.to_jax_string()`](Path::to_jax_string) | ours is [`Path`]'s `Display`, and parses back |
-//! | `keystr(path, simple=True, separator='/')` | [`path.joined("/")`](Path::joined) | a separator inside a key is escaped |
+//! | `keystr(path, simple=True, separator='/')` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
 //! | `SequenceKey`, `FlattenedIndexKey` | [`Key::Index(0)`](Key::Index), [`Key::Position(0)`](Key::Position) | sequences, tuples |
 //! | `DictKey` | [`Key::Entry(value)`](Key::Entry) | any serde value |
 //! | `GetAttrKey` | [`Key::Field("w".into())`](Key::Field) | variants have keys of their own |
@@ -61,9 +61,9 @@
 //! | `d.unflatten(leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | |
 //! | `d.flatten_up_to(x)` | [`tree.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | a tree of trees |
 //! | `d.compose(inner)` | [`treedef.compose(&inner)?`](TreeDef::compose) | |
-//! | `d.walk(f_node, f_leaf, leaves)` | [`tree.traverse_up(f)?`](Tree::traverse_up) | to fold, replace each node by one leaf |
+//! | `d.walk(f_node, f_leaf, leaves)` | [`tree.edit_up(f)?`](Tree::edit_up) | to fold, replace each node by one leaf |
 //! | `d.children()`, `treedef_children(d)` | [`treedef.children()`](TreeDef::children) | [`NodeRef::children`] copies nothing |
-//! | `d.node_data()` | [`treedef.root().kind()`](NodeRef::kind) | with [`name`](NodeRef::name), [`fields`](NodeRef::fields), [`keys`](NodeRef::keys), [`static_value`](NodeRef::static_value) |
+//! | `d.node_data()` | [`treedef.root().kind()`](NodeRef::kind) | with [`name`](NodeRef::name), [`fields`](NodeRef::fields), [`keys`](NodeRef::entry_keys), [`static_value`](NodeRef::static_value) |
 //! | `from_node_data_and_children` | [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a constructor for each kind, so that no arity can be wrong |
 //! | `treedef_tuple(ds)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple) | |
 //! | `d.from_iterable_tree(xs)` | [`unflatten::<T>(&treedef, leaves(&nested)?)?`](unflatten()) | only the numbers of leaves are compared |
@@ -117,7 +117,7 @@
 //! let inner = rows.treedef().inner_of(&outer)?;
 //! assert_eq!(rows.clone().transpose(&outer, &inner)?.to_string(), "((1, 3, 5), (2, 4, 6))");
 //! assert!(rows.transpose(&inner, &outer).is_err());
-//! let sum = tree.traverse_up(|_, below| Ok(Edit::Replace(Tree::leaf(below.leaves().iter().sum()))))?;
+//! let sum = tree.edit_up(|_, below| Ok(Edit::Replace(Tree::leaf(below.leaves().iter().sum()))))?;
 //! assert_eq!(sum, Tree::leaf(3.0));
 //!
 //! let nones = Flattener::new().none_is_leaf(true);
@@ -139,7 +139,7 @@
 //! - **Fields of structs** stand in the order of their declaration. Their names, and those of the types, are part of
 //!   the structure.
 //! - **An array is a container.** A `Vec<f64>` is a sequence of leaves. To keep one in one piece see
-//!   [`as_leaf`](fn@as_leaf), [`Opaque`] and [`Flattener::leaf_type`].
+//!   [`as_opaque`](fn@as_opaque), [`Opaque`] and [`Flattener::opaque_type`].
 //! - **Prefixes broadcast where they are asked to**: [`Tree::zip_with`] takes equal structures only.
 //! - **Hashes** cover names, keys and statics, so that different structures seldom collide. [`TreeDef::fingerprint`] is
 //!   the same in every process.
@@ -156,6 +156,6 @@
 
 #[cfg(doc)]
 use crate::{
-    FlatFn, Flattener, Key, Leaf, NodeRef, Opaque, Path, Static, Tree, TreeDef, as_leaf, as_static,
-    flatten, flatten_as, leaves, map, map_with_path, structure, unflatten,
+    FlatFn, Flattener, Key, Leaf, NodeRef, Opaque, Path, Static, Tree, TreeDef, as_opaque,
+    as_static, flatten, flatten_as, leaves, map, map_with_path, structure, unflatten,
 };

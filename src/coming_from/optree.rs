@@ -20,7 +20,7 @@
 //! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |
 //! | `tree_map_with_path(f, x)`, `…_with_accessor(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
 //! | `tree_map_with_path_(f, x)`, `…_with_accessor_` | [`tree.select_mut(&pattern)`](Tree::select_mut) | those that a [`Pattern`] stands for; `**` stands for all |
-//! | `tree_replace_nones(x, tree)` | [`tree.traverse(f)?`](Tree::traverse) | or under `none_is_leaf` a [`Tree::map`] of [`Leaf::None`] |
+//! | `tree_replace_nones(x, tree)` | [`tree.edit(f)?`](Tree::edit) | or under `none_is_leaf` a [`Tree::map`] of [`Leaf::None`] |
 //! | `tree_partition(p, x)` | [`tree.partition(p)`](Tree::partition) | holes are `Option`s, which [`Tree::combine`] fills |
 //! | `tree_transpose(outer, inner, x)` | [`tree.transpose(&outer, &inner)?`](Tree::transpose) | both are compared; [`TreeDef::inner_of`] finds `inner` |
 //! | `tree_transpose_map(f, x)` | [`tree.try_map(f)?.compose()?`](Tree::compose) | then [`Tree::transpose`] |
@@ -49,8 +49,8 @@
 //! | `s.flatten_up_to(x)` | [`tree.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | a map is no struct; there all dicts are alike |
 //! | `s.broadcast_to_common_suffix(t)` | [`treedef.common_suffix(&other)?`](TreeDef::common_suffix) | |
 //! | `s.compose(inner)` | [`treedef.compose(&inner)?`](TreeDef::compose) | |
-//! | `s.transform(f_node, f_leaf)` | [`treedef.map_structure_up(f)?`](TreeDef::map_structure_up) | a node may become anything; from the root down: [`TreeDef::map_structure`] |
-//! | `s.traverse(leaves, f_node, f_leaf)`, `s.walk(…)` | [`tree.traverse_up(f)?`](Tree::traverse_up) | to fold, replace each node by one leaf |
+//! | `s.transform(f_node, f_leaf)` | [`treedef.edit_up(f)?`](TreeDef::edit_up) | a node may become anything; from the root down: [`TreeDef::edit`] |
+//! | `s.edit(leaves, f_node, f_leaf)`, `s.walk(…)` | [`tree.edit_up(f)?`](Tree::edit_up) | to fold, replace each node by one leaf |
 //! | `s.paths()`, `s.accessors()` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `s.entries()`, `s.entry(i)` | [`treedef.root().key(0)`](NodeRef::key) | one at a time; no negative indices |
 //! | `s.children()`, `s.child(i)` | [`treedef.children()`](TreeDef::children), [`treedef.root().child(0)`](NodeRef::child) | [`NodeRef::to_treedef`] makes one of a node |
@@ -110,7 +110,7 @@
 //! assert_eq!((format!("t{path}"), tree.get(&path)?), ("t[0].1?".into(), &20.0));
 //! let (small, large) = tree.clone().partition(|x| *x < 15.0);
 //! assert_eq!(Tree::combine([large, small])?, tree);
-//! let filled = tree.clone().traverse(|_, node, _| Ok(match node.kind() {
+//! let filled = tree.clone().edit(|_, node, _| Ok(match node.kind() {
 //!     NodeKind::None => Edit::Replace(Tree::leaf(0.0)),
 //!     _ => Edit::Keep,
 //! }))?;
@@ -134,7 +134,7 @@
 //!
 //! // One level, and a rewrite.
 //! let mut first = true;
-//! let one_level = treedef.map_structure(|_| Ok(match std::mem::take(&mut first) {
+//! let one_level = treedef.edit(|_| Ok(match std::mem::take(&mut first) {
 //!     true => Edit::Keep,
 //!     false => Edit::Replace(TreeDef::leaf()),
 //! }))?;

@@ -13,7 +13,7 @@
 //! | … with leaves of any type | [`Tree::like(&example, leaves)?`](Tree::like) | |
 //! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type [`Tree::map`] |
 //! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; more of them: [`Tree::zip`] |
-//! | `map_structure(f, s, t, check_types=False)` | `Tree::of(&y.into_value::<T>()?)?` | none at once: make `y` a value of the type of `x`, then as above |
+//! | `map_structure(f, s, t, check_types=False)` | `Tree::of(&y.into_typed::<T>()?)?` | none at once: make `y` a value of the type of `x`, then as above |
 //! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] gives an error |
 //! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | sequence and tuple, map and struct; [`TreeDef::check_equivalent`] gives an error |
 //! | `is_nested(s)`, `is_nested_or_composite(s)` | [`structure(&value)?.root().kind() != NodeKind::Leaf`](NodeRef::kind) | |
@@ -32,9 +32,9 @@
 //! | `assert_shallow_structure(shallow, s)` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | the error is that of [`Tree::flatten_up_to`]. A shallow map needs all keys |
 //! | `yield_flat_paths(s)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `flatten_with_tuple_paths(s)` | [`tree.iter()`](Tree::iter) | |
-//! | `flatten_with_joined_string_paths(s, separator)` | [`path.joined("/")`](Path::joined) | a separator inside a key is escaped |
-//! | `get_traverse_shallow_structure(p, s)` | [`treedef.map_structure(f)?`](TreeDef::map_structure) | `f` replaces by [`TreeDef::leaf`] what is not to be entered |
-//! | `list_to_tuple(s)` | [`treedef.map_structure_up(f)?`](TreeDef::map_structure_up) | of the structure; the leaves stay |
+//! | `flatten_with_joined_string_paths(s, separator)` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
+//! | `get_traverse_shallow_structure(p, s)` | [`treedef.edit(f)?`](TreeDef::edit) | `f` replaces by [`TreeDef::leaf`] what is not to be entered |
+//! | `list_to_tuple(s)` | [`treedef.edit_up(f)?`](TreeDef::edit_up) | of the structure; the leaves stay |
 //! | `sequence_like(instance, args)` | [`pack_as(&instance, leaves)?`](pack_as) | |
 //! | `flatten_dict_items(d)` | none | a key is one value, and is not taken apart |
 //! | `is_mapping(s)`, `is_attrs(s)`, `is_namedtuple(s)` | [`structure(&value)?.root().kind() == NodeKind::Map`](NodeRef::kind) | or [`NodeKind::Struct`] |
@@ -63,25 +63,25 @@
 //!
 //! let s = S { b: Point { x: 1, y: vec![2, 3] }, a: BTreeMap::from([("z".to_owned(), 4)]), c: () };
 //! let tree = Tree::of(&s)?;
-//! let joined: Vec<String> = tree.iter().map(|(path, leaf)| format!("{}={leaf}", path.joined("/"))).collect();
+//! let joined: Vec<String> = tree.iter().map(|(path, leaf)| format!("{}={leaf}", path.to_joined_string("/"))).collect();
 //! assert_eq!(joined, ["b/x=1", "b/y/0=2", "b/y/1=3", "a/z=4"]);
 //! assert_eq!(pack_as(&s, [5, 6, 7, 8])?.b, Point { x: 5, y: vec![6, 7] });
 //! let letters = Tree::like(&s, vec!["w", "x", "y", "z"])?;
 //! assert_eq!(letters.to_string(), r#"S { b: Point { x: w, y: [x, y] }, a: {"z": z}, c: () }"#);
 //! let numbers = tree.clone().try_map(i32::try_from)?;
-//! let squares = numbers.clone().zip_with(numbers.clone(), |a, b| a * b)?.into_value::<S>()?;
+//! let squares = numbers.clone().zip_with(numbers.clone(), |a, b| a * b)?.into_typed::<S>()?;
 //! assert_eq!(squares.b, Point { x: 1, y: vec![4, 9] });
 //!
 //! let shallow: TreeDef = "S { b: *, a: *, c: () }".parse()?;
 //! assert!(shallow.is_prefix_of(tree.treedef()));
 //! let sizes = tree.flatten_up_to(&shallow)?.map(|below| below.leaves().len());
 //! assert_eq!(sizes.to_string(), "S { b: 3, a: 1, c: () }");
-//! let without_points = tree.treedef().map_structure(|node| Ok(match node.name() {
+//! let without_points = tree.treedef().edit(|node| Ok(match node.name() {
 //!     Some("Point") => Edit::Replace(TreeDef::leaf()),
 //!     _ => Edit::Keep,
 //! }))?;
 //! assert_eq!(without_points.to_string(), r#"S { b: *, a: {"z": *}, c: () }"#);
-//! let tuples = tree.treedef().map_structure_up(|node| Ok(match node.root().kind() {
+//! let tuples = tree.treedef().edit_up(|node| Ok(match node.root().kind() {
 //!     NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
 //!     _ => Edit::Keep,
 //! }))?;
@@ -93,7 +93,7 @@
 //! let dict = serde_json::json!({"b": {"x": 1, "y": [2, 3]}, "a": {"z": 4}, "c": null});
 //! let untyped = treedef::structure(&dict["b"])?;
 //! assert!(untyped.check_equivalent(&treedef::structure(&s.b)?).is_ok());
-//! assert_eq!(Tree::of(&Tree::of(&dict["b"])?.into_value::<Point>()?)?, Tree::of(&s.b)?);
+//! assert_eq!(Tree::of(&Tree::of(&dict["b"])?.into_typed::<Point>()?)?, Tree::of(&s.b)?);
 //! let lists = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Seq);
 //! assert_eq!(lists.structure(&s.b)?.to_string(), "Point { x: *, y: * }");
 //!

@@ -15,7 +15,7 @@
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | for leaves of another type [`Tree::map`] |
 //! | `tree_map(f, x, *rests)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; where `x` is a prefix [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |
-//! | `tree_map_only(T, f, x)`, `map_only(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and gives the others back. [`map_only`] is for values all of whose leaves are of one kind |
+//! | `tree_map_only(T, f, x)`, `map_as(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and gives the others back. [`map_as`] is for values all of whose leaves are of one kind |
 //! | … of many calls | [`Flattener::new().leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only those are leaves; the others are static |
 //! | `tree_map_only_(T, f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | `f` matches likewise |
 //! | `tree_all(p, x)`, `tree_any(p, x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | of nothing all, not any |
@@ -47,7 +47,7 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `s.type` | [`treedef.root().name()`](NodeRef::name) | and [`NodeRef::kind`] |
-//! | `s.context` | [`treedef.root().keys()`](NodeRef::keys) | or [`fields`](NodeRef::fields), [`static_value`](NodeRef::static_value) |
+//! | `s.context` | [`treedef.root().keys()`](NodeRef::entry_keys) | or [`fields`](NodeRef::fields), [`static_value`](NodeRef::static_value) |
 //! | `s.num_nodes`, `s.num_leaves` | [`treedef.num_nodes()`](TreeDef::num_nodes), [`treedef.num_leaves()`](TreeDef::num_leaves) | |
 //! | `s.num_children`, `s.child(i)` | [`treedef.root().num_children()`](NodeRef::num_children), [`treedef.root().child(0)`](NodeRef::child) | |
 //! | `s.children()`, `s.children_specs` | [`treedef.children()`](TreeDef::children) | |
@@ -141,5 +141,5 @@
 #[cfg(doc)]
 use crate::{
     Buffers, Flattener, Key, Leaf, NodeRef, Path, Static, Tree, TreeDef, as_static, flatten,
-    leaves, map, map_only, map_with_path, structure, unflatten,
+    leaves, map, map_as, map_with_path, structure, unflatten,
 };

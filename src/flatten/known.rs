@@ -295,7 +295,7 @@ impl<'t> Known<'t> {
     }
 
     pub(super) fn limits_of_opaque(&self) -> Limits {
-        Limits::default().depth(self.depth_left)
+        Limits::default().max_depth(self.depth_left)
     }
 
     /// Whether marks mean nothing here: inside of what is kept already. They still take stack.

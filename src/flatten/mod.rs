@@ -215,9 +215,9 @@ impl Flattener {
     /// How many containers may stand inside each other, map keys included; 128 by default.
     ///
     /// Each level takes stack, here and in the value's own code. More than 256 levels need the feature `stacker`, which
-    /// grows the stack; without it they are refused. This is [`Limits::depth`].
+    /// grows the stack; without it they are refused. This is [`Limits::max_depth`].
     pub fn max_depth(mut self, depth: usize) -> Self {
-        self.limits.depth = depth;
+        self.limits.max_depth = depth;
         self
     }
 
@@ -227,10 +227,10 @@ impl Flattener {
     /// use treedef::{Flattener, Limits, Static};
     ///
     /// let table = Static(vec![7u8; 1000]);
-    /// let error = Flattener::new().limits(Limits::default().work(100)).structure(&table).unwrap_err();
+    /// let error = Flattener::new().limits(Limits::default().max_work(100)).structure(&table).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "1001 nodes to visit, the limit is 100 at the root (see `Limits::work`)"
+    ///     "1001 nodes to visit, the limit is 100 at the root (see `Limits::max_work`)"
     /// );
     /// # Ok::<(), treedef::Error>(())
     /// ```
@@ -301,7 +301,7 @@ impl Flattener {
     }
 
     /// A field of a type is one leaf, with all below it.
-    pub fn leaf_field(self, type_name: &str, field: &str) -> Self {
+    pub fn opaque_field(self, type_name: &str, field: &str) -> Self {
         self.with_rule(field_rule(type_name, field), Keep::Leaf)
     }
 
@@ -315,18 +315,18 @@ impl Flattener {
     /// struct Tensor { shape: [usize; 2], data: Vec<f32> }
     ///
     /// let tensors = vec![Tensor { shape: [1, 2], data: vec![1.0, 2.0] }];
-    /// let (leaves, treedef) = Flattener::new().leaf_type("Tensor").flatten(&tensors)?;
+    /// let (leaves, treedef) = Flattener::new().opaque_type("Tensor").flatten(&tensors)?;
     /// assert_eq!(treedef.to_string(), "[*]");
     /// assert_eq!(leaves[0].clone().into_typed::<Tensor>()?, tensors[0]);
     /// assert_eq!(treedef::unflatten::<Vec<Tensor>>(&treedef, leaves)?, tensors);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn leaf_type(self, type_name: &str) -> Self {
+    pub fn opaque_type(self, type_name: &str) -> Self {
         self.with_rule(Rule::Type(type_name.to_owned()), Keep::Leaf)
     }
 
     /// What stands at these paths is one leaf each, with all below it.
-    pub fn leaf_at(self, pattern: Pattern) -> Self {
+    pub fn opaque_at(self, pattern: Pattern) -> Self {
         self.with_rule(Rule::Path(pattern), Keep::Leaf)
     }
 
@@ -620,7 +620,7 @@ impl Flattener {
         }
         treedef.walked = true;
         // Where all of it is within the limit, its keys and statics are.
-        if treedef.root().work() > self.limits.work {
+        if treedef.root().work() > self.limits.max_work {
             self.limits.expect_work(Printed::of(&treedef.encoding).work(), 0)?;
         }
         Ok(treedef)
@@ -654,7 +654,7 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// When there are more or fewer leaves than the treedef has; when leaves without a size, as `()`, are more than
-    /// [`Limits::work`], because a million million of them take no memory and everything made of them does.
+    /// [`Limits::max_work`], because a million million of them take no memory and everything made of them does.
     pub fn new(treedef: TreeDef, leaves: Vec<L>) -> Result<Self> {
         treedef.expect_leaves(leaves.len())?;
         if size_of::<L>() == 0 {

@@ -33,7 +33,7 @@ impl<L: LeafType> Tree<L> {
     ///
     /// let bytes = Tree::of(&("a", f32::NAN, u128::MAX))?.to_bytes()?;
     /// let tree = Tree::from_bytes(&bytes)?;
-    /// let (_, nan, most) = tree.into_value::<(String, f32, u128)>()?;
+    /// let (_, nan, most) = tree.into_typed::<(String, f32, u128)>()?;
     /// assert_eq!((nan.to_bits(), most), (f32::NAN.to_bits(), u128::MAX));
     /// # Ok::<(), treedef::Error>(())
     /// ```

@@ -58,7 +58,7 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
             NodeKind::Seq => out.write_str("["),
             NodeKind::Map if node.is_sorted_map() => out.write_str("{"),
             NodeKind::Map => {
-                let keys: Vec<String> = node.keys().iter().map(python_repr).collect();
+                let keys: Vec<String> = node.entry_keys().iter().map(python_repr).collect();
                 let comma = if keys.len() == 1 { "," } else { "" };
                 write!(out, "CustomNode(OrderedDict[({}{comma})], [", keys.join(", "))
             }
@@ -100,7 +100,7 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
         if position > 0 {
             out.write_str(", ")?;
         }
-        if let Some(key) = node.keys().get(position).filter(|_| node.is_sorted_map()) {
+        if let Some(key) = node.entry_keys().get(position).filter(|_| node.is_sorted_map()) {
             write!(out, "{}: ", python_repr(key))?;
         }
         enter(out, child)?;

@@ -7,7 +7,7 @@ use crate::model::LeafKind;
 
 /// Words of the grammar, which a bare name can therefore not be. `inff32` is a float's infinity with its suffix.
 const RESERVED: [&str; 30] = [
-    "static", "None", "Some", "true", "false", "inf", "nan", "none", "leaf", "_", "bool", "i8",
+    "static", "None", "Some", "true", "false", "inf", "nan", "none", "opaque", "_", "bool", "i8",
     "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128", "f32", "f64", "char", "str",
     "bytes", "usize", "isize", "inff32", "inff64",
 ];

@@ -400,7 +400,7 @@ pub(super) fn parse_all<T>(
     limits: Limits,
     parse: impl FnOnce(&mut Lexer<'_>) -> Result<T>,
 ) -> Result<T> {
-    let mut lexer = Lexer::new(text, limits.work);
+    let mut lexer = Lexer::new(text, limits.max_work);
     let parsed = parse(&mut lexer).map_err(|error| error.at_byte(lexer.offset()))?;
     if lexer.at_end() { Ok(parsed) } else { lexer.fail("the end") }
 }
@@ -438,8 +438,8 @@ impl TreeDef {
     /// ```
     /// use treedef::{Limits, TreeDef};
     ///
-    /// let error = TreeDef::parse_with("[[[*]]]", Limits::default().depth(2)).unwrap_err();
-    /// assert_eq!(error.to_string(), "nested deeper than 2 levels at byte 3 (see `Limits::depth`)");
+    /// let error = TreeDef::parse_with("[[[*]]]", Limits::default().max_depth(2)).unwrap_err();
+    /// assert_eq!(error.to_string(), "nested deeper than 2 levels at byte 3 (see `Limits::max_depth`)");
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {

@@ -161,10 +161,10 @@ impl Path {
     /// ```
     /// use treedef::Path;
     ///
-    /// assert_eq!(r#".layers[0]["w/b"]"#.parse::<Path>()?.joined("/"), r"layers/0/w\/b");
+    /// assert_eq!(r#".layers[0]["w/b"]"#.parse::<Path>()?.to_joined_string("/"), r"layers/0/w\/b");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn joined(&self, separator: &str) -> String {
+    pub fn to_joined_string(&self, separator: &str) -> String {
         let escape = |text: String| match separator.chars().next() {
             // Its first character alone: a part of it may end a key and another begin the next.
             Some(first) => text.replace('\\', "\\\\").replace(first, &format!("\\{first}")),

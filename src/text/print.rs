@@ -210,7 +210,7 @@ impl Printer<'_, '_> {
         if let Some(name) = parent.fields().get(position) {
             write_name(self.out, name)?;
             self.out.write_str(": ")?;
-        } else if let Some(key) = parent.keys().get(position) {
+        } else if let Some(key) = parent.entry_keys().get(position) {
             write_value(self.out, key, self.leaves.suffix())?;
             self.out.write_str(": ")?;
         }

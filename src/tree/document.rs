@@ -10,7 +10,7 @@ use crate::stack;
 /// variants as strings, newtypes as what they hold, statics in their places. In JSON that is what the value itself
 /// would be.
 ///
-/// For formats in which structs, variants or newtypes look otherwise, rebuild the value: [`Tree::into_value`].
+/// For formats in which structs, variants or newtypes look otherwise, rebuild the value: [`Tree::into_typed`].
 ///
 /// ```
 /// use treedef::Tree;
@@ -151,7 +151,7 @@ impl<'a, L: Serialize> Document<'a, L> {
 
     /// The entries of a map, in the order in which they arrived.
     fn entries<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (keys, children) = (self.node.keys(), self.node.children());
+        let (keys, children) = (self.node.entry_keys(), self.node.children());
         let mut entries = serializer.serialize_map(Option::Some(keys.len()))?;
         let arrival = self.arrivals.binary_search_by_key(&self.node.first_map(), |known| known.map);
         let order = arrival.ok().and_then(|place| self.arrivals.get(place));

@@ -34,7 +34,7 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// When the function names a tree that is not there; the error has the path of the leaf. When there are so many parts
-    /// that [`Limits::work`](crate::Limits::work) does not allow the holes.
+    /// that [`Limits::max_work`](crate::Limits::max_work) does not allow the holes.
     ///
     /// ```
     /// use treedef::Tree;
@@ -80,12 +80,12 @@ impl<L> Tree<L> {
     ///
     /// let tree = Tree::new("(*, [*, *])".parse()?, vec![1, 2, 3])?;
     /// let mask = Tree::new("(*, *)".parse()?, vec![true, false])?;
-    /// let (first, rest) = tree.partition_by(&mask)?;
+    /// let (first, rest) = tree.partition_mask(&mask)?;
     /// assert_eq!((first.leaves()[0], rest.leaves()[2]), (Some(1), Some(3)));
     /// # Ok::<(), treedef::Error>(())
     /// ```
     #[allow(clippy::type_complexity, reason = "two trees with holes, as in `partition`")]
-    pub fn partition_by(self, mask: &Tree<bool>) -> Result<(Tree<Option<L>>, Tree<Option<L>>)> {
+    pub fn partition_mask(self, mask: &Tree<bool>) -> Result<(Tree<Option<L>>, Tree<Option<L>>)> {
         expect_prefix(&mask.treedef, &self.treedef)?;
         let treedef = self.treedef.clone();
         let steps = LeafSteps::new(mask.treedef.root(), treedef.root());

@@ -29,7 +29,7 @@ impl Tree<Leaf> {
     /// assert_eq!(vector, [1.0, 0.5, 1.5, 1.0]);
     ///
     /// vector[1] = 0.25;
-    /// assert_eq!(ravel.unravel(&vector)?.into_value::<(u8, [f32; 2], bool)>()?, (1, [0.25, 1.5], true));
+    /// assert_eq!(ravel.unravel(&vector)?.into_typed::<(u8, [f32; 2], bool)>()?, (1, [0.25, 1.5], true));
     ///
     /// vector[0] = 0.5;
     /// assert_eq!(ravel.unravel(&vector).unwrap_err().to_string(), "0.5 is no u8 at `.0`");

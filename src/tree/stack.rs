@@ -53,7 +53,7 @@ impl<L> Tree<Vec<L>> {
     ///
     /// When two leaves have different numbers of elements; the error has the path. When there is no leaf, as then
     /// nothing says how many trees there are. When elements without a size are more than
-    /// [`Limits::work`](crate::Limits::work) allows.
+    /// [`Limits::max_work`](crate::Limits::max_work) allows.
     pub fn unstack(self) -> Result<Vec<Tree<L>>> {
         let first = self.leaves.first().map(Vec::len);
         let count =

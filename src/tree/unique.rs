@@ -14,7 +14,7 @@ pub struct Unique<L> {
     /// Each leaf once, in the order in which they first stand in the tree.
     pub leaves: Vec<L>,
     /// For each leaf of the tree, which of `leaves` it is.
-    pub index: Tree<usize>,
+    pub inverse: Tree<usize>,
 }
 
 impl<L> Tree<L> {
@@ -57,7 +57,7 @@ impl<L> Tree<L> {
                 leaves.len() - 1
             })
         });
-        Unique { leaves, index }
+        Unique { leaves, inverse: index }
     }
 }
 
@@ -72,7 +72,7 @@ impl<L> Unique<L> {
             let (expected, found) = (self.leaves.len(), results.len());
             return Err(ErrorKind::LeafCount { expected, found }.into());
         }
-        let (treedef, index) = self.index.clone().into_parts();
+        let (treedef, index) = self.inverse.clone().into_parts();
         let leaves = index.into_iter().filter_map(|number| results.get(number).cloned());
         Tree::new(treedef, leaves.collect())
     }

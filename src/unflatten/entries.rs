@@ -60,7 +60,7 @@ impl<'c, 'de> Entries<'c, 'de> {
         self.value = Some((position, child));
         if let Some(name) = self.names.get(position) {
             self.cursor.go_to_name(name, self.level);
-        } else if let Some(key) = self.map.node.keys().get(position) {
+        } else if let Some(key) = self.map.node.entry_keys().get(position) {
             self.cursor.go_to_key(key, self.level);
         } else {
             // Every entry of a map has a key, so this is a variant.
@@ -168,7 +168,8 @@ pub(super) fn explain(error: Error, name: &str) -> Error {
 
 /// What a struct is asked for by name; one with a flattened field is a map.
 fn field_names(node: NodeRef<'_>) -> Vec<Name> {
-    let keys = node.keys().iter().filter_map(Value::as_str).map(|key| Name::Owned(key.to_owned()));
+    let keys =
+        node.entry_keys().iter().filter_map(Value::as_str).map(|key| Name::Owned(key.to_owned()));
     node.fields().iter().cloned().chain(keys).collect()
 }
 

@@ -214,10 +214,10 @@ impl Value {
             Content::Scalar(mut leaf) => {
                 let leaves = Flat::handed_over(std::slice::from_mut(&mut leaf));
                 let mut cursor =
-                    Cursor::at(scalar_root(), leaves, &[], false, Limits::default().depth);
+                    Cursor::at(scalar_root(), leaves, &[], false, Limits::default().max_depth);
                 T::deserialize(NodeDeserializer(&mut cursor))
             }
-            Content::Tree(tree) => tree.into_value(),
+            Content::Tree(tree) => tree.into_typed(),
         }
     }
 }
@@ -261,10 +261,10 @@ impl<L: LeafType> Tree<L> {
     ///
     /// let mut tree = Tree::of(&(1, "a"))?;
     /// tree.leaves_mut()[0] = Leaf::I32(2);
-    /// assert_eq!(tree.into_value::<(i32, String)>()?, (2, "a".to_owned()));
+    /// assert_eq!(tree.into_typed::<(i32, String)>()?, (2, "a".to_owned()));
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn into_value<T: DeserializeOwned>(self) -> Result<T> {
+    pub fn into_typed<T: DeserializeOwned>(self) -> Result<T> {
         unflatten(&self.treedef, self.leaves)
     }
 }

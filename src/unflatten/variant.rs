@@ -40,7 +40,7 @@ impl<'c, 'de> Variant<'c, 'de> {
     ) -> Result<Self> {
         cursor.unwrap()?;
         let node = cursor.at;
-        let form = match (node.kind, node.node.keys()) {
+        let form = match (node.kind, node.node.entry_keys()) {
             (kind, _) if kind.is_variant() => {
                 cursor.go_to_name(node.node.variant().unwrap_or_default(), node.level);
                 Form::Variant

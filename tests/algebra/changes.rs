@@ -19,7 +19,7 @@ fn mutated(tree: &Tree<usize>, mut random: u64) -> Tree<usize> {
     let loses = |node: NodeRef<'_>| {
         !matches!(node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant)
     };
-    let changed = tree.clone().traverse(|path, node, _| {
+    let changed = tree.clone().edit(|path, node, _| {
         let parent = path.parent().map(|path| tree.treedef().node(&path).unwrap());
         Ok(match (next() % 24, parent) {
             (0, Some(parent)) if loses(parent) => Edit::Remove,
@@ -300,7 +300,7 @@ fn deep_and_wide_structures_are_compared_in_time_of_the_distinct() {
 
     let deep = |inner: &str| {
         let text = format!("{}{inner}{}", "[".repeat(2_000), "]".repeat(2_000));
-        TreeDef::parse_with(&text, Limits::default().depth(2_000)).unwrap()
+        TreeDef::parse_with(&text, Limits::default().max_depth(2_000)).unwrap()
     };
     let diff = deep("*").diff(&deep("None"));
     assert_eq!(diff.changes().len(), 1);

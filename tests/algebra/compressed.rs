@@ -44,7 +44,7 @@ fn changes_of_runs_are_changes_of_one() {
     );
     assert_eq!(costs_little(|| old.patch(&diff).unwrap()), new);
     let swapped = costs_little(|| {
-        old.map_structure(|node| {
+        old.edit(|node| {
             Ok(match node.name() {
                 Some("Point") => Edit::Replace(TreeDef::unit()),
                 _ => Edit::Keep,

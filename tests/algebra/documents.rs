@@ -12,7 +12,7 @@ struct Model {
     #[serde(serialize_with = "treedef::as_static")]
     name: String,
     layers: Vec<Layer>,
-    #[serde(serialize_with = "treedef::as_leaf")]
+    #[serde(serialize_with = "treedef::as_opaque")]
     shape: (u8, u8),
     step: u64,
     best: Option<f64>,
@@ -66,11 +66,11 @@ fn leaves_of_other_types_stand_in_the_document() {
 fn what_is_too_much_is_no_document() {
     let bomb: TreeDef = "[(); 1152921504606846976]".parse().unwrap();
     let bomb = Tree::<u8>::new(bomb, Vec::new()).unwrap();
-    assert_snapshot!(to_value(&bomb).unwrap_err(), @"1152921504606846977 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
+    assert_snapshot!(to_value(&bomb).unwrap_err(), @"1152921504606846977 nodes to visit, the limit is 16777216 at the root (see `Limits::max_work`)");
     let deep: TreeDef = format!("{}{}", "[".repeat(100), "]".repeat(100)).parse().unwrap();
-    let shallow = deep.limits().depth(50);
+    let shallow = deep.limits().max_depth(50);
     let deep = Tree::<u8>::new(deep.with_limits(shallow), Vec::new()).unwrap();
-    assert_snapshot!(to_value(&deep).unwrap_err(), @"nested deeper than 50 levels at the root (see `Limits::depth`)");
+    assert_snapshot!(to_value(&deep).unwrap_err(), @"nested deeper than 50 levels at the root (see `Limits::max_depth`)");
 }
 
 proptest! {
@@ -101,7 +101,7 @@ fn integers_are_not_rounded() {
     for integer in [(1i64 << 53) + 1, (1 << 24) + 1] {
         match Tree::of(&(integer, 0.5f64)).unwrap().ravel() {
             Ok((vector, ravel)) => {
-                let back: (i64, f64) = ravel.unravel(&vector).unwrap().into_value().unwrap();
+                let back: (i64, f64) = ravel.unravel(&vector).unwrap().into_typed().unwrap();
                 assert_eq!((integer, back), ((1 << 24) + 1, (integer, 0.5)));
             }
             Err(error) => assert_snapshot!(error, @"9007199254740993i64 is no f64 at `.0`"),
@@ -117,7 +117,7 @@ fn integers_are_not_rounded() {
     assert_snapshot!(ravel.unravel(&[1.0]).unwrap_err(), @"expected 4 leaves, found 1");
     assert_snapshot!(Tree::of(&("a", 1)).unwrap().ravel().unwrap_err(), @r#""a" is no f64 at `.0`"#);
     let rounded = ravel.unravel(&[-0.0, 1.0, 1.0, 0.1]).unwrap();
-    assert_eq!(rounded.into_value::<(u8, i16, bool, f32)>().unwrap(), (0, 1, true, 0.1));
+    assert_eq!(rounded.into_typed::<(u8, i16, bool, f32)>().unwrap(), (0, 1, true, 0.1));
 }
 
 #[test]

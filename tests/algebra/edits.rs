@@ -14,7 +14,7 @@ fn parsed(text: &str) -> TreeDef {
 fn visited(tree: &Tree<usize>) -> Vec<String> {
     let mut seen = Vec::new();
     tree.clone()
-        .traverse(|path, node, leaves| {
+        .edit(|path, node, leaves| {
             seen.push(format!("{path} {node} {leaves:?}"));
             Ok(Edit::Keep)
         })
@@ -29,7 +29,7 @@ proptest! {
     fn keeping_all_changes_nothing(a in data()) {
         let tree = numbered(Tree::of(&a).unwrap().treedef().clone());
         let mut nodes = 0;
-        let same = tree.clone().traverse(|path, node, leaves| {
+        let same = tree.clone().edit(|path, node, leaves| {
             nodes += 1;
             assert_eq!(tree.treedef().node(path).unwrap().to_string(), node.to_string());
             assert_eq!(leaves, &tree.leaves()[node.leaf_range()]);
@@ -37,21 +37,21 @@ proptest! {
         });
         prop_assert_eq!(same.unwrap(), tree.clone());
         prop_assert_eq!(nodes, tree.treedef().num_nodes());
-        let same = tree.clone().traverse_up(|path, subtree| {
+        let same = tree.clone().edit_up(|path, subtree| {
             assert_eq!(&tree.subtree(path).unwrap(), subtree);
             Ok(Edit::Keep)
         });
         prop_assert_eq!(same.unwrap(), tree.clone());
         let treedef = tree.treedef();
-        prop_assert_eq!(&treedef.map_structure(|_| Ok(Edit::Keep)).unwrap(), treedef);
-        prop_assert_eq!(&treedef.map_structure_up(|_| Ok(Edit::Keep)).unwrap(), treedef);
+        prop_assert_eq!(&treedef.edit(|_| Ok(Edit::Keep)).unwrap(), treedef);
+        prop_assert_eq!(&treedef.edit_up(|_| Ok(Edit::Keep)).unwrap(), treedef);
         prop_assert_eq!(&tree.clone().filter(|_, _| true).unwrap(), &tree);
     }
 
     #[test]
     fn leaves_replaced_by_trees_are_composed(outer in small(), inner in small()) {
         let expected = outer.compose(&inner).unwrap();
-        let by_hand = numbered(outer.clone()).traverse(|_, node, _| Ok(match node.kind() {
+        let by_hand = numbered(outer.clone()).edit(|_, node, _| Ok(match node.kind() {
             NodeKind::Leaf => Edit::Replace(numbered(inner.clone())),
             _ => Edit::Keep,
         }));
@@ -62,7 +62,7 @@ proptest! {
         prop_assert_eq!(inside.treedef(), &outer);
         prop_assert!(inside.leaves().iter().all(|tree| *tree == numbered(inner.clone())));
         prop_assert_eq!(inside.compose().unwrap(), composed);
-        let structure = outer.map_structure(|node| Ok(match node.kind() {
+        let structure = outer.edit(|node| Ok(match node.kind() {
             NodeKind::Leaf => Edit::Replace(inner.clone()),
             _ => Edit::Keep,
         }));
@@ -101,7 +101,7 @@ proptest! {
     fn what_is_taken_can_be_put_back(a in data(), pick in any::<prop::sample::Index>()) {
         let tree = numbered(Tree::of(&a).unwrap().treedef().clone());
         let mut paths = Vec::new();
-        tree.clone().traverse(|path, _, _| { paths.push(path.clone()); Ok(Edit::Keep) }).unwrap();
+        tree.clone().edit(|path, _, _| { paths.push(path.clone()); Ok(Edit::Keep) }).unwrap();
         let path = &paths[pick.index(paths.len())];
         let there = tree.subtree(path).unwrap();
         match tree.clone().take(path) {
@@ -116,7 +116,7 @@ proptest! {
         }
         let (replaced, old) = tree.clone().replace(path, Tree::leaf(7)).unwrap();
         prop_assert_eq!(&old, &there);
-        let only = tree.traverse(|at, _, _| Ok(if at == path { Edit::Replace(Tree::leaf(7)) } else { Edit::Keep }));
+        let only = tree.edit(|at, _, _| Ok(if at == path { Edit::Replace(Tree::leaf(7)) } else { Edit::Keep }));
         prop_assert_eq!(only.unwrap(), replaced);
     }
 }
@@ -136,7 +136,7 @@ fn nodes_are_met_from_the_root_down_and_from_the_leaves_up() {
         ]
     );
     let mut up = Vec::new();
-    let met = tree.traverse_up(|path, subtree| {
+    let met = tree.edit_up(|path, subtree| {
         up.push(format!("{path} {subtree}"));
         Ok(Edit::Keep)
     });
@@ -203,7 +203,7 @@ fn one_of_many_equal_siblings_is_taken() {
 fn structures_are_rewritten_a_run_at_a_time() {
     let huge = TreeDef::seq_of(&parsed("Point { x: *, y: * }"), 1 << 40).unwrap();
     let mut met = 0;
-    let widened = huge.map_structure(|node| {
+    let widened = huge.edit(|node| {
         met += 1;
         Ok(match node.kind() {
             NodeKind::Leaf => Edit::Replace(parsed("(*, *)")),
@@ -212,7 +212,7 @@ fn structures_are_rewritten_a_run_at_a_time() {
     });
     assert_eq!(widened.unwrap().to_string(), "[Point { x: (*, *), y: (*, *) }; 1099511627776]");
     assert_eq!(met, 3);
-    let gone = huge.map_structure_up(|node| {
+    let gone = huge.edit_up(|node| {
         Ok(if node.root().kind() == NodeKind::Leaf { Edit::Remove } else { Edit::Keep })
     });
     assert_eq!(gone.unwrap().to_string(), "[Point {}; 1099511627776]");
@@ -223,13 +223,13 @@ fn errors_of_edits_say_where() {
     let options = |text: &str| numbered(parsed(text));
     let error = |result: treedef::Result<Tree<usize>>| result.unwrap_err().to_string();
     let other = || Ok(Edit::Replace(options("#[insertion] {\"b\": *, \"a\": *}")));
-    insta::assert_snapshot!(error(options("[*, {1: ()}]").traverse(|_, node, _| {
+    insta::assert_snapshot!(error(options("[*, {1: ()}]").edit(|_, node, _| {
         if node.kind() == NodeKind::Leaf { other() } else { Ok(Edit::Keep) }
     })), @"expected no options, found `#[insertion]` at the root");
-    insta::assert_snapshot!(error(options("[N(N(*))]").traverse(|_, node, _| Ok(
+    insta::assert_snapshot!(error(options("[N(N(*))]").edit(|_, node, _| Ok(
         if node.kind() == NodeKind::Leaf { Edit::Remove } else { Edit::Keep }
     ))), @"`N(*)` cannot lose its child at `[0].0`");
-    insta::assert_snapshot!(error(options("[*, [*]]").traverse_up(|path, _| match path.keys().len() {
+    insta::assert_snapshot!(error(options("[*, [*]]").edit_up(|path, _| match path.keys().len() {
         2 => Err(f64::try_from(Leaf::from("a")).unwrap_err()),
         _ => Ok(Edit::Keep),
     })), @"expected f64, found str at `[1][0]`");
@@ -238,8 +238,8 @@ fn errors_of_edits_say_where() {
     insta::assert_snapshot!(error(Tree::merge([options("A { x: * }"), options("B { y: * }")])), @"expected `A { x: * }`, found `B { y: * }` at the root");
     insta::assert_snapshot!(error(Tree::merge(Vec::<Tree<usize>>::new())), @"there are no parts to merge");
     let bomb = numbered_bomb();
-    insta::assert_snapshot!(error(bomb.clone().traverse(|_, _, _| Ok(Edit::Keep))), @"1152921504606846977 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
-    insta::assert_snapshot!(error(bomb.clone().filter(|_, _| true)), @"1152921504606846977 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
+    insta::assert_snapshot!(error(bomb.clone().edit(|_, _, _| Ok(Edit::Keep))), @"1152921504606846977 nodes to visit, the limit is 16777216 at the root (see `Limits::max_work`)");
+    insta::assert_snapshot!(error(bomb.clone().filter(|_, _| true)), @"1152921504606846977 nodes to visit, the limit is 16777216 at the root (see `Limits::max_work`)");
     assert_eq!(Tree::merge([bomb.clone(), bomb.clone()]).unwrap(), bomb);
 }
 
@@ -278,7 +278,7 @@ fn merging_joins_what_stands_in_the_same_place() {
 #[test]
 fn leaves_of_other_types_are_edited_alike() {
     let tree = Tree::of(&(1, "a")).unwrap();
-    let edited = tree.traverse(|_, _, leaves| {
+    let edited = tree.edit(|_, _, leaves| {
         Ok(match leaves {
             [Leaf::Str(text)] => Edit::Replace(Tree::of(&text.len())?),
             _ => Edit::Keep,
@@ -321,7 +321,7 @@ fn options_bind_what_depends_on_them() {
 fn limits_go_with_the_parts() {
     let deep = TreeDef::parse_with(
         &format!("{}*{}", "[".repeat(300), "]".repeat(300)),
-        Limits::default().depth(400),
+        Limits::default().max_depth(400),
     );
     let tree = numbered(deep.unwrap());
     let (treedef, path) = (tree.treedef(), "[0]".parse::<Path>().unwrap());
@@ -336,7 +336,7 @@ fn limits_go_with_the_parts() {
         numbered(TreeDef::tuple([TreeDef::none(), treedef.clone()]).unwrap()),
     ];
     for part in parts {
-        assert_eq!(part.treedef().limits().depth, 400, "{part}");
+        assert_eq!(part.treedef().limits().max_depth, 400, "{part}");
     }
 }
 

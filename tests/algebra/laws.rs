@@ -54,7 +54,7 @@ fn composed(outer: NodeRef<'_>, inner: &str) -> String {
         _ => format!(
             "{:?} {:?} {children:?}",
             outer.kind(),
-            (outer.name(), outer.fields(), outer.keys())
+            (outer.name(), outer.fields(), outer.entry_keys())
         ),
     }
 }
@@ -182,7 +182,7 @@ fn rebuilt(node: NodeRef<'_>) -> TreeDef {
         NodeKind::TupleVariant => TreeDef::tuple_variant(name, variant, children),
         NodeKind::Struct => TreeDef::named_struct(name, fields(children)),
         NodeKind::StructVariant => TreeDef::struct_variant(name, variant, fields(children)),
-        NodeKind::Map => TreeDef::map(node.keys().iter().cloned().zip(children).rev()),
+        NodeKind::Map => TreeDef::map(node.entry_keys().iter().cloned().zip(children).rev()),
         kind => unreachable!("{kind:?}"),
     };
     made.unwrap()

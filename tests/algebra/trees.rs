@@ -55,7 +55,7 @@ proptest! {
         prop_assert_eq!(&Tree::combine(split).unwrap(), &tree);
 
         let mask = tree.clone().map(|leaf| leaf == 3);
-        let (masked, rest) = tree.clone().partition_by(&mask).unwrap();
+        let (masked, rest) = tree.clone().partition_mask(&mask).unwrap();
         prop_assert_eq!((masked, rest), tree.partition(|leaf| *leaf == 3));
     }
 
@@ -193,7 +193,7 @@ fn what_is_refused() {
     assert_snapshot!(uneven.unstack().unwrap_err(), @"expected 0 elements as in the first leaf, found 1 at `[1].1`");
     assert_snapshot!(numbered("[]").map(|_| vec![0]).unstack().unwrap_err(), @"without leaves there is nothing to unstack");
     assert_snapshot!(a.clone().partition_into(2, |leaf| *leaf).unwrap_err(), @"there is no part 2 among 2 at `[1].1`");
-    assert_snapshot!(a.clone().partition_by(&numbered("[*]").map(|_| true)).unwrap_err(), @"expected 1 child, found 2 children at the root");
+    assert_snapshot!(a.clone().partition_mask(&numbered("[*]").map(|_| true)).unwrap_err(), @"expected 1 child, found 2 children at the root");
     assert_snapshot!(Tree::combine([a.clone().map(Some), b.clone().map(Some)]).unwrap_err(), @"expected `(*, *)`, found `[*, *]` at `[1]`");
     assert_snapshot!(Tree::combine([a.clone().map(|_| None::<u8>)]).unwrap_err(), @"the leaf stands in no part at `[0]`");
     assert_snapshot!(Tree::<Option<u8>>::combine([]).unwrap_err(), @"there are no parts to combine");

@@ -403,7 +403,7 @@ fn the_limit_of_depth_is_named_inside_keys_too() {
 }
 
 fn parse_deep(text: &str) -> TreeDef {
-    TreeDef::parse_with(text, Limits::default().depth(10_000_000)).unwrap()
+    TreeDef::parse_with(text, Limits::default().max_depth(10_000_000)).unwrap()
 }
 
 #[test]
@@ -477,8 +477,8 @@ fn deep_values_inside_a_treedef() {
             assert!(treedef == parse_deep(&text));
             assert!(treedef.leaf_paths().count() <= 1);
             assert!(!treedef.to_jax_string().unwrap().is_empty());
-            assert!(!format!("{:?}", treedef.root().keys()).is_empty());
-            if let [key] = treedef.root().keys() {
+            assert!(!format!("{:?}", treedef.root().entry_keys()).is_empty());
+            if let [key] = treedef.root().entry_keys() {
                 assert_eq!(key.cmp(&key.clone()), std::cmp::Ordering::Equal);
             }
         }
@@ -502,13 +502,13 @@ fn what_the_stack_does_not_hold_needs_a_feature() {
     const DEEPEST: usize = 256;
     let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let deep = |levels: usize| {
-        let limits = Limits::default().depth(1 << 20);
+        let limits = Limits::default().max_depth(1 << 20);
         Tree::<Leaf>::new(TreeDef::parse_with(&nested(levels), limits).unwrap(), vec![]).unwrap()
     };
     on_a_stack_of(2 * MIB, || {
         let tree = deep(DEEPEST);
         assert_eq!(serde_json::to_string(&tree).unwrap(), nested(DEEPEST));
-        let json: serde_json::Value = tree.clone().into_value().unwrap();
+        let json: serde_json::Value = tree.clone().into_typed().unwrap();
         let again = Flattener::new().max_depth(usize::MAX).flatten(&json).unwrap();
         assert_eq!(again.1, *tree.treedef());
     });
@@ -523,7 +523,7 @@ fn what_the_stack_does_not_hold_needs_a_feature() {
         for levels in [DEEPEST + 1, 20_000, 100_000] {
             let tree = deep(levels);
             refused(serde_json::to_string(&tree).unwrap_err().to_string());
-            refused(tree.into_value::<serde_json::Value>().unwrap_err().to_string());
+            refused(tree.into_typed::<serde_json::Value>().unwrap_err().to_string());
         }
     });
     let deeper = on_a_stack_of(512 * MIB, || {

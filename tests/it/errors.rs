@@ -123,7 +123,7 @@ fn what_strict_rebuilding_reports() {
 #[test]
 fn too_deep_too_much_too_large() {
     assert_snapshot!(Flattener::new().max_depth(1).flatten(&model()).unwrap_err(),
-        @"nested deeper than 1 level at `.layers` (see `Limits::depth`)");
+        @"nested deeper than 1 level at `.layers` (see `Limits::max_depth`)");
     let nested = Flattener::new()
         .max_depth(200)
         .flatten(
@@ -132,10 +132,10 @@ fn too_deep_too_much_too_large() {
         )
         .unwrap()
         .1;
-    assert_snapshot!(unflatten::<serde_json::Value>(&nested.with_limits(Limits::default().depth(3)), Vec::<Leaf>::new())
-        .unwrap_err(), @"nested deeper than 3 levels at `[0][0][0]` (see `Limits::depth`)");
+    assert_snapshot!(unflatten::<serde_json::Value>(&nested.with_limits(Limits::default().max_depth(3)), Vec::<Leaf>::new())
+        .unwrap_err(), @"nested deeper than 3 levels at `[0][0][0]` (see `Limits::max_depth`)");
     assert_snapshot!(unflatten::<Vec<()>>(&"[(); 99999999]".parse().unwrap(), Vec::<Leaf>::new()).unwrap_err(),
-        @"100000000 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
+        @"100000000 nodes to visit, the limit is 16777216 at the root (see `Limits::max_work`)");
     let doubled = (0..64).fold("*".to_owned(), |inside, _| format!("[{inside}; 2]"));
     assert_snapshot!(doubled.parse::<TreeDef>().unwrap_err(), @"too large: a count exceeds 64 bits at byte 321");
     assert_snapshot!("[(); 1234567]".parse::<TreeDef>().unwrap().to_jax_string().unwrap_err(),

@@ -7,7 +7,7 @@ use allocation_counter::measure;
 use serde::ser::{
     Serialize, SerializeSeq, SerializeStruct, SerializeTuple, SerializeTupleStruct, Serializer,
 };
-use treedef::{Flattener, Leaf, LeafType, Opaque, as_leaf, flatten, flatten_as};
+use treedef::{Flattener, Leaf, LeafType, Opaque, as_opaque, flatten, flatten_as};
 
 /// What a `Serialize` implementation may do, with names that are not always the right ones and counts that are not kept.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl Serialize for Call {
             Unit => serializer.serialize_unit(),
             UnitStruct(name) => serializer.serialize_unit_struct(name),
             Variant(name) => serializer.serialize_unit_variant("E", 0, name),
-            Whole(inside) => as_leaf(inside, serializer),
+            Whole(inside) => as_opaque(inside, serializer),
             Overlooks(elements) => {
                 let [first, second, third] = &**elements;
                 let mut tuple = serializer.serialize_tuple(2)?;

@@ -39,19 +39,19 @@ fn rule_sets() -> Vec<Flattener> {
     let new = Flattener::new;
     let pattern = |text: &str| text.parse().unwrap();
     vec![
-        new().static_at(pattern("**[0]")).leaf_at(pattern("**.1")),
-        new().leaf_at(pattern("**.a")).static_at(pattern("**[*]?")).static_at(pattern("**.0")),
+        new().static_at(pattern("**[0]")).opaque_at(pattern("**.1")),
+        new().opaque_at(pattern("**.a")).static_at(pattern("**[*]?")).static_at(pattern("**.0")),
         new().is_leaf(|_, node| node.kind() == NodeKind::Tuple),
         new().is_leaf(|_, node| {
             matches!(node.kind(), NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct)
         }),
         new().is_leaf(|path, _| path.keys().len() == 1),
-        new().leaf_type("Point").static_type("Shape").static_field("Point", "x"),
+        new().opaque_type("Point").static_type("Shape").static_field("Point", "x"),
         new().leaves_where(LeafKind::is_integer).static_at(pattern("**.*")),
         new().static_at(pattern("**.*")).none_is_leaf(true),
-        new().leaf_at(pattern("**[0]")).none_is_leaf(true),
+        new().opaque_at(pattern("**[0]")).none_is_leaf(true),
         new().static_at(pattern("**")),
-        new().leaf_at(pattern("**")),
+        new().opaque_at(pattern("**")),
     ]
 }
 
@@ -177,12 +177,12 @@ fn rules_find_what_they_name_at_any_depth() {
         r#"Layer { name: *, w: [*, *], next: Some(Layer { name: static "b", w: [*], next: None }) }"#
     );
     assert_eq!(
-        text(Flattener::new().leaf_field("Layer", "next")),
+        text(Flattener::new().opaque_field("Layer", "next")),
         "Layer { name: *, w: [*, *], next: * }"
     );
-    assert_eq!(text(Flattener::new().leaf_type("Layer")), "*");
+    assert_eq!(text(Flattener::new().opaque_type("Layer")), "*");
     // The first rule about a node wins; inside of what it takes there is nothing left to say.
-    let both = Flattener::new().leaf_at("next?".parse().unwrap()).static_type("Layer");
+    let both = Flattener::new().opaque_at("next?".parse().unwrap()).static_type("Layer");
     assert_eq!(both.unmatched_rules(&layers().next).unwrap(), [".next?"]);
 }
 
@@ -191,7 +191,7 @@ fn unmatched_rules_are_the_typos() {
     let flattener = Flattener::new()
         .static_field("Layer", "name")
         .static_field("Layer", "nmae")
-        .leaf_type("Lair")
+        .opaque_type("Lair")
         .static_at("next.w".parse().unwrap());
     assert_eq!(flattener.unmatched_rules(&layers()).unwrap(), ["Layer.nmae", "Lair", ".next.w"]);
 }

@@ -77,6 +77,6 @@ fn one_leaf_is_one_change() {
 
 fn has_twins(node: NodeRef<'_>) -> bool {
     let fields: HashSet<_> = node.fields().iter().collect();
-    let keys: HashSet<_> = node.keys().iter().collect();
-    fields.len() < node.fields().len() || keys.len() < node.keys().len()
+    let keys: HashSet<_> = node.entry_keys().iter().collect();
+    fields.len() < node.fields().len() || keys.len() < node.entry_keys().len()
 }

@@ -94,14 +94,14 @@ fn traversed_trees_are_those_of_the_model() {
             let form = form(keys, node.kind(), node.children().len(), &node.leaves());
             verdicts.of(form, new.clone())
         };
-        let found = case.tree(&tree).traverse(|path, node, leaves| {
+        let found = case.tree(&tree).edit(|path, node, leaves| {
             assert_eq!(leaves.len(), node.num_leaves());
             let form = form(path.keys(), node.kind(), node.num_children(), leaves);
             Ok(verdicts.of(form, put.clone()))
         });
         case.gives_tree(found, edited(&tree, &[], &verdict).flatten())?;
 
-        let found = case.tree(&tree).traverse_up(|path, subtree: &Tree<i32>| {
+        let found = case.tree(&tree).edit_up(|path, subtree: &Tree<i32>| {
             let node = subtree.treedef().root();
             let form = form(path.keys(), node.kind(), node.num_children(), subtree.leaves());
             Ok(verdicts.of(form, put.clone()))
@@ -126,9 +126,9 @@ fn edited_structures_are_those_of_the_model() {
             let ones = vec![1; node.num_leaves()];
             Ok(verdicts.of(form(&[], node.kind(), node.num_children(), &ones), put.clone()))
         };
-        let found = x.map_structure(of_node);
+        let found = x.edit(of_node);
         case.gives_structure(found, edited(&a, &[], &verdict).flatten())?;
-        let found = x.map_structure_up(|made: &TreeDef| of_node(made.root()));
+        let found = x.edit_up(|made: &TreeDef| of_node(made.root()));
         case.gives_structure(found, edited_up(&a, &[], &verdict).flatten())
     });
 }
@@ -140,7 +140,7 @@ fn nodes_are_met_in_the_order_of_the_model() {
         let a = case.draw(5);
         let tree = case.numbers(&a);
         let mut met = Vec::new();
-        let kept = case.tree(&tree).traverse(|path, node, leaves| {
+        let kept = case.tree(&tree).edit(|path, node, leaves| {
             met.push((path.clone(), node.to_treedef(), leaves.to_vec()));
             Ok(Edit::Keep)
         });

@@ -42,7 +42,7 @@ fn huge_structures_with_short_texts() {
 /// has to be bounded as well.
 #[track_caller]
 fn read(bytes: &[u8]) -> Result<(), treedef::Error> {
-    let limits = Limits::default().text(1 << 20);
+    let limits = Limits::default().max_text(1 << 20);
     let reading = || TreeDef::from_bytes_with(bytes, limits);
     let treedef = within_bounds("reading a bomb", bytes.len(), reading)?;
     all_of_treedef(&treedef, bytes.len());
@@ -56,7 +56,7 @@ fn a_text_that_is_bounded_costs_nothing_to_read() {
     let treedef = within_bounds("reading", bytes.len(), || TreeDef::from_bytes(&bytes).unwrap());
     assert_eq!(treedef.num_nodes(), (1 << 23) - 1);
     let refusal = TreeDef::from_bytes(&doubling(24, "S", kind::UNIT).file(None, 0)).unwrap_err();
-    insta::assert_snapshot!(refusal, @"218103798 bytes of text, the limit is 134225744 (see `Limits::text`)");
+    insta::assert_snapshot!(refusal, @"218103798 bytes of text, the limit is 134225744 (see `Limits::max_text`)");
 }
 
 #[track_caller]
@@ -190,7 +190,7 @@ fn deep_nesting() {
         assert!(refusal.starts_with("nested deeper than 128 levels"), "{refusal}");
     }
     let bytes = nested(100_000).file(None, 0);
-    let generous = Limits::default().depth(200_000);
+    let generous = Limits::default().max_depth(200_000);
     let treedef = within_bounds("a deep treedef", bytes.len(), || {
         TreeDef::from_bytes_with(&bytes, generous).unwrap()
     });
@@ -225,7 +225,7 @@ fn nested_keys(levels: u32) -> Vec<u8> {
 /// They are compared and dropped recursively, so no limit on depth allows more.
 #[test]
 fn deep_nesting_of_keys() {
-    let generous = Limits::default().depth(1_000_000);
+    let generous = Limits::default().max_depth(1_000_000);
     let deepest = format!("{}0{}: *}}", "{".repeat(128), ": 0}".repeat(127));
     let deepest = TreeDef::parse_with(&deepest, generous).unwrap();
     let bytes = deepest.to_bytes().unwrap();
@@ -297,7 +297,7 @@ fn long_keys(maps: u32) -> Vec<u8> {
 #[test]
 fn keys_that_are_long_to_compare() {
     drop(read(&long_keys(1)));
-    let limits = Limits::default().work(1 << 20);
+    let limits = Limits::default().max_work(1 << 20);
     let error = TreeDef::from_bytes_with(&long_keys(30), limits).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Work { .. }), "{error}");
     drop(read(&long_keys(30)));
@@ -328,7 +328,7 @@ fn many_keys(keys: u32, maps: u32) -> Vec<u8> {
 fn maps_that_share_many_keys() {
     read(&many_keys(40, 40)).unwrap();
     for (keys, maps) in [(100, 1_000), (1_000, 100)] {
-        let limits = Limits::default().text(1 << 16);
+        let limits = Limits::default().max_text(1 << 16);
         let error = TreeDef::from_bytes_with(&many_keys(keys, maps), limits).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { what: "bytes of text", .. }), "{error}");
     }
@@ -370,11 +370,11 @@ fn files_beyond_a_limit() {
     let (bytes, default) = (treedef.to_bytes().unwrap(), Limits::default());
     let length = bytes.len() - 64;
     let read = |limits| TreeDef::from_bytes_with(&bytes, limits);
-    assert_eq!(read(default.bytes(length).nodes(5)).unwrap(), treedef);
+    assert_eq!(read(default.max_bytes(length).max_nodes(5)).unwrap(), treedef);
     let refusal = |limits| read(limits).unwrap_err().to_string();
     assert_eq!(
-        refusal(default.bytes(length - 1)),
-        format!("{length} bytes, the limit is {} (see `Limits::bytes`)", length - 1)
+        refusal(default.max_bytes(length - 1)),
+        format!("{length} bytes, the limit is {} (see `Limits::max_bytes`)", length - 1)
     );
-    assert_eq!(refusal(default.nodes(4)), "5 nodes, the limit is 4 (see `Limits::nodes`)");
+    assert_eq!(refusal(default.max_nodes(4)), "5 nodes, the limit is 4 (see `Limits::max_nodes`)");
 }

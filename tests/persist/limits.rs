@@ -25,7 +25,7 @@ fn goes_everywhere<T: Serialize + DeserializeOwned + PartialEq>(value: &T) {
     prints_and_parses(tree.treedef());
     saves_and_loads(tree.treedef());
     let loaded = Tree::from_bytes(&tree.to_bytes().unwrap()).unwrap();
-    assert!(loaded.into_value::<T>().unwrap() == *value);
+    assert!(loaded.into_typed::<T>().unwrap() == *value);
     let (leaves, treedef) = flatten(value).unwrap();
     let parsed: TreeDef = treedef.to_string().parse().unwrap();
     assert!(unflatten::<T>(&parsed, leaves).unwrap() == *value);
@@ -57,21 +57,21 @@ fn large_statics_and_names_go_everywhere() {
     }
 }
 
-/// More than [`Limits::work`] is no bomb when a value was walked, and could not be told from one in a file.
+/// More than [`Limits::max_work`] is no bomb when a value was walked, and could not be told from one in a file.
 #[test]
 fn what_a_file_would_not_give_back_is_not_saved() {
     let many = vec![(); 1 << 24];
     let tree = Tree::of(&many).unwrap();
-    assert_eq!(tree.clone().into_value::<Vec<()>>().unwrap().len(), many.len());
-    assert_snapshot!(tree.to_bytes().unwrap_err(), @"16777217 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
-    let limits = Limits::default().work(1 << 25);
+    assert_eq!(tree.clone().into_typed::<Vec<()>>().unwrap().len(), many.len());
+    assert_snapshot!(tree.to_bytes().unwrap_err(), @"16777217 nodes to visit, the limit is 16777216 at the root (see `Limits::max_work`)");
+    let limits = Limits::default().max_work(1 << 25);
     let (treedef, leaves) = tree.into_parts();
     let tree = Tree::new(treedef.with_limits(limits), leaves).unwrap();
     let loaded = Tree::from_bytes_as::<u8>(&tree.to_bytes().unwrap(), limits).unwrap();
-    assert_eq!(loaded.into_value::<Vec<()>>().unwrap().len(), many.len());
+    assert_eq!(loaded.into_typed::<Vec<()>>().unwrap().len(), many.len());
 
     let table = Static(vec![0u8; 1 << 24]);
-    assert_snapshot!(structure(&table).unwrap_err(), @"16777217 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
+    assert_snapshot!(structure(&table).unwrap_err(), @"16777217 nodes to visit, the limit is 16777216 at the root (see `Limits::max_work`)");
     let large = Flattener::new().limits(limits).structure(&table).unwrap();
     assert!(TreeDef::parse_with(&large.to_string(), limits).unwrap() == large);
 }
@@ -79,7 +79,7 @@ fn what_a_file_would_not_give_back_is_not_saved() {
 #[test]
 fn what_is_too_deep_is_not_built() {
     let nested: TreeDef = format!("{}*{}", "[".repeat(100), "]".repeat(100)).parse().unwrap();
-    assert_snapshot!(nested.compose(&nested).unwrap_err(), @"nested deeper than 128 levels at the root (see `Limits::depth`)");
+    assert_snapshot!(nested.compose(&nested).unwrap_err(), @"nested deeper than 128 levels at the root (see `Limits::max_depth`)");
     let mut some = TreeDef::leaf();
     let error = loop {
         match TreeDef::some(some.clone()) {
@@ -87,16 +87,16 @@ fn what_is_too_deep_is_not_built() {
             Err(error) => break error,
         }
     };
-    assert_snapshot!(error, @"nested deeper than 128 levels at the root (see `Limits::depth`)");
+    assert_snapshot!(error, @"nested deeper than 128 levels at the root (see `Limits::max_depth`)");
     prints_and_parses(&some);
     saves_and_loads(&some);
     // Limits that were raised hold for what is made of it.
-    let raised = nested.clone().with_limits(Limits::default().depth(300));
+    let raised = nested.clone().with_limits(Limits::default().max_depth(300));
     let composed = nested.compose(&raised).unwrap();
     assert_eq!(TreeDef::parse_with(&composed.to_string(), composed.limits()).unwrap(), composed);
     let bytes = composed.to_bytes().unwrap();
     assert_eq!(TreeDef::from_bytes_with(&bytes, composed.limits()).unwrap(), composed);
-    assert_snapshot!(composed.with_limits(Limits::default()).to_bytes().unwrap_err(), @"nested deeper than 128 levels at the root (see `Limits::depth`)");
+    assert_snapshot!(composed.with_limits(Limits::default()).to_bytes().unwrap_err(), @"nested deeper than 128 levels at the root (see `Limits::max_depth`)");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn what_prints_too_much_is_not_built() {
             Err(error) => break error,
         }
     };
-    assert_snapshot!(error, @"142606322 bytes of text, the limit is 134224256 (see `Limits::text`)");
+    assert_snapshot!(error, @"142606322 bytes of text, the limit is 134224256 (see `Limits::max_text`)");
     saves_and_loads(&doubled);
 }
 
@@ -116,21 +116,21 @@ fn what_prints_too_much_is_not_built() {
 fn what_an_operation_would_make_is_counted_first() {
     let bomb: TreeDef = "[*; 18446744073709551615]".parse().unwrap();
     let error = Tree::leaf(1u32).broadcast_to(&bomb).unwrap_err();
-    assert_snapshot!(error, @"18446744073709551615 nodes to visit, the limit is 16777280 at the root (see `Limits::work`)");
+    assert_snapshot!(error, @"18446744073709551615 nodes to visit, the limit is 16777280 at the root (see `Limits::max_work`)");
     let error =
         Tree::new("[*; 1152921504606846976]".parse().unwrap(), vec![(); 1 << 60]).unwrap_err();
-    assert_snapshot!(error, @"1152921504606846976 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
+    assert_snapshot!(error, @"1152921504606846976 nodes to visit, the limit is 16777216 at the root (see `Limits::max_work`)");
     let units = Tree::<u8>::new("[(); 10000000000]".parse().unwrap(), Vec::new()).unwrap();
     let outer: TreeDef = "[*; 10000000000]".parse().unwrap();
-    assert_snapshot!(units.flatten_up_to(&outer).unwrap_err(), @"10000000000 nodes to visit, the limit is 16777216 at the root (see `Limits::work`)");
+    assert_snapshot!(units.flatten_up_to(&outer).unwrap_err(), @"10000000000 nodes to visit, the limit is 16777216 at the root (see `Limits::max_work`)");
     let outer: TreeDef = "[()]".parse().unwrap();
     let inner: TreeDef = "[*; 10000000000]".parse().unwrap();
     let empty = Tree::<u8>::new(outer.clone(), Vec::new()).unwrap();
     assert_eq!(empty.transpose(&outer, &inner).unwrap().to_string(), "[[()]; 10000000000]");
-    assert_snapshot!(Tree::leaf(1u8).partition_into(usize::MAX, |_| 0).unwrap_err(), @"18446744073709551615 nodes to visit, the limit is 16777280 at the root (see `Limits::work`)");
+    assert_snapshot!(Tree::leaf(1u8).partition_into(usize::MAX, |_| 0).unwrap_err(), @"18446744073709551615 nodes to visit, the limit is 16777280 at the root (see `Limits::max_work`)");
     let apart: TreeDef = format!("[{}]", vec!["*, ()"; 5_000].join(", ")).parse().unwrap();
     let cost = measure(
-        || assert_snapshot!(apart.compose(&apart).unwrap_err(), @"50010001 nodes, the limit is 16777216 (see `Limits::nodes`)"),
+        || assert_snapshot!(apart.compose(&apart).unwrap_err(), @"50010001 nodes, the limit is 16777216 (see `Limits::max_nodes`)"),
     );
     assert!(cost.bytes_total < 1 << 16, "{} bytes", cost.bytes_total);
     // What a walk has counted is allowed.
@@ -142,7 +142,7 @@ fn what_an_operation_would_make_is_counted_first() {
 #[test]
 fn one_change_far_down_is_found_at_once() {
     const DEPTH: usize = 40_000;
-    let limits = Limits::default().depth(1 << 20);
+    let limits = Limits::default().max_depth(1 << 20);
     let chain = |end: &str| {
         let text = "N { next: Some(".repeat(DEPTH / 2) + end + &") }".repeat(DEPTH / 2);
         TreeDef::parse_with(&text, limits).unwrap()

@@ -48,7 +48,7 @@ pub(crate) fn all_of_leaves(loaded: &Loaded, file: usize) {
         assert_eq!(&Tree::new(treedef, leaves).unwrap(), tree);
         assert_eq!(HashSet::from([tree.clone()]).len(), 1);
         if tree.treedef().num_nodes() < 1 << 16 {
-            tree.clone().into_value::<IgnoredAny>().unwrap();
+            tree.clone().into_typed::<IgnoredAny>().unwrap();
             let bytes = tree.to_bytes().unwrap();
             drop(Tree::from_bytes_as::<f64>(&bytes, Limits::default()));
         }
@@ -121,9 +121,9 @@ fn compose(treedef: &TreeDef) {
     treedef.check_equal(treedef).unwrap();
     treedef.check_equivalent(treedef).unwrap();
     assert_eq!(treedef.children().take(2).count(), treedef.root().num_children().min(2));
-    assert_eq!(treedef.map_structure(|_| Ok(Edit::Keep)).unwrap(), *treedef);
+    assert_eq!(treedef.edit(|_| Ok(Edit::Keep)).unwrap(), *treedef);
     if treedef.num_nodes() < 1 << 10 || treedef.to_string().len() < 1 << 10 {
-        assert_eq!(treedef.map_structure_up(|_| Ok(Edit::Keep)).unwrap(), *treedef);
+        assert_eq!(treedef.edit_up(|_| Ok(Edit::Keep)).unwrap(), *treedef);
     }
 }
 
@@ -186,7 +186,7 @@ fn walk(treedef: &TreeDef) {
         assert_eq!(path.to_string().parse::<Path>().unwrap(), path);
         assert_short("a path", format_args!("{}", path.to_jax_string()));
         assert_short("a path", format_args!("{path:?}"));
-        assert_short("a path", format_args!("{}", path.joined("/")));
+        assert_short("a path", format_args!("{}", path.to_joined_string("/")));
         drop(treedef.node(&path.parent().unwrap_or_default()));
     }
     assert!(treedef.leaf_path(leaves).is_err());
@@ -205,7 +205,7 @@ fn walk(treedef: &TreeDef) {
 fn repeats_a_label(treedef: &TreeDef) -> bool {
     let mut open = vec![treedef.root()];
     while let Some(node) = open.pop() {
-        let (fields, keys) = (node.fields(), node.keys());
+        let (fields, keys) = (node.fields(), node.entry_keys());
         let distinct = (
             fields.iter().collect::<HashSet<_>>().len(),
             keys.iter().collect::<HashSet<_>>().len(),
@@ -241,7 +241,7 @@ fn visit(node: NodeRef<'_>) {
     }
     assert!(node.variant().is_some() == node.kind().is_variant());
     assert!(node.variant().is_none() || node.name().is_some());
-    assert!(node.fields().len() <= children && node.keys().len() <= children);
+    assert!(node.fields().len() <= children && node.entry_keys().len() <= children);
     if let Some(value) = node.static_value() {
         assert_short("a static", format_args!("{value}"));
         assert_short("a static", format_args!("{value:?}"));

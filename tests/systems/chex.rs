@@ -123,7 +123,7 @@ fn shapes_are_compared() {
     let differ: Vec<String> = differ
         .iter()
         .filter(|(_, (a, b))| a != b)
-        .map(|(path, (a, b))| format!("{}: {a:?} != {b:?}", path.joined("/")))
+        .map(|(path, (a, b))| format!("{}: {a:?} != {b:?}", path.to_joined_string("/")))
         .collect();
     assert_eq!(differ, ["a/w: [2, 3] != [3, 2]", "b/c: [4, 1] != [5, 1]"]);
     // `assert_tree_shape_prefix`.
@@ -149,7 +149,7 @@ fn kinds_are_compared() {
 fn nones_are_found() {
     let treedef = treedef::structure(&Ab { a: 1, b: None::<u8> }).unwrap();
     let mut nones = Vec::new();
-    let walked = Tree::new(treedef, vec![()]).unwrap().traverse(|path, node, _| {
+    let walked = Tree::new(treedef, vec![()]).unwrap().edit(|path, node, _| {
         if node.kind() == treedef::NodeKind::None {
             nones.push(path.to_string());
         }
@@ -187,7 +187,7 @@ fn fields_stand_in_declared_order() {
     assert_eq!(p.leaves(), [1, 2, 3].map(Leaf::from));
     assert_eq!(p.treedef().to_string(), "P { z: *, a: (*, *) }");
     assert_eq!(paths(p.treedef()), [".z", ".a.0", ".a.1"]);
-    assert_eq!(p.into_value::<P>().unwrap(), P { z: 1, a: (2, 3) });
+    assert_eq!(p.into_typed::<P>().unwrap(), P { z: 1, a: (2, 3) });
 }
 
 /// Every difference is data, not only text.

@@ -79,10 +79,10 @@ fn what_is_too_deep_is_an_error() {
     assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
     assert!(error.path().to_string().starts_with(".0?.0?.0?"));
     let text = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
-    assert_snapshot!(said(text.parse::<TreeDef>()), @"nested deeper than 128 levels at byte 129 (see `Limits::depth`)");
-    let deep = TreeDef::parse_with(&text, Limits::default().depth(50_000)).unwrap();
+    assert_snapshot!(said(text.parse::<TreeDef>()), @"nested deeper than 128 levels at byte 129 (see `Limits::max_depth`)");
+    let deep = TreeDef::parse_with(&text, Limits::default().max_depth(50_000)).unwrap();
     assert_eq!((deep.to_string(), deep.num_nodes()), (text.clone(), 50_000));
-    assert_eq!(deep, TreeDef::parse_with(&text, Limits::default().depth(50_000)).unwrap());
+    assert_eq!(deep, TreeDef::parse_with(&text, Limits::default().max_depth(50_000)).unwrap());
     let shallow = deep.with_limits(Limits::default());
     let error = treedef::unflatten::<serde_json::Value>(&shallow, Vec::<f64>::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
@@ -172,7 +172,7 @@ fn a_map_keeps_its_order_unless_the_structure_is_new() {
     type Dict = IndexMap<String, i32>;
     let value = || of(&Dict::from([("z".to_owned(), 1), ("a".to_owned(), 2)]));
     let order =
-        |tree: Tree<Leaf>| -> String { tree.into_value::<Dict>().unwrap().into_keys().collect() };
+        |tree: Tree<Leaf>| -> String { tree.into_typed::<Dict>().unwrap().into_keys().collect() };
     let (yes, no) = value().partition(|leaf| *leaf == Leaf::I32(1));
     let kept = [
         value().map(|leaf| leaf),
@@ -188,8 +188,8 @@ fn a_map_keeps_its_order_unless_the_structure_is_new() {
     let one = || Tree::leaf(Leaf::I32(1));
     let made = [
         value().replace(&path("[\"z\"]"), one()).unwrap().0,
-        value().traverse(|_, _, _| Ok(Edit::Keep)).unwrap(),
-        value().traverse_up(|_, _| Ok(Edit::Keep)).unwrap(),
+        value().edit(|_, _, _| Ok(Edit::Keep)).unwrap(),
+        value().edit_up(|_, _| Ok(Edit::Keep)).unwrap(),
         value().filter(|_, _| true).unwrap(),
     ];
     assert_eq!(made.map(order), ["az"; 4]);
@@ -212,7 +212,7 @@ fn keys_of_different_kinds_have_an_order() {
     ]);
     let tree = of(&map);
     assert_eq!(tree.to_string(), "{1i64: 3, \"a\": 2, (1u8, true): 1}");
-    assert_eq!(tree.into_value::<IndexMap<Key, i32>>().unwrap(), map);
+    assert_eq!(tree.into_typed::<IndexMap<Key, i32>>().unwrap(), map);
 }
 
 /// optree: 9007199254740992. JAX: 16777216 of 2²⁴ + 1.
@@ -233,7 +233,7 @@ fn integers_are_not_rounded() {
 fn a_node_has_as_many_children_as_it_says() {
     let entries = [(Value::of("a").unwrap(), def("*")), (Value::of("b").unwrap(), def("[*]"))];
     let map = TreeDef::map(entries).unwrap();
-    assert_eq!((map.root().keys().len(), map.root().num_children()), (2, 2));
+    assert_eq!((map.root().entry_keys().len(), map.root().num_children()), (2, 2));
     assert_snapshot!(said("{\"a\": *, \"b\"}".parse::<TreeDef>()), @"expected `:`, found `}` at byte 12");
     // torch: a dict of one key without children is loaded; `zip() argument 2 is shorter than argument 1` later.
     assert_snapshot!(said("{\"a\"}".parse::<TreeDef>()), @"expected `:`, found `}` at byte 4");
@@ -370,8 +370,8 @@ fn a_checkpoint_knows_its_structure_and_kinds() {
     }
     let bytes = of(&Saved { w: (0.5, 2.5), b: 1.5 }).to_bytes().unwrap();
     let load = || Tree::from_bytes(&bytes).unwrap();
-    assert_snapshot!(said(load().into_value::<Fewer>()), @"2 children in the treedef, of which 1 was read at `.w`");
-    assert_snapshot!(said(load().into_value::<Other>()), @"invalid type: floating point `1.5`, expected i32 at `.b`");
+    assert_snapshot!(said(load().into_typed::<Fewer>()), @"2 children in the treedef, of which 1 was read at `.w`");
+    assert_snapshot!(said(load().into_typed::<Other>()), @"invalid type: floating point `1.5`, expected i32 at `.b`");
     assert_snapshot!(said(Tree::from_bytes_as::<i32>(&bytes, Limits::default())), @"expected i32, found f64 at `.w.0`");
     let like = treedef::structure(&Fewer { w: (0.0,), b: 0.0 }).unwrap();
     assert_snapshot!(said(load().treedef().check_equal(&like)), @"expected `Fewer { w: (*,), b: * }`, found `Saved { w: (*, *), b: * }` at the root, and 1 more difference");
@@ -380,7 +380,7 @@ fn a_checkpoint_knows_its_structure_and_kinds() {
     struct OnlyB {
         b: f64,
     }
-    assert_eq!(load().into_value::<OnlyB>().unwrap().b, 1.5);
+    assert_eq!(load().into_typed::<OnlyB>().unwrap().b, 1.5);
     let (treedef, leaves) = load().into_parts();
     assert_snapshot!(said(treedef::unflatten_strict::<OnlyB>(&treedef, leaves)), @"expected `(*, *)`, found nothing at `.w`");
     let (_, migration) = load().migrate::<OnlyB>().unwrap();
@@ -401,22 +401,25 @@ fn results_are_counted_and_nones_located() {
 #[test]
 fn separators_in_keys_are_told_apart() {
     let flat = def("{\"a/b\": *, \"c\": {\"d\": *}}");
-    let joined: Vec<String> = flat.leaf_paths().map(|path| path.joined("/")).collect();
+    let joined: Vec<String> = flat.leaf_paths().map(|path| path.to_joined_string("/")).collect();
     assert_eq!(joined, [r"a\/b", "c/d"]);
     let nested = def("{\"a\": {\"b\": *}, \"c\": {\"d\": *}}");
-    assert_eq!(nested.leaf_paths().next().unwrap().joined("/"), "a/b");
+    assert_eq!(nested.leaf_paths().next().unwrap().to_joined_string("/"), "a/b");
     // What is to be read back is the path itself.
     assert_eq!(paths(&flat), ["[\"a/b\"]", "[\"c\"][\"d\"]"]);
     assert_eq!(path("[\"a/b\"]"), flat.leaf_path(0).unwrap());
     // The leaf that is the whole tree has a path too (flax#5565), and keys need not be strings.
-    assert_eq!(TreeDef::leaf().leaf_paths().map(|path| path.joined("/")).collect::<Vec<_>>(), [""]);
-    assert_eq!(def("{1: {2: *}}").leaf_path(0).unwrap().joined("/"), "1/2");
+    assert_eq!(
+        TreeDef::leaf().leaf_paths().map(|path| path.to_joined_string("/")).collect::<Vec<_>>(),
+        [""]
+    );
+    assert_eq!(def("{1: {2: *}}").leaf_path(0).unwrap().to_joined_string("/"), "1/2");
 }
 
 /// Part of a separator at the end of one key and the beginning of the next.
 #[test]
 fn separators_across_keys_are_told_apart() {
-    let joined = |text: &str| path(text).joined("::");
+    let joined = |text: &str| path(text).to_joined_string("::");
     assert_ne!(joined("[\"a:\"][\"b\"]"), joined("[\"a\"][\":b\"]"));
 }
 

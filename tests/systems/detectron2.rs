@@ -61,7 +61,7 @@ fn leaf(tensor: &Tensor) -> Leaf {
 }
 
 fn tensors() -> Flattener {
-    Flattener::new().leaf_type("Tensor")
+    Flattener::new().opaque_type("Tensor")
 }
 
 #[derive(Serialize, Deserialize)]
@@ -85,7 +85,7 @@ fn model(x: Input) -> Output {
 #[test]
 fn a_model_is_called_with_flat_tensors() {
     let input = Input { a: t([1.0, 2.0]), b: vec![t([10.0, 20.0])] };
-    let mut adapter = FlatFn::with(tensors(), model, &input).unwrap();
+    let mut adapter = FlatFn::with_flattener(tensors(), model, &input).unwrap();
     let flattened = adapter.flatten_input(&input).unwrap();
     assert_eq!(flattened, [leaf(&t([1.0, 2.0])), leaf(&t([10.0, 20.0]))]);
     assert_eq!(adapter.inputs().to_string(), "Input { a: *, b: [*] }");
@@ -113,7 +113,7 @@ fn a_model_is_called_with_flat_tensors() {
 #[test]
 fn another_input_is_refused() {
     let input = |tensors: usize| Input { a: t([0.0]), b: vec![t([0.0]); tensors] };
-    let adapter = FlatFn::<Leaf, _, _, _>::with(tensors(), model, &input(1)).unwrap();
+    let adapter = FlatFn::<Leaf, _, _, _>::with_flattener(tensors(), model, &input(1)).unwrap();
     assert_snapshot!(said(adapter.flatten_input(&input(2))), @"expected 1 child, found 2 children at `.b`");
     assert_snapshot!(said(adapter.unflatten_output(&[])), @"the outputs are not known before the first call");
 }
@@ -135,7 +135,7 @@ fn constants_are_kept_in_the_structure() {
     let scale = |(x, times, _): (f64, i32, String)| x * f64::from(times);
     let floats = || Flattener::new().leaves_where(LeafKind::is_float);
     let example = (1.0, 3, "relu".to_owned());
-    let mut adapter = FlatFn::<f64, _, _, _>::with(floats(), scale, &example).unwrap();
+    let mut adapter = FlatFn::<f64, _, _, _>::with_flattener(floats(), scale, &example).unwrap();
     assert_eq!(adapter.inputs().to_string(), "(*, static 3, static \"relu\")");
     assert_eq!(adapter.call(&[2.0]).unwrap(), [6.0]);
     assert_snapshot!(said(adapter.flatten_input(&(1.0, 4, "relu".to_owned()))), @"expected `static 3`, found `static 4` at `.1` (statics are part of the structure; see `ignore_statics`)");

@@ -49,7 +49,7 @@ fn subtrees_come_with_their_paths() {
 #[test]
 fn a_walk_from_the_root_down_is_cut_short() {
     let mut visited = Vec::new();
-    let cut = value().map(|leaf| leaf.to_string()).traverse(|_, node, leaves| {
+    let cut = value().map(|leaf| leaf.to_string()).edit(|_, node, leaves| {
         if node.kind() == NodeKind::Tuple {
             return Ok(Edit::Replace(Tree::leaf("CUT".to_owned())));
         }
@@ -68,7 +68,7 @@ fn a_walk_from_the_root_down_is_cut_short() {
 fn a_leaf_becomes_none() {
     let none = || Tree::new(TreeDef::none(), Vec::new());
     // The leaves are those at and below a node, so the kind has to be asked for too.
-    let without = value().traverse(|_, node, leaves| {
+    let without = value().edit(|_, node, leaves| {
         let four = node.kind() == NodeKind::Leaf && leaves == [4];
         Ok(if four { Edit::Replace(none()?) } else { Edit::Keep })
     });
@@ -77,7 +77,7 @@ fn a_leaf_becomes_none() {
 
 #[test]
 fn a_walk_from_the_leaves_up_sees_what_has_become_of_them() {
-    let summed = value().traverse_up(|_, subtree| {
+    let summed = value().edit_up(|_, subtree| {
         Ok(match subtree.treedef().root().kind() {
             NodeKind::Tuple | NodeKind::Seq => {
                 Edit::Replace(Tree::leaf(subtree.leaves().iter().sum()))
@@ -99,14 +99,14 @@ fn walks_meet_nodes_in_both_orders() {
     let list = tree("[(*, *), [*], {\"a\": *}]", [1, 2, 3, 4]);
     let root = "[(1, 2), [3], {\"a\": 4}]";
     let mut down = Vec::new();
-    let walked = list.clone().traverse(|_, node, leaves| {
+    let walked = list.clone().edit(|_, node, leaves| {
         down.push(Tree::new(node.to_treedef(), leaves.to_vec())?.to_string());
         Ok(Edit::Keep)
     });
     assert_eq!(walked.unwrap(), list);
     assert_eq!(down, [root, "(1, 2)", "1", "2", "[3]", "3", "{\"a\": 4}", "4"]);
     let mut up = Vec::new();
-    let walked = list.clone().traverse_up(|_, subtree| {
+    let walked = list.clone().edit_up(|_, subtree| {
         up.push(subtree.to_string());
         Ok(Edit::Keep)
     });

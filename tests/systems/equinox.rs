@@ -42,7 +42,7 @@ fn model() -> Model {
 }
 
 fn m() -> Tree<Leaf> {
-    let (leaves, treedef) = Flattener::new().leaf_type("Array").flatten(&model()).unwrap();
+    let (leaves, treedef) = Flattener::new().opaque_type("Array").flatten(&model()).unwrap();
     Tree::new(treedef, leaves).unwrap()
 }
 
@@ -94,7 +94,7 @@ fn two_places_are_changed_at_once() {
         m2.set(&path(place), leaf).unwrap();
     }
     assert_eq!(m2.get(&path(".enc.b")).unwrap(), &Leaf::F64(9.0));
-    let typed: Model = m2.clone().into_value().unwrap();
+    let typed: Model = m2.clone().into_typed().unwrap();
     assert_eq!((typed.enc.b, typed.head.1.as_str()), (9.0, "new"));
     assert_ne!(m2, m());
     assert_snapshot!(m().as_ref().map(summary).diff(&m2.as_ref().map(summary)), @r#"
@@ -108,7 +108,7 @@ fn two_places_are_changed_at_once() {
 #[test]
 #[cfg(feature = "persist")]
 fn numbers_are_restored_and_the_rest_kept() {
-    let flattener = || Flattener::new().leaf_type("Array").leaves_where(LeafKind::is_number);
+    let flattener = || Flattener::new().opaque_type("Array").leaves_where(LeafKind::is_number);
     let (leaves, treedef) = flattener().flatten(&model()).unwrap();
     let saved = Tree::new(treedef, leaves).unwrap().to_bytes().unwrap();
 
@@ -134,7 +134,7 @@ fn shapes_and_kinds_are_checked_on_the_way_back() {
     let like = static_shape().structure(&array(4)).unwrap();
     assert_snapshot!(said(loaded.treedef().check_equal(&like)), @"expected `static [4u64]`, found `static [3u64]` at `[0].shape`, and 1 more difference");
     assert_snapshot!(said(Tree::from_bytes_as::<i64>(&saved, treedef::Limits::default())), @"expected i64, found f32 at `[0].data[0]`");
-    assert_eq!(loaded.into_value::<Vec<Array>>().unwrap(), array(3));
+    assert_eq!(loaded.into_typed::<Vec<Array>>().unwrap(), array(3));
 }
 
 #[test]
@@ -155,15 +155,15 @@ fn lists_are_told_apart_by_a_predicate() {
 fn masks_are_prefixes() {
     let value = tree("{\"a\": [*, *], \"b\": *}", [1, 2, 3]);
     let mask = tree("{\"a\": *, \"b\": *}", [true, false]);
-    let (kept, rest) = value.partition_by(&mask).unwrap();
+    let (kept, rest) = value.partition_mask(&mask).unwrap();
     assert_eq!(kept.leaves(), [Some(1), Some(2), None]);
     assert_eq!(rest.leaves(), [None, None, Some(3)]);
     // `filter([(arr, 1), 's'], [(False, False), True])`.
     let (kept, _) = tree("[(*, *), *]", ["arr", "1", "s"])
-        .partition_by(&tree("[(*, *), *]", [false, false, true]))
+        .partition_mask(&tree("[(*, *), *]", [false, false, true]))
         .unwrap();
     assert_eq!(kept.leaves(), [None, None, Some("s")]);
-    let refused = numbered("[*, *]").partition_by(&tree("[*]", [true]));
+    let refused = numbered("[*, *]").partition_mask(&tree("[*]", [true]));
     assert_snapshot!(said(refused), @"expected 1 child, found 2 children at the root");
 }
 

@@ -32,10 +32,10 @@ fn fetches() -> Tree<String> {
 
 #[test]
 fn equal_fetches_are_made_once() {
-    let Unique { leaves, index } = fetches().unique();
+    let Unique { leaves, inverse } = fetches().unique();
     assert_eq!(leaves, ["a", "b", "op"]);
     // Ours: one table of all leaves, where `_value_indices` has one for each container: [[0, 1], [1, 0, 2]].
-    assert_eq!(index.to_string(), "{\"k1\": MyData { a: 0, b: 1 }, \"k2\": [1, 0, 0, 2]}");
+    assert_eq!(inverse.to_string(), "{\"k1\": MyData { a: 0, b: 1 }, \"k2\": [1, 0, 0, 2]}");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn results_are_put_where_the_fetches_stood() {
     );
     // Into a type of one's own.
     let lengths = unique.rebuild(&[Leaf::from(7), Leaf::from(8), Leaf::from(9)]).unwrap();
-    let lengths: IndexMap<String, Fetch<i32>> = lengths.into_value().unwrap();
+    let lengths: IndexMap<String, Fetch<i32>> = lengths.into_typed().unwrap();
     assert_eq!(lengths["k1"], Fetch::Data(MyData { a: 7, b: 8 }));
     assert_eq!(lengths["k2"], Fetch::List(vec![8, 7, 7, 9]));
 }
@@ -73,9 +73,9 @@ fn one_leaf_fans_out_to_several() {
         ),
         _ => Ok(Tree::leaf(name.to_owned())),
     };
-    let Unique { leaves, index } = fetches.try_map(parts).unwrap().compose().unwrap().unique();
+    let Unique { leaves, inverse } = fetches.try_map(parts).unwrap().compose().unwrap().unique();
     assert_eq!(leaves, ["st.indices", "st.values", "st.shape", "a"]);
-    let table: Vec<Vec<usize>> = index
+    let table: Vec<Vec<usize>> = inverse
         .flatten_up_to(&outer)
         .unwrap()
         .leaves()
@@ -84,7 +84,7 @@ fn one_leaf_fans_out_to_several() {
         .collect();
     assert_eq!(table, [vec![0, 1, 2], vec![0, 1, 2], vec![3]]);
     // `contraction_fn`: the three results of a leaf become one.
-    let unique = Unique { leaves, index };
+    let unique = Unique { leaves, inverse };
     let results = unique.rebuild(&["I", "V", "S", "A"]).unwrap().flatten_up_to(&outer).unwrap();
     let contracted = results.map(|parts| parts.leaves().concat());
     assert_eq!(contracted.to_string(), "[IVS, IVS, A]");
@@ -95,7 +95,7 @@ fn aliases_are_one_fetch() {
     let fetches = tree("[*, *]", ["a:0", "a"]);
     let unique = fetches.unique_by(|name| name.trim_end_matches(":0").to_owned());
     assert_eq!(unique.leaves, ["a:0"]);
-    assert_eq!(unique.index.leaves(), [0, 0]);
+    assert_eq!(unique.inverse.leaves(), [0, 0]);
 }
 
 /// `_FetchHandler`: what is fed and what has no result is not asked for.

@@ -16,7 +16,7 @@ fn xs() -> Tree<i32> {
 #[test]
 fn a_dict_is_flattened_to_paths() {
     let flat: Vec<(String, i32)> =
-        xs().iter().map(|(path, leaf)| (path.joined("/"), *leaf)).collect();
+        xs().iter().map(|(path, leaf)| (path.to_joined_string("/"), *leaf)).collect();
     assert_eq!(flat, [("bar/a".to_owned(), 2), ("foo".to_owned(), 1)]);
     let tuples: Vec<usize> = xs().iter().map(|(path, _)| path.keys().len()).collect();
     assert_eq!(tuples, [2, 1]);
@@ -38,9 +38,9 @@ fn empty_dicts_stay() {
 #[test]
 fn empty_dicts_are_listed_when_asked_for() {
     let mut flat = Vec::new();
-    let walked = xs().traverse(|path, node, _| {
+    let walked = xs().edit(|path, node, _| {
         if node.num_children() == 0 {
-            flat.push(format!("{} {node}", path.joined("/")));
+            flat.push(format!("{} {node}", path.to_joined_string("/")));
         }
         Ok(treedef::Edit::Keep)
     });
@@ -87,7 +87,7 @@ fn parameters_are_chosen_by_the_end_of_their_paths() {
         [4, 3, 2, 1],
     );
     let seen: Vec<String> =
-        params.iter().map(|(path, _)| format!("/{}", path.joined("/"))).collect();
+        params.iter().map(|(path, _)| format!("/{}", path.to_joined_string("/"))).collect();
     assert_eq!(seen, ["/dec/bias", "/dec/kernel", "/enc/l0/bias", "/enc/l0/kernel"]);
     let kernels = pattern("**.kernel");
     assert_eq!(params.select(&kernels).map(|(_, leaf)| *leaf).collect::<Vec<_>>(), [3, 1]);

@@ -20,7 +20,7 @@ fn p() -> Params {
 }
 
 fn back(tree: Tree<Leaf>) -> Params {
-    tree.into_value().unwrap()
+    tree.into_typed().unwrap()
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn what_stands_in_two_is_refused() {
 fn values_come_in_the_order_of_their_names() {
     let value = of(&p());
     let names: Vec<(String, Leaf)> =
-        value.iter().map(|(path, leaf)| (path.joined(" "), leaf.clone())).collect();
+        value.iter().map(|(path, leaf)| (path.to_joined_string(" "), leaf.clone())).collect();
     let expected = [("linear b", 2.0), ("linear w", 1.0), ("mlp/~/out w", 3.0)];
     assert_eq!(names, expected.map(|(name, x)| (name.to_owned(), Leaf::F64(x))));
 }

@@ -133,7 +133,7 @@ fn paths_render_as_in_the_table() {
     for (ours, str, simple) in rows {
         let path = path(ours);
         assert_eq!(
-            (path.to_string(), path.to_jax_string(), path.joined("/")),
+            (path.to_string(), path.to_jax_string(), path.to_joined_string("/")),
             (ours.to_owned(), str.to_owned(), simple.to_owned())
         );
     }
@@ -264,7 +264,7 @@ fn a_list_of_tuples_becomes_a_tuple_of_lists() {
     let inner = turned.treedef().inner_of(&def("(*, *, *)")).unwrap();
     assert_eq!(inner, def("[*, *]"));
     let back: Vec<(i32, i32, i32)> =
-        turned.transpose(&def("(*, *, *)"), &inner).unwrap().into_value().unwrap();
+        turned.transpose(&def("(*, *, *)"), &inner).unwrap().into_typed().unwrap();
     assert_eq!(back, [(1, 2, 3), (4, 5, 6)]);
 }
 
@@ -272,7 +272,7 @@ fn a_list_of_tuples_becomes_a_tuple_of_lists() {
 fn numbers_are_ravelled_and_come_back_in_their_kinds() {
     let (vector, ravel) = of(&(vec![1, 2], 0.5f32)).ravel().unwrap();
     assert_eq!(vector, [1.0, 2.0, 0.5]);
-    let back: (Vec<i32>, f32) = ravel.unravel(&[3.0, 4.0, 1.5]).unwrap().into_value().unwrap();
+    let back: (Vec<i32>, f32) = ravel.unravel(&[3.0, 4.0, 1.5]).unwrap().into_typed().unwrap();
     assert_eq!(back, (vec![3, 4], 1.5));
     let (empty, _) = of(&Vec::<f32>::new()).ravel().unwrap();
     assert!(empty.is_empty());
@@ -301,8 +301,11 @@ fn structures_are_taken_apart_and_put_together() {
     assert_eq!(TreeDef::tuple([def("*"), def("[]")]).unwrap(), def("(*, [])"));
     // `node_data` and `from_node_data_and_children`.
     let node = treedef.root().child(1).unwrap().child(1).unwrap();
-    assert_eq!((node.kind(), node.keys()[0].to_string()), (NodeKind::Map, "\"a\"".to_owned()));
-    let rebuilt = TreeDef::map(node.keys().iter().cloned().zip(node.to_treedef().children()));
+    assert_eq!(
+        (node.kind(), node.entry_keys()[0].to_string()),
+        (NodeKind::Map, "\"a\"".to_owned())
+    );
+    let rebuilt = TreeDef::map(node.entry_keys().iter().cloned().zip(node.to_treedef().children()));
     assert_eq!(rebuilt.unwrap(), node.to_treedef());
     assert_eq!((treedef.num_leaves(), treedef.num_nodes()), (2, 6));
     assert_eq!(def("[*, None]").compose(&def("(*, *)")).unwrap(), def("[(*, *), None]"));
@@ -314,7 +317,7 @@ fn structures_are_taken_apart_and_put_together() {
 /// JAX's `walk`: a fold from the leaves up.
 #[test]
 fn nodes_are_folded_from_the_leaves_up() {
-    let summed = tree("[*, (*, *)]", [1, 2, 3]).traverse_up(|_, subtree| {
+    let summed = tree("[*, (*, *)]", [1, 2, 3]).edit_up(|_, subtree| {
         Ok(Edit::Replace(Tree::leaf(10 * subtree.leaves().iter().sum::<i32>())))
     });
     assert_eq!(summed.unwrap(), Tree::leaf(10 * (10 + 10 * (20 + 30))));

@@ -183,7 +183,7 @@ fn a_node_is_seen_alone() {
     let treedef = def("{\"a\": NT { x: *, y: (*, *) }, \"b\": [*]}");
     // `map_structure` goes on below what it keeps, so the root is told by being met first.
     let mut below = false;
-    let one_level = treedef.map_structure(|_| {
+    let one_level = treedef.edit(|_| {
         Ok(if std::mem::replace(&mut below, true) {
             Edit::Replace(TreeDef::leaf())
         } else {
@@ -217,7 +217,7 @@ fn structures_are_made_without_a_value() {
 /// `transform(f_node, f_leaf)`.
 #[test]
 fn structures_are_rewritten_node_by_node() {
-    let made = def("[*, [*, None]]").map_structure_up(|node| {
+    let made = def("[*, [*, None]]").edit_up(|node| {
         Ok(match node.root().kind() {
             NodeKind::Leaf => Edit::Replace(def("{\"leaf\": *}")),
             NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
@@ -236,7 +236,7 @@ fn paths_fetch_and_set() {
     assert_eq!(y1.to_string(), "[\"a\"][0].y.1");
     assert_eq!(tree.get(&y1).unwrap(), &Leaf::I32(3));
     assert_eq!(tree.set(&y1, Leaf::I32(30)).unwrap(), Leaf::I32(3));
-    let value: BTreeMap<String, Vec<NT>> = tree.into_value().unwrap();
+    let value: BTreeMap<String, Vec<NT>> = tree.into_typed().unwrap();
     assert_eq!(value["a"][0].y, (2, 30));
     // `codify`: the same text. A name that is none in Python stands in backquotes.
     assert_eq!(path(".`bad name`[0]").to_string(), ".`bad name`[0]");
@@ -287,6 +287,6 @@ fn too_deep_is_an_error_with_a_limit_that_can_be_set() {
     assert_eq!((deep.num_leaves(), deep.num_nodes()), (0, 202));
     // A structure may be deeper than the limit; printing, comparing and paths are loops.
     let deeper = format!("{}*{}", "[".repeat(2_000), "]".repeat(2_000));
-    let deeper = TreeDef::parse_with(&deeper, Limits::default().depth(2_000)).unwrap();
+    let deeper = TreeDef::parse_with(&deeper, Limits::default().max_depth(2_000)).unwrap();
     assert_eq!(paths(&deeper)[0].len(), 3 * 2_000);
 }

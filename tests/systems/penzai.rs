@@ -48,7 +48,7 @@ fn leaves_are_told_apart_with_holes() {
     );
     assert_eq!(Tree::combine([large, rest]).unwrap(), t());
     // A subtree is chosen by a mask that ends where it stands. Ours: the holes are always at the leaves.
-    let (inner, outer) = t().partition_by(&tree("[*, *]", [false, true])).unwrap();
+    let (inner, outer) = t().partition_mask(&tree("[*, *]", [false, true])).unwrap();
     assert_eq!(
         (inner.leaves(), outer.leaves()),
         (&[None, Some(2), Some(3)][..], &[Some(1), None, None][..])
@@ -67,7 +67,7 @@ fn parts_that_overlap_are_refused_with_the_place() {
 /// `insert_after('N')` on the ints: an element before which others stand.
 #[test]
 fn elements_are_put_behind_others() {
-    let inserted = t().map(|x| x.to_string()).traverse_up(|_, subtree| {
+    let inserted = t().map(|x| x.to_string()).edit_up(|_, subtree| {
         if subtree.treedef().root().kind() != NodeKind::Seq {
             return Ok(Edit::Keep);
         }
@@ -106,7 +106,7 @@ fn one_is_asked_for_by_a_path() {
 fn subtrees_are_selected_by_what_they_are() {
     let selected = |holds: fn(&Path, NodeKind) -> bool| {
         let mut found = Vec::new();
-        let walked = numbered("[*, [*, None], ()]").traverse(|path, node, _| {
+        let walked = numbered("[*, [*, None], ()]").edit(|path, node, _| {
             if holds(path, node.kind()) {
                 found.push(node.to_string());
             }

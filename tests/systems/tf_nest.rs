@@ -50,7 +50,7 @@ fn leaves_come_in_the_order_of_the_keys() {
 #[test]
 fn paths_are_joined_by_any_separator() {
     let joined = |separator: &str| -> Vec<(String, i32)> {
-        numbers().iter().map(|(path, leaf)| (path.joined(separator), *leaf)).collect()
+        numbers().iter().map(|(path, leaf)| (path.to_joined_string(separator), *leaf)).collect()
     };
     let expected = |paths: [&str; 4]| paths.map(str::to_owned).into_iter().zip([4, 1, 2, 3]);
     assert_eq!(joined("/"), expected(["a/z", "b/x", "b/y/0", "b/y/1"]).collect::<Vec<_>>());
@@ -76,7 +76,7 @@ fn a_flat_sequence_is_packed_as_an_example() {
 #[test]
 fn structures_are_mapped_together() {
     let squares = numbers().zip_with(numbers(), |a, b| a * b).unwrap();
-    let squares: Dict = squares.map(Leaf::from).into_value().unwrap();
+    let squares: Dict = squares.map(Leaf::from).into_typed().unwrap();
     let expected = [
         ("b", Entry::Point(Pt { x: 1, y: vec![4, 9] })),
         ("a", Entry::Dict { z: 16 }),
@@ -97,7 +97,7 @@ fn trees_are_flattened_up_to_a_shallow_one() {
 /// `get_traverse_shallow_structure`: where to go on is said by a function.
 #[test]
 fn a_shallow_structure_is_computed() {
-    let shallow = numbers().map(|_| true).traverse(|_, node, _| {
+    let shallow = numbers().map(|_| true).edit(|_, node, _| {
         Ok(match node.name() {
             Some("Pt") => Edit::Replace(Tree::leaf(false)),
             _ => Edit::Keep,
@@ -113,7 +113,7 @@ fn a_shallow_structure_is_computed() {
 #[test]
 fn lists_become_tuples() {
     let (treedef, leaves) = numbers().into_parts();
-    let tuples = treedef.map_structure_up(|node| {
+    let tuples = treedef.edit_up(|node| {
         Ok(match node.root().kind() {
             NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
             _ => Edit::Keep,
@@ -132,7 +132,7 @@ fn structured_keys_are_taken_apart_with_their_values() {
     let value = of(&IndexMap::from([((4, 5, (6, 8)), ("a", "b", ("c", "d")))]));
     let root = value.treedef().root();
     let items: Vec<(String, Leaf)> = root
-        .keys()
+        .entry_keys()
         .iter()
         .zip(root.children())
         .flat_map(|(key, child)| {

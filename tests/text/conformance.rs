@@ -39,7 +39,7 @@ fn paths_render_as_in_jax() {
         let treedef = treedef::structure(&Vector(&vector["value"])).unwrap();
         let rendered: Vec<_> = treedef.leaf_paths().map(|path| path.to_jax_string()).collect();
         assert_eq!(rendered, texts(&vector["keystr"]));
-        let joined: Vec<_> = treedef.leaf_paths().map(|path| path.joined("/")).collect();
+        let joined: Vec<_> = treedef.leaf_paths().map(|path| path.to_joined_string("/")).collect();
         assert_eq!(joined, texts(&vector["simple_keystr"]));
     }
 }

@@ -53,16 +53,16 @@ fn every_key_has_a_form() {
     ] {
         let parsed: Path = path.parse().unwrap();
         assert_eq!(parsed.to_jax_string(), repr);
-        assert_eq!(parsed.joined("/"), joined);
+        assert_eq!(parsed.to_joined_string("/"), joined);
     }
 }
 
 #[test]
 fn keys_are_joined_by_anything() {
     let path: Path = r#".a["b--c"].`d\\`"#.parse().unwrap();
-    assert_eq!(path.joined("--"), r"a--b\-\-c--d\\");
-    assert_eq!(path.joined(""), r"ab--cd\");
-    assert_eq!(path.joined("."), r"a.b--c.d\\");
+    assert_eq!(path.to_joined_string("--"), r"a--b\-\-c--d\\");
+    assert_eq!(path.to_joined_string(""), r"ab--cd\");
+    assert_eq!(path.to_joined_string("."), r"a.b--c.d\\");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn ndarray_as_one_leaf() {
     use ndarray::{Array1, arr1};
 
     let arrays = vec![arr1(&[1.0, 2.0]), arr1(&[3.0])];
-    let (mut leaves, treedef) = Flattener::new().leaf_type("Array").flatten(&arrays).unwrap();
+    let (mut leaves, treedef) = Flattener::new().opaque_type("Array").flatten(&arrays).unwrap();
     assert_eq!(treedef.to_string(), "[*, *]");
     assert_eq!(leaves[0].clone().into_typed::<Array1<f64>>().unwrap(), arrays[0]);
     leaves[1] = Leaf::from(treedef::Value::of(&arr1(&[4.0, 5.0, 6.0])).unwrap());

@@ -95,36 +95,33 @@ pub(super) const ROWS: &[Row] = &[
         cases.structures_and_paths(|treedef, path| treedef.replace(path, &TreeDef::unit()));
         cases.structures_and_paths(|treedef, path| treedef.replace(path, treedef));
     }),
-    ("TreeDef::map_structure", |cases| {
+    ("TreeDef::edit", |cases| {
         let is_leaf = |kind| kind == NodeKind::Leaf;
-        cases.structures(|treedef| treedef.map_structure(|_| Ok(Edit::Keep)));
+        cases.structures(|treedef| treedef.edit(|_| Ok(Edit::Keep)));
         cases.structures(|treedef| {
-            treedef.map_structure(|node| {
-                Ok(if is_leaf(node.kind()) { Edit::Remove } else { Edit::Keep })
-            })
+            treedef.edit(|node| Ok(if is_leaf(node.kind()) { Edit::Remove } else { Edit::Keep }))
         });
         cases.pairs(|treedef, other| {
-            treedef.map_structure(|node| match is_leaf(node.kind()) {
+            treedef.edit(|node| match is_leaf(node.kind()) {
                 true => Ok(Edit::Replace(other.clone())),
                 false => Ok(Edit::Keep),
             })
         });
     }),
-    ("TreeDef::map_structure_up", |cases| {
+    ("TreeDef::edit_up", |cases| {
         let is_leaf = |treedef: &TreeDef| treedef.root().kind() == NodeKind::Leaf;
-        cases.structures(|treedef| treedef.map_structure_up(|_| Ok(Edit::Keep)));
+        cases.structures(|treedef| treedef.edit_up(|_| Ok(Edit::Keep)));
         cases.structures(|treedef| {
-            treedef
-                .map_structure_up(|node| Ok(if is_leaf(node) { Edit::Remove } else { Edit::Keep }))
+            treedef.edit_up(|node| Ok(if is_leaf(node) { Edit::Remove } else { Edit::Keep }))
         });
         cases.pairs(|treedef, other| {
-            treedef.map_structure_up(|node| match is_leaf(node) {
+            treedef.edit_up(|node| match is_leaf(node) {
                 true => Ok(Edit::Replace(other.clone())),
                 false => Ok(Edit::Keep),
             })
         });
         cases.structures(|treedef| {
-            treedef.map_structure_up(|node| Ok(Edit::Replace(TreeDef::seq_of(node, 1 << 40)?)))
+            treedef.edit_up(|node| Ok(Edit::Replace(TreeDef::seq_of(node, 1 << 40)?)))
         });
     }),
 ];

@@ -28,7 +28,7 @@ impl<T: serde::Serialize> serde::Serialize for Marked<T> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.1 {
             true => treedef::as_static(&self.0, serializer),
-            false => treedef::as_leaf(&self.0, serializer),
+            false => treedef::as_opaque(&self.0, serializer),
         }
     }
 }
@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Row] = &[
     ("Flattener::none_is_leaf", |cases| walk(cases, || Flattener::new().none_is_leaf(true))),
     ("Flattener::human_readable", |cases| walk(cases, || Flattener::new().human_readable(false))),
     ("Flattener::limits", |cases| {
-        walk(cases, || Flattener::new().limits(Limits::default().work(0).depth(0)));
+        walk(cases, || Flattener::new().limits(Limits::default().max_work(0).max_depth(0)));
     }),
     ("Flattener::max_depth", |cases| walk(cases, || Flattener::new().max_depth(0))),
     ("Flattener::leaves_where", |cases| {
@@ -54,11 +54,11 @@ pub(super) const ROWS: &[Row] = &[
         walk(cases, || Flattener::new().static_type("S").static_type(&long()));
     }),
     ("Flattener::static_at", |cases| walk(cases, || Flattener::new().static_at(everything()))),
-    ("Flattener::leaf_field", |cases| walk(cases, || Flattener::new().leaf_field("S", "a"))),
-    ("Flattener::leaf_type", |cases| {
-        walk(cases, || Flattener::new().leaf_type("S").leaf_type(&long()));
+    ("Flattener::opaque_field", |cases| walk(cases, || Flattener::new().opaque_field("S", "a"))),
+    ("Flattener::opaque_type", |cases| {
+        walk(cases, || Flattener::new().opaque_type("S").opaque_type(&long()));
     }),
-    ("Flattener::leaf_at", |cases| walk(cases, || Flattener::new().leaf_at(everything()))),
+    ("Flattener::opaque_at", |cases| walk(cases, || Flattener::new().opaque_at(everything()))),
     ("Flattener::is_leaf", |cases| {
         walk(cases, || Flattener::new().is_leaf(|path, _| !path.is_root()));
     }),
@@ -72,7 +72,7 @@ pub(super) const ROWS: &[Row] = &[
         walk(cases, || Flattener::new().is_leaf(|_, node| node.variant().is_some()));
     }),
     ("Flattener::unmatched_rules", |cases| {
-        let flattener = || Flattener::new().static_field("S", "nothing").leaf_at(everything());
+        let flattener = || Flattener::new().static_field("S", "nothing").opaque_at(everything());
         for value in Wrong::ALL {
             cases.once("a value that lies", || flattener().unmatched_rules(&value));
         }
@@ -119,7 +119,7 @@ pub(super) const ROWS: &[Row] = &[
         cases.values(|value| Tree::of(&Marked(value, true)));
         cases.once("a value that lies", || Tree::of(&Marked(Wrong::LongSequence, true)));
     }),
-    ("as_leaf", |cases| {
+    ("as_opaque", |cases| {
         cases.trees(&(), |tree| Tree::of(&Marked(tree, false)));
         cases.values(|value| Tree::of(&Marked(value, false)));
         cases.once("a value that lies", || Tree::of(&Marked(Wrong::LongMap, false)));

@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
     ("NodeRef::name", |cases| cases.nodes(|node| Ok(node.name().is_some()))),
     ("NodeRef::variant", |cases| cases.nodes(|node| Ok(node.variant().is_some()))),
     ("NodeRef::fields", |cases| cases.nodes(|node| Ok(node.fields().len()))),
-    ("NodeRef::keys", |cases| cases.nodes(|node| Ok(node.keys().len()))),
+    ("NodeRef::entry_keys", |cases| cases.nodes(|node| Ok(node.entry_keys().len()))),
     ("NodeRef::static_value", |cases| cases.nodes(|node| Ok(node.static_value().is_some()))),
     ("NodeRef::num_children", |cases| cases.nodes(|node| Ok(node.num_children()))),
     ("NodeRef::num_leaves", |cases| cases.nodes(|node| Ok(node.num_leaves()))),

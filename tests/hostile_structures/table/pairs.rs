@@ -44,9 +44,9 @@ pub(super) const ROWS: &[Row] = &[
             Tree::new(full, leaves)?.transpose(outer, inner)
         });
     }),
-    ("Tree::partition_by", |cases| {
-        cases.tree_pairs(&(), &true, |tree, mask| tree.partition_by(&mask));
-        cases.tree_pairs(&1.5, &false, |tree, mask| tree.partition_by(&mask));
+    ("Tree::partition_mask", |cases| {
+        cases.tree_pairs(&(), &true, |tree, mask| tree.partition_mask(&mask));
+        cases.tree_pairs(&1.5, &false, |tree, mask| tree.partition_mask(&mask));
     }),
     ("Tree::combine", |cases| {
         cases.tree_pairs(&Some(()), &None, |a, b| Tree::combine(Lying([a, b].into_iter())));

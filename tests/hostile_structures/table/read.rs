@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
     ("TreeDef::num_nodes", |cases| cases.structures(|treedef| Ok(treedef.num_nodes()))),
     ("TreeDef::limits", |cases| {
         cases.structures(|treedef| {
-            Ok(treedef.clone().with_limits(Limits::default().depth(1)).limits())
+            Ok(treedef.clone().with_limits(Limits::default().max_depth(1)).limits())
         });
     }),
     ("TreeDef::leaf_path", |cases| {

@@ -43,23 +43,23 @@ pub(super) const ROWS: &[Row] = &[
             tree.replace_all(pattern, |_, _| Ok(other.clone()))
         });
     }),
-    ("Tree::traverse", |cases| {
-        cases.trees(&(), |tree| tree.traverse(|_, _, _| Ok(Edit::Keep)));
+    ("Tree::edit", |cases| {
+        cases.trees(&(), |tree| tree.edit(|_, _, _| Ok(Edit::Keep)));
         cases.trees(&(), |tree| {
             let other = tree.clone();
-            tree.traverse(|_, node, _| match node.num_children() {
+            tree.edit(|_, node, _| match node.num_children() {
                 0 => Ok(Edit::Replace(other.clone())),
                 _ => Ok(Edit::Keep),
             })
         });
         cases.trees(&1.5, |tree| {
-            tree.traverse(|path, _, _| Ok(if path.is_root() { Edit::Keep } else { Edit::Remove }))
+            tree.edit(|path, _, _| Ok(if path.is_root() { Edit::Keep } else { Edit::Remove }))
         });
     }),
-    ("Tree::traverse_up", |cases| {
-        cases.trees(&(), |tree| tree.traverse_up(|_, _| Ok(Edit::Keep)));
+    ("Tree::edit_up", |cases| {
+        cases.trees(&(), |tree| tree.edit_up(|_, _| Ok(Edit::Keep)));
         cases.trees(&1.5, |tree| {
-            tree.traverse_up(|path, _| Ok(if path.is_root() { Edit::Keep } else { Edit::Remove }))
+            tree.edit_up(|path, _| Ok(if path.is_root() { Edit::Keep } else { Edit::Remove }))
         });
     }),
 ];

@@ -17,12 +17,14 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("TreeDef::parse_with", |cases| {
         cases.texts(|text| TreeDef::parse_with(text, Limits::default()));
-        cases.texts(|text| TreeDef::parse_with(text, Limits::default().work(0).depth(0)));
+        cases.texts(|text| TreeDef::parse_with(text, Limits::default().max_work(0).max_depth(0)));
     }),
     ("TreeDef::to_jax_string", |cases| cases.structures(TreeDef::to_jax_string)),
     ("Tree::parse_with", |cases| {
         cases.texts(|text| Tree::<LeafKind>::parse_with(text, Limits::default()));
-        cases.texts(|text| Tree::<LeafKind>::parse_with(text, Limits::default().work(0).depth(0)));
+        cases.texts(|text| {
+            Tree::<LeafKind>::parse_with(text, Limits::default().max_work(0).max_depth(0))
+        });
     }),
     ("FromStr for Tree", |cases| cases.texts(str::parse::<Tree<LeafKind>>)),
     #[cfg(feature = "persist")]

@@ -161,11 +161,11 @@ pub(super) const ROWS: &[Row] = &[
             treedef::unflatten_into(&mut Vec::<()>::new(), treedef, leaves(treedef)?)
         });
     }),
-    ("Tree::into_value", |cases| {
-        cases.trees(&1.5, |tree| tree.into_value::<IgnoredAny>());
-        cases.trees(&1.5, |tree| tree.into_value::<Vec<()>>());
-        cases.values(|value| Tree::leaf(Leaf::from(value.clone())).into_value::<Vec<()>>());
-        cases.values(|value| Tree::leaf(Leaf::from(value.clone())).into_value::<IgnoredAny>());
+    ("Tree::into_typed", |cases| {
+        cases.trees(&1.5, |tree| tree.into_typed::<IgnoredAny>());
+        cases.trees(&1.5, |tree| tree.into_typed::<Vec<()>>());
+        cases.values(|value| Tree::leaf(Leaf::from(value.clone())).into_typed::<Vec<()>>());
+        cases.values(|value| Tree::leaf(Leaf::from(value.clone())).into_typed::<IgnoredAny>());
     }),
     ("Tree::migrate", |cases| {
         cases.trees(&1.5, |tree| tree.migrate::<Columns>());
@@ -188,8 +188,8 @@ pub(super) const ROWS: &[Row] = &[
     ("map_with_path", |cases| {
         cases.once("units", || treedef::map_with_path(&vec![(); 1_000], |_, leaf| leaf));
     }),
-    ("map_only", |cases| {
-        cases.once("units", || treedef::map_only(&vec![(); 1_000], |leaf: f64| leaf));
+    ("map_as", |cases| {
+        cases.once("units", || treedef::map_as(&vec![(); 1_000], |leaf: f64| leaf));
     }),
     ("pack_as", |cases| {
         cases.once("too many leaves", || treedef::pack_as(&vec![(); 1_000], vec![1.5; 10]));
@@ -228,11 +228,11 @@ pub(super) const ROWS: &[Row] = &[
             FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000]).map(drop)
         });
     }),
-    ("FlatFn::with", |cases| {
+    ("FlatFn::with_flattener", |cases| {
         let flattener = || Flattener::new().leaves_where(LeafKind::is_float).max_depth(0);
         cases.once("units", || {
             let same = |units: Vec<()>| units;
-            FlatFn::<f64, _, _, _>::with(flattener(), same, &vec![(); 1_000]).map(drop)
+            FlatFn::<f64, _, _, _>::with_flattener(flattener(), same, &vec![(); 1_000]).map(drop)
         });
     }),
     ("FlatFn::inputs", |cases| {

@@ -63,10 +63,12 @@ pub(super) const ROWS: &[Row] = &[
         cases.paths(|path| Ok(path.to_jax_string()));
         cases.values(|value| Ok(Path::root().child(Key::Entry(value.clone())).to_jax_string()));
     }),
-    ("Path::joined", |cases| {
-        cases.paths(|path| Ok(path.joined("")));
-        cases.paths(|path| Ok(path.joined("n")));
-        cases.values(|value| Ok(Path::root().child(Key::Entry(value.clone())).joined("/")));
+    ("Path::to_joined_string", |cases| {
+        cases.paths(|path| Ok(path.to_joined_string("")));
+        cases.paths(|path| Ok(path.to_joined_string("n")));
+        cases.values(|value| {
+            Ok(Path::root().child(Key::Entry(value.clone())).to_joined_string("/"))
+        });
     }),
     ("Display for Path", |cases| cases.paths(print)),
     ("Debug for Path", |cases| cases.paths(debug)),

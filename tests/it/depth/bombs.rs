@@ -131,7 +131,7 @@ fn counts_that_overflow_err() {
     }
 }
 
-// Keys, statics and values hold structures of their own, which `Limits::work` must bound as well. What it allows is
+// Keys, statics and values hold structures of their own, which `Limits::max_work` must bound as well. What it allows is
 // printed and compared in time of the distinct.
 
 const ALLOWED: usize = 1 << 23;

@@ -10,7 +10,7 @@ use super::{Specimen, specimens, types};
 
 types! {
     struct Layer { #[serde(serialize_with = "treedef::as_static")] activation: String, w: [f32; 2] }
-    struct Image { name: String, #[serde(serialize_with = "treedef::as_leaf")] pixels: Vec<[u8; 3]> }
+    struct Image { name: String, #[serde(serialize_with = "treedef::as_opaque")] pixels: Vec<[u8; 3]> }
     struct Point { x: i32, y: i32 }
     enum Plain { Unit, Newtype(u8), Tuple(u8, char), Struct { a: Option<u8> } }
 }

@@ -129,13 +129,17 @@ pub(crate) fn reads_as(node: NodeRef<'_>, plain: &Shape) -> bool {
     };
     let labels = match plain {
         Node::Inner(Head::Map(keys), _) => {
-            node.keys().iter().eq(&keys.iter().map(Constant::value).collect::<Vec<_>>())
+            node.entry_keys().iter().eq(&keys.iter().map(Constant::value).collect::<Vec<_>>())
         }
         Node::Inner(Head::Struct(_, fields) | Head::StructVariant(_, _, fields), _) => {
             node.fields().iter().eq(fields)
         }
         Node::Inner(Head::Static(constant), _) => node.static_value() == Some(&constant.value()),
-        _ => node.keys().is_empty() && node.fields().is_empty() && node.static_value().is_none(),
+        _ => {
+            node.entry_keys().is_empty()
+                && node.fields().is_empty()
+                && node.static_value().is_none()
+        }
     };
     let runs: Vec<usize> = node.runs().map(|(_, repeat)| repeat).collect();
     let equal: Vec<usize> = plain.children().chunk_by(PartialEq::eq).map(<[_]>::len).collect();

@@ -210,7 +210,7 @@ fn absent_optional_fields() {
         wrapper: [] treedef::Static<Option<u8>>;
         serialize_with: [serialize_with = "treedef::as_static"] Option<u8>;
         with: [with = "treedef::as_static"] Option<u8>;
-        with_default: [default, skip_serializing_if = "Option::is_none", with = "treedef::as_leaf"] Option<u8>;
+        with_default: [default, skip_serializing_if = "Option::is_none", with = "treedef::as_opaque"] Option<u8>;
     }
 
     let absent = r#"{"rate":1}"#;
@@ -247,7 +247,7 @@ fn behind_erased_serde_marks_are_leaves() {
         #[serde(serialize_with = "treedef::as_static")]
         activation: &'static str,
         rate: Static<f64>,
-        #[serde(with = "treedef::as_leaf")]
+        #[serde(with = "treedef::as_opaque")]
         w: [f64; 2],
     }
 

@@ -147,7 +147,7 @@ fn at_first_of_each_run(treedef: &TreeDef, paths: impl Iterator<Item = Path>) ->
             let position = node.position(key).unwrap();
             parent = parent.child(key.clone());
             let text = |position| node.child(position).unwrap().to_string();
-            let is_labelled = !node.fields().is_empty() || !node.keys().is_empty();
+            let is_labelled = !node.fields().is_empty() || !node.entry_keys().is_empty();
             is_labelled || position == 0 || text(position) != text(position - 1)
         })
     };

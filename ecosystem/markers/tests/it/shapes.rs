@@ -237,8 +237,8 @@ shapes! {
     static_serialize_with: [serialize_with = "treedef::as_static"], Bare;
     static_with: [with = "treedef::as_static"], Bare;
     static_wrapper: [], Static;
-    leaf_serialize_with: [serialize_with = "treedef::as_leaf"], Bare;
-    leaf_with: [with = "treedef::as_leaf"], Bare;
+    leaf_serialize_with: [serialize_with = "treedef::as_opaque"], Bare;
+    leaf_with: [with = "treedef::as_opaque"], Bare;
     leaf_wrapper: [], Opaque;
 }
 
