@@ -64,7 +64,7 @@ fn answer(requests: &[Contract]) -> Result<Vec<Price>> {
 
     // An array of structs becomes a struct of arrays.
     let batch = Tree::stack(unique.leaves.iter().map(tree).collect::<Result<Vec<_>>>()?)?;
-    let column = |path: &str| batch.get(&path.parse()?).map(Vec::as_slice);
+    let column = |path: &str| batch.get(path).map(Vec::as_slice);
     let [call, put] = price(
         column(".spot")?,
         column(".strike")?,

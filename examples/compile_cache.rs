@@ -28,7 +28,7 @@ struct Plan {
 impl Plan {
     fn compile(structure: TreeDef) -> Result<Self, Box<dyn Error>> {
         println!("  compiling for {structure}");
-        let leaves = |path: &str| structure.leaf_range(&path.parse()?);
+        let leaves = |path: &str| structure.leaf_range(path);
         let (positions, weights) = (leaves(".positions")?.collect(), leaves(".weights")?.collect());
         Ok(Plan { positions, weights, structure })
     }

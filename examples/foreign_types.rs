@@ -48,7 +48,7 @@ fn main() -> Result<()> {
         .static_field("Array", "v")
         .static_field("Array", "dim")
         .opaque_type("Image")
-        .static_at("**.label".parse()?);
+        .static_at("**.label")?;
     show("bookkeeping static, an image one leaf", &by_name)?;
     assert!(by_name.unmatched_rules(&samples)?.is_empty());
 

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .position(|package| package.name == "treedef")
         .ok_or("no such package")?;
     let package = format!(".packages[{this}]");
-    println!("{:#}\n", treedef.node(&package.parse()?)?);
+    println!("{:#}\n", treedef.node(&package)?);
     let text = treedef.to_string();
     println!(
         "all: {} leaves in {} nodes, written in {} characters\n",
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
 
     // From a path to a leaf: the version of this package.
-    let version = treedef.leaf_index(&format!("{package}.version").parse()?)?;
+    let version = treedef.leaf_index(format!("{package}.version"))?;
     println!("version: {}", leaves[version]);
     leaves[version] = Leaf::from("9.9.9");
 

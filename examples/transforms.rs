@@ -94,8 +94,8 @@ fn main() -> Result<()> {
     // The biases of the last layer are frozen, the others learn slowly.
     let (mut parameters, treedef) = flatten_as::<f64>(&model)?;
     let mut rates = Tree::leaf(0.4).broadcast_to(&treedef)?;
-    rates.select_mut(&"**.b[*]".parse()?).for_each(|(_, rate)| *rate = 0.1);
-    rates.select_mut(&"layers[1].b[*]".parse()?).for_each(|(_, rate)| *rate = 0.0);
+    rates.select_mut("**.b[*]")?.for_each(|(_, rate)| *rate = 0.1);
+    rates.select_mut("layers[1].b[*]")?.for_each(|(_, rate)| *rate = 0.0);
     println!("rates: {rates:#}");
 
     let before = loss(&treedef, &parameters)?;

@@ -128,7 +128,7 @@ where
             let mut leaves = Vec::new();
             let found = self.flattener.flatten_like(outputs, &output, &mut leaves);
             found.map_err(|error| {
-                error.hint("the output has another structure than that of the first call")
+                error.with_hint("the output has another structure than that of the first call")
             })?;
             return Ok(leaves);
         }

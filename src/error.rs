@@ -22,8 +22,6 @@ const LONGEST: usize = 1_000;
 /// assert_eq!(error.path().to_string(), "[1]");
 /// # Ok::<(), treedef::Error>(())
 /// ```
-#[derive(thiserror::Error)]
-#[error("{0}")]
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -108,6 +106,15 @@ pub enum ErrorKind {
     /// A `Serialize` or `Deserialize` implementation broke serde's protocol.
     #[error("{0}")]
     Protocol(&'static str),
+    /// Parts that are put together overlap: a leaf stands in two of them.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// A diff that was made with another structure or tree.
+    #[error("{0}")]
+    DoesNotApply(&'static str),
+    /// A bug of this library. Please report it.
+    #[error("a bug in treedef: {0}")]
+    Internal(&'static str),
     /// A text that is no treedef, value or path.
     #[error("expected {expected}, found {found} at byte {offset}")]
     Syntax {
@@ -253,6 +260,24 @@ pub enum DifferenceKind {
 }
 
 impl Error {
+    /// An error with a message of one's own, for functions that this crate calls.
+    ///
+    /// ```
+    /// use treedef::{Error, Tree};
+    ///
+    /// let tree = Tree::of(&("a", 1))?;
+    /// let error = tree.edit(|_, _, leaves| match leaves {
+    ///     [leaf] if leaf.kind().is_number() => Err(Error::custom("no numbers, please")),
+    ///     _ => Ok(treedef::Edit::Keep),
+    /// });
+    /// assert_eq!(error.unwrap_err().to_string(), "no numbers, please at `.1`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[cold]
+    pub fn custom(message: impl fmt::Display) -> Self {
+        ErrorKind::Message(message.to_string()).into()
+    }
+
     /// What went wrong.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
@@ -261,6 +286,16 @@ impl Error {
     /// Where: the deepest node that was being walked or rebuilt.
     pub fn path(&self) -> &Path {
         &self.0.path
+    }
+
+    /// What can be done about it, if there is something; the message ends with it.
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint
+    }
+
+    /// The file that the error is about, if it is about one.
+    pub fn file(&self) -> Option<&std::path::Path> {
+        self.0.file.as_deref()
     }
 
     /// All places in which the structures differ, if that is what went wrong.
@@ -327,7 +362,7 @@ impl Error {
 
     /// Adds what the user can do. The innermost hint stays.
     #[cold]
-    pub(crate) fn hint(mut self, hint: &'static str) -> Self {
+    pub(crate) fn with_hint(mut self, hint: &'static str) -> Self {
         self.0.hint.get_or_insert(hint);
         self
     }
@@ -383,14 +418,14 @@ impl From<ErrorKind> for Error {
 impl serde::ser::Error for Error {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
-        ErrorKind::Message(message.to_string()).into()
+        Error::custom(message)
     }
 }
 
 impl serde::de::Error for Error {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
-        ErrorKind::Message(message.to_string()).into()
+        Error::custom(message)
     }
 
     #[cold]
@@ -401,6 +436,22 @@ impl serde::de::Error for Error {
     #[cold]
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
         ErrorKind::UnknownVariant { variant: variant.to_owned(), expected }.into()
+    }
+}
+
+impl std::error::Error for Error {
+    /// What the operating system said, if that is the reason.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self.kind() {
+            ErrorKind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -5,6 +5,7 @@ mod model;
 mod path;
 mod pattern;
 mod error;
+mod argument;
 mod markers;
 mod float;
 mod leaf;
@@ -39,6 +40,7 @@ pub mod coming_from;
 pub use crate::{
     adapter::FlatFn,
     algebra::Edit,
+    argument::{ToPath, ToPattern},
     assertion::{
         assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
     },

@@ -24,7 +24,8 @@ impl Limits {
         match needed <= limit {
             true => Ok(()),
             false => {
-                Err(Error::from(ErrorKind::Work { needed, limit }).hint("see `Limits::max_work`"))
+                Err(Error::from(ErrorKind::Work { needed, limit })
+                    .with_hint("see `Limits::max_work`"))
             }
         }
     }
@@ -34,20 +35,20 @@ impl Limits {
             true => Ok(()),
             false => {
                 let error = Error::from(ErrorKind::Depth { limit: self.max_depth });
-                Err(error.hint("see `Limits::max_depth`"))
+                Err(error.with_hint("see `Limits::max_depth`"))
             }
         }
     }
 
     pub(crate) fn expect_nodes(self, nodes: usize) -> Result<()> {
         at_most("nodes", nodes, self.max_nodes)
-            .map_err(|error| error.hint("see `Limits::max_nodes`"))
+            .map_err(|error| error.with_hint("see `Limits::max_nodes`"))
     }
 
     #[cfg(feature = "persist")]
     pub(crate) fn expect_bytes(self, bytes: usize) -> Result<()> {
         at_most("bytes", bytes, self.max_bytes)
-            .map_err(|error| error.hint("see `Limits::max_bytes`"))
+            .map_err(|error| error.with_hint("see `Limits::max_bytes`"))
     }
 
     /// Refuses names beyond the limits that a part of a file, of so many bytes, makes in memory.
@@ -55,7 +56,7 @@ impl Limits {
     pub(crate) fn expect_names(self, names: usize, bytes: usize) -> Result<()> {
         let limit = self.max_names.saturating_add(bytes.saturating_mul(A_BYTE));
         at_most("bytes of names", names, limit)
-            .map_err(|error| error.hint("see `Limits::max_names`"))
+            .map_err(|error| error.with_hint("see `Limits::max_names`"))
     }
 
     /// Refuses a text beyond the limits, where it stands for so many bytes.
@@ -73,7 +74,8 @@ impl Limits {
 
     fn expect_text(self, text: usize, bytes: usize) -> Result<()> {
         let limit = self.max_text.saturating_add(bytes.saturating_mul(A_BYTE));
-        at_most("bytes of text", text, limit).map_err(|error| error.hint("see `Limits::max_text`"))
+        at_most("bytes of text", text, limit)
+            .map_err(|error| error.with_hint("see `Limits::max_text`"))
     }
 
     /// Refuses a structure that is beyond the limits.

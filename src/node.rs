@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Encoding, Labels, Name, Node, NodeKind, Options, Shape, TreeDef, Value};
 use crate::path::{Key, Path};
@@ -86,10 +87,10 @@ impl TreeDef {
     ///
     /// ```
     /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
-    /// assert_eq!(treedef.leaf_range(&"[1]".parse()?)?, 2..4);
+    /// assert_eq!(treedef.leaf_range("[1]")?, 2..4);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn leaf_range(&self, path: &Path) -> Result<Range<usize>> {
+    pub fn leaf_range(&self, path: impl ToPath) -> Result<Range<usize>> {
         Ok(self.node(path)?.leaf_range())
     }
 
@@ -107,15 +108,16 @@ impl TreeDef {
     ///
     /// ```
     /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
-    /// assert_eq!(treedef.leaf_index(&"[1].0".parse()?)?, 2);
-    /// assert!(treedef.leaf_index(&"[1]".parse()?).is_err());
+    /// assert_eq!(treedef.leaf_index("[1].0")?, 2);
+    /// assert!(treedef.leaf_index("[1]").is_err());
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn leaf_index(&self, path: &Path) -> Result<usize> {
-        let node = self.node(path)?;
+    pub fn leaf_index(&self, path: impl ToPath) -> Result<usize> {
+        let path = path.to_path()?;
+        let node = self.node(&*path)?;
         match node.kind() {
             NodeKind::Leaf => Ok(node.first_leaf()),
-            _ => Err(Error::from(ErrorKind::NotALeaf { node: node.brief() }).at(path.clone())),
+            _ => Err(Error::from(ErrorKind::NotALeaf { node: node.brief() }).at(path.into_owned())),
         }
     }
 
@@ -124,7 +126,8 @@ impl TreeDef {
     /// # Errors
     ///
     /// When the path leads nowhere; the error's own path is as far as it led.
-    pub fn node(&self, path: &Path) -> Result<NodeRef<'_>> {
+    pub fn node(&self, path: impl ToPath) -> Result<NodeRef<'_>> {
+        let path = path.to_path()?;
         let mut node = self.root();
         for (depth, key) in path.keys().iter().enumerate() {
             node = node.child_at(key).ok_or_else(|| {

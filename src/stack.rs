@@ -40,7 +40,7 @@ pub(crate) fn expect_room(limits: Limits, depth: usize) -> Result<()> {
 pub(crate) fn too_deep(limit: usize) -> Error {
     let error = Error::from(ErrorKind::Depth { limit });
     match limit == DEEPEST {
-        true => error.hint("deeper only with the feature `stacker`, which grows the stack"),
-        false => error.hint("see `Limits::max_depth`"),
+        true => error.with_hint("deeper only with the feature `stacker`, which grows the stack"),
+        false => error.with_hint("see `Limits::max_depth`"),
     }
 }

@@ -148,7 +148,7 @@ fn on_structures(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape) {
             assert!(!(x.is_prefix_of(y) && y.is_prefix_of(x)) || x == y);
             is_structure(x.common_suffix(y));
         }
-        7 => is_structure(x.replace(&place(x, tape), y)),
+        7 => is_structure(x.replace(place(x, tape), y)),
         8 => is_structure(x.edit(|_| Ok(edit(tape.below(6), y)))),
         9 => is_structure(x.edit_up(|_| Ok(edit(tape.below(6), y)))),
         10 => many(x).iter().for_each(whole),
@@ -297,26 +297,28 @@ fn on_trees<L: Clone + Eq + Hash + Debug>(
         }
         35 => is_tree(Tree::merge([a, b])),
         36 => {
-            if let Some((tree, old)) = checked(a.replace(&place(x, tape), b)) {
-                is_whole(&tree);
-                is_whole(&old);
-            }
+            let mut tree = a;
+            checked(tree.replace(place(x, tape), b)).iter().for_each(is_whole);
+            is_whole(&tree);
         }
         37 => {
-            if let Some((tree, old)) = checked(a.take(&place(x, tape))) {
-                is_whole(&tree);
-                is_whole(&old);
-            }
+            let mut tree = a;
+            checked(tree.remove(place(x, tape))).iter().for_each(is_whole);
+            is_whole(&tree);
         }
         38 => {
-            if let Some((tree, old)) = checked(a.take_all(&pattern(x, tape))) {
-                is_whole(&tree);
-                old.iter().take(MANY).for_each(|(_, old)| is_whole(old));
-            }
+            let mut tree = a;
+            let old = checked(tree.remove_all(pattern(x, tape))).unwrap_or_default();
+            old.iter().take(MANY).for_each(|(_, old)| is_whole(old));
+            is_whole(&tree);
         }
         39 => {
             let new = Tree::leaf(other);
-            is_tree(a.replace_all(&pattern(x, tape), |_, _| Ok(new.clone())));
+            let mut tree = a;
+            let old = tree.replace_all(pattern(x, tape), |_, _, _| Ok(new.clone()));
+            let old = checked(old).unwrap_or_default();
+            old.iter().take(MANY).for_each(|(_, old)| is_whole(old));
+            is_whole(&tree);
         }
         40 => {
             let new = Tree::leaf(other);
@@ -345,7 +347,7 @@ fn on_trees<L: Clone + Eq + Hash + Debug>(
             assert!(checked(Tree::<L>::stack([])).is_none());
         }
         45 if few => {
-            let (yes, no) = a.clone().partition(|_| tape.one_in(2));
+            let (yes, no) = a.clone().partition(|_, _| tape.one_in(2));
             assert_eq!(checked(Tree::combine([yes, no])), Some(a));
         }
         46 if few => {
@@ -354,7 +356,7 @@ fn on_trees<L: Clone + Eq + Hash + Debug>(
             assert!(
                 parts.is_none_or(|(yes, no)| Tree::combine([yes, no]).is_ok_and(|all| all == a))
             );
-            if let Some(parts) = checked(a.partition_into(3, |_| tape.below(4))) {
+            if let Some(parts) = checked(a.partition_into(3, |_, _| tape.below(4))) {
                 is_tree(Tree::combine(parts));
             }
         }
@@ -365,10 +367,10 @@ fn on_trees<L: Clone + Eq + Hash + Debug>(
         }
         48 if few => {
             let pattern = pattern(x, tape);
-            let selected = a.select(&pattern).count();
+            let selected = a.select(&pattern).unwrap().count();
             let mut tree = a.map_with_path(|path, _| pattern.matches(path));
             assert_eq!(tree.leaves().iter().filter(|matches| **matches).count(), selected);
-            assert_eq!(tree.select_mut(&pattern).count(), selected);
+            assert_eq!(tree.select_mut(&pattern).unwrap().count(), selected);
             is_tree(tree.try_map(|matches| if matches { Err("no") } else { Ok(()) }));
         }
         49 if few => {

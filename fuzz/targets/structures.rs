@@ -69,7 +69,7 @@ pub(super) fn grown(treedef: TreeDef, tape: &mut Tape) -> TreeDef {
         1 => format!("({treedef}; {})", count(tape)).parse(),
         2 => format!("E::V({treedef}, (); {})", count(tape)).parse(),
         3 => treedef.compose(&huge(tape)),
-        4 => treedef.replace(&place(&treedef, tape), &huge(tape)),
+        4 => treedef.replace(place(&treedef, tape), &huge(tape)),
         5 => TreeDef::seq([treedef.clone(), huge(tape), treedef.clone()]),
         6 => huge(tape).compose(&treedef),
         7 => format!("#[{}] {treedef}", ["insertion", "compact"][tape.below(2)]).parse(),

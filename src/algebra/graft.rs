@@ -193,7 +193,7 @@ impl Graft {
 
     /// Ends the node that was begun last, and takes it out.
     pub(super) fn close_apart(&mut self) -> Result<TreeDef> {
-        let nothing = || Error::from(ErrorKind::Nothing("there is no open node"));
+        let nothing = || Error::from(ErrorKind::Internal("no node is open"));
         let (at, _) = self.complete()?.ok_or_else(nothing)?;
         Ok(self.builder.extract(at, self.options.unwrap_or_default(), Vec::new()))
     }

@@ -65,7 +65,7 @@ impl<L> Tree<L> {
         let mut parts = self.split_into(2, |path, leaf| usize::from(!f(path, leaf)))?.into_iter();
         match (parts.next(), parts.next()) {
             (Some(yes), Some(no)) => Ok((yes, no)),
-            _ => Err(ErrorKind::Nothing("there are two parts").into()),
+            _ => Err(ErrorKind::Internal("two parts are not two").into()),
         }
     }
 
@@ -244,7 +244,7 @@ impl<'a> Pair<'a> {
     fn of(a: NodeRef<'a>, b: NodeRef<'a>, path: &Path) -> Result<Self> {
         let is_leaf = |node: NodeRef<'_>| node.kind() == NodeKind::Leaf;
         if is_leaf(a) && is_leaf(b) {
-            let twice = ErrorKind::Protocol("the leaf stands in two parts");
+            let twice = ErrorKind::Conflict("the leaf stands in two parts");
             return Err(Error::from(twice).at(path.clone()));
         }
         let labelled = a.is_labelled();

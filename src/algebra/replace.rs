@@ -1,9 +1,9 @@
 //! A structure with another one in the place of one subtree.
 
+use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Tree, TreeDef};
 use crate::node::NodeRef;
-use crate::path::Path;
 
 use super::graft::Graft;
 
@@ -18,11 +18,12 @@ impl TreeDef {
     /// use treedef::TreeDef;
     ///
     /// let treedef: TreeDef = "Model { layers: [(*, *); 3], step: * }".parse()?;
-    /// let replaced = treedef.replace(&".layers[1]".parse()?, &TreeDef::none())?;
+    /// let replaced = treedef.replace(".layers[1]", &TreeDef::none())?;
     /// assert_eq!(replaced.to_string(), "Model { layers: [(*, *), None, (*, *)], step: * }");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn replace(&self, path: &Path, new: &TreeDef) -> Result<TreeDef> {
+    pub fn replace(&self, path: impl ToPath, new: &TreeDef) -> Result<TreeDef> {
+        let path = path.to_path()?;
         let mut graft = Graft::onto(self.root(), self.limits);
         let mut node = self.root();
         let mut after = Vec::new();
@@ -78,27 +79,29 @@ fn split<'a>(
 }
 
 impl<L> Tree<L> {
-    /// This tree with another one in the place of the subtree at a path; and the subtree that stood there.
+    /// Puts another tree in the place of the subtree at a path, which is given back.
     ///
     /// # Errors
     ///
-    /// As [`TreeDef::replace`].
+    /// As [`TreeDef::replace`]; the tree is as it was then.
     ///
     /// ```
     /// use treedef::Tree;
     ///
-    /// let tree = Tree::of(&vec![(1, 2), (3, 4)])?;
-    /// let (tree, old) = tree.replace(&"[0].1".parse()?, Tree::of(&[7, 8, 9])?)?;
+    /// let mut tree = Tree::of(&vec![(1, 2), (3, 4)])?;
+    /// let old = tree.replace("[0].1", Tree::of(&[7, 8, 9])?)?;
     /// assert_eq!(tree.to_string(), "[(1, (7, 8, 9)), (3, 4)]");
     /// assert_eq!(old.to_string(), "2");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn replace(self, path: &Path, new: Tree<L>) -> Result<(Tree<L>, Tree<L>)> {
-        let replaced = self.treedef.replace(path, &new.treedef)?;
-        let node = self.treedef.node(path)?;
+    #[doc(alias = "tree_at")]
+    pub fn replace(&mut self, path: impl ToPath, new: Tree<L>) -> Result<Tree<L>> {
+        let path = path.to_path()?;
+        let replaced = self.treedef.replace(&*path, &new.treedef)?;
+        let node = self.treedef.node(&*path)?;
         let (old, range) = (node.to_treedef().with_limits(self.treedef.limits), node.leaf_range());
-        let mut leaves = self.leaves;
-        let taken = leaves.splice(range, new.leaves).collect();
-        Ok((Tree::from_parts(replaced, leaves), Tree::from_parts(old, taken)))
+        let taken = self.leaves.splice(range, new.leaves).collect();
+        self.treedef = replaced;
+        Ok(Tree::from_parts(old, taken))
     }
 }

@@ -1,20 +1,20 @@
 //! Trees with some of their subtrees replaced or removed: by a function, a path or a pattern.
 
+use std::ops::Range;
 use std::vec;
 
-use crate::error::Result;
+use crate::argument::{ToPath, ToPattern};
+use crate::error::{ErrorKind, Result};
 use crate::limits::in_memory;
 use crate::model::{NodeKind, Tree, TreeDef};
 use crate::node::NodeRef;
 use crate::path::Path;
-use crate::pattern::Pattern;
 
 use super::edit::{Edit, Editing, Met};
 
 /// A tree whose nodes are edited as they are met, and the leaves that the result has so far.
 struct Traversal<'a, L> {
     walk: Editing<'a>,
-    treedef: &'a TreeDef,
     /// From the node that was met on.
     old: vec::IntoIter<L>,
     new: Vec<L>,
@@ -24,7 +24,7 @@ impl<'a, L> Traversal<'a, L> {
     fn new(treedef: &'a TreeDef, leaves: Vec<L>) -> Result<Self> {
         let walk = Editing::singly(treedef, in_memory(&leaves))?;
         let new = Vec::with_capacity(leaves.len());
-        Ok(Traversal { walk, treedef, old: leaves.into_iter(), new })
+        Ok(Traversal { walk, old: leaves.into_iter(), new })
     }
 
     /// The leaves at and below the node that was met.
@@ -32,26 +32,11 @@ impl<'a, L> Traversal<'a, L> {
         self.old.as_slice().get(..node.num_leaves()).unwrap_or_default()
     }
 
-    /// The structure at and below the node that was met.
-    fn part(&self, node: NodeRef<'_>) -> TreeDef {
-        node.to_treedef().with_limits(self.treedef.limits)
-    }
-
     fn enter(&mut self, node: NodeRef<'_>) -> Result<()> {
         if node.kind() == NodeKind::Leaf {
             self.new.extend(self.old.next());
         }
         self.walk.enter()
-    }
-
-    fn keep(&mut self, node: NodeRef<'_>) -> Result<()> {
-        self.new.extend(self.old.by_ref().take(node.num_leaves()));
-        self.walk.keep()
-    }
-
-    fn remove(&mut self, node: NodeRef<'_>) -> Result<Vec<L>> {
-        self.walk.remove()?;
-        Ok(self.cut(node))
     }
 
     fn cut(&mut self, node: NodeRef<'_>) -> Vec<L> {
@@ -105,7 +90,10 @@ impl<L> Tree<L> {
                             tree.cut(node);
                             tree.put(other)?;
                         }
-                        Edit::Remove => drop(tree.remove(node)?),
+                        Edit::Remove => {
+                            tree.walk.remove()?;
+                            tree.cut(node);
+                        }
                     }
                 }
                 Met::After => tree.walk.leave()?,
@@ -158,104 +146,150 @@ impl<L> Tree<L> {
         tree.finish()
     }
 
-    /// This tree with others in the place of the subtrees whose paths a pattern stands for; a function makes them.
-    /// Below such a subtree nothing is looked for.
+    /// Puts other trees in the place of the subtrees whose paths match a pattern, and gives these back, with their
+    /// paths. A function makes the others, of the path of each node, the node, and the leaves at and below it. Below
+    /// such a node nothing is looked for.
     ///
     /// # Errors
     ///
-    /// The first error of the function, and when a replacement has other options.
+    /// The first error of the function, and when a replacement has other options; the tree is as it was then.
     ///
     /// ```
     /// use treedef::Tree;
     ///
-    /// let tree = Tree::new("[Layer { w: [*, *], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
-    /// let pruned = tree.replace_all(&"**.w".parse()?, |_, w| Ok(Tree::leaf(w.leaves().iter().sum())))?;
-    /// assert_eq!(pruned.to_string(), "[Layer { w: 3, b: 3 }, Layer { w: 9, b: 6 }]");
+    /// let mut tree = Tree::new("[Layer { w: [*, *], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
+    /// let old = tree.replace_all("**.w", |_, _, leaves| Ok(Tree::leaf(leaves.iter().sum())))?;
+    /// assert_eq!(tree.to_string(), "[Layer { w: 3, b: 3 }, Layer { w: 9, b: 6 }]");
+    /// assert_eq!((old[1].0.to_string().as_str(), old[1].1.leaves()), ("[1].w", &[4, 5][..]));
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn replace_all(
-        self,
-        pattern: &Pattern,
-        mut f: impl FnMut(&Path, Tree<L>) -> Result<Tree<L>>,
-    ) -> Result<Tree<L>> {
-        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
-        while let Some(met) = tree.walk.step() {
+        &mut self,
+        pattern: impl ToPattern,
+        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Tree<L>>,
+    ) -> Result<Vec<(Path, Tree<L>)>> {
+        let pattern = pattern.to_pattern()?;
+        let mut walk = Editing::singly(&self.treedef, self.leaves_in_memory())?;
+        let mut cuts = Vec::new();
+        while let Some(met) = walk.step() {
             match met {
-                Met::Before(node) if pattern.matches(tree.walk.path()) => {
-                    let old = Tree::from_parts(tree.part(node), tree.cut(node));
-                    let new = f(tree.walk.path(), old);
-                    tree.put(new.map_err(|error| error.or_at(tree.walk.path()))?)?;
+                Met::Before(node) if pattern.matches(walk.path()) => {
+                    let below = self.leaves.get(node.leaf_range()).unwrap_or_default();
+                    let new = f(walk.path(), node, below);
+                    let new = new.map_err(|error| error.or_at(walk.path()))?;
+                    walk.put(new.treedef.root())?;
+                    cuts.push(self.cut(&walk, node, new.leaves));
                 }
-                Met::Before(node) => tree.enter(node)?,
-                Met::After => tree.walk.leave()?,
+                Met::Before(_) => walk.enter()?,
+                Met::After => walk.leave()?,
             }
         }
-        tree.finish()
+        let treedef = walk.finish()?;
+        Ok(self.apply(treedef, cuts))
     }
 
-    /// This tree without the subtree at a path, and that subtree. It goes with its field or key; the elements behind it
-    /// move up, and a `Some` becomes `None`.
+    /// Removes the subtree at a path and gives it back. It goes with its field or key; the elements behind it move up,
+    /// and a `Some` becomes `None`.
     ///
     /// # Errors
     ///
-    /// When the path leads nowhere, to the root or to the child of a newtype.
+    /// When the path leads nowhere, to the root or to the child of a newtype; the tree is as it was then.
     ///
     /// ```
     /// use treedef::Tree;
     ///
-    /// let tree = Tree::new("Model { w: [*, *], b: * }".parse()?, vec![1, 2, 3])?;
-    /// let (rest, taken) = tree.take(&".w[0]".parse()?)?;
-    /// assert_eq!((rest.to_string().as_str(), taken.leaves()), ("Model { w: [2], b: 3 }", &[1][..]));
+    /// let mut tree = Tree::new("Model { w: [*, *], b: * }".parse()?, vec![1, 2, 3])?;
+    /// let removed = tree.remove(".w[0]")?;
+    /// assert_eq!((tree.to_string().as_str(), removed.leaves()), ("Model { w: [2], b: 3 }", &[1][..]));
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn take(self, path: &Path) -> Result<(Tree<L>, Tree<L>)> {
-        let taken = self.treedef.node(path)?.to_treedef().with_limits(self.treedef.limits);
-        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
-        // Of equal fields or keys a path leads to the first.
-        let mut leaves = None;
-        while let Some(met) = tree.walk.step() {
+    pub fn remove(&mut self, path: impl ToPath) -> Result<Tree<L>> {
+        let path = path.to_path()?;
+        self.treedef.node(&*path)?;
+        let mut walk = Editing::singly(&self.treedef, self.leaves_in_memory())?;
+        let mut cuts = Vec::new();
+        while let Some(met) = walk.step() {
             match met {
-                Met::Before(node) if leaves.is_some() => tree.keep(node)?,
-                Met::Before(node) if tree.walk.path() == path => leaves = Some(tree.remove(node)?),
-                Met::Before(node) if path.starts_with(tree.walk.path()) => tree.enter(node)?,
-                Met::Before(node) => tree.keep(node)?,
-                Met::After => tree.walk.leave()?,
+                // Of equal fields or keys a path leads to the first.
+                Met::Before(node) if cuts.is_empty() && walk.path() == &*path => {
+                    walk.remove()?;
+                    cuts.push(self.cut(&walk, node, Vec::new()));
+                }
+                Met::Before(_) if cuts.is_empty() && path.starts_with(walk.path()) => {
+                    walk.enter()?;
+                }
+                Met::Before(_) => walk.keep()?,
+                Met::After => walk.leave()?,
             }
         }
-        Ok((tree.finish()?, Tree::from_parts(taken, leaves.unwrap_or_default())))
+        let treedef = walk.finish()?;
+        let removed = self.apply(treedef, cuts).pop();
+        removed
+            .map(|(_, tree)| tree)
+            .ok_or_else(|| ErrorKind::Internal("a node has no path").into())
     }
 
-    /// This tree without the subtrees whose paths a pattern stands for, and those subtrees with their paths.
+    /// Removes the subtrees whose paths match a pattern, and gives them back with their paths.
     ///
     /// # Errors
     ///
-    /// When the pattern stands for the root or the child of a newtype.
+    /// When the root matches, or the child of a newtype; the tree is as it was then.
     ///
     /// ```
     /// use treedef::Tree;
     ///
-    /// let tree = Tree::new("[Layer { w: [*, *], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
-    /// let (rest, taken) = tree.take_all(&"**.b".parse()?)?;
-    /// assert_eq!(rest.to_string(), "[Layer { w: [1, 2] }, Layer { w: [4, 5] }]");
-    /// assert_eq!((taken[1].0.to_string().as_str(), taken[1].1.leaves()), ("[1].b", &[6][..]));
+    /// let mut tree = Tree::new("[Layer { w: [*, *], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
+    /// let removed = tree.remove_all("**.b")?;
+    /// assert_eq!(tree.to_string(), "[Layer { w: [1, 2] }, Layer { w: [4, 5] }]");
+    /// assert_eq!((removed[1].0.to_string().as_str(), removed[1].1.leaves()), ("[1].b", &[6][..]));
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    #[allow(clippy::type_complexity, reason = "what is left, and what was taken with its paths")]
-    pub fn take_all(self, pattern: &Pattern) -> Result<(Tree<L>, Vec<(Path, Tree<L>)>)> {
-        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
-        let mut taken = Vec::new();
-        while let Some(met) = tree.walk.step() {
+    pub fn remove_all(&mut self, pattern: impl ToPattern) -> Result<Vec<(Path, Tree<L>)>> {
+        let pattern = pattern.to_pattern()?;
+        let mut walk = Editing::singly(&self.treedef, self.leaves_in_memory())?;
+        let mut cuts = Vec::new();
+        while let Some(met) = walk.step() {
             match met {
-                Met::Before(node) if pattern.matches(tree.walk.path()) => {
-                    let path = tree.walk.path().clone();
-                    taken.push((path, Tree::from_parts(tree.part(node), tree.remove(node)?)));
+                Met::Before(node) if pattern.matches(walk.path()) => {
+                    walk.remove()?;
+                    cuts.push(self.cut(&walk, node, Vec::new()));
                 }
-                Met::Before(node) => tree.enter(node)?,
-                Met::After => tree.walk.leave()?,
+                Met::Before(_) => walk.enter()?,
+                Met::After => walk.leave()?,
             }
         }
-        Ok((tree.finish()?, taken))
+        let treedef = walk.finish()?;
+        Ok(self.apply(treedef, cuts))
     }
+
+    fn cut(&self, walk: &Editing<'_>, node: NodeRef<'_>, new: Vec<L>) -> Cut<L> {
+        let old = node.to_treedef().with_limits(self.treedef.limits);
+        Cut { path: walk.path().clone(), old, range: node.leaf_range(), new }
+    }
+
+    /// Becomes a tree of another structure, in which these subtrees were cut out; gives them back.
+    fn apply(&mut self, treedef: TreeDef, cuts: Vec<Cut<L>>) -> Vec<(Path, Tree<L>)> {
+        let mut rest = std::mem::take(&mut self.leaves).into_iter();
+        let (mut leaves, mut came, mut removed) = (Vec::with_capacity(rest.len()), 0, Vec::new());
+        for Cut { path, old, range, new } in cuts {
+            leaves.extend(rest.by_ref().take(range.start - came)); // cuts come in order
+            let below = rest.by_ref().take(range.len()).collect();
+            leaves.extend(new);
+            removed.push((path, Tree::from_parts(old, below)));
+            came = range.end;
+        }
+        leaves.extend(rest);
+        *self = Tree::from_parts(treedef, leaves);
+        removed
+    }
+}
+
+/// A subtree that is cut out, and the leaves that take the place of its own.
+struct Cut<L> {
+    path: Path,
+    old: TreeDef,
+    range: Range<usize>,
+    new: Vec<L>,
 }
 
 impl<L> Tree<Tree<L>> {

@@ -298,7 +298,7 @@ const MOVED: &str = "the fields or keys stand in another order";
 
 #[cold]
 fn refused(said: &'static str, path: &Path) -> Error {
-    Error::from(ErrorKind::Protocol(said)).at(path.clone())
+    Error::from(ErrorKind::DoesNotApply(said)).at(path.clone())
 }
 
 impl<T: Subtree> Part<'_, '_, T> {

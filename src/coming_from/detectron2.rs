@@ -12,11 +12,11 @@
 //! | `IdentitySchema`, `ListSchema`, `TupleSchema`, `DictSchema` | [`treedef.root().kind()`](NodeRef::kind) | a [`NodeKind`] |
 //! | `InstancesSchema`, `TensorWrapSchema` | `#[derive(Serialize, Deserialize)]` | any type; none is found by its name in a text |
 //! | `schema.schemas` | [`treedef.children()`](TreeDef::children) | |
-//! | `schema.keys` | [`treedef.root().keys()`](NodeRef::entry_keys) | of any kind, not only strings |
+//! | `schema.keys` | [`treedef.root().entry_keys()`](NodeRef::entry_keys) | of any kind, not only strings |
 //! | `schema.sizes`, `_split`, `_concat` | [`treedef.leaf_range(&path)?`](TreeDef::leaf_range) | which leaves stand below a path |
 //! | `dump_dataclass(schema)`, `instantiate(config)` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | or [`TreeDef::to_bytes`], or JSON by serde |
 //! | `TracingAdapter(model, inputs)` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | several arguments are a tuple |
-//! | `TracingAdapter(…, allow_non_tensor=True)` | [`FlatFn::<f64, _, _, _>::with(flattener, f, &example)?`](FlatFn::with_flattener) | with [`Flattener::leaves_where`]: what is no leaf is static, and kept |
+//! | `TracingAdapter(…, allow_non_tensor=True)` | [`FlatFn::<f64, _, _, _>::with_flattener(flattener, f, &example)?`](FlatFn::with_flattener) | with [`Flattener::leaves_where`]: what is no leaf is static, and kept |
 //! | `inference_func=f` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | a closure |
 //! | `adapter.flattened_inputs` | [`flat.flatten_input(&example)?`](FlatFn::flatten_input) | |
 //! | `adapter.inputs_schema` | [`flat.inputs()`](FlatFn::inputs) | |
@@ -37,7 +37,7 @@
 //! assert_eq!(leaves, [3, 5, 6, 7, 9, 3]);
 //! assert_eq!(treedef.to_string(), r#"(*, ([*, *], {"name": [*, *], "name2": [*]}))"#);
 //! assert_eq!(unflatten::<Object>(&treedef, &leaves)?, object);
-//! assert_eq!(treedef.leaf_range(&".1.1".parse()?)?, 3..6);
+//! assert_eq!(treedef.leaf_range(".1.1")?, 3..6);
 //! assert_eq!(treedef.to_string().parse::<TreeDef>()?, treedef);
 //! let error = unflatten::<Object>(&treedef, &leaves[..5]).unwrap_err();
 //! assert_eq!(error.to_string(), "expected 6 leaves, found 5");
@@ -61,7 +61,7 @@
 //! };
 //! let inputs = |a: [f64; 2], b: &[f64], mode: &str| Inputs { a: a.into(), b: (b.into(),), mode: mode.into() };
 //! let floats = Flattener::new().leaves_where(LeafKind::is_float);
-//! let mut flat = FlatFn::<f64, _, _, _>::with(floats, model, &inputs([1.0, 2.0], &[10.0, 20.0], "add"))?;
+//! let mut flat = FlatFn::<f64, _, _, _>::with_flattener(floats, model, &inputs([1.0, 2.0], &[10.0, 20.0], "add"))?;
 //! assert_eq!(flat.inputs().to_string(), r#"Inputs { a: [*, *], b: ([*, *],), mode: static "add" }"#);
 //! assert!(flat.outputs().is_none());
 //! assert_eq!(flat.call(&[1.0, 2.0, 10.0, 20.0])?, [11.0, 22.0, 2.0, 4.0, 10.0, 20.0]);

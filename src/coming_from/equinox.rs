@@ -15,7 +15,7 @@
 //! | `combine(a, b)` | [`Tree::combine([a, b])?`](Tree::combine) | each leaf stands in just one; where the first wins: `a.zip_with(b, Option::or)?` |
 //! | `is_array`, `is_inexact_array`, … | [`leaf.kind().is_float()`](LeafKind::is_float) | leaves are scalars |
 //! | `tree_at(where, tree, replace=x)` | [`tree.replace(&path, new)?`](Tree::replace) | gives back what stood there; one leaf: [`Tree::set`] |
-//! | `tree_at(where, tree, replace_fn=f)` | [`tree.replace_all(&pattern, f)?`](Tree::replace_all) | a path or pattern in place of a lambda |
+//! | `tree_at(where, tree, replace_fn=f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | a path or pattern in place of a lambda |
 //! | `tree_equal(a, b)` | `a == b` | structures and leaves; those of [`Leaf`]s by kind and bits, so that a NaN equals itself |
 //! | `tree_equal(a, b, rtol=r, atol=a)` | [`a.check_close(&b, Tolerance::new().rtol(1e-5))?`](Tree::check_close) | kinds of numbers may differ; NaN is close to NaN |
 //! | `tree_flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | |
@@ -32,7 +32,7 @@
 //! | `Module` | `#[derive(Serialize, Deserialize)]` | |
 //! | `Partial` | none | a function is no serde value; see [`FlatFn`] |
 //! | `filter_eval_shape(f, x)` | [`signature(&f(x))?`](signature()) | the function runs: nothing is traced |
-//! | `nn.inference_mode(model)` | [`tree.select_mut(&pattern)`](Tree::select_mut) | `**.inference` |
+//! | `nn.inference_mode(model)` | [`tree.select_mut(pattern)?`](Tree::select_mut) | `**.inference` |
 //!
 //! # Flax
 //!
@@ -45,9 +45,9 @@
 //! | `unflatten_dict(flat)`, `unflatten_mapping` | [`Tree::new(treedef, leaves)?`](Tree::new) | with a treedef; from paths alone none |
 //! | `path_aware_map(f, xs)` | [`map_with_path(&value, f)?`](map_with_path()) | |
 //! | `flatten_to_sequence(x)` | [`tree.iter()`](Tree::iter) | |
-//! | `t.iterate(x)`, `ModelParamTraversal(p).iterate(x)` | [`tree.select(&pattern)`](Tree::select) | `each()['w']` is the pattern `[*]["w"]`; for any other choice filter [`Tree::iter`] |
-//! | `t.update(f, x)` | [`tree.select_mut(&pattern)`](Tree::select_mut) | in place |
-//! | `t.set(values, x)` | [`tree.select_mut(&pattern).zip(leaves)`](Tree::select_mut) | their number is not checked by `zip` |
+//! | `t.iterate(x)`, `ModelParamTraversal(p).iterate(x)` | [`tree.select(pattern)?`](Tree::select) | `each()['w']` is the pattern `[*]["w"]`; for any other choice filter [`Tree::iter`] |
+//! | `t.update(f, x)` | [`tree.select_mut(pattern)?`](Tree::select_mut) | in place |
+//! | `t.set(values, x)` | [`tree.select_mut(pattern)?.zip(leaves)`](Tree::select_mut) | their number is not checked by `zip` |
 //! | `t.merge(…)`, `t.compose(…)` | none | a pattern stands for itself |
 //! | `cursor(x)['a']['x'] += 1`, `.build()` | [`*tree.get_mut(&path)? += 1`](Tree::get_mut) | |
 //! | `cursor(x).find_all(p)`, `.apply_update(f)` | [`tree.iter()`](Tree::iter), [`tree.map_with_path(f)`](Tree::map_with_path) | |
@@ -95,10 +95,10 @@
 //! | `select(t).at(f)`, `.at_keypaths(paths)` | [`tree.subtree(&path)?`](Tree::subtree) | |
 //! | `.at_instances_of(T)`, `.at_subtrees_where(p)`, `.where(p)`, `.at_equal_to(x)` | [`tree.edit(f)?`](Tree::edit) | `f` asks [`NodeRef::name`], the path or the leaves |
 //! | `.at_pytree_leaves()`, `.at_children()`, `.at_childless()` | [`tree.iter()`](Tree::iter), [`treedef.children()`](TreeDef::children) | |
-//! | `.get()`, `.get_sequence()`, `.get_by_path()`, `.count()`, `.is_empty()` | [`tree.select(&pattern)`](Tree::select) | an iterator of leaves with their paths |
-//! | `.set(x)`, `.apply(f)` | [`tree.replace_all(&pattern, f)?`](Tree::replace_all) | leaves alone, in place: [`Tree::select_mut`] |
+//! | `.get()`, `.get_sequence()`, `.get_by_path()`, `.count()`, `.is_empty()` | [`tree.select(pattern)?`](Tree::select) | an iterator of leaves with their paths |
+//! | `.set(x)`, `.apply(f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | leaves alone, in place: [`Tree::select_mut`] |
 //! | `.set_sequence(xs)`, `.set_by_path(m)` | [`tree.set(&path, leaf)?`](Tree::set) | one at a time |
-//! | `.remove_from_parent()` | [`tree.take_all(&pattern)?`](Tree::take_all) | gives back what was taken; one path: [`Tree::take`] |
+//! | `.remove_from_parent()` | [`tree.remove_all(pattern)?`](Tree::remove_all) | gives back what was taken; one path: [`Tree::remove`] |
 //! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes [`Tree::partition_mask`] |
 //! | `.insert_before(x)`, `.insert_after(x)`, `.apply_and_inline(f)` | none | replace the sequence that holds it |
 //! | `.invert()`, `.refine(f)`, `.deselect()` | none | a selection is no value |
@@ -131,7 +131,7 @@
 //! assert_eq!(signature(&enc)?.to_string(), r#"Linear { w: [f32; 6], b: Some(f64), kind: static "dense" }"#);
 //! let model = Model { enc, tag: "t".into() };
 //! let tree = Tree::of(&model)?;
-//! let (floats, others) = tree.clone().partition(|leaf| leaf.kind().is_float());
+//! let (floats, others) = tree.clone().partition(|_, leaf| leaf.kind().is_float());
 //! assert_eq!(others.leaves()[7], Some(Leaf::from("t")));
 //! assert_eq!(floats.clone().zip_with(others.clone(), Option::or)?.leaves()[7], Some(Leaf::from("t")));
 //! assert_eq!(Tree::combine([floats, others])?, tree);
@@ -139,17 +139,18 @@
 //! assert_eq!(tree.clone().partition_mask(&mask)?.0.leaves()[7], None);
 //!
 //! // Edits.
-//! let (edited, old) = tree.clone().replace(&".enc.w".parse()?, Tree::of(&[9f32, 8.0])?)?;
+//! let mut edited = tree.clone();
+//! let old = edited.replace(".enc.w", Tree::of(&[9f32, 8.0])?)?;
 //! assert_eq!((old.leaves().len(), edited.into_typed::<Model>()?.enc.w), (6, vec![9.0, 8.0]));
 //! let mut edited = tree.clone();
-//! assert_eq!(edited.set(&".tag".parse()?, Leaf::from("new"))?, Leaf::from("t"));
-//! let weights: Pattern = "**.w[*]".parse()?;
-//! edited.select_mut(&weights).for_each(|(_, leaf)| *leaf = Leaf::F32(2.0));
-//! assert_eq!(edited.select(&weights).count(), 6);
-//! let summed = edited.clone().replace_all(&"**.w".parse()?, |_, w| Tree::of(&w.leaves().len()))?;
-//! let (rest, taken) = summed.take_all(&"**.b".parse()?)?;
+//! assert_eq!(edited.set(".tag", Leaf::from("new"))?, Leaf::from("t"));
+//! edited.select_mut("**.w[*]")?.for_each(|(_, leaf)| *leaf = Leaf::F32(2.0));
+//! assert_eq!(edited.select("**.w[*]")?.count(), 6);
+//! let mut rest = edited.clone();
+//! rest.replace_all("**.w", |_, _, leaves| Tree::of(&leaves.len()))?;
+//! let removed = rest.remove_all("**.b")?;
 //! assert_eq!(format!("{rest:#60}"), "Model {\n  enc: Linear { w: 6u64, kind: static \"dense\" },\n  tag: \"new\",\n}");
-//! assert_eq!(taken[0].0.joined("/"), "enc/b");
+//! assert_eq!(removed[0].0.to_joined_string("/"), "enc/b");
 //!
 //! // Comparing, saving.
 //! assert!(tree != edited && tree.check_close(&tree, Tolerance::new()).is_ok());
@@ -167,7 +168,7 @@
 //! let (yes, no) = p.clone().split(|path, _| weight.matches(path))?;
 //! assert!(no.treedef().diff(p.treedef()).changes().iter().all(|change| matches!(change.kind, ChangeKind::Added { .. })));
 //! assert_eq!(Tree::merge([yes, no])?, p);
-//! assert_eq!(p.partition_into(4, |n| *n)?[3].leaves(), [None, None, Some(3)]);
+//! assert_eq!(p.partition_into(4, |_, n| *n)?[3].leaves(), [None, None, Some(3)]);
 //! assert!("Model { enc: *, tag: * }".parse::<TreeDef>()?.is_prefix_of(tree.treedef()));
 //! # Ok::<(), treedef::Error>(())
 //! ```

@@ -9,7 +9,7 @@
 //! | `_FetchMapper.for_fetch(fetches)` | [`Tree::of(&fetches)?`](Tree::of) | or [`Tree::new`], [`Tree::like`], with leaves of any type |
 //! | `_ListFetchMapper`, `_DictFetchMapper`, `_AttrsFetchMapper` | [`tree.treedef()`](Tree::treedef) | one structure for the whole tree |
 //! | `mapper.unique_fetches()` | [`tree.unique().leaves`](Tree::unique) | in the order in which they first stand |
-//! | `mapper._value_indices` | [`tree.unique().index`](Unique::index) | a `Tree<usize>` with an index for each leaf, not one table for each level |
+//! | `mapper._value_indices` | [`tree.unique().inverse`](Unique::inverse) | a `Tree<usize>` with an index for each leaf, not one table for each level |
 //! | `_uniquify_fetches(mappers)` | [`tree.unique_by(f)`](Tree::unique_by) | by `Eq + Hash`, or by a key such as the address of an `Rc` |
 //! | `mapper.build_results(values)` | [`unique.rebuild(&results)?`](Unique::rebuild) | their number is checked |
 //! | `_ElementFetchMapper`, expansion of one fetch to several | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf |
@@ -33,7 +33,7 @@
 //! let wanted = Tree::new(text.parse()?, vec!["a", "b", "b", "a", "a", "op"])?;
 //! let unique = wanted.clone().unique();
 //! assert_eq!(unique.leaves, ["a", "b", "op"]);
-//! assert_eq!(unique.index.leaves(), [0, 1, 1, 0, 0, 2]);
+//! assert_eq!(unique.inverse.leaves(), [0, 1, 1, 0, 0, 2]);
 //!
 //! // Each is computed once; an operation has no value.
 //! let compute = |name: &&str| (*name != "op").then(|| format!("V{name}"));
@@ -44,10 +44,10 @@
 //!
 //! // Two names of one thing, told by a key.
 //! let aliases = Tree::like(&(0, 0), vec!["a:0", "a"])?.unique_by(|name| name.trim_end_matches(":0").to_owned());
-//! assert_eq!((aliases.leaves, aliases.index.leaves()), (vec!["a:0"], &[0, 0][..]));
+//! assert_eq!((aliases.leaves, aliases.inverse.leaves()), (vec!["a:0"], &[0, 0][..]));
 //!
 //! // What is fed is not computed.
-//! let (fed, rest) = wanted.clone().partition(|name| *name == "a");
+//! let (fed, rest) = wanted.clone().partition(|_, name| *name == "a");
 //! let fed = fed.map(|name| name.map(|_| 99));
 //! let computed = rest.map(|name| name.map(str::len));
 //! assert_eq!(Tree::combine([fed, computed])?.leaves(), [99, 1, 1, 99, 99, 2]);

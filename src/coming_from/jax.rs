@@ -101,7 +101,7 @@
 //! let tree = Tree::new(treedef.clone(), leaves)?.try_map(f64::try_from)?;
 //! let paths: Vec<Path> = tree.iter().map(|(path, _)| path).collect();
 //! assert_eq!((paths[1].to_string(), paths[1].to_jax_string()), ("[0].w[1]".into(), "[0].w[1]".into()));
-//! assert_eq!((paths[1].joined("/"), tree.leaves().iter().sum::<f64>()), ("0/w/1".into(), 3.0));
+//! assert_eq!((paths[1].to_joined_string("/"), tree.leaves().iter().sum::<f64>()), ("0/w/1".into(), 3.0));
 //! assert_eq!(tree.clone().zip_with(tree.clone(), |a, b| a * b)?.leaves(), [1.0, 4.0]);
 //!
 //! // One leaf for each layer stands for all below it, where that is asked for.

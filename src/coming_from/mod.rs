@@ -28,7 +28,7 @@
 //! [`Tree::partition`] are `Option`s of leaves: never the same thing.
 //!
 //! **Maps** stand in the order of their keys, whatever these are. The order in which the entries came is given back
-//! when a value is rebuilt; what makes another structure (replace, filter, traverse, the subtree at a path) forgets it.
+//! when a value is rebuilt; what makes another structure (replace, filter, edit, the subtree at a path) forgets it.
 //! [`MapOrder::Insertion`] makes that order part of the structure. The fields of a struct stand in the order of their
 //! declaration.
 //!

@@ -19,7 +19,7 @@
 //! | `tree_map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for prefixes [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |
 //! | `tree_map_with_path(f, x)`, `…_with_accessor(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
-//! | `tree_map_with_path_(f, x)`, `…_with_accessor_` | [`tree.select_mut(&pattern)`](Tree::select_mut) | those that a [`Pattern`] stands for; `**` stands for all |
+//! | `tree_map_with_path_(f, x)`, `…_with_accessor_` | [`tree.select_mut(pattern)?`](Tree::select_mut) | those that a [`Pattern`] stands for; `**` stands for all |
 //! | `tree_replace_nones(x, tree)` | [`tree.edit(f)?`](Tree::edit) | or under `none_is_leaf` a [`Tree::map`] of [`Leaf::None`] |
 //! | `tree_partition(p, x)` | [`tree.partition(p)`](Tree::partition) | holes are `Option`s, which [`Tree::combine`] fills |
 //! | `tree_transpose(outer, inner, x)` | [`tree.transpose(&outer, &inner)?`](Tree::transpose) | both are compared; [`TreeDef::inner_of`] finds `inner` |
@@ -108,7 +108,7 @@
 //! tree.leaves_mut().iter_mut().for_each(|x| *x *= 10.0);
 //! let path = treedef.leaf_path(1)?;
 //! assert_eq!((format!("t{path}"), tree.get(&path)?), ("t[0].1?".into(), &20.0));
-//! let (small, large) = tree.clone().partition(|x| *x < 15.0);
+//! let (small, large) = tree.clone().partition(|_, x| *x < 15.0);
 //! assert_eq!(Tree::combine([large, small])?, tree);
 //! let filled = tree.clone().edit(|_, node, _| Ok(match node.kind() {
 //!     NodeKind::None => Edit::Replace(Tree::leaf(0.0)),

@@ -47,7 +47,7 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `s.type` | [`treedef.root().name()`](NodeRef::name) | and [`NodeRef::kind`] |
-//! | `s.context` | [`treedef.root().keys()`](NodeRef::entry_keys) | or [`fields`](NodeRef::fields), [`static_value`](NodeRef::static_value) |
+//! | `s.context` | [`treedef.root().entry_keys()`](NodeRef::entry_keys) | or [`fields`](NodeRef::fields), [`static_value`](NodeRef::static_value) |
 //! | `s.num_nodes`, `s.num_leaves` | [`treedef.num_nodes()`](TreeDef::num_nodes), [`treedef.num_leaves()`](TreeDef::num_leaves) | |
 //! | `s.num_children`, `s.child(i)` | [`treedef.root().num_children()`](NodeRef::num_children), [`treedef.root().child(0)`](NodeRef::child) | |
 //! | `s.children()`, `s.children_specs` | [`treedef.children()`](TreeDef::children) | |
@@ -94,7 +94,7 @@
 //! assert_eq!(path.to_jax_string(), "['enc'].w[1]");
 //! let tree = Tree::new(treedef, leaves)?;
 //! assert_eq!(tree.get(&path)?, &Leaf::F64(2.0));
-//! assert_eq!(tree.subtree(&r#"["dec"]"#.parse()?)?.leaves().len(), 2);
+//! assert_eq!(tree.subtree(r#"["dec"]"#)?.leaves().len(), 2);
 //! let scaled = tree.clone().map(|leaf| match leaf {
 //!     Leaf::F64(x) => Leaf::F64(10.0 * x),
 //!     other => other,

@@ -22,7 +22,7 @@ const BATCH: usize = 2_048;
 #[cold]
 pub(super) fn gave_less() -> Error {
     Error::protocol("a `Serialize` implementation gave less when it was asked again")
-        .hint("see `Flattener::serialize_once`")
+        .with_hint("see `Flattener::serialize_once`")
 }
 
 impl Recording {

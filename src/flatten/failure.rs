@@ -50,7 +50,7 @@ impl Recording {
     #[cold]
     pub(super) fn wrong_kind(&mut self, found: LeafKind) -> Error {
         let error = Error::from(ErrorKind::LeafKind { expected: self.leaves.kind(), found });
-        error.hint(
+        error.with_hint(
             "mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`",
         )
     }

@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::argument::ToPattern;
 use crate::builder::ways_agree;
 use crate::diff::{structure_differences, structure_mismatch};
 use crate::error::{DifferenceKind, ErrorKind, Result};
@@ -41,7 +42,6 @@ use crate::leaf_type::{Emit, LeafType};
 use crate::limits::Printed;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, Options, Tree, TreeDef, Value};
 use crate::path::Path;
-use crate::pattern::Pattern;
 use crate::sink::Sink;
 
 use elements::gave_less;
@@ -288,16 +288,21 @@ impl Flattener {
     /// The way to name a field of a struct that contains a `#[serde(flatten)]` field: serde shows it as a map, and
     /// maps have no type name.
     ///
+    /// # Errors
+    ///
+    /// When the text is no pattern.
+    ///
     /// ```
     /// use treedef::Flattener;
     ///
-    /// let flattener = Flattener::new().static_at("[*].0".parse()?);
+    /// let flattener = Flattener::new().static_at("[*].0")?;
     /// let (leaves, treedef) = flattener.flatten(&vec![("a", 1.0), ("a", 2.0)])?;
     /// assert_eq!(treedef.to_string(), r#"[(static "a", *); 2]"#);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn static_at(self, pattern: Pattern) -> Self {
-        self.with_rule(Rule::Path(pattern), Keep::Static)
+    pub fn static_at(self, pattern: impl ToPattern) -> Result<Self> {
+        let pattern = pattern.to_pattern()?.into_owned();
+        Ok(self.with_rule(Rule::Path(pattern), Keep::Static))
     }
 
     /// A field of a type is one leaf, with all below it.
@@ -326,8 +331,13 @@ impl Flattener {
     }
 
     /// What stands at these paths is one leaf each, with all below it.
-    pub fn opaque_at(self, pattern: Pattern) -> Self {
-        self.with_rule(Rule::Path(pattern), Keep::Leaf)
+    ///
+    /// # Errors
+    ///
+    /// When the text is no pattern.
+    pub fn opaque_at(self, pattern: impl ToPattern) -> Result<Self> {
+        let pattern = pattern.to_pattern()?.into_owned();
+        Ok(self.with_rule(Rule::Path(pattern), Keep::Leaf))
     }
 
     /// Nodes for which this holds are one leaf each, with all below them. Asked at every node that is no scalar, from
@@ -357,7 +367,7 @@ impl Flattener {
     /// ```
     /// use treedef::Flattener;
     ///
-    /// let flattener = Flattener::new().static_field("Linaer", "name").static_at(".0".parse()?);
+    /// let flattener = Flattener::new().static_field("Linaer", "name").static_at(".0")?;
     /// assert_eq!(flattener.unmatched_rules(&("a", 1))?, ["Linaer.name"]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
@@ -566,7 +576,7 @@ impl Flattener {
         let statics = first.kind == DifferenceKind::Static;
         let error = structure_mismatch(differences);
         Err(match statics {
-            true => error.hint("statics are part of the structure; see `ignore_statics`"),
+            true => error.with_hint("statics are part of the structure; see `ignore_statics`"),
             false => error,
         })
     }

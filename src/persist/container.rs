@@ -24,6 +24,9 @@ const VERSION: u16 = 1;
 const BINCODE: u8 = 1;
 pub(super) const HEADER: usize = 64;
 
+/// The length of a file was checked before.
+const SHORT: ErrorKind = ErrorKind::Internal("a file is shorter than it is");
+
 /// The bits of [`Header::options`]. A reader that does not know one would rebuild something else, so it refuses.
 const INSERTION: u16 = 1;
 const NONE_IS_LEAF: u16 = 2;
@@ -112,8 +115,10 @@ impl Header {
             let (expected, found) = (expected.name(), kind.name());
             let error = Error::from(ErrorKind::FileKind { expected, found });
             return Err(match kind {
-                Kind::Tree => error.hint("`Tree::load` and `Tree::from_bytes` read it"),
-                Kind::TreeDef => error.hint("`TreeDef::load` and `TreeDef::from_bytes` read it"),
+                Kind::Tree => error.with_hint("`Tree::load` and `Tree::from_bytes` read it"),
+                Kind::TreeDef => {
+                    error.with_hint("`TreeDef::load` and `TreeDef::from_bytes` read it")
+                }
             });
         }
         let mut long = || u64::from_le_bytes(fields.take());
@@ -137,9 +142,9 @@ impl Header {
     pub(super) fn parts<'a>(&self, file: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
         let expected = self.total()?;
         check_length(expected, wide(file.len()))?;
-        let (_, body) = file.split_at_checked(HEADER).ok_or(ErrorKind::TooLarge)?;
+        let (_, body) = file.split_at_checked(HEADER).ok_or(SHORT)?;
         let structure = usize::try_from(self.structure).map_err(|_| ErrorKind::TooLarge)?;
-        let (structure, rest) = body.split_at_checked(structure).ok_or(ErrorKind::TooLarge)?;
+        let (structure, rest) = body.split_at_checked(structure).ok_or(SHORT)?;
         if crc32c(structure) != self.checksum {
             return Err(damaged("the structure"));
         }
@@ -326,8 +331,9 @@ fn not_ours(start: &[u8]) -> Error {
     let error = Error::from(ErrorKind::NotATreeDef { found });
     // The three letters survive what text modes and wrong encodings do to the bytes around them.
     match start.get(..8).unwrap_or(start).windows(3).any(|letters| letters == b"PYT") {
-        true => error
-            .hint("it was one, and was changed by a transfer or an editor that took it for text"),
+        true => error.with_hint(
+            "it was one, and was changed by a transfer or an editor that took it for text",
+        ),
         false => error,
     }
 }

@@ -86,7 +86,7 @@ impl<'a> Encoder<'a> {
             }
         };
         for leaf in value.leaves() {
-            let scalar = leaf.as_scalar().ok_or(ErrorKind::TooLarge)?; // invariant 6: it is one
+            let scalar = leaf.as_scalar().ok_or(ErrorKind::Internal("a value holds no scalar"))?; // invariant 6: it is one
             self.scalars.push(scalar);
         }
         if let Content::Tree(tree) = &value.0 {

@@ -138,14 +138,14 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for RowsVisitor<T> {
 pub(super) fn write(tables: &impl Serialize, part: &mut Vec<u8>) -> Result<()> {
     bincode::serde::encode_into_std_write(tables, part, config::legacy())
         .map(drop)
-        .map_err(|_| ErrorKind::TooLarge.into()) // a vector takes all that fits into memory
+        .map_err(|_| ErrorKind::Internal("a table was not encoded").into()) // a vector takes all that fits into memory
 }
 
 /// Appends a row to a table that is kept as bytes.
 pub(super) fn write_row(row: &NodeRow, table: &mut Vec<u8>) -> Result<()> {
     let mut bytes = [0; NodeRow::BYTES];
     bincode::serde::encode_into_slice(row, &mut bytes, config::legacy())
-        .map_err(|_| ErrorKind::TooLarge)?; // it fits: a test has the bytes of a row
+        .map_err(|_| ErrorKind::Internal("a row has another length"))?; // it fits: a test has the bytes of a row
     table.extend_from_slice(&bytes);
     Ok(())
 }

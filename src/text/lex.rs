@@ -28,7 +28,8 @@ impl<'t> Lexer<'t> {
         let beyond = needed - self.budget.min(needed);
         let needed = self.work.saturating_add(beyond);
         let beyond = ErrorKind::Work { needed, limit: self.work };
-        self.budget = left.ok_or_else(|| Error::from(beyond).hint("see `Limits::max_work`"))?;
+        self.budget =
+            left.ok_or_else(|| Error::from(beyond).with_hint("see `Limits::max_work`"))?;
         Ok(())
     }
 

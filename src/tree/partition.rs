@@ -4,8 +4,9 @@
 //! that holds a `None` of its own does not come back.
 
 use crate::algebra::{LeafSteps, expect_equal, expect_prefix};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::Tree;
+use crate::path::Path;
 
 impl<L> Tree<L> {
     /// Two trees of the same structure: the leaves of which a function says so, and the others. Where a leaf went to
@@ -15,18 +16,18 @@ impl<L> Tree<L> {
     /// use treedef::Tree;
     ///
     /// let tree = Tree::of(&(1.5, "a", 2.5))?;
-    /// let (floats, others) = tree.clone().partition(|leaf| leaf.kind().is_float());
+    /// let (floats, others) = tree.clone().partition(|_, leaf| leaf.kind().is_float());
     /// assert_eq!(floats.leaves()[1], None);
     /// assert_eq!(Tree::combine([floats, others])?, tree);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn partition(
         self,
-        mut first: impl FnMut(&L) -> bool,
+        mut first: impl FnMut(&Path, &L) -> bool,
     ) -> (Tree<Option<L>>, Tree<Option<L>>) {
-        let split = |leaf| if first(&leaf) { (Some(leaf), None) } else { (None, Some(leaf)) };
-        let (yes, no) = self.leaves.into_iter().map(split).unzip();
-        (Tree::from_parts(self.treedef.clone(), yes), Tree::from_parts(self.treedef, no))
+        let treedef = self.treedef.clone();
+        let mut paths = treedef.leaf_paths();
+        parted(self, |leaf| first(&paths.next().unwrap_or_default(), leaf)) // there are as many
     }
 
     /// As many trees of the same structure as asked for; a function says which one a leaf goes to.
@@ -40,24 +41,24 @@ impl<L> Tree<L> {
     /// use treedef::Tree;
     ///
     /// let tree = Tree::new("[*, *, *, *]".parse()?, vec![3, 0, 1, 0])?;
-    /// let parts = tree.partition_into(4, |leaf| *leaf)?;
+    /// let parts = tree.partition_into(4, |_, leaf| *leaf)?;
     /// assert_eq!(parts[0].leaves(), [None, Some(0), None, Some(0)]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn partition_into(
         self,
         parts: usize,
-        mut part: impl FnMut(&L) -> usize,
+        mut part: impl FnMut(&Path, &L) -> usize,
     ) -> Result<Vec<Tree<Option<L>>>> {
         let places = self.leaves.len().max(1).saturating_mul(parts);
         self.treedef.limits.expect_work(places, self.leaves_in_memory())?;
         let mut split: Vec<Vec<Option<L>>> =
             (0..parts).map(|_| Vec::with_capacity(self.leaves.len())).collect();
-        for (index, leaf) in self.leaves.into_iter().enumerate() {
-            let chosen = part(&leaf);
+        for (path, leaf) in self.treedef.leaf_paths().zip(self.leaves) {
+            let chosen = part(&path, &leaf);
             if chosen >= parts {
                 let said = format!("there is no part {chosen} among {parts}");
-                return Err(self.treedef.error_at_leaf(index, ErrorKind::Message(said)));
+                return Err(Error::custom(said).at(path));
             }
             let mut leaf = Some(leaf);
             for (number, leaves) in split.iter_mut().enumerate() {
@@ -92,8 +93,18 @@ impl<L> Tree<L> {
         let mut chosen = steps
             .zip(&mask.leaves)
             .flat_map(|((_, subtree), yes)| std::iter::repeat_n(*yes, subtree.num_leaves()));
-        Ok(self.partition(|_| chosen.next().unwrap_or_default()))
+        Ok(parted(self, |_| chosen.next().unwrap_or_default()))
     }
+}
+
+/// Two trees with holes, by the leaves alone.
+fn parted<L>(
+    tree: Tree<L>,
+    mut first: impl FnMut(&L) -> bool,
+) -> (Tree<Option<L>>, Tree<Option<L>>) {
+    let split = |leaf| if first(&leaf) { (Some(leaf), None) } else { (None, Some(leaf)) };
+    let (yes, no) = tree.leaves.into_iter().map(split).unzip();
+    (Tree::from_parts(tree.treedef.clone(), yes), Tree::from_parts(tree.treedef, no))
 }
 
 impl<L> Tree<Option<L>> {
@@ -121,7 +132,7 @@ impl<L> Tree<Option<L>> {
             let pairs = combined.leaves.iter_mut().zip(part.leaves).enumerate();
             for (index, (leaf, other)) in pairs {
                 if leaf.is_some() && other.is_some() {
-                    let twice = ErrorKind::Protocol("the leaf stands in two parts");
+                    let twice = ErrorKind::Conflict("the leaf stands in two parts");
                     return Err(combined.treedef.error_at_leaf(index, twice));
                 }
                 *leaf = leaf.take().or(other);

@@ -1,10 +1,10 @@
 //! Leaves by their paths.
 
 use crate::algebra::subtree_of;
+use crate::argument::{ToPath, ToPattern};
 use crate::error::Result;
 use crate::model::Tree;
 use crate::path::Path;
-use crate::pattern::Pattern;
 
 impl<L> Tree<L> {
     /// The leaf at a path.
@@ -17,14 +17,14 @@ impl<L> Tree<L> {
     /// use treedef::Tree;
     ///
     /// let mut tree = Tree::new("Model { w: [*, *], b: * }".parse()?, vec![1.0, 2.0, 3.0])?;
-    /// *tree.get_mut(&".w[1]".parse()?)? = 20.0;
-    /// assert_eq!(*tree.get(&".w[1]".parse()?)?, 20.0);
+    /// *tree.get_mut(".w[1]")? = 20.0;
+    /// assert_eq!(*tree.get(".w[1]")?, 20.0);
     ///
-    /// let error = tree.get(&".w".parse()?).unwrap_err();
+    /// let error = tree.get(".w").unwrap_err();
     /// assert_eq!(error.to_string(), "expected a leaf, found `[*, *]` at `.w`");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn get(&self, path: &Path) -> Result<&L> {
+    pub fn get(&self, path: impl ToPath) -> Result<&L> {
         // The index of a leaf of the treedef, so there is one.
         Ok(&self.leaves[self.treedef.leaf_index(path)?])
     }
@@ -34,7 +34,7 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// As [`get`](Self::get).
-    pub fn get_mut(&mut self, path: &Path) -> Result<&mut L> {
+    pub fn get_mut(&mut self, path: impl ToPath) -> Result<&mut L> {
         Ok(&mut self.leaves[self.treedef.leaf_index(path)?])
     }
 
@@ -48,41 +48,54 @@ impl<L> Tree<L> {
     /// use treedef::Tree;
     ///
     /// let mut tree = Tree::new("(*, [*])".parse()?, vec![1, 2])?;
-    /// assert_eq!(tree.set(&".1[0]".parse()?, 20)?, 2);
+    /// assert_eq!(tree.set(".1[0]", 20)?, 2);
     /// assert_eq!(tree.leaves(), [1, 20]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn set(&mut self, path: &Path, leaf: L) -> Result<L> {
+    pub fn set(&mut self, path: impl ToPath, leaf: L) -> Result<L> {
         Ok(std::mem::replace(self.get_mut(path)?, leaf))
     }
 
-    /// The leaves whose paths a pattern stands for, with their paths.
+    /// The leaves whose paths match a pattern, with their paths.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no pattern.
     ///
     /// ```
     /// use treedef::Tree;
     ///
     /// let tree = Tree::new("[Layer { w: *, b: * }; 2]".parse()?, vec![1, 2, 3, 4])?;
-    /// let biases: Vec<i32> = tree.select(&"**.b".parse()?).map(|(_, leaf)| *leaf).collect();
+    /// let biases: Vec<i32> = tree.select("**.b")?.map(|(_, leaf)| *leaf).collect();
     /// assert_eq!(biases, [2, 4]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn select(&self, pattern: &Pattern) -> impl Iterator<Item = (Path, &L)> {
-        self.iter().filter(|(path, _)| pattern.matches(path))
+    pub fn select(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {
+        let pattern = pattern.to_pattern()?.into_owned();
+        Ok(self.iter().filter(move |(path, _)| pattern.matches(path)))
     }
 
-    /// The leaves whose paths a pattern stands for, to be changed.
+    /// The leaves whose paths match a pattern, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no pattern.
     ///
     /// ```
     /// use treedef::Tree;
     ///
     /// let mut tree = Tree::new("[Layer { w: *, b: * }; 2]".parse()?, vec![1, 2, 3, 4])?;
-    /// tree.select_mut(&"**.b".parse()?).for_each(|(_, leaf)| *leaf = 0);
+    /// tree.select_mut("**.b")?.for_each(|(_, leaf)| *leaf = 0);
     /// assert_eq!(tree.leaves(), [1, 0, 3, 0]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn select_mut(&mut self, pattern: &Pattern) -> impl Iterator<Item = (Path, &mut L)> {
+    pub fn select_mut(
+        &mut self,
+        pattern: impl ToPattern,
+    ) -> Result<impl Iterator<Item = (Path, &mut L)>> {
+        let pattern = pattern.to_pattern()?.into_owned();
         let paths = self.treedef.leaf_paths();
-        paths.zip(&mut self.leaves).filter(|(path, _)| pattern.matches(path))
+        Ok(paths.zip(&mut self.leaves).filter(move |(path, _)| pattern.matches(path)))
     }
 }
 
@@ -97,10 +110,10 @@ impl<L: Clone> Tree<L> {
     /// use treedef::Tree;
     ///
     /// let tree = Tree::of(&("a", vec![1, 2]))?;
-    /// assert_eq!(tree.subtree(&".1".parse()?)?.to_string(), "[1, 2]");
+    /// assert_eq!(tree.subtree(".1")?.to_string(), "[1, 2]");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn subtree(&self, path: &Path) -> Result<Tree<L>> {
+    pub fn subtree(&self, path: impl ToPath) -> Result<Tree<L>> {
         Ok(subtree_of(self, self.treedef.node(path)?))
     }
 }

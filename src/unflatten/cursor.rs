@@ -130,7 +130,7 @@ impl<'de> Cursor<'de> {
     /// Goes to the only child.
     pub(super) fn go_to_child(&mut self) -> Result<()> {
         let Some(node) = self.at.node.first_child() else {
-            return Err(Error::protocol("a node without its child"));
+            return Err(Error::from(ErrorKind::Internal("a node has no child")));
         };
         let level = self.deeper()?;
         self.go(node, level);

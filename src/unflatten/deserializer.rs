@@ -412,7 +412,7 @@ impl<'de> Cursor<'de> {
 #[cold]
 fn lend_hint(error: Error, hint: &'static str) -> Error {
     let borrows = |(_, expected): (&str, &str)| expected.contains("borrowed");
-    if error.refused_type().is_some_and(borrows) { error.hint(hint) } else { error }
+    if error.refused_type().is_some_and(borrows) { error.with_hint(hint) } else { error }
 }
 
 #[cold]
@@ -428,7 +428,7 @@ fn unbuffered(error: Error) -> Error {
     let unknown =
         |(found, _): (&str, &str)| found.ends_with(" as i128") || found.ends_with(" as u128");
     match error.refused_type().is_some_and(unknown) {
-        true => error.hint(
+        true => error.with_hint(
             "below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit \
              integers: serde issue 1682; serialize them as strings there",
         ),

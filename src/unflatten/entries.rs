@@ -112,7 +112,7 @@ impl<'c, 'de> Entries<'c, 'de> {
                 if error.path().is_root()
                     && node.fields().iter().any(|field| !fields.contains(&field.as_ref())) =>
             {
-                error.hint(
+                error.with_hint(
                     "the type does not know all of these: a field renamed for one direction only cannot come back",
                 )
             }
@@ -159,7 +159,7 @@ impl<'de> Order<'de> {
 #[cold]
 pub(super) fn explain(error: Error, name: &str) -> Error {
     match name {
-        "$__serde_spanned_private_Spanned" => error.hint(
+        "$__serde_spanned_private_Spanned" => error.with_hint(
             "a `Spanned` serializes as its value alone and cannot come back: keep spans elsewhere",
         ),
         _ => error,

@@ -235,7 +235,7 @@ impl Leaf {
     ///
     /// let compact = Flattener::new().human_readable(false);
     /// let (leaves, treedef) = compact.flatten(&vec![Opaque(IpAddr::from([127, 0, 0, 1]))])?;
-    /// let place = treedef.node(&"[0]".parse()?)?.to_treedef();
+    /// let place = treedef.node("[0]")?.to_treedef();
     /// assert_eq!(treedef::unflatten::<IpAddr>(&place, &leaves)?, IpAddr::from([127, 0, 0, 1]));
     /// assert!(leaves[0].clone().into_typed::<IpAddr>().is_err());
     /// # Ok::<(), treedef::Error>(())

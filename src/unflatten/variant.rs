@@ -159,7 +159,7 @@ pub(super) fn end(node: At<'_>, asked: bool) -> Result<()> {
 pub(super) fn explain(node: At<'_>, error: Error) -> Error {
     node.outside(match error.kind() {
         ErrorKind::UnknownVariant { .. } if node.kind.is_variant() && error.path().is_root() => {
-            error.hint("a variant renamed for one direction only cannot come back")
+            error.with_hint("a variant renamed for one direction only cannot come back")
         }
         _ => error,
     })

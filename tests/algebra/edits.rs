@@ -104,17 +104,22 @@ proptest! {
         tree.clone().edit(|path, _, _| { paths.push(path.clone()); Ok(Edit::Keep) }).unwrap();
         let path = &paths[pick.index(paths.len())];
         let there = tree.subtree(path).unwrap();
-        match tree.clone().take(path) {
-            Ok((rest, taken)) => {
+        let mut rest = tree.clone();
+        match rest.remove(path) {
+            Ok(taken) => {
                 prop_assert_eq!(&taken, &there);
                 prop_assert_eq!(rest.leaves().len() + taken.leaves().len(), tree.leaves().len());
                 let parent = path.parent().unwrap();
                 let (before, now) = (tree.treedef().node(&parent).unwrap(), rest.treedef().node(&parent).unwrap());
                 prop_assert_eq!(now.num_children() + 1, before.num_children());
             }
-            Err(error) => prop_assert!(path.is_root() || error.to_string().contains("cannot lose its child")),
+            Err(error) => {
+                prop_assert!(path.is_root() || error.to_string().contains("cannot lose its child"));
+                prop_assert_eq!(&rest, &tree);
+            }
         }
-        let (replaced, old) = tree.clone().replace(path, Tree::leaf(7)).unwrap();
+        let mut replaced = tree.clone();
+        let old = replaced.replace(path, Tree::leaf(7)).unwrap();
         prop_assert_eq!(&old, &there);
         let only = tree.edit(|at, _, _| Ok(if at == path { Edit::Replace(Tree::leaf(7)) } else { Edit::Keep }));
         prop_assert_eq!(only.unwrap(), replaced);
@@ -170,32 +175,35 @@ fn every_kind_of_node_loses_a_child() {
     ];
     for (before, path, after) in cases {
         let path: Path = path.parse().unwrap();
-        let (rest, taken) = numbered(parsed(before)).take(&path).unwrap();
+        let mut rest = numbered(parsed(before));
+        let taken = rest.remove(&path).unwrap();
         assert_eq!(rest.treedef().to_string(), after);
         assert_eq!(taken.treedef(), &parsed(before).node(&path).unwrap().to_treedef(), "{before}");
         let pattern: Pattern = path.to_string().parse().unwrap();
-        let (also, all) = numbered(parsed(before)).take_all(&pattern).unwrap();
+        let mut also = numbered(parsed(before));
+        let all = also.remove_all(&pattern).unwrap();
         assert_eq!((also, all), (rest, vec![(path, taken)]));
     }
     for (treedef, path) in [("Meters(*)", ".0"), ("[E::Circle(*)]", "[0]::Circle.0")] {
-        let error = numbered(parsed(treedef)).take(&path.parse().unwrap()).unwrap_err();
+        let error = numbered(parsed(treedef)).remove(path).unwrap_err();
         assert!(error.to_string().contains("cannot lose its child"), "{error}");
     }
-    let error = numbered(parsed("[*]")).take(&Path::root()).unwrap_err();
+    let error = numbered(parsed("[*]")).remove(Path::root()).unwrap_err();
     assert_eq!(error.to_string(), "nothing is left of the tree");
 }
 
 /// Runs are split where a path leads into them, whether they have leaves or not.
 #[test]
 fn one_of_many_equal_siblings_is_taken() {
-    let (rest, _) = numbered(parsed("[(); 7]")).take(&"[3]".parse().unwrap()).unwrap();
+    let mut rest = numbered(parsed("[(); 7]"));
+    rest.remove("[3]").unwrap();
     assert_eq!(rest.treedef().to_string(), "[(); 6]");
-    let (rest, taken) = numbered(parsed("[(*, *); 3]")).take(&"[1].0".parse().unwrap()).unwrap();
+    let mut rest = numbered(parsed("[(*, *); 3]"));
+    let taken = rest.remove("[1].0").unwrap();
     assert_eq!(rest.to_string(), "[(0, 1), (3,), (4, 5)]");
     assert_eq!(taken.leaves(), [2]);
-    let replaced = numbered(parsed("[(); 3]"))
-        .replace_all(&"[1]".parse().unwrap(), |_, _| Ok(Tree::leaf(1)))
-        .unwrap();
+    let mut replaced = numbered(parsed("[(); 3]"));
+    replaced.replace_all("[1]", |_, _, _| Ok(Tree::leaf(1))).unwrap();
     assert_eq!(replaced.to_string(), "[(), 1, ()]");
 }
 
@@ -294,7 +302,8 @@ fn options_bind_what_depends_on_them() {
     let rates = Tree::leaf(1).broadcast_to(&ordered).unwrap();
     assert_eq!(rates.to_string(), "#[insertion] {\"b\": 1, \"a\": [1, 1]}");
     assert!(TreeDef::leaf().is_prefix_of(&ordered));
-    let (replaced, _) = rates.replace(&"[\"a\"]".parse().unwrap(), Tree::leaf(7)).unwrap();
+    let mut replaced = rates;
+    replaced.replace("[\"a\"]", Tree::leaf(7)).unwrap();
     assert_eq!(replaced.to_string(), "#[insertion] {\"b\": 1, \"a\": 7}");
     assert_eq!(TreeDef::leaf().compose(&ordered).unwrap(), ordered);
     let pair = TreeDef::tuple([TreeDef::leaf(), ordered.clone()]).unwrap();
@@ -328,9 +337,9 @@ fn limits_go_with_the_parts() {
     let parts = [
         tree.subtree(&path).unwrap(),
         tree.flatten_up_to(&parsed("[*]")).unwrap().leaves()[0].clone(),
-        tree.clone().replace(&path, Tree::leaf(1)).unwrap().1,
-        tree.clone().take(&path).unwrap().1,
-        tree.clone().take_all(&"[0]".parse().unwrap()).unwrap().1[0].1.clone(),
+        tree.clone().replace(&path, Tree::leaf(1)).unwrap(),
+        tree.clone().remove(&path).unwrap(),
+        tree.clone().remove_all("[0]").unwrap()[0].1.clone(),
         numbered(treedef.children().next().unwrap()),
         numbered(treedef.inner_of(&parsed("[*]")).unwrap()),
         numbered(TreeDef::tuple([TreeDef::none(), treedef.clone()]).unwrap()),

@@ -145,13 +145,13 @@ fn too_deep_too_much_too_large() {
 #[test]
 fn paths_that_lead_nowhere() {
     let treedef = treedef::structure(&model()).unwrap();
-    let at = |path: &str| treedef.leaf_range(&path.parse::<Path>().unwrap()).unwrap_err();
+    let at = |path: &str| treedef.leaf_range(path.parse::<Path>().unwrap()).unwrap_err();
     assert_snapshot!(at(".layers[2].bits"),
         @"no child `[2]` in `[Layer { name: *, bits: * }; 2]` at `.layers`");
     assert_snapshot!(at(".layer"),
         @"no child `.layer` in `Model { layers: [Layer { name: *, bits: * }; 2], scale: Some…` at the root");
     assert_snapshot!(at(".layers[0].bits.0"), @"no child `.0` in `*` at `.layers[0].bits`");
-    assert_snapshot!(treedef.leaf_index(&".layers".parse().unwrap()).unwrap_err(), @"expected a leaf, found `[Layer { name: *, bits: * }; 2]` at `.layers`");
+    assert_snapshot!(treedef.leaf_index(".layers").unwrap_err(), @"expected a leaf, found `[Layer { name: *, bits: * }; 2]` at `.layers`");
     assert_snapshot!(treedef.leaf_path(5).unwrap_err(), @"no leaf 5, the treedef has 5 leaves");
 }
 

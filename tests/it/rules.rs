@@ -37,21 +37,22 @@ fn for_all(law: impl Fn(&Specimen)) {
 
 fn rule_sets() -> Vec<Flattener> {
     let new = Flattener::new;
-    let pattern = |text: &str| text.parse().unwrap();
+    let static_at = |pattern| new().static_at(pattern).unwrap();
+    let opaque_at = |pattern| new().opaque_at(pattern).unwrap();
     vec![
-        new().static_at(pattern("**[0]")).opaque_at(pattern("**.1")),
-        new().opaque_at(pattern("**.a")).static_at(pattern("**[*]?")).static_at(pattern("**.0")),
+        static_at("**[0]").opaque_at("**.1").unwrap(),
+        opaque_at("**.a").static_at("**[*]?").unwrap().static_at("**.0").unwrap(),
         new().is_leaf(|_, node| node.kind() == NodeKind::Tuple),
         new().is_leaf(|_, node| {
             matches!(node.kind(), NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct)
         }),
         new().is_leaf(|path, _| path.keys().len() == 1),
         new().opaque_type("Point").static_type("Shape").static_field("Point", "x"),
-        new().leaves_where(LeafKind::is_integer).static_at(pattern("**.*")),
-        new().static_at(pattern("**.*")).none_is_leaf(true),
-        new().opaque_at(pattern("**[0]")).none_is_leaf(true),
-        new().static_at(pattern("**")),
-        new().opaque_at(pattern("**")),
+        static_at("**.*").leaves_where(LeafKind::is_integer),
+        static_at("**.*").none_is_leaf(true),
+        opaque_at("**[0]").none_is_leaf(true),
+        static_at("**"),
+        opaque_at("**"),
     ]
 }
 
@@ -171,9 +172,9 @@ fn rules_find_what_they_name_at_any_depth() {
     let text = |flattener: Flattener| flattener.structure(&layers()).unwrap().to_string();
     let all = r#"Layer { name: static "a", w: [*, *], next: Some(Layer { name: static "b", w: [*], next: None }) }"#;
     assert_eq!(text(Flattener::new().static_field("Layer", "name")), all);
-    assert_eq!(text(Flattener::new().static_at("**.name".parse().unwrap())), all);
+    assert_eq!(text(Flattener::new().static_at("**.name").unwrap()), all);
     assert_eq!(
-        text(Flattener::new().static_at("next?.name".parse().unwrap())),
+        text(Flattener::new().static_at("next?.name").unwrap()),
         r#"Layer { name: *, w: [*, *], next: Some(Layer { name: static "b", w: [*], next: None }) }"#
     );
     assert_eq!(
@@ -182,7 +183,7 @@ fn rules_find_what_they_name_at_any_depth() {
     );
     assert_eq!(text(Flattener::new().opaque_type("Layer")), "*");
     // The first rule about a node wins; inside of what it takes there is nothing left to say.
-    let both = Flattener::new().opaque_at("next?".parse().unwrap()).static_type("Layer");
+    let both = Flattener::new().opaque_at("next?").unwrap().static_type("Layer");
     assert_eq!(both.unmatched_rules(&layers().next).unwrap(), [".next?"]);
 }
 
@@ -192,7 +193,8 @@ fn unmatched_rules_are_the_typos() {
         .static_field("Layer", "name")
         .static_field("Layer", "nmae")
         .opaque_type("Lair")
-        .static_at("next.w".parse().unwrap());
+        .static_at("next.w")
+        .unwrap();
     assert_eq!(flattener.unmatched_rules(&layers()).unwrap(), ["Layer.nmae", "Lair", ".next.w"]);
 }
 

@@ -162,10 +162,10 @@ fn selected_leaves_are_those_of_the_model() {
             all.filter_map(|((keys, leaf), chosen)| chosen.then(|| (path(&keys), leaf))).collect();
         let mut found = case.tree(&tree);
         let selected: Vec<(Path, i32)> =
-            found.select(&pattern).map(|(path, leaf)| (path, *leaf)).collect();
+            found.select(&pattern).unwrap().map(|(path, leaf)| (path, *leaf)).collect();
         prop_assert_eq!(selected, expected);
 
-        found.select_mut(&pattern).for_each(|(_, leaf)| *leaf = 7);
+        found.select_mut(&pattern).unwrap().for_each(|(_, leaf)| *leaf = 7);
         let changed: Vec<i32> = tree
             .leaves()
             .iter()

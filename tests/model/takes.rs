@@ -64,8 +64,9 @@ fn replaced_trees_are_those_of_the_model() {
             let found = case.treedef(&a).replace(&path, &case.treedef(&new.structure()));
             case.gives_structure(found, replaced.as_ref().map(Node::structure))?;
             let expected = replaced.zip(tree.at(&keys));
-            let found = case.tree(&tree).replace(&path, case.tree(&new));
-            case.gives(found, expected, |(found, old), (expected, taken)| {
+            let mut found = case.tree(&tree);
+            let old = found.replace(&path, case.tree(&new)).map(|old| (found, old));
+            case.gives(old, expected, |(found, old), (expected, taken)| {
                 case.is_tree(found, expected)?;
                 case.is_tree(old, taken)
             })?;
@@ -81,8 +82,9 @@ fn taken_trees_are_those_of_the_model() {
         let tree = case.numbers(&a);
         for keys in a.nodes().into_iter().chain(b.nodes()).map(|(keys, _)| keys).take(40) {
             let rest = tree.positions(&keys).and_then(|positions| without(&tree, &positions));
-            let found = case.tree(&tree).take(&path(&keys));
-            case.gives(found, rest.zip(tree.at(&keys)), |(found, old), (expected, taken)| {
+            let mut found = case.tree(&tree);
+            let old = found.remove(path(&keys)).map(|old| (found, old));
+            case.gives(old, rest.zip(tree.at(&keys)), |(found, old), (expected, taken)| {
                 case.is_tree(found, expected)?;
                 case.is_tree(old, taken)
             })?;
@@ -99,7 +101,9 @@ fn what_a_pattern_takes_is_that_of_the_model() {
         let tree = case.numbers(&a);
         let rest = changed(&tree, &[], &steps, &|_, _| None).flatten();
         let expected = rest.map(|rest| (rest, taken(&tree, &[], &steps)));
-        case.gives(case.tree(&tree).take_all(&pattern), expected, |found, expected| {
+        let mut found = case.tree(&tree);
+        let old = found.remove_all(&pattern).map(|old| (found, old));
+        case.gives(old, expected, |found, expected| {
             case.is_tree(&found.0, &expected.0)?;
             prop_assert_eq!(found.1.len(), expected.1.len());
             for ((path, found), (expected_path, expected)) in found.1.iter().zip(&expected.1) {
@@ -128,10 +132,20 @@ fn what_a_pattern_replaces_is_that_of_the_model() {
         };
         let expected = changed(&tree, &[], &steps, &change).flatten();
         let template = case.tree(&new);
-        let found = case.tree(&tree).replace_all(&pattern, |path, old| {
-            let sum = sum(path, old.leaves());
+        let mut found = case.tree(&tree);
+        let old = found.replace_all(&pattern, |path, _, leaves| {
+            let sum = sum(path, leaves);
             Ok(if sum % 2 == 0 { Tree::leaf(sum) } else { template.clone().map(|leaf| leaf + sum) })
         });
-        case.gives_tree(found, expected)
+        // What is given back is what a removal would give back, unless that is not allowed.
+        if let Ok(old) = &old {
+            let expected = taken(&tree, &[], &steps);
+            prop_assert_eq!(old.len(), expected.len());
+            for ((path, found), (expected_path, expected)) in old.iter().zip(&expected) {
+                prop_assert_eq!(path, expected_path);
+                case.is_tree(found, expected)?;
+            }
+        }
+        case.gives_tree(old.map(|_| found), expected)
     });
 }

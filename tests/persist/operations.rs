@@ -187,7 +187,7 @@ fn walk(treedef: &TreeDef) {
         assert_short("a path", format_args!("{}", path.to_jax_string()));
         assert_short("a path", format_args!("{path:?}"));
         assert_short("a path", format_args!("{}", path.to_joined_string("/")));
-        drop(treedef.node(&path.parent().unwrap_or_default()));
+        drop(treedef.node(path.parent().unwrap_or_default()));
     }
     assert!(treedef.leaf_path(leaves).is_err());
     assert!(treedef.leaf_path(usize::MAX).is_err());

@@ -173,7 +173,7 @@ fn a_map_keeps_its_order_unless_the_structure_is_new() {
     let value = || of(&Dict::from([("z".to_owned(), 1), ("a".to_owned(), 2)]));
     let order =
         |tree: Tree<Leaf>| -> String { tree.into_typed::<Dict>().unwrap().into_keys().collect() };
-    let (yes, no) = value().partition(|leaf| *leaf == Leaf::I32(1));
+    let (yes, no) = value().partition(|_, leaf| *leaf == Leaf::I32(1));
     let kept = [
         value().map(|leaf| leaf),
         value().zip_with(value(), |leaf, _| leaf).unwrap(),
@@ -186,8 +186,10 @@ fn a_map_keeps_its_order_unless_the_structure_is_new() {
     ];
     assert_eq!(kept.map(order), ["za"; 8]);
     let one = || Tree::leaf(Leaf::I32(1));
+    let mut replaced = value();
+    replaced.replace("[\"z\"]", one()).unwrap();
     let made = [
-        value().replace(&path("[\"z\"]"), one()).unwrap().0,
+        replaced,
         value().edit(|_, _, _| Ok(Edit::Keep)).unwrap(),
         value().edit_up(|_, _| Ok(Edit::Keep)).unwrap(),
         value().filter(|_, _| true).unwrap(),
@@ -330,7 +332,7 @@ fn none_is_not_a_hole() {
     let none_is_leaf = Flattener::new().none_is_leaf(true);
     let (leaves, treedef) = none_is_leaf.flatten(&(1, None::<i32>, 2.5)).unwrap();
     let value = Tree::new(treedef, leaves).unwrap();
-    let (nones, rest) = value.clone().partition(|leaf| *leaf == Leaf::None);
+    let (nones, rest) = value.clone().partition(|_, leaf| *leaf == Leaf::None);
     assert_eq!(nones.leaves(), [None, Some(Leaf::None), None]);
     assert_eq!(rest.leaves(), [Some(1.into()), None, Some(2.5.into())]);
     assert_eq!(Tree::combine([nones.clone(), rest]).unwrap(), value);
@@ -341,8 +343,10 @@ fn none_is_not_a_hole() {
 #[test]
 fn what_was_replaced_is_given_back() {
     let value = numbered("[*, *]");
-    let (once, old) = value.replace(&path("[0]"), Tree::leaf(10)).unwrap();
-    let (twice, replaced) = once.replace(&path("[0]"), Tree::leaf(20)).unwrap();
+    let mut once = value;
+    let old = once.replace(path("[0]"), Tree::leaf(10)).unwrap();
+    let mut twice = once;
+    let replaced = twice.replace(path("[0]"), Tree::leaf(20)).unwrap();
     assert_eq!(
         (old.leaves(), replaced.leaves(), twice.leaves()),
         (&[0][..], &[10][..], &[20, 1][..])
@@ -449,7 +453,7 @@ fn a_merge_that_does_not_fit_is_told_with_its_place() {
 fn a_selection_that_does_not_fit_is_told() {
     let mut list = numbered("[*, [*, *]]");
     assert_snapshot!(said(Tree::new(list.treedef().clone(), vec![7])), @"expected 3 leaves, found 1");
-    assert_snapshot!(said(list.set(&path("[1]"), 7)), @"expected a leaf, found `[*, *]` at `[1]`");
+    assert_snapshot!(said(list.set(path("[1]"), 7)), @"expected a leaf, found `[*, *]` at `[1]`");
 }
 
 /// JAX and chex stop at the first difference; the list of an error has them all.

@@ -76,7 +76,7 @@ fn a_module_prints_with_its_arrays_in_short() {
 
 #[test]
 fn arrays_are_told_from_the_rest_and_joined_again() {
-    let (dynamic, rest) = m().partition(is_array);
+    let (dynamic, rest) = m().partition(|_, leaf| is_array(leaf));
     let holes = |part: &Tree<Option<Leaf>>| part.leaves().iter().map(Option::is_none).collect();
     assert_eq!(
         (holes(&dynamic), holes(&rest)),
@@ -91,9 +91,9 @@ fn arrays_are_told_from_the_rest_and_joined_again() {
 fn two_places_are_changed_at_once() {
     let mut m2 = m();
     for (place, leaf) in [(".enc.b", Leaf::from(9.0)), (".head.1", "new".into())] {
-        m2.set(&path(place), leaf).unwrap();
+        m2.set(path(place), leaf).unwrap();
     }
-    assert_eq!(m2.get(&path(".enc.b")).unwrap(), &Leaf::F64(9.0));
+    assert_eq!(m2.get(path(".enc.b")).unwrap(), &Leaf::F64(9.0));
     let typed: Model = m2.clone().into_typed().unwrap();
     assert_eq!((typed.enc.b, typed.head.1.as_str()), (9.0, "new"));
     assert_ne!(m2, m());
@@ -140,7 +140,8 @@ fn shapes_and_kinds_are_checked_on_the_way_back() {
 #[test]
 fn lists_are_told_apart_by_a_predicate() {
     let leaves: [Leaf; 2] = [1.into(), 2.5.into()];
-    let (ints, rest) = tree("[*, None, *]", leaves).partition(|leaf| leaf.kind() == LeafKind::I32);
+    let (ints, rest) =
+        tree("[*, None, *]", leaves).partition(|_, leaf| leaf.kind() == LeafKind::I32);
     // Ours: None has no leaf, so there are two places, not three.
     assert_eq!(ints.leaves(), [Some(1.into()), None]);
     assert_eq!(rest.leaves(), [None, Some(2.5.into())]);
@@ -170,13 +171,15 @@ fn masks_are_prefixes() {
 #[test]
 fn a_subtree_is_replaced_by_its_path() {
     let value = tree("[*, [*, {\"a\": *, \"b\": *}]]", [1, 2, 3, 4]);
-    let (replaced, old) = value.replace(&path("[1][1][\"a\"]"), Tree::leaf(5)).unwrap();
+    let mut replaced = value;
+    let old = replaced.replace(path("[1][1][\"a\"]"), Tree::leaf(5)).unwrap();
     assert_eq!(replaced.to_string(), "[1, [2, {\"a\": 5, \"b\": 4}]]");
     assert_eq!(old, Tree::leaf(3));
     // A path names one place, so the four errors of `tree_at` about `where` cannot happen.
-    assert_snapshot!(said(replaced.replace(&path("[2]"), Tree::leaf(5))), @r#"no child `[2]` in `[*, [*, {"a": *, "b": *}]]` at the root"#);
+    assert_snapshot!(said(replaced.replace(path("[2]"), Tree::leaf(5))), @r#"no child `[2]` in `[*, [*, {"a": *, "b": *}]]` at the root"#);
     // There two Nones cannot be told apart.
-    let (some, none) = tree("[None, None]", []).replace(&path("[1]"), Tree::leaf("new")).unwrap();
+    let mut some = tree("[None, None]", []);
+    let none = some.replace(path("[1]"), Tree::leaf("new")).unwrap();
     assert_eq!((some.to_string(), none.treedef()), ("[None, new]".to_owned(), &def("None")));
 }
 

@@ -51,7 +51,7 @@ fn three_parts_are_told_apart() {
     assert_eq!(part(1), params(&[("linear", &[("b", 2.0)])]));
     assert_eq!(part(2), params(&[]));
     // `5 must be in range [0, 2)`.
-    assert_snapshot!(said(numbered("[*]").partition_into(2, |_| 5)), @"there is no part 5 among 2 at `[0]`");
+    assert_snapshot!(said(numbered("[*]").partition_into(2, |_, _| 5)), @"there is no part 5 among 2 at `[0]`");
 }
 
 #[test]

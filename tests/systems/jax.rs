@@ -192,11 +192,11 @@ fn none_is_a_leaf_when_told_so() {
 /// name.
 #[test]
 fn leaves_are_dropped_on_purpose_only() {
-    let even = |leaf: &usize| leaf.is_multiple_of(2);
+    let even = |_: &treedef::Path, leaf: &usize| leaf.is_multiple_of(2);
     let (kept, _) = numbered("[*, *, *]").partition(even);
     assert_eq!(kept.leaves(), [Some(0), None, Some(2)]);
     assert_eq!(kept.treedef(), &def("[*, *, *]"));
-    let dropped = numbered("{\"a\": *, \"b\": *, \"c\": *}").filter(|_, leaf| even(leaf)).unwrap();
+    let dropped = numbered("{\"a\": *, \"b\": *, \"c\": *}").filter(even).unwrap();
     assert_eq!(dropped.to_string(), "{\"a\": 0, \"c\": 2}");
 }
 

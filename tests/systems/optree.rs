@@ -76,7 +76,7 @@ fn outputs_are_transposed() {
 
 #[test]
 fn trees_are_told_apart_by_a_predicate() {
-    let (even, odd) = tree("[*, (*, *)]", [1, 2, 3]).partition(|leaf| leaf % 2 == 0);
+    let (even, odd) = tree("[*, (*, *)]", [1, 2, 3]).partition(|_, leaf| leaf % 2 == 0);
     assert_eq!(even.leaves(), [None, Some(2), None]);
     assert_eq!(odd.leaves(), [Some(1), None, Some(3)]);
 }
@@ -147,11 +147,11 @@ fn the_compact_form_is_not_forgotten() {
     assert_eq!(compact, def("#[compact] IpAddr::V4((*, *, *, *))"));
     assert_eq!(treedef::unflatten::<IpAddr>(&compact, &leaves).unwrap(), address);
     let subtree = Tree::new(compact.clone(), leaves.clone()).unwrap();
-    let list = tree("[*]", [Leaf::None]);
+    let mut list = tree("[*]", [Leaf::None]);
     let joined = [
         def("[*]").compose(&compact),
         TreeDef::seq([def("[]"), compact]),
-        list.replace(&path("[0]"), subtree).map(|(tree, _)| tree.into_parts().0),
+        list.replace("[0]", subtree).map(|_| list.into_parts().0),
     ];
     for treedef in joined {
         assert!(treedef.unwrap().to_string().starts_with("#[compact] "));

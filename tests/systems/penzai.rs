@@ -18,8 +18,8 @@ fn instances_are_mapped() {
 
 #[test]
 fn one_place_is_set() {
-    let (set, old) =
-        t().map(|x| x.to_string()).replace(&path("[1][0]"), Tree::leaf("new".to_owned())).unwrap();
+    let mut set = t().map(|x| x.to_string());
+    let old = set.replace("[1][0]", Tree::leaf("new".to_owned())).unwrap();
     assert_eq!((set.to_string().as_str(), old.leaves()), ("[1, [new, 3]]", &["2".to_owned()][..]));
 }
 
@@ -41,7 +41,7 @@ fn a_sequence_is_set() {
 /// `NotInThisPartition`: a hole that is no value. Ours: `Option`.
 #[test]
 fn leaves_are_told_apart_with_holes() {
-    let (large, rest) = t().partition(|x| *x > 1);
+    let (large, rest) = t().partition(|_, x| *x > 1);
     assert_eq!(
         (large.leaves(), rest.leaves()),
         (&[None, Some(2), Some(3)][..], &[Some(1), None, None][..])
@@ -88,7 +88,8 @@ fn elements_are_put_behind_others() {
 #[test]
 fn what_is_equal_is_removed() {
     assert_eq!(t().filter(|_, x| *x != 2).unwrap().to_string(), "[1, [3]]");
-    let (rest, taken) = t().take_all(&pattern("[1][0]")).unwrap();
+    let mut rest = t();
+    let taken = rest.remove_all(pattern("[1][0]")).unwrap();
     assert_eq!((rest.to_string().as_str(), taken[0].1.leaves()), ("[1, [3]]", &[2][..]));
 }
 
@@ -96,9 +97,9 @@ fn what_is_equal_is_removed() {
 #[test]
 fn one_is_asked_for_by_a_path() {
     let t = t();
-    assert_eq!(t.select(&pattern("**")).count(), 3);
-    assert_snapshot!(said(t.get(&path("[1]"))), @"expected a leaf, found `[*, *]` at `[1]`");
-    assert_snapshot!(said(t.get(&path("[5]"))), @"no child `[5]` in `[*, [*, *]]` at the root");
+    assert_eq!(t.select(&pattern("**")).unwrap().count(), 3);
+    assert_snapshot!(said(t.get(path("[1]"))), @"expected a leaf, found `[*, *]` at `[1]`");
+    assert_snapshot!(said(t.get(path("[5]"))), @"no child `[5]` in `[*, [*, *]]` at the root");
 }
 
 /// `at_subtrees_where`, `at_children`, `at_childless`.

@@ -98,9 +98,9 @@ fn leaves_have_their_paths() {
     );
     let third = tree.treedef().leaf_path(2).unwrap();
     assert_eq!(tree.get(&third).unwrap(), &Leaf::F64(2.0));
-    assert_eq!(tree.get(&path("[Act::RELU].1")).unwrap(), &Leaf::None);
+    assert_eq!(tree.get(path("[Act::RELU].1")).unwrap(), &Leaf::None);
     // torch's KeyError has no path.
-    assert_snapshot!(said(tree.get(&path("[\"enc\"].c"))), @r#"no child `.c` in `Linear { w: [*, *], b: * }` at `["enc"]`"#);
+    assert_snapshot!(said(tree.get(path("[\"enc\"].c"))), @r#"no child `.c` in `Linear { w: [*, *], b: * }` at `["enc"]`"#);
 }
 
 /// `tree_map_only(float, …)`. Ours: `map_as` wants all leaves of one kind, `map` is for the others.
@@ -208,7 +208,7 @@ fn what_torch_refuses_is_refused() {
     assert_snapshot!(refused("{\"a\": *}", "{\"b\": *}"), @r#"expected `*`, found nothing at `["a"]`, and 1 more difference"#);
     assert_snapshot!(refused("D { x: * }", "[*]"), @"expected `D { x: * }`, found `[*]` at the root");
     assert_snapshot!(refused("P { x: * }", "Q { x: * }"), @"expected `P { x: * }`, found `Q { x: * }` at the root");
-    assert_snapshot!(said(spec.node(&path("[\"a\"][2]"))), @r#"no child `[2]` in `[*, (*, *)]` at `["a"]`"#);
+    assert_snapshot!(said(spec.node(path("[\"a\"][2]"))), @r#"no child `[2]` in `[*, (*, *)]` at `["a"]`"#);
     #[cfg(feature = "persist")]
     assert_snapshot!(said(treedef::TreeDef::from_bytes(b"[2, {\"type\": null}]")), @r#"expected a file with a treedef, found a text that begins with `[2, {"type": null}]`"#);
 }

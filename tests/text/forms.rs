@@ -172,7 +172,7 @@ fn what_is_no_scalar_is_refused() {
 }
 
 const RESERVED: [&str; 30] = [
-    "static", "None", "Some", "true", "false", "inf", "nan", "none", "leaf", "_", "bool", "i8",
+    "static", "None", "Some", "true", "false", "inf", "nan", "none", "opaque", "_", "bool", "i8",
     "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128", "f32", "f64", "char", "str",
     "bytes", "usize", "isize", "inff32", "inff64",
 ];
@@ -316,7 +316,7 @@ fn signatures_have_kinds_for_leaves() {
         (Str, "str"),
         (Bytes, "bytes"),
         (LeafKind::None, "none"),
-        (Opaque, "leaf"),
+        (Opaque, "opaque"),
     ] {
         let signature: Tree<LeafKind> = format!("[{name}; 3, None]").parse().unwrap();
         assert_eq!(signature.leaves(), [kind; 3]);

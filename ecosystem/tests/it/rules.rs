@@ -9,7 +9,7 @@ use crate::graphs::{graph, graph_map, with_holes};
 use crate::laws::{Subject, doubled, texts_parse_back};
 
 fn paths(flattener: Flattener, patterns: &[&str]) -> Flattener {
-    patterns.iter().fold(flattener, |flattener, text| flattener.static_at(text.parse().unwrap()))
+    patterns.iter().fold(flattener, |flattener, text| flattener.static_at(text).unwrap())
 }
 
 /// A dynamic matrix is `(numbers, rows, columns)` without a name, so each field that holds one is named.

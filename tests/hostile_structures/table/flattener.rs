@@ -53,12 +53,16 @@ pub(super) const ROWS: &[Row] = &[
     ("Flattener::static_type", |cases| {
         walk(cases, || Flattener::new().static_type("S").static_type(&long()));
     }),
-    ("Flattener::static_at", |cases| walk(cases, || Flattener::new().static_at(everything()))),
+    ("Flattener::static_at", |cases| {
+        walk(cases, || Flattener::new().static_at(everything()).unwrap())
+    }),
     ("Flattener::opaque_field", |cases| walk(cases, || Flattener::new().opaque_field("S", "a"))),
     ("Flattener::opaque_type", |cases| {
         walk(cases, || Flattener::new().opaque_type("S").opaque_type(&long()));
     }),
-    ("Flattener::opaque_at", |cases| walk(cases, || Flattener::new().opaque_at(everything()))),
+    ("Flattener::opaque_at", |cases| {
+        walk(cases, || Flattener::new().opaque_at(everything()).unwrap())
+    }),
     ("Flattener::is_leaf", |cases| {
         walk(cases, || Flattener::new().is_leaf(|path, _| !path.is_root()));
     }),
@@ -72,7 +76,8 @@ pub(super) const ROWS: &[Row] = &[
         walk(cases, || Flattener::new().is_leaf(|_, node| node.variant().is_some()));
     }),
     ("Flattener::unmatched_rules", |cases| {
-        let flattener = || Flattener::new().static_field("S", "nothing").opaque_at(everything());
+        let flattener =
+            || Flattener::new().static_field("S", "nothing").opaque_at(everything()).unwrap();
         for value in Wrong::ALL {
             cases.once("a value that lies", || flattener().unmatched_rules(&value));
         }

@@ -17,7 +17,6 @@ mod flattener;
 
 use std::io::{self, Write};
 
-use serde::ser::Error as _;
 use treedef::{Error, Result};
 
 use crate::cases::Cases;

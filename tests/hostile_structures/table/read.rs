@@ -28,8 +28,12 @@ pub(super) const ROWS: &[Row] = &[
         });
         cases.structures(|treedef| treedef.leaf_path(treedef.num_leaves().saturating_sub(1)));
     }),
-    ("TreeDef::leaf_range", |cases| cases.structures_and_paths(TreeDef::leaf_range)),
-    ("TreeDef::leaf_index", |cases| cases.structures_and_paths(TreeDef::leaf_index)),
+    ("TreeDef::leaf_range", |cases| {
+        cases.structures_and_paths(|treedef, path| treedef.leaf_range(path))
+    }),
+    ("TreeDef::leaf_index", |cases| {
+        cases.structures_and_paths(|treedef, path| treedef.leaf_index(path))
+    }),
     ("TreeDef::node", |cases| {
         cases.structures_and_paths(|treedef, path| Ok(treedef.node(path)?.kind()));
     }),

@@ -15,32 +15,33 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees_and_paths(&1.5, |tree, path| tree.subtree(path));
     }),
     ("Tree::select", |cases| {
-        cases.trees_and_patterns(&(), |tree, pattern| Ok(tree.select(pattern).take(10).count()));
+        cases.trees_and_patterns(&(), |tree, pattern| Ok(tree.select(pattern)?.take(10).count()));
     }),
     ("Tree::select_mut", |cases| {
         cases.trees_and_patterns(&(), |mut tree, pattern| {
-            Ok(tree.select_mut(pattern).take(10).count())
+            Ok(tree.select_mut(pattern)?.take(10).count())
         });
     }),
     ("Tree::replace", |cases| {
-        cases.trees_and_paths(&(), |tree, path| tree.replace(path, Tree::leaf(())));
-        cases.trees_and_paths(&(), |tree, path| tree.clone().replace(path, tree));
-        cases.trees_and_paths(&1.5, |tree, path| tree.clone().replace(path, tree));
+        cases.trees_and_paths(&(), |mut tree, path| tree.replace(path, Tree::leaf(())));
+        cases.trees_and_paths(&(), |mut tree, path| tree.replace(path, tree.clone()));
+        cases.trees_and_paths(&1.5, |mut tree, path| tree.replace(path, tree.clone()));
     }),
-    ("Tree::take", |cases| {
-        cases.trees_and_paths(&(), |tree, path| tree.take(path));
-        cases.trees_and_paths(&1.5, |tree, path| tree.take(path));
+    ("Tree::remove", |cases| {
+        cases.trees_and_paths(&(), |mut tree, path| tree.remove(path));
+        cases.trees_and_paths(&1.5, |mut tree, path| tree.remove(path));
     }),
-    ("Tree::take_all", |cases| {
-        cases.trees_and_patterns(&(), |tree, pattern| tree.take_all(pattern));
-        cases.trees_and_patterns(&1.5, |tree, pattern| tree.take_all(pattern));
+    ("Tree::remove_all", |cases| {
+        cases.trees_and_patterns(&(), |mut tree, pattern| tree.remove_all(pattern));
+        cases.trees_and_patterns(&1.5, |mut tree, pattern| tree.remove_all(pattern));
     }),
     ("Tree::replace_all", |cases| {
-        cases
-            .trees_and_patterns(&(), |tree, pattern| tree.replace_all(pattern, |_, here| Ok(here)));
-        cases.trees_and_patterns(&1.5, |tree, pattern| {
+        cases.trees_and_patterns(&(), |mut tree, pattern| {
+            tree.replace_all(pattern, |_, _, _| Ok(Tree::leaf(())))
+        });
+        cases.trees_and_patterns(&1.5, |mut tree, pattern| {
             let other = tree.clone();
-            tree.replace_all(pattern, |_, _| Ok(other.clone()))
+            tree.replace_all(pattern, |_, _, _| Ok(other.clone()))
         });
     }),
     ("Tree::edit", |cases| {

@@ -58,13 +58,13 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&(), |tree| Ok(tree.iter().size_hint()));
     }),
     ("Tree::partition", |cases| {
-        cases.trees(&(), |tree| Ok(tree.partition(|()| true)));
-        cases.trees(&1.5, |tree| Ok(tree.partition(|_| false)));
+        cases.trees(&(), |tree| Ok(tree.partition(|_, ()| true)));
+        cases.trees(&1.5, |tree| Ok(tree.partition(|_, _| false)));
     }),
     ("Tree::partition_into", |cases| {
         for parts in [0, 1, 2, 1 << 40, usize::MAX] {
-            cases.trees(&(), |tree| tree.partition_into(parts, |()| 0));
-            cases.trees(&1.5, |tree| tree.partition_into(parts, |_| parts.wrapping_sub(1)));
+            cases.trees(&(), |tree| tree.partition_into(parts, |_, ()| 0));
+            cases.trees(&1.5, |tree| tree.partition_into(parts, |_, _| parts.wrapping_sub(1)));
         }
     }),
     ("Tree::unique", |cases| {

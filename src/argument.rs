@@ -1,0 +1,103 @@
+//! Paths and patterns as arguments: as text, or parsed once and used often.
+
+use std::borrow::Cow;
+
+use crate::error::Result;
+use crate::path::Path;
+use crate::pattern::{Pattern, Step};
+
+/// What names a node: a [`Path`], or its text.
+///
+/// ```
+/// use treedef::{Path, Tree};
+///
+/// let tree = Tree::of(&("a", vec![1, 2]))?;
+/// let path: Path = ".1[0]".parse()?;
+/// assert_eq!(tree.get(&path)?, tree.get(".1[0]")?);
+///
+/// let error = tree.get(".1[0").unwrap_err();
+/// assert_eq!(error.to_string(), "expected `]`, found the end at byte 4");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub trait ToPath {
+    /// The path.
+    ///
+    /// # Errors
+    ///
+    /// When a text is no path; the error says where in it.
+    fn to_path(&self) -> Result<Cow<'_, Path>>;
+}
+
+/// What names many nodes: a [`Pattern`], its text, or the [`Path`] of a single one.
+///
+/// ```
+/// use treedef::{Pattern, Tree};
+///
+/// let tree = Tree::new("[Layer { w: *, b: * }; 2]".parse()?, vec![1, 2, 3, 4])?;
+/// let pattern: Pattern = "**.b".parse()?;
+/// assert!(tree.select(&pattern)?.eq(tree.select("**.b")?));
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub trait ToPattern {
+    /// The pattern.
+    ///
+    /// # Errors
+    ///
+    /// When a text is no pattern; the error says where in it.
+    fn to_pattern(&self) -> Result<Cow<'_, Pattern>>;
+}
+
+impl ToPath for Path {
+    fn to_path(&self) -> Result<Cow<'_, Path>> {
+        Ok(Cow::Borrowed(self))
+    }
+}
+
+impl ToPath for str {
+    fn to_path(&self) -> Result<Cow<'_, Path>> {
+        self.parse().map(Cow::Owned)
+    }
+}
+
+impl ToPath for String {
+    fn to_path(&self) -> Result<Cow<'_, Path>> {
+        self.as_str().to_path()
+    }
+}
+
+impl<P: ToPath + ?Sized> ToPath for &P {
+    fn to_path(&self) -> Result<Cow<'_, Path>> {
+        (**self).to_path()
+    }
+}
+
+impl ToPattern for Pattern {
+    fn to_pattern(&self) -> Result<Cow<'_, Pattern>> {
+        Ok(Cow::Borrowed(self))
+    }
+}
+
+impl ToPattern for Path {
+    fn to_pattern(&self) -> Result<Cow<'_, Pattern>> {
+        let steps = self.keys().iter().cloned().map(Step::Key).collect();
+        Ok(Cow::Owned(Pattern(steps)))
+    }
+}
+
+impl ToPattern for str {
+    fn to_pattern(&self) -> Result<Cow<'_, Pattern>> {
+        self.parse().map(Cow::Owned)
+    }
+}
+
+impl ToPattern for String {
+    fn to_pattern(&self) -> Result<Cow<'_, Pattern>> {
+        self.as_str().to_pattern()
+    }
+}
+
+impl<P: ToPattern + ?Sized> ToPattern for &P {
+    fn to_pattern(&self) -> Result<Cow<'_, Pattern>> {
+        (**self).to_pattern()
+    }
+}
