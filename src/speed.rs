@@ -9,22 +9,22 @@
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
 //! |---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.35 (2.5) | 1.4 (3.6) | 5.5 (9) | 1.0 (2.9) |
-//! | [`flatten_as`](crate::flatten_as) | 0.87 (6) | 1.6 (3.8) | 8.6 (14) | 1.7 (4.6) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 2.7 (19) | 2.8 (7.2) | 14 (23) | 3.0 (8.5) |
-//! | a slice of numbers collected into `Leaf`s | 1.6 (12) | 1.7 (4.4) | 1.4 (2.3) | 1.1 (3.0) |
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.7 (5) | 1.3 (3.3) | 5.9 (10) | 1.0 (2.7) |
+//! | [`flatten_as`](crate::flatten_as) | 1.2 (8) | 1.8 (4.6) | 8.8 (15) | 1.5 (4.1) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 2.7 (19) | 2.9 (7.5) | 14 (23) | 2.3 (6.3) |
+//! | a slice of numbers collected into `Leaf`s | 1.2 (9) | 1.4 (3.7) | 1.6 (2.7) | 0.9 (2.5) |
 //! | `to_value` | 14 | 190 | 29 | 130 |
-//! | [`unflatten`](crate::unflatten()) from numbers | 2.2 (1.8) | 1.3 (1.4) | 20 (10) | 0.9 (1.3) |
-//! | … from leaves, handed over | 20 (16) | 7.2 (7.1) | 28 (14) | 4.5 (6.3) |
+//! | [`unflatten`](crate::unflatten()) from numbers | 2.2 (1.8) | 1.3 (1.3) | 19 (10) | 0.9 (1.3) |
+//! | … from leaves, handed over | 19 (16) | 7.4 (7.3) | 28 (15) | 4.2 (6.0) |
 //! | `from_value` | 15 | 40 | 27 | 50 |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 28 | 45 | 18 | 25 | 23 |
-//! | `flatten` | 110 | 56 | 95 | 50 | 49 |
+//! | `flatten_like` | 29 | 44 | 20 | 28 | 24 |
+//! | `flatten` | 100 | 53 | 90 | 54 | 49 |
 //! | `to_value` | 120 | 77–95 | 330 | 42 | 44 |
-//! | `unflatten` from leaves, lent | – | 100 | 84 | 61 | 84 |
-//! | … handed over | 76 | 105 | 86 | 43 | 84 |
+//! | `unflatten` from leaves, lent | – | 97 | 83 | 60 | 84 |
+//! | … handed over | 75 | 100 | 85 | 42 | 84 |
 //! | `from_value` | 51 | 90 | 180 | 29 | 66 |
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves as for 10⁶. Everyone runs
@@ -42,17 +42,20 @@
 //!
 //! | | base | `serde_json` | treedef | ratio | text, kB |
 //! |---|---|---|---|---|---|
-//! | dev: five structs | 0.38 s | 0.50 s | 0.59 s | 1.2 | 836, 1,724 |
-//! | … `cargo_metadata::Metadata` | 0.18 s | 0.47 s | 0.79 s | 1.7 | 1,560, 2,629 |
-//! | … `openapiv3::OpenAPI` | 1.5 s | 1.7 s | 3.0 s | 1.7 | 2,867, 4,933 |
-//! | … a Kubernetes `Pod` | 1.4 s | 2.7 s | 3.7 s | 1.4 | 4,287, 6,213 |
-//! | … sixty structs and enums | 4.2 s | 5.1 s | 6.8 s | 1.3 | 4,699, 6,071 |
-//! | release: five structs | 1.2 s | 2.3 s | 2.8 s | 1.2 | 537, 823 |
-//! | … `cargo_metadata::Metadata` | 4.4 s | 6.9 s | 8.3 s | 1.2 | 904, 1,239 |
+//! | dev: five structs | 0.36 s | 0.44 s | 0.59 s | 1.3 | 836, 1,725 |
+//! | … `cargo_metadata::Metadata` | 0.19 s | 0.49 s | 0.75 s | 1.5 | 1,560, 2,599 |
+//! | … `openapiv3::OpenAPI` | 1.5 s | 1.8 s | 2.7 s | 1.5 | 2,867, 4,903 |
+//! | … a Kubernetes `Pod` | 1.3 s | 2.6 s | 3.6 s | 1.4 | 4,287, 6,061 |
+//! | … sixty structs and enums | 3.7 s | 4.7 s | 5.1 s | 1.1 | 4,699, 6,003 |
+//! | release: five structs | 1.2 s | 2.1 s | 2.8 s | 1.3 | 537, 824 |
+//! | … `cargo_metadata::Metadata` | 3.7 s | 6.5 s | 8.4 s | 1.3 | 904, 1,238 |
+//! | … `openapiv3::OpenAPI` | 16 s | 19 s | 27 s | 1.4 | 1,788, 2,542 |
+//! | … a Kubernetes `Pod` | 14 s | 27 s | 28 s | 1.0 | 2,386, 2,844 |
+//! | … sixty structs and enums | 22 s | 34 s | 37 s | 1.1 | 2,442, 2,804 |
 //!
-//! Another call on the same type costs next to nothing: `structure`, `signature`, `flatten_as`, `map` and `flatten_like` add
-//! at most a hundredth to the time, and 0 to 4 % to the text. What is left over `serde_json` is for sequences: every type of
-//! element is compiled for the two serializers of plain data, because an element is lent, and whether a type that is
+//! Another call on the same type costs little: `structure`, `signature`, `flatten_as`, `map`, borrowed, strict and
+//! `flatten_like` add up to 7 % to the time and 6 % to the text. What is left over `serde_json` is for sequences: every type
+//! of element is compiled for the two serializers of plain data, because an element is lent, and whether a type that is
 //! lent owns something cannot be known when it is compiled. CI counts the lines of LLVM IR of one such program.
 //!
 //! # The ideas

@@ -16,7 +16,7 @@ use super::recording::Recording;
 use super::rows::{Again, FEW, Like, Outcome, Progress, Row, Stop};
 
 /// Leaves that slots are made for at once.
-const BATCH: usize = 2_048;
+const BATCH: usize = 8_192;
 
 /// What was seen of a value is not there any more.
 #[cold]
