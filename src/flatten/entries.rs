@@ -118,13 +118,10 @@ impl<'m, 't> Entries<'m, 't> {
         }
     }
 
-    /// Entries that come in an order of their own may yet change places.
+    /// An entry that is still to come may stand before those that came.
     #[cold]
     fn lost(&mut self) -> Mismatch {
-        match self.disorder {
-            None => self.children.known.perhaps(),
-            Some(_) => self.children.known.out_of_order(),
-        }
+        self.children.known.in_open_map()
     }
 }
 

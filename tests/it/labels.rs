@@ -1,7 +1,8 @@
 //! Fields and keys, of which neighbours may have all, the first, others or none in common.
 
+use indexmap::IndexMap;
 use serde::Serialize;
-use treedef::{Flattener, Leaf, MapOrder, TreeDef, Value, unflatten};
+use treedef::{Flattener, Leaf, MapOrder, TreeDef, Value, flatten, unflatten};
 
 use crate::data::{Data, Read};
 
@@ -166,4 +167,22 @@ fn an_error_names_the_label_that_it_was_at() {
         Value::of(&value(9, ["a", "b", "c"])).unwrap().to_string(),
         r#"{"a": None, "b": None, "c": None}"#
     );
+}
+
+/// A value of a map that is still open says nothing of the leaves before it: an entry to come may stand in front.
+#[test]
+fn an_entry_may_come_after_one_that_differs() {
+    let map = |entries: &[(&'static str, Option<bool>)]| -> IndexMap<&'static str, Option<bool>> {
+        entries.iter().copied().collect()
+    };
+    let known = map(&[("b", Some(true)), ("c", Some(true))]);
+    let other = map(&[("b", Some(true)), ("c", None), ("a", None)]);
+    let (mut leaves, treedef) = flatten(&known).unwrap();
+    let error = treedef.flatten_like(&other, &mut leaves).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        r#"expected `Some(*)`, found `None` at `["c"]`, and 1 more difference"#
+    );
+    let (_, found) = flatten(&other).unwrap();
+    assert_eq!(found.to_string(), r#"{"a": None, "b": Some(*), "c": None}"#);
 }
