@@ -15,7 +15,7 @@ use crate::stack;
 
 use super::calls::text_of;
 use super::frame::Head;
-use super::known::{Cursor, Difference, Expectation, Known, LEAF};
+use super::known::{Cursor, Divergence, Expectation, Known, LEAF};
 use super::recording::Recording;
 use super::rows::{Outcome, Progress, Row, Stop};
 use super::rules::Keep;
@@ -26,22 +26,22 @@ pub(super) fn fill<T: Serialize + ?Sized>(
     slots: Slots<'_>,
     how: Expectation,
     value: &T,
-) -> Result<(), Difference> {
+) -> Result<(), Divergence> {
     let mut room = None;
     match Known::new(treedef, slots, &mut room, how) {
         Ok(known) => known.fill(value),
-        Err(Mismatch) => Err(Difference::Perhaps),
+        Err(Mismatch) => Err(Divergence::Perhaps),
     }
 }
 
 impl<'t> Known<'t> {
     /// Puts the leaves of a value into the slots, if it has the structure.
-    pub(super) fn fill<T: Serialize + ?Sized>(mut self, value: &T) -> Result<(), Difference> {
+    pub(super) fn fill<T: Serialize + ?Sized>(mut self, value: &T) -> Result<(), Divergence> {
         let place = Matcher { at: self.root(), slot: 0, known: &mut self };
         let matched = value.serialize(place);
         match (matched, self.mismatch()) {
             (Ok(_), None) => Ok(()),
-            (_, mismatch) => Err(mismatch.unwrap_or(Difference::Perhaps)),
+            (_, mismatch) => Err(mismatch.unwrap_or(Divergence::Perhaps)),
         }
     }
 

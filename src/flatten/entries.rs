@@ -15,6 +15,7 @@ use super::known::Known;
 pub(super) struct Entries<'m, 't> {
     children: Children<'m, 't>,
     keys: &'t [Value],
+    first_slot: usize,
     /// The entry whose key came last; or, if its value came too, the one that is expected next.
     position: usize,
     awaits_value: bool,
@@ -36,7 +37,8 @@ struct Disorder<'t> {
 
 impl<'m, 't> Entries<'m, 't> {
     pub(super) fn new(children: Children<'m, 't>, keys: &'t [Value]) -> Self {
-        Entries { children, keys, position: 0, awaits_value: false, disorder: None }
+        let first_slot = children.slot;
+        Entries { children, keys, first_slot, position: 0, awaits_value: false, disorder: None }
     }
 
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Matched<()> {
@@ -118,10 +120,13 @@ impl<'m, 't> Entries<'m, 't> {
         }
     }
 
-    /// An entry that is still to come may stand before those that came.
+    /// The map does not match, as far as it came.
     #[cold]
     fn lost(&mut self) -> Mismatch {
-        self.children.known.in_open_map()
+        match self.disorder {
+            None => self.children.known.in_open_map(self.first_slot),
+            Some(_) => self.children.known.out_of_order(),
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Known<'t> {
     pub(super) owning: usize,
     /// Floats that become `f64`s come as `f32`s, as far as was seen.
     narrow: bool,
-    mismatch: Option<Difference>,
+    mismatch: Option<Divergence>,
 }
 
 /// What to be strict about.
@@ -49,11 +49,12 @@ pub(super) struct Expectation {
 
 /// Where the first mismatch was found.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Difference {
+pub(super) enum Divergence {
     /// The value may have the structure all the same.
     Perhaps,
-    /// It has another structure, and so many leaves were as expected before.
-    After(usize),
+    /// It has another structure: `leaves` were as expected before, if all maps came in the order of their keys, and
+    /// `in_any_order` otherwise, since an entry that is still to come may stand before those that came.
+    After { leaves: usize, in_any_order: usize },
 }
 
 /// How far the children of a node have come.
@@ -358,7 +359,7 @@ impl Known<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn after(&mut self, slot: usize) -> Mismatch {
-        self.mismatch.get_or_insert(Difference::After(slot));
+        self.mismatch.get_or_insert(Divergence::After { leaves: slot, in_any_order: slot });
         Mismatch
     }
 
@@ -366,7 +367,7 @@ impl Known<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn perhaps(&mut self) -> Mismatch {
-        self.mismatch.get_or_insert(Difference::Perhaps);
+        self.mismatch.get_or_insert(Divergence::Perhaps);
         Mismatch
     }
 
@@ -379,27 +380,35 @@ impl Known<'_> {
         }
     }
 
-    /// A mismatch in a map that is still open. Unless entries stand in the order in which they come, another one may
-    /// stand before those that came: so how many leaves were as expected is not known.
+    /// What was found before does not count: it was in a map whose entries come in another order.
     #[cold]
-    pub(super) fn in_open_map(&mut self) -> Mismatch {
-        if !self.options.insertion {
-            self.mismatch = Some(Difference::Perhaps);
+    pub(super) fn out_of_order(&mut self) -> Mismatch {
+        self.mismatch = Some(Divergence::Perhaps);
+        Mismatch
+    }
+
+    /// A map that is still open does not match; its leaves begin with that slot.
+    #[cold]
+    pub(super) fn in_open_map(&mut self, first_slot: usize) -> Mismatch {
+        if let Some(Divergence::After { in_any_order, .. }) = &mut self.mismatch
+            && !self.options.insertion
+        {
+            *in_any_order = first_slot.min(*in_any_order);
         }
         self.perhaps()
     }
 
     /// What is inside a static did not match.
     #[cold]
-    pub(super) fn other_static(&mut self, inside: Difference, slot: usize) -> Mismatch {
+    pub(super) fn other_static(&mut self, inside: Divergence, slot: usize) -> Mismatch {
         match inside {
-            Difference::After(_) => self.after(slot),
-            Difference::Perhaps => self.perhaps(),
+            Divergence::After { .. } => self.after(slot),
+            Divergence::Perhaps => self.perhaps(),
         }
     }
 
     /// Somebody may have overlooked a mismatch, so the outcome of the walk alone says nothing.
-    pub(super) fn mismatch(&self) -> Option<Difference> {
+    pub(super) fn mismatch(&self) -> Option<Divergence> {
         self.mismatch
     }
 }

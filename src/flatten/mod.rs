@@ -45,7 +45,7 @@ use crate::path::Path;
 use crate::sink::Sink;
 
 use elements::gave_less;
-use known::{Difference, Expectation};
+use known::{Divergence, Expectation};
 use last::Walk;
 use recording::Recording;
 use rules::{Keep, Rule, Rules};
@@ -541,7 +541,7 @@ impl Flattener {
     ) -> Result<()> {
         let options = treedef.encoding.options;
         let predicts = self.predicts(options);
-        let mut mismatch = Difference::Perhaps;
+        let mut mismatch = Divergence::Perhaps;
         let count = treedef.num_leaves();
         if predicts && (count <= BELIEVED || count <= sink.capacity()) {
             sink.resize(count);
@@ -560,9 +560,9 @@ impl Flattener {
         *sink = leaves;
         self.expect_same(treedef, &found)?;
         match mismatch {
-            Difference::Perhaps => Ok(()),
+            Divergence::Perhaps => Ok(()),
             // It was different before.
-            Difference::After(_) => Err(gave_less()),
+            Divergence::After { .. } => Err(gave_less()),
         }
     }
 
@@ -620,13 +620,15 @@ impl Flattener {
     fn walked(
         &self,
         mut treedef: TreeDef,
-        before: Option<(&TreeDef, Difference)>,
+        before: Option<(&TreeDef, Divergence)>,
     ) -> Result<TreeDef> {
-        if let Some((last, Difference::After(leaves))) = before
-            && (*last == treedef
-                || !ways_agree(&last.encoding.nodes, &treedef.encoding.nodes, leaves))
-        {
-            return Err(gave_less());
+        if let Some((last, Divergence::After { leaves, in_any_order })) = before {
+            let leaves = if treedef.arrivals.is_none() { leaves } else { in_any_order };
+            if *last == treedef
+                || !ways_agree(&last.encoding.nodes, &treedef.encoding.nodes, leaves)
+            {
+                return Err(gave_less());
+            }
         }
         treedef.walked = true;
         // Where all of it is within the limit, its keys and statics are.
