@@ -13,6 +13,7 @@ mod sink;
 mod leaf_type;
 mod conversion;
 mod node;
+mod walk;
 mod limits;
 mod value;
 mod order;
@@ -57,6 +58,7 @@ pub use crate::{
     pattern::Pattern,
     tree::{Buffers, Ravel, Segment, Tolerance, Unique},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
+    walk::{LeafPaths, Nodes},
 };
 
 #[cfg(feature = "persist")]

@@ -137,24 +137,17 @@ impl TreeDef {
         }
         Ok(node)
     }
-
-    /// The paths of all leaves, in the order of the leaves, made as they are asked for.
-    ///
-    /// ```
-    /// let treedef = treedef::structure(&(1, [2, 3]))?;
-    /// let paths: Vec<String> = treedef.leaf_paths().map(|path| path.to_string()).collect();
-    /// assert_eq!(paths, [".0", ".1.0", ".1.1"]);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn leaf_paths(&self) -> impl Iterator<Item = Path> + '_ {
-        LeafPaths::of(self.root())
-    }
 }
 
 impl<'a> NodeRef<'a> {
     /// What the node is.
     pub fn kind(self) -> NodeKind {
         self.raw().kind
+    }
+
+    /// Whether a leaf stands here.
+    pub fn is_leaf(self) -> bool {
+        self.kind() == NodeKind::Leaf
     }
 
     /// The type's name, where the kind has one.
@@ -534,48 +527,6 @@ pub(crate) fn alike(a: &[Node], b: &[Node]) -> bool {
     }
 }
 
-/// The paths of all leaves: a walk that skips what has none.
-struct LeafPaths<'a> {
-    open: Vec<(NodeRef<'a>, Children<'a>)>,
-    /// Of the node that is open last.
-    path: Path,
-    /// The root, if it is itself the leaf.
-    root: bool,
-}
-
-impl<'a> LeafPaths<'a> {
-    fn of(root: NodeRef<'a>) -> Self {
-        let is_leaf = root.kind() == NodeKind::Leaf;
-        LeafPaths { open: vec![(root, root.children())], path: Path::root(), root: is_leaf }
-    }
-}
-
-impl Iterator for LeafPaths<'_> {
-    type Item = Path;
-
-    fn next(&mut self) -> Option<Path> {
-        if std::mem::take(&mut self.root) {
-            return Some(Path::root());
-        }
-        while let Some((node, children)) = self.open.last_mut() {
-            children.skip_leafless();
-            let position = node.num_children() - children.len();
-            let Some(child) = children.next() else {
-                self.open.pop();
-                self.path.0.pop();
-                continue;
-            };
-            let key = node.key(position)?;
-            if child.kind() == NodeKind::Leaf {
-                return Some(self.path.child(key));
-            }
-            self.path.0.push(key);
-            self.open.push((child, child.children()));
-        }
-        None
-    }
-}
-
 /// The children of a node, in order.
 #[derive(Clone)]
 pub struct Children<'a> {
@@ -605,7 +556,7 @@ impl<'a> Children<'a> {
     }
 
     /// Goes on to the next child that has leaves.
-    fn skip_leafless(&mut self) {
+    pub(crate) fn skip_leafless(&mut self) {
         while self.left > 0 && self.next.num_leaves() == 0 {
             self.skip_in_run(self.left_in_run);
         }

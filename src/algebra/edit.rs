@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, NodeKind, Shape, TreeDef};
-use crate::node::{Children, NodeRef};
+use crate::node::NodeRef;
 use crate::path::Path;
+use crate::walk::{Event, Stops, Walk};
 
 use super::graft::Graft;
 
@@ -115,29 +116,22 @@ impl TreeDef {
 /// A walk through a structure, in which each node is entered, kept, replaced or removed as it is met.
 pub(super) struct Editing<'a> {
     graft: Graft,
+    walk: Walk<'a>,
+    /// The nodes that were entered.
     open: Vec<Frame<'a>>,
     /// The node that was met last: of so many equal ones, the first.
     here: (NodeRef<'a>, usize),
     /// Its path.
     path: Path,
-    /// Equal neighbours are met once.
-    runs: bool,
-    state: State,
-}
-
-#[derive(PartialEq)]
-enum State {
-    Root,
-    Inside,
-    /// The root was removed.
-    Nothing,
+    /// What stands below it was not met.
+    is_before: bool,
+    root_was_removed: bool,
 }
 
 /// A node that was entered.
 struct Frame<'a> {
     node: NodeRef<'a>,
     repeat: usize,
-    children: Children<'a>,
     /// Positions of children that were removed.
     removed: Vec<Range<usize>>,
 }
@@ -153,36 +147,42 @@ pub(super) enum Met<'a> {
 impl<'a> Editing<'a> {
     /// A walk that meets equal neighbours once.
     pub(super) fn runs(treedef: &'a TreeDef) -> Self {
-        let root = treedef.root();
-        let (graft, path) = (Graft::onto(root, treedef.limits), Path::root());
-        let (open, here) = (Vec::new(), (root, 1));
-        Editing { graft, open, here, path, runs: true, state: State::Root }
+        Editing::new(treedef, Stops::AtRuns)
     }
 
     /// A walk that meets every node, if the limits allow so many where so many leaves are in memory.
     pub(super) fn singly(treedef: &'a TreeDef, leaves: usize) -> Result<Self> {
         treedef.expect_work(leaves)?;
-        Ok(Editing { runs: false, ..Editing::runs(treedef) })
+        Ok(Editing::new(treedef, Stops::Everywhere))
+    }
+
+    fn new(treedef: &'a TreeDef, stops: Stops) -> Self {
+        let root = treedef.root();
+        Editing {
+            graft: Graft::onto(root, treedef.limits),
+            walk: Walk::new(root, stops),
+            open: Vec::new(),
+            here: (root, 1),
+            path: Path::root(),
+            is_before: false,
+            root_was_removed: false,
+        }
     }
 
     /// Goes on. What was met before must have been entered, kept, replaced, removed or left.
     pub(super) fn step(&mut self) -> Option<Met<'a>> {
-        if self.state == State::Root {
-            self.state = State::Inside;
-            return Some(Met::Before(self.here.0));
+        match self.walk.next()? {
+            Event::Enter { node, repeat } => {
+                self.walk.lead(&mut self.path);
+                (self.here, self.is_before) = ((node, repeat), true);
+                Some(Met::Before(node))
+            }
+            Event::Leave(_) => {
+                self.is_before = false;
+                self.path.0.truncate(self.open.len().saturating_sub(1));
+                Some(Met::After)
+            }
         }
-        let depth = self.open.len().checked_sub(1)?;
-        let frame = self.open.last_mut()?;
-        let position = frame.node.num_children() - frame.children.len();
-        let child = match self.runs {
-            true => frame.children.next_run(),
-            false => frame.children.next().map(|child| (child, 1)),
-        };
-        self.path.0.truncate(depth);
-        let Some(child) = child else { return Some(Met::After) };
-        self.path.0.extend(frame.node.key(position));
-        self.here = child;
-        Some(Met::Before(child.0))
     }
 
     /// The path of the node that was met, in the structure that is walked.
@@ -194,35 +194,42 @@ impl<'a> Editing<'a> {
     pub(super) fn enter(&mut self) -> Result<()> {
         let (node, repeat) = self.here;
         self.graft.open(node, repeat)?;
-        self.open.push(Frame { node, repeat, children: node.children(), removed: Vec::new() });
+        self.open.push(Frame { node, repeat, removed: Vec::new() });
         Ok(())
     }
 
     /// Keeps the node with all that stands below it.
     pub(super) fn keep(&mut self) -> Result<()> {
-        let (node, repeat) = self.here;
-        self.graft.insert(node, repeat)
+        self.put(self.here.0)
     }
 
     /// Puts another subtree in the place of the node.
     pub(super) fn put(&mut self, other: NodeRef<'_>) -> Result<()> {
+        self.pass();
         self.graft.insert(other, self.here.1)
     }
 
     /// Removes the node.
     pub(super) fn remove(&mut self) -> Result<()> {
-        let Some(frame) = self.open.last_mut() else {
-            self.state = State::Nothing;
+        self.pass();
+        let (Some(frame), Some(position)) = (self.open.last_mut(), self.walk.position()) else {
+            self.root_was_removed = true;
             return Ok(());
         };
         if matches!(frame.node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant) {
             let said = format!("`{}` cannot lose its child", frame.node.brief());
             self.path.0.pop();
-            return Err(Error::from(ErrorKind::Message(said)).at(self.path.clone()));
+            return Err(Error::custom(said).at(self.path.clone()));
         }
-        let end = frame.node.num_children() - frame.children.len();
-        frame.removed.push(end - self.here.1..end);
+        frame.removed.push(position..position + self.here.1); // siblings that there are
         Ok(())
+    }
+
+    /// Does not go below the node, if that was not done yet.
+    fn pass(&mut self) {
+        if std::mem::take(&mut self.is_before) {
+            self.walk.skip();
+        }
     }
 
     /// Ends the node that was entered last.
@@ -243,9 +250,9 @@ impl<'a> Editing<'a> {
     }
 
     pub(super) fn finish(self) -> Result<TreeDef> {
-        match self.state {
-            State::Nothing => Err(ErrorKind::Nothing("nothing is left of the tree").into()),
-            _ => self.graft.finish(),
+        match self.root_was_removed {
+            true => Err(ErrorKind::Nothing("nothing is left of the tree").into()),
+            false => self.graft.finish(),
         }
     }
 }

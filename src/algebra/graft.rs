@@ -7,6 +7,7 @@ use crate::diff::options_mismatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Limits, Name, Node, NodeKind, Options, Shape, TreeDef};
 use crate::node::NodeRef;
+use crate::walk::{Event, Stops, Walk};
 
 /// A structure in the making, node by node in pre-order. Equal neighbours become runs by themselves.
 ///
@@ -154,23 +155,15 @@ impl Graft {
         root: NodeRef<'a>,
         mut replace: impl FnMut(&mut Self, NodeRef<'a>, usize) -> Result<bool>,
     ) -> Result<()> {
-        let mut open = Vec::new();
-        let mut next = Some((root, 1));
-        loop {
-            match next {
-                Some((node, repeat)) if !replace(self, node, repeat)? => {
-                    self.open(node, repeat)?;
-                    open.push(node.children());
-                }
-                Some(_) => {}
-                None => {
-                    self.close()?;
-                    open.pop();
-                }
+        let mut walk = Walk::new(root, Stops::AtRuns);
+        while let Some(event) = walk.next() {
+            match event {
+                Event::Enter { node, repeat } if replace(self, node, repeat)? => walk.skip(),
+                Event::Enter { node, repeat } => self.open(node, repeat)?,
+                Event::Leave(_) => self.close()?,
             }
-            let Some(children) = open.last_mut() else { return Ok(()) };
-            next = children.next_run();
         }
+        Ok(())
     }
 
     /// Ends the node that was begun last, all of whose children have come.

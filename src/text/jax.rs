@@ -7,7 +7,8 @@ use std::fmt::{self, Write};
 use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::model::{Leaf, NodeKind, TreeDef, Value};
-use crate::node::{Children, NodeRef};
+use crate::node::NodeRef;
+use crate::walk::{Event, Stops, Walk};
 
 /// Nodes and bytes beyond which the expanded text is refused.
 const MAX_NODES: usize = 1 << 20;
@@ -47,7 +48,6 @@ impl TreeDef {
 }
 
 fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
-    let mut open: Vec<(NodeRef<'_>, Children<'_>)> = Vec::new();
     let enter = |out: &mut String, node: NodeRef<'_>| {
         let (name, variant) = (node.name().unwrap_or(""), node.variant().unwrap_or(""));
         match node.kind() {
@@ -78,33 +78,35 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
             }
         }
     };
-    enter(out, root)?;
-    open.push((root, root.children()));
-    while let Some((node, children)) = open.last_mut() {
+    let mut walk = Walk::new(root, Stops::Everywhere);
+    while let Some(event) = walk.next() {
         if out.len() > MAX_BYTES {
             return Err(fmt::Error);
         }
-        let position = node.num_children() - children.len();
-        let Some(child) = children.next() else {
-            out.write_str(match node.kind() {
-                NodeKind::Leaf | NodeKind::None | NodeKind::Some => "",
-                NodeKind::Tuple if node.num_children() == 1 => ",)",
-                NodeKind::Unit | NodeKind::Tuple => ")",
-                NodeKind::Seq => "]",
-                NodeKind::Map if node.is_sorted_map() => "}",
-                _ => "])",
-            })?;
-            open.pop();
-            continue;
+        let node = match event {
+            Event::Enter { node, .. } => node,
+            Event::Leave(node) => {
+                out.write_str(match node.kind() {
+                    NodeKind::Leaf | NodeKind::None | NodeKind::Some => "",
+                    NodeKind::Tuple if node.num_children() == 1 => ",)",
+                    NodeKind::Unit | NodeKind::Tuple => ")",
+                    NodeKind::Seq => "]",
+                    NodeKind::Map if node.is_sorted_map() => "}",
+                    _ => "])",
+                })?;
+                continue;
+            }
         };
-        if position > 0 {
-            out.write_str(", ")?;
+        if let Some((parent, position)) = walk.parent() {
+            if position > 0 {
+                out.write_str(", ")?;
+            }
+            if let Some(key) = parent.entry_keys().get(position).filter(|_| parent.is_sorted_map())
+            {
+                write!(out, "{}: ", python_repr(key))?;
+            }
         }
-        if let Some(key) = node.entry_keys().get(position).filter(|_| node.is_sorted_map()) {
-            write!(out, "{}: ", python_repr(key))?;
-        }
-        enter(out, child)?;
-        open.push((child, child.children()));
+        enter(out, node)?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ fn positions(node: NodeRef<'_>) -> [usize; 5] {
 
 pub(super) const ROWS: &[Row] = &[
     ("NodeRef::kind", |cases| cases.nodes(|node| Ok(node.kind()))),
+    ("NodeRef::is_leaf", |cases| cases.nodes(|node| Ok(node.is_leaf()))),
     ("NodeRef::name", |cases| cases.nodes(|node| Ok(node.name().is_some()))),
     ("NodeRef::variant", |cases| cases.nodes(|node| Ok(node.variant().is_some()))),
     ("NodeRef::fields", |cases| cases.nodes(|node| Ok(node.fields().len()))),

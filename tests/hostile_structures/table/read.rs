@@ -37,6 +37,15 @@ pub(super) const ROWS: &[Row] = &[
     ("TreeDef::node", |cases| {
         cases.structures_and_paths(|treedef, path| Ok(treedef.node(path)?.kind()));
     }),
+    ("TreeDef::nodes", |cases| {
+        cases.structures(|treedef| Ok(treedef.nodes().take(10).count()));
+    }),
+    ("Iterator for Nodes", |cases| {
+        cases.structures(|treedef| Ok(treedef.nodes().next().map(|(path, _)| path)));
+    }),
+    ("Iterator for LeafPaths", |cases| {
+        cases.structures(|treedef| Ok(treedef.leaf_paths().next()));
+    }),
     ("TreeDef::leaf_paths", |cases| {
         cases.structures(|treedef| Ok(treedef.leaf_paths().take(10).count()));
     }),
