@@ -1,5 +1,6 @@
 //! A typed function as a function over flat leaves.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Serialize;
@@ -39,6 +40,13 @@ pub struct FlatFn<L, A, B, F> {
     inputs: TreeDef,
     outputs: Option<TreeDef>,
     signature: PhantomData<fn(A, L) -> B>,
+}
+
+impl<L, A, B, F> fmt::Debug for FlatFn<L, A, B, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("FlatFn");
+        fields.field("inputs", &self.inputs).field("outputs", &self.outputs).finish_non_exhaustive()
+    }
 }
 
 impl<L, A, B, F> FlatFn<L, A, B, F>

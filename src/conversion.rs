@@ -1,5 +1,6 @@
 //! Leaves from other types, and back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
@@ -17,10 +18,32 @@ macro_rules! leaf_from {
 
 leaf_from! {
     &str => Str;
+    Cow<'_, str> => Str;
     Box<str> => Str;
     &[u8] => Bytes;
     Vec<u8> => Bytes;
     Box<[u8]> => Bytes;
+}
+
+/// As serde has it: 64 bits.
+impl From<usize> for Leaf {
+    fn from(value: usize) -> Self {
+        Leaf::U64(value as u64) // never wider
+    }
+}
+
+/// As serde has it: 64 bits.
+impl From<isize> for Leaf {
+    fn from(value: isize) -> Self {
+        Leaf::I64(value as i64) // never wider
+    }
+}
+
+/// `None` is the absent leaf; a `Some` is what it holds, as under [`none_is_leaf`](crate::Flattener::none_is_leaf).
+impl<T: Into<Leaf>> From<Option<T>> for Leaf {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Leaf::None, T::into)
+    }
 }
 
 macro_rules! leaf_into {

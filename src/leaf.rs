@@ -2,6 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
+use crate::float::widen;
 use crate::model::{Leaf, LeafKind};
 
 /// One serde scalar, borrowed from the value that is walked.
@@ -51,7 +52,8 @@ impl Scalar<'_> {
 }
 
 impl LeafKind {
-    pub(crate) const ALL: [LeafKind; 18] = {
+    /// All kinds, in their order.
+    pub const ALL: [LeafKind; 18] = {
         use LeafKind::*;
         [
             Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, U128, F32, F64, Char, Str, Bytes,
@@ -121,6 +123,89 @@ impl Leaf {
             Leaf::Str(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// The bytes, if this leaf is a byte string.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Leaf::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The truth value, if this leaf is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Leaf::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The number, if this leaf is a float: the leaves that [`flatten_as::<f64>`](crate::flatten_as) takes.
+    ///
+    /// ```
+    /// use treedef::Leaf;
+    ///
+    /// assert_eq!(Leaf::F32(0.5).as_f64(), Some(0.5));
+    /// assert_eq!(Leaf::I32(1).as_f64(), None);
+    /// ```
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Leaf::F64(value) => Some(*value),
+            Leaf::F32(value) => Some(widen(*value)),
+            _ => None,
+        }
+    }
+
+    /// The number, if this leaf is an integer of any kind that fits.
+    ///
+    /// ```
+    /// use treedef::Leaf;
+    ///
+    /// assert_eq!(Leaf::U8(7).as_i64(), Some(7));
+    /// assert_eq!(Leaf::U64(u64::MAX).as_i64(), None);
+    /// assert_eq!(Leaf::F64(7.0).as_i64(), None);
+    /// ```
+    pub fn as_i64(&self) -> Option<i64> {
+        self.as_i128().and_then(|value| value.try_into().ok())
+    }
+
+    /// As [`as_i64`](Self::as_i64), without a sign.
+    pub fn as_u64(&self) -> Option<u64> {
+        self.as_u128().and_then(|value| value.try_into().ok())
+    }
+
+    /// The number, if this leaf is an integer that fits.
+    pub fn as_i128(&self) -> Option<i128> {
+        match self.as_integer()? {
+            Ok(value) => Some(value),
+            Err(value) => value.try_into().ok(),
+        }
+    }
+
+    /// As [`as_i128`](Self::as_i128), without a sign.
+    pub fn as_u128(&self) -> Option<u128> {
+        match self.as_integer()? {
+            Ok(value) => value.try_into().ok(),
+            Err(value) => Some(value),
+        }
+    }
+
+    /// With or without a sign.
+    fn as_integer(&self) -> Option<Result<i128, u128>> {
+        Some(match self {
+            Leaf::I8(value) => Ok((*value).into()),
+            Leaf::I16(value) => Ok((*value).into()),
+            Leaf::I32(value) => Ok((*value).into()),
+            Leaf::I64(value) => Ok((*value).into()),
+            Leaf::I128(value) => Ok(value.get()),
+            Leaf::U8(value) => Err((*value).into()),
+            Leaf::U16(value) => Err((*value).into()),
+            Leaf::U32(value) => Err((*value).into()),
+            Leaf::U64(value) => Err((*value).into()),
+            Leaf::U128(value) => Err(value.get()),
+            _ => return None,
+        })
     }
 
     /// The scalar; an opaque leaf has none.

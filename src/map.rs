@@ -28,6 +28,8 @@ use crate::unflatten::{Leaves, unflatten};
 /// assert_eq!(doubled, (3.0, "a".to_owned()));
 /// # Ok::<(), treedef::Error>(())
 /// ```
+#[doc(alias = "tree_map")]
+#[doc(alias = "map_structure")]
 pub fn map<T: Serialize + DeserializeOwned>(value: &T, f: impl FnMut(Leaf) -> Leaf) -> Result<T> {
     Tree::of(value)?.map(f).into_typed()
 }
@@ -69,6 +71,7 @@ where
 /// assert_eq!(numbered, ["[0]", "[1]"]);
 /// # Ok::<(), treedef::Error>(())
 /// ```
+#[doc(alias = "tree_map_with_path")]
 pub fn map_with_path<T: Serialize + DeserializeOwned>(
     value: &T,
     f: impl FnMut(&Path, Leaf) -> Leaf,
@@ -108,6 +111,8 @@ where
 /// assert_eq!(treedef::pack_as(&example, leaves)?, ("b".to_owned(), vec![3, 4]));
 /// # Ok::<(), treedef::Error>(())
 /// ```
+#[doc(alias = "pack_sequence_as")]
+#[doc(alias = "unflatten_as")]
 pub fn pack_as<T: Serialize + DeserializeOwned>(example: &T, leaves: impl Leaves) -> Result<T> {
     unflatten(&structure(example)?, leaves)
 }

@@ -28,6 +28,7 @@
 //! 6. A [`Value`] inside holds scalars only at its leaves, and no statics.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -284,6 +285,30 @@ pub enum NodeKind {
     Static,
 }
 
+/// As serde's data model calls it: `tuple struct`, `newtype variant`.
+impl fmt::Display for NodeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            NodeKind::Leaf => "leaf",
+            NodeKind::None => "None",
+            NodeKind::Some => "Some",
+            NodeKind::Unit => "unit",
+            NodeKind::UnitStruct => "unit struct",
+            NodeKind::NewtypeStruct => "newtype struct",
+            NodeKind::Seq => "sequence",
+            NodeKind::Tuple => "tuple",
+            NodeKind::TupleStruct => "tuple struct",
+            NodeKind::Map => "map",
+            NodeKind::Struct => "struct",
+            NodeKind::UnitVariant => "unit variant",
+            NodeKind::NewtypeVariant => "newtype variant",
+            NodeKind::TupleVariant => "tuple variant",
+            NodeKind::StructVariant => "struct variant",
+            NodeKind::Static => "static",
+        })
+    }
+}
+
 impl NodeKind {
     /// Whether nodes of this kind carry a type's name.
     pub(crate) fn is_named(self) -> bool {
@@ -403,31 +428,37 @@ impl Default for Limits {
 
 impl Limits {
     /// Sets the number of containers that may stand inside each other.
+    #[must_use]
     pub fn max_depth(self, max_depth: usize) -> Self {
         Limits { max_depth, ..self }
     }
 
     /// Sets the number of nodes that may be visited or made beyond 64 for each leaf.
+    #[must_use]
     pub fn max_work(self, max_work: usize) -> Self {
         Limits { max_work, ..self }
     }
 
     /// Sets the bytes that the structure in a file may take.
+    #[must_use]
     pub fn max_bytes(self, max_bytes: usize) -> Self {
         Limits { max_bytes, ..self }
     }
 
     /// Sets the nodes that a structure may have.
+    #[must_use]
     pub fn max_nodes(self, max_nodes: usize) -> Self {
         Limits { max_nodes, ..self }
     }
 
     /// Sets the bytes that the text of a structure may have beyond 16 for each byte in a file.
+    #[must_use]
     pub fn max_text(self, max_text: usize) -> Self {
         Limits { max_text, ..self }
     }
 
     /// Sets the bytes that all names may take in memory beyond 16 for each byte in a file.
+    #[must_use]
     pub fn max_names(self, max_names: usize) -> Self {
         Limits { max_names, ..self }
     }
@@ -491,6 +522,7 @@ impl TreeDef {
 
     /// The same treedef with other limits. They then bound the work of rebuilding, too, that is else allowed because a
     /// value was walked to make the treedef.
+    #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         (self.limits, self.walked) = (limits, false);
         self

@@ -1,5 +1,6 @@
 //! Reading a treedef: positions in it, children, keys, and the ways from leaf to path and back.
 
+use std::fmt;
 use std::ops::Range;
 
 use crate::argument::ToPath;
@@ -651,3 +652,9 @@ impl<'a> Iterator for Children<'a> {
 }
 
 impl ExactSizeIterator for Children<'_> {}
+
+impl fmt::Debug for Children<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Children").field("left", &self.left).finish_non_exhaustive()
+    }
+}

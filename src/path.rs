@@ -3,7 +3,7 @@
 use crate::model::{Name, Value};
 
 /// One step of a [`Path`]: which child of a node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Key {
     /// A field of a struct: `.name`.
@@ -39,7 +39,7 @@ pub enum Key {
 /// assert_eq!(path.to_joined_string("/"), "layers/1/w");
 /// # Ok::<(), treedef::Error>(())
 /// ```
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path(pub(crate) Vec<Key>);
 
 impl Key {
@@ -83,10 +83,45 @@ impl Path {
     ///
     /// assert_eq!(Path::root().child(Key::Index(3)).to_string(), "[3]");
     /// ```
+    #[must_use]
     pub fn child(&self, key: Key) -> Self {
         let mut keys = self.0.clone();
         keys.push(key);
         Path(keys)
+    }
+
+    /// The path that this one and then another lead to.
+    ///
+    /// ```
+    /// use treedef::Path;
+    ///
+    /// let (above, below): (Path, Path) = (".layers[0]".parse()?, ".w".parse()?);
+    /// assert_eq!(above.join(&below).to_string(), ".layers[0].w");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[must_use]
+    pub fn join(&self, below: &Path) -> Self {
+        Path([&self.0[..], &below.0[..]].concat())
+    }
+
+    /// Goes on to a child.
+    ///
+    /// ```
+    /// use treedef::{Key, Path};
+    ///
+    /// let mut path: Path = ".w".parse()?;
+    /// path.push(Key::Index(3));
+    /// assert_eq!(path.to_string(), ".w[3]");
+    /// assert_eq!(path.pop(), Some(Key::Index(3)));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn push(&mut self, key: Key) {
+        self.0.push(key);
+    }
+
+    /// Goes back to the node above, and gives back the key that led on from there; `None` for the root.
+    pub fn pop(&mut self) -> Option<Key> {
+        self.0.pop()
     }
 
     /// The path of the node above; `None` for the root.
@@ -98,6 +133,42 @@ impl Path {
     /// Whether the node of `ancestor` holds the node of this path, or is it.
     pub fn starts_with(&self, ancestor: &Path) -> bool {
         self.0.starts_with(&ancestor.0)
+    }
+}
+
+impl AsRef<[Key]> for Path {
+    fn as_ref(&self) -> &[Key] {
+        &self.0
+    }
+}
+
+impl From<Vec<Key>> for Path {
+    fn from(keys: Vec<Key>) -> Self {
+        Path(keys)
+    }
+}
+
+impl Extend<Key> for Path {
+    fn extend<I: IntoIterator<Item = Key>>(&mut self, keys: I) {
+        self.0.extend(keys);
+    }
+}
+
+impl IntoIterator for Path {
+    type Item = Key;
+    type IntoIter = std::vec::IntoIter<Key>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Path {
+    type Item = &'a Key;
+    type IntoIter = std::slice::Iter<'a, Key>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The walk through a structure in pre-order, on which the others are built.
 
+use std::fmt;
+
 use crate::model::{NodeKind, TreeDef};
 use crate::node::{Children, NodeRef};
 use crate::path::{Key, Path};
@@ -122,8 +124,20 @@ impl<'a> Iterator for Nodes<'a> {
     }
 }
 
+impl fmt::Debug for Nodes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nodes").field("at", &self.path).finish_non_exhaustive()
+    }
+}
+
 /// The paths of the leaves of a structure: see [`TreeDef::leaf_paths`].
 pub struct LeafPaths<'a>(Nodes<'a>);
+
+impl fmt::Debug for LeafPaths<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeafPaths").field("at", &self.0.path).finish_non_exhaustive()
+    }
+}
 
 impl Iterator for LeafPaths<'_> {
     type Item = Path;

@@ -24,6 +24,7 @@ impl TreeDef {
     /// assert!(!"[*]".parse::<TreeDef>()?.is_prefix_of(&full));
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "treedef_is_prefix")]
     pub fn is_prefix_of(&self, full: &TreeDef) -> bool {
         goes_under(self, full) && is_prefix(self.root(), full.root())
     }
@@ -160,6 +161,7 @@ impl<L: Clone> Tree<L> {
     /// assert_eq!(rates.broadcast_to(&model)?.leaves(), [0.1, 0.1, 0.01, 0.01, 0.01]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "broadcast_prefix")]
     pub fn broadcast_to(&self, full: &TreeDef) -> Result<Tree<L>> {
         expect_prefix(&self.treedef, full)?;
         full.expect_made(full.num_leaves(), self.leaves_in_memory())?;

@@ -25,6 +25,7 @@ impl<L> Tree<L> {
     /// assert_eq!(points.transpose(&outer, &inner)?.to_string(), "([1, 3, 5], [2, 4, 6])");
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "tree_transpose")]
     pub fn transpose(self, outer: &TreeDef, inner: &TreeDef) -> Result<Tree<L>> {
         expect_equal(&outer.compose(inner)?, &self.treedef)?;
         let treedef = inner.compose(outer)?.with_limits(self.treedef.limits());

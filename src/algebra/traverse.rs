@@ -75,6 +75,7 @@ impl<L> Tree<L> {
     /// assert_eq!(edited.to_string(), r#"("cut", (4, "a"))"#);
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "traverse")]
     pub fn edit(
         self,
         mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Edit<Tree<L>>>,

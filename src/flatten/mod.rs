@@ -71,6 +71,7 @@ const BELIEVED: usize = 1 << 20;
 /// assert_eq!(treedef.to_string(), "(*, [*, *])");
 /// # Ok::<(), treedef::Error>(())
 /// ```
+#[doc(alias = "tree_flatten")]
 pub fn flatten<T: Serialize + ?Sized>(value: &T) -> Result<(Vec<Leaf>, TreeDef)> {
     Flattener::new().flatten(value)
 }
@@ -106,6 +107,7 @@ pub fn flatten_as<L: LeafType>(value: &(impl Serialize + ?Sized)) -> Result<(Vec
 /// assert_eq!(treedef::structure(&Some([1, 2]))?.to_string(), "Some((*, *))");
 /// # Ok::<(), treedef::Error>(())
 /// ```
+#[doc(alias = "tree_structure")]
 pub fn structure<T: Serialize + ?Sized>(value: &T) -> Result<TreeDef> {
     Flattener::new().structure(value)
 }
@@ -124,6 +126,7 @@ pub fn structure<T: Serialize + ?Sized>(value: &T) -> Result<TreeDef> {
 /// assert_eq!(signature.to_string().parse::<Tree<LeafKind>>()?, signature);
 /// # Ok::<(), treedef::Error>(())
 /// ```
+#[doc(alias = "eval_shape")]
 pub fn signature<T: Serialize + ?Sized>(value: &T) -> Result<Tree<LeafKind>> {
     Flattener::new().signature(value)
 }
@@ -681,6 +684,7 @@ impl<L> Tree<L> {
     }
 
     /// The leaves, in order.
+    #[doc(alias = "tree_leaves")]
     pub fn leaves(&self) -> &[L] {
         &self.leaves
     }

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::TreeDef;
+use crate::text::parsed;
 
 use super::container::flags;
 use super::encode::frame;
@@ -82,5 +85,19 @@ impl FromStr for Fingerprint {
             ErrorKind::Syntax { offset, expected, found: format!("`{}`", shown.escape_debug()) }
                 .into()
         })
+    }
+}
+
+/// As its text.
+impl Serialize for Fingerprint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// From its text.
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        parsed(deserializer)
     }
 }

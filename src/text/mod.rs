@@ -47,5 +47,8 @@ mod parse;
 mod jax;
 mod path;
 mod pattern;
+mod serde;
 
 pub(crate) use print::brief;
+#[cfg(feature = "persist")]
+pub(crate) use serde::parsed;

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::builder::{Builder, LabelsRef, ShapeRef};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, limited};
 use crate::model::{
     Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef, Value,
 };
@@ -452,6 +452,18 @@ impl TreeDef {
         parse_all(text, limits, |lexer| {
             let options = parse_options(lexer)?;
             parse(lexer, syntax, options, limits, (0, 0))?.treedef.within_limits()
+        })
+    }
+}
+
+impl FromStr for LeafKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let known = LeafKind::ALL.into_iter().find(|kind| kind.name() == text);
+        known.ok_or_else(|| {
+            let (expected, found) = ("the kind of a leaf", format!("`{}`", limited(&text, 40)));
+            ErrorKind::Syntax { offset: 0, expected, found }.into()
         })
     }
 }

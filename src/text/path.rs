@@ -139,6 +139,7 @@ impl Path {
     /// assert_eq!(r#"["it's"][3i32].1.x"#.parse::<Path>()?.to_jax_string(), r#"["it's"][3][1].x"#);
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "keystr")]
     pub fn to_jax_string(&self) -> String {
         self.keys()
             .iter()

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::ops::Range;
 
-use crate::error::Result;
 use crate::leaf_type::LeafType;
 use crate::model::{Leaf, LeafKind, Tree, TreeDef};
 
@@ -129,7 +128,7 @@ impl Tree<Leaf> {
     /// assert_eq!(buffers.layout()[2].offset, 1);
     ///
     /// buffers.get_mut::<f32>().iter_mut().for_each(|x| *x *= 2.0);
-    /// assert_eq!(buffers.into_tree()?, Tree::of(&(3f32, [7i64, 9007199254740993], 5f32))?);
+    /// assert_eq!(buffers.into_tree(), Tree::of(&(3f32, [7i64, 9007199254740993], 5f32))?);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn into_buffers(self) -> Buffers {
@@ -183,11 +182,8 @@ impl Buffers {
     }
 
     /// The tree again, each leaf of its own kind.
-    ///
-    /// # Errors
-    ///
-    /// None, as buffers keep their lengths; it is that of [`Tree::new`].
-    pub fn into_tree(self) -> Result<Tree<Leaf>> {
+    #[must_use]
+    pub fn into_tree(self) -> Tree<Leaf> {
         let apart = |column: Column| (column.home(), column.into_leaves().into_iter());
         let mut columns: Vec<_> = self.columns.into_iter().map(apart).collect();
         let mut leaves = Vec::with_capacity(self.treedef.num_leaves());
@@ -195,6 +191,6 @@ impl Buffers {
             let column = columns.iter_mut().find(|(of, _)| *of == home(kind));
             leaves.extend(column.into_iter().flat_map(|(_, column)| column.take(here.len())));
         }
-        Tree::new(self.treedef, leaves)
+        Tree::from_parts(self.treedef, leaves) // buffers keep their lengths
     }
 }

@@ -32,16 +32,19 @@ impl Tolerance {
     }
 
     /// Allows this part of the expected number.
+    #[must_use]
     pub fn rtol(self, rtol: f64) -> Self {
         Tolerance { rtol, ..self }
     }
 
     /// Allows this difference. It is added to that of [`rtol`](Self::rtol), as in NumPy.
+    #[must_use]
     pub fn atol(self, atol: f64) -> Self {
         Tolerance { atol, ..self }
     }
 
     /// Allows so many steps to the next float of the same kind, whatever the other two say.
+    #[must_use]
     pub fn ulps(self, ulps: u64) -> Self {
         Tolerance { ulps, ..self }
     }
@@ -175,6 +178,7 @@ impl Tree<Leaf> {
     /// # Errors
     ///
     /// When the two differ; the error has all differences.
+    #[doc(alias = "assert_trees_all_close")]
     pub fn check_close(&self, expected: &Tree<Leaf>, tolerance: Tolerance) -> Result<()> {
         self.treedef.check_equal(&expected.treedef)?;
         let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();

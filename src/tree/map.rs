@@ -2,10 +2,13 @@
 
 use std::any::Any;
 use std::fmt::Display;
+use std::iter::Zip;
+use std::slice;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Tree;
 use crate::path::Path;
+use crate::walk::LeafPaths;
 
 impl<L> Tree<L> {
     /// Applies a function to every leaf. The structure stays.
@@ -17,6 +20,7 @@ impl<L> Tree<L> {
     /// assert_eq!(lengths.leaves(), [1, 2, 0]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[must_use]
     pub fn map<M>(self, f: impl FnMut(L) -> M) -> Tree<M> {
         Tree::from_parts(self.treedef, self.leaves.into_iter().map(f).collect())
     }
@@ -56,6 +60,7 @@ impl<L> Tree<L> {
     /// assert_eq!(paths.leaves(), [".0", ".1.0"]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[must_use]
     pub fn map_with_path<M>(self, mut f: impl FnMut(&Path, L) -> M) -> Tree<M> {
         let paths = self.treedef.leaf_paths();
         let leaves = paths.zip(self.leaves).map(|(path, leaf)| f(&path, leaf)).collect();
@@ -86,8 +91,42 @@ impl<L> Tree<L> {
     /// assert_eq!((path.to_string().as_str(), leaf.as_str()), (".1.0", Some("b")));
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn iter(&self) -> impl Iterator<Item = (Path, &L)> {
+    pub fn iter(&self) -> Zip<LeafPaths<'_>, slice::Iter<'_, L>> {
         self.treedef.leaf_paths().zip(&self.leaves)
+    }
+
+    /// The leaves with their paths, in order, to be changed.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::new("(*, [*, *])".parse()?, vec![1, 2, 3])?;
+    /// for (path, leaf) in &mut tree {
+    ///     *leaf *= path.keys().len();
+    /// }
+    /// assert_eq!(tree.leaves(), [1, 4, 6]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn iter_mut(&mut self) -> Zip<LeafPaths<'_>, slice::IterMut<'_, L>> {
+        self.treedef.leaf_paths().zip(&mut self.leaves)
+    }
+}
+
+impl<'a, L> IntoIterator for &'a Tree<L> {
+    type Item = (Path, &'a L);
+    type IntoIter = Zip<LeafPaths<'a>, slice::Iter<'a, L>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, L> IntoIterator for &'a mut Tree<L> {
+    type Item = (Path, &'a mut L);
+    type IntoIter = Zip<LeafPaths<'a>, slice::IterMut<'a, L>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
     }
 }
 

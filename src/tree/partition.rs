@@ -21,6 +21,7 @@ impl<L> Tree<L> {
     /// assert_eq!(Tree::combine([floats, others])?, tree);
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[must_use]
     pub fn partition(
         self,
         mut first: impl FnMut(&Path, &L) -> bool,

@@ -38,6 +38,7 @@ impl Tree<Leaf> {
     /// assert_eq!(error.to_string(), "9007199254740993i64 is no f64 at `.0`");
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "ravel_pytree")]
     pub fn ravel(&self) -> Result<(Vec<f64>, Ravel)> {
         let mut vector = Vec::with_capacity(self.leaves.len());
         for (index, leaf) in self.leaves.iter().enumerate() {

@@ -25,6 +25,7 @@ impl<L> Tree<L> {
     /// assert_eq!(error.to_string(), "expected `(*, *)`, found `[*, *]` at `[1]`");
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "tree_multimap")]
     pub fn zip_with<M, N>(self, other: Tree<M>, mut f: impl FnMut(L, M) -> N) -> Result<Tree<N>> {
         expect_equal(&self.treedef, &other.treedef)?;
         let pairs = self.leaves.into_iter().zip(other.leaves);

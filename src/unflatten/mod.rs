@@ -50,6 +50,7 @@ use plain::{is_plain, read_whole};
 /// assert_eq!(treedef::unflatten::<(f64, [f64; 2])>(&treedef, [10.0, 20.0, 30.0])?, (10.0, [20.0, 30.0]));
 /// # Ok::<(), treedef::Error>(())
 /// ```
+#[doc(alias = "tree_unflatten")]
 pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves) -> Result<T> {
     rebuild(treedef, leaves.source())
 }

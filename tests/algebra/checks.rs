@@ -77,7 +77,7 @@ proptest! {
             _ => None,
         }).collect();
         prop_assert_eq!(buffers.get::<u64>(), wide);
-        prop_assert_eq!(buffers.into_tree().unwrap(), tree);
+        prop_assert_eq!(buffers.into_tree(), tree);
     }
 
     /// As NumPy's `isclose` and the distance in steps, computed otherwise.

@@ -27,6 +27,7 @@ mod rules;
 mod snapshots;
 mod tape;
 mod tidy;
+mod traits;
 mod uniform;
 mod visitors;
 mod wrong_type;

@@ -183,6 +183,6 @@ fn every_leaf_stands_in_the_buffer_of_its_kind() {
         prop_assert!(texts.eq(of(LeafKind::Str)));
         let rest: Vec<Leaf> = leaves.iter().filter(|leaf| other(leaf.kind())).cloned().collect();
         prop_assert_eq!(buffers.get::<Leaf>(), rest);
-        case.gives_tree(buffers.into_tree(), Some(tree.clone()))
+        case.gives_tree(Ok(buffers.into_tree()), Some(tree.clone()))
     });
 }

@@ -30,6 +30,7 @@ pub(super) const ROWS: &[Row] = &[
         });
         cases.nodes(|node| Ok((node.children().len(), node.children().size_hint())));
     }),
+    ("Debug for Children", |cases| cases.nodes(|node| Ok(format!("{:?}", node.children())))),
     ("Iterator for Children", |cases| {
         cases.nodes(|node| {
             let mut children = node.children();

@@ -43,6 +43,12 @@ pub(super) const ROWS: &[Row] = &[
     ("Iterator for Nodes", |cases| {
         cases.structures(|treedef| Ok(treedef.nodes().next().map(|(path, _)| path)));
     }),
+    ("Debug for Nodes", |cases| {
+        cases.structures(|treedef| Ok(format!("{:?}", treedef.nodes())));
+    }),
+    ("Debug for LeafPaths", |cases| {
+        cases.structures(|treedef| Ok(format!("{:?}", treedef.leaf_paths())));
+    }),
     ("Iterator for LeafPaths", |cases| {
         cases.structures(|treedef| Ok(treedef.leaf_paths().next()));
     }),

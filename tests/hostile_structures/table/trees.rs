@@ -57,6 +57,9 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&(), |tree| Ok(tree.iter().take(10).count()));
         cases.trees(&(), |tree| Ok(tree.iter().size_hint()));
     }),
+    ("Tree::iter_mut", |cases| {
+        cases.trees(&(), |mut tree| Ok(tree.iter_mut().take(10).count()));
+    }),
     ("Tree::partition", |cases| {
         cases.trees(&(), |tree| Ok(tree.partition(|_, ()| true)));
         cases.trees(&1.5, |tree| Ok(tree.partition(|_, _| false)));
@@ -131,8 +134,8 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().get_mut::<u8>().len()));
     }),
     ("Buffers::into_tree", |cases| {
-        cases.trees(&Leaf::F64(1.5), |tree| tree.into_buffers().into_tree());
-        cases.values(|value| opaque(value).into_buffers().into_tree());
+        cases.trees(&Leaf::F64(1.5), |tree| Ok(tree.into_buffers().into_tree()));
+        cases.values(|value| Ok(opaque(value).into_buffers().into_tree()));
     }),
     ("Display for Tree", |cases| {
         cases.trees(&1.5, |tree| print(&tree));

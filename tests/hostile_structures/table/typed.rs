@@ -228,6 +228,12 @@ pub(super) const ROWS: &[Row] = &[
             FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000]).map(drop)
         });
     }),
+    ("Debug for FlatFn", |cases| {
+        cases.once("units", || {
+            let same = FlatFn::<f64, _, _, _>::new(|units: Vec<()>| units, &vec![(); 1_000]);
+            same.map(|same| format!("{same:?}"))
+        });
+    }),
     ("FlatFn::with_flattener", |cases| {
         let flattener = || Flattener::new().leaves_where(LeafKind::is_float).max_depth(0);
         cases.once("units", || {

@@ -55,6 +55,7 @@ pub(super) const ROWS: &[Row] = &[
         cases.paths(|path| Ok(path.child(Key::Index(usize::MAX))));
         cases.values(|value| Ok(Path::root().child(Key::Entry(value.clone())).to_string()));
     }),
+    ("Path::join", |cases| cases.paths(|path| Ok(path.join(path)))),
     ("Path::parent", |cases| cases.paths(|path| Ok(path.parent()))),
     ("Path::starts_with", |cases| {
         cases.paths(|path| Ok(path.starts_with(path) && path.starts_with(&Path::root())));

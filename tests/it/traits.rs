@@ -1,0 +1,156 @@
+//! What users of a Rust library expect of its types.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Debug;
+
+use treedef::{
+    Buffers, Children, Diff, Error, FlatFn, Flattener, Key, Leaf, LeafKind, LeafPaths, Migration,
+    NodeKind, NodeRef, Nodes, Path, Pattern, Tree, TreeDef, Unique, Value,
+};
+
+fn crosses_threads<T: Send + Sync>() {}
+
+#[test]
+fn types_cross_threads() {
+    crosses_threads::<Error>();
+    crosses_threads::<Flattener>();
+    crosses_threads::<Leaf>();
+    crosses_threads::<NodeRef<'static>>();
+    crosses_threads::<Path>();
+    crosses_threads::<Pattern>();
+    crosses_threads::<Tree<Leaf>>();
+    crosses_threads::<Tree<f64>>();
+    crosses_threads::<TreeDef>();
+    crosses_threads::<Value>();
+    crosses_threads::<Buffers>();
+    crosses_threads::<Diff<TreeDef>>();
+    crosses_threads::<FlatFn<f64, f64, f64, fn(f64) -> f64>>();
+}
+
+fn can_be_printed<T: Debug>() {}
+
+#[test]
+fn types_can_be_printed() {
+    can_be_printed::<Buffers>();
+    can_be_printed::<Children<'static>>();
+    can_be_printed::<FlatFn<f64, f64, f64, fn(f64) -> f64>>();
+    can_be_printed::<Flattener>();
+    can_be_printed::<LeafPaths<'static>>();
+    can_be_printed::<Migration>();
+    can_be_printed::<Nodes<'static>>();
+    can_be_printed::<Unique<u8>>();
+    let treedef: TreeDef = "[(*, *); 3]".parse().unwrap();
+    assert_eq!(format!("{:?}", treedef.root().children()), "Children { left: 3, .. }");
+    let mut paths = treedef.leaf_paths();
+    assert_eq!(paths.by_ref().nth(2), Some("[1].0".parse().unwrap()));
+    assert_eq!(format!("{paths:?}"), "LeafPaths { at: Path([1].0), .. }");
+}
+
+#[test]
+fn paths_are_keys_of_maps_and_lists_of_keys() {
+    let paths =
+        |text: &str| text.split(' ').map(|path| path.parse().unwrap()).collect::<Vec<Path>>();
+    let sorted: BTreeMap<Path, usize> =
+        paths(".b .a[10] .a[9] .a .a[9].w").into_iter().zip(0..).collect();
+    let order: Vec<String> = sorted.keys().map(Path::to_string).collect();
+    assert_eq!(order, [".a", ".a[9]", ".a[9].w", ".a[10]", ".b"]);
+    let mut path: Path = vec![Key::Index(1)].into();
+    path.extend([Key::Some]);
+    path.push(Key::Position(0));
+    assert_eq!(path.to_string(), "[1]?.0");
+    assert_eq!(path.as_ref(), path.keys());
+    assert_eq!((&path).into_iter().count(), 3);
+    assert_eq!(path.clone().into_iter().collect::<Path>(), path);
+    assert_eq!(path.pop(), Some(Key::Position(0)));
+    assert_eq!(Path::root().pop(), None);
+    assert_eq!(path.join(&Path::root()), path);
+    assert_eq!(Path::root().join(&path), path);
+}
+
+#[test]
+fn texts_travel_in_documents() {
+    fn there_and_back<T>(value: T, text: &str)
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + Debug,
+    {
+        assert_eq!(serde_json::to_value(&value).unwrap(), serde_json::json!(text));
+        assert_eq!(serde_json::from_value::<T>(serde_json::json!(text)).unwrap(), value);
+        let bytes = bincode::serde::encode_to_vec(&value, bincode::config::standard()).unwrap();
+        let (back, _) =
+            bincode::serde::decode_from_slice(&bytes, bincode::config::standard()).unwrap();
+        assert_eq!(value, back);
+    }
+    there_and_back("?".parse::<Key>().unwrap(), "?");
+    there_and_back(r#".a["b c"]"#.parse::<Path>().unwrap(), r#".a["b c"]"#);
+    there_and_back("**.w".parse::<Pattern>().unwrap(), "**.w");
+    there_and_back(LeafKind::F32, "f32");
+    for kind in LeafKind::ALL {
+        assert_eq!(kind.name().parse::<LeafKind>().unwrap(), kind);
+    }
+    let error = serde_json::from_str::<Path>("\"[\"").unwrap_err().to_string();
+    assert!(error.starts_with("expected "), "{error}");
+    let error = "f16".parse::<LeafKind>().unwrap_err();
+    assert_eq!(error.to_string(), "expected the kind of a leaf, found `f16` at byte 0");
+}
+
+#[test]
+fn numbers_come_out_of_leaves() {
+    let numbers: [(Leaf, Option<i128>, Option<f64>); 9] = [
+        (Leaf::I8(-1), Some(-1), None),
+        (Leaf::U8(255), Some(255), None),
+        (Leaf::from(7usize), Some(7), None),
+        (Leaf::from(-7isize), Some(-7), None),
+        (Leaf::from(i128::MIN), Some(i128::MIN), None),
+        (Leaf::from(u128::MAX), None, None),
+        (Leaf::F32(0.1), None, Some(f64::from(0.1f32))),
+        (Leaf::F64(0.1), None, Some(0.1)),
+        (Leaf::from(Some(true)), None, None),
+    ];
+    for (leaf, integer, float) in numbers {
+        assert_eq!((leaf.as_i128(), leaf.as_f64()), (integer, float), "{leaf}");
+        assert_eq!(
+            leaf.as_i64().map(i128::from),
+            integer.filter(|value| i64::try_from(*value).is_ok())
+        );
+        assert_eq!(
+            leaf.as_u64().map(i128::from),
+            integer.filter(|value| u64::try_from(*value).is_ok())
+        );
+    }
+    assert_eq!(Leaf::from(u128::MAX).as_u128(), Some(u128::MAX));
+    assert_eq!(Leaf::I8(-1).as_u128(), None);
+    assert_eq!(Leaf::from(true).as_bool(), Some(true));
+    assert_eq!(Leaf::from(&b"ab"[..]).as_bytes(), Some(&b"ab"[..]));
+    assert_eq!(Leaf::from(None::<u8>), Leaf::None);
+    assert_eq!(Leaf::from(std::borrow::Cow::Borrowed("a")).as_str(), Some("a"));
+}
+
+#[test]
+fn every_node_is_met_once() {
+    let treedef: TreeDef =
+        r#"Model { a: [(*, None); 2], b: {"x": Some(())}, c: static 7 }"#.parse().unwrap();
+    let nodes: Vec<(Path, NodeKind)> =
+        treedef.nodes().map(|(path, node)| (path, node.kind())).collect();
+    assert_eq!(nodes.len(), treedef.num_nodes());
+    assert_eq!(nodes.iter().map(|(path, _)| path).collect::<HashSet<_>>().len(), nodes.len());
+    for (path, kind) in &nodes {
+        assert_eq!(treedef.node(path).unwrap().kind(), *kind);
+    }
+    let leaves: Vec<Path> = treedef.leaf_paths().collect();
+    assert!(treedef.nodes().filter(|(_, node)| node.is_leaf()).map(|(path, _)| path).eq(leaves));
+}
+
+#[test]
+fn trees_are_iterated() {
+    let mut tree = Tree::new("[(*, *); 2]".parse().unwrap(), vec![1, 2, 3, 4]).unwrap();
+    for (path, leaf) in &mut tree {
+        if path.starts_with(&"[1]".parse().unwrap()) {
+            *leaf = 0;
+        }
+    }
+    let mut sum = 0;
+    for (_, leaf) in &tree {
+        sum += leaf;
+    }
+    assert_eq!(sum, 3);
+}
