@@ -1,4 +1,4 @@
-#![doc = include_str!("../README.md")]
+#![doc = include_str!("overview.md")]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod model;
@@ -32,11 +32,12 @@ mod map;
 mod assertion;
 mod adapter;
 #[cfg(feature = "persist")]
-pub mod persist;
+mod persist;
 #[cfg(feature = "insta")]
 mod snapshot;
-pub mod speed;
-pub mod coming_from;
+pub mod _guide;
+#[cfg(doctest)]
+mod readme;
 
 pub use crate::{
     adapter::FlatFn,

@@ -375,12 +375,12 @@ pub(crate) struct Arrival {
 ///
 /// | limit | default | what it bounds | beyond it |
 /// |---|---|---|---|
-/// | [`depth`](Self::depth) | 128, as in serde_json and ron | containers inside each other, keys included | recursive code needs stack for each level |
-/// | [`work`](Self::work) | 2²⁴ beyond 64 for each leaf in memory | nodes that rebuilding visits; leaves, columns and parts that an operation makes; scalars that a `; n` in a key or static stands for | `[(); 1000000000000]` is a text of 19 bytes |
-/// | [`nodes`](Self::nodes) | 2²⁴ | nodes that are stored, of which equal neighbours are one; 72 bytes each | composing two structures multiplies their nodes |
-/// | [`bytes`](Self::bytes) | 2²⁹ | the structure in a file, its leaves apart | a file of other things |
-/// | [`text`](Self::text) | 2²⁷ beyond 16 for each byte in a file | the bytes that a structure prints, about | a struct that holds two equal structs, which hold two equal structs |
-/// | [`names`](Self::names) | 2²⁰ beyond 16 for each byte in a file | the bytes of all names in memory | a file has each name once, for any number of fields |
+/// | [`max_depth`](Self::max_depth) | 128, as in serde_json and ron | containers inside each other, keys included | recursive code needs stack for each level |
+/// | [`max_work`](Self::max_work) | 2²⁴ beyond 64 for each leaf in memory | nodes that rebuilding visits; leaves, columns and parts that an operation makes; scalars that a `; n` in a key or static stands for | `[(); 1000000000000]` is a text of 19 bytes |
+/// | [`max_nodes`](Self::max_nodes) | 2²⁴ | nodes that are stored, of which equal neighbours are one; 72 bytes each | composing two structures multiplies their nodes |
+/// | [`max_bytes`](Self::max_bytes) | 2²⁹ | the structure in a file, its leaves apart | a file of other things |
+/// | [`max_text`](Self::max_text) | 2²⁷ beyond 16 for each byte in a file | the bytes that a structure prints, about | a struct that holds two equal structs, which hold two equal structs |
+/// | [`max_names`](Self::max_names) | 2²⁰ beyond 16 for each byte in a file | the bytes of all names in memory | a file has each name once, for any number of fields |
 ///
 /// So ten million leaves or absent values pass, and statics and names of megabytes. What a walk through a value made is
 /// in memory already: it is rebuilt whatever `work` says. It is only refused when it is saved.

@@ -25,7 +25,10 @@ fn modules(folder: &str, file: &str) -> Vec<(String, Vec<PathBuf>)> {
 fn files(module: &Path) -> Vec<PathBuf> {
     match fs::read_dir(module) {
         Ok(entries) => {
-            entries.flat_map(|entry| files(&entry.unwrap().path().with_extension(""))).collect()
+            let paths = entries.map(|entry| entry.unwrap().path());
+            let sources = paths
+                .filter(|path| path.is_dir() || path.extension().is_some_and(|end| end == "rs"));
+            sources.flat_map(|path| files(&path.with_extension(""))).collect()
         }
         Err(_) => vec![module.with_extension("rs")],
     }
@@ -104,6 +107,16 @@ fn every_dependency_says_why() {
             in_dependencies = line.ends_with("dependencies]");
         } else if in_dependencies && line.contains('=') {
             assert!(line.contains(" # "), "Cargo.toml does not say why: {line}");
+        }
+    }
+}
+
+/// They work where the file is shown in a repository.
+#[test]
+fn links_of_the_readme_lead_to_files() {
+    for (folder, text) in [("", read("README.md")), ("tests", read("tests/README.md"))] {
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            assert!(root().join(folder).join(link).exists(), "{folder}/README.md: {link}");
         }
     }
 }
