@@ -5,13 +5,12 @@ use std::marker::PhantomData;
 
 use bincode::config;
 use serde::de::{DeserializeOwned, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{LeafKind, NodeKind};
 
 /// The tables that nodes are described with.
-#[derive(Serialize, Deserialize)]
 pub(super) struct Tables<'a> {
     /// All names, one after another: each once, in the order of their first use below.
     pub(super) text: &'a str,
@@ -23,7 +22,7 @@ pub(super) struct Tables<'a> {
 }
 
 /// The keys and statics, where there are any. Their scalars follow: [`super::scalars`].
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default)]
 pub(super) struct Values {
     /// A value comes after the values that its own maps have for keys.
     pub(super) rows: Rows<ValueRow>,
@@ -31,14 +30,14 @@ pub(super) struct Values {
 }
 
 /// How many rows of each table belong to a value: they follow those of the value before it. A scalar has no nodes.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy)]
 pub(super) struct ValueRow {
     pub(super) nodes: u32,
     pub(super) shapes: u32,
     pub(super) scalars: u32,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy)]
 pub(super) struct ShapeRow {
     pub(super) name: u32,
     pub(super) variant: u32,
@@ -47,7 +46,7 @@ pub(super) struct ShapeRow {
 }
 
 /// One run of equal siblings. There are as many as a 64-bit number says that stands before the first.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy)]
 pub(super) struct NodeRow {
     pub(super) kind: u8,
     /// Among the shapes of the same structure, numbered by first use; or [`NONE`].
@@ -61,32 +60,74 @@ impl NodeRow {
 }
 
 /// What the bytes after it are: runs of scalars of one kind.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default)]
 pub(super) struct ScalarRows {
     pub(super) runs: Rows<KindRow>,
     /// The bytes of each `str` and `bytes`.
     pub(super) lengths: Rows<u64>,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy)]
 pub(super) struct KindRow {
     pub(super) kind: u8,
     pub(super) count: u64,
 }
 
 /// The remembered orders of maps. `positions` has those of one map after another.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default)]
 pub(super) struct Orders {
     pub(super) maps: Rows<OrderRow>,
     pub(super) positions: Rows<u64>,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy)]
 pub(super) struct OrderRow {
     /// The values of the structure, then its root, then the values that leaves hold.
     pub(super) structure: u32,
     /// How many maps precede it in its structure.
     pub(super) map: u64,
+}
+
+/// To bincode a struct is its fields one after another, and so is a tuple of them.
+macro_rules! as_tuples {
+    ($($name:ident: $($field:ident),+;)*) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                ($(&self.$field,)+).serialize(serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let ($($field,)+) = Deserialize::deserialize(deserializer)?;
+                Ok($name { $($field),+ })
+            }
+        }
+    )*};
+}
+
+as_tuples! {
+    Values: rows, scalars;
+    ValueRow: nodes, shapes, scalars;
+    ShapeRow: name, variant, form, labels;
+    NodeRow: kind, shape, span, repeat;
+    ScalarRows: runs, lengths;
+    KindRow: kind, count;
+    Orders: maps, positions;
+    OrderRow: structure, map;
+}
+
+impl Serialize for Tables<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.text, &self.names, &self.shapes, &self.labels).serialize(serializer)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Tables<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (text, names, shapes, labels) = Deserialize::deserialize(deserializer)?;
+        Ok(Tables { text, names, shapes, labels })
+    }
 }
 
 /// What stands for no shape, and for the empty name.
@@ -100,12 +141,17 @@ pub(super) mod form {
 }
 
 /// A table. What it claims to hold is not allocated before it was read.
-#[derive(Serialize)]
 pub(super) struct Rows<T>(pub(super) Vec<T>);
 
 impl<T> Default for Rows<T> {
     fn default() -> Self {
         Rows(Vec::new())
+    }
+}
+
+impl<T: Serialize> Serialize for Rows<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
     }
 }
 
