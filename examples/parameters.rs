@@ -1,6 +1,6 @@
 //! A model struct ⇄ the flat vector that an optimiser wants.
 //!
-//! `cargo run --example parameters`
+//! `cargo run -p examples --bin parameters --features optimiser`
 
 use argmin::core::{CostFunction, Error, Executor, Gradient, State};
 use argmin::solver::linesearch::MoreThuenteLineSearch;

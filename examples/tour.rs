@@ -1,6 +1,6 @@
 //! The main job on real input: the metadata of this very package, as the typed structs of the `cargo_metadata` crate.
 //!
-//! `cargo run --example tour`
+//! `cargo run -p examples --bin tour`
 
 use std::error::Error;
 

@@ -1,7 +1,7 @@
 //! Transformations of typed functions: `vmap` with a prefix that says what is batched, and learning rates by pattern.
 //!
 //! ```sh
-//! cargo run --example transforms
+//! cargo run -p examples --bin transforms
 //! ```
 
 use serde::de::DeserializeOwned;
