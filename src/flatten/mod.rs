@@ -485,12 +485,12 @@ impl Flattener {
     /// use treedef::Flattener;
     ///
     /// let mut buffer = vec![1.0];
-    /// let treedef = Flattener::new().flatten_into(&[2.0, 3.0], &mut buffer)?;
+    /// let treedef = Flattener::new().flatten_append(&[2.0, 3.0], &mut buffer)?;
     /// assert_eq!(buffer, [1.0, 2.0, 3.0]);
     /// assert_eq!(treedef.num_leaves(), 2);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn flatten_into<L: LeafType>(
+    pub fn flatten_append<L: LeafType>(
         &self,
         value: &(impl Serialize + ?Sized),
         buffer: &mut Vec<L>,

@@ -224,7 +224,7 @@ fn typed_leaves_go_there_and_back() {
             let mut buffer = leaves.clone();
             treedef.flatten_like(&value, &mut buffer).unwrap();
             assert_eq!(buffer, leaves);
-            Flattener::new().flatten_into(&value, &mut buffer).unwrap();
+            Flattener::new().flatten_append(&value, &mut buffer).unwrap();
             assert_eq!(buffer, [leaves.clone(), leaves].concat());
             assert!(treedef::flatten_as::<$type>(&((), vec![(b"no", "x")])).is_err());
         )*};
