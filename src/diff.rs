@@ -161,10 +161,16 @@ const MOST: usize = 1 << 12;
 
 impl Comparison {
     fn of_structures() -> Self {
-        let (none_is_leaf, widened, prefix) = (false, false, false);
-        let (path, differences) = (Path::root(), Vec::new());
-        let (names, statics, exact) = (true, true, true);
-        Comparison { names, statics, none_is_leaf, widened, prefix, exact, path, differences }
+        Comparison {
+            names: true,
+            statics: true,
+            none_is_leaf: false,
+            widened: false,
+            prefix: false,
+            exact: true,
+            path: Path::root(),
+            differences: Vec::new(),
+        }
     }
 
     fn of_values() -> Self {
@@ -237,23 +243,25 @@ impl Comparison {
 
     /// What two nodes differ in that says nothing of their children.
     fn head_difference(&self, node: NodeRef<'_>, other: NodeRef<'_>) -> Option<DifferenceKind> {
-        Some(match () {
-            _ if !self.same_kind(node.kind(), other.kind()) => DifferenceKind::Node,
-            _ if self.names && node.name() != other.name() => DifferenceKind::Name,
-            _ if node.variant() != other.variant() => DifferenceKind::Variant,
-            _ if self.statics && node.static_value() != other.static_value() => {
-                DifferenceKind::Static
-            }
-            _ => return None,
-        })
+        if !self.same_kind(node.kind(), other.kind()) {
+            Some(DifferenceKind::Node)
+        } else if self.names && node.name() != other.name() {
+            Some(DifferenceKind::Name)
+        } else if node.variant() != other.variant() {
+            Some(DifferenceKind::Variant)
+        } else if self.statics && node.static_value() != other.static_value() {
+            Some(DifferenceKind::Static)
+        } else {
+            None
+        }
     }
 
     fn same_kind(&self, a: NodeKind, b: NodeKind) -> bool {
-        use NodeKind::*;
+        use NodeKind as Is;
         let class = |kind| match kind {
-            Tuple | TupleStruct => Seq,
-            Struct => Map,
-            UnitStruct => Unit,
+            Is::Tuple | Is::TupleStruct => Is::Seq,
+            Is::Struct => Is::Map,
+            Is::UnitStruct => Is::Unit,
             other => other,
         };
         a == b || !self.exact && class(a) == class(b)

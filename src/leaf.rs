@@ -54,10 +54,26 @@ impl Scalar<'_> {
 impl LeafKind {
     /// All kinds, in their order.
     pub const ALL: [LeafKind; 18] = {
-        use LeafKind::*;
+        use LeafKind as Is;
         [
-            Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, U128, F32, F64, Char, Str, Bytes,
-            None, Opaque,
+            Is::Bool,
+            Is::I8,
+            Is::I16,
+            Is::I32,
+            Is::I64,
+            Is::I128,
+            Is::U8,
+            Is::U16,
+            Is::U32,
+            Is::U64,
+            Is::U128,
+            Is::F32,
+            Is::F64,
+            Is::Char,
+            Is::Str,
+            Is::Bytes,
+            Is::None,
+            Is::Opaque,
         ]
     };
 

@@ -257,8 +257,8 @@ impl Printed {
 
 /// How often a run of children is printed: once as `x; n`, which stands where n is 5 or x has children.
 pub(crate) fn times_printed(parent: NodeKind, child: &Node) -> usize {
-    use NodeKind::*;
-    let as_run = matches!(parent, Seq | Tuple | TupleStruct | TupleVariant)
+    use NodeKind as Is;
+    let as_run = matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant)
         && (child.repeat >= 5 || child.children > 0);
     if as_run { 1 } else { child.repeat }
 }

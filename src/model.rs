@@ -312,20 +312,24 @@ impl fmt::Display for NodeKind {
 impl NodeKind {
     /// Whether nodes of this kind carry a type's name.
     pub(crate) fn is_named(self) -> bool {
-        use NodeKind::*;
-        matches!(self, UnitStruct | NewtypeStruct | TupleStruct | Struct) || self.is_variant()
+        use NodeKind as Is;
+        matches!(self, Is::UnitStruct | Is::NewtypeStruct | Is::TupleStruct | Is::Struct)
+            || self.is_variant()
     }
 
     /// Whether nodes of this kind have neither children nor a place for them.
     pub(crate) fn is_atom(self) -> bool {
-        use NodeKind::*;
-        matches!(self, Leaf | None | Unit | UnitStruct | UnitVariant | Static)
+        use NodeKind as Is;
+        matches!(
+            self,
+            Is::Leaf | Is::None | Is::Unit | Is::UnitStruct | Is::UnitVariant | Is::Static
+        )
     }
 
     /// Whether nodes of this kind are around one child, no more and no less.
     pub(crate) fn has_one_child(self) -> bool {
-        use NodeKind::*;
-        matches!(self, Some | NewtypeStruct | NewtypeVariant)
+        use NodeKind as Is;
+        matches!(self, Is::Some | Is::NewtypeStruct | Is::NewtypeVariant)
     }
 
     /// Whether options say what nodes of this kind mean: the order of entries, and what an absent value is.
@@ -335,8 +339,8 @@ impl NodeKind {
 
     /// Whether this is one of the four kinds of enum variants.
     pub fn is_variant(self) -> bool {
-        use NodeKind::*;
-        matches!(self, UnitVariant | NewtypeVariant | TupleVariant | StructVariant)
+        use NodeKind as Is;
+        matches!(self, Is::UnitVariant | Is::NewtypeVariant | Is::TupleVariant | Is::StructVariant)
     }
 }
 

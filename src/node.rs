@@ -308,18 +308,20 @@ impl<'a> NodeRef<'a> {
 
     /// Whether the children of such a node stand under keys of this kind.
     pub(crate) fn takes(self, key: &Key) -> bool {
-        use NodeKind::*;
-        let is_variant = |name: &Name| self.variant() == Option::Some(name.as_ref());
+        use NodeKind as Is;
+        let is_variant = |name: &Name| self.variant() == Some(name.as_ref());
         match key {
-            Key::Some => self.kind() == Some,
-            Key::Index(_) => self.kind() == Seq,
-            Key::Entry(_) => self.kind() == Map,
-            Key::Field(_) => self.kind() == Struct,
-            Key::Position(_) => matches!(self.kind(), NewtypeStruct | Tuple | TupleStruct),
-            Key::VariantPosition(name, _) => {
-                matches!(self.kind(), NewtypeVariant | TupleVariant) && is_variant(name)
+            Key::Some => self.kind() == Is::Some,
+            Key::Index(_) => self.kind() == Is::Seq,
+            Key::Entry(_) => self.kind() == Is::Map,
+            Key::Field(_) => self.kind() == Is::Struct,
+            Key::Position(_) => {
+                matches!(self.kind(), Is::NewtypeStruct | Is::Tuple | Is::TupleStruct)
             }
-            Key::VariantField(name, _) => self.kind() == StructVariant && is_variant(name),
+            Key::VariantPosition(name, _) => {
+                matches!(self.kind(), Is::NewtypeVariant | Is::TupleVariant) && is_variant(name)
+            }
+            Key::VariantField(name, _) => self.kind() == Is::StructVariant && is_variant(name),
         }
     }
 

@@ -169,11 +169,14 @@ impl<'a, T: Subtree> Comparison<'a, T> {
             return self.compare_leaves(place, a, b);
         }
         let (node, other) = (a.node, b.node);
-        let by = match () {
-            _ if node.kind() != other.kind() => Some(DifferenceKind::Node),
-            _ if node.variant() != other.variant() => Some(DifferenceKind::Variant),
-            _ if node.static_value() != other.static_value() => Some(DifferenceKind::Static),
-            _ => None,
+        let by = if node.kind() != other.kind() {
+            Some(DifferenceKind::Node)
+        } else if node.variant() != other.variant() {
+            Some(DifferenceKind::Variant)
+        } else if node.static_value() != other.static_value() {
+            Some(DifferenceKind::Static)
+        } else {
+            None
         };
         if let Some(by) = by {
             return self.replaced(place, by, a, b);

@@ -5,8 +5,8 @@ use crate::model::LeafKind;
 
 /// Whether leaves of a kind fit.
 pub(super) fn is_number(kind: LeafKind) -> bool {
-    use LeafKind::*;
-    !matches!(kind, I128 | U128 | Str | Bytes | None | Opaque)
+    use LeafKind as Is;
+    !matches!(kind, Is::I128 | Is::U128 | Is::Str | Is::Bytes | Is::None | Is::Opaque)
 }
 
 /// The leaf of a kind that has these bits.

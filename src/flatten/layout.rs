@@ -247,8 +247,18 @@ fn narrow(code: Code) -> Option<bool> {
 
 /// Kinds of nodes that may be part of a layout.
 fn has_layout(kind: NodeKind) -> bool {
-    use NodeKind::*;
-    matches!(kind, None | Some | Unit | UnitStruct | NewtypeStruct | Tuple | TupleStruct | Struct)
+    use NodeKind as Is;
+    matches!(
+        kind,
+        Is::None
+            | Is::Some
+            | Is::Unit
+            | Is::UnitStruct
+            | Is::NewtypeStruct
+            | Is::Tuple
+            | Is::TupleStruct
+            | Is::Struct
+    )
 }
 
 /// How many calls have come, and how many cells are filled: in one number, so that it comes back in a register.

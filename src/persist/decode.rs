@@ -376,16 +376,16 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
 
 /// Invariant 4 of the encoding, but for the order of keys.
 fn has_its_shape(kind: NodeKind, shape: Option<&Shape>, children: usize) -> bool {
-    use NodeKind::*;
-    let Option::Some(shape) = shape else {
-        return !kind.is_named() && !matches!(kind, Map | Static);
+    use NodeKind as Is;
+    let Some(shape) = shape else {
+        return !kind.is_named() && !matches!(kind, Is::Map | Is::Static);
     };
     let nameless = shape.name.is_empty() && shape.variant.is_empty();
     let fits = match (kind, &shape.labels) {
-        (Map, Labels::Keys(keys)) => nameless && keys.len() == children,
-        (Static, Labels::Static(_)) => nameless,
-        (Struct | StructVariant, Labels::Fields(fields)) => fields.len() == children,
-        (Map | Static | Struct | StructVariant, _) => false,
+        (Is::Map, Labels::Keys(keys)) => nameless && keys.len() == children,
+        (Is::Static, Labels::Static(_)) => nameless,
+        (Is::Struct | Is::StructVariant, Labels::Fields(fields)) => fields.len() == children,
+        (Is::Map | Is::Static | Is::Struct | Is::StructVariant, _) => false,
         (_, Labels::None) => kind.is_named(),
         _ => false,
     };

@@ -88,14 +88,14 @@ impl ScalarRows {
 impl LeafKind {
     /// The bytes that a scalar of the kind takes, where all take as many.
     fn width(self) -> Option<u64> {
-        use LeafKind::*;
+        use LeafKind as Is;
         Some(match self {
-            Bool | I8 | U8 | LeafKind::None | Opaque => 1,
-            I16 | U16 => 2,
-            I32 | U32 | F32 | Char => 4,
-            I64 | U64 | F64 => 8,
-            I128 | U128 => 16,
-            Str | Bytes => return Option::None,
+            Is::Bool | Is::I8 | Is::U8 | LeafKind::None | Is::Opaque => 1,
+            Is::I16 | Is::U16 => 2,
+            Is::I32 | Is::U32 | Is::F32 | Is::Char => 4,
+            Is::I64 | Is::U64 | Is::F64 => 8,
+            Is::I128 | Is::U128 => 16,
+            Is::Str | Is::Bytes => return None,
         })
     }
 }

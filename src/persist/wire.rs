@@ -248,33 +248,49 @@ pub(super) fn wide(size: usize) -> u64 {
 
 /// What each kind of node is called in a file, for ever: its place in this list.
 const NODE_KINDS: [NodeKind; 16] = {
-    use NodeKind::*;
+    use NodeKind as Is;
     [
-        Leaf,
-        None,
-        Some,
-        Unit,
-        UnitStruct,
-        NewtypeStruct,
-        Seq,
-        Tuple,
-        TupleStruct,
-        Map,
-        Struct,
-        UnitVariant,
-        NewtypeVariant,
-        TupleVariant,
-        StructVariant,
-        Static,
+        Is::Leaf,
+        Is::None,
+        Is::Some,
+        Is::Unit,
+        Is::UnitStruct,
+        Is::NewtypeStruct,
+        Is::Seq,
+        Is::Tuple,
+        Is::TupleStruct,
+        Is::Map,
+        Is::Struct,
+        Is::UnitVariant,
+        Is::NewtypeVariant,
+        Is::TupleVariant,
+        Is::StructVariant,
+        Is::Static,
     ]
 };
 
 /// What each kind of leaf is called in a file, for ever: its place in this list.
 const LEAF_KINDS: [LeafKind; 18] = {
-    use LeafKind::*;
+    use LeafKind as Is;
     [
-        Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, U128, F32, F64, Char, Str, Bytes, None,
-        Opaque,
+        Is::Bool,
+        Is::I8,
+        Is::I16,
+        Is::I32,
+        Is::I64,
+        Is::I128,
+        Is::U8,
+        Is::U16,
+        Is::U32,
+        Is::U64,
+        Is::U128,
+        Is::F32,
+        Is::F64,
+        Is::Char,
+        Is::Str,
+        Is::Bytes,
+        Is::None,
+        Is::Opaque,
     ]
 };
 

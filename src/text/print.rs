@@ -219,8 +219,8 @@ impl Printer<'_, '_> {
 
     /// How many children from this one on are written as one.
     fn repeat(&self, parent: NodeKind, child: NodeRef<'_>, rest: &Children<'_>) -> usize {
-        use NodeKind::*;
-        if !matches!(parent, Seq | Tuple | TupleStruct | TupleVariant) {
+        use NodeKind as Is;
+        if !matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant) {
             return 1;
         }
         let run = 1 + rest.left_in_run_of(child);
@@ -270,15 +270,15 @@ impl Printer<'_, '_> {
     }
 
     fn leave(&mut self, open: &Open<'_>) -> fmt::Result {
-        use NodeKind::*;
+        use NodeKind as Is;
         let Open { node, indent, .. } = *open;
-        let tuple_like = matches!(node.kind(), Tuple | TupleStruct | TupleVariant);
+        let tuple_like = matches!(node.kind(), Is::Tuple | Is::TupleStruct | Is::TupleVariant);
         if open.broken {
             write!(self.out, ",\n{:indent$}", "")?;
         } else if is_spaced(node) {
             self.out.write_char(' ')?;
         } else if tuple_like && node.num_children() == 1
-            || node.kind() == Tuple && node.num_children() == 0
+            || node.kind() == Is::Tuple && node.num_children() == 0
         {
             self.out.write_char(',')?;
         }
@@ -309,13 +309,15 @@ impl Printer<'_, '_> {
 }
 
 fn delimiters(kind: NodeKind) -> (&'static str, &'static str) {
-    use NodeKind::*;
+    use NodeKind as Is;
     match kind {
-        Some => ("Some(", ")"),
-        Seq => ("[", "]"),
-        Map | Struct | StructVariant => ("{", "}"),
-        NewtypeStruct | NewtypeVariant | Tuple | TupleStruct | TupleVariant => ("(", ")"),
-        Leaf | None | Unit | UnitStruct | UnitVariant | Static => ("", ""),
+        Is::Some => ("Some(", ")"),
+        Is::Seq => ("[", "]"),
+        Is::Map | Is::Struct | Is::StructVariant => ("{", "}"),
+        Is::NewtypeStruct | Is::NewtypeVariant | Is::Tuple | Is::TupleStruct | Is::TupleVariant => {
+            ("(", ")")
+        }
+        Is::Leaf | Is::None | Is::Unit | Is::UnitStruct | Is::UnitVariant | Is::Static => ("", ""),
     }
 }
 

@@ -73,24 +73,29 @@ struct Document<'a, L> {
 
 impl<L: Serialize> Serialize for Document<'_, L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use NodeKind::*;
+        use NodeKind as Is;
         let variant = self.node.variant().unwrap_or_default();
         match self.node.kind() {
-            Leaf => match self.leaves.get(self.node.first_leaf()) {
-                Option::Some(leaf) => leaf.serialize(serializer),
-                Option::None => Err(S::Error::custom("a leaf is missing")),
+            Is::Leaf => match self.leaves.get(self.node.first_leaf()) {
+                Some(leaf) => leaf.serialize(serializer),
+                None => Err(S::Error::custom("a leaf is missing")),
             },
-            None => serializer.serialize_none(),
-            Some => match self.only_child() {
-                Option::Some(child) => serializer.serialize_some(&child),
-                Option::None => serializer.serialize_none(),
+            Is::None => serializer.serialize_none(),
+            Is::Some => match self.only_child() {
+                Some(child) => serializer.serialize_some(&child),
+                None => serializer.serialize_none(),
             },
-            Unit | UnitStruct => serializer.serialize_unit(),
-            Static => self.node.static_value().serialize(serializer),
-            UnitVariant => serializer.serialize_str(variant),
-            NewtypeStruct | Seq | Tuple | TupleStruct | Map | Struct => self.inside(serializer),
-            NewtypeVariant | TupleVariant | StructVariant => {
-                let mut entry = serializer.serialize_map(Option::Some(1))?;
+            Is::Unit | Is::UnitStruct => serializer.serialize_unit(),
+            Is::Static => match self.node.static_value() {
+                Some(value) => value.serialize(serializer),
+                None => Err(S::Error::custom("a static is missing")),
+            },
+            Is::UnitVariant => serializer.serialize_str(variant),
+            Is::NewtypeStruct | Is::Seq | Is::Tuple | Is::TupleStruct | Is::Map | Is::Struct => {
+                self.inside(serializer)
+            }
+            Is::NewtypeVariant | Is::TupleVariant | Is::StructVariant => {
+                let mut entry = serializer.serialize_map(Some(1))?;
                 entry.serialize_entry(variant, &Inside(self))?;
                 entry.end()
             }
@@ -117,30 +122,30 @@ impl<'a, L: Serialize> Document<'a, L> {
     }
 
     fn inside<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use NodeKind::*;
+        use NodeKind as Is;
         let (children, count) = (self.node.children(), self.node.num_children());
         match self.node.kind() {
-            NewtypeStruct | NewtypeVariant => match self.only_child() {
-                Option::Some(child) => stack::grow!(child.serialize(serializer)),
-                Option::None => serializer.serialize_unit(),
+            Is::NewtypeStruct | Is::NewtypeVariant => match self.only_child() {
+                Some(child) => stack::grow!(child.serialize(serializer)),
+                None => serializer.serialize_unit(),
             },
-            Tuple | TupleStruct | TupleVariant => {
+            Is::Tuple | Is::TupleStruct | Is::TupleVariant => {
                 let mut tuple = serializer.serialize_tuple(count)?;
                 for child in children {
                     stack::grow!(tuple.serialize_element(&self.child(child)))?;
                 }
                 tuple.end()
             }
-            Map => self.entries(serializer),
-            Struct | StructVariant => {
-                let mut fields = serializer.serialize_map(Option::Some(count))?;
+            Is::Map => self.entries(serializer),
+            Is::Struct | Is::StructVariant => {
+                let mut fields = serializer.serialize_map(Some(count))?;
                 for (field, child) in self.node.fields().iter().zip(children) {
                     stack::grow!(fields.serialize_entry(field.as_ref(), &self.child(child)))?;
                 }
                 fields.end()
             }
             _ => {
-                let mut seq = serializer.serialize_seq(Option::Some(count))?;
+                let mut seq = serializer.serialize_seq(Some(count))?;
                 for child in children {
                     stack::grow!(seq.serialize_element(&self.child(child)))?;
                 }

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, to_value};
-use treedef::{FlatFn, Flattener, Leaf, LeafKind, MapOrder, Tree, TreeDef, Value};
+use treedef::{FlatFn, Flattener, Leaf, LeafKind, MapOrder, Static, Tree, TreeDef, Value};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Model {
@@ -148,4 +148,12 @@ fn a_function_keeps_its_structures() {
     assert_snapshot!(flat.call(&[1.0]).unwrap_err(), @"expected 2 leaves, found 1");
     assert_eq!(flat.call(&[5.0, 6.0]).unwrap(), [10.0, 12.0]);
     assert_eq!(calls, 4);
+}
+
+/// A static is its value, not an option of it: formats that tell the two apart read it back.
+#[test]
+fn a_static_is_its_value_in_a_document() {
+    let tree = Tree::of(&Static(7u8)).unwrap();
+    assert_eq!(tree.to_string(), "static 7u8");
+    assert_eq!(serde_value::to_value(&tree).unwrap(), serde_value::Value::U8(7));
 }
