@@ -188,7 +188,7 @@ fn what_an_opaque_none_is_as_a_leaf() {
     let leaves =
         treedef::leaves(&(Opaque(None::<u8>), Opaque(()), Opaque(1), Opaque([1]))).unwrap();
     let kinds: Vec<_> = leaves.iter().map(|leaf| leaf.kind().name()).collect();
-    assert_eq!(kinds, ["none", "leaf", "i32", "leaf"]);
+    assert_eq!(kinds, ["none", "opaque", "i32", "opaque"]);
 }
 
 /// How an absent field is read depends on how its mark is written.
