@@ -77,6 +77,11 @@ impl LeafKind {
         ]
     };
 
+    /// The kind of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        LeafKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Whether this is one of the float kinds.
     pub fn is_float(self) -> bool {
         matches!(self, LeafKind::F32 | LeafKind::F64)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::{NodeKind, TreeDef};
 use crate::node::{Children, NodeRef};
-use crate::path::{Key, Path};
+use crate::path::Path;
 
 /// A walk through a structure: each node is entered before those below it, and left after them.
 pub(crate) struct Walk<'a> {
@@ -87,21 +87,10 @@ impl<'a> Walk<'a> {
         Some(self.open.last()?.position)
     }
 
-    /// Keys that lead to the node that was just entered.
-    pub(crate) fn depth(&self) -> usize {
-        self.open.len().saturating_sub(1)
-    }
-
-    /// The last of them.
-    fn key(&self) -> Option<Key> {
-        let (above, position) = self.parent()?;
-        above.key(position)
-    }
-
     /// Makes the path of the node that was just entered of that of the one before.
     pub(crate) fn lead(&self, path: &mut Path) {
-        path.0.truncate(self.depth().saturating_sub(1));
-        path.0.extend(self.key());
+        path.0.truncate(self.open.len().saturating_sub(2)); // the root and the node itself have no key there
+        path.0.extend(self.parent().and_then(|(above, position)| above.key(position)));
     }
 }
 

@@ -100,7 +100,7 @@ impl<L> Tree<L> {
             let number = part(&path, leaf);
             if number >= parts {
                 let said = format!("there is no part {number} among {parts}");
-                return Err(Error::from(ErrorKind::Message(said)).at(path));
+                return Err(Error::custom(said).at(path));
             }
             chosen.push(number);
         }

@@ -39,8 +39,8 @@ impl<'a, L> Traversal<'a, L> {
         self.walk.enter()
     }
 
-    fn cut(&mut self, node: NodeRef<'_>) -> Vec<L> {
-        self.old.by_ref().take(node.num_leaves()).collect()
+    fn drop_below(&mut self, node: NodeRef<'_>) {
+        self.old.by_ref().take(node.num_leaves()).for_each(drop);
     }
 
     fn put(&mut self, other: Tree<L>) -> Result<()> {
@@ -88,12 +88,12 @@ impl<L> Tree<L> {
                     match edit.map_err(|error| error.or_at(tree.walk.path()))? {
                         Edit::Keep => tree.enter(node)?,
                         Edit::Replace(other) => {
-                            tree.cut(node);
+                            tree.drop_below(node);
                             tree.put(other)?;
                         }
                         Edit::Remove => {
                             tree.walk.remove()?;
-                            tree.cut(node);
+                            tree.drop_below(node);
                         }
                     }
                 }
@@ -170,23 +170,10 @@ impl<L> Tree<L> {
         mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Tree<L>>,
     ) -> Result<Vec<(Path, Tree<L>)>> {
         let pattern = pattern.to_pattern()?;
-        let mut walk = Editing::singly(&self.treedef, self.leaves_in_memory())?;
-        let mut cuts = Vec::new();
-        while let Some(met) = walk.step() {
-            match met {
-                Met::Before(node) if pattern.matches(walk.path()) => {
-                    let below = self.leaves.get(node.leaf_range()).unwrap_or_default();
-                    let new = f(walk.path(), node, below);
-                    let new = new.map_err(|error| error.or_at(walk.path()))?;
-                    walk.put(new.treedef.root())?;
-                    cuts.push(self.cut(&walk, node, new.leaves));
-                }
-                Met::Before(_) => walk.enter()?,
-                Met::After => walk.leave()?,
-            }
-        }
-        let treedef = walk.finish()?;
-        Ok(self.apply(treedef, cuts))
+        self.cut(|path, node, leaves| match pattern.matches(path) {
+            true => f(path, node, leaves).map(Step::Replace),
+            false => Ok(Step::Enter),
+        })
     }
 
     /// Removes the subtree at a path and gives it back. It goes with its field or key; the elements behind it move up,
@@ -207,27 +194,17 @@ impl<L> Tree<L> {
     pub fn remove(&mut self, path: impl ToPath) -> Result<Tree<L>> {
         let path = path.to_path()?;
         self.treedef.node(&*path)?;
-        let mut walk = Editing::singly(&self.treedef, self.leaves_in_memory())?;
-        let mut cuts = Vec::new();
-        while let Some(met) = walk.step() {
-            match met {
-                // Of equal fields or keys a path leads to the first.
-                Met::Before(node) if cuts.is_empty() && walk.path() == &*path => {
-                    walk.remove()?;
-                    cuts.push(self.cut(&walk, node, Vec::new()));
-                }
-                Met::Before(_) if cuts.is_empty() && path.starts_with(walk.path()) => {
-                    walk.enter()?;
-                }
-                Met::Before(_) => walk.keep()?,
-                Met::After => walk.leave()?,
+        // Of equal fields or keys a path leads to the first.
+        let mut found = false;
+        let mut removed = self.cut(|here, _, _| {
+            if found || !path.starts_with(here) {
+                return Ok(Step::Keep);
             }
-        }
-        let treedef = walk.finish()?;
-        let removed = self.apply(treedef, cuts).pop();
-        removed
-            .map(|(_, tree)| tree)
-            .ok_or_else(|| ErrorKind::Internal("a node has no path").into())
+            found = *here == *path;
+            Ok(if found { Step::Remove } else { Step::Enter })
+        })?;
+        let removed = removed.pop().map(|(_, tree)| tree);
+        removed.ok_or_else(|| ErrorKind::Internal("a node has no path").into())
     }
 
     /// Removes the subtrees whose paths match a pattern, and gives them back with their paths.
@@ -247,25 +224,47 @@ impl<L> Tree<L> {
     /// ```
     pub fn remove_all(&mut self, pattern: impl ToPattern) -> Result<Vec<(Path, Tree<L>)>> {
         let pattern = pattern.to_pattern()?;
+        self.cut(|path, _, _| Ok(if pattern.matches(path) { Step::Remove } else { Step::Enter }))
+    }
+
+    /// Cuts subtrees out, which are given back with their paths; a function says what becomes of each node. When it fails
+    /// nothing has changed.
+    fn cut(
+        &mut self,
+        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Step<L>>,
+    ) -> Result<Vec<(Path, Tree<L>)>> {
         let mut walk = Editing::singly(&self.treedef, self.leaves_in_memory())?;
         let mut cuts = Vec::new();
         while let Some(met) = walk.step() {
-            match met {
-                Met::Before(node) if pattern.matches(walk.path()) => {
-                    walk.remove()?;
-                    cuts.push(self.cut(&walk, node, Vec::new()));
+            let Met::Before(node) = met else {
+                walk.leave()?;
+                continue;
+            };
+            let below = self.leaves.get(node.leaf_range()).unwrap_or_default();
+            let step = f(walk.path(), node, below);
+            let new = match step.map_err(|error| error.or_at(walk.path()))? {
+                Step::Enter => {
+                    walk.enter()?;
+                    continue;
                 }
-                Met::Before(_) => walk.enter()?,
-                Met::After => walk.leave()?,
-            }
+                Step::Keep => {
+                    walk.keep()?;
+                    continue;
+                }
+                Step::Remove => {
+                    walk.remove()?;
+                    Vec::new()
+                }
+                Step::Replace(new) => {
+                    walk.put(new.treedef.root())?;
+                    new.leaves
+                }
+            };
+            let old = node.to_treedef().with_limits(self.treedef.limits);
+            cuts.push(Cut { path: walk.path().clone(), old, range: node.leaf_range(), new });
         }
         let treedef = walk.finish()?;
         Ok(self.apply(treedef, cuts))
-    }
-
-    fn cut(&self, walk: &Editing<'_>, node: NodeRef<'_>, new: Vec<L>) -> Cut<L> {
-        let old = node.to_treedef().with_limits(self.treedef.limits);
-        Cut { path: walk.path().clone(), old, range: node.leaf_range(), new }
     }
 
     /// Becomes a tree of another structure, in which these subtrees were cut out; gives them back.
@@ -283,6 +282,16 @@ impl<L> Tree<L> {
         *self = Tree::from_parts(treedef, leaves);
         removed
     }
+}
+
+/// What becomes of a node.
+enum Step<L> {
+    /// It stays, and those below it are met.
+    Enter,
+    /// It stays with all below it.
+    Keep,
+    Remove,
+    Replace(Tree<L>),
 }
 
 /// A subtree that is cut out, and the leaves that take the place of its own.

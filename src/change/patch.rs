@@ -212,7 +212,7 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
         let (child, count) = self.rest.next_up_to(span).unwrap_or((self.node, 0));
         if count < span {
             let said = format!("expected {span} equal children, found {count}");
-            return Err(Error::from(ErrorKind::Message(said)).at(here(self.depth + 1)));
+            return Err(Error::custom(said).at(here(self.depth + 1)));
         }
         self.came += span;
 

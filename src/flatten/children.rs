@@ -210,7 +210,7 @@ impl<'t> Children<'_, 't> {
                 Err(self.known.after(slot + different.leaves))
             }
             Stop::Odd(different) => {
-                self.known.is_narrow(different.narrow);
+                self.known.narrow = different.narrow.unwrap_or(self.known.narrow);
                 Ok(())
             }
         }

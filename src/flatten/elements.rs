@@ -64,14 +64,17 @@ impl Recording {
         };
         // What is large or comes seldom is not worth the time to look at it.
         let is_small = leaves.max(span) <= 2 * MOST_LEAVES && most >= FEW;
-        if number.is_none() && !(is_small && !self.frame.owning && self.read_layout(last, leaves)) {
-            progress.give_up();
-            return None;
-        }
+        let is_plain = is_small && !self.frame.owning;
         let compact = self.is_compact();
         let like = match number {
             Some(number) => number,
-            None => Like::Layout(self.layout.as_deref()?), // it was read
+            None if is_plain && self.read_layout(last, leaves) => {
+                Like::Layout(self.layout.as_deref()?) // it was read
+            }
+            None => {
+                progress.give_up();
+                return None;
+            }
         };
         let slots = self.leaves.more_slots(most * leaves);
         Some(Row::new(slots, slot, most, like, compact, progress))
@@ -80,8 +83,8 @@ impl Recording {
     /// Whether the element that was recorded last has a layout, which is read then.
     fn read_layout(&mut self, last: usize, leaves: usize) -> bool {
         let (compact, narrow) = (self.is_compact(), self.narrow);
-        let mut layout = self.layout.take().unwrap_or_else(|| Layout::boxed(compact));
         let Some(first) = self.leaves.len().checked_sub(leaves) else { return false };
+        let mut layout = self.layout.take().unwrap_or_else(|| Layout::boxed(compact));
         let (slots, opaque) = (self.leaves.slots(), self.met_opaque);
         let kinds = |leaf| slots.number_at(first + leaf, narrow).filter(|_| !opaque);
         // All names are those of types, so none is owned.

@@ -34,7 +34,7 @@ pub(super) struct Known<'t> {
     /// Children met so far whose types own something: beside such a child no element is compared as plain data.
     pub(super) owning: usize,
     /// Floats that become `f64`s come as `f32`s, as far as was seen.
-    narrow: bool,
+    pub(super) narrow: bool,
     mismatch: Option<Divergence>,
 }
 
@@ -260,13 +260,15 @@ impl<'t> Known<'t> {
             _ => None,
         };
         let is_plain = at != LEAF && left >= FEW && owning == self.owning;
-        if number.is_none() && !(is_plain && self.read_layout(at, slot)) {
-            progress.give_up();
-            return None;
-        }
         let like = match number {
             Some(number) => number,
-            None => Like::Layout(self.layout.as_ref()?.as_ref()?), // it was read
+            None if is_plain && self.read_layout(at, slot) => {
+                Like::Layout(self.layout.as_ref()?.as_ref()?) // it was read
+            }
+            None => {
+                progress.give_up();
+                return None;
+            }
         };
         let slots = self.slots.reborrow();
         Some(Row::new(slots, slot, left, like, self.options.compact, progress))
@@ -283,11 +285,6 @@ impl<'t> Known<'t> {
         let layout = room.get_or_insert_with(|| Layout::new(self.options.compact));
         let kinds = |leaf| self.slots.number_at(first + leaf, self.narrow);
         layout.read(nodes, self.shapes, kinds, |name: &'t Name| Some(name))
-    }
-
-    /// An `f32` came, or an `f64`: others will.
-    pub(super) fn is_narrow(&mut self, narrow: Option<bool>) {
-        self.narrow = narrow.unwrap_or(self.narrow);
     }
 
     /// The options by which opaque leaves are recorded, and what is inside a static or a key.

@@ -3,11 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::TreeDef;
-use crate::text::parsed;
+use crate::text::as_text;
 
 use super::container::flags;
 use super::encode::frame;
@@ -88,16 +86,4 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// As its text.
-impl Serialize for Fingerprint {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-/// From its text.
-impl<'de> Deserialize<'de> for Fingerprint {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parsed(deserializer)
-    }
-}
+as_text! { Fingerprint }

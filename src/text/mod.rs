@@ -51,4 +51,5 @@ mod serde;
 
 pub(crate) use print::brief;
 #[cfg(feature = "persist")]
+pub(crate) use serde::as_text;
 pub(crate) use serde::parsed;

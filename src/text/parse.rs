@@ -345,8 +345,7 @@ fn star(lexer: &mut Lexer<'_>) -> Result<Option<()>> {
 
 /// `f32`
 fn kind(lexer: &mut Lexer<'_>) -> Result<Option<LeafKind>> {
-    let word = lexer.peek_word();
-    let kind = LeafKind::ALL.into_iter().find(|kind| kind.name() == word);
+    let kind = LeafKind::named(lexer.peek_word());
     if kind.is_some() {
         lexer.word();
     }
@@ -460,8 +459,7 @@ impl FromStr for LeafKind {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let known = LeafKind::ALL.into_iter().find(|kind| kind.name() == text);
-        known.ok_or_else(|| {
+        LeafKind::named(text).ok_or_else(|| {
             let (expected, found) = ("the kind of a leaf", format!("`{}`", limited(&text, 40)));
             ErrorKind::Syntax { offset: 0, expected, found }.into()
         })

@@ -4,8 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
-use serde::ser::{Serialize, Serializer};
+use serde::Deserializer;
+use serde::de::{self, Visitor};
 
 use crate::model::LeafKind;
 use crate::path::{Key, Path};
@@ -33,22 +33,26 @@ pub(crate) fn parsed<'de, T: FromStr<Err: fmt::Display>, D: Deserializer<'de>>(
     deserializer.deserialize_str(Parse(PhantomData))
 }
 
+/// Documents have these as their texts.
 macro_rules! as_text {
     ($($type:ty)*) => {$(
         /// As its text.
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl ::serde::Serialize for $type {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
         }
 
         /// From its text.
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                parsed(deserializer)
+        impl<'de> ::serde::Deserialize<'de> for $type {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                crate::text::parsed(deserializer)
             }
         }
     )*};
 }
 
 as_text! { Key Path Pattern LeafKind }
+
+#[cfg(feature = "persist")]
+pub(crate) use as_text;

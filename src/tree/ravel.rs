@@ -3,7 +3,7 @@
 //! The idea is JAX's `ravel_pytree`, which promotes all leaves to one type: there 2⁵³ + 1 beside a float comes back as
 //! 2⁵³. Here what does not fit is refused.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::float::{narrow, widen};
 use crate::model::{Leaf, LeafKind, Packed, Tree, TreeDef};
 
@@ -87,7 +87,7 @@ fn holds(leaf: &Leaf, number: f64) -> bool {
 
 #[cold]
 fn refused(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Error {
-    treedef.error_at_leaf(index, ErrorKind::Message(format!("{leaf} is no {kind}")))
+    treedef.error_at_leaf(index, Error::custom(format_args!("{leaf} is no {kind}")))
 }
 
 /// The nearest `f64` of a number.

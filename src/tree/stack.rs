@@ -1,7 +1,7 @@
 //! Many trees of one structure as one tree of vectors, and back: an array of structs, a struct of arrays.
 
 use crate::algebra::expect_equal;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::in_memory;
 use crate::model::{Tree, TreeDef};
 
@@ -62,7 +62,7 @@ impl<L> Tree<Vec<L>> {
         if let Some(index) = other {
             let found = self.leaves.get(index).map_or(0, Vec::len);
             let said = format!("expected {count} elements as in the first leaf, found {found}");
-            return Err(self.treedef.error_at_leaf(index, ErrorKind::Message(said)));
+            return Err(self.treedef.error_at_leaf(index, Error::custom(said)));
         }
         let width = self.leaves.len();
         let in_memory = self.leaves.iter().map(|column| in_memory(column)).sum();

@@ -34,8 +34,6 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("FromStr for Fingerprint", "reads a number"),
     ("Fingerprint::from_bits", "a number"),
     ("Fingerprint::to_bits", "a number"),
-    ("Deserialize for Fingerprint", "reads a number"),
-    ("Serialize for Fingerprint", "prints a number"),
     ("Leaf::as_bool", "one scalar"),
     ("Leaf::as_bytes", "lends what is there"),
     ("Leaf::as_f64", "one scalar"),

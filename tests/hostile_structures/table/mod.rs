@@ -47,14 +47,9 @@ pub(crate) fn names() -> Vec<&'static str> {
     rows().into_iter().map(|(name, _)| name).collect()
 }
 
-/// Counts what others would have had to say.
-fn other_error(error: impl std::fmt::Display) -> Error {
-    Error::custom(error)
-}
-
 /// Writes a document to nowhere.
 fn to_json(value: &impl serde::Serialize) -> Result<()> {
-    serde_json::to_writer(io::sink(), value).map_err(other_error)
+    serde_json::to_writer(io::sink(), value).map_err(Error::custom)
 }
 
 /// The hash of something.
@@ -67,7 +62,7 @@ fn hash(value: &impl std::hash::Hash) -> u64 {
 fn print(value: &impl std::fmt::Display) -> Result<usize> {
     let text = value.to_string();
     let pretty = format!("{value:#}");
-    write!(io::sink(), "{text:.10}").map_err(other_error)?;
+    write!(io::sink(), "{text:.10}").map_err(Error::custom)?;
     Ok(text.len() + pretty.len())
 }
 

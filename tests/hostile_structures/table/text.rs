@@ -1,8 +1,8 @@
 //! Structures as text.
 
-use treedef::{LeafKind, Limits, Tree, TreeDef};
+use treedef::{Error, LeafKind, Limits, Tree, TreeDef};
 
-use super::{Row, debug, other_error, print, to_json};
+use super::{Row, debug, print, to_json};
 
 pub(super) const ROWS: &[Row] = &[
     ("Display for TreeDef", |cases| {
@@ -32,21 +32,21 @@ pub(super) const ROWS: &[Row] = &[
         cases.structures(to_json);
         let limit = bincode::config::standard();
         cases.structures(|treedef| {
-            bincode::serde::encode_to_vec(treedef, limit).map_err(other_error)
+            bincode::serde::encode_to_vec(treedef, limit).map_err(Error::custom)
         });
         cases.structures(treedef::Value::of);
     }),
     #[cfg(feature = "persist")]
     ("Deserialize for TreeDef", |cases| {
         cases.texts(|text| {
-            let quoted = serde_json::to_string(text).map_err(other_error)?;
-            serde_json::from_str::<TreeDef>(&quoted).map_err(other_error)
+            let quoted = serde_json::to_string(text).map_err(Error::custom)?;
+            serde_json::from_str::<TreeDef>(&quoted).map_err(Error::custom)
         });
         let limit = bincode::config::standard();
         cases.structures(|treedef| {
-            let bytes = bincode::serde::encode_to_vec(treedef, limit).map_err(other_error)?;
+            let bytes = bincode::serde::encode_to_vec(treedef, limit).map_err(Error::custom)?;
             let read = bincode::serde::decode_from_slice::<TreeDef, _>(&bytes, limit);
-            Ok(read.map_err(other_error)?.0)
+            Ok(read.map_err(Error::custom)?.0)
         });
     }),
 ];
