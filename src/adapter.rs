@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{ErrorKind, Result};
 use crate::flatten::Flattener;
-use crate::leaf_type::LeafType;
+use crate::leaf::leaf_type::LeafType;
 use crate::model::TreeDef;
 use crate::unflatten::unflatten;
 

@@ -7,11 +7,11 @@
 
 use serde::Serialize;
 
-use crate::change::Diff;
 use crate::error::{Difference, Result};
 use crate::flatten::structure;
 use crate::model::{Leaf, Tree};
 use crate::tree::Tolerance;
+use crate::treedef::diff::Diff;
 
 /// Asserts that two values have the same structure, kinds and names included.
 ///

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Result;
 use crate::flatten::{flatten_as, structure};
-use crate::leaf_type::LeafType;
+use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, Tree};
 use crate::path::Path;
 use crate::unflatten::{Leaves, unflatten};
@@ -115,23 +115,4 @@ where
 #[doc(alias = "unflatten_as")]
 pub fn pack_as<T: Serialize + DeserializeOwned>(example: &T, leaves: impl Leaves) -> Result<T> {
     unflatten(&structure(example)?, leaves)
-}
-
-impl<L> Tree<L> {
-    /// A tree that has the structure of an example, and leaves of any type.
-    ///
-    /// # Errors
-    ///
-    /// When the example cannot be flattened; when there are more or fewer leaves than it has.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    ///
-    /// let tree = Tree::like(&(1.5, [2.5, 3.5]), vec!["a", "b", "c"])?;
-    /// assert_eq!(tree.to_string(), "(a, (b, c))");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn like(example: &(impl Serialize + ?Sized), leaves: Vec<L>) -> Result<Self> {
-        Tree::new(structure(example)?, leaves)
-    }
 }

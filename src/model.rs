@@ -518,17 +518,14 @@ impl TreeDef {
     pub(crate) fn arrivals(&self) -> &[Arrival] {
         self.arrivals.as_deref().unwrap_or_default()
     }
+}
 
-    /// What rebuilding from this treedef may cost.
-    pub fn limits(&self) -> Limits {
-        self.limits
-    }
-
-    /// The same treedef with other limits. They then bound the work of rebuilding, too, that is else allowed because a
-    /// value was walked to make the treedef.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        (self.limits, self.walked) = (limits, false);
-        self
+impl<L> Tree<L> {
+    pub(crate) fn from_parts(treedef: TreeDef, leaves: Vec<L>) -> Self {
+        debug_assert_eq!(
+            treedef.encoding.nodes.first().map(|root| root.leaves),
+            Some(leaves.len())
+        );
+        Tree { treedef, leaves }
     }
 }

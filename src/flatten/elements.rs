@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use crate::error::{Error, Result};
 use crate::model::{Name, Node, NodeKind};
 
-use super::layout::{Layout, MOST_LEAVES};
 use super::recording::Recording;
+use super::rows::layout::{Layout, MOST_LEAVES};
 use super::rows::{Again, FEW, Like, Outcome, Progress, Row, Stop};
 
 /// Leaves that slots are made for at once.

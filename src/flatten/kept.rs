@@ -1,9 +1,9 @@
 //! What is kept as one value: keys, statics, and leaves that stand for a whole subtree.
 
-use crate::builder::{LabelsRef, ShapeRef};
 use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::model::{Labels, Leaf, MAX_KEY_NESTING, NodeKind, Options, Tree, Value};
+use crate::treedef::builder::{LabelsRef, ShapeRef};
 
 use super::frame::{Frame, Head, Kept, Place, Role};
 use super::recording::Recording;

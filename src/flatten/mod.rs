@@ -12,8 +12,6 @@
 
 mod rules;
 mod calls;
-mod bits;
-mod layout;
 mod rows;
 mod frame;
 mod recording;
@@ -21,11 +19,7 @@ mod kept;
 mod failure;
 mod elements;
 mod recorder;
-mod known;
-mod children;
-mod entries;
 mod matcher;
-mod last;
 mod presets;
 
 use std::any::type_name;
@@ -35,18 +29,18 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::argument::ToPattern;
-use crate::builder::ways_agree;
-use crate::diff::{structure_differences, structure_mismatch};
 use crate::error::{DifferenceKind, ErrorKind, Result};
-use crate::leaf_type::{Emit, LeafType};
-use crate::limits::Printed;
+use crate::leaf::leaf_type::{Emit, LeafType};
+use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, Options, Tree, TreeDef, Value};
 use crate::path::Path;
-use crate::sink::Sink;
+use crate::treedef::builder::ways_agree;
+use crate::treedef::difference::{structure_differences, structure_mismatch};
+use crate::treedef::limits::Printed;
 
 use elements::gave_less;
-use known::{Divergence, Expectation};
-use last::Walk;
+use matcher::known::{Divergence, Expectation};
+use matcher::last::Walk;
 use recording::Recording;
 use rules::{Keep, Rule, Rules};
 
@@ -550,7 +544,7 @@ impl Flattener {
             sink.resize(count);
             let how =
                 Expectation { ignore_statics: self.ignore_statics, in_order: options.insertion };
-            match children::fill(treedef, sink.slots(), how, value) {
+            match matcher::children::fill(treedef, sink.slots(), how, value) {
                 Ok(()) => return Ok(()),
                 Err(difference) => mismatch = difference,
             }
@@ -605,7 +599,7 @@ impl Flattener {
             sink.resize(treedef.num_leaves());
             // In another order a map has the same structure, and something to be remembered beside it.
             let how = Expectation { ignore_statics: false, in_order: true };
-            match children::fill(treedef, sink.slots(), how, value) {
+            match matcher::children::fill(treedef, sink.slots(), how, value) {
                 Ok(()) => return Ok((treedef.clone(), sink)),
                 Err(difference) => mismatch = Some((treedef, difference)),
             }
@@ -649,55 +643,6 @@ impl Flattener {
 
 fn field_rule(type_name: &str, field: &str) -> Rule {
     Rule::Field { type_name: type_name.to_owned(), field: field.to_owned() }
-}
-
-impl Tree<Leaf> {
-    /// The tree of a value.
-    ///
-    /// # Errors
-    ///
-    /// As [`flatten`].
-    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
-        let (leaves, treedef) = flatten(value)?;
-        Ok(Tree { treedef, leaves })
-    }
-}
-
-impl<L> Tree<L> {
-    /// A treedef with its leaves.
-    ///
-    /// # Errors
-    ///
-    /// When there are more or fewer leaves than the treedef has; when leaves without a size, as `()`, are more than
-    /// [`Limits::max_work`], because a million million of them take no memory and everything made of them does.
-    pub fn new(treedef: TreeDef, leaves: Vec<L>) -> Result<Self> {
-        treedef.expect_leaves(leaves.len())?;
-        if size_of::<L>() == 0 {
-            treedef.limits.expect_work(leaves.len(), 0)?;
-        }
-        Ok(Tree { treedef, leaves })
-    }
-
-    /// The structure.
-    pub fn treedef(&self) -> &TreeDef {
-        &self.treedef
-    }
-
-    /// The leaves, in order.
-    #[doc(alias = "tree_leaves")]
-    pub fn leaves(&self) -> &[L] {
-        &self.leaves
-    }
-
-    /// The leaves, to be changed.
-    pub fn leaves_mut(&mut self) -> &mut [L] {
-        &mut self.leaves
-    }
-
-    /// The structure and the leaves.
-    pub fn into_parts(self) -> (TreeDef, Vec<L>) {
-        (self.treedef, self.leaves)
-    }
 }
 
 impl TreeDef {

@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer, ser};
 
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
+use crate::leaf::sink::Sink;
 use crate::model::{NodeKind, TreeDef, Value};
-use crate::sink::Sink;
 use crate::stack;
 
 use super::calls::{nodes, scalars, text_of};

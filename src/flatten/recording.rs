@@ -13,16 +13,16 @@
 
 use std::sync::Arc;
 
-use crate::builder::{Builder, LabelsRef, ShapeRef};
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
+use crate::leaf::sink::{Sink, permute};
 use crate::model::{Arrival, Labels, Leaf, Limits, NodeKind, Options, Shape, TreeDef, Value};
 use crate::path::Key;
-use crate::sink::{Sink, permute};
 use crate::stack;
+use crate::treedef::builder::{Builder, LabelsRef, ShapeRef};
 
 use super::frame::{Frame, Head, Kept, Place, Role};
-use super::layout::Layout;
+use super::rows::layout::Layout;
 use super::rules::{Keep, Rules};
 
 const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";

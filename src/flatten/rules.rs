@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::markers;
+use crate::leaf::markers;
 use crate::model::{LeafKind, NodeKind};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::ops::Range;
 
-use crate::leaf_type::LeafType;
+use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, LeafKind, Tree, TreeDef};
 
 /// The leaves of a tree, in one vector for each kind: [`Tree::into_buffers`].

@@ -3,8 +3,8 @@
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, SerializeTuple, Serializer};
 
 use crate::model::{Arrival, Leaf, NodeKind, Tree, Value};
-use crate::node::NodeRef;
 use crate::stack;
+use crate::treedef::node::NodeRef;
 
 /// The nested document: structs as maps of their fields, variants with something inside as maps of one entry, other
 /// variants as strings, newtypes as what they hold, statics in their places. In JSON that is what the value itself

@@ -8,7 +8,7 @@ use std::slice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Tree;
 use crate::path::Path;
-use crate::walk::LeafPaths;
+use crate::treedef::walk::LeafPaths;
 
 impl<L> Tree<L> {
     /// Applies a function to every leaf. The structure stays.

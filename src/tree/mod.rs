@@ -1,17 +1,29 @@
-//! Operations on the leaves of trees: the structure says where they stand, and whether two trees go together.
+//! Structures with their leaves: everything that a [`Tree`](crate::Tree) does.
 
+mod access;
+mod text;
 mod map;
 mod zip;
+pub(crate) mod prefix;
 mod select;
 mod partition;
+mod transpose;
+mod replace;
+mod traverse;
+mod merge;
 mod stack;
 mod unique;
 mod ravel;
 mod buffers;
 mod close;
+mod diff;
 mod document;
+mod migration;
+#[cfg(feature = "persist")]
+mod file;
 
 pub use buffers::{Buffers, Segment};
 pub use close::Tolerance;
+pub use migration::Migration;
 pub use ravel::Ravel;
 pub use unique::Unique;

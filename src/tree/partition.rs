@@ -3,10 +3,10 @@
 //! The idea is Equinox's `partition` and `combine`; there the holes are `None`, which is a node to JAX, so that a tree
 //! that holds a `None` of its own does not come back.
 
-use crate::algebra::{LeafSteps, expect_equal, expect_prefix};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Tree;
 use crate::path::Path;
+use crate::treedef::pairs::{LeafSteps, expect_equal, expect_prefix};
 
 impl<L> Tree<L> {
     /// Two trees of the same structure: the leaves of which a function says so, and the others. Where a leaf went to

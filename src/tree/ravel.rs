@@ -4,7 +4,7 @@
 //! 2⁵³. Here what does not fit is refused.
 
 use crate::error::{Error, Result};
-use crate::float::{narrow, widen};
+use crate::leaf::float::{narrow, widen};
 use crate::model::{Leaf, LeafKind, Packed, Tree, TreeDef};
 
 /// How to make a tree of a vector again: [`Tree::ravel`].

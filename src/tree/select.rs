@@ -1,6 +1,6 @@
 //! Leaves by their paths.
 
-use crate::algebra::subtree_of;
+use super::prefix::subtree_of;
 use crate::argument::{ToPath, ToPattern};
 use crate::error::Result;
 use crate::model::Tree;

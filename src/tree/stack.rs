@@ -1,9 +1,9 @@
 //! Many trees of one structure as one tree of vectors, and back: an array of structs, a struct of arrays.
 
-use crate::algebra::expect_equal;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::in_memory;
 use crate::model::{Tree, TreeDef};
+use crate::treedef::limits::in_memory;
+use crate::treedef::pairs::expect_equal;
 
 impl<L> Tree<L> {
     /// One tree that has, at every leaf, those of all trees; a [`map`](Self::map) of it is a function over many trees.

@@ -1,8 +1,8 @@
 //! Two trees, leaf by leaf.
 
-use crate::algebra::{LeafSteps, expect_equal, expect_prefix};
 use crate::error::Result;
 use crate::model::Tree;
+use crate::treedef::pairs::{LeafSteps, expect_equal, expect_prefix};
 
 impl<L> Tree<L> {
     /// Joins the leaves of two trees of one structure. For more than two of one type see [`stack`](Self::stack), of

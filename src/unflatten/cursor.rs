@@ -5,13 +5,13 @@ use serde::de::{self, Expected, Unexpected};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
-use crate::leaf_type::{Flat, Number, Source, Taken};
+use crate::leaf::leaf_type::{Flat, Number, Source, Taken};
 use crate::model::{Arrival, Leaf, LeafKind, NodeKind, TreeDef, Value};
-use crate::node::NodeRef;
 use crate::path::Key;
 use crate::stack;
+use crate::treedef::node::NodeRef;
 
-use super::fixed::Fixed;
+use super::layout::Fixed;
 
 /// What stands at a cursor. No more than where to look, so that asking for a scalar moves nothing. It is a
 /// [`Deserializer`](super::deserializer).

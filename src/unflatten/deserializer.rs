@@ -21,9 +21,9 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 
 use crate::error::{Error, Result};
-use crate::float::{narrow, widen};
 use crate::leaf::Scalar;
-use crate::leaf_type::{Number, Taken};
+use crate::leaf::float::{narrow, widen};
+use crate::leaf::leaf_type::{Number, Taken};
 use crate::model::{LeafKind, NodeKind};
 use crate::stack::grow;
 

@@ -4,8 +4,8 @@ use serde::de::{DeserializeSeed, Expected, MapAccess};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Name, NodeKind, Value};
-use crate::node::{Children, NodeRef};
 use crate::path::Path;
+use crate::treedef::node::{Children, NodeRef};
 
 use super::cursor::{At, Cursor, Level, NodeDeserializer};
 

@@ -8,9 +8,7 @@
     reason = "`?` is one more function for each type that is rebuilt: see the page about speed"
 )]
 
-mod rigid;
-mod derived;
-mod fixed;
+mod layout;
 mod cursor;
 mod plain;
 mod elements;
@@ -21,12 +19,12 @@ mod deserializer;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
-use crate::diff::{expect_none, tree_differences};
 use crate::error::Result;
 use crate::flatten::Flattener;
-use crate::leaf_type::{Flat, LeafType, Source};
+use crate::leaf::leaf_type::{Flat, LeafType, Source};
 use crate::model::{Arrival, Content, Leaf, LeafKind, Limits, Tree, TreeDef, Value};
-use crate::value::scalar_root;
+use crate::treedef::difference::{expect_none, tree_differences};
+use crate::treedef::value::scalar_root;
 
 use cursor::{Cursor, NodeDeserializer};
 use plain::{is_plain, read_whole};
@@ -247,25 +245,5 @@ impl Leaf {
     /// As [`unflatten`].
     pub fn into_typed<T: DeserializeOwned>(self) -> Result<T> {
         Value::from(self).into_typed()
-    }
-}
-
-impl<L: LeafType> Tree<L> {
-    /// Rebuilds the typed value: [`unflatten`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    ///
-    /// ```
-    /// use treedef::{Leaf, Tree};
-    ///
-    /// let mut tree = Tree::of(&(1, "a"))?;
-    /// tree.leaves_mut()[0] = Leaf::I32(2);
-    /// assert_eq!(tree.into_typed::<(i32, String)>()?, (2, "a".to_owned()));
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn into_typed<T: DeserializeOwned>(self) -> Result<T> {
-        unflatten(&self.treedef, self.leaves)
     }
 }

@@ -13,16 +13,16 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use crate::error::{Matched, Mismatch};
-use crate::float::widen;
 use crate::leaf::Scalar;
-use crate::leaf_type::{Source, Typed};
+use crate::leaf::float::widen;
+use crate::leaf::leaf_type::{Source, Typed};
 use crate::model::{Leaf, NodeKind};
-use crate::node::NodeRef;
+use crate::treedef::node::NodeRef;
 
 use super::cursor::{At, Cursor, Level};
-use super::derived::same_place;
-use super::fixed::Fixed;
-use super::rigid::{RUN, Rigid, Steps};
+use super::layout::Fixed;
+use super::layout::derived::same_place;
+use super::layout::rigid::{RUN, Rigid, Steps};
 
 /// Whether values of a type own nothing, and are not nothing.
 pub(super) const fn is_plain<T>() -> bool {
@@ -360,7 +360,7 @@ struct Children<'c, 'w, 'n, S> {
     walk: &'c mut Walk<'w, 'n, S>,
     left: usize,
     /// Where the source asked for the struct that these are the fields of. A derive asks for the fields at the same place:
-    /// see [`derived`](super::derived).
+    /// see [`derived`](super::layout::derived).
     caller: Option<&'static Location<'static>>,
 }
 
@@ -444,7 +444,7 @@ lone! {
 mod tests {
     use super::*;
     use crate::flatten::flatten_as;
-    use crate::leaf_type::Flat;
+    use crate::leaf::leaf_type::Flat;
 
     #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
     struct Particle {

@@ -17,6 +17,9 @@ fn modules(folder: &str, file: &str) -> Vec<(String, Vec<PathBuf>)> {
     let names = read(Path::new(folder).join(file));
     let names = names
         .lines()
+        .map(|line| {
+            line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub(super) ")).unwrap_or(line)
+        })
         .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned));
     names.map(|name| (name.clone(), files(&root().join(folder).join(&name)))).collect()
 }
@@ -64,13 +67,46 @@ fn assert_layered(folder: &str, file: &str, prefix: &str) {
 #[test]
 fn modules_import_only_upwards() {
     assert_layered("src", "lib.rs", "crate");
-    assert_layered("src/text", "mod.rs", "super");
-    assert_layered("src/algebra", "mod.rs", "super");
-    assert_layered("src/change", "mod.rs", "super");
-    assert_layered("src/tree", "mod.rs", "super");
-    assert_layered("src/flatten", "mod.rs", "super");
-    assert_layered("src/unflatten", "mod.rs", "super");
-    assert_layered("src/persist", "mod.rs", "super");
+    for (folder, prefix) in [
+        ("leaf", "crate::leaf"),
+        ("treedef", "crate::treedef"),
+        ("treedef/text", "super"),
+        ("treedef/diff", "super"),
+        ("treedef/persist", "super"),
+        ("flatten", "super"),
+        ("flatten", "crate::flatten"),
+        ("unflatten", "super"),
+        ("tree", "super"),
+    ] {
+        assert_layered(&format!("src/{folder}"), "mod.rs", prefix);
+    }
+}
+
+/// `model` has what makes them data: equality, hash, the constructor that checks nothing.
+#[test]
+fn methods_stand_where_their_type_lives() {
+    let homes = [
+        ("Tree", "tree/", &[][..]),
+        // It needs the walk, which is above.
+        ("TreeDef", "treedef/", &["flatten/mod.rs"]),
+    ];
+    for file in files(&root().join("src")) {
+        let place = file.strip_prefix(root().join("src")).unwrap().to_str().unwrap().to_owned();
+        for line in read(&file).lines().filter(|line| line.starts_with("impl")) {
+            let head = line.split(" {").next().unwrap_or(line);
+            for (name, room, others) in homes {
+                let of = head.rsplit(' ').next().unwrap_or("").split('<').next();
+                let is_here = of == Some(name);
+                assert!(
+                    !is_here
+                        || place.starts_with(room)
+                        || place == "model.rs"
+                        || others.contains(&place.as_str()),
+                    "{place}: `{head}` belongs under src/{room}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,430 @@
+//! A structure that a value is expected to have, and the slots for its leaves. Nothing here depends on the type of the value:
+//! serde's side of it is the [matcher](super::matcher).
+
+use std::slice;
+
+use crate::error::{Matched, Mismatch};
+use crate::flatten::rows::slots::Slots;
+use crate::leaf::Scalar;
+use crate::model::{
+    Arrival, Content, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, TreeDef, Value,
+};
+use crate::stack;
+use crate::treedef::node::is_name;
+
+use crate::flatten::frame::Head;
+use crate::flatten::rows::layout::{Layout, MOST_LEAVES};
+use crate::flatten::rows::{FEW, Like, Progress, Row};
+
+/// The place of a leaf, which stands for any number of leaves: it has no children.
+pub(in crate::flatten) const LEAF: usize = usize::MAX;
+
+pub(in crate::flatten) struct Known<'t> {
+    nodes: &'t [Node],
+    shapes: &'t [Shape],
+    pub(in crate::flatten) slots: Slots<'t>,
+    options: Options,
+    ignore_statics: bool,
+    /// Compounds that may stand inside each other in an opaque leaf, wherever that is; and marks.
+    depth_left: usize,
+    /// Maps may come in any order, probably the remembered ones, of which these are to come; if not, in order only.
+    arrivals: Option<&'t [Arrival]>,
+    /// Room for the layout of elements.
+    layout: Option<&'t mut Option<Layout<'t>>>,
+    /// Children met so far whose types own something: beside such a child no element is compared as plain data.
+    pub(in crate::flatten) owning: usize,
+    /// Floats that become `f64`s come as `f32`s, as far as was seen.
+    pub(in crate::flatten) narrow: bool,
+    mismatch: Option<Divergence>,
+}
+
+/// What to be strict about.
+#[derive(Clone, Copy)]
+pub(in crate::flatten) struct Expectation {
+    /// A static may have another value.
+    pub(in crate::flatten) ignore_statics: bool,
+    /// The entries of maps come in the order in which they stand.
+    pub(in crate::flatten) in_order: bool,
+}
+
+/// Where the first mismatch was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::flatten) enum Divergence {
+    /// The value may have the structure all the same.
+    Perhaps,
+    /// It has another structure: `leaves` were as expected before, if all maps came in the order of their keys, and
+    /// `in_any_order` otherwise, since an entry that is still to come may stand before those that came.
+    After { leaves: usize, in_any_order: usize },
+}
+
+/// How far the children of a node have come.
+#[derive(Clone, Copy)]
+pub(in crate::flatten) struct Cursor {
+    /// The node of the current run, or [`LEAF`], and how many of the run are left.
+    pub(in crate::flatten) at: usize,
+    pub(in crate::flatten) left: usize,
+    /// Where the next run begins, and where the runs end.
+    next: usize,
+    end: usize,
+}
+
+impl Cursor {
+    /// Before the children of a node, which end there.
+    #[inline]
+    pub(in crate::flatten) fn below(at: usize, end: usize) -> Self {
+        Cursor { at: LEAF, left: 0, next: at + 1, end }
+    }
+
+    /// The current run: its place, and how many are left.
+    #[inline]
+    pub(in crate::flatten) fn run(self) -> (usize, usize) {
+        (self.at, self.left)
+    }
+
+    /// So many of the run have come, which are at most those that are left.
+    pub(in crate::flatten) fn pass(&mut self, count: usize) {
+        self.left -= count;
+    }
+
+    #[inline]
+    pub(in crate::flatten) fn is_at_end(self) -> bool {
+        self.left == 0 && self.next == self.end
+    }
+
+    pub(in crate::flatten) fn has_more(&mut self, known: &Known<'_>) -> bool {
+        self.left > 0 || known.next_run(self)
+    }
+
+    /// The rest of the run: its place, and how many are left.
+    pub(in crate::flatten) fn skip_run(&mut self) -> (usize, usize) {
+        (self.at, std::mem::take(&mut self.left))
+    }
+}
+
+impl<'t> Known<'t> {
+    pub(in crate::flatten) fn new(
+        treedef: &'t TreeDef,
+        slots: Slots<'t>,
+        room: &'t mut Option<Layout<'t>>,
+        Expectation { ignore_statics, in_order }: Expectation,
+    ) -> Matched<Self> {
+        let encoding = &*treedef.encoding;
+        let depth = encoding.nodes.first().ok_or(Mismatch)?.depth as usize;
+        let depth_left = stack::deepest(treedef.limits).checked_sub(depth).ok_or(Mismatch)?;
+        let options = encoding.options;
+        Ok(Known {
+            nodes: &encoding.nodes,
+            shapes: &encoding.shapes,
+            slots,
+            options,
+            ignore_statics,
+            depth_left,
+            arrivals: (!in_order).then(|| treedef.arrivals()),
+            layout: Some(room),
+            owning: 0,
+            narrow: false,
+            mismatch: None,
+        })
+    }
+
+    /// A value that is known as a whole: a static, or a key.
+    pub(in crate::flatten) fn inside(&self, value: &'t Value) -> Self {
+        let (nodes, shapes, leaves) = match &value.0 {
+            Content::Scalar(leaf) => (&[][..], &[][..], slice::from_ref(leaf)),
+            Content::Tree(tree) => {
+                let encoding = &*tree.treedef.encoding;
+                (&*encoding.nodes, &*encoding.shapes, &*tree.leaves)
+            }
+        };
+        let options = self.of_opaque();
+        let slots = Slots::Full(leaves);
+        let arrivals = Some(&[][..]);
+        Known {
+            nodes,
+            shapes,
+            slots,
+            options,
+            arrivals,
+            layout: None,
+            owning: 0,
+            narrow: false,
+            mismatch: None,
+            ..*self
+        }
+    }
+
+    pub(in crate::flatten) fn root(&self) -> usize {
+        match self.nodes.first() {
+            Some(root) if root.kind != NodeKind::Leaf => 0,
+            _ => LEAF,
+        }
+    }
+}
+
+/// What comes at a place.
+impl<'t> Known<'t> {
+    #[inline(never)]
+    pub(in crate::flatten) fn put(
+        &mut self,
+        at: usize,
+        slot: usize,
+        scalar: Scalar<'_>,
+    ) -> Matched<usize> {
+        if at != LEAF {
+            return Err(self.after(slot));
+        }
+        match self.slots.put(slot, scalar) {
+            true => Ok(slot + 1), // there was that slot
+            false => Err(self.unlike(slot)),
+        }
+    }
+
+    /// An opaque leaf, or one with a mark.
+    pub(in crate::flatten) fn put_leaf(&mut self, slot: usize, value: Value) -> Matched<usize> {
+        match self.slots.put_leaf(slot, Leaf::from(value)) {
+            true => Ok(slot + 1), // there was that slot
+            false => Err(self.perhaps()),
+        }
+    }
+
+    /// A node that never has children.
+    #[inline(never)]
+    pub(in crate::flatten) fn atom(
+        &mut self,
+        at: usize,
+        slot: usize,
+        head: Head,
+    ) -> Matched<usize> {
+        self.enter(at, slot, head).map(|_| slot)
+    }
+
+    /// Where the children of the node end, if that is what is expected.
+    #[inline]
+    pub(in crate::flatten) fn enter(
+        &mut self,
+        at: usize,
+        slot: usize,
+        head: Head,
+    ) -> Matched<usize> {
+        match self.nodes.get(at) {
+            Some(node) if node.kind == head.kind && self.is_named(node, head) => Ok(at + node.span),
+            _ => Err(self.after(slot)),
+        }
+    }
+
+    #[inline]
+    fn is_named(&self, node: &Node, head: Head) -> bool {
+        !head.kind.is_named()
+            || self.shapes.get(node.shape).is_some_and(|shape| {
+                is_name(&shape.name, head.name)
+                    && (!head.kind.is_variant() || is_name(&shape.variant, head.variant))
+            })
+    }
+
+    fn labels(&self, at: usize) -> Option<&'t Labels> {
+        let shape = self.nodes.get(at)?.shape;
+        self.shapes.get(shape).map(|shape| &shape.labels)
+    }
+
+    pub(in crate::flatten) fn fields(&self, at: usize) -> &'t [Name] {
+        match self.labels(at) {
+            Some(Labels::Fields(fields)) => fields,
+            _ => &[],
+        }
+    }
+
+    pub(in crate::flatten) fn keys(&self, at: usize) -> &'t [Value] {
+        match self.labels(at) {
+            Some(Labels::Keys(keys)) => keys,
+            _ => &[],
+        }
+    }
+
+    /// The value that a static has to have, unless that does not matter.
+    pub(in crate::flatten) fn static_at(
+        &mut self,
+        at: usize,
+        slot: usize,
+    ) -> Matched<Option<&'t Value>> {
+        match self.labels(at) {
+            Some(Labels::Static(_)) if self.ignore_statics => Ok(None),
+            Some(Labels::Static(value)) => Ok(Some(value)),
+            _ => Err(self.after(slot)),
+        }
+    }
+
+    /// The next run of children begins.
+    #[inline]
+    pub(in crate::flatten) fn next_run(&self, cursor: &mut Cursor) -> bool {
+        let Some(run) = self.nodes.get(cursor.next).filter(|_| cursor.next < cursor.end) else {
+            return false;
+        };
+        cursor.at = if run.kind == NodeKind::Leaf { LEAF } else { cursor.next };
+        cursor.left = run.repeat;
+        cursor.next += run.span;
+        true
+    }
+
+    /// A row for the rest of a run, of which the element before the slot was one.
+    #[inline(never)]
+    pub(in crate::flatten) fn next_row<'r>(
+        &'r mut self,
+        (at, left): (usize, usize),
+        slot: usize,
+        owning: usize,
+        progress: &'r mut Progress,
+    ) -> Option<Row<'r>> {
+        let number = match at {
+            LEAF => Like::number(&self.slots, slot.checked_sub(1)?, self.narrow),
+            _ => None,
+        };
+        let is_plain = at != LEAF && left >= FEW && owning == self.owning;
+        let like = match number {
+            Some(number) => number,
+            None if is_plain && self.read_layout(at, slot) => {
+                Like::Layout(self.layout.as_ref()?.as_ref()?) // it was read
+            }
+            None => {
+                progress.give_up();
+                return None;
+            }
+        };
+        let slots = self.slots.reborrow();
+        Some(Row::new(slots, slot, left, like, self.options.compact, progress))
+    }
+
+    /// Whether the element before the slot has a layout, which is read then.
+    fn read_layout(&mut self, at: usize, slot: usize) -> bool {
+        let nodes = self.nodes.get(at..).unwrap_or_default();
+        let leaves = nodes.first().map_or(0, |node| node.leaves);
+        let Some(first) = slot.checked_sub(leaves).filter(|_| leaves <= MOST_LEAVES) else {
+            return false;
+        };
+        let Some(room) = &mut self.layout else { return false };
+        let layout = room.get_or_insert_with(|| Layout::new(self.options.compact));
+        let kinds = |leaf| self.slots.number_at(first + leaf, self.narrow);
+        layout.read(nodes, self.shapes, kinds, |name: &'t Name| Some(name))
+    }
+
+    /// The options by which opaque leaves are recorded, and what is inside a static or a key.
+    pub(in crate::flatten) fn of_opaque(&self) -> Options {
+        Options { compact: self.options.compact, ..Options::default() }
+    }
+
+    pub(in crate::flatten) fn limits_of_opaque(&self) -> Limits {
+        Limits::default().max_depth(self.depth_left)
+    }
+
+    /// Whether marks mean nothing here: inside of what is kept already. They still take stack.
+    pub(in crate::flatten) fn overlooks_mark(&mut self) -> Matched<bool> {
+        if !matches!(self.slots, Slots::Full(_) | Slots::Keys { .. }) {
+            return Ok(false);
+        }
+        match self.depth_left.checked_sub(1) {
+            Some(left) => {
+                self.depth_left = left;
+                Ok(true)
+            }
+            None => Err(self.perhaps()),
+        }
+    }
+
+    pub(in crate::flatten) fn is_human_readable(&self) -> bool {
+        !self.options.compact
+    }
+}
+
+/// The entries of maps.
+impl<'t> Known<'t> {
+    /// The keys of a map, for the one that comes to be looked up.
+    pub(in crate::flatten) fn lookup(&self, sorted: &'t [Value]) -> Self {
+        let slots = Slots::Keys { sorted, found: None };
+        Known { nodes: &[], shapes: &[], slots, layout: None, owning: 0, mismatch: None, ..*self }
+    }
+
+    pub(in crate::flatten) fn found(&self) -> Option<usize> {
+        match self.slots {
+            Slots::Keys { found, .. } if self.mismatch.is_none() => found,
+            _ => None,
+        }
+    }
+
+    /// The entries of a map turn out to come in an order of their own: that in which they came when the structure was
+    /// recorded, if it is remembered and this is that map; or an error, where the order is part of the structure.
+    pub(in crate::flatten) fn next_arrival(&mut self) -> Matched<&'t [usize]> {
+        match &mut self.arrivals {
+            None => Err(self.perhaps()),
+            Some(arrivals) => match arrivals.split_first() {
+                Some((first, rest)) => {
+                    *arrivals = rest;
+                    Ok(&first.order)
+                }
+                None => Ok(&[]),
+            },
+        }
+    }
+
+    pub(in crate::flatten) fn leaves_of(&self, at: usize) -> usize {
+        self.nodes.get(at).map_or(1, |node| node.leaves)
+    }
+}
+
+/// What goes wrong.
+impl Known<'_> {
+    /// The value has another structure, from this slot on.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::flatten) fn after(&mut self, slot: usize) -> Mismatch {
+        self.mismatch.get_or_insert(Divergence::After { leaves: slot, in_any_order: slot });
+        Mismatch
+    }
+
+    /// The value perhaps has the structure, but not as it was looked for here.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::flatten) fn perhaps(&mut self) -> Mismatch {
+        self.mismatch.get_or_insert(Divergence::Perhaps);
+        Mismatch
+    }
+
+    /// A leaf is not as it should be.
+    #[cold]
+    pub(in crate::flatten) fn unlike(&mut self, slot: usize) -> Mismatch {
+        match self.slots {
+            Slots::Full(_) => self.after(slot),
+            _ => self.perhaps(),
+        }
+    }
+
+    /// What was found before does not count: it was in a map whose entries come in another order.
+    #[cold]
+    pub(in crate::flatten) fn out_of_order(&mut self) -> Mismatch {
+        self.mismatch = Some(Divergence::Perhaps);
+        Mismatch
+    }
+
+    /// A map that is still open does not match; its leaves begin with that slot.
+    #[cold]
+    pub(in crate::flatten) fn in_open_map(&mut self, first_slot: usize) -> Mismatch {
+        if let Some(Divergence::After { in_any_order, .. }) = &mut self.mismatch
+            && !self.options.insertion
+        {
+            *in_any_order = first_slot.min(*in_any_order);
+        }
+        self.perhaps()
+    }
+
+    /// What is inside a static did not match.
+    #[cold]
+    pub(in crate::flatten) fn other_static(&mut self, inside: Divergence, slot: usize) -> Mismatch {
+        match inside {
+            Divergence::After { .. } => self.after(slot),
+            Divergence::Perhaps => self.perhaps(),
+        }
+    }
+
+    /// Somebody may have overlooked a mismatch, so the outcome of the walk alone says nothing.
+    pub(in crate::flatten) fn mismatch(&self) -> Option<Divergence> {
+        self.mismatch
+    }
+}

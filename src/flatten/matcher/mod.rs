@@ -1,0 +1,140 @@
+//! serde's side of a [known structure](known): a value beside it. Nothing is recorded, leaves go straight to their
+//! slots.
+//!
+//! This is the fast walk: the place and the slot travel by value, and the error has no size, so that they stay in registers.
+//! It finds that a value has a structure or that it has another one, not what is different: that takes the
+//! [recorder](super::recorder), which walks the value again.
+
+pub(super) mod known;
+pub(super) mod children;
+mod entries;
+pub(super) mod last;
+
+use std::fmt::Display;
+
+use serde::{Serialize, Serializer, ser};
+
+use crate::error::{Matched, Mismatch};
+use crate::model::NodeKind;
+
+use super::calls::{nodes, scalars};
+use super::frame::Head;
+use super::rows::{Progress, put_row};
+use super::rules::Keep;
+use children::{Children, Matcher};
+use entries::Entries;
+
+impl<'m, 't> Serializer for Matcher<'m, 't> {
+    type Ok = usize;
+    type Error = Mismatch;
+    type SerializeSeq = Children<'m, 't>;
+    type SerializeTuple = Children<'m, 't>;
+    type SerializeTupleStruct = Children<'m, 't>;
+    type SerializeTupleVariant = Children<'m, 't>;
+    type SerializeMap = Entries<'m, 't>;
+    type SerializeStruct = Children<'m, 't>;
+    type SerializeStructVariant = Children<'m, 't>;
+
+    // Floats into slots of floats are what has to be fast; all else is compiled once for each kind.
+    scalars! { |self, scalar|
+        #[inline] floats: self.float(scalar),
+        #[inline(never)] others: self.scalar(scalar),
+    }
+
+    nodes! { |self, head, value|
+        atom: self.known.atom(self.at, self.slot, head),
+        around: self.around(head, value),
+        open: self.enter(head),
+        fields: self.fields(head),
+    }
+
+    #[inline]
+    fn serialize_none(self) -> Matched<usize> {
+        self.known.atom(self.at, self.slot, Head::new(NodeKind::None))
+    }
+
+    #[inline]
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Matched<usize> {
+        self.around(Head::new(NodeKind::Some), value)
+    }
+
+    #[inline]
+    fn serialize_unit(self) -> Matched<usize> {
+        self.known.atom(self.at, self.slot, Head::new(NodeKind::Unit))
+    }
+
+    #[inline]
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Matched<usize> {
+        match Keep::marked_by(name) {
+            None => self.around(Head { name, ..Head::new(NodeKind::NewtypeStruct) }, value),
+            Some(keep) => self.keep(keep, value),
+        }
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Matched<Entries<'m, 't>> {
+        let keys = self.known.keys(self.at);
+        Ok(Entries::new(self.enter(Head::new(NodeKind::Map))?, keys))
+    }
+
+    /// The elements of a run in rows.
+    #[inline]
+    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Matched<usize> {
+        let mut seq = match self.enter(Head::new(NodeKind::Seq)) {
+            Ok(seq) => seq,
+            Err(mismatch) => return Err(mismatch),
+        };
+        let (mut items, mut progress) = (items.into_iter(), Progress::default());
+        let mut next = items.next();
+        while let Some(item) = next {
+            let owning = seq.known.owning;
+            if let Err(mismatch) = seq.child(&item) {
+                return Err(mismatch);
+            }
+            next = put_row(seq.row(owning, &mut progress), &mut items);
+            if let Err(mismatch) = seq.row_came(&mut progress) {
+                return Err(mismatch);
+            }
+        }
+        seq.end()
+    }
+
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Matched<usize> {
+        self.display(format_args!("{value}"))
+    }
+
+    fn is_human_readable(&self) -> bool {
+        self.known.is_human_readable()
+    }
+}
+
+macro_rules! children {
+    ($($trait:ident $method:ident($($name:ident)?) $verb:ident;)*) => {$(
+        impl ser::$trait for Children<'_, '_> {
+            type Ok = usize;
+            type Error = Mismatch;
+
+            #[inline]
+            fn $method<T: Serialize + ?Sized>(&mut self, $($name: &'static str,)? value: &T) -> Matched<()> {
+                self.$verb($($name,)? value)
+            }
+
+            #[inline]
+            fn end(self) -> Matched<usize> {
+                self.end()
+            }
+        }
+    )*};
+}
+
+children! {
+    SerializeSeq serialize_element() child;
+    SerializeTuple serialize_element() child;
+    SerializeTupleStruct serialize_field() child;
+    SerializeTupleVariant serialize_field() child;
+    SerializeStruct serialize_field(name) field;
+    SerializeStructVariant serialize_field(name) field;
+}

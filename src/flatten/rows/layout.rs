@@ -1,0 +1,476 @@
+//! Elements of a fixed layout: structs, tuples and options of numbers.
+//!
+//! A type that always has the same structure makes the same calls each time. So those of one element are written down, and
+//! the next is compared call by call; what it takes to compare a call is known when its type is compiled, and the numbers
+//! come as bits, into a row that is the same for all types of leaves. This is what makes a `Vec` of particles as fast as a
+//! `Vec` of numbers: rows `particles` and `wide` in `benches/ratios`.
+//!
+//! An element that is different has been serialized in part by then, and is serialized again by who records or matches.
+
+use std::cell::Cell;
+use std::mem;
+
+use serde::ser::{self, Impossible};
+use serde::{Serialize, Serializer};
+
+use crate::error::Matched;
+use crate::model::{Labels, LeafKind, Name, Node, NodeKind, Shape};
+use crate::treedef::node::is_name;
+
+use crate::flatten::calls::{generic_mismatches, mismatches, numbers};
+
+/// The most leaves of a layout. It is given so many cells even if it needs less: their number being a constant, nobody has
+/// to check that there are enough.
+pub(in crate::flatten) const MOST_LEAVES: usize = 64;
+
+/// Room for the leaves and compounds of a layout, and for an end; a power of two, as is the next.
+const CALLS: usize = 128;
+
+/// Room for leaves. It is emptied when there are too few cells left for another element.
+const CELLS: usize = 256;
+
+/// The calls of one element.
+pub(in crate::flatten) struct Layout<'t> {
+    calls: [Call<'t>; CALLS],
+    num_calls: usize,
+    num_leaves: usize,
+    /// The kind of each leaf, and of all of them if there is only one.
+    kinds: [LeafKind; MOST_LEAVES],
+    pub(in crate::flatten) kind: Option<LeafKind>,
+    compact: bool,
+    /// Room for the leaves of elements, as bits.
+    cells: [Cell<u64>; CELLS],
+    stopped: Cell<Option<Different>>,
+}
+
+/// The call for a leaf or for a compound, of which the children follow.
+#[derive(Clone, Copy)]
+struct Call<'t> {
+    code: Code,
+    /// The field that it stands in, and the name of the type.
+    field: &'t str,
+    name: &'t str,
+}
+
+/// What is called: a leaf of some kind, or a compound of some kind with a number of children.
+type Code = u32;
+
+const COMPOUND: Code = 1 << 31;
+/// Behind the last call, so that none is expected there. An error of the value's own has this code, too.
+const END: Code = COMPOUND - 1;
+const MOST_CHILDREN: usize = 127;
+
+const fn leaf(kind: LeafKind) -> Code {
+    kind as Code
+}
+
+const F64: Code = leaf(LeafKind::F64);
+const F32: Code = leaf(LeafKind::F32);
+
+#[inline(always)]
+fn compound(kind: NodeKind, count: usize) -> Code {
+    let count = if count <= MOST_CHILDREN { count as Code } else { 255 }; // so many have no layout
+    COMPOUND | (kind as Code) << 8 | count
+}
+
+/// Whether two calls are of different structures: what a count says is not binding, and an `f32` may be an `f64`.
+fn surely_differ(a: Code, b: Code) -> bool {
+    a >> 8 != b >> 8 // a leaf has zeros there
+}
+
+impl<'t> Layout<'t> {
+    pub(in crate::flatten) fn new(compact: bool) -> Self {
+        Layout {
+            calls: [Call { code: 0, field: "", name: "" }; CALLS],
+            num_calls: 0,
+            num_leaves: 0,
+            kinds: [LeafKind::None; MOST_LEAVES],
+            kind: None,
+            compact,
+            cells: [const { Cell::new(0) }; CELLS],
+            stopped: Cell::new(None),
+        }
+    }
+
+    #[inline(never)]
+    pub(in crate::flatten) fn boxed(compact: bool) -> Box<Self> {
+        Box::new(Layout::new(compact))
+    }
+
+    /// Becomes the layout of the first of these nodes, if that has one. Each leaf has a kind.
+    pub(in crate::flatten) fn read<'s>(
+        &mut self,
+        nodes: &[Node],
+        shapes: &'s [Shape],
+        kinds: impl Fn(usize) -> Option<LeafKind>,
+        name_of: impl Fn(&'s Name) -> Option<&'t str>,
+    ) -> bool {
+        (self.num_calls, self.num_leaves) = (0, 0);
+        let read = self.add(nodes, shapes, "", &kinds, &name_of).is_some();
+        if let Some(end) = self.calls.get_mut(self.num_calls) {
+            end.code = END;
+        }
+        let kinds = self.kinds();
+        self.kind = kinds.first().copied().filter(|first| kinds.iter().all(|kind| kind == first));
+        read
+    }
+
+    /// No deeper than there is room for calls.
+    fn add<'s>(
+        &mut self,
+        nodes: &[Node],
+        shapes: &'s [Shape],
+        field: &'t str,
+        kinds: &impl Fn(usize) -> Option<LeafKind>,
+        name_of: &impl Fn(&'s Name) -> Option<&'t str>,
+    ) -> Option<()> {
+        let own = nodes.first()?;
+        let (mut name, mut fields) = ("", [].iter());
+        let code = match own.kind {
+            NodeKind::Leaf => {
+                let kind = kinds(self.num_leaves)?;
+                *self.kinds.get_mut(self.num_leaves)? = kind;
+                self.num_leaves += 1;
+                leaf(kind)
+            }
+            kind if has_layout(kind) && own.children <= MOST_CHILDREN => {
+                compound(kind, own.children)
+            }
+            _ => return None,
+        };
+        if let Some(shape) = shapes.get(own.shape) {
+            name = name_of(&shape.name)?;
+            if let Labels::Fields(names) = &shape.labels {
+                fields = names.iter();
+            }
+        }
+        *self.calls.get_mut(..CALLS - 1)?.get_mut(self.num_calls)? = Call { code, field, name };
+        self.num_calls += 1;
+        let mut runs = nodes.get(1..own.span)?;
+        while let Some(run) = runs.first() {
+            for _ in 0..run.repeat {
+                let field = fields.next().map_or(Some(""), name_of)?;
+                self.add(runs, shapes, field, kinds, name_of)?;
+            }
+            runs = runs.get(run.span..)?;
+        }
+        Some(())
+    }
+
+    /// Puts the leaves of the next element into the cells behind those of so many, if it has this layout.
+    #[inline(always)]
+    pub(in crate::flatten) fn take<T: Serialize + ?Sized>(
+        &self,
+        count: usize,
+        element: &T,
+    ) -> Result<(), Different> {
+        let first = count * self.num_leaves; // there is room for so many
+        let at = At((first as u32) << 16); // it is within the cells
+        match element.serialize(Plain::<true> { layout: self, at }) {
+            Ok(at) if at.calls() == self.num_calls && self.stopped.get().is_none() => Ok(()),
+            Ok(_) => Err(self.different(first, at, END)),
+            Err(Odd(code)) => Err(self.different(first, at, code)),
+        }
+    }
+
+    /// What is expected next.
+    #[inline(always)]
+    fn call(&self, at: At) -> &Call<'t> {
+        &self.calls[at.calls() % CALLS] // in range
+    }
+
+    /// Elements that there are cells for.
+    pub(in crate::flatten) fn room(&self) -> usize {
+        CELLS.checked_div(self.num_leaves).unwrap_or(usize::MAX)
+    }
+
+    /// The leaves of so many elements.
+    pub(in crate::flatten) fn cells(&self, count: usize) -> &[Cell<u64>] {
+        self.cells.get(..count * self.num_leaves).unwrap_or_default() // there was room for so many
+    }
+
+    pub(in crate::flatten) fn kinds(&self) -> &[LeafKind] {
+        self.kinds.get(..self.num_leaves).unwrap_or_default()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn different(&self, first: usize, at: At, code: Code) -> Different {
+        self.stop(at, code);
+        let different = self.stopped.take().unwrap_or(Different::PERHAPS);
+        Different { leaves: different.leaves.saturating_sub(first), ..different }
+    }
+
+    /// Something else was called, or something of which nothing is known here. Who overlooks that does not match.
+    #[cold]
+    #[inline(never)]
+    fn stop(&self, at: At, code: Code) -> Odd {
+        if self.stopped.get().is_none() {
+            let surely = code != END && surely_differ(code, self.call(at).code);
+            let different = Different { surely, leaves: at.leaves(), narrow: narrow(code) };
+            self.stopped.set(Some(different));
+        }
+        Odd(code)
+    }
+}
+
+/// An element that did not have the layout.
+#[derive(Clone, Copy)]
+pub(in crate::flatten) struct Different {
+    /// It has another structure; or it was not looked at to the end.
+    pub(in crate::flatten) surely: bool,
+    /// At least so many leaves were as expected.
+    pub(in crate::flatten) leaves: usize,
+    /// An `f32` came, or an `f64`.
+    pub(in crate::flatten) narrow: Option<bool>,
+}
+
+impl Different {
+    pub(in crate::flatten) const PERHAPS: Different =
+        Different { surely: false, leaves: 0, narrow: None };
+
+    /// A number of another kind, or none.
+    #[inline(never)]
+    pub(in crate::flatten) fn number(number: Matched<(LeafKind, u64)>) -> Self {
+        let narrow = number.ok().and_then(|(kind, _)| narrow(leaf(kind)));
+        Different { narrow, ..Different::PERHAPS }
+    }
+}
+
+/// Whether a call is for an `f32` or for an `f64`.
+fn narrow(code: Code) -> Option<bool> {
+    match code {
+        F32 => Some(true),
+        F64 => Some(false),
+        _ => None,
+    }
+}
+
+/// Kinds of nodes that may be part of a layout.
+fn has_layout(kind: NodeKind) -> bool {
+    use NodeKind as Is;
+    matches!(
+        kind,
+        Is::None
+            | Is::Some
+            | Is::Unit
+            | Is::UnitStruct
+            | Is::NewtypeStruct
+            | Is::Tuple
+            | Is::TupleStruct
+            | Is::Struct
+    )
+}
+
+/// How many calls have come, and how many cells are filled: in one number, so that it comes back in a register.
+#[derive(Clone, Copy)]
+struct At(u32);
+
+impl At {
+    #[inline(always)]
+    fn calls(self) -> usize {
+        (self.0 & 0xffff) as usize
+    }
+
+    #[inline(always)]
+    fn leaves(self) -> usize {
+        (self.0 >> 16) as usize
+    }
+}
+
+/// A serializer for an element or for what is inside it. The outermost begins with a constant, whether it is compiled into
+/// the loop over the elements or not.
+struct Plain<'l, const OUTERMOST: bool> {
+    layout: &'l Layout<'l>,
+    at: At,
+}
+
+impl<'l, const OUTERMOST: bool> Plain<'l, OUTERMOST> {
+    #[inline(always)]
+    fn at(&self) -> At {
+        if OUTERMOST { At(self.at.0 & 0xffff_0000) } else { self.at }
+    }
+
+    #[inline(always)]
+    fn number(self, kind: LeafKind, bits: u64) -> Result<At, Odd> {
+        let at = self.at();
+        if self.layout.call(at).code != leaf(kind) {
+            return Err(Odd(leaf(kind)));
+        }
+        self.layout.cells[at.leaves() % CELLS].set(bits); // in range
+        Ok(At(at.0 + 0x1_0001)) // no more than the calls of a layout
+    }
+
+    #[inline(always)]
+    fn open(self, kind: NodeKind, name: &'static str, count: usize) -> Result<Children<'l>, Odd> {
+        let (at, code) = (self.at(), compound(kind, count));
+        let call = self.layout.call(at);
+        if call.code != code || !is_name(call.name, name) {
+            return Err(Odd(code));
+        }
+        Ok(Children { layout: self.layout, at: At(at.0 + 1), left: count }) // as above
+    }
+}
+
+/// A call that was not expected.
+#[derive(Debug)]
+struct Odd(Code);
+
+impl std::fmt::Display for Odd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("another layout")
+    }
+}
+
+impl std::error::Error for Odd {}
+
+impl ser::Error for Odd {
+    fn custom<T: std::fmt::Display>(_: T) -> Self {
+        Odd(END)
+    }
+}
+
+/// The children of an open compound.
+struct Children<'l> {
+    layout: &'l Layout<'l>,
+    at: At,
+    left: usize,
+}
+
+impl Children<'_> {
+    #[inline(always)]
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Odd> {
+        // Of fields whose types own something nothing is compiled. Elements are lent, so theirs are looked at.
+        if const { mem::needs_drop::<T>() } || self.left == 0 {
+            return Err(self.layout.stop(self.at, END));
+        }
+        self.left -= 1;
+        match value.serialize(Plain::<false> { layout: self.layout, at: self.at }) {
+            Ok(at) => {
+                self.at = at;
+                Ok(())
+            }
+            Err(Odd(code)) => Err(self.layout.stop(self.at, code)),
+        }
+    }
+
+    #[inline(always)]
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Odd> {
+        if const { mem::needs_drop::<T>() } || !is_name(self.layout.call(self.at).field, name) {
+            return Err(self.layout.stop(self.at, END));
+        }
+        self.child(value)
+    }
+
+    #[inline(always)]
+    fn end(self) -> Result<At, Odd> {
+        match self.left {
+            0 => Ok(self.at),
+            _ => Err(Odd(END)),
+        }
+    }
+}
+
+impl<'l, const OUTERMOST: bool> Serializer for Plain<'l, OUTERMOST> {
+    type Ok = At;
+    type Error = Odd;
+    type SerializeSeq = Impossible<At, Odd>;
+    type SerializeTuple = Children<'l>;
+    type SerializeTupleStruct = Children<'l>;
+    type SerializeTupleVariant = Impossible<At, Odd>;
+    type SerializeMap = Impossible<At, Odd>;
+    type SerializeStruct = Children<'l>;
+    type SerializeStructVariant = Impossible<At, Odd>;
+
+    numbers!(|self, kind, bits| self.number(kind, bits));
+
+    generic_mismatches!(|self| Odd(END));
+    mismatches! { |self| Odd(END);
+        serialize_i128(i128) -> At;
+        serialize_u128(u128) -> At;
+        serialize_str(&str) -> At;
+        serialize_bytes(&[u8]) -> At;
+        serialize_unit_variant(&'static str, u32, &'static str) -> At;
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    }
+
+    #[inline(always)]
+    fn serialize_none(self) -> Result<At, Odd> {
+        self.open(NodeKind::None, "", 0)?.end()
+    }
+
+    #[inline(always)]
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<At, Odd> {
+        let mut some = self.open(NodeKind::Some, "", 1)?;
+        some.child(value)?;
+        some.end()
+    }
+
+    #[inline(always)]
+    fn serialize_unit(self) -> Result<At, Odd> {
+        self.open(NodeKind::Unit, "", 0)?.end()
+    }
+
+    #[inline(always)]
+    fn serialize_unit_struct(self, name: &'static str) -> Result<At, Odd> {
+        self.open(NodeKind::UnitStruct, name, 0)?.end()
+    }
+
+    #[inline(always)]
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<At, Odd> {
+        let mut newtype = self.open(NodeKind::NewtypeStruct, name, 1)?;
+        newtype.child(value)?;
+        newtype.end()
+    }
+
+    #[inline(always)]
+    fn serialize_tuple(self, count: usize) -> Result<Children<'l>, Odd> {
+        self.open(NodeKind::Tuple, "", count)
+    }
+
+    #[inline(always)]
+    fn serialize_tuple_struct(self, name: &'static str, count: usize) -> Result<Children<'l>, Odd> {
+        self.open(NodeKind::TupleStruct, name, count)
+    }
+
+    #[inline(always)]
+    fn serialize_struct(self, name: &'static str, count: usize) -> Result<Children<'l>, Odd> {
+        self.open(NodeKind::Struct, name, count)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.layout.compact
+    }
+}
+
+macro_rules! children {
+    ($($trait:ident $method:ident($($name:ident)?) $verb:ident;)*) => {$(
+        impl ser::$trait for Children<'_> {
+            type Ok = At;
+            type Error = Odd;
+
+            #[inline(always)]
+            fn $method<T: Serialize + ?Sized>(&mut self, $($name: &'static str,)? value: &T) -> Result<(), Odd> {
+                self.$verb($($name,)? value)
+            }
+
+            #[inline(always)]
+            fn end(self) -> Result<At, Odd> {
+                self.end()
+            }
+        }
+    )*};
+}
+
+children! {
+    SerializeTuple serialize_element() child;
+    SerializeTupleStruct serialize_field() child;
+    SerializeStruct serialize_field(name) field;
+}

@@ -1,0 +1,365 @@
+//! Elements of a sequence that are expected to look like the last one: numbers, and what has a fixed [layout](layout).
+//!
+//! Who records or matches a sequence takes the first element itself, and those that are different. What lies between is put
+//! into slots here, a row at a time.
+
+pub(super) mod slots;
+mod bits;
+pub(super) mod layout;
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use serde::ser::Impossible;
+use serde::{Serialize, Serializer};
+
+use crate::error::{Matched, Mismatch};
+use crate::flatten::rows::slots::Slots;
+use crate::leaf::float::widen;
+use crate::model::{Leaf, LeafKind};
+
+use super::calls::{generic_mismatches, mismatches, numbers};
+use bits::{f32_of, is_number, scalar};
+use layout::{Different, Layout};
+
+/// So many elements are worth a look whether they have a layout.
+pub(super) const FEW: usize = 4;
+
+/// Numbers that are put at a time; a power of two.
+const CELLS: usize = 64;
+
+/// Slots for elements that may come.
+pub(super) struct Row<'r> {
+    slots: Slots<'r>,
+    like: Like<'r>,
+    compact: bool,
+    /// Elements that there are slots for.
+    left: usize,
+    progress: &'r mut Progress,
+}
+
+/// What an element looks like.
+#[derive(Clone, Copy)]
+pub(super) enum Like<'r> {
+    /// A number of some kind, or of any.
+    Number(Option<LeafKind>),
+    Layout(&'r Layout<'r>),
+}
+
+/// How the rows of a sequence go.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// How often the next elements were expected to look like the last, and did, and did not.
+    right: usize,
+    wrong: usize,
+    /// What came of the row before, if nobody has asked for that yet.
+    row: Option<Outcome>,
+    /// An element that is recorded, of which a part was seen before.
+    pub(super) again: Option<Again>,
+}
+
+/// What came of a row.
+pub(super) struct Outcome {
+    /// Elements that were put.
+    pub(super) done: usize,
+    /// The slot behind them.
+    pub(super) slot: usize,
+    pub(super) stop: Stop,
+}
+
+/// Why no more elements of a row were put.
+#[derive(Clone, Copy)]
+pub(super) enum Stop {
+    /// It is full, or there are no more.
+    Full,
+    /// The slots do not take what came.
+    Refused,
+    /// The next one is perhaps different. It was serialized in part.
+    Odd(Different),
+}
+
+/// An element that is serialized again.
+pub(super) struct Again {
+    /// The run that it was expected to belong to.
+    pub(super) template: usize,
+    pub(super) different: Different,
+}
+
+impl Progress {
+    /// Whether another row is worth a try.
+    #[inline]
+    pub(super) fn pays(&self) -> bool {
+        4 * self.wrong <= self.right.saturating_add(4)
+    }
+
+    pub(super) fn give_up(&mut self) {
+        self.wrong += 1; // at most the elements that came
+    }
+
+    /// Nothing has come since somebody asked.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.row.is_none() && self.again.is_none()
+    }
+
+    /// What came of the row before.
+    pub(super) fn take(&mut self) -> Option<Outcome> {
+        let outcome = self.row.take()?;
+        self.right += outcome.done; // at most the elements that came
+        self.wrong += usize::from(matches!(outcome.stop, Stop::Odd(..)));
+        Some(outcome)
+    }
+}
+
+impl Like<'_> {
+    /// What looks like the number in that slot. Floats that become `f64`s may have come as `f32`s.
+    pub(super) fn number(slots: &Slots<'_>, slot: usize, narrow: bool) -> Option<Self> {
+        match slots {
+            Slots::Counted => Some(Like::Number(None)),
+            slots => Some(Like::Number(Some(slots.number_at(slot, narrow)?))),
+        }
+    }
+}
+
+impl Slots<'_> {
+    /// The kind of the number in a slot that was filled.
+    pub(super) fn number_at(&self, slot: usize, narrow: bool) -> Option<LeafKind> {
+        let kind = match self {
+            Slots::Leaves(leaves) => leaves.get(slot)?.kind(),
+            Slots::Behind(leaves) => leaves.get(slot)?.kind(),
+            Slots::Full(leaves) => leaves.get(slot)?.kind(),
+            Slots::F64(_) if narrow => LeafKind::F32,
+            Slots::F64(_) => LeafKind::F64,
+            Slots::F32(_) => LeafKind::F32,
+            Slots::Other(leaves) => leaves.kind(),
+            Slots::Counted | Slots::Keys { .. } => return None,
+        };
+        Some(kind).filter(|kind| is_number(*kind))
+    }
+}
+
+/// Puts elements as long as they look alike. Gives back the next one, which is perhaps different.
+pub(super) fn put_row<I: Iterator<Item: Serialize>>(
+    row: Option<Row<'_>>,
+    items: &mut I,
+) -> Option<I::Item> {
+    match row {
+        Some(row) => match row.like {
+            Like::Layout(layout) => put_elements(row, layout, items),
+            Like::Number(kind) => put_numbers(row, kind, items),
+        },
+        None => items.next(),
+    }
+}
+
+fn put_elements<I: Iterator<Item: Serialize>>(
+    mut row: Row<'_>,
+    layout: &Layout<'_>,
+    items: &mut I,
+) -> Option<I::Item> {
+    let (mut count, mut room) = (0, row.room());
+    loop {
+        let Some(item) = items.next() else {
+            row.put(&[], count);
+            return None;
+        };
+        if count == room {
+            (room, count) = (row.put(&[], count), 0);
+            if room == 0 {
+                return Some(item);
+            }
+        }
+        match layout.take(count, &item) {
+            Ok(()) => count += 1, // at most the room
+            Err(different) => {
+                row.stop(&[], count, different);
+                return Some(item);
+            }
+        }
+    }
+}
+
+/// This becomes a loop that copies, where numbers come as they lie in memory.
+fn put_numbers<I: Iterator<Item: Serialize>>(
+    mut row: Row<'_>,
+    kind: Option<LeafKind>,
+    items: &mut I,
+) -> Option<I::Item> {
+    let cells = [const { Cell::new(0) }; CELLS];
+    let (mut room, compact) = (row.room(), row.compact);
+    while room > 0 {
+        let mut count = 0;
+        for cell in cells.iter().take(room) {
+            let Some(item) = items.next() else {
+                row.put(&cells, count);
+                return None;
+            };
+            match item.serialize(Bits { compact }) {
+                Ok((found, bits)) if kind.is_none() || kind == Some(found) => cell.set(bits),
+                number => {
+                    row.stop(&cells, count, Different::number(number));
+                    return Some(item);
+                }
+            }
+            count += 1; // at most the room
+        }
+        room = row.put(&cells, count);
+    }
+    items.next()
+}
+
+impl<'r> Row<'r> {
+    /// Slots from one on, for so many elements.
+    pub(super) fn new(
+        slots: Slots<'r>,
+        slot: usize,
+        left: usize,
+        like: Like<'r>,
+        compact: bool,
+        progress: &'r mut Progress,
+    ) -> Self {
+        progress.row = Some(Outcome { done: 0, slot, stop: Stop::Full });
+        Row { slots, like, compact, left, progress }
+    }
+
+    /// For so many elements there are cells, and slots behind them.
+    fn room(&self) -> usize {
+        let cells = match self.like {
+            Like::Layout(layout) => layout.room(),
+            Like::Number(_) => CELLS,
+        };
+        cells.min(self.left)
+    }
+
+    /// Empties the cells of so many elements, and says for how many more there is room.
+    #[inline(never)]
+    fn put(&mut self, numbers: &[Cell<u64>], count: usize) -> usize {
+        let Some(outcome) = &mut self.progress.row else { return 0 }; // there is one
+        let (kind, kinds, cells) = match self.like {
+            Like::Layout(layout) => (layout.kind, layout.kinds(), layout.cells(count)),
+            Like::Number(kind) => (kind, &[][..], numbers.get(..count).unwrap_or_default()),
+        };
+        let first = outcome.slot;
+        outcome.slot += cells.len(); // within the slots
+        outcome.done += count; // each was there
+        self.left -= count; // as above
+        if !put(&mut self.slots, first..outcome.slot, kind, kinds, cells) {
+            outcome.stop = Stop::Refused;
+            return 0;
+        }
+        self.room()
+    }
+
+    /// The next element is perhaps different.
+    #[inline(never)]
+    fn stop(&mut self, numbers: &[Cell<u64>], count: usize, different: Different) {
+        self.put(numbers, count);
+        if let Some(Outcome { stop: stop @ Stop::Full, .. }) = &mut self.progress.row {
+            *stop = Stop::Odd(different);
+        }
+    }
+}
+
+/// Puts leaves of one kind, or of these kinds by turns, into slots; says whether there are such.
+fn put(
+    all: &mut Slots<'_>,
+    slots: Range<usize>,
+    kind: Option<LeafKind>,
+    kinds: &[LeafKind],
+    cells: &[Cell<u64>],
+) -> bool {
+    let bits = cells.iter().map(Cell::get);
+    match (all, kind) {
+        (Slots::Counted, _) => true,
+        (Slots::F64(all), Some(LeafKind::F64)) => fill(all, slots, bits.map(f64::from_bits)),
+        (Slots::F64(all), Some(LeafKind::F32)) => {
+            fill(all, slots, bits.map(|bits| widen(f32_of(bits))))
+        }
+        (Slots::F32(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_of)),
+        (Slots::Leaves(all), Some(LeafKind::F64)) => fill(all, slots, bits.map(f64_leaf)),
+        (Slots::Leaves(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_leaf)),
+        (Slots::Behind(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
+        (Slots::Behind(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
+        (all, kind) => {
+            let kinds = kind.as_slice().iter().chain(kinds.iter().filter(|_| kind.is_none()));
+            slots.zip(bits).zip(kinds.cycle()).all(|((slot, bits), kind)| {
+                scalar(*kind, bits).is_some_and(|scalar| all.put(slot, scalar))
+            })
+        }
+    }
+}
+
+fn f64_leaf(bits: u64) -> Leaf {
+    Leaf::F64(f64::from_bits(bits))
+}
+
+fn f32_leaf(bits: u64) -> Leaf {
+    Leaf::F32(f32_of(bits))
+}
+
+fn extend(all: &mut Vec<Leaf>, leaves: impl Iterator<Item = Leaf>) -> bool {
+    all.extend(leaves);
+    true
+}
+
+fn fill<L>(all: &mut [L], slots: Range<usize>, leaves: impl Iterator<Item = L>) -> bool {
+    let Some(slots) = all.get_mut(slots) else { return false };
+    slots.iter_mut().zip(leaves).for_each(|(slot, leaf)| *slot = leaf);
+    true
+}
+
+/// Says which number a value is: its kind and its bits. Nothing else is looked at.
+struct Bits {
+    compact: bool,
+}
+
+type Number = (LeafKind, u64);
+
+impl Serializer for Bits {
+    type Ok = Number;
+    type Error = Mismatch;
+    type SerializeSeq = Impossible<Number, Mismatch>;
+    type SerializeTuple = Impossible<Number, Mismatch>;
+    type SerializeTupleStruct = Impossible<Number, Mismatch>;
+    type SerializeTupleVariant = Impossible<Number, Mismatch>;
+    type SerializeMap = Impossible<Number, Mismatch>;
+    type SerializeStruct = Impossible<Number, Mismatch>;
+    type SerializeStructVariant = Impossible<Number, Mismatch>;
+
+    numbers!(|self, kind, bits| Ok((kind, bits)));
+
+    generic_mismatches!(|self| Mismatch);
+    mismatches! { |self| Mismatch;
+        serialize_i128(i128) -> Number;
+        serialize_u128(u128) -> Number;
+        serialize_str(&str) -> Number;
+        serialize_bytes(&[u8]) -> Number;
+        serialize_none() -> Number;
+        serialize_unit() -> Number;
+        serialize_unit_struct(&'static str) -> Number;
+        serialize_unit_variant(&'static str, u32, &'static str) -> Number;
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct(&'static str, usize) -> Self::SerializeStruct;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Matched<Number> {
+        Err(Mismatch)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: &T,
+    ) -> Matched<Number> {
+        Err(Mismatch)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.compact
+    }
+}

@@ -1,0 +1,432 @@
+//! The types that a flat vector can be made of, and what rebuilding reads them through.
+
+use std::any::Any;
+use std::mem;
+
+use crate::leaf::Scalar;
+use crate::leaf::float::widen;
+use crate::leaf::sink::{Leaves, Sink, permute};
+use crate::model::{Leaf, LeafKind, Packed, Value};
+
+/// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
+///
+/// An `f32` may become an `f64` leaf. Every other leaf has to be of the very kind. What the trait inherits is internal, and
+/// may change in any release: a bound `L: LeafType` is there to call functions of this crate.
+///
+/// ```
+/// let (leaves, treedef) = treedef::flatten_as::<f64>(&[(1.0f64, 2.0f64), (3.0, 4.0)])?;
+/// assert_eq!(leaves, [1.0, 2.0, 3.0, 4.0]);
+/// assert_eq!(treedef.to_string(), "((*, *); 2)");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub trait LeafType: Flat {}
+
+/// What flattening emits. Not nameable outside, as [`Flat`].
+pub trait Emit: Sized + 'static {
+    /// What messages call it.
+    const KIND: LeafKind;
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
+    /// What stands in a slot until it is filled. It owns nothing, so that nobody has to drop it.
+    fn filler() -> Self;
+    /// A vector of them, for a recording to put leaves into.
+    fn sink(leaves: Vec<Self>) -> Sink;
+    /// The vector that [`sink`](Self::sink) was made of.
+    fn from_sink(sink: Sink) -> Vec<Self>;
+    /// What a leaf that was recorded as a value becomes.
+    fn from_leaf(leaf: Leaf) -> Option<Self> {
+        Self::from_scalar(leaf.as_scalar()?)
+    }
+}
+
+/// What rebuilding needs of a leaf type. Not nameable outside, so that [`LeafType`] is sealed.
+pub trait Flat: Emit + Clone {
+    fn into_leaf(self) -> Leaf;
+    /// The scalar; an opaque leaf has none.
+    fn as_scalar(&self) -> Option<Scalar<'_>>;
+    /// The subtree that an opaque leaf stands for.
+    fn opaque(&self) -> Option<&Value> {
+        None
+    }
+    /// Leaves to rebuild from, which stay as they are.
+    fn lent(leaves: &[Self]) -> Source<'_>;
+    /// Leaves to rebuild from, whose strings may be moved into the value.
+    fn handed_over(leaves: &mut [Self]) -> Source<'_> {
+        Self::lent(leaves)
+    }
+}
+
+/// Leaves that a value is rebuilt from, by index: serde's buffers ask for fields in another order than they stand in.
+pub enum Source<'s> {
+    Leaves(&'s [Leaf]),
+    /// None of them is opaque.
+    OwnedLeaves(&'s mut [Leaf]),
+    OwnedStrings(&'s mut [String]),
+    Typed(Typed<'s>),
+}
+
+/// What stands at an index of a [`Source`].
+pub(crate) enum Taken<'s> {
+    Scalar(Scalar<'s>),
+    String(String),
+    Bytes(Vec<u8>),
+}
+
+/// A number, as serde's visitors take it from a format that has but one type of them.
+pub(crate) enum Number {
+    U64(u64),
+    I64(i64),
+    F32(f32),
+    F64(f64),
+    U128(Packed<u128>),
+    I128(Packed<i128>),
+}
+
+impl Number {
+    #[inline]
+    fn of_leaf(leaf: &Leaf) -> Option<Self> {
+        match leaf {
+            Leaf::F64(value) => Some(Number::F64(*value)),
+            Leaf::F32(value) => Some(Number::F32(*value)),
+            other => Number::of(other.as_plain()?),
+        }
+    }
+
+    pub(crate) fn of(scalar: Scalar<'_>) -> Option<Self> {
+        Some(match scalar {
+            Scalar::U8(value) => Number::U64(value.into()),
+            Scalar::U16(value) => Number::U64(value.into()),
+            Scalar::U32(value) => Number::U64(value.into()),
+            Scalar::U64(value) => Number::U64(value),
+            Scalar::U128(value) => Number::U128(value.into()),
+            Scalar::I8(value) => Number::I64(value.into()),
+            Scalar::I16(value) => Number::I64(value.into()),
+            Scalar::I32(value) => Number::I64(value.into()),
+            Scalar::I64(value) => Number::I64(value),
+            Scalar::I128(value) => Number::I128(value.into()),
+            Scalar::F32(value) => Number::F32(value),
+            Scalar::F64(value) => Number::F64(value),
+            _ => return None,
+        })
+    }
+}
+
+// Indices: a source is made for as many leaves as its treedef has, and positions count within those
+// (`TreeDef::expect_leaves`, and invariant 2 of the encoding).
+impl<'s> Source<'s> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Source::Leaves(leaves) => leaves.len(),
+            Source::OwnedLeaves(leaves) => leaves.len(),
+            Source::OwnedStrings(leaves) => leaves.len(),
+            Source::Typed(leaves) => leaves.len(),
+        }
+    }
+
+    /// The scalar; an opaque leaf has none.
+    pub(crate) fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
+        match self {
+            Source::Leaves(leaves) => leaves[index].as_scalar(),
+            Source::OwnedLeaves(leaves) => leaves[index].as_scalar(),
+            Source::OwnedStrings(leaves) => Some(Scalar::Str(&leaves[index])),
+            Source::Typed(leaves) => Some(leaves.scalar(index)),
+        }
+    }
+
+    /// The leaf, if it is a number.
+    #[inline]
+    pub(crate) fn number(&self, index: usize) -> Option<Number> {
+        match self {
+            Source::Leaves(leaves) => Number::of_leaf(&leaves[index]),
+            Source::OwnedLeaves(leaves) => Number::of_leaf(&leaves[index]),
+            Source::OwnedStrings(_) => None,
+            Source::Typed(Typed::F64(leaves)) => Some(Number::F64(leaves[index])),
+            Source::Typed(Typed::F32(leaves)) => Some(Number::F32(leaves[index])),
+            Source::Typed(leaves) => Number::of(leaves.scalar(index)),
+        }
+    }
+
+    /// The text, if the leaf is one that is lent.
+    pub(crate) fn lent_text(&self, index: usize) -> Option<&'s str> {
+        match self {
+            Source::Leaves(leaves) => {
+                let leaves: &'s [Leaf] = leaves;
+                leaves[index].as_str()
+            }
+            Source::Typed(Typed::Str(leaves)) => Some(&leaves[index]),
+            _ => None,
+        }
+    }
+
+    /// The leaf, for the only time that it is asked for: a string that was handed over is moved out.
+    /// An opaque leaf stays.
+    pub(crate) fn take(&mut self, index: usize) -> Option<Taken<'s>> {
+        Some(match self {
+            Source::Leaves(leaves) => {
+                let leaves: &'s [Leaf] = leaves;
+                Taken::Scalar(leaves[index].as_scalar()?)
+            }
+            Source::OwnedLeaves(leaves) => match mem::replace(&mut leaves[index], Leaf::None) {
+                Leaf::Str(text) => Taken::String(text.into()),
+                Leaf::Bytes(bytes) => Taken::Bytes(bytes.into()),
+                other => Taken::Scalar(other.as_plain()?),
+            },
+            Source::OwnedStrings(leaves) => Taken::String(mem::take(&mut leaves[index])),
+            Source::Typed(leaves) => Taken::Scalar(leaves.scalar(index)),
+        })
+    }
+}
+
+impl<L: Emit> Leaves for Vec<L> {
+    fn kind(&self) -> LeafKind {
+        L::KIND
+    }
+
+    fn push(&mut self, scalar: Scalar<'_>) -> bool {
+        let leaf = L::from_scalar(scalar);
+        let taken = leaf.is_some();
+        self.extend(leaf);
+        taken
+    }
+
+    fn push_leaf(&mut self, leaf: Leaf) -> bool {
+        let leaf = L::from_leaf(leaf);
+        let taken = leaf.is_some();
+        self.extend(leaf);
+        taken
+    }
+
+    fn put(&mut self, slot: usize, scalar: Scalar<'_>) -> bool {
+        put(self, slot, L::from_scalar(scalar))
+    }
+
+    fn put_leaf(&mut self, slot: usize, leaf: Leaf) -> bool {
+        put(self, slot, L::from_leaf(leaf))
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity()
+    }
+
+    fn resize(&mut self, count: usize) {
+        self.resize_with(count, L::filler);
+    }
+
+    fn permute(&mut self, first: usize, destination: Vec<usize>) {
+        let leaves = self.get_mut(first..).unwrap_or_default();
+        permute(destination, |a, b| leaves.swap(a, b));
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// Puts a leaf into a slot; says whether there are both.
+#[inline(always)]
+pub(crate) fn put<L>(slots: &mut [L], slot: usize, leaf: Option<L>) -> bool {
+    match (slots.get_mut(slot), leaf) {
+        (Some(slot), Some(leaf)) => {
+            *slot = leaf;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// How a vector of leaves is put into a [`Sink`], and comes out of it.
+macro_rules! in_sink {
+    (Other) => {
+        fn sink(leaves: Vec<Self>) -> Sink {
+            Sink::Other(Box::new(leaves))
+        }
+
+        fn from_sink(sink: Sink) -> Vec<Self> {
+            match sink {
+                Sink::Other(leaves) => {
+                    leaves.into_any().downcast().map_or_else(|_| Vec::new(), |leaves| *leaves)
+                }
+                _ => Vec::new(),
+            }
+        }
+    };
+    ($variant:ident) => {
+        fn sink(leaves: Vec<Self>) -> Sink {
+            Sink::$variant(leaves)
+        }
+
+        fn from_sink(sink: Sink) -> Vec<Self> {
+            match sink {
+                Sink::$variant(leaves) => leaves,
+                _ => Vec::new(),
+            }
+        }
+    };
+}
+
+impl LeafType for Leaf {}
+
+impl Emit for Leaf {
+    const KIND: LeafKind = LeafKind::Opaque;
+
+    #[inline(always)]
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        Some(scalar.into())
+    }
+
+    #[inline]
+    fn filler() -> Self {
+        Leaf::None
+    }
+
+    in_sink!(Leaves);
+
+    fn from_leaf(leaf: Leaf) -> Option<Self> {
+        Some(leaf)
+    }
+}
+
+impl Flat for Leaf {
+    fn into_leaf(self) -> Leaf {
+        self
+    }
+
+    fn as_scalar(&self) -> Option<Scalar<'_>> {
+        Leaf::as_scalar(self)
+    }
+
+    fn opaque(&self) -> Option<&Value> {
+        match self {
+            Leaf::Opaque(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn lent(leaves: &[Self]) -> Source<'_> {
+        Source::Leaves(leaves)
+    }
+
+    /// What an opaque leaf stands for is read where it stands, so then all of them are lent.
+    fn handed_over(leaves: &mut [Self]) -> Source<'_> {
+        match leaves.iter().any(|leaf| leaf.opaque().is_some()) {
+            true => Source::Leaves(leaves),
+            false => Source::OwnedLeaves(leaves),
+        }
+    }
+}
+
+macro_rules! scalar_leaves {
+    ($($type:ty, $variant:ident, ($($deref:tt)?) $(, $other:pat => $converted:expr)?;)*) => {
+        /// A slice of one of the types of leaves.
+        #[derive(Clone, Copy)]
+        pub enum Typed<'s> {
+            $($variant(&'s [$type]),)*
+        }
+
+        // Indices: see `Source`.
+        impl<'s> Typed<'s> {
+            fn len(self) -> usize {
+                match self { $(Typed::$variant(leaves) => leaves.len(),)* }
+            }
+
+            fn scalar(self, index: usize) -> Scalar<'s> {
+                match self { $(Typed::$variant(leaves) => Scalar::$variant($($deref)? &leaves[index]),)* }
+            }
+        }
+
+        $(
+            impl LeafType for $type {}
+
+            impl Emit for $type {
+                const KIND: LeafKind = LeafKind::$variant;
+
+                #[inline]
+                fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+                    match scalar {
+                        Scalar::$variant(value) => Some(value.into()),
+                        $($other => Some($converted),)?
+                        _ => None,
+                    }
+                }
+
+                #[inline]
+                fn filler() -> Self {
+                    <$type>::default()
+                }
+
+                scalar_leaves!(@sink $variant);
+            }
+
+            impl Flat for $type {
+                fn into_leaf(self) -> Leaf {
+                    self.into()
+                }
+
+                #[inline]
+                fn as_scalar(&self) -> Option<Scalar<'_>> {
+                    Some(Scalar::$variant($($deref)? self))
+                }
+
+                fn lent(leaves: &[Self]) -> Source<'_> {
+                    Source::Typed(Typed::$variant(leaves))
+                }
+
+                fn handed_over(leaves: &mut [Self]) -> Source<'_> {
+                    scalar_leaves!(@owned $variant leaves)
+                }
+            }
+
+            impl From<$type> for Leaf {
+                fn from(value: $type) -> Self {
+                    Leaf::$variant(value.into())
+                }
+            }
+        )*
+    };
+    (@sink F64) => { in_sink!(F64); };
+    (@sink F32) => { in_sink!(F32); };
+    (@sink $other:ident) => { in_sink!(Other); };
+    (@owned Str $leaves:ident) => { Source::OwnedStrings($leaves) };
+    (@owned $other:ident $leaves:ident) => { Self::lent($leaves) };
+}
+
+scalar_leaves! {
+    bool, Bool, (*);
+    i8, I8, (*);
+    i16, I16, (*);
+    i32, I32, (*);
+    i64, I64, (*);
+    i128, I128, (*);
+    u8, U8, (*);
+    u16, U16, (*);
+    u32, U32, (*);
+    u64, U64, (*);
+    u128, U128, (*);
+    f32, F32, (*);
+    f64, F64, (*), Scalar::F32(value) => widen(value);
+    char, Char, (*);
+    String, Str, ();
+}
+
+/// The kinds of the leaves: what a walk emits for a signature.
+impl Emit for LeafKind {
+    const KIND: LeafKind = LeafKind::Opaque;
+
+    fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+        Some(scalar.kind())
+    }
+
+    #[inline]
+    fn filler() -> Self {
+        LeafKind::None
+    }
+
+    in_sink!(Other);
+
+    fn from_leaf(leaf: Leaf) -> Option<Self> {
+        Some(leaf.kind())
+    }
+}

@@ -1,0 +1,10 @@
+//! Leaves: their kinds, the types that a vector of them may have, and how a field is marked as one.
+
+pub(crate) mod float;
+mod scalar;
+pub(crate) mod sink;
+pub(crate) mod leaf_type;
+mod conversion;
+pub(crate) mod markers;
+
+pub(crate) use scalar::Scalar;

@@ -1,0 +1,129 @@
+//! How a tree is made, and taken apart.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Result;
+use crate::flatten::{flatten, structure};
+use crate::leaf::leaf_type::LeafType;
+use crate::model::{Leaf, Tree, TreeDef};
+use crate::treedef::limits::in_memory;
+use crate::unflatten::unflatten;
+
+impl Tree<Leaf> {
+    /// The tree of a value.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten`].
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// assert_eq!(Tree::of(&("a", [1, 2]))?.to_string(), r#"("a", (1, 2))"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
+        let (leaves, treedef) = flatten(value)?;
+        Ok(Tree { treedef, leaves })
+    }
+}
+
+impl<L> Tree<L> {
+    /// A treedef with its leaves.
+    ///
+    /// # Errors
+    ///
+    /// When there are more or fewer leaves than the treedef has; when leaves without a size, as `()`, are more than
+    /// [`Limits::max_work`](crate::Limits::max_work), because a million million of them take no memory and everything
+    /// made of them does.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("(*, [*, *])".parse()?, vec!["a", "b", "c"])?;
+    /// assert_eq!(tree.to_string(), "(a, [b, c])");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn new(treedef: TreeDef, leaves: Vec<L>) -> Result<Self> {
+        treedef.expect_leaves(leaves.len())?;
+        if size_of::<L>() == 0 {
+            treedef.limits.expect_work(leaves.len(), 0)?;
+        }
+        Ok(Tree { treedef, leaves })
+    }
+
+    /// A tree that has the structure of an example, and leaves of any type.
+    ///
+    /// # Errors
+    ///
+    /// When the example cannot be flattened; when there are more or fewer leaves than it has.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::like(&(1.5, [2.5, 3.5]), vec!["a", "b", "c"])?;
+    /// assert_eq!(tree.to_string(), "(a, (b, c))");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn like(example: &(impl Serialize + ?Sized), leaves: Vec<L>) -> Result<Self> {
+        Tree::new(structure(example)?, leaves)
+    }
+
+    /// A tree that is one leaf.
+    pub fn leaf(leaf: L) -> Self {
+        Tree::from_parts(TreeDef::leaf(), vec![leaf])
+    }
+
+    /// The structure.
+    pub fn treedef(&self) -> &TreeDef {
+        &self.treedef
+    }
+
+    /// The leaves, in order.
+    #[doc(alias = "tree_leaves")]
+    pub fn leaves(&self) -> &[L] {
+        &self.leaves
+    }
+
+    /// The leaves, to be changed.
+    pub fn leaves_mut(&mut self) -> &mut [L] {
+        &mut self.leaves
+    }
+
+    /// The structure and the leaves.
+    ///
+    /// ```
+    /// let (treedef, leaves) = treedef::Tree::of(&(1, 2))?.into_parts();
+    /// assert_eq!((treedef.to_string().as_str(), leaves.len()), ("(*, *)", 2));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn into_parts(self) -> (TreeDef, Vec<L>) {
+        (self.treedef, self.leaves)
+    }
+
+    /// How many leaves are in memory: none that have no size.
+    pub(crate) fn leaves_in_memory(&self) -> usize {
+        in_memory(&self.leaves)
+    }
+}
+
+impl<L: LeafType> Tree<L> {
+    /// Rebuilds the typed value: [`unflatten`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    ///
+    /// ```
+    /// use treedef::{Leaf, Tree};
+    ///
+    /// let mut tree = Tree::of(&(1, "a"))?;
+    /// tree.leaves_mut()[0] = Leaf::I32(2);
+    /// assert_eq!(tree.into_typed::<(i32, String)>()?, (2, "a".to_owned()));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn into_typed<T: DeserializeOwned>(self) -> Result<T> {
+        unflatten(&self.treedef, self.leaves)
+    }
+}

@@ -1,0 +1,312 @@
+//! Leaves told apart by dropping the others with all that holds only them, and put together again.
+//!
+//! The idea is haiku's `data_structures.partition` and `merge`, which know two levels of dicts.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::vec;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Labels, NodeKind, Shape, Tree, TreeDef};
+use crate::path::{Key, Path};
+use crate::treedef::difference::mismatch_at;
+use crate::treedef::node::NodeRef;
+
+use crate::treedef::edit::{Editing, Met};
+use crate::treedef::graft::Graft;
+use crate::treedef::pairs::{expect_agreement, same_structure};
+
+impl<L> Tree<L> {
+    /// The tree of the leaves of which a function says so. A node all of whose leaves go goes with its field or key;
+    /// one without leaves stays where its parent stays. The elements behind what goes move up.
+    ///
+    /// Where every leaf has to keep its place, see [`partition`](Self::partition).
+    ///
+    /// # Errors
+    ///
+    /// When nothing is left of a tree that is not a container; when there are more nodes than
+    /// [`Limits::max_work`](crate::Limits::max_work) allows.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&(1, ["a", "b"], Some(2.5)))?;
+    /// let numbers = tree.filter(|_, leaf| leaf.kind().is_number())?;
+    /// assert_eq!(numbers.to_string(), "(1, Some(2.5))");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn filter(self, mut f: impl FnMut(&Path, &L) -> bool) -> Result<Tree<L>> {
+        let stays: Vec<bool> = self.iter().map(|(path, leaf)| f(&path, leaf)).collect();
+        let treedef = thinned(&self.treedef, &stays, self.leaves_in_memory())?;
+        let leaves = self.leaves.into_iter().zip(stays);
+        let kept = leaves.filter_map(|(leaf, stays)| stays.then_some(leaf)).collect();
+        Ok(Tree::from_parts(treedef, kept))
+    }
+
+    /// The leaves of which a function says so, and the others: two [`filter`](Self::filter)s. [`merge`](Self::merge)
+    /// puts them together again where they stood in structs and maps.
+    ///
+    /// # Errors
+    ///
+    /// As [`filter`](Self::filter).
+    ///
+    /// ```
+    /// use treedef::{Pattern, Tree};
+    ///
+    /// let tree = Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
+    /// let weight: Pattern = "**.w".parse()?;
+    /// let (weights, others) = tree.clone().split(|path, _| weight.matches(path))?;
+    /// assert_eq!(weights.to_string(), r#"{"linear": {"w": 1}, "out": {"w": 3}}"#);
+    /// assert_eq!(others.to_string(), r#"{"linear": {"b": 2}}"#);
+    /// assert_eq!(Tree::merge([weights, others])?, tree);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn split(self, mut f: impl FnMut(&Path, &L) -> bool) -> Result<(Tree<L>, Tree<L>)> {
+        let mut parts = self.split_into(2, |path, leaf| usize::from(!f(path, leaf)))?.into_iter();
+        match (parts.next(), parts.next()) {
+            (Some(yes), Some(no)) => Ok((yes, no)),
+            _ => Err(ErrorKind::Internal("two parts are not two").into()),
+        }
+    }
+
+    /// As many trees as asked for, each with the leaves of which a function names it: [`split`](Self::split) into more.
+    ///
+    /// # Errors
+    ///
+    /// As [`filter`](Self::filter), and when the function names a tree that is not there; the error has the path. When
+    /// there are so many parts that [`Limits::max_work`](crate::Limits::max_work) does not allow to look at every node for each.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new(r#"{"a": *, "b": {"c": *}, "d": *}"#.parse()?, vec![0, 1, 0])?;
+    /// let parts = tree.split_into(3, |_, leaf| *leaf)?;
+    /// let printed: Vec<String> = parts.iter().map(Tree::to_string).collect();
+    /// assert_eq!(printed, [r#"{"a": 0, "d": 0}"#, r#"{"b": {"c": 1}}"#, "{}"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn split_into(
+        self,
+        parts: usize,
+        mut part: impl FnMut(&Path, &L) -> usize,
+    ) -> Result<Vec<Tree<L>>> {
+        let there = self.leaves_in_memory();
+        // Each part is a walk through the whole, and may be a copy of it.
+        let whole = self.treedef.root().work().max(self.treedef.encoding.stored());
+        let looked_at = whole.saturating_mul(parts);
+        self.treedef.limits.expect_work(looked_at, there)?;
+        let mut chosen = Vec::with_capacity(self.leaves.len());
+        for (path, leaf) in self.iter() {
+            let number = part(&path, leaf);
+            if number >= parts {
+                let said = format!("there is no part {number} among {parts}");
+                return Err(Error::custom(said).at(path));
+            }
+            chosen.push(number);
+        }
+        let mut leaves: Vec<Vec<L>> = (0..parts).map(|_| Vec::new()).collect();
+        for (leaf, number) in self.leaves.into_iter().zip(&chosen) {
+            leaves[*number].push(leaf); // one of the parts
+        }
+        let tree = |(number, leaves)| {
+            let stays: Vec<bool> = chosen.iter().map(|chosen| *chosen == number).collect();
+            Ok(Tree::from_parts(thinned(&self.treedef, &stays, there)?, leaves))
+        };
+        leaves.into_iter().enumerate().map(tree).collect()
+    }
+
+    /// The tree that has the fields and entries of all these. Elements and positions go with those of the same place,
+    /// so what has them has to be equally long in all. Fields stand in the order in which they come, entries in that of
+    /// their keys.
+    ///
+    /// # Errors
+    ///
+    /// When there is no tree; when two have different nodes, or both a leaf, in one place; the error says where.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let a = Tree::new(r#"{"l": {"w": *}}"#.parse()?, vec![1])?;
+    /// let b = Tree::new(r#"{"l": {"b": *}, "m": *}"#.parse()?, vec![2, 3])?;
+    /// let merged = Tree::merge([a.clone(), b])?;
+    /// assert_eq!(merged.to_string(), r#"{"l": {"b": 2, "w": 1}, "m": 3}"#);
+    ///
+    /// let error = Tree::merge([a.clone(), a]).unwrap_err();
+    /// assert_eq!(error.to_string(), r#"the leaf stands in two parts at `["l"]["w"]`"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn merge(parts: impl IntoIterator<Item = Tree<L>>) -> Result<Tree<L>> {
+        let mut parts = parts.into_iter();
+        let first = parts.next().ok_or(ErrorKind::Nothing("there are no parts to merge"))?;
+        parts.try_fold(first, merged)
+    }
+}
+
+/// The structure without the leaves that do not stay, and without the nodes that have no other.
+fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDef> {
+    // How many stay before each leaf, and at last of all.
+    let mut total = 0;
+    let mut before = vec![0];
+    before.extend(stays.iter().map(|stays| {
+        total += usize::from(*stays);
+        total
+    }));
+    let kept = |range: Range<usize>| {
+        let count = |index| before.get(index).copied().unwrap_or_default();
+        count(range.end) - count(range.start)
+    };
+    let mut walk = Editing::singly(treedef, in_memory)?;
+    while let Some(met) = walk.step() {
+        let Met::Before(node) = met else {
+            walk.leave()?;
+            continue;
+        };
+        match kept(node.leaf_range()) {
+            all if all == node.num_leaves() => walk.keep()?,
+            0 if !walk.path().is_root() || node.kind() == NodeKind::Leaf => walk.remove()?,
+            _ => walk.enter()?,
+        }
+    }
+    walk.finish()
+}
+
+/// Two nodes that become one, and what this has below it.
+struct Pair<'a> {
+    node: NodeRef<'a>,
+    labels: Labels,
+    children: vec::IntoIter<(Option<Key>, Part<'a>)>,
+}
+
+/// What stands in one place of two trees; of runs without leaves, in so many.
+enum Part<'a> {
+    First(NodeRef<'a>),
+    Second(NodeRef<'a>),
+    Both(NodeRef<'a>, NodeRef<'a>, usize),
+}
+
+fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
+    expect_agreement(&first.treedef, &second.treedef)?;
+    let [mut a_leaves, mut b_leaves] = [first.leaves, second.leaves]
+        .map(|leaves| leaves.into_iter().map(Some).collect::<Vec<_>>());
+    let mut leaves = Vec::with_capacity(a_leaves.len().saturating_add(b_leaves.len()));
+    let mut move_from = |from: &mut Vec<Option<L>>, node: NodeRef<'_>| {
+        let below = from.get_mut(node.leaf_range()).unwrap_or_default();
+        leaves.extend(below.iter_mut().filter_map(Option::take));
+    };
+    let mut graft = Graft::onto(first.treedef.root(), first.treedef.limits);
+    let mut path = Path::root();
+    let mut open: Vec<Pair<'_>> = Vec::new();
+    let mut next = Some(Part::Both(first.treedef.root(), second.treedef.root(), 1));
+    loop {
+        match next {
+            Some(Part::First(node)) => {
+                move_from(&mut a_leaves, node);
+                graft.insert(node, 1)?;
+            }
+            Some(Part::Second(node)) => {
+                move_from(&mut b_leaves, node);
+                graft.insert(node, 1)?;
+            }
+            Some(Part::Both(a, b, repeat)) if !has_leaves(a, b) && same_structure(a, b) => {
+                graft.insert(a, repeat)?;
+            }
+            Some(Part::Both(a, b, repeat)) => {
+                let pair = Pair::of(a, b, &path)?;
+                graft.open(a, repeat)?;
+                open.push(pair);
+            }
+            None => {
+                if let Some(Pair { node, labels, .. }) = open.pop()
+                    && let Some(shape) = node.shape()
+                {
+                    let shape = Shape { labels, ..shape.clone() };
+                    graft.reshape(node.kind(), Some(shape.as_ref()));
+                }
+                graft.close()?;
+            }
+        }
+        let depth = open.len();
+        let Some(pair) = open.last_mut() else { break };
+        path.0.truncate(depth - 1);
+        next = pair.children.next().map(|(key, part)| {
+            path.0.extend(key);
+            part
+        });
+    }
+    Ok(Tree::from_parts(graft.finish()?, leaves))
+}
+
+fn has_leaves(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
+    a.num_leaves() > 0 || b.num_leaves() > 0
+}
+
+impl<'a> Pair<'a> {
+    fn of(a: NodeRef<'a>, b: NodeRef<'a>, path: &Path) -> Result<Self> {
+        let is_leaf = |node: NodeRef<'_>| node.kind() == NodeKind::Leaf;
+        if is_leaf(a) && is_leaf(b) {
+            let twice = ErrorKind::Conflict("the leaf stands in two parts");
+            return Err(Error::from(twice).at(path.clone()));
+        }
+        let labelled = a.is_labelled();
+        let same = (a.kind(), a.name(), a.variant(), a.static_value())
+            == (b.kind(), b.name(), b.variant(), b.static_value());
+        if !same || !labelled && a.num_children() != b.num_children() {
+            return Err(mismatch_at(path.clone(), a, b));
+        }
+        let children = if labelled { by_label(a, b) } else { by_place(a, b) };
+        let labels = match a.kind() {
+            NodeKind::Map => Labels::Keys(
+                children.iter().filter_map(|(key, _)| key.as_ref()?.entry().cloned()).collect(),
+            ),
+            _ if labelled => Labels::Fields(
+                children.iter().filter_map(|(key, _)| key.as_ref()?.field().cloned()).collect(),
+            ),
+            _ => Labels::None,
+        };
+        Ok(Pair { node: a, labels, children: children.into_iter() })
+    }
+}
+
+fn by_place<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Part<'a>)> {
+    let (mut children, mut position) = (Vec::new(), 0);
+    for (x, y, alike) in a.overlaps(b) {
+        match has_leaves(x, y) {
+            true => {
+                children.extend((0..alike).map(|skip| {
+                    (a.key(position + skip), Part::Both(x.later(skip), y.later(skip), 1))
+                }))
+            }
+            false => children.push((a.key(position), Part::Both(x, y, alike))),
+        }
+        position += alike;
+    }
+    children
+}
+
+fn by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Part<'a>)> {
+    let keys = |node: NodeRef<'a>| node.entries().map(|(key, child)| (Some(key), child));
+    // A map may hold a key twice: then the first goes with the first, and so on.
+    let mut others: HashMap<Option<Key>, VecDeque<NodeRef<'a>>> = HashMap::new();
+    keys(b).for_each(|(key, child)| others.entry(key).or_default().push_back(child));
+    let mut children: Vec<(Option<Key>, Part<'a>)> = keys(a)
+        .map(|(key, child)| match others.get_mut(&key).and_then(VecDeque::pop_front) {
+            Some(other) => (key, Part::Both(child, other, 1)),
+            None => (key, Part::First(child)),
+        })
+        .collect();
+    // The last of each key are left.
+    let mut rest: Vec<(Option<Key>, Part<'a>)> = Vec::new();
+    for (key, child) in keys(b) {
+        let left = others.get_mut(&key);
+        if let Some(left) = left.filter(|left| left.front().is_some_and(|next| next.is_at(child))) {
+            left.pop_front();
+            rest.push((key, Part::Second(child)));
+        }
+    }
+    children.extend(rest);
+    if a.is_sorted_map() {
+        let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
+        children.sort_by_cached_key(|(key, _)| entry(key));
+    }
+    children
+}

@@ -1,0 +1,82 @@
+//! Trees whose structure is the beginning of others.
+
+use crate::error::Result;
+use crate::model::{Tree, TreeDef};
+use crate::treedef::node::NodeRef;
+use crate::treedef::pairs::{LeafSteps, expect_prefix};
+
+/// The tree from a node of its structure on.
+pub(crate) fn subtree_of<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>) -> Tree<L> {
+    subtree_with(tree, node, node.to_treedef())
+}
+
+fn subtree_with<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>, treedef: TreeDef) -> Tree<L> {
+    let leaves = tree.leaves.get(node.leaf_range()).unwrap_or_default().to_vec();
+    Tree::from_parts(treedef.with_limits(tree.treedef.limits), leaves)
+}
+
+impl<L: Clone> Tree<L> {
+    /// The subtrees that the leaves of a prefix stand for, in their places: what [`compose`](Tree::compose) puts
+    /// together.
+    ///
+    /// # Errors
+    ///
+    /// When `prefix` is none of this tree; the error says where the two part. When it has more leaves than
+    /// [`Limits::max_work`](crate::Limits::max_work) allows.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&(vec![(1, "a"), (2, "b")], 3))?;
+    /// let subtrees = tree.flatten_up_to(&"([*, *], *)".parse()?)?;
+    /// assert_eq!(subtrees.leaves()[1], Tree::of(&(2, "b"))?);
+    ///
+    /// let sizes = subtrees.map(|subtree| subtree.leaves().len());
+    /// assert_eq!(sizes.to_string(), "([2, 2], 1)");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn flatten_up_to(&self, prefix: &TreeDef) -> Result<Tree<Tree<L>>> {
+        expect_prefix(prefix, &self.treedef)?;
+        prefix.limits.expect_work(prefix.num_leaves(), self.leaves_in_memory())?;
+        // Equal neighbours share their structure.
+        let mut last: Option<(_, TreeDef)> = None;
+        let steps = LeafSteps::new(prefix.root(), self.treedef.root());
+        let subtrees = steps.map(|(_, node)| {
+            let treedef = match &last {
+                Some((known, treedef)) if node.same_structure(*known) => treedef.clone(),
+                _ => node.to_treedef(),
+            };
+            last = Some((node, treedef.clone()));
+            subtree_with(self, node, treedef)
+        });
+        Ok(Tree::from_parts(prefix.clone(), subtrees.collect()))
+    }
+
+    /// This tree as far as another structure goes of which it is a prefix: every leaf stands for all leaves of its
+    /// subtree.
+    ///
+    /// # Errors
+    ///
+    /// When this tree is no prefix of `full`; the error says where the two part. When `full` has more leaves than its
+    /// [`Limits::max_work`](crate::Limits::max_work) allows, unless it is the structure of a value that was walked.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let model = treedef::structure(&(vec![0.5, 1.5], [0.0; 3]))?;
+    /// let rates = Tree::new("(*, *)".parse()?, vec![0.1, 0.01])?;
+    /// assert_eq!(rates.broadcast_to(&model)?.leaves(), [0.1, 0.1, 0.01, 0.01, 0.01]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[doc(alias = "broadcast_prefix")]
+    pub fn broadcast_to(&self, full: &TreeDef) -> Result<Tree<L>> {
+        expect_prefix(&self.treedef, full)?;
+        full.expect_made(full.num_leaves(), self.leaves_in_memory())?;
+        let mut leaves = Vec::with_capacity(full.num_leaves());
+        let steps = LeafSteps::new(self.treedef.root(), full.root());
+        for ((_, subtree), leaf) in steps.zip(&self.leaves) {
+            leaves.resize(leaves.len().saturating_add(subtree.num_leaves()), leaf.clone());
+        }
+        Ok(Tree::from_parts(full.clone(), leaves))
+    }
+}

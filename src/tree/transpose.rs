@@ -1,0 +1,44 @@
+//! A tree of trees, turned inside out.
+
+use crate::error::Result;
+use crate::model::{Tree, TreeDef};
+
+use crate::treedef::pairs::expect_equal;
+
+impl<L> Tree<L> {
+    /// Turns a tree with the structure of `outer` composed with `inner` into one of `inner` composed with `outer`: a
+    /// list of structs becomes a struct of lists.
+    ///
+    /// Both structures are compared with the tree's, not only the numbers of their leaves. If `inner` is not known,
+    /// [`TreeDef::inner_of`] finds it.
+    ///
+    /// # Errors
+    ///
+    /// When the tree has another structure; the error says where.
+    ///
+    /// ```
+    /// use treedef::{Tree, TreeDef};
+    ///
+    /// let points = Tree::of(&vec![(1, 2), (3, 4), (5, 6)])?;
+    /// let outer: TreeDef = "[*, *, *]".parse()?;
+    /// let inner = points.treedef().inner_of(&outer)?;
+    /// assert_eq!(points.transpose(&outer, &inner)?.to_string(), "([1, 3, 5], [2, 4, 6])");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[doc(alias = "tree_transpose")]
+    pub fn transpose(self, outer: &TreeDef, inner: &TreeDef) -> Result<Tree<L>> {
+        expect_equal(&outer.compose(inner)?, &self.treedef)?;
+        let treedef = inner.compose(outer)?.with_limits(self.treedef.limits());
+        if self.leaves.is_empty() {
+            return Ok(Tree::from_parts(treedef, Vec::new())); // one of the two may have any number of leaves
+        }
+        let mut columns: Vec<Vec<L>> =
+            (0..inner.num_leaves()).map(|_| Vec::with_capacity(outer.num_leaves())).collect();
+        let mut column = (0..inner.num_leaves()).cycle();
+        for leaf in self.leaves {
+            // As many columns as the range is long, which repeats.
+            columns[column.next().unwrap_or_default()].push(leaf);
+        }
+        Ok(Tree::from_parts(treedef, columns.into_iter().flatten().collect()))
+    }
+}

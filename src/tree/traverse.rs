@@ -1,0 +1,345 @@
+//! Trees with some of their subtrees replaced or removed: by a function, a path or a pattern.
+
+use std::ops::Range;
+use std::vec;
+
+use crate::argument::{ToPath, ToPattern};
+use crate::error::{ErrorKind, Result};
+use crate::model::{NodeKind, Tree, TreeDef};
+use crate::path::Path;
+use crate::treedef::limits::in_memory;
+use crate::treedef::node::NodeRef;
+
+use crate::treedef::edit::{Edit, Editing, Met};
+
+/// A tree whose nodes are edited as they are met, and the leaves that the result has so far.
+struct Traversal<'a, L> {
+    walk: Editing<'a>,
+    /// From the node that was met on.
+    old: vec::IntoIter<L>,
+    new: Vec<L>,
+}
+
+impl<'a, L> Traversal<'a, L> {
+    fn new(treedef: &'a TreeDef, leaves: Vec<L>) -> Result<Self> {
+        let walk = Editing::singly(treedef, in_memory(&leaves))?;
+        let new = Vec::with_capacity(leaves.len());
+        Ok(Traversal { walk, old: leaves.into_iter(), new })
+    }
+
+    /// The leaves at and below the node that was met.
+    fn below(&self, node: NodeRef<'_>) -> &[L] {
+        self.old.as_slice().get(..node.num_leaves()).unwrap_or_default()
+    }
+
+    fn enter(&mut self, node: NodeRef<'_>) -> Result<()> {
+        if node.kind() == NodeKind::Leaf {
+            self.new.extend(self.old.next());
+        }
+        self.walk.enter()
+    }
+
+    fn drop_below(&mut self, node: NodeRef<'_>) {
+        self.old.by_ref().take(node.num_leaves()).for_each(drop);
+    }
+
+    fn put(&mut self, other: Tree<L>) -> Result<()> {
+        self.new.extend(other.leaves);
+        self.walk.put(other.treedef.root())
+    }
+
+    fn finish(self) -> Result<Tree<L>> {
+        Ok(Tree::from_parts(self.walk.finish()?, self.new))
+    }
+}
+
+impl<L> Tree<L> {
+    /// This tree with the subtrees that a function has replaced or removed, from the root down: it gets the path of
+    /// each node, the node, and the leaves at and below it. What stands below a node that was replaced or removed is
+    /// not looked at.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the function; when a replacement has other options; when the root is removed or the child of
+    /// a newtype; when there are more nodes than [`Limits::max_work`](crate::Limits::max_work) allows.
+    ///
+    /// ```
+    /// use treedef::{Edit, NodeKind, Tree};
+    ///
+    /// let tree = Tree::of(&([1, 2, 3], (4, "a"), None::<u8>))?;
+    /// let edited = tree.edit(|path, node, leaves| Ok(match node.kind() {
+    ///     NodeKind::None => Edit::Remove,
+    ///     NodeKind::Tuple if path.keys().len() == 1 && leaves.len() == 3 => Edit::Replace(Tree::of(&"cut")?),
+    ///     _ => Edit::Keep,
+    /// }))?;
+    /// assert_eq!(edited.to_string(), r#"("cut", (4, "a"))"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[doc(alias = "traverse")]
+    pub fn edit(
+        self,
+        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Edit<Tree<L>>>,
+    ) -> Result<Tree<L>> {
+        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
+        while let Some(met) = tree.walk.step() {
+            match met {
+                Met::Before(node) => {
+                    let edit = f(tree.walk.path(), node, tree.below(node));
+                    match edit.map_err(|error| error.or_at(tree.walk.path()))? {
+                        Edit::Keep => tree.enter(node)?,
+                        Edit::Replace(other) => {
+                            tree.drop_below(node);
+                            tree.put(other)?;
+                        }
+                        Edit::Remove => {
+                            tree.walk.remove()?;
+                            tree.drop_below(node);
+                        }
+                    }
+                }
+                Met::After => tree.walk.leave()?,
+            }
+        }
+        tree.finish()
+    }
+
+    /// As [`edit`](Self::edit), but from the leaves up: the function gets the path of each node in this tree,
+    /// and the subtree there with what has become of what stands below. Time of the nodes times the depth.
+    ///
+    /// # Errors
+    ///
+    /// As [`edit`](Self::edit).
+    ///
+    /// ```
+    /// use treedef::{Edit, NodeKind, Tree};
+    ///
+    /// let tree = Tree::new("{\"a\": [*, (*, *)], \"b\": *}".parse()?, vec![1, 2, 3, 4])?;
+    /// let sums = tree.edit_up(|_, subtree| Ok(match subtree.treedef().root().kind() {
+    ///     NodeKind::Seq | NodeKind::Tuple => Edit::Replace(Tree::leaf(subtree.leaves().iter().sum())),
+    ///     _ => Edit::Keep,
+    /// }))?;
+    /// assert_eq!(sums.to_string(), r#"{"a": 6, "b": 4}"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn edit_up(
+        self,
+        mut f: impl FnMut(&Path, &Tree<L>) -> Result<Edit<Tree<L>>>,
+    ) -> Result<Tree<L>> {
+        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
+        // Where the leaves of the nodes that are open begin.
+        let mut starts = Vec::new();
+        while let Some(met) = tree.walk.step() {
+            if let Met::Before(node) = met {
+                starts.push(tree.new.len());
+                tree.enter(node)?;
+                continue;
+            }
+            let leaves = tree.new.split_off(starts.pop().unwrap_or_default());
+            let made = tree.walk.leave_apart()?.with_limits(self.treedef.limits);
+            let made = Tree::from_parts(made, leaves);
+            let edit = f(tree.walk.path(), &made);
+            match edit.map_err(|error| error.or_at(tree.walk.path()))? {
+                Edit::Keep => tree.put(made)?,
+                Edit::Replace(other) => tree.put(other)?,
+                Edit::Remove => tree.walk.remove()?,
+            }
+        }
+        tree.finish()
+    }
+
+    /// Puts other trees in the place of the subtrees whose paths match a pattern, and gives these back, with their
+    /// paths. A function makes the others, of the path of each node, the node, and the leaves at and below it. Below
+    /// such a node nothing is looked for.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the function, and when a replacement has other options; the tree is as it was then.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::new("[Layer { w: [*, *], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
+    /// let old = tree.replace_all("**.w", |_, _, leaves| Ok(Tree::leaf(leaves.iter().sum())))?;
+    /// assert_eq!(tree.to_string(), "[Layer { w: 3, b: 3 }, Layer { w: 9, b: 6 }]");
+    /// assert_eq!((old[1].0.to_string().as_str(), old[1].1.leaves()), ("[1].w", &[4, 5][..]));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn replace_all(
+        &mut self,
+        pattern: impl ToPattern,
+        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Tree<L>>,
+    ) -> Result<Vec<(Path, Tree<L>)>> {
+        let pattern = pattern.to_pattern()?;
+        self.cut(|path, node, leaves| match pattern.matches(path) {
+            true => f(path, node, leaves).map(Step::Replace),
+            false => Ok(Step::Enter),
+        })
+    }
+
+    /// Removes the subtree at a path and gives it back. It goes with its field or key; the elements behind it move up,
+    /// and a `Some` becomes `None`.
+    ///
+    /// # Errors
+    ///
+    /// When the path leads nowhere, to the root or to the child of a newtype; the tree is as it was then.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::new("Model { w: [*, *], b: * }".parse()?, vec![1, 2, 3])?;
+    /// let removed = tree.remove(".w[0]")?;
+    /// assert_eq!((tree.to_string().as_str(), removed.leaves()), ("Model { w: [2], b: 3 }", &[1][..]));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn remove(&mut self, path: impl ToPath) -> Result<Tree<L>> {
+        let path = path.to_path()?;
+        self.treedef.node(&*path)?;
+        // Of equal fields or keys a path leads to the first.
+        let mut found = false;
+        let mut removed = self.cut(|here, _, _| {
+            if found || !path.starts_with(here) {
+                return Ok(Step::Keep);
+            }
+            found = *here == *path;
+            Ok(if found { Step::Remove } else { Step::Enter })
+        })?;
+        let removed = removed.pop().map(|(_, tree)| tree);
+        removed.ok_or_else(|| ErrorKind::Internal("a node has no path").into())
+    }
+
+    /// Removes the subtrees whose paths match a pattern, and gives them back with their paths.
+    ///
+    /// # Errors
+    ///
+    /// When the root matches, or the child of a newtype; the tree is as it was then.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::new("[Layer { w: [*, *], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
+    /// let removed = tree.remove_all("**.b")?;
+    /// assert_eq!(tree.to_string(), "[Layer { w: [1, 2] }, Layer { w: [4, 5] }]");
+    /// assert_eq!((removed[1].0.to_string().as_str(), removed[1].1.leaves()), ("[1].b", &[6][..]));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn remove_all(&mut self, pattern: impl ToPattern) -> Result<Vec<(Path, Tree<L>)>> {
+        let pattern = pattern.to_pattern()?;
+        self.cut(|path, _, _| Ok(if pattern.matches(path) { Step::Remove } else { Step::Enter }))
+    }
+
+    /// Cuts subtrees out, which are given back with their paths; a function says what becomes of each node. When it fails
+    /// nothing has changed.
+    fn cut(
+        &mut self,
+        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Step<L>>,
+    ) -> Result<Vec<(Path, Tree<L>)>> {
+        let mut walk = Editing::singly(&self.treedef, self.leaves_in_memory())?;
+        let mut cuts = Vec::new();
+        while let Some(met) = walk.step() {
+            let Met::Before(node) = met else {
+                walk.leave()?;
+                continue;
+            };
+            let below = self.leaves.get(node.leaf_range()).unwrap_or_default();
+            let step = f(walk.path(), node, below);
+            let new = match step.map_err(|error| error.or_at(walk.path()))? {
+                Step::Enter => {
+                    walk.enter()?;
+                    continue;
+                }
+                Step::Keep => {
+                    walk.keep()?;
+                    continue;
+                }
+                Step::Remove => {
+                    walk.remove()?;
+                    Vec::new()
+                }
+                Step::Replace(new) => {
+                    walk.put(new.treedef.root())?;
+                    new.leaves
+                }
+            };
+            let old = node.to_treedef().with_limits(self.treedef.limits);
+            cuts.push(Cut { path: walk.path().clone(), old, range: node.leaf_range(), new });
+        }
+        let treedef = walk.finish()?;
+        Ok(self.apply(treedef, cuts))
+    }
+
+    /// Becomes a tree of another structure, in which these subtrees were cut out; gives them back.
+    fn apply(&mut self, treedef: TreeDef, cuts: Vec<Cut<L>>) -> Vec<(Path, Tree<L>)> {
+        let mut rest = std::mem::take(&mut self.leaves).into_iter();
+        let (mut leaves, mut came, mut removed) = (Vec::with_capacity(rest.len()), 0, Vec::new());
+        for Cut { path, old, range, new } in cuts {
+            leaves.extend(rest.by_ref().take(range.start - came)); // cuts come in order
+            let below = rest.by_ref().take(range.len()).collect();
+            leaves.extend(new);
+            removed.push((path, Tree::from_parts(old, below)));
+            came = range.end;
+        }
+        leaves.extend(rest);
+        *self = Tree::from_parts(treedef, leaves);
+        removed
+    }
+}
+
+/// What becomes of a node.
+enum Step<L> {
+    /// It stays, and those below it are met.
+    Enter,
+    /// It stays with all below it.
+    Keep,
+    Remove,
+    Replace(Tree<L>),
+}
+
+/// A subtree that is cut out, and the leaves that take the place of its own.
+struct Cut<L> {
+    path: Path,
+    old: TreeDef,
+    range: Range<usize>,
+    new: Vec<L>,
+}
+
+impl<L> Tree<Tree<L>> {
+    /// One tree of a tree of trees: each stands where it was a leaf. What one leaf fans out to is put in its place, and
+    /// [`flatten_up_to`](Tree::flatten_up_to) finds it again.
+    ///
+    /// # Errors
+    ///
+    /// When the trees have other options than this one, or together more leaves than this platform counts.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let wanted = Tree::new("{\"x\": *, \"y\": *}".parse()?, vec![2, 1])?;
+    /// let outer = wanted.treedef().clone();
+    /// let fanned = wanted.try_map(|n| Tree::new(format!("[*; {n}]").parse()?, vec![n; n]))?.compose()?;
+    /// assert_eq!(fanned.to_string(), r#"{"x": [2, 2], "y": [1]}"#);
+    /// assert_eq!(fanned.flatten_up_to(&outer)?.leaves()[0].leaves(), [2, 2]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn compose(self) -> Result<Tree<L>> {
+        let in_memory = self.leaves_in_memory();
+        let mut inner = self.leaves.into_iter();
+        let mut leaves = Vec::new();
+        let mut walk = Editing::singly(&self.treedef, in_memory)?;
+        while let Some(met) = walk.step() {
+            let Met::Before(node) = met else {
+                walk.leave()?;
+                continue;
+            };
+            match node.kind() {
+                NodeKind::Leaf => {
+                    if let Some(tree) = inner.next() {
+                        walk.put(tree.treedef.root())?;
+                        leaves.extend(tree.leaves);
+                    }
+                }
+                _ => walk.enter()?,
+            }
+        }
+        Ok(Tree::from_parts(walk.finish()?, leaves))
+    }
+}

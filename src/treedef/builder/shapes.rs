@@ -1,0 +1,237 @@
+//! The distinct shapes of a structure in the making.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::leaf::Scalar;
+use crate::model::{Labels, Leaf, Name, Shape, Value};
+use crate::treedef::node::is_name;
+
+/// Distinct shapes, numbered in the order in which they came.
+#[derive(Default)]
+pub(super) struct Shapes {
+    pub(super) list: Vec<Shape>,
+    /// What the keys or the static of each add to the work and the depth of a node.
+    pub(super) costs: Vec<(usize, u32)>,
+    /// The numbers of all by their hash, once there are more than [`Shapes::FEW`].
+    index: HashTable<usize>,
+    hasher: DefaultHashBuilder,
+    /// Shapes that were asked for lately, by where their names stand in memory: mostly no name has to be read.
+    recent: [usize; Shapes::RECENT],
+}
+
+/// A [`Shape`] that may have to be made. Names are `&'static str` as serde hands them out, or [`Name`]s.
+#[derive(Clone, Copy)]
+pub(crate) struct ShapeRef<'a, N> {
+    pub(crate) name: &'a N,
+    pub(crate) variant: &'a N,
+    pub(crate) labels: LabelsRef<'a, N>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum LabelsRef<'a, N> {
+    None,
+    Fields(&'a [N]),
+    Keys(&'a [Value]),
+    Static(&'a Value),
+}
+
+impl Shapes {
+    /// So many are found by looking at each.
+    const FEW: usize = 8;
+    const RECENT: usize = 32;
+
+    /// [`intern`](Self::intern) of a shape whose names are those of a type.
+    pub(super) fn intern_static(&mut self, shape: ShapeRef<'_, &'static str>) -> usize {
+        let fields = if let LabelsRef::Fields(fields) = shape.labels { fields.len() } else { 0 };
+        let names = (shape.name.as_ptr().addr() / 8) ^ shape.variant.as_ptr().addr();
+        let place = (names ^ fields) % Shapes::RECENT;
+        let recent = self.recent[place];
+        if self.list.get(recent).is_some_and(|known| shape.is(known)) {
+            return recent;
+        }
+        let index = self.intern(shape);
+        self.recent[place] = index;
+        index
+    }
+
+    pub(super) fn intern<N: AsRef<str> + Clone + Into<Name>>(
+        &mut self,
+        shape: ShapeRef<'_, N>,
+    ) -> usize {
+        match self.position(&shape) {
+            Some(index) => index,
+            None => self.push(shape.into_shape()),
+        }
+    }
+
+    #[inline]
+    pub(super) fn with_key(
+        &self,
+        shape: usize,
+        count: usize,
+        is_next: impl Fn(&Value) -> bool,
+    ) -> Option<usize> {
+        match self.keys(shape)?.get(count) {
+            Some(key) if is_next(key) => Some(shape),
+            _ => self.newest_with_key(shape, count, is_next),
+        }
+    }
+
+    fn newest_with_key(
+        &self,
+        shape: usize,
+        count: usize,
+        is_next: impl Fn(&Value) -> bool,
+    ) -> Option<usize> {
+        let first = self.keys(shape)?.get(..count)?;
+        self.newest().find(|&other| {
+            self.keys(other).is_some_and(|keys| {
+                keys.get(count).is_some_and(&is_next) && keys.starts_with(first)
+            })
+        })
+    }
+
+    pub(super) fn static_of(&self, value: Scalar<'_>) -> Option<usize> {
+        self.newest().find(|&shape| match self.list.get(shape).map(|shape| &shape.labels) {
+            Some(Labels::Static(known)) => known.as_leaf().and_then(Leaf::as_scalar) == Some(value),
+            _ => false,
+        })
+    }
+
+    /// The newest first.
+    fn newest(&self) -> impl Iterator<Item = usize> {
+        (self.list.len().saturating_sub(Shapes::FEW)..self.list.len()).rev()
+    }
+
+    #[inline]
+    fn keys(&self, shape: usize) -> Option<&[Value]> {
+        match &self.list.get(shape)?.labels {
+            Labels::Keys(keys) => Some(keys),
+            _ => None,
+        }
+    }
+
+    pub(super) fn intern_first(&mut self, shape: usize, count: usize) -> usize {
+        let Some(Shape { name, variant, labels }) = self.list.get(shape) else { return shape };
+        let labels = match labels {
+            Labels::Fields(fields) if count < fields.len() => LabelsRef::Fields(&fields[..count]),
+            Labels::Keys(keys) if count < keys.len() => LabelsRef::Keys(&keys[..count]),
+            _ => return shape,
+        };
+        let first = ShapeRef { name, variant, labels };
+        match self.position(&first) {
+            Some(known) => known,
+            None => self.push(first.into_shape()),
+        }
+    }
+
+    pub(super) fn position<N: AsRef<str>>(&self, shape: &ShapeRef<'_, N>) -> Option<usize> {
+        if self.index.is_empty() {
+            return self.list.iter().position(|known| shape.is(known));
+        }
+        let is_it = |index: &usize| shape.is(&self.list[*index]);
+        self.index.find(self.hasher.hash_one(shape), is_it).copied()
+    }
+
+    /// Adds a shape that is new.
+    pub(super) fn push(&mut self, shape: Shape) -> usize {
+        self.costs.push(shape.labels.cost());
+        self.list.push(shape);
+        let (list, hasher) = (&self.list, &self.hasher);
+        let first = match list.len() {
+            0..=Shapes::FEW => return list.len() - 1,
+            _ if self.index.is_empty() => 0,
+            more => more - 1,
+        };
+        let hash = |index: &usize| hasher.hash_one(&list[*index]);
+        for index in first..list.len() {
+            self.index.insert_unique(hash(&index), index, hash);
+        }
+        list.len() - 1
+    }
+}
+
+impl<N: Clone + Into<Name>> ShapeRef<'_, N> {
+    fn into_shape(self) -> Shape {
+        Shape {
+            name: self.name.clone().into(),
+            variant: self.variant.clone().into(),
+            labels: match self.labels {
+                LabelsRef::None => Labels::None,
+                LabelsRef::Fields(fields) => {
+                    Labels::Fields(fields.iter().cloned().map(Into::into).collect())
+                }
+                LabelsRef::Keys(keys) => Labels::Keys(keys.into()),
+                LabelsRef::Static(value) => Labels::Static(value.clone()),
+            },
+        }
+    }
+}
+
+impl<N: AsRef<str>> ShapeRef<'_, N> {
+    fn is(&self, shape: &Shape) -> bool {
+        is_name(&shape.name, self.name.as_ref())
+            && is_name(&shape.variant, self.variant.as_ref())
+            && match (&self.labels, &shape.labels) {
+                (LabelsRef::None, Labels::None) => true,
+                (LabelsRef::Fields(a), Labels::Fields(b)) => {
+                    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_name(b, a.as_ref()))
+                }
+                (LabelsRef::Keys(a), Labels::Keys(b)) => *a == b.as_ref(),
+                (LabelsRef::Static(a), Labels::Static(b)) => *a == b,
+                _ => false,
+            }
+    }
+}
+
+/// A shape is looked up by its reference, so both hash alike.
+impl<N: AsRef<str>> Hash for ShapeRef<'_, N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.as_ref().hash(state);
+        self.variant.as_ref().hash(state);
+        match self.labels {
+            LabelsRef::None => state.write_u8(0),
+            LabelsRef::Fields(fields) => {
+                state.write_usize(fields.len());
+                fields.iter().for_each(|field| field.as_ref().hash(state));
+            }
+            LabelsRef::Keys(keys) => keys.hash(state),
+            LabelsRef::Static(value) => value.hash(state),
+        }
+    }
+}
+
+impl Labels {
+    /// What they add to the work and the depth of a node. Keys stand a level below their map.
+    fn cost(&self) -> (usize, u32) {
+        match self {
+            Labels::None | Labels::Fields(_) => (0, 0),
+            Labels::Static(value) => (value.work(), value.depth()),
+            Labels::Keys(keys) => {
+                let work = keys.iter().map(Value::work).fold(0, usize::saturating_add);
+                let depth = keys.iter().map(Value::depth).max().unwrap_or_default();
+                (work, depth.saturating_add(1))
+            }
+        }
+    }
+}
+
+impl Shape {
+    pub(crate) fn as_ref(&self) -> ShapeRef<'_, Name> {
+        let labels = match &self.labels {
+            Labels::None => LabelsRef::None,
+            Labels::Fields(fields) => LabelsRef::Fields(fields),
+            Labels::Keys(keys) => LabelsRef::Keys(keys),
+            Labels::Static(value) => LabelsRef::Static(value),
+        };
+        ShapeRef { name: &self.name, variant: &self.variant, labels }
+    }
+}
+
+impl Hash for Shape {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_ref().hash(state);
+    }
+}

@@ -1,0 +1,81 @@
+//! A structure at every leaf of another.
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{Node, NodeKind, TreeDef};
+use crate::treedef::difference::mismatch_at;
+
+use super::graft::Graft;
+use super::pairs::{expect_prefix, in_step};
+
+impl TreeDef {
+    /// This structure with another one in the place of every leaf.
+    ///
+    /// It has the leaves of one times those of the other; a run stays a run.
+    ///
+    /// # Errors
+    ///
+    /// When the two have different options, or the result is beyond the more generous
+    /// [`Limits`](crate::Limits) of the two.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let outer: TreeDef = "[*, None, *]".parse()?;
+    /// let inner: TreeDef = "Point { x: *, y: * }".parse()?;
+    /// let composed = outer.compose(&inner)?;
+    /// assert_eq!(composed.to_string(), "[Point { x: *, y: * }, None, Point { x: *, y: * }]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn compose(&self, inner: &TreeDef) -> Result<TreeDef> {
+        let mut graft = Graft::onto(self.root(), self.limits);
+        graft.allow(inner.limits);
+        let is_leaf = |node: &&Node| node.kind == NodeKind::Leaf;
+        let places = self.encoding.nodes.iter().filter(is_leaf).count();
+        let more = places.saturating_mul(inner.encoding.nodes.len());
+        graft.expect_room(more.saturating_add(self.encoding.nodes.len() - places))?;
+        let scion = graft.scion(inner.root())?;
+        graft.copy(self.root(), |graft, node, repeat| {
+            let is_leaf = node.kind() == NodeKind::Leaf;
+            if is_leaf {
+                graft.insert_scion(&scion, repeat)?;
+            }
+            Ok(is_leaf)
+        })?;
+        graft.finish()
+    }
+
+    /// The one structure that stands at every leaf of `outer`: the inverse of [`compose`](Self::compose).
+    ///
+    /// # Errors
+    ///
+    /// When `outer` is no prefix of this structure, when two of its leaves stand for different structures, and when it
+    /// has no leaf at all.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let composed: TreeDef = "[(*, *), (*, *)]".parse()?;
+    /// assert_eq!(composed.inner_of(&"[*, *]".parse()?)?.to_string(), "(*, *)");
+    ///
+    /// let error = "[(*, *), *]".parse::<TreeDef>()?.inner_of(&"[*, *]".parse()?).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected `(*, *)`, found `*` at `[1]`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn inner_of(&self, outer: &TreeDef) -> Result<TreeDef> {
+        expect_prefix(outer, self)?;
+        let mut inner = None;
+        let mut other = None;
+        in_step(outer.root(), self.root(), |leaf, subtree| {
+            let first = *inner.get_or_insert(subtree);
+            other = (!first.is_like(subtree)).then_some((leaf, first, subtree));
+            other.is_none()
+        });
+        if let Some((leaf, first, other)) = other {
+            return Err(mismatch_at(outer.leaf_path(leaf.first_leaf())?, first, other));
+        }
+        match inner {
+            Some(node) => Ok(node.to_treedef().with_limits(self.limits)),
+            None => Err(ErrorKind::Nothing("a structure without leaves has no inner one").into()),
+        }
+    }
+}

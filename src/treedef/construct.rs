@@ -1,0 +1,248 @@
+//! Structures made without a value.
+
+use crate::error::Result;
+use crate::model::{Name, NodeKind, TreeDef, Value};
+use crate::treedef::builder::{LabelsRef, ShapeRef};
+
+use super::graft::Graft;
+
+/// What a node is, beside its children.
+#[derive(Clone, Copy)]
+struct Head<'a> {
+    kind: NodeKind,
+    name: &'a str,
+    variant: &'a str,
+}
+
+impl TreeDef {
+    /// `*`
+    pub fn leaf() -> Self {
+        atom(Head::of(NodeKind::Leaf))
+    }
+
+    /// `None`
+    pub fn none() -> Self {
+        atom(Head::of(NodeKind::None))
+    }
+
+    /// `()`
+    pub fn unit() -> Self {
+        atom(Head::of(NodeKind::Unit))
+    }
+
+    /// `Marker`
+    pub fn unit_struct(name: &str) -> Self {
+        atom(Head { name, ..Head::of(NodeKind::UnitStruct) })
+    }
+
+    /// `Shape::Empty`
+    pub fn unit_variant(name: &str, variant: &str) -> Self {
+        atom(Head { kind: NodeKind::UnitVariant, name, variant })
+    }
+
+    /// `static 1.5`
+    pub fn static_value(value: Value) -> Self {
+        let mut graft = Graft::default();
+        Head::of(NodeKind::Static).open(&mut graft, LabelsRef::Static(&value));
+        graft.finish_part()
+    }
+
+    /// `Some(*)`
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
+    pub fn some(child: TreeDef) -> Result<Self> {
+        Head::of(NodeKind::Some).around(LabelsRef::None, [child])
+    }
+
+    /// `Meters(*)`
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
+    pub fn newtype_struct(name: &str, child: TreeDef) -> Result<Self> {
+        Head { name, ..Head::of(NodeKind::NewtypeStruct) }.around(LabelsRef::None, [child])
+    }
+
+    /// `[*, *]`
+    ///
+    /// # Errors
+    ///
+    /// When children have different options; when the result is beyond the most generous [`Limits`](crate::Limits) of its children.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let point = TreeDef::named_struct("Point", [("x", TreeDef::leaf()), ("y", TreeDef::leaf())])?;
+    /// let treedef = TreeDef::seq([point.clone(), TreeDef::none(), point])?;
+    /// assert_eq!(treedef.to_string(), "[Point { x: *, y: * }, None, Point { x: *, y: * }]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn seq(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
+        Head::of(NodeKind::Seq).around(LabelsRef::None, children)
+    }
+
+    /// `[*; 1000]`, without making a thousand of them.
+    ///
+    /// # Errors
+    ///
+    /// When the result is beyond the [`Limits`](crate::Limits) of the child, or has more leaves than this platform counts.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let rows = TreeDef::seq_of(&"(*, *)".parse()?, 1_000_000)?;
+    /// assert_eq!(rows.to_string(), "[(*, *); 1000000]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn seq_of(child: &TreeDef, count: usize) -> Result<Self> {
+        let mut graft = Graft::onto(child.root(), child.limits);
+        Head::of(NodeKind::Seq).open(&mut graft, LabelsRef::None);
+        if count > 0 {
+            graft.insert(child.root(), count)?;
+        }
+        graft.close()?;
+        graft.finish()
+    }
+
+    /// `(*, *)`
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
+    pub fn tuple(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
+        Head::of(NodeKind::Tuple).around(LabelsRef::None, children)
+    }
+
+    /// `Rgb(*, *, *)`
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
+    pub fn tuple_struct(name: &str, children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
+        Head { name, ..Head::of(NodeKind::TupleStruct) }.around(LabelsRef::None, children)
+    }
+
+    /// `Point { x: *, y: * }`
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
+    pub fn named_struct<'a>(
+        name: &str,
+        fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
+    ) -> Result<Self> {
+        Head { name, ..Head::of(NodeKind::Struct) }.around_fields(fields)
+    }
+
+    /// `{"a": *, "b": *}`, in the order of the keys.
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
+    ///
+    /// ```
+    /// use treedef::{TreeDef, Value};
+    ///
+    /// let entries = [(Value::of("b")?, TreeDef::none()), (Value::of("a")?, TreeDef::leaf())];
+    /// assert_eq!(TreeDef::map(entries)?.to_string(), r#"{"a": *, "b": None}"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn map(entries: impl IntoIterator<Item = (Value, TreeDef)>) -> Result<Self> {
+        let mut entries = collected(entries);
+        let options = Graft::options_of(entries.iter().map(|(_, child)| child))?;
+        if !options.insertion {
+            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+        }
+        let (keys, children): (Vec<Value>, Vec<TreeDef>) = entries.into_iter().unzip();
+        Head::of(NodeKind::Map).around(LabelsRef::Keys(&keys), children)
+    }
+
+    /// `Shape::Circle(*)`
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
+    pub fn newtype_variant(name: &str, variant: &str, child: TreeDef) -> Result<Self> {
+        Head { kind: NodeKind::NewtypeVariant, name, variant }.around(LabelsRef::None, [child])
+    }
+
+    /// `Shape::Line(*, *)`
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
+    pub fn tuple_variant(
+        name: &str,
+        variant: &str,
+        children: impl IntoIterator<Item = TreeDef>,
+    ) -> Result<Self> {
+        Head { kind: NodeKind::TupleVariant, name, variant }.around(LabelsRef::None, children)
+    }
+
+    /// `Shape::Box { w: *, h: * }`
+    ///
+    /// # Errors
+    ///
+    /// As [`seq`](Self::seq).
+    pub fn struct_variant<'a>(
+        name: &str,
+        variant: &str,
+        fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
+    ) -> Result<Self> {
+        Head { kind: NodeKind::StructVariant, name, variant }.around_fields(fields)
+    }
+}
+
+/// All items, whatever the iterator says of their number.
+fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    items.into_iter().for_each(|item| all.push(item));
+    all
+}
+
+fn atom(head: Head<'_>) -> TreeDef {
+    let mut graft = Graft::default();
+    head.open(&mut graft, LabelsRef::None);
+    graft.finish_part()
+}
+
+impl Head<'_> {
+    fn of(kind: NodeKind) -> Self {
+        Head { kind, name: "", variant: "" }
+    }
+
+    fn open(self, graft: &mut Graft, labels: LabelsRef<'_, Name>) {
+        let Head { kind, name, variant } = self;
+        let (name, variant) = (Name::from(name.to_owned()), Name::from(variant.to_owned()));
+        let shape = ShapeRef { name: &name, variant: &variant, labels };
+        let has_shape = kind.is_named() || matches!(kind, NodeKind::Map | NodeKind::Static);
+        graft.open_new(kind, has_shape.then_some(shape), 1);
+    }
+
+    fn around_fields<'a>(
+        self,
+        fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
+    ) -> Result<TreeDef> {
+        let owned = |(field, child): (&str, TreeDef)| (Name::from(field.to_owned()), child);
+        let fields = collected(fields.into_iter().map(owned));
+        let (fields, children): (Vec<Name>, Vec<TreeDef>) = fields.into_iter().unzip();
+        self.around(LabelsRef::Fields(&fields), children)
+    }
+
+    fn around(
+        self,
+        labels: LabelsRef<'_, Name>,
+        children: impl IntoIterator<Item = TreeDef>,
+    ) -> Result<TreeDef> {
+        let mut graft = Graft::default();
+        self.open(&mut graft, labels);
+        for child in children {
+            graft.allow(child.limits);
+            graft.insert(child.root(), 1)?;
+        }
+        graft.close()?;
+        graft.finish()
+    }
+}

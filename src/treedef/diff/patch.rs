@@ -1,0 +1,332 @@
+//! Making the new of the old.
+
+use std::collections::{HashMap, HashSet};
+use std::{mem, vec};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Labels, Name, Shape, TreeDef};
+use crate::path::{Key, Path};
+use crate::treedef::difference::mismatch_at;
+use crate::treedef::graft::Graft;
+use crate::treedef::node::{Children, NodeRef};
+use crate::treedef::pairs::same_structure;
+
+use super::{Change, ChangeKind, Diff, Side, Subtree};
+
+impl TreeDef {
+    /// This structure with the changes of a [`diff`](TreeDef::diff) that was made with it. It may differ from that
+    /// where nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// When something else stands where something changes; the error has the path.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let old: TreeDef = "[(*, *), *]".parse()?;
+    /// let diff = old.diff(&"[(*, None), *]".parse()?);
+    /// let other: TreeDef = "[(*, *), [*; 1000]]".parse()?;
+    /// assert_eq!(other.patch(&diff)?.to_string(), "[(*, None), [*; 1000]]");
+    ///
+    /// let error = TreeDef::patch(&"[(*, ()), *]".parse()?, &diff).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected `*`, found `()` at `[0].1`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn patch(&self, diff: &Diff<TreeDef>) -> Result<TreeDef> {
+        patch(self, diff)
+    }
+}
+
+/// What a node of the new tree is.
+enum Part<'a, 'c, T: Subtree> {
+    /// So many equal ones of the old tree.
+    Old(NodeRef<'a>, usize),
+    /// So many with changes below them.
+    Changed(NodeRef<'a>, usize, &'c [Change<T>]),
+    New(&'c T, usize),
+}
+
+pub(crate) fn patch<T: Subtree>(old: &T, diff: &Diff<T>) -> Result<T> {
+    let side = Side::of(old, &[]);
+    let mut next = match &diff.changes[..] {
+        [] => return Ok(old.clone()),
+        [Change { path, kind: ChangeKind::Replaced { old, new, .. }, .. }] if path.is_root() => {
+            expect(old, side, path)?;
+            return Ok(new.clone());
+        }
+        changes => Some(Part::Changed(side.node, 1, changes)),
+    };
+    let treedef = old.structure();
+    let (mut graft, mut leaves) = (Graft::onto(treedef.root(), treedef.limits), Vec::new());
+    let mut open: Vec<vec::IntoIter<Part<'_, '_, T>>> = Vec::new();
+    loop {
+        match next {
+            Some(Part::Old(node, repeat)) => {
+                graft.insert(node, repeat)?;
+                leaves.extend_from_slice(side.at(node).below(repeat));
+            }
+            Some(Part::New(new, repeat)) => {
+                graft.insert(new.structure().root(), repeat)?;
+                leaves.extend_from_slice(new.own_leaves().unwrap_or_default());
+            }
+            Some(Part::Changed(node, repeat, changes)) => {
+                let plan = Plan::of(side.at(node), changes, open.len())?;
+                let shape = plan.shape();
+                graft.open_new(node.kind(), shape.as_ref().map(Shape::as_ref), repeat);
+                let parts: Vec<_> = plan.children.into_iter().map(|(_, part)| part).collect();
+                open.push(parts.into_iter());
+            }
+            None => {
+                graft.close()?;
+                open.pop();
+            }
+        }
+        let Some(parts) = open.last_mut() else { break };
+        next = parts.next();
+    }
+    Ok(T::join(graft.finish()?, leaves))
+}
+
+/// Refuses another subtree than the one that changes.
+fn expect<T: Subtree>(old: &T, found: Side<'_, T::Leaf>, path: &Path) -> Result<()> {
+    let root = old.structure().root();
+    if !same_structure(root, found.node) {
+        return Err(mismatch_at(path.clone(), root, found.node));
+    }
+    let same = |(old, found): (&T::Leaf, &T::Leaf)| old == found || !equals_itself(old);
+    match old.own_leaves().unwrap_or_default().iter().zip(found.below(1)).all(same) {
+        true => Ok(()),
+        false => Err(refused("another leaf than the one that was changed", path)),
+    }
+}
+
+/// A NaN does not, and still is what it was.
+fn equals_itself<L: PartialEq>(leaf: &L) -> bool {
+    let again = leaf;
+    leaf == again
+}
+
+/// What becomes of a node by the changes there and below.
+struct Plan<'a, 'c, T: Subtree> {
+    node: NodeRef<'a>,
+    /// Below the root.
+    depth: usize,
+    /// The children of the old node that have not come, and how many have.
+    rest: Children<'a>,
+    came: usize,
+    /// Those of the new one so far, with their keys if they are fields or entries.
+    children: Vec<(Option<Key>, Part<'a, 'c, T>)>,
+    name: Option<&'c Name>,
+}
+
+impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
+    fn of(side: Side<'a, T::Leaf>, changes: &'c [Change<T>], depth: usize) -> Result<Self> {
+        let (node, rest, children) = (side.node, side.node.children(), Vec::new());
+        let mut plan = Plan { node, depth, rest, came: 0, children, name: None };
+        let (mut added, mut order) = (Vec::new(), None);
+        for group in changes.chunk_by(|a, b| a.about(depth) == b.about(depth)) {
+            match group.first().map(|change| change.about(depth)) {
+                Some(About::Old(key)) => plan.change(side, key, group)?,
+                Some(About::New(key)) if node.kind().has_one_child() || !node.takes(key) => {
+                    let here = group.first().map(|change| change.path.parent()).unwrap_or_default();
+                    return Err(refused("no place for what was added", &here.unwrap_or_default()));
+                }
+                Some(About::New(_)) => added.extend(group),
+                _ => {
+                    for change in group {
+                        match &change.kind {
+                            ChangeKind::Retyped { old, .. } if node.name() != Some(old) => {
+                                return Err(refused("the type has another name", &change.path));
+                            }
+                            ChangeKind::Retyped { new, .. } => plan.name = Some(new),
+                            ChangeKind::Reordered { keys } => order = Some((keys, &change.path)),
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+        plan.keep(node.num_children());
+        if let Some((keys, path)) = order {
+            plan.reorder(keys).ok_or_else(|| refused(MOVED, path))?;
+        }
+        if !added.is_empty() {
+            plan.add(&added)?;
+        }
+        if node.is_sorted_map() {
+            let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
+            plan.children.sort_by_cached_key(|(key, _)| entry(key));
+        }
+        Ok(plan)
+    }
+
+    /// The children of the old node before a position, as they are.
+    fn keep(&mut self, position: usize) {
+        let labelled = self.node.is_labelled();
+        while self.came < position {
+            let most = if labelled { 1 } else { position - self.came };
+            let Some((child, count)) = self.rest.next_up_to(most) else { return };
+            let key = self.node.key(self.came).filter(|_| labelled);
+            self.children.push((key, Part::Old(child, count)));
+            self.came += count;
+        }
+    }
+
+    /// A child of the old node, or several equal ones, with the changes that are theirs.
+    fn change(&mut self, side: Side<'a, T::Leaf>, key: &Key, group: &'c [Change<T>]) -> Result<()> {
+        let Some(change) = group.first() else { return Ok(()) };
+        // Put together only for an error: all of them take as much room as the squared depth.
+        let here = |depth| change.path.keys().iter().take(depth).cloned().collect::<Path>();
+        let missing = || ErrorKind::NoSuchChild { key: key.clone(), node: self.node.brief() };
+        let position = self.node.position(key);
+        let position = position.ok_or_else(|| Error::from(missing()).at(here(self.depth)))?;
+        if position < self.came {
+            return Err(refused(MOVED, &here(self.depth)));
+        }
+        self.keep(position);
+        let span = change.span(self.depth);
+        let (child, count) = self.rest.next_up_to(span).unwrap_or((self.node, 0));
+        if count < span {
+            let said = format!("expected {span} equal children, found {count}");
+            return Err(Error::custom(said).at(here(self.depth + 1)));
+        }
+        self.came += span;
+
+        let old_child = side.at(child);
+        let changed = Part::Changed(child, span, group);
+        self.children.push(match &change.kind {
+            _ if change.path.keys().len() > self.depth + 1 => (Some(key.clone()), changed),
+            ChangeKind::Removed(_) if self.node.kind().has_one_child() => {
+                return Err(refused("what was removed cannot be missing here", &change.path));
+            }
+            ChangeKind::Removed(old) => return expect(old, old_child, &change.path),
+            ChangeKind::Renamed { to } => (Some(to.clone()), Part::Old(child, span)),
+            ChangeKind::Replaced { old, new, .. } => {
+                expect(old, old_child, &change.path)?;
+                (Some(key.clone()), Part::New(new, span))
+            }
+            _ => (Some(key.clone()), changed),
+        });
+        Ok(())
+    }
+
+    /// Puts what stays into the order of these keys, if they are the same.
+    fn reorder(&mut self, keys: &[Key]) -> Option<()> {
+        let places: HashMap<&Key, usize> = keys.iter().zip(0..).collect();
+        let place = |key: &Option<Key>| places.get(key.as_ref()?).copied();
+        let all = self.children.len() == places.len();
+        if !all || self.children.iter().any(|(key, _)| place(key).is_none()) {
+            return None;
+        }
+        self.children.sort_by_key(|(key, _)| place(key));
+        Some(())
+    }
+
+    /// Puts in what was added, in the order of the positions.
+    fn add(&mut self, added: &[&'c Change<T>]) -> Result<()> {
+        let labelled = self.node.is_labelled();
+        let keys = self.children.iter().filter_map(|(key, _)| key.clone());
+        let mut keys: HashSet<Key> = keys.filter(|_| labelled).collect();
+        let mut old = mem::take(&mut self.children).into_iter();
+        let (mut next, mut count) = (old.next(), 0);
+        for change in added {
+            let ChangeKind::Added { position, new } = &change.kind else { continue };
+            let key = change.path.keys().get(self.depth).filter(|_| labelled).cloned();
+            if key.clone().is_some_and(|key| !keys.insert(key)) {
+                let said = "something stands already where something was added";
+                return Err(refused(said, &change.path));
+            }
+            while count < *position
+                && let Some((key, part)) = next
+            {
+                let (before, rest) = part.split(position - count);
+                count += before.count();
+                self.children.push((key, before));
+                next = rest.map(|rest| (None, rest)).or_else(|| old.next());
+            }
+            if count != *position {
+                return Err(refused("too few children stand before what was added", &change.path));
+            }
+            let span = change.span(self.depth);
+            count += span;
+            self.children.push((key, Part::New(new, span)));
+        }
+        self.children.extend(next);
+        self.children.extend(old);
+        Ok(())
+    }
+
+    /// The new node's names and labels.
+    fn shape(&self) -> Option<Shape> {
+        let shape = self.node.shape()?;
+        let keys = || self.children.iter().filter_map(|(key, _)| key.as_ref());
+        let labels = match shape.labels {
+            Labels::Keys(_) => Labels::Keys(keys().filter_map(Key::entry).cloned().collect()),
+            Labels::Fields(_) => Labels::Fields(keys().filter_map(Key::field).cloned().collect()),
+            Labels::None | Labels::Static(_) => shape.labels.clone(),
+        };
+        let name = self.name.unwrap_or(&shape.name).clone();
+        Some(Shape { name, labels, ..shape.clone() })
+    }
+}
+
+const MOVED: &str = "the fields or keys stand in another order";
+
+#[cold]
+fn refused(said: &'static str, path: &Path) -> Error {
+    Error::from(ErrorKind::DoesNotApply(said)).at(path.clone())
+}
+
+impl<T: Subtree> Part<'_, '_, T> {
+    /// At most so many, and the rest.
+    fn split(self, most: usize) -> (Self, Option<Self>) {
+        let left = self.count().saturating_sub(most);
+        if left == 0 {
+            return (self, None);
+        }
+        let (first, rest) = match self {
+            Part::Old(node, _) => (Part::Old(node, most), Part::Old(node.later(most), left)),
+            Part::Changed(node, _, changes) => {
+                let rest = Part::Changed(node.later(most), left, changes);
+                (Part::Changed(node, most, changes), rest)
+            }
+            Part::New(new, _) => (Part::New(new, most), Part::New(new, left)),
+        };
+        (first, Some(rest))
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Part::Old(_, count) | Part::Changed(_, count, _) | Part::New(_, count) => *count,
+        }
+    }
+}
+
+/// What a change is about, seen from a node on its way.
+#[derive(PartialEq)]
+enum About<'c> {
+    /// The node.
+    Itself,
+    /// A child that it had, or what stands below that.
+    Old(&'c Key),
+    /// A child that it has now.
+    New(&'c Key),
+}
+
+impl<T> Change<T> {
+    fn about(&self, depth: usize) -> About<'_> {
+        match (self.path.keys().get(depth), &self.kind) {
+            (None, _) => About::Itself,
+            (Some(key), ChangeKind::Added { .. }) if self.path.keys().len() == depth + 1 => {
+                About::New(key)
+            }
+            (Some(key), _) => About::Old(key),
+        }
+    }
+
+    /// How many siblings the change is about, so far below the root.
+    fn span(&self, depth: usize) -> usize {
+        self.spans.get(depth).copied().unwrap_or(1)
+    }
+}

@@ -1,0 +1,433 @@
+//! Where two trees differ.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result, counted};
+use crate::leaf::float::widen;
+use crate::model::{Leaf, Name, NodeKind, Options, Tree, TreeDef};
+use crate::path::{Key, Path};
+use crate::treedef::node::NodeRef;
+use crate::treedef::text::brief;
+
+/// A node, with the leaves of its tree if they count.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    node: NodeRef<'a>,
+    leaves: Option<&'a [Leaf]>,
+    /// It stands inside a static or an opaque leaf, which know no options.
+    inside: bool,
+}
+
+/// What is still to be done, in pre-order, the next last.
+struct Pending<'a> {
+    /// Keys of the path of the node above, and the one that leads on from there, if that is where this is.
+    above: usize,
+    key: Option<Key>,
+    what: What<'a>,
+}
+
+enum What<'a> {
+    Compare(Side<'a>, Side<'a>),
+    /// A difference: its kind, what was expected, what was found.
+    Report(DifferenceKind, String, String),
+    /// Pairs without leaves that are like one that was compared before, when there were so many differences.
+    Alike(Alike<'a>, usize),
+}
+
+/// Pairs of children that stand side by side, and are alike but for their leaves.
+#[derive(Clone, Copy)]
+struct Alike<'a> {
+    parent: NodeRef<'a>,
+    /// Of the first.
+    position: usize,
+    a: Side<'a>,
+    b: Side<'a>,
+    count: usize,
+}
+
+/// What counts as a difference beside kinds, labels, variants and lengths.
+struct Comparison {
+    /// The names of types.
+    names: bool,
+    /// The values of statics.
+    statics: bool,
+    /// The trees have that option.
+    none_is_leaf: bool,
+    /// An `f64` stands for the `f32` that it was widened from.
+    widened: bool,
+    /// A leaf that is expected stands for any subtree.
+    prefix: bool,
+    /// A sequence is no tuple, a map no struct.
+    exact: bool,
+    /// Where the comparison is.
+    path: Path,
+    differences: Vec<Difference>,
+}
+
+/// All places in which `found` differs from `expected`, leaves included, in the order of `expected`. The names of types
+/// do not count, nor whether a value is static or an opaque leaf.
+///
+/// Below a node of another kind there is nothing to compare, so that is one difference.
+pub(crate) fn tree_differences(
+    expected: &Tree<Leaf>,
+    found: &Tree<Leaf>,
+    widened: bool,
+) -> Vec<Difference> {
+    let none_is_leaf = expected.treedef.encoding.options.none_is_leaf;
+    let a = Side { node: expected.treedef.root(), leaves: Some(&expected.leaves), inside: false };
+    let b = Side { node: found.treedef.root(), leaves: Some(&found.leaves), inside: false };
+    Comparison { none_is_leaf, widened, ..Comparison::of_values() }.run(a, b)
+}
+
+/// Whether two nodes have the same below them, leaves included; where they stand does not count.
+pub(crate) fn same_below(a: (NodeRef<'_>, &[Leaf]), b: (NodeRef<'_>, &[Leaf])) -> bool {
+    let side = |(node, leaves)| Side { node, leaves: Some(leaves), inside: false };
+    Comparison::of_values().run(side(a), side(b)).is_empty()
+}
+
+/// All places in which `found` differs from `expected`, without the leaves; of equal neighbours that differ alike, the
+/// first.
+#[cold]
+pub(crate) fn structure_differences(
+    expected: &TreeDef,
+    found: &TreeDef,
+    ignore_statics: bool,
+) -> Vec<Difference> {
+    let comparison = Comparison { statics: !ignore_statics, ..Comparison::of_structures() };
+    comparison.run(Side::of(expected.root()), Side::of(found.root()))
+}
+
+/// All places in which `full` is not what `prefix` begins.
+#[cold]
+pub(crate) fn prefix_differences(prefix: NodeRef<'_>, full: NodeRef<'_>) -> Vec<Difference> {
+    let comparison = Comparison { prefix: true, ..Comparison::of_structures() };
+    comparison.run(Side::of(prefix), Side::of(full))
+}
+
+/// All places in which `found` differs from `expected` by more than the kinds of containers and the names of types.
+#[cold]
+pub(crate) fn loose_differences(expected: &TreeDef, found: &TreeDef) -> Vec<Difference> {
+    let comparison = Comparison { names: false, exact: false, ..Comparison::of_structures() };
+    comparison.run(Side::of(expected.root()), Side::of(found.root()))
+}
+
+/// Refuses what differs.
+pub(crate) fn expect_none(differences: Vec<Difference>) -> Result<()> {
+    if differences.is_empty() { Ok(()) } else { Err(structure_mismatch(differences)) }
+}
+
+/// The error that names the first difference, and has them all.
+#[cold]
+pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
+    let first = differences.first();
+    let path = first.map(|first| first.path.clone()).unwrap_or_default();
+    Error::from(ErrorKind::Structure(differences)).at(path)
+}
+
+/// The error that two nodes differ, apart from what stands below both.
+#[cold]
+pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>) -> Error {
+    let report = |Pending { key, what, .. }| match what {
+        What::Report(kind, expected, found) => {
+            let path = key.map_or_else(|| path.clone(), |key| path.child(key));
+            Some(differ(path, kind, expected, found))
+        }
+        What::Compare(..) | What::Alike(..) => None,
+    };
+    let (a, b) = (Side::of(expected), Side::of(found));
+    let differences = match Comparison::of_structures().head_difference(expected, found) {
+        Some(kind) => vec![differ(path, kind, quoted(expected), quoted(found))],
+        None if expected.fields().is_empty() && expected.entry_keys().is_empty() => {
+            vec![differ(path, DifferenceKind::Length, children(expected), children(found))]
+        }
+        None => compare_labelled(0, a, b, true).into_iter().filter_map(report).collect(),
+    };
+    structure_mismatch(differences)
+}
+
+/// The error that two treedefs come from walks with other options.
+#[cold]
+pub(crate) fn options_mismatch(expected: Options, found: Options) -> Error {
+    let print = |options: Options| match options == Options::default() {
+        true => "no options".to_owned(),
+        false => format!("`{options}`"),
+    };
+    let (path, kind) = (Path::root(), DifferenceKind::Options);
+    structure_mismatch(vec![differ(path, kind, print(expected), print(found))])
+}
+
+/// Differences between structures that are listed: two small ones may differ in 2⁶⁰ places.
+const MOST: usize = 1 << 12;
+
+impl Comparison {
+    fn of_structures() -> Self {
+        Comparison {
+            names: true,
+            statics: true,
+            none_is_leaf: false,
+            widened: false,
+            prefix: false,
+            exact: true,
+            path: Path::root(),
+            differences: Vec::new(),
+        }
+    }
+
+    fn of_values() -> Self {
+        Comparison { names: false, ..Comparison::of_structures() }
+    }
+
+    fn run(mut self, expected: Side<'_>, found: Side<'_>) -> Vec<Difference> {
+        let mut pending =
+            vec![Pending { above: 0, key: None, what: What::Compare(expected, found) }];
+        while let Some(Pending { above, key, what }) = pending.pop() {
+            if expected.leaves.is_none() && self.differences.len() >= MOST {
+                break;
+            }
+            self.path.0.truncate(above);
+            self.path.0.extend(key);
+            let depth = self.path.0.len();
+            let (a, b) = match what {
+                What::Compare(a, b) => (a.seen(), b.seen()),
+                What::Report(kind, expected, found) => {
+                    self.report(kind, expected, found);
+                    continue;
+                }
+                What::Alike(alike, before) => {
+                    if self.differences.len() > before {
+                        let (first, rest) = alike.split(above, self.differences.len());
+                        pending.extend(rest.into_iter().chain([first]));
+                    }
+                    continue;
+                }
+            };
+            if a.is_none() && b.is_none() || self.prefix && a.node.kind() == NodeKind::Leaf {
+                continue;
+            }
+            if let Some((a, b)) = self.without_some(a, b) {
+                pending.push(Pending { above: depth, key: None, what: What::Compare(a, b) });
+                continue;
+            }
+            let (node, other) = (a.node, b.node);
+            if let Some(kind) = self.head_difference(node, other) {
+                self.report(kind, quoted(node), quoted(other));
+                if kind != DifferenceKind::Name {
+                    continue;
+                }
+            }
+            match node.kind() {
+                NodeKind::Leaf => self.compare_leaves(a, b),
+                NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map => {
+                    let below = compare_labelled(depth, a, b, self.exact);
+                    pending.extend(below.into_iter().rev());
+                }
+                _ => {
+                    let below = compare_listed(depth, a, b, self.differences.len());
+                    pending.extend(below.into_iter().rev());
+                }
+            }
+        }
+        self.differences
+    }
+
+    fn report(&mut self, kind: DifferenceKind, expected: String, found: String) {
+        self.differences.push(differ(self.path.clone(), kind, expected, found));
+    }
+
+    fn compare_leaves(&mut self, a: Side<'_>, b: Side<'_>) {
+        let (Some(expected), Some(found)) = (a.leaf(), b.leaf()) else { return };
+        if expected != found && !(self.widened && is_widened(expected, found)) {
+            self.report(DifferenceKind::Leaf, quoted_leaf(expected), quoted_leaf(found));
+        }
+    }
+
+    /// What two nodes differ in that says nothing of their children.
+    fn head_difference(&self, node: NodeRef<'_>, other: NodeRef<'_>) -> Option<DifferenceKind> {
+        if !self.same_kind(node.kind(), other.kind()) {
+            Some(DifferenceKind::Node)
+        } else if self.names && node.name() != other.name() {
+            Some(DifferenceKind::Name)
+        } else if node.variant() != other.variant() {
+            Some(DifferenceKind::Variant)
+        } else if self.statics && node.static_value() != other.static_value() {
+            Some(DifferenceKind::Static)
+        } else {
+            None
+        }
+    }
+
+    fn same_kind(&self, a: NodeKind, b: NodeKind) -> bool {
+        use NodeKind as Is;
+        let class = |kind| match kind {
+            Is::Tuple | Is::TupleStruct => Is::Seq,
+            Is::Struct => Is::Map,
+            Is::UnitStruct => Is::Unit,
+            other => other,
+        };
+        a == b || !self.exact && class(a) == class(b)
+    }
+
+    /// Where `None` is a leaf outside, and a node inside of a static, a `Some` may stand on one side alone.
+    fn without_some<'a>(&self, a: Side<'a>, b: Side<'a>) -> Option<(Side<'a>, Side<'a>)> {
+        if !self.none_is_leaf || !(a.inside || b.inside) {
+            return None;
+        }
+        match (a.node.kind(), b.node.kind()) {
+            (NodeKind::Some, NodeKind::Some) => None,
+            (NodeKind::Some, _) => Some((a.child(a.node.child(0)?), b)),
+            (_, NodeKind::Some) => Some((a, b.child(b.node.child(0)?))),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Side<'a> {
+    fn of(node: NodeRef<'a>) -> Self {
+        Side { node, leaves: None, inside: false }
+    }
+
+    fn leaf(self) -> Option<&'a Leaf> {
+        self.leaves?.get(self.node.first_leaf()).filter(|_| self.node.kind() == NodeKind::Leaf)
+    }
+
+    /// Looks through a static or an opaque leaf at what it holds: where leaves count, it is all the same where they are.
+    fn seen(self) -> Self {
+        let value = match self.leaf() {
+            Some(Leaf::Opaque(value)) => Some(&**value),
+            _ => self.node.static_value().filter(|_| self.leaves.is_some()),
+        };
+        match value {
+            Some(value) => Side { node: value.root(), leaves: Some(value.leaves()), inside: true },
+            None => self,
+        }
+    }
+
+    /// `None` in either form, as a node or a leaf.
+    fn is_none(self) -> bool {
+        self.node.kind() == NodeKind::None || self.leaf() == Some(&Leaf::None)
+    }
+
+    fn child(self, node: NodeRef<'a>) -> Self {
+        Side { node, ..self }
+    }
+
+    fn entries(self) -> impl Iterator<Item = (Key, Side<'a>)> {
+        self.node.entries().map(move |(key, child)| (key, self.child(child)))
+    }
+}
+
+/// Compares children by their fields or keys; `above` is how many keys lead to the nodes.
+fn compare_labelled<'a>(above: usize, a: Side<'a>, b: Side<'a>, exact: bool) -> Vec<Pending<'a>> {
+    let nothing = || "nothing".to_owned();
+    let label = |key: &Key| match key {
+        Key::Entry(text) if !exact && text.as_str().is_some() => {
+            Key::Field(Name::from(text.as_str().unwrap_or_default().to_owned()))
+        }
+        key => key.clone(),
+    };
+    // A map may hold a key twice: then the first goes with the first, and so on.
+    let mut others: HashMap<Key, VecDeque<Side<'a>>> = HashMap::new();
+    b.entries().for_each(|(key, other)| others.entry(label(&key)).or_default().push_back(other));
+    let mut pending = Vec::new();
+    for (key, child) in a.entries() {
+        let other = others.get_mut(&label(&key)).and_then(VecDeque::pop_front);
+        let what = match other {
+            Some(other) => What::Compare(child, other),
+            None => What::Report(DifferenceKind::Missing, quoted(child.node), nothing()),
+        };
+        pending.push(Pending { above, key: Some(key), what });
+    }
+    let listed = |side: Side<'_>| {
+        let keys: Vec<String> = side.entries().map(|(key, _)| key.to_string()).collect();
+        format!("`{}`", keys.join("`, `"))
+    };
+    let matched = others.values().all(VecDeque::is_empty) && pending.len() == b.node.num_children();
+    if exact && a.leaves.is_none() && matched && !a.node.same_labels(b.node) {
+        let what = What::Report(DifferenceKind::Order, listed(a), listed(b));
+        pending.insert(0, Pending { above, key: None, what });
+    }
+    for (key, _) in b.entries() {
+        if let Some(other) = others.get_mut(&label(&key)).and_then(VecDeque::pop_front) {
+            let what = What::Report(DifferenceKind::Extra, nothing(), quoted(other.node));
+            pending.push(Pending { above, key: Some(key), what });
+        }
+    }
+    pending
+}
+
+impl<'a> Alike<'a> {
+    /// The comparison of the first pair, and what is left to do after it if that differs.
+    fn split(self, above: usize, differences: usize) -> (Pending<'a>, Option<Pending<'a>>) {
+        let Alike { parent, position, a, b, count } = self;
+        let next = |side: Side<'a>| side.child(side.node.later(1));
+        let rest =
+            Alike { position: position + 1, a: next(a), b: next(b), count: count - 1, ..self };
+        let rest = (count > 1).then_some(Pending {
+            above,
+            key: None,
+            what: What::Alike(rest, differences),
+        });
+        let key = Some(parent.key(position).unwrap_or(Key::Position(position)));
+        (Pending { above, key, what: What::Compare(a, b) }, rest)
+    }
+}
+
+/// Compares children by their positions; `differences` is how many were found before.
+fn compare_listed<'a>(
+    above: usize,
+    a: Side<'a>,
+    b: Side<'a>,
+    differences: usize,
+) -> Vec<Pending<'a>> {
+    let mut pending = Vec::new();
+    if a.node.num_children() != b.node.num_children() {
+        let what = What::Report(DifferenceKind::Length, children(a.node), children(b.node));
+        pending.push(Pending { above, key: None, what });
+    }
+    let mut position = 0;
+    for (child, found, alike) in a.node.overlaps(b.node) {
+        let (parent, first, second) = (a.node, a.child(child), b.child(found));
+        // Where leaves do not count, the first stands for all.
+        let count = if a.leaves.is_some() { alike } else { 1 };
+        let pairs = Alike { parent, position, a: first, b: second, count };
+        match child.num_leaves() == 0 && found.num_leaves() == 0 {
+            true => {
+                let (first, rest) = pairs.split(above, differences);
+                pending.push(first);
+                pending.extend(rest);
+            }
+            false => pending.extend((0..count).map(|skip| {
+                let (a, b) = (a.child(child.later(skip)), b.child(found.later(skip)));
+                let key = parent.key(position + skip).unwrap_or(Key::Position(position + skip));
+                Pending { above, key: Some(key), what: What::Compare(a, b) }
+            })),
+        }
+        position += alike;
+    }
+    pending
+}
+
+/// An `f32` that was flattened into `f64` leaves.
+fn is_widened(wide: &Leaf, narrow: &Leaf) -> bool {
+    match (wide, narrow) {
+        (Leaf::F64(wide), Leaf::F32(narrow)) => wide.to_bits() == widen(*narrow).to_bits(),
+        _ => false,
+    }
+}
+
+fn differ(path: Path, kind: DifferenceKind, expected: String, found: String) -> Difference {
+    Difference { path, kind, expected, found }
+}
+
+fn quoted(node: NodeRef<'_>) -> String {
+    format!("`{}`", node.brief())
+}
+
+fn children(node: NodeRef<'_>) -> String {
+    counted(node.num_children(), "child", "children")
+}
+
+/// A leaf as its literal, cut off where it gets long.
+fn quoted_leaf(leaf: &Leaf) -> String {
+    format!("`{}`", brief(leaf))
+}

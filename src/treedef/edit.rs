@@ -1,0 +1,289 @@
+//! Structures and trees with some of their nodes replaced or removed.
+
+use std::ops::Range;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Labels, NodeKind, Shape, TreeDef};
+use crate::path::Path;
+use crate::treedef::node::NodeRef;
+use crate::treedef::walk::{Event, Stops, Walk};
+
+use super::graft::Graft;
+
+/// What becomes of a node, and of all that stands below it.
+///
+/// The idea is dm-tree's `traverse`, where only one of `None` and a replacement can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit<T> {
+    /// The node stays.
+    Keep,
+    /// Another takes its place.
+    Replace(T),
+    /// The node goes, with its field or key. The elements behind it move up, and a `Some` without its child is `None`;
+    /// a newtype cannot lose its child.
+    Remove,
+}
+
+impl TreeDef {
+    /// This structure with the nodes that a function has replaced or removed, from the root down: what stands below
+    /// such a node is not looked at. Of equal neighbours the first stands for all.
+    ///
+    /// # Errors
+    ///
+    /// The first error of the function; when a replacement has other options; when the root is removed or the child of
+    /// a newtype.
+    ///
+    /// ```
+    /// use treedef::{Edit, TreeDef};
+    ///
+    /// let treedef: TreeDef = "Model { w: [*; 1000000], seed: static 7 }".parse()?;
+    /// let bare = treedef.edit(|node| Ok(match node.static_value() {
+    ///     Some(_) => Edit::Remove,
+    ///     None => Edit::Keep,
+    /// }))?;
+    /// assert_eq!(bare.to_string(), "Model { w: [*; 1000000] }");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn edit(&self, mut f: impl FnMut(NodeRef<'_>) -> Result<Edit<TreeDef>>) -> Result<TreeDef> {
+        let mut walk = Editing::runs(self);
+        while let Some(met) = walk.step() {
+            match met {
+                Met::Before(node) => match f(node)? {
+                    Edit::Keep => walk.enter()?,
+                    Edit::Replace(other) => walk.put(other.root())?,
+                    Edit::Remove => walk.remove()?,
+                },
+                Met::After => walk.leave()?,
+            }
+        }
+        walk.finish()
+    }
+
+    /// As [`edit`](Self::edit), but from the leaves up: the function gets each node with what has
+    /// become of those below it.
+    ///
+    /// # Errors
+    ///
+    /// As [`edit`](Self::edit).
+    ///
+    /// ```
+    /// use treedef::{Edit, NodeKind, TreeDef};
+    ///
+    /// let treedef: TreeDef = "{\"a\": [*, [*, *]], \"b\": None}".parse()?;
+    /// let tuples = treedef.edit_up(|node| Ok(match node.root().kind() {
+    ///     NodeKind::Seq => Edit::Replace(TreeDef::tuple(node.children())?),
+    ///     _ => Edit::Keep,
+    /// }))?;
+    /// assert_eq!(tuples.to_string(), "{\"a\": (*, (*, *)), \"b\": None}");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn edit_up(&self, mut f: impl FnMut(&TreeDef) -> Result<Edit<TreeDef>>) -> Result<TreeDef> {
+        let mut walk = Editing::runs(self);
+        while let Some(met) = walk.step() {
+            match met {
+                Met::Before(_) => walk.enter()?,
+                Met::After => {
+                    let made = walk.leave_apart()?;
+                    match f(&made)? {
+                        Edit::Keep => walk.put(made.root())?,
+                        Edit::Replace(other) => walk.put(other.root())?,
+                        Edit::Remove => walk.remove()?,
+                    }
+                }
+            }
+        }
+        walk.finish()
+    }
+
+    /// The structures of the children.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let treedef: TreeDef = "[(*, *), None]".parse()?;
+    /// let children: Vec<String> = treedef.children().map(|child| child.to_string()).collect();
+    /// assert_eq!(children, ["(*, *)", "None"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn children(&self) -> impl Iterator<Item = TreeDef> + '_ {
+        let runs = self.root().runs();
+        runs.flat_map(|(child, repeat)| {
+            std::iter::repeat_n(child.to_treedef().with_limits(self.limits), repeat)
+        })
+    }
+}
+
+/// A walk through a structure, in which each node is entered, kept, replaced or removed as it is met.
+pub(crate) struct Editing<'a> {
+    graft: Graft,
+    walk: Walk<'a>,
+    /// The nodes that were entered.
+    open: Vec<Frame<'a>>,
+    /// The node that was met last: of so many equal ones, the first.
+    here: (NodeRef<'a>, usize),
+    /// Its path.
+    path: Path,
+    /// What stands below it was not met.
+    is_before: bool,
+    root_was_removed: bool,
+}
+
+/// A node that was entered.
+struct Frame<'a> {
+    node: NodeRef<'a>,
+    repeat: usize,
+    /// Positions of children that were removed.
+    removed: Vec<Range<usize>>,
+}
+
+/// Where a walk has come to.
+pub(crate) enum Met<'a> {
+    /// A node, before those below it.
+    Before(NodeRef<'a>),
+    /// The node that was entered last, after all that stand below it.
+    After,
+}
+
+impl<'a> Editing<'a> {
+    /// A walk that meets equal neighbours once.
+    pub(crate) fn runs(treedef: &'a TreeDef) -> Self {
+        Editing::new(treedef, Stops::AtRuns)
+    }
+
+    /// A walk that meets every node, if the limits allow so many where so many leaves are in memory.
+    pub(crate) fn singly(treedef: &'a TreeDef, leaves: usize) -> Result<Self> {
+        treedef.expect_work(leaves)?;
+        Ok(Editing::new(treedef, Stops::Everywhere))
+    }
+
+    fn new(treedef: &'a TreeDef, stops: Stops) -> Self {
+        let root = treedef.root();
+        Editing {
+            graft: Graft::onto(root, treedef.limits),
+            walk: Walk::new(root, stops),
+            open: Vec::new(),
+            here: (root, 1),
+            path: Path::root(),
+            is_before: false,
+            root_was_removed: false,
+        }
+    }
+
+    /// Goes on. What was met before must have been entered, kept, replaced, removed or left.
+    pub(crate) fn step(&mut self) -> Option<Met<'a>> {
+        match self.walk.next()? {
+            Event::Enter { node, repeat } => {
+                self.walk.lead(&mut self.path);
+                (self.here, self.is_before) = ((node, repeat), true);
+                Some(Met::Before(node))
+            }
+            Event::Leave(_) => {
+                self.is_before = false;
+                self.path.0.truncate(self.open.len().saturating_sub(1));
+                Some(Met::After)
+            }
+        }
+    }
+
+    /// The path of the node that was met, in the structure that is walked.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps the node itself, and goes on to those below it.
+    pub(crate) fn enter(&mut self) -> Result<()> {
+        let (node, repeat) = self.here;
+        self.graft.open(node, repeat)?;
+        self.open.push(Frame { node, repeat, removed: Vec::new() });
+        Ok(())
+    }
+
+    /// Keeps the node with all that stands below it.
+    pub(crate) fn keep(&mut self) -> Result<()> {
+        self.put(self.here.0)
+    }
+
+    /// Puts another subtree in the place of the node.
+    pub(crate) fn put(&mut self, other: NodeRef<'_>) -> Result<()> {
+        self.pass();
+        self.graft.insert(other, self.here.1)
+    }
+
+    /// Removes the node.
+    pub(crate) fn remove(&mut self) -> Result<()> {
+        self.pass();
+        let (Some(frame), Some(position)) = (self.open.last_mut(), self.walk.position()) else {
+            self.root_was_removed = true;
+            return Ok(());
+        };
+        if matches!(frame.node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant) {
+            let said = format!("`{}` cannot lose its child", frame.node.brief());
+            self.path.0.pop();
+            return Err(Error::custom(said).at(self.path.clone()));
+        }
+        frame.removed.push(position..position + self.here.1); // siblings that there are
+        Ok(())
+    }
+
+    /// Does not go below the node, if that was not done yet.
+    fn pass(&mut self) {
+        if std::mem::take(&mut self.is_before) {
+            self.walk.skip();
+        }
+    }
+
+    /// Ends the node that was entered last.
+    pub(crate) fn leave(&mut self) -> Result<()> {
+        if let Some(frame) = self.open.pop() {
+            frame.reshape(&mut self.graft);
+        }
+        self.graft.close()
+    }
+
+    /// Ends the node that was entered last, and takes it out; now it is the one that was met.
+    pub(crate) fn leave_apart(&mut self) -> Result<TreeDef> {
+        if let Some(frame) = self.open.pop() {
+            frame.reshape(&mut self.graft);
+            self.here = (frame.node, frame.repeat);
+        }
+        self.graft.close_apart()
+    }
+
+    pub(crate) fn finish(self) -> Result<TreeDef> {
+        match self.root_was_removed {
+            true => Err(ErrorKind::Nothing("nothing is left of the tree").into()),
+            false => self.graft.finish(),
+        }
+    }
+}
+
+impl Frame<'_> {
+    /// Makes the node that was begun last one without the children that were removed.
+    fn reshape(&self, graft: &mut Graft) {
+        if self.removed.is_empty() {
+            return;
+        }
+        let kind = match self.node.kind() {
+            NodeKind::Some => NodeKind::None,
+            kind => kind,
+        };
+        let shape = self.node.shape();
+        let labels = shape.map_or(Labels::None, |shape| self.without_removed(&shape.labels));
+        let shape = shape.map(|shape| Shape { labels, ..shape.clone() });
+        graft.reshape(kind, shape.as_ref().map(Shape::as_ref));
+    }
+
+    fn without_removed(&self, labels: &Labels) -> Labels {
+        fn kept<T: Clone>(all: &[T], removed: &[Range<usize>]) -> Box<[T]> {
+            let mut removed = removed.iter().flat_map(Range::clone).peekable();
+            let stays = |position: &usize| removed.next_if_eq(position).is_none();
+            let kept = (0..all.len()).filter(stays);
+            kept.filter_map(|position| all.get(position).cloned()).collect()
+        }
+        match labels {
+            Labels::Fields(fields) => Labels::Fields(kept(fields, &self.removed)),
+            Labels::Keys(keys) => Labels::Keys(kept(keys, &self.removed)),
+            Labels::None | Labels::Static(_) => labels.clone(),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Structures without leaves: how they are read, walked, made, printed, compared and stored.
+
+pub(crate) mod node;
+pub(crate) mod walk;
+pub(crate) mod limits;
+pub(crate) mod order;
+pub(crate) mod value;
+pub(crate) mod builder;
+pub(crate) mod text;
+pub(crate) mod difference;
+pub(crate) mod graft;
+pub(crate) mod pairs;
+mod construct;
+mod check;
+mod compose;
+pub(crate) mod prefix;
+pub(crate) mod replace;
+pub(crate) mod edit;
+pub(crate) mod diff;
+#[cfg(feature = "persist")]
+pub(crate) mod persist;
+
+pub use diff::{Change, ChangeKind, Diff};
+pub use edit::Edit;
+pub use node::{Children, NodeRef};
+#[cfg(feature = "persist")]
+pub use persist::Fingerprint;
+pub use walk::{LeafPaths, Nodes};

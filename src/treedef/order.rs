@@ -1,0 +1,167 @@
+//! The canonical order of values, in which maps keep their keys. Frozen: saved treedefs and fingerprints depend on it.
+
+use std::cmp::Ordering;
+
+use crate::leaf::Scalar;
+use crate::model::{Leaf, LeafKind, NodeKind, Value};
+use crate::treedef::node::{NodeRef, Overlaps};
+
+/// Kinds in the order of [`LeafKind`] and [`NodeKind`], integers by value and then width, floats by `total_cmp`,
+/// strings by bytes, everything else lexicographically.
+impl Ord for Value {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.as_str(), other.as_str()) {
+            (Some(a), Some(b)) => a.cmp(b),
+            _ => compare(self.parts(), other.parts()),
+        }
+    }
+}
+
+impl PartialOrd for Value {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Value {
+    /// How a scalar is ordered beside this value.
+    pub(crate) fn order_of(&self, scalar: Scalar<'_>) -> Option<Ordering> {
+        match (scalar, self.as_leaf()?) {
+            (Scalar::Str(text), Leaf::Str(known)) => Some(text.cmp(known)),
+            (scalar, known) => {
+                Some(ScalarRank::of(scalar).cmp(&ScalarRank::of(known.as_scalar()?)))
+            }
+        }
+    }
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum ScalarRank<'a> {
+    Bool(bool),
+    /// Negative numbers first, in two's complement; then by width, of one width the signed first.
+    Integer(bool, u128, (u32, LeafKind)),
+    F32(FloatBits<i32>),
+    F64(FloatBits<i64>),
+    Char(char),
+    Str(&'a str),
+    Bytes(&'a [u8]),
+    /// No scalar: never part of a value (invariant 6 of the encoding).
+    None,
+}
+
+/// Bits of a float, arranged so that integers compare as `total_cmp` does.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct FloatBits<B>(B);
+
+impl<'a> ScalarRank<'a> {
+    fn of(scalar: Scalar<'a>) -> Self {
+        let signed = |value: i128, width| {
+            ScalarRank::Integer(value >= 0, value.cast_unsigned(), (width, scalar.kind()))
+        };
+        let unsigned =
+            |value: u128, width| ScalarRank::Integer(true, value, (width, scalar.kind()));
+        match scalar {
+            Scalar::Bool(value) => ScalarRank::Bool(value),
+            Scalar::I8(value) => signed(value.into(), 8),
+            Scalar::I16(value) => signed(value.into(), 16),
+            Scalar::I32(value) => signed(value.into(), 32),
+            Scalar::I64(value) => signed(value.into(), 64),
+            Scalar::I128(value) => signed(value, 128),
+            Scalar::U8(value) => unsigned(value.into(), 8),
+            Scalar::U16(value) => unsigned(value.into(), 16),
+            Scalar::U32(value) => unsigned(value.into(), 32),
+            Scalar::U64(value) => unsigned(value.into(), 64),
+            Scalar::U128(value) => unsigned(value, 128),
+            Scalar::F32(value) => {
+                let bits = value.to_bits().cast_signed();
+                ScalarRank::F32(FloatBits(bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()))
+            }
+            Scalar::F64(value) => {
+                let bits = value.to_bits().cast_signed();
+                ScalarRank::F64(FloatBits(bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()))
+            }
+            Scalar::Char(value) => ScalarRank::Char(value),
+            Scalar::Str(value) => ScalarRank::Str(value),
+            Scalar::Bytes(value) => ScalarRank::Bytes(value),
+            Scalar::None => ScalarRank::None,
+        }
+    }
+}
+
+/// Two compounds that are alike so far, and what is left of them.
+struct Open<'a, 'b> {
+    a: NodeRef<'a>,
+    b: NodeRef<'b>,
+    position: usize,
+    pairs: Overlaps<'a, 'b>,
+}
+
+impl<'a, 'b> Open<'a, 'b> {
+    fn of(a: NodeRef<'a>, b: NodeRef<'b>) -> Self {
+        Open { a, b, position: 0, pairs: a.overlaps(b) }
+    }
+
+    /// The next pair of children and the order of their labels.
+    fn next(&mut self) -> Option<(NodeRef<'a>, NodeRef<'b>, Ordering)> {
+        let labelled = self.a.is_labelled();
+        // Equal pairs without leaves and labels are one: there may be 2⁶⁰ of them.
+        let (x, y, passed) = self.pairs.next_up_to(|x, y| {
+            let leafless = x.num_leaves() == 0 && y.num_leaves() == 0;
+            if leafless && !labelled { usize::MAX } else { 1 }
+        })?;
+        let labels = self.labels();
+        self.position += passed;
+        Some((x, y, labels))
+    }
+
+    fn labels(&self) -> Ordering {
+        match self.a.kind() {
+            NodeKind::Map => {
+                self.a.entry_keys().get(self.position).cmp(&self.b.entry_keys().get(self.position))
+            }
+            _ => self.a.fields().get(self.position).cmp(&self.b.fields().get(self.position)),
+        }
+    }
+}
+
+fn rank<'a>(node: NodeRef<'_>, leaves: &'a [Leaf]) -> ScalarRank<'a> {
+    let scalar = leaves.get(node.first_leaf()).and_then(Leaf::as_scalar);
+    scalar.map_or(ScalarRank::None, ScalarRank::of)
+}
+
+/// Of two compounds that are alike otherwise, the shorter one comes first.
+fn compare(
+    (a, a_leaves): (NodeRef<'_>, &[Leaf]),
+    (b, b_leaves): (NodeRef<'_>, &[Leaf]),
+) -> Ordering {
+    let mut open: Vec<Open<'_, '_>> = Vec::new();
+    let mut next = Some((a, b, Ordering::Equal));
+    loop {
+        match next {
+            Some((x, y, labels)) => {
+                let is_leaf = |node: NodeRef<'_>| node.kind() == NodeKind::Leaf;
+                let heads = labels.then_with(|| match (is_leaf(x), is_leaf(y)) {
+                    (true, true) => rank(x, a_leaves).cmp(&rank(y, b_leaves)),
+                    (false, false) => {
+                        (x.kind(), x.name(), x.variant()).cmp(&(y.kind(), y.name(), y.variant()))
+                    }
+                    (x, y) => y.cmp(&x), // a scalar comes before a compound
+                });
+                match heads {
+                    Ordering::Equal if !is_leaf(x) => open.push(Open::of(x, y)),
+                    Ordering::Equal => {}
+                    different => return different,
+                }
+            }
+            None => {
+                if let Some(Open { a, b, .. }) = open.pop()
+                    && a.num_children() != b.num_children()
+                {
+                    return a.num_children().cmp(&b.num_children());
+                }
+            }
+        }
+        let Some(top) = open.last_mut() else { return Ordering::Equal };
+        next = top.next();
+    }
+}

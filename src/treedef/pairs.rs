@@ -1,0 +1,132 @@
+//! Going through two structures in step, of which one is a prefix of the other.
+
+use crate::error::Result;
+use crate::model::{NodeKind, TreeDef};
+use crate::treedef::difference::{
+    expect_none, options_mismatch, prefix_differences, structure_differences, structure_mismatch,
+};
+use crate::treedef::node::{NodeRef, Overlaps};
+
+/// Whether a node is like another in everything but what stands below.
+pub(crate) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
+    a.kind() == b.kind() && a.num_children() == b.num_children() && a.shape() == b.shape()
+}
+
+/// Whether the structures from two nodes on are equal.
+pub(crate) fn same_structure(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
+    a.num_leaves() == b.num_leaves()
+        && a.subtree().len() == b.subtree().len()
+        && in_step(a, b, |_, subtree| subtree.kind() == NodeKind::Leaf)
+}
+
+/// Goes through two structures as long as they are alike, down to the leaves of `prefix`, and once through pairs that
+/// are alike. `at_leaf` gets each leaf with the subtree that it stands for, and says whether to go on.
+pub(crate) fn in_step<'a, 'b>(
+    prefix: NodeRef<'a>,
+    full: NodeRef<'b>,
+    mut at_leaf: impl FnMut(NodeRef<'a>, NodeRef<'b>) -> bool,
+) -> bool {
+    let mut open = Vec::new();
+    let mut next = Some((prefix, full));
+    loop {
+        match next {
+            Some((leaf, subtree)) if leaf.kind() == NodeKind::Leaf => {
+                match at_leaf(leaf, subtree) {
+                    true => {}
+                    false => return false,
+                }
+            }
+            Some((a, b)) if same_head(a, b) => open.push(a.overlaps(b)),
+            Some(_) => return false,
+            None => {}
+        }
+        let Some(pairs) = open.last_mut() else { return true };
+        next = pairs.next().map(|(a, b, _)| (a, b));
+        if next.is_none() {
+            open.pop();
+        }
+    }
+}
+
+/// Whether the leaves of `prefix` stand for subtrees of `full`, which is `prefix` above them.
+pub(crate) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
+    in_step(prefix, full, |_, _| true)
+}
+
+/// Refuses what is no prefix, and says where the two part.
+pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
+    let (a, b) = (prefix.root(), full.root());
+    match (goes_under(prefix, full), is_prefix(a, b)) {
+        (true, true) => Ok(()),
+        (true, false) => Err(structure_mismatch(prefix_differences(a, b))),
+        (false, _) => Err(options_mismatch(prefix.encoding.options, full.encoding.options)),
+    }
+}
+
+/// Refuses another structure, and says where it differs.
+pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    expect_agreement(expected, found)?;
+    expect_none(structure_differences(expected, found, false))
+}
+
+/// Refuses structures that were made with other options, if both depend on them: what they say is not comparable.
+pub(crate) fn expect_agreement(a: &TreeDef, b: &TreeDef) -> Result<()> {
+    match goes_under(a, b) || goes_under(b, a) {
+        true => Ok(()),
+        false => Err(options_mismatch(a.encoding.options, b.encoding.options)),
+    }
+}
+
+/// Whether a structure would be the same under the options of another.
+pub(crate) fn goes_under(treedef: &TreeDef, other: &TreeDef) -> bool {
+    treedef.encoding.options == other.encoding.options || !treedef.root().depends_on_options()
+}
+
+/// The leaves of a prefix, each with the subtree that it stands for; runs without leaves are skipped.
+pub(crate) struct LeafSteps<'a, 'b> {
+    root: Option<(NodeRef<'a>, NodeRef<'b>)>,
+    open: Vec<Overlaps<'a, 'b>>,
+}
+
+impl<'a, 'b> LeafSteps<'a, 'b> {
+    /// `prefix` has to be one.
+    pub(crate) fn new(prefix: NodeRef<'a>, full: NodeRef<'b>) -> Self {
+        LeafSteps { root: Some((prefix, full)), open: Vec::new() }
+    }
+}
+
+impl<'a, 'b> Iterator for LeafSteps<'a, 'b> {
+    type Item = (NodeRef<'a>, NodeRef<'b>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let root = self.root.take();
+        let mut next = root.or_else(|| next_with_leaves(self.open.last_mut()?));
+        loop {
+            match next {
+                Some((leaf, subtree)) if leaf.kind() == NodeKind::Leaf => {
+                    return Some((leaf, subtree));
+                }
+                Some((a, b)) => self.open.push(a.overlaps(b)),
+                None => {
+                    self.open.pop();
+                }
+            }
+            next = next_with_leaves(self.open.last_mut()?);
+        }
+    }
+}
+
+/// The next pair of which the first has leaves; runs without leaves are skipped at once.
+fn next_with_leaves<'a, 'b>(pairs: &mut Overlaps<'a, 'b>) -> Option<(NodeRef<'a>, NodeRef<'b>)> {
+    loop {
+        let singly =
+            |a: NodeRef<'_>, _: NodeRef<'_>| if a.num_leaves() > 0 { 1 } else { usize::MAX };
+        match pairs.next_up_to(singly)? {
+            (a, b, _) if a.num_leaves() > 0 => return Some((a, b)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Tables → structure. Everything is checked, and built by the builder that walks use, so a file can say nothing
+//! that a value could not.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    Arrival, Content, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree,
+    TreeDef, Value,
+};
+use crate::treedef::builder::Builder;
+use crate::treedef::limits::{Printed, times_printed};
+
+use super::encode::frame;
+use super::orders::OrderReader;
+use super::scalars::{ScalarReader, Stored};
+use super::wire::{self, NONE, NodeRow, ShapeRow, Tables, ValueRow, Values, form, node_kind};
+
+/// What a part of a file holds.
+pub(super) struct Decoded {
+    pub(super) values: Vec<Value>,
+    pub(super) structure: Option<TreeDef>,
+    /// Rows of nodes, of all structures.
+    pub(super) nodes: usize,
+}
+
+/// What is to be decoded.
+pub(super) struct Part<'a> {
+    /// What errors call it.
+    pub(super) name: &'static str,
+    pub(super) bytes: &'a [u8],
+    /// Of the structure that comes last; without them there is none.
+    pub(super) structure: Option<Options>,
+}
+
+/// Reads a part, and makes sure that it is the one encoding of what it says.
+pub(super) fn decode(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Decoded> {
+    read(part, orders, limits).map_err(|error| error.in_part(part.name))
+}
+
+fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Decoded> {
+    let mut bytes = part.bytes;
+    let tables = wire::read_tables(&mut bytes, part.name)?;
+    let rows = wire::read_rows(&mut bytes, part.name)?;
+    let (nodes, after) = (rows.len(), bytes);
+    let (values, scalars) = match bytes.is_empty() {
+        true => Default::default(),
+        false => {
+            let Values { rows, scalars } = wire::read(&mut bytes, part.name)?;
+            (rows.0, scalars)
+        }
+    };
+    let decoder = Decoder {
+        part: part.name,
+        names: names(part, &tables, limits)?,
+        shapes: tables.shapes.0.into_iter(),
+        labels: tables.labels.0.into_iter(),
+        nodes: rows,
+        values: Vec::new(),
+        orders,
+        limits,
+        bytes: part.bytes.len(),
+        printed: Printed::default(),
+    };
+    let decoded =
+        decoder.run(values, ScalarReader::new(part.name, scalars, bytes)?, part, nodes)?;
+    // One comparison covers every choice that an encoder could have made otherwise, but for the nodes, which are
+    // in memory as they are in the file.
+    let frame = frame(decoded.values.iter(), decoded.structure.as_ref())?;
+    if !part.bytes.starts_with(&frame.before) || frame.after != after {
+        return Err(wire::invalid(part.name, "it is not written in the one way that there is"));
+    }
+    Ok(decoded)
+}
+
+fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec<&'a str>> {
+    let mut text = tables.text;
+    let mut names = Vec::new();
+    for &length in &tables.names.0 {
+        let length = usize::try_from(length).map_err(|_| ErrorKind::TooLarge)?;
+        let split = text.split_at_checked(length).filter(|_| length > 0);
+        let (name, rest) =
+            split.ok_or_else(|| wire::invalid(part.name, "the lengths of the names do not fit"))?;
+        names.push(name);
+        text = rest;
+    }
+    // Names are shared in a file, and not in memory.
+    let mut spelled = 0usize;
+    let mut spell = |number: u32| {
+        let name = usize::try_from(number).ok().and_then(|number| names.get(number));
+        spelled = spelled.saturating_add(name.map_or(0, |name| name.len()));
+    };
+    let mut labels = tables.labels.0.iter();
+    for shape in &tables.shapes.0 {
+        spell(shape.name);
+        spell(shape.variant);
+        let count = usize::try_from(shape.labels).unwrap_or(usize::MAX);
+        let labels = labels.by_ref().take(count);
+        labels.filter(|_| shape.form == form::FIELDS).for_each(|label| spell(*label));
+    }
+    limits.expect_names(spelled, part.bytes.len())?;
+    Ok(names)
+}
+
+struct Decoder<'a, 'o, N> {
+    part: &'static str,
+    names: Vec<&'a str>,
+    shapes: std::vec::IntoIter<ShapeRow>,
+    labels: std::vec::IntoIter<u32>,
+    nodes: N,
+    /// Each stays until something holds it: nothing is held twice.
+    values: Vec<Held>,
+    orders: &'o mut OrderReader,
+    limits: Limits,
+    /// Of the part.
+    bytes: usize,
+    /// Of all values that nothing holds yet.
+    printed: Printed,
+}
+
+struct Held {
+    value: Option<Value>,
+    /// Values inside each other.
+    nesting: usize,
+    printed: Printed,
+}
+
+/// A node whose children have not all come.
+struct Open {
+    at: usize,
+    end: usize,
+    kind: NodeKind,
+    shape: usize,
+    /// The last run of children.
+    last: Option<usize>,
+    /// With the children that have come.
+    printed: Printed,
+}
+
+/// What a structure takes from the tables.
+#[derive(Clone, Copy)]
+struct Extent {
+    nodes: usize,
+    shapes: usize,
+    options: Options,
+    is_value: bool,
+}
+
+struct Structure {
+    treedef: TreeDef,
+    nesting: usize,
+    printed: Printed,
+}
+
+impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
+    fn run(
+        mut self,
+        rows: Vec<ValueRow>,
+        mut scalars: ScalarReader<'_>,
+        part: &Part<'_>,
+        nodes: usize,
+    ) -> Result<Decoded> {
+        for row in rows {
+            let held = self.value(row, &mut scalars)?;
+            self.printed = self.printed.and(held.printed);
+            self.limits.expect_stored(self.printed, self.bytes)?;
+            self.values.push(held);
+        }
+        scalars.finish()?;
+        let structure = match part.structure {
+            Some(options) => {
+                let (nodes, shapes) = (self.nodes.len(), self.shapes.len());
+                let extent = Extent { nodes, shapes, options, is_value: false };
+                Some(self.structure(extent)?.treedef)
+            }
+            None => None,
+        };
+        let rest = self.nodes.len() + self.shapes.len() + self.labels.len();
+        self.check(rest == 0, "a table has rows that belong to nothing")?;
+        let values: Vec<Value> = self.values.into_iter().filter_map(|held| held.value).collect();
+        if part.structure.is_some() && !values.is_empty() {
+            return Err(wire::invalid(part.name, "a value belongs to nothing"));
+        }
+        Ok(Decoded { values, structure, nodes })
+    }
+
+    fn value(&mut self, row: ValueRow, scalars: &mut ScalarReader<'_>) -> Result<Held> {
+        let (nodes, shapes) = (index(row.nodes)?, index(row.shapes)?);
+        let places = index(row.scalars)?;
+        if nodes == 0 {
+            self.check(shapes == 0 && places == 1, "a value without nodes is no scalar")?;
+            self.orders.skip_structure();
+            let leaf = self.scalar(scalars)?;
+            let printed = Printed::of_leaf(&leaf);
+            return Ok(Held { value: Some(Value(Content::Scalar(leaf))), nesting: 1, printed });
+        }
+        let extent = Extent { nodes, shapes, options: Options::default(), is_value: true };
+        let Structure { treedef, nesting, mut printed } = self.structure(extent)?;
+        let root = treedef.root();
+        self.check(root.kind() != NodeKind::Leaf, "a scalar has a node")?;
+        self.check(root.num_leaves() == places, "a value has another number of scalars")?;
+        printed.nodes = printed.nodes.saturating_add(root.work().saturating_sub(places));
+        let mut leaves = Vec::with_capacity(places.min(scalars.at_most()));
+        for _ in 0..places {
+            let leaf = self.scalar(scalars)?;
+            printed = printed.and(Printed::of_leaf(&leaf));
+            leaves.push(leaf);
+        }
+        let tree = Tree::from_parts(treedef, leaves);
+        let value = Some(Value(Content::Tree(Box::new(tree))));
+        Ok(Held { value, nesting: nesting + 1, printed })
+    }
+
+    fn scalar(&self, scalars: &mut ScalarReader<'_>) -> Result<Leaf> {
+        match scalars.next()? {
+            Stored::Scalar(scalar) if scalar != crate::leaf::Scalar::None => Ok(scalar.into()),
+            _ => Err(wire::invalid(self.part, "a value holds a leaf that is no scalar")),
+        }
+    }
+
+    /// Takes the next rows of the tables as one structure.
+    fn structure(&mut self, extent: Extent) -> Result<Structure> {
+        let mut builder = Builder::default();
+        let (mut nesting, mut printed_in_shapes) = (0, Vec::new());
+        for number in 0..extent.shapes {
+            let (shape, nested, printed) = self.shape(extent.options)?;
+            nesting = nesting.max(nested);
+            printed_in_shapes.push(printed);
+            self.check(builder.add_shape(shape) == number, "a shape stands twice")?;
+        }
+        let nested = nesting.saturating_add(usize::from(extent.is_value));
+        self.check(nested <= MAX_KEY_NESTING, "values stand too deep inside each other")?;
+
+        self.check(extent.nodes <= self.nodes.len(), "a table has fewer rows than belong to it")?;
+        builder.nodes.reserve_exact(extent.nodes);
+        let mut open: Vec<Open> = Vec::new();
+        let (mut printed, mut shapes) = (Printed::default(), 0);
+        for at in 0..extent.nodes {
+            let row = self.nodes.next().ok_or_else(|| self.short())??;
+            let (kind, shape, repeat) = self.row(&row, &extent)?;
+            if shape == shapes {
+                shapes += 1;
+            }
+            self.check(
+                shape == Shape::NONE || shape < shapes,
+                "shapes are not in the order of their use",
+            )?;
+            let end = at.checked_add(index(row.span)?).filter(|end| at < *end);
+            let within = open.last().map_or(extent.nodes, |parent| parent.end);
+            let fits = end.filter(|end| *end <= within && (at > 0 || *end == extent.nodes));
+            let end = fits.ok_or_else(|| wire::invalid(self.part, "a span does not fit"))?;
+            self.check(at > 0 || repeat == 1, "the root is repeated")?;
+            builder.open(kind, Shape::NONE);
+            if let Some(node) = builder.nodes.get_mut(at) {
+                node.repeat = repeat;
+            }
+            let own = printed_in_shapes.get(shape).copied().unwrap_or_default();
+            open.push(Open { at, end, kind, shape, last: None, printed: own.and(Printed::NODE) });
+            while let Some(node) = open.pop_if(|node| node.end == at + 1) {
+                self.complete(&mut builder, &node)?;
+                printed = node.printed;
+                if let Some(parent) = open.last_mut() {
+                    self.add(&mut builder, parent, &node)?;
+                }
+            }
+            self.limits.expect_depth(open.len())?;
+        }
+        self.check(shapes == extent.shapes, "a shape is not used")?;
+        // A structure has one root, whose span is all of it.
+        let depth = builder.nodes.first().ok_or_else(|| self.short())?.depth;
+        self.limits.expect_depth(index(depth)?)?;
+        self.limits.expect_stored(self.printed.and(printed), self.bytes)?;
+        let limits = if extent.is_value { Limits::default() } else { self.limits };
+        let mut treedef = builder.finish_numbered(extent.options, limits);
+        let arrivals: Vec<Arrival> = self.orders.next_structure(treedef.root())?;
+        treedef.arrivals = (!arrivals.is_empty()).then(|| Arc::from(arrivals));
+        Ok(Structure { treedef, nesting, printed })
+    }
+
+    /// The next shape, how deep its values nest, and what it adds to the text of a node.
+    fn shape(&mut self, options: Options) -> Result<(Shape, usize, Printed)> {
+        let row = self.shapes.next().ok_or_else(|| self.short())?;
+        let labels = index(row.labels)?;
+        self.check(labels <= self.labels.len(), "a shape has more labels than there are")?;
+        let (name, variant) = (self.name(row.name)?, self.name(row.variant)?);
+        let (mut nesting, mut printed) = (0, Printed::of_text(name.len() + variant.len()));
+        let mut hold = |this: &mut Self| -> Result<Value> {
+            let number = index(this.labels.next().unwrap_or(NONE))?;
+            let held = this.values.get_mut(number);
+            let taken =
+                held.and_then(|held| Some((held.value.take()?, held.nesting, held.printed)));
+            let (value, nested, text) = taken
+                .ok_or_else(|| wire::invalid(this.part, "a value is missing or held twice"))?;
+            (nesting, printed) = (nesting.max(nested), printed.and(text).and(Printed::NODE));
+            this.printed = this.printed.without(text);
+            Ok(value)
+        };
+        let labels = match row.form {
+            form::NONE if labels == 0 => Labels::None,
+            form::FIELDS => {
+                let numbers: Vec<u32> = self.labels.by_ref().take(labels).collect();
+                let fields = numbers.into_iter().map(|number| self.name(number));
+                let fields: Box<[Name]> = fields.collect::<Result<_>>()?;
+                let text = fields.iter().map(|field| field.len() + 2).sum(); // of names in memory
+                printed = printed.and(Printed::of_text(text));
+                Labels::Fields(fields)
+            }
+            form::KEYS => {
+                let keys: Box<[Value]> = (0..labels).map(|_| hold(self)).collect::<Result<_>>()?;
+                let in_order = options.insertion || keys.is_sorted();
+                self.check(in_order, "the keys of a map are not in their order")?;
+                Labels::Keys(keys)
+            }
+            form::STATIC if labels == 1 => Labels::Static(hold(self)?),
+            _ => return Err(wire::invalid(self.part, "a shape has a form that there is not")),
+        };
+        Ok((Shape { name, variant, labels }, nesting, printed))
+    }
+
+    fn name(&self, number: u32) -> Result<Name> {
+        if number == NONE {
+            return Ok(Name::default());
+        }
+        let name = self.names.get(index(number)?);
+        let name = name.ok_or_else(|| wire::invalid(self.part, "a name is missing"))?;
+        Ok(Name::Owned((*name).to_owned()))
+    }
+
+    fn row(&self, row: &NodeRow, extent: &Extent) -> Result<(NodeKind, usize, usize)> {
+        let kind = node_kind(row.kind)
+            .ok_or_else(|| wire::invalid(self.part, "a node is of an unknown kind"))?;
+        self.check(kind != NodeKind::Static || !extent.is_value, "a value holds a static")?;
+        let shape = if row.shape == NONE { Shape::NONE } else { index(row.shape)? };
+        self.check(shape == Shape::NONE || shape < extent.shapes, "a shape is missing")?;
+        let repeat = usize::try_from(row.repeat).map_err(|_| ErrorKind::TooLarge)?;
+        self.check(repeat > 0, "a node is repeated no times")?;
+        Ok((kind, shape, repeat))
+    }
+
+    /// Completes a node, whose children are all that follows it.
+    fn complete(&self, builder: &mut Builder, node: &Open) -> Result<()> {
+        let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
+        if node.kind.is_atom() {
+            self.check(children == 0, "an atom has children")?;
+            builder.name(node.at, node.shape);
+        } else {
+            builder.seal(node.at, node.shape);
+        }
+        let single = node.kind.has_one_child();
+        self.check(!single || children == 1, "a node around one child has another number")?;
+        let fits = has_its_shape(node.kind, builder.shape(node.shape), children);
+        self.check(fits, "a node has a shape of another kind")
+    }
+
+    /// Adds a complete child to its parent.
+    fn add(&self, builder: &mut Builder, parent: &mut Open, child: &Open) -> Result<()> {
+        let twin = parent.last.is_some_and(|last| builder.same(last, child.at));
+        self.check(!twin, "neighbouring runs are equal")?;
+        parent.last = Some(child.at);
+        builder.count(parent.at, child.at)?;
+        let node = builder.nodes.get(child.at).ok_or_else(|| self.short())?;
+        let times = times_printed(parent.kind, node);
+        parent.printed = parent.printed.and(child.printed.times(times));
+        Ok(())
+    }
+
+    fn check(&self, holds: bool, otherwise: &'static str) -> Result<()> {
+        if holds { Ok(()) } else { Err(wire::invalid(self.part, otherwise)) }
+    }
+
+    #[cold]
+    fn short(&self) -> Error {
+        wire::invalid(self.part, "a table has fewer rows than belong to it")
+    }
+}
+
+/// Invariant 4 of the encoding, but for the order of keys.
+fn has_its_shape(kind: NodeKind, shape: Option<&Shape>, children: usize) -> bool {
+    use NodeKind as Is;
+    let Some(shape) = shape else {
+        return !kind.is_named() && !matches!(kind, Is::Map | Is::Static);
+    };
+    let nameless = shape.name.is_empty() && shape.variant.is_empty();
+    let fits = match (kind, &shape.labels) {
+        (Is::Map, Labels::Keys(keys)) => nameless && keys.len() == children,
+        (Is::Static, Labels::Static(_)) => nameless,
+        (Is::Struct | Is::StructVariant, Labels::Fields(fields)) => fields.len() == children,
+        (Is::Map | Is::Static | Is::Struct | Is::StructVariant, _) => false,
+        (_, Labels::None) => kind.is_named(),
+        _ => false,
+    };
+    fits && (kind.is_variant() || shape.variant.is_empty())
+}
+
+fn index(number: u32) -> Result<usize> {
+    usize::try_from(number).map_err(|_| ErrorKind::TooLarge.into())
+}

@@ -1,0 +1,89 @@
+//! A name for a structure that is the same everywhere.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::TreeDef;
+use crate::treedef::text::as_text;
+
+use super::container::flags;
+use super::encode::frame;
+
+/// 128 bits that stand for a structure: the same on every platform, in every process and release.
+///
+/// They are the first half of a BLAKE3 hash of what a file of format 1 says, so nobody can make two structures that
+/// share one. It prints as 32 hexadecimal digits and parses back: the name of a directory in a cache, say.
+///
+/// ```
+/// use treedef::Fingerprint;
+///
+/// let treedef = treedef::structure(&vec![(1.0, "a"); 3])?;
+/// let fingerprint = treedef.fingerprint()?;
+/// assert_eq!(fingerprint.to_string(), "4d7846f07d9050d3f399239ce91d0a4b");
+/// assert_eq!(fingerprint.to_string().parse::<Fingerprint>()?, fingerprint);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fingerprint(u128);
+
+impl TreeDef {
+    /// What stands for this structure wherever a whole treedef is too long: names, keys, variants, statics and options count.
+    ///
+    /// # Errors
+    ///
+    /// When it has more than 2³² nodes or names.
+    pub fn fingerprint(&self) -> Result<Fingerprint> {
+        // Frozen with format 1: a later format gets another encoding, and fingerprints keep this one.
+        let mut hasher = blake3::Hasher::new_derive_key("treedef 2026 fingerprint of a structure");
+        hasher.update(&flags(self.encoding.options).to_le_bytes());
+        hasher.update(&frame(std::iter::empty(), Some(self))?.part(0)?);
+        let mut first = [0; 16];
+        hasher.finalize_xof().fill(&mut first);
+        Ok(Fingerprint(u128::from_be_bytes(first)))
+    }
+}
+
+impl Fingerprint {
+    /// The bits as a number.
+    pub fn to_bits(self) -> u128 {
+        self.0
+    }
+
+    /// The fingerprint that a number is the bits of.
+    pub fn from_bits(bits: u128) -> Self {
+        Fingerprint(bits)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fingerprint({self})")
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let digits = |text: &str| {
+            let digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+            text.len() == 32 && text.bytes().all(digit)
+        };
+        let bits = u128::from_str_radix(text, 16).ok().filter(|_| digits(text));
+        bits.map(Fingerprint).ok_or_else(|| {
+            let shown: String = text.chars().take(40).collect();
+            let (offset, expected) = (0, "32 hexadecimal digits in lower case");
+            ErrorKind::Syntax { offset, expected, found: format!("`{}`", shown.escape_debug()) }
+                .into()
+        })
+    }
+}
+
+as_text! { Fingerprint }

@@ -1,0 +1,123 @@
+//! Files of treedefs and trees. What is promised of them, and their format, is in [`_guide::files`](crate::_guide::files).
+
+#![deny(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::indexing_slicing)]
+
+mod wire;
+mod container;
+mod scalars;
+mod encode;
+mod orders;
+mod decode;
+mod tree;
+mod fingerprint;
+mod serde;
+mod replace;
+mod file;
+
+use crate::error::Result;
+use crate::model::{Limits, TreeDef};
+use crate::treedef::limits::Printed;
+
+use container::{HEADER, Header, Kind};
+use decode::{Decoded, Part, decode};
+use encode::{Frame, frame};
+use orders::OrderReader;
+use wire::wide;
+
+pub(crate) use file::{load_tree, save};
+pub(crate) use tree::{read as read_tree, write as write_tree};
+
+pub use fingerprint::Fingerprint;
+
+const STRUCTURE: &str = "the structure";
+
+impl TreeDef {
+    /// The treedef as the bytes of a file.
+    ///
+    /// Equal treedefs have equal bytes, on every platform. [`Limits`] and remembered orders of maps are not among them.
+    ///
+    /// # Errors
+    ///
+    /// When it is beyond its own [`Limits`], so that [`from_bytes`](Self::from_bytes) would refuse the bytes; when it has
+    /// more than 2³² nodes or names.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let treedef = treedef::structure(&vec![(1.0, "a"); 1_000_000])?;
+    /// let bytes = treedef.to_bytes()?;
+    /// assert!(bytes.len() < 200);
+    /// assert_eq!(TreeDef::from_bytes(&bytes)?, treedef);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let frame = frame(std::iter::empty(), Some(self))?;
+        self.begin_file(Kind::TreeDef, &frame, 0)
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote, within [`Limits::default`].
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are anything else: changed, cut off, of a later format, of another kind of file, beyond a limit.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        TreeDef::from_bytes_with(bytes, Limits::default())
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote, within other limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Self::from_bytes).
+    pub fn from_bytes_with(bytes: &[u8], limits: Limits) -> Result<Self> {
+        let header = Header::read(bytes, Kind::TreeDef, limits)?;
+        let (structure, _) = header.parts(bytes)?;
+        structure_of(&header, structure, &mut OrderReader::new(&[])?, limits)
+    }
+
+    /// Refuses what would not be read again within the limits of this treedef.
+    fn expect_loadable(&self, nodes: usize, bytes: usize) -> Result<()> {
+        let (limits, root) = (self.limits, self.root());
+        limits.expect_bytes(bytes)?;
+        limits.expect_nodes(nodes)?;
+        limits.expect_depth(root.levels())?;
+        limits.expect_names(self.encoding.bytes_of_names(), bytes)?;
+        limits.expect_stored(Printed::of(&self.encoding), bytes)?;
+        // A file says nothing of the walk that allows any work.
+        if self.walked { limits.expect_work(root.work(), self.num_leaves()) } else { Ok(()) }
+    }
+
+    /// The header and the structure of a file that has so many bytes more.
+    fn begin_file(&self, kind: Kind, frame: &Frame<'_>, rest: usize) -> Result<Vec<u8>> {
+        let mut file = frame.part(HEADER)?;
+        let part = file.get(HEADER..).unwrap_or_default();
+        self.expect_loadable(frame.nodes(), part.len())?;
+        let header = Header {
+            kind,
+            options: self.encoding.options,
+            structure: wide(part.len()),
+            nodes: wide(frame.nodes()),
+            leaves: wide(self.num_leaves()),
+            rest: wide(rest),
+            checksum: crc32c::crc32c(part),
+        };
+        file.splice(..HEADER, header.write());
+        Ok(file)
+    }
+}
+
+/// Reads the structure of a file, and checks what its header says of it.
+fn structure_of(
+    header: &Header,
+    bytes: &[u8],
+    orders: &mut OrderReader,
+    limits: Limits,
+) -> Result<TreeDef> {
+    let part = Part { name: STRUCTURE, bytes, structure: Some(header.options) };
+    let Decoded { structure, nodes, .. } = decode(&part, orders, limits)?;
+    let treedef = structure.ok_or_else(|| wire::invalid(STRUCTURE, "there is none"))?;
+    match (wide(nodes), wide(treedef.num_leaves())) == (header.nodes, header.leaves) {
+        true => Ok(treedef),
+        false => Err(wire::invalid("the header", "it counts other nodes or leaves than there are")),
+    }
+}

@@ -1,0 +1,128 @@
+//! The orders in which map entries arrived: beside the structure, so in a part of their own.
+
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{Arrival, NodeKind};
+use crate::treedef::node::{Children, NodeRef};
+
+use super::container::ORDERS as PART;
+use super::wire::{self, OrderRow, Orders, Rows, count, wide};
+
+/// The remembered orders of structures that are numbered from `first` on.
+pub(super) fn write(orders: &[(usize, &[Arrival])], first: usize, into: &mut Orders) -> Result<()> {
+    for (structure, arrivals) in orders {
+        for arrival in *arrivals {
+            let structure = count(first + structure)?; // both count what is in memory
+            into.maps.0.push(OrderRow { structure, map: wide(arrival.map) });
+            for &position in &arrival.order {
+                into.positions.0.push(wide(position));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Hands the orders to the structures that they belong to, which come one after another.
+pub(super) struct OrderReader {
+    maps: Peekable<IntoIter<OrderRow>>,
+    positions: IntoIter<u64>,
+    /// The number of the structure that comes next.
+    structure: u32,
+}
+
+impl OrderReader {
+    /// Reads the part of a file; an empty one says that all entries arrived in the canonical order.
+    pub(super) fn new(mut part: &[u8]) -> Result<Self> {
+        let some = !part.is_empty();
+        let Orders { maps: Rows(maps), positions: Rows(positions) } = match some {
+            true => wire::read(&mut part, PART)?,
+            false => Orders::default(),
+        };
+        if some && maps.is_empty() {
+            return Err(wire::invalid(PART, "it is of no map"));
+        }
+        let reader = OrderReader {
+            maps: maps.into_iter().peekable(),
+            positions: positions.into_iter(),
+            structure: 0,
+        };
+        if part.is_empty() { Ok(reader) } else { Err(wire::invalid(PART, "it goes on")) }
+    }
+
+    pub(super) fn skip_structure(&mut self) {
+        self.structure = self.structure.saturating_add(1);
+    }
+
+    /// The orders in the structure that comes next.
+    pub(super) fn next_structure(&mut self, root: NodeRef<'_>) -> Result<Vec<Arrival>> {
+        let structure = self.structure;
+        self.skip_structure();
+        let mut arrivals: Vec<Arrival> = Vec::new();
+        let mut maps = Maps { root: Some(root), open: Vec::new() };
+        while let Some(row) = self.maps.next_if(|row| row.structure == structure) {
+            let map = usize::try_from(row.map).map_err(|_| ErrorKind::TooLarge)?;
+            let later = arrivals.last().is_none_or(|last| last.map < map);
+            let node = Some(map).filter(|_| later).and_then(|map| maps.find(map));
+            let node =
+                node.ok_or_else(|| wire::invalid(PART, "it is of a map that is not there"))?;
+            arrivals.push(Arrival { map, order: self.order(node.num_children())? });
+        }
+        Ok(arrivals)
+    }
+
+    /// The positions of so many entries.
+    fn order(&mut self, entries: usize) -> Result<Box<[usize]>> {
+        if entries > self.positions.len() {
+            return Err(wire::invalid(PART, "it holds fewer positions than there are entries"));
+        }
+        let taken = self.positions.by_ref().take(entries);
+        let order: Vec<usize> =
+            taken.map(|position| usize::try_from(position).unwrap_or(usize::MAX)).collect();
+        let mut seen = vec![false; entries];
+        for &position in &order {
+            match seen.get_mut(position) {
+                Some(seen) if !*seen => *seen = true,
+                _ => return Err(wire::invalid(PART, "it is no order of the entries")),
+            }
+        }
+        match order.is_sorted() {
+            true => Err(wire::invalid(PART, "it is the canonical one")),
+            false => Ok(order.into()),
+        }
+    }
+
+    /// Checks that every order has found its map.
+    pub(super) fn finish(mut self) -> Result<()> {
+        match self.maps.next().is_none() && self.positions.next().is_none() {
+            true => Ok(()),
+            false => Err(wire::invalid(PART, "it is of a structure that is not there")),
+        }
+    }
+}
+
+/// A walk from map to map.
+struct Maps<'a> {
+    root: Option<NodeRef<'a>>,
+    open: Vec<Children<'a>>,
+}
+
+impl<'a> Maps<'a> {
+    /// The map with this index, which grows from call to call.
+    fn find(&mut self, index: usize) -> Option<NodeRef<'a>> {
+        let mut node = self.root.take();
+        loop {
+            if let Some(node) = node {
+                self.open.push(node.children());
+                if node.kind() == NodeKind::Map && node.first_map() == index {
+                    return Some(node);
+                }
+            }
+            node = self.open.last_mut()?.with_map(index);
+            if node.is_none() {
+                self.open.pop();
+            }
+        }
+    }
+}

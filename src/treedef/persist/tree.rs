@@ -1,0 +1,132 @@
+//! A structure and its leaves in one file.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::error::{ErrorKind, Result};
+use crate::leaf::leaf_type::{Emit, LeafType};
+use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
+use crate::treedef::limits::Printed;
+
+use super::container::{Header, KINDS, Kind, Trailer, VALUES, damaged};
+use super::decode::{Decoded, Part, decode};
+use super::encode::frame;
+use super::orders::{self, OrderReader};
+use super::scalars::{ScalarReader, ScalarWriter, Stored};
+use super::structure_of;
+use super::wire::{self, Orders, ScalarRows, wide};
+
+const LEAVES: &str = "the leaves";
+
+pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
+    let structure = frame(std::iter::empty(), Some(&tree.treedef))?;
+    let (mut writer, mut opaque) = (ScalarWriter::default(), Vec::new());
+    for leaf in &tree.leaves {
+        match (leaf.as_scalar(), leaf.opaque()) {
+            (Some(scalar), _) => writer.push(scalar),
+            (None, Some(value)) => {
+                writer.push_opaque();
+                opaque.push(value);
+            }
+            (None, None) => {} // every leaf is one of the two
+        }
+    }
+    let (mut kinds, leaves) = (Vec::new(), writer.bits);
+    wire::write(&writer.rows, &mut kinds)?;
+
+    let values = match opaque.is_empty() {
+        true => None,
+        false => Some(frame(opaque.iter().copied(), None)?),
+    };
+    let mut remembered = Orders::default();
+    orders::write(&structure.orders, 0, &mut remembered)?;
+    if let Some(values) = &values {
+        orders::write(&values.orders, structure.numbers, &mut remembered)?;
+    }
+    let mut order = Vec::new();
+    if !remembered.maps.0.is_empty() {
+        wire::write(&remembered, &mut order)?;
+    }
+    let values = values.map_or(Ok(Vec::new()), |values| values.part(0))?;
+    let printed = opaque.iter().map(|value| Printed::of_value(value));
+    let printed = printed.fold(Printed::default(), Printed::and);
+    tree.treedef.limits.expect_stored(printed, values.len())?;
+    let names = opaque.iter().map(|value| value.bytes_of_names());
+    tree.treedef.limits.expect_names(names.fold(0, usize::saturating_add), values.len())?;
+    let rest = Trailer::write(&order, &values, &kinds, &leaves);
+    let mut file = tree.treedef.begin_file(Kind::Tree, &structure, rest.len())?;
+    file.extend_from_slice(&rest);
+    Ok(file)
+}
+
+pub(crate) fn read<L: LeafType>(bytes: &[u8], limits: Limits) -> Result<Tree<L>> {
+    let header = Header::read(bytes, Kind::Tree, limits)?;
+    let (structure, rest) = header.parts(bytes)?;
+    let parts = Trailer::read(rest)?;
+    let mut orders = OrderReader::new(parts.orders)?;
+    let treedef = structure_of(&header, structure, &mut orders, limits)?;
+    let values = match parts.values.is_empty() {
+        true => Vec::new(),
+        false => {
+            let part = Part { name: VALUES, bytes: parts.values, structure: None };
+            let Decoded { values, .. } = decode(&part, &mut orders, limits)?;
+            match values.is_empty() {
+                true => return Err(wire::invalid(VALUES, "there are none")),
+                false => values,
+            }
+        }
+    };
+    orders.finish()?;
+    let mut kinds = parts.kinds;
+    let rows: ScalarRows = wire::read(&mut kinds, KINDS)?;
+    if !kinds.is_empty() {
+        return Err(wire::invalid(KINDS, "they go on behind the tables"));
+    }
+    if let Some(damage) = parts.damage() {
+        return Err(damaged(&name_damage(&treedef, &rows, damage)));
+    }
+    let leaves = read_leaves(&treedef, rows, parts.leaves, values)?;
+    Ok(Tree::from_parts(treedef, leaves))
+}
+
+fn read_leaves<L: Emit>(
+    treedef: &TreeDef,
+    rows: ScalarRows,
+    bits: &[u8],
+    values: Vec<Value>,
+) -> Result<Vec<L>> {
+    let mut scalars = ScalarReader::new(LEAVES, rows, bits)?;
+    let mut values = values.into_iter();
+    let mut leaves = Vec::with_capacity(treedef.num_leaves().min(scalars.at_most()));
+    for index in 0..treedef.num_leaves() {
+        let (leaf, found) = match scalars.next()? {
+            Stored::Scalar(scalar) => (L::from_scalar(scalar), scalar.kind()),
+            Stored::Opaque => {
+                let value = values.next();
+                let value = value.ok_or_else(|| wire::invalid(VALUES, "there are too few"))?;
+                (L::from_leaf(Leaf::Opaque(Arc::new(value))), LeafKind::Opaque)
+            }
+        };
+        leaves.push(leaf.ok_or_else(|| {
+            treedef.error_at_leaf(index, ErrorKind::LeafKind { expected: L::KIND, found })
+        })?);
+    }
+    scalars.finish()?;
+    match values.next() {
+        None => Ok(leaves),
+        Some(_) => Err(wire::invalid(VALUES, "there are too many")),
+    }
+}
+
+/// The leaves whose bytes are damaged, by their indices and paths.
+fn name_damage(treedef: &TreeDef, rows: &ScalarRows, bytes: RangeInclusive<usize>) -> String {
+    let leaf = |byte: &usize| usize::try_from(rows.scalar_at(wide(*byte))).unwrap_or(usize::MAX);
+    let (first, last) = (leaf(bytes.start()), leaf(bytes.end()));
+    match (treedef.leaf_path(first), treedef.leaf_path(last)) {
+        (Ok(from), Ok(to)) if first < last => {
+            format!("leaves {first} to {last}, `{}` to `{}`", from.brief(), to.brief())
+        }
+        (Ok(path), Ok(_)) => format!("leaf {first}, `{}`", path.brief()),
+        _ => LEAVES.to_owned(), // whoever wrote the kinds lied
+    }
+}

@@ -1,0 +1,317 @@
+//! The rows of a file: flat, of fixed width, and apart from the types in memory, which may change.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use bincode::config;
+use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{LeafKind, NodeKind};
+
+/// The tables that nodes are described with.
+pub(super) struct Tables<'a> {
+    /// All names, one after another: each once, in the order of their first use below.
+    pub(super) text: &'a str,
+    /// The bytes of each name.
+    pub(super) names: Rows<u32>,
+    pub(super) shapes: Rows<ShapeRow>,
+    /// Of one shape after another: the names of its fields, the numbers of its keys, the number of its static.
+    pub(super) labels: Rows<u32>,
+}
+
+/// The keys and statics, where there are any. Their scalars follow: [`super::scalars`].
+#[derive(Default)]
+pub(super) struct Values {
+    /// A value comes after the values that its own maps have for keys.
+    pub(super) rows: Rows<ValueRow>,
+    pub(super) scalars: ScalarRows,
+}
+
+/// How many rows of each table belong to a value: they follow those of the value before it. A scalar has no nodes.
+#[derive(Clone, Copy)]
+pub(super) struct ValueRow {
+    pub(super) nodes: u32,
+    pub(super) shapes: u32,
+    pub(super) scalars: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct ShapeRow {
+    pub(super) name: u32,
+    pub(super) variant: u32,
+    pub(super) form: u8,
+    pub(super) labels: u32,
+}
+
+/// One run of equal siblings. There are as many as a 64-bit number says that stands before the first.
+#[derive(Clone, Copy)]
+pub(super) struct NodeRow {
+    pub(super) kind: u8,
+    /// Among the shapes of the same structure, numbered by first use; or [`NONE`].
+    pub(super) shape: u32,
+    pub(super) span: u32,
+    pub(super) repeat: u64,
+}
+
+impl NodeRow {
+    pub(super) const BYTES: usize = 17;
+}
+
+/// What the bytes after it are: runs of scalars of one kind.
+#[derive(Default)]
+pub(super) struct ScalarRows {
+    pub(super) runs: Rows<KindRow>,
+    /// The bytes of each `str` and `bytes`.
+    pub(super) lengths: Rows<u64>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct KindRow {
+    pub(super) kind: u8,
+    pub(super) count: u64,
+}
+
+/// The remembered orders of maps. `positions` has those of one map after another.
+#[derive(Default)]
+pub(super) struct Orders {
+    pub(super) maps: Rows<OrderRow>,
+    pub(super) positions: Rows<u64>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct OrderRow {
+    /// The values of the structure, then its root, then the values that leaves hold.
+    pub(super) structure: u32,
+    /// How many maps precede it in its structure.
+    pub(super) map: u64,
+}
+
+/// To bincode a struct is its fields one after another, and so is a tuple of them.
+macro_rules! as_tuples {
+    ($($name:ident: $($field:ident),+;)*) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                ($(&self.$field,)+).serialize(serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let ($($field,)+) = Deserialize::deserialize(deserializer)?;
+                Ok($name { $($field),+ })
+            }
+        }
+    )*};
+}
+
+as_tuples! {
+    Values: rows, scalars;
+    ValueRow: nodes, shapes, scalars;
+    ShapeRow: name, variant, form, labels;
+    NodeRow: kind, shape, span, repeat;
+    ScalarRows: runs, lengths;
+    KindRow: kind, count;
+    Orders: maps, positions;
+    OrderRow: structure, map;
+}
+
+impl Serialize for Tables<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.text, &self.names, &self.shapes, &self.labels).serialize(serializer)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Tables<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (text, names, shapes, labels) = Deserialize::deserialize(deserializer)?;
+        Ok(Tables { text, names, shapes, labels })
+    }
+}
+
+/// What stands for no shape, and for the empty name.
+pub(super) const NONE: u32 = u32::MAX;
+
+pub(super) mod form {
+    pub(in crate::treedef::persist) const NONE: u8 = 0;
+    pub(in crate::treedef::persist) const FIELDS: u8 = 1;
+    pub(in crate::treedef::persist) const KEYS: u8 = 2;
+    pub(in crate::treedef::persist) const STATIC: u8 = 3;
+}
+
+/// A table. What it claims to hold is not allocated before it was read.
+pub(super) struct Rows<T>(pub(super) Vec<T>);
+
+impl<T> Default for Rows<T> {
+    fn default() -> Self {
+        Rows(Vec::new())
+    }
+}
+
+impl<T: Serialize> Serialize for Rows<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Rows<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(RowsVisitor(PhantomData)).map(Rows)
+    }
+}
+
+struct RowsVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for RowsVisitor<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Vec<T>, A::Error> {
+        const FIRST: usize = 1 << 10;
+        let mut table = Vec::with_capacity(rows.size_hint().unwrap_or_default().min(FIRST));
+        while let Some(row) = rows.next_element()? {
+            table.push(row);
+        }
+        Ok(table)
+    }
+}
+
+/// Appends tables to a part of a file.
+pub(super) fn write(tables: &impl Serialize, part: &mut Vec<u8>) -> Result<()> {
+    bincode::serde::encode_into_std_write(tables, part, config::legacy())
+        .map(drop)
+        .map_err(|_| ErrorKind::Internal("a table was not encoded").into()) // a vector takes all that fits into memory
+}
+
+/// Appends a row to a table that is kept as bytes.
+pub(super) fn write_row(row: &NodeRow, table: &mut Vec<u8>) -> Result<()> {
+    let mut bytes = [0; NodeRow::BYTES];
+    bincode::serde::encode_into_slice(row, &mut bytes, config::legacy())
+        .map_err(|_| ErrorKind::Internal("a row has another length"))?; // it fits: a test has the bytes of a row
+    table.extend_from_slice(&bytes);
+    Ok(())
+}
+
+/// Reads tables that own what they hold off the front of a part of a file.
+pub(super) fn read<T: DeserializeOwned>(part: &mut &[u8], name: &'static str) -> Result<T> {
+    let read = bincode::serde::decode_from_slice(part, config::legacy());
+    split(part, name, read)
+}
+
+/// Reads the tables of a structure off the front of a part of a file.
+pub(super) fn read_tables<'a>(part: &mut &'a [u8], name: &'static str) -> Result<Tables<'a>> {
+    let read = bincode::serde::borrow_decode_from_slice(part, config::legacy());
+    split(part, name, read)
+}
+
+/// The rows of nodes at the front of a part of a file, each read when its turn comes.
+pub(super) fn read_rows<'a>(
+    part: &mut &'a [u8],
+    name: &'static str,
+) -> Result<impl ExactSizeIterator<Item = Result<NodeRow>> + use<'a>> {
+    let rows: u64 = read(part, name)?;
+    let bytes = usize::try_from(rows).ok().and_then(|rows| rows.checked_mul(NodeRow::BYTES));
+    let split = bytes.and_then(|bytes| part.split_at_checked(bytes));
+    let (table, rest) = split.ok_or_else(|| invalid(name, "a table ends early, or is no text"))?;
+    *part = rest;
+    Ok(table.chunks_exact(NodeRow::BYTES).map(move |mut row| read(&mut row, name)))
+}
+
+fn split<T>(
+    part: &mut &[u8],
+    name: &'static str,
+    read: Result<(T, usize), bincode::error::DecodeError>,
+) -> Result<T> {
+    let (tables, used) = read.map_err(|_| invalid(name, "a table ends early, or is no text"))?;
+    *part = part.get(used..).unwrap_or_default();
+    Ok(tables)
+}
+
+#[cold]
+pub(super) fn invalid(part: &'static str, reason: &'static str) -> Error {
+    ErrorKind::Invalid { part, reason }.into()
+}
+
+/// A number of rows. Files count them in 32 bits.
+pub(super) fn count(rows: usize) -> Result<u32> {
+    u32::try_from(rows).ok().filter(|rows| *rows != NONE).ok_or_else(|| ErrorKind::TooLarge.into())
+}
+
+/// A size as files have it.
+pub(super) fn wide(size: usize) -> u64 {
+    size as u64 // no platform of Rust has a wider `usize`
+}
+
+/// What each kind of node is called in a file, for ever: its place in this list.
+const NODE_KINDS: [NodeKind; 16] = {
+    use NodeKind as Is;
+    [
+        Is::Leaf,
+        Is::None,
+        Is::Some,
+        Is::Unit,
+        Is::UnitStruct,
+        Is::NewtypeStruct,
+        Is::Seq,
+        Is::Tuple,
+        Is::TupleStruct,
+        Is::Map,
+        Is::Struct,
+        Is::UnitVariant,
+        Is::NewtypeVariant,
+        Is::TupleVariant,
+        Is::StructVariant,
+        Is::Static,
+    ]
+};
+
+/// What each kind of leaf is called in a file, for ever: its place in this list.
+const LEAF_KINDS: [LeafKind; 18] = {
+    use LeafKind as Is;
+    [
+        Is::Bool,
+        Is::I8,
+        Is::I16,
+        Is::I32,
+        Is::I64,
+        Is::I128,
+        Is::U8,
+        Is::U16,
+        Is::U32,
+        Is::U64,
+        Is::U128,
+        Is::F32,
+        Is::F64,
+        Is::Char,
+        Is::Str,
+        Is::Bytes,
+        Is::None,
+        Is::Opaque,
+    ]
+};
+
+/// The place of an item in a list of fewer than 256.
+fn code<T: PartialEq>(list: &[T], item: T) -> u8 {
+    let place = list.iter().position(|known| *known == item);
+    place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
+}
+
+pub(super) fn node_code(kind: NodeKind) -> u8 {
+    code(&NODE_KINDS, kind)
+}
+
+pub(super) fn node_kind(code: u8) -> Option<NodeKind> {
+    NODE_KINDS.get(usize::from(code)).copied()
+}
+
+pub(super) fn leaf_code(kind: LeafKind) -> u8 {
+    code(&LEAF_KINDS, kind)
+}
+
+pub(super) fn leaf_kind(code: u8) -> Option<LeafKind> {
+    LEAF_KINDS.get(usize::from(code)).copied()
+}

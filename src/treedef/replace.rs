@@ -1,0 +1,79 @@
+//! A structure with another one in the place of one subtree.
+
+use crate::argument::ToPath;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::TreeDef;
+use crate::treedef::node::NodeRef;
+
+use super::graft::Graft;
+
+impl TreeDef {
+    /// This structure with another one in the place of the subtree at a path. A run that the path leads into is split.
+    ///
+    /// # Errors
+    ///
+    /// When the path leads nowhere, and when the two structures have different options.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let treedef: TreeDef = "Model { layers: [(*, *); 3], step: * }".parse()?;
+    /// let replaced = treedef.replace(".layers[1]", &TreeDef::none())?;
+    /// assert_eq!(replaced.to_string(), "Model { layers: [(*, *), None, (*, *)], step: * }");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn replace(&self, path: impl ToPath, new: &TreeDef) -> Result<TreeDef> {
+        let path = path.to_path()?;
+        let mut graft = Graft::onto(self.root(), self.limits);
+        let mut node = self.root();
+        let mut after = Vec::new();
+        for (depth, key) in path.keys().iter().enumerate() {
+            let position = node.position(key).ok_or_else(|| {
+                let led = path.keys().iter().take(depth).cloned().collect();
+                let missing = ErrorKind::NoSuchChild { key: key.clone(), node: node.brief() };
+                Error::from(missing).at(led)
+            })?;
+            graft.open(node, 1)?;
+            let (child, rest) = split(&mut graft, node, position)?;
+            after.push(rest);
+            node = child.unwrap_or(node); // `position` is that of a child
+        }
+        graft.insert(new.root(), 1)?;
+        while let Some(rest) = after.pop() {
+            for (child, repeat) in rest {
+                graft.insert(child, repeat)?;
+            }
+            graft.close()?;
+        }
+        graft.finish()
+    }
+}
+
+type Runs<'a> = Vec<(NodeRef<'a>, usize)>;
+
+/// Puts in the children before a position; gives the one there, and those after it.
+fn split<'a>(
+    graft: &mut Graft,
+    node: NodeRef<'a>,
+    position: usize,
+) -> Result<(Option<NodeRef<'a>>, Runs<'a>)> {
+    let (mut left, mut found, mut rest) = (position, None, Vec::new());
+    for (child, repeat) in node.runs() {
+        if found.is_some() {
+            rest.push((child, repeat));
+            continue;
+        }
+        let before = left.min(repeat);
+        if before > 0 {
+            graft.insert(child, before)?;
+        }
+        left -= before;
+        if before < repeat {
+            found = Some(child.later(before));
+            if repeat - before > 1 {
+                rest.push((child, repeat - before - 1));
+            }
+        }
+    }
+    Ok((found, rest))
+}

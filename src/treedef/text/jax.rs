@@ -1,0 +1,237 @@
+//! The text that JAX prints for the same structure.
+//!
+//! Source: `PyTreeDef::ToString` in jaxlib's `pytree.cc`, and Python's `repr` for keys.
+
+use std::fmt::{self, Write};
+
+use crate::error::{ErrorKind, Result};
+use crate::leaf::Scalar;
+use crate::model::{Leaf, NodeKind, TreeDef, Value};
+use crate::treedef::node::NodeRef;
+use crate::treedef::walk::{Event, Stops, Walk};
+
+/// Nodes and bytes beyond which the expanded text is refused.
+const MAX_NODES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 23;
+
+impl TreeDef {
+    /// What `str(jax.tree_util.tree_structure(value))` prints: `PyTreeDef([*, (*, {'a': *})])`.
+    ///
+    /// Kinds that Python does not have print as the nearest that JAX has: a struct as a namedtuple without its field
+    /// names, a variant and a static as a custom node, `Some(x)` as `x`, unit as `()`, a map in the order of insertion as an
+    /// `OrderedDict`.
+    ///
+    /// # Errors
+    ///
+    /// JAX has no runs, so a structure of more than 2²⁰ nodes is refused, and a text of more than 2²³ bytes.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&vec![Some((1, "a")), None])?;
+    /// assert_eq!(treedef.to_jax_string()?, "PyTreeDef([(*, *), None])");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn to_jax_string(&self) -> Result<String> {
+        let nodes = self.root().work();
+        if nodes > MAX_NODES {
+            return Err(ErrorKind::Work { needed: nodes, limit: MAX_NODES }.into());
+        }
+        let mut text = "PyTreeDef(".to_owned();
+        // Writing to a `String` does not fail, so this means that it has grown too long.
+        let written = write_nodes(&mut text, self.root());
+        if written.is_err() {
+            let (what, needed) = ("bytes of text", u64::try_from(text.len()).unwrap_or(u64::MAX));
+            return Err(ErrorKind::Limit { what, needed, limit: MAX_BYTES }.into());
+        }
+        text.push(')');
+        Ok(text)
+    }
+}
+
+fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
+    let enter = |out: &mut String, node: NodeRef<'_>| {
+        let (name, variant) = (node.name().unwrap_or(""), node.variant().unwrap_or(""));
+        match node.kind() {
+            NodeKind::Leaf => out.write_str("*"),
+            NodeKind::None => out.write_str("None"),
+            NodeKind::Some => Ok(()),
+            NodeKind::Unit | NodeKind::Tuple => out.write_str("("),
+            NodeKind::Seq => out.write_str("["),
+            NodeKind::Map if node.is_sorted_map() => out.write_str("{"),
+            NodeKind::Map => {
+                let keys: Vec<String> = node.entry_keys().iter().map(python_repr).collect();
+                let comma = if keys.len() == 1 { "," } else { "" };
+                write!(out, "CustomNode(OrderedDict[({}{comma})], [", keys.join(", "))
+            }
+            NodeKind::UnitStruct
+            | NodeKind::NewtypeStruct
+            | NodeKind::TupleStruct
+            | NodeKind::Struct => {
+                write!(out, "CustomNode(namedtuple[{name}], [")
+            }
+            NodeKind::UnitVariant
+            | NodeKind::NewtypeVariant
+            | NodeKind::TupleVariant
+            | NodeKind::StructVariant => write!(out, "CustomNode({name}.{variant}[None], ["),
+            NodeKind::Static => {
+                let value = node.static_value().map(ToString::to_string).unwrap_or_default();
+                write!(out, "CustomNode(static[{value}], [")
+            }
+        }
+    };
+    let mut walk = Walk::new(root, Stops::Everywhere);
+    while let Some(event) = walk.next() {
+        if out.len() > MAX_BYTES {
+            return Err(fmt::Error);
+        }
+        let node = match event {
+            Event::Enter { node, .. } => node,
+            Event::Leave(node) => {
+                out.write_str(match node.kind() {
+                    NodeKind::Leaf | NodeKind::None | NodeKind::Some => "",
+                    NodeKind::Tuple if node.num_children() == 1 => ",)",
+                    NodeKind::Unit | NodeKind::Tuple => ")",
+                    NodeKind::Seq => "]",
+                    NodeKind::Map if node.is_sorted_map() => "}",
+                    _ => "])",
+                })?;
+                continue;
+            }
+        };
+        if let Some((parent, position)) = walk.parent() {
+            if position > 0 {
+                out.write_str(", ")?;
+            }
+            if let Some(key) = parent.entry_keys().get(position).filter(|_| parent.is_sorted_map())
+            {
+                write!(out, "{}: ", python_repr(key))?;
+            }
+        }
+        enter(out, node)?;
+    }
+    Ok(())
+}
+
+/// A key as Python's `repr` prints it; what Python does not have prints as in a treedef.
+pub(super) fn python_repr(key: &Value) -> String {
+    let (root, leaves) = key.parts();
+    let mut text = String::new();
+    match write_python(&mut text, root, leaves, 64) {
+        Ok(()) => text,
+        Err(fmt::Error) => key.to_string(),
+    }
+}
+
+/// Fails on what Python does not have, and on tuples inside each other beyond `depth`.
+fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf], depth: usize) -> fmt::Result {
+    match node.kind() {
+        NodeKind::None => out.write_str("None"),
+        NodeKind::Unit => out.write_str("()"),
+        NodeKind::Tuple => {
+            out.push('(');
+            for (position, child) in node.children().enumerate() {
+                out.write_str(if position > 0 { ", " } else { "" })?;
+                write_python(out, child, leaves, depth.checked_sub(1).ok_or(fmt::Error)?)?;
+            }
+            out.write_str(if node.num_children() == 1 { ",)" } else { ")" })
+        }
+        NodeKind::Leaf => {
+            match leaves.get(node.first_leaf()).and_then(Leaf::as_scalar).ok_or(fmt::Error)? {
+                Scalar::Str(value) => write_python_str(out, value),
+                Scalar::Char(value) => write_python_str(out, value.encode_utf8(&mut [0; 4])),
+                Scalar::Bool(value) => out.write_str(if value { "True" } else { "False" }),
+                Scalar::F32(value) => write_python_float(out, value.into()),
+                Scalar::F64(value) => write_python_float(out, value),
+                Scalar::I8(value) => write!(out, "{value}"),
+                Scalar::I16(value) => write!(out, "{value}"),
+                Scalar::I32(value) => write!(out, "{value}"),
+                Scalar::I64(value) => write!(out, "{value}"),
+                Scalar::I128(value) => write!(out, "{value}"),
+                Scalar::U8(value) => write!(out, "{value}"),
+                Scalar::U16(value) => write!(out, "{value}"),
+                Scalar::U32(value) => write!(out, "{value}"),
+                Scalar::U64(value) => write!(out, "{value}"),
+                Scalar::U128(value) => write!(out, "{value}"),
+                Scalar::Bytes(value) => write_python_bytes(out, value),
+                Scalar::None => Err(fmt::Error),
+            }
+        }
+        _ => Err(fmt::Error),
+    }
+}
+
+/// A key as Python's `str` prints it.
+pub(super) fn python_str(key: &Value) -> String {
+    match key.as_leaf() {
+        Some(Leaf::Str(text)) => text.to_string(),
+        Some(Leaf::Char(char)) => char.to_string(),
+        _ => python_repr(key),
+    }
+}
+
+/// Single quotes, unless only they would have to be escaped.
+fn write_python_str(out: &mut String, text: &str) -> fmt::Result {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    out.push(quote);
+    for char in text.chars() {
+        match char {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\\' => out.push_str("\\\\"),
+            _ if char == quote => write!(out, "\\{char}")?,
+            _ if is_printable(char) => out.push(char),
+            _ => match u32::from(char) {
+                code @ ..=0xff => write!(out, "\\x{code:02x}")?,
+                code @ ..=0xffff => write!(out, "\\u{code:04x}")?,
+                code => write!(out, "\\U{code:08x}")?,
+            },
+        }
+    }
+    out.push(quote);
+    Ok(())
+}
+
+/// As a string, with codes for all that is not ASCII.
+fn write_python_bytes(out: &mut String, bytes: &[u8]) -> fmt::Result {
+    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
+    write!(out, "b{quote}")?;
+    for byte in bytes {
+        match char::from(*byte) {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\\' => out.push_str("\\\\"),
+            char if char == quote => write!(out, "\\{char}")?,
+            char @ ' '..='~' => out.push(char),
+            _ => write!(out, "\\x{byte:02x}")?,
+        }
+    }
+    out.push(quote);
+    Ok(())
+}
+
+/// As `str.isprintable`: no control, format, private or unassigned character, and no space but the plain one.
+fn is_printable(char: char) -> bool {
+    // Behind another character, `escape_debug` escapes just these and quotes.
+    char.is_ascii_graphic() || format!("a{char}").escape_debug().count() == 2
+}
+
+/// Python switches to an exponent below 1e-4 and from 1e16 on, and writes it with a sign and two digits.
+fn write_python_float(out: &mut String, value: f64) -> fmt::Result {
+    let magnitude = value.abs();
+    if value.is_nan() {
+        out.write_str("nan")
+    } else if value.is_infinite() || magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
+        match value.is_finite() {
+            // `Debug` would switch to an exponent elsewhere.
+            true if value.fract() == 0.0 => write!(out, "{value:.1}"),
+            _ => write!(out, "{value}"),
+        }
+    } else {
+        let text = format!("{value:e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, digits) =
+            exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+        write!(out, "{mantissa}e{sign}{digits:0>2}")
+    }
+}

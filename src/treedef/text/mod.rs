@@ -1,0 +1,56 @@
+//! Treedefs, values and paths as text, both ways.
+//!
+//! The grammar, in EBNF; spaces and line breaks may stand between any two tokens, except inside a path. What `Display`
+//! prints parses back to an equal treedef, value or path.
+//!
+//! ```text
+//! treedef  = [ options ] node
+//! options  = "#[" option { "," option } "]"
+//! option   = "insertion" | "none_is_leaf" | "compact"
+//!
+//! node     = leaf | "None" | "Some" "(" node ")"
+//!          | "()" | "(" "," ")" | "(" items ")"                  unit, empty tuple, tuple
+//!          | "[" [ items ] "]"                                   sequence
+//!          | "{" [ entry { "," entry } [ "," ] ] "}"             map
+//!          | type                                                unit struct or unit variant
+//!          | type "(" node ")"                                   newtype
+//!          | type "(" [ items ] ")"                              tuple struct or tuple variant
+//!          | type "{" [ field { "," field } [ "," ] ] "}"        struct or struct variant
+//!          | "static" value                                      in a treedef only
+//! items    = item { "," item } [ "," ]      one item alone needs its comma or a count, but in a sequence
+//! item     = node [ ";" count ]             that many equal nodes, at least 1
+//! entry    = value ":" node
+//! field    = name ":" node
+//! type     = name [ "::" name ]             a variant has its enum in front
+//! leaf     = "*" in a treedef, literal in a value
+//! value    = node, with literals for leaves
+//!
+//! name     = bare | "`" { char } "`"        bare: a letter or `_`, then also digits; no word of the grammar, no
+//!                                           primitive type
+//! literal  = "true" | "false" | number [ suffix ] | "'" char "'" | '"' { char } '"' | 'b"' { byte } '"'
+//! number   = [ "-" ] digits | [ "-" ] digits [ "." digits ] [ "e" [ sign ] digits ] | [ "-" ] "inf"
+//!          | "nan(0x" hexadecimal bits ")"
+//! suffix   = the kind: "u8", "f32", …       i32 and f64 need none, but in a path
+//! char     = any but control characters, the quote and "\" | "\\" | '\"' | "\'" | "\`" | "\n" | "\r" | "\t"
+//!          | "\u{" hexadecimal code "}"
+//! byte     = printable ASCII but '"' and "\" | an escape as above, without "\u" | "\x" two hexadecimal digits
+//!
+//! path     = { key }
+//! pattern  = [ name ] { key | ".*" | "[*]" | "**" }
+//! key      = "." name | "." digits | "[" digits "]" | "[" value "]" | "?" | "::" name "." ( name | digits )
+//! ```
+
+mod literal;
+mod lex;
+mod print;
+mod parse;
+mod jax;
+mod path;
+mod pattern;
+mod serde;
+
+pub(crate) use parse::parse_signature;
+pub(crate) use print::{LeafTexts, brief, write_tree};
+#[cfg(feature = "persist")]
+pub(crate) use serde::as_text;
+pub(crate) use serde::parsed;

@@ -1,0 +1,496 @@
+//! Text → structure. One loop with its own stack; only a key or a static, whose nesting is bounded, recurses.
+
+use std::str::FromStr;
+
+use crate::error::{Error, ErrorKind, Result, limited};
+use crate::leaf::sink::permute;
+use crate::model::{
+    Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef, Value,
+};
+use crate::treedef::builder::{Builder, LabelsRef, ShapeRef};
+
+use super::lex::Lexer;
+
+struct Parser<'l, 't, L> {
+    lexer: &'l mut Lexer<'t>,
+    builder: Builder,
+    leaves: Vec<L>,
+    syntax: Syntax<L>,
+    options: Options,
+    limits: Limits,
+    /// Keys and statics around what is parsed, and containers around those.
+    nesting: usize,
+    depth_above: usize,
+}
+
+/// What stands in the place of the leaves.
+#[derive(Clone, Copy)]
+struct Syntax<L> {
+    /// Reads a leaf, if one comes next.
+    leaf: fn(&mut Lexer<'_>) -> Result<Option<L>>,
+    /// Whether the leaves are stored: those of a treedef say nothing.
+    stores: bool,
+    /// Whether there are statics: not inside a value.
+    statics: bool,
+    /// What messages say of a place where a node has to come.
+    expected: &'static str,
+}
+
+/// A node whose closing delimiter has not come yet.
+struct Open {
+    at: usize,
+    form: Form,
+    name: Name,
+    variant: Option<Name>,
+    fields: Vec<Name>,
+    keys: Vec<Value>,
+    first_leaf: usize,
+    children: usize,
+    /// The last run of children.
+    last: Option<usize>,
+    /// A comma or a count came after a child, so where there is the choice this is a tuple and no newtype.
+    listed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Some,
+    Seq,
+    Tuple,
+    Map,
+    /// `Name(`: a newtype or a tuple struct.
+    Parenthesis,
+    /// `Name {`
+    Braces,
+}
+
+/// A node with all below it, and where its leaves begin.
+#[derive(Clone, Copy)]
+struct Complete {
+    node: usize,
+    first_leaf: usize,
+}
+
+impl<L: Clone> Parser<'_, '_, L> {
+    /// Parses one node with all below it.
+    fn parse(&mut self) -> Result<()> {
+        let mut open = Vec::new();
+        let mut complete = self.begin(&mut open)?;
+        loop {
+            let depth = open.len();
+            let Some(top) = open.last_mut() else { return Ok(()) };
+            let mut more = true;
+            if let Some(child) = complete {
+                self.add(top, child)?;
+                more = self.lexer.eat(",");
+                top.listed |= more;
+            }
+            if self.lexer.peek() == top.form.end().chars().next() {
+                top.check_children(self.lexer)?;
+                self.lexer.eat(top.form.end());
+                complete = open.pop().map(|node| self.close(node)).transpose()?;
+            } else if more {
+                self.label(top, depth)?;
+                complete = self.begin(&mut open)?;
+            } else {
+                return self.lexer.fail(top.form.expected());
+            }
+        }
+    }
+
+    /// Reads the beginning of a node: all of it, or up to its first child.
+    fn begin(&mut self, open: &mut Vec<Open>) -> Result<Option<Complete>> {
+        let first_leaf = self.leaves.len();
+        let depth = open.len();
+        let mut opens = |this: &mut Self, form: Form, name: Name, variant: Option<Name>| {
+            let at = this.builder.open(NodeKind::Tuple, Shape::NONE); // its end says of which kind it is
+            let (fields, keys) = (Vec::new(), Vec::new());
+            open.push(Open {
+                at,
+                form,
+                name,
+                variant,
+                fields,
+                keys,
+                first_leaf,
+                children: 0,
+                last: None,
+                listed: false,
+            });
+            this.limits.expect_depth(this.depth_above + open.len())?;
+            Ok(None)
+        };
+        if self.lexer.eat("[") {
+            return opens(self, Form::Seq, Name::default(), None);
+        }
+        if self.lexer.eat("{") {
+            return opens(self, Form::Map, Name::default(), None);
+        }
+        if self.lexer.eat("(") {
+            if self.lexer.eat(")") {
+                return Ok(Some(self.atom(NodeKind::Unit, Shape::NONE)));
+            }
+            if self.lexer.eat(",") {
+                self.lexer.expect(")", "`)`, for an empty tuple")?;
+                let empty = self.atom(NodeKind::Tuple, Shape::NONE);
+                self.builder.close(empty.node, Shape::NONE)?;
+                return Ok(Some(empty));
+            }
+            return opens(self, Form::Tuple, Name::default(), None);
+        }
+        if let Some(leaf) = (self.syntax.leaf)(self.lexer)? {
+            self.leaves.extend(Some(leaf).filter(|_| self.syntax.stores));
+            return Ok(Some(Complete { first_leaf, ..self.atom(NodeKind::Leaf, Shape::NONE) }));
+        }
+        match self.lexer.peek_word() {
+            "None" => {
+                self.lexer.word();
+                return Ok(Some(self.atom(NodeKind::None, Shape::NONE)));
+            }
+            "Some" => {
+                self.lexer.word();
+                self.lexer.expect("(", "`(`, as in `Some(*)`")?;
+                return opens(self, Form::Some, Name::default(), None);
+            }
+            "static" if self.syntax.statics => {
+                self.lexer.word();
+                let value = self.value(depth)?;
+                let name = Name::default();
+                let labels = LabelsRef::Static(&value);
+                let shape = self.builder.intern(ShapeRef { name: &name, variant: &name, labels });
+                return Ok(Some(self.atom(NodeKind::Static, shape)));
+            }
+            _ if !self
+                .lexer
+                .peek()
+                .is_some_and(|char| char.is_ascii_alphabetic() || matches!(char, '_' | '`')) =>
+            {
+                return self.lexer.fail(self.syntax.expected);
+            }
+            "static" | "true" | "false" | "inf" | "nan" => {
+                return self.lexer.fail(self.syntax.expected);
+            }
+            _ => {}
+        }
+        let name = self.lexer.name()?;
+        let variant = if self.lexer.eat("::") { Some(self.lexer.name()?) } else { None };
+        if self.lexer.eat("(") {
+            return opens(self, Form::Parenthesis, name, variant);
+        }
+        if self.lexer.eat("{") {
+            return opens(self, Form::Braces, name, variant);
+        }
+        let kind = if variant.is_some() { NodeKind::UnitVariant } else { NodeKind::UnitStruct };
+        let variant = variant.unwrap_or_default();
+        let shape = self.builder.intern(ShapeRef {
+            name: &name,
+            variant: &variant,
+            labels: LabelsRef::None,
+        });
+        Ok(Some(self.atom(kind, shape)))
+    }
+
+    /// What stands before a child: a field's name, a map's key.
+    fn label(&mut self, parent: &mut Open, depth: usize) -> Result<()> {
+        match parent.form {
+            Form::Braces => parent.fields.push(self.lexer.name()?),
+            Form::Map => {
+                let key = self.value(depth)?;
+                parent.keys.push(key);
+            }
+            Form::Some | Form::Seq | Form::Tuple | Form::Parenthesis => return Ok(()),
+        }
+        self.lexer.expect(":", "`:`")
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value> {
+        if self.nesting >= MAX_KEY_NESTING {
+            return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
+        }
+        parse_value(self.lexer, self.limits, self.nesting + 1, self.depth_above + depth)
+    }
+
+    fn atom(&mut self, kind: NodeKind, shape: usize) -> Complete {
+        Complete { node: self.builder.open(kind, shape), first_leaf: self.leaves.len() }
+    }
+
+    /// Adds a child, with its `; count`, to its parent.
+    fn add(&mut self, parent: &mut Open, child: Complete) -> Result<()> {
+        let repeatable = matches!(parent.form, Form::Seq | Form::Tuple | Form::Parenthesis);
+        let mut count = 1;
+        if repeatable && self.lexer.eat(";") {
+            if self.lexer.peek() == Some('0') {
+                return self.lexer.fail("a count above 0");
+            }
+            count = self.lexer.count()?;
+            self.repeat_leaves(child.first_leaf, count)?;
+            parent.listed = true;
+        }
+        parent.children = parent.children.checked_add(count).ok_or(ErrorKind::TooLarge)?;
+        parent.last = Some(self.builder.join(parent.last, child.node, count)?);
+        Ok(())
+    }
+
+    /// Repeats the leaves of a value's child, so that they stand `count` times.
+    fn repeat_leaves(&mut self, first: usize, count: usize) -> Result<()> {
+        let length = self.leaves.len() - first;
+        let more = length.saturating_mul(count - 1);
+        self.lexer.spend(more)?;
+        if length > 0 {
+            self.leaves.reserve(more);
+            (1..count).for_each(|_| self.leaves.extend_from_within(first..first + length));
+        }
+        Ok(())
+    }
+
+    /// Completes a node whose closing delimiter has been read.
+    fn close(&mut self, node: Open) -> Result<Complete> {
+        let Open {
+            at, form, name, variant, fields, mut keys, first_leaf, children, listed, ..
+        } = node;
+        let single = children == 1 && !listed;
+        let kind = match (form, &variant) {
+            (Form::Some, _) => NodeKind::Some,
+            (Form::Seq, _) => NodeKind::Seq,
+            (Form::Tuple, _) => NodeKind::Tuple,
+            (Form::Map, _) => NodeKind::Map,
+            (Form::Parenthesis, None) if single => NodeKind::NewtypeStruct,
+            (Form::Parenthesis, None) => NodeKind::TupleStruct,
+            (Form::Parenthesis, Some(_)) if single => NodeKind::NewtypeVariant,
+            (Form::Parenthesis, Some(_)) => NodeKind::TupleVariant,
+            (Form::Braces, None) => NodeKind::Struct,
+            (Form::Braces, Some(_)) => NodeKind::StructVariant,
+        };
+        self.builder.nodes[at].kind = kind;
+        self.builder.close(at, Shape::NONE)?; // checks the counts that sorting adds up
+        if kind == NodeKind::Map && !self.options.insertion {
+            // The order of a text is not remembered: it says nothing about a value.
+            if let Some(sorted) = self.builder.sort_entries(at, &mut keys) {
+                let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
+                if leaves.len() == sorted.leaves.len() {
+                    permute(sorted.leaves, |a, b| leaves.swap(a, b));
+                }
+            }
+        }
+        let labels = match kind {
+            NodeKind::Map => LabelsRef::Keys(&keys),
+            NodeKind::Struct | NodeKind::StructVariant => LabelsRef::Fields(&fields),
+            _ => LabelsRef::None,
+        };
+        let variant = variant.unwrap_or_default();
+        let shape = match kind.is_named() || kind == NodeKind::Map {
+            true => self.builder.intern(ShapeRef { name: &name, variant: &variant, labels }),
+            false => Shape::NONE,
+        };
+        self.builder.name(at, shape);
+        Ok(Complete { node: at, first_leaf })
+    }
+
+    fn finish(self, limits: Limits) -> Tree<L> {
+        let treedef = self.builder.finish(self.options, Vec::new(), limits);
+        Tree { treedef, leaves: self.leaves }
+    }
+}
+
+impl Open {
+    /// Whether the node may end here.
+    fn check_children(&self, lexer: &mut Lexer<'_>) -> Result<()> {
+        let single = self.children == 1 && !self.listed;
+        match self.form {
+            Form::Some if self.children == 0 => lexer.fail("a node: `Some` holds one"),
+            Form::Some if !single => lexer.fail("one node in `Some`, without a comma"),
+            Form::Tuple if single => lexer.fail("`,`, as in a tuple of one: `(*,)`"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Form {
+    fn end(self) -> &'static str {
+        match self {
+            Form::Some | Form::Tuple | Form::Parenthesis => ")",
+            Form::Seq => "]",
+            Form::Map | Form::Braces => "}",
+        }
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Form::Some => "`)`",
+            Form::Tuple | Form::Parenthesis => "`,`, `;` or `)`",
+            Form::Seq => "`,`, `;` or `]`",
+            Form::Map | Form::Braces => "`,` or `}`",
+        }
+    }
+}
+
+fn parse<L: Clone>(
+    lexer: &mut Lexer<'_>,
+    syntax: Syntax<L>,
+    options: Options,
+    limits: Limits,
+    (nesting, depth_above): (usize, usize),
+) -> Result<Tree<L>> {
+    let (builder, leaves) = (Builder::default(), Vec::new());
+    let mut parser =
+        Parser { lexer, builder, leaves, syntax, options, limits, nesting, depth_above };
+    parser.parse()?;
+    Ok(parser.finish(limits))
+}
+
+/// `*`
+fn star(lexer: &mut Lexer<'_>) -> Result<Option<()>> {
+    Ok(lexer.eat("*").then_some(()))
+}
+
+/// `f32`
+fn kind(lexer: &mut Lexer<'_>) -> Result<Option<LeafKind>> {
+    let kind = LeafKind::named(lexer.peek_word());
+    if kind.is_some() {
+        lexer.word();
+    }
+    Ok(kind)
+}
+
+/// `1.5f32`
+fn literal(lexer: &mut Lexer<'_>) -> Result<Option<Leaf>> {
+    let leaf = match lexer.peek() {
+        Some('"') if lexer.eat("\"") => Leaf::from(lexer.quoted('"')?),
+        Some('\'') if lexer.eat("'") => match (lexer.char('\'')?, lexer.eat_here("'")) {
+            (Some(char), true) => Leaf::Char(char),
+            _ => return lexer.fail("one character in single quotes"),
+        },
+        Some('-' | '0'..='9') => lexer.number()?,
+        Some('b') if lexer.eat("b\"") => Leaf::from(lexer.bytes()?),
+        _ => match lexer.peek_word() {
+            word @ ("true" | "false") => {
+                lexer.word();
+                Leaf::Bool(word == "true")
+            }
+            "inf" | "inff32" | "inff64" => lexer.number()?,
+            "nan" => match lexer.number() {
+                Ok(nan) => nan,
+                Err(_) => {
+                    return lexer.fail("the bits of the NaN, as in `nan(0x7ff8000000000000)`");
+                }
+            },
+            _ => return Ok(None),
+        },
+    };
+    Ok(Some(leaf))
+}
+
+pub(crate) fn parse_signature(text: &str, limits: Limits) -> Result<Tree<LeafKind>> {
+    let syntax = Syntax {
+        leaf: kind,
+        stores: true,
+        statics: true,
+        expected: "a node, or a kind such as `f32`",
+    };
+    parse_all(text, limits, |lexer| {
+        let options = parse_options(lexer)?;
+        parse(lexer, syntax, options, limits, (0, 0))
+    })
+}
+
+pub(super) fn parse_value(
+    lexer: &mut Lexer<'_>,
+    limits: Limits,
+    nesting: usize,
+    depth_above: usize,
+) -> Result<Value> {
+    let syntax = Syntax { leaf: literal, stores: true, statics: false, expected: "a value" };
+    let tree = parse(lexer, syntax, Options::default(), limits, (nesting, depth_above))?;
+    // Its leaves have been paid for.
+    lexer.spend(tree.treedef.root().work().saturating_sub(tree.leaves.len()))?;
+    Ok(Value::from_tree(tree))
+}
+
+/// Reads all of a text with `parse`.
+pub(super) fn parse_all<T>(
+    text: &str,
+    limits: Limits,
+    parse: impl FnOnce(&mut Lexer<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut lexer = Lexer::new(text, limits.max_work);
+    let parsed = parse(&mut lexer).map_err(|error| error.at_byte(lexer.offset()))?;
+    if lexer.at_end() { Ok(parsed) } else { lexer.fail("the end") }
+}
+
+/// `#[insertion, none_is_leaf, compact]`
+fn parse_options(lexer: &mut Lexer<'_>) -> Result<Options> {
+    let mut options = Options::default();
+    if lexer.eat("#[") {
+        loop {
+            match lexer.peek_word() {
+                "insertion" => options.insertion = true,
+                "none_is_leaf" => options.none_is_leaf = true,
+                "compact" => options.compact = true,
+                _ => return lexer.fail("`insertion`, `none_is_leaf` or `compact`"),
+            }
+            lexer.word();
+            if lexer.eat("]") {
+                break;
+            }
+            lexer.expect(",", "`,` or `]`")?;
+        }
+    }
+    Ok(options)
+}
+
+impl TreeDef {
+    /// Reads a treedef that may be larger, or must be smaller, than [`Limits::default`] allows `parse` to be.
+    ///
+    /// `depth` bounds the containers inside each other, `work` the leaves that the `; n` of statics and keys stand for.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no treedef, saying what was expected at which byte; when it exceeds a limit.
+    ///
+    /// ```
+    /// use treedef::{Limits, TreeDef};
+    ///
+    /// let error = TreeDef::parse_with("[[[*]]]", Limits::default().max_depth(2)).unwrap_err();
+    /// assert_eq!(error.to_string(), "nested deeper than 2 levels at byte 3 (see `Limits::max_depth`)");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
+        let syntax = Syntax {
+            leaf: star,
+            stores: false,
+            statics: true,
+            expected: "a node (literals stand only in keys and statics)",
+        };
+        parse_all(text, limits, |lexer| {
+            let options = parse_options(lexer)?;
+            parse(lexer, syntax, options, limits, (0, 0))?.treedef.within_limits()
+        })
+    }
+}
+
+impl FromStr for LeafKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        LeafKind::named(text).ok_or_else(|| {
+            let (expected, found) = ("the kind of a leaf", format!("`{}`", limited(&text, 40)));
+            ErrorKind::Syntax { offset: 0, expected, found }.into()
+        })
+    }
+}
+
+impl FromStr for TreeDef {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        TreeDef::parse_with(text, Limits::default())
+    }
+}
+
+impl FromStr for Value {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        parse_all(text, Limits::default(), |lexer| parse_value(lexer, Limits::default(), 0, 0))
+    }
+}

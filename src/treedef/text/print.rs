@@ -1,0 +1,412 @@
+//! Structure → text. One loop with its own stack, so that depth costs no stack.
+
+use std::fmt::{self, Write};
+
+use crate::error::{Limited, limited};
+use crate::model::{Leaf, NodeKind, Options, TreeDef, Value};
+use crate::treedef::node::{Children, NodeRef};
+
+use super::literal::{Suffix, write_name, write_scalar};
+
+/// Columns of the pretty form, unless the format asks for others.
+const WIDTH: usize = 80;
+
+/// What stands in the place of the leaves.
+pub(crate) trait LeafText {
+    fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result;
+    /// How many of `count` siblings with `leaves` leaves each, the first's at `first`, have the leaves of the first.
+    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize;
+    /// Of the numbers in keys.
+    fn suffix(&self) -> Suffix {
+        Suffix::Sparing
+    }
+}
+
+/// `*` for every leaf.
+struct Stars;
+
+impl LeafText for Stars {
+    fn write(&self, _: usize, out: &mut dyn Write) -> fmt::Result {
+        out.write_char('*')
+    }
+
+    fn equal(&self, _: usize, _: usize, count: usize) -> usize {
+        count
+    }
+}
+
+/// The literal of every leaf.
+struct Literals<'a>(&'a [Leaf], Suffix);
+
+impl LeafText for Literals<'_> {
+    fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
+        match self.0.get(index) {
+            Some(leaf) => write_leaf(out, leaf, self.1),
+            None => Ok(()),
+        }
+    }
+
+    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
+        let of =
+            |sibling: usize| self.0.get(first + sibling * leaves..first + (sibling + 1) * leaves);
+        first_other(leaves, count, |sibling| of(sibling) == of(sibling - 1))
+    }
+
+    fn suffix(&self) -> Suffix {
+        self.1
+    }
+}
+
+/// What every leaf prints, one after the other: each is printed once and then copied and compared.
+pub(crate) struct LeafTexts {
+    text: String,
+    /// Where each leaf ends.
+    ends: Vec<usize>,
+}
+
+impl LeafTexts {
+    pub(crate) fn of<L: fmt::Display>(leaves: &[L]) -> Result<Self, fmt::Error> {
+        let mut printed = LeafTexts { text: String::new(), ends: Vec::with_capacity(leaves.len()) };
+        for leaf in leaves {
+            write!(printed.text, "{leaf}")?;
+            printed.ends.push(printed.text.len());
+        }
+        Ok(printed)
+    }
+
+    fn leaf(&self, index: usize) -> Option<&str> {
+        let start =
+            index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.text.get(start..*self.ends.get(index)?)
+    }
+}
+
+impl LeafText for LeafTexts {
+    fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
+        self.leaf(index).map_or(Ok(()), |text| out.write_str(text))
+    }
+
+    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
+        let texts = |sibling: usize| {
+            let first = first + sibling * leaves;
+            (first..first + leaves).map(|index| self.leaf(index))
+        };
+        first_other(leaves, count, |sibling| texts(sibling).eq(texts(sibling - 1)))
+    }
+}
+
+/// How many of `count` siblings are like the first. Each is compared with the one before it, so that what is alike is
+/// read once.
+fn first_other(leaves: usize, count: usize, like_the_last: impl Fn(usize) -> bool) -> usize {
+    match leaves {
+        0 => count,
+        _ => (1..count).find(|&sibling| !like_the_last(sibling)).unwrap_or(count),
+    }
+}
+
+pub(super) fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fmt::Result {
+    match (leaf.as_scalar(), leaf) {
+        (Some(scalar), _) => write_scalar(out, scalar, suffix),
+        (None, Leaf::Opaque(value)) => write_value(out, value, suffix),
+        (None, _) => Ok(()),
+    }
+}
+
+pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) -> fmt::Result {
+    let (root, leaves) = value.parts();
+    Printer { out: &mut Columns::new(out), leaves: &Literals(leaves, suffix), pretty: None }
+        .print(root)
+}
+
+/// One line, cut off where it gets long: for messages.
+pub(crate) fn brief(printed: &impl fmt::Display) -> String {
+    limited(printed, 60)
+}
+
+/// A writer that knows how far into the line it is.
+struct Columns<'w> {
+    out: &'w mut dyn Write,
+    column: usize,
+}
+
+impl<'w> Columns<'w> {
+    fn new(out: &'w mut dyn Write) -> Self {
+        Columns { out, column: 0 }
+    }
+}
+
+impl Write for Columns<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.column = match text.rsplit_once('\n') {
+            Some((_, line)) => line.chars().count(),
+            None => self.column + text.chars().count(),
+        };
+        self.out.write_str(text)
+    }
+}
+
+struct Printer<'p, 'w> {
+    out: &'p mut Columns<'w>,
+    leaves: &'p dyn LeafText,
+    pretty: Option<Pretty>,
+}
+
+/// The form over several lines.
+#[derive(Clone, Copy)]
+struct Pretty {
+    /// Of the root.
+    indent: usize,
+    /// Columns; what does not fit is broken.
+    width: usize,
+}
+
+/// A node whose children are being written.
+struct Open<'a> {
+    node: NodeRef<'a>,
+    children: Children<'a>,
+    /// The node itself is followed by `; repeat`.
+    repeat: usize,
+    /// Its children stand on lines of their own.
+    broken: bool,
+    indent: usize,
+}
+
+impl Open<'_> {
+    /// No more than a line is wide, so that a text is not as long as the squared depth.
+    fn indent_of_children(&self, width: usize) -> usize {
+        if self.broken { (self.indent + 2).min(width) } else { self.indent }
+    }
+}
+
+impl Printer<'_, '_> {
+    fn print(&mut self, root: NodeRef<'_>) -> fmt::Result {
+        let mut open = Vec::new();
+        self.enter(root, 1, self.pretty.map_or(0, |pretty| pretty.indent), &mut open)?;
+        while let Some(top) = open.last_mut() {
+            let parent = top.node;
+            let indent = top.indent_of_children(self.pretty.map_or(0, |pretty| pretty.width));
+            let position = parent.num_children() - top.children.len();
+            let Some(child) = top.children.next() else {
+                self.leave(top)?;
+                open.pop();
+                continue;
+            };
+            if top.broken {
+                write!(self.out, "{}\n{:indent$}", if position > 0 { "," } else { "" }, "")?;
+            } else if position > 0 {
+                self.out.write_str(", ")?;
+            }
+            self.label(parent, position)?;
+            let repeat = self.repeat(parent.kind(), child, &top.children);
+            if repeat > 1 {
+                top.children.nth(repeat - 2);
+            }
+            self.enter(child, repeat, indent, &mut open)?;
+        }
+        Ok(())
+    }
+
+    fn label(&mut self, parent: NodeRef<'_>, position: usize) -> fmt::Result {
+        if let Some(name) = parent.fields().get(position) {
+            write_name(self.out, name)?;
+            self.out.write_str(": ")?;
+        } else if let Some(key) = parent.entry_keys().get(position) {
+            write_value(self.out, key, self.leaves.suffix())?;
+            self.out.write_str(": ")?;
+        }
+        Ok(())
+    }
+
+    /// How many children from this one on are written as one.
+    fn repeat(&self, parent: NodeKind, child: NodeRef<'_>, rest: &Children<'_>) -> usize {
+        use NodeKind as Is;
+        if !matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant) {
+            return 1;
+        }
+        let run = 1 + rest.left_in_run_of(child);
+        let equal = self.leaves.equal(child.first_leaf(), child.num_leaves(), run);
+        if equal >= 5 || child.num_children() > 0 { equal } else { 1 }
+    }
+
+    /// Writes the beginning of a node, and opens it unless that is all.
+    fn enter<'a>(
+        &mut self,
+        node: NodeRef<'a>,
+        repeat: usize,
+        indent: usize,
+        open: &mut Vec<Open<'a>>,
+    ) -> fmt::Result {
+        let broken = self.pretty.filter(|pretty| !self.fits(node, pretty.width));
+        if let Some(name) = node.name() {
+            write_name(self.out, name)?;
+        }
+        if let Some(variant) = node.variant() {
+            self.out.write_str("::")?;
+            write_name(self.out, variant)?;
+        }
+        let (start, _) = delimiters(node.kind());
+        match node.kind() {
+            NodeKind::Leaf => self.leaves.write(node.first_leaf(), self.out)?,
+            NodeKind::Static => {
+                self.static_value(node, broken.map(|pretty| Pretty { indent, ..pretty }))?
+            }
+            NodeKind::Unit => self.out.write_str("()")?,
+            NodeKind::None => self.out.write_str("None")?,
+            NodeKind::UnitStruct | NodeKind::UnitVariant => {}
+            kind => {
+                if matches!(kind, NodeKind::Struct | NodeKind::StructVariant) {
+                    self.out.write_char(' ')?;
+                }
+                self.out.write_str(start)?;
+                let broken = broken.is_some() && !kind.has_one_child() && node.num_children() > 0;
+                if is_spaced(node) && !broken {
+                    self.out.write_char(' ')?;
+                }
+                open.push(Open { node, children: node.children(), repeat, broken, indent });
+                return Ok(());
+            }
+        }
+        self.times(repeat)
+    }
+
+    fn leave(&mut self, open: &Open<'_>) -> fmt::Result {
+        use NodeKind as Is;
+        let Open { node, indent, .. } = *open;
+        let tuple_like = matches!(node.kind(), Is::Tuple | Is::TupleStruct | Is::TupleVariant);
+        if open.broken {
+            write!(self.out, ",\n{:indent$}", "")?;
+        } else if is_spaced(node) {
+            self.out.write_char(' ')?;
+        } else if tuple_like && node.num_children() == 1
+            || node.kind() == Is::Tuple && node.num_children() == 0
+        {
+            self.out.write_char(',')?;
+        }
+        self.out.write_str(delimiters(node.kind()).1)?;
+        self.times(open.repeat)
+    }
+
+    fn times(&mut self, repeat: usize) -> fmt::Result {
+        if repeat > 1 { write!(self.out, "; {repeat}") } else { Ok(()) }
+    }
+
+    /// A static holds a value, and a value holds no static: this recurses once.
+    fn static_value(&mut self, node: NodeRef<'_>, pretty: Option<Pretty>) -> fmt::Result {
+        self.out.write_str("static ")?;
+        let Some((root, leaves)) = node.static_value().map(Value::parts) else { return Ok(()) };
+        Printer { out: &mut *self.out, leaves: &Literals(leaves, Suffix::Sparing), pretty }
+            .print(root)
+    }
+
+    /// Whether the rest of the line has room for the node and what may follow it.
+    fn fits(&self, node: NodeRef<'_>, width: usize) -> bool {
+        let left = width.saturating_sub(1).saturating_sub(self.out.column);
+        let mut rest = Limited { text: String::new(), left };
+        Printer { out: &mut Columns::new(&mut rest), leaves: self.leaves, pretty: None }
+            .print(node)
+            .is_ok()
+    }
+}
+
+fn delimiters(kind: NodeKind) -> (&'static str, &'static str) {
+    use NodeKind as Is;
+    match kind {
+        Is::Some => ("Some(", ")"),
+        Is::Seq => ("[", "]"),
+        Is::Map | Is::Struct | Is::StructVariant => ("{", "}"),
+        Is::NewtypeStruct | Is::NewtypeVariant | Is::Tuple | Is::TupleStruct | Is::TupleVariant => {
+            ("(", ")")
+        }
+        Is::Leaf | Is::None | Is::Unit | Is::UnitStruct | Is::UnitVariant | Is::Static => ("", ""),
+    }
+}
+
+/// Whether the braces stand apart from what they hold.
+fn is_spaced(node: NodeRef<'_>) -> bool {
+    matches!(node.kind(), NodeKind::Struct | NodeKind::StructVariant) && node.num_children() > 0
+}
+
+fn write_options(out: &mut dyn Write, options: Options) -> fmt::Result {
+    if options == Options::default() { Ok(()) } else { write!(out, "{options} ") }
+}
+
+/// `#[insertion]`, or nothing.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (self.insertion, "insertion"),
+            (self.none_is_leaf, "none_is_leaf"),
+            (self.compact, "compact"),
+        ];
+        let set: Vec<_> = names.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
+        if set.is_empty() { Ok(()) } else { write!(f, "#[{}]", set.join(", ")) }
+    }
+}
+
+/// `{:#}`, or `{:#120}` for lines of 120 columns.
+fn pretty(f: &fmt::Formatter<'_>) -> Option<Pretty> {
+    f.alternate().then(|| Pretty { indent: 0, width: f.width().unwrap_or(WIDTH) })
+}
+
+pub(crate) fn write_tree(
+    f: &mut fmt::Formatter<'_>,
+    treedef: &TreeDef,
+    leaves: &dyn LeafText,
+) -> fmt::Result {
+    let pretty = pretty(f);
+    let out = &mut Columns::new(f);
+    write_options(out, treedef.encoding.options)?;
+    Printer { out, leaves, pretty }.print(treedef.root())
+}
+
+impl fmt::Display for TreeDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_tree(f, self, &Stars)
+    }
+}
+
+impl fmt::Debug for TreeDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TreeDef({self})")
+    }
+}
+
+impl fmt::Display for NodeRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pretty = pretty(f);
+        Printer { out: &mut Columns::new(f), leaves: &Stars, pretty }.print(*self)
+    }
+}
+
+impl fmt::Debug for NodeRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeRef({self})")
+    }
+}
+
+impl NodeRef<'_> {
+    /// The node in one line, cut off where it gets long.
+    pub(crate) fn brief(self) -> String {
+        brief(&self)
+    }
+}
+
+/// The literal.
+impl fmt::Display for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_leaf(f, self, Suffix::Sparing)
+    }
+}
+
+/// The grammar of a treedef, with literals in place of `*`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_value(f, self, Suffix::Sparing)
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Value({self})")
+    }
+}

@@ -1,0 +1,178 @@
+//! The walk through a structure in pre-order, on which the others are built.
+
+use std::fmt;
+
+use crate::model::{NodeKind, TreeDef};
+use crate::path::Path;
+use crate::treedef::node::{Children, NodeRef};
+
+/// A walk through a structure: each node is entered before those below it, and left after them.
+pub(crate) struct Walk<'a> {
+    root: Option<NodeRef<'a>>,
+    open: Vec<Open<'a>>,
+    stops: Stops,
+}
+
+/// Where a walk stops.
+#[derive(Clone, Copy)]
+pub(crate) enum Stops {
+    /// At every node.
+    Everywhere,
+    /// At the first of equal neighbours.
+    AtRuns,
+    /// At every node that has leaves.
+    AboveLeaves,
+}
+
+pub(crate) enum Event<'a> {
+    /// The first of `repeat` equal neighbours.
+    Enter {
+        node: NodeRef<'a>,
+        repeat: usize,
+    },
+    Leave(NodeRef<'a>),
+}
+
+/// A node that was entered and not left.
+struct Open<'a> {
+    node: NodeRef<'a>,
+    children: Children<'a>,
+    /// Of the child that was entered last.
+    position: usize,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(root: NodeRef<'a>, stops: Stops) -> Self {
+        Walk { root: Some(root), open: Vec::new(), stops }
+    }
+
+    /// Goes on; not below the node that was entered last, if that was [skipped](Self::skip).
+    pub(crate) fn next(&mut self) -> Option<Event<'a>> {
+        if let Some(root) = self.root.take() {
+            return Some(self.enter(root, 1));
+        }
+        let Open { node, children, position } = self.open.last_mut()?;
+        if let Stops::AboveLeaves = self.stops {
+            children.skip_leafless();
+        }
+        *position = node.num_children() - children.len();
+        let child = match self.stops {
+            Stops::AtRuns => children.next_run(),
+            Stops::Everywhere | Stops::AboveLeaves => children.next().map(|child| (child, 1)),
+        };
+        match child {
+            Some((child, repeat)) => Some(self.enter(child, repeat)),
+            None => self.open.pop().map(|open| Event::Leave(open.node)),
+        }
+    }
+
+    fn enter(&mut self, node: NodeRef<'a>, repeat: usize) -> Event<'a> {
+        self.open.push(Open { node, children: node.children(), position: 0 });
+        Event::Enter { node, repeat }
+    }
+
+    /// Does not go below the node that was just entered, which is not left either.
+    pub(crate) fn skip(&mut self) {
+        self.open.pop();
+    }
+
+    /// Of the node that was just entered: the one above, and its position there.
+    pub(crate) fn parent(&self) -> Option<(NodeRef<'a>, usize)> {
+        let above = self.open.iter().rev().nth(1)?;
+        Some((above.node, above.position))
+    }
+
+    /// Of the node that was just left or skipped: its position in the one above.
+    pub(crate) fn position(&self) -> Option<usize> {
+        Some(self.open.last()?.position)
+    }
+
+    /// Makes the path of the node that was just entered of that of the one before.
+    pub(crate) fn lead(&self, path: &mut Path) {
+        path.0.truncate(self.open.len().saturating_sub(2)); // the root and the node itself have no key there
+        path.0.extend(self.parent().and_then(|(above, position)| above.key(position)));
+    }
+}
+
+/// All nodes of a structure with their paths, parents before children: see [`TreeDef::nodes`].
+pub struct Nodes<'a> {
+    walk: Walk<'a>,
+    path: Path,
+}
+
+impl<'a> Iterator for Nodes<'a> {
+    type Item = (Path, NodeRef<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Event::Enter { node, .. } = self.walk.next()? {
+                self.walk.lead(&mut self.path);
+                return Some((self.path.clone(), node));
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Nodes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nodes").field("at", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// The paths of the leaves of a structure: see [`TreeDef::leaf_paths`].
+pub struct LeafPaths<'a>(Nodes<'a>);
+
+impl fmt::Debug for LeafPaths<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeafPaths").field("at", &self.0.path).finish_non_exhaustive()
+    }
+}
+
+impl Iterator for LeafPaths<'_> {
+    type Item = Path;
+
+    fn next(&mut self) -> Option<Path> {
+        let Nodes { walk, path } = &mut self.0;
+        loop {
+            let Event::Enter { node, .. } = walk.next()? else { continue };
+            walk.lead(path);
+            if node.kind() == NodeKind::Leaf {
+                return Some(path.clone());
+            }
+        }
+    }
+}
+
+impl TreeDef {
+    /// All nodes with their paths, parents before children, made as they are asked for. [`NodeRef::runs`] takes equal
+    /// neighbours together.
+    ///
+    /// ```
+    /// use treedef::NodeKind;
+    ///
+    /// let treedef = treedef::structure(&("a", Some([1, 2])))?;
+    /// let nodes: Vec<(String, NodeKind)> =
+    ///     treedef.nodes().map(|(path, node)| (path.to_string(), node.kind())).collect();
+    /// assert_eq!(nodes[1], (".0".to_owned(), NodeKind::Leaf));
+    /// assert_eq!(nodes[3], (".1?".to_owned(), NodeKind::Tuple));
+    /// assert_eq!(nodes.len(), treedef.num_nodes());
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[doc(alias = "preorder")]
+    #[doc(alias = "descendants")]
+    pub fn nodes(&self) -> Nodes<'_> {
+        Nodes { walk: Walk::new(self.root(), Stops::Everywhere), path: Path::root() }
+    }
+
+    /// The paths of all leaves, in the order of the leaves, made as they are asked for.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&(1, [2, 3]))?;
+    /// let paths: Vec<String> = treedef.leaf_paths().map(|path| path.to_string()).collect();
+    /// assert_eq!(paths, [".0", ".1.0", ".1.1"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn leaf_paths(&self) -> LeafPaths<'_> {
+        LeafPaths(Nodes { walk: Walk::new(self.root(), Stops::AboveLeaves), path: Path::root() })
+    }
+}
