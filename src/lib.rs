@@ -28,13 +28,15 @@ pub use crate::{
         assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
     },
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
-    flatten::{Flattener, NodeHead, flatten, flatten_as, leaves, signature, structure},
+    flatten::{Flattener, flatten, flatten_as, leaves, signature, structure},
     leaf::{
         leaf_type::LeafType,
         markers::{Opaque, Static, as_opaque, as_static},
     },
     map::{map, map_as, map_with_path, pack_as, try_map},
-    model::{Leaf, LeafKind, Limits, MapOrder, Name, NodeKind, Packed, Tree, TreeDef, Value},
+    model::{
+        Leaf, LeafKind, Limits, MapOrder, Name, NodeHead, NodeKind, Packed, Tree, TreeDef, Value,
+    },
     path::{Key, Path},
     pattern::Pattern,
     tree::{Buffers, Migration, Ravel, Segment, Tolerance, Unique},

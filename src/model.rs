@@ -495,6 +495,14 @@ pub enum MapOrder {
 /// Keys inside keys inside keys are compared and dropped recursively, so their nesting is always bounded.
 pub(crate) const MAX_KEY_NESTING: usize = 128;
 
+/// A node that is about to be walked: what [`is_leaf`](crate::Flattener::is_leaf) sees of it beside its path.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeHead<'a> {
+    pub(crate) kind: NodeKind,
+    pub(crate) name: &'a str,
+    pub(crate) variant: &'a str,
+}
+
 impl Shape {
     /// The shape of a kind that has neither names nor keys.
     pub(crate) const NONE: usize = usize::MAX;

@@ -67,7 +67,7 @@ macro_rules! numbers {
 macro_rules! nodes {
     (|$this:ident, $head:ident, $value:ident| atom: $atom:expr, around: $around:expr, open: $open:expr, fields: $fields:expr,) => {
         fn serialize_unit_struct($this, name: &'static str) -> Result<Self::Ok, Self::Error> {
-            let $head = Head { name, ..Head::new(NodeKind::UnitStruct) };
+            let $head = NodeHead { name, ..NodeHead::new(NodeKind::UnitStruct) };
             $atom
         }
 
@@ -77,7 +77,7 @@ macro_rules! nodes {
             _: u32,
             variant: &'static str,
         ) -> Result<Self::Ok, Self::Error> {
-            let $head = Head { kind: NodeKind::UnitVariant, name, variant };
+            let $head = NodeHead { kind: NodeKind::UnitVariant, name, variant };
             $atom
         }
 
@@ -89,19 +89,19 @@ macro_rules! nodes {
             variant: &'static str,
             $value: &T,
         ) -> Result<Self::Ok, Self::Error> {
-            let $head = Head { kind: NodeKind::NewtypeVariant, name, variant };
+            let $head = NodeHead { kind: NodeKind::NewtypeVariant, name, variant };
             $around
         }
 
         #[inline]
         fn serialize_seq($this, _: Option<usize>) -> Result<Self::SerializeSeq, Self::Error> {
-            let $head = Head::new(NodeKind::Seq);
+            let $head = NodeHead::new(NodeKind::Seq);
             $open
         }
 
         #[inline]
         fn serialize_tuple($this, _: usize) -> Result<Self::SerializeTuple, Self::Error> {
-            let $head = Head::new(NodeKind::Tuple);
+            let $head = NodeHead::new(NodeKind::Tuple);
             $open
         }
 
@@ -111,7 +111,7 @@ macro_rules! nodes {
             name: &'static str,
             _: usize,
         ) -> Result<Self::SerializeTupleStruct, Self::Error> {
-            let $head = Head { name, ..Head::new(NodeKind::TupleStruct) };
+            let $head = NodeHead { name, ..NodeHead::new(NodeKind::TupleStruct) };
             $open
         }
 
@@ -123,7 +123,7 @@ macro_rules! nodes {
             variant: &'static str,
             _: usize,
         ) -> Result<Self::SerializeTupleVariant, Self::Error> {
-            let $head = Head { kind: NodeKind::TupleVariant, name, variant };
+            let $head = NodeHead { kind: NodeKind::TupleVariant, name, variant };
             $open
         }
 
@@ -133,7 +133,7 @@ macro_rules! nodes {
             name: &'static str,
             _: usize,
         ) -> Result<Self::SerializeStruct, Self::Error> {
-            let $head = Head { name, ..Head::new(NodeKind::Struct) };
+            let $head = NodeHead { name, ..NodeHead::new(NodeKind::Struct) };
             $fields
         }
 
@@ -145,7 +145,7 @@ macro_rules! nodes {
             variant: &'static str,
             _: usize,
         ) -> Result<Self::SerializeStructVariant, Self::Error> {
-            let $head = Head { kind: NodeKind::StructVariant, name, variant };
+            let $head = NodeHead { kind: NodeKind::StructVariant, name, variant };
             $fields
         }
     };

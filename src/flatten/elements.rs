@@ -13,7 +13,7 @@ use crate::model::{Name, Node, NodeKind};
 
 use super::recording::Recording;
 use super::rows::layout::{Layout, MOST_LEAVES};
-use super::rows::{Again, FEW, Like, Outcome, Progress, Row, Stop};
+use super::rows::{Expected, FEW, Outcome, Progress, Retry, Row, Stop};
 
 /// Leaves that slots are made for at once.
 const BATCH: usize = 8_192;
@@ -58,7 +58,7 @@ impl Recording {
         let (slot, narrow) = (self.leaves.len(), self.narrow);
         let number = match kind {
             NodeKind::Leaf if most > 0 && !self.met_opaque => {
-                Like::number(&self.leaves.slots(), slot.checked_sub(1)?, narrow)
+                Expected::number(&self.leaves.slots(), slot.checked_sub(1)?, narrow)
             }
             _ => None,
         };
@@ -69,7 +69,7 @@ impl Recording {
         let like = match number {
             Some(number) => number,
             None if is_plain && self.read_layout(last, leaves) => {
-                Like::Layout(self.layout.as_deref()?) // it was read
+                Expected::Layout(self.layout.as_deref()?) // it was read
             }
             None => {
                 progress.give_up();
@@ -99,7 +99,7 @@ impl Recording {
     #[inline(never)]
     fn end_row(&mut self, progress: &mut Progress) -> Result<()> {
         let Some(last) = self.frame.last else { return Ok(()) }; // there is one
-        if let Some(Again { template, different }) = progress.again.take() {
+        if let Some(Retry { template, different }) = progress.again.take() {
             let agrees = match template == last {
                 true => !different.surely,
                 false => self.builder.agree(template, last, different.leaves),
@@ -115,9 +115,9 @@ impl Recording {
         match stop {
             Stop::Full => {}
             Stop::Refused => return Err(self.refused()),
-            Stop::Odd(different) => {
+            Stop::Different(different) => {
                 self.narrow = different.narrow.unwrap_or(self.narrow);
-                progress.again = Some(Again { template: last, different });
+                progress.again = Some(Retry { template: last, different });
             }
         }
         Ok(())

@@ -1,27 +1,8 @@
 //! An open compound, and what may come in a place.
 
-use crate::model::NodeKind;
+use crate::model::{NodeHead, NodeKind};
 
-use super::rules::{Keep, NodeHead};
-
-/// What a node is, before its children.
-#[derive(Clone, Copy)]
-pub(super) struct Head {
-    pub(super) kind: NodeKind,
-    pub(super) name: &'static str,
-    pub(super) variant: &'static str,
-}
-
-impl Head {
-    #[inline]
-    pub(super) const fn new(kind: NodeKind) -> Self {
-        Head { kind, name: "", variant: "" }
-    }
-
-    pub(super) fn seen(self) -> NodeHead<'static> {
-        NodeHead { kind: self.kind, name: self.name, variant: self.variant }
-    }
-}
+use super::rules::Keep;
 
 /// What the next call stands for.
 #[derive(Clone, Copy)]
@@ -63,7 +44,7 @@ impl Kept {
 /// An open compound.
 pub(super) struct Frame {
     pub(super) role: Role,
-    pub(super) head: Head,
+    pub(super) head: NodeHead<'static>,
     /// Where its nodes begin, and where those of the next child do.
     pub(super) at: usize,
     pub(super) next: usize,
@@ -93,7 +74,7 @@ impl Frame {
     /// The place of a whole value.
     pub(super) const ROOT: Frame = Frame {
         role: Role::Through,
-        head: Head::new(NodeKind::Tuple),
+        head: NodeHead::new(NodeKind::Tuple),
         at: 0,
         next: 0,
         last: None,

@@ -2,10 +2,10 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
-use crate::model::{Labels, Leaf, MAX_KEY_NESTING, NodeKind, Options, Tree, Value};
+use crate::model::{Labels, Leaf, MAX_KEY_NESTING, NodeHead, NodeKind, Options, Tree, Value};
 use crate::treedef::builder::{LabelsRef, ShapeRef};
 
-use super::frame::{Frame, Head, Kept, Place, Role};
+use super::frame::{Frame, Kept, Place, Role};
 use super::recording::Recording;
 
 impl Recording {
@@ -20,7 +20,7 @@ impl Recording {
     pub(super) fn start_keeping(&mut self, kept: Kept, closes_itself: bool) {
         self.keeping += 1;
         self.now_at(Place::Child);
-        self.push(Role::Kept(kept, closes_itself), Head::new(NodeKind::Static));
+        self.push(Role::Kept(kept, closes_itself), NodeHead::new(NodeKind::Static));
         self.frame.first_leaf = self.kept.len();
     }
 

@@ -32,19 +32,17 @@ use crate::argument::ToPattern;
 use crate::error::{DifferenceKind, ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, LeafKind, Limits, MapOrder, Options, Tree, TreeDef, Value};
+use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
 use crate::path::Path;
 use crate::treedef::builder::ways_agree;
 use crate::treedef::difference::{structure_differences, structure_mismatch};
-use crate::treedef::limits::Printed;
+use crate::treedef::limits::PrintCost;
 
 use elements::gave_less;
 use matcher::known::{Divergence, Expectation};
-use matcher::last::Walk;
+use matcher::last::WalkId;
 use recording::Recording;
 use rules::{Keep, Rule, Rules};
-
-pub use rules::NodeHead;
 
 /// A treedef of a few bytes may claim any number of leaves: so many are believed before they were seen.
 const BELIEVED: usize = 1 << 20;
@@ -592,7 +590,7 @@ impl Flattener {
 
     fn walk<T: Serialize + ?Sized>(&self, mut sink: Sink, value: &T) -> Result<(TreeDef, Sink)> {
         let (options, limits) = (self.options, self.limits);
-        let walk = Walk { type_name: type_name::<T>(), options, limits };
+        let walk = WalkId { type_name: type_name::<T>(), options, limits };
         let last = if self.predicts(options) { walk.recall() } else { None };
         let mut mismatch = None;
         if let Some(treedef) = &last {
@@ -630,7 +628,7 @@ impl Flattener {
         treedef.walked = true;
         // Where all of it is within the limit, its keys and statics are.
         if treedef.root().work() > self.limits.max_work {
-            self.limits.expect_work(Printed::of(&treedef.encoding).work(), 0)?;
+            self.limits.expect_work(PrintCost::of(&treedef.encoding).work(), 0)?;
         }
         Ok(treedef)
     }

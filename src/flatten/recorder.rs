@@ -9,11 +9,11 @@ use serde::{Serialize, Serializer, ser};
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
-use crate::model::{NodeKind, TreeDef, Value};
+use crate::model::{NodeHead, NodeKind, TreeDef, Value};
 use crate::stack;
 
 use super::calls::{nodes, scalars, text_of};
-use super::frame::{Head, Kept};
+use super::frame::Kept;
 use super::recording::Recording;
 use super::rows::{Progress, put_row};
 use super::rules::Keep;
@@ -47,7 +47,7 @@ pub(super) struct Compound<'r> {
 }
 
 impl<'r> Recorder<'r> {
-    fn open(self, head: Head) -> Result<Compound<'r>> {
+    fn open(self, head: NodeHead<'static>) -> Result<Compound<'r>> {
         self.0.open(head)?;
         Ok(self.compound())
     }
@@ -137,12 +137,12 @@ impl<'r> Serializer for Recorder<'r> {
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Compound<'r>> {
-        self.open(Head::new(NodeKind::Map))
+        self.open(NodeHead::new(NodeKind::Map))
     }
 
     /// Those that look like the one before in rows.
     fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Result<()> {
-        let mut seq = match self.open(Head::new(NodeKind::Seq)) {
+        let mut seq = match self.open(NodeHead::new(NodeKind::Seq)) {
             Ok(seq) => seq,
             Err(error) => return Err(error),
         };

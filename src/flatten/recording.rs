@@ -16,19 +16,21 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::{Sink, permute};
-use crate::model::{Arrival, Labels, Leaf, Limits, NodeKind, Options, Shape, TreeDef, Value};
+use crate::model::{
+    Arrival, Labels, Leaf, Limits, NodeHead, NodeKind, Options, Shape, TreeDef, Value,
+};
 use crate::path::Key;
 use crate::stack;
-use crate::treedef::builder::{Builder, LabelsRef, ShapeRef};
+use crate::treedef::builder::{EncodingBuilder, LabelsRef, ShapeRef};
 
-use super::frame::{Frame, Head, Kept, Place, Role};
+use super::frame::{Frame, Kept, Place, Role};
 use super::rows::layout::Layout;
 use super::rules::{Keep, Rules};
 
 const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
 pub(super) struct Recording {
-    pub(super) builder: Builder,
+    pub(super) builder: EncodingBuilder,
     pub(super) leaves: Sink,
     /// Leaves of what is being kept.
     pub(super) kept: Vec<Leaf>,
@@ -81,7 +83,7 @@ impl Recording {
         rules: Option<Arc<Rules>>,
     ) -> Self {
         let mut recording = Recording {
-            builder: Builder::default(),
+            builder: EncodingBuilder::default(),
             leaves,
             kept: Vec::new(),
             keeping: 0,
@@ -118,7 +120,7 @@ impl Recording {
     }
 
     pub(super) fn begin(&mut self) {
-        self.builder = Builder::with_room();
+        self.builder = EncodingBuilder::with_room();
     }
 
     /// The structure of the whole value, which was recorded, its leaves, and which rules applied.
@@ -206,7 +208,7 @@ impl Recording {
 
     /// A node that never has children.
     #[inline(never)]
-    pub(super) fn atom(&mut self, head: Head) -> Result<()> {
+    pub(super) fn atom(&mut self, head: NodeHead<'static>) -> Result<()> {
         self.arrive(Some(head))?;
         let shape = self.unlabelled(head);
         self.builder.open(head.kind, shape);
@@ -216,10 +218,10 @@ impl Recording {
     /// An absent value.
     pub(super) fn none(&mut self) -> Result<()> {
         match self.none_is_leaf() {
-            None => self.atom(Head::new(NodeKind::None)),
+            None => self.atom(NodeHead::new(NodeKind::None)),
             Some(false) => self.scalar(Scalar::None),
             Some(true) => {
-                self.open(Head::new(NodeKind::Some))?;
+                self.open(NodeHead::new(NodeKind::Some))?;
                 self.child(false).scalar(Scalar::None)?;
                 self.added()?;
                 self.close()
@@ -230,12 +232,12 @@ impl Recording {
     pub(super) fn unit(&mut self) -> Result<()> {
         match self.none_is_leaf() {
             Some(true) => {
-                self.open(Head::new(NodeKind::Some))?;
-                self.child(false).atom(Head::new(NodeKind::Unit))?;
+                self.open(NodeHead::new(NodeKind::Some))?;
+                self.child(false).atom(NodeHead::new(NodeKind::Unit))?;
                 self.added()?;
                 self.close()
             }
-            _ => self.atom(Head::new(NodeKind::Unit)),
+            _ => self.atom(NodeHead::new(NodeKind::Unit)),
         }
     }
 
@@ -245,9 +247,9 @@ impl Recording {
         match elided {
             Some(false) => {
                 self.now_at(Place::Child);
-                self.push(Role::Through, Head::new(NodeKind::Some));
+                self.push(Role::Through, NodeHead::new(NodeKind::Some));
             }
-            _ => self.open(Head::new(NodeKind::Some))?,
+            _ => self.open(NodeHead::new(NodeKind::Some))?,
         }
         self.frame.around_some = elided.is_some();
         Ok(())
@@ -262,12 +264,12 @@ impl Recording {
     /// Opens a newtype, or what a mark says of the value inside.
     pub(super) fn open_newtype(&mut self, name: &'static str, keep: Option<Keep>) -> Result<()> {
         match keep {
-            None => self.open(Head { name, ..Head::new(NodeKind::NewtypeStruct) }),
+            None => self.open(NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }),
             // Inside of what is kept already, it changes nothing.
             Some(_) if self.keeping > 0 || matches!(self.place, Place::Key) => {
                 self.arrive(None)?;
                 self.descend()?;
-                self.push(Role::Through, Head::new(NodeKind::NewtypeStruct));
+                self.push(Role::Through, NodeHead::new(NodeKind::NewtypeStruct));
                 self.frame.counts = true;
                 Ok(())
             }
@@ -280,7 +282,7 @@ impl Recording {
 
     /// Opens a node with children. Every compound passes here or through a mark, so there the depth is counted.
     #[inline(never)]
-    pub(super) fn open(&mut self, head: Head) -> Result<()> {
+    pub(super) fn open(&mut self, head: NodeHead<'static>) -> Result<()> {
         self.expect_no_failure()?;
         self.arrive(Some(head))?;
         self.descend()?;
@@ -304,7 +306,7 @@ impl Recording {
         Ok(())
     }
 
-    pub(super) fn push(&mut self, role: Role, head: Head) {
+    pub(super) fn push(&mut self, role: Role, head: NodeHead<'static>) {
         let at = self.builder.nodes.len();
         let frame = Frame {
             role,
@@ -331,7 +333,7 @@ impl Recording {
     }
 
     /// What comes here is no scalar: begins to keep it, if this is the place of a key, or a rule about the node says so.
-    fn arrive(&mut self, head: Option<Head>) -> Result<()> {
+    fn arrive(&mut self, head: Option<NodeHead<'static>>) -> Result<()> {
         if self.plain {
             return Ok(());
         }
@@ -346,9 +348,9 @@ impl Recording {
     }
 
     /// What a rule about the node itself makes of it.
-    fn rule(&mut self, head: Head) -> Option<Keep> {
+    fn rule(&mut self, head: NodeHead<'static>) -> Option<Keep> {
         let path = self.path.as_ref().filter(|_| self.keeping == 0)?;
-        self.rules.as_ref()?.node(head.seen(), path, &mut self.hits)
+        self.rules.as_ref()?.node(head, path, &mut self.hits)
     }
 }
 
@@ -372,7 +374,7 @@ impl Recording {
         if !self.frame.watched || !matches!(self.frame.role, Role::Node) {
             return;
         }
-        let (key, parent) = (self.current_key(), self.frame.head.seen());
+        let (key, parent) = (self.current_key(), self.frame.head);
         let (Some(path), Some(rules)) = (&mut self.path, &self.rules) else { return };
         path.push(key);
         if let Some(keep) = rules.place(parent, path, &mut self.hits) {
@@ -518,7 +520,7 @@ impl Recording {
     }
 
     /// The shape of a node that may have a name, and has no labels.
-    fn unlabelled(&mut self, Head { kind, name, variant }: Head) -> usize {
+    fn unlabelled(&mut self, NodeHead { kind, name, variant }: NodeHead<'static>) -> usize {
         let shape = ShapeRef { name: &name, variant: &variant, labels: LabelsRef::None };
         if kind.is_named() { self.builder.intern_static(shape) } else { Shape::NONE }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::leaf::markers;
-use crate::model::{LeafKind, NodeKind};
+use crate::model::{LeafKind, NodeHead};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 
@@ -25,31 +25,6 @@ impl Keep {
             markers::LEAF => Some(Keep::Leaf),
             _ => None,
         }
-    }
-}
-
-/// A node that is about to be walked: what [`is_leaf`](crate::Flattener::is_leaf) sees of it beside its path.
-#[derive(Clone, Copy, Debug)]
-pub struct NodeHead<'a> {
-    pub(super) kind: NodeKind,
-    pub(super) name: &'a str,
-    pub(super) variant: &'a str,
-}
-
-impl<'a> NodeHead<'a> {
-    /// What the node is.
-    pub fn kind(&self) -> NodeKind {
-        self.kind
-    }
-
-    /// The type's name, where the kind has one.
-    pub fn name(&self) -> Option<&'a str> {
-        self.kind.is_named().then_some(self.name)
-    }
-
-    /// The variant's name, if this is one.
-    pub fn variant(&self) -> Option<&'a str> {
-        self.kind.is_variant().then_some(self.variant)
     }
 }
 

@@ -5,7 +5,7 @@ use std::mem;
 
 use crate::leaf::Scalar;
 use crate::leaf::float::widen;
-use crate::leaf::sink::{Leaves, Sink, permute};
+use crate::leaf::sink::{LeafVec, Sink, permute};
 use crate::model::{Leaf, LeafKind, Packed, Value};
 
 /// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
@@ -176,7 +176,7 @@ impl<'s> Source<'s> {
     }
 }
 
-impl<L: Emit> Leaves for Vec<L> {
+impl<L: Emit> LeafVec for Vec<L> {
     fn kind(&self) -> LeafKind {
         L::KIND
     }

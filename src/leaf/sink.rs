@@ -13,11 +13,11 @@ pub enum Sink {
     Leaves(Vec<Leaf>),
     F64(Vec<f64>),
     F32(Vec<f32>),
-    Other(Box<dyn Leaves>),
+    Other(Box<dyn LeafVec>),
 }
 
 /// A vector of some type of leaves.
-pub trait Leaves {
+pub trait LeafVec {
     /// What messages call a leaf.
     fn kind(&self) -> LeafKind;
     fn push(&mut self, scalar: Scalar<'_>) -> bool;
@@ -41,8 +41,8 @@ impl Sink {
             (Sink::F64(leaves), Scalar::F64(value)) => leaves.push(value),
             (Sink::F32(leaves), Scalar::F32(value)) => leaves.push(value),
             (Sink::Leaves(leaves), scalar) => leaves.push(scalar.into()),
-            (Sink::F64(leaves), scalar) => return Leaves::push(leaves, scalar),
-            (Sink::F32(leaves), scalar) => return Leaves::push(leaves, scalar),
+            (Sink::F64(leaves), scalar) => return LeafVec::push(leaves, scalar),
+            (Sink::F32(leaves), scalar) => return LeafVec::push(leaves, scalar),
             (Sink::Other(leaves), scalar) => return leaves.push(scalar),
         }
         true
@@ -90,7 +90,7 @@ impl Sink {
     }
 
     /// The vector, of whatever type it is; or the count.
-    fn leaves(&mut self) -> Result<&mut dyn Leaves, &mut usize> {
+    fn leaves(&mut self) -> Result<&mut dyn LeafVec, &mut usize> {
         match self {
             Sink::Counted(count) => Err(count),
             Sink::Leaves(leaves) => Ok(leaves),

@@ -57,7 +57,7 @@ impl Tolerance {
             (Leaf::F64(a), Leaf::F64(b)) => rank_f64(*a).abs_diff(rank_f64(*b)),
             _ => u64::MAX,
         };
-        match (Number::of(found), Number::of(expected)) {
+        match (Magnitude::of(found), Magnitude::of(expected)) {
             (Some(a), Some(b)) if a.float.is_nan() || b.float.is_nan() => {
                 a.float.is_nan() && b.float.is_nan()
             }
@@ -86,17 +86,17 @@ fn rank_f64(value: f64) -> i64 {
 
 /// A number as the nearest float; an integer also as its magnitude, and whether it is negative.
 #[derive(Clone, Copy)]
-struct Number {
+struct Magnitude {
     float: f64,
     integer: Option<(u128, bool)>,
 }
 
 #[allow(clippy::cast_precision_loss, reason = "what is asked for is a tolerance")]
-impl Number {
+impl Magnitude {
     fn of(leaf: &Leaf) -> Option<Self> {
         let (magnitude, negative) = match leaf.as_scalar()? {
-            Scalar::F32(value) => return Some(Number { float: value.into(), integer: None }),
-            Scalar::F64(value) => return Some(Number { float: value, integer: None }),
+            Scalar::F32(value) => return Some(Magnitude { float: value.into(), integer: None }),
+            Scalar::F64(value) => return Some(Magnitude { float: value, integer: None }),
             Scalar::I8(value) => (value.unsigned_abs().into(), value < 0),
             Scalar::I16(value) => (value.unsigned_abs().into(), value < 0),
             Scalar::I32(value) => (value.unsigned_abs().into(), value < 0),
@@ -110,7 +110,7 @@ impl Number {
             _ => return None,
         };
         let sign = if negative { -1.0 } else { 1.0 };
-        Some(Number { float: sign * magnitude as f64, integer: Some((magnitude, negative)) })
+        Some(Magnitude { float: sign * magnitude as f64, integer: Some((magnitude, negative)) })
     }
 
     /// How far two numbers are apart; of integers exactly, as a float may not tell them from each other.

@@ -2,10 +2,10 @@
 
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
-use crate::treedef::diff::{Diff, Subtree, below, diff, patch};
+use crate::treedef::diff::{Diff, Diffable, below, diff, patch};
 use crate::treedef::node::NodeRef;
 
-impl<L: Clone + PartialEq> Subtree for Tree<L> {
+impl<L: Clone + PartialEq> Diffable for Tree<L> {
     type Leaf = L;
 
     fn cut(node: NodeRef<'_>, leaves: Option<&[L]>) -> Self {

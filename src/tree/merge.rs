@@ -12,9 +12,9 @@ use crate::path::{Key, Path};
 use crate::treedef::difference::mismatch_at;
 use crate::treedef::node::NodeRef;
 
-use crate::treedef::edit::{Editing, Met};
-use crate::treedef::graft::Graft;
+use crate::treedef::edit::{EditWalk, Visit};
 use crate::treedef::pairs::{expect_agreement, same_structure};
+use crate::treedef::treedef_builder::TreeDefBuilder;
 
 impl<L> Tree<L> {
     /// The tree of the leaves of which a function says so. A node all of whose leaves go goes with its field or key;
@@ -155,9 +155,9 @@ fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDe
         let count = |index| before.get(index).copied().unwrap_or_default();
         count(range.end) - count(range.start)
     };
-    let mut walk = Editing::singly(treedef, in_memory)?;
+    let mut walk = EditWalk::singly(treedef, in_memory)?;
     while let Some(met) = walk.step() {
-        let Met::Before(node) = met else {
+        let Visit::Before(node) = met else {
             walk.leave()?;
             continue;
         };
@@ -171,14 +171,14 @@ fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDe
 }
 
 /// Two nodes that become one, and what this has below it.
-struct Pair<'a> {
+struct MergedNode<'a> {
     node: NodeRef<'a>,
     labels: Labels,
-    children: vec::IntoIter<(Option<Key>, Part<'a>)>,
+    children: vec::IntoIter<(Option<Key>, Merged<'a>)>,
 }
 
 /// What stands in one place of two trees; of runs without leaves, in so many.
-enum Part<'a> {
+enum Merged<'a> {
     First(NodeRef<'a>),
     Second(NodeRef<'a>),
     Both(NodeRef<'a>, NodeRef<'a>, usize),
@@ -193,36 +193,36 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
         let below = from.get_mut(node.leaf_range()).unwrap_or_default();
         leaves.extend(below.iter_mut().filter_map(Option::take));
     };
-    let mut graft = Graft::onto(first.treedef.root(), first.treedef.limits);
+    let mut builder = TreeDefBuilder::onto(first.treedef.root(), first.treedef.limits);
     let mut path = Path::root();
-    let mut open: Vec<Pair<'_>> = Vec::new();
-    let mut next = Some(Part::Both(first.treedef.root(), second.treedef.root(), 1));
+    let mut open: Vec<MergedNode<'_>> = Vec::new();
+    let mut next = Some(Merged::Both(first.treedef.root(), second.treedef.root(), 1));
     loop {
         match next {
-            Some(Part::First(node)) => {
+            Some(Merged::First(node)) => {
                 move_from(&mut a_leaves, node);
-                graft.insert(node, 1)?;
+                builder.insert(node, 1)?;
             }
-            Some(Part::Second(node)) => {
+            Some(Merged::Second(node)) => {
                 move_from(&mut b_leaves, node);
-                graft.insert(node, 1)?;
+                builder.insert(node, 1)?;
             }
-            Some(Part::Both(a, b, repeat)) if !has_leaves(a, b) && same_structure(a, b) => {
-                graft.insert(a, repeat)?;
+            Some(Merged::Both(a, b, repeat)) if !has_leaves(a, b) && same_structure(a, b) => {
+                builder.insert(a, repeat)?;
             }
-            Some(Part::Both(a, b, repeat)) => {
-                let pair = Pair::of(a, b, &path)?;
-                graft.open(a, repeat)?;
+            Some(Merged::Both(a, b, repeat)) => {
+                let pair = MergedNode::of(a, b, &path)?;
+                builder.open(a, repeat)?;
                 open.push(pair);
             }
             None => {
-                if let Some(Pair { node, labels, .. }) = open.pop()
+                if let Some(MergedNode { node, labels, .. }) = open.pop()
                     && let Some(shape) = node.shape()
                 {
                     let shape = Shape { labels, ..shape.clone() };
-                    graft.reshape(node.kind(), Some(shape.as_ref()));
+                    builder.reshape(node.kind(), Some(shape.as_ref()));
                 }
-                graft.close()?;
+                builder.close()?;
             }
         }
         let depth = open.len();
@@ -233,14 +233,14 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
             part
         });
     }
-    Ok(Tree::from_parts(graft.finish()?, leaves))
+    Ok(Tree::from_parts(builder.finish()?, leaves))
 }
 
 fn has_leaves(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.num_leaves() > 0 || b.num_leaves() > 0
 }
 
-impl<'a> Pair<'a> {
+impl<'a> MergedNode<'a> {
     fn of(a: NodeRef<'a>, b: NodeRef<'a>, path: &Path) -> Result<Self> {
         let is_leaf = |node: NodeRef<'_>| node.kind() == NodeKind::Leaf;
         if is_leaf(a) && is_leaf(b) {
@@ -263,44 +263,42 @@ impl<'a> Pair<'a> {
             ),
             _ => Labels::None,
         };
-        Ok(Pair { node: a, labels, children: children.into_iter() })
+        Ok(MergedNode { node: a, labels, children: children.into_iter() })
     }
 }
 
-fn by_place<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Part<'a>)> {
+fn by_place<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Merged<'a>)> {
     let (mut children, mut position) = (Vec::new(), 0);
     for (x, y, alike) in a.overlaps(b) {
         match has_leaves(x, y) {
-            true => {
-                children.extend((0..alike).map(|skip| {
-                    (a.key(position + skip), Part::Both(x.later(skip), y.later(skip), 1))
-                }))
-            }
-            false => children.push((a.key(position), Part::Both(x, y, alike))),
+            true => children.extend((0..alike).map(|skip| {
+                (a.key(position + skip), Merged::Both(x.later(skip), y.later(skip), 1))
+            })),
+            false => children.push((a.key(position), Merged::Both(x, y, alike))),
         }
         position += alike;
     }
     children
 }
 
-fn by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Part<'a>)> {
+fn by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Merged<'a>)> {
     let keys = |node: NodeRef<'a>| node.entries().map(|(key, child)| (Some(key), child));
     // A map may hold a key twice: then the first goes with the first, and so on.
     let mut others: HashMap<Option<Key>, VecDeque<NodeRef<'a>>> = HashMap::new();
     keys(b).for_each(|(key, child)| others.entry(key).or_default().push_back(child));
-    let mut children: Vec<(Option<Key>, Part<'a>)> = keys(a)
+    let mut children: Vec<(Option<Key>, Merged<'a>)> = keys(a)
         .map(|(key, child)| match others.get_mut(&key).and_then(VecDeque::pop_front) {
-            Some(other) => (key, Part::Both(child, other, 1)),
-            None => (key, Part::First(child)),
+            Some(other) => (key, Merged::Both(child, other, 1)),
+            None => (key, Merged::First(child)),
         })
         .collect();
     // The last of each key are left.
-    let mut rest: Vec<(Option<Key>, Part<'a>)> = Vec::new();
+    let mut rest: Vec<(Option<Key>, Merged<'a>)> = Vec::new();
     for (key, child) in keys(b) {
         let left = others.get_mut(&key);
         if let Some(left) = left.filter(|left| left.front().is_some_and(|next| next.is_at(child))) {
             left.pop_front();
-            rest.push((key, Part::Second(child)));
+            rest.push((key, Merged::Second(child)));
         }
     }
     children.extend(rest);

@@ -10,11 +10,11 @@ use crate::path::Path;
 use crate::treedef::limits::in_memory;
 use crate::treedef::node::NodeRef;
 
-use crate::treedef::edit::{Edit, Editing, Met};
+use crate::treedef::edit::{Edit, EditWalk, Visit};
 
 /// A tree whose nodes are edited as they are met, and the leaves that the result has so far.
 struct Traversal<'a, L> {
-    walk: Editing<'a>,
+    walk: EditWalk<'a>,
     /// From the node that was met on.
     old: vec::IntoIter<L>,
     new: Vec<L>,
@@ -22,7 +22,7 @@ struct Traversal<'a, L> {
 
 impl<'a, L> Traversal<'a, L> {
     fn new(treedef: &'a TreeDef, leaves: Vec<L>) -> Result<Self> {
-        let walk = Editing::singly(treedef, in_memory(&leaves))?;
+        let walk = EditWalk::singly(treedef, in_memory(&leaves))?;
         let new = Vec::with_capacity(leaves.len());
         Ok(Traversal { walk, old: leaves.into_iter(), new })
     }
@@ -83,7 +83,7 @@ impl<L> Tree<L> {
         let mut tree = Traversal::new(&self.treedef, self.leaves)?;
         while let Some(met) = tree.walk.step() {
             match met {
-                Met::Before(node) => {
+                Visit::Before(node) => {
                     let edit = f(tree.walk.path(), node, tree.below(node));
                     match edit.map_err(|error| error.or_at(tree.walk.path()))? {
                         Edit::Keep => tree.enter(node)?,
@@ -97,7 +97,7 @@ impl<L> Tree<L> {
                         }
                     }
                 }
-                Met::After => tree.walk.leave()?,
+                Visit::After => tree.walk.leave()?,
             }
         }
         tree.finish()
@@ -129,7 +129,7 @@ impl<L> Tree<L> {
         // Where the leaves of the nodes that are open begin.
         let mut starts = Vec::new();
         while let Some(met) = tree.walk.step() {
-            if let Met::Before(node) = met {
+            if let Visit::Before(node) = met {
                 starts.push(tree.new.len());
                 tree.enter(node)?;
                 continue;
@@ -171,8 +171,8 @@ impl<L> Tree<L> {
     ) -> Result<Vec<(Path, Tree<L>)>> {
         let pattern = pattern.to_pattern()?;
         self.cut(|path, node, leaves| match pattern.matches(path) {
-            true => f(path, node, leaves).map(Step::Replace),
-            false => Ok(Step::Enter),
+            true => f(path, node, leaves).map(Action::Replace),
+            false => Ok(Action::Enter),
         })
     }
 
@@ -198,10 +198,10 @@ impl<L> Tree<L> {
         let mut found = false;
         let mut removed = self.cut(|here, _, _| {
             if found || !path.starts_with(here) {
-                return Ok(Step::Keep);
+                return Ok(Action::Keep);
             }
             found = *here == *path;
-            Ok(if found { Step::Remove } else { Step::Enter })
+            Ok(if found { Action::Remove } else { Action::Enter })
         })?;
         let removed = removed.pop().map(|(_, tree)| tree);
         removed.ok_or_else(|| ErrorKind::Internal("a node has no path").into())
@@ -224,38 +224,40 @@ impl<L> Tree<L> {
     /// ```
     pub fn remove_all(&mut self, pattern: impl ToPattern) -> Result<Vec<(Path, Tree<L>)>> {
         let pattern = pattern.to_pattern()?;
-        self.cut(|path, _, _| Ok(if pattern.matches(path) { Step::Remove } else { Step::Enter }))
+        self.cut(|path, _, _| {
+            Ok(if pattern.matches(path) { Action::Remove } else { Action::Enter })
+        })
     }
 
     /// Cuts subtrees out, which are given back with their paths; a function says what becomes of each node. When it fails
     /// nothing has changed.
     fn cut(
         &mut self,
-        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Step<L>>,
+        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Action<L>>,
     ) -> Result<Vec<(Path, Tree<L>)>> {
-        let mut walk = Editing::singly(&self.treedef, self.leaves_in_memory())?;
+        let mut walk = EditWalk::singly(&self.treedef, self.leaves_in_memory())?;
         let mut cuts = Vec::new();
         while let Some(met) = walk.step() {
-            let Met::Before(node) = met else {
+            let Visit::Before(node) = met else {
                 walk.leave()?;
                 continue;
             };
             let below = self.leaves.get(node.leaf_range()).unwrap_or_default();
             let step = f(walk.path(), node, below);
             let new = match step.map_err(|error| error.or_at(walk.path()))? {
-                Step::Enter => {
+                Action::Enter => {
                     walk.enter()?;
                     continue;
                 }
-                Step::Keep => {
+                Action::Keep => {
                     walk.keep()?;
                     continue;
                 }
-                Step::Remove => {
+                Action::Remove => {
                     walk.remove()?;
                     Vec::new()
                 }
-                Step::Replace(new) => {
+                Action::Replace(new) => {
                     walk.put(new.treedef.root())?;
                     new.leaves
                 }
@@ -285,7 +287,7 @@ impl<L> Tree<L> {
 }
 
 /// What becomes of a node.
-enum Step<L> {
+enum Action<L> {
     /// It stays, and those below it are met.
     Enter,
     /// It stays with all below it.
@@ -324,9 +326,9 @@ impl<L> Tree<Tree<L>> {
         let in_memory = self.leaves_in_memory();
         let mut inner = self.leaves.into_iter();
         let mut leaves = Vec::new();
-        let mut walk = Editing::singly(&self.treedef, in_memory)?;
+        let mut walk = EditWalk::singly(&self.treedef, in_memory)?;
         while let Some(met) = walk.step() {
-            let Met::Before(node) = met else {
+            let Visit::Before(node) = met else {
                 walk.leave()?;
                 continue;
             };

@@ -4,8 +4,8 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{Node, NodeKind, TreeDef};
 use crate::treedef::difference::mismatch_at;
 
-use super::graft::Graft;
 use super::pairs::{expect_prefix, in_step};
+use super::treedef_builder::TreeDefBuilder;
 
 impl TreeDef {
     /// This structure with another one in the place of every leaf.
@@ -27,21 +27,21 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn compose(&self, inner: &TreeDef) -> Result<TreeDef> {
-        let mut graft = Graft::onto(self.root(), self.limits);
-        graft.allow(inner.limits);
+        let mut builder = TreeDefBuilder::onto(self.root(), self.limits);
+        builder.allow(inner.limits);
         let is_leaf = |node: &&Node| node.kind == NodeKind::Leaf;
         let places = self.encoding.nodes.iter().filter(is_leaf).count();
         let more = places.saturating_mul(inner.encoding.nodes.len());
-        graft.expect_room(more.saturating_add(self.encoding.nodes.len() - places))?;
-        let scion = graft.scion(inner.root())?;
-        graft.copy(self.root(), |graft, node, repeat| {
+        builder.expect_room(more.saturating_add(self.encoding.nodes.len() - places))?;
+        let fragment = builder.fragment(inner.root())?;
+        builder.copy(self.root(), |builder, node, repeat| {
             let is_leaf = node.kind() == NodeKind::Leaf;
             if is_leaf {
-                graft.insert_scion(&scion, repeat)?;
+                builder.insert_fragment(&fragment, repeat)?;
             }
             Ok(is_leaf)
         })?;
-        graft.finish()
+        builder.finish()
     }
 
     /// The one structure that stands at every leaf of `outer`: the inverse of [`compose`](Self::compose).

@@ -1,50 +1,42 @@
 //! Structures made without a value.
 
 use crate::error::Result;
-use crate::model::{Name, NodeKind, TreeDef, Value};
+use crate::model::{Name, NodeHead, NodeKind, TreeDef, Value};
 use crate::treedef::builder::{LabelsRef, ShapeRef};
 
-use super::graft::Graft;
-
-/// What a node is, beside its children.
-#[derive(Clone, Copy)]
-struct Head<'a> {
-    kind: NodeKind,
-    name: &'a str,
-    variant: &'a str,
-}
+use super::treedef_builder::TreeDefBuilder;
 
 impl TreeDef {
     /// `*`
     pub fn leaf() -> Self {
-        atom(Head::of(NodeKind::Leaf))
+        atom(NodeHead::new(NodeKind::Leaf))
     }
 
     /// `None`
     pub fn none() -> Self {
-        atom(Head::of(NodeKind::None))
+        atom(NodeHead::new(NodeKind::None))
     }
 
     /// `()`
     pub fn unit() -> Self {
-        atom(Head::of(NodeKind::Unit))
+        atom(NodeHead::new(NodeKind::Unit))
     }
 
     /// `Marker`
     pub fn unit_struct(name: &str) -> Self {
-        atom(Head { name, ..Head::of(NodeKind::UnitStruct) })
+        atom(NodeHead { name, ..NodeHead::new(NodeKind::UnitStruct) })
     }
 
     /// `Shape::Empty`
     pub fn unit_variant(name: &str, variant: &str) -> Self {
-        atom(Head { kind: NodeKind::UnitVariant, name, variant })
+        atom(NodeHead { kind: NodeKind::UnitVariant, name, variant })
     }
 
     /// `static 1.5`
     pub fn static_value(value: Value) -> Self {
-        let mut graft = Graft::default();
-        Head::of(NodeKind::Static).open(&mut graft, LabelsRef::Static(&value));
-        graft.finish_part()
+        let mut builder = TreeDefBuilder::default();
+        NodeHead::new(NodeKind::Static).open(&mut builder, LabelsRef::Static(&value));
+        builder.finish_part()
     }
 
     /// `Some(*)`
@@ -53,7 +45,7 @@ impl TreeDef {
     ///
     /// As [`seq`](Self::seq).
     pub fn some(child: TreeDef) -> Result<Self> {
-        Head::of(NodeKind::Some).around(LabelsRef::None, [child])
+        NodeHead::new(NodeKind::Some).around(LabelsRef::None, [child])
     }
 
     /// `Meters(*)`
@@ -62,7 +54,7 @@ impl TreeDef {
     ///
     /// As [`seq`](Self::seq).
     pub fn newtype_struct(name: &str, child: TreeDef) -> Result<Self> {
-        Head { name, ..Head::of(NodeKind::NewtypeStruct) }.around(LabelsRef::None, [child])
+        NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }.around(LabelsRef::None, [child])
     }
 
     /// `[*, *]`
@@ -80,7 +72,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn seq(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        Head::of(NodeKind::Seq).around(LabelsRef::None, children)
+        NodeHead::new(NodeKind::Seq).around(LabelsRef::None, children)
     }
 
     /// `[*; 1000]`, without making a thousand of them.
@@ -97,13 +89,13 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn seq_of(child: &TreeDef, count: usize) -> Result<Self> {
-        let mut graft = Graft::onto(child.root(), child.limits);
-        Head::of(NodeKind::Seq).open(&mut graft, LabelsRef::None);
+        let mut builder = TreeDefBuilder::onto(child.root(), child.limits);
+        NodeHead::new(NodeKind::Seq).open(&mut builder, LabelsRef::None);
         if count > 0 {
-            graft.insert(child.root(), count)?;
+            builder.insert(child.root(), count)?;
         }
-        graft.close()?;
-        graft.finish()
+        builder.close()?;
+        builder.finish()
     }
 
     /// `(*, *)`
@@ -112,7 +104,7 @@ impl TreeDef {
     ///
     /// As [`seq`](Self::seq).
     pub fn tuple(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        Head::of(NodeKind::Tuple).around(LabelsRef::None, children)
+        NodeHead::new(NodeKind::Tuple).around(LabelsRef::None, children)
     }
 
     /// `Rgb(*, *, *)`
@@ -121,7 +113,7 @@ impl TreeDef {
     ///
     /// As [`seq`](Self::seq).
     pub fn tuple_struct(name: &str, children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        Head { name, ..Head::of(NodeKind::TupleStruct) }.around(LabelsRef::None, children)
+        NodeHead { name, ..NodeHead::new(NodeKind::TupleStruct) }.around(LabelsRef::None, children)
     }
 
     /// `Point { x: *, y: * }`
@@ -133,7 +125,7 @@ impl TreeDef {
         name: &str,
         fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
     ) -> Result<Self> {
-        Head { name, ..Head::of(NodeKind::Struct) }.around_fields(fields)
+        NodeHead { name, ..NodeHead::new(NodeKind::Struct) }.around_fields(fields)
     }
 
     /// `{"a": *, "b": *}`, in the order of the keys.
@@ -151,12 +143,12 @@ impl TreeDef {
     /// ```
     pub fn map(entries: impl IntoIterator<Item = (Value, TreeDef)>) -> Result<Self> {
         let mut entries = collected(entries);
-        let options = Graft::options_of(entries.iter().map(|(_, child)| child))?;
+        let options = TreeDefBuilder::options_of(entries.iter().map(|(_, child)| child))?;
         if !options.insertion {
             entries.sort_by(|(a, _), (b, _)| a.cmp(b));
         }
         let (keys, children): (Vec<Value>, Vec<TreeDef>) = entries.into_iter().unzip();
-        Head::of(NodeKind::Map).around(LabelsRef::Keys(&keys), children)
+        NodeHead::new(NodeKind::Map).around(LabelsRef::Keys(&keys), children)
     }
 
     /// `Shape::Circle(*)`
@@ -165,7 +157,7 @@ impl TreeDef {
     ///
     /// As [`seq`](Self::seq).
     pub fn newtype_variant(name: &str, variant: &str, child: TreeDef) -> Result<Self> {
-        Head { kind: NodeKind::NewtypeVariant, name, variant }.around(LabelsRef::None, [child])
+        NodeHead { kind: NodeKind::NewtypeVariant, name, variant }.around(LabelsRef::None, [child])
     }
 
     /// `Shape::Line(*, *)`
@@ -178,7 +170,7 @@ impl TreeDef {
         variant: &str,
         children: impl IntoIterator<Item = TreeDef>,
     ) -> Result<Self> {
-        Head { kind: NodeKind::TupleVariant, name, variant }.around(LabelsRef::None, children)
+        NodeHead { kind: NodeKind::TupleVariant, name, variant }.around(LabelsRef::None, children)
     }
 
     /// `Shape::Box { w: *, h: * }`
@@ -191,7 +183,7 @@ impl TreeDef {
         variant: &str,
         fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
     ) -> Result<Self> {
-        Head { kind: NodeKind::StructVariant, name, variant }.around_fields(fields)
+        NodeHead { kind: NodeKind::StructVariant, name, variant }.around_fields(fields)
     }
 }
 
@@ -202,23 +194,19 @@ fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     all
 }
 
-fn atom(head: Head<'_>) -> TreeDef {
-    let mut graft = Graft::default();
-    head.open(&mut graft, LabelsRef::None);
-    graft.finish_part()
+fn atom(head: NodeHead<'_>) -> TreeDef {
+    let mut builder = TreeDefBuilder::default();
+    head.open(&mut builder, LabelsRef::None);
+    builder.finish_part()
 }
 
-impl Head<'_> {
-    fn of(kind: NodeKind) -> Self {
-        Head { kind, name: "", variant: "" }
-    }
-
-    fn open(self, graft: &mut Graft, labels: LabelsRef<'_, Name>) {
-        let Head { kind, name, variant } = self;
+impl NodeHead<'_> {
+    fn open(self, builder: &mut TreeDefBuilder, labels: LabelsRef<'_, Name>) {
+        let NodeHead { kind, name, variant } = self;
         let (name, variant) = (Name::from(name.to_owned()), Name::from(variant.to_owned()));
         let shape = ShapeRef { name: &name, variant: &variant, labels };
         let has_shape = kind.is_named() || matches!(kind, NodeKind::Map | NodeKind::Static);
-        graft.open_new(kind, has_shape.then_some(shape), 1);
+        builder.open_new(kind, has_shape.then_some(shape), 1);
     }
 
     fn around_fields<'a>(
@@ -236,13 +224,13 @@ impl Head<'_> {
         labels: LabelsRef<'_, Name>,
         children: impl IntoIterator<Item = TreeDef>,
     ) -> Result<TreeDef> {
-        let mut graft = Graft::default();
-        self.open(&mut graft, labels);
+        let mut builder = TreeDefBuilder::default();
+        self.open(&mut builder, labels);
         for child in children {
-            graft.allow(child.limits);
-            graft.insert(child.root(), 1)?;
+            builder.allow(child.limits);
+            builder.insert(child.root(), 1)?;
         }
-        graft.close()?;
-        graft.finish()
+        builder.close()?;
+        builder.finish()
     }
 }

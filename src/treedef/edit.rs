@@ -8,7 +8,7 @@ use crate::path::Path;
 use crate::treedef::node::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
-use super::graft::Graft;
+use super::treedef_builder::TreeDefBuilder;
 
 /// What becomes of a node, and of all that stands below it.
 ///
@@ -45,15 +45,15 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn edit(&self, mut f: impl FnMut(NodeRef<'_>) -> Result<Edit<TreeDef>>) -> Result<TreeDef> {
-        let mut walk = Editing::runs(self);
+        let mut walk = EditWalk::runs(self);
         while let Some(met) = walk.step() {
             match met {
-                Met::Before(node) => match f(node)? {
+                Visit::Before(node) => match f(node)? {
                     Edit::Keep => walk.enter()?,
                     Edit::Replace(other) => walk.put(other.root())?,
                     Edit::Remove => walk.remove()?,
                 },
-                Met::After => walk.leave()?,
+                Visit::After => walk.leave()?,
             }
         }
         walk.finish()
@@ -78,11 +78,11 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn edit_up(&self, mut f: impl FnMut(&TreeDef) -> Result<Edit<TreeDef>>) -> Result<TreeDef> {
-        let mut walk = Editing::runs(self);
+        let mut walk = EditWalk::runs(self);
         while let Some(met) = walk.step() {
             match met {
-                Met::Before(_) => walk.enter()?,
-                Met::After => {
+                Visit::Before(_) => walk.enter()?,
+                Visit::After => {
                     let made = walk.leave_apart()?;
                     match f(&made)? {
                         Edit::Keep => walk.put(made.root())?,
@@ -114,11 +114,11 @@ impl TreeDef {
 }
 
 /// A walk through a structure, in which each node is entered, kept, replaced or removed as it is met.
-pub(crate) struct Editing<'a> {
-    graft: Graft,
+pub(crate) struct EditWalk<'a> {
+    builder: TreeDefBuilder,
     walk: Walk<'a>,
     /// The nodes that were entered.
-    open: Vec<Frame<'a>>,
+    open: Vec<EnteredNode<'a>>,
     /// The node that was met last: of so many equal ones, the first.
     here: (NodeRef<'a>, usize),
     /// Its path.
@@ -129,7 +129,7 @@ pub(crate) struct Editing<'a> {
 }
 
 /// A node that was entered.
-struct Frame<'a> {
+struct EnteredNode<'a> {
     node: NodeRef<'a>,
     repeat: usize,
     /// Positions of children that were removed.
@@ -137,29 +137,29 @@ struct Frame<'a> {
 }
 
 /// Where a walk has come to.
-pub(crate) enum Met<'a> {
+pub(crate) enum Visit<'a> {
     /// A node, before those below it.
     Before(NodeRef<'a>),
     /// The node that was entered last, after all that stand below it.
     After,
 }
 
-impl<'a> Editing<'a> {
+impl<'a> EditWalk<'a> {
     /// A walk that meets equal neighbours once.
     pub(crate) fn runs(treedef: &'a TreeDef) -> Self {
-        Editing::new(treedef, Stops::AtRuns)
+        EditWalk::new(treedef, Stops::AtRuns)
     }
 
     /// A walk that meets every node, if the limits allow so many where so many leaves are in memory.
     pub(crate) fn singly(treedef: &'a TreeDef, leaves: usize) -> Result<Self> {
         treedef.expect_work(leaves)?;
-        Ok(Editing::new(treedef, Stops::Everywhere))
+        Ok(EditWalk::new(treedef, Stops::Everywhere))
     }
 
     fn new(treedef: &'a TreeDef, stops: Stops) -> Self {
         let root = treedef.root();
-        Editing {
-            graft: Graft::onto(root, treedef.limits),
+        EditWalk {
+            builder: TreeDefBuilder::onto(root, treedef.limits),
             walk: Walk::new(root, stops),
             open: Vec::new(),
             here: (root, 1),
@@ -170,17 +170,17 @@ impl<'a> Editing<'a> {
     }
 
     /// Goes on. What was met before must have been entered, kept, replaced, removed or left.
-    pub(crate) fn step(&mut self) -> Option<Met<'a>> {
+    pub(crate) fn step(&mut self) -> Option<Visit<'a>> {
         match self.walk.next()? {
             Event::Enter { node, repeat } => {
                 self.walk.lead(&mut self.path);
                 (self.here, self.is_before) = ((node, repeat), true);
-                Some(Met::Before(node))
+                Some(Visit::Before(node))
             }
             Event::Leave(_) => {
                 self.is_before = false;
                 self.path.0.truncate(self.open.len().saturating_sub(1));
-                Some(Met::After)
+                Some(Visit::After)
             }
         }
     }
@@ -193,8 +193,8 @@ impl<'a> Editing<'a> {
     /// Keeps the node itself, and goes on to those below it.
     pub(crate) fn enter(&mut self) -> Result<()> {
         let (node, repeat) = self.here;
-        self.graft.open(node, repeat)?;
-        self.open.push(Frame { node, repeat, removed: Vec::new() });
+        self.builder.open(node, repeat)?;
+        self.open.push(EnteredNode { node, repeat, removed: Vec::new() });
         Ok(())
     }
 
@@ -206,7 +206,7 @@ impl<'a> Editing<'a> {
     /// Puts another subtree in the place of the node.
     pub(crate) fn put(&mut self, other: NodeRef<'_>) -> Result<()> {
         self.pass();
-        self.graft.insert(other, self.here.1)
+        self.builder.insert(other, self.here.1)
     }
 
     /// Removes the node.
@@ -235,31 +235,31 @@ impl<'a> Editing<'a> {
     /// Ends the node that was entered last.
     pub(crate) fn leave(&mut self) -> Result<()> {
         if let Some(frame) = self.open.pop() {
-            frame.reshape(&mut self.graft);
+            frame.reshape(&mut self.builder);
         }
-        self.graft.close()
+        self.builder.close()
     }
 
     /// Ends the node that was entered last, and takes it out; now it is the one that was met.
     pub(crate) fn leave_apart(&mut self) -> Result<TreeDef> {
         if let Some(frame) = self.open.pop() {
-            frame.reshape(&mut self.graft);
+            frame.reshape(&mut self.builder);
             self.here = (frame.node, frame.repeat);
         }
-        self.graft.close_apart()
+        self.builder.close_apart()
     }
 
     pub(crate) fn finish(self) -> Result<TreeDef> {
         match self.root_was_removed {
             true => Err(ErrorKind::Nothing("nothing is left of the tree").into()),
-            false => self.graft.finish(),
+            false => self.builder.finish(),
         }
     }
 }
 
-impl Frame<'_> {
+impl EnteredNode<'_> {
     /// Makes the node that was begun last one without the children that were removed.
-    fn reshape(&self, graft: &mut Graft) {
+    fn reshape(&self, builder: &mut TreeDefBuilder) {
         if self.removed.is_empty() {
             return;
         }
@@ -270,7 +270,7 @@ impl Frame<'_> {
         let shape = self.node.shape();
         let labels = shape.map_or(Labels::None, |shape| self.without_removed(&shape.labels));
         let shape = shape.map(|shape| Shape { labels, ..shape.clone() });
-        graft.reshape(kind, shape.as_ref().map(Shape::as_ref));
+        builder.reshape(kind, shape.as_ref().map(Shape::as_ref));
     }
 
     fn without_removed(&self, labels: &Labels) -> Labels {

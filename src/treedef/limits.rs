@@ -60,14 +60,14 @@ impl Limits {
     }
 
     /// Refuses a text beyond the limits, where it stands for so many bytes.
-    pub(crate) fn expect_printed(self, printed: Printed, bytes: usize) -> Result<()> {
+    pub(crate) fn expect_printed(self, printed: PrintCost, bytes: usize) -> Result<()> {
         self.expect_work(printed.work(), 0)?;
         self.expect_text(printed.text, bytes)
     }
 
     /// As [`expect_printed`](Self::expect_printed), where the leaves of keys and statics are in memory.
     #[cfg(feature = "persist")]
-    pub(crate) fn expect_stored(self, printed: Printed, bytes: usize) -> Result<()> {
+    pub(crate) fn expect_stored(self, printed: PrintCost, bytes: usize) -> Result<()> {
         self.expect_work(printed.nodes, 0)?;
         self.expect_text(printed.text, bytes)
     }
@@ -82,7 +82,7 @@ impl Limits {
     pub(crate) fn check(self, encoding: &Encoding) -> Result<()> {
         self.expect_nodes(encoding.nodes.len())?;
         self.expect_depth(encoding.root().levels())?;
-        self.expect_printed(Printed::of(encoding), bytes_of(encoding))
+        self.expect_printed(PrintCost::of(encoding), bytes_of(encoding))
     }
 }
 
@@ -107,7 +107,7 @@ impl Encoding {
 impl Encoding {
     /// What a copy takes, in nodes; 16 bytes of a text are one.
     pub(crate) fn stored(&self) -> usize {
-        let shapes = self.shapes.iter().map(|shape| Printed::of_shape(shape).text / 16 + 1);
+        let shapes = self.shapes.iter().map(|shape| PrintCost::of_shape(shape).text / 16 + 1);
         shapes.fold(self.nodes.len(), usize::saturating_add)
     }
 }
@@ -169,7 +169,7 @@ pub(crate) fn in_memory<T>(items: &[T]) -> usize {
 
 /// What printing costs, and parsing what was printed.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Printed {
+pub(crate) struct PrintCost {
     /// Bytes, about: what is escaped counts as one.
     pub(crate) text: usize,
     /// Nodes of keys and statics, which a parser has to expand: those that are no leaves, and those that are.
@@ -177,22 +177,22 @@ pub(crate) struct Printed {
     pub(crate) leaves: usize,
 }
 
-impl Printed {
+impl PrintCost {
     /// `*, `, or what is around children.
-    pub(crate) const NODE: Printed = Printed { text: 3, nodes: 0, leaves: 0 };
+    pub(crate) const NODE: PrintCost = PrintCost { text: 3, nodes: 0, leaves: 0 };
 
     pub(crate) fn of(encoding: &Encoding) -> Self {
-        let shapes: Vec<Printed> = encoding.shapes.iter().map(Printed::of_shape).collect();
-        Printed::of_nodes(&encoding.nodes, &shapes)
+        let shapes: Vec<PrintCost> = encoding.shapes.iter().map(PrintCost::of_shape).collect();
+        PrintCost::of_nodes(&encoding.nodes, &shapes)
     }
 
     /// From the last node to the first, so that children come before their parent.
-    fn of_nodes(nodes: &[Node], shapes: &[Printed]) -> Self {
+    fn of_nodes(nodes: &[Node], shapes: &[PrintCost]) -> Self {
         // Of the subtrees that are complete, the first one last; with where each stands.
-        let mut complete: Vec<(usize, Printed)> = Vec::new();
+        let mut complete: Vec<(usize, PrintCost)> = Vec::new();
         for (at, node) in nodes.iter().enumerate().rev() {
             let own = shapes.get(node.shape).copied().unwrap_or_default();
-            let mut printed = own.and(Printed::NODE);
+            let mut printed = own.and(PrintCost::NODE);
             let end = at + node.span;
             while let Some((child, below)) = complete.pop_if(|(child, _)| *child < end) {
                 let times = nodes.get(child).map_or(1, |child| times_printed(node.kind, child));
@@ -205,15 +205,17 @@ impl Printed {
 
     fn of_shape(shape: &Shape) -> Self {
         let text = shape.names().map(|name| name.len().saturating_add(2));
-        let own = Printed::of_text(text.fold(0, usize::saturating_add));
-        let values = shape.values().iter().map(|value| Printed::of_value(value).and(Printed::NODE));
-        values.fold(own, Printed::and)
+        let own = PrintCost::of_text(text.fold(0, usize::saturating_add));
+        let values =
+            shape.values().iter().map(|value| PrintCost::of_value(value).and(PrintCost::NODE));
+        values.fold(own, PrintCost::and)
     }
 
     /// Recurses as deep as keys may nest.
     pub(crate) fn of_value(value: &Value) -> Self {
         let leaves = value.leaves();
-        let printed = leaves.iter().map(Printed::of_leaf).fold(Printed::default(), Printed::and);
+        let printed =
+            leaves.iter().map(PrintCost::of_leaf).fold(PrintCost::default(), PrintCost::and);
         printed.and(value.printed_structure())
     }
 
@@ -223,11 +225,11 @@ impl Printed {
     }
 
     pub(crate) fn of_text(text: usize) -> Self {
-        Printed { text, ..Printed::default() }
+        PrintCost { text, ..PrintCost::default() }
     }
 
     pub(crate) fn of_leaf(leaf: &Leaf) -> Self {
-        Printed::of_text(match leaf {
+        PrintCost::of_text(match leaf {
             Leaf::Str(text) => text.len().saturating_add(2),
             Leaf::Bytes(bytes) => bytes.len().saturating_mul(4),
             _ => 16,
@@ -235,7 +237,7 @@ impl Printed {
     }
 
     pub(crate) fn and(self, other: Self) -> Self {
-        Printed {
+        PrintCost {
             text: self.text.saturating_add(other.text),
             nodes: self.nodes.saturating_add(other.nodes),
             leaves: self.leaves.saturating_add(other.leaves),
@@ -245,7 +247,7 @@ impl Printed {
     /// Without what was added before.
     #[cfg(feature = "persist")]
     pub(crate) fn without(self, other: Self) -> Self {
-        Printed {
+        PrintCost {
             text: self.text.saturating_sub(other.text),
             nodes: self.nodes.saturating_sub(other.nodes),
             leaves: self.leaves.saturating_sub(other.leaves),
@@ -253,7 +255,7 @@ impl Printed {
     }
 
     pub(crate) fn times(self, times: usize) -> Self {
-        Printed {
+        PrintCost {
             text: self.text.saturating_mul(times),
             nodes: self.nodes.saturating_mul(times),
             leaves: self.leaves.saturating_mul(times),
@@ -300,10 +302,10 @@ impl Value {
         }
     }
 
-    fn printed_structure(&self) -> Printed {
-        let Content::Tree(tree) = &self.0 else { return Printed::default() };
+    fn printed_structure(&self) -> PrintCost {
+        let Content::Tree(tree) = &self.0 else { return PrintCost::default() };
         let leaves = tree.leaves.len();
         let nodes = self.work().saturating_sub(leaves);
-        Printed::of(&tree.treedef.encoding).and(Printed { text: 0, nodes, leaves })
+        PrintCost::of(&tree.treedef.encoding).and(PrintCost { text: 0, nodes, leaves })
     }
 }

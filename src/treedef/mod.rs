@@ -8,7 +8,7 @@ pub(crate) mod value;
 pub(crate) mod builder;
 pub(crate) mod text;
 pub(crate) mod difference;
-pub(crate) mod graft;
+pub(crate) mod treedef_builder;
 pub(crate) mod pairs;
 mod construct;
 mod check;

@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Encoding, Labels, Name, Node, NodeKind, Options, Shape, TreeDef, Value};
+use crate::model::{
+    Encoding, Labels, Name, Node, NodeHead, NodeKind, Options, Shape, TreeDef, Value,
+};
 use crate::path::{Key, Path};
 
 /// A node of a treedef: a position that is cheap to copy.
@@ -658,5 +660,28 @@ impl ExactSizeIterator for Children<'_> {}
 impl fmt::Debug for Children<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Children").field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+impl<'a> NodeHead<'a> {
+    /// That of a node without names.
+    #[inline]
+    pub(crate) const fn new(kind: NodeKind) -> Self {
+        NodeHead { kind, name: "", variant: "" }
+    }
+
+    /// What the node is.
+    pub fn kind(&self) -> NodeKind {
+        self.kind
+    }
+
+    /// The type's name, where the kind has one.
+    pub fn name(&self) -> Option<&'a str> {
+        self.kind.is_named().then_some(self.name)
+    }
+
+    /// The variant's name, if this is one.
+    pub fn variant(&self) -> Option<&'a str> {
+        self.kind.is_variant().then_some(self.variant)
     }
 }

@@ -89,16 +89,16 @@ impl<'a> ScalarRank<'a> {
 }
 
 /// Two compounds that are alike so far, and what is left of them.
-struct Open<'a, 'b> {
+struct OpenPair<'a, 'b> {
     a: NodeRef<'a>,
     b: NodeRef<'b>,
     position: usize,
     pairs: Overlaps<'a, 'b>,
 }
 
-impl<'a, 'b> Open<'a, 'b> {
+impl<'a, 'b> OpenPair<'a, 'b> {
     fn of(a: NodeRef<'a>, b: NodeRef<'b>) -> Self {
-        Open { a, b, position: 0, pairs: a.overlaps(b) }
+        OpenPair { a, b, position: 0, pairs: a.overlaps(b) }
     }
 
     /// The next pair of children and the order of their labels.
@@ -134,7 +134,7 @@ fn compare(
     (a, a_leaves): (NodeRef<'_>, &[Leaf]),
     (b, b_leaves): (NodeRef<'_>, &[Leaf]),
 ) -> Ordering {
-    let mut open: Vec<Open<'_, '_>> = Vec::new();
+    let mut open: Vec<OpenPair<'_, '_>> = Vec::new();
     let mut next = Some((a, b, Ordering::Equal));
     loop {
         match next {
@@ -148,13 +148,13 @@ fn compare(
                     (x, y) => y.cmp(&x), // a scalar comes before a compound
                 });
                 match heads {
-                    Ordering::Equal if !is_leaf(x) => open.push(Open::of(x, y)),
+                    Ordering::Equal if !is_leaf(x) => open.push(OpenPair::of(x, y)),
                     Ordering::Equal => {}
                     different => return different,
                 }
             }
             None => {
-                if let Some(Open { a, b, .. }) = open.pop()
+                if let Some(OpenPair { a, b, .. }) = open.pop()
                     && a.num_children() != b.num_children()
                 {
                     return a.num_children().cmp(&b.num_children());

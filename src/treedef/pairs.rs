@@ -56,7 +56,7 @@ pub(crate) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
 /// Refuses what is no prefix, and says where the two part.
 pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
     let (a, b) = (prefix.root(), full.root());
-    match (goes_under(prefix, full), is_prefix(a, b)) {
+    match (options_fit(prefix, full), is_prefix(a, b)) {
         (true, true) => Ok(()),
         (true, false) => Err(structure_mismatch(prefix_differences(a, b))),
         (false, _) => Err(options_mismatch(prefix.encoding.options, full.encoding.options)),
@@ -74,14 +74,14 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
 
 /// Refuses structures that were made with other options, if both depend on them: what they say is not comparable.
 pub(crate) fn expect_agreement(a: &TreeDef, b: &TreeDef) -> Result<()> {
-    match goes_under(a, b) || goes_under(b, a) {
+    match options_fit(a, b) || options_fit(b, a) {
         true => Ok(()),
         false => Err(options_mismatch(a.encoding.options, b.encoding.options)),
     }
 }
 
 /// Whether a structure would be the same under the options of another.
-pub(crate) fn goes_under(treedef: &TreeDef, other: &TreeDef) -> bool {
+pub(crate) fn options_fit(treedef: &TreeDef, other: &TreeDef) -> bool {
     treedef.encoding.options == other.encoding.options || !treedef.root().depends_on_options()
 }
 

@@ -5,8 +5,8 @@ use crate::model::{NodeKind, TreeDef};
 use crate::treedef::difference::mismatch_at;
 use crate::treedef::node::{NodeRef, Overlaps};
 
-use super::graft::Graft;
-use super::pairs::{expect_agreement, goes_under, is_prefix, same_head};
+use super::pairs::{expect_agreement, is_prefix, options_fit, same_head};
+use super::treedef_builder::TreeDefBuilder;
 
 impl TreeDef {
     /// Whether every leaf of this structure stands for a subtree of `full`, and the two are the same above the leaves.
@@ -26,7 +26,7 @@ impl TreeDef {
     /// ```
     #[doc(alias = "treedef_is_prefix")]
     pub fn is_prefix_of(&self, full: &TreeDef) -> bool {
-        goes_under(self, full) && is_prefix(self.root(), full.root())
+        options_fit(self, full) && is_prefix(self.root(), full.root())
     }
 
     /// The least structure of which both are prefixes: where one has a leaf it has what the other has.
@@ -45,24 +45,29 @@ impl TreeDef {
     /// ```
     pub fn common_suffix(&self, other: &TreeDef) -> Result<TreeDef> {
         expect_agreement(self, other)?;
-        let mut graft = Graft::default();
-        graft.allow(self.limits);
-        graft.allow(other.limits);
-        graft.agree_with(self)?;
-        graft.agree_with(other)?;
-        let mut open: Vec<Pairs<'_, '_>> = Vec::new();
+        let mut builder = TreeDefBuilder::default();
+        builder.allow(self.limits);
+        builder.allow(other.limits);
+        builder.unify_options(self)?;
+        builder.unify_options(other)?;
+        let mut open: Vec<PairedChildren<'_, '_>> = Vec::new();
         let mut next = Some((self.root(), other.root(), 1));
         loop {
             match next {
                 Some((leaf, other, repeat)) if leaf.kind() == NodeKind::Leaf => {
-                    graft.insert(other, repeat)?;
+                    builder.insert(other, repeat)?;
                 }
                 Some((node, leaf, repeat)) if leaf.kind() == NodeKind::Leaf => {
-                    graft.insert(node, repeat)?;
+                    builder.insert(node, repeat)?;
                 }
                 Some((a, b, repeat)) if same_head(a, b) => {
-                    graft.open(a, repeat)?;
-                    open.push(Pairs { node: a, pairs: a.overlaps(b), position: 0, alike: 0 });
+                    builder.open(a, repeat)?;
+                    open.push(PairedChildren {
+                        node: a,
+                        pairs: a.overlaps(b),
+                        position: 0,
+                        alike: 0,
+                    });
                 }
                 Some((a, b, _)) => {
                     let path =
@@ -70,19 +75,19 @@ impl TreeDef {
                     return Err(mismatch_at(path, a, b));
                 }
                 None => {
-                    graft.close()?;
+                    builder.close()?;
                     open.pop();
                 }
             }
             let Some(pairs) = open.last_mut() else { break };
             next = pairs.advance();
         }
-        graft.finish()
+        builder.finish()
     }
 }
 
 /// The children of two nodes that are alike, and how far they have come.
-struct Pairs<'a, 'b> {
+struct PairedChildren<'a, 'b> {
     node: NodeRef<'a>,
     pairs: Overlaps<'a, 'b>,
     /// Of the pair that came last, and how many are like it.
@@ -90,7 +95,7 @@ struct Pairs<'a, 'b> {
     alike: usize,
 }
 
-impl<'a, 'b> Pairs<'a, 'b> {
+impl<'a, 'b> PairedChildren<'a, 'b> {
     fn advance(&mut self) -> Option<(NodeRef<'a>, NodeRef<'b>, usize)> {
         let (a, b, alike) = self.pairs.next()?;
         (self.position, self.alike) = (self.position + self.alike, alike);

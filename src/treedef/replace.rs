@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::TreeDef;
 use crate::treedef::node::NodeRef;
 
-use super::graft::Graft;
+use super::treedef_builder::TreeDefBuilder;
 
 impl TreeDef {
     /// This structure with another one in the place of the subtree at a path. A run that the path leads into is split.
@@ -24,7 +24,7 @@ impl TreeDef {
     /// ```
     pub fn replace(&self, path: impl ToPath, new: &TreeDef) -> Result<TreeDef> {
         let path = path.to_path()?;
-        let mut graft = Graft::onto(self.root(), self.limits);
+        let mut builder = TreeDefBuilder::onto(self.root(), self.limits);
         let mut node = self.root();
         let mut after = Vec::new();
         for (depth, key) in path.keys().iter().enumerate() {
@@ -33,19 +33,19 @@ impl TreeDef {
                 let missing = ErrorKind::NoSuchChild { key: key.clone(), node: node.brief() };
                 Error::from(missing).at(led)
             })?;
-            graft.open(node, 1)?;
-            let (child, rest) = split(&mut graft, node, position)?;
+            builder.open(node, 1)?;
+            let (child, rest) = split(&mut builder, node, position)?;
             after.push(rest);
             node = child.unwrap_or(node); // `position` is that of a child
         }
-        graft.insert(new.root(), 1)?;
+        builder.insert(new.root(), 1)?;
         while let Some(rest) = after.pop() {
             for (child, repeat) in rest {
-                graft.insert(child, repeat)?;
+                builder.insert(child, repeat)?;
             }
-            graft.close()?;
+            builder.close()?;
         }
-        graft.finish()
+        builder.finish()
     }
 }
 
@@ -53,7 +53,7 @@ type Runs<'a> = Vec<(NodeRef<'a>, usize)>;
 
 /// Puts in the children before a position; gives the one there, and those after it.
 fn split<'a>(
-    graft: &mut Graft,
+    builder: &mut TreeDefBuilder,
     node: NodeRef<'a>,
     position: usize,
 ) -> Result<(Option<NodeRef<'a>>, Runs<'a>)> {
@@ -65,7 +65,7 @@ fn split<'a>(
         }
         let before = left.min(repeat);
         if before > 0 {
-            graft.insert(child, before)?;
+            builder.insert(child, before)?;
         }
         left -= before;
         if before < repeat {

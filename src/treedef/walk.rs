@@ -9,7 +9,7 @@ use crate::treedef::node::{Children, NodeRef};
 /// A walk through a structure: each node is entered before those below it, and left after them.
 pub(crate) struct Walk<'a> {
     root: Option<NodeRef<'a>>,
-    open: Vec<Open<'a>>,
+    open: Vec<Entered<'a>>,
     stops: Stops,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Event<'a> {
 }
 
 /// A node that was entered and not left.
-struct Open<'a> {
+struct Entered<'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
     /// Of the child that was entered last.
@@ -51,7 +51,7 @@ impl<'a> Walk<'a> {
         if let Some(root) = self.root.take() {
             return Some(self.enter(root, 1));
         }
-        let Open { node, children, position } = self.open.last_mut()?;
+        let Entered { node, children, position } = self.open.last_mut()?;
         if let Stops::AboveLeaves = self.stops {
             children.skip_leafless();
         }
@@ -67,7 +67,7 @@ impl<'a> Walk<'a> {
     }
 
     fn enter(&mut self, node: NodeRef<'a>, repeat: usize) -> Event<'a> {
-        self.open.push(Open { node, children: node.children(), position: 0 });
+        self.open.push(Entered { node, children: node.children(), position: 0 });
         Event::Enter { node, repeat }
     }
 

@@ -11,7 +11,7 @@ use crate::path::Key;
 use crate::stack;
 use crate::treedef::node::NodeRef;
 
-use super::layout::Fixed;
+use super::layout::FixedNode;
 
 /// What stands at a cursor. No more than where to look, so that asking for a scalar moves nothing. It is a
 /// [`Deserializer`](super::deserializer).
@@ -29,7 +29,7 @@ pub(super) struct Cursor<'de> {
     pub(super) compact: bool,
     max_depth: u32,
     /// The layout of the elements of the sequence that was last found to have one.
-    pub(super) fixed: Option<Box<Fixed<'de>>>,
+    pub(super) fixed: Option<Box<FixedNode<'de>>>,
     /// Room for the text of a character.
     character: [u8; 4],
 }

@@ -15,7 +15,7 @@ pub(super) struct Entries<'c, 'de> {
     map: At<'de>,
     /// Of the values.
     level: Level<'de>,
-    order: Order<'de>,
+    order: EntryOrder<'de>,
     names: &'de [Name],
     /// Entries whose key was handed out, and those whose value was, too.
     keys: usize,
@@ -24,7 +24,7 @@ pub(super) struct Entries<'c, 'de> {
     value: Option<(usize, NodeRef<'de>)>,
 }
 
-enum Order<'de> {
+enum EntryOrder<'de> {
     Canonical(Children<'de>),
     Arrival {
         order: &'de [usize],
@@ -40,11 +40,11 @@ impl<'c, 'de> Entries<'c, 'de> {
         let (map, mut level) = (cursor.at, cursor.at.level);
         let (order, names): (_, &[Name]) = match map.kind {
             NodeKind::NewtypeVariant | NodeKind::TupleVariant | NodeKind::StructVariant => {
-                (Order::Variant, &[])
+                (EntryOrder::Variant, &[])
             }
             NodeKind::Struct | NodeKind::Map => {
                 level = cursor.deeper()?;
-                (Order::of(cursor), map.node.fields())
+                (EntryOrder::of(cursor), map.node.fields())
             }
             _ => return Err(cursor.unexpected(expected)),
         };
@@ -77,7 +77,7 @@ impl<'c, 'de> Entries<'c, 'de> {
             ));
         };
         self.values += 1;
-        if let Order::Variant = self.order {
+        if let EntryOrder::Variant = self.order {
             self.cursor.at = self.map;
             self.cursor.go_to_payload()?;
         } else {
@@ -89,7 +89,7 @@ impl<'c, 'de> Entries<'c, 'de> {
     #[cold]
     fn under(&self, error: Error, position: usize) -> Error {
         match self.order {
-            Order::Variant => self.map.under_payload(error),
+            EntryOrder::Variant => self.map.under_payload(error),
             _ => self.map.under(error, position),
         }
     }
@@ -121,11 +121,11 @@ impl<'c, 'de> Entries<'c, 'de> {
     }
 }
 
-impl<'de> Order<'de> {
+impl<'de> EntryOrder<'de> {
     fn of(cursor: &Cursor<'de>) -> Self {
         let At { node, kind, level, .. } = cursor.at;
         if kind == NodeKind::Struct {
-            return Order::Canonical(node.children());
+            return EntryOrder::Canonical(node.children());
         }
         let arrivals = level.holder.map_or(cursor.arrivals, Value::arrivals);
         let arrival = match arrivals.binary_search_by_key(&node.first_map(), |arrival| arrival.map)
@@ -135,9 +135,9 @@ impl<'de> Order<'de> {
         };
         match arrival {
             Some(arrival) => {
-                Order::Arrival { order: &arrival.order, children: node.children().collect() }
+                EntryOrder::Arrival { order: &arrival.order, children: node.children().collect() }
             }
-            None => Order::Canonical(node.children()),
+            None => EntryOrder::Canonical(node.children()),
         }
     }
 
@@ -145,12 +145,12 @@ impl<'de> Order<'de> {
     #[inline]
     fn get(&mut self, node: NodeRef<'de>, next: usize) -> Option<(usize, NodeRef<'de>)> {
         match self {
-            Order::Canonical(children) => Some((next, children.next()?)),
-            Order::Arrival { order, children } => {
+            EntryOrder::Canonical(children) => Some((next, children.next()?)),
+            EntryOrder::Arrival { order, children } => {
                 let position = *order.get(next)?;
                 Some((position, *children.get(position)?))
             }
-            Order::Variant => (next == 0).then_some((0, node)),
+            EntryOrder::Variant => (next == 0).then_some((0, node)),
         }
     }
 }
@@ -202,7 +202,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
 
     fn size_hint(&self) -> Option<usize> {
         match self.order {
-            Order::Variant => Some(1 - self.keys.min(1)),
+            EntryOrder::Variant => Some(1 - self.keys.min(1)),
             _ => Some(self.map.node.num_children() - self.keys),
         }
     }

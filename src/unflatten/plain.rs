@@ -20,9 +20,9 @@ use crate::model::{Leaf, NodeKind};
 use crate::treedef::node::NodeRef;
 
 use super::cursor::{At, Cursor, Level};
-use super::layout::Fixed;
+use super::layout::FixedNode;
 use super::layout::derived::same_place;
-use super::layout::rigid::{RUN, Rigid, Steps};
+use super::layout::packed::{PackedLayout, RUN, Steps};
 
 /// Whether values of a type own nothing, and are not nothing.
 pub(super) const fn is_plain<T>() -> bool {
@@ -41,7 +41,7 @@ pub(super) enum Ahead<'de> {
     Fixed,
 }
 
-impl<'de> Fixed<'de> {
+impl<'de> FixedNode<'de> {
     /// The value whose leaves begin at an index.
     #[inline(always)]
     pub(super) fn read<'t, T: Deserialize<'t>>(
@@ -80,8 +80,8 @@ impl<'de> Fixed<'de> {
     }
 
     #[inline(always)]
-    fn read_from<'t, S: Window, T: Deserialize<'t>>(&self, window: S) -> Matched<T> {
-        let mut walk = Walk { fixed: self, steps: Steps::new(&self.layout, window) };
+    fn read_from<'t, S: LeafWindow, T: Deserialize<'t>>(&self, window: S) -> Matched<T> {
+        let mut walk = PlainWalk { fixed: self, steps: Steps::new(&self.layout, window) };
         let value = T::deserialize(FixedDeserializer(&mut walk))?;
         match walk.steps.is_complete() {
             true => Ok(value),
@@ -91,12 +91,12 @@ impl<'de> Fixed<'de> {
 }
 
 /// The leaves of a node of a fixed layout, and perhaps more.
-trait Window: Copy {
+trait LeafWindow: Copy {
     fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>>;
     fn f64(&self, leaf: usize) -> Matched<f64>;
 }
 
-impl Window for &[f64] {
+impl LeafWindow for &[f64] {
     #[inline(always)]
     fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>> {
         self.f64(leaf).map(Scalar::F64)
@@ -108,7 +108,7 @@ impl Window for &[f64] {
     }
 }
 
-impl Window for &[Leaf] {
+impl LeafWindow for &[Leaf] {
     #[inline(always)]
     fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>> {
         self.get(leaf).and_then(Leaf::as_scalar).ok_or(Mismatch)
@@ -128,8 +128,8 @@ impl Window for &[Leaf] {
 #[inline]
 pub(super) fn read_whole<'de, T: Deserialize<'de>>(cursor: &Cursor<'de>) -> Option<T> {
     let At { node, level, .. } = cursor.at;
-    let layout = Rigid::of(node.subtree()).filter(|_| level.admits(node.depth()))?;
-    Fixed::new(layout, node, cursor.compact).read(&cursor.leaves, 0).ok()
+    let layout = PackedLayout::of(node.subtree()).filter(|_| level.admits(node.depth()))?;
+    FixedNode::new(layout, node, cursor.compact).read(&cursor.leaves, 0).ok()
 }
 
 impl<'de> Ahead<'de> {
@@ -160,9 +160,9 @@ impl<'de> Ahead<'de> {
         if left < RUN {
             return Ahead::Unknown;
         }
-        match Rigid::of(node.subtree()) {
+        match PackedLayout::of(node.subtree()) {
             Some(layout) if level.admits(node.depth()) => {
-                let fixed = Fixed::new(layout, node, cursor.compact);
+                let fixed = FixedNode::new(layout, node, cursor.compact);
                 match &mut cursor.fixed {
                     Some(known) => **known = fixed,
                     none => *none = Some(Box::new(fixed)),
@@ -205,16 +205,16 @@ impl<'de> Ahead<'de> {
 }
 
 /// A walk through a node of a fixed layout: what has been called so far, and where its leaves are.
-struct Walk<'w, 'n, S> {
-    fixed: &'w Fixed<'n>,
+struct PlainWalk<'w, 'n, S> {
+    fixed: &'w FixedNode<'n>,
     steps: Steps<'w, S>,
 }
 
 /// Reads a node of a fixed layout, or what is inside it. Who gives no value has not taken the whole of its node either, so
 /// that the form stays incomplete, and it makes no difference whether somebody overlooks the mismatch.
-struct FixedDeserializer<'c, 'w, 'n, S>(&'c mut Walk<'w, 'n, S>);
+struct FixedDeserializer<'c, 'w, 'n, S>(&'c mut PlainWalk<'w, 'n, S>);
 
-impl<S: Window> FixedDeserializer<'_, '_, '_, S> {
+impl<S: LeafWindow> FixedDeserializer<'_, '_, '_, S> {
     #[inline(always)]
     fn children<'de, V: Visitor<'de>>(
         self,
@@ -223,7 +223,7 @@ impl<S: Window> FixedDeserializer<'_, '_, '_, S> {
         visitor: V,
     ) -> Matched<V::Value> {
         self.0.steps.compound(kind, count)?;
-        visitor.visit_seq(Children { walk: self.0, left: count, caller: None })
+        visitor.visit_seq(PlainChildren { walk: self.0, left: count, caller: None })
     }
 }
 
@@ -241,7 +241,7 @@ macro_rules! scalars {
     )*};
 }
 
-impl<'de, S: Window> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> {
+impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> {
     type Error = Mismatch;
 
     scalars! {
@@ -331,7 +331,7 @@ impl<'de, S: Window> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Matched<V::Value> {
-        let Walk { fixed, steps } = &mut *self.0;
+        let PlainWalk { fixed, steps } = &mut *self.0;
         let number = steps.num_notes();
         let shape = fixed.root.shapes().get(steps.next_note()?);
         if !fixed.proofs.by_position::<V>(number, shape, fields) {
@@ -339,7 +339,7 @@ impl<'de, S: Window> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> {
         }
         steps.compound(NodeKind::Struct, fields.len())?;
         let caller = Some(Location::caller());
-        visitor.visit_seq(Children { walk: self.0, left: fields.len(), caller })
+        visitor.visit_seq(PlainChildren { walk: self.0, left: fields.len(), caller })
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Matched<V::Value> {
@@ -356,15 +356,15 @@ impl<'de, S: Window> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> {
 }
 
 /// The children of a compound, of which so many are left.
-struct Children<'c, 'w, 'n, S> {
-    walk: &'c mut Walk<'w, 'n, S>,
+struct PlainChildren<'c, 'w, 'n, S> {
+    walk: &'c mut PlainWalk<'w, 'n, S>,
     left: usize,
     /// Where the source asked for the struct that these are the fields of. A derive asks for the fields at the same place:
     /// see [`derived`](super::layout::derived).
     caller: Option<&'static Location<'static>>,
 }
 
-impl<'de, S: Window> SeqAccess<'de> for Children<'_, '_, '_, S> {
+impl<'de, S: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, S> {
     type Error = Mismatch;
 
     #[inline(always)]
@@ -398,22 +398,22 @@ impl<'de, S: Window> SeqAccess<'de> for Children<'_, '_, '_, S> {
 }
 
 /// A leaf of a run, and whether it was given.
-struct Lone<'c, F>(F, &'c mut bool);
+struct LoneLeaf<'c, F>(F, &'c mut bool);
 
 /// No value, too, when somebody overlooks a mismatch.
 #[inline(always)]
 fn lone<'de, F, T: Deserialize<'de>>(leaf: F) -> Option<T>
 where
-    for<'c> Lone<'c, F>: Deserializer<'de>,
+    for<'c> LoneLeaf<'c, F>: Deserializer<'de>,
 {
     let mut given = false;
-    let value = T::deserialize(Lone(leaf, &mut given)).ok();
+    let value = T::deserialize(LoneLeaf(leaf, &mut given)).ok();
     value.filter(|_| given)
 }
 
 macro_rules! lone {
     ($($float:ty, $method:ident, $visit:ident, $($other:ident)*;)*) => {$(
-        impl<'de> Deserializer<'de> for Lone<'_, $float> {
+        impl<'de> Deserializer<'de> for LoneLeaf<'_, $float> {
             type Error = Mismatch;
 
             #[inline(always)]

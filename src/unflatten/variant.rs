@@ -15,7 +15,7 @@ use super::cursor::{At, Cursor, NodeDeserializer};
 /// A node that is asked for a variant.
 pub(super) struct Variant<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
-    form: Form,
+    form: VariantForm,
     node: At<'de>,
     /// Set when somebody asks for the payload.
     asked: &'c Cell<bool>,
@@ -23,7 +23,7 @@ pub(super) struct Variant<'c, 'de> {
 
 /// What the variant is in the structure.
 #[derive(Clone, Copy)]
-enum Form {
+enum VariantForm {
     Variant,
     /// A map of one entry.
     Entry,
@@ -43,15 +43,15 @@ impl<'c, 'de> Variant<'c, 'de> {
         let form = match (node.kind, node.node.entry_keys()) {
             (kind, _) if kind.is_variant() => {
                 cursor.go_to_name(node.node.variant().unwrap_or_default(), node.level);
-                Form::Variant
+                VariantForm::Variant
             }
             (NodeKind::Map, [key]) => {
                 cursor.go_to_key(key, node.level);
-                Form::Entry
+                VariantForm::Entry
             }
             (NodeKind::Leaf, _) if cursor.leaf_kind() == Some(LeafKind::Str) => {
                 cursor.pass()?;
-                Form::Name
+                VariantForm::Name
             }
             _ => return Err(cursor.unexpected(expected)),
         };
@@ -68,9 +68,9 @@ impl<'c, 'de> Variant<'c, 'de> {
         self.asked.set(true);
         self.cursor.at = self.node;
         match self.form {
-            Form::Variant => self.cursor.go_to_payload(),
-            Form::Entry => self.cursor.go_to_child(),
-            Form::Name => Err(de::Error::invalid_type(Unexpected::UnitVariant, &expected)),
+            VariantForm::Variant => self.cursor.go_to_payload(),
+            VariantForm::Entry => self.cursor.go_to_child(),
+            VariantForm::Name => Err(de::Error::invalid_type(Unexpected::UnitVariant, &expected)),
         }
     }
 
@@ -78,9 +78,9 @@ impl<'c, 'de> Variant<'c, 'de> {
     #[cold]
     fn under(&self, error: Error) -> Error {
         match self.form {
-            Form::Variant => self.node.under_payload(error),
-            Form::Entry => self.node.under(error, 0),
-            Form::Name => error,
+            VariantForm::Variant => self.node.under_payload(error),
+            VariantForm::Entry => self.node.under(error, 0),
+            VariantForm::Name => error,
         }
     }
 }
@@ -101,7 +101,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     type Error = Error;
 
     fn unit_variant(mut self) -> Result<()> {
-        if let Form::Name = self.form {
+        if let VariantForm::Name = self.form {
             return Ok(());
         }
         self.go_to_payload("unit variant")?;

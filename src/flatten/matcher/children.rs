@@ -9,13 +9,12 @@ use crate::error::{Matched, Mismatch};
 use crate::flatten::rows::slots::Slots;
 use crate::leaf::Scalar;
 use crate::leaf::leaf_type::put;
-use crate::model::{Name, TreeDef, Value};
+use crate::model::{Name, NodeHead, TreeDef, Value};
 use crate::stack;
 use crate::treedef::node::is_name;
 
-use super::known::{Cursor, Divergence, Expectation, Known, LEAF};
+use super::known::{ChildCursor, Divergence, Expectation, Known, LEAF};
 use crate::flatten::calls::text_of;
-use crate::flatten::frame::Head;
 use crate::flatten::recording::Recording;
 use crate::flatten::rows::{Outcome, Progress, Row, Stop};
 use crate::flatten::rules::Keep;
@@ -66,28 +65,39 @@ pub(in crate::flatten) struct Matcher<'m, 't> {
 }
 
 /// The children of a node that has matched so far.
-pub(in crate::flatten) struct Children<'m, 't> {
+pub(in crate::flatten) struct MatchedChildren<'m, 't> {
     pub(in crate::flatten) known: &'m mut Known<'t>,
-    pub(in crate::flatten) cursor: Cursor,
+    pub(in crate::flatten) cursor: ChildCursor,
     pub(in crate::flatten) slot: usize,
     fields: &'t [Name],
 }
 
 impl<'m, 't> Matcher<'m, 't> {
     #[inline]
-    pub(in crate::flatten) fn enter(self, head: Head) -> Matched<Children<'m, 't>> {
+    pub(in crate::flatten) fn enter(
+        self,
+        head: NodeHead<'static>,
+    ) -> Matched<MatchedChildren<'m, 't>> {
         let Matcher { known, at, slot } = self;
         match known.enter(at, slot, head) {
-            Ok(end) => Ok(Children { known, cursor: Cursor::below(at, end), slot, fields: &[] }),
+            Ok(end) => Ok(MatchedChildren {
+                known,
+                cursor: ChildCursor::below(at, end),
+                slot,
+                fields: &[],
+            }),
             Err(mismatch) => Err(mismatch),
         }
     }
 
     #[inline]
-    pub(in crate::flatten) fn fields(self, head: Head) -> Matched<Children<'m, 't>> {
+    pub(in crate::flatten) fn fields(
+        self,
+        head: NodeHead<'static>,
+    ) -> Matched<MatchedChildren<'m, 't>> {
         let fields = self.known.fields(self.at);
         match self.enter(head) {
-            Ok(children) => Ok(Children { fields, ..children }),
+            Ok(children) => Ok(MatchedChildren { fields, ..children }),
             Err(mismatch) => Err(mismatch),
         }
     }
@@ -95,7 +105,7 @@ impl<'m, 't> Matcher<'m, 't> {
     #[inline]
     pub(in crate::flatten) fn around<T: Serialize + ?Sized>(
         self,
-        head: Head,
+        head: NodeHead<'static>,
         value: &T,
     ) -> Matched<usize> {
         let mut children = match self.enter(head) {
@@ -137,7 +147,7 @@ impl<'m, 't> Matcher<'m, 't> {
     }
 }
 
-impl<'t> Children<'_, 't> {
+impl<'t> MatchedChildren<'_, 't> {
     #[inline]
     pub(in crate::flatten) fn next(&mut self) -> Matched<Matcher<'_, 't>> {
         if self.cursor.left == 0 && !self.known.next_run(&mut self.cursor) {
@@ -221,10 +231,10 @@ impl<'t> Children<'_, 't> {
         match stop {
             Stop::Full => Ok(()),
             Stop::Refused => Err(self.known.unlike(slot)),
-            Stop::Odd(different) if different.surely => {
+            Stop::Different(different) if different.surely => {
                 Err(self.known.after(slot + different.leaves))
             }
-            Stop::Odd(different) => {
+            Stop::Different(different) => {
                 self.known.narrow = different.narrow.unwrap_or(self.known.narrow);
                 Ok(())
             }

@@ -8,22 +8,22 @@ use crate::error::{Matched, Mismatch};
 use crate::model::Value;
 use crate::stack;
 
-use super::children::{Children, Matcher};
+use super::children::{MatchedChildren, Matcher};
 use super::known::Known;
 
 /// The entries of a map that has matched so far.
-pub(in crate::flatten) struct Entries<'m, 't> {
-    children: Children<'m, 't>,
+pub(in crate::flatten) struct MatchedEntries<'m, 't> {
+    children: MatchedChildren<'m, 't>,
     keys: &'t [Value],
     first_slot: usize,
     /// The entry whose key came last; or, if its value came too, the one that is expected next.
     position: usize,
     awaits_value: bool,
-    disorder: Option<Box<Disorder<'t>>>,
+    disorder: Option<Box<OutOfOrder<'t>>>,
 }
 
 /// Entries that come in an order of their own, from the first on that was not the next one.
-struct Disorder<'t> {
+struct OutOfOrder<'t> {
     /// The entries before this one came in order.
     first: usize,
     /// Which of the others came.
@@ -35,10 +35,17 @@ struct Disorder<'t> {
     expected: &'t [usize],
 }
 
-impl<'m, 't> Entries<'m, 't> {
-    pub(in crate::flatten) fn new(children: Children<'m, 't>, keys: &'t [Value]) -> Self {
+impl<'m, 't> MatchedEntries<'m, 't> {
+    pub(in crate::flatten) fn new(children: MatchedChildren<'m, 't>, keys: &'t [Value]) -> Self {
         let first_slot = children.slot;
-        Entries { children, keys, first_slot, position: 0, awaits_value: false, disorder: None }
+        MatchedEntries {
+            children,
+            keys,
+            first_slot,
+            position: 0,
+            awaits_value: false,
+            disorder: None,
+        }
     }
 
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Matched<()> {
@@ -75,7 +82,7 @@ impl<'m, 't> Entries<'m, 't> {
             Some(disorder) => disorder,
             none => {
                 let expected = self.children.known.next_arrival()?;
-                none.insert(Box::new(Disorder::new(&mut self.children, self.position, expected)))
+                none.insert(Box::new(OutOfOrder::new(&mut self.children, self.position, expected)))
             }
         };
         let seen = self.keys.len().checked_sub(disorder.left);
@@ -130,10 +137,10 @@ impl<'m, 't> Entries<'m, 't> {
     }
 }
 
-impl<'t> Disorder<'t> {
+impl<'t> OutOfOrder<'t> {
     /// From the child on that is expected next, which has this position. The children are as if all had come.
-    fn new(children: &mut Children<'_, 't>, first: usize, expected: &'t [usize]) -> Self {
-        let Children { known, cursor, slot, .. } = children;
+    fn new(children: &mut MatchedChildren<'_, 't>, first: usize, expected: &'t [usize]) -> Self {
+        let MatchedChildren { known, cursor, slot, .. } = children;
         let (mut runs, mut position) = (Vec::new(), 0);
         while cursor.has_more(known) {
             let (at, left) = cursor.skip_run();
@@ -141,7 +148,7 @@ impl<'t> Disorder<'t> {
             position += left; // within the counts of the node, as is the next
             *slot += left * known.leaves_of(at);
         }
-        Disorder { first, came: vec![false; position], left: position, runs, expected }
+        OutOfOrder { first, came: vec![false; position], left: position, runs, expected }
     }
 
     /// Where an entry stands, for the only time that it comes. Of keys that are equal only the recording knows which is
@@ -157,7 +164,7 @@ impl<'t> Disorder<'t> {
     }
 }
 
-impl ser::SerializeMap for Entries<'_, '_> {
+impl ser::SerializeMap for MatchedEntries<'_, '_> {
     type Ok = usize;
     type Error = Mismatch;
 

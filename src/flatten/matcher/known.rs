@@ -7,14 +7,14 @@ use crate::error::{Matched, Mismatch};
 use crate::flatten::rows::slots::Slots;
 use crate::leaf::Scalar;
 use crate::model::{
-    Arrival, Content, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, TreeDef, Value,
+    Arrival, Content, Labels, Leaf, Limits, Name, Node, NodeHead, NodeKind, Options, Shape,
+    TreeDef, Value,
 };
 use crate::stack;
 use crate::treedef::node::is_name;
 
-use crate::flatten::frame::Head;
 use crate::flatten::rows::layout::{Layout, MOST_LEAVES};
-use crate::flatten::rows::{FEW, Like, Progress, Row};
+use crate::flatten::rows::{Expected, FEW, Progress, Row};
 
 /// The place of a leaf, which stands for any number of leaves: it has no children.
 pub(in crate::flatten) const LEAF: usize = usize::MAX;
@@ -59,7 +59,7 @@ pub(in crate::flatten) enum Divergence {
 
 /// How far the children of a node have come.
 #[derive(Clone, Copy)]
-pub(in crate::flatten) struct Cursor {
+pub(in crate::flatten) struct ChildCursor {
     /// The node of the current run, or [`LEAF`], and how many of the run are left.
     pub(in crate::flatten) at: usize,
     pub(in crate::flatten) left: usize,
@@ -68,11 +68,11 @@ pub(in crate::flatten) struct Cursor {
     end: usize,
 }
 
-impl Cursor {
+impl ChildCursor {
     /// Before the children of a node, which end there.
     #[inline]
     pub(in crate::flatten) fn below(at: usize, end: usize) -> Self {
-        Cursor { at: LEAF, left: 0, next: at + 1, end }
+        ChildCursor { at: LEAF, left: 0, next: at + 1, end }
     }
 
     /// The current run: its place, and how many are left.
@@ -193,7 +193,7 @@ impl<'t> Known<'t> {
         &mut self,
         at: usize,
         slot: usize,
-        head: Head,
+        head: NodeHead<'static>,
     ) -> Matched<usize> {
         self.enter(at, slot, head).map(|_| slot)
     }
@@ -204,7 +204,7 @@ impl<'t> Known<'t> {
         &mut self,
         at: usize,
         slot: usize,
-        head: Head,
+        head: NodeHead<'static>,
     ) -> Matched<usize> {
         match self.nodes.get(at) {
             Some(node) if node.kind == head.kind && self.is_named(node, head) => Ok(at + node.span),
@@ -213,7 +213,7 @@ impl<'t> Known<'t> {
     }
 
     #[inline]
-    fn is_named(&self, node: &Node, head: Head) -> bool {
+    fn is_named(&self, node: &Node, head: NodeHead<'static>) -> bool {
         !head.kind.is_named()
             || self.shapes.get(node.shape).is_some_and(|shape| {
                 is_name(&shape.name, head.name)
@@ -255,7 +255,7 @@ impl<'t> Known<'t> {
 
     /// The next run of children begins.
     #[inline]
-    pub(in crate::flatten) fn next_run(&self, cursor: &mut Cursor) -> bool {
+    pub(in crate::flatten) fn next_run(&self, cursor: &mut ChildCursor) -> bool {
         let Some(run) = self.nodes.get(cursor.next).filter(|_| cursor.next < cursor.end) else {
             return false;
         };
@@ -275,14 +275,14 @@ impl<'t> Known<'t> {
         progress: &'r mut Progress,
     ) -> Option<Row<'r>> {
         let number = match at {
-            LEAF => Like::number(&self.slots, slot.checked_sub(1)?, self.narrow),
+            LEAF => Expected::number(&self.slots, slot.checked_sub(1)?, self.narrow),
             _ => None,
         };
         let is_plain = at != LEAF && left >= FEW && owning == self.owning;
         let like = match number {
             Some(number) => number,
             None if is_plain && self.read_layout(at, slot) => {
-                Like::Layout(self.layout.as_ref()?.as_ref()?) // it was read
+                Expected::Layout(self.layout.as_ref()?.as_ref()?) // it was read
             }
             None => {
                 progress.give_up();

@@ -20,14 +20,14 @@ const KEPT: usize = 4;
 
 /// What makes two walks alike before the value is seen.
 #[derive(Clone, Copy, PartialEq)]
-pub(in crate::flatten) struct Walk {
+pub(in crate::flatten) struct WalkId {
     pub(in crate::flatten) type_name: &'static str,
     pub(in crate::flatten) options: Options,
     pub(in crate::flatten) limits: Limits,
 }
 
 struct Last {
-    walk: Walk,
+    walk: WalkId,
     treedef: TreeDef,
     /// How often in a row the next value had another structure, and how many are not compared for that.
     misses: u32,
@@ -38,7 +38,7 @@ thread_local! {
     static LAST: RefCell<[Option<Last>; KEPT]> = const { RefCell::new([const { None }; KEPT]) };
 }
 
-impl Walk {
+impl WalkId {
     /// The structure of the value before, if that is expected of the next one.
     pub(in crate::flatten) fn recall(self) -> Option<TreeDef> {
         self.with_last(|last| {

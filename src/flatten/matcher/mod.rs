@@ -15,25 +15,24 @@ use std::fmt::Display;
 use serde::{Serialize, Serializer, ser};
 
 use crate::error::{Matched, Mismatch};
-use crate::model::NodeKind;
+use crate::model::{NodeHead, NodeKind};
 
 use super::calls::{nodes, scalars};
-use super::frame::Head;
 use super::rows::{Progress, put_row};
 use super::rules::Keep;
-use children::{Children, Matcher};
-use entries::Entries;
+use children::{MatchedChildren, Matcher};
+use entries::MatchedEntries;
 
 impl<'m, 't> Serializer for Matcher<'m, 't> {
     type Ok = usize;
     type Error = Mismatch;
-    type SerializeSeq = Children<'m, 't>;
-    type SerializeTuple = Children<'m, 't>;
-    type SerializeTupleStruct = Children<'m, 't>;
-    type SerializeTupleVariant = Children<'m, 't>;
-    type SerializeMap = Entries<'m, 't>;
-    type SerializeStruct = Children<'m, 't>;
-    type SerializeStructVariant = Children<'m, 't>;
+    type SerializeSeq = MatchedChildren<'m, 't>;
+    type SerializeTuple = MatchedChildren<'m, 't>;
+    type SerializeTupleStruct = MatchedChildren<'m, 't>;
+    type SerializeTupleVariant = MatchedChildren<'m, 't>;
+    type SerializeMap = MatchedEntries<'m, 't>;
+    type SerializeStruct = MatchedChildren<'m, 't>;
+    type SerializeStructVariant = MatchedChildren<'m, 't>;
 
     // Floats into slots of floats are what has to be fast; all else is compiled once for each kind.
     scalars! { |self, scalar|
@@ -50,17 +49,17 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
 
     #[inline]
     fn serialize_none(self) -> Matched<usize> {
-        self.known.atom(self.at, self.slot, Head::new(NodeKind::None))
+        self.known.atom(self.at, self.slot, NodeHead::new(NodeKind::None))
     }
 
     #[inline]
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Matched<usize> {
-        self.around(Head::new(NodeKind::Some), value)
+        self.around(NodeHead::new(NodeKind::Some), value)
     }
 
     #[inline]
     fn serialize_unit(self) -> Matched<usize> {
-        self.known.atom(self.at, self.slot, Head::new(NodeKind::Unit))
+        self.known.atom(self.at, self.slot, NodeHead::new(NodeKind::Unit))
     }
 
     #[inline]
@@ -70,20 +69,20 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
         value: &T,
     ) -> Matched<usize> {
         match Keep::marked_by(name) {
-            None => self.around(Head { name, ..Head::new(NodeKind::NewtypeStruct) }, value),
+            None => self.around(NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }, value),
             Some(keep) => self.keep(keep, value),
         }
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Matched<Entries<'m, 't>> {
+    fn serialize_map(self, _: Option<usize>) -> Matched<MatchedEntries<'m, 't>> {
         let keys = self.known.keys(self.at);
-        Ok(Entries::new(self.enter(Head::new(NodeKind::Map))?, keys))
+        Ok(MatchedEntries::new(self.enter(NodeHead::new(NodeKind::Map))?, keys))
     }
 
     /// The elements of a run in rows.
     #[inline]
     fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Matched<usize> {
-        let mut seq = match self.enter(Head::new(NodeKind::Seq)) {
+        let mut seq = match self.enter(NodeHead::new(NodeKind::Seq)) {
             Ok(seq) => seq,
             Err(mismatch) => return Err(mismatch),
         };
@@ -113,7 +112,7 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
 
 macro_rules! children {
     ($($trait:ident $method:ident($($name:ident)?) $verb:ident;)*) => {$(
-        impl ser::$trait for Children<'_, '_> {
+        impl ser::$trait for MatchedChildren<'_, '_> {
             type Ok = usize;
             type Error = Mismatch;
 

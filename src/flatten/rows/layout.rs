@@ -165,17 +165,17 @@ impl<'t> Layout<'t> {
         element: &T,
     ) -> Result<(), Different> {
         let first = count * self.num_leaves; // there is room for so many
-        let at = At((first as u32) << 16); // it is within the cells
-        match element.serialize(Plain::<true> { layout: self, at }) {
+        let at = Position((first as u32) << 16); // it is within the cells
+        match element.serialize(LayoutSerializer::<true> { layout: self, at }) {
             Ok(at) if at.calls() == self.num_calls && self.stopped.get().is_none() => Ok(()),
             Ok(_) => Err(self.different(first, at, END)),
-            Err(Odd(code)) => Err(self.different(first, at, code)),
+            Err(LayoutMismatch(code)) => Err(self.different(first, at, code)),
         }
     }
 
     /// What is expected next.
     #[inline(always)]
-    fn call(&self, at: At) -> &Call<'t> {
+    fn call(&self, at: Position) -> &Call<'t> {
         &self.calls[at.calls() % CALLS] // in range
     }
 
@@ -195,7 +195,7 @@ impl<'t> Layout<'t> {
 
     #[cold]
     #[inline(never)]
-    fn different(&self, first: usize, at: At, code: Code) -> Different {
+    fn different(&self, first: usize, at: Position, code: Code) -> Different {
         self.stop(at, code);
         let different = self.stopped.take().unwrap_or(Different::PERHAPS);
         Different { leaves: different.leaves.saturating_sub(first), ..different }
@@ -204,13 +204,13 @@ impl<'t> Layout<'t> {
     /// Something else was called, or something of which nothing is known here. Who overlooks that does not match.
     #[cold]
     #[inline(never)]
-    fn stop(&self, at: At, code: Code) -> Odd {
+    fn stop(&self, at: Position, code: Code) -> LayoutMismatch {
         if self.stopped.get().is_none() {
             let surely = code != END && surely_differ(code, self.call(at).code);
             let different = Different { surely, leaves: at.leaves(), narrow: narrow(code) };
             self.stopped.set(Some(different));
         }
-        Odd(code)
+        LayoutMismatch(code)
     }
 }
 
@@ -264,9 +264,9 @@ fn has_layout(kind: NodeKind) -> bool {
 
 /// How many calls have come, and how many cells are filled: in one number, so that it comes back in a register.
 #[derive(Clone, Copy)]
-struct At(u32);
+struct Position(u32);
 
-impl At {
+impl Position {
     #[inline(always)]
     fn calls(self) -> usize {
         (self.0 & 0xffff) as usize
@@ -280,82 +280,91 @@ impl At {
 
 /// A serializer for an element or for what is inside it. The outermost begins with a constant, whether it is compiled into
 /// the loop over the elements or not.
-struct Plain<'l, const OUTERMOST: bool> {
+struct LayoutSerializer<'l, const OUTERMOST: bool> {
     layout: &'l Layout<'l>,
-    at: At,
+    at: Position,
 }
 
-impl<'l, const OUTERMOST: bool> Plain<'l, OUTERMOST> {
+impl<'l, const OUTERMOST: bool> LayoutSerializer<'l, OUTERMOST> {
     #[inline(always)]
-    fn at(&self) -> At {
-        if OUTERMOST { At(self.at.0 & 0xffff_0000) } else { self.at }
+    fn at(&self) -> Position {
+        if OUTERMOST { Position(self.at.0 & 0xffff_0000) } else { self.at }
     }
 
     #[inline(always)]
-    fn number(self, kind: LeafKind, bits: u64) -> Result<At, Odd> {
+    fn number(self, kind: LeafKind, bits: u64) -> Result<Position, LayoutMismatch> {
         let at = self.at();
         if self.layout.call(at).code != leaf(kind) {
-            return Err(Odd(leaf(kind)));
+            return Err(LayoutMismatch(leaf(kind)));
         }
         self.layout.cells[at.leaves() % CELLS].set(bits); // in range
-        Ok(At(at.0 + 0x1_0001)) // no more than the calls of a layout
+        Ok(Position(at.0 + 0x1_0001)) // no more than the calls of a layout
     }
 
     #[inline(always)]
-    fn open(self, kind: NodeKind, name: &'static str, count: usize) -> Result<Children<'l>, Odd> {
+    fn open(
+        self,
+        kind: NodeKind,
+        name: &'static str,
+        count: usize,
+    ) -> Result<LayoutChildren<'l>, LayoutMismatch> {
         let (at, code) = (self.at(), compound(kind, count));
         let call = self.layout.call(at);
         if call.code != code || !is_name(call.name, name) {
-            return Err(Odd(code));
+            return Err(LayoutMismatch(code));
         }
-        Ok(Children { layout: self.layout, at: At(at.0 + 1), left: count }) // as above
+        Ok(LayoutChildren { layout: self.layout, at: Position(at.0 + 1), left: count }) // as above
     }
 }
 
 /// A call that was not expected.
 #[derive(Debug)]
-struct Odd(Code);
+struct LayoutMismatch(Code);
 
-impl std::fmt::Display for Odd {
+impl std::fmt::Display for LayoutMismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("another layout")
     }
 }
 
-impl std::error::Error for Odd {}
+impl std::error::Error for LayoutMismatch {}
 
-impl ser::Error for Odd {
+impl ser::Error for LayoutMismatch {
     fn custom<T: std::fmt::Display>(_: T) -> Self {
-        Odd(END)
+        LayoutMismatch(END)
     }
 }
 
 /// The children of an open compound.
-struct Children<'l> {
+struct LayoutChildren<'l> {
     layout: &'l Layout<'l>,
-    at: At,
+    at: Position,
     left: usize,
 }
 
-impl Children<'_> {
+impl LayoutChildren<'_> {
     #[inline(always)]
-    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Odd> {
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), LayoutMismatch> {
         // Of fields whose types own something nothing is compiled. Elements are lent, so theirs are looked at.
         if const { mem::needs_drop::<T>() } || self.left == 0 {
             return Err(self.layout.stop(self.at, END));
         }
         self.left -= 1;
-        match value.serialize(Plain::<false> { layout: self.layout, at: self.at }) {
+        match value.serialize(LayoutSerializer::<false> { layout: self.layout, at: self.at }) {
             Ok(at) => {
                 self.at = at;
                 Ok(())
             }
-            Err(Odd(code)) => Err(self.layout.stop(self.at, code)),
+            Err(LayoutMismatch(code)) => Err(self.layout.stop(self.at, code)),
         }
     }
 
     #[inline(always)]
-    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Odd> {
+    fn field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), LayoutMismatch> {
         if const { mem::needs_drop::<T>() } || !is_name(self.layout.call(self.at).field, name) {
             return Err(self.layout.stop(self.at, END));
         }
@@ -363,34 +372,34 @@ impl Children<'_> {
     }
 
     #[inline(always)]
-    fn end(self) -> Result<At, Odd> {
+    fn end(self) -> Result<Position, LayoutMismatch> {
         match self.left {
             0 => Ok(self.at),
-            _ => Err(Odd(END)),
+            _ => Err(LayoutMismatch(END)),
         }
     }
 }
 
-impl<'l, const OUTERMOST: bool> Serializer for Plain<'l, OUTERMOST> {
-    type Ok = At;
-    type Error = Odd;
-    type SerializeSeq = Impossible<At, Odd>;
-    type SerializeTuple = Children<'l>;
-    type SerializeTupleStruct = Children<'l>;
-    type SerializeTupleVariant = Impossible<At, Odd>;
-    type SerializeMap = Impossible<At, Odd>;
-    type SerializeStruct = Children<'l>;
-    type SerializeStructVariant = Impossible<At, Odd>;
+impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
+    type Ok = Position;
+    type Error = LayoutMismatch;
+    type SerializeSeq = Impossible<Position, LayoutMismatch>;
+    type SerializeTuple = LayoutChildren<'l>;
+    type SerializeTupleStruct = LayoutChildren<'l>;
+    type SerializeTupleVariant = Impossible<Position, LayoutMismatch>;
+    type SerializeMap = Impossible<Position, LayoutMismatch>;
+    type SerializeStruct = LayoutChildren<'l>;
+    type SerializeStructVariant = Impossible<Position, LayoutMismatch>;
 
     numbers!(|self, kind, bits| self.number(kind, bits));
 
-    generic_mismatches!(|self| Odd(END));
-    mismatches! { |self| Odd(END);
-        serialize_i128(i128) -> At;
-        serialize_u128(u128) -> At;
-        serialize_str(&str) -> At;
-        serialize_bytes(&[u8]) -> At;
-        serialize_unit_variant(&'static str, u32, &'static str) -> At;
+    generic_mismatches!(|self| LayoutMismatch(END));
+    mismatches! { |self| LayoutMismatch(END);
+        serialize_i128(i128) -> Position;
+        serialize_u128(u128) -> Position;
+        serialize_str(&str) -> Position;
+        serialize_bytes(&[u8]) -> Position;
+        serialize_unit_variant(&'static str, u32, &'static str) -> Position;
         serialize_seq(Option<usize>) -> Self::SerializeSeq;
         serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
         serialize_map(Option<usize>) -> Self::SerializeMap;
@@ -398,24 +407,24 @@ impl<'l, const OUTERMOST: bool> Serializer for Plain<'l, OUTERMOST> {
     }
 
     #[inline(always)]
-    fn serialize_none(self) -> Result<At, Odd> {
+    fn serialize_none(self) -> Result<Position, LayoutMismatch> {
         self.open(NodeKind::None, "", 0)?.end()
     }
 
     #[inline(always)]
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<At, Odd> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Position, LayoutMismatch> {
         let mut some = self.open(NodeKind::Some, "", 1)?;
         some.child(value)?;
         some.end()
     }
 
     #[inline(always)]
-    fn serialize_unit(self) -> Result<At, Odd> {
+    fn serialize_unit(self) -> Result<Position, LayoutMismatch> {
         self.open(NodeKind::Unit, "", 0)?.end()
     }
 
     #[inline(always)]
-    fn serialize_unit_struct(self, name: &'static str) -> Result<At, Odd> {
+    fn serialize_unit_struct(self, name: &'static str) -> Result<Position, LayoutMismatch> {
         self.open(NodeKind::UnitStruct, name, 0)?.end()
     }
 
@@ -424,24 +433,32 @@ impl<'l, const OUTERMOST: bool> Serializer for Plain<'l, OUTERMOST> {
         self,
         name: &'static str,
         value: &T,
-    ) -> Result<At, Odd> {
+    ) -> Result<Position, LayoutMismatch> {
         let mut newtype = self.open(NodeKind::NewtypeStruct, name, 1)?;
         newtype.child(value)?;
         newtype.end()
     }
 
     #[inline(always)]
-    fn serialize_tuple(self, count: usize) -> Result<Children<'l>, Odd> {
+    fn serialize_tuple(self, count: usize) -> Result<LayoutChildren<'l>, LayoutMismatch> {
         self.open(NodeKind::Tuple, "", count)
     }
 
     #[inline(always)]
-    fn serialize_tuple_struct(self, name: &'static str, count: usize) -> Result<Children<'l>, Odd> {
+    fn serialize_tuple_struct(
+        self,
+        name: &'static str,
+        count: usize,
+    ) -> Result<LayoutChildren<'l>, LayoutMismatch> {
         self.open(NodeKind::TupleStruct, name, count)
     }
 
     #[inline(always)]
-    fn serialize_struct(self, name: &'static str, count: usize) -> Result<Children<'l>, Odd> {
+    fn serialize_struct(
+        self,
+        name: &'static str,
+        count: usize,
+    ) -> Result<LayoutChildren<'l>, LayoutMismatch> {
         self.open(NodeKind::Struct, name, count)
     }
 
@@ -452,17 +469,17 @@ impl<'l, const OUTERMOST: bool> Serializer for Plain<'l, OUTERMOST> {
 
 macro_rules! children {
     ($($trait:ident $method:ident($($name:ident)?) $verb:ident;)*) => {$(
-        impl ser::$trait for Children<'_> {
-            type Ok = At;
-            type Error = Odd;
+        impl ser::$trait for LayoutChildren<'_> {
+            type Ok = Position;
+            type Error = LayoutMismatch;
 
             #[inline(always)]
-            fn $method<T: Serialize + ?Sized>(&mut self, $($name: &'static str,)? value: &T) -> Result<(), Odd> {
+            fn $method<T: Serialize + ?Sized>(&mut self, $($name: &'static str,)? value: &T) -> Result<(), LayoutMismatch> {
                 self.$verb($($name,)? value)
             }
 
             #[inline(always)]
-            fn end(self) -> Result<At, Odd> {
+            fn end(self) -> Result<Position, LayoutMismatch> {
                 self.end()
             }
         }

@@ -31,7 +31,7 @@ const CELLS: usize = 64;
 /// Slots for elements that may come.
 pub(super) struct Row<'r> {
     slots: Slots<'r>,
-    like: Like<'r>,
+    like: Expected<'r>,
     compact: bool,
     /// Elements that there are slots for.
     left: usize,
@@ -40,9 +40,9 @@ pub(super) struct Row<'r> {
 
 /// What an element looks like.
 #[derive(Clone, Copy)]
-pub(super) enum Like<'r> {
+pub(super) enum Expected<'r> {
     /// A number of some kind, or of any.
-    Number(Option<LeafKind>),
+    KindAndBits(Option<LeafKind>),
     Layout(&'r Layout<'r>),
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Progress {
     /// What came of the row before, if nobody has asked for that yet.
     row: Option<Outcome>,
     /// An element that is recorded, of which a part was seen before.
-    pub(super) again: Option<Again>,
+    pub(super) again: Option<Retry>,
 }
 
 /// What came of a row.
@@ -75,11 +75,11 @@ pub(super) enum Stop {
     /// The slots do not take what came.
     Refused,
     /// The next one is perhaps different. It was serialized in part.
-    Odd(Different),
+    Different(Different),
 }
 
 /// An element that is serialized again.
-pub(super) struct Again {
+pub(super) struct Retry {
     /// The run that it was expected to belong to.
     pub(super) template: usize,
     pub(super) different: Different,
@@ -106,17 +106,17 @@ impl Progress {
     pub(super) fn take(&mut self) -> Option<Outcome> {
         let outcome = self.row.take()?;
         self.right += outcome.done; // at most the elements that came
-        self.wrong += usize::from(matches!(outcome.stop, Stop::Odd(..)));
+        self.wrong += usize::from(matches!(outcome.stop, Stop::Different(..)));
         Some(outcome)
     }
 }
 
-impl Like<'_> {
+impl Expected<'_> {
     /// What looks like the number in that slot. Floats that become `f64`s may have come as `f32`s.
     pub(super) fn number(slots: &Slots<'_>, slot: usize, narrow: bool) -> Option<Self> {
         match slots {
-            Slots::Counted => Some(Like::Number(None)),
-            slots => Some(Like::Number(Some(slots.number_at(slot, narrow)?))),
+            Slots::Counted => Some(Expected::KindAndBits(None)),
+            slots => Some(Expected::KindAndBits(Some(slots.number_at(slot, narrow)?))),
         }
     }
 }
@@ -145,8 +145,8 @@ pub(super) fn put_row<I: Iterator<Item: Serialize>>(
 ) -> Option<I::Item> {
     match row {
         Some(row) => match row.like {
-            Like::Layout(layout) => put_elements(row, layout, items),
-            Like::Number(kind) => put_numbers(row, kind, items),
+            Expected::Layout(layout) => put_elements(row, layout, items),
+            Expected::KindAndBits(kind) => put_numbers(row, kind, items),
         },
         None => items.next(),
     }
@@ -194,7 +194,7 @@ fn put_numbers<I: Iterator<Item: Serialize>>(
                 row.put(&cells, count);
                 return None;
             };
-            match item.serialize(Bits { compact }) {
+            match item.serialize(NumberSerializer { compact }) {
                 Ok((found, bits)) if kind.is_none() || kind == Some(found) => cell.set(bits),
                 number => {
                     row.stop(&cells, count, Different::number(number));
@@ -214,7 +214,7 @@ impl<'r> Row<'r> {
         slots: Slots<'r>,
         slot: usize,
         left: usize,
-        like: Like<'r>,
+        like: Expected<'r>,
         compact: bool,
         progress: &'r mut Progress,
     ) -> Self {
@@ -225,8 +225,8 @@ impl<'r> Row<'r> {
     /// For so many elements there are cells, and slots behind them.
     fn room(&self) -> usize {
         let cells = match self.like {
-            Like::Layout(layout) => layout.room(),
-            Like::Number(_) => CELLS,
+            Expected::Layout(layout) => layout.room(),
+            Expected::KindAndBits(_) => CELLS,
         };
         cells.min(self.left)
     }
@@ -236,8 +236,10 @@ impl<'r> Row<'r> {
     fn put(&mut self, numbers: &[Cell<u64>], count: usize) -> usize {
         let Some(outcome) = &mut self.progress.row else { return 0 }; // there is one
         let (kind, kinds, cells) = match self.like {
-            Like::Layout(layout) => (layout.kind, layout.kinds(), layout.cells(count)),
-            Like::Number(kind) => (kind, &[][..], numbers.get(..count).unwrap_or_default()),
+            Expected::Layout(layout) => (layout.kind, layout.kinds(), layout.cells(count)),
+            Expected::KindAndBits(kind) => {
+                (kind, &[][..], numbers.get(..count).unwrap_or_default())
+            }
         };
         let first = outcome.slot;
         outcome.slot += cells.len(); // within the slots
@@ -255,7 +257,7 @@ impl<'r> Row<'r> {
     fn stop(&mut self, numbers: &[Cell<u64>], count: usize, different: Different) {
         self.put(numbers, count);
         if let Some(Outcome { stop: stop @ Stop::Full, .. }) = &mut self.progress.row {
-            *stop = Stop::Odd(different);
+            *stop = Stop::Different(different);
         }
     }
 }
@@ -309,35 +311,35 @@ fn fill<L>(all: &mut [L], slots: Range<usize>, leaves: impl Iterator<Item = L>) 
 }
 
 /// Says which number a value is: its kind and its bits. Nothing else is looked at.
-struct Bits {
+struct NumberSerializer {
     compact: bool,
 }
 
-type Number = (LeafKind, u64);
+type KindAndBits = (LeafKind, u64);
 
-impl Serializer for Bits {
-    type Ok = Number;
+impl Serializer for NumberSerializer {
+    type Ok = KindAndBits;
     type Error = Mismatch;
-    type SerializeSeq = Impossible<Number, Mismatch>;
-    type SerializeTuple = Impossible<Number, Mismatch>;
-    type SerializeTupleStruct = Impossible<Number, Mismatch>;
-    type SerializeTupleVariant = Impossible<Number, Mismatch>;
-    type SerializeMap = Impossible<Number, Mismatch>;
-    type SerializeStruct = Impossible<Number, Mismatch>;
-    type SerializeStructVariant = Impossible<Number, Mismatch>;
+    type SerializeSeq = Impossible<KindAndBits, Mismatch>;
+    type SerializeTuple = Impossible<KindAndBits, Mismatch>;
+    type SerializeTupleStruct = Impossible<KindAndBits, Mismatch>;
+    type SerializeTupleVariant = Impossible<KindAndBits, Mismatch>;
+    type SerializeMap = Impossible<KindAndBits, Mismatch>;
+    type SerializeStruct = Impossible<KindAndBits, Mismatch>;
+    type SerializeStructVariant = Impossible<KindAndBits, Mismatch>;
 
     numbers!(|self, kind, bits| Ok((kind, bits)));
 
     generic_mismatches!(|self| Mismatch);
     mismatches! { |self| Mismatch;
-        serialize_i128(i128) -> Number;
-        serialize_u128(u128) -> Number;
-        serialize_str(&str) -> Number;
-        serialize_bytes(&[u8]) -> Number;
-        serialize_none() -> Number;
-        serialize_unit() -> Number;
-        serialize_unit_struct(&'static str) -> Number;
-        serialize_unit_variant(&'static str, u32, &'static str) -> Number;
+        serialize_i128(i128) -> KindAndBits;
+        serialize_u128(u128) -> KindAndBits;
+        serialize_str(&str) -> KindAndBits;
+        serialize_bytes(&[u8]) -> KindAndBits;
+        serialize_none() -> KindAndBits;
+        serialize_unit() -> KindAndBits;
+        serialize_unit_struct(&'static str) -> KindAndBits;
+        serialize_unit_variant(&'static str, u32, &'static str) -> KindAndBits;
         serialize_seq(Option<usize>) -> Self::SerializeSeq;
         serialize_tuple(usize) -> Self::SerializeTuple;
         serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
@@ -347,7 +349,7 @@ impl Serializer for Bits {
         serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Matched<Number> {
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Matched<KindAndBits> {
         Err(Mismatch)
     }
 
@@ -355,7 +357,7 @@ impl Serializer for Bits {
         self,
         _: &'static str,
         _: &T,
-    ) -> Matched<Number> {
+    ) -> Matched<KindAndBits> {
         Err(Mismatch)
     }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::leaf::Scalar;
 use crate::leaf::leaf_type::{Emit, put};
-use crate::leaf::sink::{Leaves, Sink};
+use crate::leaf::sink::{LeafVec, Sink};
 use crate::model::{Leaf, Value};
 
 /// Slots that leaves are put into by their index.
@@ -14,7 +14,7 @@ pub(crate) enum Slots<'s> {
     Leaves(&'s mut [Leaf]),
     F64(&'s mut [f64]),
     F32(&'s mut [f32]),
-    Other(&'s mut (dyn Leaves + 'static)),
+    Other(&'s mut (dyn LeafVec + 'static)),
     /// They are made behind these, in order.
     Behind(&'s mut Vec<Leaf>),
     /// They are full: what comes has to be what they hold.
@@ -71,7 +71,7 @@ impl Slots<'_> {
             Slots::F64(slots) => put(slots, slot, f64::from_scalar(scalar)),
             Slots::F32(slots) => put(slots, slot, f32::from_scalar(scalar)),
             Slots::Other(leaves) => leaves.put(slot, scalar),
-            Slots::Behind(leaves) => Leaves::push(*leaves, scalar),
+            Slots::Behind(leaves) => LeafVec::push(*leaves, scalar),
             Slots::Full(leaves) => leaves.get(slot).and_then(Leaf::as_scalar) == Some(scalar),
             Slots::Keys { sorted, found } => {
                 let unequal = |key: &Value| key.order_of(scalar).map(Ordering::reverse);

@@ -22,9 +22,9 @@ pub(crate) use shapes::{LabelsRef, ShapeRef};
 /// Nodes and shapes of a structure in the making.
 ///
 /// While it grows, spans are relative and counts of closed nodes are final, so that subtrees can be moved and copied.
-/// Shapes may be numbered in any order; [`finish`](Builder::finish) renumbers them.
+/// Shapes may be numbered in any order; [`finish`](EncodingBuilder::finish) renumbers them.
 #[derive(Default)]
-pub(crate) struct Builder {
+pub(crate) struct EncodingBuilder {
     pub(crate) nodes: Vec<Node>,
     shapes: Shapes,
 }
@@ -38,11 +38,11 @@ thread_local! {
 /// Nodes that a thread keeps room for at most: two megabytes.
 const MOST_ROOM: usize = 32_768;
 
-impl Builder {
+impl EncodingBuilder {
     /// One with the room that was left in this thread, which is lost unless it is finished.
     pub(crate) fn with_room() -> Self {
         let nodes = ROOM.try_with(Cell::take).unwrap_or_default();
-        Builder { nodes, shapes: Shapes::default() }
+        EncodingBuilder { nodes, shapes: Shapes::default() }
     }
 
     /// Appends a node, still without children.
@@ -292,7 +292,7 @@ impl Builder {
         arrivals: Vec<Arrival>,
         limits: Limits,
     ) -> TreeDef {
-        let Builder { mut nodes, shapes } = self;
+        let EncodingBuilder { mut nodes, shapes } = self;
         let used = renumber_shapes(&mut nodes, shapes.list.len());
         let mut shapes: Vec<Option<Shape>> = shapes.list.into_iter().map(Some).collect();
         // Each index in `used` is in range and stands there once.
@@ -452,7 +452,7 @@ impl From<Leaf> for Value {
         match leaf {
             Leaf::Opaque(value) => Arc::unwrap_or_clone(value),
             Leaf::None => {
-                let mut builder = Builder::default();
+                let mut builder = EncodingBuilder::default();
                 builder.open(NodeKind::None, Shape::NONE);
                 let treedef = builder.finish(Options::default(), Vec::new(), Limits::default());
                 Value::from_tree(Tree { treedef, leaves: Vec::new() })

@@ -6,7 +6,7 @@ use similar::algorithms::{Capture, Replace, myers};
 
 use crate::treedef::node::NodeRef;
 
-use super::Side;
+use super::DiffSide;
 
 /// Elements of two sequences, in order.
 pub(super) enum Aligned<'a> {
@@ -23,19 +23,19 @@ const MOST: usize = 1 << 11;
 const MOST_NODES: usize = 1 << 25;
 
 /// Neighbouring elements that are looked at together.
-struct Elements<'a, L> {
-    side: Side<'a, L>,
+struct ElementRun<'a, L> {
+    side: DiffSide<'a, L>,
     count: usize,
 }
 
-impl<L: PartialEq> PartialEq for Elements<'_, L> {
+impl<L: PartialEq> PartialEq for ElementRun<'_, L> {
     fn eq(&self, other: &Self) -> bool {
         self.count == other.count && self.side.equals(other.side, self.count)
     }
 }
 
 /// Elements go together by their positions, if the sequences are equally long; else so that most are equal.
-pub(super) fn align<'a, L: PartialEq>(a: Side<'a, L>, b: Side<'a, L>) -> Vec<Aligned<'a>> {
+pub(super) fn align<'a, L: PartialEq>(a: DiffSide<'a, L>, b: DiffSide<'a, L>) -> Vec<Aligned<'a>> {
     let mut aligned = Vec::new();
     let (many, others) = (a.node.num_children(), b.node.num_children());
     let together = if many.max(others) > MOST { usize::MAX } else { 1 };
@@ -44,7 +44,7 @@ pub(super) fn align<'a, L: PartialEq>(a: Side<'a, L>, b: Side<'a, L>) -> Vec<Ali
         pair(&old, &new, &mut aligned);
         return aligned;
     }
-    let same = |(a, b): &(&Elements<'_, L>, &Elements<'_, L>)| a == b;
+    let same = |(a, b): &(&ElementRun<'_, L>, &ElementRun<'_, L>)| a == b;
     let head = old.iter().zip(&new).take_while(same).count();
     let (old_rest, new_rest) = (&old[head..], &new[head..]); // no more than there are of both
     let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
@@ -67,21 +67,23 @@ pub(super) fn align<'a, L: PartialEq>(a: Side<'a, L>, b: Side<'a, L>) -> Vec<Ali
 }
 
 /// The children, at most so many equal ones together; one by one if their leaves count.
-fn elements<L>(side: Side<'_, L>, most: usize) -> Vec<Elements<'_, L>> {
+fn elements<L>(side: DiffSide<'_, L>, most: usize) -> Vec<ElementRun<'_, L>> {
     let (mut elements, mut children) = (Vec::new(), side.node.children());
     while let Some(child) = children.clone().next() {
         let most = if side.at(child).counts_leaves() { 1 } else { most };
         elements.extend(
-            children.next_up_to(most).map(|(node, count)| Elements { side: side.at(node), count }),
+            children
+                .next_up_to(most)
+                .map(|(node, count)| ElementRun { side: side.at(node), count }),
         );
     }
     elements
 }
 
 /// Neighbours of one run together, unless their leaves count.
-fn runs<'a, L>(elements: &[Elements<'a, L>]) -> vec::IntoIter<(NodeRef<'a>, usize)> {
+fn runs<'a, L>(elements: &[ElementRun<'a, L>]) -> vec::IntoIter<(NodeRef<'a>, usize)> {
     let mut runs: Vec<(NodeRef<'a>, usize)> = Vec::new();
-    for Elements { side, count } in elements {
+    for ElementRun { side, count } in elements {
         match runs.last_mut() {
             Some((first, repeat)) if first.same_structure(side.node) && !side.counts_leaves() => {
                 *repeat += count;
@@ -93,7 +95,11 @@ fn runs<'a, L>(elements: &[Elements<'a, L>]) -> vec::IntoIter<(NodeRef<'a>, usiz
 }
 
 /// Lets elements go together by their positions; the rest of the longer side was removed or added.
-fn pair<'a, L>(old: &[Elements<'a, L>], new: &[Elements<'a, L>], aligned: &mut Vec<Aligned<'a>>) {
+fn pair<'a, L>(
+    old: &[ElementRun<'a, L>],
+    new: &[ElementRun<'a, L>],
+    aligned: &mut Vec<Aligned<'a>>,
+) {
     let (mut old, mut new) = (runs(old), runs(new));
     let (mut a, mut b) = (old.next(), new.next());
     loop {

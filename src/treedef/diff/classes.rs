@@ -14,19 +14,19 @@ pub(super) struct Classes {
 
 impl Classes {
     pub(super) fn of(old: &Encoding, new: &Encoding) -> Self {
-        let mut numbers = Numbers::default();
+        let mut numbers = ClassTable::default();
         Classes { old: numbers.number(old), new: numbers.number(new) }
     }
 }
 
 #[derive(Default)]
-struct Numbers<'a> {
+struct ClassTable<'a> {
     shapes: HashMap<&'a Shape, usize>,
     /// By the kind of a node, the number of its shape, and number and repeat of each run of its children.
     subtrees: HashMap<Box<[usize]>, usize>,
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> ClassTable<'a> {
     fn number(&mut self, encoding: &'a Encoding) -> Vec<usize> {
         let mut shape = |shape: &'a Shape| {
             let next = self.shapes.len();

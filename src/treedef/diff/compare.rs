@@ -9,7 +9,7 @@ use crate::path::{Key, Path};
 
 use super::align::{Aligned, align};
 use super::classes::Classes;
-use super::{Change, ChangeKind, Diff, Side, Subtree};
+use super::{Change, ChangeKind, Diff, DiffSide, Diffable};
 
 impl TreeDef {
     /// What turns this structure into another.
@@ -34,14 +34,14 @@ impl TreeDef {
     }
 }
 
-pub(crate) fn diff<T: Subtree>(old: &T, new: &T) -> Diff<T> {
+pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
     let classes = Classes::of(&old.structure().encoding, &new.structure().encoding);
-    let (a, b) = (Side::of(old, &classes.old), Side::of(new, &classes.new));
+    let (a, b) = (DiffSide::of(old, &classes.old), DiffSide::of(new, &classes.new));
     // Only leaves ask for them.
     let shapes = old.own_leaves().map(|_| &old.structure().encoding.shapes[..]);
     let shapes = shapes.unwrap_or_default().iter().enumerate();
     let with_twins = shapes.filter(|(_, shape)| shape.labels.has_twins()).map(|(at, _)| at);
-    let mut comparison = Comparison {
+    let mut comparison = Differ {
         changes: Vec::new(),
         pending: Vec::new(),
         steps: Vec::new(),
@@ -54,47 +54,47 @@ pub(crate) fn diff<T: Subtree>(old: &T, new: &T) -> Diff<T> {
         }),
     };
     match a.node.options() == b.node.options() {
-        true => comparison.pending.push(Pending::Pair(ROOT, a, b)),
+        true => comparison.pending.push(Task::Pair(ROOT, a, b)),
         false => comparison.replaced(ROOT, DifferenceKind::Options, a, b),
     }
     comparison.run()
 }
 
 /// Two nodes to compare, or a change whose turn comes; the next last.
-enum Pending<'a, T: Subtree> {
-    Pair(Place, Side<'a, T::Leaf>, Side<'a, T::Leaf>),
-    Report(Place, ChangeKind<T>),
+enum Task<'a, T: Diffable> {
+    Pair(StepId, DiffSide<'a, T::Leaf>, DiffSide<'a, T::Leaf>),
+    Report(StepId, ChangeKind<T>),
 }
 
-/// A node on the way of the comparison: which of [`Comparison::steps`] leads there.
-type Place = Option<usize>;
+/// A node on the way of the comparison: which of [`Differ::steps`] leads there.
+type StepId = Option<usize>;
 
-const ROOT: Place = None;
+const ROOT: StepId = None;
 
 /// The way from a node to its child, and how many siblings are meant.
-struct Step {
-    above: Place,
+struct PathStep {
+    above: StepId,
     key: Key,
     span: usize,
 }
 
-struct Comparison<'a, T: Subtree> {
+struct Differ<'a, T: Diffable> {
     changes: Vec<Change<T>>,
-    pending: Vec<Pending<'a, T>>,
+    pending: Vec<Task<'a, T>>,
     /// Paths are put together only for what is different: all of them take as much room as the squared depth.
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
     /// The shapes of the old structure in which a field or key stands twice.
     with_twins: HashSet<usize>,
     /// The roots, and how many changes may be told apart before one is replaced by the other: two small structures may
     /// differ in 2⁶⁰ places.
-    whole: (Side<'a, T::Leaf>, Side<'a, T::Leaf>),
+    whole: (DiffSide<'a, T::Leaf>, DiffSide<'a, T::Leaf>),
     most: usize,
 }
 
 /// Changes that are told apart beyond those of leaves.
 const MOST_CHANGES: usize = 1 << 16;
 
-impl<'a, T: Subtree> Comparison<'a, T> {
+impl<'a, T: Diffable> Differ<'a, T> {
     fn run(mut self) -> Diff<T> {
         while let Some(next) = self.pending.pop() {
             if self.changes.len() > self.most {
@@ -103,21 +103,21 @@ impl<'a, T: Subtree> Comparison<'a, T> {
                 break;
             }
             match next {
-                Pending::Pair(place, a, b) => self.compare(place, a, b),
-                Pending::Report(place, kind) => self.report(place, kind),
+                Task::Pair(place, a, b) => self.compare(place, a, b),
+                Task::Report(place, kind) => self.report(place, kind),
             }
         }
         Diff { changes: self.changes }
     }
 
-    fn child(&mut self, above: Place, key: Key, span: usize) -> Place {
-        self.steps.push(Step { above, key, span });
+    fn child(&mut self, above: StepId, key: Key, span: usize) -> StepId {
+        self.steps.push(PathStep { above, key, span });
         Some(self.steps.len() - 1)
     }
 
     /// The keys that lead to a place, and how many siblings each means.
-    fn way(&self, place: Place) -> (Vec<Key>, Vec<usize>) {
-        let step = |place: Place| self.steps.get(place?);
+    fn way(&self, place: StepId) -> (Vec<Key>, Vec<usize>) {
+        let step = |place: StepId| self.steps.get(place?);
         let steps = std::iter::successors(step(place), |last| step(last.above));
         let (mut keys, mut spans): (Vec<Key>, Vec<usize>) =
             steps.map(|step| (step.key.clone(), step.span)).unzip();
@@ -126,23 +126,23 @@ impl<'a, T: Subtree> Comparison<'a, T> {
         (keys, spans)
     }
 
-    fn report(&mut self, place: Place, kind: ChangeKind<T>) {
+    fn report(&mut self, place: StepId, kind: ChangeKind<T>) {
         let (keys, spans) = self.way(place);
         self.changes.push(Change { path: Path(keys), spans, kind });
     }
 
     fn replaced(
         &mut self,
-        place: Place,
+        place: StepId,
         by: DifferenceKind,
-        a: Side<'a, T::Leaf>,
-        b: Side<'a, T::Leaf>,
+        a: DiffSide<'a, T::Leaf>,
+        b: DiffSide<'a, T::Leaf>,
     ) {
         let (old, new) = (T::cut(a.node, a.leaves), T::cut(b.node, b.leaves));
         self.report(place, ChangeKind::Replaced { by, old, new });
     }
 
-    fn compare(&mut self, place: Place, a: Side<'a, T::Leaf>, b: Side<'a, T::Leaf>) {
+    fn compare(&mut self, place: StepId, a: DiffSide<'a, T::Leaf>, b: DiffSide<'a, T::Leaf>) {
         if a.same_structure(b) {
             return self.compare_leaves(place, a, b);
         }
@@ -175,7 +175,12 @@ impl<'a, T: Subtree> Comparison<'a, T> {
     }
 
     /// Compares the leaves of two equal structures.
-    fn compare_leaves(&mut self, place: Place, a: Side<'a, T::Leaf>, b: Side<'a, T::Leaf>) {
+    fn compare_leaves(
+        &mut self,
+        place: StepId,
+        a: DiffSide<'a, T::Leaf>,
+        b: DiffSide<'a, T::Leaf>,
+    ) {
         let pairs = a.below(1).iter().zip(b.below(1));
         let mut reported = 0;
         for (index, _) in pairs.enumerate().filter(|(_, (old, new))| old != new) {
@@ -200,10 +205,15 @@ impl<'a, T: Subtree> Comparison<'a, T> {
     }
 
     /// Children by their positions, or by how most are equal.
-    fn compare_listed(&mut self, place: Place, a: Side<'a, T::Leaf>, b: Side<'a, T::Leaf>) {
+    fn compare_listed(
+        &mut self,
+        place: StepId,
+        a: DiffSide<'a, T::Leaf>,
+        b: DiffSide<'a, T::Leaf>,
+    ) {
         let mut added = Vec::new();
         let (mut old, mut new) = (0, 0);
-        let key = |side: Side<'a, T::Leaf>, position| {
+        let key = |side: DiffSide<'a, T::Leaf>, position| {
             side.node.key(position).unwrap_or(Key::Position(position))
         };
         for aligned in align(a, b) {
@@ -212,20 +222,20 @@ impl<'a, T: Subtree> Comparison<'a, T> {
                     let (x, y) = (a.at(x), b.at(y));
                     if !x.equals(y, alike) {
                         let child = self.child(place, key(a, old), alike);
-                        self.pending.push(Pending::Pair(child, x, y));
+                        self.pending.push(Task::Pair(child, x, y));
                     }
                     (old, new) = (old + alike, new + alike);
                 }
                 Aligned::Removed(x, span) => {
                     let child = self.child(place, key(a, old), span);
                     let removed = ChangeKind::Removed(T::cut(x, a.leaves));
-                    self.pending.push(Pending::Report(child, removed));
+                    self.pending.push(Task::Report(child, removed));
                     old += span;
                 }
                 Aligned::Added(y, span) => {
                     let child = self.child(place, key(b, new), span);
                     let kind = ChangeKind::Added { position: new, new: T::cut(y, b.leaves) };
-                    added.push(Pending::Report(child, kind));
+                    added.push(Task::Report(child, kind));
                     new += span;
                 }
             }
@@ -236,9 +246,9 @@ impl<'a, T: Subtree> Comparison<'a, T> {
     /// Children by their fields or keys; nothing, if one stands there twice.
     fn compare_labelled(
         &mut self,
-        place: Place,
-        a: Side<'a, T::Leaf>,
-        b: Side<'a, T::Leaf>,
+        place: StepId,
+        a: DiffSide<'a, T::Leaf>,
+        b: DiffSide<'a, T::Leaf>,
     ) -> Option<()> {
         let (old, new) = (Labelled::of(a)?, Labelled::of(b)?);
         let missing: Vec<usize> =
@@ -254,7 +264,7 @@ impl<'a, T: Subtree> Comparison<'a, T> {
         if !stay.is_sorted() && !a.node.is_sorted_map() {
             stay.sort_unstable();
             let keys = stay.iter().map(|at| new.keys[*at].clone()).collect();
-            self.pending.push(Pending::Report(place, ChangeKind::Reordered { keys }));
+            self.pending.push(Task::Report(place, ChangeKind::Reordered { keys }));
         }
         for (at, (key, child)) in old.keys.iter().zip(&old.children).enumerate() {
             let to = stays(at, key);
@@ -266,10 +276,10 @@ impl<'a, T: Subtree> Comparison<'a, T> {
             self.pending.push(match to {
                 Some(to) if renamed.contains_key(&at) => {
                     let to = new.keys[to].clone(); // the place of a key
-                    Pending::Report(here, ChangeKind::Renamed { to })
+                    Task::Report(here, ChangeKind::Renamed { to })
                 }
-                Some(to) => Pending::Pair(here, *child, new.children[to]),
-                None => Pending::Report(here, ChangeKind::Removed(T::cut(child.node, a.leaves))),
+                Some(to) => Task::Pair(here, *child, new.children[to]),
+                None => Task::Report(here, ChangeKind::Removed(T::cut(child.node, a.leaves))),
             });
         }
         let is_new = |at: &usize| !renamed.values().any(|to| to == at);
@@ -277,7 +287,7 @@ impl<'a, T: Subtree> Comparison<'a, T> {
             let node = new.children[position].node;
             let here = self.child(place, new.keys[position].clone(), 1);
             let kind = ChangeKind::Added { position, new: T::cut(node, b.leaves) };
-            self.pending.push(Pending::Report(here, kind));
+            self.pending.push(Task::Report(here, kind));
         }
         Some(())
     }
@@ -302,14 +312,14 @@ impl Labels {
 struct Labelled<'a, L> {
     keys: Vec<Key>,
     /// As many as `keys`.
-    children: Vec<Side<'a, L>>,
+    children: Vec<DiffSide<'a, L>>,
     /// Where each key stands.
     places: HashMap<Key, usize>,
 }
 
 impl<'a, L> Labelled<'a, L> {
     /// Nothing, if a field or key stands there twice.
-    fn of(side: Side<'a, L>) -> Option<Self> {
+    fn of(side: DiffSide<'a, L>) -> Option<Self> {
         let entries = side.node.entries().map(|(key, child)| (key, side.at(child)));
         let (keys, children): (Vec<Key>, Vec<_>) = entries.unzip();
         let places: HashMap<Key, usize> = keys.iter().cloned().zip(0..).collect();

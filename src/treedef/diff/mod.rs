@@ -112,7 +112,7 @@ impl<T> Change<T> {
 }
 
 /// What changes are made of: structures, or trees with leaves.
-pub(crate) trait Subtree: Clone {
+pub(crate) trait Diffable: Clone {
     type Leaf: Clone + PartialEq;
 
     /// What stands at and below a node; `leaves` are those of the whole tree.
@@ -123,7 +123,7 @@ pub(crate) trait Subtree: Clone {
     fn own_leaves(&self) -> Option<&[Self::Leaf]>;
 }
 
-impl Subtree for TreeDef {
+impl Diffable for TreeDef {
     type Leaf = ();
 
     fn cut(node: NodeRef<'_>, _: Option<&[()]>) -> Self {
@@ -144,28 +144,28 @@ impl Subtree for TreeDef {
 }
 
 /// A node, and the leaves of its whole tree if they count.
-struct Side<'a, L> {
+struct DiffSide<'a, L> {
     node: NodeRef<'a>,
     leaves: Option<&'a [L]>,
     /// The [class](classes::Classes) of each node.
     classes: &'a [usize],
 }
 
-impl<L> Clone for Side<'_, L> {
+impl<L> Clone for DiffSide<'_, L> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<L> Copy for Side<'_, L> {}
+impl<L> Copy for DiffSide<'_, L> {}
 
-impl<'a, L> Side<'a, L> {
-    fn of<T: Subtree<Leaf = L>>(tree: &'a T, classes: &'a [usize]) -> Self {
-        Side { node: tree.structure().root(), leaves: tree.own_leaves(), classes }
+impl<'a, L> DiffSide<'a, L> {
+    fn of<T: Diffable<Leaf = L>>(tree: &'a T, classes: &'a [usize]) -> Self {
+        DiffSide { node: tree.structure().root(), leaves: tree.own_leaves(), classes }
     }
 
     fn at(self, node: NodeRef<'a>) -> Self {
-        Side { node, ..self }
+        DiffSide { node, ..self }
     }
 
     /// The leaves at and below this and the next siblings of its run.

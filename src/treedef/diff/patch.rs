@@ -7,11 +7,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, Name, Shape, TreeDef};
 use crate::path::{Key, Path};
 use crate::treedef::difference::mismatch_at;
-use crate::treedef::graft::Graft;
 use crate::treedef::node::{Children, NodeRef};
 use crate::treedef::pairs::same_structure;
+use crate::treedef::treedef_builder::TreeDefBuilder;
 
-use super::{Change, ChangeKind, Diff, Side, Subtree};
+use super::{Change, ChangeKind, Diff, DiffSide, Diffable};
 
 impl TreeDef {
     /// This structure with the changes of a [`diff`](TreeDef::diff) that was made with it. It may differ from that
@@ -39,7 +39,7 @@ impl TreeDef {
 }
 
 /// What a node of the new tree is.
-enum Part<'a, 'c, T: Subtree> {
+enum PatchedChild<'a, 'c, T: Diffable> {
     /// So many equal ones of the old tree.
     Old(NodeRef<'a>, usize),
     /// So many with changes below them.
@@ -47,49 +47,50 @@ enum Part<'a, 'c, T: Subtree> {
     New(&'c T, usize),
 }
 
-pub(crate) fn patch<T: Subtree>(old: &T, diff: &Diff<T>) -> Result<T> {
-    let side = Side::of(old, &[]);
+pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
+    let side = DiffSide::of(old, &[]);
     let mut next = match &diff.changes[..] {
         [] => return Ok(old.clone()),
         [Change { path, kind: ChangeKind::Replaced { old, new, .. }, .. }] if path.is_root() => {
             expect(old, side, path)?;
             return Ok(new.clone());
         }
-        changes => Some(Part::Changed(side.node, 1, changes)),
+        changes => Some(PatchedChild::Changed(side.node, 1, changes)),
     };
     let treedef = old.structure();
-    let (mut graft, mut leaves) = (Graft::onto(treedef.root(), treedef.limits), Vec::new());
-    let mut open: Vec<vec::IntoIter<Part<'_, '_, T>>> = Vec::new();
+    let (mut builder, mut leaves) =
+        (TreeDefBuilder::onto(treedef.root(), treedef.limits), Vec::new());
+    let mut open: Vec<vec::IntoIter<PatchedChild<'_, '_, T>>> = Vec::new();
     loop {
         match next {
-            Some(Part::Old(node, repeat)) => {
-                graft.insert(node, repeat)?;
+            Some(PatchedChild::Old(node, repeat)) => {
+                builder.insert(node, repeat)?;
                 leaves.extend_from_slice(side.at(node).below(repeat));
             }
-            Some(Part::New(new, repeat)) => {
-                graft.insert(new.structure().root(), repeat)?;
+            Some(PatchedChild::New(new, repeat)) => {
+                builder.insert(new.structure().root(), repeat)?;
                 leaves.extend_from_slice(new.own_leaves().unwrap_or_default());
             }
-            Some(Part::Changed(node, repeat, changes)) => {
+            Some(PatchedChild::Changed(node, repeat, changes)) => {
                 let plan = Plan::of(side.at(node), changes, open.len())?;
                 let shape = plan.shape();
-                graft.open_new(node.kind(), shape.as_ref().map(Shape::as_ref), repeat);
+                builder.open_new(node.kind(), shape.as_ref().map(Shape::as_ref), repeat);
                 let parts: Vec<_> = plan.children.into_iter().map(|(_, part)| part).collect();
                 open.push(parts.into_iter());
             }
             None => {
-                graft.close()?;
+                builder.close()?;
                 open.pop();
             }
         }
         let Some(parts) = open.last_mut() else { break };
         next = parts.next();
     }
-    Ok(T::join(graft.finish()?, leaves))
+    Ok(T::join(builder.finish()?, leaves))
 }
 
 /// Refuses another subtree than the one that changes.
-fn expect<T: Subtree>(old: &T, found: Side<'_, T::Leaf>, path: &Path) -> Result<()> {
+fn expect<T: Diffable>(old: &T, found: DiffSide<'_, T::Leaf>, path: &Path) -> Result<()> {
     let root = old.structure().root();
     if !same_structure(root, found.node) {
         return Err(mismatch_at(path.clone(), root, found.node));
@@ -108,7 +109,7 @@ fn equals_itself<L: PartialEq>(leaf: &L) -> bool {
 }
 
 /// What becomes of a node by the changes there and below.
-struct Plan<'a, 'c, T: Subtree> {
+struct Plan<'a, 'c, T: Diffable> {
     node: NodeRef<'a>,
     /// Below the root.
     depth: usize,
@@ -116,12 +117,12 @@ struct Plan<'a, 'c, T: Subtree> {
     rest: Children<'a>,
     came: usize,
     /// Those of the new one so far, with their keys if they are fields or entries.
-    children: Vec<(Option<Key>, Part<'a, 'c, T>)>,
+    children: Vec<(Option<Key>, PatchedChild<'a, 'c, T>)>,
     name: Option<&'c Name>,
 }
 
-impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
-    fn of(side: Side<'a, T::Leaf>, changes: &'c [Change<T>], depth: usize) -> Result<Self> {
+impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
+    fn of(side: DiffSide<'a, T::Leaf>, changes: &'c [Change<T>], depth: usize) -> Result<Self> {
         let (node, rest, children) = (side.node, side.node.children(), Vec::new());
         let mut plan = Plan { node, depth, rest, came: 0, children, name: None };
         let (mut added, mut order) = (Vec::new(), None);
@@ -168,13 +169,18 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
             let most = if labelled { 1 } else { position - self.came };
             let Some((child, count)) = self.rest.next_up_to(most) else { return };
             let key = self.node.key(self.came).filter(|_| labelled);
-            self.children.push((key, Part::Old(child, count)));
+            self.children.push((key, PatchedChild::Old(child, count)));
             self.came += count;
         }
     }
 
     /// A child of the old node, or several equal ones, with the changes that are theirs.
-    fn change(&mut self, side: Side<'a, T::Leaf>, key: &Key, group: &'c [Change<T>]) -> Result<()> {
+    fn change(
+        &mut self,
+        side: DiffSide<'a, T::Leaf>,
+        key: &Key,
+        group: &'c [Change<T>],
+    ) -> Result<()> {
         let Some(change) = group.first() else { return Ok(()) };
         // Put together only for an error: all of them take as much room as the squared depth.
         let here = |depth| change.path.keys().iter().take(depth).cloned().collect::<Path>();
@@ -194,17 +200,17 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
         self.came += span;
 
         let old_child = side.at(child);
-        let changed = Part::Changed(child, span, group);
+        let changed = PatchedChild::Changed(child, span, group);
         self.children.push(match &change.kind {
             _ if change.path.keys().len() > self.depth + 1 => (Some(key.clone()), changed),
             ChangeKind::Removed(_) if self.node.kind().has_one_child() => {
                 return Err(refused("what was removed cannot be missing here", &change.path));
             }
             ChangeKind::Removed(old) => return expect(old, old_child, &change.path),
-            ChangeKind::Renamed { to } => (Some(to.clone()), Part::Old(child, span)),
+            ChangeKind::Renamed { to } => (Some(to.clone()), PatchedChild::Old(child, span)),
             ChangeKind::Replaced { old, new, .. } => {
                 expect(old, old_child, &change.path)?;
-                (Some(key.clone()), Part::New(new, span))
+                (Some(key.clone()), PatchedChild::New(new, span))
             }
             _ => (Some(key.clone()), changed),
         });
@@ -250,7 +256,7 @@ impl<'a, 'c, T: Subtree> Plan<'a, 'c, T> {
             }
             let span = change.span(self.depth);
             count += span;
-            self.children.push((key, Part::New(new, span)));
+            self.children.push((key, PatchedChild::New(new, span)));
         }
         self.children.extend(next);
         self.children.extend(old);
@@ -278,7 +284,7 @@ fn refused(said: &'static str, path: &Path) -> Error {
     Error::from(ErrorKind::DoesNotApply(said)).at(path.clone())
 }
 
-impl<T: Subtree> Part<'_, '_, T> {
+impl<T: Diffable> PatchedChild<'_, '_, T> {
     /// At most so many, and the rest.
     fn split(self, most: usize) -> (Self, Option<Self>) {
         let left = self.count().saturating_sub(most);
@@ -286,19 +292,25 @@ impl<T: Subtree> Part<'_, '_, T> {
             return (self, None);
         }
         let (first, rest) = match self {
-            Part::Old(node, _) => (Part::Old(node, most), Part::Old(node.later(most), left)),
-            Part::Changed(node, _, changes) => {
-                let rest = Part::Changed(node.later(most), left, changes);
-                (Part::Changed(node, most, changes), rest)
+            PatchedChild::Old(node, _) => {
+                (PatchedChild::Old(node, most), PatchedChild::Old(node.later(most), left))
             }
-            Part::New(new, _) => (Part::New(new, most), Part::New(new, left)),
+            PatchedChild::Changed(node, _, changes) => {
+                let rest = PatchedChild::Changed(node.later(most), left, changes);
+                (PatchedChild::Changed(node, most, changes), rest)
+            }
+            PatchedChild::New(new, _) => {
+                (PatchedChild::New(new, most), PatchedChild::New(new, left))
+            }
         };
         (first, Some(rest))
     }
 
     fn count(&self) -> usize {
         match self {
-            Part::Old(_, count) | Part::Changed(_, count, _) | Part::New(_, count) => *count,
+            PatchedChild::Old(_, count)
+            | PatchedChild::Changed(_, count, _)
+            | PatchedChild::New(_, count) => *count,
         }
     }
 }

@@ -85,7 +85,7 @@ impl Header {
         let header: &[u8; HEADER] = start
             .first_chunk()
             .ok_or(ErrorKind::Truncated { expected: wide(HEADER), found: wide(start.len()) })?;
-        let mut fields = Fields(header);
+        let mut fields = FieldReader(header);
         if crc32c(&header[..HEADER - 4]).to_le_bytes() != header[HEADER - 4..] {
             return Err(damaged("the header"));
         }
@@ -193,7 +193,7 @@ impl<'a> Trailer<'a> {
     pub(super) fn read(rest: &'a [u8]) -> Result<Self> {
         let short = || invalid(TABLE, "its lengths do not fit");
         let (table, rest) = rest.split_first_chunk::<TABLE_BYTES>().ok_or_else(short)?;
-        let mut fields = Fields(table);
+        let mut fields = FieldReader(table);
         let lengths: [[u8; 8]; 4] = std::array::from_fn(|_| fields.take());
         let expected: [[u8; 4]; 3] = std::array::from_fn(|_| fields.take());
         let checksum: [u8; 4] = fields.take();
@@ -236,9 +236,9 @@ impl<'a> Trailer<'a> {
 }
 
 /// Fields of fixed width, one after another.
-struct Fields<'a>(&'a [u8]);
+struct FieldReader<'a>(&'a [u8]);
 
-impl Fields<'_> {
+impl FieldReader<'_> {
     /// The next field; zeros beyond the end, which no caller reaches.
     fn take<const N: usize>(&mut self) -> [u8; N] {
         match self.0.split_first_chunk() {

@@ -8,8 +8,8 @@ use crate::model::{
     Arrival, Content, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree,
     TreeDef, Value,
 };
-use crate::treedef::builder::Builder;
-use crate::treedef::limits::{Printed, times_printed};
+use crate::treedef::builder::EncodingBuilder;
+use crate::treedef::limits::{PrintCost, times_printed};
 
 use super::encode::frame;
 use super::orders::OrderReader;
@@ -60,7 +60,7 @@ fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Dec
         orders,
         limits,
         bytes: part.bytes.len(),
-        printed: Printed::default(),
+        printed: PrintCost::default(),
     };
     let decoded =
         decoder.run(values, ScalarReader::new(part.name, scalars, bytes)?, part, nodes)?;
@@ -109,24 +109,24 @@ struct Decoder<'a, 'o, N> {
     labels: std::vec::IntoIter<u32>,
     nodes: N,
     /// Each stays until something holds it: nothing is held twice.
-    values: Vec<Held>,
+    values: Vec<DecodedValue>,
     orders: &'o mut OrderReader,
     limits: Limits,
     /// Of the part.
     bytes: usize,
     /// Of all values that nothing holds yet.
-    printed: Printed,
+    printed: PrintCost,
 }
 
-struct Held {
+struct DecodedValue {
     value: Option<Value>,
     /// Values inside each other.
     nesting: usize,
-    printed: Printed,
+    printed: PrintCost,
 }
 
 /// A node whose children have not all come.
-struct Open {
+struct OpenRow {
     at: usize,
     end: usize,
     kind: NodeKind,
@@ -134,7 +134,7 @@ struct Open {
     /// The last run of children.
     last: Option<usize>,
     /// With the children that have come.
-    printed: Printed,
+    printed: PrintCost,
 }
 
 /// What a structure takes from the tables.
@@ -146,10 +146,10 @@ struct Extent {
     is_value: bool,
 }
 
-struct Structure {
+struct DecodedStructure {
     treedef: TreeDef,
     nesting: usize,
-    printed: Printed,
+    printed: PrintCost,
 }
 
 impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
@@ -184,18 +184,22 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         Ok(Decoded { values, structure, nodes })
     }
 
-    fn value(&mut self, row: ValueRow, scalars: &mut ScalarReader<'_>) -> Result<Held> {
+    fn value(&mut self, row: ValueRow, scalars: &mut ScalarReader<'_>) -> Result<DecodedValue> {
         let (nodes, shapes) = (index(row.nodes)?, index(row.shapes)?);
         let places = index(row.scalars)?;
         if nodes == 0 {
             self.check(shapes == 0 && places == 1, "a value without nodes is no scalar")?;
             self.orders.skip_structure();
             let leaf = self.scalar(scalars)?;
-            let printed = Printed::of_leaf(&leaf);
-            return Ok(Held { value: Some(Value(Content::Scalar(leaf))), nesting: 1, printed });
+            let printed = PrintCost::of_leaf(&leaf);
+            return Ok(DecodedValue {
+                value: Some(Value(Content::Scalar(leaf))),
+                nesting: 1,
+                printed,
+            });
         }
         let extent = Extent { nodes, shapes, options: Options::default(), is_value: true };
-        let Structure { treedef, nesting, mut printed } = self.structure(extent)?;
+        let DecodedStructure { treedef, nesting, mut printed } = self.structure(extent)?;
         let root = treedef.root();
         self.check(root.kind() != NodeKind::Leaf, "a scalar has a node")?;
         self.check(root.num_leaves() == places, "a value has another number of scalars")?;
@@ -203,12 +207,12 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let mut leaves = Vec::with_capacity(places.min(scalars.at_most()));
         for _ in 0..places {
             let leaf = self.scalar(scalars)?;
-            printed = printed.and(Printed::of_leaf(&leaf));
+            printed = printed.and(PrintCost::of_leaf(&leaf));
             leaves.push(leaf);
         }
         let tree = Tree::from_parts(treedef, leaves);
         let value = Some(Value(Content::Tree(Box::new(tree))));
-        Ok(Held { value, nesting: nesting + 1, printed })
+        Ok(DecodedValue { value, nesting: nesting + 1, printed })
     }
 
     fn scalar(&self, scalars: &mut ScalarReader<'_>) -> Result<Leaf> {
@@ -219,8 +223,8 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     }
 
     /// Takes the next rows of the tables as one structure.
-    fn structure(&mut self, extent: Extent) -> Result<Structure> {
-        let mut builder = Builder::default();
+    fn structure(&mut self, extent: Extent) -> Result<DecodedStructure> {
+        let mut builder = EncodingBuilder::default();
         let (mut nesting, mut printed_in_shapes) = (0, Vec::new());
         for number in 0..extent.shapes {
             let (shape, nested, printed) = self.shape(extent.options)?;
@@ -233,8 +237,8 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
 
         self.check(extent.nodes <= self.nodes.len(), "a table has fewer rows than belong to it")?;
         builder.nodes.reserve_exact(extent.nodes);
-        let mut open: Vec<Open> = Vec::new();
-        let (mut printed, mut shapes) = (Printed::default(), 0);
+        let mut open: Vec<OpenRow> = Vec::new();
+        let (mut printed, mut shapes) = (PrintCost::default(), 0);
         for at in 0..extent.nodes {
             let row = self.nodes.next().ok_or_else(|| self.short())??;
             let (kind, shape, repeat) = self.row(&row, &extent)?;
@@ -255,7 +259,14 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
                 node.repeat = repeat;
             }
             let own = printed_in_shapes.get(shape).copied().unwrap_or_default();
-            open.push(Open { at, end, kind, shape, last: None, printed: own.and(Printed::NODE) });
+            open.push(OpenRow {
+                at,
+                end,
+                kind,
+                shape,
+                last: None,
+                printed: own.and(PrintCost::NODE),
+            });
             while let Some(node) = open.pop_if(|node| node.end == at + 1) {
                 self.complete(&mut builder, &node)?;
                 printed = node.printed;
@@ -274,16 +285,16 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let mut treedef = builder.finish_numbered(extent.options, limits);
         let arrivals: Vec<Arrival> = self.orders.next_structure(treedef.root())?;
         treedef.arrivals = (!arrivals.is_empty()).then(|| Arc::from(arrivals));
-        Ok(Structure { treedef, nesting, printed })
+        Ok(DecodedStructure { treedef, nesting, printed })
     }
 
     /// The next shape, how deep its values nest, and what it adds to the text of a node.
-    fn shape(&mut self, options: Options) -> Result<(Shape, usize, Printed)> {
+    fn shape(&mut self, options: Options) -> Result<(Shape, usize, PrintCost)> {
         let row = self.shapes.next().ok_or_else(|| self.short())?;
         let labels = index(row.labels)?;
         self.check(labels <= self.labels.len(), "a shape has more labels than there are")?;
         let (name, variant) = (self.name(row.name)?, self.name(row.variant)?);
-        let (mut nesting, mut printed) = (0, Printed::of_text(name.len() + variant.len()));
+        let (mut nesting, mut printed) = (0, PrintCost::of_text(name.len() + variant.len()));
         let mut hold = |this: &mut Self| -> Result<Value> {
             let number = index(this.labels.next().unwrap_or(NONE))?;
             let held = this.values.get_mut(number);
@@ -291,7 +302,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
                 held.and_then(|held| Some((held.value.take()?, held.nesting, held.printed)));
             let (value, nested, text) = taken
                 .ok_or_else(|| wire::invalid(this.part, "a value is missing or held twice"))?;
-            (nesting, printed) = (nesting.max(nested), printed.and(text).and(Printed::NODE));
+            (nesting, printed) = (nesting.max(nested), printed.and(text).and(PrintCost::NODE));
             this.printed = this.printed.without(text);
             Ok(value)
         };
@@ -302,7 +313,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
                 let fields = numbers.into_iter().map(|number| self.name(number));
                 let fields: Box<[Name]> = fields.collect::<Result<_>>()?;
                 let text = fields.iter().map(|field| field.len() + 2).sum(); // of names in memory
-                printed = printed.and(Printed::of_text(text));
+                printed = printed.and(PrintCost::of_text(text));
                 Labels::Fields(fields)
             }
             form::KEYS => {
@@ -338,7 +349,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     }
 
     /// Completes a node, whose children are all that follows it.
-    fn complete(&self, builder: &mut Builder, node: &Open) -> Result<()> {
+    fn complete(&self, builder: &mut EncodingBuilder, node: &OpenRow) -> Result<()> {
         let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
         if node.kind.is_atom() {
             self.check(children == 0, "an atom has children")?;
@@ -353,7 +364,12 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     }
 
     /// Adds a complete child to its parent.
-    fn add(&self, builder: &mut Builder, parent: &mut Open, child: &Open) -> Result<()> {
+    fn add(
+        &self,
+        builder: &mut EncodingBuilder,
+        parent: &mut OpenRow,
+        child: &OpenRow,
+    ) -> Result<()> {
         let twin = parent.last.is_some_and(|last| builder.same(last, child.at));
         self.check(!twin, "neighbouring runs are equal")?;
         parent.last = Some(child.at);

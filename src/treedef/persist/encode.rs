@@ -25,7 +25,7 @@ struct Encoder<'a> {
 }
 
 /// A part of a file, but for the rows of nodes between the two halves.
-pub(super) struct Frame<'a> {
+pub(super) struct EncodedPart<'a> {
     pub(super) before: Vec<u8>,
     pub(super) after: Vec<u8>,
     structures: Vec<&'a Encoding>,
@@ -39,7 +39,7 @@ pub(super) struct Frame<'a> {
 pub(super) fn frame<'a>(
     values: impl Iterator<Item = &'a Value>,
     structure: Option<&'a TreeDef>,
-) -> Result<Frame<'a>> {
+) -> Result<EncodedPart<'a>> {
     let mut encoder = Encoder::default();
     for value in values {
         encoder.value(value)?;
@@ -51,7 +51,7 @@ pub(super) fn frame<'a>(
     encoder.finish()
 }
 
-impl Frame<'_> {
+impl EncodedPart<'_> {
     /// How many rows of nodes there are, of all structures.
     pub(super) fn nodes(&self) -> usize {
         self.structures.iter().map(|structure| structure.nodes.len()).sum()
@@ -162,7 +162,7 @@ impl<'a> Encoder<'a> {
         Ok(number)
     }
 
-    fn finish(self) -> Result<Frame<'a>> {
+    fn finish(self) -> Result<EncodedPart<'a>> {
         let (structures, numbers, orders) = (self.structures, self.values.len() + 1, self.orders);
         let tables = Tables {
             text: &self.text,
@@ -177,7 +177,7 @@ impl<'a> Encoder<'a> {
             wire::write(&Values { rows: Rows(self.values), scalars }, &mut after)?;
             after.extend_from_slice(&bits);
         }
-        Ok(Frame { before, after, structures, numbers, orders })
+        Ok(EncodedPart { before, after, structures, numbers, orders })
     }
 }
 

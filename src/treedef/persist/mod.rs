@@ -16,11 +16,11 @@ mod file;
 
 use crate::error::Result;
 use crate::model::{Limits, TreeDef};
-use crate::treedef::limits::Printed;
+use crate::treedef::limits::PrintCost;
 
 use container::{HEADER, Header, Kind};
 use decode::{Decoded, Part, decode};
-use encode::{Frame, frame};
+use encode::{EncodedPart, frame};
 use orders::OrderReader;
 use wire::wide;
 
@@ -82,13 +82,13 @@ impl TreeDef {
         limits.expect_nodes(nodes)?;
         limits.expect_depth(root.levels())?;
         limits.expect_names(self.encoding.bytes_of_names(), bytes)?;
-        limits.expect_stored(Printed::of(&self.encoding), bytes)?;
+        limits.expect_stored(PrintCost::of(&self.encoding), bytes)?;
         // A file says nothing of the walk that allows any work.
         if self.walked { limits.expect_work(root.work(), self.num_leaves()) } else { Ok(()) }
     }
 
     /// The header and the structure of a file that has so many bytes more.
-    fn begin_file(&self, kind: Kind, frame: &Frame<'_>, rest: usize) -> Result<Vec<u8>> {
+    fn begin_file(&self, kind: Kind, frame: &EncodedPart<'_>, rest: usize) -> Result<Vec<u8>> {
         let mut file = frame.part(HEADER)?;
         let part = file.get(HEADER..).unwrap_or_default();
         self.expect_loadable(frame.nodes(), part.len())?;

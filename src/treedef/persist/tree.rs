@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
-use crate::treedef::limits::Printed;
+use crate::treedef::limits::PrintCost;
 
 use super::container::{Header, KINDS, Kind, Trailer, VALUES, damaged};
 use super::decode::{Decoded, Part, decode};
@@ -48,8 +48,8 @@ pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
         wire::write(&remembered, &mut order)?;
     }
     let values = values.map_or(Ok(Vec::new()), |values| values.part(0))?;
-    let printed = opaque.iter().map(|value| Printed::of_value(value));
-    let printed = printed.fold(Printed::default(), Printed::and);
+    let printed = opaque.iter().map(|value| PrintCost::of_value(value));
+    let printed = printed.fold(PrintCost::default(), PrintCost::and);
     tree.treedef.limits.expect_stored(printed, values.len())?;
     let names = opaque.iter().map(|value| value.bytes_of_names());
     tree.treedef.limits.expect_names(names.fold(0, usize::saturating_add), values.len())?;

@@ -7,13 +7,13 @@ use crate::leaf::sink::permute;
 use crate::model::{
     Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef, Value,
 };
-use crate::treedef::builder::{Builder, LabelsRef, ShapeRef};
+use crate::treedef::builder::{EncodingBuilder, LabelsRef, ShapeRef};
 
 use super::lex::Lexer;
 
 struct Parser<'l, 't, L> {
     lexer: &'l mut Lexer<'t>,
-    builder: Builder,
+    builder: EncodingBuilder,
     leaves: Vec<L>,
     syntax: Syntax<L>,
     options: Options,
@@ -37,9 +37,9 @@ struct Syntax<L> {
 }
 
 /// A node whose closing delimiter has not come yet.
-struct Open {
+struct OpenBracket {
     at: usize,
-    form: Form,
+    form: Bracket,
     name: Name,
     variant: Option<Name>,
     fields: Vec<Name>,
@@ -53,7 +53,7 @@ struct Open {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum Bracket {
     Some,
     Seq,
     Tuple,
@@ -99,13 +99,13 @@ impl<L: Clone> Parser<'_, '_, L> {
     }
 
     /// Reads the beginning of a node: all of it, or up to its first child.
-    fn begin(&mut self, open: &mut Vec<Open>) -> Result<Option<Complete>> {
+    fn begin(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<Complete>> {
         let first_leaf = self.leaves.len();
         let depth = open.len();
-        let mut opens = |this: &mut Self, form: Form, name: Name, variant: Option<Name>| {
+        let mut opens = |this: &mut Self, form: Bracket, name: Name, variant: Option<Name>| {
             let at = this.builder.open(NodeKind::Tuple, Shape::NONE); // its end says of which kind it is
             let (fields, keys) = (Vec::new(), Vec::new());
-            open.push(Open {
+            open.push(OpenBracket {
                 at,
                 form,
                 name,
@@ -121,10 +121,10 @@ impl<L: Clone> Parser<'_, '_, L> {
             Ok(None)
         };
         if self.lexer.eat("[") {
-            return opens(self, Form::Seq, Name::default(), None);
+            return opens(self, Bracket::Seq, Name::default(), None);
         }
         if self.lexer.eat("{") {
-            return opens(self, Form::Map, Name::default(), None);
+            return opens(self, Bracket::Map, Name::default(), None);
         }
         if self.lexer.eat("(") {
             if self.lexer.eat(")") {
@@ -136,7 +136,7 @@ impl<L: Clone> Parser<'_, '_, L> {
                 self.builder.close(empty.node, Shape::NONE)?;
                 return Ok(Some(empty));
             }
-            return opens(self, Form::Tuple, Name::default(), None);
+            return opens(self, Bracket::Tuple, Name::default(), None);
         }
         if let Some(leaf) = (self.syntax.leaf)(self.lexer)? {
             self.leaves.extend(Some(leaf).filter(|_| self.syntax.stores));
@@ -150,7 +150,7 @@ impl<L: Clone> Parser<'_, '_, L> {
             "Some" => {
                 self.lexer.word();
                 self.lexer.expect("(", "`(`, as in `Some(*)`")?;
-                return opens(self, Form::Some, Name::default(), None);
+                return opens(self, Bracket::Some, Name::default(), None);
             }
             "static" if self.syntax.statics => {
                 self.lexer.word();
@@ -175,10 +175,10 @@ impl<L: Clone> Parser<'_, '_, L> {
         let name = self.lexer.name()?;
         let variant = if self.lexer.eat("::") { Some(self.lexer.name()?) } else { None };
         if self.lexer.eat("(") {
-            return opens(self, Form::Parenthesis, name, variant);
+            return opens(self, Bracket::Parenthesis, name, variant);
         }
         if self.lexer.eat("{") {
-            return opens(self, Form::Braces, name, variant);
+            return opens(self, Bracket::Braces, name, variant);
         }
         let kind = if variant.is_some() { NodeKind::UnitVariant } else { NodeKind::UnitStruct };
         let variant = variant.unwrap_or_default();
@@ -191,14 +191,14 @@ impl<L: Clone> Parser<'_, '_, L> {
     }
 
     /// What stands before a child: a field's name, a map's key.
-    fn label(&mut self, parent: &mut Open, depth: usize) -> Result<()> {
+    fn label(&mut self, parent: &mut OpenBracket, depth: usize) -> Result<()> {
         match parent.form {
-            Form::Braces => parent.fields.push(self.lexer.name()?),
-            Form::Map => {
+            Bracket::Braces => parent.fields.push(self.lexer.name()?),
+            Bracket::Map => {
                 let key = self.value(depth)?;
                 parent.keys.push(key);
             }
-            Form::Some | Form::Seq | Form::Tuple | Form::Parenthesis => return Ok(()),
+            Bracket::Some | Bracket::Seq | Bracket::Tuple | Bracket::Parenthesis => return Ok(()),
         }
         self.lexer.expect(":", "`:`")
     }
@@ -215,8 +215,9 @@ impl<L: Clone> Parser<'_, '_, L> {
     }
 
     /// Adds a child, with its `; count`, to its parent.
-    fn add(&mut self, parent: &mut Open, child: Complete) -> Result<()> {
-        let repeatable = matches!(parent.form, Form::Seq | Form::Tuple | Form::Parenthesis);
+    fn add(&mut self, parent: &mut OpenBracket, child: Complete) -> Result<()> {
+        let repeatable =
+            matches!(parent.form, Bracket::Seq | Bracket::Tuple | Bracket::Parenthesis);
         let mut count = 1;
         if repeatable && self.lexer.eat(";") {
             if self.lexer.peek() == Some('0') {
@@ -244,22 +245,31 @@ impl<L: Clone> Parser<'_, '_, L> {
     }
 
     /// Completes a node whose closing delimiter has been read.
-    fn close(&mut self, node: Open) -> Result<Complete> {
-        let Open {
-            at, form, name, variant, fields, mut keys, first_leaf, children, listed, ..
+    fn close(&mut self, node: OpenBracket) -> Result<Complete> {
+        let OpenBracket {
+            at,
+            form,
+            name,
+            variant,
+            fields,
+            mut keys,
+            first_leaf,
+            children,
+            listed,
+            ..
         } = node;
         let single = children == 1 && !listed;
         let kind = match (form, &variant) {
-            (Form::Some, _) => NodeKind::Some,
-            (Form::Seq, _) => NodeKind::Seq,
-            (Form::Tuple, _) => NodeKind::Tuple,
-            (Form::Map, _) => NodeKind::Map,
-            (Form::Parenthesis, None) if single => NodeKind::NewtypeStruct,
-            (Form::Parenthesis, None) => NodeKind::TupleStruct,
-            (Form::Parenthesis, Some(_)) if single => NodeKind::NewtypeVariant,
-            (Form::Parenthesis, Some(_)) => NodeKind::TupleVariant,
-            (Form::Braces, None) => NodeKind::Struct,
-            (Form::Braces, Some(_)) => NodeKind::StructVariant,
+            (Bracket::Some, _) => NodeKind::Some,
+            (Bracket::Seq, _) => NodeKind::Seq,
+            (Bracket::Tuple, _) => NodeKind::Tuple,
+            (Bracket::Map, _) => NodeKind::Map,
+            (Bracket::Parenthesis, None) if single => NodeKind::NewtypeStruct,
+            (Bracket::Parenthesis, None) => NodeKind::TupleStruct,
+            (Bracket::Parenthesis, Some(_)) if single => NodeKind::NewtypeVariant,
+            (Bracket::Parenthesis, Some(_)) => NodeKind::TupleVariant,
+            (Bracket::Braces, None) => NodeKind::Struct,
+            (Bracket::Braces, Some(_)) => NodeKind::StructVariant,
         };
         self.builder.nodes[at].kind = kind;
         self.builder.close(at, Shape::NONE)?; // checks the counts that sorting adds up
@@ -292,34 +302,34 @@ impl<L: Clone> Parser<'_, '_, L> {
     }
 }
 
-impl Open {
+impl OpenBracket {
     /// Whether the node may end here.
     fn check_children(&self, lexer: &mut Lexer<'_>) -> Result<()> {
         let single = self.children == 1 && !self.listed;
         match self.form {
-            Form::Some if self.children == 0 => lexer.fail("a node: `Some` holds one"),
-            Form::Some if !single => lexer.fail("one node in `Some`, without a comma"),
-            Form::Tuple if single => lexer.fail("`,`, as in a tuple of one: `(*,)`"),
+            Bracket::Some if self.children == 0 => lexer.fail("a node: `Some` holds one"),
+            Bracket::Some if !single => lexer.fail("one node in `Some`, without a comma"),
+            Bracket::Tuple if single => lexer.fail("`,`, as in a tuple of one: `(*,)`"),
             _ => Ok(()),
         }
     }
 }
 
-impl Form {
+impl Bracket {
     fn end(self) -> &'static str {
         match self {
-            Form::Some | Form::Tuple | Form::Parenthesis => ")",
-            Form::Seq => "]",
-            Form::Map | Form::Braces => "}",
+            Bracket::Some | Bracket::Tuple | Bracket::Parenthesis => ")",
+            Bracket::Seq => "]",
+            Bracket::Map | Bracket::Braces => "}",
         }
     }
 
     fn expected(self) -> &'static str {
         match self {
-            Form::Some => "`)`",
-            Form::Tuple | Form::Parenthesis => "`,`, `;` or `)`",
-            Form::Seq => "`,`, `;` or `]`",
-            Form::Map | Form::Braces => "`,` or `}`",
+            Bracket::Some => "`)`",
+            Bracket::Tuple | Bracket::Parenthesis => "`,`, `;` or `)`",
+            Bracket::Seq => "`,`, `;` or `]`",
+            Bracket::Map | Bracket::Braces => "`,` or `}`",
         }
     }
 }
@@ -331,7 +341,7 @@ fn parse<L: Clone>(
     limits: Limits,
     (nesting, depth_above): (usize, usize),
 ) -> Result<Tree<L>> {
-    let (builder, leaves) = (Builder::default(), Vec::new());
+    let (builder, leaves) = (EncodingBuilder::default(), Vec::new());
     let mut parser =
         Parser { lexer, builder, leaves, syntax, options, limits, nesting, depth_above };
     parser.parse()?;

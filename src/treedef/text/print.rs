@@ -161,7 +161,7 @@ struct Pretty {
 }
 
 /// A node whose children are being written.
-struct Open<'a> {
+struct OpenPrint<'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
     /// The node itself is followed by `; repeat`.
@@ -171,7 +171,7 @@ struct Open<'a> {
     indent: usize,
 }
 
-impl Open<'_> {
+impl OpenPrint<'_> {
     /// No more than a line is wide, so that a text is not as long as the squared depth.
     fn indent_of_children(&self, width: usize) -> usize {
         if self.broken { (self.indent + 2).min(width) } else { self.indent }
@@ -234,7 +234,7 @@ impl Printer<'_, '_> {
         node: NodeRef<'a>,
         repeat: usize,
         indent: usize,
-        open: &mut Vec<Open<'a>>,
+        open: &mut Vec<OpenPrint<'a>>,
     ) -> fmt::Result {
         let broken = self.pretty.filter(|pretty| !self.fits(node, pretty.width));
         if let Some(name) = node.name() {
@@ -262,16 +262,16 @@ impl Printer<'_, '_> {
                 if is_spaced(node) && !broken {
                     self.out.write_char(' ')?;
                 }
-                open.push(Open { node, children: node.children(), repeat, broken, indent });
+                open.push(OpenPrint { node, children: node.children(), repeat, broken, indent });
                 return Ok(());
             }
         }
         self.times(repeat)
     }
 
-    fn leave(&mut self, open: &Open<'_>) -> fmt::Result {
+    fn leave(&mut self, open: &OpenPrint<'_>) -> fmt::Result {
         use NodeKind as Is;
-        let Open { node, indent, .. } = *open;
+        let OpenPrint { node, indent, .. } = *open;
         let tuple_like = matches!(node.kind(), Is::Tuple | Is::TupleStruct | Is::TupleVariant);
         if open.broken {
             write!(self.out, ",\n{:indent$}", "")?;

@@ -17,12 +17,12 @@ use std::panic::Location;
 use crate::model::{Labels, Shape};
 use crate::treedef::node::is_name;
 
-use super::rigid::Rigid;
+use super::packed::PackedLayout;
 
 /// Of each struct in a fixed layout: where the fields stand in memory that were found to be exactly those of the struct, in
 /// their order, and the name of the visitor that asked for them, which was found to be derived.
 #[derive(Default)]
-pub(in crate::unflatten) struct Proofs([Cell<(usize, usize)>; Rigid::NOTES]);
+pub(in crate::unflatten) struct Proofs([Cell<(usize, usize)>; PackedLayout::NOTES]);
 
 impl Proofs {
     /// Whether a visitor may read a struct by position: the one with this number, of this shape.

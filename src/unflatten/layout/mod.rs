@@ -1,16 +1,16 @@
 //! A node of a fixed layout, from which [plain data](super::plain) is read.
 
-pub(super) mod rigid;
+pub(super) mod packed;
 pub(super) mod derived;
 
 use crate::model::Leaf;
 use crate::treedef::node::NodeRef;
 
 use derived::Proofs;
-use rigid::Rigid;
+use packed::PackedLayout;
 
-pub(super) struct Fixed<'de> {
-    pub(super) layout: Rigid,
+pub(super) struct FixedNode<'de> {
+    pub(super) layout: PackedLayout,
     /// Where its shapes are.
     pub(super) root: NodeRef<'de>,
     pub(super) compact: bool,
@@ -19,8 +19,8 @@ pub(super) struct Fixed<'de> {
     pub(super) kept: Vec<Leaf>,
 }
 
-impl<'de> Fixed<'de> {
-    pub(super) fn new(layout: Rigid, root: NodeRef<'de>, compact: bool) -> Self {
-        Fixed { layout, root, compact, proofs: Proofs::default(), kept: Vec::new() }
+impl<'de> FixedNode<'de> {
+    pub(super) fn new(layout: PackedLayout, root: NodeRef<'de>, compact: bool) -> Self {
+        FixedNode { layout, root, compact, proofs: Proofs::default(), kept: Vec::new() }
     }
 }

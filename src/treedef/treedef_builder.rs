@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Limits, Name, Node, NodeKind, Options, Shape, TreeDef};
-use crate::treedef::builder::{Builder, ShapeRef};
+use crate::treedef::builder::{EncodingBuilder, ShapeRef};
 use crate::treedef::difference::options_mismatch;
 use crate::treedef::node::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
@@ -16,17 +16,17 @@ use crate::treedef::walk::{Event, Stops, Walk};
 /// without options goes with all. It holds its [`Limits`]: nodes are counted before they are made, all else when it is
 /// finished.
 #[derive(Default)]
-pub(crate) struct Graft {
-    builder: Builder,
-    open: Vec<Open>,
+pub(crate) struct TreeDefBuilder {
+    encoding: EncodingBuilder,
+    open: Vec<OpenNode>,
     options: Option<Options>,
     /// A part depends on the options.
-    bound: bool,
+    depends_on_options: bool,
     limits: Limits,
 }
 
 /// A node whose children have not all come, or the place of the root.
-struct Open {
+struct OpenNode {
     at: usize,
     shape: usize,
     repeat: usize,
@@ -35,17 +35,17 @@ struct Open {
 
 /// The numbers in the making of the shapes of another structure.
 #[derive(Default)]
-struct Numbers(HashMap<usize, usize>);
+struct ShapeNumbers(HashMap<usize, usize>);
 
-impl Numbers {
-    fn of(&mut self, shape: usize, root: NodeRef<'_>, builder: &mut Builder) -> usize {
+impl ShapeNumbers {
+    fn of(&mut self, shape: usize, root: NodeRef<'_>, builder: &mut EncodingBuilder) -> usize {
         let Some(known) = root.shapes().get(shape) else { return Shape::NONE };
         *self.0.entry(shape).or_insert_with(|| builder.intern(known.as_ref()))
     }
 }
 
 /// A part of a structure that may be put in at many places.
-pub(crate) struct Scion {
+pub(crate) struct Fragment {
     nodes: Vec<Node>,
 }
 
@@ -59,11 +59,11 @@ impl NodeRef<'_> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_treedef(self) -> TreeDef {
-        let mut graft = Graft::onto(self, Limits::default());
-        let scion = graft.cut(self);
-        graft.builder.nodes = scion.nodes;
-        graft.builder.nodes[0].repeat = 1; // a subtree has a node
-        graft.finish_part()
+        let mut builder = TreeDefBuilder::onto(self, Limits::default());
+        let fragment = builder.fragment_of(self);
+        builder.encoding.nodes = fragment.nodes;
+        builder.encoding.nodes[0].repeat = 1; // a subtree has a node
+        builder.finish_part()
     }
 
     /// The structure of this node alone: every child is a leaf.
@@ -78,21 +78,21 @@ impl NodeRef<'_> {
     ///
     /// None that can be reached: it has no more leaves than this structure has nodes.
     pub fn one_level(self) -> Result<TreeDef> {
-        let mut graft = Graft::default();
-        graft.open(self, 1)?;
+        let mut builder = TreeDefBuilder::default();
+        builder.open(self, 1)?;
         if self.num_children() > 0 {
-            graft.insert(TreeDef::leaf().root(), self.num_children())?;
+            builder.insert(TreeDef::leaf().root(), self.num_children())?;
         }
-        graft.close()?;
-        Ok(graft.finish_part())
+        builder.close()?;
+        Ok(builder.finish_part())
     }
 }
 
-impl Graft {
+impl TreeDefBuilder {
     /// A structure that will be another one with some nodes changed.
-    pub(crate) fn onto(stock: NodeRef<'_>, limits: Limits) -> Self {
-        let (options, bound) = (Some(stock.options()), stock.depends_on_options());
-        Graft { options, bound, limits, ..Graft::default() }
+    pub(crate) fn onto(base: NodeRef<'_>, limits: Limits) -> Self {
+        let (options, depends_on_options) = (Some(base.options()), base.depends_on_options());
+        TreeDefBuilder { options, depends_on_options, limits, ..TreeDefBuilder::default() }
     }
 
     /// Takes the more generous limits of a part, too.
@@ -102,36 +102,36 @@ impl Graft {
 
     /// The options of a structure made of these.
     pub(crate) fn options_of<'p>(parts: impl IntoIterator<Item = &'p TreeDef>) -> Result<Options> {
-        let mut graft = Graft::default();
+        let mut builder = TreeDefBuilder::default();
         for part in parts {
-            graft.agree_with(part)?;
+            builder.unify_options(part)?;
         }
-        Ok(graft.options.unwrap_or_default())
+        Ok(builder.options.unwrap_or_default())
     }
 
     /// Takes the options of a structure, parts of which are put in.
-    pub(crate) fn agree_with(&mut self, part: &TreeDef) -> Result<()> {
-        self.agree(part.encoding.options, part.root().depends_on_options())
+    pub(crate) fn unify_options(&mut self, part: &TreeDef) -> Result<()> {
+        self.unify(part.encoding.options, part.root().depends_on_options())
     }
 
-    /// Takes the options of a part, unless another part is bound to others.
-    fn agree(&mut self, options: Options, bound: bool) -> Result<()> {
+    /// Takes the options of a part, unless another part depends on others.
+    fn unify(&mut self, options: Options, depends_on_options: bool) -> Result<()> {
         match self.options {
-            Some(known) if known != options && bound && self.bound => {
+            Some(known) if known != options && depends_on_options && self.depends_on_options => {
                 return Err(options_mismatch(known, options));
             }
-            Some(known) if known == options || !bound => {}
+            Some(known) if known == options || !depends_on_options => {}
             _ => self.options = Some(options),
         }
-        self.bound |= bound;
+        self.depends_on_options |= depends_on_options;
         Ok(())
     }
 
     /// Begins a node like another, of which there are `repeat`; its children come next.
     pub(crate) fn open(&mut self, like: NodeRef<'_>, repeat: usize) -> Result<()> {
         let options = like.options();
-        let bound = options != Options::default() || like.kind().depends_on_options();
-        self.agree(options, bound)?;
+        let depends_on_options = options != Options::default() || like.kind().depends_on_options();
+        self.unify(options, depends_on_options)?;
         self.expect_room(1)?;
         let shape = like.shape().map(Shape::as_ref);
         self.open_new(like.kind(), shape, repeat);
@@ -144,9 +144,9 @@ impl Graft {
         shape: Option<ShapeRef<'_, Name>>,
         repeat: usize,
     ) {
-        let shape = shape.map_or(Shape::NONE, |shape| self.builder.intern(shape));
-        let at = self.builder.open(kind, shape);
-        self.open.push(Open { at, shape, repeat, last: None });
+        let shape = shape.map_or(Shape::NONE, |shape| self.encoding.intern(shape));
+        let at = self.encoding.open(kind, shape);
+        self.open.push(OpenNode { at, shape, repeat, last: None });
     }
 
     /// Copies a subtree, but for the nodes that `replace` puts something in the place of; it says whether it did.
@@ -176,11 +176,11 @@ impl Graft {
 
     /// Gives the node that was begun last another head, which fits the children that came.
     pub(crate) fn reshape(&mut self, kind: NodeKind, shape: Option<ShapeRef<'_, Name>>) {
-        let shape = shape.map_or(Shape::NONE, |shape| self.builder.intern(shape));
+        let shape = shape.map_or(Shape::NONE, |shape| self.encoding.intern(shape));
         if let Some(open) = self.open.last_mut() {
             open.shape = shape;
             // `at` is where the node was opened.
-            self.builder.nodes[open.at].kind = kind;
+            self.encoding.nodes[open.at].kind = kind;
         }
     }
 
@@ -188,49 +188,49 @@ impl Graft {
     pub(crate) fn close_apart(&mut self) -> Result<TreeDef> {
         let nothing = || Error::from(ErrorKind::Internal("no node is open"));
         let (at, _) = self.complete()?.ok_or_else(nothing)?;
-        Ok(self.builder.extract(at, self.options.unwrap_or_default(), Vec::new()))
+        Ok(self.encoding.extract(at, self.options.unwrap_or_default(), Vec::new()))
     }
 
     fn complete(&mut self) -> Result<Option<(usize, usize)>> {
-        let Some(Open { at, shape, repeat, .. }) = self.open.pop() else { return Ok(None) };
+        let Some(OpenNode { at, shape, repeat, .. }) = self.open.pop() else { return Ok(None) };
         // `at` is where the node was opened.
-        if !self.builder.nodes[at].kind.is_atom() {
-            self.builder.close(at, shape)?;
+        if !self.encoding.nodes[at].kind.is_atom() {
+            self.encoding.close(at, shape)?;
         }
         Ok(Some((at, repeat)))
     }
 
     /// Puts in a copy of a whole subtree, `repeat` times.
     pub(crate) fn insert(&mut self, node: NodeRef<'_>, repeat: usize) -> Result<()> {
-        let scion = self.scion(node)?;
-        self.insert_scion(&scion, repeat)
+        let fragment = self.fragment(node)?;
+        self.insert_fragment(&fragment, repeat)
     }
 
     /// Prepares a subtree that is to be put in more than once.
-    pub(crate) fn scion(&mut self, root: NodeRef<'_>) -> Result<Scion> {
-        self.agree(root.options(), root.depends_on_options())?;
-        Ok(self.cut(root))
+    pub(crate) fn fragment(&mut self, root: NodeRef<'_>) -> Result<Fragment> {
+        self.unify(root.options(), root.depends_on_options())?;
+        Ok(self.fragment_of(root))
     }
 
-    fn cut(&mut self, root: NodeRef<'_>) -> Scion {
-        let mut numbers = Numbers::default();
+    fn fragment_of(&mut self, root: NodeRef<'_>) -> Fragment {
+        let mut numbers = ShapeNumbers::default();
         let nodes = root.subtree().iter().map(|node| {
-            let shape = numbers.of(node.shape, root, &mut self.builder);
+            let shape = numbers.of(node.shape, root, &mut self.encoding);
             Node { shape, ..*node }
         });
-        Scion { nodes: nodes.collect() }
+        Fragment { nodes: nodes.collect() }
     }
 
     /// Refuses so many more nodes, unless the limits allow them.
     pub(crate) fn expect_room(&self, nodes: usize) -> Result<()> {
-        self.limits.expect_nodes(self.builder.nodes.len().saturating_add(nodes))
+        self.limits.expect_nodes(self.encoding.nodes.len().saturating_add(nodes))
     }
 
-    pub(crate) fn insert_scion(&mut self, scion: &Scion, repeat: usize) -> Result<()> {
-        self.expect_room(scion.nodes.len())?;
-        let at = self.builder.nodes.len();
-        self.builder.nodes.extend_from_slice(&scion.nodes);
-        self.builder.nodes[at].repeat = 1; // a subtree has a node
+    pub(crate) fn insert_fragment(&mut self, fragment: &Fragment, repeat: usize) -> Result<()> {
+        self.expect_room(fragment.nodes.len())?;
+        let at = self.encoding.nodes.len();
+        self.encoding.nodes.extend_from_slice(&fragment.nodes);
+        self.encoding.nodes[at].repeat = 1; // a subtree has a node
         self.join(at, repeat)
     }
 
@@ -247,12 +247,12 @@ impl Graft {
     }
 
     fn end(self) -> TreeDef {
-        self.builder.finish(self.options.unwrap_or_default(), Vec::new(), self.limits)
+        self.encoding.finish(self.options.unwrap_or_default(), Vec::new(), self.limits)
     }
 
     fn join(&mut self, at: usize, repeat: usize) -> Result<()> {
         if let Some(parent) = self.open.last_mut() {
-            parent.last = Some(self.builder.join(parent.last, at, repeat)?);
+            parent.last = Some(self.encoding.join(parent.last, at, repeat)?);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Nodes whose form fits into a number: structs, tuples, units and `Option`s, and nothing else.
 //!
 //! A type that always has the same form calls serde in a way that is known when the type is compiled. So if its calls are
-//! put into a [`Form`], that is a constant, and to compare it with the form of a node is to compare two numbers. Types that
+//! put into a [`LayoutCode`], that is a constant, and to compare it with the form of a node is to compare two numbers. Types that
 //! vary are compared as well, only not as fast. Names are no part of a form: they are compared one by one.
 
 use crate::error::{Matched, Mismatch};
@@ -9,20 +9,20 @@ use crate::model::{Node, NodeKind};
 
 /// A node whose form fits into a number.
 #[derive(Debug)]
-pub(in crate::unflatten) struct Rigid {
-    pub(in crate::unflatten) form: Form,
+pub(in crate::unflatten) struct PackedLayout {
+    pub(in crate::unflatten) form: LayoutCode,
     pub(in crate::unflatten) leaves: usize,
     /// Of each compound in it that needs one, in pre-order: the index of its shape, or how many children it has.
-    pub(in crate::unflatten) notes: [u16; Rigid::NOTES],
+    pub(in crate::unflatten) notes: [u16; PackedLayout::NOTES],
 }
 
-impl Rigid {
+impl PackedLayout {
     pub(in crate::unflatten) const NOTES: usize = 8;
 }
 
-/// What stands in a [`Rigid`] node, in pre-order.
+/// What stands in a [`PackedLayout`] node, in pre-order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::unflatten) struct Form(pub(in crate::unflatten) u128);
+pub(in crate::unflatten) struct LayoutCode(pub(in crate::unflatten) u128);
 
 /// The most leaves of a rigid node. It is given so many slots, even if it needs less: their number being a constant,
 /// nobody has to check that there are enough.
@@ -33,20 +33,20 @@ pub(in crate::unflatten) const RUN: usize = 4;
 
 /// A form has a bit for each leaf. Anything else has a one, its kind, and its number of children: short or long. Two nodes
 /// of the same form have the same leaves in the same places.
-impl Form {
+impl LayoutCode {
     /// Begins with a one, so that forms of different lengths differ.
-    const EMPTY: Form = Form(1);
+    const EMPTY: LayoutCode = LayoutCode(1);
     const SHORT: usize = 8;
     const LONG: usize = 12;
 
     #[inline(always)]
-    fn leaves(self, count: usize) -> Option<Form> {
+    fn leaves(self, count: usize) -> Option<LayoutCode> {
         let bits = u32::try_from(count).ok().filter(|bits| *bits <= self.0.leading_zeros())?;
-        self.0.checked_shl(bits).map(Form)
+        self.0.checked_shl(bits).map(LayoutCode)
     }
 
     #[inline(always)]
-    fn compound(self, kind: NodeKind, count: usize) -> Option<Form> {
+    fn compound(self, kind: NodeKind, count: usize) -> Option<LayoutCode> {
         let kind = match kind {
             NodeKind::Tuple => 0,
             NodeKind::TupleStruct => 1,
@@ -61,19 +61,20 @@ impl Form {
             count @ 8..128 => (1 << 11 | kind << 8 | 1 << 7 | count, Self::LONG),
             _ => return None,
         };
-        let Form(before) = self.leaves(length)?;
-        Some(Form(before | code))
+        let LayoutCode(before) = self.leaves(length)?;
+        Some(LayoutCode(before | code))
     }
 }
 
-impl Rigid {
+impl PackedLayout {
     /// The first of these nodes with all below it, if it is rigid.
     pub(in crate::unflatten) fn of(nodes: &[Node]) -> Option<Self> {
         let leaves = nodes.first()?.leaves;
         if leaves > WINDOW {
             return None;
         }
-        let mut rigid = Rigid { form: Form::EMPTY, leaves, notes: [0; Rigid::NOTES] };
+        let mut rigid =
+            PackedLayout { form: LayoutCode::EMPTY, leaves, notes: [0; PackedLayout::NOTES] };
         rigid.add(nodes, &mut 0)?;
         Some(rigid)
     }
@@ -102,7 +103,7 @@ impl Rigid {
     }
 }
 
-/// Which compounds have a note in a [`Rigid`] node.
+/// Which compounds have a note in a [`PackedLayout`] node.
 #[inline(always)]
 fn is_noted(kind: NodeKind) -> bool {
     kind.is_named() || matches!(kind, NodeKind::None | NodeKind::Some)
@@ -111,8 +112,8 @@ fn is_noted(kind: NodeKind) -> bool {
 /// A walk over a value that should have the form of a rigid node: what has been called so far, and what the leaves are put
 /// into or come from.
 pub(in crate::unflatten) struct Steps<'w, D> {
-    rigid: &'w Rigid,
-    form: Form,
+    rigid: &'w PackedLayout,
+    form: LayoutCode,
     leaves: usize,
     notes: usize,
     pub(in crate::unflatten) data: D,
@@ -121,8 +122,8 @@ pub(in crate::unflatten) struct Steps<'w, D> {
 impl<'w, D> Steps<'w, D> {
     /// Before the first call.
     #[inline(always)]
-    pub(in crate::unflatten) fn new(rigid: &'w Rigid, data: D) -> Self {
-        Steps { rigid, form: Form::EMPTY, leaves: 0, notes: 0, data }
+    pub(in crate::unflatten) fn new(rigid: &'w PackedLayout, data: D) -> Self {
+        Steps { rigid, form: LayoutCode::EMPTY, leaves: 0, notes: 0, data }
     }
 
     /// Whether the whole of the node was called, and nothing else.
