@@ -103,6 +103,20 @@ impl<T: Copy> From<T> for Packed<T> {
     }
 }
 
+impl From<Packed<i128>> for i128 {
+    #[inline]
+    fn from(packed: Packed<i128>) -> Self {
+        packed.get()
+    }
+}
+
+impl From<Packed<u128>> for u128 {
+    #[inline]
+    fn from(packed: Packed<u128>) -> Self {
+        packed.get()
+    }
+}
+
 /// The kind of a [`Leaf`]. It prints as the type: `f32`, `str`, `bytes`, `none`, `leaf` for an opaque one.
 ///
 /// ```

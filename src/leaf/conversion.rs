@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind};
-use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
+use crate::model::{Content, Leaf, NodeKind, Value};
 
 macro_rules! leaf_from {
     ($($type:ty => $variant:ident;)*) => {$(
@@ -44,41 +43,6 @@ impl<T: Into<Leaf>> From<Option<T>> for Leaf {
     fn from(value: Option<T>) -> Self {
         value.map_or(Leaf::None, T::into)
     }
-}
-
-macro_rules! leaf_into {
-    ($($type:ty, $variant:ident, $value:ident => $owned:expr;)*) => {$(
-        /// The leaf has to be of this very kind.
-        impl TryFrom<Leaf> for $type {
-            type Error = Error;
-
-            fn try_from(leaf: Leaf) -> Result<Self, Error> {
-                match leaf {
-                    Leaf::$variant($value) => Ok($owned),
-                    other => Err(ErrorKind::LeafKind { expected: LeafKind::$variant, found: other.kind() }.into()),
-                }
-            }
-        }
-    )*};
-}
-
-leaf_into! {
-    bool, Bool, value => value;
-    i8, I8, value => value;
-    i16, I16, value => value;
-    i32, I32, value => value;
-    i64, I64, value => value;
-    i128, I128, value => value.get();
-    u8, U8, value => value;
-    u16, U16, value => value;
-    u32, U32, value => value;
-    u64, U64, value => value;
-    u128, U128, value => value.get();
-    f32, F32, value => value;
-    f64, F64, value => value;
-    char, Char, value => value;
-    String, Str, value => value.into();
-    Vec<u8>, Bytes, value => value.into();
 }
 
 /// A scalar becomes the leaf itself, None the absent leaf, anything else an opaque one.

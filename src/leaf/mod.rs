@@ -7,4 +7,4 @@ pub(crate) mod leaf_type;
 mod conversion;
 pub(crate) mod markers;
 
-pub(crate) use scalar::Scalar;
+pub(crate) use scalar::{Integer, Scalar};

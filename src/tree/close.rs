@@ -1,7 +1,7 @@
 //! Whether two trees are the same: their structures, their leaves, or nearly so.
 
 use crate::error::{Difference, DifferenceKind, Result};
-use crate::leaf::Scalar;
+use crate::leaf::{Integer, Scalar};
 use crate::model::{Leaf, Tree};
 use crate::treedef::difference::expect_none;
 
@@ -94,20 +94,18 @@ struct Magnitude {
 #[allow(clippy::cast_precision_loss, reason = "what is asked for is a tolerance")]
 impl Magnitude {
     fn of(leaf: &Leaf) -> Option<Self> {
-        let (magnitude, negative) = match leaf.as_scalar()? {
-            Scalar::F32(value) => return Some(Magnitude { float: value.into(), integer: None }),
-            Scalar::F64(value) => return Some(Magnitude { float: value, integer: None }),
-            Scalar::I8(value) => (value.unsigned_abs().into(), value < 0),
-            Scalar::I16(value) => (value.unsigned_abs().into(), value < 0),
-            Scalar::I32(value) => (value.unsigned_abs().into(), value < 0),
-            Scalar::I64(value) => (value.unsigned_abs().into(), value < 0),
-            Scalar::I128(value) => (value.unsigned_abs(), value < 0),
-            Scalar::U8(value) => (value.into(), false),
-            Scalar::U16(value) => (value.into(), false),
-            Scalar::U32(value) => (value.into(), false),
-            Scalar::U64(value) => (value.into(), false),
-            Scalar::U128(value) => (value, false),
-            _ => return None,
+        let scalar = leaf.as_scalar()?;
+        let (magnitude, negative) = match scalar.as_integer() {
+            Some(Integer::Signed(value)) => (value.unsigned_abs(), value < 0),
+            Some(Integer::Unsigned(value)) => (value, false),
+            None => {
+                let float = match scalar {
+                    Scalar::F32(value) => value.into(),
+                    Scalar::F64(value) => value,
+                    _ => return None,
+                };
+                return Some(Magnitude { float, integer: None });
+            }
         };
         let sign = if negative { -1.0 } else { 1.0 };
         Some(Magnitude { float: sign * magnitude as f64, integer: Some((magnitude, negative)) })

@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::leaf::float::{narrow, widen};
+use crate::leaf::{Integer, Scalar};
 use crate::model::{Leaf, LeafKind, Packed, Tree, TreeDef};
 
 /// How to make a tree of a vector again: [`Tree::ravel`].
@@ -93,21 +94,15 @@ fn refused(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Erro
 /// The nearest `f64` of a number.
 #[allow(clippy::cast_precision_loss, reason = "callers compare with the way back")]
 fn to_f64(leaf: &Leaf) -> Option<f64> {
-    Some(match *leaf {
-        Leaf::Bool(value) => f64::from(u8::from(value)),
-        Leaf::I8(value) => value.into(),
-        Leaf::I16(value) => value.into(),
-        Leaf::I32(value) => value.into(),
-        Leaf::I64(value) => value as f64,
-        Leaf::I128(value) => value.get() as f64,
-        Leaf::U8(value) => value.into(),
-        Leaf::U16(value) => value.into(),
-        Leaf::U32(value) => value.into(),
-        Leaf::U64(value) => value as f64,
-        Leaf::U128(value) => value.get() as f64,
-        Leaf::F32(value) => widen(value),
-        Leaf::F64(value) => value,
-        _ => return None,
+    let scalar = leaf.as_scalar()?;
+    Some(match scalar {
+        Scalar::Bool(value) => f64::from(u8::from(value)),
+        Scalar::F32(value) => widen(value),
+        Scalar::F64(value) => value,
+        _ => match scalar.as_integer()? {
+            Integer::Signed(value) => value as f64,
+            Integer::Unsigned(value) => value as f64,
+        },
     })
 }
 

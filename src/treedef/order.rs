@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::leaf::Scalar;
+use crate::leaf::{Integer, Scalar};
 use crate::model::{Leaf, LeafKind, NodeKind, Value};
 use crate::treedef::node::{NodeRef, Overlaps};
 
@@ -55,23 +55,15 @@ struct FloatBits<B>(B);
 
 impl<'a> ScalarRank<'a> {
     fn of(scalar: Scalar<'a>) -> Self {
-        let signed = |value: i128, width| {
-            ScalarRank::Integer(value >= 0, value.cast_unsigned(), (width, scalar.kind()))
-        };
-        let unsigned =
-            |value: u128, width| ScalarRank::Integer(true, value, (width, scalar.kind()));
+        if let Some(integer) = scalar.as_integer() {
+            let (is_positive, bits) = match integer {
+                Integer::Signed(value) => (value >= 0, value.cast_unsigned()),
+                Integer::Unsigned(value) => (true, value),
+            };
+            return ScalarRank::Integer(is_positive, bits, (width(scalar.kind()), scalar.kind()));
+        }
         match scalar {
             Scalar::Bool(value) => ScalarRank::Bool(value),
-            Scalar::I8(value) => signed(value.into(), 8),
-            Scalar::I16(value) => signed(value.into(), 16),
-            Scalar::I32(value) => signed(value.into(), 32),
-            Scalar::I64(value) => signed(value.into(), 64),
-            Scalar::I128(value) => signed(value, 128),
-            Scalar::U8(value) => unsigned(value.into(), 8),
-            Scalar::U16(value) => unsigned(value.into(), 16),
-            Scalar::U32(value) => unsigned(value.into(), 32),
-            Scalar::U64(value) => unsigned(value.into(), 64),
-            Scalar::U128(value) => unsigned(value, 128),
             Scalar::F32(value) => {
                 let bits = value.to_bits().cast_signed();
                 ScalarRank::F32(FloatBits(bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()))
@@ -83,8 +75,19 @@ impl<'a> ScalarRank<'a> {
             Scalar::Char(value) => ScalarRank::Char(value),
             Scalar::Str(value) => ScalarRank::Str(value),
             Scalar::Bytes(value) => ScalarRank::Bytes(value),
-            Scalar::None => ScalarRank::None,
+            _ => ScalarRank::None,
         }
+    }
+}
+
+/// The bits of an integer of a kind.
+fn width(kind: LeafKind) -> u32 {
+    match kind {
+        LeafKind::I8 | LeafKind::U8 => 8,
+        LeafKind::I16 | LeafKind::U16 => 16,
+        LeafKind::I32 | LeafKind::U32 => 32,
+        LeafKind::I64 | LeafKind::U64 => 64,
+        _ => 128,
     }
 }
 

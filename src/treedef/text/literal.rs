@@ -70,16 +70,6 @@ fn write_bytes(out: &mut dyn Write, bytes: &[u8]) -> Result {
 pub(crate) fn write_scalar(out: &mut dyn Write, scalar: Scalar<'_>, suffix: Suffix) -> Result {
     match scalar {
         Scalar::Bool(value) => write!(out, "{value}")?,
-        Scalar::I8(value) => write!(out, "{value}")?,
-        Scalar::I16(value) => write!(out, "{value}")?,
-        Scalar::I32(value) => write!(out, "{value}")?,
-        Scalar::I64(value) => write!(out, "{value}")?,
-        Scalar::I128(value) => write!(out, "{value}")?,
-        Scalar::U8(value) => write!(out, "{value}")?,
-        Scalar::U16(value) => write!(out, "{value}")?,
-        Scalar::U32(value) => write!(out, "{value}")?,
-        Scalar::U64(value) => write!(out, "{value}")?,
-        Scalar::U128(value) => write!(out, "{value}")?,
         Scalar::F32(value) if value.is_nan() => write!(out, "nan({:#010x})", value.to_bits())?,
         Scalar::F64(value) if value.is_nan() => write!(out, "nan({:#018x})", value.to_bits())?,
         // `Debug` prints the shortest text that reads back, always with a point or an exponent.
@@ -93,6 +83,11 @@ pub(crate) fn write_scalar(out: &mut dyn Write, scalar: Scalar<'_>, suffix: Suff
         Scalar::Str(value) => write_quoted(out, value, '"')?,
         Scalar::Bytes(value) => write_bytes(out, value)?,
         Scalar::None => out.write_str("none")?,
+        _ => {
+            if let Some(integer) = scalar.as_integer() {
+                write!(out, "{integer}")?;
+            }
+        }
     }
     let kind = scalar.kind();
     let common = matches!(kind, LeafKind::I32 | LeafKind::F64);
