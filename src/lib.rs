@@ -12,6 +12,7 @@ mod treedef;
 mod flatten;
 mod unflatten;
 mod tree;
+mod record;
 mod map;
 mod assertion;
 mod adapter;
@@ -28,7 +29,7 @@ pub use crate::{
         assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
     },
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
-    flatten::{Flattener, flatten, flatten_as, leaves, signature, structure},
+    flatten::{Flattener, TreeSeed, flatten, flatten_as, leaves, signature, structure},
     leaf::{
         leaf_type::LeafType,
         markers::{Opaque, Static, as_opaque, as_static},

@@ -27,6 +27,15 @@ impl Recording {
         }
     }
 
+    /// Something failed here: the error has the path, and nothing stays open.
+    #[cold]
+    pub(super) fn failed_here(&mut self, mut error: Error) -> Error {
+        for level in (0..=self.outer.len()).rev() {
+            error = self.child_failed(level, error);
+        }
+        error
+    }
+
     /// The key of an open map failed. What leads on inside a key is no way inside the value.
     #[cold]
     pub(super) fn key_failed(&mut self, error: Error) -> Error {

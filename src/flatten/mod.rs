@@ -19,6 +19,7 @@ mod kept;
 mod failure;
 mod elements;
 mod recorder;
+mod reader;
 mod matcher;
 mod presets;
 
@@ -41,6 +42,7 @@ use crate::treedef::limits::PrintCost;
 use elements::gave_less;
 use matcher::known::{Divergence, Expectation};
 use matcher::last::WalkId;
+pub use reader::TreeSeed;
 use recording::Recording;
 use rules::{Keep, Rule, Rules};
 

@@ -1,7 +1,9 @@
 //! A tree as the nested document that its value would be in a format like JSON.
 
+use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, SerializeTuple, Serializer};
 
+use crate::flatten::TreeSeed;
 use crate::model::{Arrival, Leaf, NodeKind, Tree, Value};
 use crate::stack;
 use crate::treedef::node::NodeRef;
@@ -175,5 +177,22 @@ impl<'a, L: Serialize> Document<'a, L> {
             }
         }
         entries.end()
+    }
+}
+
+/// Any document of a self-describing format, read in one pass and without a value in between: maps, sequences, and
+/// scalars of the kinds that the format tells apart. [`TreeSeed`](crate::TreeSeed) reads within other limits.
+///
+/// ```
+/// use treedef::{Leaf, Tree};
+///
+/// let tree: Tree<Leaf> = serde_json::from_str(r#"{"b": [1, 2.5], "a": null}"#)?;
+/// assert_eq!(tree.to_string(), r#"{"a": (), "b": [1u64, 2.5]}"#);
+/// assert_eq!(tree, Tree::of(&serde_json::json!({"b": [1, 2.5], "a": null}))?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<'de> Deserialize<'de> for Tree<Leaf> {
+    fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
+        TreeSeed::default().deserialize(document)
     }
 }

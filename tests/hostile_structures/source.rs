@@ -24,6 +24,8 @@ const TRAITS: &[&str] = &[
 
 /// What needs no row.
 pub(crate) const EXEMPT: &[(&str, &str)] = &[
+    ("Display for DifferenceKind", "a kind"),
+    ("FromStr for DifferenceKind", "a kind"),
     ("Debug for Error", "every error that a case meets is printed"),
     ("Display for Error", "every error that a case meets is printed"),
     ("Error::custom", "the message is the caller's"),
@@ -62,6 +64,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Tolerance::new", "numbers"),
     ("Tolerance::rtol", "sets a number"),
     ("Tolerance::ulps", "sets a number"),
+    ("TreeSeed::new", "takes limits"),
     ("TreeDef::with_limits", "whoever lifts the limits has asked for it"),
 ];
 

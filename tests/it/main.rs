@@ -3,6 +3,7 @@
 mod allocations;
 mod data;
 mod depth;
+mod documents;
 mod errors;
 #[cfg(feature = "persist")]
 mod fuzz;

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Debug;
 
 use treedef::{
-    Buffers, Children, Diff, Error, FlatFn, Flattener, Key, Leaf, LeafKind, LeafPaths, Migration,
-    NodeKind, NodeRef, Nodes, Path, Pattern, Tree, TreeDef, Unique, Value,
+    Buffers, Children, Diff, DifferenceKind, Error, FlatFn, Flattener, Key, Leaf, LeafKind,
+    LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Tree, TreeDef, Unique,
+    Value,
 };
 
 fn crosses_threads<T: Send + Sync>() {}
@@ -153,4 +154,95 @@ fn trees_are_iterated() {
         sum += leaf;
     }
     assert_eq!(sum, 3);
+}
+
+fn comes_back<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> String {
+    let json = serde_json::to_string(value).unwrap();
+    let again: T = serde_json::from_str(&json).unwrap();
+    assert_eq!(serde_json::to_string(&again).unwrap(), json);
+    let config = bincode::config::standard();
+    let bytes = bincode::serde::encode_to_vec(value, config).unwrap();
+    let (again, _): (T, usize) = bincode::serde::decode_from_slice(&bytes, config).unwrap();
+    assert_eq!(serde_json::to_string(&again).unwrap(), json);
+    json
+}
+
+#[test]
+fn reports_are_data() {
+    let limits = comes_back(&Limits::default().max_depth(7));
+    assert!(limits.starts_with(r#"{"max_depth":7,"max_work":"#), "{limits}");
+    let error = serde_json::from_str::<Limits>(r#"{"max_depth": 7}"#).unwrap_err();
+    assert!(error.to_string().starts_with("missing field `max_work`"), "{error}");
+
+    let structure = |text: &str| text.parse::<TreeDef>().unwrap();
+    let error = structure("[(*, *), *]").check_equal(&structure("[(*, ()), *]")).unwrap_err();
+    insta::assert_snapshot!(
+        comes_back(&error.differences().to_vec()),
+        @r#"[{"path":"[0].1","kind":"node","expected":"`()`","found":"`*`"}]"#
+    );
+
+    let (_, migration) = Tree::of(&(1, 2.5f32)).unwrap().migrate::<(i64, f32)>().unwrap();
+    comes_back(&migration);
+    assert_eq!("node".parse::<DifferenceKind>().unwrap(), DifferenceKind::Node);
+    assert_eq!(
+        "nod".parse::<DifferenceKind>().unwrap_err().to_string(),
+        "expected the kind of a difference, found `nod` at byte 0"
+    );
+}
+
+#[cfg(feature = "persist")]
+#[test]
+fn a_diff_comes_back_and_still_applies() {
+    let structure = |text: &str| text.parse::<TreeDef>().unwrap();
+    let pairs = [
+        ("[(*, *); 12]", "[(*, *); 9]"),
+        ("A { a: *, b: (), c: [*; 5] }", "A { c: [*; 5], b: (), a: * }"),
+        ("A { w: [*; 5] }", "A { weight: [*; 5], new: [None; 3] }"),
+        ("A { x: static 1 }", "B { x: static 2 }"),
+        (r#"{"a": *, "b": None}"#, r#"{"a": (*, *), "c": *}"#),
+        ("*", "[*]"),
+    ];
+    for (old, new) in pairs {
+        let (old, new) = (structure(old), structure(new));
+        let diff = old.diff(&new);
+        let json = comes_back(&diff);
+        let again: Diff<TreeDef> = serde_json::from_str(&json).unwrap();
+        assert_eq!(again, diff);
+        assert_eq!(old.patch(&again).unwrap(), new);
+    }
+}
+
+/// What somebody else wrote may say what no diff says.
+#[test]
+fn a_diff_that_lies_is_refused() {
+    let tree: Tree<Leaf> =
+        serde_json::from_str(r#"{"a": [null, null, 1], "b": {"c": 2}}"#).unwrap();
+    let change = |path: &str, spans: &str, rest: &str| {
+        let record = format!(
+            r#"[{{"path": {path:?}, "spans": {spans}, "by": null, "position": null, "old": null,
+               "new": null, "to": null, "names": null, "keys": [], {rest}}}]"#
+        );
+        // The last of two fields of a name counts.
+        let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+        serde_json::from_value::<Diff<Tree<Leaf>>>(record)
+            .map_err(|error| error.to_string())
+            .and_then(|diff| tree.patch(&diff).map_err(|error| error.to_string()))
+            .map(|tree| tree.to_string())
+    };
+    let path = r#"["a"][0]"#;
+    let incomplete = "a change that is not complete".to_owned();
+    assert_eq!(change(path, "[1]", r#""change": "removed", "old": null"#), Err(incomplete.clone()));
+    assert_eq!(
+        change(path, "[1, 0]", r#""change": "removed", "old": null"#),
+        Err(incomplete.clone())
+    );
+    assert_eq!(change(path, "[1, 1]", r#""change": "lost""#), Err(incomplete.clone()));
+    assert_eq!(change(r#"["b"]"#, "[1]", r#""change": "renamed", "to": ".w""#), Err(incomplete));
+    let added = |spans: &str, position: usize, new: &str| {
+        change(path, spans, &format!(r#""change": "added", "position": {position}, "new": {new}"#))
+    };
+    assert!(added("[1, 1]", 0, "[1]").is_ok());
+    assert_eq!(added("[1, 3]", 0, "[1]"), Err("a change repeats what has leaves at the root".to_owned()));
+    assert!(added("[1, 18446744073709551615]", 2, "[[]]").is_err());
+    assert!(added("[1, 1]", 18446744073709551615, "[[]]").is_err());
 }

@@ -160,3 +160,39 @@ fn cargo_metadata() {
     let own = MetadataCommand::new().manifest_path(manifest).no_deps().exec().unwrap();
     holds_flattened(ByDebug(own));
 }
+
+/// What a format reads as a tree is what its own dynamic value is.
+#[test]
+fn trees_of_documents() {
+    use treedef::{Leaf, Tree};
+
+    let text = "title = \"a\"\n[owner]\nage = 7\nscale = 0.5\n[[part]]\nx = [1, 2]\n[[part]]\nx = [3, 4]\n";
+    let tree: Tree<Leaf> = toml::from_str(text).unwrap();
+    assert_eq!(tree, Tree::of(&toml::from_str::<toml::Value>(text).unwrap()).unwrap());
+    assert_eq!(
+        tree.treedef().to_string(),
+        r#"{"owner": {"age": *, "scale": *}, "part": [{"x": [*, *]}; 2], "title": *}"#
+    );
+
+    let text = r#"{"a": [1, -2, 0.5], "b": Some(true), "c": None, 'x': ()}"#;
+    let tree: Tree<Leaf> = ron::from_str(text).unwrap();
+    assert_eq!(tree, Tree::of(&ron::from_str::<ron::Value>(text).unwrap()).unwrap());
+
+    let json: serde_json::Value =
+        serde_json::json!({"a": [1, -2, 0.5, null], "b": {"c": "text", "d": [[true]]}});
+    let mut bytes = Vec::new();
+    ciborium::into_writer(&json, &mut bytes).unwrap();
+    // Its own value is serialized with the narrowest kinds of numbers, whatever was read.
+    let tree: Tree<Leaf> = ciborium::from_reader(&bytes[..]).unwrap();
+    assert_eq!(
+        tree.to_string(),
+        r#"{"a": [1u64, -2i64, 0.5, None], "b": {"c": "text", "d": [[true]]}}"#
+    );
+    assert_eq!(serde_json::to_value(&tree).unwrap(), json);
+
+    let value = rmpv::ext::to_value(&json).unwrap();
+    assert_eq!(
+        rmpv::ext::from_value::<Tree<Leaf>>(value.clone()).unwrap(),
+        Tree::of(&value).unwrap()
+    );
+}

@@ -35,7 +35,7 @@ pub(crate) use patch::patch;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff<T> {
     /// In the order of the old tree; within one node, what was added comes last.
-    changes: Vec<Change<T>>,
+    pub(crate) changes: Vec<Change<T>>,
 }
 
 /// One difference between two trees.
@@ -47,7 +47,7 @@ pub struct Change<T> {
     /// What is different there.
     pub kind: ChangeKind<T>,
     /// For each key of the path, how many siblings from this one on the change is about.
-    spans: Vec<usize>,
+    pub(crate) spans: Vec<usize>,
 }
 
 /// What is different in one place.

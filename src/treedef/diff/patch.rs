@@ -86,7 +86,12 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
         let Some(parts) = open.last_mut() else { break };
         next = parts.next();
     }
-    Ok(T::join(builder.finish()?, leaves))
+    let treedef = builder.finish()?;
+    // A diff that was read from a document may repeat what has leaves.
+    match old.own_leaves().is_none() || leaves.len() == treedef.num_leaves() {
+        true => Ok(T::join(treedef, leaves)),
+        false => Err(ErrorKind::DoesNotApply("a change repeats what has leaves").into()),
+    }
 }
 
 /// Refuses another subtree than the one that changes.
@@ -255,7 +260,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
                 return Err(refused("too few children stand before what was added", &change.path));
             }
             let span = change.span(self.depth);
-            count += span;
+            count = count.saturating_add(span);
             self.children.push((key, PatchedChild::New(new, span)));
         }
         self.children.extend(next);

@@ -51,6 +51,5 @@ mod serde;
 
 pub(crate) use parse::parse_signature;
 pub(crate) use print::{LeafTexts, brief, write_tree};
-#[cfg(feature = "persist")]
 pub(crate) use serde::as_text;
 pub(crate) use serde::parsed;

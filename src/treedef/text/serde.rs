@@ -54,5 +54,4 @@ macro_rules! as_text {
 
 as_text! { Key Path Pattern LeafKind }
 
-#[cfg(feature = "persist")]
 pub(crate) use as_text;

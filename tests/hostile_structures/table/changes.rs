@@ -1,8 +1,8 @@
 //! What turns one structure or tree into another.
 
-use treedef::{Change, Diff, TreeDef};
+use treedef::{Change, Diff, Error, TreeDef};
 
-use super::{Row, debug, print};
+use super::{Row, debug, print, to_json};
 
 pub(super) const ROWS: &[Row] = &[
     ("TreeDef::diff", |cases| cases.pairs(|old, new| Ok(old.diff(new)))),
@@ -13,6 +13,10 @@ pub(super) const ROWS: &[Row] = &[
             assert!(patched == *new, "another structure");
             new.patch(&diff)
         });
+    }),
+    ("Serialize for Diff", |cases| cases.pairs(|old, new| to_json(&old.diff(new)))),
+    ("Deserialize for Diff", |cases| {
+        cases.texts(|text| serde_json::from_str::<Diff<TreeDef>>(text).map_err(Error::custom));
     }),
     ("Tree::diff", |cases| {
         cases.tree_pairs(&(), &(), |old, new| Ok(old.diff(&new)));

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use treedef::{Leaf, Tree, Value};
+use treedef::{Error, Leaf, Tree, Value};
 
 use super::{Row, debug, hash, print, to_json};
 use crate::structures::Lying;
@@ -152,5 +152,14 @@ pub(super) const ROWS: &[Row] = &[
         cases.trees(&(), |tree| Tree::of(&tree));
         cases.trees(&1.5, |tree| Tree::of(&tree));
         cases.values(|value| to_json(&opaque(value)));
+    }),
+    ("Deserialize for Tree", |cases| {
+        cases.texts(|text| serde_json::from_str::<Tree<Leaf>>(text).map_err(Error::custom));
+    }),
+    ("Deserialize for Value", |cases| {
+        cases.texts(|text| serde_json::from_str::<Value>(text).map_err(Error::custom));
+    }),
+    ("Deserialize for Leaf", |cases| {
+        cases.texts(|text| serde_json::from_str::<Leaf>(text).map_err(Error::custom));
     }),
 ];

@@ -1,0 +1,206 @@
+//! A document straight into a recording: whatever its format says comes next is recorded, without a value in between.
+
+use std::fmt;
+
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
+};
+
+use crate::error::Result;
+use crate::leaf::Scalar;
+use crate::leaf::leaf_type::Emit;
+use crate::leaf::sink::Sink;
+use crate::model::{Leaf, Limits, NodeHead, NodeKind, Options, Tree, Value};
+use crate::stack;
+
+use super::frame::Kept;
+use super::recording::Recording;
+
+/// Reads a document of a self-describing format into a tree, within limits.
+///
+/// With [`Limits::default`] there is `Tree::<Leaf>::deserialize`, which is what `serde_json::from_str` calls.
+///
+/// ```
+/// use serde::de::DeserializeSeed;
+/// use treedef::{Limits, TreeSeed};
+///
+/// let seed = TreeSeed::new(Limits::default().max_depth(2));
+/// let json = &mut serde_json::Deserializer::from_str(r#"{"a": [1, [2]]}"#);
+/// let error = seed.deserialize(json).unwrap_err();
+/// assert!(error.to_string().starts_with("nested deeper than 2 levels at `[\"a\"][1]`"));
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TreeSeed {
+    limits: Limits,
+}
+
+impl TreeSeed {
+    /// Reads within these limits.
+    pub fn new(limits: Limits) -> Self {
+        TreeSeed { limits }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for TreeSeed {
+    type Value = Tree<Leaf>;
+
+    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<Tree<Leaf>, D::Error> {
+        let (options, sink) = (Options::default(), Sink::Leaves(Vec::new()));
+        let mut recording = Recording::new(sink, options, self.limits, false, None);
+        recording.begin();
+        Reader(&mut recording).deserialize(document)?;
+        let (treedef, sink, _) = recording.finish().map_err(de::Error::custom)?;
+        let treedef = treedef.within_limits().map_err(de::Error::custom)?;
+        Ok(Tree::from_parts(treedef, Leaf::from_sink(sink)))
+    }
+}
+
+/// Records what comes next.
+struct Reader<'r>(&'r mut Recording);
+
+impl<'de> DeserializeSeed<'de> for Reader<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<(), D::Error> {
+        document.deserialize_any(self)
+    }
+}
+
+/// Records a key, if there is one.
+struct KeyReader<'r>(&'r mut Recording);
+
+impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<(), D::Error> {
+        let KeyReader(recording) = self;
+        told(recording, |recording| recording.key().map(drop))?;
+        stack::grow!(Reader(recording).deserialize(document))?;
+        told(recording, |recording| recording.key_came(Ok(())))
+    }
+}
+
+/// Records a child of the compound that is open innermost.
+struct ChildReader<'r>(&'r mut Recording);
+
+impl<'de> DeserializeSeed<'de> for ChildReader<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<(), D::Error> {
+        let ChildReader(recording) = self;
+        let level = recording.level();
+        stack::grow!(Reader(recording.child(true)).deserialize(document))?;
+        told(recording, |recording| recording.child_came(level, Ok(())))
+    }
+}
+
+/// An error of the recording as one of the format, with the path. What the format finds wrong it says itself.
+fn told<E: de::Error>(
+    recording: &mut Recording,
+    step: impl FnOnce(&mut Recording) -> Result<()>,
+) -> Result<(), E> {
+    step(recording).map_err(|error| E::custom(recording.failed_here(error)))
+}
+
+macro_rules! scalars {
+    ($($method:ident $kind:ident $type:ty;)*) => {$(
+        fn $method<E: de::Error>(self, value: $type) -> Result<(), E> {
+            told(self.0, |recording| recording.scalar(Scalar::$kind(value)))
+        }
+    )*};
+}
+
+impl<'de> Visitor<'de> for Reader<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    scalars! {
+        visit_bool Bool bool;
+        visit_i8 I8 i8;
+        visit_i16 I16 i16;
+        visit_i32 I32 i32;
+        visit_i64 I64 i64;
+        visit_i128 I128 i128;
+        visit_u8 U8 u8;
+        visit_u16 U16 u16;
+        visit_u32 U32 u32;
+        visit_u64 U64 u64;
+        visit_u128 U128 u128;
+        visit_f32 F32 f32;
+        visit_f64 F64 f64;
+        visit_char Char char;
+        visit_str Str &str;
+        visit_bytes Bytes &[u8];
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
+        told(self.0, Recording::unit)
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<(), E> {
+        told(self.0, Recording::none)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, inside: D) -> Result<(), D::Error> {
+        told(self.0, Recording::open_some)?;
+        ChildReader(self.0).deserialize(inside)?;
+        told(self.0, Recording::close)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, inside: D) -> Result<(), D::Error> {
+        self.deserialize(inside)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        told(self.0, |recording| recording.open(NodeHead::new(NodeKind::Seq)))?;
+        while seq.next_element_seed(ChildReader(self.0))?.is_some() {}
+        told(self.0, Recording::close)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        told(self.0, |recording| recording.open(NodeHead::new(NodeKind::Map)))?;
+        while map.next_key_seed(KeyReader(self.0))?.is_some() {
+            told(self.0, |recording| recording.value(true).map(drop))?;
+            map.next_value_seed(ChildReader(self.0))?;
+        }
+        told(self.0, Recording::close)
+    }
+
+    /// A variant with something in it is a map of one entry, as in most formats; without, its name.
+    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<(), A::Error> {
+        let (name, variant) = data.variant::<String>()?;
+        told(self.0, |recording| {
+            recording.open(NodeHead::new(NodeKind::Map))?;
+            recording.key()?.scalar(Scalar::Str(&name))?;
+            recording.key_came(Ok(()))?;
+            recording.value(true).map(drop)
+        })?;
+        variant.newtype_variant_seed(ChildReader(self.0))?;
+        told(self.0, Recording::close)
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
+        let mut recording = Recording::of_value(Options::default(), Limits::default());
+        told(&mut recording, |recording| recording.begin_keeping(Kept::Static, false))?;
+        Reader(&mut recording).deserialize(document)?;
+        recording.kept_value().map_err(de::Error::custom)
+    }
+}
+
+/// A scalar is the leaf of its kind, nothing at all [`Leaf::None`], anything else an opaque leaf.
+impl<'de> Deserialize<'de> for Leaf {
+    fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(document)?;
+        match value.root().kind() {
+            NodeKind::Unit => Ok(Leaf::None),
+            _ => Ok(Leaf::from(value)),
+        }
+    }
+}

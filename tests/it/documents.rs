@@ -1,0 +1,101 @@
+//! Trees read from documents, beside the trees of the values that the formats read themselves.
+
+use proptest::prelude::*;
+use serde::de::DeserializeSeed;
+use serde_json::{Value as Json, json};
+use treedef::{Leaf, Limits, Tree, TreeSeed, Value};
+
+fn any_json() -> impl Strategy<Value = Json> {
+    let scalar = prop_oneof![
+        Just(Json::Null),
+        any::<bool>().prop_map(Json::from),
+        any::<u64>().prop_map(Json::from),
+        any::<i64>().prop_map(Json::from),
+        any::<i32>().prop_map(|eighths| Json::from(f64::from(eighths) / 8.0)),
+        ".{0,3}".prop_map(Json::from),
+    ];
+    scalar.prop_recursive(5, 64, 6, |inside| {
+        prop_oneof![
+            prop::collection::vec(inside.clone(), 0..6).prop_map(Json::from),
+            (inside.clone(), 0..5usize).prop_map(|(same, count)| Json::from(vec![same; count])),
+            prop::collection::hash_map("[ab]{0,2}", inside, 0..5)
+                .prop_map(|map| map.into_iter().collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_document_is_the_tree_of_its_value(json in any_json()) {
+        let text = json.to_string();
+        let json: Json = serde_json::from_str(&text)?; // numbers are of the kinds that their text has
+        let tree: Tree<Leaf> = serde_json::from_str(&text)?;
+        prop_assert_eq!(&tree, &Tree::of(&json)?);
+        let again: Json = serde_json::from_str(&serde_json::to_string(&tree)?)?;
+        prop_assert_eq!(&again, &json);
+        let value: Value = serde_json::from_str(&text)?;
+        prop_assert_eq!(value, Value::of(&json)?);
+    }
+
+    #[test]
+    fn damaged_documents_are_refused_or_read(json in any_json(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut text = json.to_string().into_bytes();
+        let at = at.index(text.len());
+        text[at] = byte;
+        if let Ok(tree) = serde_json::from_slice::<Tree<Leaf>>(&text) {
+            prop_assert_eq!(tree.leaves().len(), tree.treedef().num_leaves());
+            prop_assert!(serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_ok());
+        }
+    }
+}
+
+#[test]
+fn equal_neighbours_are_one_run() {
+    let text = format!("[{}]", vec![r#"{"a": [1, 2], "b": "x"}"#; 10_000].join(","));
+    let tree: Tree<Leaf> = serde_json::from_str(&text).unwrap();
+    assert_eq!(tree.treedef().to_string(), r#"[{"a": [*, *], "b": *}; 10000]"#);
+    assert!(tree.treedef().to_bytes().unwrap().len() < 300);
+}
+
+#[test]
+fn a_key_may_stand_twice() {
+    let tree: Tree<Leaf> = serde_json::from_str(r#"{"a": 1, "b": {"a": 0}, "a": 2}"#).unwrap();
+    assert_eq!(tree.to_string(), r#"{"a": 1u64, "a": 2u64, "b": {"a": 0u64}}"#);
+}
+
+#[test]
+fn limits_hold_and_errors_have_a_path() {
+    let read = |text: &str, limits| {
+        let json = &mut serde_json::Deserializer::from_str(text);
+        TreeSeed::new(limits).deserialize(json).map_err(|error| error.to_string())
+    };
+    let limits = Limits::default();
+    assert_eq!(
+        read(r#"[{"a": {"b": [[]]}}]"#, limits.max_depth(3)).unwrap_err(),
+        r#"nested deeper than 3 levels at `[0]["a"]["b"]` (see `Limits::max_depth`) at line 1 column 14"#
+    );
+    assert_eq!(
+        read(r#"[[1], "a", 2]"#, limits.max_nodes(2)).unwrap_err(),
+        "4 nodes, the limit is 2 (see `Limits::max_nodes`)"
+    );
+    assert!(read(r#"[[1], [2], "a"]"#, limits.max_nodes(4)).is_ok());
+    let deep = "[".repeat(100_000);
+    assert!(read(&deep, limits).unwrap_err().starts_with("recursion limit exceeded"));
+    assert_eq!(
+        read(r#"{"a": [1, tru]}"#, limits).unwrap_err(),
+        "expected ident at line 1 column 14"
+    );
+}
+
+#[test]
+fn a_leaf_reads_what_stands_there() {
+    let leaf = |text: &str| serde_json::from_str::<Leaf>(text).unwrap();
+    assert_eq!(leaf("7"), Leaf::U64(7));
+    assert_eq!(leaf("-7"), Leaf::I64(-7));
+    assert_eq!(leaf("0.5"), Leaf::F64(0.5));
+    assert_eq!(leaf("\"a\""), Leaf::from("a"));
+    assert_eq!(leaf("null"), Leaf::None);
+    assert_eq!(leaf("[1, 2]"), Leaf::from(Value::of(&json!([1, 2])).unwrap()));
+    let all: Vec<Leaf> = serde_json::from_str("[true, null]").unwrap();
+    assert_eq!(serde_json::to_string(&all).unwrap(), "[true,null]");
+}
