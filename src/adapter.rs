@@ -1,4 +1,4 @@
-//! A typed function as a function over flat leaves.
+//! A typed function that is called with flat leaves.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,10 +12,12 @@ use crate::leaf::leaf_type::LeafType;
 use crate::model::TreeDef;
 use crate::unflatten::unflatten;
 
-/// A function from one typed value to another, to be called with a flat vector: by a solver, a C library, a compiler.
+/// A function between typed values that is called with a flat vector, e.g. by a solver, a C library
+/// or a compiler.
 ///
-/// The structure of the input is that of an example; what is static in it is the same in every call. That of the output is
-/// known from the first call on, and every later output has to have it. The idea is Detectron2's `TracingAdapter`.
+/// The example gives the structure of the input, and the statics of every input. The first call
+/// gives the structure of the output, and every later output must have the same. The idea is
+/// Detectron2's `TracingAdapter`.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -56,17 +58,18 @@ where
     B: Serialize,
     F: FnMut(A) -> B,
 {
-    /// Wraps a function whose inputs have the structure of an example.
+    /// Wraps a function whose inputs have the structure of `example`.
     ///
     /// # Errors
     ///
-    /// When the example cannot be flattened to leaves of this type.
+    /// When `example` cannot be flattened to leaves of type `L`.
     pub fn new(function: F, example: &A) -> Result<Self> {
         FlatFn::with_flattener(Flattener::new(), function, example)
     }
 
-    /// Wraps a function with rules for what is a leaf, of its inputs and outputs: [`Flattener::leaves_where`] keeps all but the
-    /// floats in the structure, say.
+    /// Wraps a function whose inputs and outputs are flattened by `flattener`. With
+    /// [`Flattener::leaves_where`], for example, only the floats are leaves, and everything else
+    /// stays in the structure.
     ///
     /// # Errors
     ///
@@ -77,32 +80,35 @@ where
         Ok(FlatFn { function, flattener, inputs, outputs: None, signature })
     }
 
-    /// The structure of the inputs: as many leaves are to be given.
+    /// The structure of the inputs; `call` takes as many leaves as it has.
     pub fn inputs(&self) -> &TreeDef {
         &self.inputs
     }
 
-    /// The structure of the outputs, after the first call.
+    /// The structure of the outputs; `None` before the first call.
     pub fn outputs(&self) -> Option<&TreeDef> {
         self.outputs.as_ref()
     }
 
-    /// The leaves of an input, to call a flat function with that stands for this one: a compiled or traced one.
+    /// The leaves of `input`, for a flat function that replaces this one, e.g. a compiled or traced
+    /// function.
     ///
     /// # Errors
     ///
-    /// When the input has another structure than the example, or another static; the error has the path.
+    /// When `input` has another structure than the example, or another static; the error has the
+    /// path.
     pub fn flatten_input(&self, input: &A) -> Result<Vec<L>> {
         let mut leaves = Vec::new();
         self.flattener.flatten_like(&self.inputs, input, &mut leaves)?;
         Ok(leaves)
     }
 
-    /// The output with these leaves, as a flat function gave them that stands for this one.
+    /// The output with these leaves, which come from a flat function that replaces this one.
     ///
     /// # Errors
     ///
-    /// Before the first call, when there is no structure to put them in; when they do not fit it.
+    /// Before the first call, because the structure of the output is not known yet; when the leaves
+    /// do not fit it.
     ///
     /// ```
     /// use treedef::FlatFn;
@@ -124,12 +130,13 @@ where
         unflatten(self.outputs.as_ref().ok_or(unknown)?, leaves)
     }
 
-    /// Calls the function with the leaves of its input, and gives those of its output.
+    /// Calls the function with the leaves of its input, and returns the leaves of its output.
     ///
     /// # Errors
     ///
-    /// When there are more or fewer leaves than the input has, or one that does not fit; when the output cannot be flattened to
-    /// leaves of this type, or has another structure than that of the first call: the error has the path.
+    /// When the number of leaves is wrong, or a leaf does not fit; when the output cannot be
+    /// flattened to leaves of type `L`, or has another structure than the first output. The error
+    /// has the path.
     pub fn call(&mut self, leaves: &[L]) -> Result<Vec<L>> {
         let output = (self.function)(unflatten(&self.inputs, leaves)?);
         if let Some(outputs) = &self.outputs {

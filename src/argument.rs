@@ -1,4 +1,4 @@
-//! Paths and patterns as arguments: as text, or parsed once and used often.
+//! Paths and patterns as arguments: as text, or parsed in advance.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::path::Path;
 use crate::pattern::{Pattern, Step};
 
-/// What names a node: a [`Path`], or its text.
+/// An argument that names one node: a [`Path`], or its text.
 ///
 /// ```
 /// use treedef::{Path, Tree};
@@ -20,15 +20,15 @@ use crate::pattern::{Pattern, Step};
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub trait ToPath {
-    /// The path.
+    /// The path; a text is parsed.
     ///
     /// # Errors
     ///
-    /// When a text is no path; the error says where in it.
+    /// When the text is not a path; the error has the position in the text.
     fn to_path(&self) -> Result<Cow<'_, Path>>;
 }
 
-/// What names many nodes: a [`Pattern`], its text, or the [`Path`] of a single one.
+/// An argument that selects nodes: a [`Pattern`], its text, or a [`Path`], which selects one node.
 ///
 /// ```
 /// use treedef::{Pattern, Tree};
@@ -39,11 +39,11 @@ pub trait ToPath {
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub trait ToPattern {
-    /// The pattern.
+    /// The pattern; a text is parsed.
     ///
     /// # Errors
     ///
-    /// When a text is no pattern; the error says where in it.
+    /// When the text is not a pattern; the error has the position in the text.
     fn to_pattern(&self) -> Result<Cow<'_, Pattern>>;
 }
 

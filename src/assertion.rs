@@ -1,8 +1,8 @@
-//! Assertions for tests: two values have one structure, the same leaves, or close ones.
+//! Assertions for tests: two values have the same structure, equal leaves, or close leaves.
 //!
-//! Each panics with a report of what is different and where. What tests want without a panic are
-//! [`TreeDef::check_equal`](crate::TreeDef::check_equal),
-//! [`TreeDef::check_equivalent`](crate::TreeDef::check_equivalent) and [`Tree::check_close`].
+//! Each assertion panics with a list of the differences and their paths. To get an error instead,
+//! use [`TreeDef::check_equal`](crate::TreeDef::check_equal),
+//! [`TreeDef::check_equivalent`](crate::TreeDef::check_equivalent) or [`Tree::check_close`].
 #![allow(clippy::panic, reason = "an assertion of a test that fails")]
 
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::treedef::diff::Diff;
 ///
 /// # Panics
 ///
-/// When they have not; the message has the first places.
+/// When the structures differ; the message lists the first differences.
 ///
 /// ```
 /// treedef::assert_same_structure(&[(1, "a")], &[(2, "b")]);
@@ -32,12 +32,15 @@ where
     report("the structures differ", check());
 }
 
-/// Asserts that two values have the same structure but for the kinds of containers and the names of types: a sequence may
-/// be a tuple, a map with strings for keys a struct. `Some`, newtypes and variants are what they are.
+/// Asserts that two values have equivalent structures: names of types and kinds of containers may
+/// differ.
+///
+/// For example, a sequence may be a tuple, and a map with string keys may be a struct. `Some`,
+/// newtypes and variants must be the same.
 ///
 /// # Panics
 ///
-/// When they have not; the message has the first places.
+/// When the structures are not equivalent; the message lists the first differences.
 ///
 /// ```
 /// #[derive(serde::Serialize)]
@@ -59,11 +62,11 @@ where
     report("the structures differ", check());
 }
 
-/// Asserts that two values have the same structure and the same leaves, by kind and bits.
+/// Asserts that two values have the same structure, and leaves of the same kinds and bits.
 ///
 /// # Panics
 ///
-/// When they have not; the message has the first places.
+/// When the values differ; the message lists the first differences.
 ///
 /// ```should_panic
 /// treedef::assert_all_equal(&[1.0, f64::NAN], &[1.0, 2.0]); // not equal at `.1`
@@ -82,11 +85,11 @@ where
     }
 }
 
-/// Asserts that two values have the same structure, and close leaves.
+/// Asserts that two values have the same structure and close leaves.
 ///
 /// # Panics
 ///
-/// When they have not; the message has the first places.
+/// When the structures differ or leaves are not close; the message lists the first differences.
 ///
 /// ```
 /// use treedef::Tolerance;
@@ -103,7 +106,7 @@ where
     report("the trees are not close", check());
 }
 
-/// Differences that a message shows.
+/// The most differences that a message lists.
 const SHOWN: usize = 20;
 
 #[track_caller]

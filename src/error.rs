@@ -1,8 +1,9 @@
-//! The one error: what happened, and at which path.
+//! The error type: what went wrong, and at which path.
 
 use std::fmt::{self, Write};
 use std::io;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use crate::model::{LeafKind, Name};
 use crate::path::{Key, Path};
@@ -10,7 +11,8 @@ use crate::path::{Key, Path};
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Characters of what went wrong that a message has: names and texts may be of any length.
+/// The most characters of an error kind that a message prints, because names and texts may have any
+/// length.
 const LONGEST: usize = 1_000;
 
 /// What went wrong, and where.
@@ -26,45 +28,59 @@ pub struct Error(Box<Inner>);
 
 struct Inner {
     kind: ErrorKind,
+    /// The path, below the keys of `above`.
     path: Path,
-    /// Where in a text, if the error is about one.
+    /// The keys that lead to `path`, the innermost first: an error may come up a million levels.
+    above: Vec<Key>,
+    /// The two together.
+    whole: OnceLock<Path>,
+    /// The position in a text, if the error is about a text.
     byte: Option<usize>,
-    /// Which part of a file, if the error is about the whole of it.
+    /// The part of a file, if the error is about a file.
     part: Option<&'static str>,
-    /// Which file, if it came from one.
+    /// The file, if the error came from one.
     file: Option<PathBuf>,
     hint: Option<&'static str>,
+}
+
+impl Inner {
+    fn path(&self) -> &Path {
+        if self.above.is_empty() {
+            return &self.path;
+        }
+        self.whole.get_or_init(|| self.above.iter().rev().chain(&self.path).cloned().collect())
+    }
 }
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// What a `Serialize` or `Deserialize` implementation said.
+    /// The message of a `Serialize` or `Deserialize` implementation.
     #[error("{0}")]
     Message(String),
-    /// A struct asked for a field that its node does not have, and gave no default.
+    /// A struct asked for a field that its node does not have and that has no default.
     #[error("missing field `{field}`, the treedef has {}", quoted(.present))]
     MissingField {
         /// The field that was asked for.
         field: &'static str,
-        /// The fields that are there.
+        /// The fields that the node has.
         present: Vec<Name>,
     },
     /// A variant that the enum does not have.
     #[error("unknown variant `{variant}`, expected {}", alternatives(.expected))]
     UnknownVariant {
-        /// The variant's name in the treedef, or a string leaf.
+        /// The name of the variant, from the treedef or from a string leaf.
         variant: String,
         /// The variants of the enum.
         expected: &'static [&'static str],
     },
-    /// Another number of leaves than the treedef has.
+    /// The number of leaves is not that of the treedef.
     #[error("expected {}, found {found}", counted(*.expected, "leaf", "leaves"))]
     LeafCount {
-        /// Leaves of the treedef.
+        /// The number of leaves of the treedef.
         expected: usize,
-        /// Leaves that were given.
+        /// The number of leaves that were passed.
         found: usize,
     },
     /// A leaf of a kind that the typed leaves cannot hold.
@@ -72,99 +88,102 @@ pub enum ErrorKind {
     LeafKind {
         /// The kind of the typed leaves.
         expected: LeafKind,
-        /// The kind that was met.
+        /// The kind that was found.
         found: LeafKind,
     },
-    /// The type that was rebuilt left children of a node unread.
+    /// The rebuilt type did not read all children of a node.
     #[error("{} in the treedef, of which {} read", counted(*.children, "child", "children"), counted(*.read, "was", "were"))]
     Unread {
-        /// Children of the node.
+        /// The number of children of the node.
         children: usize,
-        /// Children that were read.
+        /// The number of children that were read.
         read: usize,
     },
-    /// Containers inside each other beyond [`Limits::max_depth`](crate::Limits::max_depth).
+    /// Containers are nested deeper than [`Limits::max_depth`](crate::Limits::max_depth).
     #[error("nested deeper than {}", counted(*.limit, "level", "levels"))]
     Depth {
         /// The limit.
         limit: usize,
     },
-    /// More nodes without leaves than [`Limits::max_work`](crate::Limits::max_work) allows, or more text than an expansion may fill.
+    /// An operation would visit or make more nodes, leaves or parts than
+    /// [`Limits::max_work`](crate::Limits::max_work) allows.
     #[error("{needed} nodes to visit, the limit is {limit}")]
     Work {
-        /// The nodes that would be visited.
+        /// The number of nodes, leaves or parts.
         needed: usize,
         /// The limit.
         limit: usize,
     },
-    /// A count beyond this platform's `usize`.
+    /// A count exceeds this platform's `usize`.
     #[error("too large: a count exceeds {} bits", usize::BITS)]
     TooLarge,
-    /// Two structures differ. The list has the differences, first path first: all, or the first 4,096 of them.
+    /// Two structures differ. The list is in the order of the tree. If only structures were
+    /// compared, it ends after about 4,096 differences.
     #[error("{}", report(.0))]
     Structure(Vec<Difference>),
     /// A `Serialize` or `Deserialize` implementation broke serde's protocol.
     #[error("{0}")]
     Protocol(&'static str),
-    /// Parts that are put together overlap: a leaf stands in two of them.
+    /// Parts that are put together overlap: two of them have the same leaf.
     #[error("{0}")]
     Conflict(&'static str),
-    /// A diff that was made with another structure or tree.
+    /// A diff was made for another structure or tree.
     #[error("{0}")]
     DoesNotApply(&'static str),
     /// A bug of this library. Please report it.
     #[error("a bug in treedef: {0}")]
     Internal(&'static str),
-    /// A text that is no treedef, value or path.
+    /// A text cannot be parsed, e.g. as a treedef, value, path or pattern.
     #[error("expected {expected}, found {found} at byte {offset}")]
     Syntax {
-        /// Bytes of the text before the place.
+        /// The index of the byte where parsing failed.
         offset: usize,
-        /// What could stand there.
+        /// What was expected there.
         expected: &'static str,
-        /// What stands there.
+        /// What was found there.
         found: String,
     },
-    /// A path that leads nowhere.
+    /// A path names a child that its parent does not have.
     #[error("no child `{key}` in `{node}`")]
     NoSuchChild {
-        /// The key that was asked for.
+        /// The key of the missing child.
         key: Key,
-        /// The node that was asked.
+        /// The parent.
         node: String,
     },
-    /// A path that leads to another node than a leaf.
+    /// A path leads to a node that is not a leaf.
     #[error("expected a leaf, found `{node}`")]
     NotALeaf {
-        /// The node that is there.
+        /// The node at the path.
         node: String,
     },
-    /// A leaf beyond the last.
+    /// The index of a leaf is out of range.
     #[error("no leaf {index}, the treedef has {}", counted(*.leaves, "leaf", "leaves"))]
     NoSuchLeaf {
-        /// The index that was asked for.
+        /// The index.
         index: usize,
-        /// Leaves of the treedef.
+        /// The number of leaves of the treedef.
         leaves: usize,
     },
-    /// Nothing was given where something has to be: no trees to stack, no parts to combine.
+    /// An input or a result is empty where it must not be, e.g. no trees to stack or no parts to
+    /// combine.
     #[error("{0}")]
     Nothing(&'static str),
-    /// Bytes that are no file of this library.
+    /// The bytes are not a file of this library.
     #[error("expected a file with a treedef, found {found}")]
     NotATreeDef {
-        /// The first bytes, or what they are known to be.
+        /// The first bytes, or the file type that they indicate.
         found: String,
     },
-    /// A file of this library that holds something else.
+    /// A file of this library holds something else than expected.
     #[error("expected {expected}, found {found}")]
     FileKind {
-        /// What was asked for.
+        /// What was expected.
         expected: &'static str,
         /// What the file holds.
         found: &'static str,
     },
-    /// A file that a later release wrote and this one cannot read.
+    /// A later release wrote the file, and this release cannot read it.
     #[error("unknown {what} {found}: a later release wrote it, this one knows {known}")]
     Unsupported {
         /// What is unknown: the format version, the codec, the flags.
@@ -174,47 +193,48 @@ pub enum ErrorKind {
         /// What this release can read.
         known: &'static str,
     },
-    /// A file that is shorter than its header says.
+    /// The file is shorter than its header says.
     #[error("cut off: expected at least {expected} bytes, found {found}")]
     Truncated {
-        /// Bytes that the file should have.
+        /// The least number of bytes that the file should have.
         expected: u64,
-        /// Bytes that it has.
+        /// The number of bytes that it has.
         found: u64,
     },
-    /// A file that goes on after its end.
+    /// The file is longer than its header says.
     #[error("expected the end after {expected} bytes, found {}", counted_bytes(*.extra))]
     TrailingBytes {
-        /// Bytes that the file should have.
+        /// The number of bytes that the file should have.
         expected: u64,
-        /// Bytes after that.
+        /// The number of bytes after that.
         extra: u64,
     },
-    /// Bytes that were changed after they were written: a checksum does not fit.
+    /// A checksum does not match: the bytes were changed after they were written.
     #[error("damage in {part}: the checksum does not fit")]
     Damaged {
-        /// The part that the checksum is of.
+        /// The part that the checksum covers.
         part: String,
     },
-    /// A part of a file whose checksum fits, and which no release wrote: it breaks a rule of the format.
+    /// A part of a file has a valid checksum but breaks a rule of the format, so no release wrote
+    /// it.
     #[error("invalid file, {part}: {reason}")]
     Invalid {
         /// The part.
         part: &'static str,
-        /// The rule.
+        /// The rule that is broken.
         reason: &'static str,
     },
-    /// A file that asks for more than a field of [`Limits`](crate::Limits) allows.
+    /// A structure or a file exceeds a field of [`Limits`](crate::Limits).
     #[error("{needed} {what}, the limit is {limit}")]
     Limit {
         /// What is limited.
         what: &'static str,
-        /// What the file asks for.
+        /// The amount that is needed.
         needed: u64,
         /// The limit.
         limit: usize,
     },
-    /// What the operating system said.
+    /// An error of the operating system.
     #[error("{0}")]
     Io(io::Error),
 }
@@ -223,13 +243,13 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Where.
+    /// The path of the place.
     pub path: Path,
     /// What differs there.
     pub kind: DifferenceKind,
-    /// What the treedef has there.
+    /// What is expected, e.g. by the treedef.
     pub expected: String,
-    /// What was found there.
+    /// What was found.
     pub found: String,
 }
 
@@ -237,9 +257,9 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DifferenceKind {
-    /// A field or key of the expected structure was not found.
+    /// A field or key was expected and not found.
     Missing,
-    /// A field or key was found that was not expected.
+    /// A field or key was found and not expected.
     Extra,
     /// The nodes are of different kinds.
     Node,
@@ -249,18 +269,18 @@ pub enum DifferenceKind {
     Variant,
     /// The numbers of children differ.
     Length,
-    /// The same fields or keys stand in another order.
+    /// The fields or keys are the same, but their order differs.
     Order,
-    /// The values of a static differ.
+    /// The static values differ.
     Static,
-    /// The leaves differ, where leaves were compared.
+    /// The leaves differ (only if leaves are compared).
     Leaf,
-    /// The options of the walks differ that made the treedefs.
+    /// The treedefs were made with different options.
     Options,
 }
 
 impl Error {
-    /// An error with a message of one's own, for functions that this crate calls.
+    /// An error with a custom message, for functions that are passed to this crate.
     ///
     /// ```
     /// use treedef::{Error, Tree};
@@ -283,22 +303,22 @@ impl Error {
         &self.0.kind
     }
 
-    /// Where: the deepest node that was being walked or rebuilt.
+    /// The path of the error: the deepest node that was being walked or rebuilt.
     pub fn path(&self) -> &Path {
-        &self.0.path
+        self.0.path()
     }
 
-    /// What can be done about it, if there is something; the message ends with it.
+    /// What can be done about the error, if that is known. The message ends with it.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint
     }
 
-    /// The file that the error is about, if it is about one.
+    /// The file, if the error is about one.
     pub fn file(&self) -> Option<&std::path::Path> {
         self.0.file.as_deref()
     }
 
-    /// All places in which the structures differ, if that is what went wrong.
+    /// All differences, if the error is that two structures differ; otherwise empty.
     pub fn differences(&self) -> &[Difference] {
         match self.kind() {
             ErrorKind::Structure(differences) => differences,
@@ -311,20 +331,21 @@ impl Error {
         ErrorKind::Protocol(message).into()
     }
 
-    /// Adds the step that leads down to where the error comes from; called by each level on its way up.
+    /// Prepends `key` to the path. Each level calls it while the error returns to the root.
     #[cold]
     pub(crate) fn under(mut self, key: Key) -> Self {
-        self.0.path.0.insert(0, key);
+        self.0.above.push(key);
+        self.0.whole = OnceLock::new();
         self
     }
 
     #[cold]
     pub(crate) fn at(mut self, path: Path) -> Self {
-        self.0.path = path;
+        (self.0.path, self.0.above, self.0.whole) = (path, Vec::new(), OnceLock::new());
         self
     }
 
-    /// Says where, unless that is known.
+    /// Sets the path, unless the error already has one.
     #[cold]
     pub(crate) fn or_at(self, path: &Path) -> Self {
         if self.path().is_root() { self.at(path.clone()) } else { self }
@@ -350,7 +371,7 @@ impl Error {
         self
     }
 
-    /// What was found and what was expected, if a visitor refused a type.
+    /// The found and the expected type, if a visitor refused a type.
     pub(crate) fn refused_type(&self) -> Option<(&str, &str)> {
         match self.kind() {
             ErrorKind::Message(message) => {
@@ -360,18 +381,20 @@ impl Error {
         }
     }
 
-    /// Adds what the user can do. The innermost hint stays.
+    /// Adds a hint for the user. If there is one already, it stays.
     #[cold]
     pub(crate) fn with_hint(mut self, hint: &'static str) -> Self {
         self.0.hint.get_or_insert(hint);
         self
     }
 
-    /// Tells a missing field which ones are there, if it is missing at this very node.
+    /// Adds the fields that are present to a missing-field error, if the field is missing at this
+    /// node.
     #[cold]
     pub(crate) fn with_fields(mut self, fields: impl FnOnce() -> Vec<Name>) -> Self {
+        let is_here = self.path().is_root();
         if let ErrorKind::MissingField { present, .. } = &mut self.0.kind
-            && self.0.path.is_root()
+            && is_here
             && present.is_empty()
         {
             *present = fields();
@@ -380,13 +403,13 @@ impl Error {
     }
 }
 
-/// The error of a walk that only has to find out whether a value has some structure. It says nothing and has no size:
-/// the walk that then looks for the reason has an [`Error`].
+/// The error of a comparison that only returns whether a value has a structure. It is zero-sized. A
+/// second walk finds the reason and returns an [`Error`].
 #[derive(Debug, thiserror::Error)]
 #[error("another structure")]
 pub(crate) struct Mismatch;
 
-/// The outcome of a comparison.
+/// The result of a comparison.
 pub(crate) type Matched<T> = std::result::Result<T, Mismatch>;
 
 impl serde::ser::Error for Mismatch {
@@ -407,6 +430,8 @@ impl From<ErrorKind> for Error {
         Error(Box::new(Inner {
             kind,
             path: Path::root(),
+            above: Vec::new(),
+            whole: OnceLock::new(),
             byte: None,
             part: None,
             file: None,
@@ -440,7 +465,7 @@ impl serde::de::Error for Error {
 }
 
 impl std::error::Error for Error {
-    /// What the operating system said, if that is the reason.
+    /// The error of the operating system, if that is the cause.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.kind() {
             ErrorKind::Io(error) => Some(error),
@@ -466,7 +491,7 @@ impl fmt::Display for Inner {
             _ if self.byte.is_some() => {
                 self.byte.iter().try_for_each(|byte| write!(f, " at byte {byte}"))?
             }
-            _ if !self.path.is_root() => write!(f, " at `{}`", self.path.brief())?,
+            _ if !self.path().is_root() => write!(f, " at `{}`", self.path().brief())?,
             _ => match self.part {
                 Some(part) => write!(f, " in {part}")?,
                 None => write!(f, " at the root")?,
@@ -486,7 +511,7 @@ impl fmt::Display for Inner {
 }
 
 impl ErrorKind {
-    /// Whether there is no node to point at.
+    /// Whether the error is not about a node, so that its path is not printed.
     fn is_about_the_whole(&self) -> bool {
         use ErrorKind::*;
         matches!(
@@ -508,14 +533,14 @@ impl ErrorKind {
     }
 }
 
-/// The same prose as `Display`, so that an `unwrap` in a test prints it.
+/// The same text as `Display`, so that an `unwrap` in a test prints it.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
     }
 }
 
-/// What is printed, cut off after so many characters.
+/// The printed value, cut off after `most` characters.
 pub(crate) fn limited(printed: &impl fmt::Display, most: usize) -> String {
     let mut out = Limited { text: String::new(), left: most };
     match write!(out, "{printed}") {
@@ -524,7 +549,7 @@ pub(crate) fn limited(printed: &impl fmt::Display, most: usize) -> String {
     }
 }
 
-/// A writer that refuses more characters than it has room for.
+/// A writer that fails when there is no room for more characters.
 pub(crate) struct Limited {
     pub(crate) text: String,
     pub(crate) left: usize,
@@ -566,7 +591,7 @@ fn alternatives(names: &[&str]) -> String {
     }
 }
 
-/// The first; how many more there are is said behind its path.
+/// The first difference. The number of the others is printed after the path.
 fn report(differences: &[Difference]) -> String {
     match differences.first() {
         Some(Difference { expected, found, .. }) => format!("expected {expected}, found {found}"),

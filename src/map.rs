@@ -1,4 +1,4 @@
-//! Value → value of the same structure, leaf by leaf.
+//! Functions that map the leaves of a value, and return a value of the same structure.
 
 use std::fmt::Display;
 
@@ -12,11 +12,11 @@ use crate::model::{Leaf, Tree};
 use crate::path::Path;
 use crate::unflatten::{Leaves, unflatten};
 
-/// Applies a function to every leaf.
+/// Applies `f` to every leaf.
 ///
 /// # Errors
 ///
-/// When the value cannot be flattened, or not rebuilt from the new leaves.
+/// When the value cannot be flattened, or cannot be rebuilt from the new leaves.
 ///
 /// ```
 /// use treedef::Leaf;
@@ -34,11 +34,11 @@ pub fn map<T: Serialize + DeserializeOwned>(value: &T, f: impl FnMut(Leaf) -> Le
     Tree::of(value)?.map(f).into_typed()
 }
 
-/// Applies a function that may fail to every leaf.
+/// Applies `f`, which may fail, to every leaf.
 ///
 /// # Errors
 ///
-/// The first error of the function, with the path of its leaf; also as [`map`].
+/// The first error of `f`, with the path of its leaf; otherwise as [`map`].
 ///
 /// ```
 /// use treedef::Leaf;
@@ -58,7 +58,7 @@ where
     Tree::of(value)?.try_map(f)?.into_typed()
 }
 
-/// Applies a function to every leaf and its path.
+/// Applies `f` to every leaf and its path.
 ///
 /// # Errors
 ///
@@ -79,12 +79,12 @@ pub fn map_with_path<T: Serialize + DeserializeOwned>(
     Tree::of(value)?.map_with_path(f).into_typed()
 }
 
-/// Applies a function to every leaf of a value whose leaves are all of one kind. To pass leaves of other kinds by, match
-/// the kind in [`map`].
+/// Applies `f` to every leaf, if all leaves have the same type. To change only the leaves of one
+/// kind, match on the kind in [`map`].
 ///
 /// # Errors
 ///
-/// As [`map`]; also when a leaf is of another kind.
+/// As [`map`]; also when a leaf has another kind.
 ///
 /// ```
 /// assert_eq!(treedef::map_as(&[(1.0f32, 2.0f32)], |x: f32| 0.5 * x)?, [(0.5, 1.0)]);
@@ -99,11 +99,12 @@ where
     unflatten(&treedef, leaves.into_iter().map(f).collect::<Vec<_>>())
 }
 
-/// The value that has the structure of an example, and other leaves.
+/// A value with the structure of `example` and other leaves.
 ///
 /// # Errors
 ///
-/// When the example cannot be flattened, or not rebuilt from these leaves; when there are more or fewer than it has.
+/// When `example` cannot be flattened or rebuilt from these leaves; when there are too many or too
+/// few leaves.
 ///
 /// ```
 /// let example = ("a".to_owned(), vec![1, 2]);

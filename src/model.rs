@@ -1,8 +1,9 @@
-//! The data: what a leaf is, how a structure is stored, what holds in it.
+//! The data types: leaves, and how a structure is stored, with its invariants.
 //!
-//! A structure is one flat vector of [`Node`]s in *pre-order*, because serde rebuilds from the top down and asks for a
-//! node before its children. Equal neighbours are one node with a count (a *run*), so that a million equal
-//! siblings cost as much as one. Names, field lists, map keys and statics stand in a side table of [`Shape`]s.
+//! A structure is one flat vector of [`Node`]s in *pre-order*, because serde rebuilds from the top
+//! down and asks for a node before its children. Equal neighbours are a *run*: one node with a
+//! repeat count. So a million equal siblings need as much memory as one. Names, field lists, map
+//! keys and statics are in a side table of [`Shape`]s.
 //!
 //! ```text
 //! vec![Point { x: 1.0, y: 2.0 }; 3]            [Point { x: *, y: * }; 3]
@@ -15,29 +16,56 @@
 //!
 //! # Invariants
 //!
-//! Everything that reads an [`Encoding`] relies on these; `builder` alone makes one.
+//! All code that reads an [`Encoding`] relies on these invariants. Only `builder` makes an
+//! encoding.
 //!
-//! 1. `nodes[0]` is the root, `repeat` 1, and its span is the whole vector.
-//! 2. The children of node `i` are the runs that start at `i + 1` and follow each other by `span` until `i + span`.
-//!    `children` is the sum of their `repeat`, `leaves` and `maps` the sums of theirs times `repeat` (a leaf counts
-//!    itself, a map too), `work` likewise, but saturating. Atoms have none; `Some` and newtypes have exactly one.
+//! 1. `nodes[0]` is the root. Its `repeat` is 1, and its `span` is the length of the vector.
+//! 2. The children of node `i` are runs. The first is at `i + 1`, each next one is `span` further,
+//!    and the last ends at `i + span`. `children` is the sum of their `repeat`. `leaves` is the sum
+//!    of their `leaves` times `repeat`, and `maps` and `work` are such sums too; that of `work`
+//!    saturates. A leaf counts itself, and so does a map. Atoms have no children; `Some` and
+//!    newtypes have exactly one.
 //! 3. Runs are maximal: neighbouring runs differ. Hence equal structures are equal vectors.
-//! 4. Kinds with names have a shape; `Struct` and `StructVariant` have as many fields as children, `Map` as many keys.
-//!    Keys are in canonical order unless the encoding says [`Options::insertion`]. A `Static` shape holds its value.
-//! 5. Shapes are distinct, all used, and numbered by first use in `nodes`.
-//! 6. A [`Value`] inside holds scalars only at its leaves, and no statics.
+//! 4. Kinds with names have a shape. `Struct` and `StructVariant` have as many fields as children,
+//!    `Map` has as many keys. Keys are in canonical order unless [`Options::insertion`] is set. A
+//!    `Static` shape holds its value.
+//! 5. Shapes are distinct, all are used, and they are numbered by first use in `nodes`.
+//! 6. A [`Value`] in a shape has only scalars as leaves, and no statics.
+//!
+//! # Words
+//!
+//! | word | meaning |
+//! |---|---|
+//! | leaf, opaque leaf | one value of the flat vector; a whole subtree as one leaf |
+//! | structure, treedef | a tree without its leaves; the type that stores it |
+//! | node, atom, compound | a place in a structure; one that never has children; one that may |
+//! | run, repeat, span | equal neighbouring nodes, stored once; how many; the stored nodes of a subtree |
+//! | shape, label | the names and labels of a node; a field name or a map key |
+//! | static | a value that belongs to the structure |
+//! | key, path, pattern | one step from a node to a child; the steps from the root; a set of paths |
+//! | arrival | the order in which the entries of a map came, before they were sorted |
+//! | frame | a compound whose children have not all come |
+//! | recorder, recording | serde's side of flattening; its state, the same for all types |
+//! | matcher | walks a value beside a known structure |
+//! | divergence | where a value stops matching |
+//! | row | elements of a sequence that are taken together, because they should look like the last |
+//! | layout | the serde calls of a type that always makes the same ones |
+//! | slot | the place of a leaf in the flat vector |
+//! | fragment | a subtree that is inserted several times |
 
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The name of a type, a field or a variant: borrowed from the type that was walked, or read from a text or file.
+/// The name of a type, a field or a variant: borrowed from the type that was walked, or read from a
+/// text or a file.
 pub type Name = Cow<'static, str>;
 
-/// One value of the flat vector: a serde scalar of its own kind, or a whole subtree that was declared a leaf.
+/// An element of the flat vector: a serde scalar, or a whole subtree that was declared a leaf.
 ///
-/// Equality and hash go by kind and bits: `0.0` and `-0.0` differ, a NaN equals itself, `1i32` and `1i64` differ.
+/// Equality and hash compare kind and bits: `0.0` and `-0.0` differ, a NaN equals itself, and
+/// `1i32` and `1i64` differ.
 ///
 /// ```
 /// use treedef::Leaf;
@@ -63,19 +91,20 @@ pub enum Leaf {
     F32(f32),
     F64(f64),
     Char(char),
-    /// The leaf that an absent value is under [`none_is_leaf`](crate::Flattener::none_is_leaf).
+    /// An absent value under [`none_is_leaf`](crate::Flattener::none_is_leaf).
     None,
     I128(Packed<i128>),
     U128(Packed<u128>),
-    // Those that own memory stand together, and dropping them is little code: so the check that a number owns none is
-    // compiled into the loop that drops a vector. A box in place of the `Arc` would make that a recursion, and a call.
+    // The variants that own memory are neighbours, and dropping them is little code. So the
+    // compiler inlines the check whether a leaf owns memory into the loop that drops a vector. With
+    // a `Box` instead of the `Arc`, dropping would be recursive, and each leaf would need a call.
     Str(Box<str>),
     Bytes(Box<[u8]>),
-    /// A whole subtree in the place of one leaf.
+    /// A whole subtree as one leaf.
     Opaque(Arc<Value>),
 }
 
-/// A 128-bit integer that is aligned as a 64-bit one, so that a [`Leaf`] stays within 24 bytes.
+/// A 128-bit integer with the alignment of a 64-bit one, so that a [`Leaf`] has 24 bytes.
 ///
 /// ```
 /// use treedef::{Leaf, Packed};
@@ -117,7 +146,7 @@ impl From<Packed<u128>> for u128 {
     }
 }
 
-/// The kind of a [`Leaf`]. It prints as the type: `f32`, `str`, `bytes`, `none`, `leaf` for an opaque one.
+/// The kind of a [`Leaf`]. It prints as its name, e.g. `f32`, `str`, `bytes`, `none`, `opaque`.
 ///
 /// ```
 /// use treedef::{Leaf, LeafKind};
@@ -151,12 +180,14 @@ pub enum LeafKind {
     Opaque,
 }
 
-/// A whole serde value: what a map key, a static and an opaque leaf hold.
+/// A whole serde value: the content of a map key, a static or an opaque leaf.
 ///
-/// It compares, hashes and orders by structure and scalars, and prints as a treedef does with literals in place of `*`.
-/// The order is the one in which maps keep their keys: kinds in the order of [`NodeKind`] and [`LeafKind`], integers by
-/// value and then width (of one width the signed first), floats by `total_cmp`, strings by bytes, everything else
-/// lexicographically.
+/// Equality, hash and order use the structure and the scalars. A value prints like a treedef with
+/// literals in place of `*`.
+///
+/// Maps sort their keys by this order: kinds in the order of [`NodeKind`] and [`LeafKind`],
+/// integers by value and then by width (signed before unsigned of the same width), floats by
+/// `total_cmp`, strings by bytes, everything else lexicographically.
 ///
 /// ```
 /// use treedef::Value;
@@ -170,14 +201,14 @@ pub enum LeafKind {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Value(pub(crate) Content);
 
-/// A scalar needs no structure of its own: most keys and statics are one.
+/// A scalar is stored without a structure, because most keys and statics are scalars.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Content {
     Scalar(Leaf),
     Tree(Box<Tree<Leaf>>),
 }
 
-/// A treedef with the leaves that belong to it, of any type.
+/// A treedef with its leaves, which may be of any type.
 ///
 /// ```
 /// use treedef::Tree;
@@ -191,16 +222,17 @@ pub(crate) enum Content {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Tree<L> {
     pub(crate) treedef: TreeDef,
-    /// As many as `treedef` has leaves.
+    /// Its length is the number of leaves of `treedef`.
     pub(crate) leaves: Vec<L>,
 }
 
-/// The structure of a value without its leaves: what kind every container is, its names, keys and statics.
+/// The structure of a value without its leaves: the kinds of all containers, names, keys and
+/// statics.
 ///
-/// It is immutable and cheap to clone. Two treedefs are equal when the structures are; what was remembered beside it
-/// (the order in which map entries arrived, the [`Limits`]) takes no part in equality or hash.
+/// It is immutable and cheap to clone. Equality and hash compare only the structure. They ignore
+/// the arrival order of map entries and the [`Limits`].
 ///
-/// The text form reads like the value with `*` for a leaf, and parses back:
+/// The text form looks like the value, with `*` for each leaf, and parses back:
 ///
 /// ```
 /// use treedef::TreeDef;
@@ -213,10 +245,10 @@ pub struct Tree<L> {
 #[derive(Clone)]
 pub struct TreeDef {
     pub(crate) encoding: Arc<Encoding>,
-    /// The maps whose entries arrived in another order than the canonical one, by `map`.
+    /// The maps whose entries did not arrive in canonical order, sorted by `map`.
     pub(crate) arrivals: Option<Arc<[Arrival]>>,
     pub(crate) limits: Limits,
-    /// A walk through a value made it, so rebuilding takes no more work than that.
+    /// Whether a walk through a value made it. Rebuilding then needs no more work than that walk.
     pub(crate) walked: bool,
 }
 
@@ -227,39 +259,40 @@ pub(crate) struct Encoding {
     pub(crate) shapes: Box<[Shape]>,
 }
 
-/// Options of the walk that made a treedef which rebuilding and comparing must know.
+/// The options of the walk that made a treedef. Rebuilding and comparing need them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Options {
-    /// Map entries stand in the order in which they arrived, which is part of the structure.
+    /// Map entries are in arrival order, which is part of the structure.
     pub(crate) insertion: bool,
-    /// `None` is a leaf, and `Some(x)` just `x` unless `x` is itself None, Some or unit.
+    /// `None` is a leaf, and `Some(x)` is only `x` unless `x` is itself None, Some or unit.
     pub(crate) none_is_leaf: bool,
-    /// The value was asked for its compact form, not its human-readable one.
+    /// The value was asked for its compact form, not for its human-readable form.
     pub(crate) compact: bool,
 }
 
-/// `repeat` equal siblings, described once; followed by the children of one of them.
+/// `repeat` equal siblings, stored once. The children of one of them follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node {
     pub(crate) kind: NodeKind,
-    /// Compounds inside each other at and below one of the siblings, those of keys and statics too.
+    /// The number of nested compounds at and below one sibling, those in keys and statics included.
     pub(crate) depth: u32,
     /// Index into `shapes`, or [`Shape::NONE`].
     pub(crate) shape: usize,
     pub(crate) repeat: usize,
-    /// Nodes of the vector in this subtree, this one included: adding it leads to the next run.
+    /// The number of nodes of the vector in this subtree, including this one. The next run is
+    /// `span` further.
     pub(crate) span: usize,
     pub(crate) children: usize,
-    /// Leaves in one of the siblings.
+    /// The number of leaves in one sibling.
     pub(crate) leaves: usize,
-    /// Maps in one of the siblings: what finds a map's [`Arrival`].
+    /// The number of maps in one sibling, which leads to the [`Arrival`] of a map.
     pub(crate) maps: usize,
-    /// Nodes that rebuilding one of the siblings visits at most, in keys and statics too; `usize::MAX` if there are
-    /// more.
+    /// The most nodes that rebuilding one sibling visits, those in keys and statics included; at
+    /// most `usize::MAX`.
     pub(crate) work: usize,
 }
 
-/// What a node is: one kind for each row of serde's data model, scalars apart.
+/// The kind of a node: the kinds of serde's data model, but one kind for all scalars.
 ///
 /// The order of the kinds is part of the canonical order of map keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -267,15 +300,16 @@ pub(crate) struct Node {
 pub enum NodeKind {
     /// A scalar, or a subtree that was declared a leaf: `*`.
     Leaf,
-    /// An absent `Option`: `None`. No leaf, unless [`none_is_leaf`](crate::Flattener::none_is_leaf) says so.
+    /// An absent `Option`: `None`. It is no leaf, unless
+    /// [`none_is_leaf`](crate::Flattener::none_is_leaf) is set.
     None,
-    /// A present `Option`, around one child: `Some(*)`.
+    /// A present `Option`, with one child: `Some(*)`.
     Some,
     /// `()`.
     Unit,
     /// A struct without fields, e.g. `struct Marker;`: `Marker`.
     UnitStruct,
-    /// A struct around one unnamed field, e.g. `struct Meters(f64);`: `Meters(*)`.
+    /// A struct with one unnamed field, e.g. `struct Meters(f64);`: `Meters(*)`.
     NewtypeStruct,
     /// A sequence of any length, e.g. `Vec<T>` or a set: `[*, *]`.
     Seq,
@@ -283,23 +317,24 @@ pub enum NodeKind {
     Tuple,
     /// A struct with several unnamed fields, e.g. `struct Rgb(u8, u8, u8);`: `Rgb(*, *, *)`.
     TupleStruct,
-    /// A map with keys of any kind, or a struct that contains a `#[serde(flatten)]` field: `{"a": *}`.
+    /// A map with keys of any kind, or a struct that contains a `#[serde(flatten)]` field:
+    /// `{"a": *}`.
     Map,
     /// A struct with named fields: `Point { x: *, y: * }`.
     Struct,
     /// A variant without payload, e.g. `Shape::Empty`.
     UnitVariant,
-    /// A variant around one unnamed field: `Shape::Circle(*)`.
+    /// A variant with one unnamed field: `Shape::Circle(*)`.
     NewtypeVariant,
     /// A variant with several unnamed fields: `Shape::Line(*, *)`.
     TupleVariant,
     /// A variant with named fields: `Shape::Box { w: *, h: * }`.
     StructVariant,
-    /// A value that travels in the treedef instead of in the leaves: `static "relu"`.
+    /// A value that belongs to the treedef, not to the leaves: `static "relu"`.
     Static,
 }
 
-/// As serde's data model calls it: `tuple struct`, `newtype variant`.
+/// The name in serde's data model, e.g. `tuple struct` or `newtype variant`.
 impl fmt::Display for NodeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -324,14 +359,14 @@ impl fmt::Display for NodeKind {
 }
 
 impl NodeKind {
-    /// Whether nodes of this kind carry a type's name.
+    /// Whether nodes of this kind have the name of a type.
     pub(crate) fn is_named(self) -> bool {
         use NodeKind as Is;
         matches!(self, Is::UnitStruct | Is::NewtypeStruct | Is::TupleStruct | Is::Struct)
             || self.is_variant()
     }
 
-    /// Whether nodes of this kind have neither children nor a place for them.
+    /// Whether nodes of this kind can never have children.
     pub(crate) fn is_atom(self) -> bool {
         use NodeKind as Is;
         matches!(
@@ -340,13 +375,14 @@ impl NodeKind {
         )
     }
 
-    /// Whether nodes of this kind are around one child, no more and no less.
+    /// Whether nodes of this kind have exactly one child.
     pub(crate) fn has_one_child(self) -> bool {
         use NodeKind as Is;
         matches!(self, Is::Some | Is::NewtypeStruct | Is::NewtypeVariant)
     }
 
-    /// Whether options say what nodes of this kind mean: the order of entries, and what an absent value is.
+    /// Whether the options change what this kind means: the order of entries, or what an absent
+    /// value is.
     pub(crate) fn depends_on_options(self) -> bool {
         matches!(self, NodeKind::Map | NodeKind::None | NodeKind::Some)
     }
@@ -358,7 +394,8 @@ impl NodeKind {
     }
 }
 
-/// What a node of some kind has beside its children. Each distinct one is stored once.
+/// What a node has beside its kind and children: names and labels. Each distinct shape is stored
+/// once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// The type's name; empty for maps and statics.
@@ -376,32 +413,34 @@ pub(crate) enum Labels {
     Static(Value),
 }
 
-/// The order in which the entries of one map arrived.
+/// The arrival order of the entries of one map.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
-    /// Which map: how many maps precede it in pre-order, runs expanded.
+    /// The number of maps before this one in pre-order, with runs expanded.
     pub(crate) map: usize,
-    /// The canonical position of the entry that arrived first, second, …
+    /// The canonical position of the first entry that arrived, of the second, …
     pub(crate) order: Box<[usize]>,
 }
 
-/// What a treedef may cost: to rebuild from, to print, to save, and to make another of.
+/// Limits for the cost of rebuilding, printing, saving and transforming a treedef.
 ///
-/// They travel beside a treedef, outside its equality and its text. A structure that is made, by an operation, a parser
-/// or a file, is refused when it is beyond them, and so is what would be saved and not loaded again. A text of forty
-/// bytes can stand for 2⁶⁴ leaves, so what an operation makes is counted before it is made.
+/// A treedef carries its limits; they are not part of its equality or its text. Operations, parsers
+/// and readers of files return an error instead of a structure beyond the limits. Saving also
+/// returns an error if the result could not be loaded again. A text of forty bytes can describe 2⁶⁴
+/// leaves, so operations count what they would make before they make it.
 ///
-/// | limit | default | what it bounds | beyond it |
+/// | limit | default | what it bounds | why |
 /// |---|---|---|---|
-/// | [`max_depth`](Self::max_depth) | 128, as in serde_json and ron | containers inside each other, keys included | recursive code needs stack for each level |
-/// | [`max_work`](Self::max_work) | 2²⁴ beyond 64 for each leaf in memory | nodes that rebuilding visits; leaves, columns and parts that an operation makes; scalars that a `; n` in a key or static stands for | `[(); 1000000000000]` is a text of 19 bytes |
-/// | [`max_nodes`](Self::max_nodes) | 2²⁴ | nodes that are stored, of which equal neighbours are one; 72 bytes each | composing two structures multiplies their nodes |
-/// | [`max_bytes`](Self::max_bytes) | 2²⁹ | the structure in a file, its leaves apart | a file of other things |
-/// | [`max_text`](Self::max_text) | 2²⁷ beyond 16 for each byte in a file | the bytes that a structure prints, about | a struct that holds two equal structs, which hold two equal structs |
-/// | [`max_names`](Self::max_names) | 2²⁰ beyond 16 for each byte in a file | the bytes of all names in memory | a file has each name once, for any number of fields |
+/// | [`max_depth`](Self::max_depth) | 128, as in serde_json and ron | nested containers, keys included | recursive code needs stack for each level |
+/// | [`max_work`](Self::max_work) | 2²⁴, plus 64 for each leaf in memory | nodes that rebuilding visits; leaves, columns and parts that an operation makes; scalars that `; n` in a key or static expands to | `[(); 1000000000000]` is a text of 19 bytes |
+/// | [`max_nodes`](Self::max_nodes) | 2²⁴ | stored nodes of 72 bytes each; equal neighbours count as one | composing two structures multiplies their nodes |
+/// | [`max_bytes`](Self::max_bytes) | 2²⁹ | the bytes of the structure in a file, without the leaves | the file may hold something else |
+/// | [`max_text`](Self::max_text) | 2²⁷, plus 16 for each byte in a file | about the bytes of the printed structure | a struct may hold two equal structs, which hold two equal structs, and so on |
+/// | [`max_names`](Self::max_names) | 2²⁰, plus 16 for each byte in a file | the bytes of all names in memory | a file has each name once, for any number of fields |
 ///
-/// So ten million leaves or absent values pass, and statics and names of megabytes. What a walk through a value made is
-/// in memory already: it is rebuilt whatever `work` says. It is only refused when it is saved.
+/// The defaults allow ten million leaves or absent values, and megabytes of statics and names. A
+/// structure that was made by a walk through a value is rebuilt whatever `max_work` is. Beyond the
+/// limits, only saving it returns an error.
 ///
 /// ```
 /// use treedef::{ErrorKind, Limits, TreeDef};
@@ -417,17 +456,18 @@ pub(crate) struct Arrival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Containers inside each other, map keys included.
+    /// The most nested containers, map keys included.
     pub max_depth: usize,
-    /// Nodes that are visited or made beyond 64 for each leaf.
+    /// The most nodes that are visited or made, in addition to 64 for each leaf.
     pub max_work: usize,
-    /// Bytes of the structure in a file, its leaves apart.
+    /// The most bytes of the structure in a file, without the leaves.
     pub max_bytes: usize,
-    /// Nodes of a structure, of which equal neighbours are one.
+    /// The most nodes of a structure; equal neighbours count as one.
     pub max_nodes: usize,
-    /// Bytes that the text of a structure has, about, beyond 16 for each byte in a file.
+    /// About the most bytes of the text of a structure, in addition to 16 for each byte in a file.
     pub max_text: usize,
-    /// Bytes of all names that a file makes in memory, beyond 16 for each byte in the file.
+    /// The most bytes of all names that a file makes in memory, in addition to 16 for each byte in
+    /// the file.
     pub max_names: usize,
 }
 
@@ -445,43 +485,43 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Sets the number of containers that may stand inside each other.
+    /// Sets the most containers that may be nested.
     #[must_use]
     pub fn max_depth(self, max_depth: usize) -> Self {
         Limits { max_depth, ..self }
     }
 
-    /// Sets the number of nodes that may be visited or made beyond 64 for each leaf.
+    /// Sets the most nodes that may be visited or made, in addition to 64 for each leaf.
     #[must_use]
     pub fn max_work(self, max_work: usize) -> Self {
         Limits { max_work, ..self }
     }
 
-    /// Sets the bytes that the structure in a file may take.
+    /// Sets the most bytes of the structure in a file.
     #[must_use]
     pub fn max_bytes(self, max_bytes: usize) -> Self {
         Limits { max_bytes, ..self }
     }
 
-    /// Sets the nodes that a structure may have.
+    /// Sets the most nodes of a structure.
     #[must_use]
     pub fn max_nodes(self, max_nodes: usize) -> Self {
         Limits { max_nodes, ..self }
     }
 
-    /// Sets the bytes that the text of a structure may have beyond 16 for each byte in a file.
+    /// Sets the most bytes of the text of a structure, in addition to 16 for each byte in a file.
     #[must_use]
     pub fn max_text(self, max_text: usize) -> Self {
         Limits { max_text, ..self }
     }
 
-    /// Sets the bytes that all names may take in memory beyond 16 for each byte in a file.
+    /// Sets the most bytes of all names in memory, in addition to 16 for each byte in a file.
     #[must_use]
     pub fn max_names(self, max_names: usize) -> Self {
         Limits { max_names, ..self }
     }
 
-    /// Those of something made of two: each the more generous.
+    /// The greater of two limits, for each field: the limits of a structure that is made from two.
     pub(crate) fn or(self, other: Limits) -> Self {
         Limits {
             max_depth: self.max_depth.max(other.max_depth),
@@ -494,22 +534,24 @@ impl Limits {
     }
 }
 
-/// In which order the entries of a map stand in a treedef.
+/// The order of the entries of a map in a treedef.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MapOrder {
-    /// By their keys, so that equal maps have equal treedefs. The order in which they arrived is remembered beside it;
-    /// of equal maps inside keys and statics, which are stored once, that of the first.
+    /// By key, so that equal maps have equal treedefs. The treedef also remembers the arrival
+    /// order. Equal maps in keys and statics are stored once, with the arrival order of the first.
     #[default]
     Canonical,
-    /// As they arrived; the order is part of the structure, as in Python's `OrderedDict`.
-    /// Maps inside keys and statics stand in the order of their keys all the same, and so they come back.
+    /// By arrival order, which is part of the structure, as in Python's `OrderedDict`. Maps in keys
+    /// and statics are always sorted by key, and are rebuilt in that order.
     Insertion,
 }
 
-/// Keys inside keys inside keys are compared and dropped recursively, so their nesting is always bounded.
+/// The most levels of keys in keys. It is always checked, because comparing and dropping keys is
+/// recursive.
 pub(crate) const MAX_KEY_NESTING: usize = 128;
 
-/// A node that is about to be walked: what [`is_leaf`](crate::Flattener::is_leaf) sees of it beside its path.
+/// A node that is about to be walked: an argument of the function in
+/// [`is_leaf`](crate::Flattener::is_leaf), beside the path.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeHead<'a> {
     pub(crate) kind: NodeKind,
@@ -518,7 +560,7 @@ pub struct NodeHead<'a> {
 }
 
 impl Shape {
-    /// The shape of a kind that has neither names nor keys.
+    /// The index for nodes that have neither names nor keys.
     pub(crate) const NONE: usize = usize::MAX;
 }
 

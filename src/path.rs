@@ -1,8 +1,8 @@
-//! The way from the root to a node.
+//! Paths: the steps from the root to a node.
 
 use crate::model::{Name, Value};
 
-/// One step of a [`Path`]: which child of a node.
+/// One step of a [`Path`]: it selects a child of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Key {
@@ -12,7 +12,8 @@ pub enum Key {
     Position(usize),
     /// An index into a sequence: `[0]`.
     Index(usize),
-    /// An entry of a map, by its key: `["a"]`, `[3u32]`. The literal always has its suffix, so `[3]` is only an index.
+    /// An entry of a map, by its key: `["a"]`, `[3u32]`. A number always has its suffix, so `[3]`
+    /// is always an index.
     Entry(Value),
     /// The inside of a present `Option`: `?`.
     Some,
@@ -22,12 +23,13 @@ pub enum Key {
     VariantField(Name, Name),
 }
 
-/// The way from the root to a node: `.layers[0].w["bias"]`. The root's own path is empty.
+/// The steps from the root to a node: `.layers[0].w["bias"]`. The path of the root is empty.
 ///
-/// Of two equal fields or keys, which only a `Serialize` written by hand can give a node, a path leads to the first.
+/// If a node has two equal fields or keys, which needs a `Serialize` written by hand, the path
+/// leads to the first.
 ///
 /// A path prints and parses back without ambiguity. [`to_jax_string`](Path::to_jax_string) and
-/// [`to_joined_string`](Path::to_joined_string) are renderings for other readers.
+/// [`to_joined_string`](Path::to_joined_string) print it for other tools.
 ///
 /// ```
 /// use treedef::{Key, Path};
@@ -43,7 +45,7 @@ pub enum Key {
 pub struct Path(pub(crate) Vec<Key>);
 
 impl Key {
-    /// The name of a field, of a struct or a variant.
+    /// The name, if this is a field of a struct or a variant.
     pub(crate) fn field(&self) -> Option<&Name> {
         match self {
             Key::Field(name) | Key::VariantField(_, name) => Some(name),
@@ -51,7 +53,7 @@ impl Key {
         }
     }
 
-    /// The key of an entry.
+    /// The key, if this is an entry of a map.
     pub(crate) fn entry(&self) -> Option<&Value> {
         match self {
             Key::Entry(value) => Some(value),
@@ -61,22 +63,22 @@ impl Key {
 }
 
 impl Path {
-    /// The path of the root: no keys.
+    /// The path of the root, which has no keys.
     pub fn root() -> Self {
         Path::default()
     }
 
-    /// The steps from the root on.
+    /// The steps, from the root on.
     pub fn keys(&self) -> &[Key] {
         &self.0
     }
 
-    /// Whether this is the root's path.
+    /// Whether this is the path of the root.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The path of a child.
+    /// The path of the child at `key`.
     ///
     /// ```
     /// use treedef::{Key, Path};
@@ -90,7 +92,7 @@ impl Path {
         Path(keys)
     }
 
-    /// The path that this one and then another lead to.
+    /// This path followed by `below`.
     ///
     /// ```
     /// use treedef::Path;
@@ -104,7 +106,7 @@ impl Path {
         Path([&self.0[..], &below.0[..]].concat())
     }
 
-    /// Goes on to a child.
+    /// Appends `key`: the path becomes that of a child.
     ///
     /// ```
     /// use treedef::{Key, Path};
@@ -119,18 +121,19 @@ impl Path {
         self.0.push(key);
     }
 
-    /// Goes back to the node above, and gives back the key that led on from there; `None` for the root.
+    /// Removes the last key and returns it: the path becomes that of the parent. Returns `None` for
+    /// the root.
     pub fn pop(&mut self) -> Option<Key> {
         self.0.pop()
     }
 
-    /// The path of the node above; `None` for the root.
+    /// The path of the parent; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.0.split_last()?;
         Some(Path(above.to_vec()))
     }
 
-    /// Whether the node of `ancestor` holds the node of this path, or is it.
+    /// Whether `ancestor` is this path or the path of a node above it.
     pub fn starts_with(&self, ancestor: &Path) -> bool {
         self.0.starts_with(&ancestor.0)
     }

@@ -1,12 +1,13 @@
-//! Which paths a rule is about.
+//! Patterns: paths with wildcards.
 
 use crate::path::{Key, Path};
 
 /// A path with wildcards: `layers[*].w`, `**.bias`.
 ///
-/// `.*` stands for any field or position, `[*]` for any index or map key, `**` for any number of steps. A field `.name`
-/// also stands for the map key `["name"]`, because a struct that contains a `#[serde(flatten)]` field reaches us as a
-/// map, and for that field of any variant. The dot in front of the first field may be left out.
+/// `.*` matches any field or position, `[*]` any index or map key, and `**` any number of steps. A
+/// field `.name` also matches the field `name` of any variant, and the map key `["name"]`, because
+/// serde turns a struct with a `#[serde(flatten)]` field into a map. The dot before the first field
+/// is optional.
 ///
 /// ```
 /// use treedef::{Path, Pattern};
@@ -32,12 +33,13 @@ pub(crate) enum Step {
 }
 
 impl Pattern {
-    /// Whether the pattern stands for this path; all of it, not only its beginning.
+    /// Whether the pattern matches the whole path, not only its beginning.
     pub fn matches(&self, path: &Path) -> bool {
         self.matches_keys(path.keys())
     }
 
-    /// Greedy matching with one point to come back to, the last `**`: time of the steps times the keys.
+    /// Greedy matching that only backtracks to the last `**`. The time is proportional to steps
+    /// times keys.
     pub(crate) fn matches_keys(&self, keys: &[Key]) -> bool {
         let (mut step, mut key) = (0, 0);
         let mut retry = None;

@@ -1,5 +1,5 @@
-//! Public structs inside documents: as structs of their fields. By hand, because `serde/derive` would otherwise be turned on
-//! for every user of this crate.
+//! `Serialize` and `Deserialize` of public structs. They are written by hand, because a derive
+//! would enable `serde/derive` for every user of this crate.
 
 use std::fmt;
 use std::mem::discriminant;
@@ -15,7 +15,7 @@ use crate::tree::Migration;
 use crate::treedef::diff::{Change, ChangeKind, Diff};
 use crate::treedef::text::{as_text, brief};
 
-/// A struct of fields, each of which is there.
+/// Implements both traits for a struct whose fields are all required.
 macro_rules! as_record {
     ($($record:ident $(<$param:ident>)? { $($field:ident: $type:ty),* $(,)? })*) => {$(
         impl $(<$param: Serialize>)? Serialize for $record $(<$param>)? {
@@ -96,7 +96,7 @@ as_record! {
     }
 }
 
-/// A change in a document: what its kind does not have is absent.
+/// A change as it is serialized. Fields that its kind does not use are empty.
 struct ChangeRecord<T> {
     path: Path,
     spans: Vec<usize>,
@@ -157,7 +157,7 @@ impl<'a, T> From<&'a Change<T>> for ChangeRecord<&'a T> {
 }
 
 impl<T> ChangeRecord<T> {
-    /// None, if there is no such change: something is missing that it has, or is what no diff says.
+    /// Returns `None` if the change is invalid, e.g. if a field that its kind needs is missing.
     fn read(self) -> Option<Change<T>> {
         let keys = self.path.keys();
         let is_key = |key: &Key| keys.last().map(discriminant) == Some(discriminant(key));
@@ -181,8 +181,8 @@ impl<T> ChangeRecord<T> {
     }
 }
 
-/// The changes, one by one. A diff of structures comes back as it was; subtrees with leaves are documents, and come back as
-/// what documents can tell.
+/// Serializes the list of changes. A diff of structures comes back unchanged. Subtrees with leaves
+/// become documents, so kinds that a document does not keep are lost.
 impl<T: Serialize> Serialize for Diff<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.changes.iter().map(ChangeRecord::from))
@@ -198,7 +198,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Diff<T> {
     }
 }
 
-/// The names of kinds of differences.
+/// The names of the kinds of differences.
 const KINDS: [(DifferenceKind, &str); 10] = {
     use DifferenceKind as Is;
     [

@@ -1,9 +1,10 @@
-//! Snapshot tests of structures and signatures, with insta.
+//! Snapshot tests of structures and signatures with `insta`.
 
-/// Snapshots the structure of a value: its treedef, in the pretty form.
+/// Compares the structure of a value, in the pretty form, with a snapshot.
 ///
-/// The forms are those of `insta::assert_snapshot!`: named by the test, with a name of its own, or inline. New and
-/// changed snapshots are reviewed with `cargo insta review`, as any other. Needs the feature `insta`.
+/// The arguments are those of `insta::assert_snapshot!`: the snapshot is named after the test, has
+/// a name of its own, or is inline. Review new and changed snapshots with `cargo insta review`.
+/// Needs the feature `insta`.
 ///
 /// ```
 /// use serde::Serialize;
@@ -22,9 +23,9 @@ macro_rules! assert_structure_snapshot {
     };
 }
 
-/// Snapshots the signature of a value: its structure with the kinds of its leaves, in the pretty form.
+/// Compares the signature of a value, its structure with the kinds of its leaves, with a snapshot.
 ///
-/// The forms are those of [`assert_structure_snapshot!`](crate::assert_structure_snapshot).
+/// The arguments are those of [`assert_structure_snapshot!`](crate::assert_structure_snapshot).
 ///
 /// ```
 /// treedef::assert_signature_snapshot!((1u8, ["a"; 3]), @"(u8, (str, str, str))");

@@ -1,14 +1,16 @@
-//! Room on the stack for values that nest deeply.
+//! Stack space for deeply nested values.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Limits;
 
-/// How deep a walk may recurse where the stack does not grow, whatever the limits say: what a thread's stack of 2 MiB
-/// holds without optimisation, with room for the value's own code. Where it grows, what memory holds.
+/// The deepest recursion, whatever the limits are. Without `stacker`, it is what a thread's stack
+/// of 2 MiB holds in a build without optimisation, with room for the value's own code. With
+/// `stacker`, only memory limits it.
 const DEEPEST: usize = if cfg!(feature = "stacker") { 1 << 31 } else { 256 };
 
-/// Evaluates an expression where there is stack left: on a new segment if need be, with the feature `stacker`. A macro,
-/// because each type that a user walks would otherwise be compiled with a closure around each call.
+/// Evaluates an expression; with the feature `stacker` on a new stack segment if little stack is
+/// left. It is a macro, because a function would compile a closure around each call for each type
+/// that is walked.
 macro_rules! grow {
     ($call:expr) => {{
         #[cfg(feature = "stacker")]
@@ -21,12 +23,12 @@ macro_rules! grow {
 
 pub(crate) use grow;
 
-/// How many compounds may stand inside each other in a walk that recurses.
+/// The most compounds that may be nested in a recursive walk.
 pub(crate) fn deepest(limits: Limits) -> usize {
     limits.max_depth.min(DEEPEST)
 }
 
-/// Refuses to recurse deeper than the limits allow, or the stack.
+/// Returns an error if `depth` exceeds the limits or the stack.
 pub(crate) fn expect_room(limits: Limits, depth: usize) -> Result<()> {
     limits.expect_depth(depth)?;
     match depth <= DEEPEST {
@@ -35,7 +37,7 @@ pub(crate) fn expect_room(limits: Limits, depth: usize) -> Result<()> {
     }
 }
 
-/// The error of a walk that met a compound deeper than `limit`, which is that of [`deepest`].
+/// The error of a walk that met a compound deeper than `limit`, the result of [`deepest`].
 #[cold]
 pub(crate) fn too_deep(limit: usize) -> Error {
     let error = Error::from(ErrorKind::Depth { limit });

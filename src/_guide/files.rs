@@ -1,120 +1,139 @@
-//! Files of treedefs and trees: what is promised of them, and their format.
+//! Files of treedefs and trees: what they promise, and their format.
 //!
-//! [`TreeDef::to_bytes`], [`save`](TreeDef::save) and their inverses keep a structure;
-//! [`Tree::to_bytes`](crate::Tree::to_bytes) and [`Tree::save`](crate::Tree::save) keep a structure and its leaves: a
-//! checkpoint. All of it is in the feature `persist`, which is on by default.
+//! [`TreeDef::to_bytes`], [`save`](TreeDef::save) and their inverses store a structure.
+//! [`Tree::to_bytes`](crate::Tree::to_bytes) and [`Tree::save`](crate::Tree::save) store a
+//! structure with its leaves: a checkpoint. All of this needs the feature `persist`, which is on by
+//! default.
 //!
 //! # What is promised
 //!
-//! - **A file loads for ever.** Every release reads the files of every release before it, on every platform. A file of
-//!   a later format is refused with [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
-//! - **Damage is found.** Every byte stands under a CRC-32C; a change of up to 32 neighbouring bits cannot escape it.
-//!   The error names the damaged part, among leaves their indices and paths.
-//! - **Nothing hostile gets through.** What was written to deceive, checksums and all, becomes an error or a treedef
-//!   like any other: no panic, no endless loop, no more memory than some times the file. [`Limits`] bound what is left.
-//! - **One structure, one file.** Equal treedefs have equal bytes; whatever loads is written again with the very same
-//!   bytes (by the release that wrote it). So files can be compared and hashed; [`TreeDef::fingerprint`] does.
-//! - **Saving is all or nothing.** A file is written beside its place, flushed to the disk, and put there by a rename.
-//!   Whoever reads sees the old or the new one; a crash leaves the old one, and at most a temporary that the next save
-//!   removes.
+//! - **A file loads for ever.** Every release reads the files of all earlier releases, on every
+//!   platform. A file of a later format is refused with
+//!   [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+//! - **Damage is found.** Every byte is covered by a CRC-32C, which detects every change within 32
+//!   neighbouring bits. The error names the damaged part. If leaves are damaged, it gives their
+//!   indices and paths.
+//! - **Hostile files do no harm.** A file that was written to deceive, with correct checksums,
+//!   gives an error or an ordinary treedef: no panic, no endless loop, and no more memory than a
+//!   small multiple of the file. [`Limits`] bound everything else.
+//! - **One structure, one file.** Equal treedefs have equal bytes. If you load a file and save it
+//!   again with the release that wrote it, you get the same bytes. So files can be compared and
+//!   hashed, which [`TreeDef::fingerprint`] does.
+//! - **Saving is all or nothing.** The new file is written beside the old one, flushed to the disk,
+//!   and renamed into place. A reader sees either the old file or the new one. A crash leaves the
+//!   old file and at most a temporary file, which the next save removes.
 //!
-//! Checksums are no signatures: who can change a file can mend them too. Compare a [`Fingerprint`] that came another
-//! way.
+//! Checksums are not signatures: someone who can change a file can also correct its checksums.
+//! Compare it with a [`Fingerprint`] that you received in another way.
 //!
 //! # Format 1
 //!
-//! All integers are little endian and of fixed width. The tables are what bincode 2 writes with its `legacy`
-//! configuration, which is plain enough to be said here: a struct is its fields one after another, a table or string is
-//! its length as a `u64` and then its rows or UTF-8 bytes. `NONE` is 2³² − 1. Checksums are CRC-32C (Castagnoli).
+//! All integers are little endian and of fixed width. The tables are written by bincode 2 in its
+//! `legacy` configuration, which is simple enough to describe here. A struct is its fields one
+//! after another. A table or string is its length as a `u64`, followed by its rows or UTF-8 bytes.
+//! `NONE` is 2³² − 1. Checksums are CRC-32C (Castagnoli).
 //!
-//! ## Header, 64 bytes, the same in all formats to come
+//! ## Header, 64 bytes, the same in all future formats
 //!
 //! | at | bytes | what |
 //! |---|---|---|
 //! | 0 | 8 | `89 50 59 54 0D 0A 1A 0A` |
-//! | 8 | 2 | the format that a reader has to know: 1 |
-//! | 10 | 2 | the format that the writer knew: not less |
+//! | 8 | 2 | the format that a reader must know: 1 |
+//! | 10 | 2 | the newest format that the writer knew: at least the above |
 //! | 12 | 1 | 1: a treedef, 2: a tree |
 //! | 13 | 1 | codec of the tables: 1 |
-//! | 14 | 2 | options of the treedef, by bits: 1 insertion, 2 none_is_leaf, 4 compact. A reader refuses others |
-//! | 16 | 8 | bytes of the structure, which follows the header |
-//! | 24 | 8 | rows in its table of nodes |
-//! | 32 | 8 | leaves of the treedef |
-//! | 40 | 8 | bytes after the structure: 0 for a treedef |
-//! | 48 | 8 | 0 |
+//! | 14 | 2 | options of the treedef, as bits: 1 insertion, 2 none_is_leaf, 4 compact. A reader refuses unknown bits |
+//! | 16 | 8 | length of the structure in bytes; it follows the header |
+//! | 24 | 8 | number of rows in its table of nodes |
+//! | 32 | 8 | number of leaves of the treedef |
+//! | 40 | 8 | number of bytes after the structure: 0 for a treedef |
+//! | 48 | 8 | reserved: 0 |
 //! | 56 | 4 | checksum of the structure |
-//! | 60 | 4 | checksum of the 60 bytes before |
+//! | 60 | 4 | checksum of the preceding 60 bytes |
 //!
-//! A reader checks in this order: magic, checksum of the header, format, codec, options, kind, limits, lengths against
-//! the file, checksums of the parts, tables.
+//! A reader checks in this order: magic, checksum of the header, format, codec, options, kind,
+//! limits, lengths against the file, checksums of the parts, tables.
 //!
 //! ## Structure
 //!
 //! | field | type | what |
 //! |---|---|---|
 //! | text | string | all names, one after another |
-//! | names | table of `u32` | the bytes of each name, none 0 |
-//! | shapes | table of { name `u32`, variant `u32`, form `u8`, labels `u32` } | numbers of names, or `NONE` for the empty one; form 0: no labels, 1: fields, 2: keys, 3: the value of a static |
-//! | labels | table of `u32` | of each shape in turn, as many as it says: numbers of names, or of values |
-//! | nodes | table of { kind `u8`, shape `u32`, span `u32`, repeat `u64` } | in pre-order; a row is a run of `repeat` equal siblings, and `span` rows are it and all below one of them |
+//! | names | table of `u32` | the length of each name in bytes, never 0 |
+//! | shapes | table of { name `u32`, variant `u32`, form `u8`, labels `u32` } | `name` and `variant` are indices of names, or `NONE` for an empty name; `labels` is the number of labels; form 0: no labels, 1: fields, 2: keys, 3: the value of a static |
+//! | labels | table of `u32` | the labels of each shape in turn: indices of names, or of values |
+//! | nodes | table of { kind `u8`, shape `u32`, span `u32`, repeat `u64` } | in pre-order; a row is a run of `repeat` equal siblings, and `span` is the number of rows of one sibling with everything below it |
 //!
-//! If there are keys or statics, also
+//! If there are keys or statics, these tables follow:
 //!
 //! | field | type | what |
 //! |---|---|---|
-//! | values | table of { nodes `u32`, shapes `u32`, scalars `u32` } | how many rows of each table belong to a value |
-//! | runs | table of { kind `u8`, count `u64` } | kinds of the scalars in `values`, neighbours differ |
-//! | lengths | table of `u64` | the bytes of each `str` and `bytes` among them |
-//! | bits | the rest | the scalars, as little endian integers and floats, `bool` and absent ones as a byte, `char` as `u32` |
+//! | values | table of { nodes `u32`, shapes `u32`, scalars `u32` } | how many rows of each table, and how many scalars, belong to each value |
+//! | runs | table of { kind `u8`, count `u64` } | kinds of the scalars in `values`; neighbouring runs differ in kind |
+//! | lengths | table of `u64` | the length in bytes of each `str` and `bytes` among them |
+//! | bits | the rest | the scalars: integers and floats in little endian, `bool` and `none` as a byte, `char` as `u32` |
 //!
-//! The first rows of `nodes`, `shapes` and `labels` belong to the first value, and so on; those of the treedef come
-//! last. Shapes are numbered from 0 in each. A value that is a scalar has no nodes and one scalar; other values are
-//! structures, without statics and with scalars in the place of the leaves. A value comes after those that are keys in
-//! it, and is used once, in the order of the labels.
+//! The first rows of `nodes`, `shapes` and `labels` belong to the first value, the next rows to the
+//! second value, and so on. The rows of the treedef come last. Shapes are numbered from 0 in each
+//! value and in the treedef. A value that is a scalar has no nodes and one scalar. Other values are
+//! structures without statics, with scalars in place of the leaves. A value comes after the values
+//! that are keys in it. Each value is used once, in the order of the labels.
 //!
-//! Kinds of nodes, from 0: leaf, None, Some, unit, unit struct, newtype struct, seq, tuple, tuple struct, map, struct,
-//! unit variant, newtype variant, tuple variant, struct variant, static. Kinds of scalars, from 0: bool, i8, i16, i32,
-//! i64, i128, u8, u16, u32, u64, u128, f32, f64, char, str, bytes, none, opaque (the last two among leaves only).
+//! Kinds of nodes, from 0: leaf, None, Some, unit, unit struct, newtype struct, seq, tuple, tuple
+//! struct, map, struct, unit variant, newtype variant, tuple variant, struct variant, static. Kinds
+//! of scalars, from 0: bool, i8, i16, i32, i64, i128, u8, u16, u32, u64, u128, f32, f64, char, str,
+//! bytes, none, opaque (the last two among leaves only).
 //!
-//! What makes a structure valid: a span covers its children's and no more; runs are maximal, and `repeat` is not 0;
-//! `Some` and newtypes have one child, atoms (leaf to unit struct but `Some`, unit variants, statics) none; named kinds
-//! have a shape with their name, structs with a field and maps with a key for each child; keys stand in their
-//! [order](crate::Value) unless the treedef is in insertion order. Names and shapes are distinct, all used, and
-//! numbered by first use: names in the order of shapes (name, variant, fields; those of values first), shapes in that
-//! of nodes.
+//! A structure is valid if all of the following holds:
+//!
+//! - A span covers the node and the spans of its children, and no more. Runs are maximal, and
+//!   `repeat` is not 0.
+//! - `Some` and newtypes have one child. Atoms have none: leaf, None, unit, unit struct, unit
+//!   variant and static.
+//! - Named kinds have a shape with their name. Structs have a field for each child, and maps have a
+//!   key for each child. Keys are in their [order](crate::Value) unless the treedef is in insertion
+//!   order.
+//! - Names and shapes are distinct, all are used, and they are numbered by first use. Shapes are
+//!   numbered in the order of the nodes. Names are numbered in the order of the shapes (name,
+//!   variant, fields; the shapes of values first).
 //!
 //! ## After the structure of a tree
 //!
 //! | at | bytes | what |
 //! |---|---|---|
-//! | 0 | 4 × 8 | bytes of the four parts below |
+//! | 0 | 4 × 8 | length in bytes of each of the four parts below |
 //! | 32 | 3 × 4 | checksums of the first three |
-//! | 44 | 4 | checksum of the 44 bytes before and the checksums after |
-//! | 48 | 4 each | checksum of each 2¹⁶ bytes of the fourth part, the last ones fewer |
+//! | 44 | 4 | checksum of the preceding 44 bytes and the following checksums |
+//! | 48 | 4 each | checksum of each block of 2¹⁶ bytes of the fourth part; the last block may be shorter |
 //!
-//! 1. *The order of maps*: tables of { structure `u32`, map `u64` } and of `u64`. Where entries arrived in another
-//!    order than that of their keys: which structure (the values of the first structure by their numbers, then itself,
-//!    then the values of the second part), which map of it in pre-order, runs expanded; and for the entry that arrived
-//!    first, second, … its canonical position, of one map after another. Empty if there is none.
-//! 2. *The values among the leaves*: the fields of a structure, without a treedef at the end of the tables. Empty if
-//!    there is none.
+//! 1. *The order of maps*: tables of { structure `u32`, map `u64` } and of `u64`. The first table
+//!    lists the maps whose entries arrived in an order other than that of their keys. `structure`
+//!    counts the values of the first structure, then that structure itself, then the values of the
+//!    second part. `map` counts the maps of that structure in pre-order, with runs expanded. The
+//!    second table has, for one map after another, the canonical position of the entry that arrived
+//!    first, second, and so on. Empty if there is no such map.
+//! 2. *The values among the leaves*: the fields of a structure, without a treedef at the end of the
+//!    tables. Empty if there are no such values.
 //! 3. *The kinds of the leaves*: `runs` and `lengths` as above.
-//! 4. *The leaves*: `bits` as above. An opaque leaf is a byte 0 and stands for the next value of the second part.
+//! 4. *The leaves*: `bits` as above. An opaque leaf is a byte 0, and refers to the next value of
+//!    the second part.
 //!
-//! # Why bincode, and how it would be left
+//! # Why bincode, and how it could be replaced
 //!
-//! bincode is the codec that this project was asked to use, it is fast, and what it writes here is specified above. It
-//! is no longer maintained (RUSTSEC-2025-0141); its version 3 does not compile, by intent. Hence:
+//! bincode is the codec that this project was asked to use. It is fast, and what it writes here is
+//! specified above. It is no longer maintained (RUSTSEC-2025-0141), and its version 3 intentionally
+//! does not compile. Hence:
 //!
-//! - It is pinned to `=2.0.1`, without the features that we do not need, and none of its types is in a public
-//!   signature.
-//! - It only ever decodes flat tables of integers that a checksum has vouched for, borrowed from bytes that are there:
-//!   neither the lengths that abort it on other input nor nesting can occur. What it returns is checked as if it were
-//!   hostile.
-//! - The byte at 13 of the header names the codec. Another one gets another number; this one's reader is a page of code
-//!   by the tables above, and stays, so that old files load without bincode too.
+//! - It is pinned to `=2.0.1`, without the features that we do not need. None of its types is in a
+//!   public signature.
+//! - It only decodes flat tables of integers, borrowed from bytes whose checksum was verified. So
+//!   neither nesting nor the lengths that make it abort on other input can occur. Its output is
+//!   checked as if it were hostile.
+//! - The byte at 13 of the header names the codec. A new codec gets a new number. A reader for this
+//!   codec is a page of code, following the tables above. It will be kept, so that old files load
+//!   even without bincode.
 //!
-//! Projects that check advisories say so in their `deny.toml`:
+//! Projects that check advisories need this in their `deny.toml`:
 //!
 //! ```toml
 //! [advisories]

@@ -1,8 +1,9 @@
-//! Pages to read; there is nothing to import.
+//! The pages of the guide. They are only text: there is nothing to import.
 //!
-//! - [`coming_from`] JAX, optree, PyTorch and others: what is called how here.
-//! - [`files`]: what is promised of saved treedefs and trees, and their format byte by byte.
-//! - [`speed`]: what takes how long, at run time and to build, and why.
+//! - [`coming_from`]: for users of JAX, optree, PyTorch and others, what each function is called
+//!   here.
+//! - [`files`]: what saved treedefs and trees promise, and their format byte by byte.
+//! - [`speed`]: how long each operation takes, at run time and to build, and why.
 
 pub mod coming_from;
 #[cfg(feature = "persist")]

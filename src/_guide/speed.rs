@@ -1,10 +1,11 @@
-//! How fast, and why: a page to read, without code.
+//! How fast treedef is, and why: a page without code.
 //!
 //! # The figures
 //!
-//! Nanoseconds per leaf, and in brackets the ratio to bincode 2 in the same run. bincode writes the same value into a
-//! prepared slice and reads it back, without any structure: near the limit of what a walk by serde can do. Last comes
-//! `serde_json::to_value`, or `from_value`, which builds a document of nodes. Medians of
+//! Nanoseconds per leaf, and in brackets the ratio to bincode 2 in the same run. bincode writes the
+//! same value into a prepared slice and reads it back, without any structure. That is near the
+//! limit of what a walk through serde can do. The last row is `serde_json::to_value` or
+//! `from_value`, which builds a document of nodes. The figures are medians of
 //! `cargo bench --bench ratios`, on two shared cores of an x86-64 server, rustc 1.95.
 //!
 //! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
@@ -15,7 +16,7 @@
 //! | a slice of numbers collected into `Leaf`s | 1.2 (9) | 1.4 (3.7) | 1.6 (2.7) | 0.9 (2.5) |
 //! | `to_value` | 14 | 190 | 29 | 130 |
 //! | [`unflatten`](crate::unflatten()) from numbers | 2.2 (1.8) | 1.3 (1.3) | 19 (10) | 0.9 (1.3) |
-//! | … from leaves, handed over | 19 (16) | 7.4 (7.3) | 28 (15) | 4.2 (6.0) |
+//! | … from leaves, moved | 19 (16) | 7.4 (7.3) | 28 (15) | 4.2 (6.0) |
 //! | `from_value` | 15 | 40 | 27 | 50 |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
@@ -23,22 +24,24 @@
 //! | `flatten_like` | 29 | 44 | 20 | 28 | 24 |
 //! | `flatten` | 100 | 53 | 90 | 54 | 49 |
 //! | `to_value` | 120 | 77–95 | 330 | 42 | 44 |
-//! | `unflatten` from leaves, lent | – | 97 | 83 | 60 | 84 |
-//! | … handed over | 75 | 100 | 85 | 42 | 84 |
+//! | `unflatten` from leaves, borrowed | – | 97 | 83 | 60 | 84 |
+//! | … moved | 75 | 100 | 85 | 42 | 84 |
 //! | `from_value` | 51 | 90 | 180 | 29 | 66 |
 //!
-//! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves as for 10⁶. Everyone runs
-//! once before it is timed; what makes a large vector for the first time pays for fresh memory besides, and at 10⁷ leaves
-//! always: that is more than the walk. Whether an allocator has it at hand differs from run to run: `flatten` has taken 2.2
-//! to 4.9 ns for the matrices, and 48 to 86 for the document.
+//! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves
+//! as for 10⁶. Every function runs once before it is timed. A call that allocates a large vector
+//! for the first time also pays for fresh memory, and at 10⁷ leaves every call does: that costs
+//! more than the walk. Whether the allocator has memory ready differs from run to run. For example,
+//! `flatten` has taken 2.2 to 4.9 ns for the matrices, and 48 to 86 for the document.
 //!
-//! `benches/peers` has a table beside the pytrees of Python.
+//! `benches/peers` has a table that compares with the pytree libraries of Python.
 //!
 //! # What a type costs to build
 //!
-//! A program that flattens and rebuilds one value, and the same with `to_value` and `from_value` of `serde_json`: CPU time of
-//! compiling and linking the program alone, the least of three, and the ratio. `benches/build/measure` builds them, and more
-//! formats and types; all in turn, on two shared cores, rustc 1.95.
+//! One program flattens and rebuilds one value; another does the same with `to_value` and
+//! `from_value` of `serde_json`. The times are CPU time for compiling and linking the program
+//! alone, the least of three. `benches/build/measure` builds them, and more formats and types, one
+//! after another, on two shared cores, rustc 1.95.
 //!
 //! | | base | `serde_json` | treedef | ratio | text, kB |
 //! |---|---|---|---|---|---|
@@ -53,59 +56,70 @@
 //! | … a Kubernetes `Pod` | 14 s | 27 s | 28 s | 1.0 | 2,386, 2,844 |
 //! | … sixty structs and enums | 22 s | 34 s | 37 s | 1.1 | 2,442, 2,804 |
 //!
-//! Another call on the same type costs little: `structure`, `signature`, `flatten_as`, `map`, borrowed, strict and
-//! `flatten_like` add up to 7 % to the time and 6 % to the text. What is left over `serde_json` is for sequences: every type
-//! of element is compiled for the two serializers of plain data, because an element is lent, and whether a type that is
-//! lent owns something cannot be known when it is compiled. CI counts the lines of LLVM IR of one such program.
+//! Another call on the same type costs little: `structure`, `signature`, `flatten_as`, `map`,
+//! borrowed, strict and `flatten_like` add up to 7 % to the time and 6 % to the text. The remaining
+//! cost above `serde_json` is for sequences: every element type is compiled for the two serializers
+//! of plain data too. An element is passed by reference, and at compile time we cannot tell whether
+//! the referenced type owns memory. CI counts the lines of LLVM IR of one such program.
 //!
 //! # The ideas
 //!
-//! *What is known is compared, not recorded.* To record a node takes some hundred instructions, to compare it with the one
-//! that should stand there a few. In `flatten_like` the structure is given; a small value is expected to have that of the
-//! last value of its type. The leaves are written straight to their slots. At the first difference this walk gives up, and
-//! the value is recorded.
+//! *Compare instead of record.* Recording a node takes some hundred instructions, comparing it with
+//! the expected node takes a few. In `flatten_like` the structure is given. A small value is
+//! expected to have the structure of the last value of its type. The leaves are written straight to
+//! their slots. At the first difference this walk stops, and the value is recorded.
 //!
-//! *Elements of plain data are taken in rows.* Plain data owns no memory: numbers, and structs, tuples and options of
-//! numbers. An element is expected to look like the one before. Numbers are taken by a serializer that knows only numbers.
-//! An element of a fixed layout makes the same calls each time, so the calls of one are written down, and each call of the
-//! next is compared with one of them: what that takes is known when the type is compiled. This holds for elements of up to
-//! 64 leaves, and when they are rebuilt.
+//! *Take plain data in rows.* Plain data owns no memory: numbers, and structs, tuples and options
+//! of numbers. An element is expected to look like the previous one. Numbers are taken by a
+//! serializer that knows only numbers. An element with a fixed layout makes the same serde calls
+//! each time. So the calls of one element are stored, and each call of the next element is compared
+//! with one stored call, by code that is specific to the type. This holds for elements of up to 64
+//! leaves, and also when they are rebuilt.
 //!
-//! *Equal neighbours are one node.* So the expectation for a million elements is a handful of nodes that stay in the
-//! nearest cache.
+//! *Store equal neighbours as one node.* So the expected structure of a million elements is a
+//! handful of nodes that stay in the fastest cache.
 //!
-//! *State travels by value.* While comparing, the place in the leaves and the place in the structure are handed from call to
-//! call and back, in registers, and the error has no size. The message is made by the recording. An error of no size is also
-//! what lets a value that is rebuilt stay in registers on its way to its vector.
+//! *Pass state by value.* During a comparison, the position in the leaves and the position in the
+//! structure are passed from call to call and back, in registers, and the error type has no size.
+//! The recording walk makes the message. An error without size also lets a rebuilt value stay in
+//! registers on its way to its vector.
 //!
-//! *What a type cannot need is not compiled for it.* Every serializer and deserializer that a value may meet is compiled once
-//! for each type in it, in the build of the user. So there are three: one serializer that records, one that compares, and one
-//! deserializer, whatever the leaves are. In them stands only what depends on the type; all else is compiled once, in this
-//! crate. Those that are for plain data are compiled only for types that own no memory.
+//! *Do not compile what a type cannot need.* Every serializer and deserializer that a value may
+//! meet is compiled once for each type in it, in the build of the user. So there are only three:
+//! one serializer that records, one that compares, and one deserializer, for leaves of any type.
+//! They contain only what depends on the type; everything else is compiled once, in this crate. The
+//! serializers and deserializers for plain data are compiled only for types that own no memory.
 //!
-//! *Names are compared by where they stand.* A structure that was recorded borrowed them from the very type that is walked.
+//! *Compare names by address first.* A recorded structure borrowed its names from the same type
+//! that is walked, so the addresses are usually equal.
 //!
-//! *Structs are read by position where that is safe:* where serde_derive wrote the visitor, and the fields are exactly those
-//! of the structure, in their order. Any other is asked by name.
+//! *Read structs by position where that is safe:* where serde_derive wrote the visitor, and the
+//! fields are exactly those of the structure, in the same order. All other structs are read by
+//! name.
 //!
 //! # What costs what
 //!
-//! - [`Leaf`](crate::Leaf)s take 24 bytes, and a string among them an allocation. A vector of numbers is 1.6 to 20 times
-//!   as fast; and a loop by hand that makes the same leaves of the matrices takes 1.9 ns where `flatten` takes 2.2.
-//! - An element that is no plain data is recorded: one with a string, an enum, a map, a sequence or a static inside.
-//! - A map whose entries come in random order is sorted. `flatten_like` remembers the order in which they came, and is
-//!   fast as long as it is the same map; else each entry is looked up.
-//! - Rules, `leaves_where` and `none_is_leaf` take the recording walk, without expectations, in `flatten_like` too.
-//! - A structure that was parsed has names of its own, so that they are compared letter by letter: about twice the time.
-//! - An element that was expected to look like the last, and does not, is serialized twice:
-//!   [`Flattener::serialize_once`](crate::Flattener::serialize_once) prevents that. Plain data that asks for
-//!   something else than the structure has, or refuses what it gets, is read twice, from leaves that stay.
+//! - A [`Leaf`](crate::Leaf) takes 24 bytes, and a string leaf an allocation. A vector of numbers
+//!   is 1.6 to 20 times as fast. A hand-written loop that makes the same leaves of the matrices
+//!   takes 1.9 ns where `flatten` takes 2.2.
+//! - An element that is not plain data is recorded: one that contains a string, an enum, a map, a
+//!   sequence or a static.
+//! - A map whose entries arrive in random order is sorted. `flatten_like` remembers the arrival
+//!   order, and is fast as long as it gets the same map. Otherwise each entry is looked up.
+//! - Rules, `leaves_where` and `none_is_leaf` use the recording walk, without predictions, in
+//!   `flatten_like` too.
+//! - A parsed structure owns its names, so names are compared letter by letter: about twice the
+//!   time.
+//! - If an element was expected to look like the previous one but differs, it is serialized twice.
+//!   [`Flattener::serialize_once`](crate::Flattener::serialize_once) prevents that. Plain data that
+//!   requests something else than the structure has, or refuses what it gets, is read twice, from
+//!   leaves that are kept.
 //!
 //! # Which call when
 //!
-//! | you | take |
+//! | you | use |
 //! |---|---|
-//! | flatten values of one structure over and over | [`TreeDef::flatten_like`](crate::TreeDef::flatten_like), with a buffer that stays |
+//! | flatten values of one structure over and over | [`TreeDef::flatten_like`](crate::TreeDef::flatten_like), with a buffer that you reuse |
 //! | have leaves of one kind | [`flatten_as`](crate::flatten_as), [`map_as`](crate::map_as) |
 //! | have leaves of several kinds | [`flatten`](crate::flatten()) |
 //! | rebuild from numbers that you keep | [`unflatten`](crate::unflatten()) from a slice |

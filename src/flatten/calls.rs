@@ -1,6 +1,6 @@
-//! serde's calls by the dozen.
+//! Macros for groups of serde calls.
 
-/// The calls for each kind of scalar: those for floats to one expression, all others to another.
+/// The calls for scalars. `floats` handles floats, `others` all other kinds.
 macro_rules! scalars {
     (|$this:ident, $scalar:ident| #[$inline_float:meta] floats: $float:expr, #[$inline:meta] others: $other:expr,) => {
         scalars! { |$this, $scalar| #[$inline_float] $float;
@@ -33,7 +33,8 @@ macro_rules! scalars {
     )*};
 }
 
-/// The calls for each kind of number that fits into 64 bits, all to one expression: of its kind and its bits.
+/// The calls for numbers that fit into 64 bits. One expression handles all of them, with the kind
+/// and the bits of the number.
 macro_rules! numbers {
     (|$this:ident, $kind:ident, $bits:ident| $then:expr) => {
         numbers! {
@@ -62,8 +63,8 @@ macro_rules! numbers {
     )*};
 }
 
-/// The calls for nodes with a name or with children, but for options, units, newtypes and maps: each to an expression of
-/// what the node is.
+/// The calls for nodes with a name or with children, except options, newtype structs and maps. Each
+/// expression gets the kind and the names of the node as `head`.
 macro_rules! nodes {
     (|$this:ident, $head:ident, $value:ident| atom: $atom:expr, around: $around:expr, open: $open:expr, fields: $fields:expr,) => {
         fn serialize_unit_struct($this, name: &'static str) -> Result<Self::Ok, Self::Error> {
@@ -160,7 +161,7 @@ macro_rules! mismatches {
     )*};
 }
 
-/// Calls with a value or many that serializers of plain data do not expect.
+/// Generic calls that serializers of plain data do not expect.
 macro_rules! generic_mismatches {
     (|$this:ident| $then:expr) => {
         fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -196,7 +197,7 @@ macro_rules! generic_mismatches {
     };
 }
 
-/// The text of a value, if its `Display` does not fail: `to_string` would panic then.
+/// The text of a value, or `None` if its `Display` fails, where `to_string` would panic.
 pub(super) fn text_of(value: std::fmt::Arguments<'_>) -> Option<String> {
     let mut text = String::new();
     std::fmt::Write::write_fmt(&mut text, value).ok().map(|()| text)

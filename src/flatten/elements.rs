@@ -1,8 +1,9 @@
-//! Which elements of a sequence are recorded in [rows](super::rows): those of plain data, which look like the one before.
+//! Decides which elements of a sequence are recorded in [rows](super::rows).
 //!
-//! An element that turns out to be different has been serialized in part, and is serialized again. That is seen by
-//! `Serialize` implementations that give something only once. So elements are not tried if the type of anything in the first
-//! one owns something; the others are told as far as they can be; and [`Flattener::serialize_once`] asks nobody twice.
+//! An element that turns out to be different has already been serialized in part, and is serialized
+//! again. A `Serialize` implementation that gives something only once notices this. So no layout is
+//! tried if a type inside the elements so far owns something. Other cases are reported as errors as
+//! far as possible, and [`Flattener::serialize_once`] serializes nothing twice.
 //!
 //! [`Flattener::serialize_once`]: crate::Flattener::serialize_once
 
@@ -15,10 +16,10 @@ use super::recording::Recording;
 use super::rows::layout::{Layout, MOST_LEAVES};
 use super::rows::{Expected, FEW, Outcome, Progress, Retry, Row, Stop};
 
-/// Leaves that slots are made for at once.
+/// Maximum number of leaves for which slots are made at once.
 const BATCH: usize = 8_192;
 
-/// What was seen of a value is not there any more.
+/// The value gave less when it was serialized again.
 #[cold]
 pub(super) fn gave_less() -> Error {
     Error::protocol("a `Serialize` implementation gave less when it was asked again")
@@ -26,7 +27,7 @@ pub(super) fn gave_less() -> Error {
 }
 
 impl Recording {
-    /// A row for elements that look like the one before, if there may be such.
+    /// A row for elements that look like the last one, if a row is worth a try.
     #[inline]
     pub(super) fn row<'r>(
         &'r mut self,
@@ -36,7 +37,7 @@ impl Recording {
         if progress.pays() { self.next_row(progress, hint) } else { None }
     }
 
-    /// What came of the row before, and of the element after it.
+    /// Handles the outcome of the last row, and of the element after it.
     #[inline]
     pub(super) fn row_came(&mut self, progress: &mut Progress) -> Result<()> {
         if progress.is_idle() { Ok(()) } else { self.end_row(progress) }
@@ -62,7 +63,7 @@ impl Recording {
             }
             _ => None,
         };
-        // What is large or comes seldom is not worth the time to look at it.
+        // A layout is read only for small elements, and only if at least `FEW` of them may follow.
         let is_small = leaves.max(span) <= 2 * MOST_LEAVES && most >= FEW;
         let is_plain = is_small && !self.frame.owning;
         let compact = self.is_compact();
@@ -80,22 +81,22 @@ impl Recording {
         Some(Row::new(slots, slot, most, like, compact, progress))
     }
 
-    /// Whether the element that was recorded last has a layout, which is read then.
+    /// Reads the layout of the element that was recorded last. Returns whether it has one.
     fn read_layout(&mut self, last: usize, leaves: usize) -> bool {
         let (compact, narrow) = (self.is_compact(), self.narrow);
         let Some(first) = self.leaves.len().checked_sub(leaves) else { return false };
         let mut layout = self.layout.take().unwrap_or_else(|| Layout::boxed(compact));
         let (slots, opaque) = (self.leaves.slots(), self.met_opaque);
         let kinds = |leaf| slots.number_at(first + leaf, narrow).filter(|_| !opaque);
-        // All names are those of types, so none is owned.
+        // All names are names of types, so they are borrowed.
         let name_of = |name: &Name| if let Cow::Borrowed(name) = *name { Some(name) } else { None };
         let read = layout.read(self.builder.subtree(last), self.builder.shapes(), kinds, name_of);
         self.layout = Some(layout);
         read
     }
 
-    /// Counts what came of the row before; and makes sure that an element that was recorded again has still what had been
-    /// seen of it.
+    /// Counts the elements of the last row. Checks that an element that was serialized again gave
+    /// at least what it gave the first time.
     #[inline(never)]
     fn end_row(&mut self, progress: &mut Progress) -> Result<()> {
         let Some(last) = self.frame.last else { return Ok(()) }; // there is one
@@ -109,7 +110,7 @@ impl Recording {
             }
         }
         let Some(Outcome { done, slot, stop }) = progress.take() else { return Ok(()) };
-        self.builder.nodes[last].repeat += done; // each was there
+        self.builder.nodes[last].repeat += done; // at most the elements visited
         self.frame.children += done;
         self.leaves.resize(slot);
         match stop {

@@ -1,4 +1,4 @@
-//! What goes wrong in a recording, and where.
+//! Errors of a recording, and their paths.
 
 use crate::error::{Error, ErrorKind};
 use crate::model::{Labels, LeafKind, Name, NodeKind};
@@ -8,12 +8,12 @@ use super::frame::{Frame, Role};
 use super::recording::Recording;
 
 impl Recording {
-    /// How many compounds are open.
+    /// The number of open compounds.
     pub(super) fn level(&self) -> usize {
         self.outer.len()
     }
 
-    /// The child of an open compound failed.
+    /// Closes all compounds inside `level`, and adds the key of the failed child to the path.
     #[cold]
     #[inline(never)]
     pub(super) fn child_failed(&mut self, level: usize, error: Error) -> Error {
@@ -27,7 +27,7 @@ impl Recording {
         }
     }
 
-    /// Something failed here: the error has the path, and nothing stays open.
+    /// Adds the whole path to an error at the current place, and closes all compounds.
     #[cold]
     pub(super) fn failed_here(&mut self, mut error: Error) -> Error {
         for level in (0..=self.outer.len()).rev() {
@@ -36,7 +36,8 @@ impl Recording {
         error
     }
 
-    /// The key of an open map failed. What leads on inside a key is no way inside the value.
+    /// The key of an open map failed. The path inside the key is dropped, because it is not a path
+    /// inside the value.
     #[cold]
     pub(super) fn key_failed(&mut self, error: Error) -> Error {
         self.failed = true;
@@ -49,7 +50,7 @@ impl Recording {
         Error::protocol(what)
     }
 
-    /// Slots that were made for leaves of a kind do not take them.
+    /// The slots for leaves of one kind do not take a leaf.
     #[cold]
     pub(super) fn refused(&mut self) -> Error {
         let kind = self.leaves.kind();

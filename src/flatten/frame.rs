@@ -1,26 +1,27 @@
-//! An open compound, and what may come in a place.
+//! Open compounds, and the places where a value may come.
 
 use crate::model::{NodeHead, NodeKind};
 
 use super::rules::Keep;
 
-/// What the next call stands for.
+/// What the next call serializes.
 #[derive(Clone, Copy)]
 pub(super) enum Place {
     Child,
-    /// The inside of a `Some`, where `None` is a leaf.
+    /// The inside of a `Some`, if the option `none_is_leaf` is set.
     InsideSome,
     Key,
 }
 
-/// What becomes of the children of a frame.
+/// What the children of a frame become.
 #[derive(Clone, Copy)]
 pub(super) enum Role {
-    /// They are the children of a node.
+    /// Children of a node.
     Node,
-    /// There is one, and it takes the place of the frame.
+    /// The only child takes the place of the frame.
     Through,
-    /// There is one, and it is kept as one value. A frame that no call of serde opened closes itself with its child.
+    /// The only child is kept as one value. If the flag is set, no serde call opened the frame, and
+    /// it closes together with its child.
     Kept(Kept, bool),
 }
 
@@ -45,25 +46,26 @@ impl Kept {
 pub(super) struct Frame {
     pub(super) role: Role,
     pub(super) head: NodeHead<'static>,
-    /// Where its nodes begin, and where those of the next child do.
+    /// The index of the first node of the frame, and of the first node of its next child.
     pub(super) at: usize,
     pub(super) next: usize,
     /// The last run of children.
     pub(super) last: Option<usize>,
     pub(super) children: usize,
-    /// A shape whose first keys, so many, are those that this map has so far.
+    /// A shape and a count: the keys of this map so far equal the first `count` keys of the shape.
+    /// For a static, its shape if that is known.
     pub(super) known: Option<(usize, usize)>,
-    /// A map's key was recorded, and its value not yet.
+    /// A key of the map was recorded, but its value was not.
     pub(super) awaits_value: bool,
-    /// The child is the inside of a `Some`, where `None` is a leaf.
+    /// The child is the inside of a `Some`, and the option `none_is_leaf` is set.
     pub(super) around_some: bool,
-    /// Rules may ask for the path of its children.
+    /// Rules may need the paths of the children.
     pub(super) watched: bool,
-    /// It counts as a level of depth.
+    /// The frame counts as a level of depth.
     pub(super) counts: bool,
-    /// The type of something below owns something.
+    /// The type of a value in the subtree owns something.
     pub(super) owning: bool,
-    /// Where its own begin.
+    /// The first leaf, map, arrival and label of the frame.
     pub(super) first_leaf: usize,
     pub(super) first_map: usize,
     pub(super) first_arrival: usize,
@@ -71,7 +73,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The place of a whole value.
+    /// The frame around the whole value.
     pub(super) const ROOT: Frame = Frame {
         role: Role::Through,
         head: NodeHead::new(NodeKind::Tuple),

@@ -1,4 +1,4 @@
-//! What is kept as one value: keys, statics, and leaves that stand for a whole subtree.
+//! Subtrees that are kept as one value: keys, statics and opaque leaves.
 
 use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
@@ -24,7 +24,7 @@ impl Recording {
         self.frame.first_leaf = self.kept.len();
     }
 
-    /// The value that was kept goes where it belongs.
+    /// Takes out the kept value and puts it in its place.
     pub(super) fn end_keeping(&mut self) -> Result<()> {
         let Role::Kept(kept, _) = self.frame.role else { return Ok(()) };
         if let Some((shape, _)) = self.frame.known {
@@ -49,7 +49,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Takes out the value that was kept.
+    /// Takes out the kept value.
     pub(super) fn kept_value(&mut self) -> Result<Value> {
         self.expect_no_failure()?;
         let frame = self.pop_kept();
@@ -73,7 +73,7 @@ impl Recording {
         frame
     }
 
-    /// A scalar that is kept.
+    /// Keeps a scalar.
     pub(super) fn keep_scalar(&mut self, scalar: Scalar<'_>) {
         let is_static = matches!(self.frame.role, Role::Kept(Kept::Static, _)) && self.keeping == 1;
         match is_static.then(|| self.builder.static_of(scalar)).flatten() {
@@ -88,8 +88,8 @@ impl Recording {
         self.builder.open(NodeKind::Static, shape);
     }
 
-    /// Whether the child that is complete would read as `None` if an option was asked for: serde's buffers see through
-    /// newtypes, and take a unit for `None`.
+    /// Whether the complete child would be read as `None` if serde asked for an option. serde's
+    /// buffers look through newtypes, and treat a unit as `None`.
     pub(super) fn reads_as_none(&self) -> bool {
         let nodes = &self.builder.nodes[self.frame.next..];
         let inside = nodes.iter().find(|node| node.kind != NodeKind::NewtypeStruct);
@@ -106,7 +106,7 @@ impl Recording {
     }
 }
 
-/// Whether a value is an option or a unit, but for newtypes around it.
+/// Whether a value is an option or a unit, possibly inside newtypes.
 fn is_nothing(value: &Value) -> bool {
     let mut node = value.root();
     while node.kind() == NodeKind::NewtypeStruct

@@ -1,9 +1,10 @@
-//! Value → leaves and treedef.
+//! Flattens a value into leaves and a treedef.
 //!
-//! A value flows so: the [`recorder`] is what serde calls, and the [`recording`] what it has come to, with a [`frame`] for
-//! each open compound. That is all that is needed to flatten. Two things predict, and are for speed alone: [`rows`] take
-//! elements that look like the one before, if they are numbers or have a fixed [`layout`]; the [`matcher`] puts a value
-//! beside a structure that is [`known`], which is what `flatten_like` asks for, or the [`last`] of a small type.
+//! serde calls the [`recorder`], which fills the [`recording`]. The recording has a [`frame`] for
+//! each open compound. This alone can flatten any value; two other parts exist only for speed.
+//! [`rows`] take elements that look like the last one, if they are numbers or have a fixed
+//! [`layout`]. The [`matcher`] walks a value beside a structure that is [`known`]: the one given to
+//! `flatten_like`, or the [`last`] one of a small type.
 
 #![allow(
     clippy::question_mark,
@@ -46,16 +47,19 @@ pub use reader::TreeSeed;
 use recording::Recording;
 use rules::{Keep, Rule, Rules};
 
-/// A treedef of a few bytes may claim any number of leaves: so many are believed before they were seen.
+/// At most this many slots are allocated before the leaves are seen, because a treedef of a few
+/// bytes may claim any number of leaves.
 const BELIEVED: usize = 1 << 20;
 
 /// Flattens any `Serialize` value into its leaves and its treedef.
 ///
-/// Leaves come in the order of the fields and elements; those of a map in the canonical order of its keys.
+/// Leaves are in the order of fields and elements. Map entries are in the canonical order of their
+/// keys.
 ///
 /// # Errors
 ///
-/// When the value's own `Serialize` fails, or when it nests deeper than 128 levels ([`Flattener::max_depth`]).
+/// When the `Serialize` implementation of the value fails, or when the value nests deeper than 128
+/// levels ([`Flattener::max_depth`]).
 ///
 /// ```
 /// use treedef::Leaf;
@@ -74,7 +78,7 @@ pub fn flatten<T: Serialize + ?Sized>(value: &T) -> Result<(Vec<Leaf>, TreeDef)>
 ///
 /// # Errors
 ///
-/// As [`flatten`]; also when a leaf is of another kind. An `f32` may become an `f64`.
+/// As [`flatten`], and when a leaf is of another kind. An `f32` may become an `f64`.
 ///
 /// ```
 /// let (mut leaves, treedef) = treedef::flatten_as::<f64>(&(1.0, [2.0, 3.0]))?;
@@ -91,7 +95,7 @@ pub fn flatten_as<L: LeafType>(value: &(impl Serialize + ?Sized)) -> Result<(Vec
     Flattener::new().flatten_as(value)
 }
 
-/// The treedef of a value, without its leaves.
+/// Returns the treedef of a value, without its leaves.
 ///
 /// # Errors
 ///
@@ -106,7 +110,7 @@ pub fn structure<T: Serialize + ?Sized>(value: &T) -> Result<TreeDef> {
     Flattener::new().structure(value)
 }
 
-/// The tree of leaf kinds, which prints as a type would read.
+/// Returns the tree of leaf kinds, which prints like a type.
 ///
 /// # Errors
 ///
@@ -125,7 +129,7 @@ pub fn signature<T: Serialize + ?Sized>(value: &T) -> Result<Tree<LeafKind>> {
     Flattener::new().signature(value)
 }
 
-/// The leaves of a value, without its treedef.
+/// Returns the leaves of a value, without its treedef.
 ///
 /// # Errors
 ///
@@ -139,9 +143,9 @@ pub fn leaves<T: Serialize + ?Sized>(value: &T) -> Result<Vec<Leaf>> {
     Ok(flatten(value)?.0)
 }
 
-/// [`flatten`] with options.
+/// Flattens with options; see [`flatten`].
 ///
-/// What rebuilding needs to know of them becomes part of the treedef.
+/// The options that rebuilding needs are stored in the treedef.
 ///
 /// ```
 /// use treedef::{Flattener, MapOrder};
@@ -163,28 +167,30 @@ pub struct Flattener {
 }
 
 impl Flattener {
-    /// The options of [`flatten`].
+    /// Creates a flattener with the options of [`flatten`].
     pub fn new() -> Self {
         Flattener::default()
     }
 
-    /// The options that a treedef was made with, and its limits.
+    /// A flattener with the options and limits of a treedef.
     pub(crate) fn with_options_of(treedef: &TreeDef) -> Self {
         let (options, limits) = (treedef.encoding.options, treedef.limits);
         Flattener { options, limits, ..Flattener::default() }
     }
 
-    /// Whether maps stand in the order of their keys, the default, or as they come.
+    /// Sets the order of map entries: by key, which is the default, or as they arrive.
     pub fn map_order(mut self, order: MapOrder) -> Self {
         self.options.insertion = order == MapOrder::Insertion;
         self
     }
 
-    /// Whether `None` is a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the structure of `Vec<f64>`.
+    /// Whether `None` is a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the
+    /// structure of `Vec<f64>`.
     ///
-    /// The node of a `Some` around a `None`, a `Some` or a unit stays, newtypes and marks between them or not, so that
-    /// nested options are exact in serde's buffers too. That it stays shows only below it, so rules about paths see the
-    /// inside without the `?` that its path has then.
+    /// A `Some` around a `None`, a `Some` or a unit stays a node, with or without newtypes and
+    /// marks between them. So nested options stay exact, also in serde's buffers. Whether the node
+    /// stays is known only after its inside was visited. So rules see the inside at a path without
+    /// the `?` that its final path has.
     ///
     /// ```
     /// use treedef::{Flattener, Leaf};
@@ -200,8 +206,8 @@ impl Flattener {
         self
     }
 
-    /// Whether types that have two forms are asked for the readable one: an `IpAddr` is one string leaf by default,
-    /// four numbers with `false`.
+    /// Whether types with two forms use the human-readable one. An `IpAddr` is one string leaf by
+    /// default, and four numbers with `false`.
     ///
     /// serde's own buffers (`flatten`, `untagged`, internal tags) always assume `true`.
     pub fn human_readable(mut self, yes: bool) -> Self {
@@ -209,16 +215,17 @@ impl Flattener {
         self
     }
 
-    /// How many containers may stand inside each other, map keys included; 128 by default.
+    /// The maximum depth of nested containers, including map keys. The default is 128.
     ///
-    /// Each level takes stack, here and in the value's own code. More than 256 levels need the feature `stacker`, which
-    /// grows the stack; without it they are refused. This is [`Limits::max_depth`].
+    /// Each level uses stack, here and in the code of the value. More than 256 levels need the
+    /// feature `stacker`, which grows the stack, and are an error without it. This sets
+    /// [`Limits::max_depth`].
     pub fn max_depth(mut self, depth: usize) -> Self {
         self.limits.max_depth = depth;
         self
     }
 
-    /// The limits of the treedefs that are made: of the depth, and of what rebuilding, printing and saving may cost.
+    /// The limits of the new treedefs: the depth, and the cost of rebuilding, printing and saving.
     ///
     /// ```
     /// use treedef::{Flattener, Limits, Static};
@@ -236,9 +243,9 @@ impl Flattener {
         self
     }
 
-    /// Only scalars of these kinds are leaves; the others become static.
+    /// Only scalars of the kinds that `is_leaf` accepts are leaves. The others become static.
     ///
-    /// So an optimiser sees the floats of any type, whatever else it holds.
+    /// For example, an optimiser sees only the floats of a value.
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind};
@@ -255,9 +262,11 @@ impl Flattener {
         self.with_rules(|rules| rules.leaves_where = Some(Arc::new(is_leaf)))
     }
 
-    /// A field of a type is static: it travels in the treedef. Both by the names that serde sees.
+    /// Makes a field of a type static: its value is stored in the treedef. Both names are those
+    /// that serde sees.
     ///
-    /// A position of a tuple struct is named by its number. Where type names collide, use [`static_at`](Self::static_at).
+    /// The name of a field of a tuple struct is its index. If several types have the same name, use
+    /// [`static_at`](Self::static_at).
     ///
     /// ```
     /// use serde::Serialize;
@@ -275,19 +284,19 @@ impl Flattener {
         self.with_rule(field_rule(type_name, field), Keep::Static)
     }
 
-    /// Values of a type are static: they travel in the treedef.
+    /// Makes all values of a type static: they are stored in the treedef.
     pub fn static_type(self, type_name: &str) -> Self {
         self.with_rule(Rule::Type(type_name.to_owned()), Keep::Static)
     }
 
-    /// What stands at these paths is static: it travels in the treedef.
+    /// Makes the values at these paths static: they are stored in the treedef.
     ///
-    /// The way to name a field of a struct that contains a `#[serde(flatten)]` field: serde shows it as a map, and
-    /// maps have no type name.
+    /// Use this for fields of a struct that contains a `#[serde(flatten)]` field: serde serializes
+    /// such a struct as a map, and maps have no type name.
     ///
     /// # Errors
     ///
-    /// When the text is no pattern.
+    /// When the text is not a valid pattern.
     ///
     /// ```
     /// use treedef::Flattener;
@@ -302,12 +311,12 @@ impl Flattener {
         Ok(self.with_rule(Rule::Path(pattern), Keep::Static))
     }
 
-    /// A field of a type is one leaf, with all below it.
+    /// Makes a field of a type one leaf, with its whole subtree.
     pub fn opaque_field(self, type_name: &str, field: &str) -> Self {
         self.with_rule(field_rule(type_name, field), Keep::Leaf)
     }
 
-    /// Values of a type are one leaf each, with all below them.
+    /// Makes each value of a type one leaf, with its whole subtree.
     ///
     /// ```
     /// use serde::{Deserialize, Serialize};
@@ -327,18 +336,19 @@ impl Flattener {
         self.with_rule(Rule::Type(type_name.to_owned()), Keep::Leaf)
     }
 
-    /// What stands at these paths is one leaf each, with all below it.
+    /// Makes each value at these paths one leaf, with its whole subtree.
     ///
     /// # Errors
     ///
-    /// When the text is no pattern.
+    /// When the text is not a valid pattern.
     pub fn opaque_at(self, pattern: impl ToPattern) -> Result<Self> {
         let pattern = pattern.to_pattern()?.into_owned();
         Ok(self.with_rule(Rule::Path(pattern), Keep::Leaf))
     }
 
-    /// Nodes for which this holds are one leaf each, with all below them. Asked at every node that is no scalar, from
-    /// the root down; not below a leaf or a static.
+    /// Makes each node for which `is_leaf` returns true one leaf, with its whole subtree. It is
+    /// called for every node that is not a scalar, from the root down, but not inside a leaf or a
+    /// static.
     ///
     /// ```
     /// use treedef::{Flattener, NodeKind};
@@ -355,7 +365,8 @@ impl Flattener {
         self.with_rules(|rules| rules.is_leaf = Some(Arc::new(is_leaf)))
     }
 
-    /// The rules about types, fields and paths that apply to nothing in a value, as they were given: typos.
+    /// Returns the rules about types, fields and paths that match nothing in a value, for example
+    /// because of a typo.
     ///
     /// # Errors
     ///
@@ -379,11 +390,13 @@ impl Flattener {
     /// Whether every value is serialized only once.
     ///
     /// By default a value is compared with the structure that it is expected to have: in
-    /// [`flatten_like`](Self::flatten_like), where a small value follows another of its type, and where an element of a
-    /// sequence follows another and both are plain data, as numbers and structs of numbers are. If it has another structure,
-    /// it is serialized again.
-    /// That is fast, and makes no difference to any `Serialize` that can be asked twice. One that gives something away, an
-    /// iterator in a cell for instance, has less to give the second time. Then this is the way.
+    /// [`flatten_like`](Self::flatten_like), for a small value after another of its type, and for
+    /// an element of plain data, like a number or a struct of numbers, after another such element.
+    /// A value with another structure is serialized again.
+    ///
+    /// This is fast, and makes no difference to a `Serialize` implementation that can run twice.
+    /// One that gives something away, such as an iterator in a cell, has less to give the second
+    /// time. For such values, turn this option on.
     ///
     /// ```
     /// use std::cell::Cell;
@@ -429,20 +442,20 @@ impl Flattener {
         Recording::new(leaves, self.options, self.limits, predicts, self.rules.clone())
     }
 
-    /// [`flatten`](crate::flatten()) with these options.
+    /// As [`flatten`](crate::flatten()), with these options.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`flatten`](crate::flatten()).
     pub fn flatten<T: Serialize + ?Sized>(&self, value: &T) -> Result<(Vec<Leaf>, TreeDef)> {
         self.flatten_as(value)
     }
 
-    /// [`flatten_as`] with these options.
+    /// As [`flatten_as`], with these options.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`flatten_as`].
     pub fn flatten_as<L: LeafType>(
         &self,
         value: &(impl Serialize + ?Sized),
@@ -451,29 +464,29 @@ impl Flattener {
         Ok((tree.leaves, tree.treedef))
     }
 
-    /// [`structure`] with these options.
+    /// As [`structure`], with these options.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`structure`].
     pub fn structure<T: Serialize + ?Sized>(&self, value: &T) -> Result<TreeDef> {
         Ok(self.walk(Sink::Counted(0), value)?.0)
     }
 
-    /// [`signature`] with these options.
+    /// As [`signature`], with these options.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`signature`].
     pub fn signature<T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<LeafKind>> {
         self.tree(value)
     }
 
-    /// [`flatten_as`] with these options, into the end of a buffer.
+    /// As [`flatten_as`] with these options, but appends the leaves to `buffer`.
     ///
     /// # Errors
     ///
-    /// As there; then the buffer is as it was.
+    /// As [`flatten_as`]. The buffer is unchanged on error.
     ///
     /// ```
     /// use treedef::Flattener;
@@ -494,14 +507,15 @@ impl Flattener {
         Ok(treedef)
     }
 
-    /// Puts the leaves of a value with a known structure into a buffer, in place of what was there.
+    /// Puts the leaves of a value with a known structure into `buffer`, and replaces its content.
     ///
-    /// The options of the walk are those of the treedef; the rules are this flattener's, and should be those that the
-    /// treedef was made with. Entries of maps are found by their keys.
+    /// The options of the walk are those of the treedef. The rules are those of this flattener, and
+    /// should be the rules that the treedef was made with. Map entries are found by their keys.
     ///
     /// # Errors
     ///
-    /// When the value has another structure; then the buffer is empty. The error has the differences.
+    /// When the value has another structure. The error lists the differences, and the buffer is
+    /// empty.
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind};
@@ -558,7 +572,7 @@ impl Flattener {
         self.expect_same(treedef, &found)?;
         match mismatch {
             Divergence::Perhaps => Ok(()),
-            // It was different before.
+            // The first walk found a difference.
             Divergence::After { .. } => Err(gave_less()),
         }
     }
@@ -568,7 +582,7 @@ impl Flattener {
             return Ok(());
         }
         let differences = structure_differences(expected, found, self.ignore_statics);
-        // Only statics differ; and entries of maps stand in the order of their keys in any case.
+        // Only ignored statics differ, so the leaves are in the same order.
         let Some(first) = differences.first() else { return Ok(()) };
         let statics = first.kind == DifferenceKind::Static;
         let error = structure_mismatch(differences);
@@ -578,8 +592,8 @@ impl Flattener {
         })
     }
 
-    /// Whether [`flatten_like`](Self::flatten_like) accepts a static of another value in the place of a static: a step
-    /// counter, say. No by default.
+    /// Whether [`flatten_like`](Self::flatten_like) accepts a static with another value, such as a
+    /// step counter. The default is `false`.
     pub fn ignore_statics(mut self, yes: bool) -> Self {
         self.ignore_statics = yes;
         self
@@ -597,7 +611,8 @@ impl Flattener {
         let mut mismatch = None;
         if let Some(treedef) = &last {
             sink.resize(treedef.num_leaves());
-            // In another order a map has the same structure, and something to be remembered beside it.
+            // Another arrival order does not change the structure, but the new treedef has to
+            // remember it.
             let how = Expectation { ignore_statics: false, in_order: true };
             match matcher::children::fill(treedef, sink.slots(), how, value) {
                 Ok(()) => return Ok((treedef.clone(), sink)),
@@ -613,7 +628,8 @@ impl Flattener {
         Ok((treedef, leaves))
     }
 
-    /// What a walk has made. What was seen of it before has to be there still.
+    /// Finishes the treedef of a walk. Checks that the value gave at least what it gave when it was
+    /// matched before.
     fn walked(
         &self,
         mut treedef: TreeDef,
@@ -628,14 +644,14 @@ impl Flattener {
             }
         }
         treedef.walked = true;
-        // Where all of it is within the limit, its keys and statics are.
+        // If the whole is within the limit, so are its keys and statics.
         if treedef.root().work() > self.limits.max_work {
             self.limits.expect_work(PrintCost::of(&treedef.encoding).work(), 0)?;
         }
         Ok(treedef)
     }
 
-    /// Whether values may be serialized twice, and mean the same wherever they stand.
+    /// Whether values may be serialized twice, and mean the same at any place.
     fn predicts(&self, options: Options) -> bool {
         self.rules.is_none() && !self.serialize_once && !options.none_is_leaf
     }
@@ -646,13 +662,14 @@ fn field_rule(type_name: &str, field: &str) -> Rule {
 }
 
 impl TreeDef {
-    /// Puts the leaves of a value that has this structure into a buffer, in place of what was there.
+    /// Puts the leaves of a value with this structure into `buffer`, and replaces its content.
     ///
-    /// For structures made with rules there is [`Flattener::flatten_like`].
+    /// For a structure made with rules, use [`Flattener::flatten_like`].
     ///
     /// # Errors
     ///
-    /// When the value has another structure; then the buffer is empty. The error has the differences.
+    /// When the value has another structure. The error lists the differences, and the buffer is
+    /// empty.
     ///
     /// ```
     /// let (mut buffer, treedef) = treedef::flatten_as::<f64>(&vec![(1.0, 2.0), (3.0, 4.0)])?;

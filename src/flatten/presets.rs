@@ -1,7 +1,7 @@
-//! Ready-made rules for the array crates: the numbers are the leaves, shape and version are static.
+//! Ready-made rules for array crates: numbers become leaves, while shapes and versions are static.
 //!
-//! They go by the names that these crates show serde, which their tests in this repository pin. Rules that a preset adds
-//! are never reported as unmatched.
+//! The rules use the names that these crates pass to serde. Tests in this repository check these
+//! names. A rule of a preset is never reported as unmatched.
 
 use crate::error::Result;
 
@@ -35,10 +35,11 @@ impl Flattener {
             .with_fields("CsVecBase", &["dim", "indices"])
     }
 
-    /// `petgraph` 0.8: of a `Graph` or `StableGraph` the holes and the ends of the edges are static.
+    /// `petgraph` 0.8: the holes and the edge ends of a `Graph` or `StableGraph` are static.
     ///
-    /// The ends stand in an unnamed triple, so their rule goes by path: `**.edges[*]?.0` and `.1`. The nodes of a
-    /// `GraphMap` are bookkeeping too: add `static_field("Graph", "nodes")`.
+    /// The ends are in an unnamed triple, so their rules are paths: `**.edges[*]?.0` and
+    /// `**.edges[*]?.1`. To make the nodes of a `GraphMap` static as well, add
+    /// `static_field("Graph", "nodes")`.
     pub fn with_petgraph_rules(self) -> Self {
         let ends = ["**.edges[*]?.0", "**.edges[*]?.1"];
         ends.iter()
@@ -48,15 +49,15 @@ impl Flattener {
             })
     }
 
-    /// `nalgebra` 0.35: the numbers of rows and columns of a dynamic matrix or vector are static, where `pattern` leads to
-    /// it.
+    /// `nalgebra` 0.35: the numbers of rows and columns are static, for dynamic matrices and
+    /// vectors at `pattern`.
     ///
-    /// It shows itself as a bare tuple `(numbers, rows, columns)`, so no name can find it. Matrices of fixed size are
-    /// numbers only, and need no rule.
+    /// A dynamic matrix serializes as a tuple `(numbers, rows, columns)` without a name, so only a
+    /// path can find it. Matrices of fixed size consist of numbers only, and need no rule.
     ///
     /// # Errors
     ///
-    /// When the text is no [`Pattern`](crate::Pattern).
+    /// When the text is not a valid [`Pattern`](crate::Pattern).
     ///
     /// ```
     /// use treedef::Flattener;

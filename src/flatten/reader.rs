@@ -1,4 +1,4 @@
-//! A document straight into a recording: whatever its format says comes next is recorded, without a value in between.
+//! Reads a document straight into a recording, without a value in between.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use super::recording::Recording;
 
 /// Reads a document of a self-describing format into a tree, within limits.
 ///
-/// With [`Limits::default`] there is `Tree::<Leaf>::deserialize`, which is what `serde_json::from_str` calls.
+/// With [`Limits::default`], use `Tree::<Leaf>::deserialize`, which `serde_json::from_str` calls.
 ///
 /// ```
 /// use serde::de::DeserializeSeed;
@@ -57,7 +57,7 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
     }
 }
 
-/// Records what comes next.
+/// Records the next value.
 struct Reader<'r>(&'r mut Recording);
 
 impl<'de> DeserializeSeed<'de> for Reader<'_> {
@@ -82,7 +82,7 @@ impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
     }
 }
 
-/// Records a child of the compound that is open innermost.
+/// Records a child of the innermost open compound.
 struct ChildReader<'r>(&'r mut Recording);
 
 impl<'de> DeserializeSeed<'de> for ChildReader<'_> {
@@ -96,7 +96,8 @@ impl<'de> DeserializeSeed<'de> for ChildReader<'_> {
     }
 }
 
-/// An error of the recording as one of the format, with the path. What the format finds wrong it says itself.
+/// Runs a step of the recording. An error of the recording becomes an error of the format, with the
+/// path. The format reports its own errors itself.
 fn told<E: de::Error>(
     recording: &mut Recording,
     step: impl FnOnce(&mut Recording) -> Result<()>,
@@ -171,7 +172,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         told(self.0, Recording::close)
     }
 
-    /// A variant with something in it is a map of one entry, as in most formats; without, its name.
+    /// A variant becomes a map of one entry, from its name to its payload.
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<(), A::Error> {
         let (name, variant) = data.variant::<String>()?;
         told(self.0, |recording| {
@@ -194,7 +195,8 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// A scalar is the leaf of its kind, nothing at all [`Leaf::None`], anything else an opaque leaf.
+/// A scalar becomes the leaf of its kind, a unit or an absent value [`Leaf::None`], and any other
+/// value an opaque leaf.
 impl<'de> Deserialize<'de> for Leaf {
     fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(document)?;

@@ -1,5 +1,7 @@
-//! serde's side of a [recording](super::recording). All that depends on the type of a value is here, so it is little: what a
-//! call means is said there, once for all types.
+//! serde's side of a [recording](super::recording).
+//!
+//! Only code that depends on the type of a value is here, because it is compiled for each type. The
+//! recording does the rest, and is compiled once.
 
 use std::fmt::{self, Display};
 use std::mem;
@@ -19,7 +21,7 @@ use super::rows::{Progress, put_row};
 use super::rules::Keep;
 
 impl Recording {
-    /// Records a whole value: its structure, its leaves, and which rules applied.
+    /// Records a whole value. Returns its structure, its leaves, and which rules applied.
     pub(super) fn record<T: Serialize + ?Sized>(
         mut self,
         value: &T,
@@ -29,7 +31,7 @@ impl Recording {
         self.finish()
     }
 
-    /// Records a whole value, to be kept as one.
+    /// Records a whole value as one kept value.
     pub(super) fn record_value<T: Serialize + ?Sized>(mut self, value: &T) -> Result<Value> {
         self.begin_keeping(Kept::Static, false)?;
         value.serialize(Recorder(&mut self))?;
@@ -37,10 +39,10 @@ impl Recording {
     }
 }
 
-/// Records what comes next.
+/// Records the next value.
 pub(super) struct Recorder<'r>(&'r mut Recording);
 
-/// The compound that is open innermost.
+/// The innermost open compound.
 pub(super) struct Compound<'r> {
     recording: &'r mut Recording,
     level: usize,
@@ -83,7 +85,7 @@ impl Compound<'_> {
         self.recording.child_came(self.level, child)
     }
 
-    /// The only child, and the end.
+    /// Records the only child, and closes the compound.
     fn around<T: Serialize + ?Sized>(mut self, value: &T) -> Result<()> {
         self.child(value)?;
         self.recording.close()
@@ -101,7 +103,7 @@ impl<'r> Serializer for Recorder<'r> {
     type SerializeStruct = Compound<'r>;
     type SerializeStructVariant = Compound<'r>;
 
-    // Compiled once for each kind, so that nobody has to look which one it is.
+    // Compiled once for each kind, so that the kind need not be tested at run time.
     scalars! { |self, scalar|
         #[inline(never)] floats: self.0.scalar(scalar),
         #[inline(never)] others: self.0.scalar(scalar),
@@ -140,7 +142,7 @@ impl<'r> Serializer for Recorder<'r> {
         self.open(NodeHead::new(NodeKind::Map))
     }
 
-    /// Those that look like the one before in rows.
+    /// Records elements that look like the last one in rows.
     fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Result<()> {
         let mut seq = match self.open(NodeHead::new(NodeKind::Seq)) {
             Ok(seq) => seq,

@@ -1,15 +1,18 @@
-//! What a walk has recorded so far. Nothing here depends on the type of the value: serde's side of it is the
-//! [recorder](super::recorder).
+//! The state of a walk that records.
+//!
+//! Nothing here depends on the type of the value. serde's side is the [recorder](super::recorder).
 //!
 //! # Invariants
 //!
-//! 1. The nodes of the open compounds stand in `builder`, outermost first, each followed by its complete children. What has
-//!    come of the child that is being recorded stands behind them.
-//! 2. A leaf has no node until it is added to its parent: a child that left no node is a leaf.
-//! 3. Neighbouring runs of children differ: a child that equals the one before is counted, and its nodes go.
-//! 4. The labels of an open compound stand on the stack `fields` or `keys` from `first_label` on, unless its keys are `known`.
-//! 5. What is kept as one value (a key, a static, an opaque leaf) has its leaves in `kept`; when it is complete its nodes,
-//!    leaves and arrivals are taken out, and nothing of it is left.
+//! 1. `builder` has the nodes of the open compounds, outermost first, each followed by its complete
+//!    children. The nodes of the child that is being recorded come last.
+//! 2. A leaf gets its node only when it is added to its parent: a child without nodes is a leaf.
+//! 3. Neighbouring runs of children differ. A child that equals the last one only increases its
+//!    repeat count, and its own nodes are removed.
+//! 4. The labels of an open compound are on the stack `fields` or `keys` from `first_label` on,
+//!    unless its keys are `known`.
+//! 5. The leaves of a kept value (a key, a static, an opaque leaf) are in `kept`. When the value is
+//!    complete, its nodes, leaves and arrivals are taken out.
 
 use std::sync::Arc;
 
@@ -32,45 +35,46 @@ const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and wen
 pub(super) struct Recording {
     pub(super) builder: EncodingBuilder,
     pub(super) leaves: Sink,
-    /// Leaves of what is being kept.
+    /// The leaves of the values that are being kept.
     pub(super) kept: Vec<Leaf>,
-    /// Values inside each other that are being kept.
+    /// How many nested values are being kept.
     pub(super) keeping: usize,
     pub(super) fields: Vec<&'static str>,
     pub(super) keys: Vec<Value>,
-    /// The compound that is open innermost, and those around it.
+    /// The innermost open compound, and those around it.
     pub(super) frame: Frame,
     pub(super) outer: Vec<Frame>,
-    /// Compounds around the current place.
+    /// How many compounds are around the current place.
     pub(super) depth: usize,
     place: Place,
-    /// What comes next is simply recorded: no rule, no option and no place asks for anything else.
+    /// The next value is simply recorded: no rule, option or place requires anything else.
     plain: bool,
-    /// The shape whose keys the map had that was recorded last, perhaps only the first of them.
+    /// The shape of the last map. Perhaps that map had only the first of its keys.
     last_keys: Option<usize>,
-    /// Maps met so far.
+    /// The number of maps so far.
     pub(super) maps: usize,
     pub(super) arrivals: Vec<Arrival>,
     options: Options,
     pub(super) limits: Limits,
-    /// What the limits allow, or the stack.
+    /// The maximum depth, limited by the limits and by the stack.
     pub(super) max_depth: usize,
-    /// Elements of sequences may be serialized twice, and mean the same wherever they stand.
+    /// Elements of sequences may be serialized twice, and mean the same at any place.
     predicts: bool,
     /// Room for the layout of elements.
     pub(super) layout: Option<Box<Layout<'static>>>,
-    /// Floats that become `f64`s come as `f32`s, as far as was seen.
+    /// Whether floats for `f64` slots come as `f32`, as far as was seen.
     pub(super) narrow: bool,
     rules: Option<Arc<Rules>>,
     /// Whether each rule applied anywhere.
     hits: Vec<bool>,
-    /// The keys that lead to the current place, if a rule may ask for them.
+    /// The keys that lead to the current place, if a rule may need them.
     path: Option<Vec<Key>>,
-    /// A leaf was opaque, or marked as a leaf.
+    /// There was an opaque leaf.
     pub(super) met_opaque: bool,
-    /// The leaf that came last is an absent value, or holds one or a unit.
+    /// The last leaf is an absent value, or holds an option or a unit.
     pub(super) last_is_none: bool,
-    /// An error went up; whoever swallowed it must not get a tree with a hole.
+    /// An error was returned. If a `Serialize` implementation ignores it, the recording must still
+    /// fail, because the tree has a hole.
     pub(super) failed: bool,
 }
 
@@ -114,7 +118,7 @@ impl Recording {
         recording
     }
 
-    /// One for a value that is kept as a whole.
+    /// A recording for a value that is kept as a whole.
     pub(super) fn of_value(options: Options, limits: Limits) -> Self {
         Recording::new(Sink::Counted(0), options, limits, false, None)
     }
@@ -123,7 +127,8 @@ impl Recording {
         self.builder = EncodingBuilder::with_room();
     }
 
-    /// The structure of the whole value, which was recorded, its leaves, and which rules applied.
+    /// Ends the recording of a whole value. Returns its structure, its leaves, and which rules
+    /// applied.
     pub(super) fn finish(mut self) -> Result<(TreeDef, Sink, Vec<bool>)> {
         self.added()?;
         self.expect_no_failure()?;
@@ -135,7 +140,8 @@ impl Recording {
         Ok((treedef, self.leaves, self.hits))
     }
 
-    /// The options of what is being recorded: those of the treedef, but none for what is kept.
+    /// The options at the current place: those of the treedef, but defaults inside a kept value,
+    /// except `compact`.
     fn options(&self) -> Options {
         match self.keeping {
             0 => self.options,
@@ -147,7 +153,7 @@ impl Recording {
         self.options.compact
     }
 
-    /// Whether elements of sequences may be serialized twice, and mean the same wherever they stand.
+    /// Whether elements of sequences may be serialized twice, and mean the same at any place.
     pub(super) fn predicts(&self) -> bool {
         self.keeping == 0 && self.predicts
     }
@@ -156,7 +162,7 @@ impl Recording {
         if self.failed { Err(Error::protocol(SWALLOWED)) } else { Ok(()) }
     }
 
-    /// Leaves so far, of what is being kept or else of the whole.
+    /// The number of leaves so far, of the kept values or else of the whole.
     fn num_leaves(&self) -> usize {
         if self.keeping > 0 { self.kept.len() } else { self.leaves.len() }
     }
@@ -168,7 +174,7 @@ impl Recording {
     }
 }
 
-/// What comes at a place.
+/// Values at the current place.
 impl Recording {
     #[inline(always)]
     pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> Result<()> {
@@ -241,7 +247,8 @@ impl Recording {
         }
     }
 
-    /// Opens a `Some`: where `None` is a leaf it is left out, unless it is itself the inside of a `Some`.
+    /// Opens a `Some`. With `none_is_leaf`, the `Some` gets no node unless it is itself inside a
+    /// `Some`.
     pub(super) fn open_some(&mut self) -> Result<()> {
         let elided = self.none_is_leaf();
         match elided {
@@ -255,17 +262,17 @@ impl Recording {
         Ok(())
     }
 
-    /// Whether this is the inside of a `Some`, if `None` is a leaf here.
+    /// If `None` is a leaf here, whether this is the inside of a `Some`.
     fn none_is_leaf(&self) -> Option<bool> {
         let is_leaf = self.options().none_is_leaf && !matches!(self.place, Place::Key);
         is_leaf.then_some(matches!(self.place, Place::InsideSome))
     }
 
-    /// Opens a newtype, or what a mark says of the value inside.
+    /// Opens a newtype or a mark.
     pub(super) fn open_newtype(&mut self, name: &'static str, keep: Option<Keep>) -> Result<()> {
         match keep {
             None => self.open(NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }),
-            // Inside of what is kept already, it changes nothing.
+            // Inside a kept value, a mark changes nothing.
             Some(_) if self.keeping > 0 || matches!(self.place, Place::Key) => {
                 self.arrive(None)?;
                 self.descend()?;
@@ -280,7 +287,7 @@ impl Recording {
         }
     }
 
-    /// Opens a node with children. Every compound passes here or through a mark, so there the depth is counted.
+    /// Opens a node with children. The depth is counted here, and in `open_newtype` for marks.
     #[inline(never)]
     pub(super) fn open(&mut self, head: NodeHead<'static>) -> Result<()> {
         self.expect_no_failure()?;
@@ -332,7 +339,8 @@ impl Recording {
         frame
     }
 
-    /// What comes here is no scalar: begins to keep it, if this is the place of a key, or a rule about the node says so.
+    /// Called before a value that is not a scalar. Begins to keep the value if it is a key, or if a
+    /// rule about the node says so.
     fn arrive(&mut self, head: Option<NodeHead<'static>>) -> Result<()> {
         if self.plain {
             return Ok(());
@@ -347,16 +355,16 @@ impl Recording {
         }
     }
 
-    /// What a rule about the node itself makes of it.
+    /// What the rules about nodes say about this node.
     fn rule(&mut self, head: NodeHead<'static>) -> Option<Keep> {
         let path = self.path.as_ref().filter(|_| self.keeping == 0)?;
         self.rules.as_ref()?.node(head, path, &mut self.hits)
     }
 }
 
-/// The children of the compound that is open innermost.
+/// The children of the innermost open compound.
 impl Recording {
-    /// The next child comes; its type may own something.
+    /// Announces the next child. `owning` says whether its type owns something.
     #[inline]
     pub(super) fn child(&mut self, owning: bool) -> &mut Self {
         self.frame.owning |= owning;
@@ -382,7 +390,7 @@ impl Recording {
         }
     }
 
-    /// What came of the child.
+    /// Takes the result of a child.
     #[inline(never)]
     pub(super) fn child_came(&mut self, level: usize, child: Result<()>) -> Result<()> {
         match child {
@@ -391,7 +399,7 @@ impl Recording {
         }
     }
 
-    /// The child is complete.
+    /// Adds the complete child to its parent.
     fn added(&mut self) -> Result<()> {
         while let Role::Kept(_, true) = self.frame.role {
             self.end_keeping()?;
@@ -409,7 +417,7 @@ impl Recording {
             return Ok(());
         }
         let Frame { next, last, children, watched, .. } = &mut self.frame;
-        *children += 1; // each came
+        *children += 1; // at most the calls
         let nodes = &mut self.builder.nodes;
         match *last {
             Some(last) if nodes.len() == *next && nodes[last].kind == NodeKind::Leaf => {
@@ -434,7 +442,7 @@ impl Recording {
         self.child(owning)
     }
 
-    /// A map's key comes.
+    /// Announces a key of a map.
     pub(super) fn key(&mut self) -> Result<&mut Self> {
         if std::mem::replace(&mut self.frame.awaits_value, true) {
             return Err(self.broken("a map's key was followed by another key"));
@@ -443,7 +451,7 @@ impl Recording {
         Ok(self)
     }
 
-    /// What came of the key. Its value comes next.
+    /// Takes the result of a key. The value comes next.
     pub(super) fn key_came(&mut self, key: Result<()>) -> Result<()> {
         match (key, self.frame.role) {
             (Err(error), _) => Err(self.key_failed(error)),
@@ -459,7 +467,7 @@ impl Recording {
         Ok(self.child(owning))
     }
 
-    /// Closes the compound that is open innermost.
+    /// Closes the innermost open compound.
     pub(super) fn close(&mut self) -> Result<()> {
         self.expect_no_failure()?;
         if self.frame.awaits_value {
@@ -482,7 +490,7 @@ impl Recording {
         let mut sorted = None;
         let shape = match (head.kind, known) {
             (NodeKind::Map, Some((known, count))) => {
-                // Keys of a known shape are in order, and none of them stands on the stack.
+                // Keys of a known shape are in order, and none of them is on the stack.
                 self.last_keys = Some(known);
                 self.builder.intern_first(known, count)
             }
@@ -519,13 +527,13 @@ impl Recording {
         Ok(())
     }
 
-    /// The shape of a node that may have a name, and has no labels.
+    /// The shape of a node without labels, which may have a name.
     fn unlabelled(&mut self, NodeHead { kind, name, variant }: NodeHead<'static>) -> usize {
         let shape = ShapeRef { name: &name, variant: &variant, labels: LabelsRef::None };
         if kind.is_named() { self.builder.intern_static(shape) } else { Shape::NONE }
     }
 
-    /// A key that is a scalar: mostly the one that the map before had in this place.
+    /// A scalar key. It often equals the key at the same position of the last map.
     fn scalar_key(&mut self, scalar: Scalar<'_>) {
         if let Some((shape, count)) = self.frame.known {
             let is_it = |key: &Value| key.as_leaf().and_then(Leaf::as_scalar) == Some(scalar);
@@ -537,7 +545,7 @@ impl Recording {
         self.other_key(Value::from(Leaf::from(scalar)));
     }
 
-    /// A key that is not known: from here on the keys of the map stand on the stack.
+    /// A key that is not known. From here on the keys of the map are on the stack.
     pub(super) fn other_key(&mut self, key: Value) {
         if let Some((shape, count)) = self.frame.known.take()
             && let Some(Labels::Keys(known)) = self.builder.shape(shape).map(|shape| &shape.labels)

@@ -1,4 +1,4 @@
-//! Rules that say what is a leaf and what belongs to the structure, for types that cannot be annotated.
+//! Rules that make values leaves or statics, for types that cannot be annotated.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use crate::model::{LeafKind, NodeHead};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 
-/// What becomes of a subtree that a mark or a rule is about.
+/// What a mark or a rule makes of a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// It is stored in the treedef.
+    /// The subtree is stored in the treedef.
     Static,
-    /// It is one leaf.
+    /// The subtree is one leaf.
     Leaf,
 }
 
 impl Keep {
-    /// What a newtype of this name is, if it is a mark.
+    /// The meaning of a newtype of this name, if it is a mark.
     pub(super) fn marked_by(name: &str) -> Option<Self> {
         match name {
             markers::STATIC => Some(Keep::Static),
@@ -34,7 +34,7 @@ type LeavesWhere = Arc<dyn Fn(LeafKind) -> bool + Send + Sync>;
 #[derive(Clone, Default)]
 pub(super) struct Rules {
     pub(super) rules: Vec<(Rule, Keep)>,
-    /// Those of the rules that may apply to nothing.
+    /// The indices of rules that need not match anything.
     pub(super) presets: Vec<usize>,
     pub(super) is_leaf: Option<IsLeaf>,
     pub(super) leaves_where: Option<LeavesWhere>,
@@ -48,7 +48,7 @@ pub(super) enum Rule {
 }
 
 impl Rules {
-    /// Whether the walk has to know where it is.
+    /// Whether the walk has to keep track of its path.
     pub(super) fn need_paths(&self) -> bool {
         self.is_leaf.is_some() || !self.rules.is_empty()
     }
@@ -70,7 +70,7 @@ impl Rules {
         })
     }
 
-    /// The first rule about a node, by what it is.
+    /// The first rule about a node, by its type or by `is_leaf`.
     pub(super) fn node(&self, head: NodeHead<'_>, path: &[Key], hits: &mut [bool]) -> Option<Keep> {
         let by_type = self.first(hits, |rule| match rule {
             Rule::Type(type_name) => head.name().is_some_and(|name| name == type_name),
@@ -82,7 +82,8 @@ impl Rules {
         })
     }
 
-    /// Whether a scalar of this kind is a leaf. An absent value is one by another option, which stands.
+    /// Whether a scalar of this kind is a leaf. An absent value always is: the option
+    /// `none_is_leaf` decides about it.
     pub(super) fn is_leaf_kind(&self, kind: LeafKind) -> bool {
         kind == LeafKind::None || self.leaves_where.as_ref().is_none_or(|is_leaf| is_leaf(kind))
     }

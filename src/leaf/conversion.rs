@@ -1,4 +1,4 @@
-//! Leaves from other types, and back.
+//! Conversions from other types to `Leaf`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,28 +24,29 @@ leaf_from! {
     Box<[u8]> => Bytes;
 }
 
-/// As serde has it: 64 bits.
+/// 64 bits wide, as in serde.
 impl From<usize> for Leaf {
     fn from(value: usize) -> Self {
-        Leaf::U64(value as u64) // never wider
+        Leaf::U64(value as u64) // usize has at most 64 bits
     }
 }
 
-/// As serde has it: 64 bits.
+/// 64 bits wide, as in serde.
 impl From<isize> for Leaf {
     fn from(value: isize) -> Self {
-        Leaf::I64(value as i64) // never wider
+        Leaf::I64(value as i64) // isize has at most 64 bits
     }
 }
 
-/// `None` is the absent leaf; a `Some` is what it holds, as under [`none_is_leaf`](crate::Flattener::none_is_leaf).
+/// `None` becomes the absent leaf, and `Some(x)` becomes `x`, as under
+/// [`none_is_leaf`](crate::Flattener::none_is_leaf).
 impl<T: Into<Leaf>> From<Option<T>> for Leaf {
     fn from(value: Option<T>) -> Self {
         value.map_or(Leaf::None, T::into)
     }
 }
 
-/// A scalar becomes the leaf itself, None the absent leaf, anything else an opaque one.
+/// A scalar becomes that leaf, None becomes the absent leaf, and anything else an opaque leaf.
 impl From<Value> for Leaf {
     fn from(value: Value) -> Self {
         match value.0 {

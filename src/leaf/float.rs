@@ -1,6 +1,7 @@
-//! Floats of one width as those of the other, without a change of any bit that has a place.
+//! Conversions between `f32` and `f64` that keep the bits of NaNs where they fit.
 
-/// The `f64` that stands for an `f32`. A conversion by `as` makes a signalling NaN a quiet one, in optimised code.
+/// Converts an `f32` to `f64`. In optimised code, `as` would turn a signalling NaN into a quiet
+/// one.
 #[inline]
 pub(crate) fn widen(value: f32) -> f64 {
     if !value.is_nan() {
@@ -11,7 +12,8 @@ pub(crate) fn widen(value: f32) -> f64 {
     f64::from_bits(sign << 63 | 0x7ff << 52 | payload << 29)
 }
 
-/// The nearest `f32`: of what was [widened](widen), the very same. A NaN stays one.
+/// Converts to the nearest `f32`. What was [widened](widen) from an `f32` becomes that `f32` again.
+/// A NaN stays a NaN.
 #[inline]
 #[allow(
     clippy::cast_possible_truncation,
@@ -23,7 +25,7 @@ pub(crate) fn narrow(value: f64) -> f32 {
     }
     let bits = value.to_bits();
     let (sign, payload) = ((bits >> 63) as u32, (bits >> 29) as u32 & 0x7f_ffff);
-    // A payload that has no place is a quiet NaN's.
+    // If no bit of the payload fits, make a quiet NaN.
     let payload = if payload == 0 { 0x40_0000 } else { payload };
     f32::from_bits(sign << 31 | 0xff << 23 | payload)
 }

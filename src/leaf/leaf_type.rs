@@ -1,4 +1,4 @@
-//! The types that a flat vector can be made of, and what rebuilding reads them through.
+//! The types that a flat vector can have, and the sources that rebuilding reads leaves from.
 
 use std::any::Any;
 use std::mem;
@@ -8,10 +8,12 @@ use crate::leaf::float::widen;
 use crate::leaf::sink::{LeafVec, Sink, permute};
 use crate::model::{Leaf, LeafKind, Packed, Value};
 
-/// A type that the flat vector can be made of: `bool`, every integer and float, `char`, `String`, or [`Leaf`] for any.
+/// A type for the elements of a flat vector: `bool`, an integer, a float, `char`, `String`, or
+/// [`Leaf`] for any kind.
 ///
-/// An `f32` may become an `f64` leaf. Every other leaf has to be of the very kind. What the trait inherits is internal, and
-/// may change in any release: a bound `L: LeafType` is there to call functions of this crate.
+/// An `f32` may become an `f64` leaf. Every other leaf must have exactly the kind of the type. The
+/// supertraits are internal and may change in any release; use the bound `L: LeafType` only to call
+/// functions of this crate.
 ///
 /// ```
 /// let (leaves, treedef) = treedef::flatten_as::<f64>(&[(1.0f64, 2.0f64), (3.0, 4.0)])?;
@@ -21,57 +23,59 @@ use crate::model::{Leaf, LeafKind, Packed, Value};
 /// ```
 pub trait LeafType: Flat {}
 
-/// What flattening emits. Not nameable outside, as [`Flat`].
+/// What flattening needs of a leaf type. Cannot be named outside the crate, like [`Flat`].
 pub trait Emit: Sized + 'static {
-    /// What messages call it.
+    /// The kind in error messages.
     const KIND: LeafKind;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
-    /// What stands in a slot until it is filled. It owns nothing, so that nobody has to drop it.
+    /// The content of a slot until it is filled. It owns no memory, so it need not be dropped.
     fn filler() -> Self;
-    /// A vector of them, for a recording to put leaves into.
+    /// Turns a vector into a sink, into which a recording puts leaves.
     fn sink(leaves: Vec<Self>) -> Sink;
-    /// The vector that [`sink`](Self::sink) was made of.
+    /// Turns a sink that [`sink`](Self::sink) made back into its vector.
     fn from_sink(sink: Sink) -> Vec<Self>;
-    /// What a leaf that was recorded as a value becomes.
+    /// Converts a `Leaf`, if its kind fits.
     fn from_leaf(leaf: Leaf) -> Option<Self> {
         Self::from_scalar(leaf.as_scalar()?)
     }
 }
 
-/// What rebuilding needs of a leaf type. Not nameable outside, so that [`LeafType`] is sealed.
+/// What rebuilding needs of a leaf type. Cannot be named outside the crate, so [`LeafType`] is
+/// sealed.
 pub trait Flat: Emit + Clone {
     fn into_leaf(self) -> Leaf;
-    /// The scalar; an opaque leaf has none.
+    /// The scalar; `None` for an opaque leaf.
     fn as_scalar(&self) -> Option<Scalar<'_>>;
-    /// The subtree that an opaque leaf stands for.
+    /// The subtree of an opaque leaf.
     fn opaque(&self) -> Option<&Value> {
         None
     }
-    /// Leaves to rebuild from, which stay as they are.
+    /// A source of borrowed leaves, which stay unchanged.
     fn lent(leaves: &[Self]) -> Source<'_>;
-    /// Leaves to rebuild from, whose strings may be moved into the value.
+    /// A source of leaves whose strings may be moved into the value.
     fn handed_over(leaves: &mut [Self]) -> Source<'_> {
         Self::lent(leaves)
     }
 }
 
-/// Leaves that a value is rebuilt from, by index: serde's buffers ask for fields in another order than they stand in.
+/// The leaves that a value is rebuilt from. They are read by index, because serde's buffers may ask
+/// for fields in another order.
 pub enum Source<'s> {
     Leaves(&'s [Leaf]),
-    /// None of them is opaque.
+    /// Contains no opaque leaf.
     OwnedLeaves(&'s mut [Leaf]),
     OwnedStrings(&'s mut [String]),
     Typed(Typed<'s>),
 }
 
-/// What stands at an index of a [`Source`].
+/// The leaf at an index of a [`Source`], borrowed or moved out.
 pub(crate) enum Taken<'s> {
     Scalar(Scalar<'s>),
     String(String),
     Bytes(Vec<u8>),
 }
 
-/// A number, as serde's visitors take it from a format that has but one type of them.
+/// A number in one of the types that serde's visitors accept from formats with few number types.
 pub(crate) enum Number {
     U64(u64),
     I64(i64),
@@ -110,8 +114,8 @@ impl Number {
     }
 }
 
-// Indices: a source is made for as many leaves as its treedef has, and positions count within those
-// (`TreeDef::expect_leaves`, and invariant 2 of the encoding).
+// Indices are in bounds: a source has as many leaves as its treedef (`TreeDef::expect_leaves`), and
+// positions count within those (invariant 2 of the encoding).
 impl<'s> Source<'s> {
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -122,7 +126,7 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// The scalar; an opaque leaf has none.
+    /// The scalar; `None` for an opaque leaf.
     pub(crate) fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
         match self {
             Source::Leaves(leaves) => leaves[index].as_scalar(),
@@ -145,7 +149,7 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// The text, if the leaf is one that is lent.
+    /// The text, if the leaf is a borrowed string.
     pub(crate) fn lent_text(&self, index: usize) -> Option<&'s str> {
         match self {
             Source::Leaves(leaves) => {
@@ -157,8 +161,8 @@ impl<'s> Source<'s> {
         }
     }
 
-    /// The leaf, for the only time that it is asked for: a string that was handed over is moved out.
-    /// An opaque leaf stays.
+    /// Takes the leaf; called at most once for each index. Strings and bytes that were handed over
+    /// are moved out. Returns `None` for an opaque leaf, which stays.
     pub(crate) fn take(&mut self, index: usize) -> Option<Taken<'s>> {
         Some(match self {
             Source::Leaves(leaves) => {
@@ -225,7 +229,7 @@ impl<L: Emit> LeafVec for Vec<L> {
     }
 }
 
-/// Puts a leaf into a slot; says whether there are both.
+/// Puts a leaf into a slot; returns whether both exist.
 #[inline(always)]
 pub(crate) fn put<L>(slots: &mut [L], slot: usize, leaf: Option<L>) -> bool {
     match (slots.get_mut(slot), leaf) {
@@ -237,7 +241,7 @@ pub(crate) fn put<L>(slots: &mut [L], slot: usize, leaf: Option<L>) -> bool {
     }
 }
 
-/// How a vector of leaves is put into a [`Sink`], and comes out of it.
+/// Implements the conversion of a vector of leaves into a [`Sink`] and back.
 macro_rules! in_sink {
     (Other) => {
         fn sink(leaves: Vec<Self>) -> Sink {
@@ -309,7 +313,7 @@ impl Flat for Leaf {
         Source::Leaves(leaves)
     }
 
-    /// What an opaque leaf stands for is read where it stands, so then all of them are lent.
+    /// An opaque leaf is read in place, so if there is one, all leaves are borrowed.
     fn handed_over(leaves: &mut [Self]) -> Source<'_> {
         match leaves.iter().any(|leaf| leaf.opaque().is_some()) {
             true => Source::Leaves(leaves),
@@ -320,13 +324,13 @@ impl Flat for Leaf {
 
 macro_rules! scalar_leaves {
     ($($type:ty, $variant:ident, ($($deref:tt)?) $(, $other:pat => $converted:expr)?;)*) => {
-        /// A slice of one of the types of leaves.
+        /// A slice of leaves of one type.
         #[derive(Clone, Copy)]
         pub enum Typed<'s> {
             $($variant(&'s [$type]),)*
         }
 
-        // Indices: see `Source`.
+        // Indices are in bounds: see `Source`.
         impl<'s> Typed<'s> {
             fn len(self) -> usize {
                 match self { $(Typed::$variant(leaves) => leaves.len(),)* }
@@ -411,7 +415,7 @@ scalar_leaves! {
     String, Str, ();
 }
 
-/// The kinds of the leaves: what a walk emits for a signature.
+/// The kind of a leaf as a leaf type, for signatures.
 impl Emit for LeafKind {
     const KIND: LeafKind = LeafKind::Opaque;
 

@@ -1,7 +1,8 @@
-//! Marks on fields: static, or one leaf.
+//! Marks for fields: static, or one leaf.
 //!
-//! A mark is a newtype struct of a reserved name around the value. It is emitted only towards our own serializer, which
-//! is known by its error types, so the output of every other format is what it would be without.
+//! A mark is a newtype struct with a reserved name around the value. It is only emitted for this
+//! crate's serializers, which are recognised by their error types. So the output of every other
+//! format is unchanged.
 
 use std::any::type_name;
 use std::fmt;
@@ -14,17 +15,19 @@ use crate::error::{Error, Mismatch};
 pub(crate) const STATIC: &str = "__treedef_private_Static";
 pub(crate) const LEAF: &str = "__treedef_private_Leaf";
 
-/// Marks a field as static: it travels in the treedef, where it takes part in equality, hash and text.
+/// Marks a field as static: its value belongs to the treedef, and is part of its equality, hash and
+/// text.
 ///
-/// `#[serde(serialize_with = "treedef::as_static")]` is the way to write it. With `with` in place of `serialize_with`
-/// it works too, but then serde makes an absent `Option` field an error. In other formats the field looks as ever.
+/// Write `#[serde(serialize_with = "treedef::as_static")]`. `with` instead of `serialize_with`
+/// works too, but then serde returns an error for an absent `Option` field. Other formats serialize
+/// the field as usual.
 ///
-/// On a `#[serde(flatten)]` field itself, and on the payload of a newtype variant of an internally tagged enum, serde
-/// hides the mark. That is an error: mark the fields inside.
+/// serde hides the mark on a `#[serde(flatten)]` field, and on the payload of a newtype variant of
+/// an internally tagged enum. That is an error: mark the inner fields instead.
 ///
 /// # Errors
 ///
-/// Those of the value, and the one above.
+/// Errors of the value; also when serde hides the mark.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -50,10 +53,11 @@ pub fn as_static<T: Serialize + ?Sized, S: Serializer>(
     mark(STATIC, value, serializer)
 }
 
-/// Marks a field as one leaf, with all below it: a tensor, a matrix, a name.
+/// Marks a field as one leaf, with everything below it, e.g. a tensor, a matrix or a name.
 ///
-/// Written like [`as_static`](fn@as_static), with the same exceptions. A scalar is a leaf anyway. What
-/// [`Leaf::into_typed`](crate::Leaf::into_typed) takes out of such a leaf can be replaced by any value:
+/// Write it like [`as_static`](fn@as_static); the same exceptions apply. A scalar is a leaf anyway.
+/// [`Leaf::into_typed`](crate::Leaf::into_typed) returns the value of the leaf, and any other value
+/// can replace it:
 ///
 /// # Errors
 ///
@@ -94,7 +98,7 @@ fn mark<T: Serialize + ?Sized, S: Serializer>(
     if !own.contains(&type_name::<S::Error>()) {
         return value.serialize(serializer);
     }
-    // These two serializers of serde's own pass a newtype struct on without its name.
+    // These two serializers of serde drop the name of a newtype struct.
     if ["FlatMapSerializer", "TaggedSerializer"]
         .iter()
         .any(|hides| type_name::<S>().contains(hides))
@@ -113,11 +117,11 @@ macro_rules! markers {
         pub mod $module {
             use super::*;
 
-            /// Serializes the field, marked.
+            /// Serializes the field with the mark.
             ///
             /// # Errors
             ///
-            /// As the function of this module's name.
+            /// As the function with the name of this module.
             pub fn serialize<T: Serialize + ?Sized, S: Serializer>(
                 value: &T,
                 serializer: S,
@@ -125,11 +129,11 @@ macro_rules! markers {
                 mark($name, value, serializer)
             }
 
-            /// Deserializes the field, which needs no mark to come back.
+            /// Deserializes the field, which has no mark.
             ///
             /// # Errors
             ///
-            /// Those of the value.
+            /// Errors of the value.
             pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
                 deserializer: D,
             ) -> Result<T, D::Error> {
@@ -203,7 +207,7 @@ macro_rules! markers {
 markers! {
     /// For `#[serde(with = "treedef::as_static")]`: see [the function](fn@as_static).
     as_static, STATIC,
-    /// A value that is static wherever it stands: in a `Vec`, an `Option`, a tuple, a type parameter.
+    /// A value that is static in any place: in a `Vec`, an `Option`, a tuple, a type parameter.
     ///
     /// ```
     /// use treedef::Static;
@@ -217,7 +221,7 @@ markers! {
 
     /// For `#[serde(with = "treedef::as_opaque")]`: see [the function](fn@as_opaque).
     as_opaque, LEAF,
-    /// A value that is one leaf wherever it stands, with all below it.
+    /// A value that is one leaf in any place, with everything below it.
     ///
     /// ```
     /// use treedef::Opaque;

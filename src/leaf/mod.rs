@@ -1,4 +1,4 @@
-//! Leaves: their kinds, the types that a vector of them may have, and how a field is marked as one.
+//! Leaves: their kinds, the types that a vector of them may have, and marks for fields.
 
 pub(crate) mod float;
 mod scalar;

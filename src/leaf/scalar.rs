@@ -1,4 +1,4 @@
-//! Scalars: one table of their kinds, and leaves of them.
+//! Scalars: one table of their kinds, and conversions from and to leaves.
 
 use std::convert::identity;
 use std::fmt;
@@ -8,13 +8,14 @@ use crate::error::{Error, ErrorKind};
 use crate::leaf::float::widen;
 use crate::model::{Leaf, LeafKind};
 
-/// The kinds of scalars: one line says all that differs between them. `key` is what compares and is hashed.
+/// The table of scalar kinds, one line for each. `key` converts a scalar to the value that is
+/// compared and hashed.
 macro_rules! scalars {
     (
         plain { $($kind:ident $name:literal $type:ty, key: $key:path;)* }
         texts { $($text:ident $text_name:literal $text_type:ty;)* }
     ) => {
-        /// One serde scalar, borrowed from the value that is walked.
+        /// A serde scalar; texts are borrowed from the value that is walked.
         #[derive(Clone, Copy)]
         pub enum Scalar<'a> {
             $($kind($type),)*
@@ -52,11 +53,11 @@ macro_rules! scalars {
         }
 
         impl LeafKind {
-            /// All kinds, in their order.
+            /// All kinds, in order.
             pub const ALL: [LeafKind; 18] =
                 [$(LeafKind::$kind,)* $(LeafKind::$text,)* LeafKind::None, LeafKind::Opaque];
 
-            /// The kind's name, as [`Display`](std::fmt::Display) prints it.
+            /// The name of the kind, as [`Display`](std::fmt::Display) prints it.
             pub fn name(self) -> &'static str {
                 match self {
                     $(LeafKind::$kind => $name,)*
@@ -79,7 +80,7 @@ macro_rules! scalars {
                 })
             }
 
-            /// The scalar; an opaque leaf has none.
+            /// The scalar; `None` for an opaque leaf.
             pub(crate) fn as_scalar(&self) -> Option<Scalar<'_>> {
                 match self {
                     $(Leaf::$text(value) => Some(Scalar::$text(value)),)*
@@ -89,7 +90,7 @@ macro_rules! scalars {
         }
 
         impl From<Scalar<'_>> for Leaf {
-            #[inline(always)] // the kind is known where it is called, so that one arm is left
+            #[inline(always)] // callers know the kind, so only one arm is compiled
             fn from(scalar: Scalar<'_>) -> Self {
                 match scalar {
                     $(Scalar::$kind(value) => Leaf::$kind(value.into()),)*
@@ -105,7 +106,7 @@ macro_rules! scalars {
     };
 }
 
-/// The way out of a leaf of one kind.
+/// Implements the conversion of a leaf of one kind into its type.
 macro_rules! leaf_into {
     ($type:ty, $kind:ident) => {
         impl TryFrom<Leaf> for $type {
@@ -150,7 +151,7 @@ scalars! {
     }
 }
 
-/// An integer of any kind.
+/// An integer of any kind, widened to 128 bits.
 #[derive(Clone, Copy)]
 pub(crate) enum Integer {
     Signed(i128),
@@ -185,22 +186,22 @@ impl fmt::Display for Integer {
 }
 
 impl LeafKind {
-    /// The kind of that name.
+    /// The kind with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         LeafKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether this is one of the float kinds.
+    /// Whether this is `f32` or `f64`.
     pub fn is_float(self) -> bool {
         matches!(self, LeafKind::F32 | LeafKind::F64)
     }
 
-    /// Whether this is one of the integer kinds, signed or not.
+    /// Whether this is an integer kind, signed or unsigned.
     pub fn is_integer(self) -> bool {
         (LeafKind::I8..=LeafKind::U128).contains(&self)
     }
 
-    /// Whether this is an integer or a float.
+    /// Whether this is an integer or float kind.
     pub fn is_number(self) -> bool {
         self.is_integer() || self.is_float()
     }
@@ -222,7 +223,7 @@ impl Leaf {
         }
     }
 
-    /// The text, if this leaf is a string.
+    /// The text, if this is a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Leaf::Str(text) => Some(text),
@@ -230,7 +231,7 @@ impl Leaf {
         }
     }
 
-    /// The bytes, if this leaf is a byte string.
+    /// The bytes, if this is a byte string.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             Leaf::Bytes(bytes) => Some(bytes),
@@ -238,7 +239,7 @@ impl Leaf {
         }
     }
 
-    /// The truth value, if this leaf is one.
+    /// The value, if this is a `bool`.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Leaf::Bool(value) => Some(*value),
@@ -246,7 +247,8 @@ impl Leaf {
         }
     }
 
-    /// The number, if this leaf is a float: the leaves that [`flatten_as::<f64>`](crate::flatten_as) takes.
+    /// The number, if this is a float: the leaves that [`flatten_as::<f64>`](crate::flatten_as)
+    /// accepts.
     ///
     /// ```
     /// use treedef::Leaf;
@@ -262,7 +264,7 @@ impl Leaf {
         }
     }
 
-    /// The number, if this leaf is an integer of any kind that fits.
+    /// The number, if this is an integer of any kind that fits into `i64`.
     ///
     /// ```
     /// use treedef::Leaf;
@@ -275,12 +277,12 @@ impl Leaf {
         self.as_i128().and_then(|value| value.try_into().ok())
     }
 
-    /// As [`as_i64`](Self::as_i64), without a sign.
+    /// As [`as_i64`](Self::as_i64), but unsigned.
     pub fn as_u64(&self) -> Option<u64> {
         self.as_u128().and_then(|value| value.try_into().ok())
     }
 
-    /// The number, if this leaf is an integer that fits.
+    /// The number, if this is an integer of any kind that fits into `i128`.
     pub fn as_i128(&self) -> Option<i128> {
         match self.as_integer()? {
             Integer::Signed(value) => Some(value),
@@ -288,7 +290,7 @@ impl Leaf {
         }
     }
 
-    /// As [`as_i128`](Self::as_i128), without a sign.
+    /// As [`as_i128`](Self::as_i128), but unsigned.
     pub fn as_u128(&self) -> Option<u128> {
         match self.as_integer()? {
             Integer::Signed(value) => value.try_into().ok(),
@@ -305,7 +307,7 @@ impl PartialEq for Leaf {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Leaf::Str(a), Leaf::Str(b)) => a == b, // most keys
+            (Leaf::Str(a), Leaf::Str(b)) => a == b, // the most frequent keys
             (Leaf::Opaque(a), Leaf::Opaque(b)) => a == b,
             _ => match (self.as_scalar(), other.as_scalar()) {
                 (Some(a), Some(b)) => a == b,

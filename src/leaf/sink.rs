@@ -1,5 +1,5 @@
-//! Where the leaves of a walk go: a vector of any type of leaves, behind one type, so that a walk is compiled once for all
-//! of them.
+//! Where a walk puts leaves: one type for vectors of all leaf types, so that a walk is compiled
+//! only once.
 
 use std::any::Any;
 
@@ -8,7 +8,7 @@ use crate::model::{Leaf, LeafKind};
 
 /// The leaves of a recording.
 pub enum Sink {
-    /// They are counted.
+    /// The leaves are only counted.
     Counted(usize),
     Leaves(Vec<Leaf>),
     F64(Vec<f64>),
@@ -16,9 +16,9 @@ pub enum Sink {
     Other(Box<dyn LeafVec>),
 }
 
-/// A vector of some type of leaves.
+/// A vector of leaves of any type.
 pub trait LeafVec {
-    /// What messages call a leaf.
+    /// The kind of the leaves in error messages.
     fn kind(&self) -> LeafKind;
     fn push(&mut self, scalar: Scalar<'_>) -> bool;
     fn push_leaf(&mut self, leaf: Leaf) -> bool;
@@ -27,13 +27,13 @@ pub trait LeafVec {
     fn len(&self) -> usize;
     fn capacity(&self) -> usize;
     fn resize(&mut self, count: usize);
-    /// Moves the leaves from an index on to their destinations, which are counted from there.
+    /// Moves the leaf at `first + i` to `first + destination[i]`.
     fn permute(&mut self, first: usize, destination: Vec<usize>);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 impl Sink {
-    /// A leaf; says whether it is of a type that is taken here.
+    /// Adds a leaf; returns whether its kind fits.
     #[inline(always)]
     pub(crate) fn push(&mut self, scalar: Scalar<'_>) -> bool {
         match (self, scalar) {
@@ -56,7 +56,7 @@ impl Sink {
         true
     }
 
-    /// What messages call a leaf.
+    /// The kind of the leaves in error messages.
     pub(crate) fn kind(&mut self) -> LeafKind {
         self.leaves().map_or(LeafKind::Opaque, |leaves| leaves.kind())
     }
@@ -75,7 +75,7 @@ impl Sink {
         self.leaves().map_or(usize::MAX, |leaves| leaves.capacity())
     }
 
-    /// Cuts it, or fills it up with leaves that own nothing.
+    /// Truncates the leaves to `count`, or fills them up with leaves that own no memory.
     pub(crate) fn resize(&mut self, count: usize) {
         match self.leaves() {
             Err(counted) => *counted = count,
@@ -89,7 +89,7 @@ impl Sink {
         }
     }
 
-    /// The vector, of whatever type it is; or the count.
+    /// The vector, or the count if there is none.
     fn leaves(&mut self) -> Result<&mut dyn LeafVec, &mut usize> {
         match self {
             Sink::Counted(count) => Err(count),
@@ -101,7 +101,7 @@ impl Sink {
     }
 }
 
-/// Moves each item to its destination, by swaps along the cycles.
+/// Moves each item to its destination by swaps along the cycles.
 pub(crate) fn permute(mut destination: Vec<usize>, mut swap: impl FnMut(usize, usize)) {
     for at in 0..destination.len() {
         while destination[at] != at {

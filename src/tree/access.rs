@@ -1,4 +1,4 @@
-//! How a tree is made, and taken apart.
+//! How a tree is made and taken apart.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,7 +11,7 @@ use crate::treedef::limits::in_memory;
 use crate::unflatten::unflatten;
 
 impl Tree<Leaf> {
-    /// The tree of a value.
+    /// The tree of `value`.
     ///
     /// # Errors
     ///
@@ -30,13 +30,13 @@ impl Tree<Leaf> {
 }
 
 impl<L> Tree<L> {
-    /// A treedef with its leaves.
+    /// A tree of `treedef` and its leaves.
     ///
     /// # Errors
     ///
-    /// When there are more or fewer leaves than the treedef has; when leaves without a size, as `()`, are more than
-    /// [`Limits::max_work`](crate::Limits::max_work), because a million million of them take no memory and everything
-    /// made of them does.
+    /// When there are too many or too few leaves. When leaves of a zero-sized type, e.g. `()`, are
+    /// more than [`Limits::max_work`](crate::Limits::max_work): any number of them needs no memory,
+    /// but what is made of them does.
     ///
     /// ```
     /// use treedef::Tree;
@@ -53,11 +53,11 @@ impl<L> Tree<L> {
         Ok(Tree { treedef, leaves })
     }
 
-    /// A tree that has the structure of an example, and leaves of any type.
+    /// A tree with the structure of `example` and leaves of any type.
     ///
     /// # Errors
     ///
-    /// When the example cannot be flattened; when there are more or fewer leaves than it has.
+    /// When `example` cannot be flattened; when there are too many or too few leaves.
     ///
     /// ```
     /// use treedef::Tree;
@@ -70,7 +70,7 @@ impl<L> Tree<L> {
         Tree::new(structure(example)?, leaves)
     }
 
-    /// A tree that is one leaf.
+    /// A tree of one leaf.
     pub fn leaf(leaf: L) -> Self {
         Tree::from_parts(TreeDef::leaf(), vec![leaf])
     }
@@ -86,7 +86,7 @@ impl<L> Tree<L> {
         &self.leaves
     }
 
-    /// The leaves, to be changed.
+    /// The leaves, mutable.
     pub fn leaves_mut(&mut self) -> &mut [L] {
         &mut self.leaves
     }
@@ -102,18 +102,18 @@ impl<L> Tree<L> {
         (self.treedef, self.leaves)
     }
 
-    /// How many leaves are in memory: none that have no size.
+    /// The number of leaves that use memory: 0 if the type is zero-sized.
     pub(crate) fn leaves_in_memory(&self) -> usize {
         in_memory(&self.leaves)
     }
 }
 
 impl<L: LeafType> Tree<L> {
-    /// Rebuilds the typed value: [`unflatten`].
+    /// Rebuilds the typed value with [`unflatten`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`unflatten`].
     ///
     /// ```
     /// use treedef::{Leaf, Tree};

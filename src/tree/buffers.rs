@@ -1,4 +1,4 @@
-//! Leaves of all kinds in a buffer for each kind, without loss.
+//! Leaves in one buffer for each kind, without loss.
 
 use std::any::Any;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, LeafKind, Tree, TreeDef};
 
-/// The leaves of a tree, in one vector for each kind: [`Tree::into_buffers`].
+/// The leaves of a tree in one vector for each kind; made by [`Tree::into_buffers`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffers {
     treedef: TreeDef,
@@ -14,21 +14,21 @@ pub struct Buffers {
     columns: Vec<Column>,
 }
 
-/// Neighbouring leaves of one kind, and where they stand in the buffer of that kind.
+/// Neighbouring leaves of one kind, and where they are in the buffer of that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Segment {
-    /// The kind of the leaves, which says which buffer.
+    /// The kind of the leaves, which selects the buffer.
     pub kind: LeafKind,
-    /// The leaves of the tree.
+    /// The indices of the leaves in the tree.
     pub leaves: Range<usize>,
-    /// Where the first of them stands in the buffer.
+    /// The index of the first of them in the buffer.
     pub offset: usize,
 }
 
 macro_rules! columns {
     ($($kind:ident: $type:ty,)*) => {
-        /// The kind whose column leaves of a kind stand in.
+        /// The kind of the column that has the leaves of `kind`.
         fn home(kind: LeafKind) -> LeafKind {
             match kind {
                 $(LeafKind::$kind)|* => kind,
@@ -36,7 +36,7 @@ macro_rules! columns {
             }
         }
 
-        /// All leaves of one kind, in order; of bytes, absent values and opaque leaves together.
+        /// All leaves of one kind, in order.
         #[derive(Clone, Debug, PartialEq)]
         enum Column {
             $($kind(Vec<$type>),)*
@@ -66,7 +66,7 @@ macro_rules! columns {
                 }
             }
 
-            /// A leaf of the kind of this column.
+            /// Adds a leaf, whose kind must be that of this column.
             fn push(&mut self, leaf: Leaf) {
                 match self {
                     $(Column::$kind(column) => column.extend(<$type>::try_from(leaf)),)*
@@ -117,7 +117,7 @@ columns! {
 }
 
 impl Tree<Leaf> {
-    /// The leaves in one vector for each kind, as each is, with a table of which stands where.
+    /// Moves the leaves into one vector for each kind, with a table of their places.
     ///
     /// ```
     /// use treedef::{LeafKind, Tree};
@@ -141,7 +141,7 @@ impl Tree<Leaf> {
                     columns.len() - 1
                 },
             );
-            let column = &mut columns[at]; // found, or added
+            let column = &mut columns[at]; // exists, or was just added
             match layout.last_mut() {
                 Some(segment) if segment.kind == kind => segment.leaves.end += 1,
                 _ => {
@@ -161,27 +161,27 @@ impl Buffers {
         &self.treedef
     }
 
-    /// Which leaves stand where: neighbours of one kind together, in the order of the tree.
+    /// The places of the leaves, in the order of the tree. Neighbours of one kind are one segment.
     pub fn layout(&self) -> &[Segment] {
         &self.layout
     }
 
-    /// All leaves of a type, in order; none, if the tree has none. [`Leaf`] stands for all that are no scalars of a
-    /// type.
+    /// All leaves of type `L`, in order; empty if there are none. With [`Leaf`], all byte strings,
+    /// absent values and opaque leaves.
     pub fn get<L: LeafType + 'static>(&self) -> &[L] {
         let mut columns = self.columns.iter();
         let found = columns.find_map(|column| column.as_any().downcast_ref::<Vec<L>>());
         found.map_or(&[], Vec::as_slice)
     }
 
-    /// All leaves of a type, to be changed.
+    /// All leaves of type `L`, in order, mutable.
     pub fn get_mut<L: LeafType + 'static>(&mut self) -> &mut [L] {
         let mut columns = self.columns.iter_mut();
         let found = columns.find_map(|column| column.as_any_mut().downcast_mut::<Vec<L>>());
         found.map_or(&mut [], Vec::as_mut_slice)
     }
 
-    /// The tree again, each leaf of its own kind.
+    /// The tree again; each leaf has its own kind.
     #[must_use]
     pub fn into_tree(self) -> Tree<Leaf> {
         let apart = |column: Column| (column.home(), column.into_leaves().into_iter());
@@ -191,6 +191,6 @@ impl Buffers {
             let column = columns.iter_mut().find(|(of, _)| *of == home(kind));
             leaves.extend(column.into_iter().flat_map(|(_, column)| column.take(here.len())));
         }
-        Tree::from_parts(self.treedef, leaves) // buffers keep their lengths
+        Tree::from_parts(self.treedef, leaves) // the lengths of buffers do not change
     }
 }

@@ -1,11 +1,11 @@
-//! Whether two trees are the same: their structures, their leaves, or nearly so.
+//! Comparison of trees with a tolerance for numbers.
 
 use crate::error::{Difference, DifferenceKind, Result};
 use crate::leaf::{Integer, Scalar};
 use crate::model::{Leaf, Tree};
 use crate::treedef::difference::expect_none;
 
-/// How far two numbers may be apart. Without more said, not at all.
+/// The difference that two numbers may have; none by default.
 ///
 /// ```
 /// use treedef::{Tolerance, Tree};
@@ -25,24 +25,25 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// Only equal numbers are close; NaN is to NaN, and 0.0 to -0.0.
+    /// Allows no difference. NaN is close to NaN, and 0.0 to -0.0.
     pub fn new() -> Self {
         Tolerance::default()
     }
 
-    /// Allows this part of the expected number.
+    /// Allows a difference of `rtol` times the expected number.
     #[must_use]
     pub fn rtol(self, rtol: f64) -> Self {
         Tolerance { rtol, ..self }
     }
 
-    /// Allows this difference. It is added to that of [`rtol`](Self::rtol), as in NumPy.
+    /// Allows a difference of `atol`. It is added to that of [`rtol`](Self::rtol), as in NumPy.
     #[must_use]
     pub fn atol(self, atol: f64) -> Self {
         Tolerance { atol, ..self }
     }
 
-    /// Allows so many steps to the next float of the same kind, whatever the other two say.
+    /// Allows two floats of the same kind that are at most `ulps` steps apart, independent of the
+    /// other two tolerances.
     #[must_use]
     pub fn ulps(self, ulps: u64) -> Self {
         Tolerance { ulps, ..self }
@@ -72,7 +73,7 @@ impl Tolerance {
     }
 }
 
-/// The place of a float among all of its kind, from 0.0 on.
+/// The index of a float among all floats of its kind; 0.0 has index 0.
 fn rank_f32(value: f32) -> i64 {
     let bits = i64::from(value.to_bits() & 0x7fff_ffff);
     if value.is_sign_negative() { -bits } else { bits }
@@ -84,7 +85,8 @@ fn rank_f64(value: f64) -> i64 {
     if value.is_sign_negative() { -bits } else { bits }
 }
 
-/// A number as the nearest float; an integer also as its magnitude, and whether it is negative.
+/// A number as the nearest float; for an integer also its absolute value, and whether it is
+/// negative.
 #[derive(Clone, Copy)]
 struct Magnitude {
     float: f64,
@@ -111,7 +113,8 @@ impl Magnitude {
         Some(Magnitude { float: sign * magnitude as f64, integer: Some((magnitude, negative)) })
     }
 
-    /// How far two numbers are apart; of integers exactly, as a float may not tell them from each other.
+    /// The difference of two numbers. It is exact for integers of the same sign, which may be equal
+    /// as floats.
     fn apart(self, other: Self) -> f64 {
         match (self.integer, other.integer) {
             (Some((a, below)), Some((b, other_below))) if below == other_below => {
@@ -123,12 +126,12 @@ impl Magnitude {
 }
 
 impl Tree<Leaf> {
-    /// Refuses another structure, and leaves that are not close. Numbers may be of different kinds; what is no number
-    /// has to be equal.
+    /// Checks that the structures are equal and the leaves close. Numbers may be of different
+    /// kinds; all other leaves must be equal.
     ///
     /// # Errors
     ///
-    /// When the two differ; the error has all differences.
+    /// When the trees differ; the error has all differences between the leaves.
     #[doc(alias = "assert_trees_all_close")]
     pub fn check_close(&self, expected: &Tree<Leaf>, tolerance: Tolerance) -> Result<()> {
         self.treedef.check_equal(&expected.treedef)?;

@@ -1,4 +1,4 @@
-//! How one tree becomes another, leaves included.
+//! Diffs of trees, leaves included.
 
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
@@ -26,7 +26,7 @@ impl<L: Clone + PartialEq> Diffable for Tree<L> {
 }
 
 impl<L: Clone + PartialEq> Tree<L> {
-    /// What turns this tree into another: [`TreeDef::diff`], and the leaves that are not equal.
+    /// The changes from this tree to `new`: those of [`TreeDef::diff`], and the leaves that differ.
     ///
     /// ```
     /// use treedef::Tree;
@@ -48,12 +48,12 @@ impl<L: Clone + PartialEq> Tree<L> {
 }
 
 impl<L: Clone + PartialEq> Tree<L> {
-    /// This tree with the changes of a [`diff`](Tree::diff) that was made with it. It may differ from that where
-    /// nothing changes.
+    /// Applies a [`diff`](Tree::diff) to this tree. The tree may differ from the one that the diff
+    /// was made with, but only where the diff changes nothing.
     ///
     /// # Errors
     ///
-    /// When something else stands where something changes; the error has the path.
+    /// When the tree differs at a place that the diff changes; the error has the path.
     ///
     /// ```
     /// use treedef::Tree;

@@ -1,4 +1,4 @@
-//! A tree as the nested document that its value would be in a format like JSON.
+//! Trees as nested documents, as their values would be in a format like JSON.
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, SerializeTuple, Serializer};
@@ -8,11 +8,12 @@ use crate::model::{Arrival, Leaf, NodeKind, Tree, Value};
 use crate::stack;
 use crate::treedef::node::NodeRef;
 
-/// The nested document: structs as maps of their fields, variants with something inside as maps of one entry, other
-/// variants as strings, newtypes as what they hold, statics in their places. In JSON that is what the value itself
-/// would be.
+/// Serializes the nested document. Structs become maps of their fields. Unit variants become
+/// strings, other variants maps of one entry. Newtypes become their content, and statics are
+/// written in their places. In JSON, the result is what the value itself would be.
 ///
-/// For formats in which structs, variants or newtypes look otherwise, rebuild the value: [`Tree::into_typed`].
+/// If a format writes structs, variants or newtypes in another way, rebuild the value:
+/// [`Tree::into_typed`].
 ///
 /// ```
 /// use treedef::Tree;
@@ -31,7 +32,7 @@ impl<L: Serialize> Serialize for Tree<L> {
     }
 }
 
-/// A scalar as itself, an absent value as none, a subtree as its document.
+/// Serializes a scalar as itself, an absent value as none, and an opaque leaf as its document.
 impl Serialize for Leaf {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -57,7 +58,7 @@ impl Serialize for Leaf {
     }
 }
 
-/// The document of the value, as that of a [`Tree`].
+/// Serializes the document of the value, as for a [`Tree`].
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let document =
@@ -66,7 +67,8 @@ impl Serialize for Value {
     }
 }
 
-/// A node with all below it. It recurses as deep as the structure, which is bounded where this begins.
+/// A node with everything below it. It recurses as deep as the structure, whose depth was checked
+/// at the root.
 struct Document<'a, L> {
     node: NodeRef<'a>,
     leaves: &'a [L],
@@ -105,7 +107,7 @@ impl<L: Serialize> Serialize for Document<'_, L> {
     }
 }
 
-/// What stands in a node, without the name of its variant.
+/// The content of a node, without the name of its variant.
 struct Inside<'a, 'd, L>(&'d Document<'a, L>);
 
 impl<L: Serialize> Serialize for Inside<'_, '_, L> {
@@ -156,7 +158,7 @@ impl<'a, L: Serialize> Document<'a, L> {
         }
     }
 
-    /// The entries of a map, in the order in which they arrived.
+    /// Serializes the entries of a map, in arrival order.
     fn entries<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (keys, children) = (self.node.entry_keys(), self.node.children());
         let mut entries = serializer.serialize_map(Option::Some(keys.len()))?;
@@ -180,8 +182,9 @@ impl<'a, L: Serialize> Document<'a, L> {
     }
 }
 
-/// Any document of a self-describing format, read in one pass and without a value in between: maps, sequences, and
-/// scalars of the kinds that the format tells apart. [`TreeSeed`](crate::TreeSeed) reads within other limits.
+/// Reads a document of any self-describing format in one pass, without a value in between. It
+/// becomes maps, sequences and scalars of the kinds that the format distinguishes. Use
+/// [`TreeSeed`](crate::TreeSeed) for other limits.
 ///
 /// ```
 /// use treedef::{Leaf, Tree};

@@ -8,14 +8,15 @@ use crate::model::{Leaf, Limits, Tree};
 use crate::treedef::persist::{load_tree, read_tree, save, write_tree};
 
 impl<L: LeafType> Tree<L> {
-    /// The tree as the bytes of a file: structure, leaves, and the remembered orders of maps.
+    /// The tree as the bytes of a file: structure, leaves, and the arrival orders of maps.
     ///
-    /// Every leaf keeps its kind and its bits, NaNs and 128-bit integers too.
+    /// Every leaf keeps its kind and its bits, including NaNs and 128-bit integers.
     ///
     /// # Errors
     ///
-    /// When the structure is beyond its own [`Limits`], so that [`from_bytes`](Tree::from_bytes) would refuse the bytes;
-    /// when it has more than 2³² nodes, names or values among the leaves.
+    /// When the structure exceeds its own [`Limits`], because [`from_bytes`](Tree::from_bytes)
+    /// would then refuse the bytes. When there are more than 2³² nodes, names, or values among the
+    /// leaves.
     ///
     /// ```
     /// use treedef::Tree;
@@ -36,18 +37,18 @@ impl Tree<Leaf> {
     ///
     /// # Errors
     ///
-    /// When the bytes are anything else: changed, cut off, of a later format, of another kind of file, beyond a limit.
-    /// Damage among the leaves is told by their indices and paths.
+    /// When the bytes are damaged, cut off, of a later format, of another kind of file, or exceed a
+    /// limit. If leaves are damaged, the error has their indices and paths.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         Tree::from_bytes_as(bytes, Limits::default())
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote, as a tree with leaves of one type: that of the leaves in the file, or
-    /// `f64` for `f32` too.
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote, as a tree with leaves of type `L`. The leaves
+    /// must have that type; `f64` also accepts `f32`.
     ///
     /// # Errors
     ///
-    /// As [`from_bytes`](Self::from_bytes), and when a leaf is of another kind.
+    /// As [`from_bytes`](Self::from_bytes); also when a leaf has another kind.
     ///
     /// ```
     /// use treedef::{Limits, Tree};
@@ -66,12 +67,12 @@ impl Tree<Leaf> {
 }
 
 impl<L: LeafType> Tree<L> {
-    /// Writes the tree to a file, whose old contents stay until the new ones are safe on the disk.
+    /// Writes the tree to a file. The old contents stay until the new ones are safe on the disk.
     ///
     /// # Errors
     ///
-    /// What the operating system says: then the old file is as it was, unless all went well but flushing the folder.
-    /// And as [`to_bytes`](Self::to_bytes).
+    /// As [`to_bytes`](Self::to_bytes). Also errors of the operating system; the old file is then
+    /// unchanged, unless only flushing the folder failed.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         save(path.as_ref(), &self.to_bytes()?)
     }
@@ -82,16 +83,17 @@ impl Tree<Leaf> {
     ///
     /// # Errors
     ///
-    /// As [`from_bytes`](Self::from_bytes), and what the operating system says; the error names the file.
+    /// As [`from_bytes`](Self::from_bytes); also errors of the operating system. The error has the
+    /// name of the file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         Tree::load_as(path, Limits::default())
     }
 
-    /// Reads a tree with leaves of one type from a file.
+    /// Reads a tree with leaves of type `L` from a file.
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load), and when a leaf is of another kind.
+    /// As [`load`](Self::load); also when a leaf has another kind.
     pub fn load_as<L: LeafType>(path: impl AsRef<Path>, limits: Limits) -> Result<Tree<L>> {
         load_tree(path.as_ref(), limits)
     }

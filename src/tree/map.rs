@@ -1,4 +1,4 @@
-//! Leaf by leaf, into leaves of any type.
+//! Functions applied to each leaf; the new leaves may have any type.
 
 use std::any::Any;
 use std::fmt::Display;
@@ -11,7 +11,7 @@ use crate::path::Path;
 use crate::treedef::walk::LeafPaths;
 
 impl<L> Tree<L> {
-    /// Applies a function to every leaf. The structure stays.
+    /// Applies `f` to every leaf. The structure stays the same.
     ///
     /// ```
     /// use treedef::Tree;
@@ -25,11 +25,11 @@ impl<L> Tree<L> {
         Tree::from_parts(self.treedef, self.leaves.into_iter().map(f).collect())
     }
 
-    /// Applies a function that may fail to every leaf.
+    /// Applies `f`, which may fail, to every leaf.
     ///
     /// # Errors
     ///
-    /// The first error of the function, with the path of its leaf.
+    /// The first error of `f`, with the path of its leaf.
     ///
     /// ```
     /// use treedef::Tree;
@@ -51,7 +51,7 @@ impl<L> Tree<L> {
         Ok(Tree::from_parts(self.treedef, leaves))
     }
 
-    /// Applies a function to every leaf and its path.
+    /// Applies `f` to every leaf and its path.
     ///
     /// ```
     /// use treedef::Tree;
@@ -67,7 +67,7 @@ impl<L> Tree<L> {
         Tree::from_parts(self.treedef, leaves)
     }
 
-    /// The same tree with the leaves lent.
+    /// The same tree with references to the leaves.
     ///
     /// ```
     /// use treedef::Tree;
@@ -95,7 +95,7 @@ impl<L> Tree<L> {
         self.treedef.leaf_paths().zip(&self.leaves)
     }
 
-    /// The leaves with their paths, in order, to be changed.
+    /// The leaves with their paths, in order, mutable.
     ///
     /// ```
     /// use treedef::Tree;
@@ -130,7 +130,8 @@ impl<'a, L> IntoIterator for &'a mut Tree<L> {
     }
 }
 
-/// What a function said of a leaf. An error of ours that speaks of the leaf alone stays one.
+/// Converts the error of a function. An `Error` without a path is kept; any other error becomes a
+/// message.
 fn into_error<E: Display + 'static>(error: E) -> Error {
     let mut error = Some(error);
     match (&mut error as &mut dyn Any).downcast_mut::<Option<Error>>().and_then(Option::take) {

@@ -1,6 +1,6 @@
-//! Leaves told apart by dropping the others with all that holds only them, and put together again.
+//! Splits a tree by leaves, without nodes that become empty, and merges such parts.
 //!
-//! The idea is haiku's `data_structures.partition` and `merge`, which know two levels of dicts.
+//! The idea is haiku's `data_structures.partition` and `merge`, which support two levels of dicts.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -17,14 +17,16 @@ use crate::treedef::pairs::{expect_agreement, same_structure};
 use crate::treedef::treedef_builder::TreeDefBuilder;
 
 impl<L> Tree<L> {
-    /// The tree of the leaves of which a function says so. A node all of whose leaves go goes with its field or key;
-    /// one without leaves stays where its parent stays. The elements behind what goes move up.
+    /// Keeps the leaves for which `f` returns `true`.
     ///
-    /// Where every leaf has to keep its place, see [`partition`](Self::partition).
+    /// A node that loses all its leaves is removed with its field or key. A node that never had
+    /// leaves stays if its parent stays. Elements after a removed element move up.
+    ///
+    /// To keep every leaf in its place, use [`partition`](Self::partition).
     ///
     /// # Errors
     ///
-    /// When nothing is left of a tree that is not a container; when there are more nodes than
+    /// When no leaf remains and the root is a leaf or a newtype; when there are more nodes than
     /// [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
@@ -43,8 +45,9 @@ impl<L> Tree<L> {
         Ok(Tree::from_parts(treedef, kept))
     }
 
-    /// The leaves of which a function says so, and the others: two [`filter`](Self::filter)s. [`merge`](Self::merge)
-    /// puts them together again where they stood in structs and maps.
+    /// The leaves for which `f` returns `true`, and the others, as two [`filter`](Self::filter)s.
+    /// [`merge`](Self::merge) puts the two together again, unless elements of a sequence or tuple
+    /// were removed. The order of struct fields may then differ.
     ///
     /// # Errors
     ///
@@ -69,12 +72,14 @@ impl<L> Tree<L> {
         }
     }
 
-    /// As many trees as asked for, each with the leaves of which a function names it: [`split`](Self::split) into more.
+    /// Splits the tree into `parts` trees; `part` returns the index of the tree for each leaf. With
+    /// two parts it is [`split`](Self::split).
     ///
     /// # Errors
     ///
-    /// As [`filter`](Self::filter), and when the function names a tree that is not there; the error has the path. When
-    /// there are so many parts that [`Limits::max_work`](crate::Limits::max_work) does not allow to look at every node for each.
+    /// As [`filter`](Self::filter). Also when `part` returns an index that is not less than
+    /// `parts`; the error has the path. Also when visiting every node for each part exceeds
+    /// [`Limits::max_work`](crate::Limits::max_work).
     ///
     /// ```
     /// use treedef::Tree;
@@ -91,7 +96,7 @@ impl<L> Tree<L> {
         mut part: impl FnMut(&Path, &L) -> usize,
     ) -> Result<Vec<Tree<L>>> {
         let there = self.leaves_in_memory();
-        // Each part is a walk through the whole, and may be a copy of it.
+        // Each part visits the whole structure, and may be a copy of it.
         let whole = self.treedef.root().work().max(self.treedef.encoding.stored());
         let looked_at = whole.saturating_mul(parts);
         self.treedef.limits.expect_work(looked_at, there)?;
@@ -106,7 +111,7 @@ impl<L> Tree<L> {
         }
         let mut leaves: Vec<Vec<L>> = (0..parts).map(|_| Vec::new()).collect();
         for (leaf, number) in self.leaves.into_iter().zip(&chosen) {
-            leaves[*number].push(leaf); // one of the parts
+            leaves[*number].push(leaf); // less than `parts`, as checked above
         }
         let tree = |(number, leaves)| {
             let stays: Vec<bool> = chosen.iter().map(|chosen| *chosen == number).collect();
@@ -115,13 +120,15 @@ impl<L> Tree<L> {
         leaves.into_iter().enumerate().map(tree).collect()
     }
 
-    /// The tree that has the fields and entries of all these. Elements and positions go with those of the same place,
-    /// so what has them has to be equally long in all. Fields stand in the order in which they come, entries in that of
-    /// their keys.
+    /// Merges the fields and entries of all `parts` into one tree.
+    ///
+    /// Elements and positions are merged by index, so their number must be the same in all parts.
+    /// Fields are in the order in which they first occur, and entries in the order of their keys.
     ///
     /// # Errors
     ///
-    /// When there is no tree; when two have different nodes, or both a leaf, in one place; the error says where.
+    /// When `parts` is empty; when two parts have different nodes or both a leaf in one place. The
+    /// error has the path.
     ///
     /// ```
     /// use treedef::Tree;
@@ -142,9 +149,10 @@ impl<L> Tree<L> {
     }
 }
 
-/// The structure without the leaves that do not stay, and without the nodes that have no other.
+/// The structure without the leaves that are not kept, and without the nodes that have no other
+/// leaves.
 fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDef> {
-    // How many stay before each leaf, and at last of all.
+    // The number of kept leaves before each leaf, and at the end that of all.
     let mut total = 0;
     let mut before = vec![0];
     before.extend(stays.iter().map(|stays| {
@@ -170,14 +178,15 @@ fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDe
     walk.finish()
 }
 
-/// Two nodes that become one, and what this has below it.
+/// Two nodes that are merged into one, and the children that remain.
 struct MergedNode<'a> {
     node: NodeRef<'a>,
     labels: Labels,
     children: vec::IntoIter<(Option<Key>, Merged<'a>)>,
 }
 
-/// What stands in one place of two trees; of runs without leaves, in so many.
+/// The subtree of one or both trees in a place. For runs without leaves, the count is the number of
+/// siblings.
 enum Merged<'a> {
     First(NodeRef<'a>),
     Second(NodeRef<'a>),
@@ -283,7 +292,7 @@ fn by_place<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Merged<'a>)
 
 fn by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Merged<'a>)> {
     let keys = |node: NodeRef<'a>| node.entries().map(|(key, child)| (Some(key), child));
-    // A map may hold a key twice: then the first goes with the first, and so on.
+    // A map may have a key twice. Then the first is merged with the first, and so on.
     let mut others: HashMap<Option<Key>, VecDeque<NodeRef<'a>>> = HashMap::new();
     keys(b).for_each(|(key, child)| others.entry(key).or_default().push_back(child));
     let mut children: Vec<(Option<Key>, Merged<'a>)> = keys(a)
@@ -292,7 +301,7 @@ fn by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Merged<'a>)
             None => (key, Merged::First(child)),
         })
         .collect();
-    // The last of each key are left.
+    // The entries that were not merged are the last of each key.
     let mut rest: Vec<(Option<Key>, Merged<'a>)> = Vec::new();
     for (key, child) in keys(b) {
         let left = others.get_mut(&key);

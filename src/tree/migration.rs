@@ -1,4 +1,4 @@
-//! A type that has moved on since its values were flattened.
+//! Rebuilds values of a type that has changed since they were flattened.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,31 +14,34 @@ use crate::path::Path;
 use crate::treedef::difference::{same_below, tree_differences};
 use crate::unflatten::unflatten;
 
-/// How a value differs from the tree that it was rebuilt from: what serde did beside copying.
+/// The differences between a rebuilt value and the tree that it was rebuilt from.
 ///
-/// It prints as a sentence, an empty one when there is nothing to say.
+/// It prints as one line, which is empty if there is no difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Migration {
-    /// What the tree did not have: `default` filled it.
+    /// The value has it and the tree did not: `default` filled it.
     pub filled: Vec<Path>,
-    /// What the type did not take: it is unknown to it, or skipped.
+    /// The tree had it and the type did not read it: the field is unknown or skipped.
     pub dropped: Vec<Path>,
-    /// What the tree has under the first path and the value, unchanged, under the second: an `alias`, say.
+    /// The tree has it under the first path, and the value, unchanged, under the second, e.g. after
+    /// an `alias`.
     pub renamed: Vec<(Path, Path)>,
-    /// What is another leaf, kind of node or length: a number that was converted, say.
+    /// The leaf, the kind of node or the length differs, e.g. because a number was converted.
     pub changed: Vec<Difference>,
 }
 
 impl<L: LeafType> Tree<L> {
-    /// Rebuilds the typed value as [`into_typed`](Tree::into_typed) does, and says what serde filled, dropped or changed.
+    /// Rebuilds the typed value as [`into_typed`](Tree::into_typed) does, and reports what serde
+    /// filled, dropped or changed.
     ///
-    /// A checkpoint outlives the definition of its type. What that may have become is serde's to say: a new field needs
-    /// `default`, one with a new name `alias`, one that is gone is ignored. This makes it visible.
+    /// A saved value may be older than the definition of its type. serde decides which changes it
+    /// accepts: a new field needs `default`, a renamed field needs `alias`, and a removed field is
+    /// ignored.
     ///
     /// # Errors
     ///
-    /// As [`unflatten`]: a field that is missing and has no default, say.
+    /// As [`unflatten`], e.g. when a field is missing and has no default.
     ///
     /// ```
     /// use serde::{Deserialize, Serialize};
@@ -86,7 +89,7 @@ impl Migration {
         migration
     }
 
-    /// Takes what was dropped here and filled there for one and the same, where it stands in the same node and is equal.
+    /// Finds renamed fields: dropped and filled siblings whose subtrees are equal.
     fn find_renamed(&mut self, old: &Tree<Leaf>, new: &Tree<Leaf>) {
         let mut filled: HashMap<Option<Path>, Vec<&Path>> = HashMap::new();
         self.filled.iter().for_each(|path| filled.entry(path.parent()).or_default().push(path));
@@ -110,7 +113,7 @@ impl Migration {
         self.renamed = renamed;
     }
 
-    /// Whether the value has just what the tree has.
+    /// Whether the value has no difference to the tree.
     pub fn is_empty(&self) -> bool {
         *self == Migration::default()
     }
@@ -134,7 +137,7 @@ impl fmt::Display for Migration {
     }
 }
 
-/// A verb and what it was done to, of which the first few stand for all.
+/// A verb with the first few of the things that it applies to.
 fn clause<T>(verb: &str, all: &[T], print: impl Fn(&T) -> String) -> Option<String> {
     const SHOWN: usize = 3;
     let shown: Vec<String> = all.iter().take(SHOWN).map(print).collect();

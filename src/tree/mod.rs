@@ -1,4 +1,4 @@
-//! Structures with their leaves: everything that a [`Tree`](crate::Tree) does.
+//! [`Tree`](crate::Tree): a structure with its leaves, and its operations.
 
 mod access;
 mod text;

@@ -1,7 +1,7 @@
-//! Leaves told apart, and put together again.
+//! Partitions of leaves into trees of the same structure, and how they are combined again.
 //!
-//! The idea is Equinox's `partition` and `combine`; there the holes are `None`, which is a node to JAX, so that a tree
-//! that holds a `None` of its own does not come back.
+//! The idea is Equinox's `partition` and `combine`. There the holes are `None`, which JAX treats as
+//! a node, so a tree with a `None` of its own cannot be restored.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Tree;
@@ -9,8 +9,8 @@ use crate::path::Path;
 use crate::treedef::pairs::{LeafSteps, expect_equal, expect_prefix};
 
 impl<L> Tree<L> {
-    /// Two trees of the same structure: the leaves of which a function says so, and the others. Where a leaf went to
-    /// the other tree there is a hole.
+    /// Two trees of the same structure: the leaves for which `first` returns `true`, and the
+    /// others. Each tree has a hole, `None`, for every leaf of the other.
     ///
     /// ```
     /// use treedef::Tree;
@@ -28,15 +28,16 @@ impl<L> Tree<L> {
     ) -> (Tree<Option<L>>, Tree<Option<L>>) {
         let treedef = self.treedef.clone();
         let mut paths = treedef.leaf_paths();
-        parted(self, |leaf| first(&paths.next().unwrap_or_default(), leaf)) // there are as many
+        parted(self, |leaf| first(&paths.next().unwrap_or_default(), leaf)) // as many paths as leaves
     }
 
-    /// As many trees of the same structure as asked for; a function says which one a leaf goes to.
+    /// As many trees of the same structure as `parts`; `part` returns the index of the tree for
+    /// each leaf.
     ///
     /// # Errors
     ///
-    /// When the function names a tree that is not there; the error has the path of the leaf. When there are so many parts
-    /// that [`Limits::max_work`](crate::Limits::max_work) does not allow the holes.
+    /// When `part` returns an index that is not less than `parts`; the error has the path. When
+    /// there are more holes than [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
     /// use treedef::Tree;
@@ -70,12 +71,12 @@ impl<L> Tree<L> {
         Ok(split.into_iter().map(tree).collect())
     }
 
-    /// Two trees of the same structure: the leaves where a mask says so, and the others. A leaf of the mask stands for
-    /// its subtree.
+    /// Two trees of the same structure: the leaves where `mask` is `true`, and the others. A leaf
+    /// of the mask applies to the whole subtree in its place.
     ///
     /// # Errors
     ///
-    /// When the mask is no prefix of this tree; the error says where the two part.
+    /// When `mask` is not a prefix of this tree; the error has the path where they differ.
     ///
     /// ```
     /// use treedef::Tree;
@@ -98,7 +99,7 @@ impl<L> Tree<L> {
     }
 }
 
-/// Two trees with holes, by the leaves alone.
+/// Two trees with holes; `first` gets only the leaf.
 fn parted<L>(
     tree: Tree<L>,
     mut first: impl FnMut(&L) -> bool,
@@ -109,12 +110,12 @@ fn parted<L>(
 }
 
 impl<L> Tree<Option<L>> {
-    /// The tree that was told apart into these: every leaf stands in just one of them.
+    /// Combines the trees of a partition: exactly one of them must have each leaf.
     ///
     /// # Errors
     ///
-    /// When there is no tree, when two have different structures, and when a leaf stands in none or in two; the error
-    /// says where.
+    /// When `parts` is empty; when two parts have different structures; when a leaf is in none of
+    /// the parts or in two of them. The error has the path.
     ///
     /// ```
     /// use treedef::Tree;

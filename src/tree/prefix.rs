@@ -1,11 +1,11 @@
-//! Trees whose structure is the beginning of others.
+//! Trees whose structure is a prefix of another one.
 
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
 use crate::treedef::node::NodeRef;
 use crate::treedef::pairs::{LeafSteps, expect_prefix};
 
-/// The tree from a node of its structure on.
+/// The subtree at `node`, which is a node of the tree's structure.
 pub(crate) fn subtree_of<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>) -> Tree<L> {
     subtree_with(tree, node, node.to_treedef())
 }
@@ -16,13 +16,13 @@ fn subtree_with<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>, treedef: TreeDef) -
 }
 
 impl<L: Clone> Tree<L> {
-    /// The subtrees that the leaves of a prefix stand for, in their places: what [`compose`](Tree::compose) puts
-    /// together.
+    /// The subtrees in the places of the leaves of `prefix`. [`compose`](Tree::compose) is the
+    /// inverse.
     ///
     /// # Errors
     ///
-    /// When `prefix` is none of this tree; the error says where the two part. When it has more leaves than
-    /// [`Limits::max_work`](crate::Limits::max_work) allows.
+    /// When `prefix` is not a prefix of this tree; the error has the path where they differ. When
+    /// it has more leaves than [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
     /// use treedef::Tree;
@@ -38,7 +38,7 @@ impl<L: Clone> Tree<L> {
     pub fn flatten_up_to(&self, prefix: &TreeDef) -> Result<Tree<Tree<L>>> {
         expect_prefix(prefix, &self.treedef)?;
         prefix.limits.expect_work(prefix.num_leaves(), self.leaves_in_memory())?;
-        // Equal neighbours share their structure.
+        // Equal neighbours share one treedef.
         let mut last: Option<(_, TreeDef)> = None;
         let steps = LeafSteps::new(prefix.root(), self.treedef.root());
         let subtrees = steps.map(|(_, node)| {
@@ -52,13 +52,14 @@ impl<L: Clone> Tree<L> {
         Ok(Tree::from_parts(prefix.clone(), subtrees.collect()))
     }
 
-    /// This tree as far as another structure goes of which it is a prefix: every leaf stands for all leaves of its
-    /// subtree.
+    /// Extends this tree to the structure `full`, of which it is a prefix. Every leaf is cloned for
+    /// all leaves of the subtree in its place.
     ///
     /// # Errors
     ///
-    /// When this tree is no prefix of `full`; the error says where the two part. When `full` has more leaves than its
-    /// [`Limits::max_work`](crate::Limits::max_work) allows, unless it is the structure of a value that was walked.
+    /// When this tree is not a prefix of `full`; the error has the path where they differ. When
+    /// `full` has more leaves than its [`Limits::max_work`](crate::Limits::max_work) allows, unless
+    /// it was made by a walk through a value.
     ///
     /// ```
     /// use treedef::Tree;

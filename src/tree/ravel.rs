@@ -1,14 +1,14 @@
 //! Numbers of all kinds in one vector of floats, without loss.
 //!
-//! The idea is JAX's `ravel_pytree`, which promotes all leaves to one type: there 2⁵³ + 1 beside a float comes back as
-//! 2⁵³. Here what does not fit is refused.
+//! The idea is JAX's `ravel_pytree`, which promotes all leaves to one type: there 2⁵³ + 1 beside a
+//! float becomes 2⁵³. Here a number that does not fit is an error.
 
 use crate::error::{Error, Result};
 use crate::leaf::float::{narrow, widen};
 use crate::leaf::{Integer, Scalar};
 use crate::model::{Leaf, LeafKind, Packed, Tree, TreeDef};
 
-/// How to make a tree of a vector again: [`Tree::ravel`].
+/// Turns a vector back into a tree; made by [`Tree::ravel`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ravel {
     treedef: TreeDef,
@@ -16,11 +16,12 @@ pub struct Ravel {
 }
 
 impl Tree<Leaf> {
-    /// All numbers as `f64`, and how to make them what they were. `bool`s are 0 and 1.
+    /// All numbers as `f64`, and a `Ravel` that turns them back into a tree. A `bool` becomes 0 or
+    /// 1.
     ///
     /// # Errors
     ///
-    /// When a leaf is no number, or one that an `f64` cannot hold exactly; the error has its path.
+    /// When a leaf is not a number, or an `f64` cannot hold it exactly; the error has its path.
     ///
     /// ```
     /// use treedef::Tree;
@@ -43,7 +44,7 @@ impl Tree<Leaf> {
     pub fn ravel(&self) -> Result<(Vec<f64>, Ravel)> {
         let mut vector = Vec::with_capacity(self.leaves.len());
         for (index, leaf) in self.leaves.iter().enumerate() {
-            // Exact if the way back leads to the same leaf.
+            // It is exact if the inverse conversion returns the same leaf.
             let exact =
                 to_f64(leaf).filter(|number| from_f64(*number, leaf.kind()).as_ref() == Some(leaf));
             vector.push(exact.ok_or_else(|| refused(&self.treedef, index, leaf, LeafKind::F64))?);
@@ -59,12 +60,13 @@ impl Ravel {
         &self.treedef
     }
 
-    /// The tree with these numbers, each of the kind that it was.
+    /// The tree with these numbers, each converted to the kind that the leaf had.
     ///
     /// # Errors
     ///
-    /// When there are more or fewer numbers than leaves; when an integer or `bool` would have to be another number, or
-    /// a finite one an infinite `f32`. Rounding to an `f32` is no error. The error has the path.
+    /// When there are too many or too few numbers. When an integer or a `bool` would not be equal
+    /// to its number, or a finite number would become an infinite `f32`; the error has the path.
+    /// Rounding to `f32` is no error.
     pub fn unravel(&self, vector: &[f64]) -> Result<Tree<Leaf>> {
         self.treedef.expect_leaves(vector.len())?;
         let mut leaves = Vec::with_capacity(vector.len());
@@ -77,7 +79,7 @@ impl Ravel {
     }
 }
 
-/// Whether a leaf is the number that it was made of, but for the rounding of an `f32`.
+/// Whether the leaf is equal to the number that it was made from; an `f32` may be rounded.
 fn holds(leaf: &Leaf, number: f64) -> bool {
     match leaf {
         Leaf::F64(_) => true,
@@ -91,7 +93,7 @@ fn refused(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Erro
     treedef.error_at_leaf(index, Error::custom(format_args!("{leaf} is no {kind}")))
 }
 
-/// The nearest `f64` of a number.
+/// Converts to the nearest `f64`.
 #[allow(clippy::cast_precision_loss, reason = "callers compare with the way back")]
 fn to_f64(leaf: &Leaf) -> Option<f64> {
     let scalar = leaf.as_scalar()?;
@@ -106,7 +108,7 @@ fn to_f64(leaf: &Leaf) -> Option<f64> {
     })
 }
 
-/// The nearest number of a kind.
+/// Converts to the nearest number of a kind.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -115,7 +117,7 @@ fn to_f64(leaf: &Leaf) -> Option<f64> {
 fn from_f64(number: f64, kind: LeafKind) -> Option<Leaf> {
     Some(match kind {
         LeafKind::Bool if number == 0.0 || number == 1.0 => Leaf::Bool(number == 1.0),
-        // Beyond its range a conversion would give the greatest of the kind.
+        // Beyond its range, `as` would return the greatest number of the kind.
         _ if number >= end_of(kind) => return None,
         LeafKind::I8 => Leaf::I8(number as i8),
         LeafKind::I16 => Leaf::I16(number as i16),
@@ -133,7 +135,7 @@ fn from_f64(number: f64, kind: LeafKind) -> Option<Leaf> {
     })
 }
 
-/// The first number beyond those of a kind.
+/// The least power of two that exceeds all numbers of an integer kind.
 fn end_of(kind: LeafKind) -> f64 {
     let bits = match kind {
         LeafKind::I8 => 7,
@@ -146,7 +148,7 @@ fn end_of(kind: LeafKind) -> f64 {
         LeafKind::U64 => 64,
         LeafKind::I128 => 127,
         LeafKind::U128 => 128,
-        _ => return f64::NAN, // no number is beyond
+        _ => return f64::NAN, // no number is greater or equal
     };
     2f64.powi(bits)
 }

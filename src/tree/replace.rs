@@ -1,15 +1,15 @@
-//! Another subtree in the place of one.
+//! Replaces a subtree.
 
 use crate::argument::ToPath;
 use crate::error::Result;
 use crate::model::Tree;
 
 impl<L> Tree<L> {
-    /// Puts another tree in the place of the subtree at a path, which is given back.
+    /// Replaces the subtree at `path` by `new`, and returns the old one.
     ///
     /// # Errors
     ///
-    /// As [`TreeDef::replace`]; the tree is as it was then.
+    /// As [`TreeDef::replace`](crate::TreeDef::replace); the tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;

@@ -1,4 +1,4 @@
-//! Leaves by their paths.
+//! Access to leaves by paths and patterns.
 
 use super::prefix::subtree_of;
 use crate::argument::{ToPath, ToPattern};
@@ -11,7 +11,7 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the path leads nowhere, or to another node than a leaf.
+    /// When the path leads nowhere, or to a node that is not a leaf.
     ///
     /// ```
     /// use treedef::Tree;
@@ -25,11 +25,11 @@ impl<L> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn get(&self, path: impl ToPath) -> Result<&L> {
-        // The index of a leaf of the treedef, so there is one.
+        // In bounds: it is the index of a leaf of the treedef.
         Ok(&self.leaves[self.treedef.leaf_index(path)?])
     }
 
-    /// The leaf at a path, to be changed.
+    /// The leaf at a path, mutable.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl<L> Tree<L> {
         Ok(&mut self.leaves[self.treedef.leaf_index(path)?])
     }
 
-    /// Puts another leaf in the place of the one at a path, which is given back.
+    /// Replaces the leaf at a path, and returns the old one.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the text is no pattern.
+    /// When the text is not a pattern.
     ///
     /// ```
     /// use treedef::Tree;
@@ -75,11 +75,11 @@ impl<L> Tree<L> {
         Ok(self.iter().filter(move |(path, _)| pattern.matches(path)))
     }
 
-    /// The leaves whose paths match a pattern, to be changed.
+    /// The leaves whose paths match a pattern, with their paths, mutable.
     ///
     /// # Errors
     ///
-    /// When the text is no pattern.
+    /// When the text is not a pattern.
     ///
     /// ```
     /// use treedef::Tree;
@@ -100,7 +100,7 @@ impl<L> Tree<L> {
 }
 
 impl<L: Clone> Tree<L> {
-    /// The tree from a path on.
+    /// The subtree at a path.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Many trees of one structure as one tree of vectors, and back: an array of structs, a struct of arrays.
+//! Many trees of one structure as one tree of vectors, and back: an array of structs as a struct of
+//! arrays.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Tree, TreeDef};
@@ -6,11 +7,13 @@ use crate::treedef::limits::in_memory;
 use crate::treedef::pairs::expect_equal;
 
 impl<L> Tree<L> {
-    /// One tree that has, at every leaf, those of all trees; a [`map`](Self::map) of it is a function over many trees.
+    /// One tree whose leaves are vectors, each with the leaves of all `trees` in one place. Its
+    /// [`map`](Self::map) applies a function to many trees at once.
     ///
     /// # Errors
     ///
-    /// When there is no tree, as then there is no structure either; when two have different structures.
+    /// When `trees` is empty, because then the structure is not known; when two trees have
+    /// different structures.
     ///
     /// ```
     /// use treedef::Tree;
@@ -47,13 +50,13 @@ impl<L> Tree<L> {
 }
 
 impl<L> Tree<Vec<L>> {
-    /// As many trees as every leaf has elements: the first of each, the second of each, and so on.
+    /// The trees of the first elements of all leaves, of the second elements, and so on.
     ///
     /// # Errors
     ///
-    /// When two leaves have different numbers of elements; the error has the path. When there is no leaf, as then
-    /// nothing says how many trees there are. When elements without a size are more than
-    /// [`Limits::max_work`](crate::Limits::max_work) allows.
+    /// When two leaves have different numbers of elements; the error has the path. When there is no
+    /// leaf, because then the number of trees is not known. When there are more elements of a
+    /// zero-sized type than [`Limits::max_work`](crate::Limits::max_work) allows.
     pub fn unstack(self) -> Result<Vec<Tree<L>>> {
         let first = self.leaves.first().map(Vec::len);
         let count =

@@ -1,4 +1,4 @@
-//! Trees and signatures as text, both ways.
+//! Trees and signatures as text: printing and parsing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::{LeafKind, Limits, Tree};
 use crate::treedef::text::{LeafTexts, parse_signature, write_tree};
 
-/// The structure with the leaves in their places, whatever they print. Equal siblings are those that print the same.
+/// Prints the structure with the leaves in their places. Siblings are equal if they print the same.
 ///
 /// ```
 /// use treedef::Tree;
@@ -33,13 +33,13 @@ impl<L: fmt::Debug> fmt::Debug for Tree<L> {
 }
 
 impl Tree<LeafKind> {
-    /// Reads a signature that may be larger, or must be smaller, than [`Limits::default`] allows `parse` to be.
+    /// Parses a signature within other limits than [`Limits::default`], which `parse` uses.
     ///
-    /// `work` bounds the leaves that `; n` stands for: they are stored one by one.
+    /// `max_work` bounds the leaves that `; n` expands to, because they are stored one by one.
     ///
     /// # Errors
     ///
-    /// As [`TreeDef::parse_with`].
+    /// As [`TreeDef::parse_with`](crate::TreeDef::parse_with).
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
         parse_signature(text, limits)
     }

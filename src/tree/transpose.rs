@@ -1,4 +1,4 @@
-//! A tree of trees, turned inside out.
+//! Transposes a tree of trees.
 
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
@@ -6,15 +6,15 @@ use crate::model::{Tree, TreeDef};
 use crate::treedef::pairs::expect_equal;
 
 impl<L> Tree<L> {
-    /// Turns a tree with the structure of `outer` composed with `inner` into one of `inner` composed with `outer`: a
-    /// list of structs becomes a struct of lists.
+    /// Turns a tree of the structure `outer` composed with `inner` into one of `inner` composed
+    /// with `outer`: a list of structs becomes a struct of lists.
     ///
-    /// Both structures are compared with the tree's, not only the numbers of their leaves. If `inner` is not known,
-    /// [`TreeDef::inner_of`] finds it.
+    /// The structures are compared with that of the tree, not only the numbers of leaves. If
+    /// `inner` is not known, use [`TreeDef::inner_of`].
     ///
     /// # Errors
     ///
-    /// When the tree has another structure; the error says where.
+    /// When the tree has another structure; the error has the path.
     ///
     /// ```
     /// use treedef::{Tree, TreeDef};
@@ -36,7 +36,7 @@ impl<L> Tree<L> {
             (0..inner.num_leaves()).map(|_| Vec::with_capacity(outer.num_leaves())).collect();
         let mut column = (0..inner.num_leaves()).cycle();
         for leaf in self.leaves {
-            // As many columns as the range is long, which repeats.
+            // In bounds: the range, which repeats, is as long as `columns`.
             columns[column.next().unwrap_or_default()].push(leaf);
         }
         Ok(Tree::from_parts(treedef, columns.into_iter().flatten().collect()))

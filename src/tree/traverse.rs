@@ -1,4 +1,4 @@
-//! Trees with some of their subtrees replaced or removed: by a function, a path or a pattern.
+//! Replaces or removes subtrees by a function, a path or a pattern.
 
 use std::ops::Range;
 use std::vec;
@@ -12,10 +12,10 @@ use crate::treedef::node::NodeRef;
 
 use crate::treedef::edit::{Edit, EditWalk, Visit};
 
-/// A tree whose nodes are edited as they are met, and the leaves that the result has so far.
+/// A tree that is edited during a walk, and the leaves of the result so far.
 struct Traversal<'a, L> {
     walk: EditWalk<'a>,
-    /// From the node that was met on.
+    /// The leaves from the current node on.
     old: vec::IntoIter<L>,
     new: Vec<L>,
 }
@@ -27,7 +27,7 @@ impl<'a, L> Traversal<'a, L> {
         Ok(Traversal { walk, old: leaves.into_iter(), new })
     }
 
-    /// The leaves at and below the node that was met.
+    /// The leaves at and below the current node.
     fn below(&self, node: NodeRef<'_>) -> &[L] {
         self.old.as_slice().get(..node.num_leaves()).unwrap_or_default()
     }
@@ -54,14 +54,16 @@ impl<'a, L> Traversal<'a, L> {
 }
 
 impl<L> Tree<L> {
-    /// This tree with the subtrees that a function has replaced or removed, from the root down: it gets the path of
-    /// each node, the node, and the leaves at and below it. What stands below a node that was replaced or removed is
-    /// not looked at.
+    /// Edits this tree from the root down: `f` returns whether a node is kept, replaced or removed.
+    ///
+    /// `f` gets the path of the node, the node, and the leaves at and below it. Nodes below a
+    /// replaced or removed node are not visited.
     ///
     /// # Errors
     ///
-    /// The first error of the function; when a replacement has other options; when the root is removed or the child of
-    /// a newtype; when there are more nodes than [`Limits::max_work`](crate::Limits::max_work) allows.
+    /// The first error of `f`; when a replacement has other options; when the root or the child of
+    /// a newtype is removed; when there are more nodes than
+    /// [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
     /// use treedef::{Edit, NodeKind, Tree};
@@ -103,8 +105,9 @@ impl<L> Tree<L> {
         tree.finish()
     }
 
-    /// As [`edit`](Self::edit), but from the leaves up: the function gets the path of each node in this tree,
-    /// and the subtree there with what has become of what stands below. Time of the nodes times the depth.
+    /// As [`edit`](Self::edit), but from the leaves up: `f` gets the path of each node in this
+    /// tree, and its subtree after the edits below it. The time is proportional to nodes times
+    /// depth.
     ///
     /// # Errors
     ///
@@ -126,7 +129,7 @@ impl<L> Tree<L> {
         mut f: impl FnMut(&Path, &Tree<L>) -> Result<Edit<Tree<L>>>,
     ) -> Result<Tree<L>> {
         let mut tree = Traversal::new(&self.treedef, self.leaves)?;
-        // Where the leaves of the nodes that are open begin.
+        // The index of the first new leaf of each open node.
         let mut starts = Vec::new();
         while let Some(met) = tree.walk.step() {
             if let Visit::Before(node) = met {
@@ -147,13 +150,15 @@ impl<L> Tree<L> {
         tree.finish()
     }
 
-    /// Puts other trees in the place of the subtrees whose paths match a pattern, and gives these back, with their
-    /// paths. A function makes the others, of the path of each node, the node, and the leaves at and below it. Below
-    /// such a node nothing is looked for.
+    /// Replaces the subtrees whose paths match a pattern, and returns the old ones with their
+    /// paths.
+    ///
+    /// `f` gets the path of the node, the node, and the leaves at and below it, and returns the new
+    /// subtree. Nodes below a replaced node are not visited.
     ///
     /// # Errors
     ///
-    /// The first error of the function, and when a replacement has other options; the tree is as it was then.
+    /// The first error of `f`; when a replacement has other options. The tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -176,12 +181,13 @@ impl<L> Tree<L> {
         })
     }
 
-    /// Removes the subtree at a path and gives it back. It goes with its field or key; the elements behind it move up,
-    /// and a `Some` becomes `None`.
+    /// Removes the subtree at a path and returns it. Its field or key is removed too, later
+    /// elements move up, and a `Some` becomes `None`.
     ///
     /// # Errors
     ///
-    /// When the path leads nowhere, to the root or to the child of a newtype; the tree is as it was then.
+    /// When the path leads nowhere, to the root or to the child of a newtype. The tree is then
+    /// unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -194,7 +200,7 @@ impl<L> Tree<L> {
     pub fn remove(&mut self, path: impl ToPath) -> Result<Tree<L>> {
         let path = path.to_path()?;
         self.treedef.node(&*path)?;
-        // Of equal fields or keys a path leads to the first.
+        // If fields or keys are equal, the path leads to the first.
         let mut found = false;
         let mut removed = self.cut(|here, _, _| {
             if found || !path.starts_with(here) {
@@ -207,11 +213,11 @@ impl<L> Tree<L> {
         removed.ok_or_else(|| ErrorKind::Internal("a node has no path").into())
     }
 
-    /// Removes the subtrees whose paths match a pattern, and gives them back with their paths.
+    /// Removes the subtrees whose paths match a pattern, and returns them with their paths.
     ///
     /// # Errors
     ///
-    /// When the root matches, or the child of a newtype; the tree is as it was then.
+    /// When the root or the child of a newtype matches. The tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -229,8 +235,8 @@ impl<L> Tree<L> {
         })
     }
 
-    /// Cuts subtrees out, which are given back with their paths; a function says what becomes of each node. When it fails
-    /// nothing has changed.
+    /// Replaces or removes subtrees, as `f` returns for each node, and returns the old ones with
+    /// their paths. On an error the tree is unchanged.
     fn cut(
         &mut self,
         mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Action<L>>,
@@ -269,12 +275,13 @@ impl<L> Tree<L> {
         Ok(self.apply(treedef, cuts))
     }
 
-    /// Becomes a tree of another structure, in which these subtrees were cut out; gives them back.
+    /// Replaces the structure, moves the leaves of the cut subtrees out, and returns these
+    /// subtrees.
     fn apply(&mut self, treedef: TreeDef, cuts: Vec<Cut<L>>) -> Vec<(Path, Tree<L>)> {
         let mut rest = std::mem::take(&mut self.leaves).into_iter();
         let (mut leaves, mut came, mut removed) = (Vec::with_capacity(rest.len()), 0, Vec::new());
         for Cut { path, old, range, new } in cuts {
-            leaves.extend(rest.by_ref().take(range.start - came)); // cuts come in order
+            leaves.extend(rest.by_ref().take(range.start - came)); // cuts are in order
             let below = rest.by_ref().take(range.len()).collect();
             leaves.extend(new);
             removed.push((path, Tree::from_parts(old, below)));
@@ -286,17 +293,17 @@ impl<L> Tree<L> {
     }
 }
 
-/// What becomes of a node.
+/// What to do with a node.
 enum Action<L> {
-    /// It stays, and those below it are met.
+    /// Keep the node, and visit the nodes below it.
     Enter,
-    /// It stays with all below it.
+    /// Keep the node with everything below it.
     Keep,
     Remove,
     Replace(Tree<L>),
 }
 
-/// A subtree that is cut out, and the leaves that take the place of its own.
+/// A subtree that was cut out, and the leaves that replace its own.
 struct Cut<L> {
     path: Path,
     old: TreeDef,
@@ -305,12 +312,12 @@ struct Cut<L> {
 }
 
 impl<L> Tree<Tree<L>> {
-    /// One tree of a tree of trees: each stands where it was a leaf. What one leaf fans out to is put in its place, and
-    /// [`flatten_up_to`](Tree::flatten_up_to) finds it again.
+    /// Puts each inner tree in the place of its leaf: a tree of trees becomes one tree.
+    /// [`flatten_up_to`](Tree::flatten_up_to) is the inverse.
     ///
     /// # Errors
     ///
-    /// When the trees have other options than this one, or together more leaves than this platform counts.
+    /// When an inner tree has other options than this one; when the result exceeds the limits.
     ///
     /// ```
     /// use treedef::Tree;

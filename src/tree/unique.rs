@@ -1,6 +1,6 @@
-//! Equal leaves once: work that is the same for equal leaves is done once.
+//! Deduplicates leaves, so that work for equal leaves is done once.
 //!
-//! The idea is that of TensorFlow's `_FetchMapper`, which tells leaves apart by their address.
+//! The idea is TensorFlow's `_FetchMapper`, which identifies leaves by their address.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,17 +8,17 @@ use std::hash::Hash;
 use crate::error::{ErrorKind, Result};
 use crate::model::Tree;
 
-/// The distinct leaves of a tree, and where each stands.
+/// The distinct leaves of a tree, and their places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unique<L> {
-    /// Each leaf once, in the order in which they first stand in the tree.
+    /// The distinct leaves, in the order of their first occurrence.
     pub leaves: Vec<L>,
-    /// For each leaf of the tree, which of `leaves` it is.
+    /// For each leaf of the tree, its index in `leaves`.
     pub inverse: Tree<usize>,
 }
 
 impl<L> Tree<L> {
-    /// The distinct leaves, by equality.
+    /// The distinct leaves, compared by `Eq`.
     ///
     /// ```
     /// use treedef::Tree;
@@ -39,7 +39,7 @@ impl<L> Tree<L> {
         self.unique_by(L::clone)
     }
 
-    /// The leaves of which a function gives distinct keys; of leaves with one key, the first.
+    /// The leaves with distinct keys; of leaves with equal keys, the first.
     ///
     /// ```
     /// use treedef::Tree;
@@ -62,11 +62,11 @@ impl<L> Tree<L> {
 }
 
 impl<L> Unique<L> {
-    /// A tree with what belongs to each distinct leaf, wherever the leaf stands.
+    /// A tree with the result for each leaf: `results` has one for each distinct leaf.
     ///
     /// # Errors
     ///
-    /// When there are more or fewer results than distinct leaves.
+    /// When there are too many or too few results.
     pub fn rebuild<M: Clone>(&self, results: &[M]) -> Result<Tree<M>> {
         if results.len() != self.leaves.len() {
             let (expected, found) = (self.leaves.len(), results.len());

@@ -1,17 +1,17 @@
-//! Two trees, leaf by leaf.
+//! Combines two trees leaf by leaf.
 
 use crate::error::Result;
 use crate::model::Tree;
 use crate::treedef::pairs::{LeafSteps, expect_equal, expect_prefix};
 
 impl<L> Tree<L> {
-    /// Joins the leaves of two trees of one structure. For more than two of one type see [`stack`](Self::stack), of
-    /// others [`zip`](Self::zip).
+    /// Combines the leaves of two trees of the same structure with `f`. For more than two trees,
+    /// use [`stack`](Self::stack) if their leaves have one type, or [`zip`](Self::zip) otherwise.
     ///
     /// # Errors
     ///
-    /// When the other tree has another structure; the error has the differences. [`zip_prefix`](Self::zip_prefix) asks
-    /// for less.
+    /// When the structures differ; the error has the differences. [`zip_prefix`](Self::zip_prefix)
+    /// only needs a prefix.
     ///
     /// ```
     /// use treedef::Tree;
@@ -32,7 +32,8 @@ impl<L> Tree<L> {
         Ok(Tree::from_parts(self.treedef, pairs.map(|(a, b)| f(a, b)).collect()))
     }
 
-    /// The leaves of two trees of one structure in pairs. The function over three trees is that over pairs of pairs.
+    /// Pairs the leaves of two trees of the same structure. For three trees, zip twice and map
+    /// pairs of pairs.
     ///
     /// # Errors
     ///
@@ -51,12 +52,12 @@ impl<L> Tree<L> {
         self.zip_with(other, |a, b| (a, b))
     }
 
-    /// Joins every leaf of this tree with all leaves of the subtree that it stands for: this structure is a prefix of
-    /// the other's, which the result has.
+    /// Combines every leaf of this tree with all leaves of the subtree in its place in `full`. This
+    /// structure must be a prefix of that of `full`, which the result has.
     ///
     /// # Errors
     ///
-    /// When this tree is no prefix of the other; the error says where the two part.
+    /// When this tree is not a prefix of `full`; the error has the path where they differ.
     ///
     /// ```
     /// use treedef::Tree;
@@ -83,7 +84,7 @@ impl<L> Tree<L> {
 }
 
 impl<A, B> Tree<(A, B)> {
-    /// Two trees of one structure out of one of pairs.
+    /// Splits a tree of pairs into two trees of the same structure.
     ///
     /// ```
     /// use treedef::Tree;

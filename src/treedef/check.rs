@@ -1,4 +1,4 @@
-//! Refusing another structure.
+//! Checks that two structures are equal or equivalent.
 
 use crate::error::Result;
 use crate::model::TreeDef;
@@ -6,11 +6,12 @@ use crate::treedef::difference::{expect_none, loose_differences, options_mismatc
 use crate::treedef::pairs::expect_equal;
 
 impl TreeDef {
-    /// Refuses another structure.
+    /// Checks that this structure equals `expected`.
     ///
     /// # Errors
     ///
-    /// When the two differ; the error has all differences.
+    /// Returns an error if the two differ. The error lists at most 4,096 differences. Equal
+    /// siblings that differ in the same way are listed once.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -28,13 +29,14 @@ impl TreeDef {
         Err(options_mismatch(expected.encoding.options, self.encoding.options))
     }
 
-    /// Refuses a structure that differs by more than the kinds of containers and the names of types: a sequence may be a
-    /// tuple, a map with strings for keys a struct, fields stand in any order. `Some`, newtypes and variants are what
-    /// they are.
+    /// Checks that this structure equals `expected`, apart from container kinds and type names.
+    ///
+    /// A sequence may be a tuple, a map with string keys may be a struct, and fields may be in any
+    /// order. `Some`, newtypes and variants must match.
     ///
     /// # Errors
     ///
-    /// When the two differ by more; the error has all differences.
+    /// Returns an error if the two differ in anything else. It lists at most 4,096 differences.
     ///
     /// ```
     /// use treedef::TreeDef;

@@ -1,4 +1,4 @@
-//! A structure at every leaf of another.
+//! Putting one structure in the place of every leaf of another.
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{Node, NodeKind, TreeDef};
@@ -8,14 +8,14 @@ use super::pairs::{expect_prefix, in_step};
 use super::treedef_builder::TreeDefBuilder;
 
 impl TreeDef {
-    /// This structure with another one in the place of every leaf.
+    /// Returns this structure with `inner` in the place of every leaf.
     ///
-    /// It has the leaves of one times those of the other; a run stays a run.
+    /// The number of leaves is the product of both. A run remains one run.
     ///
     /// # Errors
     ///
-    /// When the two have different options, or the result is beyond the more generous
-    /// [`Limits`](crate::Limits) of the two.
+    /// Returns an error if the two have different options, or if the result exceeds the more
+    /// generous [`Limits`](crate::Limits) of the two.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -44,12 +44,13 @@ impl TreeDef {
         builder.finish()
     }
 
-    /// The one structure that stands at every leaf of `outer`: the inverse of [`compose`](Self::compose).
+    /// Returns the structure that is at every leaf of `outer`. This is the inverse of
+    /// [`compose`](Self::compose).
     ///
     /// # Errors
     ///
-    /// When `outer` is no prefix of this structure, when two of its leaves stand for different structures, and when it
-    /// has no leaf at all.
+    /// Returns an error if `outer` is not a prefix of this structure, if the subtrees at its leaves
+    /// differ, or if it has no leaf.
     ///
     /// ```
     /// use treedef::TreeDef;

@@ -1,4 +1,4 @@
-//! Structures made without a value.
+//! Constructors for structures, without a value.
 
 use crate::error::Result;
 use crate::model::{Name, NodeHead, NodeKind, TreeDef, Value};
@@ -43,7 +43,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`seq`](Self::seq).
+    /// Same as [`seq`](Self::seq).
     pub fn some(child: TreeDef) -> Result<Self> {
         NodeHead::new(NodeKind::Some).around(LabelsRef::None, [child])
     }
@@ -52,7 +52,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`seq`](Self::seq).
+    /// Same as [`seq`](Self::seq).
     pub fn newtype_struct(name: &str, child: TreeDef) -> Result<Self> {
         NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }.around(LabelsRef::None, [child])
     }
@@ -61,7 +61,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// When children have different options; when the result is beyond the most generous [`Limits`](crate::Limits) of its children.
+    /// Returns an error if children have different options, or if the result exceeds the most
+    /// generous [`Limits`](crate::Limits) of its children.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -75,11 +76,12 @@ impl TreeDef {
         NodeHead::new(NodeKind::Seq).around(LabelsRef::None, children)
     }
 
-    /// `[*; 1000]`, without making a thousand of them.
+    /// `[*; 1000]`. The elements are stored once.
     ///
     /// # Errors
     ///
-    /// When the result is beyond the [`Limits`](crate::Limits) of the child, or has more leaves than this platform counts.
+    /// Returns an error if the result exceeds the [`Limits`](crate::Limits) of the child, or if it
+    /// has more than `usize::MAX` leaves.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -102,7 +104,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`seq`](Self::seq).
+    /// Same as [`seq`](Self::seq).
     pub fn tuple(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
         NodeHead::new(NodeKind::Tuple).around(LabelsRef::None, children)
     }
@@ -111,7 +113,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`seq`](Self::seq).
+    /// Same as [`seq`](Self::seq).
     pub fn tuple_struct(name: &str, children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
         NodeHead { name, ..NodeHead::new(NodeKind::TupleStruct) }.around(LabelsRef::None, children)
     }
@@ -120,7 +122,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`seq`](Self::seq).
+    /// Same as [`seq`](Self::seq).
     pub fn named_struct<'a>(
         name: &str,
         fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
@@ -128,11 +130,11 @@ impl TreeDef {
         NodeHead { name, ..NodeHead::new(NodeKind::Struct) }.around_fields(fields)
     }
 
-    /// `{"a": *, "b": *}`, in the order of the keys.
+    /// `{"a": *, "b": *}`. The entries are sorted by their keys.
     ///
     /// # Errors
     ///
-    /// As [`seq`](Self::seq).
+    /// Same as [`seq`](Self::seq).
     ///
     /// ```
     /// use treedef::{TreeDef, Value};
@@ -155,7 +157,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`seq`](Self::seq).
+    /// Same as [`seq`](Self::seq).
     pub fn newtype_variant(name: &str, variant: &str, child: TreeDef) -> Result<Self> {
         NodeHead { kind: NodeKind::NewtypeVariant, name, variant }.around(LabelsRef::None, [child])
     }
@@ -164,7 +166,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`seq`](Self::seq).
+    /// Same as [`seq`](Self::seq).
     pub fn tuple_variant(
         name: &str,
         variant: &str,
@@ -177,7 +179,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`seq`](Self::seq).
+    /// Same as [`seq`](Self::seq).
     pub fn struct_variant<'a>(
         name: &str,
         variant: &str,
@@ -187,7 +189,7 @@ impl TreeDef {
     }
 }
 
-/// All items, whatever the iterator says of their number.
+/// Collects all items without trusting the iterator's `size_hint`.
 fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut all = Vec::new();
     items.into_iter().for_each(|item| all.push(item));

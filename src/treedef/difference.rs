@@ -1,4 +1,4 @@
-//! Where two trees differ.
+//! Finds the places where two trees or structures differ.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,18 +9,18 @@ use crate::path::{Key, Path};
 use crate::treedef::node::NodeRef;
 use crate::treedef::text::brief;
 
-/// A node, with the leaves of its tree if they count.
+/// A node, with the leaves of its tree if they are compared.
 #[derive(Clone, Copy)]
 struct Side<'a> {
     node: NodeRef<'a>,
     leaves: Option<&'a [Leaf]>,
-    /// It stands inside a static or an opaque leaf, which know no options.
+    /// Whether the node is inside a static or an opaque leaf. These have no options.
     inside: bool,
 }
 
-/// What is still to be done, in pre-order, the next last.
+/// A task of the comparison. Tasks are in pre-order, and the next is last.
 struct Pending<'a> {
-    /// Keys of the path of the node above, and the one that leads on from there, if that is where this is.
+    /// The number of keys in the path of the parent, and the next key if the task is about a child.
     above: usize,
     key: Option<Key>,
     what: What<'a>,
@@ -28,46 +28,47 @@ struct Pending<'a> {
 
 enum What<'a> {
     Compare(Side<'a>, Side<'a>),
-    /// A difference: its kind, what was expected, what was found.
+    /// A difference: its kind, what was expected, and what was found.
     Report(DifferenceKind, String, String),
-    /// Pairs without leaves that are like one that was compared before, when there were so many differences.
+    /// Pairs without leaves that equal an earlier pair, and how many differences there were before
+    /// that pair was compared.
     Alike(Alike<'a>, usize),
 }
 
-/// Pairs of children that stand side by side, and are alike but for their leaves.
+/// Neighbouring pairs of children that are equal apart from their leaves.
 #[derive(Clone, Copy)]
 struct Alike<'a> {
     parent: NodeRef<'a>,
-    /// Of the first.
+    /// The index of the first pair.
     position: usize,
     a: Side<'a>,
     b: Side<'a>,
     count: usize,
 }
 
-/// What counts as a difference beside kinds, labels, variants and lengths.
+/// What is a difference, besides kinds, labels, variants and lengths.
 struct Comparison {
-    /// The names of types.
+    /// Whether the names of types are compared.
     names: bool,
-    /// The values of statics.
+    /// Whether the values of statics are compared.
     statics: bool,
-    /// The trees have that option.
+    /// Whether the trees have this option.
     none_is_leaf: bool,
-    /// An `f64` stands for the `f32` that it was widened from.
+    /// Whether an `f64` equals the `f32` that it was widened from.
     widened: bool,
-    /// A leaf that is expected stands for any subtree.
+    /// Whether an expected leaf matches any subtree.
     prefix: bool,
-    /// A sequence is no tuple, a map no struct.
+    /// Whether a sequence differs from a tuple, and a map from a struct.
     exact: bool,
-    /// Where the comparison is.
+    /// The current path.
     path: Path,
     differences: Vec<Difference>,
 }
 
-/// All places in which `found` differs from `expected`, leaves included, in the order of `expected`. The names of types
-/// do not count, nor whether a value is static or an opaque leaf.
+/// All places where `found` differs from `expected`, including leaves, in the order of `expected`.
 ///
-/// Below a node of another kind there is nothing to compare, so that is one difference.
+/// The names of types are ignored, and so is whether a value is static or an opaque leaf. If two
+/// nodes have different kinds, their children are not compared: that is one difference.
 pub(crate) fn tree_differences(
     expected: &Tree<Leaf>,
     found: &Tree<Leaf>,
@@ -79,14 +80,14 @@ pub(crate) fn tree_differences(
     Comparison { none_is_leaf, widened, ..Comparison::of_values() }.run(a, b)
 }
 
-/// Whether two nodes have the same below them, leaves included; where they stand does not count.
+/// Whether two subtrees are equal, including leaves. Their positions do not matter.
 pub(crate) fn same_below(a: (NodeRef<'_>, &[Leaf]), b: (NodeRef<'_>, &[Leaf])) -> bool {
     let side = |(node, leaves)| Side { node, leaves: Some(leaves), inside: false };
     Comparison::of_values().run(side(a), side(b)).is_empty()
 }
 
-/// All places in which `found` differs from `expected`, without the leaves; of equal neighbours that differ alike, the
-/// first.
+/// All places where `found` differs from `expected`, without leaves. Of equal siblings that differ
+/// in the same way, only the first is reported.
 #[cold]
 pub(crate) fn structure_differences(
     expected: &TreeDef,
@@ -97,26 +98,26 @@ pub(crate) fn structure_differences(
     comparison.run(Side::of(expected.root()), Side::of(found.root()))
 }
 
-/// All places in which `full` is not what `prefix` begins.
+/// All places where `prefix` is not a prefix of `full`.
 #[cold]
 pub(crate) fn prefix_differences(prefix: NodeRef<'_>, full: NodeRef<'_>) -> Vec<Difference> {
     let comparison = Comparison { prefix: true, ..Comparison::of_structures() };
     comparison.run(Side::of(prefix), Side::of(full))
 }
 
-/// All places in which `found` differs from `expected` by more than the kinds of containers and the names of types.
+/// All places where `found` differs from `expected`, except in kinds of containers and type names.
 #[cold]
 pub(crate) fn loose_differences(expected: &TreeDef, found: &TreeDef) -> Vec<Difference> {
     let comparison = Comparison { names: false, exact: false, ..Comparison::of_structures() };
     comparison.run(Side::of(expected.root()), Side::of(found.root()))
 }
 
-/// Refuses what differs.
+/// Returns an error if there are differences.
 pub(crate) fn expect_none(differences: Vec<Difference>) -> Result<()> {
     if differences.is_empty() { Ok(()) } else { Err(structure_mismatch(differences)) }
 }
 
-/// The error that names the first difference, and has them all.
+/// The error for a list of differences. Its path is that of the first.
 #[cold]
 pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
     let first = differences.first();
@@ -124,7 +125,7 @@ pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
     Error::from(ErrorKind::Structure(differences)).at(path)
 }
 
-/// The error that two nodes differ, apart from what stands below both.
+/// The error for two nodes that differ, without comparing their children.
 #[cold]
 pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>) -> Error {
     let report = |Pending { key, what, .. }| match what {
@@ -145,7 +146,7 @@ pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>)
     structure_mismatch(differences)
 }
 
-/// The error that two treedefs come from walks with other options.
+/// The error for two treedefs with different options.
 #[cold]
 pub(crate) fn options_mismatch(expected: Options, found: Options) -> Error {
     let print = |options: Options| match options == Options::default() {
@@ -156,7 +157,7 @@ pub(crate) fn options_mismatch(expected: Options, found: Options) -> Error {
     structure_mismatch(vec![differ(path, kind, print(expected), print(found))])
 }
 
-/// Differences between structures that are listed: two small ones may differ in 2⁶⁰ places.
+/// The maximum number of listed differences between structures. Small ones may have 2⁶⁰.
 const MOST: usize = 1 << 12;
 
 impl Comparison {
@@ -241,7 +242,7 @@ impl Comparison {
         }
     }
 
-    /// What two nodes differ in that says nothing of their children.
+    /// How two nodes differ, apart from their children.
     fn head_difference(&self, node: NodeRef<'_>, other: NodeRef<'_>) -> Option<DifferenceKind> {
         if !self.same_kind(node.kind(), other.kind()) {
             Some(DifferenceKind::Node)
@@ -267,7 +268,8 @@ impl Comparison {
         a == b || !self.exact && class(a) == class(b)
     }
 
-    /// Where `None` is a leaf outside, and a node inside of a static, a `Some` may stand on one side alone.
+    /// With `none_is_leaf`, `None` is a leaf, but a node inside a static. So a `Some` that is only
+    /// on one side is skipped.
     fn without_some<'a>(&self, a: Side<'a>, b: Side<'a>) -> Option<(Side<'a>, Side<'a>)> {
         if !self.none_is_leaf || !(a.inside || b.inside) {
             return None;
@@ -290,7 +292,8 @@ impl<'a> Side<'a> {
         self.leaves?.get(self.node.first_leaf()).filter(|_| self.node.kind() == NodeKind::Leaf)
     }
 
-    /// Looks through a static or an opaque leaf at what it holds: where leaves count, it is all the same where they are.
+    /// Returns the value inside a static or an opaque leaf. If leaves are compared, it does not
+    /// matter where a value is kept.
     fn seen(self) -> Self {
         let value = match self.leaf() {
             Some(Leaf::Opaque(value)) => Some(&**value),
@@ -302,7 +305,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// `None` in either form, as a node or a leaf.
+    /// Whether this is `None`, as a node or as a leaf.
     fn is_none(self) -> bool {
         self.node.kind() == NodeKind::None || self.leaf() == Some(&Leaf::None)
     }
@@ -316,7 +319,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Compares children by their fields or keys; `above` is how many keys lead to the nodes.
+/// Compares children by their fields or keys. `above` is the length of the path to the nodes.
 fn compare_labelled<'a>(above: usize, a: Side<'a>, b: Side<'a>, exact: bool) -> Vec<Pending<'a>> {
     let nothing = || "nothing".to_owned();
     let label = |key: &Key| match key {
@@ -325,7 +328,7 @@ fn compare_labelled<'a>(above: usize, a: Side<'a>, b: Side<'a>, exact: bool) -> 
         }
         key => key.clone(),
     };
-    // A map may hold a key twice: then the first goes with the first, and so on.
+    // A map may contain a key twice. The first is then compared with the first, and so on.
     let mut others: HashMap<Key, VecDeque<Side<'a>>> = HashMap::new();
     b.entries().for_each(|(key, other)| others.entry(label(&key)).or_default().push_back(other));
     let mut pending = Vec::new();
@@ -356,7 +359,7 @@ fn compare_labelled<'a>(above: usize, a: Side<'a>, b: Side<'a>, exact: bool) -> 
 }
 
 impl<'a> Alike<'a> {
-    /// The comparison of the first pair, and what is left to do after it if that differs.
+    /// The task for the first pair, and a task for the remaining pairs if the first pair differs.
     fn split(self, above: usize, differences: usize) -> (Pending<'a>, Option<Pending<'a>>) {
         let Alike { parent, position, a, b, count } = self;
         let next = |side: Side<'a>| side.child(side.node.later(1));
@@ -372,7 +375,7 @@ impl<'a> Alike<'a> {
     }
 }
 
-/// Compares children by their positions; `differences` is how many were found before.
+/// Compares children by position. `differences` is the number of differences found before.
 fn compare_listed<'a>(
     above: usize,
     a: Side<'a>,
@@ -387,7 +390,7 @@ fn compare_listed<'a>(
     let mut position = 0;
     for (child, found, alike) in a.node.overlaps(b.node) {
         let (parent, first, second) = (a.node, a.child(child), b.child(found));
-        // Where leaves do not count, the first stands for all.
+        // If leaves are not compared, only the first pair is.
         let count = if a.leaves.is_some() { alike } else { 1 };
         let pairs = Alike { parent, position, a: first, b: second, count };
         match child.num_leaves() == 0 && found.num_leaves() == 0 {
@@ -427,7 +430,7 @@ fn children(node: NodeRef<'_>) -> String {
     counted(node.num_children(), "child", "children")
 }
 
-/// A leaf as its literal, cut off where it gets long.
+/// The literal of a leaf, cut off if it is long.
 fn quoted_leaf(leaf: &Leaf) -> String {
     format!("`{}`", brief(leaf))
 }

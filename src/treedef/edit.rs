@@ -1,4 +1,4 @@
-//! Structures and trees with some of their nodes replaced or removed.
+//! Replacing or removing nodes of structures and trees.
 
 use std::ops::Range;
 
@@ -10,28 +10,30 @@ use crate::treedef::walk::{Event, Stops, Walk};
 
 use super::treedef_builder::TreeDefBuilder;
 
-/// What becomes of a node, and of all that stands below it.
+/// What happens to a node and to everything below it.
 ///
-/// The idea is dm-tree's `traverse`, where only one of `None` and a replacement can be said.
+/// The idea is from dm-tree's `traverse`, whose function returns either `None` or a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit<T> {
-    /// The node stays.
+    /// Keeps the node.
     Keep,
-    /// Another takes its place.
+    /// Replaces the node.
     Replace(T),
-    /// The node goes, with its field or key. The elements behind it move up, and a `Some` without its child is `None`;
-    /// a newtype cannot lose its child.
+    /// Removes the node, with its field or key. Later elements move up. A `Some` that loses its
+    /// child becomes `None`. The child of a newtype cannot be removed.
     Remove,
 }
 
 impl TreeDef {
-    /// This structure with the nodes that a function has replaced or removed, from the root down: what stands below
-    /// such a node is not looked at. Of equal neighbours the first stands for all.
+    /// Calls `f` for each node and replaces or removes the node as `f` says.
+    ///
+    /// It starts at the root, and skips everything below a replaced or removed node. For equal
+    /// siblings, `f` is called once, with the first.
     ///
     /// # Errors
     ///
-    /// The first error of the function; when a replacement has other options; when the root is removed or the child of
-    /// a newtype.
+    /// Returns the first error of `f`. Also returns an error if a replacement has other options, or
+    /// if `f` removes the root or the child of a newtype.
     ///
     /// ```
     /// use treedef::{Edit, TreeDef};
@@ -59,12 +61,11 @@ impl TreeDef {
         walk.finish()
     }
 
-    /// As [`edit`](Self::edit), but from the leaves up: the function gets each node with what has
-    /// become of those below it.
+    /// Like [`edit`](Self::edit), but from the leaves up: `f` gets nodes with edited children.
     ///
     /// # Errors
     ///
-    /// As [`edit`](Self::edit).
+    /// Same as [`edit`](Self::edit).
     ///
     /// ```
     /// use treedef::{Edit, NodeKind, TreeDef};
@@ -113,17 +114,17 @@ impl TreeDef {
     }
 }
 
-/// A walk through a structure, in which each node is entered, kept, replaced or removed as it is met.
+/// A walk through a structure. The caller enters, keeps, replaces or removes each visited node.
 pub(crate) struct EditWalk<'a> {
     builder: TreeDefBuilder,
     walk: Walk<'a>,
-    /// The nodes that were entered.
+    /// The nodes that were entered and not left.
     open: Vec<EnteredNode<'a>>,
-    /// The node that was met last: of so many equal ones, the first.
+    /// The node that was visited last, the first of its equal siblings, and their number.
     here: (NodeRef<'a>, usize),
     /// Its path.
     path: Path,
-    /// What stands below it was not met.
+    /// Whether the children of `here` were not visited.
     is_before: bool,
     root_was_removed: bool,
 }
@@ -132,25 +133,25 @@ pub(crate) struct EditWalk<'a> {
 struct EnteredNode<'a> {
     node: NodeRef<'a>,
     repeat: usize,
-    /// Positions of children that were removed.
+    /// The indices of the children that were removed.
     removed: Vec<Range<usize>>,
 }
 
-/// Where a walk has come to.
+/// Where the walk is.
 pub(crate) enum Visit<'a> {
-    /// A node, before those below it.
+    /// At a node, before its children.
     Before(NodeRef<'a>),
-    /// The node that was entered last, after all that stand below it.
+    /// At the node that was entered last, after all its children.
     After,
 }
 
 impl<'a> EditWalk<'a> {
-    /// A walk that meets equal neighbours once.
+    /// A walk that visits equal siblings once.
     pub(crate) fn runs(treedef: &'a TreeDef) -> Self {
         EditWalk::new(treedef, Stops::AtRuns)
     }
 
-    /// A walk that meets every node, if the limits allow so many where so many leaves are in memory.
+    /// A walk that visits every node, if the limits allow it with `leaves` leaves in memory.
     pub(crate) fn singly(treedef: &'a TreeDef, leaves: usize) -> Result<Self> {
         treedef.expect_work(leaves)?;
         Ok(EditWalk::new(treedef, Stops::Everywhere))
@@ -169,7 +170,7 @@ impl<'a> EditWalk<'a> {
         }
     }
 
-    /// Goes on. What was met before must have been entered, kept, replaced, removed or left.
+    /// Goes to the next node. The last one must have been entered, kept, replaced, removed or left.
     pub(crate) fn step(&mut self) -> Option<Visit<'a>> {
         match self.walk.next()? {
             Event::Enter { node, repeat } => {
@@ -185,12 +186,12 @@ impl<'a> EditWalk<'a> {
         }
     }
 
-    /// The path of the node that was met, in the structure that is walked.
+    /// The path of the visited node, in the original structure.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Keeps the node itself, and goes on to those below it.
+    /// Keeps the node itself, and continues with its children.
     pub(crate) fn enter(&mut self) -> Result<()> {
         let (node, repeat) = self.here;
         self.builder.open(node, repeat)?;
@@ -198,12 +199,12 @@ impl<'a> EditWalk<'a> {
         Ok(())
     }
 
-    /// Keeps the node with all that stands below it.
+    /// Keeps the node and everything below it.
     pub(crate) fn keep(&mut self) -> Result<()> {
         self.put(self.here.0)
     }
 
-    /// Puts another subtree in the place of the node.
+    /// Replaces the node by another subtree.
     pub(crate) fn put(&mut self, other: NodeRef<'_>) -> Result<()> {
         self.pass();
         self.builder.insert(other, self.here.1)
@@ -221,18 +222,18 @@ impl<'a> EditWalk<'a> {
             self.path.0.pop();
             return Err(Error::custom(said).at(self.path.clone()));
         }
-        frame.removed.push(position..position + self.here.1); // siblings that there are
+        frame.removed.push(position..position + self.here.1); // in range: these siblings exist
         Ok(())
     }
 
-    /// Does not go below the node, if that was not done yet.
+    /// Skips the children, unless they were visited.
     fn pass(&mut self) {
         if std::mem::take(&mut self.is_before) {
             self.walk.skip();
         }
     }
 
-    /// Ends the node that was entered last.
+    /// Closes the node that was entered last.
     pub(crate) fn leave(&mut self) -> Result<()> {
         if let Some(frame) = self.open.pop() {
             frame.reshape(&mut self.builder);
@@ -240,7 +241,7 @@ impl<'a> EditWalk<'a> {
         self.builder.close()
     }
 
-    /// Ends the node that was entered last, and takes it out; now it is the one that was met.
+    /// Closes the node that was entered last and returns its structure. `here` is now that node.
     pub(crate) fn leave_apart(&mut self) -> Result<TreeDef> {
         if let Some(frame) = self.open.pop() {
             frame.reshape(&mut self.builder);
@@ -258,7 +259,7 @@ impl<'a> EditWalk<'a> {
 }
 
 impl EnteredNode<'_> {
-    /// Makes the node that was begun last one without the children that were removed.
+    /// Changes the kind and the labels of the builder's current node if children were removed.
     fn reshape(&self, builder: &mut TreeDefBuilder) {
         if self.removed.is_empty() {
             return;

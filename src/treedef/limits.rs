@@ -1,11 +1,12 @@
-//! The guard: what an operation is about to make is counted first, and refused if that is beyond the [`Limits`].
+//! Checks of [`Limits`]: the size of a result is computed first, and refused if it exceeds a limit.
 //!
-//! - *Structures.* [`Limits::check`] is passed by every structure that an operation or a parser makes. What is read from
-//!   a file, and what is saved, passes the same bounds with the bytes of the file at hand. So what is built prints,
-//!   parses back, saves and loads.
-//! - *Leaves, columns and trees.* [`Limits::expect_work`] is passed before they are made, unless they are as many as
-//!   leaves that are in memory already.
-//! - A [`Tree`] has no more leaves than memory holds or the limits allow: [`Tree::new`] counts leaves without a size.
+//! - *Structures.* Every structure that an operation or a parser makes is checked by
+//!   [`Limits::check`]. Structures that are loaded or saved are checked against the same limits and
+//!   the file's size. So every built structure can be printed, parsed back, saved and loaded.
+//! - *Leaves, columns and trees.* [`Limits::expect_work`] is called before they are made, unless as
+//!   many leaves are already in memory.
+//! - A [`Tree`] has at most as many leaves as fit into memory or as the limits allow: [`Tree::new`]
+//!   counts leaves without a size.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
@@ -13,12 +14,12 @@ use crate::model::{
 };
 use crate::treedef::node::NodeRef;
 
-/// What is allowed beyond a limit for each leaf, or byte, that is there.
+/// What is allowed in addition to a limit, for each leaf or byte in memory.
 const WORK_A_LEAF: usize = 64;
 const A_BYTE: usize = 16;
 
 impl Limits {
-    /// Refuses to visit or make more than the limits allow where so many leaves are in memory.
+    /// Checks that `needed` nodes may be visited or made while `leaves` leaves are in memory.
     pub(crate) fn expect_work(self, needed: usize, leaves: usize) -> Result<()> {
         let limit = self.max_work.saturating_add(leaves.saturating_mul(WORK_A_LEAF));
         match needed <= limit {
@@ -51,7 +52,7 @@ impl Limits {
             .map_err(|error| error.with_hint("see `Limits::max_bytes`"))
     }
 
-    /// Refuses names beyond the limits that a part of a file, of so many bytes, makes in memory.
+    /// Checks the bytes of names in memory that a part of a file needs. The part has `bytes` bytes.
     #[cfg(feature = "persist")]
     pub(crate) fn expect_names(self, names: usize, bytes: usize) -> Result<()> {
         let limit = self.max_names.saturating_add(bytes.saturating_mul(A_BYTE));
@@ -59,13 +60,13 @@ impl Limits {
             .map_err(|error| error.with_hint("see `Limits::max_names`"))
     }
 
-    /// Refuses a text beyond the limits, where it stands for so many bytes.
+    /// Checks the cost of printing a structure that takes `bytes` bytes in a file.
     pub(crate) fn expect_printed(self, printed: PrintCost, bytes: usize) -> Result<()> {
         self.expect_work(printed.work(), 0)?;
         self.expect_text(printed.text, bytes)
     }
 
-    /// As [`expect_printed`](Self::expect_printed), where the leaves of keys and statics are in memory.
+    /// Like [`expect_printed`](Self::expect_printed), if leaves of keys and statics are in memory.
     #[cfg(feature = "persist")]
     pub(crate) fn expect_stored(self, printed: PrintCost, bytes: usize) -> Result<()> {
         self.expect_work(printed.nodes, 0)?;
@@ -78,7 +79,7 @@ impl Limits {
             .map_err(|error| error.with_hint("see `Limits::max_text`"))
     }
 
-    /// Refuses a structure that is beyond the limits.
+    /// Checks a structure against all limits.
     pub(crate) fn check(self, encoding: &Encoding) -> Result<()> {
         self.expect_nodes(encoding.nodes.len())?;
         self.expect_depth(encoding.root().levels())?;
@@ -86,17 +87,19 @@ impl Limits {
     }
 }
 
-/// Refuses what is beyond a limit.
+/// Returns an error if `needed` exceeds `limit`.
 pub(crate) fn at_most(what: &'static str, needed: usize, limit: usize) -> Result<()> {
     match needed <= limit {
         true => Ok(()),
-        false => Err(ErrorKind::Limit { what, needed: needed as u64, limit }.into()), // never wider
+        // `usize` is at most 64 bits wide.
+        false => Err(ErrorKind::Limit { what, needed: needed as u64, limit }.into()),
     }
 }
 
 #[cfg(feature = "persist")]
 impl Encoding {
-    /// Bytes of all names in memory, those of keys and statics too. Recurses as deep as keys may nest.
+    /// The bytes of all names in memory, including those of keys and statics. The recursion is as
+    /// deep as the nesting of keys.
     pub(crate) fn bytes_of_names(&self) -> usize {
         let own = self.shapes.iter().flat_map(Shape::names).map(str::len);
         let values = self.shapes.iter().flat_map(Shape::values).map(Value::bytes_of_names);
@@ -105,15 +108,15 @@ impl Encoding {
 }
 
 impl Encoding {
-    /// What a copy takes, in nodes; 16 bytes of a text are one.
+    /// The size of a copy, in nodes. 16 bytes of text count as one node.
     pub(crate) fn stored(&self) -> usize {
         let shapes = self.shapes.iter().map(|shape| PrintCost::of_shape(shape).text / 16 + 1);
         shapes.fold(self.nodes.len(), usize::saturating_add)
     }
 }
 
-/// No more bytes than a file of the structure has: its rows of nodes, and those and the scalars of keys and statics.
-/// Recurses as deep as keys may nest.
+/// A lower bound for the size of the structure in a file: its rows of nodes, and the rows and
+/// scalars of its keys and statics. The recursion is as deep as the nesting of keys.
 fn bytes_of(encoding: &Encoding) -> usize {
     const ROW: usize = 17;
     let inside = |value: &Value| match &value.0 {
@@ -125,60 +128,63 @@ fn bytes_of(encoding: &Encoding) -> usize {
 }
 
 impl TreeDef {
-    /// What rebuilding from this treedef may cost.
+    /// The limits on what this treedef may cost.
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// The same treedef with other limits. They then bound the work of rebuilding, too, that is else allowed because a
-    /// value was walked to make the treedef.
+    /// The same treedef with other limits.
+    ///
+    /// They also bound the work of rebuilding. Without this call, a treedef that was made from a
+    /// value allows any amount of that work.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         (self.limits, self.walked) = (limits, false);
         self
     }
 
-    /// The structure, unless it is beyond its limits.
+    /// Returns the structure, or an error if it exceeds its limits.
     pub(crate) fn within_limits(self) -> Result<TreeDef> {
         self.limits.check(&self.encoding)?;
         Ok(self)
     }
 
-    /// Refuses to visit every node of what has more of them than the limits allow for so many leaves.
+    /// Checks that all nodes may be visited while `leaves` leaves are in memory.
     pub(crate) fn expect_work(&self, leaves: usize) -> Result<()> {
         self.expect_made(self.root().work(), leaves)
     }
 
-    /// Refuses to make so many parts of this structure where so many leaves are in memory, unless a walk made as many.
+    /// Checks that `needed` parts of this structure may be made while `leaves` leaves are in
+    /// memory. Always succeeds if the treedef was made from a value.
     pub(crate) fn expect_made(&self, needed: usize, leaves: usize) -> Result<()> {
         if self.walked { Ok(()) } else { self.limits.expect_work(needed, leaves) }
     }
 }
 
 impl NodeRef<'_> {
-    /// Compounds inside each other at and below this node: more than memory holds, if they are that many.
+    /// The nesting depth of compounds at and below this node, as a `usize`.
     pub(crate) fn levels(self) -> usize {
         usize::try_from(self.depth()).unwrap_or(usize::MAX)
     }
 }
 
-/// How many of these are in memory: none that have no size.
+/// The number of items that take memory: 0 if their type has no size.
 pub(crate) fn in_memory<T>(items: &[T]) -> usize {
     if size_of::<T>() == 0 { 0 } else { items.len() }
 }
 
-/// What printing costs, and parsing what was printed.
+/// The cost of printing, and of parsing the printed text.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PrintCost {
-    /// Bytes, about: what is escaped counts as one.
+    /// Approximate number of bytes. An escaped byte counts as one.
     pub(crate) text: usize,
-    /// Nodes of keys and statics, which a parser has to expand: those that are no leaves, and those that are.
+    /// Nodes of keys and statics that a parser has to expand: `nodes` without leaves, and `leaves`.
     pub(crate) nodes: usize,
     pub(crate) leaves: usize,
 }
 
 impl PrintCost {
-    /// `*, `, or what is around children.
+    /// `*, ` or the delimiters around children.
     pub(crate) const NODE: PrintCost = PrintCost { text: 3, nodes: 0, leaves: 0 };
 
     pub(crate) fn of(encoding: &Encoding) -> Self {
@@ -186,9 +192,9 @@ impl PrintCost {
         PrintCost::of_nodes(&encoding.nodes, &shapes)
     }
 
-    /// From the last node to the first, so that children come before their parent.
+    /// Visits the nodes from last to first, so that children come before their parent.
     fn of_nodes(nodes: &[Node], shapes: &[PrintCost]) -> Self {
-        // Of the subtrees that are complete, the first one last; with where each stands.
+        // Complete subtrees without a parent yet: the index and cost of each, the first on top.
         let mut complete: Vec<(usize, PrintCost)> = Vec::new();
         for (at, node) in nodes.iter().enumerate().rev() {
             let own = shapes.get(node.shape).copied().unwrap_or_default();
@@ -211,7 +217,7 @@ impl PrintCost {
         values.fold(own, PrintCost::and)
     }
 
-    /// Recurses as deep as keys may nest.
+    /// The recursion is as deep as the nesting of keys.
     pub(crate) fn of_value(value: &Value) -> Self {
         let leaves = value.leaves();
         let printed =
@@ -219,7 +225,7 @@ impl PrintCost {
         printed.and(value.printed_structure())
     }
 
-    /// Nodes of keys and statics, leaves included.
+    /// The nodes of keys and statics, including leaves.
     pub(crate) fn work(self) -> usize {
         self.nodes.saturating_add(self.leaves)
     }
@@ -244,7 +250,7 @@ impl PrintCost {
         }
     }
 
-    /// Without what was added before.
+    /// Subtracts a cost that was added before.
     #[cfg(feature = "persist")]
     pub(crate) fn without(self, other: Self) -> Self {
         PrintCost {
@@ -263,7 +269,8 @@ impl PrintCost {
     }
 }
 
-/// How often a run of children is printed: once as `x; n`, which stands where n is 5 or x has children.
+/// How often a run of children is printed: once if it prints as `x; n`, otherwise `n` times. The
+/// form `x; n` needs a sequence or tuple, and an `n` of at least 5 or an `x` with children.
 pub(crate) fn times_printed(parent: NodeKind, child: &Node) -> usize {
     use NodeKind as Is;
     let as_run = matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant)
@@ -272,7 +279,7 @@ pub(crate) fn times_printed(parent: NodeKind, child: &Node) -> usize {
 }
 
 impl Shape {
-    /// All names: of the type, of the variant, of the fields.
+    /// All names: the type, the variant and the fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let fields = match &self.labels {
             Labels::Fields(fields) => &fields[..],
@@ -283,7 +290,7 @@ impl Shape {
 }
 
 impl Shape {
-    /// The keys, or the static.
+    /// The keys or the static.
     fn values(&self) -> &[Value] {
         match &self.labels {
             Labels::Keys(keys) => keys,

@@ -1,4 +1,4 @@
-//! Structures without leaves: how they are read, walked, made, printed, compared and stored.
+//! Treedefs: how structures are read, walked, built, printed, compared and stored.
 
 pub(crate) mod node;
 pub(crate) mod walk;

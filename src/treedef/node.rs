@@ -1,4 +1,4 @@
-//! Reading a treedef: positions in it, children, keys, and the ways from leaf to path and back.
+//! Reading a treedef: its nodes, their children and keys, and conversion between leaves and paths.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::path::{Key, Path};
 
-/// A node of a treedef: a position that is cheap to copy.
+/// A position in a treedef: one node of the expanded tree. It is cheap to copy.
 ///
 /// ```
 /// use treedef::{Key, NodeKind};
@@ -27,34 +27,34 @@ use crate::path::{Key, Path};
 #[derive(Clone, Copy)]
 pub struct NodeRef<'a> {
     encoding: &'a Encoding,
-    /// Index into the nodes; points at a run, of which this is one sibling.
+    /// Index of the run in `encoding.nodes`. This node is one sibling of the run.
     node: usize,
-    /// That run.
+    /// The run itself.
     raw: &'a Node,
     first_leaf: usize,
-    /// Maps that precede this node in pre-order, runs expanded.
+    /// How many maps precede this node in pre-order, with runs expanded.
     first_map: usize,
 }
 
 impl Encoding {
     pub(crate) fn root(&self) -> NodeRef<'_> {
-        // There is one (invariant 1).
+        // Index 0 exists (invariant 1).
         NodeRef { encoding: self, node: 0, raw: &self.nodes[0], first_leaf: 0, first_map: 0 }
     }
 }
 
 impl TreeDef {
-    /// The node that stands for the whole value.
+    /// The root node, which describes the whole value.
     pub fn root(&self) -> NodeRef<'_> {
         self.encoding.root()
     }
 
-    /// How many leaves belong to this structure.
+    /// The number of leaves of this structure.
     pub fn num_leaves(&self) -> usize {
         self.root().num_leaves()
     }
 
-    /// How many nodes the tree has, leaves included; `usize::MAX` if there are more than that.
+    /// The number of nodes, including leaves. Returns `usize::MAX` if there are more.
     ///
     /// ```
     /// assert_eq!(treedef::structure(&[(1, 2), (3, 4)])?.num_nodes(), 7);
@@ -64,11 +64,13 @@ impl TreeDef {
         self.root().num_nodes()
     }
 
-    /// The path of the leaf with this index, in time of the depth and the distinct siblings on the way.
+    /// The path of the leaf with this index.
+    ///
+    /// The time grows with the depth, and with the number of distinct siblings along the path.
     ///
     /// # Errors
     ///
-    /// When there is no such leaf.
+    /// Returns an error if there is no such leaf.
     ///
     /// ```
     /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
@@ -86,7 +88,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// When the path leads nowhere; the error's own path is as far as it led.
+    /// Returns an error if no node is at the path. The error's path is the part that exists.
     ///
     /// ```
     /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
@@ -97,7 +99,7 @@ impl TreeDef {
         Ok(self.node(path)?.leaf_range())
     }
 
-    /// An error about a leaf that there is, with its path.
+    /// Adds the path of an existing leaf to an error.
     #[cold]
     pub(crate) fn error_at_leaf(&self, index: usize, error: impl Into<Error>) -> Error {
         error.into().at(self.leaf_path(index).unwrap_or_default())
@@ -107,7 +109,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// When the path leads nowhere, or to a node that is no single leaf: a static has none, a container may have many.
+    /// Returns an error if there is no node at the path, or if the node is not a leaf. A static has
+    /// no leaf, and a container may have many.
     ///
     /// ```
     /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
@@ -128,7 +131,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// When the path leads nowhere; the error's own path is as far as it led.
+    /// Returns an error if no node is at the path. The error's path is the part that exists.
     pub fn node(&self, path: impl ToPath) -> Result<NodeRef<'_>> {
         let path = path.to_path()?;
         let mut node = self.root();
@@ -143,27 +146,27 @@ impl TreeDef {
 }
 
 impl<'a> NodeRef<'a> {
-    /// What the node is.
+    /// The kind of the node.
     pub fn kind(self) -> NodeKind {
         self.raw().kind
     }
 
-    /// Whether a leaf stands here.
+    /// Whether the node is a leaf.
     pub fn is_leaf(self) -> bool {
         self.kind() == NodeKind::Leaf
     }
 
-    /// The type's name, where the kind has one.
+    /// The name of the type, if the kind has one.
     pub fn name(self) -> Option<&'a str> {
         self.shape().map(|shape| shape.name.as_ref()).filter(|_| self.kind().is_named())
     }
 
-    /// The variant's name, if this is one.
+    /// The name of the variant, if this is an enum variant.
     pub fn variant(self) -> Option<&'a str> {
         self.shape().map(|shape| shape.variant.as_ref()).filter(|_| self.kind().is_variant())
     }
 
-    /// The field names of a struct or struct variant; empty for other kinds.
+    /// The field names of a struct or struct variant. Empty for other kinds.
     pub fn fields(self) -> &'a [Name] {
         match self.shape().map(|shape| &shape.labels) {
             Some(Labels::Fields(fields)) => fields,
@@ -171,7 +174,7 @@ impl<'a> NodeRef<'a> {
         }
     }
 
-    /// The keys of a map; empty for other kinds.
+    /// The keys of a map. Empty for other kinds.
     pub fn entry_keys(self) -> &'a [Value] {
         match self.shape().map(|shape| &shape.labels) {
             Some(Labels::Keys(keys)) => keys,
@@ -179,7 +182,7 @@ impl<'a> NodeRef<'a> {
         }
     }
 
-    /// The value of a static node.
+    /// The value of a static. `None` for other kinds.
     pub fn static_value(self) -> Option<&'a Value> {
         match self.shape().map(|shape| &shape.labels) {
             Some(Labels::Static(value)) => Some(value),
@@ -187,20 +190,20 @@ impl<'a> NodeRef<'a> {
         }
     }
 
-    /// How many children the node has.
+    /// The number of children.
     pub fn num_children(self) -> usize {
         self.raw().children
     }
 
-    /// How many leaves stand at and below the node.
+    /// The number of leaves at and below the node.
     pub fn num_leaves(self) -> usize {
         self.raw().leaves
     }
 
-    /// How many nodes stand at and below this one; `usize::MAX` if there are more than that.
+    /// The number of nodes at and below this one. Returns `usize::MAX` if there are more.
     pub fn num_nodes(self) -> usize {
         let mut total = 0usize;
-        // How many times everything up to a node is repeated, by the runs that hold it.
+        // For each open node: how often it occurs in the expanded tree, and where its subtree ends.
         let mut open: Vec<(usize, usize)> = Vec::new();
         let end = self.node + self.raw().span;
         for (index, node) in self.encoding.nodes.iter().enumerate().take(end).skip(self.node) {
@@ -225,7 +228,7 @@ impl<'a> NodeRef<'a> {
         Children { next, left_in_run, left: self.num_children() }
     }
 
-    /// The first child, without a look at the others.
+    /// The first child, without visiting the others.
     #[inline]
     pub(crate) fn first_child(self) -> Option<NodeRef<'a>> {
         if self.raw.span < 2 {
@@ -237,17 +240,17 @@ impl<'a> NodeRef<'a> {
         Some(child)
     }
 
-    /// The child at a position.
+    /// The child at an index.
     pub fn child(self, position: usize) -> Option<NodeRef<'a>> {
         self.children().nth(position)
     }
 
-    /// The child under a key.
+    /// The child with a key.
     pub fn child_at(self, key: &Key) -> Option<NodeRef<'a>> {
         self.child(self.position(key)?)
     }
 
-    /// The key of the child at a position.
+    /// The key of the child at an index.
     pub fn key(self, position: usize) -> Option<Key> {
         if position >= self.num_children() {
             return None;
@@ -275,7 +278,7 @@ impl<'a> NodeRef<'a> {
         })
     }
 
-    /// The position of the child under a key.
+    /// The index of the child with a key.
     pub fn position(self, key: &Key) -> Option<usize> {
         let is_variant = |name: &Name| self.variant() == Some(name.as_ref());
         let field = |name: &Name| self.fields().iter().position(|field| field == name);
@@ -308,7 +311,7 @@ impl<'a> NodeRef<'a> {
         (position < self.num_children()).then_some(position)
     }
 
-    /// Whether the children of such a node stand under keys of this kind.
+    /// Whether children of this node have keys of this kind.
     pub(crate) fn takes(self, key: &Key) -> bool {
         use NodeKind as Is;
         let is_variant = |name: &Name| self.variant() == Some(name.as_ref());
@@ -333,23 +336,26 @@ impl<'a> NodeRef<'a> {
         self.children().enumerate().filter_map(keyed)
     }
 
-    /// Neighbouring equal children as one, with their number.
+    /// The runs of equal neighbouring children: the first child of each run, and their number.
     pub fn runs(self) -> impl Iterator<Item = (NodeRef<'a>, usize)> {
         let mut children = self.children();
         std::iter::from_fn(move || children.next_run())
     }
 
-    /// The children of two nodes in step: where two runs overlap all pairs are alike, so they come once, with their number.
+    /// Pairs up the children of two nodes by index.
+    ///
+    /// Where two runs overlap, all pairs are equal. They are returned as one pair with a count.
     pub(crate) fn overlaps<'b>(self, other: NodeRef<'b>) -> Overlaps<'a, 'b> {
         Overlaps { a: self.children(), b: other.children() }
     }
 
-    /// The way from here to a leaf at or below, by its index in the whole tree.
+    /// The path from this node to a leaf at or below it. `index` is that in the whole tree.
     pub(crate) fn path_to_leaf(self, index: usize) -> Path {
         self.steps_to_leaf(index).filter_map(|(node, position, _)| node.key(position)).collect()
     }
 
-    /// Each node on the way to a leaf, and its child that holds the leaf, by position.
+    /// The steps from this node to a leaf: each node, the index of the child that contains the
+    /// leaf, and that child.
     pub(crate) fn steps_to_leaf(
         self,
         index: usize,
@@ -361,7 +367,7 @@ impl<'a> NodeRef<'a> {
         std::iter::successors(step(self), move |(_, _, child)| step(*child))
     }
 
-    /// The child that holds a leaf, and its position.
+    /// The child that contains a leaf, and the index of the child.
     fn child_with_leaf(self, index: usize) -> Option<(usize, NodeRef<'a>)> {
         let mut before = 0;
         for (first, repeat) in self.runs() {
@@ -375,57 +381,57 @@ impl<'a> NodeRef<'a> {
         None
     }
 
-    /// The sibling of the same run that stands `skip` further.
+    /// The sibling that comes `skip` places later in the same run.
     #[inline]
     pub(crate) fn later(mut self, skip: usize) -> NodeRef<'a> {
         self.skip(skip);
         self
     }
 
-    /// Whether the children stand under fields or keys.
+    /// Whether the children have field names or map keys.
     pub(crate) fn is_labelled(self) -> bool {
         matches!(self.kind(), NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map)
     }
 
-    /// Whether this is a map whose entries stand in the order of their keys.
+    /// Whether this is a map whose entries are in the order of their keys.
     pub(crate) fn is_sorted_map(self) -> bool {
         self.kind() == NodeKind::Map && !self.encoding.options.insertion
     }
 
-    /// Whether this structure would be another one under other options. One that was made with some always would: a leaf
-    /// may be an absent value, or the compact form of something.
+    /// Whether other options would change this structure. Non-default options always matter: a leaf
+    /// may be an absent value, or the compact form of a value.
     pub(crate) fn depends_on_options(self) -> bool {
         self.options() != Options::default()
             || self.subtree().iter().any(|node| node.kind.depends_on_options())
     }
 
-    /// Where the node stands among those of its structure.
+    /// The index of the node in its encoding.
     #[inline]
     pub(crate) fn index(self) -> usize {
         self.node
     }
 
-    /// Where the run after this one begins.
+    /// The index of the run after this one.
     #[inline]
     pub(crate) fn next_run(self) -> usize {
         self.node + self.raw.span
     }
 
-    /// Siblings in this run.
+    /// The number of siblings in this run.
     #[inline]
     pub(crate) fn repeat(self) -> usize {
         self.raw.repeat
     }
 
-    /// Turns to the first sibling of a run, having gone on to the end of the one before it.
+    /// Moves to the first sibling of the run at index `run`, from the end of the previous run.
     #[inline]
     pub(crate) fn turn_to(&mut self, run: usize) -> &'a Node {
-        // In range: within the parent's span (invariant 2).
+        // In range: the index is within the parent's span (invariant 2).
         (self.node, self.raw) = (run, &self.encoding.nodes[run]);
         self.raw
     }
 
-    /// Turns to a later sibling of the same run, which is known to be there.
+    /// Moves to a later sibling of the same run. The sibling must exist.
     #[inline]
     pub(crate) fn skip(&mut self, siblings: usize) {
         self.first_leaf += siblings * self.raw.leaves;
@@ -441,23 +447,25 @@ impl<'a> NodeRef<'a> {
         self.first_map
     }
 
-    /// The nodes of this subtree; equal ones mean equal structures within one encoding, but for the first's `repeat`.
+    /// Whether both nodes are the same stored node, for example siblings of one run. Their
+    /// structures are then equal.
     pub(crate) fn same_structure(self, other: NodeRef<'_>) -> bool {
         std::ptr::eq(self.encoding, other.encoding) && self.node == other.node
     }
 
-    /// Whether another node of this structure stands in the same place.
+    /// Whether another node of this structure is at the same position.
     pub(crate) fn is_at(self, other: NodeRef<'_>) -> bool {
         (self.node, self.first_leaf, self.first_map)
             == (other.node, other.first_leaf, other.first_map)
     }
 
-    /// Compounds inside each other at and below this node, those of keys and statics too.
+    /// The nesting depth of compounds at and below this node, including keys and statics.
     pub(crate) fn depth(self) -> u32 {
         self.raw().depth
     }
 
-    /// Nodes that rebuilding visits at most, in keys and statics too; `usize::MAX` if there are more.
+    /// The maximum number of nodes that rebuilding visits, including keys and statics. `usize::MAX`
+    /// if there are more.
     pub(crate) fn work(self) -> usize {
         self.raw().work
     }
@@ -467,12 +475,12 @@ impl<'a> NodeRef<'a> {
         self.fields() == other.fields() && self.entry_keys() == other.entry_keys()
     }
 
-    /// Whether two nodes of one encoding have the same structure, wherever they stand and however often.
+    /// Whether two nodes of one encoding have equal structures. Position and `repeat` may differ.
     pub(crate) fn is_like(self, other: NodeRef<'_>) -> bool {
         self.node == other.node || alike(self.subtree(), other.subtree())
     }
 
-    /// The nodes of this subtree, of which the first may be repeated.
+    /// The nodes of this subtree. The `repeat` of the first may be greater than 1.
     pub(crate) fn subtree(self) -> &'a [Node] {
         &self.encoding.nodes[self.node..self.node + self.raw().span]
     }
@@ -497,7 +505,7 @@ impl<'a> NodeRef<'a> {
 }
 
 impl Node {
-    /// Adds a complete run of children to the counts.
+    /// Adds a complete run of children to the totals.
     #[inline]
     pub(crate) fn count(&mut self, child: &Node) -> Result<()> {
         let sum = |total: usize, count: usize| total.checked_add(count.checked_mul(child.repeat)?);
@@ -511,7 +519,8 @@ impl Node {
     }
 }
 
-/// Whether a name is the one that a type gives. A name of ours was mostly borrowed from that very type.
+/// Whether a stored name equals a name that serde passed. They usually have the same address,
+/// because stored names are usually borrowed from the type.
 #[inline(always)]
 pub(crate) fn is_name(known: &str, name: &str) -> bool {
     known.len() == name.len() && (known.as_ptr() == name.as_ptr() || is_text(known, name))
@@ -522,7 +531,7 @@ fn is_text(known: &str, name: &str) -> bool {
     known == name
 }
 
-/// Whether two subtrees of one encoding are equal, apart from how often each is repeated.
+/// Whether two subtrees of one encoding are equal, apart from the `repeat` of their roots.
 pub(crate) fn alike(a: &[Node], b: &[Node]) -> bool {
     match (a.split_first(), b.split_first()) {
         (Some((first, below)), Some((other, others))) => {
@@ -535,19 +544,19 @@ pub(crate) fn alike(a: &[Node], b: &[Node]) -> bool {
 /// The children of a node, in order.
 #[derive(Clone)]
 pub struct Children<'a> {
-    /// The child to come, if any is left.
+    /// The next child, if any is left.
     next: NodeRef<'a>,
     left_in_run: usize,
     left: usize,
 }
 
 impl<'a> Children<'a> {
-    /// The rest of the current run: its first child and their number.
+    /// The rest of the current run: its first child and the number of children.
     pub(crate) fn next_run(&mut self) -> Option<(NodeRef<'a>, usize)> {
         self.next_up_to(usize::MAX)
     }
 
-    /// The rest of the current run, but no more than so many.
+    /// The rest of the current run, but at most `most` children.
     pub(crate) fn next_up_to(&mut self, most: usize) -> Option<(NodeRef<'a>, usize)> {
         let first = self.clone().next()?;
         let repeat = self.left_in_run.min(most);
@@ -555,19 +564,19 @@ impl<'a> Children<'a> {
         Some((first, repeat))
     }
 
-    /// How many siblings of `child`, the one that came last, are left in its run.
+    /// The number of siblings that are left in the run of `child`, the last returned child.
     pub(crate) fn left_in_run_of(&self, child: NodeRef<'_>) -> usize {
         if child.same_structure(self.next) { self.left_in_run } else { 0 }
     }
 
-    /// Goes on to the next child that has leaves.
+    /// Skips to the next child that has leaves.
     pub(crate) fn skip_leafless(&mut self) {
         while self.left > 0 && self.next.num_leaves() == 0 {
             self.skip_in_run(self.left_in_run);
         }
     }
 
-    /// Goes on to the child in which, or as which, the map with this index stands, and takes it.
+    /// Skips to the child that is the map with this index, or contains it, and returns that child.
     #[cfg(feature = "persist")]
     pub(crate) fn with_map(&mut self, index: usize) -> Option<NodeRef<'a>> {
         while self.left > 0 {
@@ -593,14 +602,14 @@ impl<'a> Children<'a> {
     }
 }
 
-/// Pairs of children that stand at the same positions of two nodes.
+/// Pairs of children at the same index of two nodes.
 pub(crate) struct Overlaps<'a, 'b> {
     a: Children<'a>,
     b: Children<'b>,
 }
 
 impl<'a, 'b> Overlaps<'a, 'b> {
-    /// As `next`, but no more pairs than a function says of the first.
+    /// Like `next`, but takes at most as many pairs as `most` returns for the first pair.
     pub(crate) fn next_up_to(
         &mut self,
         most: impl FnOnce(NodeRef<'a>, NodeRef<'b>) -> usize,
@@ -619,7 +628,7 @@ impl<'a, 'b> Overlaps<'a, 'b> {
 impl<'a, 'b> Iterator for Overlaps<'a, 'b> {
     type Item = (NodeRef<'a>, NodeRef<'b>, usize);
 
-    /// The first of so many pairs that are alike.
+    /// The first pair, and how many of the next pairs are equal to it, itself included.
     fn next(&mut self) -> Option<Self::Item> {
         self.next_up_to(|_, _| usize::MAX)
     }
@@ -648,7 +657,7 @@ impl<'a> Iterator for Children<'a> {
             self.skip_in_run(self.left_in_run);
         }
         if self.left == 0 {
-            return None; // there is no run to stand in
+            return None; // no run is left
         }
         self.skip_in_run(n);
         self.next()
@@ -664,23 +673,23 @@ impl fmt::Debug for Children<'_> {
 }
 
 impl<'a> NodeHead<'a> {
-    /// That of a node without names.
+    /// The head of a node without names.
     #[inline]
     pub(crate) const fn new(kind: NodeKind) -> Self {
         NodeHead { kind, name: "", variant: "" }
     }
 
-    /// What the node is.
+    /// The kind of the node.
     pub fn kind(&self) -> NodeKind {
         self.kind
     }
 
-    /// The type's name, where the kind has one.
+    /// The name of the type, if the kind has one.
     pub fn name(&self) -> Option<&'a str> {
         self.kind.is_named().then_some(self.name)
     }
 
-    /// The variant's name, if this is one.
+    /// The name of the variant, if this is an enum variant.
     pub fn variant(&self) -> Option<&'a str> {
         self.kind.is_variant().then_some(self.variant)
     }

@@ -1,4 +1,5 @@
-//! The canonical order of values, in which maps keep their keys. Frozen: saved treedefs and fingerprints depend on it.
+//! The canonical order of values, used to sort map keys. It never changes: saved treedefs and
+//! fingerprints depend on it.
 
 use std::cmp::Ordering;
 
@@ -6,8 +7,8 @@ use crate::leaf::{Integer, Scalar};
 use crate::model::{Leaf, LeafKind, NodeKind, Value};
 use crate::treedef::node::{NodeRef, Overlaps};
 
-/// Kinds in the order of [`LeafKind`] and [`NodeKind`], integers by value and then width, floats by `total_cmp`,
-/// strings by bytes, everything else lexicographically.
+/// Kinds compare in the order of [`LeafKind`] and [`NodeKind`], integers by value and then by
+/// width, floats by `total_cmp`, strings by bytes, and everything else lexicographically.
 impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.as_str(), other.as_str()) {
@@ -24,7 +25,7 @@ impl PartialOrd for Value {
 }
 
 impl Value {
-    /// How a scalar is ordered beside this value.
+    /// Compares a scalar with this value. Returns `None` if the value is not a scalar.
     pub(crate) fn order_of(&self, scalar: Scalar<'_>) -> Option<Ordering> {
         match (scalar, self.as_leaf()?) {
             (Scalar::Str(text), Leaf::Str(known)) => Some(text.cmp(known)),
@@ -38,18 +39,19 @@ impl Value {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum ScalarRank<'a> {
     Bool(bool),
-    /// Negative numbers first, in two's complement; then by width, of one width the signed first.
+    /// Whether the number is not negative; its value in two's complement; its width. For equal
+    /// widths the signed kind is first.
     Integer(bool, u128, (u32, LeafKind)),
     F32(FloatBits<i32>),
     F64(FloatBits<i64>),
     Char(char),
     Str(&'a str),
     Bytes(&'a [u8]),
-    /// No scalar: never part of a value (invariant 6 of the encoding).
+    /// Not a scalar. It never occurs in a value (invariant 6 of the encoding).
     None,
 }
 
-/// Bits of a float, arranged so that integers compare as `total_cmp` does.
+/// The bits of a float, changed so that they compare as integers in the order of `total_cmp`.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct FloatBits<B>(B);
 
@@ -80,7 +82,7 @@ impl<'a> ScalarRank<'a> {
     }
 }
 
-/// The bits of an integer of a kind.
+/// The width in bits of an integer kind.
 fn width(kind: LeafKind) -> u32 {
     match kind {
         LeafKind::I8 | LeafKind::U8 => 8,
@@ -91,7 +93,7 @@ fn width(kind: LeafKind) -> u32 {
     }
 }
 
-/// Two compounds that are alike so far, and what is left of them.
+/// Two compounds that are equal up to here, and their remaining children.
 struct OpenPair<'a, 'b> {
     a: NodeRef<'a>,
     b: NodeRef<'b>,
@@ -104,10 +106,10 @@ impl<'a, 'b> OpenPair<'a, 'b> {
         OpenPair { a, b, position: 0, pairs: a.overlaps(b) }
     }
 
-    /// The next pair of children and the order of their labels.
+    /// The next pair of children, and the order of their labels.
     fn next(&mut self) -> Option<(NodeRef<'a>, NodeRef<'b>, Ordering)> {
         let labelled = self.a.is_labelled();
-        // Equal pairs without leaves and labels are one: there may be 2⁶⁰ of them.
+        // Equal pairs without leaves and labels are compared once: there may be 2⁶⁰ of them.
         let (x, y, passed) = self.pairs.next_up_to(|x, y| {
             let leafless = x.num_leaves() == 0 && y.num_leaves() == 0;
             if leafless && !labelled { usize::MAX } else { 1 }
@@ -132,7 +134,7 @@ fn rank<'a>(node: NodeRef<'_>, leaves: &'a [Leaf]) -> ScalarRank<'a> {
     scalar.map_or(ScalarRank::None, ScalarRank::of)
 }
 
-/// Of two compounds that are alike otherwise, the shorter one comes first.
+/// If two compounds are equal up to the end of the shorter one, the shorter one is less.
 fn compare(
     (a, a_leaves): (NodeRef<'_>, &[Leaf]),
     (b, b_leaves): (NodeRef<'_>, &[Leaf]),
@@ -148,7 +150,7 @@ fn compare(
                     (false, false) => {
                         (x.kind(), x.name(), x.variant()).cmp(&(y.kind(), y.name(), y.variant()))
                     }
-                    (x, y) => y.cmp(&x), // a scalar comes before a compound
+                    (x, y) => y.cmp(&x), // a scalar is less than any other node
                 });
                 match heads {
                     Ordering::Equal if !is_leaf(x) => open.push(OpenPair::of(x, y)),

@@ -1,4 +1,4 @@
-//! Going through two structures in step, of which one is a prefix of the other.
+//! Visits two structures in parallel, where one is a prefix of the other.
 
 use crate::error::Result;
 use crate::model::{NodeKind, TreeDef};
@@ -7,20 +7,22 @@ use crate::treedef::difference::{
 };
 use crate::treedef::node::{NodeRef, Overlaps};
 
-/// Whether a node is like another in everything but what stands below.
+/// Whether two nodes are equal, apart from everything below them.
 pub(crate) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.kind() == b.kind() && a.num_children() == b.num_children() && a.shape() == b.shape()
 }
 
-/// Whether the structures from two nodes on are equal.
+/// Whether two subtrees are equal.
 pub(crate) fn same_structure(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.num_leaves() == b.num_leaves()
         && a.subtree().len() == b.subtree().len()
         && in_step(a, b, |_, subtree| subtree.kind() == NodeKind::Leaf)
 }
 
-/// Goes through two structures as long as they are alike, down to the leaves of `prefix`, and once through pairs that
-/// are alike. `at_leaf` gets each leaf with the subtree that it stands for, and says whether to go on.
+/// Visits two structures in parallel, down to the leaves of `prefix`. Equal pairs are visited once.
+///
+/// `at_leaf` gets each leaf of `prefix` and the subtree at its place. Returns `false` when the
+/// structures differ above the leaves, or when `at_leaf` returns `false`.
 pub(crate) fn in_step<'a, 'b>(
     prefix: NodeRef<'a>,
     full: NodeRef<'b>,
@@ -48,12 +50,12 @@ pub(crate) fn in_step<'a, 'b>(
     }
 }
 
-/// Whether the leaves of `prefix` stand for subtrees of `full`, which is `prefix` above them.
+/// Whether `prefix` equals `full` above its leaves.
 pub(crate) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
     in_step(prefix, full, |_, _| true)
 }
 
-/// Refuses what is no prefix, and says where the two part.
+/// Returns an error with the differences if `prefix` is not a prefix of `full`.
 pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
     let (a, b) = (prefix.root(), full.root());
     match (options_fit(prefix, full), is_prefix(a, b)) {
@@ -63,7 +65,7 @@ pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
     }
 }
 
-/// Refuses another structure, and says where it differs.
+/// Returns an error with the differences if the two structures are not equal.
 pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
     if expected == found {
         return Ok(());
@@ -72,7 +74,8 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
     expect_none(structure_differences(expected, found, false))
 }
 
-/// Refuses structures that were made with other options, if both depend on them: what they say is not comparable.
+/// Returns an error if the structures have different options and both depend on them, because they
+/// cannot be compared.
 pub(crate) fn expect_agreement(a: &TreeDef, b: &TreeDef) -> Result<()> {
     match options_fit(a, b) || options_fit(b, a) {
         true => Ok(()),
@@ -80,19 +83,19 @@ pub(crate) fn expect_agreement(a: &TreeDef, b: &TreeDef) -> Result<()> {
     }
 }
 
-/// Whether a structure would be the same under the options of another.
+/// Whether `treedef` would be the same with the options of `other`.
 pub(crate) fn options_fit(treedef: &TreeDef, other: &TreeDef) -> bool {
     treedef.encoding.options == other.encoding.options || !treedef.root().depends_on_options()
 }
 
-/// The leaves of a prefix, each with the subtree that it stands for; runs without leaves are skipped.
+/// Iterates over the leaves of a prefix and the subtrees at their places. Skips leafless runs.
 pub(crate) struct LeafSteps<'a, 'b> {
     root: Option<(NodeRef<'a>, NodeRef<'b>)>,
     open: Vec<Overlaps<'a, 'b>>,
 }
 
 impl<'a, 'b> LeafSteps<'a, 'b> {
-    /// `prefix` has to be one.
+    /// `prefix` must be a prefix of `full`.
     pub(crate) fn new(prefix: NodeRef<'a>, full: NodeRef<'b>) -> Self {
         LeafSteps { root: Some((prefix, full)), open: Vec::new() }
     }
@@ -119,7 +122,7 @@ impl<'a, 'b> Iterator for LeafSteps<'a, 'b> {
     }
 }
 
-/// The next pair of which the first has leaves; runs without leaves are skipped at once.
+/// The next pair whose first node has leaves. Skips each run without leaves in one step.
 fn next_with_leaves<'a, 'b>(pairs: &mut Overlaps<'a, 'b>) -> Option<(NodeRef<'a>, NodeRef<'b>)> {
     loop {
         let singly =

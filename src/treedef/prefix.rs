@@ -1,4 +1,4 @@
-//! Structures that are the beginning of others.
+//! Prefixes of structures.
 
 use crate::error::Result;
 use crate::model::{NodeKind, TreeDef};
@@ -9,11 +9,11 @@ use super::pairs::{expect_agreement, is_prefix, options_fit, same_head};
 use super::treedef_builder::TreeDefBuilder;
 
 impl TreeDef {
-    /// Whether every leaf of this structure stands for a subtree of `full`, and the two are the same above the leaves.
+    /// Whether `full` is this structure with leaves replaced by subtrees.
     ///
-    /// This is a partial order: a leaf is a prefix of everything, and what are prefixes of each other are equal. As
-    /// `None` is a node, it is a prefix of `None` alone. A structure that was made with options is a prefix only of such;
-    /// one without, and with neither a map nor a `None` or `Some`, of any.
+    /// This is a partial order. A leaf is a prefix of everything. If two structures are prefixes of
+    /// each other, they are equal. `None` is a node, so it is a prefix only of `None`. Both must
+    /// have equal options, unless this structure has default ones and no map, `None` or `Some`.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -29,11 +29,12 @@ impl TreeDef {
         options_fit(self, full) && is_prefix(self.root(), full.root())
     }
 
-    /// The least structure of which both are prefixes: where one has a leaf it has what the other has.
+    /// The smallest structure of which both are prefixes. Where one has a leaf, the result has the
+    /// subtree of the other.
     ///
     /// # Errors
     ///
-    /// When the two differ where neither has a leaf; the error says where.
+    /// Returns an error with the path if the two differ at a node where neither has a leaf.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -86,11 +87,11 @@ impl TreeDef {
     }
 }
 
-/// The children of two nodes that are alike, and how far they have come.
+/// The children of two equal nodes, and the current position in them.
 struct PairedChildren<'a, 'b> {
     node: NodeRef<'a>,
     pairs: Overlaps<'a, 'b>,
-    /// Of the pair that came last, and how many are like it.
+    /// The index of the last pair, and how many pairs are equal to it.
     position: usize,
     alike: usize,
 }

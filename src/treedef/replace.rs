@@ -1,4 +1,4 @@
-//! A structure with another one in the place of one subtree.
+//! Replacing one subtree of a structure.
 
 use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
@@ -8,11 +8,11 @@ use crate::treedef::node::NodeRef;
 use super::treedef_builder::TreeDefBuilder;
 
 impl TreeDef {
-    /// This structure with another one in the place of the subtree at a path. A run that the path leads into is split.
+    /// This structure with the subtree at a path replaced by `new`. A run around it is split.
     ///
     /// # Errors
     ///
-    /// When the path leads nowhere, and when the two structures have different options.
+    /// Returns an error if no node is at the path, or if the structures have different options.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -36,7 +36,7 @@ impl TreeDef {
             builder.open(node, 1)?;
             let (child, rest) = split(&mut builder, node, position)?;
             after.push(rest);
-            node = child.unwrap_or(node); // `position` is that of a child
+            node = child.unwrap_or(node); // `position` is the index of a child, so there is one
         }
         builder.insert(new.root(), 1)?;
         while let Some(rest) = after.pop() {
@@ -51,7 +51,7 @@ impl TreeDef {
 
 type Runs<'a> = Vec<(NodeRef<'a>, usize)>;
 
-/// Puts in the children before a position; gives the one there, and those after it.
+/// Inserts the children before `position`. Returns the child at `position`, and the runs after it.
 fn split<'a>(
     builder: &mut TreeDefBuilder,
     node: NodeRef<'a>,

@@ -1,4 +1,4 @@
-//! Building a structure out of parts of others.
+//! Builds a structure from parts of other structures.
 
 use std::collections::HashMap;
 
@@ -9,23 +9,23 @@ use crate::treedef::difference::options_mismatch;
 use crate::treedef::node::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
-/// A structure in the making, node by node in pre-order. Equal neighbours become runs by themselves.
+/// A structure that is built node by node in pre-order. Equal neighbours are merged into runs.
 ///
-/// The order in which entries of maps arrived is not among what is copied: it says nothing about a structure.
-/// Its options are those of its parts, which have to agree where they depend on them: a struct of numbers that was made
-/// without options goes with all. It holds its [`Limits`]: nodes are counted before they are made, all else when it is
-/// finished.
+/// The arrival order of map entries is not copied, because it is not part of a structure. Parts
+/// that depend on options must all have the same options, and the result has these. For example, a
+/// struct of numbers without options can be combined with any part. The number of nodes is checked
+/// against the [`Limits`] before nodes are added, everything else at the end.
 #[derive(Default)]
 pub(crate) struct TreeDefBuilder {
     encoding: EncodingBuilder,
     open: Vec<OpenNode>,
     options: Option<Options>,
-    /// A part depends on the options.
+    /// Whether a part depends on the options.
     depends_on_options: bool,
     limits: Limits,
 }
 
-/// A node whose children have not all come, or the place of the root.
+/// A node whose children are still being added.
 struct OpenNode {
     at: usize,
     shape: usize,
@@ -33,7 +33,7 @@ struct OpenNode {
     last: Option<usize>,
 }
 
-/// The numbers in the making of the shapes of another structure.
+/// Maps the shape numbers of another structure to those of the builder.
 #[derive(Default)]
 struct ShapeNumbers(HashMap<usize, usize>);
 
@@ -44,13 +44,13 @@ impl ShapeNumbers {
     }
 }
 
-/// A part of a structure that may be put in at many places.
+/// A subtree that can be inserted several times.
 pub(crate) struct Fragment {
     nodes: Vec<Node>,
 }
 
 impl NodeRef<'_> {
-    /// The structure from this node on, as a treedef of its own.
+    /// This subtree as a treedef of its own.
     ///
     /// ```
     /// let treedef = treedef::structure(&("a", [1, 2]))?;
@@ -62,11 +62,11 @@ impl NodeRef<'_> {
         let mut builder = TreeDefBuilder::onto(self, Limits::default());
         let fragment = builder.fragment_of(self);
         builder.encoding.nodes = fragment.nodes;
-        builder.encoding.nodes[0].repeat = 1; // a subtree has a node
+        builder.encoding.nodes[0].repeat = 1; // a subtree has at least one node
         builder.finish_part()
     }
 
-    /// The structure of this node alone: every child is a leaf.
+    /// This node alone, with a leaf for every child.
     ///
     /// ```
     /// let treedef = treedef::structure(&[("a", [1, 2]), ("b", [3, 4])])?;
@@ -76,7 +76,7 @@ impl NodeRef<'_> {
     ///
     /// # Errors
     ///
-    /// None that can be reached: it has no more leaves than this structure has nodes.
+    /// Never fails: the result has as many leaves as this node has children.
     pub fn one_level(self) -> Result<TreeDef> {
         let mut builder = TreeDefBuilder::default();
         builder.open(self, 1)?;
@@ -89,18 +89,18 @@ impl NodeRef<'_> {
 }
 
 impl TreeDefBuilder {
-    /// A structure that will be another one with some nodes changed.
+    /// A builder for a structure that is `base` with some nodes changed.
     pub(crate) fn onto(base: NodeRef<'_>, limits: Limits) -> Self {
         let (options, depends_on_options) = (Some(base.options()), base.depends_on_options());
         TreeDefBuilder { options, depends_on_options, limits, ..TreeDefBuilder::default() }
     }
 
-    /// Takes the more generous limits of a part, too.
+    /// Raises the limits to those of a part, where these are more generous.
     pub(crate) fn allow(&mut self, limits: Limits) {
         self.limits = self.limits.or(limits);
     }
 
-    /// The options of a structure made of these.
+    /// The options of a structure with these parts.
     pub(crate) fn options_of<'p>(parts: impl IntoIterator<Item = &'p TreeDef>) -> Result<Options> {
         let mut builder = TreeDefBuilder::default();
         for part in parts {
@@ -109,12 +109,12 @@ impl TreeDefBuilder {
         Ok(builder.options.unwrap_or_default())
     }
 
-    /// Takes the options of a structure, parts of which are put in.
+    /// Takes the options of a structure whose parts will be inserted.
     pub(crate) fn unify_options(&mut self, part: &TreeDef) -> Result<()> {
         self.unify(part.encoding.options, part.root().depends_on_options())
     }
 
-    /// Takes the options of a part, unless another part depends on others.
+    /// Takes the options of a part. Returns an error if another part depends on different options.
     fn unify(&mut self, options: Options, depends_on_options: bool) -> Result<()> {
         match self.options {
             Some(known) if known != options && depends_on_options && self.depends_on_options => {
@@ -127,7 +127,7 @@ impl TreeDefBuilder {
         Ok(())
     }
 
-    /// Begins a node like another, of which there are `repeat`; its children come next.
+    /// Opens a copy of a node that occurs `repeat` times. Its children come next.
     pub(crate) fn open(&mut self, like: NodeRef<'_>, repeat: usize) -> Result<()> {
         let options = like.options();
         let depends_on_options = options != Options::default() || like.kind().depends_on_options();
@@ -149,7 +149,8 @@ impl TreeDefBuilder {
         self.open.push(OpenNode { at, shape, repeat, last: None });
     }
 
-    /// Copies a subtree, but for the nodes that `replace` puts something in the place of; it says whether it did.
+    /// Copies a subtree. For each node, `replace` may insert something else and return `true`; the
+    /// node is then skipped.
     pub(crate) fn copy<'a>(
         &mut self,
         root: NodeRef<'a>,
@@ -166,7 +167,7 @@ impl TreeDefBuilder {
         Ok(())
     }
 
-    /// Ends the node that was begun last, all of whose children have come.
+    /// Closes the current node. All its children have been added.
     pub(crate) fn close(&mut self) -> Result<()> {
         match self.complete()? {
             Some((at, repeat)) => self.join(at, repeat),
@@ -174,17 +175,17 @@ impl TreeDefBuilder {
         }
     }
 
-    /// Gives the node that was begun last another head, which fits the children that came.
+    /// Changes the kind and shape of the current node. They must fit its children.
     pub(crate) fn reshape(&mut self, kind: NodeKind, shape: Option<ShapeRef<'_, Name>>) {
         let shape = shape.map_or(Shape::NONE, |shape| self.encoding.intern(shape));
         if let Some(open) = self.open.last_mut() {
             open.shape = shape;
-            // `at` is where the node was opened.
+            // `at` is the index of the open node.
             self.encoding.nodes[open.at].kind = kind;
         }
     }
 
-    /// Ends the node that was begun last, and takes it out.
+    /// Closes the current node, removes it from the builder and returns it.
     pub(crate) fn close_apart(&mut self) -> Result<TreeDef> {
         let nothing = || Error::from(ErrorKind::Internal("no node is open"));
         let (at, _) = self.complete()?.ok_or_else(nothing)?;
@@ -193,20 +194,20 @@ impl TreeDefBuilder {
 
     fn complete(&mut self) -> Result<Option<(usize, usize)>> {
         let Some(OpenNode { at, shape, repeat, .. }) = self.open.pop() else { return Ok(None) };
-        // `at` is where the node was opened.
+        // `at` is the index of the open node.
         if !self.encoding.nodes[at].kind.is_atom() {
             self.encoding.close(at, shape)?;
         }
         Ok(Some((at, repeat)))
     }
 
-    /// Puts in a copy of a whole subtree, `repeat` times.
+    /// Inserts a subtree `repeat` times.
     pub(crate) fn insert(&mut self, node: NodeRef<'_>, repeat: usize) -> Result<()> {
         let fragment = self.fragment(node)?;
         self.insert_fragment(&fragment, repeat)
     }
 
-    /// Prepares a subtree that is to be put in more than once.
+    /// Prepares a subtree that will be inserted several times.
     pub(crate) fn fragment(&mut self, root: NodeRef<'_>) -> Result<Fragment> {
         self.unify(root.options(), root.depends_on_options())?;
         Ok(self.fragment_of(root))
@@ -221,7 +222,7 @@ impl TreeDefBuilder {
         Fragment { nodes: nodes.collect() }
     }
 
-    /// Refuses so many more nodes, unless the limits allow them.
+    /// Returns an error if `nodes` more nodes exceed the limits.
     pub(crate) fn expect_room(&self, nodes: usize) -> Result<()> {
         self.limits.expect_nodes(self.encoding.nodes.len().saturating_add(nodes))
     }
@@ -230,16 +231,17 @@ impl TreeDefBuilder {
         self.expect_room(fragment.nodes.len())?;
         let at = self.encoding.nodes.len();
         self.encoding.nodes.extend_from_slice(&fragment.nodes);
-        self.encoding.nodes[at].repeat = 1; // a subtree has a node
+        self.encoding.nodes[at].repeat = 1; // a subtree has at least one node
         self.join(at, repeat)
     }
 
-    /// The structure, whose root has come.
+    /// Returns the structure. Its root must be closed.
     pub(crate) fn finish(self) -> Result<TreeDef> {
         self.end().within_limits()
     }
 
-    /// A part of a structure, or an atom. What is as deep as this is allowed to be as deep.
+    /// Returns a part of a structure, or an atom, without checking the limits. Raises `max_depth`
+    /// to the depth of the part.
     pub(crate) fn finish_part(self) -> TreeDef {
         let mut part = self.end();
         part.limits.max_depth = part.limits.max_depth.max(part.root().levels());

@@ -1,4 +1,4 @@
-//! Values: what a key, a static or an opaque leaf holds, read as a structure with its leaves.
+//! Reading a value (of a key, a static or an opaque leaf) as a structure with leaves.
 
 use std::sync::LazyLock;
 
@@ -27,7 +27,7 @@ pub(crate) fn scalar_root() -> NodeRef<'static> {
 }
 
 impl Value {
-    /// The value as structure and leaves.
+    /// The structure and the leaves of the value.
     pub(crate) fn parts(&self) -> (NodeRef<'_>, &[Leaf]) {
         match &self.0 {
             Content::Scalar(leaf) => (scalar_root(), std::slice::from_ref(leaf)),
@@ -54,12 +54,12 @@ impl Value {
         self.parts().1
     }
 
-    /// Nodes that are visited when the value is compared, printed or rebuilt.
+    /// The number of nodes that are visited when the value is compared, printed or rebuilt.
     pub(crate) fn work(&self) -> usize {
         self.root().work()
     }
 
-    /// Compounds inside each other.
+    /// The nesting depth of compounds.
     pub(crate) fn depth(&self) -> u32 {
         self.root().depth()
     }

@@ -1,4 +1,4 @@
-//! The walk through a structure in pre-order, on which the others are built.
+//! The pre-order walk through a structure.
 
 use std::fmt;
 
@@ -6,26 +6,26 @@ use crate::model::{NodeKind, TreeDef};
 use crate::path::Path;
 use crate::treedef::node::{Children, NodeRef};
 
-/// A walk through a structure: each node is entered before those below it, and left after them.
+/// A walk through a structure. Each node is entered before its children, and left after them.
 pub(crate) struct Walk<'a> {
     root: Option<NodeRef<'a>>,
     open: Vec<Entered<'a>>,
     stops: Stops,
 }
 
-/// Where a walk stops.
+/// Which nodes a walk visits.
 #[derive(Clone, Copy)]
 pub(crate) enum Stops {
-    /// At every node.
+    /// Every node.
     Everywhere,
-    /// At the first of equal neighbours.
+    /// The first of equal siblings.
     AtRuns,
-    /// At every node that has leaves.
+    /// Every node that has leaves at or below it.
     AboveLeaves,
 }
 
 pub(crate) enum Event<'a> {
-    /// The first of `repeat` equal neighbours.
+    /// The first of `repeat` equal siblings.
     Enter {
         node: NodeRef<'a>,
         repeat: usize,
@@ -37,7 +37,7 @@ pub(crate) enum Event<'a> {
 struct Entered<'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
-    /// Of the child that was entered last.
+    /// The index of the child that was entered last.
     position: usize,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Walk<'a> {
         Walk { root: Some(root), open: Vec::new(), stops }
     }
 
-    /// Goes on; not below the node that was entered last, if that was [skipped](Self::skip).
+    /// The next event. Omits the children of the last node if it was [skipped](Self::skip).
     pub(crate) fn next(&mut self) -> Option<Event<'a>> {
         if let Some(root) = self.root.take() {
             return Some(self.enter(root, 1));
@@ -71,30 +71,30 @@ impl<'a> Walk<'a> {
         Event::Enter { node, repeat }
     }
 
-    /// Does not go below the node that was just entered, which is not left either.
+    /// Skips the children of the node that was just entered. The node gets no `Leave` event.
     pub(crate) fn skip(&mut self) {
         self.open.pop();
     }
 
-    /// Of the node that was just entered: the one above, and its position there.
+    /// The parent of the node that was just entered, and the node's index in it.
     pub(crate) fn parent(&self) -> Option<(NodeRef<'a>, usize)> {
         let above = self.open.iter().rev().nth(1)?;
         Some((above.node, above.position))
     }
 
-    /// Of the node that was just left or skipped: its position in the one above.
+    /// The index in its parent of the node that was just left or skipped.
     pub(crate) fn position(&self) -> Option<usize> {
         Some(self.open.last()?.position)
     }
 
-    /// Makes the path of the node that was just entered of that of the one before.
+    /// Changes `path` from the path of the previous node to that of the node that was just entered.
     pub(crate) fn lead(&self, path: &mut Path) {
-        path.0.truncate(self.open.len().saturating_sub(2)); // the root and the node itself have no key there
+        path.0.truncate(self.open.len().saturating_sub(2)); // keeps the path of the parent
         path.0.extend(self.parent().and_then(|(above, position)| above.key(position)));
     }
 }
 
-/// All nodes of a structure with their paths, parents before children: see [`TreeDef::nodes`].
+/// All nodes of a structure with their paths, parents before children. See [`TreeDef::nodes`].
 pub struct Nodes<'a> {
     walk: Walk<'a>,
     path: Path,
@@ -119,7 +119,7 @@ impl fmt::Debug for Nodes<'_> {
     }
 }
 
-/// The paths of the leaves of a structure: see [`TreeDef::leaf_paths`].
+/// The paths of the leaves of a structure. See [`TreeDef::leaf_paths`].
 pub struct LeafPaths<'a>(Nodes<'a>);
 
 impl fmt::Debug for LeafPaths<'_> {
@@ -144,8 +144,8 @@ impl Iterator for LeafPaths<'_> {
 }
 
 impl TreeDef {
-    /// All nodes with their paths, parents before children, made as they are asked for. [`NodeRef::runs`] takes equal
-    /// neighbours together.
+    /// All nodes with their paths, parents before children. The iterator is lazy. [`NodeRef::runs`]
+    /// groups equal siblings.
     ///
     /// ```
     /// use treedef::NodeKind;
@@ -164,7 +164,7 @@ impl TreeDef {
         Nodes { walk: Walk::new(self.root(), Stops::Everywhere), path: Path::root() }
     }
 
-    /// The paths of all leaves, in the order of the leaves, made as they are asked for.
+    /// The paths of all leaves, in leaf order. The iterator is lazy.
     ///
     /// ```
     /// let treedef = treedef::structure(&(1, [2, 3]))?;

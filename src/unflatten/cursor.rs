@@ -1,5 +1,6 @@
-//! Where a value is rebuilt from: a node, with the leaves below it. Nothing here depends on the type that is rebuilt, so it
-//! is compiled once.
+//! The cursor of a walk that rebuilds a value.
+//!
+//! Nothing here depends on the type that is rebuilt, so it is compiled once.
 
 use serde::de::{self, Expected, Unexpected};
 
@@ -13,22 +14,23 @@ use crate::treedef::node::NodeRef;
 
 use super::layout::FixedNode;
 
-/// What stands at a cursor. No more than where to look, so that asking for a scalar moves nothing. It is a
-/// [`Deserializer`](super::deserializer).
+/// The [`Deserializer`](super::deserializer) of the node at a cursor. It is only a reference, so
+/// asking for a scalar moves nothing.
 pub(super) struct NodeDeserializer<'c, 'de>(pub(super) &'c mut Cursor<'de>);
 
-/// What serde may ask for what it holds: where the walk is, and what holds for the whole of it.
+/// The current place of the walk, and the state of the whole walk.
 pub(super) struct Cursor<'de> {
     pub(super) at: At<'de>,
-    /// If that is a name.
+    /// The current name, if `at.is_name` is set.
     name: &'de str,
-    /// Whoever is asked counts: so a value that was made without asking for a child is found out.
+    /// The number of requests for a value. If it does not change, a value was made without asking
+    /// for its child.
     pub(super) requests: usize,
     pub(super) leaves: Source<'de>,
     pub(super) arrivals: &'de [Arrival],
     pub(super) compact: bool,
     max_depth: u32,
-    /// The layout of the elements of the sequence that was last found to have one.
+    /// The layout of elements that was found last.
     pub(super) fixed: Option<Box<FixedNode<'de>>>,
     /// Room for the text of a character.
     character: [u8; 4],
@@ -38,35 +40,35 @@ pub(super) struct Cursor<'de> {
 #[derive(Clone, Copy)]
 pub(super) struct At<'de> {
     pub(super) node: NodeRef<'de>,
-    /// What the node is taken for: its own kind, or that of a variant's payload.
+    /// The kind that the node is treated as: its own, or that of the payload of a variant.
     pub(super) kind: NodeKind,
-    /// It is the name of a field or a variant, which is a leaf where serde asks for a value.
+    /// The place is the name of a field or a variant, which is read like a leaf.
     is_name: bool,
-    /// Newtypes around the node that were not asked for.
+    /// The number of newtypes around the node that were not asked for.
     newtypes: u32,
     pub(super) level: Level<'de>,
 }
 
-/// What a node has in common with its siblings.
+/// What siblings have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Level<'de> {
-    /// The key, the static or the opaque leaf that holds them, and their leaves.
+    /// The key, static or opaque leaf that contains the siblings and holds their leaves.
     pub(super) holder: Option<&'de Value>,
-    /// Compounds that may still stand inside each other.
+    /// How many more levels of compounds are allowed.
     depth_left: u32,
-    /// Times that a node may still answer in the place of its own inside: what ends `struct W(Box<W>)`.
+    /// How many more times a node may answer in place of its inside. This ends `struct W(Box<W>)`.
     passes_left: u32,
 }
 
 impl Level<'_> {
-    /// Whether so many compounds may stand inside each other here.
+    /// Whether `depth` more levels of compounds are allowed here.
     pub(super) fn admits(self, depth: u32) -> bool {
         depth <= self.depth_left
     }
 }
 
 impl<'de> Cursor<'de> {
-    /// At the root of a structure.
+    /// A cursor at the root of a structure.
     pub(super) fn new(treedef: &'de TreeDef, leaves: Source<'de>) -> Self {
         let compact = treedef.encoding.options.compact;
         let max_depth = stack::deepest(treedef.limits);
@@ -80,7 +82,7 @@ impl<'de> Cursor<'de> {
         compact: bool,
         max_depth: usize,
     ) -> Self {
-        // A limit beyond 2³² is none: so many nodes do not fit into memory.
+        // A limit beyond 2³² is no limit: so many nodes do not fit into memory.
         let levels = u32::try_from(max_depth).unwrap_or(u32::MAX);
         let level = Level { holder: None, depth_left: levels, passes_left: levels };
         let at = At { node, kind: node.kind(), is_name: false, newtypes: 0, level };
@@ -103,8 +105,8 @@ impl<'de> Cursor<'de> {
         self.go_to_sibling(&node, 0, level);
     }
 
-    /// Goes to one of the siblings that follow a node in its run. Field by field: what was written in parts is slow to be
-    /// read as a whole.
+    /// Goes to a later sibling of a node in the same run. The fields are assigned one by one,
+    /// because it is slow to copy a whole value that was just written in parts.
     #[inline]
     pub(super) fn go_to_sibling(&mut self, node: &NodeRef<'de>, after: usize, level: Level<'de>) {
         let at = &mut self.at;
@@ -114,12 +116,12 @@ impl<'de> Cursor<'de> {
         at.level = level;
     }
 
-    /// Goes to the root of a value that is a key.
+    /// Goes to the root of a key.
     pub(super) fn go_to_key(&mut self, value: &'de Value, level: Level<'de>) {
         self.go(value.root(), Level { holder: Some(value), ..level });
     }
 
-    /// Goes to a name, where serde asks for a value.
+    /// Goes to a name, which serde reads as a value.
     #[inline]
     pub(super) fn go_to_name(&mut self, name: &'de str, level: Level<'de>) {
         self.name = name;
@@ -137,7 +139,7 @@ impl<'de> Cursor<'de> {
         Ok(())
     }
 
-    /// Goes to what stands behind the name of a variant, as a value of its own.
+    /// Goes to the payload of a variant, which is then read as a value of its own.
     pub(super) fn go_to_payload(&mut self) -> Result<()> {
         self.at.newtypes = 0;
         self.at.kind = match self.at.kind {
@@ -150,7 +152,7 @@ impl<'de> Cursor<'de> {
         Ok(())
     }
 
-    /// The same node once more, where serde asks for what is inside it.
+    /// Stays at the node, which answers in place of its inside.
     pub(super) fn pass(&mut self) -> Result<()> {
         match self.at.level.passes_left.checked_sub(1) {
             Some(left) => self.at.level.passes_left = left,
@@ -170,11 +172,11 @@ impl<'de> Cursor<'de> {
 
     #[cold]
     fn too_deep(&self) -> Error {
-        // Lossless: it came from a `usize`.
+        // Lossless, because it was a `usize` before.
         stack::too_deep(self.max_depth as usize)
     }
 
-    /// What stands in the place of the node: a static, or what an opaque leaf stands for.
+    /// The value in place of the node: a static, or the content of an opaque leaf.
     fn held(&self) -> Option<&'de Value> {
         let leaves: &'de [Leaf] = match (self.at.level.holder, &self.leaves) {
             _ if self.at.kind == NodeKind::Static => return self.at.node.static_value(),
@@ -186,7 +188,7 @@ impl<'de> Cursor<'de> {
         leaves.get(self.at.node.first_leaf())?.opaque()
     }
 
-    /// Goes to the value that stands in the place of the node, if there is one.
+    /// Goes to the value in place of the node, if there is one.
     #[inline]
     pub(super) fn enter(&mut self) {
         self.requests = self.requests.wrapping_add(1);
@@ -217,7 +219,7 @@ impl<'de> Cursor<'de> {
 
     fn unwrap_newtypes(&mut self) -> Result<()> {
         while self.at.kind == NodeKind::NewtypeStruct {
-            let newtypes = self.at.newtypes + 1; // no more than there are levels
+            let newtypes = self.at.newtypes + 1; // at most the number of levels
             self.go_to_child()?;
             self.at.newtypes = newtypes;
             self.enter_held();
@@ -225,7 +227,7 @@ impl<'de> Cursor<'de> {
         Ok(())
     }
 
-    /// The index of the leaf, if it is one of those that the value is rebuilt from.
+    /// The index of the leaf, if it is one of the leaves given for rebuilding.
     #[inline]
     fn given(&self) -> Option<usize> {
         let At { node, kind, is_name, level, .. } = &self.at;
@@ -233,7 +235,8 @@ impl<'de> Cursor<'de> {
         is_given.then(|| node.first_leaf())
     }
 
-    /// The scalar, if the structure holds it: a name, or one in a key or static.
+    /// The scalar, if the structure holds it: a name, or a scalar in a key, a static or an opaque
+    /// leaf.
     fn kept(&self) -> Option<Scalar<'de>> {
         let At { node, kind, is_name, level, .. } = self.at;
         match kind {
@@ -266,7 +269,7 @@ impl<'de> Cursor<'de> {
         }
     }
 
-    /// The number that stands here.
+    /// The number at the cursor.
     #[inline]
     pub(super) fn number(&mut self) -> Option<Number> {
         if let Some(leaf) = self.given() {
@@ -284,7 +287,7 @@ impl<'de> Cursor<'de> {
         Number::of(self.scalar()?)
     }
 
-    /// The text or the character that stands here.
+    /// The text or the character at the cursor.
     pub(super) fn text(&mut self) -> Option<Taken<'de>> {
         self.unwrap().ok()?;
         match self.scalar()? {
@@ -293,8 +296,8 @@ impl<'de> Cursor<'de> {
         }
     }
 
-    /// The key or the name that stands here, where serde may ask for a field: below `#[serde(flatten)]` the keys of a map
-    /// are fields, too.
+    /// The key or the name at the cursor, for a request for a field. Below `#[serde(flatten)]` the
+    /// keys of a map are fields, too.
     pub(super) fn identifier(&mut self) -> Option<Identifier<'de, '_>> {
         if self.at.is_name {
             self.requests = self.requests.wrapping_add(1);
@@ -325,12 +328,12 @@ impl<'de> Cursor<'de> {
         }
     }
 
-    /// Whether this is nothing, which a unit is.
+    /// Whether this is a unit.
     pub(super) fn is_unit(&mut self) -> bool {
         self.unwrap().is_ok() && matches!(self.at.kind, NodeKind::Unit | NodeKind::UnitStruct)
     }
 
-    /// Whether this is something with elements.
+    /// Whether this is a sequence, a tuple or a tuple struct.
     pub(super) fn is_sequence(&mut self) -> bool {
         self.unwrap().is_ok()
             && matches!(self.at.kind, NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct)
@@ -348,7 +351,7 @@ impl<'de> Cursor<'de> {
             && node.leaf_range().all(is_byte)
     }
 
-    /// The error of a visitor that expected something else.
+    /// The error for a visitor that expected something else.
     #[cold]
     pub(super) fn unexpected(&mut self, expected: &dyn Expected) -> Error {
         if let Err(error) = self.unwrap() {
@@ -387,13 +390,14 @@ impl<'de> Cursor<'de> {
 }
 
 impl At<'_> {
-    /// What a visitor said about the node, where the newtypes around it stand.
+    /// Adds the newtypes around the node to the path of a visitor's error.
     #[cold]
     pub(super) fn outside(&self, error: Error) -> Error {
         (0..self.newtypes).fold(error, |error, _| error.under(Key::Position(0)))
     }
 
-    /// What is wrong with a child, as an error of the node alone: see [`outside`](Self::outside).
+    /// Adds the key of a child to the path of its error, but not the newtypes around the node: see
+    /// [`outside`](Self::outside).
     #[cold]
     pub(super) fn under(&self, error: Error, position: usize) -> Error {
         match self.node.key(position) {
@@ -402,7 +406,7 @@ impl At<'_> {
         }
     }
 
-    /// What is wrong with what stands behind the name of a variant.
+    /// Adds the payload of a variant to the path of an error.
     #[cold]
     pub(super) fn under_payload(&self, error: Error) -> Error {
         match self.kind {
@@ -411,7 +415,7 @@ impl At<'_> {
         }
     }
 
-    /// Refuses a value that was made without a look at so many of the children.
+    /// The error for a value that was made although `left` children were not read.
     #[cold]
     pub(super) fn unread(&self, left: usize) -> Error {
         let children = self.node.num_children();
@@ -419,7 +423,7 @@ impl At<'_> {
     }
 }
 
-/// What names a field, a variant or an entry.
+/// The name of a field, a variant or an entry.
 pub(super) enum Identifier<'de, 'c> {
     Lent(&'de str),
     Text(&'c str),

@@ -1,13 +1,14 @@
-//! serde's side of rebuilding: what stands at a [`Cursor`], as a deserializer.
+//! serde's side of rebuilding: the deserializer of the node at a [`Cursor`].
 //!
-//! There is one type of it, whatever the leaves are, and for names and keys too: each type that a user rebuilds is compiled
-//! for it once. A request calls only those methods of a visitor that answer it, as in serde_json, and `deserialize_any`
-//! alone calls all. Where types ask for something else that means the same, a node gives way:
+//! There is only one deserializer type, for all types of leaves and also for names and keys. So
+//! each type that a user rebuilds is compiled for it once. As in serde_json, a request calls only
+//! the visitor methods that answer it, and only `deserialize_any` may call all of them. If a type
+//! asks for another form of the same value, the node adapts:
 //!
-//! | asked for | of | answer |
+//! | asked for | found | answer |
 //! |---|---|---|
-//! | option | neither None nor Some | `Some` of the node |
-//! | newtype struct | another kind | the node as the inside; a struct of that very name as itself |
+//! | option | neither `None` nor `Some` | `Some` of the node |
+//! | newtype struct | another kind | the node as the inside; a struct of the same name as a map |
 //! | enum | a string leaf, a map of one entry | the variant of that name |
 //! | anything else | a newtype | its inside |
 //! | map, struct or anything | a variant (serde's buffers ask so) | a map from its name to its payload, or the name alone |
@@ -32,7 +33,7 @@ use super::elements::Elements;
 use super::entries::{self, Entries};
 use super::variant::{self, Variant};
 
-/// What a visitor made of the node; its error is about the node.
+/// Adds the newtypes around the node to the path of an error by a visitor.
 macro_rules! outside {
     ($this:expr, $result:expr) => {
         match $result {
@@ -42,8 +43,8 @@ macro_rules! outside {
     };
 }
 
-/// Requests for a number. A visitor is given the type that it asked for, or the widest of its family: it says itself what is
-/// out of its range.
+/// Requests for a number. The visitor gets the requested type or, if the number does not fit, the
+/// widest type of its family. The visitor itself rejects numbers out of its range.
 macro_rules! numbers {
     ($($method:ident $visit:ident $type:ty;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -82,7 +83,7 @@ macro_rules! texts {
     )*};
 }
 
-/// The only child of a `Some` or a newtype.
+/// Reads the only child of a `Some` or a newtype.
 macro_rules! only_child {
     ($($method:ident $visit:ident;)*) => {$(
         fn $method<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
@@ -124,7 +125,8 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         }
     }
 
-    /// serde turns a finite `f64` beyond the range of `f32` into infinity, and a signalling NaN into a quiet one.
+    /// serde would turn a finite `f64` beyond the range of `f32` into infinity, and a signalling
+    /// NaN into a quiet NaN. So both are handled here.
     #[inline]
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let result = match self.0.number() {
@@ -168,7 +170,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         self.0.enter();
         match self.0.at.kind {
-            // A `Some(())` has a node of its own.
+            // A unit is read as `None`, because `Some(())` has a `Some` node.
             NodeKind::None | NodeKind::Unit => visitor.visit_none(),
             NodeKind::Some => self.0.some(visitor),
             NodeKind::Leaf if self.0.leaf_kind() == Some(LeafKind::None) => visitor.visit_none(),
@@ -293,7 +295,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         outside!(self, result)
     }
 
-    /// Skips the node with all below it, at once.
+    /// Skips the whole subtree.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         self.0.enter();
         visitor.visit_unit()
@@ -323,7 +325,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 }
 
 impl<'de> NodeDeserializer<'_, 'de> {
-    /// Entries or fields, by their names.
+    /// Reads entries or fields by name.
     fn map<V: Visitor<'de>>(self, name: &str, fields: &[&str], visitor: V) -> Result<V::Value> {
         let mut entries = match Entries::of(self.0, &visitor) {
             Ok(entries) => entries,
@@ -373,7 +375,7 @@ impl<'de> Cursor<'de> {
         newtype visit_newtype_struct;
     }
 
-    /// The scalar, with its own kind.
+    /// Reads the scalar as its own kind.
     fn scalar_as_it_is<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
         let scalar = match self.take() {
             Some(Taken::Scalar(scalar)) => scalar,
@@ -408,7 +410,7 @@ impl<'de> Cursor<'de> {
     }
 }
 
-/// Says what to do where a visitor refused what was not lent to it for long enough.
+/// Adds a hint if a visitor rejected text or bytes that it could not borrow.
 #[cold]
 fn lend_hint(error: Error, hint: &'static str) -> Error {
     let borrows = |(_, expected): (&str, &str)| expected.contains("borrowed");
@@ -421,10 +423,10 @@ fn beyond_f32(value: f64) -> Error {
     de::Error::invalid_value(Unexpected::Other(&found), &"f32")
 }
 
-/// Names the gap in serde when it is the reason why a 128-bit integer was refused.
+/// Adds a hint if a 128-bit integer was rejected because of a gap in serde.
 #[cold]
 fn unbuffered(error: Error) -> Error {
-    // What a visitor says that has no method for them.
+    // The error of a visitor that has no method for them.
     let unknown =
         |(found, _): (&str, &str)| found.ends_with(" as i128") || found.ends_with(" as u128");
     match error.refused_type().is_some_and(unknown) {

@@ -10,17 +10,19 @@ use crate::treedef::node::NodeRef;
 use super::cursor::{At, Cursor, Level, NodeDeserializer};
 use super::plain::{Ahead, is_plain};
 
-/// The elements of a sequence, a tuple or the like.
+/// The elements of a sequence, a tuple or a tuple struct.
 pub(super) struct Elements<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     parent: At<'de>,
     level: Level<'de>,
-    /// The first child of the current run, of which `left` are left; the parent, if it has none.
+    /// The first child of the current run, which has `left` remaining children. The parent, if it
+    /// has no children.
     run: NodeRef<'de>,
     left: usize,
-    /// How many children are in the runs to come.
+    /// The number of children in the later runs.
     after: usize,
-    /// If these are leaves of the run, they are counted here alone: see [`settle`](Self::settle).
+    /// If this has leaves of the run, only it counts them, and `left` is outdated: see
+    /// [`settle`](Self::settle).
     ahead: Ahead<'de>,
 }
 
@@ -32,7 +34,7 @@ impl<'c, 'de> Elements<'c, 'de> {
         let (parent, level) = (cursor.at, cursor.deeper()?);
         let (run, left) =
             parent.node.first_child().map_or((parent.node, 0), |node| (node, node.repeat()));
-        let after = parent.node.num_children() - left; // one of its runs (invariant 2 of the encoding)
+        let after = parent.node.num_children() - left; // one of the runs (invariant 2 of the encoding)
         let ahead = Ahead::leaves_of(cursor, run, left);
         Ok(Elements { cursor, parent, level, run, left, after, ahead })
     }
@@ -55,12 +57,12 @@ impl<'c, 'de> Elements<'c, 'de> {
         true
     }
 
-    /// Goes to the next element, if there is one, which is read as any other value.
+    /// Goes to the next element, if there is one. The element is read like any other value.
     #[inline]
     fn step(&mut self) -> bool {
         match self.ahead.leaves() {
             Some(left) => self.settle(left),
-            // What is read now may hold elements of another layout.
+            // The element that is read now may replace the layout in the cursor.
             None if matches!(self.ahead, Ahead::Fixed) => self.ahead = Ahead::Unknown,
             None => {}
         }
@@ -68,7 +70,7 @@ impl<'c, 'de> Elements<'c, 'de> {
             return false;
         }
         self.cursor.go_to_sibling(&self.run, self.run.repeat() - self.left, self.level);
-        self.left -= 1; // runs have at least one
+        self.left -= 1; // a run has at least one
         true
     }
 
@@ -91,14 +93,14 @@ impl<'c, 'de> Elements<'c, 'de> {
         self.next_element_seed(PhantomData)
     }
 
-    /// Goes on one by one.
+    /// Continues one by one, with `left` remaining elements in the run.
     #[inline(never)]
     fn settle(&mut self, left: usize) {
         self.left = left;
         self.ahead = Ahead::Nothing;
     }
 
-    /// Refuses a value that was made without some of the elements.
+    /// Rejects a value that was made without reading all elements.
     #[inline]
     pub(super) fn end(&self) -> Result<()> {
         match self.len() {
@@ -107,13 +109,13 @@ impl<'c, 'de> Elements<'c, 'de> {
         }
     }
 
-    /// An error of the child that came last.
+    /// Adds the path of the last child to its error.
     #[cold]
     fn under(&self, error: Error) -> Error {
-        self.parent.under(error, self.parent.node.num_children() - self.len() - 1) // it came
+        self.parent.under(error, self.parent.node.num_children() - self.len() - 1) // it exists
     }
 
-    /// What a visitor said, of the whole or of a child.
+    /// Adds the newtypes around the parent to the path of an error.
     #[cold]
     pub(super) fn outside(&self, error: Error) -> Error {
         self.parent.outside(error)

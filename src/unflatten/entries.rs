@@ -1,4 +1,4 @@
-//! The entries of a map, and what is read like one.
+//! The entries of a map, of a struct or of a variant.
 
 use serde::de::{DeserializeSeed, Expected, MapAccess};
 
@@ -9,18 +9,19 @@ use crate::treedef::node::{Children, NodeRef};
 
 use super::cursor::{At, Cursor, Level, NodeDeserializer};
 
-/// The entries of a map, the fields of a struct, or a variant as an entry from its name to its payload.
+/// The entries of a map, the fields of a struct, or a variant as one entry from its name to its
+/// payload.
 pub(super) struct Entries<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     map: At<'de>,
-    /// Of the values.
+    /// The level of the values.
     level: Level<'de>,
     order: EntryOrder<'de>,
     names: &'de [Name],
-    /// Entries whose key was handed out, and those whose value was, too.
+    /// The number of keys and of values that were handed out.
     keys: usize,
     values: usize,
-    /// The value of the last of these, with its position, until it was handed out.
+    /// The value of the last key with its position, until it is handed out.
     value: Option<(usize, NodeRef<'de>)>,
 }
 
@@ -30,7 +31,7 @@ enum EntryOrder<'de> {
         order: &'de [usize],
         children: Vec<NodeRef<'de>>,
     },
-    /// One entry: a variant.
+    /// One entry, for a variant.
     Variant,
 }
 
@@ -69,7 +70,7 @@ impl<'c, 'de> Entries<'c, 'de> {
         true
     }
 
-    /// Goes to the value whose key came last, and says where it stands.
+    /// Goes to the value of the last key, and returns its position.
     fn go_to_value(&mut self) -> Result<usize> {
         let Some((position, child)) = self.value.take() else {
             return Err(Error::protocol(
@@ -94,7 +95,7 @@ impl<'c, 'de> Entries<'c, 'de> {
         }
     }
 
-    /// Visitors of structs may stop early; a map's entry that was not read is a loss.
+    /// Visitors of structs may stop early, but an entry of a map that was not read is an error.
     pub(super) fn end(&self) -> Result<()> {
         match self.map.node.num_children().saturating_sub(self.values) {
             left if left > 0 && self.map.kind == NodeKind::Map => Err(self.map.unread(left)),
@@ -102,7 +103,8 @@ impl<'c, 'de> Entries<'c, 'de> {
         }
     }
 
-    /// What a visitor said about the whole, which asked for a struct with these fields, or about a child.
+    /// Completes an error of a visitor that asked for a struct with `fields`, or an error of a
+    /// child.
     #[cold]
     pub(super) fn outside(&self, error: Error, fields: &[&str]) -> Error {
         let node = self.map.node;
@@ -155,7 +157,7 @@ impl<'de> EntryOrder<'de> {
     }
 }
 
-/// Why a node cannot be a struct of this name.
+/// Adds a hint if a node cannot be a struct of this name.
 #[cold]
 pub(super) fn explain(error: Error, name: &str) -> Error {
     match name {
@@ -166,7 +168,7 @@ pub(super) fn explain(error: Error, name: &str) -> Error {
     }
 }
 
-/// What a struct is asked for by name; one with a flattened field is a map.
+/// The names of the fields of a struct. A struct with a flattened field is a map.
 fn field_names(node: NodeRef<'_>) -> Vec<Name> {
     let keys =
         node.entry_keys().iter().filter_map(Value::as_str).map(|key| Name::Owned(key.to_owned()));
@@ -183,7 +185,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
         }
         match seed.deserialize(NodeDeserializer(self.cursor)) {
             Ok(key) => Ok(Some(key)),
-            // What leads on inside a key is no way inside the map.
+            // The path inside a key is dropped, because it is not a path inside the map.
             Err(error) => Err(error.at(Path::root())),
         }
     }

@@ -1,7 +1,8 @@
-//! Leaves and treedef → value.
+//! Rebuilds a value from leaves and a treedef.
 //!
-//! A value flows so: [`cursor`] is where the walk is; [`deserializer`] answers what serde asks there, by [`elements`],
-//! [`entries`] and a [`variant`] where that has children. [`plain`] is for speed alone: without it every test passes.
+//! The [`cursor`] is the place of the walk. The [`deserializer`] answers serde's requests there;
+//! for nodes with children it uses [`elements`], [`entries`] and [`variant`]. [`plain`] exists only
+//! for speed: all tests pass without it.
 
 #![allow(
     clippy::question_mark,
@@ -29,19 +30,19 @@ use crate::treedef::value::scalar_root;
 use cursor::{Cursor, NodeDeserializer};
 use plain::{is_plain, read_whole};
 
-/// Rebuilds a value from a treedef and leaves: those it was flattened to, or new ones.
+/// Rebuilds a value from a treedef and leaves, either the original leaves or new ones.
 ///
-/// `leaves` may be a vector, an array or a slice, of [`Leaf`] or of any [`LeafType`]. What is handed over is moved into
-/// the value, what is lent is cloned.
+/// `leaves` may be a vector, an array or a slice, of [`Leaf`] or of any [`LeafType`]. Owned leaves
+/// are moved into the value, borrowed leaves are cloned.
 ///
-/// The value is built by its own `Deserialize`, so serde's attributes do what they say: fields are found by their
-/// names, `default` fills what is missing, unknown fields are ignored. The type need not be the one that was
-/// flattened. [`unflatten_strict`] reports what was ignored.
+/// The value is built by its own `Deserialize`, so serde's attributes work as usual: fields are
+/// found by name, `default` fills missing fields, and unknown fields are ignored. The type may
+/// differ from the one that was flattened. [`unflatten_strict`] reports what was ignored.
 ///
 /// # Errors
 ///
-/// When there are too many or too few leaves, and when the type asks for something else than the treedef has; the
-/// error says at which path.
+/// When there are too many or too few leaves, and when the type does not fit the treedef. The error
+/// has the path.
 ///
 /// ```
 /// let (_, treedef) = treedef::flatten(&(1.0, [2.0, 3.0]))?;
@@ -72,15 +73,17 @@ pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
     rebuild(treedef, Leaf::lent(leaves))
 }
 
-/// Rebuilds a value, flattens it again, and refuses it when something was lost or changed.
+/// Rebuilds a value, flattens it again, and returns an error if something was lost or changed.
 ///
-/// serde lets a type ignore unknown and `skip_deserializing` fields, turn a flattened `Option` that fails into `None`,
-/// and convert numbers. All of these are differences here. The names of types are not, nor that a value is static or an
-/// opaque leaf, nor an `f32` that was flattened into `f64` leaves.
+/// serde lets a type ignore unknown and `skip_deserializing` fields, turn a flattened `Option` that
+/// fails into `None`, and convert numbers. All of these are differences here. Not compared are the
+/// names of types, whether a value is static or an opaque leaf, and an `f32` that was flattened
+/// into `f64` leaves.
 ///
 /// # Errors
 ///
-/// As [`unflatten`]; and [`ErrorKind::Structure`](crate::ErrorKind::Structure) with the list of [`Difference`](crate::Difference)s.
+/// As [`unflatten`], and [`ErrorKind::Structure`](crate::ErrorKind::Structure) with the list of
+/// [`Difference`](crate::Difference)s.
 ///
 /// ```
 /// let (leaves, treedef) = treedef::flatten(&(1u8, 2u8))?;
@@ -100,16 +103,16 @@ pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
     Ok(value)
 }
 
-/// Rebuilds a value in its place, so that `#[serde(skip)]` fields keep what they hold.
+/// Rebuilds a value in place, so that `#[serde(skip)]` fields keep their content.
 ///
-/// Needs the feature `in_place`, which turns on serde_derive's `deserialize_in_place` for the whole build. It goes as
-/// far as serde does: through nested structs, tuples and the elements of a `Vec` that stay. Skipped fields become their
-/// default all the same inside enums, `Option`s, maps, and types that contain a `#[serde(flatten)]` field, and in
-/// elements that are new.
+/// Needs the feature `in_place`, which turns on serde_derive's `deserialize_in_place` for the whole
+/// build. Like serde, it works through nested structs, tuples and the existing elements of a `Vec`.
+/// Skipped fields are still reset to their default inside enums, `Option`s, maps, types with a
+/// `#[serde(flatten)]` field, and new elements.
 ///
 /// # Errors
 ///
-/// As [`unflatten`]; then the value may have been rebuilt in part.
+/// As [`unflatten`]. The value may have been rebuilt in part on error.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -147,21 +150,22 @@ fn rebuild<'de, T: Deserialize<'de>>(treedef: &'de TreeDef, leaves: Source<'de>)
     T::deserialize(NodeDeserializer(&mut cursor))
 }
 
-/// Checks what can be checked before a value is rebuilt.
+/// Checks the leaf count and the limits before a value is rebuilt.
 fn cursor<'de>(treedef: &'de TreeDef, leaves: Source<'de>) -> Result<Cursor<'de>> {
     treedef.expect_leaves(leaves.len())?;
     treedef.expect_work(leaves.len())?;
     Ok(Cursor::new(treedef, leaves))
 }
 
-/// Leaves that a value can be rebuilt from: `Vec<L>`, `[L; N]`, which are handed over, or `&Vec<L>`, `&[L]`, `&[L; N]`.
+/// Leaves for rebuilding a value: `Vec<L>` and `[L; N]`, which are moved, or `&Vec<L>`, `&[L]` and
+/// `&[L; N]`.
 ///
-/// What it inherits is internal, and may change in any release: call [`unflatten`].
+/// The supertrait is internal, and may change in any release: call [`unflatten`].
 pub trait Leaves: Given {}
 
-/// Not nameable outside, so that [`Leaves`] is sealed.
+/// Cannot be named outside the crate, so that [`Leaves`] is sealed.
 pub trait Given {
-    /// The kind of typed leaves.
+    /// The kind of the leaf type.
     fn kind(&self) -> LeafKind;
     fn source(&mut self) -> Source<'_>;
     fn into_leaves(self) -> Vec<Leaf>;
@@ -222,10 +226,10 @@ impl Value {
 }
 
 impl Leaf {
-    /// Rebuilds the leaf as a type: a scalar, or the subtree that an opaque leaf stands for.
+    /// Rebuilds the leaf as a type: a scalar, or the subtree in an opaque leaf.
     ///
-    /// A leaf knows nothing of the walk that it comes from, so it is rebuilt as human-readable. Where the walk was not, its
-    /// treedef knows:
+    /// A leaf does not store the options of its walk, so it is rebuilt as human-readable. If the
+    /// walk was not human-readable, use its treedef:
     ///
     /// ```
     /// use std::net::IpAddr;

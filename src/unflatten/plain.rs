@@ -1,10 +1,13 @@
-//! Plain data: types that own nothing, as numbers and structs of numbers do. They are read by deserializers of their own, by
-//! value and by position, which is several times as fast as node by node: rows `unflatten` of `mlp`, `particles` and `wide`
-//! in `benches/ratios`.
+//! Fast deserializers for plain data: types that own nothing, such as numbers and structs of
+//! numbers.
 //!
-//! Whatever does not fit is read by the [deserializer](super::deserializer) of all types from its beginning, which
-//! gives way or says what is wrong: plain data takes nothing from the leaves, so it can be tried. Whether a type owns
-//! nothing is known when it is compiled, so no other type is compiled for this module.
+//! They read by value and by position, several times as fast as node by node: rows `unflatten` of
+//! `mlp`, `particles` and `wide` in `benches/ratios`.
+//!
+//! A value that does not fit is read again from its beginning by the general
+//! [deserializer](super::deserializer), which adapts or reports the error. This is possible because
+//! plain data takes nothing from the leaves. Whether a type owns nothing is known at compile time,
+//! so no other type is compiled for this module.
 
 use std::mem;
 use std::panic::Location;
@@ -24,25 +27,25 @@ use super::layout::FixedNode;
 use super::layout::derived::same_place;
 use super::layout::packed::{PackedLayout, RUN, Steps};
 
-/// Whether values of a type own nothing, and are not nothing.
+/// Whether values of a type own nothing, and are not zero-sized.
 pub(super) const fn is_plain<T>() -> bool {
     !mem::needs_drop::<T>() && size_of::<T>() > 0
 }
 
-/// What is known of the elements to come.
+/// What is known of the next elements.
 pub(super) enum Ahead<'de> {
     Unknown,
     /// They are read one by one.
     Nothing,
-    /// The rest of a run of leaves.
+    /// The remaining leaves of a run.
     F64(&'de [f64]),
     F32(&'de [f32]),
-    /// The rest of a run of nodes of a fixed layout, which the cursor holds.
+    /// The remaining nodes of a run have the fixed layout in the cursor.
     Fixed,
 }
 
 impl<'de> FixedNode<'de> {
-    /// The value whose leaves begin at an index.
+    /// Reads the value whose leaves begin at index `first`.
     #[inline(always)]
     pub(super) fn read<'t, T: Deserialize<'t>>(
         &mut self,
@@ -58,7 +61,7 @@ impl<'de> FixedNode<'de> {
         value
     }
 
-    /// The leaves from an index on: of other types, just those of the node.
+    /// The leaves from index `first` on. Leaves that must be converted are only those of the node.
     #[inline(never)]
     fn window<'l>(
         &self,
@@ -90,7 +93,7 @@ impl<'de> FixedNode<'de> {
     }
 }
 
-/// The leaves of a node of a fixed layout, and perhaps more.
+/// The leaves of a node with a fixed layout, and perhaps more.
 trait LeafWindow: Copy {
     fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>>;
     fn f64(&self, leaf: usize) -> Matched<f64>;
@@ -133,7 +136,7 @@ pub(super) fn read_whole<'de, T: Deserialize<'de>>(cursor: &Cursor<'de>) -> Opti
 }
 
 impl<'de> Ahead<'de> {
-    /// A run of so many leaves.
+    /// For a run with `left` remaining leaves.
     #[inline]
     pub(super) fn leaves_of(cursor: &Cursor<'de>, node: NodeRef<'de>, left: usize) -> Self {
         let leaves = node.first_leaf()..node.first_leaf() + left;
@@ -149,7 +152,7 @@ impl<'de> Ahead<'de> {
         }
     }
 
-    /// A run of so many nodes that are no leaves.
+    /// For a run with `left` remaining nodes that are not leaves.
     #[inline(never)]
     pub(super) fn nodes_of(
         cursor: &mut Cursor<'de>,
@@ -173,7 +176,7 @@ impl<'de> Ahead<'de> {
         }
     }
 
-    /// The next leaf of a run.
+    /// Reads the next leaf of a run.
     #[inline(always)]
     pub(super) fn next_leaf<'t, T: Deserialize<'t>>(&mut self) -> Option<T> {
         match self {
@@ -193,7 +196,7 @@ impl<'de> Ahead<'de> {
         }
     }
 
-    /// How many leaves are left, if these are leaves.
+    /// The number of remaining leaves, if these are leaves.
     #[inline]
     pub(super) fn leaves(&self) -> Option<usize> {
         match self {
@@ -204,14 +207,14 @@ impl<'de> Ahead<'de> {
     }
 }
 
-/// A walk through a node of a fixed layout: what has been called so far, and where its leaves are.
+/// A walk through a node with a fixed layout: the calls so far, and the leaves.
 struct PlainWalk<'w, 'n, S> {
     fixed: &'w FixedNode<'n>,
     steps: Steps<'w, S>,
 }
 
-/// Reads a node of a fixed layout, or what is inside it. Who gives no value has not taken the whole of its node either, so
-/// that the form stays incomplete, and it makes no difference whether somebody overlooks the mismatch.
+/// Reads a node with a fixed layout, or a value inside it. After a failed request the form stays
+/// incomplete. So there is no value even if a `Deserialize` implementation ignores the error.
 struct FixedDeserializer<'c, 'w, 'n, S>(&'c mut PlainWalk<'w, 'n, S>);
 
 impl<S: LeafWindow> FixedDeserializer<'_, '_, '_, S> {
@@ -227,7 +230,7 @@ impl<S: LeafWindow> FixedDeserializer<'_, '_, '_, S> {
     }
 }
 
-/// Requests for a scalar that gets one of exactly its own kind.
+/// Requests for a scalar. The leaf must be of exactly the requested kind.
 macro_rules! scalars {
     ($($method:ident $variant:ident $visit:ident;)*) => {$(
         #[inline(always)]
@@ -355,12 +358,12 @@ impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> 
     }
 }
 
-/// The children of a compound, of which so many are left.
+/// The children of a compound, of which `left` remain.
 struct PlainChildren<'c, 'w, 'n, S> {
     walk: &'c mut PlainWalk<'w, 'n, S>,
     left: usize,
-    /// Where the source asked for the struct that these are the fields of. A derive asks for the fields at the same place:
-    /// see [`derived`](super::layout::derived).
+    /// For the fields of a struct, the place in the source where the struct was requested. A derive
+    /// requests the fields at the same place: see [`derived`](super::layout::derived).
     caller: Option<&'static Location<'static>>,
 }
 
@@ -383,7 +386,7 @@ impl<'de, S: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, S> {
         if const { mem::needs_drop::<T>() } {
             return Err(Mismatch);
         }
-        let here = Location::caller(); // a closure would be another place
+        let here = Location::caller(); // in a closure it would be another place
         if self.caller.is_some_and(|caller| !same_place(caller, here)) {
             return Err(Mismatch);
         }
@@ -397,10 +400,10 @@ impl<'de, S: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, S> {
     }
 }
 
-/// A leaf of a run, and whether it was given.
+/// A leaf of a run, and whether it was read.
 struct LoneLeaf<'c, F>(F, &'c mut bool);
 
-/// No value, too, when somebody overlooks a mismatch.
+/// Reads one leaf. Returns `None` on a mismatch, even if a `Deserialize` implementation ignores it.
 #[inline(always)]
 fn lone<'de, F, T: Deserialize<'de>>(leaf: F) -> Option<T>
 where
@@ -456,7 +459,8 @@ mod tests {
     #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
     struct Mass(f64);
 
-    /// If serde_derive or the compiler change what tells derived visitors, this says so: nothing else would.
+    /// This test fails if serde_derive or the compiler change the marks of derived visitors. No
+    /// other test would.
     #[test]
     fn derived_structs_of_numbers_are_read_by_position() {
         let particle = Particle { place: [1.0, 2.0, 3.0], mass: Mass(4.0), charge: Some(5.0) };

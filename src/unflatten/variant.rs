@@ -1,4 +1,4 @@
-//! The variant of an enum: its name, and what stands behind it.
+//! The variant of an enum: its name and its payload.
 
 use std::cell::Cell;
 
@@ -12,16 +12,16 @@ use crate::model::{LeafKind, NodeKind};
 
 use super::cursor::{At, Cursor, NodeDeserializer};
 
-/// A node that is asked for a variant.
+/// A node that is read as a variant.
 pub(super) struct Variant<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     form: VariantForm,
     node: At<'de>,
-    /// Set when somebody asks for the payload.
+    /// Set when the payload is requested.
     asked: &'c Cell<bool>,
 }
 
-/// What the variant is in the structure.
+/// The form of the variant in the structure.
 #[derive(Clone, Copy)]
 enum VariantForm {
     Variant,
@@ -58,7 +58,7 @@ impl<'c, 'de> Variant<'c, 'de> {
         Ok(Variant { cursor, form, node, asked })
     }
 
-    /// What the cursor was at before.
+    /// The place of the cursor before it went to the name.
     pub(super) fn node(&self) -> At<'de> {
         self.node
     }
@@ -74,7 +74,7 @@ impl<'c, 'de> Variant<'c, 'de> {
         }
     }
 
-    /// What is wrong with the payload.
+    /// Adds the path of the payload to its error.
     #[cold]
     fn under(&self, error: Error) -> Error {
         match self.form {
@@ -143,10 +143,10 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// Refuses a value that was made without a look at the payload.
+/// Rejects a value that was made without reading the payload.
 pub(super) fn end(node: At<'_>, asked: bool) -> Result<()> {
     match node.node.num_children() {
-        // A name stands at the node that it names.
+        // At a name, `node.node` is the node that has the name, so its children do not count.
         children if children > 0 && !asked && node.kind != NodeKind::Leaf => {
             Err(node.unread(children))
         }
@@ -154,7 +154,7 @@ pub(super) fn end(node: At<'_>, asked: bool) -> Result<()> {
     }
 }
 
-/// What a visitor of an enum said.
+/// Completes an error of the visitor of an enum.
 #[cold]
 pub(super) fn explain(node: At<'_>, error: Error) -> Error {
     node.outside(match error.kind() {

@@ -242,7 +242,10 @@ fn a_diff_that_lies_is_refused() {
         change(path, spans, &format!(r#""change": "added", "position": {position}, "new": {new}"#))
     };
     assert!(added("[1, 1]", 0, "[1]").is_ok());
-    assert_eq!(added("[1, 3]", 0, "[1]"), Err("a change repeats what has leaves at the root".to_owned()));
+    assert_eq!(
+        added("[1, 3]", 0, "[1]"),
+        Err("a change repeats what has leaves at the root".to_owned())
+    );
     assert!(added("[1, 18446744073709551615]", 2, "[[]]").is_err());
     assert!(added("[1, 1]", 18446744073709551615, "[[]]").is_err());
 }

@@ -1,30 +1,30 @@
 //! From Detectron2: `flatten_to_tuple`, `Schema` and `TracingAdapter` of `export/flatten.py`.
 //!
-//! For those who have a model whose inputs and outputs are nested, and something that takes flat vectors only: a
-//! compiler, a tracer, a C library. In the table `value` and `example` are anything that serde knows, `treedef` is a
-//! [`TreeDef`], `flat` a [`FlatFn`], `f` a function.
+//! For users who have a model with nested inputs and outputs, and a compiler, a tracer or a C
+//! library that takes only flat vectors. In the table `value` and `example` are any serde value,
+//! `treedef` is a [`TreeDef`], `flat` a [`FlatFn`], `f` a function.
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `flatten_to_tuple(obj)` | [`flatten(&value)?`](flatten()) | of one kind, `f32` say: [`flatten_as`] |
-//! | `schema(values)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | as many leaves as there are places, at every level |
+//! | `flatten_to_tuple(obj)` | [`flatten(&value)?`](flatten()) | for leaves of one kind, such as `f32`: [`flatten_as`] |
+//! | `schema(values)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | the number of leaves must be exact, at every level |
 //! | `Schema` | [`structure(&value)?`](structure()) | a [`TreeDef`]: `Eq + Hash`, printed, parsed, saved |
 //! | `IdentitySchema`, `ListSchema`, `TupleSchema`, `DictSchema` | [`treedef.root().kind()`](NodeRef::kind) | a [`NodeKind`] |
-//! | `InstancesSchema`, `TensorWrapSchema` | `#[derive(Serialize, Deserialize)]` | any type; none is found by its name in a text |
+//! | `InstancesSchema`, `TensorWrapSchema` | `#[derive(Serialize, Deserialize)]` | any type; no type is looked up by name |
 //! | `schema.schemas` | [`treedef.children()`](TreeDef::children) | |
 //! | `schema.keys` | [`treedef.root().entry_keys()`](NodeRef::entry_keys) | of any kind, not only strings |
-//! | `schema.sizes`, `_split`, `_concat` | [`treedef.leaf_range(&path)?`](TreeDef::leaf_range) | which leaves stand below a path |
-//! | `dump_dataclass(schema)`, `instantiate(config)` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | or [`TreeDef::to_bytes`], or JSON by serde |
-//! | `TracingAdapter(model, inputs)` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | several arguments are a tuple |
-//! | `TracingAdapter(…, allow_non_tensor=True)` | [`FlatFn::<f64, _, _, _>::with_flattener(flattener, f, &example)?`](FlatFn::with_flattener) | with [`Flattener::leaves_where`]: what is no leaf is static, and kept |
+//! | `schema.sizes`, `_split`, `_concat` | [`treedef.leaf_range(&path)?`](TreeDef::leaf_range) | the indices of the leaves below a path |
+//! | `dump_dataclass(schema)`, `instantiate(config)` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | or [`TreeDef::to_bytes`], or JSON through serde |
+//! | `TracingAdapter(model, inputs)` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | pass several arguments as a tuple |
+//! | `TracingAdapter(…, allow_non_tensor=True)` | [`FlatFn::<f64, _, _, _>::with_flattener(flattener, f, &example)?`](FlatFn::with_flattener) | with [`Flattener::leaves_where`]: all other scalars are static, and kept |
 //! | `inference_func=f` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | a closure |
 //! | `adapter.flattened_inputs` | [`flat.flatten_input(&example)?`](FlatFn::flatten_input) | |
 //! | `adapter.inputs_schema` | [`flat.inputs()`](FlatFn::inputs) | |
-//! | `adapter.outputs_schema` | [`flat.outputs()`](FlatFn::outputs) | `None` before the first call, as there |
+//! | `adapter.outputs_schema` | [`flat.outputs()`](FlatFn::outputs) | `None` before the first call, as in Detectron2 |
 //! | `adapter.forward(*flat)` | [`flat.call(&leaves)?`](FlatFn::call) | |
 //! | `adapter._create_wrapper(traced)` | [`flat.unflatten_output(&traced(flat.flatten_input(&value)?))?`](FlatFn::unflatten_output) | the input's structure is checked too |
 //!
-//! # Most of it, tried
+//! # An example of most functions
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -87,15 +87,20 @@
 //!
 //! # What differs on purpose
 //!
-//! - **Constants** are statics: part of the structure, compared and kept. There they are dropped, and the schema with
-//!   them.
-//! - **The number of leaves** is checked everywhere. There a single leaf, and a container without children, take any
-//!   number.
-//! - **Keys of maps** are sorted as there, but may be of any kind, and a map gets its own order back.
-//! - **Structs** come back as what they were, their fields in the order of their declaration.
-//! - **None** is a node without leaves; there it is a leaf, which [`Flattener::none_is_leaf`] makes it here.
-//! - **Inputs of later calls** are checked against the first, not only outputs; the error has the path.
-//! - **A treedef** can be hashed, so it is a key of a cache of compiled functions: [`TreeDef::fingerprint`].
+//! - **Constants** are statics: they are part of the structure, and are compared and kept.
+//!   Detectron2 drops them together with the schema.
+//! - **The number of leaves** is checked everywhere. In Detectron2 a single leaf, or a container
+//!   without children, accepts any number.
+//! - **Keys of maps** are sorted as in Detectron2, but may be of any type, and a map gets its own
+//!   order back.
+//! - **Structs** come back with their own types, and their fields are in the order of their
+//!   declaration.
+//! - **None** is a node without leaves. In Detectron2 it is a leaf; [`Flattener::none_is_leaf`]
+//!   makes it one here.
+//! - **Inputs of later calls** are compared with the first, not only outputs. The error has the
+//!   path.
+//! - **A treedef** can be hashed, so it can be the key of a cache of compiled functions. See
+//!   [`TreeDef::fingerprint`].
 //!
 //! # What you no longer need
 //!

@@ -1,32 +1,32 @@
 //! From dm-tree: DeepMind's `tree`.
 //!
-//! For those who know `tree`, where any value is its own structure. That works here too: `example` and `value` are
-//! anything that serde knows. `tree` is a [`Tree`], `shallow` a [`TreeDef`], `f` a function.
+//! For users of `tree`, where any value is its own structure. That works here too: `example` and
+//! `value` are any serde value. `tree` is a [`Tree`], `shallow` a [`TreeDef`], `f` a function.
 //!
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `is_nested(s)` | [`structure(&value)?.root().kind() != NodeKind::Leaf`](NodeRef::kind) | |
-//! | `flatten(s)` | [`leaves(&value)?`](leaves()) | [`flatten`](flatten()) gives the treedef besides |
+//! | `flatten(s)` | [`leaves(&value)?`](leaves()) | [`flatten`](flatten()) also returns the treedef |
 //! | `flatten_with_path(s)` | [`tree.iter()`](Tree::iter) | |
-//! | `unflatten_as(s, flat)` | [`pack_as(&example, leaves)?`](pack_as) | leaves of any type: [`Tree::like`] |
-//! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] gives an error |
+//! | `unflatten_as(s, flat)` | [`pack_as(&example, leaves)?`](pack_as) | for leaves of any type: [`Tree::like`] |
+//! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] returns an error |
 //! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | or [`TreeDef::check_equivalent`] |
-//! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | leaves of another type: [`Tree::map`] |
-//! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; more of them: [`Tree::zip`] |
-//! | `map_structure_with_path(f, s)` | [`map_with_path(&value, f)?`](map_with_path()) | of two: `x.zip(y)?.map_with_path(f)` |
-//! | `flatten_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?`](Tree::flatten_up_to) | a tree of trees; a shallow map has all keys |
+//! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type: [`Tree::map`] |
+//! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for more than two: [`Tree::zip`] |
+//! | `map_structure_with_path(f, s)` | [`map_with_path(&value, f)?`](map_with_path()) | for two: `x.zip(y)?.map_with_path(f)` |
+//! | `flatten_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?`](Tree::flatten_up_to) | a tree of trees; a shallow map needs all keys |
 //! | `flatten_with_path_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?.iter()`](Tree::iter) | |
-//! | `map_structure_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map(f)`](Tree::map) | of two: [`Tree::zip_with`] |
+//! | `map_structure_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map(f)`](Tree::map) | for two: [`Tree::zip_with`] |
 //! | `map_structure_with_path_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map_with_path(f)`](Tree::map_with_path) | |
-//! | … with keys that `shallow` has not | [`tree.filter(f)?`](Tree::filter) | drop them first |
-//! | `traverse(f, s)` | [`tree.edit(f)?`](Tree::edit) | `f` gives an [`Edit`], and sees path, node and leaves |
-//! | `traverse(f, s, top_down=False)` | [`tree.edit_up(f)?`](Tree::edit_up) | `f` sees what has become of those below |
+//! | … with keys that are missing in `shallow` | [`tree.filter(f)?`](Tree::filter) | drop them first |
+//! | `traverse(f, s)` | [`tree.edit(f)?`](Tree::edit) | `f` sees path, node and leaves, and returns an [`Edit`] |
+//! | `traverse(f, s, top_down=False)` | [`tree.edit_up(f)?`](Tree::edit_up) | `f` sees each node with its edited children |
 //! | `traverse_with_path(f, s)` | [`tree.edit(f)?`](Tree::edit) | |
-//! | `None`, a replacement, `MAP_TO_NONE` | [`Edit::Keep`], [`Edit::Replace(tree)`](Edit::Replace), [`Edit::Replace(none)`](Edit::Replace) | with `Tree::new(TreeDef::none(), vec![])?`; there is [`Edit::Remove`] too |
+//! | `None`, a replacement, `MAP_TO_NONE` | [`Edit::Keep`], [`Edit::Replace(tree)`](Edit::Replace), [`Edit::Replace(none)`](Edit::Replace) | `none` is `Tree::new(TreeDef::none(), vec![])?`; there is also [`Edit::Remove`] |
 //! | `Structure[K]` | [`Tree::<f64>::new(treedef, leaves)?`](Tree::new) | |
 //! | `StructureKV[K, V]` | [`Key`] | keys of any kind |
 //!
-//! # Most of it, tried
+//! # An example of most functions
 //!
 //! ```
 //! use treedef::{Edit, Leaf, NodeKind, Tree, TreeDef, leaves, map_with_path, pack_as};
@@ -75,19 +75,21 @@
 //!
 //! # What differs on purpose
 //!
-//! - **None** is a node without leaves; there it is a leaf. [`Flattener::none_is_leaf`] makes it one.
-//! - **Keys** are sorted as there, mixed ones too, and maps get their own order back. **Fields** of structs stand in
-//!   the order of their declaration, as those of attrs.
-//! - **The structure is a value of its own**, a [`TreeDef`], that can be kept, printed and compared.
-//! - **Kinds and keys are always checked.** There `map_structure_with_path` and the `…_up_to` family skip keys that
-//!   `shallow` has not, and take other types.
-//! - **Types of your own are nodes**: derived structs and enums, not only attrs and namedtuples.
-//! - **Errors** name the first path that differs and both sides, and hold all differences.
-//! - **The number of leaves** is always checked; **depth** is limited, to 128 levels by default.
+//! - **None** is a node without leaves. In dm-tree it is a leaf; [`Flattener::none_is_leaf`] makes
+//!   it one here.
+//! - **Keys** are sorted as in dm-tree, even mixed ones, and maps get their own order back.
+//!   **Fields** of structs are in the order of their declaration, as for attrs.
+//! - **The structure is a value of its own**, a [`TreeDef`], that can be stored, printed and
+//!   compared.
+//! - **Kinds and keys are always checked.** In dm-tree `map_structure_with_path` and the `…_up_to`
+//!   family skip keys that are missing in `shallow`, and accept other types.
+//! - **Your own types are nodes**: derived structs and enums, not only attrs and namedtuples.
+//! - **Errors** name the first path that differs and both sides, and contain all differences.
+//! - **The number of leaves** is always checked. **Depth** is limited, to 128 levels by default.
 //!
 //! # What you no longer need
 //!
-//! attrs for nodes of your own; a sentinel for `None`.
+//! attrs for your own nodes; a sentinel for `None`.
 
 #[cfg(doc)]
 use crate::{

@@ -1,8 +1,8 @@
-//! From Equinox, and from Flax, Chex, Haiku and Penzai what they add to JAX's pytrees.
+//! From Equinox, and from Flax, Chex, Haiku and Penzai: what they add to JAX's pytrees.
 //!
-//! For those who edit, filter, compare and save models as trees. What is JAX's own is on [its page](super::jax). In the
-//! tables `value` is anything that serde knows, `tree` a [`Tree`], `path` a [`Path`], `pattern` a [`Pattern`], `f` a
-//! function, `p` one that says yes or no.
+//! For users who edit, filter, compare and save models as trees. JAX's own functions are on [its
+//! page](super::jax). In the tables `value` is any serde value, `tree` a [`Tree`], `path` a
+//! [`Path`], `pattern` a [`Pattern`], `f` a function, `p` a predicate.
 //!
 //! # Equinox
 //!
@@ -10,27 +10,27 @@
 //! |---|---|---|
 //! | `partition(tree, p)` | [`tree.partition(p)`](Tree::partition) | holes are `Option`s, never confused with `None` |
 //! | `partition(tree, mask)` | [`tree.partition_mask(&mask)?`](Tree::partition_mask) | the mask is a prefix, a `Tree<bool>` |
-//! | `filter(tree, p)`, `inverse=True` | [`tree.partition(p).0`](Tree::partition), [`tree.partition(p).1`](Tree::partition) | our [`Tree::filter`] drops, as Haiku's |
+//! | `filter(tree, p)`, `inverse=True` | [`tree.partition(p).0`](Tree::partition), [`tree.partition(p).1`](Tree::partition) | our [`Tree::filter`] drops leaves, as Haiku's does |
 //! | `filter(tree, p, replace=x)` | [`part.map(f)`](Tree::map) | `f` is `unwrap_or` |
-//! | `combine(a, b)` | [`Tree::combine([a, b])?`](Tree::combine) | each leaf stands in just one; where the first wins: `a.zip_with(b, Option::or)?` |
+//! | `combine(a, b)` | [`Tree::combine([a, b])?`](Tree::combine) | each leaf is in exactly one part; if the first part wins: `a.zip_with(b, Option::or)?` |
 //! | `is_array`, `is_inexact_array`, … | [`leaf.kind().is_float()`](LeafKind::is_float) | leaves are scalars |
-//! | `tree_at(where, tree, replace=x)` | [`tree.replace(&path, new)?`](Tree::replace) | gives back what stood there; one leaf: [`Tree::set`] |
-//! | `tree_at(where, tree, replace_fn=f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | a path or pattern in place of a lambda |
-//! | `tree_equal(a, b)` | `a == b` | structures and leaves; those of [`Leaf`]s by kind and bits, so that a NaN equals itself |
+//! | `tree_at(where, tree, replace=x)` | [`tree.replace(&path, new)?`](Tree::replace) | returns the old subtree; for one leaf: [`Tree::set`] |
+//! | `tree_at(where, tree, replace_fn=f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | a path or pattern instead of a lambda |
+//! | `tree_equal(a, b)` | `a == b` | compares structures and leaves; a [`Leaf`] by kind and bits, so a NaN equals itself |
 //! | `tree_equal(a, b, rtol=r, atol=a)` | [`a.check_close(&b, Tolerance::new().rtol(1e-5))?`](Tree::check_close) | kinds of numbers may differ; NaN is close to NaN |
 //! | `tree_flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | |
-//! | `tree_check(x)` | none | a value owns its parts; an `Rc` that stands twice becomes two, a cycle is an error of depth |
-//! | `tree_pformat(x, width=80)`, `tree_pprint` | `format!("{tree:#80}")` | with the leaves; `{treedef:#}` without |
-//! | … `short_arrays`, `struct_as_array` | [`signature(&value)?`](signature()) | kinds in place of leaves, equal neighbours once |
+//! | `tree_check(x)` | none | a value owns its parts; an `Rc` that occurs twice becomes two, and a cycle exceeds the depth limit |
+//! | `tree_pformat(x, width=80)`, `tree_pprint` | `format!("{tree:#80}")` | with the leaves; without them: `{treedef:#}` |
+//! | … `short_arrays`, `struct_as_array` | [`signature(&value)?`](signature()) | shows kinds instead of leaves, and equal neighbours once |
 //! | … `truncate_leaf`, `indent` | none | |
 //! | `tree_serialise_leaves(path, tree)` | [`tree.save(path)?`](Tree::save) | with the structure, checksums and a version |
-//! | `tree_deserialise_leaves(path, like)` | [`Tree::load(path)?.into_typed::<T>()?`](Tree::load) | no template; [`Tree::migrate`] for a type that has changed |
+//! | `tree_deserialise_leaves(path, like)` | [`Tree::load(path)?.into_typed::<T>()?`](Tree::load) | needs no template; for a type that has changed: [`Tree::migrate`] |
 //! | … `filter_spec` | [`tree.filter(f)?.save(path)?`](Tree::filter) | |
 //! | `field(static=True)`, `static_field` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | |
-//! | `field(converter=f)` | `#[serde(deserialize_with = "f")]` | when it is rebuilt |
+//! | `field(converter=f)` | `#[serde(deserialize_with = "f")]` | called when the value is rebuilt |
 //! | `apply_updates(model, updates)` | [`model.zip_with(updates, f)?`](Tree::zip_with) | updates are `Option`s |
 //! | `Module` | `#[derive(Serialize, Deserialize)]` | |
-//! | `Partial` | none | a function is no serde value; see [`FlatFn`] |
+//! | `Partial` | none | a function is not a serde value; see [`FlatFn`] |
 //! | `filter_eval_shape(f, x)` | [`signature(&f(x))?`](signature()) | the function runs: nothing is traced |
 //! | `nn.inference_mode(model)` | [`tree.select_mut(pattern)?`](Tree::select_mut) | `**.inference` |
 //!
@@ -38,54 +38,54 @@
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `flatten_dict(xs)`, `nnx.traversals.flatten_mapping` | [`tree.iter()`](Tree::iter) | of any value, not only of dicts |
+//! | `flatten_dict(xs)`, `nnx.traversals.flatten_mapping` | [`tree.iter()`](Tree::iter) | for any value, not only dicts |
 //! | `flatten_dict(xs, sep='/')` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
-//! | … `keep_empty_nodes=True`, `empty_node` | [`tree.treedef()`](Tree::treedef) | they are part of the structure |
+//! | … `keep_empty_nodes=True`, `empty_node` | [`tree.treedef()`](Tree::treedef) | empty nodes are part of the structure |
 //! | … `is_leaf=p` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | |
-//! | `unflatten_dict(flat)`, `unflatten_mapping` | [`Tree::new(treedef, leaves)?`](Tree::new) | with a treedef; from paths alone none |
+//! | `unflatten_dict(flat)`, `unflatten_mapping` | [`Tree::new(treedef, leaves)?`](Tree::new) | needs a treedef, not only paths |
 //! | `path_aware_map(f, xs)` | [`map_with_path(&value, f)?`](map_with_path()) | |
 //! | `flatten_to_sequence(x)` | [`tree.iter()`](Tree::iter) | |
-//! | `t.iterate(x)`, `ModelParamTraversal(p).iterate(x)` | [`tree.select(pattern)?`](Tree::select) | `each()['w']` is the pattern `[*]["w"]`; for any other choice filter [`Tree::iter`] |
+//! | `t.iterate(x)`, `ModelParamTraversal(p).iterate(x)` | [`tree.select(pattern)?`](Tree::select) | `each()['w']` is the pattern `[*]["w"]`; for other selections filter [`Tree::iter`] |
 //! | `t.update(f, x)` | [`tree.select_mut(pattern)?`](Tree::select_mut) | in place |
-//! | `t.set(values, x)` | [`tree.select_mut(pattern)?.zip(leaves)`](Tree::select_mut) | their number is not checked by `zip` |
-//! | `t.merge(…)`, `t.compose(…)` | none | a pattern stands for itself |
+//! | `t.set(values, x)` | [`tree.select_mut(pattern)?.zip(leaves)`](Tree::select_mut) | `zip` does not check the number of leaves |
+//! | `t.merge(…)`, `t.compose(…)` | none | patterns cannot be combined |
 //! | `cursor(x)['a']['x'] += 1`, `.build()` | [`*tree.get_mut(&path)? += 1`](Tree::get_mut) | |
 //! | `cursor(x).find_all(p)`, `.apply_update(f)` | [`tree.iter()`](Tree::iter), [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `struct.dataclass`, `field(pytree_node=False)` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | on the field, after `derive` |
-//! | `to_state_dict(x)` | `serde_json::to_value(&tree)?` | a tree is `Serialize`, as the nested document; lists stay lists |
+//! | `to_state_dict(x)` | `serde_json::to_value(&tree)?` | a tree serializes as the nested document; lists stay lists |
 //! | `from_state_dict(x, state)` | [`Tree::of(&state)?.into_typed::<T>()?`](Tree::into_typed) | |
 //!
 //! # Chex
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `assert_trees_all_equal(a, b)` | [`assert_all_equal(&a, &b)`](assert_all_equal) | strict: kinds and bits. Of more than two, each with the first |
+//! | `assert_trees_all_equal(a, b)` | [`assert_all_equal(&a, &b)`](assert_all_equal) | compares kinds and bits. For more than two, compare each with the first |
 //! | `assert_trees_all_close(a, b)` | [`assert_all_close(&a, &b, Tolerance::new().rtol(1e-6))`](assert_all_close) | exact without a tolerance |
 //! | `assert_trees_all_close_ulp(a, b, maxulp=2)` | [`assert_all_close(&a, &b, Tolerance::new().ulps(2))`](Tolerance::ulps) | |
 //! | `assert_trees_all_equal_structs(a, b)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | |
 //! | `assert_trees_all_equal_dtypes(a, b)` | `assert_eq!(signature(&a)?, signature(&b)?)` | the kinds of all leaves |
-//! | `assert_trees_all_equal_shapes`, `…_sizes`, `…_shapes_and_dtypes` | [`assert_same_structure(&a, &b)`](assert_same_structure) | a `Vec<f64>` is structure. Of an opaque array: none |
-//! | `assert_tree_shape`, `…_shape_prefix`, `…_shape_suffix` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | where arrays are structure; of the last dimensions none |
+//! | `assert_trees_all_equal_shapes`, `…_sizes`, `…_shapes_and_dtypes` | [`assert_same_structure(&a, &b)`](assert_same_structure) | a `Vec<f64>` is structure. None for opaque arrays |
+//! | `assert_tree_shape`, `…_shape_prefix`, `…_shape_suffix` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | if arrays are structure; none for suffixes |
 //! | `assert_trees_all_equal_comparator(f, msg, a, b)` | [`a.zip(b)?.try_map(f)?`](Tree::try_map) | the error has the path |
-//! | `assert_tree_all_finite(t)`, `assert_tree_no_nones(t)` | [`tree.try_map(f)?`](Tree::try_map) | `f` refuses; `None`s are leaves under `none_is_leaf` |
-//! | `assert_tree_has_only_ndarrays(t)` | [`flatten_as::<f64>(&value)?`](flatten_as) | all of one kind, or an error |
+//! | `assert_tree_all_finite(t)`, `assert_tree_no_nones(t)` | [`tree.try_map(f)?`](Tree::try_map) | `f` returns an error; `None`s are leaves with `none_is_leaf` |
+//! | `assert_tree_has_only_ndarrays(t)` | [`flatten_as::<f64>(&value)?`](flatten_as) | an error unless all leaves are of one kind |
 //! | `assert_tree_is_on_device`, … | none | |
-//! | `chex.dataclass`, `mappable_dataclass`, `.to_tuple()`, `.from_tuple()` | `#[derive(Serialize, Deserialize)]` | fields stand in the order of their declaration, not sorted |
-//! | `.replace(x=1)` | `P { x: 1, ..p }` | the language has it |
+//! | `chex.dataclass`, `mappable_dataclass`, `.to_tuple()`, `.from_tuple()` | `#[derive(Serialize, Deserialize)]` | fields are in the order of their declaration, not sorted |
+//! | `.replace(x=1)` | `P { x: 1, ..p }` | Rust's own syntax |
 //!
 //! # Haiku
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `partition(p, s)` | [`tree.split(p)?`](Tree::split) | `p` gets path and leaf; of any depth |
-//! | `partition_n(f, s, n)` | [`tree.split_into(3, f)?`](Tree::split_into) | with holes [`Tree::partition_into`] |
+//! | `partition(p, s)` | [`tree.split(p)?`](Tree::split) | `p` gets path and leaf; for trees of any depth |
+//! | `partition_n(f, s, n)` | [`tree.split_into(3, f)?`](Tree::split_into) | with holes: [`Tree::partition_into`] |
 //! | `filter(p, s)` | [`tree.filter(p)?`](Tree::filter) | |
 //! | `map(f, s)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
-//! | `merge(a, b)` | [`Tree::merge([a, b])?`](Tree::merge) | two leaves in one place are an error; that the last wins: none |
-//! | `is_subset(a, b)` | [`a.treedef().diff(b.treedef()).changes()`](Diff::changes) | all are [`ChangeKind::Added`] |
+//! | `merge(a, b)` | [`Tree::merge([a, b])?`](Tree::merge) | two leaves at one path are an error; the last never wins |
+//! | `is_subset(a, b)` | [`a.treedef().diff(b.treedef()).changes()`](Diff::changes) | true if all changes are [`ChangeKind::Added`] |
 //! | `traverse(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `tree_size(s)` | [`tree.leaves().len()`](Tree::leaves) | |
-//! | `tree_bytes(s)` | none | [`Tree::into_buffers`] has the vectors to be counted |
+//! | `tree_bytes(s)` | none | count the vectors of [`Tree::into_buffers`] |
 //! | `to_haiku_dict`, `to_immutable_dict`, `to_mutable_dict` | none | |
 //!
 //! # Penzai
@@ -93,21 +93,21 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `select(t).at(f)`, `.at_keypaths(paths)` | [`tree.subtree(&path)?`](Tree::subtree) | |
-//! | `.at_instances_of(T)`, `.at_subtrees_where(p)`, `.where(p)`, `.at_equal_to(x)` | [`tree.edit(f)?`](Tree::edit) | `f` asks [`NodeRef::name`], the path or the leaves |
+//! | `.at_instances_of(T)`, `.at_subtrees_where(p)`, `.where(p)`, `.at_equal_to(x)` | [`tree.edit(f)?`](Tree::edit) | `f` checks [`NodeRef::name`], the path or the leaves |
 //! | `.at_pytree_leaves()`, `.at_children()`, `.at_childless()` | [`tree.iter()`](Tree::iter), [`treedef.children()`](TreeDef::children) | |
 //! | `.get()`, `.get_sequence()`, `.get_by_path()`, `.count()`, `.is_empty()` | [`tree.select(pattern)?`](Tree::select) | an iterator of leaves with their paths |
-//! | `.set(x)`, `.apply(f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | leaves alone, in place: [`Tree::select_mut`] |
+//! | `.set(x)`, `.apply(f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | for leaves only, in place: [`Tree::select_mut`] |
 //! | `.set_sequence(xs)`, `.set_by_path(m)` | [`tree.set(&path, leaf)?`](Tree::set) | one at a time |
-//! | `.remove_from_parent()` | [`tree.remove_all(pattern)?`](Tree::remove_all) | gives back what was taken; one path: [`Tree::remove`] |
-//! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes [`Tree::partition_mask`] |
-//! | `.insert_before(x)`, `.insert_after(x)`, `.apply_and_inline(f)` | none | replace the sequence that holds it |
-//! | `.invert()`, `.refine(f)`, `.deselect()` | none | a selection is no value |
+//! | `.remove_from_parent()` | [`tree.remove_all(pattern)?`](Tree::remove_all) | returns the removed subtrees; for one path: [`Tree::remove`] |
+//! | `.partition()` | [`tree.split(p)?`](Tree::split) | with holes: [`Tree::partition_mask`] |
+//! | `.insert_before(x)`, `.insert_after(x)`, `.apply_and_inline(f)` | none | replace the sequence that contains it |
+//! | `.invert()`, `.refine(f)`, `.deselect()` | none | a selection is not a value |
 //! | `combine(a, b)`, `NotInThisPartition` | [`Tree::combine([a, b])?`](Tree::combine) | holes are `Option`s of leaves |
 //! | `Struct`, `pytree_dataclass` | `#[derive(Serialize, Deserialize)]` | |
 //! | `pretty_keystr(path, t)` | `path.to_string()` | |
 //! | `treescope.render_to_text(t)`, `using_expansion_strategy` | `format!("{tree:#60}")` | 60 columns wide; no HTML |
 //!
-//! # Most of it, tried
+//! # An example of most functions
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -175,21 +175,27 @@
 //!
 //! # What differs on purpose
 //!
-//! - **Holes** are `Option`s around the leaves. A `None` of the value is a node, and stays where it is.
-//! - **Paths and patterns** take the place of lambdas: they can be printed, kept and compared, and one that leads
-//!   nowhere is an error.
-//! - **A checkpoint** has its structure. Leaves find their fields by name, a number that its field cannot hold is an
-//!   error, and [`Tree::migrate`] says what serde filled, dropped and converted.
-//! - **Keys** are sorted, mixed ones too; **fields** stand in the order of their declaration. Separators inside keys
-//!   are escaped.
-//! - **A leaf that stands in two parts**, or in none, is an error; so is one that is there twice in a merge.
-//! - **Prefixes** are masks where a function says so, and nothing broadcasts by itself.
-//! - **Errors and assertions** name the path, those about structures too.
+//! - **Holes** are `Option`s around the leaves. A `None` of the value is a node, and stays where it
+//!   is.
+//! - **Paths and patterns** replace lambdas: they can be printed, stored and compared. A path that
+//!   leads nowhere is an error.
+//! - **A checkpoint** contains its structure. Leaves find their fields by name, and a number that
+//!   does not fit its field is an error. [`Tree::migrate`] reports what serde filled, dropped and
+//!   converted.
+//! - **Keys** are sorted, even mixed ones. **Fields** are in the order of their declaration.
+//!   Separators inside keys are escaped.
+//! - **A leaf that is in two parts**, or in none, is an error when parts are combined. So is a
+//!   duplicate leaf in a merge.
+//! - **Prefixes** are accepted as masks only by functions that say so. Nothing broadcasts by
+//!   itself.
+//! - **Errors and assertions** name the path, also when structures differ.
 //! - **Depth** is limited, to 128 levels by default.
 //!
 //! # What you no longer need
 //!
-//! `is_leaf` for `None`s, templates for loading, static fields that can be hashed.
+//! - `is_leaf` for `None`s.
+//! - Templates for loading.
+//! - Static fields that can be hashed.
 
 #[cfg(doc)]
 use crate::{

@@ -1,29 +1,29 @@
 //! From TensorFlow 1: `_FetchMapper`, `_FetchHandler` and `Session.run`.
 //!
-//! For those who know how `Session.run` takes nested fetches, computes each distinct one once, and gives back the same
-//! nesting of results. In the table `tree` is a [`Tree`] of what is wanted, `unique` its [`Unique`], `f` a function,
-//! `p` one that says yes or no.
+//! For users of `Session.run`, which takes nested fetches, computes each distinct fetch once, and
+//! returns results with the same nesting. In the table `tree` is a [`Tree`] of the fetches,
+//! `unique` its [`Unique`], `f` a function, `p` a predicate.
 //!
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `_FetchMapper.for_fetch(fetches)` | [`Tree::of(&fetches)?`](Tree::of) | or [`Tree::new`], [`Tree::like`], with leaves of any type |
 //! | `_ListFetchMapper`, `_DictFetchMapper`, `_AttrsFetchMapper` | [`tree.treedef()`](Tree::treedef) | one structure for the whole tree |
-//! | `mapper.unique_fetches()` | [`tree.unique().leaves`](Tree::unique) | in the order in which they first stand |
-//! | `mapper._value_indices` | [`tree.unique().inverse`](Unique::inverse) | a `Tree<usize>` with an index for each leaf, not one table for each level |
+//! | `mapper.unique_fetches()` | [`tree.unique().leaves`](Tree::unique) | in the order of their first occurrence |
+//! | `mapper._value_indices` | [`tree.unique().inverse`](Unique::inverse) | a `Tree<usize>` with an index for each leaf, instead of one table for each level |
 //! | `_uniquify_fetches(mappers)` | [`tree.unique_by(f)`](Tree::unique_by) | by `Eq + Hash`, or by a key such as the address of an `Rc` |
 //! | `mapper.build_results(values)` | [`unique.rebuild(&results)?`](Unique::rebuild) | their number is checked |
 //! | `_ElementFetchMapper`, expansion of one fetch to several | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf |
-//! | `contraction_fn` | [`results.flatten_up_to(&treedef)?.map(f)`](Tree::flatten_up_to) | of the treedef before the expansion |
-//! | `register_session_run_conversion_functions` | none | the two functions are handed over |
-//! | `_FetchHandler(graph, fetches, feeds)` | [`tree.partition(p)`](Tree::partition) | what is fed, and what is to be computed |
+//! | `contraction_fn` | [`results.flatten_up_to(&treedef)?.map(f)`](Tree::flatten_up_to) | with the treedef before the expansion |
+//! | `register_session_run_conversion_functions` | none | you pass the two functions yourself |
+//! | `_FetchHandler(graph, fetches, feeds)` | [`tree.partition(p)`](Tree::partition) | the fed leaves, and the leaves to compute |
 //! | `handler.fetches()`, `handler.targets()` | [`unique.leaves.iter().filter(p)`](Unique::leaves) | |
-//! | `handler.build_results(session, values)` | [`Tree::combine([fed, computed])?`](Tree::combine) | an operation's result is what you put there: an `Option` |
-//! | `Session.run(fetches)` | [`unique.rebuild(&results)?`](Unique::rebuild) | between, call what you like |
+//! | `handler.build_results(session, values)` | [`Tree::combine([fed, computed])?`](Tree::combine) | you choose the result of an operation, such as `None` in an `Option` |
+//! | `Session.run(fetches)` | [`unique.rebuild(&results)?`](Unique::rebuild) | you compute the results in between |
 //! | `make_callable` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | |
 //! | `partial_run` | none | |
-//! | `Argument fetch = None has invalid type` | [`tree.try_map(f)?`](Tree::try_map) | `f` refuses [`Leaf::None`], under `none_is_leaf`; the error has the path |
+//! | `Argument fetch = None has invalid type` | [`tree.try_map(f)?`](Tree::try_map) | with `none_is_leaf`, `f` refuses [`Leaf::None`]; the error has the path |
 //!
-//! # Most of it, tried
+//! # An example of most functions
 //!
 //! ```
 //! use treedef::{Flattener, Leaf, Tree};
@@ -75,11 +75,13 @@
 //!
 //! - **Equality** is that of the leaves or of a key, not of addresses.
 //! - **None** is a node or a leaf, and an error only if you say so.
-//! - **Too many results** are an error, and too few. There the former are dropped.
-//! - **Keys of maps** are sorted, and a map gets its own order back; **fields** stand in the order of their
-//!   declaration.
-//! - **The kind of a container** comes back as it was: subclasses of lists become plain lists there.
-//! - **The index is flat**: one for the whole tree, so that one vector of results serves all levels.
+//! - **Too many or too few results** are an error. TensorFlow drops surplus results.
+//! - **Keys of maps** are sorted, and a map gets its own order back. **Fields** are in the order of
+//!   their declaration.
+//! - **The kind of a container** is preserved. In TensorFlow subclasses of lists become plain
+//!   lists.
+//! - **The index is flat**: one index for the whole tree, so that one vector of results serves all
+//!   levels.
 //!
 //! # What you no longer need
 //!

@@ -1,8 +1,8 @@
 //! From JAX: `jax.tree`, `jax.tree_util`, `jax.flatten_util` and `PyTreeDef`.
 //!
-//! For those who know the pytrees of JAX. `jax.tree.map` and `jax.tree_util.tree_map` are one function, and stand here
-//! once. In the tables `value` is anything that serde knows, `tree` a [`Tree`], `leaves` leaves, `treedef` a
-//! [`TreeDef`], `f` a function, `p` one that says yes or no.
+//! For users of JAX's pytrees. `jax.tree.map` and `jax.tree_util.tree_map` are the same function,
+//! and are listed once. In the tables `value` is any serde value, `tree` a [`Tree`], `leaves` a
+//! vector of leaves, `treedef` a [`TreeDef`], `f` a function, `p` a predicate.
 //!
 //! # Trees
 //!
@@ -10,17 +10,17 @@
 //! |---|---|---|
 //! | `tree.flatten(x)` | [`flatten(&value)?`](flatten()) | each [`Leaf`] has its own kind; [`flatten_as`] makes a `Vec<f64>` |
 //! | `tree.unflatten(d, leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | a typed value; leaves of any type make a tree: [`Tree::new`] |
-//! | … with trees for leaves | [`trees.compose()?`](Tree::compose) | of a `Tree<Tree<L>>` |
+//! | … with trees as leaves | [`trees.compose()?`](Tree::compose) | on a `Tree<Tree<L>>` |
 //! | `tree.leaves(x)` | [`leaves(&value)?`](leaves()) | |
-//! | `tree.structure(x)` | [`structure(&value)?`](structure()) | no leaves are made |
-//! | `tree.map(f, x)` | [`map(&value, f)?`](map()) | the value has its type still; for leaves of another type [`Tree::map`] |
-//! | `tree.map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | both have one structure |
-//! | `tree.map(f, x, y, z)` | [`x.zip(y)?.zip(z)?.map(f)`](Tree::zip) | of pairs of pairs |
-//! | `tree.map(f, prefix, x)` | [`x.flatten_up_to(prefix.treedef())?.zip_with(prefix, f)?`](Tree::flatten_up_to) | asked for; leaf by leaf it is [`Tree::zip_prefix`] |
+//! | `tree.structure(x)` | [`structure(&value)?`](structure()) | makes no leaves |
+//! | `tree.map(f, x)` | [`map(&value, f)?`](map()) | keeps the type of the value; for leaves of another type use [`Tree::map`] |
+//! | `tree.map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | both must have the same structure |
+//! | `tree.map(f, x, y, z)` | [`x.zip(y)?.zip(z)?.map(f)`](Tree::zip) | `f` takes `((x, y), z)` |
+//! | `tree.map(f, prefix, x)` | [`x.flatten_up_to(prefix.treedef())?.zip_with(prefix, f)?`](Tree::flatten_up_to) | only on request; leaf by leaf it is [`Tree::zip_prefix`] |
 //! | `tree.flatten_with_path(x)`, `tree.leaves_with_path(x)`, `generate_key_paths(x)` | [`tree.iter()`](Tree::iter) | pairs of a [`Path`] and a leaf |
 //! | `tree.map_with_path(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | or [`Tree::map_with_path`] |
-//! | `tree.reduce(f, x, init)` | [`tree.leaves().iter().fold(init, f)`](Tree::leaves) | leaves are a slice, with all that iterators do |
-//! | `tree.reduce_associative(f, x)` | [`tree.leaves().iter().copied().reduce(f)`](Tree::leaves) | none of our own: a slice goes to any parallel iterator |
+//! | `tree.reduce(f, x, init)` | [`tree.leaves().iter().fold(init, f)`](Tree::leaves) | leaves are a slice, with all methods of iterators |
+//! | `tree.reduce_associative(f, x)` | [`tree.leaves().iter().copied().reduce(f)`](Tree::leaves) | leaves are a slice, so any parallel iterator works |
 //! | `tree.all(x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | `any`, `sum`, `max` likewise |
 //! | `tree.transpose(outer, inner, x)` | [`tree.transpose(&outer, &inner)?`](Tree::transpose) | both structures are compared, not only counts |
 //! | `tree.transpose(outer, None, x)` | [`tree.treedef().inner_of(&outer)?`](TreeDef::inner_of) | finds `inner` |
@@ -28,29 +28,29 @@
 //! | `broadcast_prefix(prefix, full)` | [`prefix.broadcast_to(&treedef)?.into_parts().1`](Tree::into_parts) | the leaves alone |
 //! | `broadcast_flattened_prefix_with_treedef` | [`Tree::new(prefix, leaves)?.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
 //! | `is_leaf=p`, `is_leaf_takes_path=True` | [`Flattener::new().is_leaf(p).flatten(&value)?`](Flattener::is_leaf) | sees path, kind and name, not the value |
-//! | `all_leaves(xs)` | [`structure(&values)?.root().children().all(p)`](NodeRef::children) | `p` asks [`NodeRef::kind`] |
-//! | `flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | structures; the subtrees are at [`Tree::subtree`] |
+//! | `all_leaves(xs)` | [`structure(&values)?.root().children().all(p)`](NodeRef::children) | `p` checks [`NodeRef::kind`] |
+//! | `flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | only structures; for subtrees use [`Tree::subtree`] |
 //! | `flatten_one_level_with_keys(x)` | [`treedef.root().key(0)`](NodeRef::key) | one key at a time |
-//! | `is_tree_node(type)` | [`treedef.root().kind() != NodeKind::Leaf`](NodeRef::kind) | of a value; a type cannot be asked |
-//! | `keystr(path)` | [`path.to_jax_string()`](Path::to_jax_string) | ours is [`Path`]'s `Display`, and parses back |
+//! | `is_tree_node(type)` | [`treedef.root().kind() != NodeKind::Leaf`](NodeRef::kind) | for a value, not for a type |
+//! | `keystr(path)` | [`path.to_jax_string()`](Path::to_jax_string) | our own format is `Display` of [`Path`], which parses back |
 //! | `keystr(path, simple=True, separator='/')` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
 //! | `SequenceKey`, `FlattenedIndexKey` | [`Key::Index(0)`](Key::Index), [`Key::Position(0)`](Key::Position) | sequences, tuples |
 //! | `DictKey` | [`Key::Entry(value)`](Key::Entry) | any serde value |
 //! | `GetAttrKey` | [`Key::Field("w".into())`](Key::Field) | variants have keys of their own |
-//! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | of the error of [`Tree::broadcast_to`] and its like: data, all of them |
+//! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | all differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
 //! | `equality_errors(x, y)`, `equality_errors_pytreedef` | [`x.diff(&y)`](Tree::diff), [`treedef.diff(&other)`](TreeDef::diff) | data, a report, and a patch |
 //! | `ravel_pytree(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error; [`Tree::into_buffers`] keeps every kind |
-//! | `Partial(f, x)` | none | a function is no serde value; [`FlatFn`] holds one, with what is static in its input |
-//! | `FlatTree` | [`Tree::new(treedef, leaves)?`](Tree::new) | `Tree<L>` is just that |
+//! | `Partial(f, x)` | none | a function is not a serde value; [`FlatFn`] holds a function and the statics of its input |
+//! | `FlatTree` | [`Tree::new(treedef, leaves)?`](Tree::new) | `Tree<L>` is the same idea |
 //!
 //! # Registration
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `register_pytree_node`, `register_pytree_with_keys`, `…_class` | `#[derive(Serialize, Deserialize)]` | nothing is global; fields are the keys; by hand it is `impl Serialize` |
-//! | `register_dataclass(meta_fields=…)`, `jax.tree.static()` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | stands at the field; on the types of others [`Flattener::static_field`] |
-//! | `register_dataclass(drop_fields=…)` | `#[serde(skip)]` | comes back as `Default` |
-//! | `register_static` | [`Static(value)`](Static) | wherever it stands; for a type [`Flattener::static_type`] |
+//! | `register_pytree_node`, `register_pytree_with_keys`, `…_class` | `#[derive(Serialize, Deserialize)]` | nothing is global; field names are the keys; by hand: `impl Serialize` |
+//! | `register_dataclass(meta_fields=…)`, `jax.tree.static()` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | on the field; for types of others use [`Flattener::static_field`] |
+//! | `register_dataclass(drop_fields=…)` | `#[serde(skip)]` | comes back as its serde default |
+//! | `register_static` | [`Static(value)`](Static) | around any value; for all values of a type use [`Flattener::static_type`] |
 //! | `PyTreeRegistry(enable_none=False)`, `none_leaf_registry` | [`Flattener::new().none_is_leaf(true)`](Flattener::none_is_leaf) | kept in the treedef |
 //! | `default_registry` | [`Flattener::new()`](Flattener) | a value, not a global |
 //!
@@ -64,20 +64,20 @@
 //! | `d.walk(f_node, f_leaf, leaves)` | [`tree.edit_up(f)?`](Tree::edit_up) | to fold, replace each node by one leaf |
 //! | `d.children()`, `treedef_children(d)` | [`treedef.children()`](TreeDef::children) | [`NodeRef::children`] copies nothing |
 //! | `d.node_data()` | [`treedef.root().kind()`](NodeRef::kind) | with [`name`](NodeRef::name), [`fields`](NodeRef::fields), [`keys`](NodeRef::entry_keys), [`static_value`](NodeRef::static_value) |
-//! | `from_node_data_and_children` | [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a constructor for each kind, so that no arity can be wrong |
+//! | `from_node_data_and_children` | [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a constructor for each kind, so the number of children is always right |
 //! | `treedef_tuple(ds)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple) | |
 //! | `d.from_iterable_tree(xs)` | [`unflatten::<T>(&treedef, leaves(&nested)?)?`](unflatten()) | only the numbers of leaves are compared |
 //! | `treedef_is_leaf(d)` | [`treedef.num_nodes() == 1`](TreeDef::num_nodes) | `treedef_is_strict_leaf`: `treedef.root().kind() == NodeKind::Leaf` |
 //! | `d.num_leaves`, `d.num_nodes` | [`treedef.num_leaves()`](TreeDef::num_leaves) | `Some` and newtypes are nodes too |
 //! | `d == e`, `hash(d)` | [`treedef == other`](TreeDef) | `Eq + Hash`; the hash covers names, keys and statics |
-//! | `str(d)` | [`treedef.to_jax_string()?`](TreeDef::to_jax_string) | ours is `Display`, and parses back |
-//! | `d.serialize_using_proto()` | [`treedef.to_bytes()?`](TreeDef::to_bytes) | every kind, any keys; not the bytes of JAX |
+//! | `str(d)` | [`treedef.to_jax_string()?`](TreeDef::to_jax_string) | our own format is `Display`, which parses back |
+//! | `d.serialize_using_proto()` | [`treedef.to_bytes()?`](TreeDef::to_bytes) | for all kinds and keys; not the format of JAX |
 //! | `PyTreeDef.deserialize_using_proto(…)` | [`TreeDef::from_bytes(&bytes)?`](TreeDef::from_bytes) | checked and bounded |
 //! | `pickle.dumps(d)` | `serde_json::to_string(&treedef)?` | a treedef is `Serialize` in any format |
-//! | `jax.export`, `pytree_serialization.save` | [`treedef.save(path)?`](TreeDef::save) | leaves too: [`Tree::save`] |
-//! | `register_pytree_node_serialization` | none | names, keys and statics are in the file as they are |
+//! | `jax.export`, `pytree_serialization.save` | [`treedef.save(path)?`](TreeDef::save) | with leaves: [`Tree::save`] |
+//! | `register_pytree_node_serialization` | none | the file contains names, keys and statics directly |
 //!
-//! # Most of it, tried
+//! # An example of most functions
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
@@ -131,28 +131,31 @@
 //!
 //! # What differs on purpose
 //!
-//! - **None** is a node without leaves, as in JAX, and is no prefix of anything else. `Some` is a node too, with the
-//!   key `?`, so `Some(1)` and `1` have different structures; with [`none_is_leaf`](Flattener::none_is_leaf) they are
-//!   both leaves.
-//! - **Keys of maps** are sorted as in JAX, but may be of any kind, mixed too. A map that keeps an order of its own
-//!   gets it back: mapping `{'z': 1, 'a': 2}` does not reorder it. `1`, `1.0` and `true` are three keys.
-//! - **Fields of structs** stand in the order of their declaration. Their names, and those of the types, are part of
-//!   the structure.
-//! - **An array is a container.** A `Vec<f64>` is a sequence of leaves. To keep one in one piece see
-//!   [`as_opaque`](fn@as_opaque), [`Opaque`] and [`Flattener::opaque_type`].
-//! - **Prefixes broadcast where they are asked to**: [`Tree::zip_with`] takes equal structures only.
-//! - **Hashes** cover names, keys and statics, so that different structures seldom collide. [`TreeDef::fingerprint`] is
-//!   the same in every process.
+//! - **None** is a node without leaves, as in JAX, and is a prefix only of itself. `Some` is a node
+//!   too, with the key `?`, so `Some(1)` and `1` have different structures. With
+//!   [`none_is_leaf`](Flattener::none_is_leaf) both are leaves.
+//! - **Keys of maps** are sorted as in JAX, but may be of any type, even mixed. A map type that
+//!   keeps its own order gets it back: mapping `{'z': 1, 'a': 2}` does not reorder it. `1`, `1.0`
+//!   and `true` are three keys.
+//! - **Fields of structs** are in the order of their declaration. Field names and type names are
+//!   part of the structure.
+//! - **An array is a container.** A `Vec<f64>` is a sequence of leaves. To keep an array as one
+//!   leaf, see [`as_opaque`](fn@as_opaque), [`Opaque`] and [`Flattener::opaque_type`].
+//! - **Prefixes broadcast only on request**: [`Tree::zip_with`] requires equal structures.
+//! - **Hashes** cover names, keys and statics, so different structures seldom collide.
+//!   [`TreeDef::fingerprint`] is the same in every process.
 //! - **Errors** name the first path that differs, and both sides, in every operation.
-//! - **Depth** is limited, to 128 levels by default ([`Flattener::max_depth`]): an error, not a crash.
+//! - **Depth** is limited, to 128 levels by default ([`Flattener::max_depth`]): deeper values give
+//!   an error, not a crash.
 //! - **The number of leaves** is always checked, and so are both structures of a transposition.
-//! - **Mapping to `None`** does not drop leaves from a structure. [`Tree::filter`] does, and [`Tree::partition`] leaves
-//!   holes.
+//! - **Mapping to `None`** does not drop leaves from a structure. [`Tree::filter`] does, and
+//!   [`Tree::partition`] leaves holes.
 //!
 //! # What you no longer need
 //!
-//! Registration, flattening functions and their duplicates; hashable statics (they are values of serde); a template to
-//! load a checkpoint into.
+//! - Registration, flattening functions and their duplicates.
+//! - Hashable statics: statics are serde values.
+//! - A template to load a checkpoint into.
 
 #[cfg(doc)]
 use crate::{

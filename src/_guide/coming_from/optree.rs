@@ -1,8 +1,8 @@
 //! From optree: its functions on trees, `PyTreeSpec`, `PyTreeAccessor` and the registry.
 //!
-//! For those who know optree. What it shares with JAX by name and meaning is on [that page](super::jax) too. In the
-//! tables `value` is anything that serde knows, `tree` a [`Tree`], `treedef` a [`TreeDef`], `path` a [`Path`], `f` a
-//! function, `p` one that says yes or no.
+//! For users of optree. What it shares with JAX by name and meaning is also on [that
+//! page](super::jax). In the tables `value` is any serde value, `tree` a [`Tree`], `treedef` a
+//! [`TreeDef`], `path` a [`Path`], `f` a function, `p` a predicate.
 //!
 //! # Trees
 //!
@@ -12,31 +12,31 @@
 //! | `tree_unflatten(spec, leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | a typed value |
 //! | `tree_leaves(x)`, `tree_structure(x)` | [`leaves(&value)?`](leaves()), [`structure(&value)?`](structure()) | |
 //! | `tree_iter(x)` | [`tree.iter()`](Tree::iter) | not lazy over a value: serde walks it in one go |
-//! | `tree_flatten_with_path(x)`, `…_with_accessor(x)` | [`tree.iter()`](Tree::iter) | a [`Path`] is both |
+//! | `tree_flatten_with_path(x)`, `…_with_accessor(x)` | [`tree.iter()`](Tree::iter) | a [`Path`] is path and accessor |
 //! | `tree_paths(x)`, `tree_accessors(x)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | one at a time: [`TreeDef::leaf_path`] |
 //! | `tree_is_leaf(x)`, `all_leaves(xs)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | |
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | |
 //! | `tree_map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for prefixes [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |
 //! | `tree_map_with_path(f, x)`, `…_with_accessor(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
-//! | `tree_map_with_path_(f, x)`, `…_with_accessor_` | [`tree.select_mut(pattern)?`](Tree::select_mut) | those that a [`Pattern`] stands for; `**` stands for all |
-//! | `tree_replace_nones(x, tree)` | [`tree.edit(f)?`](Tree::edit) | or under `none_is_leaf` a [`Tree::map`] of [`Leaf::None`] |
+//! | `tree_map_with_path_(f, x)`, `…_with_accessor_` | [`tree.select_mut(pattern)?`](Tree::select_mut) | the leaves that match a [`Pattern`]; `**` matches all |
+//! | `tree_replace_nones(x, tree)` | [`tree.edit(f)?`](Tree::edit) | or, with `none_is_leaf`, [`Tree::map`] each [`Leaf::None`] |
 //! | `tree_partition(p, x)` | [`tree.partition(p)`](Tree::partition) | holes are `Option`s, which [`Tree::combine`] fills |
-//! | `tree_transpose(outer, inner, x)` | [`tree.transpose(&outer, &inner)?`](Tree::transpose) | both are compared; [`TreeDef::inner_of`] finds `inner` |
+//! | `tree_transpose(outer, inner, x)` | [`tree.transpose(&outer, &inner)?`](Tree::transpose) | compares both; [`TreeDef::inner_of`] finds `inner` |
 //! | `tree_transpose_map(f, x)` | [`tree.try_map(f)?.compose()?`](Tree::compose) | then [`Tree::transpose`] |
 //! | `tree_transpose_map_with_path(f, x)`, `…_with_accessor` | [`tree.map_with_path(f).compose()?`](Tree::map_with_path) | likewise |
 //! | `tree_broadcast_prefix(x, full)` | [`x.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
 //! | `broadcast_prefix(x, full)` | [`x.broadcast_to(&treedef)?.into_parts().1`](Tree::into_parts) | |
-//! | `tree_broadcast_common(x, y)` | [`x.treedef().common_suffix(y.treedef())?`](TreeDef::common_suffix) | then [`Tree::broadcast_to`] of each |
-//! | `broadcast_common(x, y)` | [`x.broadcast_to(&common)?.leaves()`](Tree::leaves) | likewise of each |
+//! | `tree_broadcast_common(x, y)` | [`x.treedef().common_suffix(y.treedef())?`](TreeDef::common_suffix) | then [`Tree::broadcast_to`] for each |
+//! | `broadcast_common(x, y)` | [`x.broadcast_to(&common)?.leaves()`](Tree::leaves) | the same for each |
 //! | `tree_broadcast_map(f, x, y)` | [`x.broadcast_to(&common)?.zip_with(y.broadcast_to(&common)?, f)?`](Tree::zip_with) | |
-//! | `tree_broadcast_map_with_path(f, x, y)`, `…_with_accessor` | [`pairs.map_with_path(f)`](Tree::map_with_path) | of the pairs of [`Tree::zip`] |
+//! | `tree_broadcast_map_with_path(f, x, y)`, `…_with_accessor` | [`pairs.map_with_path(f)`](Tree::map_with_path) | on the pairs of [`Tree::zip`] |
 //! | `tree_reduce(f, x, init)` | [`tree.leaves().iter().fold(init, f)`](Tree::leaves) | |
-//! | `tree_sum`, `tree_max`, `tree_min`, `tree_all`, `tree_any` | [`tree.leaves().iter().sum::<f64>()`](Tree::leaves) | methods of iterators; of nothing, `max` is `None` |
+//! | `tree_sum`, `tree_max`, `tree_min`, `tree_all`, `tree_any` | [`tree.leaves().iter().sum::<f64>()`](Tree::leaves) | methods of iterators; `max` of an empty tree is `None` |
 //! | `tree_flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | with [`NodeRef::key`], [`NodeRef::kind`], [`NodeRef::name`] |
-//! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | of the error of [`Tree::broadcast_to`] and its like: data, all of them |
+//! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | all differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
 //! | `tree_ravel(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error |
-//! | `functools.partial` | none | a function is no serde value; see [`FlatFn`] |
+//! | `functools.partial` | none | a function is not a serde value; see [`FlatFn`] |
 //! | `PyTree[T]`, `PyTreeTypeVar` | [`Tree::<f64>::new(treedef, leaves)?`](Tree::new) | checked by the compiler |
 //!
 //! # `PyTreeSpec`
@@ -46,30 +46,30 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `s.unflatten(leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | |
-//! | `s.flatten_up_to(x)` | [`tree.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | a map is no struct; there all dicts are alike |
+//! | `s.flatten_up_to(x)` | [`tree.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | a map never matches a struct; in optree all dicts are alike |
 //! | `s.broadcast_to_common_suffix(t)` | [`treedef.common_suffix(&other)?`](TreeDef::common_suffix) | |
 //! | `s.compose(inner)` | [`treedef.compose(&inner)?`](TreeDef::compose) | |
-//! | `s.transform(f_node, f_leaf)` | [`treedef.edit_up(f)?`](TreeDef::edit_up) | a node may become anything; from the root down: [`TreeDef::edit`] |
+//! | `s.transform(f_node, f_leaf)` | [`treedef.edit_up(f)?`](TreeDef::edit_up) | a node may become any structure; from the root down: [`TreeDef::edit`] |
 //! | `s.edit(leaves, f_node, f_leaf)`, `s.walk(…)` | [`tree.edit_up(f)?`](Tree::edit_up) | to fold, replace each node by one leaf |
 //! | `s.paths()`, `s.accessors()` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `s.entries()`, `s.entry(i)` | [`treedef.root().key(0)`](NodeRef::key) | one at a time; no negative indices |
-//! | `s.children()`, `s.child(i)` | [`treedef.children()`](TreeDef::children), [`treedef.root().child(0)`](NodeRef::child) | [`NodeRef::to_treedef`] makes one of a node |
-//! | `s.one_level()` | [`treedef.root().one_level()?`](NodeRef::one_level) | of a leaf, the leaf |
-//! | `s.is_one_level()` | [`treedef.root().one_level()? == treedef`](NodeRef::one_level) | also of a leaf |
-//! | `s.is_leaf()`, `treespec_is_strict_leaf(s)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | loosely: `treedef.num_nodes() == 1` |
+//! | `s.children()`, `s.child(i)` | [`treedef.children()`](TreeDef::children), [`treedef.root().child(0)`](NodeRef::child) | [`NodeRef::to_treedef`] makes a treedef of a node |
+//! | `s.one_level()` | [`treedef.root().one_level()?`](NodeRef::one_level) | for a leaf: the leaf |
+//! | `s.is_one_level()` | [`treedef.root().one_level()? == treedef`](NodeRef::one_level) | true for a leaf, too |
+//! | `s.is_leaf()`, `treespec_is_strict_leaf(s)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | not strict: `treedef.num_nodes() == 1` |
 //! | `s.is_prefix(t)`, `s <= t` | [`treedef.is_prefix_of(&other)`](TreeDef::is_prefix_of) | no operators |
 //! | `s.is_suffix(t)`, `s >= t` | [`other.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | |
 //! | `s < t`, `strict=True` | [`treedef != other && treedef.is_prefix_of(&other)`](TreeDef::is_prefix_of) | |
 //! | `s == t`, `hash(s)` | [`treedef == other`](TreeDef) | both cover names, keys, statics and options |
 //! | `s.num_leaves`, `len(s)`, `s.num_nodes` | [`treedef.num_leaves()`](TreeDef::num_leaves), [`treedef.num_nodes()`](TreeDef::num_nodes) | |
 //! | `s.num_children` | [`treedef.root().num_children()`](NodeRef::num_children) | |
-//! | `s.type`, `s.kind`, `PyTreeKind` | [`treedef.root().kind()`](NodeRef::kind) | a [`NodeKind`]; the type by [`NodeRef::name`] |
-//! | `s.none_is_leaf`, `s.namespace` | none | the text says: `#[none_is_leaf] [*]` |
+//! | `s.type`, `s.kind`, `PyTreeKind` | [`treedef.root().kind()`](NodeRef::kind) | a [`NodeKind`]; for the type use [`NodeRef::name`] |
+//! | `s.none_is_leaf`, `s.namespace` | none | but the text shows it: `#[none_is_leaf] [*]` |
 //! | `repr(s)` | [`treedef.to_string()`](TreeDef) | parses back: `text.parse::<TreeDef>()?` |
-//! | `pickle.dumps(s)` | [`treedef.to_bytes()?`](TreeDef::to_bytes) | or any format of serde |
+//! | `pickle.dumps(s)` | [`treedef.to_bytes()?`](TreeDef::to_bytes) | or any serde format |
 //! | `treespec_leaf()`, `treespec_none()` | [`TreeDef::leaf()`](TreeDef::leaf), [`TreeDef::none()`](TreeDef::none) | |
 //! | `treespec_tuple(…)`, `treespec_list(…)`, `treespec_deque(…)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple), [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a deque is a sequence; no `maxlen` |
-//! | `treespec_dict(…)`, `…_ordereddict`, `…_defaultdict`, `…_frozendict` | [`TreeDef::map(entries)?`](TreeDef::map) | one kind of map; no factories |
+//! | `treespec_dict(…)`, `…_ordereddict`, `…_defaultdict`, `…_frozendict` | [`TreeDef::map(entries)?`](TreeDef::map) | there is one kind of map; no factories |
 //! | `treespec_namedtuple(…)`, `…_structseq` | [`TreeDef::named_struct("P", fields)?`](TreeDef::named_struct) | |
 //! | `treespec_from_collection(x)` | [`"[*, None]".parse::<TreeDef>()?`](TreeDef) | a text with `*` for leaves |
 //!
@@ -78,11 +78,11 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `acc(x)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::set`] and [`Tree::replace`] |
-//! | `acc.path`, `acc[1:]` | [`path.keys()`](Path::keys) | a slice; `collect` makes a path of keys |
-//! | `acc + other` | `a.keys().iter().chain(b.keys()).cloned().collect::<Path>()` | one key: [`Path::child`] |
+//! | `acc.path`, `acc[1:]` | [`path.keys()`](Path::keys) | a slice; `collect` makes a path from keys |
+//! | `acc + other` | `a.keys().iter().chain(b.keys()).cloned().collect::<Path>()` | for one key: [`Path::child`] |
 //! | `acc * 2` | none | |
-//! | `acc.codify('t')` | `format!("t{path}")` | Rust where it can be: `t.layers[0].w["b"]` |
-//! | `SequenceEntry`, `MappingEntry`, `NamedTupleEntry`, `DataclassEntry`, … | [`Key::Index(0)`](Key::Index) | a [`Key`] says the kind of its node |
+//! | `acc.codify('t')` | `format!("t{path}")` | Rust where possible: `t.layers[0].w["b"]` |
+//! | `SequenceEntry`, `MappingEntry`, `NamedTupleEntry`, `DataclassEntry`, … | [`Key::Index(0)`](Key::Index) | each [`Key`] variant tells the kind of its node |
 //!
 //! # Registry
 //!
@@ -91,12 +91,12 @@
 //! | `register_pytree_node(…)`, `…_class`, `optree.dataclasses`, `integrations.attrs` | `#[derive(Serialize, Deserialize)]` | |
 //! | `field(pytree_node=False)` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | |
 //! | `unregister_pytree_node`, `register_pytree_node.get` | none | nothing is registered |
-//! | `namespace='ns'`, `pytree.reexport(…)` | [`Flattener::new().static_field("Linear", "name")`](Flattener::static_field) | several views of one type are several [`Flattener`]s |
+//! | `namespace='ns'`, `pytree.reexport(…)` | [`Flattener::new().static_field("Linear", "name")`](Flattener::static_field) | for several views of one type, use several [`Flattener`]s |
 //! | `none_is_leaf=True` | [`Flattener::new().none_is_leaf(true)`](Flattener::none_is_leaf) | |
 //! | `dict_insertion_ordered(True)` | [`Flattener::new().map_order(MapOrder::Insertion)`](Flattener::map_order) | the order is part of the structure |
 //! | `is_leaf=p` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | sees path, kind and name, not the value |
 //!
-//! # Most of it, tried
+//! # An example of most functions
 //!
 //! ```
 //! use treedef::{Edit, Flattener, MapOrder, NodeKind, Path, Tree, TreeDef, flatten, unflatten};
@@ -149,23 +149,26 @@
 //! # What differs on purpose
 //!
 //! - **None** is a node without leaves by default, as in optree, and `Some` is a node too. With
-//!   [`none_is_leaf`](Flattener::none_is_leaf) the one is a leaf, the other what it holds; the treedef remembers it,
-//!   and treedefs made with and without are different. [`TreeDef::leaf`] and the other constructors make those without.
-//! - **Maps** keep the order in which their entries arrived, beside the treedef, as in optree, but only until the
-//!   structure is edited: leaves stand in the order of the keys. All maps are of one kind, and none is like a struct.
-//!   [`TreeDef::check_equivalent`] is the comparison that is less exact.
-//! - **Keys** of mixed kinds have an order too: no insertion order as a last resort.
-//! - **Fields of structs** stand in the order of their declaration, and have paths by name.
-//! - **Prefixes broadcast where they are asked to.** [`Tree::zip_with`] takes equal structures only.
+//!   [`none_is_leaf`](Flattener::none_is_leaf), `None` is a leaf and `Some(x)` has the structure of
+//!   `x`. The treedef remembers this option, so treedefs made with it and without it differ.
+//!   [`TreeDef::leaf`] and the other constructors make treedefs without it.
+//! - **Maps** keep the order in which their entries arrived, beside the treedef, as in optree, but
+//!   only until the structure is edited. Leaves are in the order of the keys. All maps are of one
+//!   kind, and a map never equals a struct. [`TreeDef::check_equivalent`] is a less exact
+//!   comparison.
+//! - **Keys** of mixed types are sorted too. There is no fallback to insertion order.
+//! - **Fields of structs** are in the order of their declaration, and their paths have names.
+//! - **Prefixes broadcast only on request.** [`Tree::zip_with`] requires equal structures.
 //! - **Hashes** cover statics, which optree leaves out of its hash.
-//! - **Errors** name the path and both sides, those of mapping too.
-//! - **Depth** is limited to 128 by default, and can be set: [`Flattener::max_depth`].
-//! - **An empty structure** has no inner one: [`TreeDef::inner_of`] is an error then; [`Tree::transpose`] itself takes
-//!   it.
+//! - **Errors** name the path and both sides, also in mapping functions.
+//! - **Depth** is limited to 128 by default. [`Flattener::max_depth`] sets it.
+//! - **An outer structure without leaves** has no inner structure, so [`TreeDef::inner_of`] returns
+//!   an error. [`Tree::transpose`] itself accepts it.
 //!
 //! # What you no longer need
 //!
-//! Registration, namespaces, types for entries; `none_is_leaf` and `namespace` in every call.
+//! - Registration, namespaces and types for entries.
+//! - `none_is_leaf` and `namespace` in every call.
 
 #[cfg(doc)]
 use crate::{

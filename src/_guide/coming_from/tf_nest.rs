@@ -1,23 +1,23 @@
-//! From TensorFlow: `tf.nest`, and what is used of `tensorflow.python.util.nest`.
+//! From TensorFlow: `tf.nest`, and the part of `tensorflow.python.util.nest` that is in use.
 //!
-//! For those who know `tf.nest`, where any value is its own structure. That works here too: `example` and `value` are
-//! anything that serde knows. `tree` is a [`Tree`], `shallow` and `treedef` are [`TreeDef`]s, `f` is a function, `p`
-//! one that says yes or no.
+//! For users of `tf.nest`, where any value is its own structure. That works here too: `example` and
+//! `value` are any serde value. `tree` is a [`Tree`], `shallow` and `treedef` are [`TreeDef`]s, `f`
+//! is a function, `p` a predicate.
 //!
 //! # `tf.nest`
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `flatten(s)` | [`leaves(&value)?`](leaves()) | [`flatten`](flatten()) gives the treedef besides |
+//! | `flatten(s)` | [`leaves(&value)?`](leaves()) | [`flatten`](flatten()) also returns the treedef |
 //! | `pack_sequence_as(s, flat)` | [`pack_as(&example, leaves)?`](pack_as) | the value has the type of the example |
 //! | … with leaves of any type | [`Tree::like(&example, leaves)?`](Tree::like) | |
-//! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type [`Tree::map`] |
-//! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; more of them: [`Tree::zip`] |
-//! | `map_structure(f, s, t, check_types=False)` | `Tree::of(&y.into_typed::<T>()?)?` | none at once: make `y` a value of the type of `x`, then as above |
-//! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] gives an error |
-//! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | sequence and tuple, map and struct; [`TreeDef::check_equivalent`] gives an error |
+//! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type use [`Tree::map`] |
+//! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for more than two: [`Tree::zip`] |
+//! | `map_structure(f, s, t, check_types=False)` | `Tree::of(&y.into_typed::<T>()?)?` | no single call: convert `y` to the type of `x`, then as above |
+//! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] returns an error |
+//! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | a sequence matches a tuple, and a map a struct; [`TreeDef::check_equivalent`] returns an error |
 //! | `is_nested(s)`, `is_nested_or_composite(s)` | [`structure(&value)?.root().kind() != NodeKind::Leaf`](NodeRef::kind) | |
-//! | `expand_composites=True` | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf; back with [`Tree::flatten_up_to`] |
+//! | `expand_composites=True` | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf; [`Tree::flatten_up_to`] goes back |
 //! | `__tf_flatten__`, `__tf_unflatten__`, attrs | `#[derive(Serialize, Deserialize)]` | |
 //!
 //! # `util.nest`
@@ -26,21 +26,21 @@
 //! |---|---|---|
 //! | `flatten_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?`](Tree::flatten_up_to) | a tree of trees |
 //! | `flatten_with_tuple_paths_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?.iter()`](Tree::iter) | |
-//! | `map_structure_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map(f)`](Tree::map) | of two: [`Tree::zip_with`] |
+//! | `map_structure_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map(f)`](Tree::map) | for two: [`Tree::zip_with`] |
 //! | `map_structure_with_tuple_paths_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map_with_path(f)`](Tree::map_with_path) | |
 //! | `map_structure_with_paths`, `…_with_tuple_paths` | [`map_with_path(&value, f)?`](map_with_path()) | `f` gets a [`Path`] |
-//! | `assert_shallow_structure(shallow, s)` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | the error is that of [`Tree::flatten_up_to`]. A shallow map needs all keys |
+//! | `assert_shallow_structure(shallow, s)` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | for an error use [`Tree::flatten_up_to`]. A shallow map needs all keys |
 //! | `yield_flat_paths(s)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `flatten_with_tuple_paths(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `flatten_with_joined_string_paths(s, separator)` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
-//! | `get_traverse_shallow_structure(p, s)` | [`treedef.edit(f)?`](TreeDef::edit) | `f` replaces by [`TreeDef::leaf`] what is not to be entered |
-//! | `list_to_tuple(s)` | [`treedef.edit_up(f)?`](TreeDef::edit_up) | of the structure; the leaves stay |
+//! | `get_traverse_shallow_structure(p, s)` | [`treedef.edit(f)?`](TreeDef::edit) | `f` replaces nodes that are not entered by [`TreeDef::leaf`] |
+//! | `list_to_tuple(s)` | [`treedef.edit_up(f)?`](TreeDef::edit_up) | on the structure; the leaves stay |
 //! | `sequence_like(instance, args)` | [`pack_as(&instance, leaves)?`](pack_as) | |
-//! | `flatten_dict_items(d)` | none | a key is one value, and is not taken apart |
+//! | `flatten_dict_items(d)` | none | a key is one value, and is not split |
 //! | `is_mapping(s)`, `is_attrs(s)`, `is_namedtuple(s)` | [`structure(&value)?.root().kind() == NodeKind::Map`](NodeRef::kind) | or [`NodeKind::Struct`] |
-//! | `data.util.nest` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | `p` says yes to [`NodeKind::Seq`], so lists are leaves |
+//! | `data.util.nest` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | `p` is true for [`NodeKind::Seq`], so lists are leaves |
 //!
-//! # Most of it, tried
+//! # An example of most functions
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -106,22 +106,24 @@
 //!
 //! # What differs on purpose
 //!
-//! - **None** is a node without leaves; there it is an atom. [`Flattener::none_is_leaf`] makes it one.
-//! - **Keys** are sorted as there, mixed ones too, and maps get their own order back. **Fields** of structs stand in
-//!   the order of their declaration.
-//! - **The structure is a value of its own**, a [`TreeDef`], that can be kept, printed and compared; the example is
-//!   only one way to have it.
-//! - **`check_types`** has two answers: equal, with all kinds and names, and [equivalent](TreeDef::check_equivalent).
-//!   Maps of different types are equal; structs of different names are equivalent only.
-//! - **Equivalent structures may have their leaves in another order**: a map has that of its keys, a struct that of its
-//!   fields. So nothing zips them.
-//! - **Prefixes have all keys**: a shallow map without a key of the full one is none.
-//! - **Errors** name the first path that differs and both sides, and hold all differences.
-//! - **The number of leaves** is always checked; **depth** is limited, to 128 levels by default.
+//! - **None** is a node without leaves. In `tf.nest` it is an atom; [`Flattener::none_is_leaf`]
+//!   makes it one here.
+//! - **Keys** are sorted as in `tf.nest`, even mixed ones, and maps get their own order back.
+//!   **Fields** of structs are in the order of their declaration.
+//! - **The structure is a value of its own**, a [`TreeDef`], that can be stored, printed and
+//!   compared. An example value is only one way to get it.
+//! - **`check_types`** has two equivalents: equal, including all kinds and names, and
+//!   [equivalent](TreeDef::check_equivalent). Maps of different types are equal. Structs with
+//!   different names are only equivalent.
+//! - **Equivalent structures may have their leaves in different orders**: a map sorts by key, a
+//!   struct by declaration. So no function zips them.
+//! - **Prefixes have all keys**: a map that lacks a key of the full map is not a prefix of it.
+//! - **Errors** name the first path that differs and both sides, and contain all differences.
+//! - **The number of leaves** is always checked. **Depth** is limited, to 128 levels by default.
 //!
 //! # What you no longer need
 //!
-//! Hooks for types of your own; `expand_composites`.
+//! Hooks for your own types; `expand_composites`.
 
 #[cfg(doc)]
 use crate::{

@@ -1,31 +1,31 @@
 //! From PyTorch: `torch.utils._pytree`, `_cxx_pytree` and `TreeSpec`.
 //!
-//! For those who know the pytrees of PyTorch. In the tables `value` is anything that serde knows, `tree` a [`Tree`],
-//! `treedef` a [`TreeDef`], `path` a [`Path`], `f` a function, `p` one that says yes or no.
+//! For users of PyTorch's pytrees. In the tables `value` is any serde value, `tree` a [`Tree`],
+//! `treedef` a [`TreeDef`], `path` a [`Path`], `f` a function, `p` a predicate.
 //!
 //! # Trees
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `tree_flatten(x)` | [`flatten(&value)?`](flatten()) | `None` is a node, maps are sorted: see below |
+//! | `tree_flatten(x)` | [`flatten(&value)?`](flatten()) | `None` is a node and maps are sorted: see below |
 //! | `tree_unflatten(leaves, spec)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | a typed value |
 //! | `tree_leaves(x)`, `tree_structure(x)` | [`leaves(&value)?`](leaves()), [`structure(&value)?`](structure()) | |
 //! | `tree_iter(x)` | [`tree.iter()`](Tree::iter) | not lazy over a value: serde walks it in one go |
 //! | `tree_is_leaf(x)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | |
-//! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | for leaves of another type [`Tree::map`] |
-//! | `tree_map(f, x, *rests)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; where `x` is a prefix [`Tree::zip_prefix`] |
+//! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | for leaves of another type use [`Tree::map`] |
+//! | `tree_map(f, x, *rests)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; if `x` is a prefix use [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |
-//! | `tree_map_only(T, f, x)`, `map_as(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and gives the others back. [`map_as`] is for values all of whose leaves are of one kind |
-//! | … of many calls | [`Flattener::new().leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only those are leaves; the others are static |
-//! | `tree_map_only_(T, f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | `f` matches likewise |
-//! | `tree_all(p, x)`, `tree_any(p, x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | of nothing all, not any |
-//! | `tree_all_only(T, p, x)`, `tree_any_only(T, p, x)` | [`buffers.get::<f64>().iter().all(p)`](Buffers::get) | of [`Tree::into_buffers`] |
+//! | `tree_map_only(T, f, x)`, `map_as(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and returns other leaves unchanged. [`map_as`] is for values with leaves of one kind |
+//! | … for many calls | [`Flattener::new().leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only the floats are leaves; all other scalars are static |
+//! | `tree_map_only_(T, f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | `f` matches in the same way |
+//! | `tree_all(p, x)`, `tree_any(p, x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | for an empty tree: `all` is true, `any` is false |
+//! | `tree_all_only(T, p, x)`, `tree_any_only(T, p, x)` | [`buffers.get::<f64>().iter().all(p)`](Buffers::get) | on the result of [`Tree::into_buffers`] |
 //! | `tree_flatten_with_path(x)`, `tree_leaves_with_path(x)` | [`tree.iter()`](Tree::iter) | |
 //! | `tree_map_with_path(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
-//! | `keystr(kp)` | [`path.to_jax_string()`](Path::to_jax_string) | ours is [`Path`]'s `Display`, and parses back |
+//! | `keystr(kp)` | [`path.to_jax_string()`](Path::to_jax_string) | our own format is `Display` of [`Path`], which parses back |
 //! | `key_get(x, kp)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::set`] |
 //! | `SequenceKey`, `MappingKey`, `GetAttrKey` | [`Key::Index(0)`](Key::Index), [`Key::Entry(value)`](Key::Entry), [`Key::Field("w".into())`](Key::Field) | |
-//! | `_broadcast_to_and_flatten(x, spec)`, `broadcast_prefix` | [`x.broadcast_to(&treedef)?.into_parts().1`](Tree::broadcast_to) | an error in place of `None` |
+//! | `_broadcast_to_and_flatten(x, spec)`, `broadcast_prefix` | [`x.broadcast_to(&treedef)?.into_parts().1`](Tree::broadcast_to) | returns an error instead of `None` |
 //! | `arg_tree_leaves(a, b)` | [`leaves(&(a, b))?`](leaves()) | |
 //! | `is_leaf=p` | [`Flattener::new().is_leaf(p).flatten(&value)?`](Flattener::is_leaf) | sees path, kind and name, not the value |
 //!
@@ -34,11 +34,11 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `register_pytree_node`, `register_dataclass`, `_register_namedtuple` | `#[derive(Serialize, Deserialize)]` | |
-//! | `serialized_type_name="demo.Linear"` | `#[serde(rename = "demo.Linear")]` | the type's own name otherwise |
-//! | `drop_field_names` | `#[serde(skip)]` | comes back as `Default` |
-//! | `register_constant(T)` | [`Flattener::new().static_type("Norm")`](Flattener::static_type) | or [`Static`], or [`as_static`](fn@as_static) on a field; they have text and bytes too |
+//! | `serialized_type_name="demo.Linear"` | `#[serde(rename = "demo.Linear")]` | otherwise the name of the type |
+//! | `drop_field_names` | `#[serde(skip)]` | comes back as its serde default |
+//! | `register_constant(T)` | [`Flattener::new().static_type("Norm")`](Flattener::static_type) | or [`Static`], or [`as_static`](fn@as_static) on a field; treedefs with constants can also be printed and saved |
 //! | `to_dumpable_context`, `from_dumpable_context` | none | keys and statics are serde values |
-//! | `is_constant_class(T)` | [`treedef.root().kind() == NodeKind::Static`](NodeRef::kind) | of a node, not of a type |
+//! | `is_constant_class(T)` | [`treedef.root().kind() == NodeKind::Static`](NodeRef::kind) | for a node, not for a type |
 //! | `is_namedtuple(x)`, `is_structseq(x)` | [`treedef.root().kind() == NodeKind::Struct`](NodeRef::kind) | |
 //! | `_deregister_pytree_node` | none | nothing is registered |
 //!
@@ -54,17 +54,17 @@
 //! | `s.is_leaf()`, `isinstance(s, LeafSpec)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | |
 //! | `s.flatten_up_to(x)` | [`tree.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | |
 //! | `s.unflatten(leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | |
-//! | `s == t`, `hash(s)` | [`treedef == other`](TreeDef) | a sorted map has one structure, however it was filled |
-//! | `copy.deepcopy(s)` | `treedef.clone()` | shares all |
-//! | `treespec_dumps(s)`, `treespec_loads(text)`, `pytree_to_str`, `str_to_pytree` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | every kind and key comes back; not the JSON of PyTorch |
+//! | `s == t`, `hash(s)` | [`treedef == other`](TreeDef) | the structure of a sorted map does not depend on its insertion order |
+//! | `copy.deepcopy(s)` | `treedef.clone()` | shares all memory |
+//! | `treespec_dumps(s)`, `treespec_loads(text)`, `pytree_to_str`, `str_to_pytree` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | for all kinds and keys; not the JSON of PyTorch |
 //! | … as JSON, as bytes | `serde_json::to_string(&treedef)?`, [`treedef.to_bytes()?`](TreeDef::to_bytes) | |
-//! | `treespec_pprint(s)` | `format!("{treedef:#}")` | over several lines where it is long |
+//! | `treespec_pprint(s)` | `format!("{treedef:#}")` | on several lines if it is long |
 //! | `treespec_leaf()`, `LeafSpec()` | [`TreeDef::leaf()`](TreeDef::leaf) | |
 //! | `treespec_tuple(specs)`, `treespec_dict(m)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple), [`TreeDef::map(entries)?`](TreeDef::map) | |
 //! | `s.paths()`, `s.accessors()` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `s.entries()` | [`treedef.root().key(0)`](NodeRef::key) | one at a time |
 //!
-//! # Most of it, tried
+//! # An example of most functions
 //!
 //! ```
 //! use indexmap::IndexMap;
@@ -119,24 +119,29 @@
 //!
 //! # What differs on purpose
 //!
-//! - **None** is a node without leaves unless [`none_is_leaf`](Flattener::none_is_leaf) says otherwise; there it is a
-//!   leaf, but not as a field of a registered dataclass. `Some` is a node too.
-//! - **Maps** stand in the order of their keys, so that equal maps have equal treedefs; an `IndexMap` gets its own
-//!   order back all the same. [`MapOrder::Insertion`](crate::MapOrder::Insertion) makes the order part of the
-//!   structure.
-//! - **Both options** stay in the treedef, which then goes only with treedefs that were made likewise, or without options and
-//!   have neither a map nor a `None` or `Some`.
-//! - **Fields of structs** stand in the order of their declaration, as there.
-//! - **Prefixes broadcast where they are asked to.** [`Tree::zip_with`] takes equal structures only.
-//! - **Containers of one shape** and several types are one to serde: `Vec`, `VecDeque` and sets are sequences. Their
-//!   default factories and greatest lengths, which there are part of the structure, are nothing that serde shows.
+//! - **None** is a node without leaves unless [`none_is_leaf`](Flattener::none_is_leaf) is set. In
+//!   PyTorch it is a leaf, except as a field of a registered dataclass. `Some` is a node too.
+//! - **Maps** are sorted by key, so that equal maps have equal treedefs. An `IndexMap` still gets
+//!   its own order back. [`MapOrder::Insertion`](crate::MapOrder::Insertion) makes the order part
+//!   of the structure.
+//! - **Both options** are kept in the treedef. Two treedefs can be combined if their options are
+//!   equal, or if one was made without options and contains no map, `None` or `Some`.
+//! - **Fields of structs** are in the order of their declaration, as in PyTorch.
+//! - **Prefixes broadcast only on request.** [`Tree::zip_with`] requires equal structures.
+//! - **Container types of the same shape** look the same to serde: `Vec`, `VecDeque` and sets are
+//!   sequences. Default factories and maximum lengths are part of the structure in PyTorch, but
+//!   serde does not show them.
 //! - **Errors** name the path and both sides.
-//! - **Depth** is limited, to 128 levels by default: an error, not the end of the stack.
-//! - **What is loaded is checked**: a text or file that is no treedef is an error, never a treedef that fails later.
+//! - **Depth** is limited, to 128 levels by default: deeper values give an error, not a stack
+//!   overflow.
+//! - **What is loaded is checked**: a text or file that is not a treedef is an error, never a
+//!   treedef that fails later.
 //!
 //! # What you no longer need
 //!
-//! Registration, names for serializing, contexts that JSON can hold; `is_leaf` for `None`.
+//! - Registration, and names for serializing.
+//! - Contexts that JSON can represent.
+//! - `is_leaf` for `None`.
 
 #[cfg(doc)]
 use crate::{

@@ -1,4 +1,4 @@
-//! The children of a node of a [known structure](super::known), one by one or in rows.
+//! Matches the children of a node of a [known structure](super::known), one by one or in rows.
 
 use std::fmt;
 use std::mem;
@@ -19,7 +19,7 @@ use crate::flatten::recording::Recording;
 use crate::flatten::rows::{Outcome, Progress, Row, Stop};
 use crate::flatten::rules::Keep;
 
-/// Puts the leaves of a value into slots, if it has that structure.
+/// Puts the leaves of a value into slots, if the value has the structure of `treedef`.
 pub(in crate::flatten) fn fill<T: Serialize + ?Sized>(
     treedef: &TreeDef,
     slots: Slots<'_>,
@@ -34,7 +34,7 @@ pub(in crate::flatten) fn fill<T: Serialize + ?Sized>(
 }
 
 impl<'t> Known<'t> {
-    /// Puts the leaves of a value into the slots, if it has the structure.
+    /// Puts the leaves of a value into the slots, if the value has the structure.
     pub(in crate::flatten) fn fill<T: Serialize + ?Sized>(
         mut self,
         value: &T,
@@ -47,7 +47,7 @@ impl<'t> Known<'t> {
         }
     }
 
-    /// Whether a value is what a key holds.
+    /// Whether a value equals a key.
     pub(in crate::flatten) fn is_key<T: Serialize + ?Sized>(
         &self,
         key: &'t Value,
@@ -57,7 +57,8 @@ impl<'t> Known<'t> {
     }
 }
 
-/// One node of a known structure, and the slot of its first leaf. The slot behind its leaves comes back.
+/// A node of a known structure, and the slot of its first leaf. As a serializer it returns the slot
+/// behind the leaves of the node.
 pub(in crate::flatten) struct Matcher<'m, 't> {
     pub(in crate::flatten) known: &'m mut Known<'t>,
     pub(in crate::flatten) at: usize,
@@ -169,7 +170,7 @@ impl<'t> MatchedChildren<'_, 't> {
         self.came(matched)
     }
 
-    /// What came of a child.
+    /// Takes the result of a child.
     #[inline]
     fn came(&mut self, matched: Matched<usize>) -> Matched<()> {
         match matched {
@@ -181,7 +182,7 @@ impl<'t> MatchedChildren<'_, 't> {
         }
     }
 
-    /// Whether the next child is the field of this name.
+    /// Whether the next child is the field `name`.
     #[inline]
     fn is_field(&mut self, name: &str) -> bool {
         match self.fields.split_first() {
@@ -217,7 +218,7 @@ impl<'t> MatchedChildren<'_, 't> {
         self.known.next_row(self.cursor.run(), self.slot, owning, progress)
     }
 
-    /// What came of the row before.
+    /// Handles the outcome of the last row.
     #[inline]
     pub(in crate::flatten) fn row_came(&mut self, progress: &mut Progress) -> Matched<()> {
         if progress.is_idle() { Ok(()) } else { self.end_row(progress) }

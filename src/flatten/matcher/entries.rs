@@ -1,4 +1,4 @@
-//! The entries of a map beside those that it should have: in the same order, or found by their keys.
+//! Matches the entries of a map with the expected ones, in the same order or by their keys.
 
 use std::mem;
 
@@ -16,22 +16,22 @@ pub(in crate::flatten) struct MatchedEntries<'m, 't> {
     children: MatchedChildren<'m, 't>,
     keys: &'t [Value],
     first_slot: usize,
-    /// The entry whose key came last; or, if its value came too, the one that is expected next.
+    /// The entry whose key was visited last. After its value, the next expected entry.
     position: usize,
     awaits_value: bool,
     disorder: Option<Box<OutOfOrder<'t>>>,
 }
 
-/// Entries that come in an order of their own, from the first on that was not the next one.
+/// The state of a map whose entries come in another order, from the first unexpected entry on.
 struct OutOfOrder<'t> {
-    /// The entries before this one came in order.
+    /// All entries before this one came in order.
     first: usize,
-    /// Which of the others came.
+    /// Which of the remaining entries were visited.
     came: Vec<bool>,
     left: usize,
-    /// The runs of the others: the position and the slot with which each begins, and its node.
+    /// The runs of the remaining entries: the first position, the first slot and the node of each.
     runs: Vec<(usize, usize, usize)>,
-    /// The order in which all entries came when the structure was recorded, if it is this map's.
+    /// The remembered arrival order, probably of this map. Empty if there is none.
     expected: &'t [usize],
 }
 
@@ -58,7 +58,7 @@ impl<'m, 't> MatchedEntries<'m, 't> {
         {
             return Ok(());
         }
-        // It is not the next one.
+        // It is not the next expected key.
         let next = self.out_of_order()?;
         let known = &*self.children.known;
         self.position = match next.and_then(|next| Some((next, self.keys.get(next)?))) {
@@ -76,7 +76,7 @@ impl<'m, 't> MatchedEntries<'m, 't> {
         Ok(())
     }
 
-    /// The entry that is expected next, where they come in another order, if there is such an expectation.
+    /// The next expected entry of a map in another order, if an arrival order is remembered.
     fn out_of_order(&mut self) -> Matched<Option<usize>> {
         let disorder = match &mut self.disorder {
             Some(disorder) => disorder,
@@ -89,7 +89,7 @@ impl<'m, 't> MatchedEntries<'m, 't> {
         Ok(seen.and_then(|seen| disorder.expected.get(seen).copied()))
     }
 
-    /// Where the value of the entry goes.
+    /// The place of the value of the current entry.
     fn place(&mut self) -> Matched<Matcher<'_, 't>> {
         let awaited = mem::take(&mut self.awaits_value);
         let Some(disorder) = &mut self.disorder else {
@@ -108,7 +108,7 @@ impl<'m, 't> MatchedEntries<'m, 't> {
         self.came(matched)
     }
 
-    /// What came of the value.
+    /// Takes the result of a value.
     fn came(&mut self, matched: Matched<usize>) -> Matched<()> {
         let Ok(slot) = matched else { return Err(self.lost()) };
         match &mut self.disorder {
@@ -127,7 +127,7 @@ impl<'m, 't> MatchedEntries<'m, 't> {
         }
     }
 
-    /// The map does not match, as far as it came.
+    /// Reports a mismatch in this map.
     #[cold]
     fn lost(&mut self) -> Mismatch {
         match self.disorder {
@@ -138,21 +138,21 @@ impl<'m, 't> MatchedEntries<'m, 't> {
 }
 
 impl<'t> OutOfOrder<'t> {
-    /// From the child on that is expected next, which has this position. The children are as if all had come.
+    /// `first` is the position of the next expected child. `children` is moved to the end.
     fn new(children: &mut MatchedChildren<'_, 't>, first: usize, expected: &'t [usize]) -> Self {
         let MatchedChildren { known, cursor, slot, .. } = children;
         let (mut runs, mut position) = (Vec::new(), 0);
         while cursor.has_more(known) {
             let (at, left) = cursor.skip_run();
             runs.push((position, *slot, at));
-            position += left; // within the counts of the node, as is the next
+            position += left; // within the counts of the node, as is the next sum
             *slot += left * known.leaves_of(at);
         }
         OutOfOrder { first, came: vec![false; position], left: position, runs, expected }
     }
 
-    /// Where an entry stands, for the only time that it comes. Of keys that are equal only the recording knows which is
-    /// which.
+    /// The node and the first slot of an entry. Returns `None` if the entry was already visited,
+    /// because only the recorder can tell equal keys apart.
     fn place(&mut self, known: &Known<'_>, position: usize) -> Option<(usize, usize)> {
         let position = position.checked_sub(self.first)?;
         if mem::replace(self.came.get_mut(position)?, true) {

@@ -1,5 +1,6 @@
-//! A structure that a value is expected to have, and the slots for its leaves. Nothing here depends on the type of the value:
-//! serde's side of it is the [matcher](super::matcher).
+//! The structure that a value is expected to have, and the slots for its leaves.
+//!
+//! Nothing here depends on the type of the value. serde's side is the [matcher](super::matcher).
 
 use std::slice;
 
@@ -16,7 +17,7 @@ use crate::treedef::node::is_name;
 use crate::flatten::rows::layout::{Layout, MOST_LEAVES};
 use crate::flatten::rows::{Expected, FEW, Progress, Row};
 
-/// The place of a leaf, which stands for any number of leaves: it has no children.
+/// The place of a run of leaves, which needs no node because leaves have no children.
 pub(in crate::flatten) const LEAF: usize = usize::MAX;
 
 pub(in crate::flatten) struct Known<'t> {
@@ -25,63 +26,66 @@ pub(in crate::flatten) struct Known<'t> {
     pub(in crate::flatten) slots: Slots<'t>,
     options: Options,
     ignore_statics: bool,
-    /// Compounds that may stand inside each other in an opaque leaf, wherever that is; and marks.
+    /// The remaining depth, for compounds in an opaque leaf and for marks.
     depth_left: usize,
-    /// Maps may come in any order, probably the remembered ones, of which these are to come; if not, in order only.
+    /// The remembered arrivals of the remaining maps. Map entries may come in any order, but most
+    /// likely in the remembered one. If `None`, they must come in the order of the structure.
     arrivals: Option<&'t [Arrival]>,
     /// Room for the layout of elements.
     layout: Option<&'t mut Option<Layout<'t>>>,
-    /// Children met so far whose types own something: beside such a child no element is compared as plain data.
+    /// The number of children so far whose types own something. An element with such a child is not
+    /// compared as plain data.
     pub(in crate::flatten) owning: usize,
-    /// Floats that become `f64`s come as `f32`s, as far as was seen.
+    /// Whether floats for `f64` slots come as `f32`, as far as was seen.
     pub(in crate::flatten) narrow: bool,
     mismatch: Option<Divergence>,
 }
 
-/// What to be strict about.
+/// How strict the comparison is.
 #[derive(Clone, Copy)]
 pub(in crate::flatten) struct Expectation {
     /// A static may have another value.
     pub(in crate::flatten) ignore_statics: bool,
-    /// The entries of maps come in the order in which they stand.
+    /// The entries of maps must come in the order of the structure.
     pub(in crate::flatten) in_order: bool,
 }
 
 /// Where the first mismatch was found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::flatten) enum Divergence {
-    /// The value may have the structure all the same.
+    /// The value may still have the structure.
     Perhaps,
-    /// It has another structure: `leaves` were as expected before, if all maps came in the order of their keys, and
-    /// `in_any_order` otherwise, since an entry that is still to come may stand before those that came.
+    /// The value has another structure. The first `leaves` leaves were as expected if all maps came
+    /// in the order of their keys, otherwise the first `in_any_order`: an entry not visited yet may
+    /// belong before those that were.
     After { leaves: usize, in_any_order: usize },
 }
 
-/// How far the children of a node have come.
+/// A position among the children of a node.
 #[derive(Clone, Copy)]
 pub(in crate::flatten) struct ChildCursor {
-    /// The node of the current run, or [`LEAF`], and how many of the run are left.
+    /// The node of the current run, or [`LEAF`], and the number of its remaining children.
     pub(in crate::flatten) at: usize,
     pub(in crate::flatten) left: usize,
-    /// Where the next run begins, and where the runs end.
+    /// The index of the next run, and the end of all runs.
     next: usize,
     end: usize,
 }
 
 impl ChildCursor {
-    /// Before the children of a node, which end there.
+    /// Before the first child of the node `at`. The runs end at `end`.
     #[inline]
     pub(in crate::flatten) fn below(at: usize, end: usize) -> Self {
         ChildCursor { at: LEAF, left: 0, next: at + 1, end }
     }
 
-    /// The current run: its place, and how many are left.
+    /// The node of the current run, and the number of its remaining children.
     #[inline]
     pub(in crate::flatten) fn run(self) -> (usize, usize) {
         (self.at, self.left)
     }
 
-    /// So many of the run have come, which are at most those that are left.
+    /// Skips `count` children of the current run, which has at least that many left.
     pub(in crate::flatten) fn pass(&mut self, count: usize) {
         self.left -= count;
     }
@@ -95,7 +99,7 @@ impl ChildCursor {
         self.left > 0 || known.next_run(self)
     }
 
-    /// The rest of the run: its place, and how many are left.
+    /// Skips the rest of the current run. Returns its node, and how many children were left.
     pub(in crate::flatten) fn skip_run(&mut self) -> (usize, usize) {
         (self.at, std::mem::take(&mut self.left))
     }
@@ -127,7 +131,7 @@ impl<'t> Known<'t> {
         })
     }
 
-    /// A value that is known as a whole: a static, or a key.
+    /// The structure of a value that is known with its leaves: a static or a key.
     pub(in crate::flatten) fn inside(&self, value: &'t Value) -> Self {
         let (nodes, shapes, leaves) = match &value.0 {
             Content::Scalar(leaf) => (&[][..], &[][..], slice::from_ref(leaf)),
@@ -161,7 +165,7 @@ impl<'t> Known<'t> {
     }
 }
 
-/// What comes at a place.
+/// Values at a place.
 impl<'t> Known<'t> {
     #[inline(never)]
     pub(in crate::flatten) fn put(
@@ -179,7 +183,7 @@ impl<'t> Known<'t> {
         }
     }
 
-    /// An opaque leaf, or one with a mark.
+    /// An opaque leaf, or a leaf with a mark.
     pub(in crate::flatten) fn put_leaf(&mut self, slot: usize, value: Value) -> Matched<usize> {
         match self.slots.put_leaf(slot, Leaf::from(value)) {
             true => Ok(slot + 1), // there was that slot
@@ -198,7 +202,7 @@ impl<'t> Known<'t> {
         self.enter(at, slot, head).map(|_| slot)
     }
 
-    /// Where the children of the node end, if that is what is expected.
+    /// Checks a node, and returns where its children end.
     #[inline]
     pub(in crate::flatten) fn enter(
         &mut self,
@@ -240,7 +244,7 @@ impl<'t> Known<'t> {
         }
     }
 
-    /// The value that a static has to have, unless that does not matter.
+    /// The value that a static must have, or `None` if statics are ignored.
     pub(in crate::flatten) fn static_at(
         &mut self,
         at: usize,
@@ -253,7 +257,7 @@ impl<'t> Known<'t> {
         }
     }
 
-    /// The next run of children begins.
+    /// Moves `cursor` to the next run of children, if there is one.
     #[inline]
     pub(in crate::flatten) fn next_run(&self, cursor: &mut ChildCursor) -> bool {
         let Some(run) = self.nodes.get(cursor.next).filter(|_| cursor.next < cursor.end) else {
@@ -265,7 +269,7 @@ impl<'t> Known<'t> {
         true
     }
 
-    /// A row for the rest of a run, of which the element before the slot was one.
+    /// A row for the rest of a run. The element before `slot` belongs to the same run.
     #[inline(never)]
     pub(in crate::flatten) fn next_row<'r>(
         &'r mut self,
@@ -293,7 +297,7 @@ impl<'t> Known<'t> {
         Some(Row::new(slots, slot, left, like, self.options.compact, progress))
     }
 
-    /// Whether the element before the slot has a layout, which is read then.
+    /// Reads the layout of the element before `slot`. Returns whether it has one.
     fn read_layout(&mut self, at: usize, slot: usize) -> bool {
         let nodes = self.nodes.get(at..).unwrap_or_default();
         let leaves = nodes.first().map_or(0, |node| node.leaves);
@@ -306,7 +310,7 @@ impl<'t> Known<'t> {
         layout.read(nodes, self.shapes, kinds, |name: &'t Name| Some(name))
     }
 
-    /// The options by which opaque leaves are recorded, and what is inside a static or a key.
+    /// The options for recording opaque leaves and the insides of statics and keys.
     pub(in crate::flatten) fn of_opaque(&self) -> Options {
         Options { compact: self.options.compact, ..Options::default() }
     }
@@ -315,7 +319,8 @@ impl<'t> Known<'t> {
         Limits::default().max_depth(self.depth_left)
     }
 
-    /// Whether marks mean nothing here: inside of what is kept already. They still take stack.
+    /// Whether marks have no meaning here, because the place is inside a kept value. They still use
+    /// stack, so they count as a level of depth.
     pub(in crate::flatten) fn overlooks_mark(&mut self) -> Matched<bool> {
         if !matches!(self.slots, Slots::Full(_) | Slots::Keys { .. }) {
             return Ok(false);
@@ -336,7 +341,7 @@ impl<'t> Known<'t> {
 
 /// The entries of maps.
 impl<'t> Known<'t> {
-    /// The keys of a map, for the one that comes to be looked up.
+    /// A matcher that looks up a key among the `sorted` keys of a map.
     pub(in crate::flatten) fn lookup(&self, sorted: &'t [Value]) -> Self {
         let slots = Slots::Keys { sorted, found: None };
         Known { nodes: &[], shapes: &[], slots, layout: None, owning: 0, mismatch: None, ..*self }
@@ -349,8 +354,9 @@ impl<'t> Known<'t> {
         }
     }
 
-    /// The entries of a map turn out to come in an order of their own: that in which they came when the structure was
-    /// recorded, if it is remembered and this is that map; or an error, where the order is part of the structure.
+    /// Called when the entries of a map come in another order. Returns the next remembered arrival
+    /// order, which is probably that of this map, or an empty slice. Fails if entries must come in
+    /// order.
     pub(in crate::flatten) fn next_arrival(&mut self) -> Matched<&'t [usize]> {
         match &mut self.arrivals {
             None => Err(self.perhaps()),
@@ -369,9 +375,9 @@ impl<'t> Known<'t> {
     }
 }
 
-/// What goes wrong.
+/// Mismatches.
 impl Known<'_> {
-    /// The value has another structure, from this slot on.
+    /// The value has another structure, from `slot` on.
     #[cold]
     #[inline(never)]
     pub(in crate::flatten) fn after(&mut self, slot: usize) -> Mismatch {
@@ -379,7 +385,7 @@ impl Known<'_> {
         Mismatch
     }
 
-    /// The value perhaps has the structure, but not as it was looked for here.
+    /// The value may have the structure, but this walk cannot tell.
     #[cold]
     #[inline(never)]
     pub(in crate::flatten) fn perhaps(&mut self) -> Mismatch {
@@ -387,7 +393,7 @@ impl Known<'_> {
         Mismatch
     }
 
-    /// A leaf is not as it should be.
+    /// A leaf is not as expected.
     #[cold]
     pub(in crate::flatten) fn unlike(&mut self, slot: usize) -> Mismatch {
         match self.slots {
@@ -396,14 +402,14 @@ impl Known<'_> {
         }
     }
 
-    /// What was found before does not count: it was in a map whose entries come in another order.
+    /// Drops the divergence found so far: it was in a map whose entries come in another order.
     #[cold]
     pub(in crate::flatten) fn out_of_order(&mut self) -> Mismatch {
         self.mismatch = Some(Divergence::Perhaps);
         Mismatch
     }
 
-    /// A map that is still open does not match; its leaves begin with that slot.
+    /// A map that is still open does not match. Its leaves begin at `first_slot`.
     #[cold]
     pub(in crate::flatten) fn in_open_map(&mut self, first_slot: usize) -> Mismatch {
         if let Some(Divergence::After { in_any_order, .. }) = &mut self.mismatch
@@ -414,7 +420,7 @@ impl Known<'_> {
         self.perhaps()
     }
 
-    /// What is inside a static did not match.
+    /// The inside of a static did not match.
     #[cold]
     pub(in crate::flatten) fn other_static(&mut self, inside: Divergence, slot: usize) -> Mismatch {
         match inside {
@@ -423,7 +429,8 @@ impl Known<'_> {
         }
     }
 
-    /// Somebody may have overlooked a mismatch, so the outcome of the walk alone says nothing.
+    /// The first mismatch. The result of the walk is not enough, because a `Serialize`
+    /// implementation may ignore an error.
     pub(in crate::flatten) fn mismatch(&self) -> Option<Divergence> {
         self.mismatch
     }

@@ -1,24 +1,24 @@
-//! The small structures that were recorded last on this thread: the next value of the same type is expected to have that of
-//! the last.
+//! Remembers the small structures that were recorded last on this thread.
 //!
-//! So flattening the same few parameters over and over costs little more than [`flatten_like`](crate::TreeDef::flatten_like),
-//! and gives treedefs that share their memory: row `small` in `benches/ratios`. What is large is not kept: recording it
-//! costs nothing beside walking it.
+//! The next value of the same type is expected to have the same structure. So flattening the same
+//! few parameters repeatedly costs little more than [`flatten_like`](crate::TreeDef::flatten_like),
+//! and the treedefs share their memory: row `small` in `benches/ratios`. Large structures are not
+//! kept, because recording them costs little compared with the walk.
 
 use std::cell::RefCell;
 
 use crate::model::{Labels, Limits, Options, TreeDef, Value};
 
-/// What a structure must not exceed to be kept.
+/// The limits for a structure that is kept.
 const MOST_LEAVES: usize = 1_024;
 const MOST_NODES: usize = 256;
 const MOST_LABELS: usize = 256;
 const LONGEST_TEXT: usize = 256;
 
-/// Structures that a thread keeps.
+/// Number of structures that a thread keeps.
 const KEPT: usize = 4;
 
-/// What makes two walks alike before the value is seen.
+/// What two walks must have in common to expect the same structure.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::flatten) struct WalkId {
     pub(in crate::flatten) type_name: &'static str,
@@ -29,7 +29,8 @@ pub(in crate::flatten) struct WalkId {
 struct Last {
     walk: WalkId,
     treedef: TreeDef,
-    /// How often in a row the next value had another structure, and how many are not compared for that.
+    /// How often the next value had another structure (at most 6), and how many of the next values
+    /// are therefore not compared.
     misses: u32,
     skip: u32,
 }
@@ -39,7 +40,7 @@ thread_local! {
 }
 
 impl WalkId {
-    /// The structure of the value before, if that is expected of the next one.
+    /// The structure of the last value, if the next one is expected to have it.
     pub(in crate::flatten) fn recall(self) -> Option<TreeDef> {
         self.with_last(|last| {
             let last = last.as_mut().filter(|last| last.walk == self)?;
@@ -49,7 +50,8 @@ impl WalkId {
         })?
     }
 
-    /// Keeps a structure that was recorded, perhaps because the one before was another.
+    /// Keeps a recorded structure. If it replaces another one of the same type, that counts as a
+    /// miss.
     pub(in crate::flatten) fn remember(self, treedef: &TreeDef) {
         if !is_small(treedef) {
             return;
@@ -67,7 +69,7 @@ impl WalkId {
 
     fn with_last<R>(self, then: impl FnOnce(&mut Option<Last>) -> R) -> Option<R> {
         let place = self.type_name.as_ptr().addr() / 16 % KEPT;
-        // A thread that ends has no memory left.
+        // While a thread ends, its structures may already be dropped.
         LAST.try_with(|all| all.borrow_mut().get_mut(place).map(then)).ok()?
     }
 }

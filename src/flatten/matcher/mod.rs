@@ -1,9 +1,9 @@
-//! serde's side of a [known structure](known): a value beside it. Nothing is recorded, leaves go straight to their
-//! slots.
+//! serde's side of matching: walks a value beside a [known structure](known) and puts its leaves
+//! into their slots.
 //!
-//! This is the fast walk: the place and the slot travel by value, and the error has no size, so that they stay in registers.
-//! It finds that a value has a structure or that it has another one, not what is different: that takes the
-//! [recorder](super::recorder), which walks the value again.
+//! This walk records nothing, and is fast: place and slot are passed by value, and the error has no
+//! size, so they stay in registers. The walk finds whether a value has a structure, but not what is
+//! different. For that the [recorder](super::recorder) walks the value again.
 
 pub(super) mod known;
 pub(super) mod children;
@@ -34,7 +34,8 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
     type SerializeStruct = MatchedChildren<'m, 't>;
     type SerializeStructVariant = MatchedChildren<'m, 't>;
 
-    // Floats into slots of floats are what has to be fast; all else is compiled once for each kind.
+    // Only floats for float slots need the fastest path. The other calls are compiled once for each
+    // kind.
     scalars! { |self, scalar|
         #[inline] floats: self.float(scalar),
         #[inline(never)] others: self.scalar(scalar),
@@ -79,7 +80,7 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
         Ok(MatchedEntries::new(self.enter(NodeHead::new(NodeKind::Map))?, keys))
     }
 
-    /// The elements of a run in rows.
+    /// Takes the elements of a run in rows.
     #[inline]
     fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Matched<usize> {
         let mut seq = match self.enter(NodeHead::new(NodeKind::Seq)) {

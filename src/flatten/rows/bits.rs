@@ -1,15 +1,15 @@
-//! Leaves that fit into 64 bits.
+//! Conversion of leaves that fit into 64 bits.
 
 use crate::leaf::Scalar;
 use crate::model::LeafKind;
 
-/// Whether leaves of a kind fit.
+/// Whether leaves of a kind fit into 64 bits.
 pub(in crate::flatten) fn is_number(kind: LeafKind) -> bool {
     use LeafKind as Is;
     !matches!(kind, Is::I128 | Is::U128 | Is::Str | Is::Bytes | Is::None | Is::Opaque)
 }
 
-/// The leaf of a kind that has these bits.
+/// The scalar of a kind with these bits.
 pub(in crate::flatten) fn scalar(kind: LeafKind, bits: u64) -> Option<Scalar<'static>> {
     let signed = bits.cast_signed();
     Some(match kind {

@@ -1,11 +1,13 @@
-//! Elements of a fixed layout: structs, tuples and options of numbers.
+//! Elements with a fixed layout: structs, tuples and options of numbers.
 //!
-//! A type that always has the same structure makes the same calls each time. So those of one element are written down, and
-//! the next is compared call by call; what it takes to compare a call is known when its type is compiled, and the numbers
-//! come as bits, into a row that is the same for all types of leaves. This is what makes a `Vec` of particles as fast as a
-//! `Vec` of numbers: rows `particles` and `wide` in `benches/ratios`.
+//! A type that always has the same structure always makes the same serde calls. So the calls of one
+//! element are written down, and the next element is compared call by call. The new call is a
+//! constant at compile time, so the comparison is cheap. The numbers are stored as bits, in a row
+//! that is the same for all types of leaves. This makes a `Vec` of particles as fast as a `Vec` of
+//! numbers: rows `particles` and `wide` in `benches/ratios`.
 //!
-//! An element that is different has been serialized in part by then, and is serialized again by who records or matches.
+//! When an element turns out to be different, it has been serialized in part. The recorder or the
+//! matcher then serializes it again.
 
 use std::cell::Cell;
 use std::mem;
@@ -19,14 +21,13 @@ use crate::treedef::node::is_name;
 
 use crate::flatten::calls::{generic_mismatches, mismatches, numbers};
 
-/// The most leaves of a layout. It is given so many cells even if it needs less: their number being a constant, nobody has
-/// to check that there are enough.
+/// The maximum number of leaves of a layout.
 pub(in crate::flatten) const MOST_LEAVES: usize = 64;
 
-/// Room for the leaves and compounds of a layout, and for an end; a power of two, as is the next.
+/// Room for the calls of a layout and for an end. A power of two, as is `CELLS`.
 const CALLS: usize = 128;
 
-/// Room for leaves. It is emptied when there are too few cells left for another element.
+/// Room for leaves. The cells are emptied when too few are left for another element.
 const CELLS: usize = 256;
 
 /// The calls of one element.
@@ -34,7 +35,7 @@ pub(in crate::flatten) struct Layout<'t> {
     calls: [Call<'t>; CALLS],
     num_calls: usize,
     num_leaves: usize,
-    /// The kind of each leaf, and of all of them if there is only one.
+    /// The kind of each leaf. `kind` is set if all leaves are of one kind.
     kinds: [LeafKind; MOST_LEAVES],
     pub(in crate::flatten) kind: Option<LeafKind>,
     compact: bool,
@@ -43,20 +44,22 @@ pub(in crate::flatten) struct Layout<'t> {
     stopped: Cell<Option<Different>>,
 }
 
-/// The call for a leaf or for a compound, of which the children follow.
+/// The call for a leaf or for a compound. The calls for the children follow.
 #[derive(Clone, Copy)]
 struct Call<'t> {
     code: Code,
-    /// The field that it stands in, and the name of the type.
+    /// The name of the field, and the name of the type.
     field: &'t str,
     name: &'t str,
 }
 
-/// What is called: a leaf of some kind, or a compound of some kind with a number of children.
+/// The code of a call: the kind of a leaf, or the kind of a compound and the number of its
+/// children.
 type Code = u32;
 
 const COMPOUND: Code = 1 << 31;
-/// Behind the last call, so that none is expected there. An error of the value's own has this code, too.
+/// The code behind the last call, where no call is expected. An error that the value itself returns
+/// has this code, too.
 const END: Code = COMPOUND - 1;
 const MOST_CHILDREN: usize = 127;
 
@@ -69,11 +72,12 @@ const F32: Code = leaf(LeafKind::F32);
 
 #[inline(always)]
 fn compound(kind: NodeKind, count: usize) -> Code {
-    let count = if count <= MOST_CHILDREN { count as Code } else { 255 }; // so many have no layout
+    let count = if count <= MOST_CHILDREN { count as Code } else { 255 }; // too many for a layout
     COMPOUND | (kind as Code) << 8 | count
 }
 
-/// Whether two calls are of different structures: what a count says is not binding, and an `f32` may be an `f64`.
+/// Whether two calls mean different structures. Counts of children are not compared, because the
+/// count that serde gets is not binding. Kinds of leaves are not part of the structure.
 fn surely_differ(a: Code, b: Code) -> bool {
     a >> 8 != b >> 8 // a leaf has zeros there
 }
@@ -97,7 +101,8 @@ impl<'t> Layout<'t> {
         Box::new(Layout::new(compact))
     }
 
-    /// Becomes the layout of the first of these nodes, if that has one. Each leaf has a kind.
+    /// Reads the layout of the first node. Returns whether it has one. `kinds` is the kind of each
+    /// leaf.
     pub(in crate::flatten) fn read<'s>(
         &mut self,
         nodes: &[Node],
@@ -115,7 +120,7 @@ impl<'t> Layout<'t> {
         read
     }
 
-    /// No deeper than there is room for calls.
+    /// Recursion ends at the latest when there is no more room for calls.
     fn add<'s>(
         &mut self,
         nodes: &[Node],
@@ -157,14 +162,15 @@ impl<'t> Layout<'t> {
         Some(())
     }
 
-    /// Puts the leaves of the next element into the cells behind those of so many, if it has this layout.
+    /// Puts the leaves of the next element into the cells behind those of `count` elements, if it
+    /// has this layout.
     #[inline(always)]
     pub(in crate::flatten) fn take<T: Serialize + ?Sized>(
         &self,
         count: usize,
         element: &T,
     ) -> Result<(), Different> {
-        let first = count * self.num_leaves; // there is room for so many
+        let first = count * self.num_leaves; // there is room for `count` elements
         let at = Position((first as u32) << 16); // it is within the cells
         match element.serialize(LayoutSerializer::<true> { layout: self, at }) {
             Ok(at) if at.calls() == self.num_calls && self.stopped.get().is_none() => Ok(()),
@@ -173,20 +179,20 @@ impl<'t> Layout<'t> {
         }
     }
 
-    /// What is expected next.
+    /// The next expected call.
     #[inline(always)]
     fn call(&self, at: Position) -> &Call<'t> {
         &self.calls[at.calls() % CALLS] // in range
     }
 
-    /// Elements that there are cells for.
+    /// The number of elements that fit into the cells.
     pub(in crate::flatten) fn room(&self) -> usize {
         CELLS.checked_div(self.num_leaves).unwrap_or(usize::MAX)
     }
 
-    /// The leaves of so many elements.
+    /// The cells of the first `count` elements.
     pub(in crate::flatten) fn cells(&self, count: usize) -> &[Cell<u64>] {
-        self.cells.get(..count * self.num_leaves).unwrap_or_default() // there was room for so many
+        self.cells.get(..count * self.num_leaves).unwrap_or_default() // there was room for them
     }
 
     pub(in crate::flatten) fn kinds(&self) -> &[LeafKind] {
@@ -201,7 +207,8 @@ impl<'t> Layout<'t> {
         Different { leaves: different.leaves.saturating_sub(first), ..different }
     }
 
-    /// Something else was called, or something of which nothing is known here. Who overlooks that does not match.
+    /// Stores the first unexpected or unknown call. So the element does not match, even if a
+    /// `Serialize` implementation ignores the error.
     #[cold]
     #[inline(never)]
     fn stop(&self, at: Position, code: Code) -> LayoutMismatch {
@@ -214,14 +221,15 @@ impl<'t> Layout<'t> {
     }
 }
 
-/// An element that did not have the layout.
+/// An element that does not have the layout.
 #[derive(Clone, Copy)]
 pub(in crate::flatten) struct Different {
-    /// It has another structure; or it was not looked at to the end.
+    /// It has another structure. If false, it was not visited to the end, and may have the same
+    /// structure.
     pub(in crate::flatten) surely: bool,
-    /// At least so many leaves were as expected.
+    /// At least this many leaves were as expected.
     pub(in crate::flatten) leaves: usize,
-    /// An `f32` came, or an `f64`.
+    /// For a float: whether it was an `f32` instead of an `f64`.
     pub(in crate::flatten) narrow: Option<bool>,
 }
 
@@ -229,7 +237,7 @@ impl Different {
     pub(in crate::flatten) const PERHAPS: Different =
         Different { surely: false, leaves: 0, narrow: None };
 
-    /// A number of another kind, or none.
+    /// A number of another kind, or no number.
     #[inline(never)]
     pub(in crate::flatten) fn number(number: Matched<(LeafKind, u64)>) -> Self {
         let narrow = number.ok().and_then(|(kind, _)| narrow(leaf(kind)));
@@ -237,7 +245,7 @@ impl Different {
     }
 }
 
-/// Whether a call is for an `f32` or for an `f64`.
+/// Whether a call is for an `f32` (true) or for an `f64` (false).
 fn narrow(code: Code) -> Option<bool> {
     match code {
         F32 => Some(true),
@@ -246,7 +254,7 @@ fn narrow(code: Code) -> Option<bool> {
     }
 }
 
-/// Kinds of nodes that may be part of a layout.
+/// The kinds of nodes that may be part of a layout.
 fn has_layout(kind: NodeKind) -> bool {
     use NodeKind as Is;
     matches!(
@@ -262,7 +270,8 @@ fn has_layout(kind: NodeKind) -> bool {
     )
 }
 
-/// How many calls have come, and how many cells are filled: in one number, so that it comes back in a register.
+/// The number of calls so far, and the number of filled cells, in one number that is returned in a
+/// register.
 #[derive(Clone, Copy)]
 struct Position(u32);
 
@@ -278,8 +287,8 @@ impl Position {
     }
 }
 
-/// A serializer for an element or for what is inside it. The outermost begins with a constant, whether it is compiled into
-/// the loop over the elements or not.
+/// A serializer for an element or for a value inside it. The outermost one begins at call 0, which
+/// is a constant even if it is not inlined into the loop over the elements.
 struct LayoutSerializer<'l, const OUTERMOST: bool> {
     layout: &'l Layout<'l>,
     at: Position,
@@ -298,7 +307,7 @@ impl<'l, const OUTERMOST: bool> LayoutSerializer<'l, OUTERMOST> {
             return Err(LayoutMismatch(leaf(kind)));
         }
         self.layout.cells[at.leaves() % CELLS].set(bits); // in range
-        Ok(Position(at.0 + 0x1_0001)) // no more than the calls of a layout
+        Ok(Position(at.0 + 0x1_0001)) // at most the calls of a layout
     }
 
     #[inline(always)]
@@ -345,7 +354,8 @@ struct LayoutChildren<'l> {
 impl LayoutChildren<'_> {
     #[inline(always)]
     fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), LayoutMismatch> {
-        // Of fields whose types own something nothing is compiled. Elements are lent, so theirs are looked at.
+        // No code is compiled for fields whose types own something. The elements themselves come as
+        // references, which own nothing, so their fields are compared.
         if const { mem::needs_drop::<T>() } || self.left == 0 {
             return Err(self.layout.stop(self.at, END));
         }

@@ -1,7 +1,8 @@
-//! Elements of a sequence that are expected to look like the last one: numbers, and what has a fixed [layout](layout).
+//! Elements of a sequence that are expected to look like the last one: numbers, and types with a
+//! fixed [layout](layout).
 //!
-//! Who records or matches a sequence takes the first element itself, and those that are different. What lies between is put
-//! into slots here, a row at a time.
+//! The recorder or the matcher takes the first element itself, and each element that is different.
+//! The elements between them are put into slots here, a row at a time.
 
 pub(super) mod slots;
 mod bits;
@@ -22,18 +23,18 @@ use super::calls::{generic_mismatches, mismatches, numbers};
 use bits::{f32_of, is_number, scalar};
 use layout::{Different, Layout};
 
-/// So many elements are worth a look whether they have a layout.
+/// The minimum number of elements for which a layout is read.
 pub(super) const FEW: usize = 4;
 
-/// Numbers that are put at a time; a power of two.
+/// Numbers that are put at a time. A power of two.
 const CELLS: usize = 64;
 
-/// Slots for elements that may come.
+/// Slots for the next elements.
 pub(super) struct Row<'r> {
     slots: Slots<'r>,
     like: Expected<'r>,
     compact: bool,
-    /// Elements that there are slots for.
+    /// The remaining elements for which there are slots.
     left: usize,
     progress: &'r mut Progress,
 }
@@ -41,40 +42,40 @@ pub(super) struct Row<'r> {
 /// What an element looks like.
 #[derive(Clone, Copy)]
 pub(super) enum Expected<'r> {
-    /// A number of some kind, or of any.
+    /// A number of one kind, or of any kind.
     KindAndBits(Option<LeafKind>),
     Layout(&'r Layout<'r>),
 }
 
-/// How the rows of a sequence go.
+/// The state of the rows of a sequence.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// How often the next elements were expected to look like the last, and did, and did not.
+    /// How many elements looked like the last one as expected, and how often one did not.
     right: usize,
     wrong: usize,
-    /// What came of the row before, if nobody has asked for that yet.
+    /// The outcome of the last row, until it is taken.
     row: Option<Outcome>,
-    /// An element that is recorded, of which a part was seen before.
+    /// The element that is recorded again, after a part of it was seen.
     pub(super) again: Option<Retry>,
 }
 
-/// What came of a row.
+/// The outcome of a row.
 pub(super) struct Outcome {
-    /// Elements that were put.
+    /// The number of elements that were put.
     pub(super) done: usize,
     /// The slot behind them.
     pub(super) slot: usize,
     pub(super) stop: Stop,
 }
 
-/// Why no more elements of a row were put.
+/// Why a row ended.
 #[derive(Clone, Copy)]
 pub(super) enum Stop {
-    /// It is full, or there are no more.
+    /// The row is full, or the sequence has no more elements.
     Full,
-    /// The slots do not take what came.
+    /// The slots do not take a leaf.
     Refused,
-    /// The next one is perhaps different. It was serialized in part.
+    /// The next element may be different. It was serialized in part.
     Different(Different),
 }
 
@@ -93,26 +94,27 @@ impl Progress {
     }
 
     pub(super) fn give_up(&mut self) {
-        self.wrong += 1; // at most the elements that came
+        self.wrong += 1; // at most the elements so far
     }
 
-    /// Nothing has come since somebody asked.
+    /// Whether there is no outcome to handle, and no element to check.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.row.is_none() && self.again.is_none()
     }
 
-    /// What came of the row before.
+    /// Takes the outcome of the last row.
     pub(super) fn take(&mut self) -> Option<Outcome> {
         let outcome = self.row.take()?;
-        self.right += outcome.done; // at most the elements that came
+        self.right += outcome.done; // at most the elements so far
         self.wrong += usize::from(matches!(outcome.stop, Stop::Different(..)));
         Some(outcome)
     }
 }
 
 impl Expected<'_> {
-    /// What looks like the number in that slot. Floats that become `f64`s may have come as `f32`s.
+    /// Elements like the number in `slot`. A number in an `f64` slot came as an `f32` if `narrow`
+    /// is set.
     pub(super) fn number(slots: &Slots<'_>, slot: usize, narrow: bool) -> Option<Self> {
         match slots {
             Slots::Counted => Some(Expected::KindAndBits(None)),
@@ -122,7 +124,7 @@ impl Expected<'_> {
 }
 
 impl Slots<'_> {
-    /// The kind of the number in a slot that was filled.
+    /// The kind of the number in a filled slot.
     pub(super) fn number_at(&self, slot: usize, narrow: bool) -> Option<LeafKind> {
         let kind = match self {
             Slots::Leaves(leaves) => leaves.get(slot)?.kind(),
@@ -138,7 +140,7 @@ impl Slots<'_> {
     }
 }
 
-/// Puts elements as long as they look alike. Gives back the next one, which is perhaps different.
+/// Puts elements as long as they look alike. Returns the next element, which may be different.
 pub(super) fn put_row<I: Iterator<Item: Serialize>>(
     row: Option<Row<'_>>,
     items: &mut I,
@@ -179,7 +181,7 @@ fn put_elements<I: Iterator<Item: Serialize>>(
     }
 }
 
-/// This becomes a loop that copies, where numbers come as they lie in memory.
+/// This compiles to a loop that copies, if the numbers come as they are in memory.
 fn put_numbers<I: Iterator<Item: Serialize>>(
     mut row: Row<'_>,
     kind: Option<LeafKind>,
@@ -209,7 +211,7 @@ fn put_numbers<I: Iterator<Item: Serialize>>(
 }
 
 impl<'r> Row<'r> {
-    /// Slots from one on, for so many elements.
+    /// A row with slots from `slot` on, for `left` elements.
     pub(super) fn new(
         slots: Slots<'r>,
         slot: usize,
@@ -222,7 +224,7 @@ impl<'r> Row<'r> {
         Row { slots, like, compact, left, progress }
     }
 
-    /// For so many elements there are cells, and slots behind them.
+    /// The number of elements for which there are both cells and slots.
     fn room(&self) -> usize {
         let cells = match self.like {
             Expected::Layout(layout) => layout.room(),
@@ -231,7 +233,8 @@ impl<'r> Row<'r> {
         cells.min(self.left)
     }
 
-    /// Empties the cells of so many elements, and says for how many more there is room.
+    /// Moves the cells of `count` elements into slots. Returns how many more elements there is room
+    /// for.
     #[inline(never)]
     fn put(&mut self, numbers: &[Cell<u64>], count: usize) -> usize {
         let Some(outcome) = &mut self.progress.row else { return 0 }; // there is one
@@ -243,7 +246,7 @@ impl<'r> Row<'r> {
         };
         let first = outcome.slot;
         outcome.slot += cells.len(); // within the slots
-        outcome.done += count; // each was there
+        outcome.done += count; // at most the row
         self.left -= count; // as above
         if !put(&mut self.slots, first..outcome.slot, kind, kinds, cells) {
             outcome.stop = Stop::Refused;
@@ -252,7 +255,7 @@ impl<'r> Row<'r> {
         self.room()
     }
 
-    /// The next element is perhaps different.
+    /// Ends the row before an element that may be different.
     #[inline(never)]
     fn stop(&mut self, numbers: &[Cell<u64>], count: usize, different: Different) {
         self.put(numbers, count);
@@ -262,7 +265,8 @@ impl<'r> Row<'r> {
     }
 }
 
-/// Puts leaves of one kind, or of these kinds by turns, into slots; says whether there are such.
+/// Puts leaves of one `kind`, or of the `kinds` in turn, into slots. Returns whether the slots take
+/// them.
 fn put(
     all: &mut Slots<'_>,
     slots: Range<usize>,
@@ -310,7 +314,7 @@ fn fill<L>(all: &mut [L], slots: Range<usize>, leaves: impl Iterator<Item = L>) 
     true
 }
 
-/// Says which number a value is: its kind and its bits. Nothing else is looked at.
+/// Returns the kind and the bits of a number. Any other value is an error.
 struct NumberSerializer {
     compact: bool,
 }

@@ -1,4 +1,4 @@
-//! Where the leaves of a known structure go, by their index: so each has a place before it comes.
+//! Slots for the leaves of a known structure: each leaf has its place before it is visited.
 
 use std::cmp::Ordering;
 
@@ -7,19 +7,19 @@ use crate::leaf::leaf_type::{Emit, put};
 use crate::leaf::sink::{LeafVec, Sink};
 use crate::model::{Leaf, Value};
 
-/// Slots that leaves are put into by their index.
+/// Slots for leaves, by index.
 pub(crate) enum Slots<'s> {
-    /// They are only counted.
+    /// Leaves are only counted.
     Counted,
     Leaves(&'s mut [Leaf]),
     F64(&'s mut [f64]),
     F32(&'s mut [f32]),
     Other(&'s mut (dyn LeafVec + 'static)),
-    /// They are made behind these, in order.
+    /// Leaves are appended, in order.
     Behind(&'s mut Vec<Leaf>),
-    /// They are full: what comes has to be what they hold.
+    /// The slots are full: each leaf must equal the one in its slot.
     Full(&'s [Leaf]),
-    /// The key that comes is looked up among these, which are in order.
+    /// A key is looked up among these sorted keys.
     Keys {
         sorted: &'s [Value],
         found: Option<usize>,
@@ -38,7 +38,7 @@ impl Sink {
         }
     }
 
-    /// Slots for so many more leaves; those that are not filled are [cut off](Self::resize) again.
+    /// Slots for `count` more leaves. Slots that stay empty are [cut off](Self::resize) again.
     pub(crate) fn more_slots(&mut self, count: usize) -> Slots<'_> {
         if let Sink::Leaves(leaves) = self {
             return Slots::Behind(leaves);
@@ -62,7 +62,7 @@ impl Slots<'_> {
         }
     }
 
-    /// Puts a scalar into a slot; says whether there is one that takes it.
+    /// Puts a scalar into a slot. Returns whether the slot exists and takes it.
     #[inline(never)]
     pub(crate) fn put(&mut self, slot: usize, scalar: Scalar<'_>) -> bool {
         match self {
@@ -82,7 +82,7 @@ impl Slots<'_> {
         }
     }
 
-    /// Puts a leaf that may be opaque.
+    /// Puts a leaf that may be opaque into a slot. Returns whether the slot exists and takes it.
     pub(crate) fn put_leaf(&mut self, slot: usize, leaf: Leaf) -> bool {
         match self {
             Slots::Counted => true,
@@ -91,7 +91,7 @@ impl Slots<'_> {
             Slots::F32(slots) => put(slots, slot, f32::from_leaf(leaf)),
             Slots::Other(leaves) => leaves.put_leaf(slot, leaf),
             Slots::Behind(leaves) => leaves.push_leaf(leaf),
-            // There is none in a value (invariant 6 of the encoding).
+            // A value has no opaque leaves (invariant 6 of the encoding).
             Slots::Full(_) | Slots::Keys { .. } => false,
         }
     }

@@ -1,4 +1,4 @@
-//! Building an encoding: open a node, add its children, close it. Keeps the invariants that `model` states.
+//! Builds an encoding: opens a node, adds its children, closes it. Keeps the invariants of `model`.
 
 mod shapes;
 
@@ -19,10 +19,10 @@ use shapes::Shapes;
 
 pub(crate) use shapes::{LabelsRef, ShapeRef};
 
-/// Nodes and shapes of a structure in the making.
+/// The nodes and shapes of a structure that is being built.
 ///
-/// While it grows, spans are relative and counts of closed nodes are final, so that subtrees can be moved and copied.
-/// Shapes may be numbered in any order; [`finish`](EncodingBuilder::finish) renumbers them.
+/// During the build, spans are relative and the totals of closed nodes are final, so subtrees can
+/// be moved and copied. [`finish`](EncodingBuilder::finish) renumbers the shapes.
 #[derive(Default)]
 pub(crate) struct EncodingBuilder {
     pub(crate) nodes: Vec<Node>,
@@ -30,22 +30,22 @@ pub(crate) struct EncodingBuilder {
 }
 
 thread_local! {
-    /// Room for the nodes of the next structure: a vector that grows anew each time is copied into fresh memory over and
-    /// over, which was two fifths of the time for a document of a megabyte.
+    /// A reusable vector for the nodes of the next structure. Without it, a new vector would grow
+    /// and be copied for each structure: two fifths of the time for a document of a megabyte.
     static ROOM: Cell<Vec<Node>> = const { Cell::new(Vec::new()) };
 }
 
-/// Nodes that a thread keeps room for at most: two megabytes.
+/// The maximum capacity, in nodes, that a thread keeps: about two megabytes.
 const MOST_ROOM: usize = 32_768;
 
 impl EncodingBuilder {
-    /// One with the room that was left in this thread, which is lost unless it is finished.
+    /// Takes the thread's reusable vector. It is lost if the builder is dropped without `finish`.
     pub(crate) fn with_room() -> Self {
         let nodes = ROOM.try_with(Cell::take).unwrap_or_default();
         EncodingBuilder { nodes, shapes: Shapes::default() }
     }
 
-    /// Appends a node, still without children.
+    /// Appends a node that has no children yet.
     #[inline]
     pub(crate) fn open(&mut self, kind: NodeKind, shape: usize) -> usize {
         let at = self.nodes.len();
@@ -69,7 +69,7 @@ impl EncodingBuilder {
         at
     }
 
-    /// Completes the node at `at`, whose children are all that follows it.
+    /// Completes the node at `at`. All nodes after it are its descendants.
     pub(crate) fn close(&mut self, at: usize, shape: usize) -> Result<()> {
         let mut node = self.nodes[at];
         (node.children, node.leaves, node.work, node.depth) = (0, 0, 1, 0);
@@ -84,21 +84,21 @@ impl EncodingBuilder {
         Ok(())
     }
 
-    /// Counts a complete run of children of an open node.
+    /// Adds a complete run of children to the totals of an open node.
     #[cfg(feature = "persist")]
     pub(crate) fn count(&mut self, at: usize, child: usize) -> Result<()> {
         let child = self.nodes[child];
         self.nodes[at].count(&child)
     }
 
-    /// Completes a node whose children are counted.
+    /// Completes a node whose totals are up to date.
     pub(crate) fn seal(&mut self, at: usize, shape: usize) {
         let node = &mut self.nodes[at];
         node.depth = node.depth.saturating_add(1);
         self.name(at, shape);
     }
 
-    /// Gives a complete node its shape.
+    /// Sets the shape and the span of a complete node.
     pub(crate) fn name(&mut self, at: usize, shape: usize) {
         let (work, depth) = self.shapes.costs.get(shape).copied().unwrap_or_default();
         let end = self.nodes.len();
@@ -108,13 +108,14 @@ impl EncodingBuilder {
         node.depth = node.depth.max(depth);
     }
 
-    /// Whether two complete subtrees are equal, apart from how often each is repeated.
+    /// Whether two complete subtrees are equal, apart from the `repeat` of their roots.
     pub(crate) fn same(&self, a: usize, b: usize) -> bool {
         alike(self.subtree(a), self.subtree(b))
     }
 
-    /// Makes the complete node that was built last the next `repeat` children of its parent, whose last run so far starts at
-    /// `last`. Says where the run starts that they belong to: equal neighbours are one.
+    /// Adds the node that was completed last to its parent as the next `repeat` children. `last` is
+    /// the index of the parent's last run. Returns the index of the run that now contains the
+    /// children: if it equals the last run, both are merged.
     pub(crate) fn join(
         &mut self,
         last: Option<usize>,
@@ -146,7 +147,7 @@ impl EncodingBuilder {
         self.shapes.list.get(index)
     }
 
-    /// Whether the last of so many leaves has the same place in two subtrees.
+    /// Whether the last of `leaves` leaves is at the same position in two subtrees.
     pub(crate) fn agree(&self, a: usize, b: usize, leaves: usize) -> bool {
         ways_agree(self.subtree(a), self.subtree(b), leaves)
     }
@@ -155,7 +156,7 @@ impl EncodingBuilder {
         &self.shapes.list
     }
 
-    /// The index of a shape, which is added if it is new.
+    /// The index of a shape. Adds the shape if it is new.
     pub(crate) fn intern<N: AsRef<str> + Clone + Into<Name>>(
         &mut self,
         shape: ShapeRef<'_, N>,
@@ -163,18 +164,19 @@ impl EncodingBuilder {
         self.shapes.intern(shape)
     }
 
-    /// [`intern`](Self::intern) of a shape whose names are those of a type, which is mostly one of the newest.
+    /// Like [`intern`](Self::intern), for a shape with the names of a type. Such a shape was
+    /// usually used recently.
     pub(crate) fn intern_static(&mut self, shape: ShapeRef<'_, &'static str>) -> usize {
         self.shapes.intern_static(shape)
     }
 
-    /// One of the newest shapes, if it is that of a static with this value.
+    /// Looks among the newest shapes for a static with this value.
     pub(crate) fn static_of(&self, value: Scalar<'_>) -> Option<usize> {
         self.shapes.static_of(value)
     }
 
-    /// A known shape that has the same first keys as another, so many, and then one for which this holds: that shape
-    /// itself, or one of the newest.
+    /// Finds a known shape that has the same first `keys` keys as `shape`, and whose next key
+    /// satisfies `is_next`. Looks at `shape` itself and at the newest shapes.
     #[inline]
     pub(crate) fn with_key(
         &self,
@@ -185,12 +187,13 @@ impl EncodingBuilder {
         self.shapes.with_key(shape, keys, is_next)
     }
 
-    /// The shape that has only the first labels of another.
+    /// The index of the shape that has only the first `labels` labels of another.
     pub(crate) fn intern_first(&mut self, shape: usize, labels: usize) -> usize {
         self.shapes.intern_first(shape, labels)
     }
 
-    /// [`intern`](Self::intern) of the shape of a map, whose keys are moved out of the end of a list.
+    /// Like [`intern`](Self::intern), for the shape of a map. Its keys are moved out of `keys`,
+    /// from index `first` on.
     pub(crate) fn intern_keys(&mut self, keys: &mut Vec<Value>, first: usize) -> usize {
         let labels = LabelsRef::Keys(&keys[first..]);
         if let Some(known) = self.shapes.position(&ShapeRef { name: &"", variant: &"", labels }) {
@@ -202,23 +205,23 @@ impl EncodingBuilder {
         self.shapes.push(Shape { name, variant, labels })
     }
 
-    /// [`intern`](Self::intern) of a shape that has been made.
+    /// Like [`intern`](Self::intern), for a shape that is already owned.
     #[cfg(feature = "persist")]
     pub(crate) fn add_shape(&mut self, shape: Shape) -> usize {
         let known = self.shapes.position(&shape.as_ref());
         known.unwrap_or_else(|| self.shapes.push(shape))
     }
 
-    /// Puts the entries of the map that starts at `at` into canonical order: its keys and its children.
+    /// Sorts the entries of the map at `at` into canonical order: its keys and its children.
     ///
-    /// Says how, unless they were in order.
+    /// Returns the new order, or `None` if the entries were already sorted.
     pub(crate) fn sort_entries(&mut self, at: usize, keys: &mut [Value]) -> Option<Sorted> {
         if keys.is_sorted() {
             return None;
         }
         let entries = self.entries(at);
         let mut arrived: Vec<usize> = (0..keys.len()).collect();
-        // Equal keys stay in their order.
+        // Equal keys keep their order.
         match keys.iter().map(Value::as_str).collect::<Option<Vec<&str>>>() {
             Some(texts) => sort_texts(&mut arrived, &texts),
             None => arrived.sort_by(|&a, &b| keys[a].cmp(&keys[b])),
@@ -270,7 +273,8 @@ impl EncodingBuilder {
         Some(Sorted { order: order.into(), leaves: destination, maps })
     }
 
-    /// Where the entries of the map at `at` stand: their node, and the leaves and maps of the map before them.
+    /// For each entry of the map at `at`: the index of its node, and the number of leaves and maps
+    /// in the entries before it.
     fn entries(&self, at: usize) -> Vec<Entry> {
         let mut entries = Vec::new();
         let (mut run, mut leaf, mut map) = (at + 1, 0, 0);
@@ -285,7 +289,7 @@ impl EncodingBuilder {
         entries
     }
 
-    /// The finished structure.
+    /// Returns the finished structure.
     pub(crate) fn finish(
         self,
         options: Options,
@@ -295,18 +299,18 @@ impl EncodingBuilder {
         let EncodingBuilder { mut nodes, shapes } = self;
         let used = renumber_shapes(&mut nodes, shapes.list.len());
         let mut shapes: Vec<Option<Shape>> = shapes.list.into_iter().map(Some).collect();
-        // Each index in `used` is in range and stands there once.
+        // Each index in `used` is in range and occurs once.
         let shapes = used.into_iter().filter_map(|index| mem::take(&mut shapes[index])).collect();
         encode(nodes, shapes, options, arrivals, limits)
     }
 
-    /// [`finish`](Self::finish) of a structure whose shapes are all used, and numbered by their first use.
+    /// Like [`finish`](Self::finish), for shapes that are all used and numbered by first use.
     #[cfg(feature = "persist")]
     pub(crate) fn finish_numbered(self, options: Options, limits: Limits) -> TreeDef {
         encode(self.nodes, self.shapes.list.into(), options, Vec::new(), limits)
     }
 
-    /// Takes out the subtree that was built last, from `at` on, as a structure of its own.
+    /// Removes the subtree at `at`, which was built last, and returns it as a structure.
     pub(crate) fn extract(
         &mut self,
         at: usize,
@@ -325,7 +329,7 @@ impl EncodingBuilder {
     }
 }
 
-/// Numbers the shapes by their first use; says which they were.
+/// Numbers the shapes by their first use. Returns the old numbers of the used shapes.
 fn renumber_shapes(nodes: &mut [Node], shapes: usize) -> Vec<usize> {
     let mut used = Vec::with_capacity(shapes);
     let mut numbers = vec![Shape::NONE; shapes];
@@ -356,14 +360,14 @@ fn encode(
     }
 }
 
-/// Moves nodes to where they fit. Their room is left to the thread, unless that is too much.
+/// Copies the nodes to a box of exact size. The thread keeps the vector, unless it is too large.
 fn settle(mut nodes: Vec<Node>) -> Box<[Node]> {
     if nodes.capacity() > MOST_ROOM {
         return nodes.into();
     }
     let settled = nodes[..].into();
     nodes.clear();
-    // Where the thread ends, nobody builds any more.
+    // This fails only while the thread ends. The vector is dropped then.
     let _ = ROOM.try_with(|room| {
         let kept = room.take();
         room.set(if kept.capacity() < nodes.capacity() { nodes } else { kept });
@@ -371,16 +375,16 @@ fn settle(mut nodes: Vec<Node>) -> Box<[Node]> {
     settled
 }
 
-/// Whether the last of so many leaves has the same place in two subtrees.
+/// Whether the last of `leaves` leaves is at the same position in two subtrees.
 pub(crate) fn ways_agree(a: &[Node], b: &[Node], leaves: usize) -> bool {
     leaves.checked_sub(1).is_none_or(|last| way_to_leaf(a, last) == way_to_leaf(b, last))
 }
 
-/// The positions that lead to a leaf, by its index.
+/// The child indices that lead to a leaf.
 fn way_to_leaf(nodes: &[Node], mut index: usize) -> Vec<usize> {
     let (mut way, mut position, mut run) = (Vec::new(), 0, 1);
     while let Some(node) = nodes.get(run) {
-        // A run without leaves holds none of them.
+        // A run without leaves cannot contain the leaf: `checked_div` returns `None`.
         match index.checked_div(node.leaves) {
             Some(skipped) if skipped < node.repeat => {
                 way.push(position + skipped);
@@ -407,27 +411,28 @@ struct Entry {
     map: usize,
 }
 
-/// How the entries of a map were put into canonical order.
+/// How the entries of a map were sorted.
 pub(crate) struct Sorted {
-    /// The canonical position of the entry that arrived first, second, …
+    /// The canonical position of the first entry to arrive, of the second, and so on.
     pub(crate) order: Box<[usize]>,
-    /// Where each leaf of the map stands then, counted from the first.
+    /// The new index of each leaf of the map, counted from the map's first leaf.
     pub(crate) leaves: Vec<usize>,
-    /// For each entry as it arrived: maps of its map before it, then and now.
+    /// For each entry, in arrival order: the number of the map's inner maps before it, in the old
+    /// and in the new order.
     maps: Vec<(usize, usize)>,
 }
 
 impl Sorted {
-    /// Where a map below stands now that was the `map`-th below its map.
+    /// The new index of the inner map that had index `map` before the entries were sorted.
     pub(crate) fn moved(&self, map: usize) -> usize {
         let entry = self.maps.partition_point(|(before, _)| *before <= map).saturating_sub(1);
         self.maps.get(entry).map_or(map, |(before, now)| map - before + now)
     }
 }
 
-/// Puts the positions of texts into the order of these.
+/// Sorts `positions` by the texts at these positions.
 ///
-/// Mostly the eight bytes behind what all have in common decide, and they are compared as one number.
+/// The eight bytes after the common prefix usually decide. They are compared as one number.
 fn sort_texts(positions: &mut [usize], texts: &[&str]) {
     let Some((first, others)) = texts.split_first() else { return };
     let in_common = others.iter().fold(first.len(), |most, text| {
@@ -446,7 +451,7 @@ fn sort_texts(positions: &mut [usize], texts: &[&str]) {
     positions.iter_mut().zip(keyed).for_each(|(slot, (_, position))| *slot = position);
 }
 
-/// An absent value is None, an opaque leaf what it holds.
+/// An absent value becomes `None`, and an opaque leaf the value that it holds.
 impl From<Leaf> for Value {
     fn from(leaf: Leaf) -> Self {
         match leaf {

@@ -1,4 +1,4 @@
-//! The distinct shapes of a structure in the making.
+//! The distinct shapes of a structure that is being built.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -8,20 +8,20 @@ use crate::leaf::Scalar;
 use crate::model::{Labels, Leaf, Name, Shape, Value};
 use crate::treedef::node::is_name;
 
-/// Distinct shapes, numbered in the order in which they came.
+/// Distinct shapes, numbered in the order in which they were added.
 #[derive(Default)]
 pub(super) struct Shapes {
     pub(super) list: Vec<Shape>,
-    /// What the keys or the static of each add to the work and the depth of a node.
+    /// For each shape, what its keys or static add to the work and the depth of a node.
     pub(super) costs: Vec<(usize, u32)>,
-    /// The numbers of all by their hash, once there are more than [`Shapes::FEW`].
+    /// The index of each shape by hash, once there are more than [`Shapes::FEW`].
     index: HashTable<usize>,
     hasher: DefaultHashBuilder,
-    /// Shapes that were asked for lately, by where their names stand in memory: mostly no name has to be read.
+    /// Recently used shapes, by the addresses of their names. This usually avoids comparing names.
     recent: [usize; Shapes::RECENT],
 }
 
-/// A [`Shape`] that may have to be made. Names are `&'static str` as serde hands them out, or [`Name`]s.
+/// A borrowed [`Shape`]. Its names are `&'static str`, as serde passes them, or [`Name`]s.
 #[derive(Clone, Copy)]
 pub(crate) struct ShapeRef<'a, N> {
     pub(crate) name: &'a N,
@@ -38,11 +38,11 @@ pub(crate) enum LabelsRef<'a, N> {
 }
 
 impl Shapes {
-    /// So many are found by looking at each.
+    /// Up to this number, shapes are found by comparing each.
     const FEW: usize = 8;
     const RECENT: usize = 32;
 
-    /// [`intern`](Self::intern) of a shape whose names are those of a type.
+    /// Like [`intern`](Self::intern), for a shape with the names of a type.
     pub(super) fn intern_static(&mut self, shape: ShapeRef<'_, &'static str>) -> usize {
         let fields = if let LabelsRef::Fields(fields) = shape.labels { fields.len() } else { 0 };
         let names = (shape.name.as_ptr().addr() / 8) ^ shape.variant.as_ptr().addr();
@@ -100,7 +100,7 @@ impl Shapes {
         })
     }
 
-    /// The newest first.
+    /// The newest shapes, newest first.
     fn newest(&self) -> impl Iterator<Item = usize> {
         (self.list.len().saturating_sub(Shapes::FEW)..self.list.len()).rev()
     }
@@ -135,7 +135,7 @@ impl Shapes {
         self.index.find(self.hasher.hash_one(shape), is_it).copied()
     }
 
-    /// Adds a shape that is new.
+    /// Adds a shape, which must be new.
     pub(super) fn push(&mut self, shape: Shape) -> usize {
         self.costs.push(shape.labels.cost());
         self.list.push(shape);
@@ -186,7 +186,7 @@ impl<N: AsRef<str>> ShapeRef<'_, N> {
     }
 }
 
-/// A shape is looked up by its reference, so both hash alike.
+/// Must hash like `Shape`, because shapes are looked up by reference.
 impl<N: AsRef<str>> Hash for ShapeRef<'_, N> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name.as_ref().hash(state);
@@ -204,7 +204,7 @@ impl<N: AsRef<str>> Hash for ShapeRef<'_, N> {
 }
 
 impl Labels {
-    /// What they add to the work and the depth of a node. Keys stand a level below their map.
+    /// What the labels add to the work and the depth of a node. Keys are one level below their map.
     fn cost(&self) -> (usize, u32) {
         match self {
             Labels::None | Labels::Fields(_) => (0, 0),

@@ -1,4 +1,4 @@
-//! Which elements of two sequences go together.
+//! Finds out which elements of two sequences correspond.
 
 use std::vec;
 
@@ -8,21 +8,21 @@ use crate::treedef::node::NodeRef;
 
 use super::DiffSide;
 
-/// Elements of two sequences, in order.
+/// Corresponding elements of two sequences, in order.
 pub(super) enum Aligned<'a> {
-    /// So many pairs that are alike, the first of them.
+    /// The first of several equal pairs, and their number. The two elements of a pair may differ.
     Pair(NodeRef<'a>, NodeRef<'a>, usize),
     Removed(NodeRef<'a>, usize),
     Added(NodeRef<'a>, usize),
 }
 
-/// Beyond so many elements they go together by their positions.
+/// The maximum number of elements that are matched by content. More are paired by position.
 const MOST: usize = 1 << 11;
 
-/// Beyond so many nodes that may have to be compared, too.
+/// The maximum number of nodes that matching by content may compare.
 const MOST_NODES: usize = 1 << 25;
 
-/// Neighbouring elements that are looked at together.
+/// Neighbouring elements that are handled together.
 struct ElementRun<'a, L> {
     side: DiffSide<'a, L>,
     count: usize,
@@ -34,7 +34,8 @@ impl<L: PartialEq> PartialEq for ElementRun<'_, L> {
     }
 }
 
-/// Elements go together by their positions, if the sequences are equally long; else so that most are equal.
+/// Pairs the elements by position if the sequences have the same length. Otherwise as many equal
+/// elements as possible are paired.
 pub(super) fn align<'a, L: PartialEq>(a: DiffSide<'a, L>, b: DiffSide<'a, L>) -> Vec<Aligned<'a>> {
     let mut aligned = Vec::new();
     let (many, others) = (a.node.num_children(), b.node.num_children());
@@ -46,7 +47,8 @@ pub(super) fn align<'a, L: PartialEq>(a: DiffSide<'a, L>, b: DiffSide<'a, L>) ->
     }
     let same = |(a, b): &(&ElementRun<'_, L>, &ElementRun<'_, L>)| a == b;
     let head = old.iter().zip(&new).take_while(same).count();
-    let (old_rest, new_rest) = (&old[head..], &new[head..]); // no more than there are of both
+    // In range: `head` is at most both lengths.
+    let (old_rest, new_rest) = (&old[head..], &new[head..]);
     let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
     let nodes = (old_end - head).saturating_mul(b.node.subtree().len());
@@ -66,7 +68,7 @@ pub(super) fn align<'a, L: PartialEq>(a: DiffSide<'a, L>, b: DiffSide<'a, L>) ->
     aligned
 }
 
-/// The children, at most so many equal ones together; one by one if their leaves count.
+/// The children, in groups of up to `most` equal ones. Children with leaves to compare stay single.
 fn elements<L>(side: DiffSide<'_, L>, most: usize) -> Vec<ElementRun<'_, L>> {
     let (mut elements, mut children) = (Vec::new(), side.node.children());
     while let Some(child) = children.clone().next() {
@@ -80,7 +82,7 @@ fn elements<L>(side: DiffSide<'_, L>, most: usize) -> Vec<ElementRun<'_, L>> {
     elements
 }
 
-/// Neighbours of one run together, unless their leaves count.
+/// Merges neighbouring elements of one run, unless their leaves are compared.
 fn runs<'a, L>(elements: &[ElementRun<'a, L>]) -> vec::IntoIter<(NodeRef<'a>, usize)> {
     let mut runs: Vec<(NodeRef<'a>, usize)> = Vec::new();
     for ElementRun { side, count } in elements {
@@ -94,7 +96,7 @@ fn runs<'a, L>(elements: &[ElementRun<'a, L>]) -> vec::IntoIter<(NodeRef<'a>, us
     runs.into_iter()
 }
 
-/// Lets elements go together by their positions; the rest of the longer side was removed or added.
+/// Pairs elements by position. The remaining elements of the longer side were removed or added.
 fn pair<'a, L>(
     old: &[ElementRun<'a, L>],
     new: &[ElementRun<'a, L>],

@@ -1,12 +1,14 @@
-//! Which subtrees of two structures are equal, found once for all of them.
+//! Finds all equal subtrees of two structures in one pass.
 
 use std::collections::HashMap;
 
 use crate::model::{Encoding, Shape};
 
-/// A number for each node of two structures: equal for equal subtrees. How often a node is repeated does not count.
+/// A number for each node of two structures. Equal subtrees have equal numbers; the `repeat` of a
+/// node does not matter.
 ///
-/// Comparing two subtrees takes one step then, so comparing all along a path takes as many as the path is long.
+/// Two subtrees are then compared in one step, and all subtrees along a path in as many steps as
+/// the path has keys.
 pub(super) struct Classes {
     pub(super) old: Vec<usize>,
     pub(super) new: Vec<usize>,
@@ -22,7 +24,8 @@ impl Classes {
 #[derive(Default)]
 struct ClassTable<'a> {
     shapes: HashMap<&'a Shape, usize>,
-    /// By the kind of a node, the number of its shape, and number and repeat of each run of its children.
+    /// The number of a subtree by the kind of its root, the number of its shape, and number and
+    /// `repeat` of each run of children.
     subtrees: HashMap<Box<[usize]>, usize>,
 }
 
@@ -36,14 +39,15 @@ impl<'a> ClassTable<'a> {
         let nodes = &encoding.nodes;
         let mut classes = vec![0; nodes.len()];
         let mut subtree = Vec::new();
-        // Children stand behind their parent.
+        // Children come after their parent.
         for (at, node) in nodes.iter().enumerate().rev() {
             let shape = shapes.get(node.shape).copied().unwrap_or(Shape::NONE);
             subtree.clear();
             subtree.extend([node.kind as usize, shape]);
             let mut run = at + 1;
             while run < at + node.span {
-                subtree.extend([classes[run], nodes[run].repeat]); // within the span (invariant 2)
+                // In range: within the span (invariant 2).
+                subtree.extend([classes[run], nodes[run].repeat]);
                 run += nodes[run].span;
             }
             let next = self.subtrees.len();

@@ -1,4 +1,4 @@
-//! Finding what is different.
+//! Finds the changes between two trees or structures.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -12,11 +12,15 @@ use super::classes::Classes;
 use super::{Change, ChangeKind, Diff, DiffSide, Diffable};
 
 impl TreeDef {
-    /// What turns this structure into another.
+    /// Returns the changes that turn this structure into `new`.
     ///
-    /// Elements of sequences of one length are compared by their positions, else so that most are equal; fields and
-    /// keys by their names. What is gone under one name and new under another, and nothing else is like it, was
-    /// renamed. Time and memory of the distinct structure. More than 65,536 changes are told as one: the whole is replaced.
+    /// Elements of sequences are compared by position if the lengths are equal. Otherwise the
+    /// comparison pairs as many equal elements as possible. Fields and entries are compared by name
+    /// or key. A missing child was renamed if it equals exactly one new child, and no other missing
+    /// child equals that one.
+    ///
+    /// Time and memory depend on the stored structure, in which equal siblings are one node. If
+    /// there are more than 65,536 changes, the diff is one change that replaces the whole.
     ///
     /// ```
     /// use treedef::{ChangeKind, TreeDef};
@@ -37,7 +41,7 @@ impl TreeDef {
 pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
     let classes = Classes::of(&old.structure().encoding, &new.structure().encoding);
     let (a, b) = (DiffSide::of(old, &classes.old), DiffSide::of(new, &classes.new));
-    // Only leaves ask for them.
+    // Only the comparison of leaves needs them.
     let shapes = old.own_leaves().map(|_| &old.structure().encoding.shapes[..]);
     let shapes = shapes.unwrap_or_default().iter().enumerate();
     let with_twins = shapes.filter(|(_, shape)| shape.labels.has_twins()).map(|(at, _)| at);
@@ -47,7 +51,7 @@ pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
         steps: Vec::new(),
         with_twins: with_twins.collect(),
         whole: (a, b),
-        // Leaves without a size take no memory, so there may be any number.
+        // Leaves without a size take no memory, so their number is not counted.
         most: MOST_CHANGES.saturating_add(match size_of::<T::Leaf>() {
             0 => 0,
             _ => old.own_leaves().map_or(0, <[_]>::len),
@@ -60,18 +64,18 @@ pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
     comparison.run()
 }
 
-/// Two nodes to compare, or a change whose turn comes; the next last.
+/// Two nodes to compare, or a change to report. The next task is last.
 enum Task<'a, T: Diffable> {
     Pair(StepId, DiffSide<'a, T::Leaf>, DiffSide<'a, T::Leaf>),
     Report(StepId, ChangeKind<T>),
 }
 
-/// A node on the way of the comparison: which of [`Differ::steps`] leads there.
+/// A node that is compared: the index of its step in [`Differ::steps`], or `None` for the root.
 type StepId = Option<usize>;
 
 const ROOT: StepId = None;
 
-/// The way from a node to its child, and how many siblings are meant.
+/// The step from a node to a child, and the number of siblings that it covers.
 struct PathStep {
     above: StepId,
     key: Key,
@@ -81,17 +85,17 @@ struct PathStep {
 struct Differ<'a, T: Diffable> {
     changes: Vec<Change<T>>,
     pending: Vec<Task<'a, T>>,
-    /// Paths are put together only for what is different: all of them take as much room as the squared depth.
+    /// Paths are built only for changes. All of them would take memory quadratic in the depth.
     steps: Vec<PathStep>,
-    /// The shapes of the old structure in which a field or key stands twice.
+    /// The shapes of the old structure that contain a field or key twice.
     with_twins: HashSet<usize>,
-    /// The roots, and how many changes may be told apart before one is replaced by the other: two small structures may
-    /// differ in 2⁶⁰ places.
+    /// The two roots. If there are more than `most` changes, the whole tree is replaced instead:
+    /// two small structures may differ in 2⁶⁰ places.
     whole: (DiffSide<'a, T::Leaf>, DiffSide<'a, T::Leaf>),
     most: usize,
 }
 
-/// Changes that are told apart beyond those of leaves.
+/// The maximum number of listed changes, in addition to one for each leaf.
 const MOST_CHANGES: usize = 1 << 16;
 
 impl<'a, T: Diffable> Differ<'a, T> {
@@ -115,7 +119,7 @@ impl<'a, T: Diffable> Differ<'a, T> {
         Some(self.steps.len() - 1)
     }
 
-    /// The keys that lead to a place, and how many siblings each means.
+    /// The keys that lead to a place, and the number of siblings that each covers.
     fn way(&self, place: StepId) -> (Vec<Key>, Vec<usize>) {
         let step = |place: StepId| self.steps.get(place?);
         let steps = std::iter::successors(step(place), |last| step(last.above));
@@ -165,7 +169,7 @@ impl<'a, T: Diffable> Differ<'a, T> {
             true if self.compare_labelled(place, a, b).is_some() => {}
             true => return self.replaced(place, DifferenceKind::Order, a, b),
         }
-        self.pending[first..].reverse(); // the next last
+        self.pending[first..].reverse(); // the next task is last
         if let (Some(old), Some(new)) = (node.name(), other.name())
             && old != new
         {
@@ -191,7 +195,7 @@ impl<'a, T: Diffable> Differ<'a, T> {
             let (mut here, mut old, mut new) = (place, a.node, b.node);
             let steps = a.node.steps_to_leaf(first).zip(b.node.steps_to_leaf(other));
             for ((above, position, child), (_, _, other)) in steps {
-                // No path leads to the second of two equal fields, so the struct is replaced.
+                // The second of two equal fields has no own path, so the whole struct is replaced.
                 if self.with_twins.contains(&above.raw().shape) {
                     break;
                 }
@@ -204,7 +208,7 @@ impl<'a, T: Diffable> Differ<'a, T> {
         }
     }
 
-    /// Children by their positions, or by how most are equal.
+    /// Compares children by position, or so that as many as possible are equal.
     fn compare_listed(
         &mut self,
         place: StepId,
@@ -243,7 +247,7 @@ impl<'a, T: Diffable> Differ<'a, T> {
         self.pending.extend(added);
     }
 
-    /// Children by their fields or keys; nothing, if one stands there twice.
+    /// Compares children by their fields or keys. Returns `None` if a field or key occurs twice.
     fn compare_labelled(
         &mut self,
         place: StepId,
@@ -275,7 +279,7 @@ impl<'a, T: Diffable> Differ<'a, T> {
             let here = self.child(place, key.clone(), 1);
             self.pending.push(match to {
                 Some(to) if renamed.contains_key(&at) => {
-                    let to = new.keys[to].clone(); // the place of a key
+                    let to = new.keys[to].clone(); // in range: `to` is the position of a key
                     Task::Report(here, ChangeKind::Renamed { to })
                 }
                 Some(to) => Task::Pair(here, *child, new.children[to]),
@@ -294,7 +298,7 @@ impl<'a, T: Diffable> Differ<'a, T> {
 }
 
 impl Labels {
-    /// Whether a field or key stands twice.
+    /// Whether a field or key occurs twice.
     fn has_twins(&self) -> bool {
         fn twins<T: Eq + Hash>(all: &[T]) -> bool {
             let mut seen = HashSet::new();
@@ -311,14 +315,14 @@ impl Labels {
 /// The children of a struct or map.
 struct Labelled<'a, L> {
     keys: Vec<Key>,
-    /// As many as `keys`.
+    /// One for each of `keys`.
     children: Vec<DiffSide<'a, L>>,
-    /// Where each key stands.
+    /// The index of each key.
     places: HashMap<Key, usize>,
 }
 
 impl<'a, L> Labelled<'a, L> {
-    /// Nothing, if a field or key stands there twice.
+    /// Returns `None` if a field or key occurs twice.
     fn of(side: DiffSide<'a, L>) -> Option<Self> {
         let entries = side.node.entries().map(|(key, child)| (key, side.at(child)));
         let (keys, children): (Vec<Key>, Vec<_>) = entries.unzip();
@@ -327,11 +331,11 @@ impl<'a, L> Labelled<'a, L> {
     }
 }
 
-/// Beyond so many fields or keys on a side, none is looked for under another name.
+/// The maximum number of missing or new fields or keys for which renames are detected.
 const MOST_RENAMES: usize = 256;
 
-/// Where what is missing stands under another name: what is like it, if just one is and it is like nothing else that is
-/// missing.
+/// The new index of each renamed child, by its old index. A missing child was renamed if it equals
+/// exactly one new child, and no other missing child equals that one.
 fn renamed<L: PartialEq>(
     old: &Labelled<'_, L>,
     missing: &[usize],

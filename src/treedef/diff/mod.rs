@@ -1,4 +1,4 @@
-//! How one tree becomes another: all differences as data, a report of them, and a patch.
+//! The differences between two trees as data, as a report and as a patch.
 
 mod classes;
 mod align;
@@ -14,9 +14,11 @@ use crate::treedef::node::NodeRef;
 pub(crate) use compare::diff;
 pub(crate) use patch::patch;
 
-/// What turns one tree, or one structure, into another: [`Tree::diff`], [`TreeDef::diff`].
+/// The changes that turn one tree or structure into another. See [`Tree::diff`](crate::Tree::diff) and
+/// [`TreeDef::diff`].
 ///
-/// It prints as a report, a change a line; more than 20 are cut off, unless in the form `{:#}`.
+/// It prints as a report with one line for each change. More than 20 changes are cut off, unless
+/// the format is `{:#}`.
 ///
 /// ```
 /// use treedef::TreeDef;
@@ -34,7 +36,7 @@ pub(crate) use patch::patch;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff<T> {
-    /// In the order of the old tree; within one node, what was added comes last.
+    /// In the order of the old tree. Within one node, added children come last.
     pub(crate) changes: Vec<Change<T>>,
 }
 
@@ -42,84 +44,85 @@ pub struct Diff<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change<T> {
-    /// Where, in the old tree; but the last key of what was added is that of the new one.
+    /// The path in the old tree. If something was added, the last key is that of the new tree.
     pub path: Path,
-    /// What is different there.
+    /// What changed there.
     pub kind: ChangeKind<T>,
-    /// For each key of the path, how many siblings from this one on the change is about.
+    /// For each key of the path, how many siblings the change covers, starting at that key.
     pub(crate) spans: Vec<usize>,
 }
 
-/// What is different in one place.
+/// The kind of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeKind<T> {
-    /// A field, an entry or an element that is no longer there.
+    /// A field, an entry or an element that was removed.
     Removed(T),
-    /// A field, an entry or an element that was not there.
+    /// A field, an entry or an element that was added.
     Added {
-        /// Among the children of the new node.
+        /// The index among the children of the new node.
         position: usize,
-        /// What is there now.
+        /// What was added.
         new: T,
     },
-    /// Another subtree.
+    /// A subtree that was replaced by another.
     Replaced {
-        /// In what the two differ at their roots: the kind of node, the variant, the static, the leaf, the options.
+        /// How the roots of the two differ: in kind of node, variant, static, leaf or options.
         by: DifferenceKind,
-        /// What was there.
+        /// The old subtree.
         old: T,
-        /// What is there now.
+        /// The new subtree.
         new: T,
     },
-    /// The same subtree under another field or key.
+    /// A field or key that was renamed. The subtree is the same.
     Renamed {
-        /// The field or key that it has now.
+        /// The new field or key.
         to: Key,
     },
-    /// The same node with another name of its type.
+    /// A node whose type was renamed.
     Retyped {
-        /// The name that it had.
+        /// The old name.
         old: Name,
-        /// The name that it has now.
+        /// The new name.
         new: Name,
     },
-    /// The fields or keys that stay stand in another order.
+    /// Fields or keys whose order changed.
     Reordered {
-        /// The order now, without what was added.
+        /// The new order, without added fields or keys.
         keys: Vec<Key>,
     },
 }
 
 impl<T> Diff<T> {
-    /// All changes.
+    /// All changes, in order.
     pub fn changes(&self) -> &[Change<T>] {
         &self.changes
     }
 
-    /// Whether the two are equal.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 }
 
 impl<T> Change<T> {
-    /// In how many places this is different: those after the path, in each of the sequences on the way that repeat
-    /// there.
+    /// The number of places that the change covers. A change in equal siblings is listed once, with
+    /// the path of the first. If that happens at several levels of a path, the counts are
+    /// multiplied.
     pub fn places(&self) -> usize {
         self.spans.iter().fold(1, |places, span| places.saturating_mul(*span))
     }
 }
 
-/// What changes are made of: structures, or trees with leaves.
+/// What a diff compares: structures, or trees with leaves.
 pub(crate) trait Diffable: Clone {
     type Leaf: Clone + PartialEq;
 
-    /// What stands at and below a node; `leaves` are those of the whole tree.
+    /// The subtree at a node. `leaves` are those of the whole tree.
     fn cut(node: NodeRef<'_>, leaves: Option<&[Self::Leaf]>) -> Self;
     fn join(treedef: TreeDef, leaves: Vec<Self::Leaf>) -> Self;
     fn structure(&self) -> &TreeDef;
-    /// None, if they do not count.
+    /// `None` if leaves are not compared.
     fn own_leaves(&self) -> Option<&[Self::Leaf]>;
 }
 
@@ -143,7 +146,7 @@ impl Diffable for TreeDef {
     }
 }
 
-/// A node, and the leaves of its whole tree if they count.
+/// A node, and the leaves of its whole tree if they are compared.
 struct DiffSide<'a, L> {
     node: NodeRef<'a>,
     leaves: Option<&'a [L]>,
@@ -168,7 +171,7 @@ impl<'a, L> DiffSide<'a, L> {
         DiffSide { node, ..self }
     }
 
-    /// The leaves at and below this and the next siblings of its run.
+    /// The leaves of `siblings` siblings of one run, starting with this node.
     fn below(self, siblings: usize) -> &'a [L] {
         below(self.node, self.leaves, siblings)
     }
@@ -177,7 +180,7 @@ impl<'a, L> DiffSide<'a, L> {
         self.classes.get(self.node.index()) == other.classes.get(other.node.index())
     }
 
-    /// Whether the next siblings of both runs, so many, are equal.
+    /// Whether `siblings` siblings are equal on both sides, starting with these nodes.
     fn equals(self, other: Self, siblings: usize) -> bool
     where
         L: PartialEq,
@@ -185,13 +188,13 @@ impl<'a, L> DiffSide<'a, L> {
         self.same_structure(other) && self.below(siblings) == other.below(siblings)
     }
 
-    /// Whether siblings are looked at one by one.
+    /// Whether siblings must be compared one by one, because they have leaves.
     fn counts_leaves(self) -> bool {
         self.leaves.is_some() && self.node.num_leaves() > 0
     }
 }
 
-/// The leaves at and below a node and the next siblings of its run.
+/// The leaves of `siblings` siblings of one run, starting with `node`.
 pub(crate) fn below<'a, L>(node: NodeRef<'_>, leaves: Option<&'a [L]>, siblings: usize) -> &'a [L] {
     let start = node.first_leaf();
     let range = start..start + siblings * node.num_leaves();

@@ -1,4 +1,4 @@
-//! Making the new of the old.
+//! Applies a diff to a tree or structure.
 
 use std::collections::{HashMap, HashSet};
 use std::{mem, vec};
@@ -14,12 +14,13 @@ use crate::treedef::treedef_builder::TreeDefBuilder;
 use super::{Change, ChangeKind, Diff, DiffSide, Diffable};
 
 impl TreeDef {
-    /// This structure with the changes of a [`diff`](TreeDef::diff) that was made with it. It may differ from that
-    /// where nothing changes.
+    /// Applies a [`diff`](TreeDef::diff) to this structure.
+    ///
+    /// The structure may differ from the original one where the diff changes nothing.
     ///
     /// # Errors
     ///
-    /// When something else stands where something changes; the error has the path.
+    /// Returns an error with the path if this structure differs where the diff changes something.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -38,11 +39,11 @@ impl TreeDef {
     }
 }
 
-/// What a node of the new tree is.
+/// A child in the new tree.
 enum PatchedChild<'a, 'c, T: Diffable> {
-    /// So many equal ones of the old tree.
+    /// Equal siblings of the old tree, and their number.
     Old(NodeRef<'a>, usize),
-    /// So many with changes below them.
+    /// Equal siblings of the old tree, their number, and the changes at and below them.
     Changed(NodeRef<'a>, usize, &'c [Change<T>]),
     New(&'c T, usize),
 }
@@ -87,41 +88,43 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
         next = parts.next();
     }
     let treedef = builder.finish()?;
-    // A diff that was read from a document may repeat what has leaves.
+    // A diff that was read from a document may repeat a subtree that has leaves.
     match old.own_leaves().is_none() || leaves.len() == treedef.num_leaves() {
         true => Ok(T::join(treedef, leaves)),
         false => Err(ErrorKind::DoesNotApply("a change repeats what has leaves").into()),
     }
 }
 
-/// Refuses another subtree than the one that changes.
+/// Checks that the old subtree is the one that the change expects.
 fn expect<T: Diffable>(old: &T, found: DiffSide<'_, T::Leaf>, path: &Path) -> Result<()> {
     let root = old.structure().root();
     if !same_structure(root, found.node) {
         return Err(mismatch_at(path.clone(), root, found.node));
     }
-    let same = |(old, found): (&T::Leaf, &T::Leaf)| old == found || !equals_itself(old);
+    let same = |(old, found): (&T::Leaf, &T::Leaf)| {
+        old == found || !equals_itself(old) && !equals_itself(found)
+    };
     match old.own_leaves().unwrap_or_default().iter().zip(found.below(1)).all(same) {
         true => Ok(()),
         false => Err(refused("another leaf than the one that was changed", path)),
     }
 }
 
-/// A NaN does not, and still is what it was.
+/// Whether a leaf equals itself. A NaN does not: it stands for any NaN.
 fn equals_itself<L: PartialEq>(leaf: &L) -> bool {
     let again = leaf;
     leaf == again
 }
 
-/// What becomes of a node by the changes there and below.
+/// A node of the new tree, made from a node of the old tree and the changes at and below it.
 struct Plan<'a, 'c, T: Diffable> {
     node: NodeRef<'a>,
-    /// Below the root.
+    /// The depth of the node below the root.
     depth: usize,
-    /// The children of the old node that have not come, and how many have.
+    /// The remaining children of the old node, and how many were visited.
     rest: Children<'a>,
     came: usize,
-    /// Those of the new one so far, with their keys if they are fields or entries.
+    /// The children of the new node so far. They have keys if they are fields or entries.
     children: Vec<(Option<Key>, PatchedChild<'a, 'c, T>)>,
     name: Option<&'c Name>,
 }
@@ -167,7 +170,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         Ok(plan)
     }
 
-    /// The children of the old node before a position, as they are.
+    /// Keeps the remaining children of the old node before `position`.
     fn keep(&mut self, position: usize) {
         let labelled = self.node.is_labelled();
         while self.came < position {
@@ -179,7 +182,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         }
     }
 
-    /// A child of the old node, or several equal ones, with the changes that are theirs.
+    /// Applies a group of changes to a child of the old node, or to several equal children.
     fn change(
         &mut self,
         side: DiffSide<'a, T::Leaf>,
@@ -187,7 +190,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         group: &'c [Change<T>],
     ) -> Result<()> {
         let Some(change) = group.first() else { return Ok(()) };
-        // Put together only for an error: all of them take as much room as the squared depth.
+        // Built only for an error. All of them would take memory quadratic in the depth.
         let here = |depth| change.path.keys().iter().take(depth).cloned().collect::<Path>();
         let missing = || ErrorKind::NoSuchChild { key: key.clone(), node: self.node.brief() };
         let position = self.node.position(key);
@@ -222,7 +225,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         Ok(())
     }
 
-    /// Puts what stays into the order of these keys, if they are the same.
+    /// Sorts the remaining children by `keys`. Returns `None` if their keys differ from these.
     fn reorder(&mut self, keys: &[Key]) -> Option<()> {
         let places: HashMap<&Key, usize> = keys.iter().zip(0..).collect();
         let place = |key: &Option<Key>| places.get(key.as_ref()?).copied();
@@ -234,7 +237,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         Some(())
     }
 
-    /// Puts in what was added, in the order of the positions.
+    /// Inserts the added children, in the order of their positions.
     fn add(&mut self, added: &[&'c Change<T>]) -> Result<()> {
         let labelled = self.node.is_labelled();
         let keys = self.children.iter().filter_map(|(key, _)| key.clone());
@@ -268,7 +271,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         Ok(())
     }
 
-    /// The new node's names and labels.
+    /// The names and labels of the new node.
     fn shape(&self) -> Option<Shape> {
         let shape = self.node.shape()?;
         let keys = || self.children.iter().filter_map(|(key, _)| key.as_ref());
@@ -290,7 +293,7 @@ fn refused(said: &'static str, path: &Path) -> Error {
 }
 
 impl<T: Diffable> PatchedChild<'_, '_, T> {
-    /// At most so many, and the rest.
+    /// Splits off the first `most` siblings. Returns them and the rest.
     fn split(self, most: usize) -> (Self, Option<Self>) {
         let left = self.count().saturating_sub(most);
         if left == 0 {
@@ -320,14 +323,14 @@ impl<T: Diffable> PatchedChild<'_, '_, T> {
     }
 }
 
-/// What a change is about, seen from a node on its way.
+/// What a change is about, seen from a node on its path.
 #[derive(PartialEq)]
 enum About<'c> {
-    /// The node.
+    /// The node itself.
     Itself,
-    /// A child that it had, or what stands below that.
+    /// A child of the old node, or something below it.
     Old(&'c Key),
-    /// A child that it has now.
+    /// A child that was added.
     New(&'c Key),
 }
 
@@ -342,7 +345,7 @@ impl<T> Change<T> {
         }
     }
 
-    /// How many siblings the change is about, so far below the root.
+    /// The number of siblings that the change covers at this depth.
     fn span(&self, depth: usize) -> usize {
         self.spans.get(depth).copied().unwrap_or(1)
     }

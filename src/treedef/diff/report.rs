@@ -1,4 +1,4 @@
-//! Changes as text: a report, a line for each.
+//! Prints a diff as a report with one line for each change.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::treedef::text::brief;
 
 use super::{Change, ChangeKind, Diff};
 
-/// Lines of a report that is not asked for all.
+/// The maximum number of lines after the heading, unless the format is `{:#}`.
 const LINES: usize = 20;
 
 impl<T: fmt::Display> fmt::Display for Diff<T> {
@@ -29,7 +29,7 @@ impl<T: fmt::Display> fmt::Display for Diff<T> {
     }
 }
 
-/// `- path: what was removed`, `+ path: what was added`, `~ path: what was and is there`.
+/// `- path: removed`, `+ path: added`, `~ path: old → new`.
 impl<T: fmt::Display> fmt::Display for Change<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = match self.path.is_root() {

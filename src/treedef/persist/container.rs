@@ -1,4 +1,4 @@
-//! What is around the parts of a file: the header, the lengths, the checksums.
+//! The container format of a file: its header, lengths and checksums.
 
 use std::ops::RangeInclusive;
 
@@ -16,34 +16,36 @@ pub(super) enum Kind {
     Tree,
 }
 
-/// A high bit, both line ends and an end of file, as in PNG: what a transfer as text would change.
+/// As in PNG: a high bit, both line endings and an end-of-file character. A transfer as text would
+/// change one of them.
 const MAGIC: [u8; 8] = *b"\x89PYT\r\n\x1a\n";
-/// The version that this release writes, and the highest that it reads.
+/// The version that this release writes, and the highest version that it reads.
 const VERSION: u16 = 1;
 /// bincode 2, little endian, integers of fixed width.
 const BINCODE: u8 = 1;
 pub(super) const HEADER: usize = 64;
 
-/// The length of a file was checked before.
+/// The length of the file was checked before.
 const SHORT: ErrorKind = ErrorKind::Internal("a file is shorter than it is");
 
-/// The bits of [`Header::options`]. A reader that does not know one would rebuild something else, so it refuses.
+/// The bits of [`Header::options`]. A reader refuses unknown bits, because it would rebuild a
+/// different structure.
 const INSERTION: u16 = 1;
 const NONE_IS_LEAF: u16 = 2;
 const COMPACT: u16 = 4;
 
-/// The first 64 bytes.
+/// The first 64 bytes of a file.
 pub(super) struct Header {
     pub(super) kind: Kind,
     pub(super) options: Options,
-    /// Bytes of the structure.
+    /// The number of bytes of the structure.
     pub(super) structure: u64,
-    /// Rows of nodes in it, of all structures.
+    /// The number of rows of nodes in the structure part, including those of keys and statics.
     pub(super) nodes: u64,
     pub(super) leaves: u64,
-    /// Bytes after the structure.
+    /// The number of bytes after the structure.
     pub(super) rest: u64,
-    /// Of the structure.
+    /// The checksum of the structure.
     pub(super) checksum: u32,
 }
 
@@ -52,7 +54,7 @@ impl Header {
         let mut header = [0; HEADER];
         let mut rest = &mut header[..];
         let mut put = |bytes: &[u8]| {
-            // The fields below are 60 bytes together.
+            // The fields below have 60 bytes together.
             if let Some((field, after)) =
                 std::mem::take(&mut rest).split_at_mut_checked(bytes.len())
             {
@@ -76,7 +78,7 @@ impl Header {
         header
     }
 
-    /// Reads the header of a file, of which `start` is all or the first 64 bytes.
+    /// Reads the header of a file. `start` is the whole file or its first 64 bytes.
     pub(super) fn read(start: &[u8], expected: Kind, limits: Limits) -> Result<Self> {
         let magic = start.get(..MAGIC.len()).unwrap_or(start);
         if magic.is_empty() || !MAGIC.starts_with(magic) {
@@ -131,14 +133,14 @@ impl Header {
         Ok(Header { kind, options: options(flags), structure, nodes, leaves, rest, checksum })
     }
 
-    /// The bytes of the whole file.
+    /// The number of bytes of the whole file.
     pub(super) fn total(&self) -> Result<u64> {
         let total =
             self.structure.checked_add(self.rest).and_then(|body| body.checked_add(wide(HEADER)));
         total.ok_or_else(|| invalid("the header", "its lengths are beyond 64 bits"))
     }
 
-    /// Splits a whole file behind its header into the structure and the rest.
+    /// Splits a whole file, without its header, into the structure and the rest.
     pub(super) fn parts<'a>(&self, file: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
         let expected = self.total()?;
         check_length(expected, wide(file.len()))?;
@@ -152,15 +154,15 @@ impl Header {
     }
 }
 
-/// The parts that a tree has after its structure, whole but for the leaves.
+/// The parts of a tree's file after the structure. All except `leaves` have been verified.
 ///
-/// The leaves have a checksum for every [`CHUNK`], so that damage can be told from what is whole.
+/// The leaves have one checksum for every [`CHUNK`], so the damaged leaves can be found.
 pub(super) struct Trailer<'a> {
     pub(super) orders: &'a [u8],
     pub(super) values: &'a [u8],
     pub(super) kinds: &'a [u8],
     pub(super) leaves: &'a [u8],
-    /// Of each chunk of the leaves.
+    /// One for each chunk of the leaves.
     checksums: &'a [u8],
 }
 
@@ -169,9 +171,9 @@ pub(super) const VALUES: &str = "the values among the leaves";
 pub(super) const KINDS: &str = "the kinds of the leaves";
 const TABLE: &str = "the table of parts";
 
-/// The bytes of leaves that have a checksum of their own.
+/// The number of bytes of leaves that share a checksum.
 const CHUNK: usize = 1 << 16;
-/// Four lengths, three checksums of parts, and that of these and of those of the chunks.
+/// Four lengths, three checksums of parts, and one of the table and the chunks' checksums.
 const TABLE_BYTES: usize = 48;
 
 impl<'a> Trailer<'a> {
@@ -189,7 +191,7 @@ impl<'a> Trailer<'a> {
         [&table, &chunks, orders, values, kinds, leaves].concat()
     }
 
-    /// Splits what stands after the structure.
+    /// Splits the bytes after the structure into parts.
     pub(super) fn read(rest: &'a [u8]) -> Result<Self> {
         let short = || invalid(TABLE, "its lengths do not fit");
         let (table, rest) = rest.split_first_chunk::<TABLE_BYTES>().ok_or_else(short)?;
@@ -203,7 +205,7 @@ impl<'a> Trailer<'a> {
             return Err(short());
         };
         let chunks = leaves.div_ceil(CHUNK).checked_mul(4).ok_or_else(short)?;
-        // Lengths that do not fit are damage as long as their checksum has not vouched for them.
+        // The lengths are not verified yet. If they do not fit, the table is damaged.
         let (checksums, rest) = rest.split_at_checked(chunks).ok_or_else(|| damaged(TABLE))?;
         let found = crc32c_append(crc32c(&table[..TABLE_BYTES - 4]), checksums);
         if found.to_le_bytes() != checksum {
@@ -224,7 +226,7 @@ impl<'a> Trailer<'a> {
         Ok(Trailer { orders, values, kinds, leaves: rest, checksums })
     }
 
-    /// The leaves' bytes from the first damaged one to the last, as far as checksums tell, if any is.
+    /// The range of the leaves' bytes from the first damaged chunk to the last, or `None`.
     pub(super) fn damage(&self) -> Option<RangeInclusive<usize>> {
         let chunks = self.leaves.chunks(CHUNK).zip(self.checksums.chunks(4)).enumerate();
         let mut damaged = chunks
@@ -235,11 +237,11 @@ impl<'a> Trailer<'a> {
     }
 }
 
-/// Fields of fixed width, one after another.
+/// Reads fields of fixed width, one after another.
 struct FieldReader<'a>(&'a [u8]);
 
 impl FieldReader<'_> {
-    /// The next field; zeros beyond the end, which no caller reaches.
+    /// The next field. Returns zeros after the end, which no caller reaches.
     fn take<const N: usize>(&mut self) -> [u8; N] {
         match self.0.split_first_chunk() {
             Some((field, rest)) => {
@@ -286,7 +288,7 @@ fn options(flags: u16) -> Options {
     }
 }
 
-/// Compares the bytes of a file with those that its header speaks of.
+/// Checks that a file has as many bytes as its header says.
 pub(super) fn check_length(expected: u64, found: u64) -> Result<()> {
     match found.checked_sub(expected) {
         None => Err(ErrorKind::Truncated { expected, found }.into()),
@@ -304,7 +306,7 @@ pub(super) fn damaged(part: &str) -> Error {
     ErrorKind::Damaged { part: part.to_owned() }.into()
 }
 
-/// Says what bytes are that do not begin as a file of this library does.
+/// The error for bytes that are not a file of this library. It says what they probably are.
 #[cold]
 fn not_ours(start: &[u8]) -> Error {
     let known: [(&[u8], &str); 7] = [
@@ -329,7 +331,7 @@ fn not_ours(start: &[u8]) -> Error {
         },
     };
     let error = Error::from(ErrorKind::NotATreeDef { found });
-    // The three letters survive what text modes and wrong encodings do to the bytes around them.
+    // These three letters usually survive a transfer as text or a wrong encoding.
     match start.get(..8).unwrap_or(start).windows(3).any(|letters| letters == b"PYT") {
         true => error.with_hint(
             "it was one, and was changed by a transfer or an editor that took it for text",
@@ -338,12 +340,12 @@ fn not_ours(start: &[u8]) -> Error {
     }
 }
 
-/// The first characters, if they look like a text.
+/// The first characters, if they look like text.
 fn beginning_of_text(start: &[u8]) -> Option<String> {
     let first = start.get(..24).unwrap_or(start);
     let whole = match str::from_utf8(first) {
         Ok(text) => text,
-        // It may end within a character.
+        // The bytes may end within a character.
         Err(error) if error.error_len().is_none() => {
             str::from_utf8(first.get(..error.valid_up_to())?).ok()?
         }

@@ -1,5 +1,5 @@
-//! Tables → structure. Everything is checked, and built by the builder that walks use, so a file can say nothing
-//! that a value could not.
+//! Decodes tables into structures. Everything is checked, and built by the builder that
+//! flattening uses, so a file cannot describe anything that a value could not.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use super::orders::OrderReader;
 use super::scalars::{ScalarReader, Stored};
 use super::wire::{self, NONE, NodeRow, ShapeRow, Tables, ValueRow, Values, form, node_kind};
 
-/// What a part of a file holds.
+/// The content of a part of a file.
 pub(super) struct Decoded {
     pub(super) values: Vec<Value>,
     pub(super) structure: Option<TreeDef>,
-    /// Rows of nodes, of all structures.
+    /// The number of rows of nodes in all structures.
     pub(super) nodes: usize,
 }
 
-/// What is to be decoded.
+/// A part of a file to decode.
 pub(super) struct Part<'a> {
-    /// What errors call it.
+    /// The name of the part in errors.
     pub(super) name: &'static str,
     pub(super) bytes: &'a [u8],
-    /// Of the structure that comes last; without them there is none.
+    /// The options of the structure at the end of the part. `None` if there is no structure.
     pub(super) structure: Option<Options>,
 }
 
-/// Reads a part, and makes sure that it is the one encoding of what it says.
+/// Decodes a part, and checks that encoding the result gives the same bytes.
 pub(super) fn decode(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Decoded> {
     read(part, orders, limits).map_err(|error| error.in_part(part.name))
 }
@@ -64,8 +64,8 @@ fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Dec
     };
     let decoded =
         decoder.run(values, ScalarReader::new(part.name, scalars, bytes)?, part, nodes)?;
-    // One comparison covers every choice that an encoder could have made otherwise, but for the nodes, which are
-    // in memory as they are in the file.
+    // One comparison checks every choice that an encoder has. It does not cover the nodes, which
+    // are the same in memory as in the file.
     let frame = frame(decoded.values.iter(), decoded.structure.as_ref())?;
     if !part.bytes.starts_with(&frame.before) || frame.after != after {
         return Err(wire::invalid(part.name, "it is not written in the one way that there is"));
@@ -84,7 +84,7 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
         names.push(name);
         text = rest;
     }
-    // Names are shared in a file, and not in memory.
+    // Each name is stored once in a file, but copied for each use in memory.
     let mut spelled = 0usize;
     let mut spell = |number: u32| {
         let name = usize::try_from(number).ok().and_then(|number| names.get(number));
@@ -108,24 +108,24 @@ struct Decoder<'a, 'o, N> {
     shapes: std::vec::IntoIter<ShapeRow>,
     labels: std::vec::IntoIter<u32>,
     nodes: N,
-    /// Each stays until something holds it: nothing is held twice.
+    /// Each value stays here until a shape takes it. Only one shape can take it.
     values: Vec<DecodedValue>,
     orders: &'o mut OrderReader,
     limits: Limits,
-    /// Of the part.
+    /// The number of bytes of the part.
     bytes: usize,
-    /// Of all values that nothing holds yet.
+    /// The cost of all values that no shape has taken yet.
     printed: PrintCost,
 }
 
 struct DecodedValue {
     value: Option<Value>,
-    /// Values inside each other.
+    /// The nesting depth of values in keys.
     nesting: usize,
     printed: PrintCost,
 }
 
-/// A node whose children have not all come.
+/// A node whose children are still being read.
 struct OpenRow {
     at: usize,
     end: usize,
@@ -133,11 +133,11 @@ struct OpenRow {
     shape: usize,
     /// The last run of children.
     last: Option<usize>,
-    /// With the children that have come.
+    /// Includes the children that were read.
     printed: PrintCost,
 }
 
-/// What a structure takes from the tables.
+/// What a structure takes from the tables, its options, and whether it is part of a value.
 #[derive(Clone, Copy)]
 struct Extent {
     nodes: usize,
@@ -222,7 +222,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         }
     }
 
-    /// Takes the next rows of the tables as one structure.
+    /// Decodes one structure from the next rows of the tables.
     fn structure(&mut self, extent: Extent) -> Result<DecodedStructure> {
         let mut builder = EncodingBuilder::default();
         let (mut nesting, mut printed_in_shapes) = (0, Vec::new());
@@ -277,7 +277,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             self.limits.expect_depth(open.len())?;
         }
         self.check(shapes == extent.shapes, "a shape is not used")?;
-        // A structure has one root, whose span is all of it.
+        // A structure has one root, whose span is the whole structure.
         let depth = builder.nodes.first().ok_or_else(|| self.short())?.depth;
         self.limits.expect_depth(index(depth)?)?;
         self.limits.expect_stored(self.printed.and(printed), self.bytes)?;
@@ -288,7 +288,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         Ok(DecodedStructure { treedef, nesting, printed })
     }
 
-    /// The next shape, how deep its values nest, and what it adds to the text of a node.
+    /// The next shape, the nesting depth of its values, and what it adds to the text of a node.
     fn shape(&mut self, options: Options) -> Result<(Shape, usize, PrintCost)> {
         let row = self.shapes.next().ok_or_else(|| self.short())?;
         let labels = index(row.labels)?;
@@ -312,7 +312,8 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
                 let numbers: Vec<u32> = self.labels.by_ref().take(labels).collect();
                 let fields = numbers.into_iter().map(|number| self.name(number));
                 let fields: Box<[Name]> = fields.collect::<Result<_>>()?;
-                let text = fields.iter().map(|field| field.len() + 2).sum(); // of names in memory
+                // Cannot overflow: the names are in memory.
+                let text = fields.iter().map(|field| field.len() + 2).sum();
                 printed = printed.and(PrintCost::of_text(text));
                 Labels::Fields(fields)
             }
@@ -348,7 +349,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         Ok((kind, shape, repeat))
     }
 
-    /// Completes a node, whose children are all that follows it.
+    /// Completes a node. All nodes after it are its descendants.
     fn complete(&self, builder: &mut EncodingBuilder, node: &OpenRow) -> Result<()> {
         let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
         if node.kind.is_atom() {
@@ -390,7 +391,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     }
 }
 
-/// Invariant 4 of the encoding, but for the order of keys.
+/// Invariant 4 of the encoding, without the order of keys.
 fn has_its_shape(kind: NodeKind, shape: Option<&Shape>, children: usize) -> bool {
     use NodeKind as Is;
     let Some(shape) = shape else {

@@ -1,4 +1,4 @@
-//! Structure → tables. One structure has one encoding.
+//! Encodes structures into tables. Equal structures have equal encodings.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::wire::{
 #[derive(Default)]
 struct Encoder<'a> {
     text: String,
-    /// The number of each name.
+    /// The index of each name.
     numbers: HashMap<&'a str, u32>,
     names: Vec<u32>,
     shapes: Vec<ShapeRow>,
@@ -24,18 +24,18 @@ struct Encoder<'a> {
     orders: Vec<(usize, &'a [Arrival])>,
 }
 
-/// A part of a file, but for the rows of nodes between the two halves.
+/// A part of a file, without the rows of nodes, which come between the two halves.
 pub(super) struct EncodedPart<'a> {
     pub(super) before: Vec<u8>,
     pub(super) after: Vec<u8>,
     structures: Vec<&'a Encoding>,
-    /// How many structures have a number: the values, and the one after them.
+    /// The number of numbered structures: those of the values, and the one after them.
     pub(super) numbers: usize,
-    /// The remembered orders of maps, by the number of their structure.
+    /// The arrival orders of maps, by the number of their structure.
     pub(super) orders: Vec<(usize, &'a [Arrival])>,
 }
 
-/// Values, and the structure after them if there is one.
+/// Encodes values, and the structure after them if there is one.
 pub(super) fn frame<'a>(
     values: impl Iterator<Item = &'a Value>,
     structure: Option<&'a TreeDef>,
@@ -52,12 +52,12 @@ pub(super) fn frame<'a>(
 }
 
 impl EncodedPart<'_> {
-    /// How many rows of nodes there are, of all structures.
+    /// The number of rows of nodes in all structures.
     pub(super) fn nodes(&self) -> usize {
         self.structures.iter().map(|structure| structure.nodes.len()).sum()
     }
 
-    /// The whole part, behind so many bytes that are left free.
+    /// The whole part, after `free` bytes that are left for the caller.
     pub(super) fn part(&self, free: usize) -> Result<Vec<u8>> {
         let (nodes, around) = (self.nodes(), self.before.len() + self.after.len());
         let mut part = Vec::with_capacity(free + around + 8 + nodes * NodeRow::BYTES);
@@ -73,7 +73,8 @@ impl EncodedPart<'_> {
 }
 
 impl<'a> Encoder<'a> {
-    /// Adds a value, after those that it holds; says its number. Recurses as deep as keys may nest.
+    /// Adds a value after the values that it contains, and returns its number. The recursion is as
+    /// deep as the nesting of keys.
     fn value(&mut self, value: &'a Value) -> Result<u32> {
         let scalars = count(value.leaves().len())?;
         let row = match &value.0 {
@@ -86,7 +87,8 @@ impl<'a> Encoder<'a> {
             }
         };
         for leaf in value.leaves() {
-            let scalar = leaf.as_scalar().ok_or(ErrorKind::Internal("a value holds no scalar"))?; // invariant 6: it is one
+            // It is a scalar (invariant 6).
+            let scalar = leaf.as_scalar().ok_or(ErrorKind::Internal("a value holds no scalar"))?;
             self.scalars.push(scalar);
         }
         if let Content::Tree(tree) = &value.0 {
@@ -97,7 +99,7 @@ impl<'a> Encoder<'a> {
         Ok(number)
     }
 
-    /// Notes the orders of the maps in the structure that comes next.
+    /// Records the arrival orders of the maps in the next structure.
     fn remember(&mut self, treedef: &'a TreeDef) {
         if !treedef.arrivals().is_empty() {
             self.orders.push((self.values.len(), treedef.arrivals()));

@@ -1,4 +1,4 @@
-//! Files on disk.
+//! Saving treedefs to files and loading them.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -14,14 +14,14 @@ use super::tree::read as read_tree;
 use super::wire::wide;
 
 impl TreeDef {
-    /// Writes the treedef to a file, whose old contents stay until the new ones are safe on the disk.
+    /// Writes the treedef to a file. Its old contents are kept until the new ones are safe on disk.
     ///
-    /// The file keeps its permissions; a symbolic link stays one, and its target is written.
+    /// The file keeps its permissions. If the path is a symbolic link, its target is written.
     ///
     /// # Errors
     ///
-    /// What the operating system says: then the old file is as it was, unless all went well but flushing the folder.
-    /// And as [`to_bytes`](Self::to_bytes).
+    /// Returns the errors of [`to_bytes`](Self::to_bytes) and of the operating system. The old file
+    /// is then unchanged, unless the only error was in flushing the folder.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -41,16 +41,17 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`from_bytes`](Self::from_bytes), and what the operating system says; the error names the file.
+    /// Returns the errors of [`from_bytes`](Self::from_bytes) and of the operating system. The
+    /// error also contains the name of the file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         TreeDef::load_with(path, Limits::default())
     }
 
-    /// Reads a treedef from a file, within other limits.
+    /// Reads a treedef from a file, within the given limits.
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load).
+    /// Same as [`load`](Self::load).
     pub fn load_with(path: impl AsRef<Path>, limits: Limits) -> Result<Self> {
         load(path.as_ref(), Kind::TreeDef, limits, |bytes| TreeDef::from_bytes_with(bytes, limits))
     }
@@ -71,9 +72,9 @@ fn load<T>(
         .map_err(|error| error.in_file(path.to_owned()))
 }
 
-/// All of a file, if it is as long as its header says.
+/// Reads the whole file, if its length is the one in its header.
 fn contents(path: &Path, kind: Kind, limits: Limits) -> Result<Vec<u8>> {
-    // Before it is opened, because that may wait for the other end of a pipe.
+    // Checked before opening, because opening a pipe may block.
     regular(&fs::metadata(path).map_err(ErrorKind::Io)?).map_err(ErrorKind::Io)?;
     let mut file = File::open(path).map_err(ErrorKind::Io)?;
     let mut bytes = Vec::new();

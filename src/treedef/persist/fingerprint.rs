@@ -1,4 +1,4 @@
-//! A name for a structure that is the same everywhere.
+//! Fingerprints of structures, which are the same on every machine.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +10,12 @@ use crate::treedef::text::as_text;
 use super::container::flags;
 use super::encode::frame;
 
-/// 128 bits that stand for a structure: the same on every platform, in every process and release.
+/// A 128-bit hash of a structure. It is the same on every platform, in every process and release.
 ///
-/// They are the first half of a BLAKE3 hash of what a file of format 1 says, so nobody can make two structures that
-/// share one. It prints as 32 hexadecimal digits and parses back: the name of a directory in a cache, say.
+/// It is the first half of a BLAKE3 hash of the structure's encoding in file format 1. Two structures
+/// share one by accident with a probability of 2⁻¹²⁸, and finding two that do takes some 2⁶⁴ hashes.
+/// It prints as 32 hexadecimal digits and parses back, for example as the name of a directory in a
+/// cache.
 ///
 /// ```
 /// use treedef::Fingerprint;
@@ -28,13 +30,13 @@ use super::encode::frame;
 pub struct Fingerprint(u128);
 
 impl TreeDef {
-    /// What stands for this structure wherever a whole treedef is too long: names, keys, variants, statics and options count.
+    /// A short identifier of this structure with its names, keys, variants, statics and options.
     ///
     /// # Errors
     ///
-    /// When it has more than 2³² nodes or names.
+    /// Returns an error if the structure has more than 2³² nodes or names.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
-        // Frozen with format 1: a later format gets another encoding, and fingerprints keep this one.
+        // Frozen with format 1. A later format gets another encoding, but fingerprints keep this.
         let mut hasher = blake3::Hasher::new_derive_key("treedef 2026 fingerprint of a structure");
         hasher.update(&flags(self.encoding.options).to_le_bytes());
         hasher.update(&frame(std::iter::empty(), Some(self))?.part(0)?);
@@ -45,12 +47,12 @@ impl TreeDef {
 }
 
 impl Fingerprint {
-    /// The bits as a number.
+    /// The fingerprint as a number.
     pub fn to_bits(self) -> u128 {
         self.0
     }
 
-    /// The fingerprint that a number is the bits of.
+    /// The fingerprint with these bits.
     pub fn from_bits(bits: u128) -> Self {
         Fingerprint(bits)
     }

@@ -1,4 +1,5 @@
-//! Files of treedefs and trees. What is promised of them, and their format, is in [`_guide::files`](crate::_guide::files).
+//! Files of treedefs and trees. Their guarantees and their format are in
+//! [`_guide::files`](crate::_guide::files).
 
 #![deny(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::indexing_slicing)]
 
@@ -32,13 +33,14 @@ pub use fingerprint::Fingerprint;
 const STRUCTURE: &str = "the structure";
 
 impl TreeDef {
-    /// The treedef as the bytes of a file.
+    /// Encodes the treedef as the bytes of a file.
     ///
-    /// Equal treedefs have equal bytes, on every platform. [`Limits`] and remembered orders of maps are not among them.
+    /// Equal treedefs have equal bytes on every platform, without [`Limits`] and arrival orders.
     ///
     /// # Errors
     ///
-    /// When it is beyond its own [`Limits`], so that [`from_bytes`](Self::from_bytes) would refuse the bytes; when it has
+    /// Returns an error if the treedef exceeds its own [`Limits`], because
+    /// [`from_bytes`](Self::from_bytes) would refuse the bytes. Also returns an error if it has
     /// more than 2³² nodes or names.
     ///
     /// ```
@@ -55,27 +57,28 @@ impl TreeDef {
         self.begin_file(Kind::TreeDef, &frame, 0)
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote, within [`Limits::default`].
+    /// Reads bytes that [`to_bytes`](Self::to_bytes) wrote, within [`Limits::default`].
     ///
     /// # Errors
     ///
-    /// When the bytes are anything else: changed, cut off, of a later format, of another kind of file, beyond a limit.
+    /// Returns an error if the bytes were changed or cut off, are of a later format or another kind
+    /// of file, or exceed a limit.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         TreeDef::from_bytes_with(bytes, Limits::default())
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote, within other limits.
+    /// Reads bytes that [`to_bytes`](Self::to_bytes) wrote, within the given limits.
     ///
     /// # Errors
     ///
-    /// As [`from_bytes`](Self::from_bytes).
+    /// Same as [`from_bytes`](Self::from_bytes).
     pub fn from_bytes_with(bytes: &[u8], limits: Limits) -> Result<Self> {
         let header = Header::read(bytes, Kind::TreeDef, limits)?;
         let (structure, _) = header.parts(bytes)?;
         structure_of(&header, structure, &mut OrderReader::new(&[])?, limits)
     }
 
-    /// Refuses what would not be read again within the limits of this treedef.
+    /// Checks that the limits of this treedef allow it to be loaded again.
     fn expect_loadable(&self, nodes: usize, bytes: usize) -> Result<()> {
         let (limits, root) = (self.limits, self.root());
         limits.expect_bytes(bytes)?;
@@ -83,11 +86,11 @@ impl TreeDef {
         limits.expect_depth(root.levels())?;
         limits.expect_names(self.encoding.bytes_of_names(), bytes)?;
         limits.expect_stored(PrintCost::of(&self.encoding), bytes)?;
-        // A file says nothing of the walk that allows any work.
+        // A file does not record that the treedef was made from a value, which allows any work.
         if self.walked { limits.expect_work(root.work(), self.num_leaves()) } else { Ok(()) }
     }
 
-    /// The header and the structure of a file that has so many bytes more.
+    /// The header and the structure of a file. `rest` more bytes follow them.
     fn begin_file(&self, kind: Kind, frame: &EncodedPart<'_>, rest: usize) -> Result<Vec<u8>> {
         let mut file = frame.part(HEADER)?;
         let part = file.get(HEADER..).unwrap_or_default();
@@ -106,7 +109,7 @@ impl TreeDef {
     }
 }
 
-/// Reads the structure of a file, and checks what its header says of it.
+/// Reads the structure of a file, and checks it against the header.
 fn structure_of(
     header: &Header,
     bytes: &[u8],

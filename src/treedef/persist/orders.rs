@@ -1,4 +1,4 @@
-//! The orders in which map entries arrived: beside the structure, so in a part of their own.
+//! The arrival orders of map entries, which are a separate part of a file.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -10,7 +10,7 @@ use crate::treedef::node::{Children, NodeRef};
 use super::container::ORDERS as PART;
 use super::wire::{self, OrderRow, Orders, Rows, count, wide};
 
-/// The remembered orders of structures that are numbered from `first` on.
+/// Adds the arrival orders of structures. Their numbers start at `first`.
 pub(super) fn write(orders: &[(usize, &[Arrival])], first: usize, into: &mut Orders) -> Result<()> {
     for (structure, arrivals) in orders {
         for arrival in *arrivals {
@@ -24,16 +24,16 @@ pub(super) fn write(orders: &[(usize, &[Arrival])], first: usize, into: &mut Ord
     Ok(())
 }
 
-/// Hands the orders to the structures that they belong to, which come one after another.
+/// Returns the arrival orders of one structure after another.
 pub(super) struct OrderReader {
     maps: Peekable<IntoIter<OrderRow>>,
     positions: IntoIter<u64>,
-    /// The number of the structure that comes next.
+    /// The number of the next structure.
     structure: u32,
 }
 
 impl OrderReader {
-    /// Reads the part of a file; an empty one says that all entries arrived in the canonical order.
+    /// Reads the part of a file. If it is empty, all entries arrived in canonical order.
     pub(super) fn new(mut part: &[u8]) -> Result<Self> {
         let some = !part.is_empty();
         let Orders { maps: Rows(maps), positions: Rows(positions) } = match some {
@@ -55,7 +55,7 @@ impl OrderReader {
         self.structure = self.structure.saturating_add(1);
     }
 
-    /// The orders in the structure that comes next.
+    /// The arrival orders of the next structure.
     pub(super) fn next_structure(&mut self, root: NodeRef<'_>) -> Result<Vec<Arrival>> {
         let structure = self.structure;
         self.skip_structure();
@@ -72,7 +72,7 @@ impl OrderReader {
         Ok(arrivals)
     }
 
-    /// The positions of so many entries.
+    /// The positions of the entries of a map with `entries` entries.
     fn order(&mut self, entries: usize) -> Result<Box<[usize]>> {
         if entries > self.positions.len() {
             return Err(wire::invalid(PART, "it holds fewer positions than there are entries"));
@@ -93,7 +93,7 @@ impl OrderReader {
         }
     }
 
-    /// Checks that every order has found its map.
+    /// Checks that every order was used.
     pub(super) fn finish(mut self) -> Result<()> {
         match self.maps.next().is_none() && self.positions.next().is_none() {
             true => Ok(()),
@@ -102,14 +102,14 @@ impl OrderReader {
     }
 }
 
-/// A walk from map to map.
+/// A walk that finds maps by their index.
 struct Maps<'a> {
     root: Option<NodeRef<'a>>,
     open: Vec<Children<'a>>,
 }
 
 impl<'a> Maps<'a> {
-    /// The map with this index, which grows from call to call.
+    /// The map with this index. The index must be greater in each call.
     fn find(&mut self, index: usize) -> Option<NodeRef<'a>> {
         let mut node = self.root.take();
         loop {

@@ -1,4 +1,4 @@
-//! Putting a file in the place of another in one step: written beside it, flushed, renamed.
+//! Replaces a file in one step: writes a temporary file beside it, flushes it and renames it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry, File, TryLockError};
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// What the names of files that are being written end with, after six letters or digits.
+/// The end of the names of temporary files, after six random letters or digits.
 const SUFFIX: &str = ".treedef-tmp";
 const RANDOM: usize = 6;
-/// Longer names have no room for prefix and suffix: file systems allow 255 bytes.
+/// Longer names leave no room for prefix and suffix: file systems allow 255 bytes.
 const LONGEST: usize = 200;
 
-/// Writes a file, whose old contents stay until the new ones are on the disk. It keeps its permissions.
+/// Writes a file, with its old permissions. The old contents stay until the new ones are on disk.
 ///
-/// A symbolic link stays, and its target is written. What is no regular file is refused.
+/// If the path is a symbolic link, its target is written. Anything but a regular file is refused.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = target(path)?;
     let old = match fs::metadata(&path) {
@@ -40,7 +40,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     folder.sync()
 }
 
-/// Checks that a path leads to a regular file: nobody wants a device replaced, or waits for a pipe.
+/// Checks that a path is a regular file: a device must not be replaced, and a pipe may block.
 pub(super) fn regular(metadata: &fs::Metadata) -> io::Result<&fs::Metadata> {
     if metadata.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
@@ -51,7 +51,7 @@ pub(super) fn regular(metadata: &fs::Metadata) -> io::Result<&fs::Metadata> {
     }
 }
 
-/// Where a path leads, through links to what is not there yet too.
+/// Follows symbolic links, including links to files that do not exist yet.
 fn target(path: &Path) -> io::Result<PathBuf> {
     const LINKS: usize = 40; // as many as Linux follows
     let mut path = path.to_owned();
@@ -69,7 +69,7 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
-/// What the names of a file's temporaries begin with.
+/// The beginning of the names of a file's temporary files.
 fn prefix(name: &OsStr) -> OsString {
     let mut prefix = OsString::from(".");
     prefix.push(if name.len() > LONGEST { OsStr::new("treedef") } else { name });
@@ -79,7 +79,7 @@ fn prefix(name: &OsStr) -> OsString {
 
 struct Folder<'a> {
     path: &'a Path,
-    /// Opened before anything is written, so that nothing can be refused afterwards.
+    /// Opened before anything is written, so that a failure comes before any change.
     #[cfg(unix)]
     file: File,
 }
@@ -93,26 +93,26 @@ impl<'a> Folder<'a> {
         })
     }
 
-    /// A new file that is locked as long as it is written, so that nobody takes it for one that was left behind.
+    /// Creates a temporary file. Its lock keeps other writers from removing it as abandoned.
     fn create(&self, prefix: &OsStr, private: bool) -> io::Result<NamedTempFile> {
         let mut builder = Builder::new();
         builder.prefix(prefix).suffix(SUFFIX).rand_bytes(RANDOM);
         loop {
             let file = builder.make_in(self.path, |path| create_new(path, private))?;
             match file.as_file().try_lock() {
-                // Another writer takes it for abandoned, and is about to remove it.
+                // Another writer thinks that it is abandoned, and will remove it.
                 Err(TryLockError::WouldBlock) => continue,
-                // Where locks are not supported nothing is swept either.
+                // If locks are not supported, no file is removed as abandoned.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
-            // It may have been removed between its creation and its lock.
+            // Another writer may have removed it before it was locked.
             if file.path().exists() {
                 return Ok(file);
             }
         }
     }
 
-    /// Removes what writers left behind that were killed. Whoever still writes holds a lock.
+    /// Removes temporary files of writers that were killed. Active writers hold a lock.
     fn sweep(&self, prefix: &OsStr) {
         let Ok(entries) = fs::read_dir(self.path) else { return };
         entries.flatten().filter(|entry| is_temporary(entry, prefix)).for_each(|entry| {
@@ -120,11 +120,11 @@ impl<'a> Folder<'a> {
         });
     }
 
-    /// Makes a new name last. Elsewhere than on Unix a rename does so by itself.
+    /// Makes the new name durable. Outside Unix, the rename does this.
     fn sync(&self) -> io::Result<()> {
         #[cfg(unix)]
         match self.file.sync_all() {
-            // The file system has no such thing.
+            // The file system does not support this.
             Err(error)
                 if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {}
             result => return result,
@@ -133,7 +133,7 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// A file that takes the place of another is nobody else's to read before it has that one's permissions.
+/// Creates a new file. If `private`, only its owner can read it until permissions are set.
 fn create_new(path: &Path, private: bool) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -144,7 +144,7 @@ fn create_new(path: &Path, private: bool) -> io::Result<File> {
     options.open(path)
 }
 
-/// Whether this is a file of the kind that [`Folder::create`] makes.
+/// Whether the name is one that [`Folder::create`] makes.
 fn is_temporary(entry: &DirEntry, prefix: &OsStr) -> bool {
     let name = entry.file_name();
     let random = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
@@ -154,13 +154,13 @@ fn is_temporary(entry: &DirEntry, prefix: &OsStr) -> bool {
     }) && entry.file_type().is_ok_and(|kind| kind.is_file())
 }
 
-/// A file that cannot be opened or removed stays: it is in nobody's way.
+/// Removes an abandoned file. If it cannot be opened or removed, it is left there.
 fn remove_if_abandoned(path: &Path) {
     let file = File::open(path).or_else(|_| File::options().write(true).open(path));
     if let Ok(file) = file
         && file.try_lock().is_ok()
     {
-        // Under the lock, so that a writer who made it just now finds it gone.
+        // Done under the lock, so that a writer that has just created the file notices.
         fs::remove_file(path).unwrap_or_default();
     }
 }

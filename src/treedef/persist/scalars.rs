@@ -1,4 +1,4 @@
-//! Scalars in a file: runs of one kind, then the bits of each, so that every one keeps its kind and its bits.
+//! Scalars in a file: runs of one kind, then the bytes of each scalar. Kinds and bits are kept.
 
 use crate::error::Result;
 use crate::leaf::Scalar;
@@ -33,12 +33,12 @@ impl ScalarWriter {
             Scalar::Char(value) => bits.extend_from_slice(&u32::from(value).to_le_bytes()),
             Scalar::Str(value) => self.push_bytes(value.as_bytes()),
             Scalar::Bytes(value) => self.push_bytes(value),
-            // A byte, so that nothing in a file is free.
+            // One byte, so that every leaf takes space in the file.
             Scalar::None => bits.push(0),
         }
     }
 
-    /// The place of a leaf that is a value; values stand in a part of their own.
+    /// Adds a placeholder for an opaque leaf. Its value is in another part.
     pub(super) fn push_opaque(&mut self) {
         self.count(LeafKind::Opaque);
         self.bits.push(0);
@@ -52,14 +52,15 @@ impl ScalarWriter {
     fn count(&mut self, kind: LeafKind) {
         let kind = leaf_code(kind);
         match self.rows.runs.0.last_mut() {
-            Some(run) if run.kind == kind => run.count += 1, // counts what is in memory
+            // Cannot overflow: the scalars are in memory.
+            Some(run) if run.kind == kind => run.count += 1,
             _ => self.rows.runs.0.push(KindRow { kind, count: 1 }),
         }
     }
 }
 
 impl ScalarRows {
-    /// Which scalar the byte with this index belongs to, among those that follow the tables.
+    /// The index of the scalar that contains a byte. `byte` counts from the end of the tables.
     pub(super) fn scalar_at(&self, byte: u64) -> u64 {
         let (mut scalar, mut left, mut lengths) = (0u64, byte, self.lengths.0.iter());
         for run in &self.runs.0 {
@@ -86,7 +87,7 @@ impl ScalarRows {
 }
 
 impl LeafKind {
-    /// The bytes that a scalar of the kind takes, where all take as many.
+    /// The number of bytes of a scalar of this kind. `None` if it varies.
     fn width(self) -> Option<u64> {
         use LeafKind as Is;
         Some(match self {
@@ -100,14 +101,14 @@ impl LeafKind {
     }
 }
 
-/// A leaf as it stands in a file.
+/// A leaf of a file.
 pub(super) enum Stored<'a> {
     Scalar(Scalar<'a>),
     Opaque,
 }
 
 pub(super) struct ScalarReader<'a> {
-    /// The part of the file that is being read, for errors.
+    /// The name of the part in errors.
     part: &'static str,
     runs: std::vec::IntoIter<KindRow>,
     kind: LeafKind,
@@ -131,7 +132,7 @@ impl<'a> ScalarReader<'a> {
         Ok(ScalarReader { part, runs, kind: LeafKind::None, left_in_run: 0, lengths, bits })
     }
 
-    /// At most so many scalars are left: each takes a byte, or a length.
+    /// An upper bound for the remaining scalars: each takes at least one byte or one length.
     pub(super) fn at_most(&self) -> usize {
         self.bits.len().saturating_add(self.lengths.len())
     }
@@ -139,7 +140,7 @@ impl<'a> ScalarReader<'a> {
     pub(super) fn next(&mut self) -> Result<Stored<'a>> {
         if self.left_in_run == 0 {
             let run = self.runs.next().ok_or_else(|| self.short())?;
-            // Checked when the reader was made.
+            // The kinds were checked when the reader was made.
             self.kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
             self.left_in_run = run.count;
         }

@@ -1,4 +1,4 @@
-//! A treedef inside other documents.
+//! Treedefs in other serde documents.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use serde::ser::{self, Serialize, Serializer};
 
 use crate::model::TreeDef;
 
-/// Its text where the format is readable by humans, which [`FromStr`](std::str::FromStr) reads too; the bytes of
-/// [`TreeDef::to_bytes`] where it is not.
+/// Human-readable formats contain the text that [`FromStr`](std::str::FromStr) reads. Other formats
+/// contain the bytes of [`TreeDef::to_bytes`].
 ///
 /// ```
 /// use treedef::TreeDef;
@@ -53,7 +53,7 @@ impl<'de> Visitor<'de> for TreeDefVisitor {
         TreeDef::from_bytes(bytes).map_err(E::custom)
     }
 
-    /// Bytes in a format that has none of its own.
+    /// Some formats have no bytes and use a sequence instead.
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<TreeDef, A::Error> {
         let mut bytes = Vec::new();
         while let Some(byte) = elements.next_element()? {

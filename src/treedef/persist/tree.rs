@@ -1,4 +1,4 @@
-//! A structure and its leaves in one file.
+//! A tree in a file: its structure and its leaves.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
                 writer.push_opaque();
                 opaque.push(value);
             }
-            (None, None) => {} // every leaf is one of the two
+            (None, None) => {} // every leaf is a scalar or opaque
         }
     }
     let (mut kinds, leaves) = (Vec::new(), writer.bits);
@@ -118,7 +118,7 @@ fn read_leaves<L: Emit>(
     }
 }
 
-/// The leaves whose bytes are damaged, by their indices and paths.
+/// The indices and paths of the leaves whose bytes are damaged.
 fn name_damage(treedef: &TreeDef, rows: &ScalarRows, bytes: RangeInclusive<usize>) -> String {
     let leaf = |byte: &usize| usize::try_from(rows.scalar_at(wide(*byte))).unwrap_or(usize::MAX);
     let (first, last) = (leaf(bytes.start()), leaf(bytes.end()));
@@ -127,6 +127,6 @@ fn name_damage(treedef: &TreeDef, rows: &ScalarRows, bytes: RangeInclusive<usize
             format!("leaves {first} to {last}, `{}` to `{}`", from.brief(), to.brief())
         }
         (Ok(path), Ok(_)) => format!("leaf {first}, `{}`", path.brief()),
-        _ => LEAVES.to_owned(), // whoever wrote the kinds lied
+        _ => LEAVES.to_owned(), // the kinds do not match the structure
     }
 }

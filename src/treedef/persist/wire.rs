@@ -1,4 +1,4 @@
-//! The rows of a file: flat, of fixed width, and apart from the types in memory, which may change.
+//! The rows of a file: flat, of fixed width, and independent of the types in memory.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,26 +10,27 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{LeafKind, NodeKind};
 
-/// The tables that nodes are described with.
+/// The tables that describe nodes.
 pub(super) struct Tables<'a> {
-    /// All names, one after another: each once, in the order of their first use below.
+    /// All names, one after another. Each is stored once, in the order of the first use below.
     pub(super) text: &'a str,
-    /// The bytes of each name.
+    /// The number of bytes of each name.
     pub(super) names: Rows<u32>,
     pub(super) shapes: Rows<ShapeRow>,
-    /// Of one shape after another: the names of its fields, the numbers of its keys, the number of its static.
+    /// For each shape: the names of its fields, or the numbers of its keys or its static.
     pub(super) labels: Rows<u32>,
 }
 
-/// The keys and statics, where there are any. Their scalars follow: [`super::scalars`].
+/// The keys and statics, if there are any. Their scalars follow: see [`super::scalars`].
 #[derive(Default)]
 pub(super) struct Values {
-    /// A value comes after the values that its own maps have for keys.
+    /// A value comes after the values that are keys of its own maps.
     pub(super) rows: Rows<ValueRow>,
     pub(super) scalars: ScalarRows,
 }
 
-/// How many rows of each table belong to a value: they follow those of the value before it. A scalar has no nodes.
+/// The number of rows of each table that belong to a value, after those of the previous value. A
+/// scalar has no nodes.
 #[derive(Clone, Copy)]
 pub(super) struct ValueRow {
     pub(super) nodes: u32,
@@ -45,11 +46,11 @@ pub(super) struct ShapeRow {
     pub(super) labels: u32,
 }
 
-/// One run of equal siblings. There are as many as a 64-bit number says that stands before the first.
+/// One run of equal siblings. The rows follow their number, which has 64 bits.
 #[derive(Clone, Copy)]
 pub(super) struct NodeRow {
     pub(super) kind: u8,
-    /// Among the shapes of the same structure, numbered by first use; or [`NONE`].
+    /// The index of the shape in the same structure, numbered by first use; or [`NONE`].
     pub(super) shape: u32,
     pub(super) span: u32,
     pub(super) repeat: u64,
@@ -59,11 +60,11 @@ impl NodeRow {
     pub(super) const BYTES: usize = 17;
 }
 
-/// What the bytes after it are: runs of scalars of one kind.
+/// Describes the bytes after it: runs of scalars of one kind.
 #[derive(Default)]
 pub(super) struct ScalarRows {
     pub(super) runs: Rows<KindRow>,
-    /// The bytes of each `str` and `bytes`.
+    /// The number of bytes of each `str` and `bytes`.
     pub(super) lengths: Rows<u64>,
 }
 
@@ -73,7 +74,7 @@ pub(super) struct KindRow {
     pub(super) count: u64,
 }
 
-/// The remembered orders of maps. `positions` has those of one map after another.
+/// The arrival orders of maps. `positions` contains those of one map after another.
 #[derive(Default)]
 pub(super) struct Orders {
     pub(super) maps: Rows<OrderRow>,
@@ -82,13 +83,14 @@ pub(super) struct Orders {
 
 #[derive(Clone, Copy)]
 pub(super) struct OrderRow {
-    /// The values of the structure, then its root, then the values that leaves hold.
+    /// The number of the structure: first the keys and statics, then the structure itself, then the
+    /// values of opaque leaves.
     pub(super) structure: u32,
-    /// How many maps precede it in its structure.
+    /// The number of maps before this one in its structure.
     pub(super) map: u64,
 }
 
-/// To bincode a struct is its fields one after another, and so is a tuple of them.
+/// In bincode, a struct is a sequence of its fields, like a tuple.
 macro_rules! as_tuples {
     ($($name:ident: $($field:ident),+;)*) => {$(
         impl Serialize for $name {
@@ -130,7 +132,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Tables<'a> {
     }
 }
 
-/// What stands for no shape, and for the empty name.
+/// No shape, or the empty name.
 pub(super) const NONE: u32 = u32::MAX;
 
 pub(super) mod form {
@@ -140,7 +142,7 @@ pub(super) mod form {
     pub(in crate::treedef::persist) const STATIC: u8 = 3;
 }
 
-/// A table. What it claims to hold is not allocated before it was read.
+/// A table. At most 1,024 rows are allocated before they are read.
 pub(super) struct Rows<T>(pub(super) Vec<T>);
 
 impl<T> Default for Rows<T> {
@@ -184,31 +186,33 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for RowsVisitor<T> {
 pub(super) fn write(tables: &impl Serialize, part: &mut Vec<u8>) -> Result<()> {
     bincode::serde::encode_into_std_write(tables, part, config::legacy())
         .map(drop)
-        .map_err(|_| ErrorKind::Internal("a table was not encoded").into()) // a vector takes all that fits into memory
+        // A vector fails only when memory is full.
+        .map_err(|_| ErrorKind::Internal("a table was not encoded").into())
 }
 
-/// Appends a row to a table that is kept as bytes.
+/// Appends a row to a table of bytes.
 pub(super) fn write_row(row: &NodeRow, table: &mut Vec<u8>) -> Result<()> {
     let mut bytes = [0; NodeRow::BYTES];
     bincode::serde::encode_into_slice(row, &mut bytes, config::legacy())
-        .map_err(|_| ErrorKind::Internal("a row has another length"))?; // it fits: a test has the bytes of a row
+        // It fits: a test checks the length of a row.
+        .map_err(|_| ErrorKind::Internal("a row has another length"))?;
     table.extend_from_slice(&bytes);
     Ok(())
 }
 
-/// Reads tables that own what they hold off the front of a part of a file.
+/// Reads owned tables from the front of `part`.
 pub(super) fn read<T: DeserializeOwned>(part: &mut &[u8], name: &'static str) -> Result<T> {
     let read = bincode::serde::decode_from_slice(part, config::legacy());
     split(part, name, read)
 }
 
-/// Reads the tables of a structure off the front of a part of a file.
+/// Reads the tables of a structure from the front of `part`.
 pub(super) fn read_tables<'a>(part: &mut &'a [u8], name: &'static str) -> Result<Tables<'a>> {
     let read = bincode::serde::borrow_decode_from_slice(part, config::legacy());
     split(part, name, read)
 }
 
-/// The rows of nodes at the front of a part of a file, each read when its turn comes.
+/// Reads rows of nodes from the front of `part`. The iterator decodes each row lazily.
 pub(super) fn read_rows<'a>(
     part: &mut &'a [u8],
     name: &'static str,
@@ -236,17 +240,17 @@ pub(super) fn invalid(part: &'static str, reason: &'static str) -> Error {
     ErrorKind::Invalid { part, reason }.into()
 }
 
-/// A number of rows. Files count them in 32 bits.
+/// A number of rows, which has 32 bits in a file.
 pub(super) fn count(rows: usize) -> Result<u32> {
     u32::try_from(rows).ok().filter(|rows| *rows != NONE).ok_or_else(|| ErrorKind::TooLarge.into())
 }
 
-/// A size as files have it.
+/// A size as it is stored in a file.
 pub(super) fn wide(size: usize) -> u64 {
-    size as u64 // no platform of Rust has a wider `usize`
+    size as u64 // `usize` is at most 64 bits wide
 }
 
-/// What each kind of node is called in a file, for ever: its place in this list.
+/// The codes of node kinds in files: the index in this list. They must never change.
 const NODE_KINDS: [NodeKind; 16] = {
     use NodeKind as Is;
     [
@@ -269,7 +273,7 @@ const NODE_KINDS: [NodeKind; 16] = {
     ]
 };
 
-/// What each kind of leaf is called in a file, for ever: its place in this list.
+/// The codes of leaf kinds in files: the index in this list. They must never change.
 const LEAF_KINDS: [LeafKind; 18] = {
     use LeafKind as Is;
     [
@@ -294,7 +298,7 @@ const LEAF_KINDS: [LeafKind; 18] = {
     ]
 };
 
-/// The place of an item in a list of fewer than 256.
+/// The index of an item in a list of fewer than 256 items.
 fn code<T: PartialEq>(list: &[T], item: T) -> u8 {
     let place = list.iter().position(|known| *known == item);
     place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)

@@ -1,4 +1,4 @@
-//! The text that JAX prints for the same structure.
+//! Prints structures as JAX does.
 //!
 //! Source: `PyTreeDef::ToString` in jaxlib's `pytree.cc`, and Python's `repr` for keys.
 
@@ -10,20 +10,22 @@ use crate::model::{Leaf, NodeKind, TreeDef, Value};
 use crate::treedef::node::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
-/// Nodes and bytes beyond which the expanded text is refused.
+/// The maximum number of nodes and bytes of the expanded text.
 const MAX_NODES: usize = 1 << 20;
 const MAX_BYTES: usize = 1 << 23;
 
 impl TreeDef {
-    /// What `str(jax.tree_util.tree_structure(value))` prints: `PyTreeDef([*, (*, {'a': *})])`.
+    /// The text of `str(jax.tree_util.tree_structure(value))`, for example
+    /// `PyTreeDef([*, (*, {'a': *})])`.
     ///
-    /// Kinds that Python does not have print as the nearest that JAX has: a struct as a namedtuple without its field
-    /// names, a variant and a static as a custom node, `Some(x)` as `x`, unit as `()`, a map in the order of insertion as an
-    /// `OrderedDict`.
+    /// Kinds that Python does not have print as the closest kind of JAX. A struct prints as a
+    /// namedtuple without field names, a variant and a static as a custom node, `Some(x)` as `x`,
+    /// unit as `()`, and a map in insertion order as an `OrderedDict`.
     ///
     /// # Errors
     ///
-    /// JAX has no runs, so a structure of more than 2²⁰ nodes is refused, and a text of more than 2²³ bytes.
+    /// Returns an error if the structure has more than 2²⁰ nodes or the text more than 2²³ bytes,
+    /// because JAX has no runs.
     ///
     /// ```
     /// let treedef = treedef::structure(&vec![Some((1, "a")), None])?;
@@ -36,7 +38,7 @@ impl TreeDef {
             return Err(ErrorKind::Work { needed: nodes, limit: MAX_NODES }.into());
         }
         let mut text = "PyTreeDef(".to_owned();
-        // Writing to a `String` does not fail, so this means that it has grown too long.
+        // Writing to a `String` cannot fail, so the error means that the text is too long.
         let written = write_nodes(&mut text, self.root());
         if written.is_err() {
             let (what, needed) = ("bytes of text", u64::try_from(text.len()).unwrap_or(u64::MAX));
@@ -111,7 +113,7 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// A key as Python's `repr` prints it; what Python does not have prints as in a treedef.
+/// A key in the form of Python's `repr`. Values that Python does not have print as in a treedef.
 pub(super) fn python_repr(key: &Value) -> String {
     let (root, leaves) = key.parts();
     let mut text = String::new();
@@ -121,7 +123,7 @@ pub(super) fn python_repr(key: &Value) -> String {
     }
 }
 
-/// Fails on what Python does not have, and on tuples inside each other beyond `depth`.
+/// Fails for values that Python does not have, and for tuples nested deeper than `depth`.
 fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf], depth: usize) -> fmt::Result {
     match node.kind() {
         NodeKind::None => out.write_str("None"),
@@ -149,7 +151,7 @@ fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf], depth: usi
     }
 }
 
-/// A key as Python's `str` prints it.
+/// A key in the form of Python's `str`.
 pub(super) fn python_str(key: &Value) -> String {
     match key.as_leaf() {
         Some(Leaf::Str(text)) => text.to_string(),
@@ -158,7 +160,7 @@ pub(super) fn python_str(key: &Value) -> String {
     }
 }
 
-/// Single quotes, unless only they would have to be escaped.
+/// Uses single quotes, unless the text contains single but no double quotes.
 fn write_python_str(out: &mut String, text: &str) -> fmt::Result {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     out.push(quote);
@@ -181,7 +183,7 @@ fn write_python_str(out: &mut String, text: &str) -> fmt::Result {
     Ok(())
 }
 
-/// As a string, with codes for all that is not ASCII.
+/// Like a string, with escapes for all bytes that are not printable ASCII.
 fn write_python_bytes(out: &mut String, bytes: &[u8]) -> fmt::Result {
     let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
     write!(out, "b{quote}")?;
@@ -200,20 +202,20 @@ fn write_python_bytes(out: &mut String, bytes: &[u8]) -> fmt::Result {
     Ok(())
 }
 
-/// As `str.isprintable`: no control, format, private or unassigned character, and no space but the plain one.
+/// Like `str.isprintable`: no control, format, private or unassigned character, only plain spaces.
 fn is_printable(char: char) -> bool {
-    // Behind another character, `escape_debug` escapes just these and quotes.
+    // After another character, `escape_debug` escapes exactly these characters and quotes.
     char.is_ascii_graphic() || format!("a{char}").escape_debug().count() == 2
 }
 
-/// Python switches to an exponent below 1e-4 and from 1e16 on, and writes it with a sign and two digits.
+/// Python uses an exponent below 1e-4 and from 1e16 on, with a sign and at least two digits.
 fn write_python_float(out: &mut String, value: f64) -> fmt::Result {
     let magnitude = value.abs();
     if value.is_nan() {
         out.write_str("nan")
     } else if value.is_infinite() || magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
         match value.is_finite() {
-            // `Debug` would switch to an exponent elsewhere.
+            // `Debug` would use an exponent for other numbers.
             true if value.fract() == 0.0 => write!(out, "{value:.1}"),
             _ => write!(out, "{value}"),
         }

@@ -1,4 +1,4 @@
-//! Characters → names, numbers and quoted texts.
+//! Splits text into names, numbers and quoted texts.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Leaf, Name};
@@ -8,23 +8,23 @@ use super::literal::is_bare;
 #[derive(Clone)]
 pub(super) struct Lexer<'t> {
     text: &'t str,
-    /// Bytes that have been read; a character boundary.
+    /// The number of bytes that were read. Always a character boundary.
     at: usize,
-    /// What the counts of keys and statics, in all of the text, may still stand for.
+    /// How many nodes the counts in keys and statics of the whole text may still expand to.
     budget: usize,
     work: usize,
 }
 
 impl<'t> Lexer<'t> {
-    /// Reads a text whose keys and statics may stand for `work` nodes more than it has bytes.
+    /// A lexer for a text whose keys and statics may expand to `work` nodes beyond its bytes.
     pub(super) fn new(text: &'t str, work: usize) -> Self {
         Lexer { text, at: 0, budget: work.saturating_add(text.len()), work }
     }
 
-    /// Takes what a count stands for from what is allowed.
+    /// Subtracts `needed` nodes from the budget.
     pub(super) fn spend(&mut self, needed: usize) -> Result<()> {
         let left = self.budget.checked_sub(needed);
-        // What the length of the text allows counts on neither side.
+        // In the message, neither number includes what the length of the text allows.
         let beyond = needed - self.budget.min(needed);
         let needed = self.work.saturating_add(beyond);
         let beyond = ErrorKind::Work { needed, limit: self.work };
@@ -41,13 +41,13 @@ impl<'t> Lexer<'t> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Reads `token` if it comes next, after any space.
+    /// Skips spaces, then reads `token` if it is next.
     pub(super) fn eat(&mut self, token: &str) -> bool {
         self.skip_space();
         self.eat_here(token)
     }
 
-    /// Reads `token` if it comes next, with no space before it.
+    /// Reads `token` if it is next, without skipping spaces.
     pub(super) fn eat_here(&mut self, token: &str) -> bool {
         let found = self.rest().starts_with(token);
         if found {
@@ -56,7 +56,7 @@ impl<'t> Lexer<'t> {
         found
     }
 
-    /// Refuses a space where a path has none.
+    /// Returns an error if a space is next, because paths contain none.
     pub(super) fn expect_no_space(&self) -> Result<()> {
         match self.peek_here().is_some_and(char::is_whitespace) {
             true => self.fail_here("no space inside a path"),
@@ -81,13 +81,13 @@ impl<'t> Lexer<'t> {
         self.peek().is_none()
     }
 
-    /// Refuses what comes next, after any space.
+    /// Skips spaces, then returns an error for what is next.
     pub(super) fn fail<T>(&mut self, expected: &'static str) -> Result<T> {
         self.skip_space();
         self.fail_here(expected)
     }
 
-    /// Refuses what comes next, inside of quotes for example.
+    /// Returns an error for what is next, for example inside quotes.
     fn fail_here<T>(&self, expected: &'static str) -> Result<T> {
         let found = match self.rest() {
             "" => "the end".to_owned(),
@@ -106,13 +106,13 @@ impl<'t> Lexer<'t> {
         self.at
     }
 
-    /// A bare word, a keyword perhaps; empty if none comes next.
+    /// Reads a bare word, which may be a keyword. Empty if none is next.
     pub(super) fn word(&mut self) -> &'t str {
         self.skip_space();
         self.take_while(|char| char.is_ascii_alphanumeric() || char == '_')
     }
 
-    /// The bare word that comes next, left unread.
+    /// The next bare word, without reading it.
     pub(super) fn peek_word(&mut self) -> &'t str {
         let at = self.at;
         let word = self.word();
@@ -140,7 +140,7 @@ impl<'t> Lexer<'t> {
         self.fail("a name")
     }
 
-    /// The rest of a quoted text, whose opening quote has been read.
+    /// The rest of a quoted text. Its opening quote was read.
     pub(super) fn quoted(&mut self, quote: char) -> Result<String> {
         let mut text = String::new();
         loop {
@@ -151,7 +151,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// A character of a quoted text; `None` for the closing quote.
+    /// A character of a quoted text, or `None` for the closing quote.
     pub(super) fn char(&mut self, quote: char) -> Result<Option<char>> {
         let mut chars = self.rest().chars();
         let char = match (chars.next(), chars.next()) {
@@ -196,7 +196,7 @@ impl<'t> Lexer<'t> {
         self.fail_here("a character's code, such as `\\u{7f}`")
     }
 
-    /// The rest of a byte string, whose `b"` has been read.
+    /// The rest of a byte string. Its `b"` was read.
     pub(super) fn bytes(&mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         loop {
@@ -232,7 +232,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// A count, as in `; 3`.
+    /// A count, for example the `3` of `; 3`.
     pub(super) fn count(&mut self) -> Result<usize> {
         self.skip_space();
         let at = self.at;
@@ -247,7 +247,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// A number with its sign and suffix, `inf` and `nan(…)` included. Reads nothing on error.
+    /// A number with its sign and suffix, including `inf` and `nan(…)`. Reads nothing on error.
     pub(super) fn number(&mut self) -> Result<Leaf> {
         self.skip_space();
         let mut ahead = self.clone();

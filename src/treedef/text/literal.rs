@@ -1,23 +1,23 @@
-//! Names and scalars as text: when a name stands bare, what is escaped, which literal has a suffix.
+//! Prints names and scalars, with their quotes, escapes and suffixes.
 
 use std::fmt::{Result, Write};
 
 use crate::leaf::Scalar;
 use crate::model::LeafKind;
 
-/// Words of the grammar, which a bare name can therefore not be. `inff32` is a float's infinity with its suffix.
+/// Words of the grammar and primitive types, which are not bare names. `inff32` is an infinity.
 const RESERVED: [&str; 30] = [
     "static", "None", "Some", "true", "false", "inf", "nan", "none", "opaque", "_", "bool", "i8",
     "i16", "i32", "i64", "i128", "u8", "u16", "u32", "u64", "u128", "f32", "f64", "char", "str",
     "bytes", "usize", "isize", "inff32", "inff64",
 ];
 
-/// Whether integers and floats of the common kinds have a suffix too.
+/// Which numbers are printed with a suffix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Suffix {
-    /// All but `i32` and `f64`.
+    /// All except `i32` and `f64`.
     Sparing,
-    /// All: a key in a path, so that `[0]` is only an index.
+    /// All. Used for keys in paths, so that `[0]` is always an index.
     Always,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn write_scalar(out: &mut dyn Write, scalar: Scalar<'_>, suffix: Suff
         Scalar::Bool(value) => write!(out, "{value}")?,
         Scalar::F32(value) if value.is_nan() => write!(out, "nan({:#010x})", value.to_bits())?,
         Scalar::F64(value) if value.is_nan() => write!(out, "nan({:#018x})", value.to_bits())?,
-        // `Debug` prints the shortest text that reads back, always with a point or an exponent.
+        // `Debug` prints the shortest text that parses back, always with a point or an exponent.
         Scalar::F32(value) => write!(out, "{value:?}")?,
         Scalar::F64(value) => write!(out, "{value:?}")?,
         Scalar::Char(value) => {

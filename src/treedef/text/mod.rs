@@ -1,7 +1,7 @@
-//! Treedefs, values and paths as text, both ways.
+//! Prints and parses treedefs, values and paths.
 //!
-//! The grammar, in EBNF; spaces and line breaks may stand between any two tokens, except inside a path. What `Display`
-//! prints parses back to an equal treedef, value or path.
+//! The text that `Display` prints parses back to an equal treedef, value or path. This is the
+//! grammar in EBNF. Spaces and line breaks may be between any two tokens, except inside a path.
 //!
 //! ```text
 //! treedef  = [ options ] node

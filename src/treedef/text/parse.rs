@@ -1,4 +1,4 @@
-//! Text → structure. One loop with its own stack; only a key or a static, whose nesting is bounded, recurses.
+//! Parses text into structures. Only keys and statics recurse, and their nesting is bounded.
 
 use std::str::FromStr;
 
@@ -18,25 +18,25 @@ struct Parser<'l, 't, L> {
     syntax: Syntax<L>,
     options: Options,
     limits: Limits,
-    /// Keys and statics around what is parsed, and containers around those.
+    /// The number of keys and statics around the parsed node, and of containers around those.
     nesting: usize,
     depth_above: usize,
 }
 
-/// What stands in the place of the leaves.
+/// What the text contains at its leaves.
 #[derive(Clone, Copy)]
 struct Syntax<L> {
-    /// Reads a leaf, if one comes next.
+    /// Reads a leaf if one is next.
     leaf: fn(&mut Lexer<'_>) -> Result<Option<L>>,
-    /// Whether the leaves are stored: those of a treedef say nothing.
+    /// Whether the leaves are stored. Those of a treedef contain no data.
     stores: bool,
-    /// Whether there are statics: not inside a value.
+    /// Whether statics are allowed. They are not inside a value.
     statics: bool,
-    /// What messages say of a place where a node has to come.
+    /// What messages say if a node is missing.
     expected: &'static str,
 }
 
-/// A node whose closing delimiter has not come yet.
+/// A node whose closing delimiter has not been read.
 struct OpenBracket {
     at: usize,
     form: Bracket,
@@ -48,7 +48,7 @@ struct OpenBracket {
     children: usize,
     /// The last run of children.
     last: Option<usize>,
-    /// A comma or a count came after a child, so where there is the choice this is a tuple and no newtype.
+    /// Whether a comma or a count followed a child. If so, this is a tuple and not a newtype.
     listed: bool,
 }
 
@@ -64,7 +64,7 @@ enum Bracket {
     Braces,
 }
 
-/// A node with all below it, and where its leaves begin.
+/// A complete node, and the index of its first leaf.
 #[derive(Clone, Copy)]
 struct Complete {
     node: usize,
@@ -72,7 +72,7 @@ struct Complete {
 }
 
 impl<L: Clone> Parser<'_, '_, L> {
-    /// Parses one node with all below it.
+    /// Parses one node and everything below it.
     fn parse(&mut self) -> Result<()> {
         let mut open = Vec::new();
         let mut complete = self.begin(&mut open)?;
@@ -98,12 +98,13 @@ impl<L: Clone> Parser<'_, '_, L> {
         }
     }
 
-    /// Reads the beginning of a node: all of it, or up to its first child.
+    /// Reads the beginning of a node: a whole atom, or everything before the first child.
     fn begin(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<Complete>> {
         let first_leaf = self.leaves.len();
         let depth = open.len();
         let mut opens = |this: &mut Self, form: Bracket, name: Name, variant: Option<Name>| {
-            let at = this.builder.open(NodeKind::Tuple, Shape::NONE); // its end says of which kind it is
+            // The kind is set when the node is closed.
+            let at = this.builder.open(NodeKind::Tuple, Shape::NONE);
             let (fields, keys) = (Vec::new(), Vec::new());
             open.push(OpenBracket {
                 at,
@@ -190,7 +191,7 @@ impl<L: Clone> Parser<'_, '_, L> {
         Ok(Some(self.atom(kind, shape)))
     }
 
-    /// What stands before a child: a field's name, a map's key.
+    /// Reads the label before a child: a field name or a map key.
     fn label(&mut self, parent: &mut OpenBracket, depth: usize) -> Result<()> {
         match parent.form {
             Bracket::Braces => parent.fields.push(self.lexer.name()?),
@@ -214,7 +215,7 @@ impl<L: Clone> Parser<'_, '_, L> {
         Complete { node: self.builder.open(kind, shape), first_leaf: self.leaves.len() }
     }
 
-    /// Adds a child, with its `; count`, to its parent.
+    /// Reads `; count` if it is next, and adds the child to its parent.
     fn add(&mut self, parent: &mut OpenBracket, child: Complete) -> Result<()> {
         let repeatable =
             matches!(parent.form, Bracket::Seq | Bracket::Tuple | Bracket::Parenthesis);
@@ -232,7 +233,7 @@ impl<L: Clone> Parser<'_, '_, L> {
         Ok(())
     }
 
-    /// Repeats the leaves of a value's child, so that they stand `count` times.
+    /// Repeats the leaves of a child, so that they occur `count` times.
     fn repeat_leaves(&mut self, first: usize, count: usize) -> Result<()> {
         let length = self.leaves.len() - first;
         let more = length.saturating_mul(count - 1);
@@ -244,7 +245,7 @@ impl<L: Clone> Parser<'_, '_, L> {
         Ok(())
     }
 
-    /// Completes a node whose closing delimiter has been read.
+    /// Completes a node. Its closing delimiter was read.
     fn close(&mut self, node: OpenBracket) -> Result<Complete> {
         let OpenBracket {
             at,
@@ -272,9 +273,10 @@ impl<L: Clone> Parser<'_, '_, L> {
             (Bracket::Braces, Some(_)) => NodeKind::StructVariant,
         };
         self.builder.nodes[at].kind = kind;
-        self.builder.close(at, Shape::NONE)?; // checks the counts that sorting adds up
+        // Checks that the totals used by sorting do not overflow.
+        self.builder.close(at, Shape::NONE)?;
         if kind == NodeKind::Map && !self.options.insertion {
-            // The order of a text is not remembered: it says nothing about a value.
+            // The order in the text is not remembered, because it does not belong to a value.
             if let Some(sorted) = self.builder.sort_entries(at, &mut keys) {
                 let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
                 if leaves.len() == sorted.leaves.len() {
@@ -303,7 +305,7 @@ impl<L: Clone> Parser<'_, '_, L> {
 }
 
 impl OpenBracket {
-    /// Whether the node may end here.
+    /// Checks that the node may end here.
     fn check_children(&self, lexer: &mut Lexer<'_>) -> Result<()> {
         let single = self.children == 1 && !self.listed;
         match self.form {
@@ -411,12 +413,12 @@ pub(super) fn parse_value(
 ) -> Result<Value> {
     let syntax = Syntax { leaf: literal, stores: true, statics: false, expected: "a value" };
     let tree = parse(lexer, syntax, Options::default(), limits, (nesting, depth_above))?;
-    // Its leaves have been paid for.
+    // Its leaves were counted when they were repeated.
     lexer.spend(tree.treedef.root().work().saturating_sub(tree.leaves.len()))?;
     Ok(Value::from_tree(tree))
 }
 
-/// Reads all of a text with `parse`.
+/// Parses a whole text with `parse`.
 pub(super) fn parse_all<T>(
     text: &str,
     limits: Limits,
@@ -449,13 +451,15 @@ fn parse_options(lexer: &mut Lexer<'_>) -> Result<Options> {
 }
 
 impl TreeDef {
-    /// Reads a treedef that may be larger, or must be smaller, than [`Limits::default`] allows `parse` to be.
+    /// Parses a treedef within `limits`, which may be larger or smaller than [`Limits::default`].
     ///
-    /// `depth` bounds the containers inside each other, `work` the leaves that the `; n` of statics and keys stand for.
+    /// `max_depth` bounds the nesting of containers. `max_work` bounds the nodes that the counts
+    /// `; n` in keys and statics expand to.
     ///
     /// # Errors
     ///
-    /// When the text is no treedef, saying what was expected at which byte; when it exceeds a limit.
+    /// Returns an error if the text is not a treedef, with the byte and what was expected there, or
+    /// if it exceeds a limit.
     ///
     /// ```
     /// use treedef::{Limits, TreeDef};

@@ -1,4 +1,4 @@
-//! Paths as text, both ways, and their renderings for other readers.
+//! Prints and parses paths, and prints them in the formats of other tools.
 
 use std::fmt;
 use std::str::FromStr;
@@ -50,7 +50,7 @@ impl fmt::Display for Path {
 }
 
 impl Path {
-    /// The path as messages have it: cut off where nobody reads on.
+    /// The path for messages. Cut off after 400 characters.
     pub(crate) fn brief(&self) -> String {
         limited(self, 400)
     }
@@ -92,7 +92,7 @@ pub(super) fn parse_key(lexer: &mut Lexer<'_>) -> Result<Key> {
     })
 }
 
-/// A bare number is an index; a key of a map has its suffix.
+/// A bare number is an index. A number that is a map key has a suffix.
 fn parse_index(lexer: &mut Lexer<'_>) -> Result<Key> {
     let word = lexer.peek_word();
     if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -129,9 +129,10 @@ impl FromStr for Path {
 }
 
 impl Path {
-    /// What `jax.tree_util.keystr` prints for the same way: `['a'][0].x`.
+    /// The text that `jax.tree_util.keystr` prints for this path, for example `['a'][0].x`.
     ///
-    /// Keys are as Python prints them; `Some` and newtypes, which Python does not have, are left out and `[0]`.
+    /// Keys print as in Python. Python has no `Some` and no newtypes: `Some` is left out, and a
+    /// newtype prints as `[0]`.
     ///
     /// ```
     /// use treedef::Path;
@@ -154,10 +155,10 @@ impl Path {
             .collect()
     }
 
-    /// The bare keys with a separator between them: `a/0/x`.
+    /// The bare keys, joined by a separator: `a/0/x`.
     ///
-    /// What the separator begins with gets a backslash in front inside a key, as does a backslash. Not to be parsed: `0`
-    /// may be an index or a string.
+    /// Inside a key, backslashes and the first character of the separator get a backslash in front.
+    /// `Some` is left out. The text cannot be parsed back: `0` may be an index or a string.
     ///
     /// ```
     /// use treedef::Path;
@@ -167,7 +168,8 @@ impl Path {
     /// ```
     pub fn to_joined_string(&self, separator: &str) -> String {
         let escape = |text: String| match separator.chars().next() {
-            // Its first character alone: a part of it may end a key and another begin the next.
+            // Only its first character is escaped, because a separator could be split between the
+            // end of a key and the next key.
             Some(first) => text.replace('\\', "\\\\").replace(first, &format!("\\{first}")),
             None => text,
         };

@@ -1,4 +1,4 @@
-//! Patterns as text, both ways.
+//! Prints and parses patterns.
 
 use std::fmt;
 use std::str::FromStr;

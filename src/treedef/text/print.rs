@@ -1,4 +1,4 @@
-//! Structure → text. One loop with its own stack, so that depth costs no stack.
+//! Prints structures. The loop has its own stack, so it does not recurse.
 
 use std::fmt::{self, Write};
 
@@ -8,15 +8,16 @@ use crate::treedef::node::{Children, NodeRef};
 
 use super::literal::{Suffix, write_name, write_scalar};
 
-/// Columns of the pretty form, unless the format asks for others.
+/// The default width of the pretty form in columns.
 const WIDTH: usize = 80;
 
-/// What stands in the place of the leaves.
+/// What is printed at the leaves.
 pub(crate) trait LeafText {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result;
-    /// How many of `count` siblings with `leaves` leaves each, the first's at `first`, have the leaves of the first.
+    /// How many of `count` siblings have the same leaves as the first, which has `leaves` leaves
+    /// from index `first` on.
     fn equal(&self, first: usize, leaves: usize, count: usize) -> usize;
-    /// Of the numbers in keys.
+    /// The suffix of numbers in keys.
     fn suffix(&self) -> Suffix {
         Suffix::Sparing
     }
@@ -57,10 +58,10 @@ impl LeafText for Literals<'_> {
     }
 }
 
-/// What every leaf prints, one after the other: each is printed once and then copied and compared.
+/// The printed leaves, one after another. Each leaf is printed once, then copied and compared.
 pub(crate) struct LeafTexts {
     text: String,
-    /// Where each leaf ends.
+    /// Where the text of each leaf ends.
     ends: Vec<usize>,
 }
 
@@ -95,8 +96,8 @@ impl LeafText for LeafTexts {
     }
 }
 
-/// How many of `count` siblings are like the first. Each is compared with the one before it, so that what is alike is
-/// read once.
+/// How many of `count` siblings are equal to the first. Each is compared with the previous one, so
+/// equal leaves are read only once.
 fn first_other(leaves: usize, count: usize, like_the_last: impl Fn(usize) -> bool) -> usize {
     match leaves {
         0 => count,
@@ -118,12 +119,12 @@ pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) ->
         .print(root)
 }
 
-/// One line, cut off where it gets long: for messages.
+/// One line, cut off if it is long, for messages.
 pub(crate) fn brief(printed: &impl fmt::Display) -> String {
     limited(printed, 60)
 }
 
-/// A writer that knows how far into the line it is.
+/// A writer that tracks the current column.
 struct Columns<'w> {
     out: &'w mut dyn Write,
     column: usize,
@@ -151,12 +152,12 @@ struct Printer<'p, 'w> {
     pretty: Option<Pretty>,
 }
 
-/// The form over several lines.
+/// The form with several lines.
 #[derive(Clone, Copy)]
 struct Pretty {
-    /// Of the root.
+    /// The indent of the root.
     indent: usize,
-    /// Columns; what does not fit is broken.
+    /// The number of columns. Nodes that do not fit are broken into lines.
     width: usize,
 }
 
@@ -164,15 +165,15 @@ struct Pretty {
 struct OpenPrint<'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
-    /// The node itself is followed by `; repeat`.
+    /// Printed as `; repeat` after the node.
     repeat: usize,
-    /// Its children stand on lines of their own.
+    /// Whether each child is on its own line.
     broken: bool,
     indent: usize,
 }
 
 impl OpenPrint<'_> {
-    /// No more than a line is wide, so that a text is not as long as the squared depth.
+    /// At most the line width. Otherwise the length of a text could be quadratic in its depth.
     fn indent_of_children(&self, width: usize) -> usize {
         if self.broken { (self.indent + 2).min(width) } else { self.indent }
     }
@@ -217,7 +218,7 @@ impl Printer<'_, '_> {
         Ok(())
     }
 
-    /// How many children from this one on are written as one.
+    /// How many children, starting with this one, are printed as one.
     fn repeat(&self, parent: NodeKind, child: NodeRef<'_>, rest: &Children<'_>) -> usize {
         use NodeKind as Is;
         if !matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant) {
@@ -228,7 +229,7 @@ impl Printer<'_, '_> {
         if equal >= 5 || child.num_children() > 0 { equal } else { 1 }
     }
 
-    /// Writes the beginning of a node, and opens it unless that is all.
+    /// Writes the beginning of a node. Opens it unless it is an atom.
     fn enter<'a>(
         &mut self,
         node: NodeRef<'a>,
@@ -290,7 +291,7 @@ impl Printer<'_, '_> {
         if repeat > 1 { write!(self.out, "; {repeat}") } else { Ok(()) }
     }
 
-    /// A static holds a value, and a value holds no static: this recurses once.
+    /// A static contains a value, and a value contains no statics, so this recurses only once.
     fn static_value(&mut self, node: NodeRef<'_>, pretty: Option<Pretty>) -> fmt::Result {
         self.out.write_str("static ")?;
         let Some((root, leaves)) = node.static_value().map(Value::parts) else { return Ok(()) };
@@ -298,7 +299,7 @@ impl Printer<'_, '_> {
             .print(root)
     }
 
-    /// Whether the rest of the line has room for the node and what may follow it.
+    /// Whether the node and one more character fit into the rest of the line.
     fn fits(&self, node: NodeRef<'_>, width: usize) -> bool {
         let left = width.saturating_sub(1).saturating_sub(self.out.column);
         let mut rest = Limited { text: String::new(), left };
@@ -321,7 +322,7 @@ fn delimiters(kind: NodeKind) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether the braces stand apart from what they hold.
+/// Whether there are spaces inside the braces.
 fn is_spaced(node: NodeRef<'_>) -> bool {
     matches!(node.kind(), NodeKind::Struct | NodeKind::StructVariant) && node.num_children() > 0
 }
@@ -343,7 +344,7 @@ impl fmt::Display for Options {
     }
 }
 
-/// `{:#}`, or `{:#120}` for lines of 120 columns.
+/// The pretty form: `{:#}`, or `{:#120}` for lines of 120 columns.
 fn pretty(f: &fmt::Formatter<'_>) -> Option<Pretty> {
     f.alternate().then(|| Pretty { indent: 0, width: f.width().unwrap_or(WIDTH) })
 }
@@ -385,20 +386,20 @@ impl fmt::Debug for NodeRef<'_> {
 }
 
 impl NodeRef<'_> {
-    /// The node in one line, cut off where it gets long.
+    /// The node in one line, cut off if it is long.
     pub(crate) fn brief(self) -> String {
         brief(&self)
     }
 }
 
-/// The literal.
+/// Prints the literal.
 impl fmt::Display for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_leaf(f, self, Suffix::Sparing)
     }
 }
 
-/// The grammar of a treedef, with literals in place of `*`.
+/// Prints the text of a treedef with literals in place of `*`.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_value(f, self, Suffix::Sparing)

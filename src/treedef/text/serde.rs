@@ -1,4 +1,4 @@
-//! What has a text, inside other documents: as that text.
+//! Serializes and deserializes types as their text.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use crate::model::LeafKind;
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 
-/// Reads a text.
+/// Parses a string into `T`.
 struct Parse<T>(PhantomData<T>);
 
 impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Parse<T> {
@@ -26,14 +26,14 @@ impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Parse<T> {
     }
 }
 
-/// What a text in a document says.
+/// Deserializes a string and parses it.
 pub(crate) fn parsed<'de, T: FromStr<Err: fmt::Display>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     deserializer.deserialize_str(Parse(PhantomData))
 }
 
-/// Documents have these as their texts.
+/// Implements serde's traits for types that are stored as their text.
 macro_rules! as_text {
     ($($type:ty)*) => {$(
         /// As its text.

@@ -1,14 +1,16 @@
-//! Which visitors were written by serde_derive. Those read a struct by position as well as by name, and much faster.
+//! Recognises visitors that serde_derive wrote. They can read a struct by position, which is much
+//! faster than by name.
 //!
-//! serde lets a visitor refuse one of the two, or read other fields than the names say, so others are asked by name, which
-//! is what serde formats do. Two things prove that a visitor is derived:
+//! serde allows a visitor to reject one of the two ways, or to read other fields than the names
+//! say. So all other visitors read by name, as in other serde formats. Two things prove that a
+//! visitor is derived:
 //!
-//! - The name of its type, which has a form that nobody gives a type by hand.
-//! - Where it was written: the code that a derive makes has one place in the source, that of the derive, so the struct and
-//!   each of its fields are asked for at that same place. Who expands a derive and edits the outcome asks for every field
-//!   at a place of its own.
+//! - The name of its type, which has a form that nobody uses for a type written by hand.
+//! - Its place in the source. All code made by a derive has the same place, so the struct and each
+//!   of its fields are requested at that place. If somebody expands a derive and edits the result,
+//!   each field is requested at another place.
 //!
-//! If either ever changes nothing breaks: structs are then read by name.
+//! If either of these ever changes, nothing breaks: structs are then read by name.
 
 use std::any::type_name;
 use std::cell::Cell;
@@ -19,13 +21,13 @@ use crate::treedef::node::is_name;
 
 use super::packed::PackedLayout;
 
-/// Of each struct in a fixed layout: where the fields stand in memory that were found to be exactly those of the struct, in
-/// their order, and the name of the visitor that asked for them, which was found to be derived.
+/// Proofs for each struct in a fixed layout: the address of field names that equal those of the
+/// struct, in their order, and the address of the type name of a visitor that is derived.
 #[derive(Default)]
 pub(in crate::unflatten) struct Proofs([Cell<(usize, usize)>; PackedLayout::NOTES]);
 
 impl Proofs {
-    /// Whether a visitor may read a struct by position: the one with this number, of this shape.
+    /// Whether visitor `V` may read struct number `number`, of this shape, by position.
     #[inline(always)]
     pub(in crate::unflatten) fn by_position<V>(
         &self,
@@ -42,7 +44,7 @@ impl Proofs {
     }
 }
 
-/// Whether two calls stand at one place of the source.
+/// Whether two calls are at the same place in the source.
 #[inline(always)]
 pub(in crate::unflatten) fn same_place(a: &Location<'_>, b: &Location<'_>) -> bool {
     (a.line(), a.column()) == (b.line(), b.column()) && a.file() == b.file()
@@ -66,8 +68,9 @@ fn prove(
     proven
 }
 
-/// Whether this is `m::_::<impl serde_core::de::Deserialize<'_> for m::T>::deserialize::__Visitor<…>`, or, for a struct
-/// variant, `<that as serde_core::de::Visitor<'_>>::visit_enum::__Visitor<…>`.
+/// Whether the name has the form
+/// `m::_::<impl serde_core::de::Deserialize<'_> for m::T>::deserialize::__Visitor<…>`. For a struct
+/// variant, the form is `<that as serde_core::de::Visitor<'_>>::visit_enum::__Visitor<…>`.
 fn is_derived_name(name: &str) -> bool {
     let function = before_generics(name).and_then(|name| name.strip_suffix("::__Visitor"));
     let Some(function) = function else { return false };
@@ -83,7 +86,7 @@ fn is_derived_name(name: &str) -> bool {
         .is_some_and(is_derived_name)
 }
 
-/// A name without the `<…>` at its end, if there is one.
+/// A name without the `<…>` at its end. Returns `None` if the brackets do not match.
 fn before_generics(name: &str) -> Option<&str> {
     if !name.ends_with('>') {
         return Some(name);
@@ -107,7 +110,7 @@ mod tests {
     use serde::de::{Deserialize, Deserializer, Visitor};
     use serde::forward_to_deserialize_any;
 
-    /// Says whether the visitor that a type hands over is taken for a derived one.
+    /// Reports in its error whether the visitor of a type is recognised as derived.
     struct Ask;
 
     impl<'de> Deserializer<'de> for Ask {
@@ -140,7 +143,7 @@ mod tests {
         f: std::marker::PhantomData<fn(T) -> [u8; N]>,
     }
 
-    /// What a hand would write that imitates the derive.
+    /// An implementation by hand that imitates the derive.
     #[derive(Debug)]
     struct Hand;
 

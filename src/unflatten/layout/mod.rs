@@ -1,4 +1,4 @@
-//! A node of a fixed layout, from which [plain data](super::plain) is read.
+//! A node with a fixed layout, from which [plain data](super::plain) is read.
 
 pub(super) mod packed;
 pub(super) mod derived;
@@ -11,11 +11,11 @@ use packed::PackedLayout;
 
 pub(super) struct FixedNode<'de> {
     pub(super) layout: PackedLayout,
-    /// Where its shapes are.
+    /// The node that has the shapes.
     pub(super) root: NodeRef<'de>,
     pub(super) compact: bool,
     pub(super) proofs: Proofs,
-    /// Room for leaves of other types than those that are read as they are.
+    /// Room for leaves that are neither `f64` nor `Leaf`, and are converted before they are read.
     pub(super) kept: Vec<Leaf>,
 }
 

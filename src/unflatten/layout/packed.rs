@@ -1,8 +1,9 @@
-//! Nodes whose form fits into a number: structs, tuples, units and `Option`s, and nothing else.
+//! Layouts of structs, tuples, units and `Option`s, packed into a number.
 //!
-//! A type that always has the same form calls serde in a way that is known when the type is compiled. So if its calls are
-//! put into a [`LayoutCode`], that is a constant, and to compare it with the form of a node is to compare two numbers. Types that
-//! vary are compared as well, only not as fast. Names are no part of a form: they are compared one by one.
+//! A type that always has the same form makes serde calls that are known at compile time. So the
+//! [`LayoutCode`] of these calls is a constant, and comparing it with the form of a node means
+//! comparing two numbers. Types whose form varies work as well, but are slower. Names are not part
+//! of a form, and are compared one by one.
 
 use crate::error::{Matched, Mismatch};
 use crate::model::{Node, NodeKind};
@@ -12,7 +13,8 @@ use crate::model::{Node, NodeKind};
 pub(in crate::unflatten) struct PackedLayout {
     pub(in crate::unflatten) form: LayoutCode,
     pub(in crate::unflatten) leaves: usize,
-    /// Of each compound in it that needs one, in pre-order: the index of its shape, or how many children it has.
+    /// One note for each compound that needs it, in pre-order: the index of its shape, or the
+    /// number of its children.
     pub(in crate::unflatten) notes: [u16; PackedLayout::NOTES],
 }
 
@@ -20,21 +22,20 @@ impl PackedLayout {
     pub(in crate::unflatten) const NOTES: usize = 8;
 }
 
-/// What stands in a [`PackedLayout`] node, in pre-order.
+/// The form of a node and its subtree, in pre-order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::unflatten) struct LayoutCode(pub(in crate::unflatten) u128);
 
-/// The most leaves of a rigid node. It is given so many slots, even if it needs less: their number being a constant,
-/// nobody has to check that there are enough.
+/// The maximum number of leaves of a layout.
 pub(in crate::unflatten) const WINDOW: usize = 64;
 
-/// So many elements are worth a look whether they are rigid.
+/// The minimum number of elements for which a layout is read.
 pub(in crate::unflatten) const RUN: usize = 4;
 
-/// A form has a bit for each leaf. Anything else has a one, its kind, and its number of children: short or long. Two nodes
-/// of the same form have the same leaves in the same places.
+/// A leaf is a zero bit. Any other node is a one bit, its kind and its number of children, in a
+/// short or a long code. Two nodes of the same form have the same leaves in the same places.
 impl LayoutCode {
-    /// Begins with a one, so that forms of different lengths differ.
+    /// Begins with a one bit, so that forms of different lengths differ.
     const EMPTY: LayoutCode = LayoutCode(1);
     const SHORT: usize = 8;
     const LONG: usize = 12;
@@ -67,7 +68,7 @@ impl LayoutCode {
 }
 
 impl PackedLayout {
-    /// The first of these nodes with all below it, if it is rigid.
+    /// The layout of the first node with its subtree, if it has one.
     pub(in crate::unflatten) fn of(nodes: &[Node]) -> Option<Self> {
         let leaves = nodes.first()?.leaves;
         if leaves > WINDOW {
@@ -79,7 +80,7 @@ impl PackedLayout {
         Some(rigid)
     }
 
-    /// No deeper than the form can hold. So many compounds have a note so far.
+    /// Recursion ends at the latest when the form is full. `noted` counts the notes so far.
     fn add(&mut self, nodes: &[Node], noted: &mut usize) -> Option<()> {
         let own = nodes.first()?;
         let mut runs = nodes.get(1..own.span)?;
@@ -103,14 +104,13 @@ impl PackedLayout {
     }
 }
 
-/// Which compounds have a note in a [`PackedLayout`] node.
+/// Whether a compound of this kind has a note in a [`PackedLayout`].
 #[inline(always)]
 fn is_noted(kind: NodeKind) -> bool {
     kind.is_named() || matches!(kind, NodeKind::None | NodeKind::Some)
 }
 
-/// A walk over a value that should have the form of a rigid node: what has been called so far, and what the leaves are put
-/// into or come from.
+/// A walk over a value that should have a known form. `data` is where the leaves come from.
 pub(in crate::unflatten) struct Steps<'w, D> {
     rigid: &'w PackedLayout,
     form: LayoutCode,
@@ -120,37 +120,37 @@ pub(in crate::unflatten) struct Steps<'w, D> {
 }
 
 impl<'w, D> Steps<'w, D> {
-    /// Before the first call.
+    /// A walk before the first call.
     #[inline(always)]
     pub(in crate::unflatten) fn new(rigid: &'w PackedLayout, data: D) -> Self {
         Steps { rigid, form: LayoutCode::EMPTY, leaves: 0, notes: 0, data }
     }
 
-    /// Whether the whole of the node was called, and nothing else.
+    /// Whether exactly the calls of the layout were made.
     #[inline(always)]
     pub(in crate::unflatten) fn is_complete(&self) -> bool {
         self.form == self.rigid.form
     }
 
-    /// How many notes have come.
+    /// The number of notes so far.
     #[inline(always)]
     pub(in crate::unflatten) fn num_notes(&self) -> usize {
         self.notes
     }
 
-    /// The note of the compound that comes next, if that has one.
+    /// The note of the next compound, if it has one.
     #[inline(always)]
     pub(in crate::unflatten) fn next_note(&self) -> Matched<usize> {
         self.rigid.notes.get(self.notes).copied().map(usize::from).ok_or(Mismatch)
     }
 
-    /// How many leaves have come.
+    /// The number of leaves so far.
     #[inline(always)]
     pub(in crate::unflatten) fn num_leaves(&self) -> usize {
         self.leaves
     }
 
-    /// A leaf: its index.
+    /// Adds a leaf, and returns its index.
     #[inline(always)]
     pub(in crate::unflatten) fn leaf(&mut self) -> Matched<usize> {
         self.form = self.form.leaves(1).ok_or(Mismatch)?;
@@ -158,7 +158,7 @@ impl<'w, D> Steps<'w, D> {
         Ok(self.leaves - 1)
     }
 
-    /// A compound that will have so many children: its note, if it has one.
+    /// Adds a compound with `count` children, and returns its note if it has one.
     #[inline(always)]
     pub(in crate::unflatten) fn compound(
         &mut self,
@@ -170,7 +170,7 @@ impl<'w, D> Steps<'w, D> {
             return Ok(None);
         }
         let note = *self.rigid.notes.get(self.notes).ok_or(Mismatch)?;
-        self.notes += 1; // in range, as was seen
+        self.notes += 1; // in range, as checked above
         Ok(Some(note.into()))
     }
 }
