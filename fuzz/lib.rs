@@ -12,5 +12,7 @@ mod plain;
 #[path = "../tests/it/tape.rs"]
 mod tape;
 mod targets;
+#[path = "targets/exchange.rs"]
+pub mod exchange; // apart from those that the tests of the library replay
 
 pub use targets::*;

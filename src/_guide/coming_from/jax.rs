@@ -129,6 +129,17 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
+//! # Files that both sides read
+//!
+//! The package `treedef-exchange`, in `crates/exchange`, writes and reads JAX's own formats, with the
+//! order in which JAX flattens the leaves:
+//!
+//! ```text
+//! let lowered = treedef_exchange::jax::proto(&treedef)?; // or flatbuffer, pytreedef_json, a Python literal
+//! send(&lowered.data, lowered.permute(&leaves)?);        // PyTreeDef.deserialize_using_proto, tree.unflatten
+//! let model: Model = lowered.restore(received)?.into_typed()?;
+//! ```
+//!
 //! # What differs on purpose
 //!
 //! - **None** is a node without leaves, as in JAX, and is a prefix only of itself. `Some` is a node

@@ -146,6 +146,17 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
+//! # Structures that both sides read
+//!
+//! optree stores its treespecs only as pickles. The package `treedef-exchange`, in `crates/exchange`,
+//! writes a Python literal, of which optree makes the same structure:
+//!
+//! ```text
+//! let lowered = treedef_exchange::python::literal(&treedef)?; // {'b': 2, 'w': [0, 1]}
+//! send(&lowered.data, lowered.permute(&leaves)?); // tree_structure(ast.literal_eval(text))
+//! let model: Model = lowered.restore(received)?.into_typed()?;
+//! ```
+//!
 //! # What differs on purpose
 //!
 //! - **None** is a node without leaves by default, as in optree, and `Some` is a node too. With

@@ -117,6 +117,17 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
+//! # Treespecs that both sides read
+//!
+//! The package `treedef-exchange`, in `crates/exchange`, writes and reads the JSON of
+//! `treespec_dumps`. `None` is a leaf there, which the order of the leaves takes into account:
+//!
+//! ```text
+//! let lowered = treedef_exchange::torch::treespec(&treedef)?;
+//! send(&lowered.data, lowered.permute(&leaves)?);        // treespec_loads, tree_unflatten
+//! let model: Model = lowered.restore(received)?.into_typed()?;
+//! ```
+//!
 //! # What differs on purpose
 //!
 //! - **None** is a node without leaves unless [`none_is_leaf`](Flattener::none_is_leaf) is set. In

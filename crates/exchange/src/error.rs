@@ -1,0 +1,128 @@
+//! What can go wrong, and where.
+
+use std::fmt;
+
+use treedef::Path;
+
+/// The result of an exchange.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of an exchange. It says where: at a path of the structure, or at a byte of the input.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Unknown,
+    Path(Path),
+    Byte(usize),
+}
+
+/// What went wrong.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The target has nothing like this node, and the [`Lowering`](crate::Lowering) does not replace it.
+    NoCounterpart(String),
+    /// The key of a map cannot be a key there.
+    Key(String),
+    /// The input is not of the format.
+    Malformed(String),
+    /// The input or the structure is larger or deeper than the limits allow.
+    Limit(String),
+    /// There are more or fewer leaves than the structure has.
+    Leaves {
+        /// How many the structure has.
+        expected: usize,
+        /// How many were given.
+        found: usize,
+    },
+    /// The structure is another one than was lowered.
+    Structure(String),
+    /// An error of `treedef`.
+    TreeDef(treedef::Error),
+}
+
+impl Error {
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// The path of the node that the error is about, in the structure on this side.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Path(path) => Some(path),
+            Place::Unknown | Place::Byte(_) => None,
+        }
+    }
+
+    /// The byte of the input at which reading failed.
+    pub fn offset(&self) -> Option<usize> {
+        match self.place {
+            Place::Byte(offset) => Some(offset),
+            Place::Unknown | Place::Path(_) => None,
+        }
+    }
+
+    pub(crate) fn at_path(self, path: Path) -> Self {
+        Error { place: Place::Path(path), ..self }
+    }
+
+    pub(crate) fn at_byte(self, offset: usize) -> Self {
+        Error { place: Place::Byte(offset), ..self }
+    }
+}
+
+/// An input that is not of the format.
+pub(crate) fn malformed(offset: usize, what: impl Into<String>) -> Error {
+    Error::from(ErrorKind::Malformed(what.into())).at_byte(offset)
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error { kind, place: Place::Unknown }
+    }
+}
+
+impl From<treedef::Error> for Error {
+    fn from(error: treedef::Error) -> Self {
+        ErrorKind::TreeDef(error).into()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ErrorKind::NoCounterpart(node) => {
+                write!(f, "{node} has no counterpart in Python (see `Lowering`)")?;
+            }
+            ErrorKind::Leaves { expected, found } => {
+                write!(f, "expected {expected} leaves, found {found}")?;
+            }
+            ErrorKind::TreeDef(error) => error.fmt(f)?,
+            ErrorKind::Key(what)
+            | ErrorKind::Malformed(what)
+            | ErrorKind::Limit(what)
+            | ErrorKind::Structure(what) => f.write_str(what)?,
+        }
+        match &self.place {
+            Place::Unknown => Ok(()),
+            Place::Path(path) if path.is_root() => f.write_str(" at the root"),
+            Place::Path(path) => write!(f, " at `{path}`"),
+            Place::Byte(offset) => write!(f, " at byte {offset}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            ErrorKind::TreeDef(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! JAX's treedefs: the protocol buffer of `PyTreeDef.serialize_using_proto`, the flatbuffer of `jax.export`, and the
+//! directory that `jax.experimental.array_serialization` opens.
+//!
+//! JAX flattens dicts in the order of their keys, and has only strings for keys in its files. `None` is a node there.
+
+mod flatbuffer;
+mod proto;
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Deserialize;
+use treedef::{Edit, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
+
+use crate::error::{Error, ErrorKind, Result, malformed};
+use crate::lower::{Lowered, Lowering, Statics};
+use crate::pytree::{PyKey, PyTree};
+use crate::raise::{Raised, raise};
+
+/// The structure as `serialize_using_proto` writes it, byte for byte.
+///
+/// # Errors
+///
+/// As [`python::literal`](crate::python::literal), and for keys that are no strings.
+///
+/// ```
+/// use treedef_exchange::jax;
+///
+/// let lowered = jax::proto(&"[*, *]".parse()?)?;
+/// assert_eq!(lowered.data, b"\x0a\x02\x10\x01\x0a\x02\x10\x01\x0a\x04\x08\x02\x10\x02");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn proto(treedef: &TreeDef) -> Result<Lowered<Vec<u8>>> {
+    proto_with(treedef, &Lowering::new())
+}
+
+/// As [`proto`], with a choice of what is lowered.
+///
+/// # Errors
+///
+/// As there, and for what is not lowered.
+pub fn proto_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<u8>>> {
+    let (tree, order, statics) = lower(treedef, lowering)?;
+    Ok(Lowered::new(proto::write(&tree)?, order, statics, treedef))
+}
+
+/// The structure of what `serialize_using_proto` wrote. All of it is checked, which JAX leaves to the caller.
+///
+/// # Errors
+///
+/// When the bytes are anything else, with the offset.
+///
+/// ```
+/// use treedef_exchange::jax;
+///
+/// let bytes = b"\x0a\x02\x10\x01\x0a\x02\x10\x03\x0a\x04\x08\x02\x10\x04";
+/// assert_eq!(jax::from_proto(bytes)?.treedef.to_string(), "(*, None)");
+///
+/// let error = jax::from_proto(b"\x0a\x04\x08\x02\x10\x04").unwrap_err();
+/// assert_eq!(error.to_string(), "a node of 2 children, where 0 came before it at byte 0");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn from_proto(bytes: &[u8]) -> Result<Raised> {
+    raise(&proto::read(bytes)?, false)
+}
+
+/// The structure as the flatbuffer that `jax.export` stores: a table `PyTreeDef`, alone.
+///
+/// # Errors
+///
+/// As [`proto`].
+///
+/// ```
+/// use treedef_exchange::jax;
+///
+/// let lowered = jax::flatbuffer(&"Layer { w: *, b: * }".parse()?)?;
+/// assert_eq!(jax::from_flatbuffer(&lowered.data)?.treedef.to_string(), r#"{"b": *, "w": *}"#);
+/// assert_eq!(lowered.order, [Some(1), Some(0)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn flatbuffer(treedef: &TreeDef) -> Result<Lowered<Vec<u8>>> {
+    flatbuffer_with(treedef, &Lowering::new())
+}
+
+/// As [`flatbuffer`], with a choice of what is lowered.
+///
+/// # Errors
+///
+/// As there, and for what is not lowered.
+pub fn flatbuffer_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<u8>>> {
+    let (tree, order, statics) = lower(treedef, lowering)?;
+    Ok(Lowered::new(flatbuffer::write(&tree)?, order, statics, treedef))
+}
+
+/// The structure of a flatbuffer of a `PyTreeDef`. A registered class is a tuple struct of its name, an `OrderedDict` a
+/// map; both are named in [`Raised::classes`].
+///
+/// # Errors
+///
+/// When the bytes are anything else, with the offset.
+pub fn from_flatbuffer(bytes: &[u8]) -> Result<Raised> {
+    raise(&flatbuffer::read(bytes)?, false)
+}
+
+fn lower(treedef: &TreeDef, lowering: &Lowering) -> Result<(PyTree, Vec<Option<usize>>, Statics)> {
+    let (tree, statics) = lowering.lower(treedef, |key| match key {
+        PyKey::Str(_) => None,
+        other => Some(format!("the key {other} is no string, as JAX's files want")),
+    })?;
+    let tree = tree.sorted();
+    let order = tree.leaves().into_iter().map(Some).collect();
+    Ok((tree, order, statics))
+}
+
+/// A key, which is a string: lowering refuses others.
+fn string_key(key: &PyKey) -> &str {
+    match key {
+        PyKey::Str(key) => key,
+        _ => "",
+    }
+}
+
+/// What JAX knows of an array without its numbers: `jax.ShapeDtypeStruct`. It prints as in JAX's files,
+/// `Array(float32[3, 4])`, and parses back; what is no array is the name of its type in Python.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ShapeDtype {
+    /// An array.
+    Array {
+        /// Its dtype, as numpy calls it.
+        dtype: String,
+        /// Its length along each axis.
+        shape: Vec<usize>,
+    },
+    /// Anything else, by the name of its type.
+    Other(String),
+}
+
+impl ShapeDtype {
+    /// An array.
+    pub fn array(dtype: impl Into<String>, shape: impl Into<Vec<usize>>) -> Self {
+        ShapeDtype::Array { dtype: dtype.into(), shape: shape.into() }
+    }
+
+    /// A scalar of a kind of leaves, as an array without axes where numpy has its dtype.
+    ///
+    /// ```
+    /// use treedef::LeafKind;
+    /// use treedef_exchange::jax::ShapeDtype;
+    ///
+    /// assert_eq!(ShapeDtype::scalar(LeafKind::F32).to_string(), "Array(float32[])");
+    /// assert_eq!(ShapeDtype::scalar(LeafKind::Str).to_string(), "str");
+    /// ```
+    pub fn scalar(kind: LeafKind) -> Self {
+        let dtype = match kind {
+            LeafKind::Bool => "bool",
+            LeafKind::I8 => "int8",
+            LeafKind::I16 => "int16",
+            LeafKind::I32 => "int32",
+            LeafKind::I64 => "int64",
+            LeafKind::U8 => "uint8",
+            LeafKind::U16 => "uint16",
+            LeafKind::U32 => "uint32",
+            LeafKind::U64 => "uint64",
+            LeafKind::F32 => "float32",
+            LeafKind::F64 => "float64",
+            LeafKind::I128 | LeafKind::U128 => return ShapeDtype::Other("int".to_owned()),
+            LeafKind::Char | LeafKind::Str => return ShapeDtype::Other("str".to_owned()),
+            LeafKind::Bytes => return ShapeDtype::Other("bytes".to_owned()),
+            _ => return ShapeDtype::Other("null".to_owned()),
+        };
+        ShapeDtype::array(dtype, [])
+    }
+}
+
+impl fmt::Display for ShapeDtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ShapeDtype::Array { dtype, shape } => {
+                let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
+                write!(f, "Array({dtype}[{}])", shape.join(", "))
+            }
+            ShapeDtype::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+impl FromStr for ShapeDtype {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let inside = text.strip_prefix("Array(").and_then(|rest| rest.strip_suffix("])"));
+        let Some((dtype, shape)) = inside.and_then(|inside| inside.split_once('[')) else {
+            return Ok(ShapeDtype::Other(text.to_owned()));
+        };
+        let axes = shape.split(',').map(str::trim).filter(|axis| !axis.is_empty());
+        let shape = axes.map(str::parse).collect::<Result<Vec<usize>, _>>();
+        let shape = shape
+            .map_err(|_| ErrorKind::Malformed(format!("`{text}` has an axis that is no number")))?;
+        Ok(ShapeDtype::array(dtype, shape))
+    }
+}
+
+/// The arrays of a signature: what consists of sequences and tuples of the same numbers is one array, with its shape.
+///
+/// # Errors
+///
+/// When the signature has more leaves than its limits allow to be visited.
+///
+/// ```
+/// use treedef_exchange::jax;
+///
+/// let signature = "Layer { w: [[f32; 4]; 3], b: [f32; 4], ragged: [[u8; 2], [u8]], step: u64 }".parse()?;
+/// let shapes = jax::shapes(&signature)?;
+/// assert_eq!(
+///     shapes.to_string(),
+///     "Layer { w: Array(float32[3, 4]), b: Array(float32[4]), \
+///      ragged: [Array(uint8[2]), Array(uint8[1])], step: Array(uint64[]) }"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn shapes(signature: &Tree<LeafKind>) -> Result<Tree<ShapeDtype>> {
+    let mut shapes = Vec::new();
+    let arrays = signature.clone().edit(|_, node, kinds| {
+        let Some(shape) = shape_of(node) else { return Ok(Edit::Keep) };
+        let (Some(kind), true) =
+            (kinds.first(), kinds.iter().all(|kind| kinds.first() == Some(kind)))
+        else {
+            return Ok(Edit::Keep);
+        };
+        shapes.push(match ShapeDtype::scalar(*kind) {
+            ShapeDtype::Array { dtype, .. } => ShapeDtype::Array { dtype, shape },
+            // numpy has no dtype for it.
+            _ if !shape.is_empty() => return Ok(Edit::Keep),
+            other => other,
+        });
+        Ok(Edit::Replace(Tree::leaf(*kind)))
+    })?;
+    Ok(Tree::new(arrays.treedef().clone(), shapes)?)
+}
+
+/// The lengths along the axes, if all children of each node are alike down to the leaves.
+fn shape_of(mut node: NodeRef<'_>) -> Option<Vec<usize>> {
+    let mut shape = Vec::new();
+    loop {
+        match node.kind() {
+            NodeKind::Leaf => return Some(shape),
+            NodeKind::NewtypeStruct => {}
+            NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
+                shape.push(node.num_children())
+            }
+            _ => return None,
+        }
+        let mut runs = node.runs();
+        match (runs.next(), runs.next()) {
+            (Some((child, _)), None) => node = child,
+            _ => return None,
+        }
+    }
+}
+
+/// The content of `pytreedef.json`: in a directory of its own, JAX opens it with
+/// `array_serialization.pytree_serialization.load_pytreedef(directory)` as a pytree of `ShapeDtypeStruct`.
+///
+/// # Errors
+///
+/// As [`proto`].
+///
+/// ```
+/// use treedef::Tree;
+/// use treedef_exchange::jax::{self, ShapeDtype};
+///
+/// let treedef = "Layer { w: *, b: * }".parse()?;
+/// let shapes = vec![ShapeDtype::array("float32", [3, 4]), ShapeDtype::array("bfloat16", [4])];
+/// let lowered = jax::pytreedef_json(&Tree::new(treedef, shapes)?)?;
+/// assert!(lowered.data.ends_with(r#""__jax_leaf_ids": ["Array(bfloat16[4])", "Array(float32[3, 4])"]}"#));
+/// let (raised, shapes) = jax::from_pytreedef_json(&lowered.data)?;
+/// assert_eq!(raised.restore(shapes)?.to_string(), r#"{"b": Array(bfloat16[4]), "w": Array(float32[3, 4])}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn pytreedef_json(shapes: &Tree<ShapeDtype>) -> Result<Lowered<String>> {
+    pytreedef_json_with(shapes, &Lowering::new())
+}
+
+/// As [`pytreedef_json`], with a choice of what is lowered.
+///
+/// # Errors
+///
+/// As there, and for what is not lowered.
+pub fn pytreedef_json_with(
+    shapes: &Tree<ShapeDtype>,
+    lowering: &Lowering,
+) -> Result<Lowered<String>> {
+    let lowered = flatbuffer_with(shapes.treedef(), lowering)?;
+    let leaves = lowered.permute(shapes.leaves())?;
+    let ids: Vec<String> = leaves
+        .into_iter()
+        .map(|leaf| serde_json::to_string(&leaf.map(|leaf| leaf.to_string())).unwrap_or_default())
+        .collect();
+    let text = format!(
+        r#"{{"__jax_pytreedef_repr": "{}", "__jax_leaf_ids": [{}]}}"#,
+        BASE64.encode(&lowered.data),
+        ids.join(", ")
+    );
+    Ok(Lowered::new(text, lowered.order, lowered.statics, shapes.treedef()))
+}
+
+#[derive(Deserialize)]
+struct PyTreeDefJson {
+    #[serde(rename = "__jax_pytreedef_repr")]
+    repr: String,
+    #[serde(rename = "__jax_leaf_ids")]
+    leaf_ids: Vec<Option<String>>,
+}
+
+/// The structure of a `pytreedef.json`, and what its leaves are, in the order in which they are there.
+///
+/// # Errors
+///
+/// When the text is anything else; when it has more or fewer leaves than the structure.
+pub fn from_pytreedef_json(text: &str) -> Result<(Raised, Vec<ShapeDtype>)> {
+    let json: PyTreeDefJson = serde_json::from_str(text)
+        .map_err(|error| malformed(crate::torch::offset(text, &error), error.to_string()))?;
+    let bytes = BASE64
+        .decode(&json.repr)
+        .map_err(|error| ErrorKind::Malformed(format!("`__jax_pytreedef_repr`: {error}")))?;
+    let raised = from_flatbuffer(&bytes)?;
+    let shapes = json.leaf_ids.iter().map(|id| id.as_deref().unwrap_or("null").parse());
+    let shapes = shapes.collect::<Result<Vec<ShapeDtype>>>()?;
+    match shapes.len() == raised.order.len() {
+        true => Ok((raised, shapes)),
+        false => {
+            let (expected, found) = (raised.order.len(), shapes.len());
+            Err(ErrorKind::Leaves { expected, found }.into())
+        }
+    }
+}

@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs, unreachable_pub, missing_debug_implementations)]
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod error;
+mod pytree;
+mod lower;
+mod raise;
+pub mod python;
+pub mod jax;
+pub mod torch;
+pub mod orbax;
+
+pub use error::{Error, ErrorKind, Result};
+pub use lower::{Lowered, Lowering};
+pub use raise::Raised;

@@ -1,0 +1,391 @@
+//! Our structures as Python's containers.
+
+use std::collections::HashSet;
+
+use treedef::{Key, Leaf, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::pytree::{MAX_DEPTH, PyKey, PyTree};
+
+/// What becomes of the nodes that Python does not have.
+///
+/// | here | there |
+/// |---|---|
+/// | sequence, tuple, map, `None` | list, tuple, dict, `None` |
+/// | struct | dict of its fields |
+/// | tuple struct | tuple |
+/// | newtype, `Some` | what is inside |
+/// | variant `Circle(…)`, `Circle { … }`, `Circle` | `{'Circle': …}`: what is inside, a tuple, a dict, or `()` |
+/// | unit, unit struct | `()` |
+/// | static | nothing: it goes into [`Lowered::statics`] |
+/// | opaque leaf | a leaf |
+///
+/// Each of these can be an error with its path instead.
+///
+/// ```
+/// use treedef_exchange::{Lowering, python};
+///
+/// let treedef = "Model { w: [*; 2], act: static \"relu\", shape: Shape::Circle(*) }".parse()?;
+/// let lowered = python::literal(&treedef)?;
+/// assert_eq!(lowered.data, "{'shape': {'Circle': 2}, 'w': [0, 1]}");
+/// assert_eq!(lowered.statics[0].0.to_string(), ".act");
+///
+/// let error = python::literal_with(&treedef, &Lowering::strict()).unwrap_err();
+/// assert_eq!(error.to_string(), "a struct has no counterpart in Python (see `Lowering`) at the root");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Lowering {
+    structs: bool,
+    tuple_structs: bool,
+    newtypes: bool,
+    options: bool,
+    variants: bool,
+    units: bool,
+    statics: bool,
+    max_nodes: usize,
+}
+
+impl Default for Lowering {
+    fn default() -> Self {
+        Lowering {
+            structs: true,
+            tuple_structs: true,
+            newtypes: true,
+            options: true,
+            variants: true,
+            units: true,
+            statics: true,
+            max_nodes: 1 << 24,
+        }
+    }
+}
+
+impl Lowering {
+    /// Everything is lowered.
+    pub fn new() -> Self {
+        Lowering::default()
+    }
+
+    /// Nothing is: what Python does not have is an error.
+    pub fn strict() -> Self {
+        Lowering {
+            structs: false,
+            tuple_structs: false,
+            newtypes: false,
+            options: false,
+            variants: false,
+            units: false,
+            statics: false,
+            ..Lowering::default()
+        }
+    }
+
+    /// Whether structs become dicts.
+    #[must_use]
+    pub fn structs(self, yes: bool) -> Self {
+        Lowering { structs: yes, ..self }
+    }
+
+    /// Whether tuple structs become tuples.
+    #[must_use]
+    pub fn tuple_structs(self, yes: bool) -> Self {
+        Lowering { tuple_structs: yes, ..self }
+    }
+
+    /// Whether newtypes become what is inside.
+    #[must_use]
+    pub fn newtypes(self, yes: bool) -> Self {
+        Lowering { newtypes: yes, ..self }
+    }
+
+    /// Whether `Some` becomes what is inside.
+    #[must_use]
+    pub fn options(self, yes: bool) -> Self {
+        Lowering { options: yes, ..self }
+    }
+
+    /// Whether variants become dicts of one entry.
+    #[must_use]
+    pub fn variants(self, yes: bool) -> Self {
+        Lowering { variants: yes, ..self }
+    }
+
+    /// Whether units become empty tuples.
+    #[must_use]
+    pub fn units(self, yes: bool) -> Self {
+        Lowering { units: yes, ..self }
+    }
+
+    /// Whether statics are left out.
+    #[must_use]
+    pub fn statics(self, yes: bool) -> Self {
+        Lowering { statics: yes, ..self }
+    }
+
+    /// The nodes that a structure may have, as Python stores each of them: 2²⁴ by default.
+    #[must_use]
+    pub fn max_nodes(self, max_nodes: usize) -> Self {
+        Lowering { max_nodes, ..self }
+    }
+
+    /// The containers of a structure, and what was left out.
+    ///
+    /// `refuse` says what is wrong with a key that the format does not have.
+    pub(crate) fn lower(
+        &self,
+        treedef: &TreeDef,
+        refuse: fn(&PyKey) -> Option<String>,
+    ) -> Result<(PyTree, Statics)> {
+        if treedef.num_nodes() > self.max_nodes {
+            let what = format!(
+                "{} nodes, the limit is {} (see `Lowering::max_nodes`)",
+                treedef.num_nodes(),
+                self.max_nodes
+            );
+            return Err(ErrorKind::Limit(what).into());
+        }
+        let mut walk = Walk { lowering: self, refuse, path: Path::root(), statics: Vec::new() };
+        let tree = walk.node(treedef.root(), 0)?;
+        let nothing = || ErrorKind::Structure("nothing is left without the statics".to_owned());
+        Ok((tree.ok_or_else(nothing)?, walk.statics))
+    }
+}
+
+pub(crate) type Statics = Vec<(Path, Value)>;
+
+struct Walk<'l> {
+    lowering: &'l Lowering,
+    refuse: fn(&PyKey) -> Option<String>,
+    path: Path,
+    statics: Statics,
+}
+
+impl Walk<'_> {
+    /// What the node becomes, or nothing for a static.
+    fn node(&mut self, node: NodeRef<'_>, depth: usize) -> Result<Option<PyTree>> {
+        use NodeKind as Is;
+        if depth > MAX_DEPTH {
+            let what = format!("nested deeper than {MAX_DEPTH} levels");
+            return Err(self.fail(ErrorKind::Limit(what)));
+        }
+        let Lowering {
+            structs, tuple_structs, newtypes, options, variants, units, statics, ..
+        } = *self.lowering;
+        let (allowed, what) = match node.kind() {
+            Is::Struct => (structs, "a struct"),
+            Is::TupleStruct => (tuple_structs, "a tuple struct"),
+            Is::NewtypeStruct => (newtypes, "a newtype"),
+            Is::Some => (options, "a `Some`"),
+            Is::Unit | Is::UnitStruct => (units, "a unit"),
+            Is::Static => (statics, "a static"),
+            kind if kind.is_variant() => (variants, "a variant"),
+            _ => (true, ""),
+        };
+        if !allowed {
+            return Err(self.fail(ErrorKind::NoCounterpart(what.to_owned())));
+        }
+        Ok(Some(match node.kind() {
+            Is::Leaf => PyTree::Leaf(node.leaf_range().start),
+            Is::None => PyTree::None,
+            Is::Unit | Is::UnitStruct => PyTree::Tuple(Vec::new()),
+            Is::Static => {
+                self.statics
+                    .extend(node.static_value().cloned().map(|value| (self.path.clone(), value)));
+                return Ok(None);
+            }
+            Is::Some | Is::NewtypeStruct => return Ok(self.children(node, depth)?.pop()),
+            Is::Seq => PyTree::List(self.children(node, depth)?),
+            Is::Tuple | Is::TupleStruct => PyTree::Tuple(self.children(node, depth)?),
+            Is::Struct | Is::Map => PyTree::Dict(self.entries(node, depth)?),
+            _ => {
+                let inside = match node.kind() {
+                    Is::NewtypeVariant => self.children(node, depth)?.pop(),
+                    Is::StructVariant => Some(PyTree::Dict(self.entries(node, depth)?)),
+                    _ => Some(PyTree::Tuple(self.children(node, depth)?)),
+                };
+                let Some(inside) = inside else { return Ok(None) };
+                let variant = PyKey::Str(node.variant().unwrap_or_default().to_owned());
+                PyTree::Dict(vec![(variant, inside)])
+            }
+        }))
+    }
+
+    fn children(&mut self, node: NodeRef<'_>, depth: usize) -> Result<Vec<PyTree>> {
+        let mut children = Vec::with_capacity(node.num_children());
+        for (position, child) in node.children().enumerate() {
+            children.extend(self.below(node, position, child, depth)?);
+        }
+        Ok(children)
+    }
+
+    fn entries(&mut self, node: NodeRef<'_>, depth: usize) -> Result<Vec<(PyKey, PyTree)>> {
+        let mut entries = Vec::with_capacity(node.num_children());
+        let mut seen = HashSet::new();
+        for (position, child) in node.children().enumerate() {
+            let key = match node.entry_keys().get(position) {
+                Some(key) => py_key(key.root(), key.leaves()).ok_or_else(|| {
+                    let what = format!("`{key}` cannot be the key of a dict");
+                    self.fail(ErrorKind::Key(what))
+                })?,
+                None => {
+                    let field = node.fields().get(position).map(ToString::to_string);
+                    PyKey::Str(field.unwrap_or_default())
+                }
+            };
+            if let Some(what) = (self.refuse)(&key) {
+                return Err(self.fail(ErrorKind::Key(what)));
+            }
+            if !seen.insert(key.identity()) {
+                let what = format!("two keys of the dict are {key} to Python");
+                return Err(self.fail(ErrorKind::Key(what)));
+            }
+            entries.extend(self.below(node, position, child, depth)?.map(|child| (key, child)));
+        }
+        Ok(entries)
+    }
+
+    fn below(
+        &mut self,
+        node: NodeRef<'_>,
+        position: usize,
+        child: NodeRef<'_>,
+        depth: usize,
+    ) -> Result<Option<PyTree>> {
+        self.path.push(node.key(position).unwrap_or(Key::Position(position)));
+        let child = self.node(child, depth + 1);
+        self.path.pop();
+        child
+    }
+
+    fn fail(&self, kind: ErrorKind) -> Error {
+        Error::from(kind).at_path(self.path.clone())
+    }
+}
+
+/// The key that a value is there: a scalar, or a tuple of such.
+fn py_key(node: NodeRef<'_>, leaves: &[Leaf]) -> Option<PyKey> {
+    use NodeKind as Is;
+    let children =
+        || node.children().map(|child| py_key(child, leaves)).collect::<Option<Vec<PyKey>>>();
+    match node.kind() {
+        Is::Leaf => {
+            let leaf = leaves.get(node.leaf_range().start)?;
+            Some(match leaf {
+                Leaf::Bool(value) => PyKey::Bool(*value),
+                Leaf::F32(value) => PyKey::Float((*value).into()),
+                Leaf::F64(value) => PyKey::Float(*value),
+                Leaf::Char(value) => PyKey::Str(value.to_string()),
+                Leaf::Str(text) => PyKey::Str(text.to_string()),
+                Leaf::Bytes(bytes) => PyKey::Bytes(bytes.to_vec()),
+                Leaf::None => PyKey::None,
+                _ => match leaf.as_i128() {
+                    Some(value) => PyKey::Int(value),
+                    None => PyKey::Large(leaf.as_u128()?),
+                },
+            })
+            .filter(|key| !matches!(key, PyKey::Float(value) if value.is_nan()))
+        }
+        Is::None => Some(PyKey::None),
+        Is::Unit | Is::UnitStruct => Some(PyKey::Tuple(Vec::new())),
+        Is::UnitVariant => Some(PyKey::Str(node.variant()?.to_owned())),
+        Is::Some | Is::NewtypeStruct => children()?.pop(),
+        Is::Tuple | Is::TupleStruct => children().map(PyKey::Tuple),
+        _ => None,
+    }
+}
+
+/// A structure in a format of Python, and how its leaves are ordered there.
+///
+/// JAX and optree flatten dicts in the order of their keys; structs here keep the order of their declaration. Without
+/// `order` the leaves end up in the wrong places, silently.
+#[derive(Clone, Debug)]
+pub struct Lowered<T> {
+    /// What the format has.
+    pub data: T,
+    /// For each leaf there its index among ours; none where that leaf is Python's `None`, which is a leaf to torch.
+    pub order: Vec<Option<usize>>,
+    /// What was left out, with its path.
+    pub statics: Vec<(Path, Value)>,
+    treedef: TreeDef,
+}
+
+impl<T> Lowered<T> {
+    pub(crate) fn new(
+        data: T,
+        order: Vec<Option<usize>>,
+        statics: Statics,
+        treedef: &TreeDef,
+    ) -> Self {
+        Lowered { data, order, statics, treedef: treedef.clone() }
+    }
+
+    /// The structure that was lowered.
+    pub fn treedef(&self) -> &TreeDef {
+        &self.treedef
+    }
+
+    /// Our leaves in the order in which they are there; none where there is a `None`.
+    ///
+    /// # Errors
+    ///
+    /// When there are more or fewer leaves than the structure has.
+    ///
+    /// ```
+    /// let treedef = "Layer { w: *, b: * }".parse()?;
+    /// let lowered = treedef_exchange::jax::proto(&treedef)?;
+    /// assert_eq!(lowered.permute(&["w", "b"])?, [Some("b"), Some("w")]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn permute<L: Clone>(&self, leaves: &[L]) -> Result<Vec<Option<L>>> {
+        permuted(&self.order, leaves, self.treedef.num_leaves())
+    }
+
+    /// The tree that has the leaves from there in their places, and the statics. What stands for a `None` there is passed
+    /// over, and may be left out.
+    ///
+    /// # Errors
+    ///
+    /// When there are more or fewer leaves than the format has.
+    ///
+    /// ```
+    /// let treedef = "Layer { w: *, name: static \"a\", b: * }".parse()?;
+    /// let lowered = treedef_exchange::jax::proto(&treedef)?;
+    /// let tree = lowered.restore(vec!["b", "w"])?;
+    /// assert_eq!(tree.to_string(), r#"Layer { w: w, name: static "a", b: b }"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn restore<L>(&self, leaves: impl IntoIterator<Item = L>) -> Result<Tree<L>> {
+        restored(&self.order, leaves, &self.treedef)
+    }
+}
+
+pub(crate) fn permuted<L: Clone>(
+    order: &[Option<usize>],
+    leaves: &[L],
+    expected: usize,
+) -> Result<Vec<Option<L>>> {
+    match leaves.len() == expected {
+        true => Ok(order.iter().map(|ours| leaves.get((*ours)?).cloned()).collect()),
+        false => Err(ErrorKind::Leaves { expected, found: leaves.len() }.into()),
+    }
+}
+
+pub(crate) fn restored<L>(
+    order: &[Option<usize>],
+    leaves: impl IntoIterator<Item = L>,
+    treedef: &TreeDef,
+) -> Result<Tree<L>> {
+    let leaves: Vec<L> = leaves.into_iter().collect();
+    let ours = order.iter().flatten().count();
+    let mut placed: Vec<(usize, L)> = if leaves.len() == order.len() {
+        let pairs = order.iter().zip(leaves);
+        pairs.filter_map(|(ours, leaf)| Some(((*ours)?, leaf))).collect()
+    } else if leaves.len() == ours {
+        order.iter().flatten().copied().zip(leaves).collect()
+    } else {
+        return Err(ErrorKind::Leaves { expected: order.len(), found: leaves.len() }.into());
+    };
+    placed.sort_unstable_by_key(|(ours, _)| *ours);
+    Ok(Tree::new(treedef.clone(), placed.into_iter().map(|(_, leaf)| leaf).collect())?)
+}

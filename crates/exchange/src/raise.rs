@@ -1,0 +1,198 @@
+//! Python's containers as our structures.
+
+use std::fmt::Write;
+
+use treedef::{Key, Limits, Path, Tree, TreeDef, Value};
+
+use crate::error::{ErrorKind, Result};
+use crate::lower::{permuted, restored};
+use crate::pytree::{MAX_DEPTH, PyKey, PyTree};
+
+/// A structure that was read from a format of Python, and how its leaves are ordered there.
+#[derive(Clone, Debug)]
+pub struct Raised {
+    /// The structure: lists as sequences, dicts as maps.
+    pub treedef: TreeDef,
+    /// For each leaf there its index among ours; none where that leaf is Python's `None`, which is a leaf to torch.
+    pub order: Vec<Option<usize>>,
+    /// Where the format has a class of its own, as `collections.OrderedDict`: the path, and its name.
+    pub classes: Vec<(Path, String)>,
+}
+
+impl Raised {
+    /// Our leaves in the order in which they are there; none where there is a `None`.
+    ///
+    /// # Errors
+    ///
+    /// When there are more or fewer leaves than the structure has.
+    pub fn permute<L: Clone>(&self, leaves: &[L]) -> Result<Vec<Option<L>>> {
+        permuted(&self.order, leaves, self.treedef.num_leaves())
+    }
+
+    /// The tree that has the leaves from there in their places.
+    ///
+    /// # Errors
+    ///
+    /// When there are more or fewer leaves than the format has.
+    ///
+    /// ```
+    /// let raised = treedef_exchange::python::from_literal("{'b': 0, 'a': (0, None)}")?;
+    /// assert_eq!(raised.treedef.to_string(), r#"{"a": (*, None), "b": *}"#);
+    /// let tree = raised.restore(vec!["first in the text", "second"])?;
+    /// assert_eq!(tree.get(r#"["b"]"#)?, &"first in the text");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn restore<L>(&self, leaves: impl IntoIterator<Item = L>) -> Result<Tree<L>> {
+        restored(&self.order, leaves, &self.treedef)
+    }
+}
+
+/// Makes our structure of `tree`, whose leaves are numbered as they are there; `nones_are_leaves` there.
+pub(crate) fn raise(tree: &PyTree, nones_are_leaves: bool) -> Result<Raised> {
+    let mut writer = Writer { text: String::new(), leaves: Vec::new(), classes: Vec::new() };
+    writer.node(tree, &mut Path::root())?;
+    let limits = Limits::default();
+    let treedef =
+        TreeDef::parse_with(&writer.text, limits.max_depth(limits.max_depth.max(2 * MAX_DEPTH)))?;
+    let there = match nones_are_leaves {
+        true => tree.leaves_and_nones(),
+        false => tree.leaves().into_iter().map(Some).collect(),
+    };
+    // `leaves` has for each leaf here its number there, so this is the way back.
+    let mut ours = vec![None; writer.leaves.len()];
+    for (index, leaf) in writer.leaves.iter().enumerate() {
+        if let Some(slot) = ours.get_mut(*leaf) {
+            *slot = Some(index);
+        }
+    }
+    let order = there.iter().map(|leaf| ours.get((*leaf)?).copied().flatten()).collect();
+    Ok(Raised { treedef, order, classes: writer.classes })
+}
+
+/// The text of the structure: it is parsed in one pass, whatever its depth.
+struct Writer {
+    text: String,
+    leaves: Vec<usize>,
+    classes: Vec<(Path, String)>,
+}
+
+impl Writer {
+    fn node(&mut self, tree: &PyTree, path: &mut Path) -> Result<()> {
+        match tree {
+            PyTree::Leaf(index) => {
+                self.leaves.push(*index);
+                self.text.push('*');
+            }
+            PyTree::None => self.text.push_str("None"),
+            PyTree::List(children) => self.items('[', children, ']', Key::Index, path)?,
+            // `()` would be the unit.
+            PyTree::Tuple(children) if children.is_empty() => self.text.push_str("(,)"),
+            PyTree::Tuple(children) => self.items('(', children, ')', Key::Position, path)?,
+            PyTree::Dict(entries) => self.map(entries, path)?,
+            PyTree::Custom { class, inside } => {
+                self.classes.push((path.clone(), class.clone()));
+                match &**inside {
+                    PyTree::Tuple(children) if is_named(class) => {
+                        self.name(class);
+                        self.items('(', children, ')', Key::Position, path)?;
+                    }
+                    PyTree::Dict(entries) if is_named(class) && !class.starts_with("torch.") => {
+                        self.name(class);
+                        self.fields(entries, path)?;
+                    }
+                    inside => self.node(inside, path)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn items(
+        &mut self,
+        open: char,
+        children: &[PyTree],
+        close: char,
+        key: fn(usize) -> Key,
+        path: &mut Path,
+    ) -> Result<()> {
+        self.text.push(open);
+        for (index, child) in children.iter().enumerate() {
+            path.push(key(index));
+            self.node(child, path)?;
+            path.pop();
+            self.text.push(',');
+        }
+        self.text.push(close);
+        Ok(())
+    }
+
+    /// The entries in the order of their keys, as a treedef has them.
+    fn map(&mut self, entries: &[(PyKey, PyTree)], path: &mut Path) -> Result<()> {
+        let keyed = entries.iter().map(|(key, child)| Ok((value(key)?, child)));
+        let mut entries = keyed.collect::<Result<Vec<(Value, &PyTree)>>>()?;
+        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.text.push('{');
+        for (key, child) in entries {
+            // A string takes no memory to write into that fails.
+            let _ = write!(self.text, "{key}: ");
+            path.push(Key::Entry(key));
+            self.node(child, path)?;
+            path.pop();
+            self.text.push(',');
+        }
+        self.text.push('}');
+        Ok(())
+    }
+
+    fn fields(&mut self, entries: &[(PyKey, PyTree)], path: &mut Path) -> Result<()> {
+        self.text.push_str(" {");
+        for (key, child) in entries {
+            let PyKey::Str(field) = key else {
+                let what = format!("{key} is no name of a field");
+                return Err(ErrorKind::Key(what).into());
+            };
+            let key = Key::Field(field.clone().into());
+            self.name(field);
+            self.text.push(':');
+            path.push(key);
+            self.node(child, path)?;
+            path.pop();
+            self.text.push(',');
+        }
+        self.text.push('}');
+        Ok(())
+    }
+
+    /// A name, quoted if need be: that of a field in a path, without its dot.
+    fn name(&mut self, name: &str) {
+        let key = Key::Field(name.to_owned().into()).to_string();
+        self.text.push_str(key.strip_prefix('.').unwrap_or(&key));
+    }
+}
+
+/// Not one of Python's own containers, which have counterparts here.
+fn is_named(class: &str) -> bool {
+    !class.starts_with("collections.") && !class.starts_with("builtins.")
+}
+
+fn value(key: &PyKey) -> Result<Value> {
+    let value = match key {
+        PyKey::None => Value::of(&None::<()>),
+        PyKey::Bool(value) => Value::of(value),
+        PyKey::Int(value) => match i64::try_from(*value) {
+            Ok(value) => Value::of(&value),
+            Err(_) => Value::of(value),
+        },
+        PyKey::Large(value) => Value::of(value),
+        PyKey::Float(value) => Value::of(value),
+        PyKey::Str(text) => Value::of(text),
+        PyKey::Bytes(bytes) => return Ok(Value::from(treedef::Leaf::from(bytes.clone()))),
+        PyKey::Tuple(keys) => {
+            let keys = keys.iter().map(value).collect::<Result<Vec<Value>>>()?;
+            let texts: String = keys.iter().map(|key| format!("{key},")).collect();
+            let text = if texts.is_empty() { "(,)".to_owned() } else { format!("({texts})") };
+            text.parse()
+        }
+    };
+    Ok(value?)
+}

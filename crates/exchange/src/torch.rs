@@ -1,0 +1,253 @@
+//! PyTorch's treespecs: the JSON of `torch.utils._pytree.treespec_dumps`, protocol 1.
+//!
+//! `None` is a leaf there, and dicts keep the order of their entries.
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+use treedef::TreeDef;
+
+use crate::error::{ErrorKind, Result, malformed};
+use crate::lower::{Lowered, Lowering};
+use crate::pytree::{PyKey, PyTree};
+use crate::raise::{Raised, raise};
+
+/// The structure as a treespec, which `torch.utils._pytree.treespec_loads` reads.
+///
+/// # Errors
+///
+/// As [`python::literal`](crate::python::literal), and for keys that are neither strings, integers, floats nor bools, as
+/// JSON has no others.
+///
+/// ```
+/// use treedef_exchange::torch;
+///
+/// let lowered = torch::treespec(&"(*, None)".parse()?)?;
+/// assert_eq!(lowered.order, [Some(0), None]);
+/// assert!(lowered.data.starts_with(r#"[1, {"type": "builtins.tuple", "context": "null", "#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn treespec(treedef: &TreeDef) -> Result<Lowered<String>> {
+    treespec_with(treedef, &Lowering::new())
+}
+
+/// As [`treespec`], with a choice of what is lowered.
+///
+/// # Errors
+///
+/// As there, and for what is not lowered.
+pub fn treespec_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
+    let (tree, statics) = lowering.lower(treedef, |key| match key_json(key) {
+        Some(_) => None,
+        None => Some(format!("the key {key} has no JSON, in which torch stores keys")),
+    })?;
+    let mut text = "[1, ".to_owned();
+    write_spec(&mut text, &tree);
+    text.push(']');
+    Ok(Lowered::new(text, tree.leaves_and_nones(), statics, treedef))
+}
+
+const LEAF: &str = r#"{"type": null, "context": null, "children_spec": []}"#;
+
+fn write_spec(text: &mut String, tree: &PyTree) {
+    let (class, context, children): (&str, String, Vec<&PyTree>) = match tree {
+        PyTree::Leaf(_) | PyTree::None => {
+            text.push_str(LEAF);
+            return;
+        }
+        PyTree::Tuple(children) => ("builtins.tuple", "null".to_owned(), children.iter().collect()),
+        PyTree::List(children) => ("builtins.list", "null".to_owned(), children.iter().collect()),
+        PyTree::Dict(entries) => {
+            let keys: Vec<String> = entries.iter().filter_map(|(key, _)| key_json(key)).collect();
+            let context = format!("[{}]", keys.join(", "));
+            ("builtins.dict", context, entries.iter().map(|(_, child)| child).collect())
+        }
+        PyTree::Custom { inside, .. } => return write_spec(text, inside),
+    };
+    text.push_str(&format!(r#"{{"type": "{class}", "context": "#));
+    write_json_str(text, &context);
+    text.push_str(r#", "children_spec": ["#);
+    for (index, child) in children.into_iter().enumerate() {
+        text.push_str(if index > 0 { ", " } else { "" });
+        write_spec(text, child);
+    }
+    text.push_str("]}");
+}
+
+/// The key as JSON, if it has one.
+fn key_json(key: &PyKey) -> Option<String> {
+    match key {
+        PyKey::None => Some("null".to_owned()),
+        PyKey::Bool(value) => Some(value.to_string()),
+        PyKey::Int(_) | PyKey::Large(_) => Some(key.to_string()),
+        PyKey::Float(value) => value.is_finite().then(|| key.to_string()),
+        PyKey::Str(key) => {
+            let mut text = String::new();
+            write_json_str(&mut text, key);
+            Some(text)
+        }
+        PyKey::Bytes(_) | PyKey::Tuple(_) => None,
+    }
+}
+
+/// A string as Python's `json.dumps` writes it: all but ASCII is escaped.
+fn write_json_str(out: &mut String, text: &str) {
+    out.push('"');
+    for char in text.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\x08' => out.push_str("\\b"),
+            '\x0c' => out.push_str("\\f"),
+            ' '..='~' => out.push(char),
+            _ => {
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+        }
+    }
+    out.push('"');
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    #[serde(rename = "type")]
+    class: Option<String>,
+    context: Json,
+    children_spec: Vec<Spec>,
+}
+
+/// The structure of a treespec. What Python alone has is read as what it is closest to, and named in
+/// [`Raised::classes`]:
+///
+/// | there | here |
+/// |---|---|
+/// | `OrderedDict`, `defaultdict` | map |
+/// | `deque` | sequence |
+/// | named tuple, and any class that is not known | tuple struct of the name |
+/// | registered dataclass | struct of the name; fields that are None stand last |
+///
+/// # Errors
+///
+/// When the text is no treespec of protocol 1; where a context does not fit the children.
+///
+/// ```
+/// use treedef_exchange::torch;
+///
+/// let leaf = r#"{"type": null, "context": null, "children_spec": []}"#;
+/// let raised = torch::from_treespec(&format!(
+///     r#"[1, {{"type": "demo.Linear", "context": "[[\"w\", \"b\"], []]", "children_spec": [{leaf}, {leaf}]}}]"#
+/// ))?;
+/// assert_eq!(raised.treedef.to_string(), "`demo.Linear` { w: *, b: * }");
+/// assert_eq!(raised.classes[0].1, "demo.Linear");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn from_treespec(text: &str) -> Result<Raised> {
+    let parsed = serde_json::from_str::<(u32, Spec)>(text);
+    let (protocol, spec) =
+        parsed.map_err(|error| malformed(offset(text, &error), error.to_string()))?;
+    if protocol != 1 {
+        return Err(malformed(1, format!("protocol {protocol}, where 1 is known")));
+    }
+    let mut leaves = 0;
+    let tree = read_spec(spec, &mut leaves)?;
+    raise(&tree, true)
+}
+
+/// The byte of an error, which says line and column.
+pub(crate) fn offset(text: &str, error: &serde_json::Error) -> usize {
+    let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    before.map(str::len).sum::<usize>() + error.column().saturating_sub(1)
+}
+
+fn read_spec(spec: Spec, leaves: &mut usize) -> Result<PyTree> {
+    let Spec { class, context, children_spec } = spec;
+    let Some(class) = class else {
+        *leaves += 1;
+        return Ok(PyTree::Leaf(*leaves - 1));
+    };
+    let children = children_spec.into_iter().map(|child| read_spec(child, leaves));
+    let children = children.collect::<Result<Vec<PyTree>>>()?;
+    // Most contexts are texts of JSON; some are JSON.
+    let context = match context {
+        Json::String(text) => serde_json::from_str(&text).unwrap_or(Json::String(text)),
+        other => other,
+    };
+    let custom = |inside| PyTree::Custom { class: class.clone(), inside: Box::new(inside) };
+    Ok(match class.as_str() {
+        "builtins.tuple" => PyTree::Tuple(children),
+        "builtins.list" => PyTree::List(children),
+        "torch.fx.immutable_collections.immutable_list" | "collections.deque" => {
+            custom(PyTree::List(children))
+        }
+        "builtins.dict" => PyTree::Dict(entries(&context, children)?),
+        "collections.OrderedDict" | "torch.fx.immutable_collections.immutable_dict" => {
+            custom(PyTree::Dict(entries(&context, children)?))
+        }
+        "collections.defaultdict" => {
+            let keys = context.get("dict_context").cloned().unwrap_or_default();
+            custom(PyTree::Dict(entries(&keys, children)?))
+        }
+        "collections.namedtuple" => {
+            let name = context.as_str().unwrap_or("collections.namedtuple").to_owned();
+            PyTree::Custom { class: name, inside: Box::new(PyTree::Tuple(children)) }
+        }
+        _ => custom(match fields(&context, &children) {
+            Some(fields) => PyTree::Dict(fields),
+            None => PyTree::Tuple(children),
+        }),
+    })
+}
+
+fn entries(keys: &Json, children: Vec<PyTree>) -> Result<Vec<(PyKey, PyTree)>> {
+    let found = keys.as_array().map(Vec::as_slice).unwrap_or_default();
+    if found.len() != children.len() {
+        let what = format!("{} keys for {} children", found.len(), children.len());
+        return Err(ErrorKind::Malformed(what).into());
+    }
+    let mut seen = std::collections::HashSet::new();
+    let keyed = found.iter().zip(children).map(|(key, child)| {
+        let key = read_key(key)?;
+        match seen.insert(key.identity()) {
+            true => Ok((key, child)),
+            false => Err(ErrorKind::Malformed(format!("the key {key} stands twice")).into()),
+        }
+    });
+    keyed.collect()
+}
+
+fn read_key(key: &Json) -> Result<PyKey> {
+    Ok(match key {
+        Json::Null => PyKey::None,
+        Json::Bool(value) => PyKey::Bool(*value),
+        Json::String(text) => PyKey::Str(text.clone()),
+        Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(value), _, _) => PyKey::Int(value.into()),
+            (_, Some(value), _) => PyKey::Int(value.into()),
+            (_, _, Some(value)) => PyKey::Float(value),
+            _ => return Err(ErrorKind::Key(format!("{number} is no key")).into()),
+        },
+        // Python's tuples come back as lists.
+        Json::Array(keys) => PyKey::Tuple(keys.iter().map(read_key).collect::<Result<_>>()?),
+        Json::Object(_) => return Err(ErrorKind::Key(format!("{key} is no key")).into()),
+    })
+}
+
+/// The fields of a registered dataclass, whose context is `[[present], [None]]`.
+fn fields(context: &Json, children: &[PyTree]) -> Option<Vec<(PyKey, PyTree)>> {
+    let [present, absent] = context.as_array()?.as_slice() else { return None };
+    let names = |list: &Json| -> Option<Vec<PyKey>> {
+        list.as_array()?.iter().map(|name| Some(PyKey::Str(name.as_str()?.to_owned()))).collect()
+    };
+    let (present, absent) = (names(present)?, names(absent)?);
+    let all = present.iter().chain(&absent).map(PyKey::identity);
+    let distinct: std::collections::HashSet<String> = all.collect();
+    if present.len() != children.len() || distinct.len() != present.len() + absent.len() {
+        return None;
+    }
+    let none = absent.into_iter().map(|name| (name, PyTree::None));
+    Some(present.into_iter().zip(children.iter().cloned()).chain(none).collect())
+}

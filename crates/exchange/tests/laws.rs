@@ -1,0 +1,285 @@
+//! Laws of lowering and reading, what is refused, and damaged input.
+
+mod random;
+
+use fastrand::Rng;
+use treedef::{Tree, TreeDef, Value};
+use treedef_exchange::jax::{self, ShapeDtype};
+use treedef_exchange::{Error, ErrorKind, Lowering, orbax, python, torch};
+
+fn def(text: &str) -> TreeDef {
+    text.parse().unwrap()
+}
+
+#[test]
+fn what_was_lowered_comes_back() {
+    let mut rng = Rng::with_seed(1);
+    for _ in 0..5_000 {
+        let treedef = structure(&mut rng);
+        let leaves: Vec<usize> = (0..treedef.num_leaves()).collect();
+        let tree = Tree::new(treedef.clone(), leaves).unwrap();
+
+        let literal = python::literal(&treedef).unwrap();
+        let proto = jax::proto(&treedef).unwrap();
+        let flatbuffer = jax::flatbuffer(&treedef).unwrap();
+        let spec = torch::treespec(&treedef).unwrap();
+        for (order, there) in [
+            (&literal.order, literal.permute(tree.leaves()).unwrap()),
+            (&proto.order, proto.permute(tree.leaves()).unwrap()),
+            (&flatbuffer.order, flatbuffer.permute(tree.leaves()).unwrap()),
+            (&spec.order, spec.permute(tree.leaves()).unwrap()),
+        ] {
+            assert_eq!(*order, there);
+        }
+        assert_eq!(spec.restore(spec.order.iter().flatten().copied()).unwrap(), tree);
+        assert_eq!(proto.restore(proto.order.iter().flatten().copied()).unwrap(), tree);
+
+        // The same structure, whatever the format.
+        let raised = python::from_literal(&literal.data).unwrap();
+        assert_eq!(jax::from_proto(&proto.data).unwrap().treedef, raised.treedef);
+        assert_eq!(jax::from_flatbuffer(&flatbuffer.data).unwrap().treedef, raised.treedef);
+        // What Python has is lowered to itself.
+        let again = python::literal_with(&raised.treedef, &Lowering::strict().units(true)).unwrap();
+        assert_eq!(python::from_literal(&again.data).unwrap().treedef, raised.treedef);
+        assert!(again.statics.is_empty());
+    }
+}
+
+fn structure(rng: &mut Rng) -> TreeDef {
+    loop {
+        let treedef = random::structure(rng, 4);
+        if python::literal(&treedef).is_ok() {
+            return treedef;
+        }
+    }
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T, Error>, expected: &str) {
+    assert_eq!(result.unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn strict_lowering_names_the_path() {
+    let rows = [
+        ("(*, A { a: * })", "a struct has no counterpart in Python (see `Lowering`) at `.1`"),
+        ("[A(*, *)]", "a tuple struct has no counterpart in Python (see `Lowering`) at `[0]`"),
+        ("[A(*)]", "a newtype has no counterpart in Python (see `Lowering`) at `[0]`"),
+        ("[Some(*)]", "a `Some` has no counterpart in Python (see `Lowering`) at `[0]`"),
+        ("[()]", "a unit has no counterpart in Python (see `Lowering`) at `[0]`"),
+        ("[A::B(*)]", "a variant has no counterpart in Python (see `Lowering`) at `[0]`"),
+        ("[*, static 1]", "a static has no counterpart in Python (see `Lowering`) at `[1]`"),
+    ];
+    for (text, message) in rows {
+        refused(python::literal_with(&def(text), &Lowering::strict()), message);
+        refused(jax::proto_with(&def(text), &Lowering::strict()), message);
+        refused(jax::flatbuffer_with(&def(text), &Lowering::strict()), message);
+        refused(torch::treespec_with(&def(text), &Lowering::strict()), message);
+    }
+    for text in ["[*, (*, None), {\"a\": *}]", "(,)", "{}"] {
+        python::literal_with(&def(text), &Lowering::strict()).unwrap();
+    }
+}
+
+#[test]
+fn keys_that_python_does_not_tell_apart_are_refused() {
+    refused(
+        python::literal(&def("[{1u8: *, 1u64: *}]")),
+        "two keys of the dict are 1 to Python at `[0]`",
+    );
+    refused(
+        python::literal(&def("{true: *, 1.0: *}")),
+        "two keys of the dict are 1.0 to Python at the root",
+    );
+    refused(python::literal(&def("{[1]: *}")), "`[1]` cannot be the key of a dict at the root");
+    refused(jax::proto(&def("[{1: *}]")), "the key 1 is no string, as JAX's files want at `[0]`");
+    refused(
+        torch::treespec(&def("{(1, 2): *}")),
+        "the key (1, 2) has no JSON, in which torch stores keys at the root",
+    );
+    let literal =
+        python::literal(&def("{(1u8, \"a\"): *, 2.5: *, b\"\\x00\": *, None: *}")).unwrap();
+    let raised = python::from_literal(&literal.data).unwrap();
+    assert_eq!(raised.treedef.num_leaves(), 4, "{}", literal.data);
+    assert_eq!(python::literal(&def("{\"b\": *, \"a\": *}")).unwrap().data, "{'a': 0, 'b': 1}");
+    assert_eq!(python::literal(&def("{10: *, 9: *, -1: *}")).unwrap().data, "{-1: 0, 9: 1, 10: 2}");
+}
+
+#[test]
+fn statics_are_beside_the_data() {
+    let treedef = def("M { a: static 1, b: [static 2, *], c: N(static 3) }");
+    let lowered = python::literal(&treedef).unwrap();
+    assert_eq!(lowered.data, "{'b': [0]}");
+    let paths: Vec<String> = lowered.statics.iter().map(|(path, _)| path.to_string()).collect();
+    assert_eq!(paths, [".a", ".b[0]", ".c.0"]);
+    assert_eq!(lowered.statics[2].1, Value::of(&3).unwrap());
+    assert_eq!(lowered.restore([7]).unwrap().treedef(), &treedef);
+    refused(python::literal(&def("static 1")), "nothing is left without the statics");
+}
+
+#[test]
+fn limits_hold() {
+    refused(
+        python::literal(&def("[*; 100000000]")),
+        "100000001 nodes, the limit is 16777216 (see `Lowering::max_nodes`)",
+    );
+    let lowering = Lowering::new().max_nodes(3);
+    assert!(python::literal_with(&def("[*; 2]"), &lowering).is_ok());
+    assert!(python::literal_with(&def("[*; 3]"), &lowering).is_err());
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    refused(python::from_literal(&deep), "nested deeper than 256 levels at byte 257");
+    assert!(matches!(torch::from_treespec(&deep).unwrap_err().kind(), ErrorKind::Malformed(_)));
+    let mut proto = b"\x0a\x02\x10\x01".to_vec();
+    (0..100_000).for_each(|_| proto.extend(b"\x0a\x04\x08\x01\x10\x02"));
+    assert!(matches!(jax::from_proto(&proto).unwrap_err().kind(), ErrorKind::Limit(_)));
+}
+
+#[test]
+fn leaves_are_counted() {
+    let lowered = jax::proto(&def("[*, *]")).unwrap();
+    refused(lowered.permute(&[1]), "expected 2 leaves, found 1");
+    refused(lowered.restore([1, 2, 3]), "expected 2 leaves, found 3");
+    let spec = torch::treespec(&def("(None, *)")).unwrap();
+    assert_eq!(spec.restore([1, 2]).unwrap().leaves(), [2]);
+    assert_eq!(spec.restore([2]).unwrap().leaves(), [2]);
+    refused(spec.restore([1, 2, 3]), "expected 2 leaves, found 3");
+    let shapes = Tree::new(def("[*]"), vec![ShapeDtype::array("float32", [2])]).unwrap();
+    let json = jax::pytreedef_json(&shapes).unwrap().data;
+    refused(
+        jax::from_pytreedef_json(&json.replace("[2])\"", "[2])\", \"int\"")),
+        "expected 1 leaves, found 2",
+    );
+}
+
+#[test]
+fn literals_that_are_none_are_refused_where_they_go_wrong() {
+    let rows = [
+        ("", "expected a literal, found the end at byte 0"),
+        ("[1 2]", "expected `,` or `]`, found `2]` at byte 3"),
+        ("{'a': 1, 'a': 2}", "the key 'a' stands twice at byte 9"),
+        ("{1: 0, True: 0}", "the key True stands twice at byte 7"),
+        ("{'a'}", "expected `:`, found `}` at byte 4"),
+        ("'abc", "a string that does not end at byte 4"),
+        ("'\\q'", "an escape that is not known at byte 1"),
+        ("nan", "expected a literal, found `nan` at byte 0"),
+        ("[1] 2", "expected the end, found `2` at byte 4"),
+        ("1x", "expected a number, found `1x` at byte 0"),
+        ("f'{x}'", "expected a literal, found `f'{x}'` at byte 0"),
+    ];
+    for (text, message) in rows {
+        refused(python::from_literal(text), message);
+    }
+    for text in
+        ["(1)", "(1,)", "()", "[1,]", " { 'a' : - 1 } ", "'\\N'", "1_000", "1e999", "(((1)))"]
+    {
+        let _ = python::from_literal(text);
+    }
+    assert_eq!(python::from_literal("(1)").unwrap().treedef, def("*"));
+    assert_eq!(python::from_literal("((1,),)").unwrap().treedef, def("((*,),)"));
+}
+
+#[test]
+fn classes_of_python_are_named() {
+    let leaf = r#"{"type": null, "context": null, "children_spec": []}"#;
+    let spec = |class: &str, context: &str, children: usize| {
+        let children = vec![leaf; children].join(", ");
+        let text = format!(
+            r#"[1, {{"type": "{class}", "context": {context}, "children_spec": [{children}]}}]"#
+        );
+        torch::from_treespec(&text).map(|raised| {
+            let class = raised.classes.first().map_or("", |(_, class)| class.as_str());
+            format!("{} {class}", raised.treedef)
+        })
+    };
+    let rows = [
+        (
+            "collections.OrderedDict",
+            r#""[\"b\", \"a\"]""#,
+            r#"{"a": *, "b": *} collections.OrderedDict"#,
+        ),
+        ("collections.deque", r#""3""#, "[*, *] collections.deque"),
+        ("collections.namedtuple", r#""demo.Point""#, "`demo.Point`(*, *) demo.Point"),
+        (
+            "demo.Linear",
+            r#""[[\"w\", \"b\"], [\"c\"]]""#,
+            "`demo.Linear` { w: *, b: *, c: None } demo.Linear",
+        ),
+        ("demo.Other", r#""7""#, "`demo.Other`(*, *) demo.Other"),
+        (
+            "collections.defaultdict",
+            r#"{"default_factory_module": "builtins", "default_factory_name": "list", "dict_context": ["a", 1]}"#,
+            r#"{1i64: *, "a": *} collections.defaultdict"#,
+        ),
+    ];
+    for (class, context, expected) in rows {
+        assert_eq!(spec(class, context, 2).unwrap(), expected);
+    }
+    assert_eq!(spec("demo.One", r#""7""#, 1).unwrap(), "`demo.One`(*,) demo.One");
+    assert_eq!(spec("demo.Nothing", "null", 0).unwrap(), "`demo.Nothing`() demo.Nothing");
+    assert!(spec("builtins.dict", r#""[\"a\"]""#, 2).is_err());
+    assert!(spec("builtins.dict", r#""[\"a\", \"a\"]""#, 2).is_err());
+}
+
+/// Two interned strings may be the same, though JAX writes none twice.
+#[test]
+fn a_key_may_not_stand_twice_under_two_numbers() {
+    let proto = b"\x0a\x02\x10\x01\x0a\x02\x10\x01\x0a\x0a\x08\x02\x10\x05\x1a\x04\x0a\x02\x00\x01\x12\x01b\x12\x01b";
+    refused(jax::from_proto(proto), "the key \"b\" stands twice at byte 8");
+}
+
+/// How many damaged files are tried: a million where somebody waits for them.
+fn mutations() -> usize {
+    let set = std::env::var("TREEDEF_EXCHANGE_MUTATIONS").ok();
+    set.and_then(|count| count.parse().ok()).unwrap_or(50_000)
+}
+
+/// Damaged files are refused, or read as what is written again and read as the same.
+#[test]
+fn damaged_files_are_refused_or_read() {
+    let mut rng = Rng::with_seed(7);
+    let metadata = include_bytes!("vectors/orbax_metadata.json");
+    let (mut accepted, mut refused) = (0, 0);
+    for index in 0..mutations() {
+        let treedef = structure(&mut rng);
+        let mut bytes = match index % 5 {
+            0 => jax::proto(&treedef).unwrap().data,
+            1 => jax::flatbuffer(&treedef).unwrap().data,
+            2 => torch::treespec(&treedef).unwrap().data.into_bytes(),
+            3 => python::literal(&treedef).unwrap().data.into_bytes(),
+            _ => metadata.to_vec(),
+        };
+        for _ in 0..rng.usize(1..4) {
+            let at = rng.usize(0..bytes.len());
+            match rng.u8(0..4) {
+                0 => bytes[at] = rng.u8(..),
+                1 => bytes[at] ^= 1 << rng.u8(0..8),
+                2 => bytes.truncate(at.max(1)),
+                _ => bytes.insert(at, rng.u8(..)),
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let read = match index % 5 {
+            0 => jax::from_proto(&bytes),
+            1 => jax::from_flatbuffer(&bytes),
+            2 => torch::from_treespec(&text),
+            3 => python::from_literal(&text),
+            _ => orbax::metadata(&text).map(|metadata| metadata.raised),
+        };
+        let Ok(raised) = read else {
+            refused += 1;
+            continue;
+        };
+        accepted += 1;
+        let leaves = raised.order.iter().flatten().count();
+        assert_eq!(leaves, raised.treedef.num_leaves());
+        let literal = python::literal(&raised.treedef).unwrap();
+        let lowered = python::from_literal(&literal.data).unwrap().treedef;
+        let again = match index % 5 {
+            0 => jax::from_proto(&jax::proto(&raised.treedef).unwrap().data),
+            1 => jax::from_flatbuffer(&jax::flatbuffer(&raised.treedef).unwrap().data),
+            _ => continue,
+        };
+        assert_eq!(again.unwrap().treedef, lowered);
+    }
+    assert!(accepted > 0 && refused > 0, "{accepted} {refused}");
+}

@@ -1,0 +1,80 @@
+//! Random structures of all kinds, and keys that JAX takes.
+
+use fastrand::Rng;
+use treedef::{TreeDef, Value};
+
+const NAMES: &[&str] = &[
+    "a",
+    "b",
+    "w",
+    "bias",
+    "x1",
+    "Beta",
+    "x y",
+    "key\n",
+    "back\\slash",
+    "it's",
+    "\"",
+    "",
+    "é",
+    "日本",
+    "🎈",
+];
+
+/// A structure of at most this depth.
+pub(crate) fn structure(rng: &mut Rng, depth: usize) -> TreeDef {
+    let child = |rng: &mut Rng| structure(rng, depth - 1);
+    let kind = if depth == 0 { rng.u8(0..4) } else { rng.u8(0..17) };
+    let made = match kind {
+        0..=2 => Ok(TreeDef::leaf()),
+        3 => Ok(TreeDef::none()),
+        4 => Ok(match rng.u8(0..3) {
+            0 => TreeDef::unit(),
+            1 => TreeDef::unit_struct("Marker"),
+            _ => TreeDef::unit_variant("Shape", "Empty"),
+        }),
+        5 => TreeDef::some(child(rng)),
+        6 => TreeDef::newtype_struct("Meters", child(rng)),
+        7 => {
+            let element = child(rng);
+            TreeDef::seq_of(&element, rng.usize(0..5))
+        }
+        8 => {
+            let children: Vec<TreeDef> = (0..rng.usize(0..4)).map(|_| child(rng)).collect();
+            TreeDef::seq(children)
+        }
+        9 => {
+            let children: Vec<TreeDef> = (0..rng.usize(0..4)).map(|_| child(rng)).collect();
+            TreeDef::tuple(children)
+        }
+        10 => {
+            let children: Vec<TreeDef> = (0..rng.usize(0..4)).map(|_| child(rng)).collect();
+            TreeDef::tuple_struct("Pair", children)
+        }
+        11 | 12 => {
+            let fields: Vec<(&str, TreeDef)> =
+                names(rng).into_iter().map(|name| (name, child(rng))).collect();
+            TreeDef::named_struct("Layer", fields)
+        }
+        13 => {
+            let entries: Vec<(Value, TreeDef)> =
+                names(rng).into_iter().map(|name| (Value::of(name).unwrap(), child(rng))).collect();
+            TreeDef::map(entries)
+        }
+        14 => TreeDef::newtype_variant("Shape", "Circle", child(rng)),
+        15 => TreeDef::tuple_variant("Shape", "Square", [child(rng), TreeDef::leaf()]),
+        _ => {
+            let fixed = TreeDef::static_value(Value::of(&(1, "fixed")).unwrap());
+            let fields = [("w", child(rng)), ("act", fixed), ("b", TreeDef::leaf())];
+            TreeDef::struct_variant("Shape", "Polygon", fields)
+        }
+    };
+    made.unwrap()
+}
+
+fn names(rng: &mut Rng) -> Vec<&'static str> {
+    let mut names = NAMES.to_vec();
+    rng.shuffle(&mut names);
+    names.truncate(rng.usize(0..5));
+    names
+}
