@@ -150,6 +150,32 @@ pub enum ErrorKind {
         key: Key,
         /// The parent.
         node: String,
+        /// The path that was perhaps meant.
+        nearest: Option<Path>,
+    },
+    /// A text is not of the kind of leaf that it should set.
+    #[error("expected {expected}, found `{found}`")]
+    Text {
+        /// The kind of the leaf.
+        expected: &'static str,
+        /// The text.
+        found: String,
+    },
+    /// A pattern names no node.
+    #[error("no node matches `{pattern}`")]
+    NoMatch {
+        /// The pattern.
+        pattern: String,
+    },
+    /// A key in a path can mean two children of the node.
+    #[error("`{key}` can mean `{first}` and `{second}`")]
+    Ambiguous {
+        /// The key.
+        key: Key,
+        /// The key of one child.
+        first: Key,
+        /// The key of another.
+        second: Key,
     },
     /// A path leads to a node that is not a leaf.
     #[error("expected a leaf, found `{node}`")]
@@ -488,14 +514,15 @@ impl fmt::Display for Inner {
         f.write_str(&limited(&self.kind, LONGEST))?;
         match &self.kind {
             kind if kind.is_about_the_whole() => {}
-            _ if self.byte.is_some() => {
-                self.byte.iter().try_for_each(|byte| write!(f, " at byte {byte}"))?
-            }
-            _ if !self.path().is_root() => write!(f, " at `{}`", self.path().brief())?,
-            _ => match self.part {
-                Some(part) => write!(f, " in {part}")?,
-                None => write!(f, " at the root")?,
+            _ => match (self.byte, self.part) {
+                (Some(byte), _) => write!(f, " at byte {byte}")?,
+                _ if !self.path().is_root() => write!(f, " at `{}`", self.path().brief())?,
+                (None, Some(part)) => write!(f, " in {part}")?,
+                (None, None) => f.write_str(" at the root")?,
             },
+        }
+        if let ErrorKind::NoSuchChild { nearest: Some(nearest), .. } = &self.kind {
+            write!(f, " (did you mean `{}`?)", nearest.brief())?;
         }
         if let ErrorKind::Structure(differences) = &self.kind
             && differences.len() > 1
@@ -519,6 +546,7 @@ impl ErrorKind {
             LeafCount { .. }
                 | Nothing(_)
                 | NoSuchLeaf { .. }
+                | NoMatch { .. }
                 | Syntax { .. }
                 | NotATreeDef { .. }
                 | FileKind { .. }

@@ -53,6 +53,39 @@ impl Key {
         }
     }
 
+    /// Whether this key, written by someone, can mean the key that a node has: a field may have
+    /// become an entry of a map or a field of a variant, and a position an index or a number.
+    pub(crate) fn can_mean(&self, actual: &Key) -> bool {
+        if let (Some(asked), Some(actual)) = (self.place(), actual.place()) {
+            return asked == actual;
+        }
+        match (self.text(), actual.text()) {
+            // The variant counts if it is written.
+            (Some(asked), Some(name)) => asked == name && !matches!(self, Key::VariantField(..)),
+            _ => false,
+        }
+    }
+
+    /// The name of a field, or the text of an entry's key.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Key::Field(name) | Key::VariantField(_, name) => Some(name),
+            Key::Entry(value) => value.as_str(),
+            _ => None,
+        }
+    }
+
+    /// The position, the index, or the number of an entry's key.
+    fn place(&self) -> Option<u128> {
+        match self {
+            Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
+                Some(*index as u128) // never narrower
+            }
+            Key::Entry(value) => value.as_leaf()?.as_u128(),
+            _ => None,
+        }
+    }
+
     /// The key, if this is an entry of a map.
     pub(crate) fn entry(&self) -> Option<&Value> {
         match self {

@@ -4,10 +4,10 @@ use crate::path::{Key, Path};
 
 /// A path with wildcards: `layers[*].w`, `**.bias`.
 ///
-/// `.*` matches any field or position, `[*]` any index or map key, and `**` any number of steps. A
-/// field `.name` also matches the field `name` of any variant, and the map key `["name"]`, because
-/// serde turns a struct with a `#[serde(flatten)]` field into a map. The dot before the first field
-/// is optional.
+/// `.*` matches any field or position, `[*]` any index or map key, and `**` any number of steps. The
+/// other keys match what they find in a [lookup](crate::TreeDef::node): `.name` also the key
+/// `["name"]`. A pattern names nodes, so where leaves are selected it selects all leaves below them.
+/// The dot before the first field is optional.
 ///
 /// ```
 /// use treedef::{Path, Pattern};
@@ -33,35 +33,86 @@ pub(crate) enum Step {
 }
 
 impl Pattern {
-    /// Whether the pattern matches the whole path, not only its beginning.
+    /// Whether the pattern names the node at this path. A `?` in the path need not be in the pattern.
+    ///
+    /// ```
+    /// use treedef::Pattern;
+    ///
+    /// let pattern: Pattern = ".tls.port".parse()?;
+    /// assert!(pattern.matches(&".tls?.port".parse()?));
+    /// assert!(pattern.matches(&r#"["tls"]?["port"]"#.parse()?));
+    /// assert!(!pattern.matches(&".tls".parse()?));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn matches(&self, path: &Path) -> bool {
         self.matches_keys(path.keys())
     }
 
-    /// Greedy matching that only backtracks to the last `**`. The time is proportional to steps
-    /// times keys.
+    /// Whether the pattern names the node at this path, or one above it.
+    ///
+    /// ```
+    /// use treedef::Pattern;
+    ///
+    /// let pattern: Pattern = "**.w".parse()?;
+    /// assert!(pattern.covers(&".layers[3].w[0][7]".parse()?));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn covers(&self, path: &Path) -> bool {
+        let mut reached = Reached::start(self);
+        reached.is_end() || path.keys().iter().any(|key| reached.step(key))
+    }
+
     pub(crate) fn matches_keys(&self, keys: &[Key]) -> bool {
-        let (mut step, mut key) = (0, 0);
-        let mut retry = None;
-        while let Some(current) = keys.get(key) {
-            match self.0.get(step) {
-                Some(Step::AnySteps) => {
-                    retry = Some((step, key));
-                    step += 1;
-                    continue;
-                }
-                Some(expected) if expected.matches(current) => {
-                    step += 1;
-                    key += 1;
-                    continue;
-                }
-                _ => {}
+        let mut reached = Reached::start(self);
+        keys.iter().for_each(|key| {
+            reached.step(key);
+        });
+        reached.is_end()
+    }
+}
+
+/// How far a pattern can have come on the way along a path: which of its steps may be next.
+struct Reached<'p> {
+    steps: &'p [Step],
+    /// One more than there are steps: the last is the end.
+    next: Vec<bool>,
+}
+
+impl<'p> Reached<'p> {
+    fn start(pattern: &'p Pattern) -> Self {
+        let mut next = vec![false; pattern.0.len() + 1];
+        next[0] = true; // there is one
+        let mut reached = Reached { steps: &pattern.0, next };
+        reached.skip_any_steps();
+        reached
+    }
+
+    /// `**` may stand for no step.
+    fn skip_any_steps(&mut self) {
+        for (at, step) in self.steps.iter().enumerate() {
+            if *step == Step::AnySteps && self.next[at] {
+                self.next[at + 1] = true; // one more than there are steps
             }
-            let Some((any, from)) = &mut retry else { return false };
-            *from += 1;
-            (step, key) = (*any + 1, *from);
         }
-        self.0.iter().skip(step).all(|step| *step == Step::AnySteps)
+    }
+
+    /// Takes the next key of the path. Returns whether the pattern may end there.
+    fn step(&mut self, key: &Key) -> bool {
+        let stays = |step: &Step| *step == Step::AnySteps || *key == Key::Some;
+        for at in (0..self.next.len()).rev() {
+            let from_before = match at.checked_sub(1) {
+                Some(before) => self.next[before] && self.steps[before].matches(key),
+                None => false,
+            };
+            let stays = self.steps.get(at).map_or(*key == Key::Some, stays);
+            self.next[at] = from_before || self.next[at] && stays;
+        }
+        self.skip_any_steps();
+        self.is_end()
+    }
+
+    fn is_end(&self) -> bool {
+        self.next.last().is_some_and(|end| *end)
     }
 }
 
@@ -73,12 +124,7 @@ impl Step {
             (Step::AnyEntry, _) => false,
             (Step::AnyField, Key::Index(_) | Key::Entry(_) | Key::Some) => false,
             (Step::AnyField, _) => true,
-            (Step::Key(Key::Field(name)), Key::VariantField(_, field)) => name == field,
-            (Step::Key(Key::Field(name)), Key::Entry(entry)) => entry.as_str() == Some(name),
-            (Step::Key(Key::Position(position)), Key::VariantPosition(_, other)) => {
-                position == other
-            }
-            (Step::Key(expected), key) => expected == key,
+            (Step::Key(expected), key) => expected == key || expected.can_mean(key),
         }
     }
 }

@@ -460,8 +460,43 @@ impl Flattener {
         &self,
         value: &(impl Serialize + ?Sized),
     ) -> Result<(Vec<L>, TreeDef)> {
-        let tree = self.tree(value)?;
+        let tree = self.recorded(value)?;
         Ok((tree.leaves, tree.treedef))
+    }
+
+    /// The tree of a value: its structure and its leaves together.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten`](Self::flatten).
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let tree = Flattener::new().none_is_leaf(true).tree(&(1, None::<i32>))?;
+    /// assert_eq!(tree.leaves().len(), 2);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn tree<T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<Leaf>> {
+        self.recorded(value)
+    }
+
+    /// The tree of a value whose leaves are all of one kind.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten_as`](Self::flatten_as).
+    ///
+    /// ```
+    /// use treedef::{Flattener, LeafKind};
+    ///
+    /// let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    /// let tree = floats.tree_as::<f64>(&("adam", 0.5))?;
+    /// assert_eq!(tree.to_string(), r#"(static "adam", 0.5)"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn tree_as<L: LeafType>(&self, value: &(impl Serialize + ?Sized)) -> Result<Tree<L>> {
+        self.recorded(value)
     }
 
     /// As [`structure`], with these options.
@@ -479,7 +514,7 @@ impl Flattener {
     ///
     /// As [`signature`].
     pub fn signature<T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<LeafKind>> {
-        self.tree(value)
+        self.recorded(value)
     }
 
     /// As [`flatten_as`] with these options, but appends the leaves to `buffer`.
@@ -599,7 +634,7 @@ impl Flattener {
         self
     }
 
-    fn tree<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
+    fn recorded<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
         let (treedef, leaves) = self.walk(L::sink(Vec::new()), value)?;
         Ok(Tree::from_parts(treedef, L::from_sink(leaves)))
     }

@@ -12,7 +12,7 @@ use crate::model::{Leaf, LeafKind};
 /// compared and hashed.
 macro_rules! scalars {
     (
-        plain { $($kind:ident $name:literal $type:ty, key: $key:path;)* }
+        plain { $($kind:ident $name:literal $type:ty, key: $key:path $(, from: $other:ident($found:ident) => $converted:expr)?;)* }
         texts { $($text:ident $text_name:literal $text_type:ty;)* }
     ) => {
         /// A serde scalar; texts are borrowed from the value that is walked.
@@ -101,20 +101,21 @@ macro_rules! scalars {
         }
 
         $(
-            leaf_into!($type, $kind);
+            leaf_into!($type, $kind $(, $other($found) => $converted)?);
         )*
     };
 }
 
 /// Implements the conversion of a leaf of one kind into its type.
 macro_rules! leaf_into {
-    ($type:ty, $kind:ident) => {
+    ($type:ty, $kind:ident $(, $other:ident($found:ident) => $converted:expr)?) => {
         impl TryFrom<Leaf> for $type {
             type Error = Error;
 
             fn try_from(leaf: Leaf) -> Result<Self, Error> {
                 match leaf {
                     Leaf::$kind(value) => Ok(value.into()),
+                    $(Leaf::$other($found) => Ok($converted),)?
                     other => {
                         let (expected, found) = (LeafKind::$kind, other.kind());
                         Err(ErrorKind::LeafKind { expected, found }.into())
@@ -142,7 +143,7 @@ scalars! {
         U64 "u64" u64, key: identity;
         U128 "u128" u128, key: identity;
         F32 "f32" f32, key: f32::to_bits;
-        F64 "f64" f64, key: f64::to_bits;
+        F64 "f64" f64, key: f64::to_bits, from: F32(value) => widen(value);
         Char "char" char, key: identity;
     }
     texts {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;
-use crate::flatten::{flatten, structure};
+use crate::flatten::{flatten, flatten_as, structure};
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, Tree, TreeDef};
 use crate::treedef::limits::in_memory;
@@ -25,6 +25,27 @@ impl Tree<Leaf> {
     /// ```
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
         let (leaves, treedef) = flatten(value)?;
+        Ok(Tree { treedef, leaves })
+    }
+}
+
+impl<L: LeafType> Tree<L> {
+    /// The tree of a value whose leaves are all of one kind.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten_as`].
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let model = Tree::<f64>::of_as(&(1.5, [2.5, 3.5]))?;
+    /// let doubled = model.map(|leaf| 2.0 * leaf).into_typed::<(f64, [f64; 2])>()?;
+    /// assert_eq!(doubled, (3.0, [5.0, 7.0]));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn of_as<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
+        let (leaves, treedef) = flatten_as(value)?;
         Ok(Tree { treedef, leaves })
     }
 }

@@ -9,6 +9,7 @@ mod select;
 mod partition;
 mod transpose;
 mod replace;
+mod insert;
 mod traverse;
 mod merge;
 mod stack;

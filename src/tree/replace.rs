@@ -22,9 +22,9 @@ impl<L> Tree<L> {
     /// ```
     #[doc(alias = "tree_at")]
     pub fn replace(&mut self, path: impl ToPath, new: Tree<L>) -> Result<Tree<L>> {
-        let path = path.to_path()?;
-        let replaced = self.treedef.replace(&*path, &new.treedef)?;
-        let node = self.treedef.node(&*path)?;
+        let path = self.treedef.resolve(path)?;
+        let replaced = self.treedef.replace(&path, &new.treedef)?;
+        let node = self.treedef.node(&path)?;
         let (old, range) = (node.to_treedef().with_limits(self.treedef.limits), node.leaf_range());
         let taken = self.leaves.splice(range, new.leaves).collect();
         self.treedef = replaced;

@@ -2,9 +2,10 @@
 
 use super::prefix::subtree_of;
 use crate::argument::{ToPath, ToPattern};
-use crate::error::Result;
-use crate::model::Tree;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Tree, TreeDef};
 use crate::path::Path;
+use crate::pattern::Pattern;
 
 impl<L> Tree<L> {
     /// The leaf at a path.
@@ -56,30 +57,45 @@ impl<L> Tree<L> {
         Ok(std::mem::replace(self.get_mut(path)?, leaf))
     }
 
-    /// The leaves whose paths match a pattern, with their paths.
+    /// The leaves at and below the nodes that a pattern names, with their paths.
     ///
     /// # Errors
     ///
-    /// When the text is not a pattern.
+    /// Returns an error if the text is not a pattern, or if it names no node of this tree.
+    /// [`select_any`](Self::select_any) accepts the latter.
     ///
     /// ```
     /// use treedef::Tree;
     ///
-    /// let tree = Tree::new("[Layer { w: *, b: * }; 2]".parse()?, vec![1, 2, 3, 4])?;
-    /// let biases: Vec<i32> = tree.select("**.b")?.map(|(_, leaf)| *leaf).collect();
-    /// assert_eq!(biases, [2, 4]);
+    /// let tree = Tree::new("[Layer { w: [*; 2], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
+    /// let weights: Vec<i32> = tree.select("**.w")?.map(|(_, leaf)| *leaf).collect();
+    /// assert_eq!(weights, [1, 2, 4, 5]);
+    ///
+    /// let error = tree.select("**.bias").err().unwrap();
+    /// assert_eq!(error.to_string(), "no node matches `**.bias` (see `select_any`)");
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn select(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {
-        let pattern = pattern.to_pattern()?.into_owned();
-        Ok(self.iter().filter(move |(path, _)| pattern.matches(path)))
+        let pattern = pattern.to_pattern()?;
+        self.expect_match(&pattern)?;
+        self.select_any(pattern.into_owned())
     }
 
-    /// The leaves whose paths match a pattern, with their paths, mutable.
+    /// As [`select`](Self::select), and nothing if the pattern names no node.
     ///
     /// # Errors
     ///
-    /// When the text is not a pattern.
+    /// Returns an error if the text is not a pattern.
+    pub fn select_any(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {
+        let pattern = pattern.to_pattern()?.into_owned();
+        Ok(self.iter().filter(move |(path, _)| pattern.covers(path)))
+    }
+
+    /// As [`select`](Self::select), with mutable leaves.
+    ///
+    /// # Errors
+    ///
+    /// As there.
     ///
     /// ```
     /// use treedef::Tree;
@@ -94,8 +110,53 @@ impl<L> Tree<L> {
         pattern: impl ToPattern,
     ) -> Result<impl Iterator<Item = (Path, &mut L)>> {
         let pattern = pattern.to_pattern()?.into_owned();
+        self.expect_match(&pattern)?;
         let paths = self.treedef.leaf_paths();
-        Ok(paths.zip(&mut self.leaves).filter(move |(path, _)| pattern.matches(path)))
+        Ok(paths.zip(&mut self.leaves).filter(move |(path, _)| pattern.covers(path)))
+    }
+
+    /// Returns an error if a pattern names no node.
+    fn expect_match(&self, pattern: &Pattern) -> Result<()> {
+        if self.treedef.leaf_paths().any(|path| pattern.covers(&path)) {
+            return Ok(());
+        }
+        // A node without leaves may be named as well.
+        self.treedef.expect_work(self.leaves_in_memory())?;
+        match self.treedef.nodes().any(|(path, _)| pattern.matches(&path)) {
+            true => Ok(()),
+            false => Err(Error::from(ErrorKind::NoMatch { pattern: pattern.to_string() })
+                .with_hint("see `select_any`")),
+        }
+    }
+}
+
+impl Tree<bool> {
+    /// For each leaf of a structure, whether one of the patterns names it or a node above it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a text is not a pattern, or if one names no node of the structure.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("[Layer { w: [*; 2], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
+    /// let mask = Tree::mask(tree.treedef(), ["**.w"])?;
+    /// let (decayed, others) = tree.partition_mask(&mask)?;
+    /// assert_eq!(decayed.leaves().iter().flatten().count(), 4);
+    /// assert_eq!(others.leaves().iter().flatten().count(), 2);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn mask<P: ToPattern>(
+        treedef: &TreeDef,
+        patterns: impl IntoIterator<Item = P>,
+    ) -> Result<Self> {
+        treedef.expect_made(treedef.num_leaves(), 0)?;
+        let mut mask = Tree::from_parts(treedef.clone(), vec![false; treedef.num_leaves()]);
+        for pattern in patterns {
+            mask.select_mut(pattern)?.for_each(|(_, leaf)| *leaf = true);
+        }
+        Ok(mask)
     }
 }
 

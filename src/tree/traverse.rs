@@ -198,15 +198,14 @@ impl<L> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn remove(&mut self, path: impl ToPath) -> Result<Tree<L>> {
-        let path = path.to_path()?;
-        self.treedef.node(&*path)?;
+        let path = self.treedef.resolve(path)?;
         // If fields or keys are equal, the path leads to the first.
         let mut found = false;
         let mut removed = self.cut(|here, _, _| {
             if found || !path.starts_with(here) {
                 return Ok(Action::Keep);
             }
-            found = *here == *path;
+            found = *here == path;
             Ok(if found { Action::Remove } else { Action::Enter })
         })?;
         let removed = removed.pop().map(|(_, tree)| tree);

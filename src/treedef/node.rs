@@ -104,45 +104,6 @@ impl TreeDef {
     pub(crate) fn error_at_leaf(&self, index: usize, error: impl Into<Error>) -> Error {
         error.into().at(self.leaf_path(index).unwrap_or_default())
     }
-
-    /// The index of the leaf at a path.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no node at the path, or if the node is not a leaf. A static has
-    /// no leaf, and a container may have many.
-    ///
-    /// ```
-    /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
-    /// assert_eq!(treedef.leaf_index("[1].0")?, 2);
-    /// assert!(treedef.leaf_index("[1]").is_err());
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn leaf_index(&self, path: impl ToPath) -> Result<usize> {
-        let path = path.to_path()?;
-        let node = self.node(&*path)?;
-        match node.kind() {
-            NodeKind::Leaf => Ok(node.first_leaf()),
-            _ => Err(Error::from(ErrorKind::NotALeaf { node: node.brief() }).at(path.into_owned())),
-        }
-    }
-
-    /// The node at a path.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if no node is at the path. The error's path is the part that exists.
-    pub fn node(&self, path: impl ToPath) -> Result<NodeRef<'_>> {
-        let path = path.to_path()?;
-        let mut node = self.root();
-        for (depth, key) in path.keys().iter().enumerate() {
-            node = node.child_at(key).ok_or_else(|| {
-                let led = path.keys().iter().take(depth).cloned().collect();
-                Error::from(ErrorKind::NoSuchChild { key: key.clone(), node: node.brief() }).at(led)
-            })?;
-        }
-        Ok(node)
-    }
 }
 
 impl<'a> NodeRef<'a> {

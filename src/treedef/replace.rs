@@ -1,7 +1,7 @@
 //! Replacing one subtree of a structure.
 
 use crate::argument::ToPath;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::model::TreeDef;
 use crate::treedef::node::NodeRef;
 
@@ -23,16 +23,12 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn replace(&self, path: impl ToPath, new: &TreeDef) -> Result<TreeDef> {
-        let path = path.to_path()?;
+        let path = self.resolve(path)?;
         let mut builder = TreeDefBuilder::onto(self.root(), self.limits);
         let mut node = self.root();
         let mut after = Vec::new();
-        for (depth, key) in path.keys().iter().enumerate() {
-            let position = node.position(key).ok_or_else(|| {
-                let led = path.keys().iter().take(depth).cloned().collect();
-                let missing = ErrorKind::NoSuchChild { key: key.clone(), node: node.brief() };
-                Error::from(missing).at(led)
-            })?;
+        for key in path.keys() {
+            let position = node.position(key).unwrap_or(0); // it was found
             builder.open(node, 1)?;
             let (child, rest) = split(&mut builder, node, position)?;
             after.push(rest);
@@ -49,10 +45,10 @@ impl TreeDef {
     }
 }
 
-type Runs<'a> = Vec<(NodeRef<'a>, usize)>;
+pub(crate) type Runs<'a> = Vec<(NodeRef<'a>, usize)>;
 
 /// Inserts the children before `position`. Returns the child at `position`, and the runs after it.
-fn split<'a>(
+pub(crate) fn split<'a>(
     builder: &mut TreeDefBuilder,
     node: NodeRef<'a>,
     position: usize,

@@ -16,6 +16,7 @@ mod hostile;
 mod in_place;
 mod labels;
 mod laws;
+mod lookups;
 #[cfg(feature = "persist")]
 #[path = "../model/plain/mod.rs"]
 #[allow(dead_code, reason = "the model needs all of it")]

@@ -363,8 +363,10 @@ fn a_path_prints_in_one_form() {
     assert_eq!("[1]".parse::<Key>().unwrap(), Key::Index(1));
     assert_eq!(".1".parse::<Key>().unwrap(), Key::Position(1));
     assert_eq!("[1i32]".parse::<Key>().unwrap(), Key::Entry(Value::from(Leaf::from(1))));
+    for (text, printed) in [("a", ".a"), ("a.b", ".a.b"), ("0[1]", ".0[1]"), ("`a b`", ".`a b`")] {
+        assert_eq!(text.parse::<Path>().unwrap().to_string(), printed);
+    }
     for text in [
-        "a",
         ".",
         "..",
         ".a b",
@@ -411,6 +413,9 @@ fn a_pattern_prints_in_one_form() {
         ("_a", "._a"),
         ("`a b`", ".`a b`"),
         ("layers[*].w", ".layers[*].w"),
+        ("0.w", ".0.w"),
+        ("w.**", ".w**"),
+        ("w.**.b", ".w**.b"),
         ("**.bias", "**.bias"),
         ("*.a", ".*.a"),
         (".0[1]?::A.0", ".0[1]?::A.0"),
@@ -422,7 +427,7 @@ fn a_pattern_prints_in_one_form() {
             (Err(error), _) => panic!("{text}: {error}"),
         }
     }
-    for text in ["a b", "a*", ".a*", "**a", "[*", "0", "1a", "-", "a.*b", " a", "é"] {
+    for text in ["a b", "a*", ".a*", "**a", "[*", "1a", "-", "a.*b", " a", "é"] {
         assert!(text.parse::<Pattern>().is_err(), "{text}");
     }
 }

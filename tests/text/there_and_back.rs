@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, TestCaseResult};
-use treedef::{Key, Leaf, Path, TreeDef, Value};
+use treedef::{Key, Leaf, Path, Pattern, TreeDef, Value};
 
 fn config(cases: u32) -> Config {
     let cases = std::env::var("TREEDEF_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
@@ -376,13 +376,20 @@ fn errors_of_a_value_say_what_was_expected() {
 #[test]
 #[rustfmt::skip]
 fn errors_of_a_path_say_what_was_expected() {
-    assert_snapshot!(error::<Path>("a"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `a` at byte 0"#);
+    assert_snapshot!(error::<Path>("a b"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `b` at byte 2"#);
     assert_snapshot!(error::<Path>("..a"), @"expected a name, found `.a` at byte 1");
     assert_snapshot!(error::<Path>("["), @"expected a value, found the end at byte 1");
     assert_snapshot!(error::<Path>("[]"), @"expected a value, found `]` at byte 1");
     assert_snapshot!(error::<Path>("[0"), @"expected `]`, found the end at byte 2");
     assert_snapshot!(error::<Path>("::A"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found the end at byte 3"#);
     assert_snapshot!(error::<Path>("? ?"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `?` at byte 2"#);
+}
+
+#[test]
+#[rustfmt::skip]
+fn errors_of_a_pattern_say_what_was_expected() {
+    assert_snapshot!(error::<Pattern>("layers[0..2].w"), @"expected an index or `*` (a range is no pattern), found `[0..2].w` at byte 6");
+    assert_snapshot!(error::<Pattern>("[1:3]"), @"expected an index or `*` (a range is no pattern), found `[1:3]` at byte 0");
 }
 
 #[test]

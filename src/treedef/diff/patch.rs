@@ -192,7 +192,8 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         let Some(change) = group.first() else { return Ok(()) };
         // Built only for an error. All of them would take memory quadratic in the depth.
         let here = |depth| change.path.keys().iter().take(depth).cloned().collect::<Path>();
-        let missing = || ErrorKind::NoSuchChild { key: key.clone(), node: self.node.brief() };
+        let missing =
+            || ErrorKind::NoSuchChild { key: key.clone(), node: self.node.brief(), nearest: None };
         let position = self.node.position(key);
         let position = position.ok_or_else(|| Error::from(missing()).at(here(self.depth)))?;
         if position < self.came {

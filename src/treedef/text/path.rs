@@ -92,6 +92,15 @@ pub(super) fn parse_key(lexer: &mut Lexer<'_>) -> Result<Key> {
     })
 }
 
+/// The first key of a path or a pattern, if it is a field or a position without its dot.
+pub(super) fn parse_first(lexer: &mut Lexer<'_>) -> Result<Option<Key>> {
+    match lexer.peek_here() {
+        Some('0'..='9') => lexer.count().map(|position| Some(Key::Position(position))),
+        Some('A'..='Z' | 'a'..='z' | '_' | '`') => lexer.name().map(|name| Some(Key::Field(name))),
+        _ => Ok(None),
+    }
+}
+
 /// A bare number is an index. A number that is a map key has a suffix.
 fn parse_index(lexer: &mut Lexer<'_>) -> Result<Key> {
     let word = lexer.peek_word();
@@ -119,7 +128,7 @@ impl FromStr for Path {
 
     fn from_str(text: &str) -> Result<Self> {
         parse_all(text, Limits::default(), |lexer| {
-            let mut path = Path::root();
+            let mut path: Path = parse_first(lexer)?.into_iter().collect();
             while lexer.peek_here().is_some() {
                 path.0.push(parse_key(lexer)?);
             }

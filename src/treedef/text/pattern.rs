@@ -5,12 +5,11 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use crate::model::Limits;
-use crate::path::Key;
 use crate::pattern::{Pattern, Step};
 
 use super::lex::Lexer;
 use super::parse::parse_all;
-use super::path::parse_key;
+use super::path::{parse_first, parse_key};
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -24,7 +23,7 @@ impl fmt::Display for Pattern {
 }
 
 fn parse_step(lexer: &mut Lexer<'_>, is_first: bool) -> Result<Step> {
-    if lexer.eat_here("**") {
+    if lexer.eat_here("**") || lexer.eat_here(".**") {
         return Ok(Step::AnySteps);
     }
     if lexer.eat_here(".*") || is_first && lexer.eat_here("*") {
@@ -33,11 +32,25 @@ fn parse_step(lexer: &mut Lexer<'_>, is_first: bool) -> Result<Step> {
     if lexer.eat_here("[*]") {
         return Ok(Step::AnyEntry);
     }
-    let bare = |char: char| char.is_ascii_alphabetic() || matches!(char, '_' | '`');
-    if is_first && lexer.peek_here().is_some_and(bare) {
-        return lexer.name().map(Key::Field).map(Step::Key);
+    if is_range(lexer.clone()) {
+        return lexer.fail("an index or `*` (a range is no pattern)");
     }
-    parse_key(lexer).map(Step::Key)
+    let first = if is_first { parse_first(lexer)? } else { None };
+    match first {
+        Some(key) => Ok(Step::Key(key)),
+        None => parse_key(lexer).map(Step::Key),
+    }
+}
+
+/// `[0..2]`, `[1:3]`
+fn is_range(mut ahead: Lexer<'_>) -> bool {
+    if !ahead.eat_here("[") {
+        return false;
+    }
+    if ahead.peek_here().is_some_and(|char| char.is_ascii_digit()) && ahead.count().is_err() {
+        return false;
+    }
+    ahead.eat_here("..") || ahead.eat_here(":")
 }
 
 impl FromStr for Pattern {

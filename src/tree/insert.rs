@@ -1,0 +1,201 @@
+//! Entries and elements put in by path, and leaves set by text.
+
+use crate::argument::ToPath;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Labels, Leaf, LeafKind, NodeKind, Shape, Tree, TreeDef, Value};
+use crate::path::{Key, Path};
+use crate::treedef::replace::split;
+use crate::treedef::treedef_builder::TreeDefBuilder;
+
+impl<L> Tree<L> {
+    /// Puts a subtree into a map or a sequence, and returns the one that it replaces.
+    ///
+    /// In a map, an entry with the same key is replaced; a new one is sorted in by its key. In a
+    /// sequence, the elements from the index on move up; the index may be the length.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if nothing is at the path of the parent, if the parent is neither a map nor
+    /// a sequence that has a place for the key, or if the structures have different options. The
+    /// tree is then unchanged.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::new(r#"{"a": *, "c": [*, *]}"#.parse()?, vec![1, 3, 4])?;
+    /// assert_eq!(tree.insert(r#"["b"]"#, Tree::leaf(2))?, None);
+    /// tree.insert(r#"["c"][2]"#, Tree::leaf(5))?;
+    /// assert_eq!(tree.to_string(), r#"{"a": 1, "b": 2, "c": [3, 4, 5]}"#);
+    ///
+    /// let old = tree.insert(".c", Tree::leaf(6))?;
+    /// assert_eq!(old.map(|old| old.to_string()), Some("[3, 4, 5]".to_owned()));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn insert(&mut self, path: impl ToPath, new: Tree<L>) -> Result<Option<Tree<L>>> {
+        let path = path.to_path()?;
+        let no_place = |path: &Path| {
+            Error::from(ErrorKind::DoesNotApply("only maps and sequences take a new child"))
+                .at(path.clone())
+        };
+        let Some((key, above)) = path.keys().split_last() else { return Err(no_place(&path)) };
+        let (mut parent_path, mut parent) = self.treedef.find(&Path(above.to_vec()))?;
+        while let (NodeKind::Some, Some(inside)) = (parent.kind(), parent.child(0)) {
+            parent_path.push(Key::Some);
+            parent = inside;
+        }
+        let (position, shape) = match (parent.kind(), key) {
+            (NodeKind::Map, _) => {
+                if let Ok(found) = self.treedef.resolve(&*path) {
+                    return self.replace(found, new).map(Some);
+                }
+                let entry = key.as_entry().ok_or_else(|| no_place(&path))?;
+                let keys = parent.entry_keys();
+                let position = match parent.is_sorted_map() {
+                    true => keys.partition_point(|key| *key < entry),
+                    false => keys.len(),
+                };
+                let (before, after) = keys.split_at(position); // at most the length
+                let keys = before.iter().chain([&entry]).chain(after).cloned();
+                let labels = Labels::Keys(keys.collect());
+                (position, parent.shape().map(|shape| Shape { labels, ..shape.clone() }))
+            }
+            (NodeKind::Seq, Key::Index(index) | Key::Position(index))
+                if *index <= parent.num_children() =>
+            {
+                (*index, None)
+            }
+            _ => return Err(no_place(&path)),
+        };
+        let mut builder = TreeDefBuilder::onto(parent, self.treedef.limits);
+        builder.open_new(parent.kind(), shape.as_ref().map(Shape::as_ref), 1);
+        let (next, rest) = split(&mut builder, parent, position)?;
+        let before = match parent.child(position) {
+            Some(next) => next.first_leaf(),
+            None => parent.leaf_range().end,
+        };
+        builder.unify_options(&new.treedef)?;
+        builder.insert(new.treedef.root(), 1)?;
+        for (child, repeat) in next.into_iter().map(|next| (next, 1)).chain(rest) {
+            builder.insert(child, repeat)?;
+        }
+        builder.close()?;
+        let replaced = self.treedef.replace(parent_path, &builder.finish()?)?;
+        self.leaves.splice(before..before, new.leaves);
+        self.treedef = replaced;
+        Ok(None)
+    }
+}
+
+impl Tree<Leaf> {
+    /// Sets the leaf at a path to what a text says, as on a command line: `server.port=443`.
+    ///
+    /// The text is read as the kind of the leaf that is there; a string takes it as it is. A `Some`
+    /// is passed through. In the place of a `None` the text makes a `Some`: of a bool, a number or
+    /// a string, whichever it reads as. For a variant without fields it is the name of another.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if nothing is at the path, if the text is not of the kind of the leaf, or if
+    /// the node is a container. The tree is then unchanged.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::of(&(80u16, "localhost", None::<f32>))?;
+    /// tree.set_text(".0", "443")?;
+    /// tree.set_text(".1", "example.org")?;
+    /// tree.set_text(".2", "0.5")?;
+    /// assert_eq!(
+    ///     tree.clone().into_typed::<(u16, String, Option<f32>)>()?,
+    ///     (443, "example.org".to_owned(), Some(0.5))
+    /// );
+    ///
+    /// let error = tree.set_text(".0", "http").unwrap_err();
+    /// assert_eq!(error.to_string(), "expected u16, found `http` at `.0`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn set_text(&mut self, path: impl ToPath, text: &str) -> Result<()> {
+        let (mut path, mut node) = self.treedef.find(&*path.to_path()?)?;
+        while let (NodeKind::Some, Some(inside)) = (node.kind(), node.child(0)) {
+            path.push(Key::Some);
+            node = inside;
+        }
+        match node.kind() {
+            NodeKind::Leaf => {
+                let index = node.first_leaf();
+                // An index of the structure, which has as many leaves as the tree.
+                let kind = self.leaves[index].kind();
+                let leaf = parse_leaf(kind, text);
+                let expected = || {
+                    let (expected, found) = (kind.name(), text.to_owned());
+                    Error::from(ErrorKind::Text { expected, found }).at(path.clone())
+                };
+                self.leaves[index] = leaf.ok_or_else(expected)?;
+                Ok(())
+            }
+            NodeKind::None => {
+                // A `None` depends on the options, and so does what takes its place.
+                let mut builder = TreeDefBuilder::onto(node, self.treedef.limits);
+                builder.open_new(NodeKind::Some, None, 1);
+                builder.insert(TreeDef::leaf().root(), 1)?;
+                builder.close()?;
+                let some = Tree::new(builder.finish()?, vec![guess(text)])?;
+                self.replace(path, some).map(drop)
+            }
+            NodeKind::UnitVariant => {
+                let variant = TreeDef::unit_variant(node.name().unwrap_or_default(), text);
+                self.replace(path, Tree::new(variant, Vec::new())?).map(drop)
+            }
+            _ => Err(Error::from(ErrorKind::NotALeaf { node: node.brief() }).at(path)),
+        }
+    }
+}
+
+/// What a text says as a leaf of a kind.
+fn parse_leaf(kind: LeafKind, text: &str) -> Option<Leaf> {
+    macro_rules! parse {
+        ($($kind:ident $type:ty;)*) => {
+            match kind {
+                $(LeafKind::$kind => text.parse::<$type>().ok().map(Leaf::from),)*
+                LeafKind::Str => Some(Leaf::from(text)),
+                LeafKind::Bytes => Some(Leaf::from(text.as_bytes())),
+                LeafKind::None => Some(guess(text)),
+                LeafKind::Opaque => None,
+            }
+        };
+    }
+    parse! {
+        Bool bool;
+        I8 i8;
+        I16 i16;
+        I32 i32;
+        I64 i64;
+        I128 i128;
+        U8 u8;
+        U16 u16;
+        U32 u32;
+        U64 u64;
+        U128 u128;
+        F32 f32;
+        F64 f64;
+        Char char;
+    }
+}
+
+/// A bool, an integer, a float or a string, whichever the text reads as first.
+fn guess(text: &str) -> Leaf {
+    let kinds = [LeafKind::Bool, LeafKind::I64, LeafKind::U64, LeafKind::F64];
+    let read = kinds.into_iter().find_map(|kind| parse_leaf(kind, text));
+    read.unwrap_or_else(|| Leaf::from(text))
+}
+
+impl Key {
+    /// The key of a map's entry that this key means.
+    fn as_entry(&self) -> Option<Value> {
+        match self {
+            Key::Entry(value) => Some(value.clone()),
+            Key::Field(name) => Some(Value::from(Leaf::from(&**name))),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Finding a node by a path, as somebody writes it.
+
+use crate::argument::ToPath;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{NodeKind, TreeDef};
+use crate::path::{Key, Path};
+use crate::treedef::node::NodeRef;
+
+/// At most this many keys of a node are compared with one that it does not have.
+const COMPARED: usize = 1 << 10;
+
+impl TreeDef {
+    /// The node at a path.
+    ///
+    /// A key that the node does not have finds the one that it can mean, if there is just one. So a
+    /// stored path still leads to its node when `#[serde(flatten)]` has turned a struct into a map.
+    ///
+    /// | written | finds |
+    /// |---|---|
+    /// | `.name` | the field; else the entry `["name"]`, or the field of the variant that is there |
+    /// | `["name"]` | the entry; else the field |
+    /// | `[3]`, `.3` | the element of a sequence or a tuple; else the entry `[3u32]` of any integer type |
+    /// | any key below a `Some` | also without the `?` |
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no node is at the path, with the part that exists and the nearest key;
+    /// and if a key can mean two entries, with both.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// let value = BTreeMap::from([("tls", Some((443, "a")))]);
+    /// let treedef = treedef::structure(&value)?;
+    /// assert_eq!(treedef.node(r#"["tls"]?.0"#)?, treedef.node(".tls.0")?);
+    ///
+    /// let error = treedef.node(".tsl").unwrap_err();
+    /// assert!(error.to_string().ends_with("at the root (did you mean `[\"tls\"]`?)"));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn node(&self, path: impl ToPath) -> Result<NodeRef<'_>> {
+        self.find(&*path.to_path()?).map(|(_, node)| node)
+    }
+
+    /// The path of the node that a [lookup](Self::node) of this path finds, as it prints here.
+    ///
+    /// # Errors
+    ///
+    /// As [`node`](Self::node).
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let treedef: TreeDef = r#"{"server": Some(Server { port: * })}"#.parse()?;
+    /// assert_eq!(treedef.resolve("server.port")?.to_string(), r#"["server"]?.port"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn resolve(&self, path: impl ToPath) -> Result<Path> {
+        self.find(&*path.to_path()?).map(|(path, _)| path)
+    }
+
+    /// The index of the leaf at a path. A `Some` around it need not be in the path.
+    ///
+    /// # Errors
+    ///
+    /// As [`node`](Self::node), and if the node is not a leaf. A static has no leaf, and a container
+    /// may have many.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&vec![("a", Some(1)), ("b", Some(2))])?;
+    /// assert_eq!(treedef.leaf_index("[1].0")?, 2);
+    /// assert_eq!(treedef.leaf_index("[1].1")?, 3);
+    /// assert!(treedef.leaf_index("[1]").is_err());
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn leaf_index(&self, path: impl ToPath) -> Result<usize> {
+        let (mut path, mut node) = self.find(&*path.to_path()?)?;
+        let found = node;
+        enter_somes(&mut node, &mut path);
+        match node.kind() {
+            NodeKind::Leaf => Ok(node.first_leaf()),
+            _ => Err(Error::from(ErrorKind::NotALeaf { node: found.brief() }).at(path)),
+        }
+    }
+
+    /// The node that a path finds, and its own path.
+    pub(crate) fn find(&self, asked: &Path) -> Result<(Path, NodeRef<'_>)> {
+        let (mut path, mut node) = (Path::root(), self.root());
+        for (depth, key) in asked.keys().iter().enumerate() {
+            match child(&mut node, &mut path, key)? {
+                true => {}
+                false => {
+                    let rest = asked.keys().get(depth + 1..).unwrap_or_default();
+                    let nearest = nearest(node, &path, key, rest);
+                    let (key, here) = (key.clone(), node.brief());
+                    let missing = ErrorKind::NoSuchChild { key, node: here, nearest };
+                    return Err(Error::from(missing).at(path));
+                }
+            }
+        }
+        Ok((path, node))
+    }
+}
+
+/// Goes to the child that a key finds. Returns whether there is one; if not, to the inside of any
+/// `Some` that is here.
+fn child(node: &mut NodeRef<'_>, path: &mut Path, key: &Key) -> Result<bool> {
+    if let Some(found) = node.position(key) {
+        return Ok(descend(node, path, found));
+    }
+    if *key != Key::Some {
+        enter_somes(node, path);
+    }
+    match position(*node, key).map_err(|error| error.at(path.clone()))? {
+        Some(found) => Ok(descend(node, path, found)),
+        None => Ok(false),
+    }
+}
+
+/// Goes to the child at a position. Returns whether there is one.
+fn descend(node: &mut NodeRef<'_>, path: &mut Path, position: usize) -> bool {
+    let (Some(key), Some(child)) = (node.key(position), node.child(position)) else { return false };
+    path.push(key);
+    *node = child;
+    true
+}
+
+fn enter_somes(node: &mut NodeRef<'_>, path: &mut Path) {
+    while node.kind() == NodeKind::Some && descend(node, path, 0) {}
+}
+
+/// The position of the child that has this key, or the only one that it can mean.
+fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
+    if let Some(position) = node.position(key) {
+        return Ok(Some(position));
+    }
+    if !node.is_labelled() {
+        // All keys are alike there, so the one at the position says whether it is meant.
+        let index = match key {
+            Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => *index,
+            Key::Entry(value) => match value.as_leaf().and_then(|leaf| leaf.as_u64()) {
+                Some(index) => usize::try_from(index).unwrap_or(usize::MAX),
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        return Ok(node.key(index).filter(|actual| key.can_mean(actual)).map(|_| index));
+    }
+    let mut found: Option<(usize, Key)> = None;
+    for position in 0..node.num_children() {
+        let Some(actual) = node.key(position).filter(|actual| key.can_mean(actual)) else {
+            continue;
+        };
+        match &found {
+            None => found = Some((position, actual)),
+            // Of equal keys the first is meant.
+            Some((_, first)) if *first == actual => {}
+            Some((_, first)) => {
+                let (key, first) = (key.clone(), first.clone());
+                return Err(ErrorKind::Ambiguous { key, first, second: actual }.into());
+            }
+        }
+    }
+    Ok(found.map(|(position, _)| position))
+}
+
+/// What was perhaps meant by a key that is not there: one that is spelled nearly so; or what the
+/// rest of the path finds here, as below a struct that `#[serde(flatten)]` dissolved.
+#[cold]
+fn nearest(node: NodeRef<'_>, path: &Path, key: &Key, rest: &[Key]) -> Option<Path> {
+    let without = || {
+        let (mut node, mut path) = (node, path.clone());
+        let found = rest.iter().all(|key| child(&mut node, &mut path, key).unwrap_or(false));
+        (found && !rest.is_empty()).then_some(path)
+    };
+    let text = key.text()?;
+    let close = |actual: Key| {
+        let distance = strsim::damerau_levenshtein(text, actual.text()?);
+        let length = text.chars().count();
+        (distance < length && distance <= 1 + length / 4).then_some((distance, actual))
+    };
+    let keys = (0..node.num_children().min(COMPARED)).filter_map(|position| node.key(position));
+    let keys =
+        keys.filter(|actual| actual.text().is_some_and(|name| name.len() <= 4 * text.len() + 4));
+    let spelled = keys.filter_map(close).min_by_key(|(distance, _)| *distance);
+    spelled.map(|(_, actual)| path.child(actual)).or_else(without)
+}

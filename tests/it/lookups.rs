@@ -1,0 +1,210 @@
+//! Paths as people write them, and as they were stored before a type changed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use insta::assert_snapshot;
+use serde::{Deserialize, Serialize};
+use treedef::{ErrorKind, Key, Leaf, NodeKind, Path, Tree, TreeDef};
+
+fn def(text: &str) -> TreeDef {
+    text.parse().unwrap()
+}
+
+/// Other ways to write a key.
+fn forms(key: &Key) -> Vec<Key> {
+    let mut forms = vec![key.clone()];
+    match key {
+        Key::Field(name) | Key::VariantField(_, name) => {
+            forms.push(Key::Field(name.clone()));
+            forms.push(Key::Entry(Leaf::from(&**name).into_value()));
+        }
+        Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
+            forms.extend([Key::Position(*index), Key::Index(*index)]);
+            forms.push(Key::Entry(Leaf::from(*index as u16).into_value()));
+        }
+        Key::Entry(value) => {
+            forms.extend(value.as_str().map(|text| Key::Field(text.to_owned().into())));
+            let index = value.as_leaf().and_then(Leaf::as_u64);
+            forms.extend(index.map(|index| Key::Index(index as usize)));
+        }
+        _ => {}
+    }
+    forms
+}
+
+trait IntoValue {
+    fn into_value(self) -> treedef::Value;
+}
+
+impl IntoValue for Leaf {
+    fn into_value(self) -> treedef::Value {
+        self.into()
+    }
+}
+
+/// What prints is found; in any other form it is found, too, or two nodes are named.
+fn finds_all(treedef: &TreeDef) {
+    for (path, node) in treedef.nodes() {
+        let found = treedef.node(&path).unwrap();
+        // Of equal keys the first is found.
+        if treedef.leaf_paths().filter(|other| *other == path).count() < 2 {
+            assert_eq!(found.to_string(), node.to_string(), "{path}");
+        }
+        assert_eq!(treedef.resolve(&path).unwrap(), path);
+        for at in 0..path.keys().len() {
+            for form in forms(&path.keys()[at]) {
+                let mut keys = path.keys().to_vec();
+                keys[at] = form;
+                let asked = Path::from(keys);
+                match treedef.resolve(&asked) {
+                    Ok(resolved) if resolved == path => {}
+                    // The form is the key of another child.
+                    Ok(resolved) => assert_eq!(resolved, asked, "{path}"),
+                    Err(error) => {
+                        let kind = error.kind();
+                        assert!(matches!(kind, ErrorKind::Ambiguous { .. }), "{asked}: {error}");
+                    }
+                }
+            }
+        }
+        let spelled: Path = path.keys().iter().filter(|key| **key != Key::Some).cloned().collect();
+        let resolved = treedef.resolve(&spelled).unwrap();
+        let inside = node.kind() == NodeKind::Some || path.keys().last() == Some(&Key::Some);
+        assert!(resolved == path || inside, "{spelled}: {resolved} {path}");
+    }
+}
+
+#[test]
+fn whatever_prints_is_found_in_every_form() {
+    for text in [
+        "Cfg { server: Server { port: *, tls: Some(Tls { lr: * }) }, layers: [(*, *); 3] }",
+        r#"{"server": {"port": *, "tls": Some(Some(*))}, "layers": [Shape::Box { w: *, h: * }]}"#,
+        r#"{3u8: *, 4u32: [*], "a": Shape::Circle(*), 'c': Meters(*)}"#,
+        r#"{3u8: *, 3u32: *, "x": *}"#,
+        "#[insertion] {9: *, \"b\": (Some(*), None), 1u64: [Some(*); 2]}",
+    ] {
+        finds_all(&def(text));
+    }
+    proptest::proptest!(|(data in crate::data::data())| finds_all(&treedef::structure(&data).unwrap()));
+}
+
+#[derive(Serialize, Deserialize)]
+struct Server {
+    port: u16,
+    tls: Option<u8>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Flat {
+    #[serde(flatten)]
+    server: Server,
+    name: String,
+}
+
+#[test]
+fn a_field_is_found_where_flatten_made_a_map() {
+    let flat = Flat { server: Server { port: 80, tls: Some(3) }, name: "a".to_owned() };
+    let mut tree = Tree::of(&flat).unwrap();
+    assert_eq!(tree.get(".port").unwrap(), &Leaf::U16(80));
+    assert_eq!(tree.get("tls").unwrap(), &Leaf::U8(3));
+    tree.set("port", Leaf::U16(443)).unwrap();
+    assert_eq!(tree.treedef().resolve("tls").unwrap().to_string(), r#"["tls"]"#);
+    let removed = tree.remove("tls").unwrap();
+    assert_eq!(removed.to_string(), "Some(3u8)");
+    assert_eq!(tree.into_typed::<Flat>().unwrap().server.port, 443);
+}
+
+#[test]
+fn patterns_name_nodes() {
+    let tree = Tree::of(&HashMap::from([("w", vec![1, 2])])).unwrap();
+    for pattern in ["**.w", "w", "w.**", "w[*]", r#"["w"]"#, "*", "**"] {
+        let count = tree.select_any(pattern).unwrap().count();
+        assert_eq!(count, if pattern == "*" { 0 } else { 2 }, "{pattern}");
+    }
+    let tree = Tree::of(&(Some(Some(1)), BTreeMap::from([(7u8, (2, 3))]))).unwrap();
+    assert_eq!(tree.select("0").unwrap().count(), 1);
+    assert_eq!(tree.select("1[7].1").unwrap().count(), 1);
+    assert_eq!(tree.select("*[*].*").unwrap().count(), 2);
+    // A node without leaves is named, too.
+    let none = Tree::of(&(None::<i32>, 1)).unwrap();
+    assert_eq!(none.select("0").unwrap().count(), 0);
+    assert_snapshot!(none.select("0.x").err().unwrap(), @"no node matches `.0.x` (see `select_any`)");
+    let mask = Tree::mask(tree.treedef(), ["0", "1"]).unwrap();
+    assert_eq!(mask.leaves(), [true; 3]);
+}
+
+#[test]
+fn errors_say_what_was_perhaps_meant() {
+    let treedef = def(
+        r#"Cfg { server: Server { port: *, weights: Some([*]) }, by_number: {3u8: *, 3u32: *}, flat: {"port": *} }"#,
+    );
+    let at = |path: &str| treedef.node(path).unwrap_err();
+    assert_snapshot!(at(".server.wieghts"), @"no child `.wieghts` in `Server { port: *, weights: Some([*]) }` at `.server` (did you mean `.server.weights`?)");
+    assert_snapshot!(at("sever.port"), @r#"no child `.sever` in `Cfg { server: Server { port: *, weights: Some([*]) }, by_numb…` at the root (did you mean `.server`?)"#);
+    assert_snapshot!(at(".flat.server.port"), @r#"no child `.server` in `{"port": *}` at `.flat` (did you mean `.flat["port"]`?)"#);
+    assert_snapshot!(at(".by_number[3]"), @"`[3]` can mean `[3u8]` and `[3u32]` at `.by_number`");
+    assert_snapshot!(at(".server.weights[1]"), @"no child `[1]` in `[*]` at `.server.weights?`");
+    assert_snapshot!(at(".server.port.x"), @"no child `.x` in `*` at `.server.port`");
+    assert_snapshot!(at(".server.x"), @"no child `.x` in `Server { port: *, weights: Some([*]) }` at `.server`");
+}
+
+#[test]
+fn texts_set_leaves_of_every_kind() {
+    let mut tree =
+        Tree::of(&(true, 1i8, 2u128, 0.5f32, 'c', "s", None::<bool>, Some(1u64))).unwrap();
+    for (path, text) in [
+        ("0", "false"),
+        ("1", "-7"),
+        ("2", "340282366920938463463374607431768211455"),
+        ("3", "1e3"),
+        ("4", "é"),
+        ("5", "42"),
+        ("6", "true"),
+        ("7", "9"),
+    ] {
+        tree.set_text(path, text).unwrap();
+    }
+    type Row = (bool, i8, u128, f32, char, String, Option<bool>, Option<u64>);
+    assert_eq!(
+        tree.clone().into_typed::<Row>().unwrap(),
+        (false, -7, u128::MAX, 1000.0, 'é', "42".to_owned(), Some(true), Some(9))
+    );
+    let mut said = |path: &str, text: &str| tree.set_text(path, text).unwrap_err().to_string();
+    assert_snapshot!(said("1", "128"), @"expected i8, found `128` at `.1`");
+    assert_snapshot!(said("4", "ab"), @"expected char, found `ab` at `.4`");
+    assert_snapshot!(said("7", "x"), @"expected u64, found `x` at `.7?`");
+    assert_snapshot!(said("9", "x"), @"no child `.9` in `(*, *, *, *, *, *, Some(*), Some(*))` at the root");
+    assert_snapshot!(said("", "x"), @"expected a leaf, found `(*, *, *, *, *, *, Some(*), Some(*))` at the root");
+
+    let unset = treedef::Flattener::new().none_is_leaf(true).tree(&(None::<f64>, 1)).unwrap();
+    let mut set = unset.clone();
+    set.set_text("0", "2.5").unwrap();
+    assert_eq!(set.treedef(), unset.treedef());
+    assert_eq!(set.into_typed::<(Option<f64>, i32)>().unwrap(), (Some(2.5), 1));
+}
+
+#[test]
+fn entries_and_elements_are_put_in() {
+    let mut tree =
+        Tree::new(def(r#"M { by: {"a": *, "c": [None; 2]}, l: Some([*; 3]) }"#), vec![1, 2, 3, 4])
+            .unwrap();
+    assert_eq!(tree.insert(r#"by["b"]"#, Tree::leaf(9)).unwrap(), None);
+    tree.insert("l[0]", Tree::leaf(7)).unwrap();
+    tree.insert("l[4]", Tree::leaf(8)).unwrap();
+    tree.insert("by.c[1]", Tree::leaf(5)).unwrap();
+    assert_eq!(
+        tree.to_string(),
+        r#"M { by: {"a": 1, "b": 9, "c": [None, 5, None]}, l: Some([7, 2, 3, 4, 8]) }"#
+    );
+    assert_eq!(tree.insert("by.b", Tree::leaf(0)).unwrap(), Some(Tree::leaf(9)));
+    let before = tree.clone();
+    let mut said = |path: &str| tree.insert(path, Tree::leaf(0)).unwrap_err().to_string();
+    assert_snapshot!(said("l[6]"), @"only maps and sequences take a new child at `.l[6]`");
+    assert_snapshot!(said("x"), @"only maps and sequences take a new child at `.x`");
+    assert_snapshot!(said(""), @"only maps and sequences take a new child at the root");
+    assert_snapshot!(said("bye.x"), @r#"no child `.bye` in `M { by: {"a": *, "b": *, "c": [None, *, None]}, l: Some([*; …` at the root (did you mean `.by`?)"#);
+    assert_eq!(tree, before);
+    let mut ordered = Tree::new(def(r#"#[insertion] {"b": *}"#), vec![1]).unwrap();
+    ordered.insert("a", Tree::leaf(2)).unwrap();
+    assert_eq!(ordered.to_string(), r#"#[insertion] {"b": 1, "a": 2}"#);
+}
