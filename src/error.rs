@@ -1,9 +1,12 @@
 //! The error type: what went wrong, and at which path.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+
+use serde::de::{Expected, Unexpected};
 
 use crate::model::{LeafKind, Name};
 use crate::path::{Key, Path};
@@ -40,7 +43,9 @@ struct Inner {
     part: Option<&'static str>,
     /// The file, if the error came from one.
     file: Option<PathBuf>,
-    hint: Option<&'static str>,
+    hint: Option<Cow<'static, str>>,
+    /// Which of several trees the error is about.
+    tree: Option<usize>,
 }
 
 impl Inner {
@@ -60,7 +65,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     Message(String),
     /// A struct asked for a field that its node does not have and that has no default.
-    #[error("missing field `{field}`, the treedef has {}", quoted(.present))]
+    #[error("missing field `{field}`; here are {}", quoted(.present))]
     MissingField {
         /// The field that was asked for.
         field: &'static str,
@@ -68,7 +73,7 @@ pub enum ErrorKind {
         present: Vec<Name>,
     },
     /// A variant that the enum does not have.
-    #[error("unknown variant `{variant}`, expected {}", alternatives(.expected))]
+    #[error("unknown variant `{variant}`, the type has {}", alternatives(.expected))]
     UnknownVariant {
         /// The name of the variant, from the treedef or from a string leaf.
         variant: String,
@@ -196,8 +201,10 @@ pub enum ErrorKind {
     #[error("{0}")]
     Nothing(&'static str),
     /// The bytes are not a file of this library.
-    #[error("expected a file with a treedef, found {found}")]
+    #[error("expected a file with {expected}, found {found}")]
     NotATreeDef {
+        /// What the file should have: a treedef, or a tree.
+        expected: &'static str,
         /// The first bytes, or the file type that they indicate.
         found: String,
     },
@@ -336,7 +343,7 @@ impl Error {
 
     /// What can be done about the error, if that is known. The message ends with it.
     pub fn hint(&self) -> Option<&str> {
-        self.0.hint
+        self.0.hint.as_deref()
     }
 
     /// The file, if the error is about one.
@@ -407,10 +414,16 @@ impl Error {
         }
     }
 
+    #[cold]
+    pub(crate) fn in_tree(mut self, index: usize) -> Self {
+        self.0.tree = Some(index);
+        self
+    }
+
     /// Adds a hint for the user. If there is one already, it stays.
     #[cold]
-    pub(crate) fn with_hint(mut self, hint: &'static str) -> Self {
-        self.0.hint.get_or_insert(hint);
+    pub(crate) fn with_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.0.hint.get_or_insert(hint.into());
         self
     }
 
@@ -462,6 +475,7 @@ impl From<ErrorKind> for Error {
             part: None,
             file: None,
             hint: None,
+            tree: None,
         }))
     }
 }
@@ -477,6 +491,19 @@ impl serde::de::Error for Error {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
         Error::custom(message)
+    }
+
+    #[cold]
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let error = Error::custom(format_args!("invalid type: {found}, expected {expected}"));
+        let mut integers = LeafKind::ALL.into_iter().filter(|kind| kind.is_integer());
+        let wanted = expected.to_string();
+        match found {
+            Unexpected::Float(_) if integers.any(|kind| kind.name() == wanted) => {
+                error.with_hint("`Tree::ravel` and `Tree::into_buffers` keep integers integers")
+            }
+            _ => error,
+        }
     }
 
     #[cold]
@@ -511,11 +538,18 @@ impl fmt::Display for Inner {
         if let Some(file) = &self.file {
             write!(f, "`{}`: ", file.display())?;
         }
+        if let Some(tree) = self.tree {
+            write!(f, "tree {tree}: ")?;
+        }
         f.write_str(&limited(&self.kind, LONGEST))?;
         match &self.kind {
             kind if kind.is_about_the_whole() => {}
             _ => match (self.byte, self.part) {
                 (Some(byte), _) => write!(f, " at byte {byte}")?,
+                // Of a nesting that is too deep the beginning says enough.
+                _ if matches!(self.kind, ErrorKind::Depth { .. }) && !self.path().is_root() => {
+                    write!(f, " at `{}`", limited(self.path(), 48))?;
+                }
                 _ if !self.path().is_root() => write!(f, " at `{}`", self.path().brief())?,
                 (None, Some(part)) => write!(f, " in {part}")?,
                 (None, None) => f.write_str(" at the root")?,
@@ -530,7 +564,7 @@ impl fmt::Display for Inner {
             let more = counted(differences.len() - 1, "more difference", "more differences");
             write!(f, ", and {more}")?;
         }
-        match self.hint {
+        match &self.hint {
             Some(hint) => write!(f, " ({hint})"),
             None => Ok(()),
         }

@@ -54,15 +54,21 @@ impl Recording {
     #[cold]
     pub(super) fn refused(&mut self) -> Error {
         let kind = self.leaves.kind();
-        self.wrong_kind(kind)
+        self.wrong_scalar(kind)
     }
 
     #[cold]
-    pub(super) fn wrong_kind(&mut self, found: LeafKind) -> Error {
-        let error = Error::from(ErrorKind::LeafKind { expected: self.leaves.kind(), found });
-        error.with_hint(
-            "mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`",
-        )
+    pub(super) fn wrong_scalar(&mut self, found: LeafKind) -> Error {
+        self.wrong_kind(found, || {
+            "mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`"
+                .to_owned()
+        })
+    }
+
+    /// A leaf of a kind that the typed leaves cannot hold, with what can be done about it.
+    #[cold]
+    pub(super) fn wrong_kind(&mut self, found: LeafKind, hint: impl FnOnce() -> String) -> Error {
+        Error::from(ErrorKind::LeafKind { expected: self.leaves.kind(), found }).with_hint(hint())
     }
 
     /// The key of the child that is being recorded.

@@ -2,8 +2,11 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
-use crate::model::{Labels, Leaf, MAX_KEY_NESTING, NodeHead, NodeKind, Options, Tree, Value};
+use crate::model::{
+    Labels, Leaf, LeafKind, MAX_KEY_NESTING, NodeHead, NodeKind, Options, Tree, Value,
+};
 use crate::treedef::builder::{LabelsRef, ShapeRef};
+use crate::treedef::text::brief;
 
 use super::frame::{Frame, Kept, Place, Role};
 use super::recording::Recording;
@@ -26,7 +29,7 @@ impl Recording {
 
     /// Takes out the kept value and puts it in its place.
     pub(super) fn end_keeping(&mut self) -> Result<()> {
-        let Role::Kept(kept, _) = self.frame.role else { return Ok(()) };
+        let Role::Kept(kept, by_rule) = self.frame.role else { return Ok(()) };
         if let Some((shape, _)) = self.frame.known {
             self.pop_kept();
             self.builder.open(NodeKind::Static, shape);
@@ -41,8 +44,16 @@ impl Recording {
                 self.last_is_none = is_nothing(&value);
                 let leaf = Leaf::from(value);
                 let kind = leaf.kind();
+                let opaque = (kind == LeafKind::Opaque).then(|| leaf.clone());
                 if !self.leaves.push_leaf(leaf) {
-                    return Err(self.wrong_kind(kind));
+                    let by = if by_rule { "a rule" } else { "a mark" };
+                    let error = match opaque {
+                        Some(leaf) => self.wrong_kind(kind, || {
+                            format!("{by} made one opaque leaf of `{}`", brief(&leaf))
+                        }),
+                        None => self.wrong_scalar(kind),
+                    };
+                    return Err(error);
                 }
             }
         }

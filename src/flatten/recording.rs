@@ -188,7 +188,7 @@ impl Recording {
     fn leaf(&mut self, scalar: Scalar<'_>) -> Result<()> {
         match self.leaves.push(scalar) {
             true => Ok(()),
-            false => Err(self.wrong_kind(scalar.kind())),
+            false => Err(self.wrong_scalar(scalar.kind())),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Many trees of one structure as one tree of vectors, and back: an array of structs as a struct of
 //! arrays.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, counted};
 use crate::model::{Tree, TreeDef};
 use crate::treedef::limits::in_memory;
 use crate::treedef::pairs::expect_equal;
@@ -31,9 +31,11 @@ impl<L> Tree<L> {
     pub fn stack(trees: impl IntoIterator<Item = Tree<L>>) -> Result<Tree<Vec<L>>> {
         let mut treedef: Option<TreeDef> = None;
         let mut rows = Vec::new();
-        for tree in trees {
+        for (index, tree) in trees.into_iter().enumerate() {
             match &treedef {
-                Some(first) => expect_equal(first, &tree.treedef)?,
+                Some(first) => {
+                    expect_equal(first, &tree.treedef).map_err(|error| error.in_tree(index))?;
+                }
                 None => treedef = Some(tree.treedef),
             }
             rows.push(tree.leaves.into_iter());
@@ -64,7 +66,8 @@ impl<L> Tree<Vec<L>> {
         let other = self.leaves.iter().position(|column| column.len() != count);
         if let Some(index) = other {
             let found = self.leaves.get(index).map_or(0, Vec::len);
-            let said = format!("expected {count} elements as in the first leaf, found {found}");
+            let expected = counted(count, "element", "elements");
+            let said = format!("expected {expected} as in the first leaf, found {found}");
             return Err(self.treedef.error_at_leaf(index, Error::custom(said)));
         }
         let width = self.leaves.len();

@@ -154,7 +154,13 @@ pub(crate) fn options_mismatch(expected: Options, found: Options) -> Error {
         false => format!("`{options}`"),
     };
     let (path, kind) = (Path::root(), DifferenceKind::Options);
-    structure_mismatch(vec![differ(path, kind, print(expected), print(found))])
+    let error = structure_mismatch(vec![differ(path, kind, print(expected), print(found))]);
+    error.with_hint(match expected.none_is_leaf == found.none_is_leaf {
+        true => "use one `Flattener` for both",
+        false => {
+            "one was flattened with `none_is_leaf`, the other without: use one `Flattener` for both"
+        }
+    })
 }
 
 /// The maximum number of listed differences between structures. Small ones may have 2⁶⁰.

@@ -9,6 +9,9 @@ use crate::treedef::node::NodeRef;
 /// At most this many keys of a node are compared with one that it does not have.
 const COMPARED: usize = 1 << 10;
 
+/// Names of more bytes are not compared: that takes the product of two lengths.
+const LONGEST: usize = 64;
+
 impl TreeDef {
     /// The node at a path.
     ///
@@ -173,15 +176,14 @@ fn nearest(node: NodeRef<'_>, path: &Path, key: &Key, rest: &[Key]) -> Option<Pa
         let found = rest.iter().all(|key| child(&mut node, &mut path, key).unwrap_or(false));
         (found && !rest.is_empty()).then_some(path)
     };
-    let text = key.text()?;
+    let text = key.text().filter(|text| text.len() <= LONGEST)?;
     let close = |actual: Key| {
         let distance = strsim::damerau_levenshtein(text, actual.text()?);
         let length = text.chars().count();
         (distance < length && distance <= 1 + length / 4).then_some((distance, actual))
     };
     let keys = (0..node.num_children().min(COMPARED)).filter_map(|position| node.key(position));
-    let keys =
-        keys.filter(|actual| actual.text().is_some_and(|name| name.len() <= 4 * text.len() + 4));
+    let keys = keys.filter(|actual| actual.text().is_some_and(|name| name.len() <= LONGEST));
     let spelled = keys.filter_map(close).min_by_key(|(distance, _)| *distance);
     spelled.map(|(_, actual)| path.child(actual)).or_else(without)
 }

@@ -60,7 +60,8 @@ pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
     let (a, b) = (prefix.root(), full.root());
     match (options_fit(prefix, full), is_prefix(a, b)) {
         (true, true) => Ok(()),
-        (true, false) => Err(structure_mismatch(prefix_differences(a, b))),
+        (true, false) => Err(structure_mismatch(prefix_differences(a, b))
+            .with_hint("expected is what the prefix has")),
         (false, _) => Err(options_mismatch(prefix.encoding.options, full.encoding.options)),
     }
 }

@@ -393,6 +393,15 @@ impl At<'_> {
     /// Adds the newtypes around the node to the path of a visitor's error.
     #[cold]
     pub(super) fn outside(&self, error: Error) -> Error {
+        let error = match error.kind() {
+            // serde says nothing of what it tried.
+            ErrorKind::Message(message)
+                if error.path().is_root() && message.contains("did not match any variant") =>
+            {
+                error.with_hint(format!("here is `{}`", self.node.brief()))
+            }
+            _ => error,
+        };
         (0..self.newtypes).fold(error, |error, _| error.under(Key::Position(0)))
     }
 

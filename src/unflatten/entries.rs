@@ -2,7 +2,7 @@
 
 use serde::de::{DeserializeSeed, Expected, MapAccess};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, limited};
 use crate::model::{Name, NodeKind, Value};
 use crate::path::Path;
 use crate::treedef::node::{Children, NodeRef};
@@ -110,13 +110,16 @@ impl<'c, 'de> Entries<'c, 'de> {
         let node = self.map.node;
         let error = error.with_fields(|| field_names(node));
         self.map.outside(match error.kind() {
-            ErrorKind::MissingField { .. }
-                if error.path().is_root()
-                    && node.fields().iter().any(|field| !fields.contains(&field.as_ref())) =>
-            {
-                error.with_hint(
-                    "the type does not know all of these: a field renamed for one direction only cannot come back",
-                )
+            ErrorKind::MissingField { .. } if error.path().is_root() => {
+                let mut unknown =
+                    node.fields().iter().filter(|field| !fields.contains(&field.as_ref()));
+                error.with_hint(match unknown.next() {
+                    Some(old) => {
+                        let old = limited(&format_args!("{old:?}"), 60);
+                        format!("renamed? `#[serde(alias = {old})]`; new? `#[serde(default)]`")
+                    }
+                    None => "new? `#[serde(default)]`".to_owned(),
+                })
             }
             _ => error,
         })

@@ -20,11 +20,11 @@ mod deserializer;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
-use crate::error::Result;
+use crate::error::{Difference, DifferenceKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType, Source};
 use crate::model::{Arrival, Content, Leaf, LeafKind, Limits, Tree, TreeDef, Value};
-use crate::treedef::difference::{expect_none, tree_differences};
+use crate::treedef::difference::{structure_mismatch, tree_differences};
 use crate::treedef::value::scalar_root;
 
 use cursor::{Cursor, NodeDeserializer};
@@ -99,8 +99,22 @@ pub fn unflatten_strict<T: DeserializeOwned + Serialize>(
     let given = Tree::new(treedef.clone(), leaves.into_leaves())?;
     let value = unflatten(treedef, &given.leaves)?;
     let (leaves, treedef) = Flattener::with_options_of(treedef).flatten(&value)?;
-    expect_none(tree_differences(&given, &Tree { treedef, leaves }, widened))?;
-    Ok(value)
+    let differences = tree_differences(&given, &Tree { treedef, leaves }, widened);
+    match what_serde_did(&differences) {
+        _ if differences.is_empty() => Ok(value),
+        Some(did) => Err(structure_mismatch(differences).with_hint(did)),
+        None => Err(structure_mismatch(differences)),
+    }
+}
+
+/// What the type did not take, and what it filled: the first of each.
+fn what_serde_did(differences: &[Difference]) -> Option<String> {
+    let first = |kind| differences.iter().find(|difference| difference.kind == kind);
+    let dropped = first(DifferenceKind::Missing).map(|at| format!("dropped `{}`", at.path.brief()));
+    let filled =
+        first(DifferenceKind::Extra).map(|at| format!("filled `{}` by default", at.path.brief()));
+    let did: Vec<String> = dropped.into_iter().chain(filled).collect();
+    (!did.is_empty()).then(|| format!("the type {}", did.join(" and ")))
 }
 
 /// Rebuilds a value in place, so that `#[serde(skip)]` fields keep their content.

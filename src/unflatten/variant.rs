@@ -7,7 +7,7 @@ use serde::de::{
     self, DeserializeSeed, Deserializer, EnumAccess, Expected, Unexpected, VariantAccess, Visitor,
 };
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, limited};
 use crate::model::{LeafKind, NodeKind};
 
 use super::cursor::{At, Cursor, NodeDeserializer};
@@ -158,8 +158,11 @@ pub(super) fn end(node: At<'_>, asked: bool) -> Result<()> {
 #[cold]
 pub(super) fn explain(node: At<'_>, error: Error) -> Error {
     node.outside(match error.kind() {
-        ErrorKind::UnknownVariant { .. } if node.kind.is_variant() && error.path().is_root() => {
-            error.with_hint("a variant renamed for one direction only cannot come back")
+        ErrorKind::UnknownVariant { variant, .. }
+            if node.kind.is_variant() && error.path().is_root() =>
+        {
+            let variant = limited(&format_args!("{variant:?}"), 60);
+            error.with_hint(format!("renamed? `#[serde(alias = {variant})]`"))
         }
         _ => error,
     })

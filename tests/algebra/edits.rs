@@ -233,7 +233,7 @@ fn errors_of_edits_say_where() {
     let other = || Ok(Edit::Replace(options("#[insertion] {\"b\": *, \"a\": *}")));
     insta::assert_snapshot!(error(options("[*, {1: ()}]").edit(|_, node, _| {
         if node.kind() == NodeKind::Leaf { other() } else { Ok(Edit::Keep) }
-    })), @"expected no options, found `#[insertion]` at the root");
+    })), @"expected no options, found `#[insertion]` at the root (use one `Flattener` for both)");
     insta::assert_snapshot!(error(options("[N(N(*))]").edit(|_, node, _| Ok(
         if node.kind() == NodeKind::Leaf { Edit::Remove } else { Edit::Keep }
     ))), @"`N(*)` cannot lose its child at `[0].0`");
@@ -313,7 +313,10 @@ fn options_bind_what_depends_on_them() {
 
     let absent = parsed("#[none_is_leaf] [*, Some(())]");
     let error = TreeDef::seq([ordered.clone(), absent.clone()]).unwrap_err();
-    assert_eq!(error.to_string(), "expected `#[insertion]`, found `#[none_is_leaf]` at the root");
+    assert_eq!(
+        error.to_string(),
+        "expected `#[insertion]`, found `#[none_is_leaf]` at the root (one was flattened with `none_is_leaf`, the other without: use one `Flattener` for both)"
+    );
     assert!(ordered.compose(&absent).is_err() && absent.compose(&ordered).is_err());
     assert!(!TreeDef::none().is_prefix_of(&absent));
     // What was made with options goes only with such: its leaves may be absent values, its maps unsorted.

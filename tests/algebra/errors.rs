@@ -21,16 +21,16 @@ fn what_is_no_prefix() {
         assert_eq!(error.to_string(), broadcast.to_string());
         error.to_string()
     };
-    assert_snapshot!(refused("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root");
-    assert_snapshot!(refused("[*, *]", "[*]"), @"expected 2 children, found 1 child at the root");
-    assert_snapshot!(refused("{\"a\": [None, *]}", "{\"a\": [*, *]}"), @r#"expected `None`, found `*` at `["a"][0]`"#);
-    assert_snapshot!(refused("P { x: *, y: * }", "P { x: *, z: * }"), @"expected `*`, found nothing at `.y`, and 1 more difference");
-    assert_snapshot!(refused("P { x: *, y: * }", "P { y: *, x: * }"), @"expected `.x`, `.y`, found `.y`, `.x` at the root");
-    assert_snapshot!(refused("P { x: * }", "Q { x: * }"), @"expected `P { x: * }`, found `Q { x: * }` at the root");
-    assert_snapshot!(refused("(E::A(*), *)", "(E::B(*), *)"), @"expected `E::A(*)`, found `E::B(*)` at `.0`");
-    assert_snapshot!(refused("[static 1, *]", "[static 2, *]"), @"expected `static 1`, found `static 2` at `[0]`");
-    assert_snapshot!(refused("[(None, *); 5]", "[(None, *); 3, (*, *), (None, *)]"), @"expected `None`, found `*` at `[3].0`");
-    assert_snapshot!(refused("#[insertion] {\"a\": *}", "{\"a\": *}"), @"expected `#[insertion]`, found no options at the root");
+    assert_snapshot!(refused("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root (expected is what the prefix has)");
+    assert_snapshot!(refused("[*, *]", "[*]"), @"expected 2 children, found 1 child at the root (expected is what the prefix has)");
+    assert_snapshot!(refused("{\"a\": [None, *]}", "{\"a\": [*, *]}"), @r#"expected `None`, found `*` at `["a"][0]` (expected is what the prefix has)"#);
+    assert_snapshot!(refused("P { x: *, y: * }", "P { x: *, z: * }"), @"expected `*`, found nothing at `.y`, and 1 more difference (expected is what the prefix has)");
+    assert_snapshot!(refused("P { x: *, y: * }", "P { y: *, x: * }"), @"expected `.x`, `.y`, found `.y`, `.x` at the root (expected is what the prefix has)");
+    assert_snapshot!(refused("P { x: * }", "Q { x: * }"), @"expected `P { x: * }`, found `Q { x: * }` at the root (expected is what the prefix has)");
+    assert_snapshot!(refused("(E::A(*), *)", "(E::B(*), *)"), @"expected `E::A(*)`, found `E::B(*)` at `.0` (expected is what the prefix has)");
+    assert_snapshot!(refused("[static 1, *]", "[static 2, *]"), @"expected `static 1`, found `static 2` at `[0]` (expected is what the prefix has)");
+    assert_snapshot!(refused("[(None, *); 5]", "[(None, *); 3, (*, *), (None, *)]"), @"expected `None`, found `*` at `[3].0` (expected is what the prefix has)");
+    assert_snapshot!(refused("#[insertion] {\"a\": *}", "{\"a\": *}"), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");
 }
 
 /// JAX compares the numbers of leaves alone, and returns the wrong tree (jax issue 19810).
@@ -63,15 +63,15 @@ fn what_has_no_inner_structure() {
         |full: &str, outer: &str| treedef(full).inner_of(&treedef(outer)).unwrap_err().to_string();
     assert_snapshot!(refused("[(*, *), [*, *]]", "[*, *]"), @"expected `(*, *)`, found `[*, *]` at `[1]`");
     assert_snapshot!(refused("[(*, *), (*, *), *]", "[*, *, *]"), @"expected `(*, *)`, found `*` at `[2]`");
-    assert_snapshot!(refused("[(*, *)]", "(*,)"), @"expected `(*,)`, found `[(*, *)]` at the root");
+    assert_snapshot!(refused("[(*, *)]", "(*,)"), @"expected `(*,)`, found `[(*, *)]` at the root (expected is what the prefix has)");
     assert_snapshot!(refused("[]", "[]"), @"a structure without leaves has no inner one");
 }
 
 #[test]
 fn what_cannot_be_constructed() {
     let children = [treedef("#[insertion] {}"), treedef("{}")];
-    assert_snapshot!(TreeDef::seq(children).unwrap_err(), @"expected `#[insertion]`, found no options at the root");
-    assert_snapshot!(treedef("#[none_is_leaf] [*, Some(())]").compose(&treedef("None")).unwrap_err(), @"expected `#[none_is_leaf]`, found no options at the root");
+    assert_snapshot!(TreeDef::seq(children).unwrap_err(), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");
+    assert_snapshot!(treedef("#[none_is_leaf] [*, Some(())]").compose(&treedef("None")).unwrap_err(), @"expected `#[none_is_leaf]`, found no options at the root (one was flattened with `none_is_leaf`, the other without: use one `Flattener` for both)");
     assert_snapshot!(TreeDef::seq([treedef("[*; 10000000000000000000]"), treedef("[*; 10000000000000000000]")]).unwrap_err(), @"too large: a count exceeds 64 bits at the root");
     assert_snapshot!(TreeDef::seq_of(&treedef("[*; 100]"), usize::MAX).unwrap_err(), @"too large: a count exceeds 64 bits at the root");
 }

@@ -26,6 +26,9 @@ const TRAITS: &[&str] = &[
 pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Display for DifferenceKind", "a kind"),
     ("FromStr for DifferenceKind", "a kind"),
+    ("Flattener::tree", "as `Flattener::flatten`"),
+    ("Flattener::tree_as", "as `Flattener::flatten_as`"),
+    ("Tree::of_as", "as `flatten_as`"),
     ("Debug for Error", "every error that a case meets is printed"),
     ("Display for Error", "every error that a case meets is printed"),
     ("Error::custom", "the message is the caller's"),

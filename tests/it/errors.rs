@@ -87,9 +87,9 @@ fn another_structure() {
     assert_snapshot!(rebuilt_as::<Vec<Shape>>(&["Circle", "Square"]),
         @"invalid type: unit variant, expected newtype variant at `.0`");
     assert_snapshot!(rebuilt_as::<Shape>(&"Square"),
-        @"unknown variant `Square`, expected `Circle` or `Box` at the root");
+        @"unknown variant `Square`, the type has `Circle` or `Box` at the root");
     assert_snapshot!(rebuilt_as::<Layer>(&BTreeMap::from([("name", "x"), ("bit", "y")])),
-        @"missing field `bits`, the treedef has `bit`, `name` at the root");
+        @"missing field `bits`; here are `bit`, `name` at the root (new? `#[serde(default)]`)");
     assert_snapshot!(rebuilt_as::<u8>(&()), @"invalid type: unit value, expected u8 at the root");
 }
 
@@ -107,7 +107,7 @@ fn what_strict_rebuilding_reports() {
     }
     let (leaves, treedef) = flatten(&model()).unwrap();
     let error = unflatten_strict::<Older>(&treedef, &leaves).unwrap_err();
-    assert_snapshot!(error, @r#"expected `Layer { name: *, bits: * }`, found `{"bits": *, "name": *}` at `.layers[0]`, and 2 more differences"#);
+    assert_snapshot!(error, @r#"expected `Layer { name: *, bits: * }`, found `{"bits": *, "name": *}` at `.layers[0]`, and 2 more differences (the type dropped `.scale`)"#);
     let differences: Vec<_> = error
         .differences()
         .iter()
@@ -149,7 +149,7 @@ fn paths_that_lead_nowhere() {
     assert_snapshot!(at(".layers[2].bits"),
         @"no child `[2]` in `[Layer { name: *, bits: * }; 2]` at `.layers`");
     assert_snapshot!(at(".layer"),
-        @"no child `.layer` in `Model { layers: [Layer { name: *, bits: * }; 2], scale: Some…` at the root");
+        @"no child `.layer` in `Model { layers: [Layer { name: *, bits: * }; 2], scale: Some…` at the root (did you mean `.layers`?)");
     assert_snapshot!(at(".layers[0].bits.0"), @"no child `.0` in `*` at `.layers[0].bits`");
     assert_snapshot!(treedef.leaf_index(".layers").unwrap_err(), @"expected a leaf, found `[Layer { name: *, bits: * }; 2]` at `.layers`");
     assert_snapshot!(treedef.leaf_path(5).unwrap_err(), @"no leaf 5, the treedef has 5 leaves");
@@ -227,14 +227,14 @@ fn what_serde_makes_impossible() {
         #[serde(rename(serialize = "out", deserialize = "in"))]
         field: u8,
     }
-    assert_snapshot!(rebuilt_as::<(u8, Renamed)>(&(1u8, Renamed { field: 1 })), @"missing field `in`, the treedef has `out` at `.1` (the type does not know all of these: a field renamed for one direction only cannot come back)");
+    assert_snapshot!(rebuilt_as::<(u8, Renamed)>(&(1u8, Renamed { field: 1 })), @r#"missing field `in`; here are `out` at `.1` (renamed? `#[serde(alias = "out")]`; new? `#[serde(default)]`)"#);
 
     #[derive(Debug, Serialize, Deserialize)]
     enum RenamedVariant {
         #[serde(rename(serialize = "out", deserialize = "in"))]
         Variant,
     }
-    assert_snapshot!(rebuilt_as::<Vec<RenamedVariant>>(&[RenamedVariant::Variant]), @"unknown variant `out`, expected `in` at `.0` (a variant renamed for one direction only cannot come back)");
+    assert_snapshot!(rebuilt_as::<Vec<RenamedVariant>>(&[RenamedVariant::Variant]), @r#"unknown variant `out`, the type has `in` at `.0` (renamed? `#[serde(alias = "out")]`)"#);
 
     assert_snapshot!(rebuilt_as::<Vec<Spanned<String>>>(&[Spanned::new(0..1, "x".to_owned())]), @r#"invalid type: string "x", expected a spanned value at `.0` (a `Spanned` serializes as its value alone and cannot come back: keep spans elsewhere)"#);
 

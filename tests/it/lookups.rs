@@ -140,7 +140,7 @@ fn errors_say_what_was_perhaps_meant() {
     );
     let at = |path: &str| treedef.node(path).unwrap_err();
     assert_snapshot!(at(".server.wieghts"), @"no child `.wieghts` in `Server { port: *, weights: Some([*]) }` at `.server` (did you mean `.server.weights`?)");
-    assert_snapshot!(at("sever.port"), @r#"no child `.sever` in `Cfg { server: Server { port: *, weights: Some([*]) }, by_numb…` at the root (did you mean `.server`?)"#);
+    assert_snapshot!(at("sever.port"), @r#"no child `.sever` in `Cfg { server: Server { port: *, weights: Some([*]) }, by_num…` at the root (did you mean `.server`?)"#);
     assert_snapshot!(at(".flat.server.port"), @r#"no child `.server` in `{"port": *}` at `.flat` (did you mean `.flat["port"]`?)"#);
     assert_snapshot!(at(".by_number[3]"), @"`[3]` can mean `[3u8]` and `[3u32]` at `.by_number`");
     assert_snapshot!(at(".server.weights[1]"), @"no child `[1]` in `[*]` at `.server.weights?`");
@@ -173,8 +173,8 @@ fn texts_set_leaves_of_every_kind() {
     assert_snapshot!(said("1", "128"), @"expected i8, found `128` at `.1`");
     assert_snapshot!(said("4", "ab"), @"expected char, found `ab` at `.4`");
     assert_snapshot!(said("7", "x"), @"expected u64, found `x` at `.7?`");
-    assert_snapshot!(said("9", "x"), @"no child `.9` in `(*, *, *, *, *, *, Some(*), Some(*))` at the root");
-    assert_snapshot!(said("", "x"), @"expected a leaf, found `(*, *, *, *, *, *, Some(*), Some(*))` at the root");
+    assert_snapshot!(said("9", "x"), @"no child `.9` in `(*; 6, Some(*); 2)` at the root");
+    assert_snapshot!(said("", "x"), @"expected a leaf, found `(*; 6, Some(*); 2)` at the root");
 
     let unset = treedef::Flattener::new().none_is_leaf(true).tree(&(None::<f64>, 1)).unwrap();
     let mut set = unset.clone();

@@ -36,7 +36,7 @@ fn refusal_with(at: usize, field: &[u8]) -> String {
 #[test]
 fn nothing() {
     assert_snapshot!(refusal(b""), @"expected a file with a treedef, found nothing");
-    assert_snapshot!(refusal_as_tree(b""), @"expected a file with a treedef, found nothing");
+    assert_snapshot!(refusal_as_tree(b""), @"expected a file with a tree, found nothing");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn loading_names_the_file() {
     let as_tree = |path: &Path| Tree::<Leaf>::load(path);
     assert!(loading("missing", None, treedef).starts_with("`missing`: "));
     assert_snapshot!(loading("empty", Some(b""), treedef), @"`empty`: expected a file with a treedef, found nothing");
-    assert_snapshot!(loading("notes.txt", Some(b"Dear reader"), as_tree), @"`notes.txt`: expected a file with a treedef, found a text that begins with `Dear reader`");
+    assert_snapshot!(loading("notes.txt", Some(b"Dear reader"), as_tree), @"`notes.txt`: expected a file with a tree, found a text that begins with `Dear reader`");
     assert_snapshot!(loading("model.tree", Some(&tree()), treedef), @"`model.tree`: expected a treedef alone, found a tree with its leaves (`Tree::load` and `Tree::from_bytes` read it)");
     assert_snapshot!(loading("point.treedef", Some(&structure()), as_tree), @"`point.treedef`: expected a tree with its leaves, found a treedef alone (`TreeDef::load` and `TreeDef::from_bytes` read it)");
     assert_snapshot!(loading("cut.treedef", Some(&structure()[..HEADER]), treedef), @"`cut.treedef`: cut off: expected at least 178 bytes, found 64");

@@ -141,7 +141,7 @@ fn the_right_node_is_blamed_when_none_is_a_leaf() {
     let mut leaves = vec![Leaf::None];
     assert_snapshot!(said(none_is_leaf.flatten_like(&expected, &second, &mut leaves)), @"expected 2 children, found 1 child at `.1`");
     let prefix = tree("#[none_is_leaf] ({\"a\": *}, [*, *])", [0, 1, 2]);
-    assert_snapshot!(said(prefix.broadcast_to(&found)), @"expected 2 children, found 1 child at `.1`");
+    assert_snapshot!(said(prefix.broadcast_to(&found)), @"expected 2 children, found 1 child at `.1` (expected is what the prefix has)");
 }
 
 /// JAX: `TypeError: <lambda>() missing 1 required positional argument` when `is_leaf` gets the path and two trees
@@ -375,7 +375,7 @@ fn a_checkpoint_knows_its_structure_and_kinds() {
     let bytes = of(&Saved { w: (0.5, 2.5), b: 1.5 }).to_bytes().unwrap();
     let load = || Tree::from_bytes(&bytes).unwrap();
     assert_snapshot!(said(load().into_typed::<Fewer>()), @"2 children in the treedef, of which 1 was read at `.w`");
-    assert_snapshot!(said(load().into_typed::<Other>()), @"invalid type: floating point `1.5`, expected i32 at `.b`");
+    assert_snapshot!(said(load().into_typed::<Other>()), @"invalid type: floating point `1.5`, expected i32 at `.b` (`Tree::ravel` and `Tree::into_buffers` keep integers integers)");
     assert_snapshot!(said(Tree::from_bytes_as::<i32>(&bytes, Limits::default())), @"expected i32, found f64 at `.w.0`");
     let like = treedef::structure(&Fewer { w: (0.0,), b: 0.0 }).unwrap();
     assert_snapshot!(said(load().treedef().check_equal(&like)), @"expected `Fewer { w: (*,), b: * }`, found `Saved { w: (*, *), b: * }` at the root, and 1 more difference");
@@ -386,7 +386,7 @@ fn a_checkpoint_knows_its_structure_and_kinds() {
     }
     assert_eq!(load().into_typed::<OnlyB>().unwrap().b, 1.5);
     let (treedef, leaves) = load().into_parts();
-    assert_snapshot!(said(treedef::unflatten_strict::<OnlyB>(&treedef, leaves)), @"expected `(*, *)`, found nothing at `.w`");
+    assert_snapshot!(said(treedef::unflatten_strict::<OnlyB>(&treedef, leaves)), @"expected `(*, *)`, found nothing at `.w` (the type dropped `.w`)");
     let (_, migration) = load().migrate::<OnlyB>().unwrap();
     assert_snapshot!(migration, @"dropped `.w`");
 }

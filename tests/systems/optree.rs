@@ -166,7 +166,10 @@ fn that_none_is_a_leaf_is_not_forgotten() {
     let pair = none_is_leaf.structure(&value).unwrap();
     // A map depends on the options, so the two do not go together; a sequence goes with any.
     let error = def("{\"a\": *}").compose(&pair).unwrap_err();
-    assert_eq!(error.to_string(), "expected no options, found `#[none_is_leaf]` at the root");
+    assert_eq!(
+        error.to_string(),
+        "expected no options, found `#[none_is_leaf]` at the root (one was flattened with `none_is_leaf`, the other without: use one `Flattener` for both)"
+    );
     let composed = def("[*]").compose(&pair).unwrap();
     let mut leaves = Vec::<Leaf>::new();
     composed.flatten_like(&vec![value], &mut leaves).unwrap();
@@ -255,9 +258,9 @@ fn what_differs_is_told_with_its_path() {
     assert_snapshot!(refused("None", "*"), @"expected `None`, found `*` at the root");
     assert_snapshot!(refused("[A { x: * }]", "[B { x: * }]"), @"expected `A { x: * }`, found `B { x: * }` at `[0]`");
     assert_snapshot!(refused("[static \"m\"]", "[static \"n\"]"), @r#"expected `static "m"`, found `static "n"` at `[0]`"#);
-    assert_snapshot!(refused("#[insertion] {\"a\": *}", "{\"a\": *}"), @"expected `#[insertion]`, found no options at the root");
+    assert_snapshot!(refused("#[insertion] {\"a\": *}", "{\"a\": *}"), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");
     assert_snapshot!(said(def("[*, *]").common_suffix(&def("[*, *, *]"))), @"expected 2 children, found 3 children at the root");
-    assert_snapshot!(said(def("#[insertion] {\"a\": *}").compose(&def("{\"b\": *}"))), @"expected `#[insertion]`, found no options at the root");
+    assert_snapshot!(said(def("#[insertion] {\"a\": *}").compose(&def("{\"b\": *}"))), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");
     // Ours: options bind only what depends on them: maps, and Nones.
     assert_eq!(
         def("#[none_is_leaf] [*]").compose(&def("(*, *)")).unwrap(),

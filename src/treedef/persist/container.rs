@@ -82,7 +82,7 @@ impl Header {
     pub(super) fn read(start: &[u8], expected: Kind, limits: Limits) -> Result<Self> {
         let magic = start.get(..MAGIC.len()).unwrap_or(start);
         if magic.is_empty() || !MAGIC.starts_with(magic) {
-            return Err(not_ours(start));
+            return Err(not_ours(start, expected));
         }
         let header: &[u8; HEADER] = start
             .first_chunk()
@@ -265,6 +265,13 @@ impl Kind {
         [Kind::TreeDef, Kind::Tree].into_iter().find(|kind| kind.code() == code)
     }
 
+    fn noun(self) -> &'static str {
+        match self {
+            Kind::TreeDef => "a treedef",
+            Kind::Tree => "a tree",
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Kind::TreeDef => "a treedef alone",
@@ -308,7 +315,7 @@ pub(super) fn damaged(part: &str) -> Error {
 
 /// The error for bytes that are not a file of this library. It says what they probably are.
 #[cold]
-fn not_ours(start: &[u8]) -> Error {
+fn not_ours(start: &[u8], expected: Kind) -> Error {
     let known: [(&[u8], &str); 7] = [
         (b"\x89PNG", "a PNG image"),
         (b"\x7fELF", "an ELF program"),
@@ -330,7 +337,7 @@ fn not_ours(start: &[u8]) -> Error {
             }
         },
     };
-    let error = Error::from(ErrorKind::NotATreeDef { found });
+    let error = Error::from(ErrorKind::NotATreeDef { expected: expected.noun(), found });
     // These three letters usually survive a transfer as text or a wrong encoding.
     match start.get(..8).unwrap_or(start).windows(3).any(|letters| letters == b"PYT") {
         true => error.with_hint(

@@ -23,7 +23,9 @@ impl fmt::Display for Pattern {
 }
 
 fn parse_step(lexer: &mut Lexer<'_>, is_first: bool) -> Result<Step> {
-    if lexer.eat_here("**") || lexer.eat_here(".**") {
+    // `.***` is `.*` and `**`.
+    let mut ahead = lexer.clone();
+    if lexer.eat_here("**") || !ahead.eat_here(".***") && lexer.eat_here(".**") {
         return Ok(Step::AnySteps);
     }
     if lexer.eat_here(".*") || is_first && lexer.eat_here("*") {

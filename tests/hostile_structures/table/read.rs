@@ -37,6 +37,9 @@ pub(super) const ROWS: &[Row] = &[
     ("TreeDef::node", |cases| {
         cases.structures_and_paths(|treedef, path| Ok(treedef.node(path)?.kind()));
     }),
+    ("TreeDef::resolve", |cases| {
+        cases.structures_and_paths(|treedef, path| treedef.resolve(path));
+    }),
     ("TreeDef::nodes", |cases| {
         cases.structures(|treedef| Ok(treedef.nodes().take(10).count()));
     }),

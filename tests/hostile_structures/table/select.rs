@@ -17,6 +17,22 @@ pub(super) const ROWS: &[Row] = &[
     ("Tree::select", |cases| {
         cases.trees_and_patterns(&(), |tree, pattern| Ok(tree.select(pattern)?.take(10).count()));
     }),
+    ("Tree::select_any", |cases| {
+        cases.trees_and_patterns(&(), |tree, pattern| {
+            Ok(tree.select_any(pattern)?.take(10).count())
+        });
+    }),
+    ("Tree::mask", |cases| {
+        cases.trees_and_patterns(&1.5, |tree, pattern| Tree::mask(tree.treedef(), [pattern]));
+    }),
+    ("Tree::insert", |cases| {
+        cases.trees_and_paths(&(), |mut tree, path| tree.insert(path, Tree::leaf(())));
+        cases.trees_and_paths(&1.5, |mut tree, path| tree.insert(path, tree.clone()));
+    }),
+    ("Tree::set_text", |cases| {
+        let leaf = treedef::Leaf::from(1.5);
+        cases.trees_and_paths(&leaf, |mut tree, path| tree.set_text(path, "2.5"));
+    }),
     ("Tree::select_mut", |cases| {
         cases.trees_and_patterns(&(), |mut tree, pattern| {
             Ok(tree.select_mut(pattern)?.take(10).count())

@@ -86,6 +86,7 @@ pub(super) const ROWS: &[Row] = &[
         cases.texts(|text| format!("[{text}]").parse::<Key>());
     }),
     ("Pattern::matches", |cases| cases.patterns(|pattern, path| Ok(pattern.matches(path)))),
+    ("Pattern::covers", |cases| cases.patterns(|pattern, path| Ok(pattern.covers(path)))),
     ("Display for Pattern", |cases| cases.patterns(|pattern, _| print(pattern))),
     ("FromStr for Pattern", |cases| {
         cases.texts(str::parse::<Pattern>);
