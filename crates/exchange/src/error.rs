@@ -7,7 +7,7 @@ use treedef::Path;
 /// The result of an exchange.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of an exchange. It says where: at a path of the structure, or at a byte of the input.
+/// An error of an exchange. It says where, if that is known: at a path of the structure, or at a byte of the input.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,

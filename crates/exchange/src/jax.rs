@@ -11,10 +11,10 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::Deserialize;
 use treedef::{Edit, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 
 use crate::error::{Error, ErrorKind, Result, malformed};
+use crate::json::Json;
 use crate::lower::{Lowered, Lowering, Statics};
 use crate::pytree::{PyKey, PyTree};
 use crate::raise::{Raised, raise};
@@ -63,7 +63,7 @@ pub fn proto_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_proto(bytes: &[u8]) -> Result<Raised> {
-    raise(&proto::read(bytes)?, false)
+    raise(&proto::read(bytes)?)
 }
 
 /// The structure as the flatbuffer that `jax.export` stores: a table `PyTreeDef`, alone.
@@ -101,15 +101,14 @@ pub fn flatbuffer_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered
 ///
 /// When the bytes are anything else, with the offset.
 pub fn from_flatbuffer(bytes: &[u8]) -> Result<Raised> {
-    raise(&flatbuffer::read(bytes)?, false)
+    raise(&flatbuffer::read(bytes)?)
 }
 
 fn lower(treedef: &TreeDef, lowering: &Lowering) -> Result<(PyTree, Vec<Option<usize>>, Statics)> {
-    let (tree, statics) = lowering.lower(treedef, |key| match key {
+    let (tree, statics) = lowering.lower(treedef, true, |key| match key {
         PyKey::Str(_) => None,
         other => Some(format!("the key {other} is no string, as JAX's files want")),
     })?;
-    let tree = tree.sorted();
     let order = tree.leaves().into_iter().map(Some).collect();
     Ok((tree, order, statics))
 }
@@ -307,27 +306,26 @@ pub fn pytreedef_json_with(
     Ok(Lowered::new(text, lowered.order, lowered.statics, shapes.treedef()))
 }
 
-#[derive(Deserialize)]
-struct PyTreeDefJson {
-    #[serde(rename = "__jax_pytreedef_repr")]
-    repr: String,
-    #[serde(rename = "__jax_leaf_ids")]
-    leaf_ids: Vec<Option<String>>,
-}
-
 /// The structure of a `pytreedef.json`, and what its leaves are, in the order in which they are there.
 ///
 /// # Errors
 ///
 /// When the text is anything else; when it has more or fewer leaves than the structure.
 pub fn from_pytreedef_json(text: &str) -> Result<(Raised, Vec<ShapeDtype>)> {
-    let json: PyTreeDefJson = serde_json::from_str(text)
-        .map_err(|error| malformed(crate::torch::offset(text, &error), error.to_string()))?;
+    let json = Json::parse(text)?;
+    let missing = |what: &str| malformed(0, format!("`{what}` is missing"));
+    let repr = json.get("__jax_pytreedef_repr").and_then(Json::as_str);
+    let ids = json.get("__jax_leaf_ids").and_then(Json::as_list);
+    let repr = repr.ok_or_else(|| missing("__jax_pytreedef_repr"))?;
+    let ids = ids.ok_or_else(|| missing("__jax_leaf_ids"))?;
     let bytes = BASE64
-        .decode(&json.repr)
+        .decode(repr)
         .map_err(|error| ErrorKind::Malformed(format!("`__jax_pytreedef_repr`: {error}")))?;
-    let raised = from_flatbuffer(&bytes)?;
-    let shapes = json.leaf_ids.iter().map(|id| id.as_deref().unwrap_or("null").parse());
+    // Its offsets are those of the decoded bytes.
+    let raised = from_flatbuffer(&bytes).map_err(|error| {
+        ErrorKind::Malformed(format!("`__jax_pytreedef_repr`, decoded: {error}"))
+    })?;
+    let shapes = ids.iter().map(|id| id.as_str().unwrap_or("null").parse());
     let shapes = shapes.collect::<Result<Vec<ShapeDtype>>>()?;
     match shapes.len() == raised.order.len() {
         true => Ok((raised, shapes)),

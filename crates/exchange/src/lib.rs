@@ -3,6 +3,7 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod error;
+mod json;
 mod pytree;
 mod lower;
 mod raise;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use treedef::{Key, Leaf, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::pytree::{MAX_DEPTH, PyKey, PyTree};
+use crate::pytree::{MAX_BYTES, MAX_DEPTH, MAX_KEY_DEPTH, PyKey, PyTree, sort};
 
 /// What becomes of the nodes that Python does not have.
 ///
@@ -131,10 +131,12 @@ impl Lowering {
 
     /// The containers of a structure, and what was left out.
     ///
-    /// `refuse` says what is wrong with a key that the format does not have.
+    /// `refuse` says what is wrong with a key that the format does not have. The entries of dicts are `sorted` as JAX
+    /// and optree flatten them, or stay in the order of their declaration.
     pub(crate) fn lower(
         &self,
         treedef: &TreeDef,
+        sorted: bool,
         refuse: fn(&PyKey) -> Option<String>,
     ) -> Result<(PyTree, Statics)> {
         if treedef.num_nodes() > self.max_nodes {
@@ -145,7 +147,14 @@ impl Lowering {
             );
             return Err(ErrorKind::Limit(what).into());
         }
-        let mut walk = Walk { lowering: self, refuse, path: Path::root(), statics: Vec::new() };
+        let mut walk = Walk {
+            lowering: self,
+            sorted,
+            refuse,
+            path: Path::root(),
+            statics: Vec::new(),
+            bytes: 0,
+        };
         let tree = walk.node(treedef.root(), 0)?;
         let nothing = || ErrorKind::Structure("nothing is left without the statics".to_owned());
         Ok((tree.ok_or_else(nothing)?, walk.statics))
@@ -156,9 +165,12 @@ pub(crate) type Statics = Vec<(Path, Value)>;
 
 struct Walk<'l> {
     lowering: &'l Lowering,
+    sorted: bool,
     refuse: fn(&PyKey) -> Option<String>,
     path: Path,
     statics: Statics,
+    /// Of all keys and statics so far: one of the structure may stand at many places.
+    bytes: usize,
 }
 
 impl Walk<'_> {
@@ -190,8 +202,12 @@ impl Walk<'_> {
             Is::None => PyTree::None,
             Is::Unit | Is::UnitStruct => PyTree::Tuple(Vec::new()),
             Is::Static => {
-                self.statics
-                    .extend(node.static_value().cloned().map(|value| (self.path.clone(), value)));
+                if let Some(value) = node.static_value() {
+                    // What a static holds is shared; its path is not.
+                    let size = value.leaves().len() + 16 * self.path.keys().len();
+                    self.spend(size.saturating_add(path_bytes(&self.path)))?;
+                    self.statics.push((self.path.clone(), value.clone()));
+                }
                 return Ok(None);
             }
             Is::Some | Is::NewtypeStruct => return Ok(self.children(node, depth)?.pop()),
@@ -224,7 +240,7 @@ impl Walk<'_> {
         let mut seen = HashSet::new();
         for (position, child) in node.children().enumerate() {
             let key = match node.entry_keys().get(position) {
-                Some(key) => py_key(key.root(), key.leaves()).ok_or_else(|| {
+                Some(key) => py_key(key.root(), key.leaves(), 0).ok_or_else(|| {
                     let what = format!("`{key}` cannot be the key of a dict");
                     self.fail(ErrorKind::Key(what))
                 })?,
@@ -240,9 +256,28 @@ impl Walk<'_> {
                 let what = format!("two keys of the dict are {key} to Python");
                 return Err(self.fail(ErrorKind::Key(what)));
             }
+            self.spend(key.num_bytes())?;
             entries.extend(self.below(node, position, child, depth)?.map(|child| (key, child)));
         }
+        if self.sorted
+            && let Some((a, b)) = sort(&mut entries)
+        {
+            let what =
+                format!("the keys {a} and {b} have no order in Python, so JAX takes neither");
+            return Err(self.fail(ErrorKind::Key(what)));
+        }
         Ok(entries)
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        match self.bytes <= MAX_BYTES {
+            true => Ok(()),
+            false => {
+                let what = format!("keys of more than {MAX_BYTES} bytes in all");
+                Err(self.fail(ErrorKind::Limit(what)))
+            }
+        }
     }
 
     fn below(
@@ -263,11 +298,28 @@ impl Walk<'_> {
     }
 }
 
+/// The bytes of the names in a path.
+pub(crate) fn path_bytes(path: &Path) -> usize {
+    let bytes = |key: &Key| match key {
+        Key::Field(name) | Key::VariantPosition(name, _) => name.len(),
+        Key::VariantField(name, field) => name.len() + field.len(),
+        Key::Entry(value) => value.as_str().map_or(16, str::len),
+        _ => 0,
+    };
+    path.keys().iter().map(bytes).sum()
+}
+
 /// The key that a value is there: a scalar, or a tuple of such.
-fn py_key(node: NodeRef<'_>, leaves: &[Leaf]) -> Option<PyKey> {
+fn py_key(node: NodeRef<'_>, leaves: &[Leaf], depth: usize) -> Option<PyKey> {
+    if depth > MAX_KEY_DEPTH {
+        return None;
+    }
     use NodeKind as Is;
-    let children =
-        || node.children().map(|child| py_key(child, leaves)).collect::<Option<Vec<PyKey>>>();
+    let children = || {
+        node.children()
+            .map(|child| py_key(child, leaves, depth + 1))
+            .collect::<Option<Vec<PyKey>>>()
+    };
     match node.kind() {
         Is::Leaf => {
             let leaf = leaves.get(node.leaf_range().start)?;

@@ -2,24 +2,22 @@
 //!
 //! The arrays themselves are in a format of TensorStore, which is not read.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use serde::Deserialize;
-use serde_json::Value as Json;
-use treedef::Tree;
+use treedef::{Key, Path, Tree, Value};
 
-use crate::error::{ErrorKind, Result, malformed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::Json;
 use crate::pytree::{MAX_DEPTH, PyKey, PyTree};
 use crate::raise::{Raised, raise};
 
 /// What orbax says of a leaf.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeafMetadata {
     /// What it is: `jax.Array`, `np.ndarray`, `scalar`, `string`.
     pub value_type: String,
     /// The shape of an array, where the version of orbax stores it.
-    #[serde(default)]
     pub write_shape: Option<Vec<usize>>,
 }
 
@@ -29,40 +27,21 @@ pub struct LeafMetadata {
 pub struct Metadata {
     /// The structure, with what is known of each leaf.
     pub tree: Tree<LeafMetadata>,
-    /// The order of the leaves in JAX, and the classes that the checkpoint names.
+    /// The leaves in the order of the file, which is that in which JAX flattened the saved value; and the classes that
+    /// the checkpoint names.
     pub raised: Raised,
-}
-
-#[derive(Deserialize)]
-struct File {
-    tree_metadata: BTreeMap<String, Entry>,
-    /// The same with the kinds of containers, where orbax was told to store rich types: JSON, as a text.
-    #[serde(default)]
-    value_metadata_tree: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    key_metadata: Vec<KeyMetadata>,
-    value_metadata: LeafMetadata,
-}
-
-#[derive(Deserialize)]
-struct KeyMetadata {
-    key: String,
-    /// 1 is an index, 2 the key of a dict.
-    key_type: u32,
 }
 
 /// Reads `_METADATA`.
 ///
 /// A checkpoint that was saved with `support_rich_types` says which containers are tuples and named tuples. In others a
-/// tuple that is not empty looks like a list, and a named tuple like a dict with its fields sorted, so that is what they are
-/// here. The file has no dtypes: orbax keeps them beside the arrays.
+/// tuple that is not empty looks like a list, and a named tuple like a dict, so that is what they are here. The file has
+/// no dtypes: orbax keeps them beside the arrays.
 ///
 /// # Errors
 ///
-/// When the text is anything else; when keys contradict each other, or indices leave a gap.
+/// When the text is anything else; when keys contradict each other, or indices leave a gap. The error has the path, or
+/// the offset where the text is no JSON.
 ///
 /// ```
 /// use treedef_exchange::orbax;
@@ -82,154 +61,233 @@ struct KeyMetadata {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn metadata(text: &str) -> Result<Metadata> {
-    let file: File = serde_json::from_str(text)
-        .map_err(|error| malformed(crate::torch::offset(text, &error), error.to_string()))?;
-    let mut leaves = Vec::new();
-    let tree = match file.value_metadata_tree {
+    let file = Json::parse(text)?;
+    let mut reader = Reader { leaves: Vec::new(), path: Path::root() };
+    let tree = match file.get("value_metadata_tree").and_then(Json::as_str) {
+        // The same with the kinds of containers: JSON, as a text.
         Some(rich) => {
-            let rich: Json = serde_json::from_str(&rich)
-                .map_err(|error| ErrorKind::Malformed(format!("`value_metadata_tree`: {error}")))?;
-            build_rich(&rich, &mut leaves, 0)?
+            let rich = Json::parse(rich).map_err(|error| {
+                ErrorKind::Malformed(format!("`value_metadata_tree`, decoded: {error}"))
+            })?;
+            reader.rich(&rich, 0)?
         }
         None => {
+            let entries = file.get("tree_metadata").and_then(Json::as_entries);
+            let entries = entries.ok_or_else(|| reader.fail("`tree_metadata` is missing"))?;
             let mut root = Node::default();
-            for (name, entry) in file.tree_metadata {
-                root.put(&name, &entry.key_metadata, entry.value_metadata)?;
+            for (name, entry) in entries {
+                root.put(name, entry)?;
             }
-            root.build(&mut leaves, 0)?
+            reader.plain(root, 0)?
         }
     };
-    let raised = raise(&tree, false)?;
-    let tree = raised.restore(leaves)?;
+    let raised = raise(&tree)?;
+    let tree = raised.restore(reader.leaves)?;
     Ok(Metadata { tree, raised })
 }
 
-fn leaf_or_empty(value: LeafMetadata, leaves: &mut Vec<LeafMetadata>) -> PyTree {
-    match value.value_type.as_str() {
-        "None" => PyTree::None,
-        "Dict" => PyTree::Dict(Vec::new()),
-        "List" => PyTree::List(Vec::new()),
-        "Tuple" | "NamedTuple" => PyTree::Tuple(Vec::new()),
-        _ => {
-            leaves.push(value);
-            PyTree::Leaf(leaves.len() - 1)
-        }
-    }
+fn malformed(what: String) -> Error {
+    ErrorKind::Malformed(what).into()
 }
 
-/// A node of `value_metadata_tree`.
-fn build_rich(node: &Json, leaves: &mut Vec<LeafMetadata>, depth: usize) -> Result<PyTree> {
-    let broken = |what: String| ErrorKind::Malformed(format!("`value_metadata_tree`: {what}"));
-    let wrong = |what: String| Err(broken(what).into());
-    if depth > MAX_DEPTH {
-        return Err(ErrorKind::Limit(format!("nested deeper than {MAX_DEPTH} levels")).into());
-    }
-    let text = |name: &str| node.get(name).and_then(Json::as_str);
-    let entries =
-        || node.get("entries").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
-    match (node, text("category"), text("clazz")) {
-        (Json::Array(items), ..) => {
-            let items = items.iter().map(|item| build_rich(item, leaves, depth + 1));
-            items.collect::<Result<_>>().map(PyTree::List)
-        }
-        (_, Some("custom"), Some("ValueMetadataEntry")) => {
-            let data = node.get("data").cloned().unwrap_or_default();
-            match serde_json::from_value(data) {
-                Ok(value) => Ok(leaf_or_empty(value, leaves)),
-                Err(error) => wrong(error.to_string()),
-            }
-        }
-        (_, Some("custom"), Some("tuple")) => {
-            let items = entries().iter().map(|item| build_rich(item, leaves, depth + 1));
-            items.collect::<Result<_>>().map(PyTree::Tuple)
-        }
-        (_, Some("namedtuple"), Some(class)) => {
-            let fields = entries().iter().map(|entry| {
-                let (Some(key), Some(value)) =
-                    (entry.get("key").and_then(Json::as_str), entry.get("value"))
-                else {
-                    return Err(broken("a field without a name or a value".to_owned()).into());
-                };
-                Ok((PyKey::Str(key.to_owned()), build_rich(value, leaves, depth + 1)?))
-            });
-            let fields = fields.collect::<Result<Vec<_>>>()?;
-            let names: HashSet<String> = fields.iter().map(|(name, _)| name.identity()).collect();
-            if names.len() != fields.len() {
-                return wrong(format!("a field of {class} stands twice"));
-            }
-            let class = match text("module") {
-                Some(module) => format!("{module}.{class}"),
-                None => class.to_owned(),
-            };
-            Ok(PyTree::Custom { class, inside: Box::new(PyTree::Dict(fields)) })
-        }
-        (Json::Object(entries), None, _) => {
-            let mut entries: Vec<(&String, &Json)> = entries.iter().collect();
-            entries.sort_unstable_by_key(|(key, _)| *key);
-            let entries = entries.into_iter().map(|(key, child)| {
-                Ok((PyKey::Str(key.clone()), build_rich(child, leaves, depth + 1)?))
-            });
-            entries.collect::<Result<_>>().map(PyTree::Dict)
-        }
-        (_, category, class) => wrong(format!(
-            "{} {} is not known",
-            category.unwrap_or("a node"),
-            class.unwrap_or_default()
-        )),
-    }
+/// What a file says of a leaf or an empty container.
+fn leaf_metadata(json: &Json) -> Option<LeafMetadata> {
+    let value_type = json.get("value_type")?.as_str()?.to_owned();
+    let write_shape = match json.get("write_shape") {
+        None | Some(Json::Null) => None,
+        Some(shape) => Some(shape.as_list()?.iter().map(Json::as_usize).collect::<Option<_>>()?),
+    };
+    Some(LeafMetadata { value_type, write_shape })
 }
 
-/// A node in the making.
+/// A node in the making. Children stand in the order of the file.
 #[derive(Default)]
 struct Node {
     value: Option<LeafMetadata>,
-    by_key: BTreeMap<String, Node>,
-    by_index: BTreeMap<usize, Node>,
+    children: Vec<(NodeKey, Node)>,
+    positions: HashMap<NodeKey, usize>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum NodeKey {
+    Index(usize),
+    Key(String),
 }
 
 impl Node {
-    fn put(&mut self, name: &str, keys: &[KeyMetadata], value: LeafMetadata) -> Result<()> {
-        let mut node = self;
-        for KeyMetadata { key, key_type } in keys {
-            node = match key_type {
-                1 => {
-                    let index = key.parse().map_err(|_| {
-                        ErrorKind::Malformed(format!("`{name}`: the index `{key}` is no number"))
-                    })?;
-                    node.by_index.entry(index).or_default()
-                }
-                _ => node.by_key.entry(key.clone()).or_default(),
-            };
+    fn put(&mut self, name: &str, entry: &Json) -> Result<()> {
+        let wrong = |what: &str| malformed(format!("`{name}`: {what}"));
+        let keys = entry.get("key_metadata").and_then(Json::as_list);
+        let keys = keys.ok_or_else(|| wrong("`key_metadata` is missing"))?;
+        if keys.len() > MAX_DEPTH {
+            return Err(ErrorKind::Limit(format!("nested deeper than {MAX_DEPTH} levels")).into());
         }
+        let mut node = self;
+        for key in keys {
+            let text = key.get("key").and_then(Json::as_str);
+            let text = text.ok_or_else(|| wrong("a key is missing"))?;
+            // 1 is an index, 2 the key of a dict.
+            let key = match key.get("key_type") {
+                Some(Json::Int(1)) => {
+                    let index = text.parse().map_err(|_| wrong("an index that is no number"))?;
+                    NodeKey::Index(index)
+                }
+                _ => NodeKey::Key(text.to_owned()),
+            };
+            let next = node.children.len();
+            let position = *node.positions.entry(key.clone()).or_insert(next);
+            if position == next {
+                node.children.push((key, Node::default()));
+            }
+            // It was there, or was pushed.
+            let Some((_, child)) = node.children.get_mut(position) else { return Ok(()) };
+            node = child;
+        }
+        let value = entry.get("value_metadata").and_then(leaf_metadata);
+        let value = value.ok_or_else(|| wrong("`value_metadata` is missing, or not known"))?;
         match node.value.replace(value) {
             None => Ok(()),
-            Some(_) => Err(ErrorKind::Malformed(format!("`{name}` stands twice")).into()),
+            Some(_) => Err(wrong("it stands twice")),
+        }
+    }
+}
+
+struct Reader {
+    leaves: Vec<LeafMetadata>,
+    path: Path,
+}
+
+impl Reader {
+    fn fail(&self, what: impl Into<String>) -> Error {
+        malformed(what.into()).at_path(self.path.clone())
+    }
+
+    fn expect_depth(&self, depth: usize) -> Result<()> {
+        match depth <= MAX_DEPTH {
+            true => Ok(()),
+            false => Err(ErrorKind::Limit(format!("nested deeper than {MAX_DEPTH} levels")).into()),
         }
     }
 
-    fn build(self, leaves: &mut Vec<LeafMetadata>, depth: usize) -> Result<PyTree> {
-        let wrong = |what: &str| Err(ErrorKind::Malformed(what.to_owned()).into());
-        if depth > MAX_DEPTH {
-            return Err(ErrorKind::Limit(format!("nested deeper than {MAX_DEPTH} levels")).into());
-        }
-        let Node { value, by_key, by_index } = self;
-        match (value, by_key.is_empty(), by_index.is_empty()) {
-            (Some(value), true, true) => Ok(leaf_or_empty(value, leaves)),
-            (Some(_), _, _) => wrong("something stands at a node and below it"),
-            (None, _, true) => {
-                let entries = by_key
-                    .into_iter()
-                    .map(|(key, node)| Ok((PyKey::Str(key), node.build(leaves, depth + 1)?)));
-                entries.collect::<Result<_>>().map(PyTree::Dict)
+    fn leaf_or_empty(&mut self, value: LeafMetadata) -> PyTree {
+        match value.value_type.as_str() {
+            "None" => PyTree::None,
+            "Dict" => PyTree::Dict(Vec::new()),
+            "List" => PyTree::List(Vec::new()),
+            "Tuple" | "NamedTuple" => PyTree::Tuple(Vec::new()),
+            _ => {
+                self.leaves.push(value);
+                PyTree::Leaf(self.leaves.len() - 1)
             }
-            (None, true, _) => {
-                if by_index.keys().copied().ne(0..by_index.len()) {
-                    return wrong("the indices of a list leave a gap");
+        }
+    }
+
+    fn below<T>(&mut self, key: Key, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.path.push(key);
+        let read = read(self)?;
+        self.path.pop();
+        Ok(read)
+    }
+
+    fn plain(&mut self, node: Node, depth: usize) -> Result<PyTree> {
+        self.expect_depth(depth)?;
+        let Node { value, children, .. } = node;
+        if let Some(value) = value {
+            return match children.is_empty() {
+                true => Ok(self.leaf_or_empty(value)),
+                false => Err(self.fail("something stands at the node and below it")),
+            };
+        }
+        let (mut entries, mut items) = (Vec::new(), Vec::new());
+        for (key, child) in children {
+            match key {
+                NodeKey::Key(key) => {
+                    let step = Key::Entry(Value::of(&key)?);
+                    let child = self.below(step, |reader| reader.plain(child, depth + 1))?;
+                    entries.push((PyKey::Str(key), child));
                 }
-                let items = by_index.into_values().map(|node| node.build(leaves, depth + 1));
-                items.collect::<Result<_>>().map(PyTree::List)
+                NodeKey::Index(index) if index == items.len() => {
+                    let step = Key::Index(index);
+                    items.push(self.below(step, |reader| reader.plain(child, depth + 1))?);
+                }
+                NodeKey::Index(index) => {
+                    let next = items.len();
+                    return Err(self.fail(format!("the index {index}, where {next} is the next")));
+                }
             }
-            (None, false, false) => wrong("a node has keys and indices"),
         }
+        match (entries.is_empty(), items.is_empty()) {
+            (false, false) => Err(self.fail("the node has keys and indices")),
+            (true, false) => Ok(PyTree::List(items)),
+            (_, true) => Ok(PyTree::Dict(entries)),
+        }
+    }
+
+    /// A node of `value_metadata_tree`.
+    fn rich(&mut self, node: &Json, depth: usize) -> Result<PyTree> {
+        self.expect_depth(depth)?;
+        let text = |name: &str| node.get(name).and_then(Json::as_str);
+        let entries = || node.get("entries").and_then(Json::as_list).unwrap_or_default();
+        match (node, text("category"), text("clazz")) {
+            (Json::List(items), ..) => self.items(items, Key::Index, depth).map(PyTree::List),
+            (_, Some("custom"), Some("ValueMetadataEntry")) => {
+                match node.get("data").and_then(leaf_metadata) {
+                    Some(value) => Ok(self.leaf_or_empty(value)),
+                    None => Err(self.fail("a leaf without a `value_type`")),
+                }
+            }
+            (_, Some("custom"), Some("tuple")) => {
+                self.items(entries(), Key::Position, depth).map(PyTree::Tuple)
+            }
+            (_, Some("namedtuple"), Some(class)) => {
+                let mut fields = Vec::new();
+                for entry in entries() {
+                    let key = entry.get("key").and_then(Json::as_str);
+                    let (Some(key), Some(value)) = (key, entry.get("value")) else {
+                        return Err(self.fail("a field without a name or a value"));
+                    };
+                    let step = Key::Field(key.to_owned().into());
+                    let value = self.below(step, |reader| reader.rich(value, depth + 1))?;
+                    fields.push((PyKey::Str(key.to_owned()), value));
+                }
+                let names: HashSet<String> =
+                    fields.iter().map(|(name, _)| name.identity()).collect();
+                if names.len() != fields.len() {
+                    return Err(self.fail("a field stands twice"));
+                }
+                let class = match text("module") {
+                    Some(module) => format!("{module}.{class}"),
+                    None => class.to_owned(),
+                };
+                Ok(PyTree::Custom { class, inside: Box::new(PyTree::Dict(fields)) })
+            }
+            (Json::Object(entries), None, _) => {
+                let mut children = Vec::with_capacity(entries.len());
+                for (key, child) in entries {
+                    let step = Key::Entry(Value::of(key)?);
+                    let child = self.below(step, |reader| reader.rich(child, depth + 1))?;
+                    children.push((PyKey::Str(key.clone()), child));
+                }
+                Ok(PyTree::Dict(children))
+            }
+            (_, Some(category), class) => {
+                let class = class.unwrap_or("without a class");
+                Err(self.fail(format!("a node of the category {category:?}, {class}")))
+            }
+            (_, None, _) => Err(self.fail("neither an object nor a list")),
+        }
+    }
+
+    fn items(
+        &mut self,
+        items: &[Json],
+        key: fn(usize) -> Key,
+        depth: usize,
+    ) -> Result<Vec<PyTree>> {
+        let mut children = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            children.push(self.below(key(index), |reader| reader.rich(item, depth + 1))?);
+        }
+        Ok(children)
     }
 }

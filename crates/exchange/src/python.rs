@@ -20,7 +20,7 @@ use treedef::TreeDef;
 
 use crate::error::{ErrorKind, Result, malformed};
 use crate::lower::{Lowered, Lowering};
-use crate::pytree::{MAX_DEPTH, PyKey, PyTree};
+use crate::pytree::{MAX_DEPTH, MAX_KEY_DEPTH, PyKey, PyTree};
 use crate::raise::{Raised, raise};
 
 /// The structure as a literal, lowered as [`Lowering::new`] says. Dicts have their keys in order, so that JAX, optree and
@@ -29,7 +29,7 @@ use crate::raise::{Raised, raise};
 /// # Errors
 ///
 /// When a key of a map cannot be a key of a dict, or two are the same to Python (`1` and `True`); when the structure is
-/// nested deeper than 256 levels or has more nodes than [`Lowering::max_nodes`].
+/// nested deeper than 200 levels or has more nodes than [`Lowering::max_nodes`].
 pub fn literal(treedef: &TreeDef) -> Result<Lowered<String>> {
     literal_with(treedef, &Lowering::new())
 }
@@ -40,19 +40,19 @@ pub fn literal(treedef: &TreeDef) -> Result<Lowered<String>> {
 ///
 /// As there, and for what is not lowered.
 pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
-    let (tree, statics) = lowering.lower(treedef, |_| None)?;
-    let tree = tree.sorted();
+    let (tree, statics) = lowering.lower(treedef, true, |_| None)?;
     let order = tree.leaves().into_iter().map(Some).collect();
     Ok(Lowered::new(tree.to_string(), order, statics, treedef))
 }
 
-/// The structure of a literal: of lists, tuples, dicts, `None`, and anything else that is a literal as a leaf.
+/// The structure of a literal: of lists, tuples, dicts, `None`, and of any other literal as a leaf: numbers, strings,
+/// bytes, sets, `...`. Names of characters (`\\N{BULLET}`) and lone surrogates are not read.
 ///
 /// The leaves are counted in the order of the text, which is that of JAX and optree where the keys of dicts stand in order.
 ///
 /// # Errors
 ///
-/// When the text is no literal, with the byte; when a key stands twice in a dict; when it is nested deeper than 256 levels.
+/// When the text is no literal, with the byte; when a key stands twice in a dict; when it is nested deeper than 200 levels.
 ///
 /// ```
 /// use treedef_exchange::python;
@@ -60,8 +60,8 @@ pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<St
 /// let raised = python::from_literal("{'w': [0.5, -1], 3: ('a', None)}")?;
 /// assert_eq!(raised.treedef.to_string(), r#"{3i64: (*, None), "w": [*, *]}"#);
 ///
-/// let error = python::from_literal("[1, {2}]").unwrap_err();
-/// assert_eq!(error.to_string(), "expected `:`, found `}]` at byte 6");
+/// let error = python::from_literal("[1 {2}]").unwrap_err();
+/// assert_eq!(error.to_string(), "expected `,` or `]`, found `{2}]` at byte 3");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_literal(text: &str) -> Result<Raised> {
@@ -69,7 +69,7 @@ pub fn from_literal(text: &str) -> Result<Raised> {
     let tree = parser.node(0)?;
     parser.skip_space();
     match parser.rest().is_empty() {
-        true => raise(&tree, false),
+        true => raise(&tree),
         false => Err(parser.expected("the end")),
     }
 }
@@ -131,9 +131,17 @@ impl<'t> Parser<'t> {
         Some(next)
     }
 
+    /// Skips spaces, line breaks and comments.
     fn skip_space(&mut self) {
-        let space = |char: char| matches!(char, ' ' | '\t' | '\n' | '\r');
-        self.at += self.rest().len() - self.rest().trim_start_matches(space).len();
+        let space = |char: char| matches!(char, ' ' | '\t' | '\n' | '\r' | '\x0c');
+        loop {
+            self.at += self.rest().len() - self.rest().trim_start_matches(space).len();
+            if !self.rest().starts_with('#') {
+                return;
+            }
+            let line = self.rest().find('\n').unwrap_or(self.rest().len());
+            self.at += line;
+        }
     }
 
     fn eat(&mut self, token: &str) -> bool {
@@ -165,7 +173,7 @@ impl<'t> Parser<'t> {
             });
         }
         if self.eat("{") {
-            return self.dict(depth).map(PyTree::Dict);
+            return self.dict_or_set(depth);
         }
         match self.scalar()? {
             PyKey::None => Ok(PyTree::None),
@@ -189,6 +197,26 @@ impl<'t> Parser<'t> {
         Ok((items, comma))
     }
 
+    /// A set is a leaf to all libraries. What is in one could be keys.
+    fn dict_or_set(&mut self, depth: usize) -> Result<PyTree> {
+        let start = self.at;
+        let is_set = self.key(0).is_ok() && (self.eat(",") || self.eat("}"));
+        self.at = start;
+        if !is_set {
+            return self.dict(depth).map(PyTree::Dict);
+        }
+        let mut comma = true;
+        while !self.eat("}") {
+            if !comma {
+                return Err(self.expected("`,` or `}`"));
+            }
+            self.key(0)?;
+            comma = self.eat(",");
+        }
+        self.leaves += 1;
+        Ok(PyTree::Leaf(self.leaves - 1))
+    }
+
     fn dict(&mut self, depth: usize) -> Result<Vec<(PyKey, PyTree)>> {
         let (mut entries, mut comma) = (Vec::new(), true);
         let mut seen = HashSet::new();
@@ -198,7 +226,7 @@ impl<'t> Parser<'t> {
             }
             self.skip_space();
             let start = self.at;
-            let key = self.key(depth)?;
+            let key = self.key(0)?;
             if !seen.insert(key.identity()) {
                 return Err(malformed(start, format!("the key {key} stands twice")));
             }
@@ -212,12 +240,19 @@ impl<'t> Parser<'t> {
     }
 
     fn key(&mut self, depth: usize) -> Result<PyKey> {
-        if depth > MAX_DEPTH {
-            let what = format!("nested deeper than {MAX_DEPTH} levels");
+        if depth > MAX_KEY_DEPTH {
+            let what = format!("a key nested deeper than {MAX_KEY_DEPTH} levels");
             return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(self.at));
         }
         if !self.eat("(") {
-            return self.scalar();
+            self.skip_space();
+            let start = self.at;
+            return match self.scalar()? {
+                PyKey::Other => {
+                    Err(malformed(start, "no key: it has more than 128 bits, or is complex"))
+                }
+                key => Ok(key),
+            };
         }
         let (mut keys, mut comma) = (Vec::new(), false);
         while !self.eat(")") {
@@ -235,101 +270,160 @@ impl<'t> Parser<'t> {
 
     fn scalar(&mut self) -> Result<PyKey> {
         self.skip_space();
-        let rest = self.rest();
-        let word = rest.split(|char: char| !char.is_alphanumeric() && char != '_').next();
-        match (word.unwrap_or_default(), self.peek()) {
-            ("None", _) => Ok(self.word("None", PyKey::None)),
-            ("True", _) => Ok(self.word("True", PyKey::Bool(true))),
-            ("False", _) => Ok(self.word("False", PyKey::Bool(false))),
-            (_, Some('\'' | '"')) => self.string(),
-            ("b" | "B", _)
-                if rest.chars().nth(1).is_some_and(|quote| matches!(quote, '\'' | '"')) =>
-            {
-                self.at += 1;
-                self.bytes()
-            }
+        let word = self.word();
+        let after = self.rest().get(word.len()..).and_then(|rest| rest.chars().next());
+        match (word, self.peek()) {
+            _ if matches!(after, Some('\'' | '"')) && is_prefix(word) => self.strings(),
+            ("None", _) => Ok(self.pass(word, PyKey::None)),
+            ("True", _) => Ok(self.pass(word, PyKey::Bool(true))),
+            ("False", _) => Ok(self.pass(word, PyKey::Bool(false))),
+            ("set", _) if self.rest().starts_with("set()") => Ok(self.pass("set()", PyKey::Other)),
+            _ if self.rest().starts_with("...") => Ok(self.pass("...", PyKey::Other)),
             (_, Some('-' | '+' | '.' | '0'..='9')) => self.number(),
             _ => Err(self.expected("a literal")),
         }
     }
 
-    fn word(&mut self, word: &str, key: PyKey) -> PyKey {
-        self.at += word.len();
+    /// The letters and digits that come next.
+    fn word(&self) -> &'t str {
+        let rest = self.rest();
+        rest.split(|char: char| !char.is_alphanumeric() && char != '_').next().unwrap_or_default()
+    }
+
+    fn pass(&mut self, token: &str, key: PyKey) -> PyKey {
+        self.at += token.len();
         key
     }
 
+    /// A number with its sign, or the sum of a number and an imaginary one.
     fn number(&mut self) -> Result<PyKey> {
         let start = self.at;
-        let number = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '_');
-        let mut digits = String::new();
-        if let Some(sign @ ('-' | '+')) = self.peek() {
-            digits.push(sign);
+        let mut sign = String::new();
+        while let Some(next @ ('-' | '+')) = self.peek() {
+            sign.push(next);
             self.at += 1;
+            self.skip_space();
         }
+        let digits = self.digits();
+        let negative = sign.matches('-').count() % 2 == 1;
+        let key = read_number(digits, negative).ok_or_else(|| {
+            self.at = start;
+            self.expected("a number")
+        })?;
+        // `1+2j`
+        let before = self.at;
+        self.skip_space();
+        if matches!(self.peek(), Some('-' | '+')) && key != PyKey::Other {
+            self.at += 1;
+            self.skip_space();
+            let imaginary = self.digits();
+            if imaginary.ends_with(['j', 'J']) && read_number(imaginary, false).is_some() {
+                return Ok(PyKey::Other);
+            }
+        }
+        self.at = before;
+        Ok(key)
+    }
+
+    /// The characters of a number, without its sign.
+    fn digits(&mut self) -> &'t str {
+        let start = self.at;
+        let hex = self.rest().starts_with("0x") || self.rest().starts_with("0X");
         while let Some(char) = self.peek() {
-            let exponent = digits.ends_with(['e', 'E']) && matches!(char, '-' | '+');
-            if !number(char) && !exponent {
+            let before = self.text.get(start..self.at).unwrap_or_default();
+            let exponent = !hex && before.ends_with(['e', 'E']) && matches!(char, '-' | '+');
+            if !exponent && !char.is_ascii_alphanumeric() && !matches!(char, '.' | '_') {
                 break;
             }
-            digits.push(char);
             self.at += 1; // these are ASCII
         }
-        digits.retain(|char| char != '_');
-        if let Ok(value) = digits.parse::<i128>() {
-            return Ok(PyKey::Int(value));
-        }
-        if let Ok(value) = digits.parse::<u128>() {
-            return Ok(PyKey::Large(value));
-        }
-        // Rust reads `inf` and `nan` too, which are names in Python.
-        let plain = digits
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'-' | b'+'));
-        match digits.parse::<f64>() {
-            Ok(value) if plain => Ok(PyKey::Float(value)),
-            _ => {
-                self.at = start;
-                Err(self.expected("a number"))
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    /// One string, or several in a row, which are one.
+    fn strings(&mut self) -> Result<PyKey> {
+        let (mut text, mut bytes, mut kind) = (String::new(), Vec::new(), None);
+        loop {
+            let start = self.at;
+            let word = self.word().to_ascii_lowercase();
+            self.at += word.len();
+            let is_bytes = word.contains('b');
+            if kind.replace(is_bytes).is_some_and(|kind| kind != is_bytes) {
+                return Err(malformed(start, "a string and bytes in a row"));
+            }
+            match is_bytes {
+                true => self.string(word.contains('r'), false, &mut |char| {
+                    bytes.push(u8::try_from(u32::from(char)).ok()?);
+                    Some(())
+                })?,
+                false => self.string(word.contains('r'), true, &mut |char| {
+                    text.push(char);
+                    Some(())
+                })?,
+            }
+            let end = self.at;
+            self.skip_space();
+            let next = self.rest().get(self.word().len()..).unwrap_or_default();
+            if !next.starts_with(['\'', '"']) || !is_prefix(self.word()) {
+                self.at = end;
+                return Ok(if is_bytes { PyKey::Bytes(bytes) } else { PyKey::Str(text) });
             }
         }
     }
 
-    fn string(&mut self) -> Result<PyKey> {
-        let quote = self.bump();
-        let mut text = String::new();
+    fn string(
+        &mut self,
+        is_raw: bool,
+        is_text: bool,
+        put: &mut dyn FnMut(char) -> Option<()>,
+    ) -> Result<()> {
+        let quote = if self.rest().starts_with('"') { "\"" } else { "'" };
+        let triple = quote.repeat(3);
+        let long = self.rest().starts_with(&triple);
+        let end = if long { triple.as_str() } else { quote };
+        self.at += end.len();
         loop {
             let start = self.at;
-            match self.bump() {
-                None | Some('\n') => return Err(malformed(start, "a string that does not end")),
-                char if char == quote => return Ok(PyKey::Str(text)),
-                Some('\\') => text.extend(self.escape(start, true)?),
-                Some(char) => text.push(char),
+            if self.rest().starts_with(end) {
+                self.at += end.len();
+                return Ok(());
             }
-        }
-    }
-
-    fn bytes(&mut self) -> Result<PyKey> {
-        let quote = self.bump();
-        let mut bytes = Vec::new();
-        loop {
-            let start = self.at;
             let char = match self.bump() {
-                None | Some('\n') => return Err(malformed(start, "a string that does not end")),
-                char if char == quote => return Ok(PyKey::Bytes(bytes)),
-                Some('\\') => self.escape(start, false)?,
-                Some(char) if char.is_ascii() => Some(char),
+                None => return Err(malformed(start, "a string that does not end")),
+                Some('\n' | '\r') if !long => {
+                    return Err(malformed(start, "a string that does not end"));
+                }
+                Some('\\') if is_raw => {
+                    put('\\');
+                    match self.bump() {
+                        Some(next) => next,
+                        None => return Err(malformed(start, "a string that does not end")),
+                    }
+                }
+                Some('\\') => match self.escape(start, is_text)? {
+                    Escape::Nothing => continue,
+                    Escape::Char(char) => char,
+                    Escape::Unknown(char) => {
+                        put('\\');
+                        char
+                    }
+                },
+                Some(char) if is_text || char.is_ascii() => char,
                 Some(_) => return Err(malformed(start, "bytes have ASCII characters only")),
             };
-            let byte = char.map(|char| u8::try_from(u32::from(char)));
-            bytes.extend(byte.transpose().map_err(|_| malformed(start, "no byte"))?);
+            put(char).ok_or_else(|| malformed(start, "no byte"))?;
         }
     }
 
-    /// What follows a backslash; nothing, if that is the end of a line.
-    fn escape(&mut self, start: usize, is_text: bool) -> Result<Option<char>> {
+    /// What follows a backslash.
+    fn escape(&mut self, start: usize, is_text: bool) -> Result<Escape> {
         let unknown = || malformed(start, "an escape that is not known");
-        Ok(Some(match self.bump().ok_or_else(unknown)? {
-            '\n' => return Ok(None),
+        Ok(Escape::Char(match self.bump().ok_or_else(unknown)? {
+            '\n' => return Ok(Escape::Nothing),
+            '\r' => {
+                self.at += usize::from(self.rest().starts_with('\n'));
+                return Ok(Escape::Nothing);
+            }
             char @ ('\\' | '\'' | '"') => char,
             'n' => '\n',
             'r' => '\r',
@@ -339,17 +433,21 @@ impl<'t> Parser<'t> {
             'f' => '\x0c',
             'v' => '\x0b',
             'x' => self.hex(2).ok_or_else(unknown)?,
+            // Rust has no lone surrogates, and no names of characters.
             'u' if is_text => self.hex(4).ok_or_else(unknown)?,
             'U' if is_text => self.hex(8).ok_or_else(unknown)?,
+            'N' if is_text => return Err(unknown()),
             '0'..='7' => {
                 self.at -= 1;
                 let octal: String =
                     self.rest().chars().take(3).take_while(|char| char.is_digit(8)).collect();
                 self.at += octal.len();
-                let code = u32::from_str_radix(&octal, 8).ok().and_then(char::from_u32);
-                code.ok_or_else(unknown)?
+                let code = u32::from_str_radix(&octal, 8).ok();
+                // Of bytes only the last eight bits count.
+                let code = code.map(|code| if is_text { code } else { code & 0xff });
+                code.and_then(char::from_u32).ok_or_else(unknown)?
             }
-            _ => return Err(unknown()),
+            char => return Ok(Escape::Unknown(char)),
         }))
     }
 
@@ -360,4 +458,66 @@ impl<'t> Parser<'t> {
         self.at += digits;
         char::from_u32(code)
     }
+}
+
+/// What an escape stands for.
+enum Escape {
+    Char(char),
+    /// A line break in the source.
+    Nothing,
+    /// Python keeps the backslash.
+    Unknown(char),
+}
+
+fn is_prefix(word: &str) -> bool {
+    matches!(word.to_ascii_lowercase().as_str(), "" | "r" | "u" | "b" | "br" | "rb")
+}
+
+/// A number without its sign, if Python reads it as one.
+fn read_number(digits: &str, negative: bool) -> Option<PyKey> {
+    let lower = digits.to_ascii_lowercase();
+    if let Some(imaginary) = lower.strip_suffix('j') {
+        return read_number(imaginary, negative).map(|_| PyKey::Other);
+    }
+    let radixes = [("0x", 16), ("0o", 8), ("0b", 2)];
+    let (body, radix) = radixes
+        .iter()
+        .find_map(|(prefix, radix)| Some((lower.strip_prefix(prefix)?, *radix)))
+        .unwrap_or((&lower, 10));
+    // An underscore stands between digits, or behind the prefix.
+    let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = body.as_bytes();
+    let grouped = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_').all(|(at, _)| {
+        let before = if at == 0 { radix != 10 } else { digit(bytes.get(at - 1)) };
+        before && digit(bytes.get(at + 1)) && (radix == 16 || bytes.get(at - 1) != Some(&b'e'))
+    });
+    let plain: String = body.chars().filter(|char| *char != '_').collect();
+    if !grouped || plain.is_empty() {
+        return None;
+    }
+    if plain.chars().all(|char| char.is_digit(radix)) {
+        // `01` is no number of Python, `00` is.
+        if radix == 10
+            && plain.len() > 1
+            && plain.starts_with('0')
+            && plain.contains(|char| char != '0')
+        {
+            return None;
+        }
+        return Some(match (u128::from_str_radix(&plain, radix), negative) {
+            (Ok(value), false) => match i128::try_from(value) {
+                Ok(value) => PyKey::Int(value),
+                Err(_) => PyKey::Large(value),
+            },
+            (Ok(value), true) if value <= 1 << 127 => {
+                PyKey::Int(value.wrapping_neg().cast_signed())
+            }
+            _ => PyKey::Other,
+        });
+    }
+    let is_float = radix == 10
+        && plain.contains(|char: char| char.is_ascii_digit())
+        && plain.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'-' | b'+'));
+    let value: f64 = plain.parse().ok().filter(|_| is_float)?;
+    Some(PyKey::Float(if negative { -value } else { value }))
 }

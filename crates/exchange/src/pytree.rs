@@ -3,8 +3,14 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
 
-/// How deep containers may stand inside each other: both sides walk them recursively.
-pub(crate) const MAX_DEPTH: usize = 256;
+/// How deep containers may stand inside each other: as deep as Python reads a literal.
+pub(crate) const MAX_DEPTH: usize = 200;
+
+/// How deep the tuples of a key may.
+pub(crate) const MAX_KEY_DEPTH: usize = 16;
+
+/// The bytes that names may take in all, as one of a file may stand at many places.
+pub(crate) const MAX_BYTES: usize = 1 << 28;
 
 /// A container of Python, or what stands in one.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,23 +40,94 @@ pub(crate) enum PyKey {
     Str(String),
     Bytes(Vec<u8>),
     Tuple(Vec<PyKey>),
+    /// What a literal may be besides, and no key is here: an integer of more than 128 bits, a complex number, a set.
+    Other,
+}
+
+/// A number as Python compares it: exactly, whatever its type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Number {
+    /// Whether it is not negative, and its bits in two's complement.
+    Int(bool, u128),
+    /// With a fraction, or beyond all integers here.
+    Float(f64),
+}
+
+impl Number {
+    fn of_i128(value: i128) -> Self {
+        Number::Int(value >= 0, value.cast_unsigned())
+    }
+
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is within range"
+    )]
+    fn of_f64(value: f64) -> Self {
+        const BEYOND: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0; // 2¹²⁸
+        match value {
+            _ if value.fract() != 0.0 || !(-BEYOND / 2.0..BEYOND).contains(&value) => {
+                Number::Float(value)
+            }
+            _ if value >= 0.0 => Number::Int(true, value as u128),
+            _ => Number::of_i128(value as i128),
+        }
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "a float with a fraction is below 2⁵³")]
+    fn compare(self, other: Self) -> Ordering {
+        match (self, other) {
+            (Number::Int(..), Number::Int(..)) => self.int().cmp(&other.int()),
+            (Number::Float(a), Number::Float(b)) => a.total_cmp(&b), // no NaN is a key
+            (Number::Float(_), Number::Int(..)) => other.compare(self).reverse(),
+            (Number::Int(positive, bits), Number::Float(float)) => match float {
+                _ if float.fract() == 0.0 || float.is_infinite() => {
+                    if float > 0.0 {
+                        Ordering::Less
+                    } else {
+                        Ordering::Greater
+                    }
+                }
+                // The next integer below it: what equals that is less.
+                _ => match (positive, bits).cmp(&Number::of_i128(float.floor() as i128).int()) {
+                    Ordering::Equal => Ordering::Less,
+                    other => other,
+                },
+            },
+        }
+    }
+
+    fn int(self) -> (bool, u128) {
+        match self {
+            Number::Int(positive, bits) => (positive, bits),
+            Number::Float(_) => (false, 0),
+        }
+    }
 }
 
 impl PyKey {
     /// A text that is the same for what Python takes for the same key: `1 == 1.0 == True`.
     pub(crate) fn identity(&self) -> String {
         match self {
-            PyKey::Bool(value) => format!("n{}", u8::from(*value)),
-            PyKey::Int(value) => format!("n{value}"),
-            PyKey::Large(value) => format!("n{value}"),
-            // Without a fraction it prints as the integer that it is.
-            PyKey::Float(value) if value.fract() == 0.0 => format!("n{}", value + 0.0),
-            PyKey::Float(value) => format!("n{value:?}"),
             PyKey::Tuple(keys) => {
                 let keys: Vec<String> = keys.iter().map(PyKey::identity).collect();
-                format!("({})", keys.concat())
+                format!("({})", keys.join(","))
             }
-            PyKey::None | PyKey::Str(_) | PyKey::Bytes(_) => self.to_string(),
+            _ => match self.number() {
+                Some(Number::Int(positive, bits)) => format!("n{positive}{bits}"),
+                Some(Number::Float(value)) => format!("f{}", value.to_bits()),
+                None => self.to_string(),
+            },
+        }
+    }
+
+    fn number(&self) -> Option<Number> {
+        match self {
+            PyKey::Bool(value) => Some(Number::Int(true, (*value).into())),
+            PyKey::Int(value) => Some(Number::of_i128(*value)),
+            PyKey::Large(value) => Some(Number::Int(true, *value)),
+            PyKey::Float(value) => Some(Number::of_f64(*value)),
+            _ => None,
         }
     }
 
@@ -59,6 +136,7 @@ impl PyKey {
         match (self, other) {
             (PyKey::Str(a), PyKey::Str(b)) => Some(a.cmp(b)), // by code points, as there
             (PyKey::Bytes(a), PyKey::Bytes(b)) => Some(a.cmp(b)),
+            (PyKey::None, PyKey::None) => Some(Ordering::Equal),
             (PyKey::Tuple(a), PyKey::Tuple(b)) => {
                 for (a, b) in a.iter().zip(b) {
                     match a.compare(b)? {
@@ -68,32 +146,46 @@ impl PyKey {
                 }
                 Some(a.len().cmp(&b.len()))
             }
-            _ => match (self.integer(), other.integer()) {
-                (Some(a), Some(b)) => Some(a.cmp(&b)),
-                _ => self.float()?.partial_cmp(&other.float()?),
-            },
+            _ => Some(self.number()?.compare(other.number()?)),
         }
     }
 
-    fn integer(&self) -> Option<(bool, u128)> {
-        match self {
-            PyKey::Bool(value) => Some((true, (*value).into())),
-            PyKey::Int(value) => Some((*value >= 0, value.cast_unsigned())),
-            PyKey::Large(value) => Some((true, *value)),
-            _ => None,
+    /// A total order, which is that of Python where there is one.
+    fn total_compare(&self, other: &Self) -> Ordering {
+        if let (PyKey::Tuple(a), PyKey::Tuple(b)) = (self, other) {
+            let pairs = a.iter().zip(b).map(|(a, b)| a.total_compare(b));
+            let different = pairs.into_iter().find(|order| order.is_ne());
+            return different.unwrap_or_else(|| a.len().cmp(&b.len()));
         }
+        let class = |key: &PyKey| match key {
+            PyKey::Bool(_) | PyKey::Int(_) | PyKey::Large(_) | PyKey::Float(_) => 0,
+            PyKey::Str(_) => 1,
+            PyKey::Bytes(_) => 2,
+            PyKey::None | PyKey::Other => 3,
+            PyKey::Tuple(_) => 4,
+        };
+        self.compare(other).unwrap_or_else(|| class(self).cmp(&class(other)))
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "only beside a float that is no integer")]
-    fn float(&self) -> Option<f64> {
+    /// The bytes of its texts.
+    pub(crate) fn num_bytes(&self) -> usize {
         match self {
-            PyKey::Bool(value) => Some(f64::from(u8::from(*value))),
-            PyKey::Int(value) => Some(*value as f64),
-            PyKey::Large(value) => Some(*value as f64),
-            PyKey::Float(value) => Some(*value),
-            _ => None,
+            PyKey::Str(text) => text.len(),
+            PyKey::Bytes(bytes) => bytes.len(),
+            PyKey::Tuple(keys) => keys.iter().map(PyKey::num_bytes).sum(),
+            _ => 0,
         }
     }
+}
+
+/// Puts entries into the order of their keys, in which JAX and optree flatten them. Returns two keys that Python cannot
+/// put in order, if there are such.
+pub(crate) fn sort(entries: &mut [(PyKey, PyTree)]) -> Option<(PyKey, PyKey)> {
+    entries.sort_by(|(a, _), (b, _)| a.total_compare(b));
+    entries.windows(2).find_map(|pair| match pair {
+        [(a, _), (b, _)] if a.compare(b).is_none() => Some((a.clone(), b.clone())),
+        _ => None,
+    })
 }
 
 /// Python's `repr`.
@@ -105,6 +197,7 @@ impl fmt::Display for PyKey {
             PyKey::Int(value) => write!(f, "{value}"),
             PyKey::Large(value) => write!(f, "{value}"),
             PyKey::Float(value) => write_float(f, *value),
+            PyKey::Other => f.write_str("..."),
             PyKey::Str(text) => write_str(f, text),
             PyKey::Bytes(bytes) => write_bytes(f, bytes),
             PyKey::Tuple(keys) => {
@@ -160,30 +253,6 @@ fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 }
 
 impl PyTree {
-    /// The entries of all dicts in the order of their keys, where these have one: that in which JAX and optree flatten.
-    pub(crate) fn sorted(self) -> Self {
-        match self {
-            PyTree::Leaf(_) | PyTree::None => self,
-            PyTree::Tuple(children) => PyTree::Tuple(sorted(children)),
-            PyTree::List(children) => PyTree::List(sorted(children)),
-            PyTree::Dict(mut entries) => {
-                let comparable = |keys: &[(PyKey, PyTree)]| match keys {
-                    [(a, _), (b, _)] => a.compare(b).is_some(),
-                    _ => true,
-                };
-                // Kinds that compare with their neighbours compare with all.
-                if entries.windows(2).all(comparable) {
-                    entries.sort_by(|(a, _), (b, _)| a.compare(b).unwrap_or(Ordering::Equal));
-                }
-                let sorted = entries.into_iter().map(|(key, child)| (key, child.sorted()));
-                PyTree::Dict(sorted.collect())
-            }
-            PyTree::Custom { class, inside } => {
-                PyTree::Custom { class, inside: Box::new(inside.sorted()) }
-            }
-        }
-    }
-
     /// The leaves in the order in which the tree is written, by their indices on the side that it came from.
     pub(crate) fn leaves(&self) -> Vec<usize> {
         let mut leaves = Vec::new();
@@ -209,8 +278,4 @@ impl PyTree {
             PyTree::Custom { inside, .. } => inside.each_leaf(f),
         }
     }
-}
-
-fn sorted(children: Vec<PyTree>) -> Vec<PyTree> {
-    children.into_iter().map(PyTree::sorted).collect()
 }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use treedef::{Key, Limits, Path, Tree, TreeDef, Value};
 
 use crate::error::{ErrorKind, Result};
-use crate::lower::{permuted, restored};
-use crate::pytree::{MAX_DEPTH, PyKey, PyTree};
+use crate::lower::{path_bytes, permuted, restored};
+use crate::pytree::{MAX_BYTES, MAX_DEPTH, PyKey, PyTree};
 
 /// A structure that was read from a format of Python, and how its leaves are ordered there.
 #[derive(Clone, Debug)]
@@ -47,17 +47,14 @@ impl Raised {
     }
 }
 
-/// Makes our structure of `tree`, whose leaves are numbered as they are there; `nones_are_leaves` there.
-pub(crate) fn raise(tree: &PyTree, nones_are_leaves: bool) -> Result<Raised> {
-    let mut writer = Writer { text: String::new(), leaves: Vec::new(), classes: Vec::new() };
+/// Makes our structure of `tree`, whose leaves are numbered as they are there.
+pub(crate) fn raise(tree: &PyTree) -> Result<Raised> {
+    let mut writer =
+        Writer { text: String::new(), leaves: Vec::new(), classes: Vec::new(), bytes: 0 };
     writer.node(tree, &mut Path::root())?;
     let limits = Limits::default();
     let treedef =
         TreeDef::parse_with(&writer.text, limits.max_depth(limits.max_depth.max(2 * MAX_DEPTH)))?;
-    let there = match nones_are_leaves {
-        true => tree.leaves_and_nones(),
-        false => tree.leaves().into_iter().map(Some).collect(),
-    };
     // `leaves` has for each leaf here its number there, so this is the way back.
     let mut ours = vec![None; writer.leaves.len()];
     for (index, leaf) in writer.leaves.iter().enumerate() {
@@ -65,7 +62,7 @@ pub(crate) fn raise(tree: &PyTree, nones_are_leaves: bool) -> Result<Raised> {
             *slot = Some(index);
         }
     }
-    let order = there.iter().map(|leaf| ours.get((*leaf)?).copied().flatten()).collect();
+    let order = ours;
     Ok(Raised { treedef, order, classes: writer.classes })
 }
 
@@ -74,9 +71,22 @@ struct Writer {
     text: String,
     leaves: Vec<usize>,
     classes: Vec<(Path, String)>,
+    /// Of all names and paths so far: one of a file may stand at many places.
+    bytes: usize,
 }
 
 impl Writer {
+    fn spend(&mut self, bytes: usize) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        match self.bytes <= MAX_BYTES {
+            true => Ok(()),
+            false => {
+                let what = format!("names of more than {MAX_BYTES} bytes in all");
+                Err(ErrorKind::Limit(what).into())
+            }
+        }
+    }
+
     fn node(&mut self, tree: &PyTree, path: &mut Path) -> Result<()> {
         match tree {
             PyTree::Leaf(index) => {
@@ -90,13 +100,14 @@ impl Writer {
             PyTree::Tuple(children) => self.items('(', children, ')', Key::Position, path)?,
             PyTree::Dict(entries) => self.map(entries, path)?,
             PyTree::Custom { class, inside } => {
+                self.spend(class.len() + 16 * path.keys().len() + path_bytes(path))?;
                 self.classes.push((path.clone(), class.clone()));
                 match &**inside {
                     PyTree::Tuple(children) if is_named(class) => {
                         self.name(class);
                         self.items('(', children, ')', Key::Position, path)?;
                     }
-                    PyTree::Dict(entries) if is_named(class) && !class.starts_with("torch.") => {
+                    PyTree::Dict(entries) if is_named(class) => {
                         self.name(class);
                         self.fields(entries, path)?;
                     }
@@ -133,6 +144,7 @@ impl Writer {
         entries.sort_by(|(a, _), (b, _)| a.cmp(b));
         self.text.push('{');
         for (key, child) in entries {
+            self.spend(key.as_str().map_or(16, str::len))?;
             // A string takes no memory to write into that fails.
             let _ = write!(self.text, "{key}: ");
             path.push(Key::Entry(key));
@@ -151,6 +163,7 @@ impl Writer {
                 let what = format!("{key} is no name of a field");
                 return Err(ErrorKind::Key(what).into());
             };
+            self.spend(field.len())?;
             let key = Key::Field(field.clone().into());
             self.name(field);
             self.text.push(':');
@@ -172,12 +185,13 @@ impl Writer {
 
 /// Not one of Python's own containers, which have counterparts here.
 fn is_named(class: &str) -> bool {
-    !class.starts_with("collections.") && !class.starts_with("builtins.")
+    let own = ["collections.", "builtins.", "torch.fx.immutable_collections."];
+    !own.iter().any(|module| class.starts_with(module))
 }
 
 fn value(key: &PyKey) -> Result<Value> {
     let value = match key {
-        PyKey::None => Value::of(&None::<()>),
+        PyKey::None | PyKey::Other => Value::of(&None::<()>),
         PyKey::Bool(value) => Value::of(value),
         PyKey::Int(value) => match i64::try_from(*value) {
             Ok(value) => Value::of(&value),

@@ -2,13 +2,14 @@
 //!
 //! `None` is a leaf there, and dicts keep the order of their entries.
 
-use serde::Deserialize;
-use serde_json::Value as Json;
-use treedef::TreeDef;
+use treedef::{Key, Path, TreeDef};
 
-use crate::error::{ErrorKind, Result, malformed};
+use std::collections::HashSet;
+
+use crate::error::{Error, ErrorKind, Result, malformed};
+use crate::json::Json;
 use crate::lower::{Lowered, Lowering};
-use crate::pytree::{PyKey, PyTree};
+use crate::pytree::{MAX_DEPTH, MAX_KEY_DEPTH, PyKey, PyTree};
 use crate::raise::{Raised, raise};
 
 /// The structure as a treespec, which `torch.utils._pytree.treespec_loads` reads.
@@ -36,7 +37,7 @@ pub fn treespec(treedef: &TreeDef) -> Result<Lowered<String>> {
 ///
 /// As there, and for what is not lowered.
 pub fn treespec_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
-    let (tree, statics) = lowering.lower(treedef, |key| match key_json(key) {
+    let (tree, statics) = lowering.lower(treedef, false, |key| match key_json(key) {
         Some(_) => None,
         None => Some(format!("the key {key} has no JSON, in which torch stores keys")),
     })?;
@@ -85,7 +86,7 @@ fn key_json(key: &PyKey) -> Option<String> {
             write_json_str(&mut text, key);
             Some(text)
         }
-        PyKey::Bytes(_) | PyKey::Tuple(_) => None,
+        PyKey::Bytes(_) | PyKey::Tuple(_) | PyKey::Other => None,
     }
 }
 
@@ -110,14 +111,6 @@ fn write_json_str(out: &mut String, text: &str) {
         }
     }
     out.push('"');
-}
-
-#[derive(Deserialize)]
-struct Spec {
-    #[serde(rename = "type")]
-    class: Option<String>,
-    context: Json,
-    children_spec: Vec<Spec>,
 }
 
 /// The structure of a treespec. What Python alone has is read as what it is closest to, and named in
@@ -146,105 +139,132 @@ struct Spec {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_treespec(text: &str) -> Result<Raised> {
-    let parsed = serde_json::from_str::<(u32, Spec)>(text);
-    let (protocol, spec) =
-        parsed.map_err(|error| malformed(offset(text, &error), error.to_string()))?;
-    if protocol != 1 {
-        return Err(malformed(1, format!("protocol {protocol}, where 1 is known")));
-    }
-    let mut leaves = 0;
-    let tree = read_spec(spec, &mut leaves)?;
-    raise(&tree, true)
-}
-
-/// The byte of an error, which says line and column.
-pub(crate) fn offset(text: &str, error: &serde_json::Error) -> usize {
-    let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
-    before.map(str::len).sum::<usize>() + error.column().saturating_sub(1)
-}
-
-fn read_spec(spec: Spec, leaves: &mut usize) -> Result<PyTree> {
-    let Spec { class, context, children_spec } = spec;
-    let Some(class) = class else {
-        *leaves += 1;
-        return Ok(PyTree::Leaf(*leaves - 1));
+    let json = Json::parse(text)?;
+    let (Some(protocol), Some(spec)) =
+        (json.as_list().and_then(|list| list.first()), json.as_list().and_then(|list| list.get(1)))
+    else {
+        return Err(malformed(0, "no list of a protocol and a treespec"));
     };
-    let children = children_spec.into_iter().map(|child| read_spec(child, leaves));
-    let children = children.collect::<Result<Vec<PyTree>>>()?;
-    // Most contexts are texts of JSON; some are JSON.
-    let context = match context {
-        Json::String(text) => serde_json::from_str(&text).unwrap_or(Json::String(text)),
-        other => other,
-    };
-    let custom = |inside| PyTree::Custom { class: class.clone(), inside: Box::new(inside) };
-    Ok(match class.as_str() {
-        "builtins.tuple" => PyTree::Tuple(children),
-        "builtins.list" => PyTree::List(children),
-        "torch.fx.immutable_collections.immutable_list" | "collections.deque" => {
-            custom(PyTree::List(children))
-        }
-        "builtins.dict" => PyTree::Dict(entries(&context, children)?),
-        "collections.OrderedDict" | "torch.fx.immutable_collections.immutable_dict" => {
-            custom(PyTree::Dict(entries(&context, children)?))
-        }
-        "collections.defaultdict" => {
-            let keys = context.get("dict_context").cloned().unwrap_or_default();
-            custom(PyTree::Dict(entries(&keys, children)?))
-        }
-        "collections.namedtuple" => {
-            let name = context.as_str().unwrap_or("collections.namedtuple").to_owned();
-            PyTree::Custom { class: name, inside: Box::new(PyTree::Tuple(children)) }
-        }
-        _ => custom(match fields(&context, &children) {
-            Some(fields) => PyTree::Dict(fields),
-            None => PyTree::Tuple(children),
-        }),
-    })
-}
-
-fn entries(keys: &Json, children: Vec<PyTree>) -> Result<Vec<(PyKey, PyTree)>> {
-    let found = keys.as_array().map(Vec::as_slice).unwrap_or_default();
-    if found.len() != children.len() {
-        let what = format!("{} keys for {} children", found.len(), children.len());
-        return Err(ErrorKind::Malformed(what).into());
+    if *protocol != Json::Int(1) {
+        return Err(malformed(0, "another protocol than 1"));
     }
-    let mut seen = std::collections::HashSet::new();
-    let keyed = found.iter().zip(children).map(|(key, child)| {
-        let key = read_key(key)?;
-        match seen.insert(key.identity()) {
-            true => Ok((key, child)),
-            false => Err(ErrorKind::Malformed(format!("the key {key} stands twice")).into()),
-        }
-    });
-    keyed.collect()
+    let mut reader = Reader { leaves: 0, path: Path::root() };
+    raise(&reader.spec(spec, 0)?)
 }
 
-fn read_key(key: &Json) -> Result<PyKey> {
-    Ok(match key {
+struct Reader {
+    leaves: usize,
+    path: Path,
+}
+
+impl Reader {
+    fn fail(&self, what: impl Into<String>) -> Error {
+        Error::from(ErrorKind::Malformed(what.into())).at_path(self.path.clone())
+    }
+
+    fn spec(&mut self, spec: &Json, depth: usize) -> Result<PyTree> {
+        if depth > MAX_DEPTH {
+            let what = format!("nested deeper than {MAX_DEPTH} levels");
+            return Err(ErrorKind::Limit(what).into());
+        }
+        let below = spec.get("children_spec").and_then(Json::as_list);
+        let below = below.ok_or_else(|| self.fail("a node without `children_spec`"))?;
+        let class = match spec.get("type") {
+            Some(Json::Null) if !below.is_empty() => {
+                return Err(self.fail("a leaf that has children"));
+            }
+            Some(Json::Null) => {
+                self.leaves += 1;
+                return Ok(PyTree::Leaf(self.leaves - 1));
+            }
+            Some(Json::Str(class)) => class,
+            _ => return Err(self.fail("a node without a `type`")),
+        };
+        let mut children = Vec::with_capacity(below.len());
+        for (index, child) in below.iter().enumerate() {
+            self.path.push(Key::Index(index));
+            children.push(self.spec(child, depth + 1)?);
+            self.path.pop();
+        }
+        let context = spec.get("context").cloned().unwrap_or(Json::Null);
+        // Most contexts are texts of JSON; some are JSON.
+        let context = match context {
+            Json::Str(text) => Json::parse(&text).unwrap_or(Json::Str(text)),
+            other => other,
+        };
+        let custom = |inside| PyTree::Custom { class: class.clone(), inside: Box::new(inside) };
+        Ok(match class.as_str() {
+            "builtins.tuple" => PyTree::Tuple(children),
+            "builtins.list" => PyTree::List(children),
+            "torch.fx.immutable_collections.immutable_list" | "collections.deque" => {
+                custom(PyTree::List(children))
+            }
+            "builtins.dict" => PyTree::Dict(self.entries(&context, children)?),
+            "collections.OrderedDict" | "torch.fx.immutable_collections.immutable_dict" => {
+                custom(PyTree::Dict(self.entries(&context, children)?))
+            }
+            "collections.defaultdict" => {
+                let keys = context.get("dict_context").cloned().unwrap_or(Json::Null);
+                custom(PyTree::Dict(self.entries(&keys, children)?))
+            }
+            "collections.namedtuple" => {
+                let name = context.as_str().unwrap_or("collections.namedtuple").to_owned();
+                PyTree::Custom { class: name, inside: Box::new(PyTree::Tuple(children)) }
+            }
+            _ => custom(match fields(&context, &children) {
+                Some(fields) => PyTree::Dict(fields),
+                None => PyTree::Tuple(children),
+            }),
+        })
+    }
+
+    fn entries(&self, keys: &Json, children: Vec<PyTree>) -> Result<Vec<(PyKey, PyTree)>> {
+        let Some(keys) = keys.as_list() else {
+            return Err(self.fail("a context that is no list of keys"));
+        };
+        if keys.len() != children.len() {
+            let what = format!("{} keys for {} children", keys.len(), children.len());
+            return Err(self.fail(what));
+        }
+        let mut seen = HashSet::new();
+        let keyed = keys.iter().zip(children).map(|(key, child)| {
+            let key = read_key(key, 0).ok_or_else(|| self.fail(format!("{key:?} is no key")))?;
+            match seen.insert(key.identity()) {
+                true => Ok((key, child)),
+                false => Err(self.fail(format!("the key {key} stands twice"))),
+            }
+        });
+        keyed.collect()
+    }
+}
+
+fn read_key(key: &Json, depth: usize) -> Option<PyKey> {
+    Some(match key {
         Json::Null => PyKey::None,
         Json::Bool(value) => PyKey::Bool(*value),
-        Json::String(text) => PyKey::Str(text.clone()),
-        Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
-            (Some(value), _, _) => PyKey::Int(value.into()),
-            (_, Some(value), _) => PyKey::Int(value.into()),
-            (_, _, Some(value)) => PyKey::Float(value),
-            _ => return Err(ErrorKind::Key(format!("{number} is no key")).into()),
-        },
+        Json::Str(text) => PyKey::Str(text.clone()),
+        Json::Int(value) => PyKey::Int(*value),
+        // An integer that is too large comes as a float.
+        Json::Float(value) if value.fract() != 0.0 || value.abs() < 2f64.powi(53) => {
+            PyKey::Float(*value)
+        }
         // Python's tuples come back as lists.
-        Json::Array(keys) => PyKey::Tuple(keys.iter().map(read_key).collect::<Result<_>>()?),
-        Json::Object(_) => return Err(ErrorKind::Key(format!("{key} is no key")).into()),
+        Json::List(keys) if depth < MAX_KEY_DEPTH => {
+            let keys = keys.iter().map(|key| read_key(key, depth + 1));
+            PyKey::Tuple(keys.collect::<Option<_>>()?)
+        }
+        _ => return None,
     })
 }
-
 /// The fields of a registered dataclass, whose context is `[[present], [None]]`.
 fn fields(context: &Json, children: &[PyTree]) -> Option<Vec<(PyKey, PyTree)>> {
-    let [present, absent] = context.as_array()?.as_slice() else { return None };
+    let [present, absent] = context.as_list()? else { return None };
     let names = |list: &Json| -> Option<Vec<PyKey>> {
-        list.as_array()?.iter().map(|name| Some(PyKey::Str(name.as_str()?.to_owned()))).collect()
+        list.as_list()?.iter().map(|name| Some(PyKey::Str(name.as_str()?.to_owned()))).collect()
     };
     let (present, absent) = (names(present)?, names(absent)?);
     let all = present.iter().chain(&absent).map(PyKey::identity);
-    let distinct: std::collections::HashSet<String> = all.collect();
+    let distinct: HashSet<String> = all.collect();
     if present.len() != children.len() || distinct.len() != present.len() + absent.len() {
         return None;
     }

@@ -3,7 +3,7 @@
 mod random;
 
 use fastrand::Rng;
-use treedef::{Tree, TreeDef, Value};
+use treedef::{Limits, Tree, TreeDef, Value};
 use treedef_exchange::jax::{self, ShapeDtype};
 use treedef_exchange::{Error, ErrorKind, Lowering, orbax, python, torch};
 
@@ -97,10 +97,27 @@ fn keys_that_python_does_not_tell_apart_are_refused() {
         torch::treespec(&def("{(1, 2): *}")),
         "the key (1, 2) has no JSON, in which torch stores keys at the root",
     );
-    let literal =
-        python::literal(&def("{(1u8, \"a\"): *, 2.5: *, b\"\\x00\": *, None: *}")).unwrap();
-    let raised = python::from_literal(&literal.data).unwrap();
-    assert_eq!(raised.treedef.num_leaves(), 4, "{}", literal.data);
+    refused(
+        python::literal(&def("[{2.5: *, b\"x\": *}]")),
+        "the keys 2.5 and b'x' have no order in Python, so JAX takes neither at `[0]`",
+    );
+    refused(
+        python::literal(&def("{(1, 2): *, (1, \"a\"): *}")),
+        "the keys (1, 2) and (1, 'a') have no order in Python, so JAX takes neither at the root",
+    );
+    assert!(torch::treespec(&def("{2.5: *, \"a\": *}")).is_ok());
+    let order = |text: &str| python::literal(&def(text)).unwrap().data;
+    assert_eq!(order("{(None, 1.5): *, (None, 2): *}"), "{(None, 1.5): 1, (None, 2): 0}");
+    assert_eq!(order("{(2, \"a\"): *, (1, 2): *}"), "{(1, 2): 0, (2, 'a'): 1}");
+    assert_eq!(
+        order("{9007199254740992.0: *, 9007199254740993i64: *, 2.5: *, 3: *, true: *}"),
+        "{True: 0, 2.5: 3, 3: 1, 9007199254740992.0: 4, 9007199254740993: 2}"
+    );
+    refused(
+        python::literal(&def("{1152921504606846976i64: *, 1.152921504606847e18: *}")),
+        "two keys of the dict are 1.152921504606847e18 to Python at the root",
+    );
+    assert!(python::literal(&def("{1152921504606847000i64: *, 1.152921504606847e18: *}")).is_ok());
     assert_eq!(python::literal(&def("{\"b\": *, \"a\": *}")).unwrap().data, "{'a': 0, 'b': 1}");
     assert_eq!(python::literal(&def("{10: *, 9: *, -1: *}")).unwrap().data, "{-1: 0, 9: 1, 10: 2}");
 }
@@ -127,8 +144,33 @@ fn limits_hold() {
     assert!(python::literal_with(&def("[*; 2]"), &lowering).is_ok());
     assert!(python::literal_with(&def("[*; 3]"), &lowering).is_err());
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    refused(python::from_literal(&deep), "nested deeper than 256 levels at byte 257");
-    assert!(matches!(torch::from_treespec(&deep).unwrap_err().kind(), ErrorKind::Malformed(_)));
+    refused(python::from_literal(&deep), "nested deeper than 200 levels at byte 201");
+    assert!(matches!(torch::from_treespec(&deep).unwrap_err().kind(), ErrorKind::Limit(_)));
+    let nested = |count: usize| {
+        let text = format!("{}*{}", "[".repeat(count), "]".repeat(count));
+        TreeDef::parse_with(&text, Limits::default().max_depth(300)).unwrap()
+    };
+    for count in [63, 100, 200] {
+        let spec = torch::treespec(&nested(count)).unwrap();
+        assert_eq!(torch::from_treespec(&spec.data).unwrap().treedef, nested(count));
+        let literal = python::literal(&nested(count)).unwrap();
+        assert_eq!(python::from_literal(&literal.data).unwrap().treedef, nested(count));
+    }
+    assert!(python::literal(&nested(201)).is_err());
+    // One long string that stands at many places.
+    let long = "x".repeat(1 << 20);
+    let many = def(&format!("[{{\"{long}\": *}}; 1000]"));
+    assert!(matches!(jax::proto(&many).unwrap_err().kind(), ErrorKind::Limit(_)));
+    assert!(matches!(
+        python::from_literal(&"{".repeat(300)).unwrap_err().kind(),
+        ErrorKind::Limit(_) | ErrorKind::Malformed(_)
+    ));
+    let keys: String = (0..20_000).map(|_| r#"{"key": "a", "key_type": 2},"#).collect();
+    let orbax = format!(
+        r#"{{"tree_metadata": {{"x": {{"key_metadata": [{}], "value_metadata": {{"value_type": "a"}}}}}}}}"#,
+        keys.trim_end_matches(',')
+    );
+    assert!(matches!(orbax::metadata(&orbax).unwrap_err().kind(), ErrorKind::Limit(_)));
     let mut proto = b"\x0a\x02\x10\x01".to_vec();
     (0..100_000).for_each(|_| proto.extend(b"\x0a\x04\x08\x01\x10\x02"));
     assert!(matches!(jax::from_proto(&proto).unwrap_err().kind(), ErrorKind::Limit(_)));
@@ -158,9 +200,15 @@ fn literals_that_are_none_are_refused_where_they_go_wrong() {
         ("[1 2]", "expected `,` or `]`, found `2]` at byte 3"),
         ("{'a': 1, 'a': 2}", "the key 'a' stands twice at byte 9"),
         ("{1: 0, True: 0}", "the key True stands twice at byte 7"),
-        ("{'a'}", "expected `:`, found `}` at byte 4"),
+        ("{'a' 1}", "expected `:`, found `1}` at byte 5"),
         ("'abc", "a string that does not end at byte 4"),
-        ("'\\q'", "an escape that is not known at byte 1"),
+        ("'\\N{BULLET}'", "an escape that is not known at byte 1"),
+        (
+            "{340282366920938463463374607431768211456: 0}",
+            "no key: it has more than 128 bits, or is complex at byte 1",
+        ),
+        ("[01]", "expected a number, found `01]` at byte 1"),
+        ("1__0", "expected a number, found `1__0` at byte 0"),
         ("nan", "expected a literal, found `nan` at byte 0"),
         ("[1] 2", "expected the end, found `2` at byte 4"),
         ("1x", "expected a number, found `1x` at byte 0"),

@@ -14,7 +14,7 @@
 use std::collections::HashSet;
 
 use crate::error::{ErrorKind, Result, malformed};
-use crate::pytree::{MAX_DEPTH, PyKey, PyTree};
+use crate::pytree::{MAX_BYTES, MAX_DEPTH, PyKey, PyTree};
 
 use super::string_key;
 
@@ -124,7 +124,7 @@ fn too_large() -> crate::Error {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
-    let mut reader = Reader { bytes, leaves: 0, tables: 0 };
+    let mut reader = Reader { bytes, leaves: 0, tables: 0, text_bytes: 0 };
     let root = reader.target(0)?;
     reader.table(root, 0)
 }
@@ -134,6 +134,7 @@ struct Reader<'b> {
     leaves: usize,
     /// Tables that were read: a hostile buffer may refer to one from many places.
     tables: usize,
+    text_bytes: usize,
 }
 
 impl<'b> Reader<'b> {
@@ -192,12 +193,18 @@ impl<'b> Reader<'b> {
         Ok((0..count).map(|index| vector + 4 + 4 * index).collect())
     }
 
-    fn text(&self, at: usize) -> Result<&'b str> {
+    fn text(&mut self, at: usize) -> Result<&'b str> {
         let string = self.target(at)?;
         let length = self.u32(string)?;
         let start = string + 4; // `u32` found them
         let bytes = start.checked_add(length).and_then(|end| self.bytes.get(start..end));
         let bytes = bytes.ok_or_else(|| malformed(string, "a string beyond the end"))?;
+        // A hostile buffer may refer to one from many places.
+        self.text_bytes += length;
+        if self.text_bytes > MAX_BYTES {
+            let what = format!("names of more than {MAX_BYTES} bytes in all");
+            return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(string));
+        }
         std::str::from_utf8(bytes).map_err(|_| malformed(string, "a string that is not UTF-8"))
     }
 
@@ -232,8 +239,12 @@ impl<'b> Reader<'b> {
             LIST => PyTree::List(children),
             DICT => {
                 let names = self.vector(table, 2)?;
+                if names.len() != children.len() {
+                    let what = format!("{} names for {} children", names.len(), children.len());
+                    return Err(malformed(table, what));
+                }
                 let names = names.into_iter().map(|slot| self.text(slot).map(str::to_owned));
-                PyTree::Dict(entries(table, names.collect::<Result<_>>()?, children)?)
+                PyTree::Dict(sorted_entries(table, names.collect::<Result<_>>()?, children)?)
             }
             CUSTOM => self.custom(table, children)?,
             other => return Err(malformed(table, format!("kind {other} is not known"))),
@@ -274,4 +285,16 @@ fn entries(
         return Err(malformed(table, "a name stands twice"));
     }
     Ok(names.into_iter().map(PyKey::Str).zip(children).collect())
+}
+
+/// The entries of a dict, which JAX writes and rebuilds in the order of their keys.
+fn sorted_entries(
+    table: usize,
+    names: Vec<String>,
+    children: Vec<PyTree>,
+) -> Result<Vec<(PyKey, PyTree)>> {
+    if !names.is_sorted() {
+        return Err(malformed(table, "the names of a dict are not in order"));
+    }
+    entries(table, names, children)
 }

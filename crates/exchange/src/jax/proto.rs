@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::{ErrorKind, Result, malformed};
-use crate::pytree::{MAX_DEPTH, PyKey, PyTree};
+use crate::pytree::{MAX_BYTES, MAX_DEPTH, PyKey, PyTree};
 
 use super::string_key;
 
@@ -138,6 +138,9 @@ impl<'b> Message<'b> {
         }
         let start = self.at;
         let tag = self.varint()?;
+        if tag >> 3 == 0 {
+            return Err(malformed(start, "a field without a number"));
+        }
         let field = match tag & 7 {
             0 => Field::Number(self.varint()?),
             1 => Field::Bytes(self.part(start, 8)?),
@@ -186,7 +189,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
             _ => {} // a field of a later version
         }
     }
-    let mut leaves = 0;
+    let (mut leaves, mut key_bytes) = (0, 0);
     // Complete subtrees with their depths.
     let mut stack: Vec<(PyTree, usize)> = Vec::new();
     for node in nodes {
@@ -218,7 +221,16 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
             NONE => PyTree::None,
             LIST => PyTree::List(children),
             TUPLE => PyTree::Tuple(children),
-            DICT => PyTree::Dict(entries(offset, &keys, &strings, children)?),
+            DICT => {
+                let entries = entries(offset, &keys, &strings, children)?;
+                // A hostile file may refer to one string from many places.
+                key_bytes += entries.iter().map(|(key, _)| key.num_bytes()).sum::<usize>();
+                if key_bytes > MAX_BYTES {
+                    let what = format!("keys of more than {MAX_BYTES} bytes in all");
+                    return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(offset));
+                }
+                PyTree::Dict(entries)
+            }
             other => return Err(malformed(offset, format!("node type {other} is not known"))),
         };
         stack.push((tree, depth));
