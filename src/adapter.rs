@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::LeafType;
 use crate::model::TreeDef;
@@ -138,7 +138,8 @@ where
     /// flattened to leaves of type `L`, or has another structure than the first output. The error
     /// has the path.
     pub fn call(&mut self, leaves: &[L]) -> Result<Vec<L>> {
-        let output = (self.function)(unflatten(&self.inputs, leaves)?);
+        let input = self.unflatten_input(leaves)?;
+        let output = (self.function)(input);
         if let Some(outputs) = &self.outputs {
             let mut leaves = Vec::new();
             let found = self.flattener.flatten_like(outputs, &output, &mut leaves);
@@ -151,4 +152,78 @@ where
         self.outputs = Some(outputs);
         Ok(leaves)
     }
+
+    /// As [`call`](Self::call), for a function whose output is one leaf: a loss.
+    ///
+    /// # Errors
+    ///
+    /// As there, and if the output has more or fewer leaves than one.
+    ///
+    /// ```
+    /// use treedef::FlatFn;
+    ///
+    /// let mut loss = FlatFn::<f64, _, _, _>::new(|(x, y): (f64, [f64; 2])| x + y[0] * y[1], &(0.0, [0.0; 2]))?;
+    /// assert_eq!(loss.call_scalar(&[1.0, 2.0, 3.0])?, 7.0);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn call_scalar(&mut self, leaves: &[L]) -> Result<L> {
+        let mut output = self.call(leaves)?;
+        let found = output.len();
+        match output.pop().filter(|_| found == 1) {
+            Some(leaf) => Ok(leaf),
+            None => Err(Error::from(ErrorKind::LeafCount { expected: 1, found })
+                .with_hint("the output is no scalar")),
+        }
+    }
+
+    fn unflatten_input(&self, leaves: &[L]) -> Result<A> {
+        let input = unflatten(&self.inputs, leaves);
+        input.map_err(|error| error.with_hint("these leaves do not fit the input"))
+    }
 }
+
+impl<L, A, B, F> FlatFn<L, A, B, F>
+where
+    L: LeafType,
+    A: Serialize + DeserializeOwned,
+    B: Serialize,
+    F: Fn(A) -> B,
+{
+    /// As [`call`](Self::call), for a function that needs no `&mut`. The structure of the output is
+    /// not remembered.
+    ///
+    /// # Errors
+    ///
+    /// As there, but for an output of another structure than before.
+    ///
+    /// ```
+    /// use treedef::FlatFn;
+    ///
+    /// fn swapped((a, b): (f64, f64)) -> (f64, f64) {
+    ///     (b, a)
+    /// }
+    ///
+    /// let swap = FlatFn::<f64, _, _, _>::new(swapped, &(0.0, 0.0))?;
+    /// assert_eq!(swap.call_ref(&[1.0, 2.0])?, [2.0, 1.0]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn call_ref(&self, leaves: &[L]) -> Result<Vec<L>> {
+        Ok(self.flattener.flatten_as(&(self.function)(self.unflatten_input(leaves)?))?.0)
+    }
+}
+
+/// A [`FlatFn`] of any function, to be stored in a struct.
+///
+/// ```
+/// use treedef::{BoxFlatFn, FlatFn};
+///
+/// struct Objective {
+///     loss: BoxFlatFn<f64, (f64, f64), f64>,
+/// }
+///
+/// let loss = FlatFn::new(Box::new(|(x, y)| x * y) as Box<_>, &(0.0, 0.0))?;
+/// let mut objective = Objective { loss };
+/// assert_eq!(objective.loss.call_scalar(&[2.0, 3.0])?, 6.0);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub type BoxFlatFn<L, A, B> = FlatFn<L, A, B, Box<dyn FnMut(A) -> B + Send>>;

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::argument::ToPattern;
-use crate::error::{DifferenceKind, ErrorKind, Result};
+use crate::error::{DifferenceKind, Error, ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
@@ -164,6 +164,7 @@ pub struct Flattener {
     rules: Option<Arc<Rules>>,
     ignore_statics: bool,
     serialize_once: bool,
+    deny_unmatched: bool,
 }
 
 impl Flattener {
@@ -381,10 +382,44 @@ impl Flattener {
     /// ```
     pub fn unmatched_rules<T: Serialize + ?Sized>(&self, value: &T) -> Result<Vec<String>> {
         let (_, _, hits) = self.recording(Sink::Counted(0)).record(value)?;
-        let Some(rules) = &self.rules else { return Ok(Vec::new()) };
+        Ok(self.unmatched(&hits))
+    }
+
+    /// Whether a rule about a type, a field or a path that matches nothing in a value is an error.
+    ///
+    /// By default it is not, because an enum or an empty `Vec` may have nothing for it now.
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let flattener = Flattener::new().static_field("Linaer", "name").deny_unmatched(true);
+    /// let error = flattener.flatten(&("a", 1)).unwrap_err();
+    /// assert_eq!(error.to_string(), "no node matches `Linaer.name` (see `deny_unmatched`)");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn deny_unmatched(mut self, yes: bool) -> Self {
+        self.deny_unmatched = yes;
+        self
+    }
+
+    fn unmatched(&self, hits: &[bool]) -> Vec<String> {
+        let Some(rules) = &self.rules else { return Vec::new() };
         let hits = rules.rules.iter().zip(hits).enumerate();
-        let unmatched = hits.filter(|(index, (_, hit))| !hit && !rules.presets.contains(index));
-        Ok(unmatched.map(|(_, ((rule, _), _))| rule.to_string()).collect())
+        let unmatched = hits.filter(|(index, (_, hit))| !**hit && !rules.presets.contains(index));
+        unmatched.map(|(_, ((rule, _), _))| rule.to_string()).collect()
+    }
+
+    fn expect_matched(&self, hits: &[bool]) -> Result<()> {
+        if !self.deny_unmatched {
+            return Ok(());
+        }
+        match self.unmatched(hits).into_iter().next() {
+            None => Ok(()),
+            Some(rule) => {
+                Err(Error::from(ErrorKind::NoMatch { pattern: rule })
+                    .with_hint("see `deny_unmatched`"))
+            }
+        }
     }
 
     /// Whether every value is serialized only once.
@@ -655,7 +690,8 @@ impl Flattener {
             }
             sink.resize(0);
         }
-        let (treedef, leaves, _) = self.recording(sink).record(value)?;
+        let (treedef, leaves, hits) = self.recording(sink).record(value)?;
+        self.expect_matched(&hits)?;
         let treedef = self.walked(treedef, mismatch)?;
         if self.predicts(options) {
             walk.remember(&treedef);

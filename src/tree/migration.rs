@@ -1,17 +1,16 @@
 //! Rebuilds values of a type that has changed since they were flattened.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Difference, DifferenceKind, Result};
+use crate::error::{Difference, DifferenceKind, ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType};
-use crate::model::{Leaf, LeafKind, Tree};
-use crate::path::Path;
-use crate::treedef::difference::{same_below, tree_differences};
+use crate::model::{Leaf, LeafKind, Name, Tree};
+use crate::path::{Key, Path};
+use crate::treedef::difference::migration_differences;
 use crate::unflatten::unflatten;
 
 /// The differences between a rebuilt value and the tree that it was rebuilt from.
@@ -69,48 +68,73 @@ impl<L: LeafType> Tree<L> {
     pub fn migrate<T: Serialize + DeserializeOwned>(self) -> Result<(T, Migration)> {
         let (treedef, widened) = (self.treedef, L::KIND == LeafKind::F64);
         let old = Tree { treedef, leaves: self.leaves.into_iter().map(Flat::into_leaf).collect() };
-        let value = unflatten(&old.treedef, &old.leaves)?;
-        let (leaves, treedef) = Flattener::with_options_of(&old.treedef).flatten(&value)?;
-        Ok((value, Migration::between(&old, &Tree { treedef, leaves }, widened)))
+        let rebuild = |tree: &Tree<Leaf>| -> Result<(T, Tree<Leaf>)> {
+            let value = unflatten(&tree.treedef, &tree.leaves)?;
+            let (leaves, treedef) = Flattener::with_options_of(&tree.treedef).flatten(&value)?;
+            Ok((value, Tree { treedef, leaves }))
+        };
+        let (value, new) = rebuild(&old)?;
+        let without = |tree: &Tree<Leaf>| rebuild(tree).map(|(_, new)| new);
+        Ok((value, Migration::between(&old, &new, widened, without)))
     }
 }
 
+/// At most this many nodes that are not in the value are followed.
+const FOLLOWED: usize = 64;
+
 impl Migration {
-    fn between(old: &Tree<Leaf>, new: &Tree<Leaf>, widened: bool) -> Self {
+    fn between(
+        old: &Tree<Leaf>,
+        new: &Tree<Leaf>,
+        widened: bool,
+        rebuild: impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
+    ) -> Self {
         let mut migration = Migration::default();
-        for difference in tree_differences(old, new, widened) {
+        for difference in migration_differences(old, new, widened) {
             match difference.kind {
                 DifferenceKind::Missing => migration.dropped.push(difference.path),
                 DifferenceKind::Extra => migration.filled.push(difference.path),
                 _ => migration.changed.push(difference),
             }
         }
-        migration.find_renamed(old, new);
+        for from in migration.dropped.clone().into_iter().take(FOLLOWED) {
+            let Some(to) = migration.follow(&from, old, new, &rebuild) else { continue };
+            migration.dropped.retain(|path| *path != from);
+            migration.filled.retain(|path| *path != to);
+            migration.changed.extend(retyped(&from, &to, old, new));
+            migration.renamed.push((from, to));
+        }
         migration
     }
 
-    /// Finds renamed fields: dropped and filled siblings whose subtrees are equal.
-    fn find_renamed(&mut self, old: &Tree<Leaf>, new: &Tree<Leaf>) {
-        let mut filled: HashMap<Option<Path>, Vec<&Path>> = HashMap::new();
-        self.filled.iter().for_each(|path| filled.entry(path.parent()).or_default().push(path));
-        let is_equal = |from: &Path, to: &Path| {
-            let sides = (old.treedef.node(from), new.treedef.node(to));
-            let (Ok(a), Ok(b)) = sides else { return false };
-            same_below((a, &old.leaves), (b, &new.leaves))
-        };
-        let mut renamed = Vec::new();
-        for from in &self.dropped {
-            let siblings = filled.get_mut(&from.parent());
-            let place =
-                siblings.as_ref().and_then(|all| all.iter().position(|to| is_equal(from, to)));
-            if let (Some(siblings), Some(place)) = (siblings, place) {
-                renamed.push((from.clone(), siblings.remove(place).clone()));
+    /// Where the type put what the tree has at a path: the field that is missing, or has another
+    /// value, when the tree does not have it.
+    fn follow(
+        &self,
+        from: &Path,
+        old: &Tree<Leaf>,
+        new: &Tree<Leaf>,
+        rebuild: impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
+    ) -> Option<Path> {
+        if self.filled.is_empty() {
+            return None;
+        }
+        let mut without = old.clone();
+        without.remove(from).ok()?;
+        match rebuild(&without) {
+            Err(error) => match error.kind() {
+                ErrorKind::MissingField { field, .. } => {
+                    let to = error.path().child(Key::Field(Name::Borrowed(*field)));
+                    self.filled.contains(&to).then_some(to)
+                }
+                _ => None,
+            },
+            Ok(other) => {
+                let there = |tree: &Tree<Leaf>, path: &Path| tree.subtree(path).ok();
+                let mut filled = self.filled.iter();
+                filled.find(|path| there(new, path) != there(&other, path)).cloned()
             }
         }
-        let moved: HashSet<&Path> = renamed.iter().flat_map(|(from, to)| [from, to]).collect();
-        self.dropped.retain(|path| !moved.contains(path));
-        self.filled.retain(|path| !moved.contains(path));
-        self.renamed = renamed;
     }
 
     /// Whether the value has no difference to the tree.
@@ -119,12 +143,29 @@ impl Migration {
     }
 }
 
+/// The kind of what was renamed, if all its leaves are of one kind and the type has another.
+fn retyped(from: &Path, to: &Path, old: &Tree<Leaf>, new: &Tree<Leaf>) -> Option<Difference> {
+    let kind = |tree: &Tree<Leaf>, path: &Path| {
+        let leaves = tree.leaves.get(tree.treedef.leaf_range(path).ok()?)?;
+        let first = leaves.first()?.kind();
+        leaves.iter().all(|leaf| leaf.kind() == first).then_some(first)
+    };
+    let (before, after) = (kind(old, from)?, kind(new, to)?);
+    (before != after).then(|| Difference {
+        path: to.clone(),
+        kind: DifferenceKind::Leaf,
+        expected: before.name().to_owned(),
+        found: after.name().to_owned(),
+    })
+}
+
 impl fmt::Display for Migration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = |path: &Path| format!("`{path}`");
         let rename = |(from, to): &(Path, Path)| format!("`{from}` to `{to}`");
-        let change = |Difference { path, expected, found, .. }: &Difference| {
-            format!("{expected} to {found} at `{path}`")
+        let change = |Difference { path, expected, found, .. }: &Difference| match path.is_root() {
+            true => format!("{expected} to {found} at the root"),
+            false => format!("{expected} to {found} at `{path}`"),
         };
         let clauses = [
             clause("filled", &self.filled, path),

@@ -60,6 +60,8 @@ struct Comparison {
     prefix: bool,
     /// Whether a sequence differs from a tuple, and a map from a struct.
     exact: bool,
+    /// A `Some` may be around a node on one side only.
+    any_some: bool,
     /// The current path.
     path: Path,
     differences: Vec<Difference>,
@@ -80,10 +82,18 @@ pub(crate) fn tree_differences(
     Comparison { none_is_leaf, widened, ..Comparison::of_values() }.run(a, b)
 }
 
-/// Whether two subtrees are equal, including leaves. Their positions do not matter.
-pub(crate) fn same_below(a: (NodeRef<'_>, &[Leaf]), b: (NodeRef<'_>, &[Leaf])) -> bool {
-    let side = |(node, leaves)| Side { node, leaves: Some(leaves), inside: false };
-    Comparison::of_values().run(side(a), side(b)).is_empty()
+/// As [`tree_differences`], for what a type made of the tree: a map may be a struct, a sequence a
+/// tuple, and a `Some` may be around a value on one side only.
+pub(crate) fn migration_differences(
+    expected: &Tree<Leaf>,
+    found: &Tree<Leaf>,
+    widened: bool,
+) -> Vec<Difference> {
+    let none_is_leaf = expected.treedef.encoding.options.none_is_leaf;
+    let a = Side { node: expected.treedef.root(), leaves: Some(&expected.leaves), inside: false };
+    let b = Side { node: found.treedef.root(), leaves: Some(&found.leaves), inside: false };
+    let loosely = Comparison { exact: false, any_some: true, ..Comparison::of_values() };
+    Comparison { none_is_leaf, widened, ..loosely }.run(a, b)
 }
 
 /// All places where `found` differs from `expected`, without leaves. Of equal siblings that differ
@@ -175,6 +185,7 @@ impl Comparison {
             widened: false,
             prefix: false,
             exact: true,
+            any_some: false,
             path: Path::root(),
             differences: Vec::new(),
         }
@@ -277,7 +288,8 @@ impl Comparison {
     /// With `none_is_leaf`, `None` is a leaf, but a node inside a static. So a `Some` that is only
     /// on one side is skipped.
     fn without_some<'a>(&self, a: Side<'a>, b: Side<'a>) -> Option<(Side<'a>, Side<'a>)> {
-        if !self.none_is_leaf || !(a.inside || b.inside) {
+        let inside = self.none_is_leaf && (a.inside || b.inside);
+        if !inside && !self.any_some {
             return None;
         }
         match (a.node.kind(), b.node.kind()) {

@@ -35,7 +35,7 @@ impl TreeDef {
     ///
     /// let value = BTreeMap::from([("tls", Some((443, "a")))]);
     /// let treedef = treedef::structure(&value)?;
-    /// assert_eq!(treedef.node(r#"["tls"]?.0"#)?, treedef.node(".tls.0")?);
+    /// assert_eq!(treedef.leaf_index(r#"["tls"]?.0"#)?, treedef.leaf_index(".tls.0")?);
     ///
     /// let error = treedef.node(".tsl").unwrap_err();
     /// assert!(error.to_string().ends_with("at the root (did you mean `[\"tls\"]`?)"));

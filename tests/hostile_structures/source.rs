@@ -26,6 +26,9 @@ const TRAITS: &[&str] = &[
 pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Display for DifferenceKind", "a kind"),
     ("FromStr for DifferenceKind", "a kind"),
+    ("FlatFn::call_ref", "as `FlatFn::call`"),
+    ("FlatFn::call_scalar", "as `FlatFn::call`"),
+    ("Flattener::deny_unmatched", "sets a switch"),
     ("Flattener::tree", "as `Flattener::flatten`"),
     ("Flattener::tree_as", "as `Flattener::flatten_as`"),
     ("Tree::of_as", "as `flatten_as`"),

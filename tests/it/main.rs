@@ -17,6 +17,7 @@ mod in_place;
 mod labels;
 mod laws;
 mod lookups;
+mod migrations;
 #[cfg(feature = "persist")]
 #[path = "../model/plain/mod.rs"]
 #[allow(dead_code, reason = "the model needs all of it")]

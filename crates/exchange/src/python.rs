@@ -488,8 +488,13 @@ fn read_number(digits: &str, negative: bool) -> Option<PyKey> {
     let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = body.as_bytes();
     let grouped = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_').all(|(at, _)| {
-        let before = if at == 0 { radix != 10 } else { digit(bytes.get(at - 1)) };
-        before && digit(bytes.get(at + 1)) && (radix == 16 || bytes.get(at - 1) != Some(&b'e'))
+        let before = match at.checked_sub(1) {
+            Some(before) => {
+                digit(bytes.get(before)) && (radix == 16 || bytes.get(before) != Some(&b'e'))
+            }
+            None => radix != 10,
+        };
+        before && digit(bytes.get(at + 1))
     });
     let plain: String = body.chars().filter(|char| *char != '_').collect();
     if !grouped || plain.is_empty() {

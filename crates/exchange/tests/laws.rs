@@ -209,6 +209,7 @@ fn literals_that_are_none_are_refused_where_they_go_wrong() {
         ),
         ("[01]", "expected a number, found `01]` at byte 1"),
         ("1__0", "expected a number, found `1__0` at byte 0"),
+        ("0b_x", "expected a number, found `0b_x` at byte 0"),
         ("nan", "expected a literal, found `nan` at byte 0"),
         ("[1] 2", "expected the end, found `2` at byte 4"),
         ("1x", "expected a number, found `1x` at byte 0"),
