@@ -58,10 +58,18 @@ pub(crate) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
 /// Returns an error with the differences if `prefix` is not a prefix of `full`.
 pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
     let (a, b) = (prefix.root(), full.root());
-    match (options_fit(prefix, full), is_prefix(a, b)) {
+    match (options_fit(prefix, full) || options_meet(prefix, full), is_prefix(a, b)) {
         (true, true) => Ok(()),
-        (true, false) => Err(structure_mismatch(prefix_differences(a, b))
-            .with_hint("expected is what the prefix has")),
+        (true, false) => {
+            let differences = prefix_differences(a, b);
+            let none = differences.first().is_some_and(|first| first.expected == "`None`");
+            Err(structure_mismatch(differences).with_hint(match none {
+                true => {
+                    "for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`"
+                }
+                false => "expected is what the prefix has",
+            }))
+        }
         (false, _) => Err(options_mismatch(prefix.encoding.options, full.encoding.options)),
     }
 }
@@ -87,6 +95,21 @@ pub(crate) fn expect_agreement(a: &TreeDef, b: &TreeDef) -> Result<()> {
 /// Whether `treedef` would be the same with the options of `other`.
 pub(crate) fn options_fit(treedef: &TreeDef, other: &TreeDef) -> bool {
     treedef.encoding.options == other.encoding.options || !treedef.root().depends_on_options()
+}
+
+/// Whether no option that differs is about a node that both structures have. So a prefix with `None`
+/// as a leaf, as for `vmap`'s `in_axes`, fits a structure that has neither `None` nor `Some`.
+fn options_meet(a: &TreeDef, b: &TreeDef) -> bool {
+    let (ours, theirs) = (a.encoding.options, b.encoding.options);
+    let either_without = |kinds: &[NodeKind]| {
+        let has = |treedef: &TreeDef| {
+            treedef.encoding.nodes.iter().any(|node| kinds.contains(&node.kind))
+        };
+        !has(a) || !has(b)
+    };
+    (ours.none_is_leaf == theirs.none_is_leaf || either_without(&[NodeKind::None, NodeKind::Some]))
+        && (ours.insertion == theirs.insertion || either_without(&[NodeKind::Map]))
+        && ours.compact == theirs.compact
 }
 
 /// Iterates over the leaves of a prefix and the subtrees at their places. Skips leafless runs.

@@ -145,7 +145,7 @@ fn a_function_keeps_its_structures() {
     assert_eq!(flat.outputs().unwrap().to_string(), "([*, *], None)");
     assert_eq!(flat.call(&[3.0, 4.0]).unwrap(), [6.0, 8.0]);
     assert_snapshot!(flat.call(&[-1.0, 2.0]).unwrap_err(), @"expected `None`, found `Some(*)` at `.1` (the output has another structure than that of the first call)");
-    assert_snapshot!(flat.call(&[1.0]).unwrap_err(), @"expected 2 leaves, found 1");
+    assert_snapshot!(flat.call(&[1.0]).unwrap_err(), @"expected 2 leaves, found 1 (these leaves do not fit the input)");
     assert_eq!(flat.call(&[5.0, 6.0]).unwrap(), [10.0, 12.0]);
     assert_eq!(calls, 4);
 }

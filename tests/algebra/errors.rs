@@ -23,13 +23,13 @@ fn what_is_no_prefix() {
     };
     assert_snapshot!(refused("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root (expected is what the prefix has)");
     assert_snapshot!(refused("[*, *]", "[*]"), @"expected 2 children, found 1 child at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("{\"a\": [None, *]}", "{\"a\": [*, *]}"), @r#"expected `None`, found `*` at `["a"][0]` (expected is what the prefix has)"#);
+    assert_snapshot!(refused("{\"a\": [None, *]}", "{\"a\": [*, *]}"), @r#"expected `None`, found `*` at `["a"][0]` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)"#);
     assert_snapshot!(refused("P { x: *, y: * }", "P { x: *, z: * }"), @"expected `*`, found nothing at `.y`, and 1 more difference (expected is what the prefix has)");
     assert_snapshot!(refused("P { x: *, y: * }", "P { y: *, x: * }"), @"expected `.x`, `.y`, found `.y`, `.x` at the root (expected is what the prefix has)");
     assert_snapshot!(refused("P { x: * }", "Q { x: * }"), @"expected `P { x: * }`, found `Q { x: * }` at the root (expected is what the prefix has)");
     assert_snapshot!(refused("(E::A(*), *)", "(E::B(*), *)"), @"expected `E::A(*)`, found `E::B(*)` at `.0` (expected is what the prefix has)");
     assert_snapshot!(refused("[static 1, *]", "[static 2, *]"), @"expected `static 1`, found `static 2` at `[0]` (expected is what the prefix has)");
-    assert_snapshot!(refused("[(None, *); 5]", "[(None, *); 3, (*, *), (None, *)]"), @"expected `None`, found `*` at `[3].0` (expected is what the prefix has)");
+    assert_snapshot!(refused("[(None, *); 5]", "[(None, *); 3, (*, *), (None, *)]"), @"expected `None`, found `*` at `[3].0` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)");
     assert_snapshot!(refused("#[insertion] {\"a\": *}", "{\"a\": *}"), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");
 }
 

@@ -174,7 +174,7 @@ fn none_is_a_node_without_leaves() {
     // Ours: the map of two trees is strict, a prefix has to be asked for.
     assert_snapshot!(said(numbered("[*, *]").zip_with(full.clone(), |a, _| a)), @"expected `*`, found `None` at `[1]`");
     // JAX: tree_map(f, [1, None], [1, 2]) is an error, and so is it here.
-    assert_snapshot!(said(numbered("[*, *]").flatten_up_to(full.treedef())), @"expected `None`, found `*` at `[1]` (expected is what the prefix has)");
+    assert_snapshot!(said(numbered("[*, *]").flatten_up_to(full.treedef())), @"expected `None`, found `*` at `[1]` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)");
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn what_is_no_prefix_is_refused() {
     assert_snapshot!(refused("(*, *)", "(*, *, *)"), @"expected 2 children, found 3 children at the root (expected is what the prefix has)");
     assert_snapshot!(refused("[*, *]", "[*, *, *]"), @"expected 2 children, found 3 children at the root (expected is what the prefix has)");
     assert_snapshot!(refused("{\"a\": *, \"b\": *}", "{\"a\": *, \"c\": *}"), @r#"expected `*`, found nothing at `["b"]`, and 1 more difference (expected is what the prefix has)"#);
-    assert_snapshot!(refused("None", "*"), @"expected `None`, found `*` at the root (expected is what the prefix has)");
+    assert_snapshot!(refused("None", "*"), @"expected `None`, found `*` at the root (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)");
     assert_snapshot!(refused("NT { x: *, y: * }", "(*, *)"), @"expected `NT { x: *, y: * }`, found `(*, *)` at the root (expected is what the prefix has)");
     assert_snapshot!(refused("NT { x: *, y: * }", "NT1 { only: * }"), @"expected `NT { x: *, y: * }`, found `NT1 { only: * }` at the root, and 3 more differences (expected is what the prefix has)");
     assert_snapshot!(refused("NT { x: *, y: * }", "Other { x: *, y: * }"), @"expected `NT { x: *, y: * }`, found `Other { x: *, y: * }` at the root (expected is what the prefix has)");
@@ -343,4 +343,26 @@ fn a_map_keeps_its_order_in_the_structure_when_told_so() {
     assert_eq!(treedef.to_string(), "#[insertion] {\"b\": *, \"a\": *}");
     assert_eq!(paths(&treedef), ["[\"b\"]", "[\"a\"]"]);
     assert_ne!(treedef, ordered.structure(&IndexMap::from([("a", 1), ("b", 2)])).unwrap());
+}
+
+/// `vmap(f, in_axes=(None, {"k1": None, "k2": 0}))`, from the documents of `vmap`.
+#[test]
+fn in_axes_are_a_prefix_with_none_as_a_leaf() {
+    use std::collections::BTreeMap;
+
+    let arguments =
+        Tree::of(&(vec![1.0, 2.0], BTreeMap::from([("k1", [3.0]), ("k2", [4.0])]))).unwrap();
+    let none_is_leaf = Flattener::new().none_is_leaf(true);
+    let axes = (None::<i32>, BTreeMap::from([("k1", None), ("k2", Some(0))]));
+    let axes = none_is_leaf.tree(&axes).unwrap();
+    let broadcast = axes.broadcast_to(arguments.treedef()).unwrap();
+    assert_eq!(broadcast.leaves(), [Leaf::None, Leaf::None, Leaf::None, Leaf::I32(0)]);
+    assert_eq!(arguments.flatten_up_to(axes.treedef()).unwrap().leaves().len(), 3);
+
+    let typed = Tree::of(&(None::<i32>, 0)).unwrap();
+    let error = typed.broadcast_to(Tree::of(&([1.0], 2.0)).unwrap().treedef()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "expected `None`, found `(*,)` at `.0` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)"
+    );
 }

@@ -25,6 +25,7 @@
 //! | `tree.transpose(outer, inner, x)` | [`tree.transpose(&outer, &inner)?`](Tree::transpose) | both structures are compared, not only counts |
 //! | `tree.transpose(outer, None, x)` | [`tree.treedef().inner_of(&outer)?`](TreeDef::inner_of) | finds `inner` |
 //! | `tree.broadcast(prefix, full)` | [`prefix.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
+//! | `vmap(f, in_axes=(None, 0))` | [`axes.broadcast_to(&treedef)?`](Tree::broadcast_to) | `axes` is flattened with [`none_is_leaf`](Flattener::none_is_leaf), so that a `None` is a leaf |
 //! | `broadcast_prefix(prefix, full)` | [`prefix.broadcast_to(&treedef)?.into_parts().1`](Tree::into_parts) | the leaves alone |
 //! | `broadcast_flattened_prefix_with_treedef` | [`Tree::new(prefix, leaves)?.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
 //! | `is_leaf=p`, `is_leaf_takes_path=True` | [`Flattener::new().is_leaf(p).flatten(&value)?`](Flattener::is_leaf) | sees path, kind and name, not the value |
