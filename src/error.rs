@@ -65,7 +65,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     Message(String),
     /// A struct asked for a field that its node does not have and that has no default.
-    #[error("missing field `{field}`; here are {}", quoted(.present))]
+    #[error("missing field `{field}`; here {}", listed(.present))]
     MissingField {
         /// The field that was asked for.
         field: &'static str,
@@ -635,11 +635,13 @@ fn counted_bytes(count: u64) -> String {
     format!("{count} {} more", if count == 1 { "byte" } else { "bytes" })
 }
 
-fn quoted(names: &[Name]) -> String {
-    if names.is_empty() {
-        return "no fields".to_owned();
+fn listed(names: &[Name]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.len() {
+        0 => "are no fields".to_owned(),
+        1 => format!("is {}", quoted.concat()),
+        _ => format!("are {}", quoted.join(", ")),
     }
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn alternatives(names: &[&str]) -> String {

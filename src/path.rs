@@ -56,12 +56,15 @@ impl Key {
     /// Whether this key, written by someone, can mean the key that a node has: a field may have
     /// become an entry of a map or a field of a variant, and a position an index or a number.
     pub(crate) fn can_mean(&self, actual: &Key) -> bool {
+        // A variant that is written has to be there.
+        if matches!(self, Key::VariantField(..) | Key::VariantPosition(..)) {
+            return self == actual;
+        }
         if let (Some(asked), Some(actual)) = (self.place(), actual.place()) {
             return asked == actual;
         }
         match (self.text(), actual.text()) {
-            // The variant counts if it is written.
-            (Some(asked), Some(name)) => asked == name && !matches!(self, Key::VariantField(..)),
+            (Some(asked), Some(name)) => asked == name,
             _ => false,
         }
     }
@@ -76,12 +79,12 @@ impl Key {
     }
 
     /// The position, the index, or the number of an entry's key.
-    fn place(&self) -> Option<u128> {
+    fn place(&self) -> Option<i128> {
         match self {
             Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
-                Some(*index as u128) // never narrower
+                Some(*index as i128) // always wider
             }
-            Key::Entry(value) => value.as_leaf()?.as_u128(),
+            Key::Entry(value) => value.as_leaf()?.as_i128(),
             _ => None,
         }
     }

@@ -124,6 +124,8 @@ impl Step {
             (Step::AnyEntry, _) => false,
             (Step::AnyField, Key::Index(_) | Key::Entry(_) | Key::Some) => false,
             (Step::AnyField, _) => true,
+            // A number that is written with its kind means that kind.
+            (Step::Key(expected @ Key::Entry(_)), Key::Entry(_)) => expected == key,
             (Step::Key(expected), key) => expected == key || expected.can_mean(key),
         }
     }

@@ -45,10 +45,14 @@ impl<L> Tree<L> {
         }
         let (position, shape) = match (parent.kind(), key) {
             (NodeKind::Map, _) => {
-                if let Ok(found) = self.treedef.resolve(&*path) {
-                    return self.replace(found, new).map(Some);
+                match self.treedef.resolve(&*path) {
+                    Ok(found) => return self.replace(found, new).map(Some),
+                    Err(error) if matches!(error.kind(), ErrorKind::Ambiguous { .. }) => {
+                        return Err(error);
+                    }
+                    Err(_) => {}
                 }
-                let entry = key.as_entry().ok_or_else(|| no_place(&path))?;
+                let entry = entry_key(key, parent.entry_keys()).ok_or_else(|| no_place(&path))?;
                 let keys = parent.entry_keys();
                 let position = match parent.is_sorted_map() {
                     true => keys.partition_point(|key| *key < entry),
@@ -164,7 +168,7 @@ fn parse_leaf(kind: LeafKind, text: &str) -> Option<Leaf> {
             }
         };
     }
-    parse! {
+    let leaf = parse! {
         Bool bool;
         I8 i8;
         I16 i16;
@@ -179,23 +183,41 @@ fn parse_leaf(kind: LeafKind, text: &str) -> Option<Leaf> {
         F32 f32;
         F64 f64;
         Char char;
-    }
+    };
+    // What is too large for a float is no infinity.
+    let spelled = text.to_ascii_lowercase().contains("inf");
+    leaf.filter(|leaf| spelled || leaf.as_f64().is_none_or(|value| !value.is_infinite()))
 }
 
 /// A bool, an integer, a float or a string, whichever the text reads as first.
 fn guess(text: &str) -> Leaf {
-    let kinds = [LeafKind::Bool, LeafKind::I64, LeafKind::U64, LeafKind::F64];
+    use LeafKind as Is;
+    let kinds = [Is::Bool, Is::I64, Is::U64, Is::I128, Is::U128, Is::F64];
+    // `nan` and `inf` are words as well.
+    let is_number = text.contains(|char: char| char.is_ascii_digit());
+    let kinds = kinds.into_iter().filter(|kind| is_number || *kind == Is::Bool);
     let read = kinds.into_iter().find_map(|kind| parse_leaf(kind, text));
     read.unwrap_or_else(|| Leaf::from(text))
 }
 
-impl Key {
-    /// The key of a map's entry that this key means.
-    fn as_entry(&self) -> Option<Value> {
-        match self {
-            Key::Entry(value) => Some(value.clone()),
-            Key::Field(name) => Some(Value::from(Leaf::from(&**name))),
-            _ => None,
+/// The key of a new entry beside others: an integer is of their kind.
+fn entry_key(key: &Key, others: &[Value]) -> Option<Value> {
+    let number = match key {
+        Key::Field(name) => return Some(Value::from(Leaf::from(&**name))),
+        Key::Entry(value) => match value.as_leaf().and_then(Leaf::as_i128) {
+            None => return Some(value.clone()),
+            Some(number) => number,
+        },
+        Key::Index(index) | Key::Position(index) => *index as i128, // always wider
+        _ => return None,
+    };
+    let kind = |value: &Value| value.as_leaf().map(Leaf::kind).filter(|kind| kind.is_integer());
+    let first = others.first().and_then(kind);
+    match (first, key) {
+        (Some(first), _) if others.iter().all(|other| kind(other) == Some(first)) => {
+            parse_leaf(first, &number.to_string()).map(Value::from)
         }
+        (_, Key::Entry(value)) => Some(value.clone()),
+        _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Rebuilds values of a type that has changed since they were flattened.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::Serialize;
@@ -97,50 +98,130 @@ impl Migration {
                 _ => migration.changed.push(difference),
             }
         }
-        for from in migration.dropped.clone().into_iter().take(FOLLOWED) {
-            let Some(to) = migration.follow(&from, old, new, &rebuild) else { continue };
-            migration.dropped.retain(|path| *path != from);
-            migration.filled.retain(|path| *path != to);
-            migration.changed.extend(retyped(&from, &to, old, new));
-            migration.renamed.push((from, to));
+        if !migration.dropped.is_empty() && !migration.filled.is_empty() {
+            migration.find_renamed(old, new, &rebuild);
         }
         migration
     }
 
-    /// Where the type put what the tree has at a path: the field that is missing, or has another
-    /// value, when the tree does not have it.
-    fn follow(
-        &self,
-        from: &Path,
+    /// Takes what was dropped here and filled there for one, where the value depends on it. Elements
+    /// of a sequence that are renamed alike are followed once.
+    fn find_renamed(
+        &mut self,
         old: &Tree<Leaf>,
         new: &Tree<Leaf>,
-        rebuild: impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
-    ) -> Option<Path> {
-        if self.filled.is_empty() {
-            return None;
-        }
-        let mut without = old.clone();
-        without.remove(from).ok()?;
-        match rebuild(&without) {
-            Err(error) => match error.kind() {
-                ErrorKind::MissingField { field, .. } => {
-                    let to = error.path().child(Key::Field(Name::Borrowed(*field)));
-                    self.filled.contains(&to).then_some(to)
+        rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
+    ) {
+        // A default that is never the same says nothing.
+        let Ok(again) = rebuild(old) else { return };
+        let there = |tree: &Tree<Leaf>, path: &Path| tree.subtree(path).ok();
+        let mut filled: HashSet<Path> = self.filled.iter().cloned().collect();
+        filled.retain(|path| there(new, path) == there(&again, path));
+        let (mut alike, mut followed) = (HashMap::new(), 0);
+        for from in self.dropped.clone() {
+            let (general, indices) = generalised(&from);
+            let known = alike.get(&general).map(|to| specialised(to, &indices));
+            let to = known.filter(|to| filled.contains(to)).or_else(|| {
+                followed += 1;
+                if followed > FOLLOWED {
+                    return None;
                 }
-                _ => None,
-            },
-            Ok(other) => {
-                let there = |tree: &Tree<Leaf>, path: &Path| tree.subtree(path).ok();
-                let mut filled = self.filled.iter();
-                filled.find(|path| there(new, path) != there(&other, path)).cloned()
-            }
+                follow(&from, old, new, &filled, rebuild)
+            });
+            let Some(to) = to else { continue };
+            filled.remove(&to);
+            alike.insert(general, generalised(&to).0);
+            self.changed.extend(retyped(&from, &to, old, new));
+            self.renamed.push((from, to));
         }
+        let moved: HashSet<&Path> = self.renamed.iter().flat_map(|(from, to)| [from, to]).collect();
+        self.dropped.retain(|path| !moved.contains(path));
+        self.filled.retain(|path| !moved.contains(path));
     }
 
     /// Whether the value has no difference to the tree.
     pub fn is_empty(&self) -> bool {
         *self == Migration::default()
     }
+}
+
+/// Where the type put what the tree has at a path: the field that is missing without it, or that has
+/// another value without it or with other leaves.
+fn follow(
+    from: &Path,
+    old: &Tree<Leaf>,
+    new: &Tree<Leaf>,
+    filled: &HashSet<Path>,
+    rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
+) -> Option<Path> {
+    let there = |tree: &Tree<Leaf>, path: &Path| tree.subtree(path).ok();
+    let differs = |other: &Tree<Leaf>| {
+        let mut differing: Vec<&Path> =
+            filled.iter().filter(|path| there(new, path) != there(other, path)).collect();
+        differing.sort();
+        differing.first().map(|path| (*path).clone())
+    };
+    let mut without = old.clone();
+    without.remove(from).ok()?;
+    let found = match rebuild(&without) {
+        Ok(other) => differs(&other),
+        Err(error) => match error.kind() {
+            ErrorKind::MissingField { field, .. } => {
+                let to = error.path().child(Key::Field(Name::Borrowed(*field)));
+                filled.contains(&to).then_some(to)
+            }
+            _ => None,
+        },
+    };
+    found.or_else(|| {
+        // It may be what the default is.
+        let mut other = old.clone();
+        let range = other.treedef.leaf_range(from).ok()?;
+        other.leaves.get_mut(range)?.iter_mut().for_each(disturb);
+        differs(&rebuild(&other).ok()?)
+    })
+}
+
+/// Another leaf of the same kind.
+fn disturb(leaf: &mut Leaf) {
+    match leaf {
+        Leaf::Bool(value) => *value = !*value,
+        Leaf::I8(value) => *value ^= 1,
+        Leaf::I16(value) => *value ^= 1,
+        Leaf::I32(value) => *value ^= 1,
+        Leaf::I64(value) => *value ^= 1,
+        Leaf::U8(value) => *value ^= 1,
+        Leaf::U16(value) => *value ^= 1,
+        Leaf::U32(value) => *value ^= 1,
+        Leaf::U64(value) => *value ^= 1,
+        Leaf::F32(value) => *value += 1.0,
+        Leaf::F64(value) => *value += 1.0,
+        Leaf::Str(text) => *text = format!("{text}_").into(),
+        _ => {}
+    }
+}
+
+/// A path without its indices, and these.
+fn generalised(path: &Path) -> (Path, Vec<usize>) {
+    let mut indices = Vec::new();
+    let keys = path.keys().iter().map(|key| match key {
+        Key::Index(index) => {
+            indices.push(*index);
+            Key::Index(0)
+        }
+        key => key.clone(),
+    });
+    (keys.collect(), indices)
+}
+
+/// The path that has these indices.
+fn specialised(general: &Path, indices: &[usize]) -> Path {
+    let mut indices = indices.iter();
+    let keys = general.keys().iter().map(|key| match key {
+        Key::Index(_) => Key::Index(indices.next().copied().unwrap_or(0)),
+        key => key.clone(),
+    });
+    keys.collect()
 }
 
 /// The kind of what was renamed, if all its leaves are of one kind and the type has another.

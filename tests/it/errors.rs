@@ -227,7 +227,7 @@ fn what_serde_makes_impossible() {
         #[serde(rename(serialize = "out", deserialize = "in"))]
         field: u8,
     }
-    assert_snapshot!(rebuilt_as::<(u8, Renamed)>(&(1u8, Renamed { field: 1 })), @r#"missing field `in`; here are `out` at `.1` (renamed? `#[serde(alias = "out")]`; new? `#[serde(default)]`)"#);
+    assert_snapshot!(rebuilt_as::<(u8, Renamed)>(&(1u8, Renamed { field: 1 })), @r#"missing field `in`; here is `out` at `.1` (renamed? `#[serde(alias = "out")]`; new? `#[serde(default)]`)"#);
 
     #[derive(Debug, Serialize, Deserialize)]
     enum RenamedVariant {

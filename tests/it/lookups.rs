@@ -208,3 +208,41 @@ fn entries_and_elements_are_put_in() {
     ordered.insert("a", Tree::leaf(2)).unwrap();
     assert_eq!(ordered.to_string(), r#"#[insertion] {"b": 1, "a": 2}"#);
 }
+
+#[test]
+fn a_variant_that_is_written_has_to_be_there() {
+    let tree = Tree::new(def("S { a: V::X(*), b: V::Y(*) }"), vec![1, 2]).unwrap();
+    assert!(tree.get("b::X.0").is_err());
+    assert_eq!(tree.get("b.0").unwrap(), &2);
+    assert!(tree.select("b::X.0").is_err());
+}
+
+#[test]
+fn integer_keys_are_of_the_kind_of_their_map() {
+    let mut tree = Tree::of(&BTreeMap::from([(-1i64, 1u8), (3, 2)])).unwrap();
+    assert_eq!(tree.get("[-1]").unwrap(), &Leaf::U8(1));
+    assert!(tree.insert("[-1]", Tree::leaf(Leaf::U8(9))).unwrap().is_some());
+    assert!(tree.insert("[2]", Tree::leaf(Leaf::U8(7))).unwrap().is_none());
+    assert!(tree.insert("[4u8]", Tree::leaf(Leaf::U8(5))).unwrap().is_none());
+    let expected = BTreeMap::from([(-1i64, 9u8), (2, 7), (3, 2), (4, 5)]);
+    assert_eq!(tree, Tree::of(&expected).unwrap());
+
+    let mut mixed = Tree::new(def("{1u8: *, 1u16: *}"), vec![1, 2]).unwrap();
+    assert!(matches!(
+        mixed.insert("[1u32]", Tree::leaf(3)).unwrap_err().kind(),
+        ErrorKind::Ambiguous { .. }
+    ));
+    assert_eq!(mixed.select("[1u8]").unwrap().count(), 1);
+    assert_eq!(mixed.select("[1]").unwrap().count(), 2);
+}
+
+#[test]
+fn a_text_that_a_leaf_cannot_hold_is_refused() {
+    let mut tree = Tree::of(&(1.5f32, None::<String>, None::<u128>)).unwrap();
+    assert!(tree.set_text("0", "1e60").is_err());
+    tree.set_text("0", "-inf").unwrap();
+    tree.set_text("1", "nan").unwrap();
+    tree.set_text("2", "340282366920938463463374607431768211455").unwrap();
+    let back = tree.into_typed::<(f32, Option<String>, Option<u128>)>().unwrap();
+    assert_eq!(back, (f32::NEG_INFINITY, Some("nan".to_owned()), Some(u128::MAX)));
+}

@@ -115,3 +115,44 @@ fn two_fields_that_change_places_are_told_apart() {
     // The numbers are equal, so they say nothing.
     assert_snapshot!(migrated::<After>(&Before { a: 1.0, b: 1.0, gone: 1 }), @"filled `.new`; dropped `.gone`; renamed `.a` to `.first`, `.b` to `.second`");
 }
+
+#[test]
+fn what_equals_the_default_and_what_is_never_the_same() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    fn unique() -> u64 {
+        COUNTER.fetch_add(1, Ordering::SeqCst)
+    }
+    #[derive(Serialize)]
+    struct Before {
+        w: f64,
+        seed: u32,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct After {
+        #[serde(alias = "w", default)]
+        weight: f64,
+        #[serde(default = "unique")]
+        id: u64,
+    }
+    let said = migrated::<After>(&Before { w: 0.0, seed: 7 });
+    assert_eq!(said, "filled `.id`; dropped `.seed`; renamed `.w` to `.weight`");
+}
+
+#[test]
+fn elements_that_are_renamed_alike_are_all_renamed() {
+    #[derive(Serialize)]
+    struct Before {
+        w: f64,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct After {
+        #[serde(alias = "w")]
+        weight: f64,
+    }
+    let old: Vec<Before> = (0..1000).map(|w| Before { w: f64::from(w) }).collect();
+    let (_, migration) = Tree::of(&old).unwrap().migrate::<Vec<After>>().unwrap();
+    assert_eq!(migration.renamed.len(), 1000);
+    assert!(migration.filled.is_empty() && migration.dropped.is_empty());
+}

@@ -32,12 +32,11 @@ impl Step {
             (Step::AnyField, Key::VariantField(..) | Key::VariantPosition(..)) => true,
             (Step::AnyEntry, Key::Index(_) | Key::Entry(_)) => true,
             (Step::Key(expected), key) if expected == key => true,
-            (Step::Key(expected), key) => match (word(expected), word(key)) {
-                (Some(expected), Some(found)) => {
-                    expected == found && !matches!(self, Step::Key(Key::VariantField(..)))
-                }
-                _ => false,
-            },
+            (Step::Key(Key::VariantField(..) | Key::VariantPosition(..)), _) => false,
+            (Step::Key(Key::Entry(_)), Key::Entry(_)) => false,
+            (Step::Key(expected), key) => {
+                word(expected).is_some_and(|word_of| word(key) == Some(word_of))
+            }
             _ => false,
         }
     }
@@ -48,7 +47,7 @@ fn word(key: &Key) -> Option<String> {
     match key {
         Key::Field(name) | Key::VariantField(_, name) => Some(format!("{name:?}")),
         Key::Position(at) | Key::Index(at) | Key::VariantPosition(_, at) => Some(at.to_string()),
-        Key::Entry(value) => match (value.as_str(), value.as_leaf()?.as_u128()) {
+        Key::Entry(value) => match (value.as_str(), value.as_leaf()?.as_i128()) {
             (Some(text), _) => Some(format!("{text:?}")),
             (None, number) => number.map(|number| number.to_string()),
         },

@@ -231,7 +231,7 @@ fn absent_optional_fields() {
     let treedef: TreeDef = "Settings { rate: * }".parse().unwrap();
     let rebuilt: serialize_with::Settings = unflatten(&treedef, [1u8]).unwrap();
     assert_eq!(rebuilt.name, None);
-    assert_snapshot!(unflatten::<with::Settings>(&treedef, [1u8]).unwrap_err(), @"missing field `name`, the treedef has `rate` at the root");
+    assert_snapshot!(unflatten::<with::Settings>(&treedef, [1u8]).unwrap_err(), @"missing field `name`; here is `rate` at the root (new? `#[serde(default)]`)");
 
     let default = Flattener::new();
     assert_snapshot!(exact(&default, with::Settings { rate: 1, name: None }), @"Settings { rate: *, name: static None }");
