@@ -321,7 +321,14 @@ fn damaged_files_are_refused_or_read() {
         accepted += 1;
         let leaves = raised.order.iter().flatten().count();
         assert_eq!(leaves, raised.treedef.num_leaves());
-        let literal = python::literal(&raised.treedef).unwrap();
+        let literal = match python::literal(&raised.treedef) {
+            Ok(literal) => literal,
+            // Keys that Python keeps, and cannot put in order.
+            Err(error) => {
+                assert!(error.to_string().contains("have no order in Python"), "{error}");
+                continue;
+            }
+        };
         let lowered = python::from_literal(&literal.data).unwrap().treedef;
         let again = match index % 5 {
             0 => jax::from_proto(&jax::proto(&raised.treedef).unwrap().data),
