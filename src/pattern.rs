@@ -58,61 +58,45 @@ impl Pattern {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn covers(&self, path: &Path) -> bool {
-        let mut reached = Reached::start(self);
-        reached.is_end() || path.keys().iter().any(|key| reached.step(key))
+        self.leads(path.keys(), false)
     }
 
     pub(crate) fn matches_keys(&self, keys: &[Key]) -> bool {
-        let mut reached = Reached::start(self);
-        keys.iter().for_each(|key| {
-            reached.step(key);
-        });
-        reached.is_end()
-    }
-}
-
-/// How far a pattern can have come on the way along a path: which of its steps may be next.
-struct Reached<'p> {
-    steps: &'p [Step],
-    /// One more than there are steps: the last is the end.
-    next: Vec<bool>,
-}
-
-impl<'p> Reached<'p> {
-    fn start(pattern: &'p Pattern) -> Self {
-        let mut next = vec![false; pattern.0.len() + 1];
-        next[0] = true; // there is one
-        let mut reached = Reached { steps: &pattern.0, next };
-        reached.skip_any_steps();
-        reached
+        self.leads(keys, true)
     }
 
-    /// `**` may stand for no step.
-    fn skip_any_steps(&mut self) {
-        for (at, step) in self.steps.iter().enumerate() {
-            if *step == Step::AnySteps && self.next[at] {
-                self.next[at + 1] = true; // one more than there are steps
+    /// Whether the pattern names the node at a path, or, if not the `whole` path is asked for, one
+    /// above it. Greedy matching that only backtracks to the last `**`: the time is proportional to
+    /// steps times keys.
+    fn leads(&self, keys: &[Key], whole: bool) -> bool {
+        let ends = |step| self.0.iter().skip(step).all(|step| *step == Step::AnySteps);
+        let (mut step, mut key) = (0, 0);
+        let mut retry = None;
+        while let Some(current) = keys.get(key) {
+            match self.0.get(step) {
+                None if !whole => return true,
+                Some(Step::AnySteps) => {
+                    retry = Some((step, key));
+                    step += 1;
+                    continue;
+                }
+                Some(expected) if expected.matches(current) => {
+                    step += 1;
+                    key += 1;
+                    continue;
+                }
+                // A `?` need not be in the pattern.
+                _ if *current == Key::Some => {
+                    key += 1;
+                    continue;
+                }
+                _ => {}
             }
+            let Some((any, from)) = &mut retry else { return false };
+            *from += 1;
+            (step, key) = (*any + 1, *from);
         }
-    }
-
-    /// Takes the next key of the path. Returns whether the pattern may end there.
-    fn step(&mut self, key: &Key) -> bool {
-        let stays = |step: &Step| *step == Step::AnySteps || *key == Key::Some;
-        for at in (0..self.next.len()).rev() {
-            let from_before = match at.checked_sub(1) {
-                Some(before) => self.next[before] && self.steps[before].matches(key),
-                None => false,
-            };
-            let stays = self.steps.get(at).map_or(*key == Key::Some, stays);
-            self.next[at] = from_before || self.next[at] && stays;
-        }
-        self.skip_any_steps();
-        self.is_end()
-    }
-
-    fn is_end(&self) -> bool {
-        self.next.last().is_some_and(|end| *end)
+        ends(step)
     }
 }
 

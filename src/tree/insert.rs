@@ -4,6 +4,7 @@ use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, Leaf, LeafKind, NodeKind, Shape, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
+use crate::treedef::lookup::{enter_somes, position};
 use crate::treedef::replace::split;
 use crate::treedef::treedef_builder::TreeDefBuilder;
 
@@ -39,18 +40,12 @@ impl<L> Tree<L> {
         };
         let Some((key, above)) = path.keys().split_last() else { return Err(no_place(&path)) };
         let (mut parent_path, mut parent) = self.treedef.find(&Path(above.to_vec()))?;
-        while let (NodeKind::Some, Some(inside)) = (parent.kind(), parent.child(0)) {
-            parent_path.push(Key::Some);
-            parent = inside;
-        }
+        enter_somes(&mut parent, &mut parent_path);
         let (position, shape) = match (parent.kind(), key) {
             (NodeKind::Map, _) => {
-                match self.treedef.resolve(&*path) {
-                    Ok(found) => return self.replace(found, new).map(Some),
-                    Err(error) if matches!(error.kind(), ErrorKind::Ambiguous { .. }) => {
-                        return Err(error);
-                    }
-                    Err(_) => {}
+                let found = position(parent, key).map_err(|error| error.at(parent_path.clone()))?;
+                if let Some(known) = found.and_then(|found| parent.key(found)) {
+                    return self.replace(parent_path.child(known), new).map(Some);
                 }
                 let entry = entry_key(key, parent.entry_keys()).ok_or_else(|| no_place(&path))?;
                 let keys = parent.entry_keys();
@@ -120,10 +115,7 @@ impl Tree<Leaf> {
     /// ```
     pub fn set_text(&mut self, path: impl ToPath, text: &str) -> Result<()> {
         let (mut path, mut node) = self.treedef.find(&*path.to_path()?)?;
-        while let (NodeKind::Some, Some(inside)) = (node.kind(), node.child(0)) {
-            path.push(Key::Some);
-            node = inside;
-        }
+        enter_somes(&mut node, &mut path);
         match node.kind() {
             NodeKind::Leaf => {
                 let index = node.first_leaf();

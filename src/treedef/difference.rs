@@ -76,10 +76,7 @@ pub(crate) fn tree_differences(
     found: &Tree<Leaf>,
     widened: bool,
 ) -> Vec<Difference> {
-    let none_is_leaf = expected.treedef.encoding.options.none_is_leaf;
-    let a = Side { node: expected.treedef.root(), leaves: Some(&expected.leaves), inside: false };
-    let b = Side { node: found.treedef.root(), leaves: Some(&found.leaves), inside: false };
-    Comparison { none_is_leaf, widened, ..Comparison::of_values() }.run(a, b)
+    Comparison { widened, ..Comparison::of_values() }.run_trees(expected, found)
 }
 
 /// As [`tree_differences`], for what a type made of the tree: a map may be a struct, a sequence a
@@ -89,11 +86,8 @@ pub(crate) fn migration_differences(
     found: &Tree<Leaf>,
     widened: bool,
 ) -> Vec<Difference> {
-    let none_is_leaf = expected.treedef.encoding.options.none_is_leaf;
-    let a = Side { node: expected.treedef.root(), leaves: Some(&expected.leaves), inside: false };
-    let b = Side { node: found.treedef.root(), leaves: Some(&found.leaves), inside: false };
-    let loosely = Comparison { exact: false, any_some: true, ..Comparison::of_values() };
-    Comparison { none_is_leaf, widened, ..loosely }.run(a, b)
+    Comparison { widened, exact: false, any_some: true, ..Comparison::of_values() }
+        .run_trees(expected, found)
 }
 
 /// All places where `found` differs from `expected`, without leaves. Of equal siblings that differ
@@ -193,6 +187,14 @@ impl Comparison {
 
     fn of_values() -> Self {
         Comparison { names: false, ..Comparison::of_structures() }
+    }
+
+    fn run_trees(mut self, expected: &Tree<Leaf>, found: &Tree<Leaf>) -> Vec<Difference> {
+        fn side(tree: &Tree<Leaf>) -> Side<'_> {
+            Side { leaves: Some(&tree.leaves), ..Side::of(tree.treedef.root()) }
+        }
+        self.none_is_leaf = expected.treedef.encoding.options.none_is_leaf;
+        self.run(side(expected), side(found))
     }
 
     fn run(mut self, expected: Side<'_>, found: Side<'_>) -> Vec<Difference> {

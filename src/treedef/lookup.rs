@@ -108,9 +108,6 @@ impl TreeDef {
 /// Goes to the child that a key finds. Returns whether there is one; if not, to the inside of any
 /// `Some` that is here.
 fn child(node: &mut NodeRef<'_>, path: &mut Path, key: &Key) -> Result<bool> {
-    if let Some(found) = node.position(key) {
-        return Ok(descend(node, path, found));
-    }
     if *key != Key::Some {
         enter_somes(node, path);
     }
@@ -128,12 +125,13 @@ fn descend(node: &mut NodeRef<'_>, path: &mut Path, position: usize) -> bool {
     true
 }
 
-fn enter_somes(node: &mut NodeRef<'_>, path: &mut Path) {
+/// Goes to the inside of any `Some` that is here.
+pub(crate) fn enter_somes(node: &mut NodeRef<'_>, path: &mut Path) {
     while node.kind() == NodeKind::Some && descend(node, path, 0) {}
 }
 
 /// The position of the child that has this key, or the only one that it can mean.
-fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
+pub(crate) fn position(node: NodeRef<'_>, key: &Key) -> Result<Option<usize>> {
     if let Some(position) = node.position(key) {
         return Ok(Some(position));
     }

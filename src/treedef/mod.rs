@@ -7,7 +7,7 @@ pub(crate) mod order;
 pub(crate) mod value;
 pub(crate) mod builder;
 pub(crate) mod text;
-mod lookup;
+pub(crate) mod lookup;
 pub(crate) mod difference;
 pub(crate) mod treedef_builder;
 pub(crate) mod pairs;
