@@ -40,8 +40,10 @@ pub use crate::{
     },
     path::{Key, Path},
     pattern::Pattern,
-    tree::{Buffers, Migration, Ravel, Segment, Tolerance, Unique},
-    treedef::{Change, ChangeKind, Children, Diff, Edit, LeafPaths, NodeRef, Nodes},
+    tree::{
+        Buffers, Migration, Ravel, Segment, Summary, Tolerance, TreeBlocks, Unique, WithShapes,
+    },
+    treedef::{Block, Blocks, Change, ChangeKind, Children, Diff, Edit, LeafPaths, NodeRef, Nodes},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };
 

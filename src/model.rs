@@ -50,6 +50,7 @@
 //! | divergence | where a value stops matching |
 //! | row | elements of a sequence that are taken together, because they should look like the last |
 //! | layout | the serde calls of a type that always makes the same ones |
+//! | block | a rectangular part of a structure, like an array |
 //! | slot | the place of a leaf in the flat vector |
 //! | fragment | a subtree that is inserted several times |
 

@@ -44,6 +44,9 @@ pub trait Emit: Sized + 'static {
 /// sealed.
 pub trait Flat: Emit + Clone {
     fn into_leaf(self) -> Leaf;
+    fn kind(&self) -> LeafKind {
+        Self::KIND
+    }
     /// The scalar; `None` for an opaque leaf.
     fn as_scalar(&self) -> Option<Scalar<'_>>;
     /// The subtree of an opaque leaf.
@@ -296,6 +299,10 @@ impl Emit for Leaf {
 impl Flat for Leaf {
     fn into_leaf(self) -> Leaf {
         self
+    }
+
+    fn kind(&self) -> LeafKind {
+        Leaf::kind(self)
     }
 
     fn as_scalar(&self) -> Option<Scalar<'_>> {

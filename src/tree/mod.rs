@@ -2,6 +2,7 @@
 
 mod access;
 mod text;
+mod summary;
 mod map;
 mod zip;
 pub(crate) mod prefix;
@@ -16,6 +17,7 @@ mod stack;
 mod unique;
 mod ravel;
 mod buffers;
+mod blocks;
 mod close;
 mod diff;
 mod document;
@@ -23,8 +25,11 @@ mod migration;
 #[cfg(feature = "persist")]
 mod file;
 
+pub use blocks::TreeBlocks;
 pub use buffers::{Buffers, Segment};
 pub use close::Tolerance;
 pub use migration::Migration;
 pub use ravel::Ravel;
+pub use summary::Summary;
+pub use text::WithShapes;
 pub use unique::Unique;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use crate::model::{LeafKind, Limits, Tree};
-use crate::treedef::text::{LeafTexts, parse_signature, write_tree};
+use crate::treedef::text::{KindsAndShapes, LeafTexts, parse_signature, write_tree};
 
 /// Prints the structure with the leaves in their places. Siblings are equal if they print the same.
 ///
@@ -42,6 +42,50 @@ impl Tree<LeafKind> {
     /// As [`TreeDef::parse_with`](crate::TreeDef::parse_with).
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
         parse_signature(text, limits)
+    }
+}
+
+/// A signature whose arrays print with their shapes. See [`Tree::with_shapes`].
+#[derive(Clone, Copy)]
+pub struct WithShapes<'a>(&'a Tree<LeafKind>);
+
+impl Tree<LeafKind> {
+    /// The signature in the notation of JAX, where an array is its kind and its shape.
+    ///
+    /// Sequences have brackets, tuples and Rust arrays have parentheses: a `Vec<[f32; 3]>` with 100
+    /// elements is `f32[100](3)`. A lone leaf has no dimensions, as `u64[]`. The text parses back
+    /// to the same signature. `{:#}` prints one field a line.
+    ///
+    /// ```
+    /// use serde::Serialize;
+    /// use treedef::{LeafKind, Tree};
+    ///
+    /// #[derive(Serialize)]
+    /// struct Layer { w: Vec<Vec<f32>>, b: [f32; 4], step: u64 }
+    ///
+    /// let layer = Layer { w: vec![vec![0.0; 4]; 3], b: [0.0; 4], step: 7 };
+    /// let signature = treedef::signature(&layer)?;
+    /// let text = signature.with_shapes().to_string();
+    /// assert_eq!(text, "Layer { w: f32[3, 4], b: f32(4), step: u64[] }");
+    /// assert_eq!(text.parse::<Tree<LeafKind>>()?, signature);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[doc(alias = "eval_shape")]
+    #[doc(alias = "ShapeDtypeStruct")]
+    pub fn with_shapes(&self) -> WithShapes<'_> {
+        WithShapes(self)
+    }
+}
+
+impl fmt::Display for WithShapes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_tree(f, &self.0.treedef, &KindsAndShapes(&self.0.leaves))
+    }
+}
+
+impl fmt::Debug for WithShapes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WithShapes({self})")
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod node;
 pub(crate) mod walk;
+pub(crate) mod blocks;
 pub(crate) mod limits;
 pub(crate) mod order;
 pub(crate) mod value;
@@ -21,6 +22,7 @@ pub(crate) mod diff;
 #[cfg(feature = "persist")]
 pub(crate) mod persist;
 
+pub use blocks::{Block, Blocks};
 pub use diff::{Change, ChangeKind, Diff};
 pub use edit::Edit;
 pub use node::{Children, NodeRef};

@@ -22,7 +22,9 @@
 //! entry    = value ":" node
 //! field    = name ":" node
 //! type     = name [ "::" name ]             a variant has its enum in front
-//! leaf     = "*" in a treedef, literal in a value
+//! leaf     = "*" in a treedef, literal in a value, kind [ shape ] in a signature
+//! shape    = "[]" | ( "[" dims "]" | "(" dims ")" ) { … }       `f32[9](3)` is `[(f32; 3); 9]`, `u8[]` is `u8`
+//! dims     = count { "," count }            from the outside in
 //! value    = node, with literals for leaves
 //!
 //! name     = bare | "`" { char } "`"        bare: a letter or `_`, then also digits; no word of the grammar, no
@@ -50,6 +52,6 @@ mod pattern;
 mod serde;
 
 pub(crate) use parse::parse_signature;
-pub(crate) use print::{LeafTexts, brief, write_tree};
+pub(crate) use print::{KindsAndShapes, LeafText, LeafTexts, brief, first_other, write_tree};
 pub(crate) use serde::as_text;
 pub(crate) use serde::parsed;

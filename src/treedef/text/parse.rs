@@ -30,6 +30,8 @@ struct Syntax<L> {
     leaf: fn(&mut Lexer<'_>) -> Result<Option<L>>,
     /// Whether the leaves are stored. Those of a treedef contain no data.
     stores: bool,
+    /// Whether a leaf may have the dimensions of an array.
+    arrays: bool,
     /// Whether statics are allowed. They are not inside a value.
     statics: bool,
     /// What messages say if a node is missing.
@@ -141,6 +143,9 @@ impl<L: Clone> Parser<'_, '_, L> {
         }
         if let Some(leaf) = (self.syntax.leaf)(self.lexer)? {
             self.leaves.extend(Some(leaf).filter(|_| self.syntax.stores));
+            if self.syntax.arrays {
+                return self.array(first_leaf, depth).map(Some);
+            }
             return Ok(Some(Complete { first_leaf, ..self.atom(NodeKind::Leaf, Shape::NONE) }));
         }
         match self.lexer.peek_word() {
@@ -209,6 +214,48 @@ impl<L: Clone> Parser<'_, '_, L> {
             return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
         }
         parse_value(self.lexer, self.limits, self.nesting + 1, self.depth_above + depth)
+    }
+
+    /// Reads the dimensions after the kind of a leaf, if there are any, and adds the array.
+    fn array(&mut self, first_leaf: usize, depth: usize) -> Result<Complete> {
+        let dims = self.dims(depth)?;
+        let containers: Vec<usize> =
+            dims.iter().map(|(kind, _)| self.builder.open(*kind, Shape::NONE)).collect();
+        let mut node = self.builder.open(NodeKind::Leaf, Shape::NONE);
+        for ((_, size), container) in dims.into_iter().zip(containers).rev() {
+            self.repeat_leaves(first_leaf, size)?;
+            self.builder.join(None, node, size)?;
+            self.builder.close(container, Shape::NONE)?;
+            node = container;
+        }
+        Ok(Complete { node, first_leaf })
+    }
+
+    /// The containers of an array and their sizes, from the outside in: `[3, 4](2)`, or `[]`.
+    fn dims(&mut self, depth: usize) -> Result<Vec<(NodeKind, usize)>> {
+        let mut dims = Vec::new();
+        loop {
+            let (kind, end) = match self.lexer.peek() {
+                Some('[') => (NodeKind::Seq, "]"),
+                Some('(') => (NodeKind::Tuple, ")"),
+                _ => return Ok(dims),
+            };
+            self.lexer.eat(if kind == NodeKind::Seq { "[" } else { "(" });
+            if dims.is_empty() && kind == NodeKind::Seq && self.lexer.eat("]") {
+                return Ok(dims);
+            }
+            loop {
+                if self.lexer.peek() == Some('0') {
+                    return self.lexer.fail("a size above 0");
+                }
+                dims.push((kind, self.lexer.count()?));
+                self.limits.expect_depth(self.depth_above + depth + dims.len())?;
+                if !self.lexer.eat(",") {
+                    break;
+                }
+            }
+            self.lexer.expect(end, "`,` or the end of the shape, as in `f32[3, 4]`")?;
+        }
     }
 
     fn atom(&mut self, kind: NodeKind, shape: usize) -> Complete {
@@ -396,6 +443,7 @@ pub(crate) fn parse_signature(text: &str, limits: Limits) -> Result<Tree<LeafKin
     let syntax = Syntax {
         leaf: kind,
         stores: true,
+        arrays: true,
         statics: true,
         expected: "a node, or a kind such as `f32`",
     };
@@ -411,7 +459,8 @@ pub(super) fn parse_value(
     nesting: usize,
     depth_above: usize,
 ) -> Result<Value> {
-    let syntax = Syntax { leaf: literal, stores: true, statics: false, expected: "a value" };
+    let syntax =
+        Syntax { leaf: literal, stores: true, arrays: false, statics: false, expected: "a value" };
     let tree = parse(lexer, syntax, Options::default(), limits, (nesting, depth_above))?;
     // Its leaves were counted when they were repeated.
     lexer.spend(tree.treedef.root().work().saturating_sub(tree.leaves.len()))?;
@@ -472,6 +521,7 @@ impl TreeDef {
         let syntax = Syntax {
             leaf: star,
             stores: false,
+            arrays: false,
             statics: true,
             expected: "a node (literals stand only in keys and statics)",
         };

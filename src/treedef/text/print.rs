@@ -3,7 +3,8 @@
 use std::fmt::{self, Write};
 
 use crate::error::{Limited, limited};
-use crate::model::{Leaf, NodeKind, Options, TreeDef, Value};
+use crate::model::{Leaf, LeafKind, NodeKind, Options, TreeDef, Value};
+use crate::treedef::blocks::{have_one_kind, plain_dims};
 use crate::treedef::node::{Children, NodeRef};
 
 use super::literal::{Suffix, write_name, write_scalar};
@@ -17,6 +18,10 @@ pub(crate) trait LeafText {
     /// How many of `count` siblings have the same leaves as the first, which has `leaves` leaves
     /// from index `first` on.
     fn equal(&self, first: usize, leaves: usize, count: usize) -> usize;
+    /// The text of a node that is printed as an array.
+    fn array(&self, _: NodeRef<'_>) -> Option<String> {
+        None
+    }
     /// The suffix of numbers in keys.
     fn suffix(&self) -> Suffix {
         Suffix::Sparing
@@ -96,9 +101,44 @@ impl LeafText for LeafTexts {
     }
 }
 
+/// The kind and the shape of arrays: `f32[3, 4]`.
+pub(crate) struct KindsAndShapes<'a>(pub(crate) &'a [LeafKind]);
+
+impl LeafText for KindsAndShapes<'_> {
+    fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
+        self.0.get(index).map_or(Ok(()), |kind| write!(out, "{kind}"))
+    }
+
+    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
+        let of =
+            |sibling: usize| self.0.get(first + sibling * leaves..first + (sibling + 1) * leaves);
+        first_other(leaves, count, |sibling| of(sibling) == of(sibling - 1))
+    }
+
+    fn array(&self, node: NodeRef<'_>) -> Option<String> {
+        let dims = plain_dims(node)?;
+        let kinds = self.0.get(node.leaf_range())?;
+        let kind = kinds.first().filter(|_| have_one_kind(kinds.iter().copied()))?;
+        let mut text = kind.to_string();
+        for container in dims.chunk_by(|(a, _), (b, _)| a == b) {
+            let (start, end) = container.first().map_or(("", ""), |(kind, _)| delimiters(*kind));
+            let sizes: Vec<String> = container.iter().map(|(_, size)| size.to_string()).collect();
+            text.extend([start, &sizes.join(", "), end]);
+        }
+        if dims.is_empty() {
+            text.push_str("[]");
+        }
+        Some(text)
+    }
+}
+
 /// How many of `count` siblings are equal to the first. Each is compared with the previous one, so
 /// equal leaves are read only once.
-fn first_other(leaves: usize, count: usize, like_the_last: impl Fn(usize) -> bool) -> usize {
+pub(crate) fn first_other(
+    leaves: usize,
+    count: usize,
+    like_the_last: impl Fn(usize) -> bool,
+) -> usize {
     match leaves {
         0 => count,
         _ => (1..count).find(|&sibling| !like_the_last(sibling)).unwrap_or(count),
@@ -237,6 +277,10 @@ impl Printer<'_, '_> {
         indent: usize,
         open: &mut Vec<OpenPrint<'a>>,
     ) -> fmt::Result {
+        if let Some(array) = self.leaves.array(node) {
+            self.out.write_str(&array)?;
+            return self.times(repeat);
+        }
         let broken = self.pretty.filter(|pretty| !self.fits(node, pretty.width));
         if let Some(name) = node.name() {
             write_name(self.out, name)?;

@@ -30,6 +30,28 @@ pub(super) const ROWS: &[Row] = &[
         });
         cases.nodes(|node| Ok((node.children().len(), node.children().size_hint())));
     }),
+    ("TreeDef::blocks", |cases| {
+        cases.structures(|treedef| Ok(treedef.blocks().take(10).count()));
+    }),
+    ("Iterator for Blocks", |cases| {
+        cases.structures(|treedef| {
+            let shapes = treedef.blocks().take(10).map(|block| block.shape().len());
+            Ok(shapes.sum::<usize>())
+        });
+    }),
+    ("Debug for Blocks", |cases| cases.structures(|treedef| Ok(format!("{:?}", treedef.blocks())))),
+    ("Block::path", |cases| {
+        cases.structures(|treedef| Ok(treedef.blocks().next().map(|block| block.path().clone())));
+    }),
+    ("Block::node", |cases| {
+        cases.structures(|treedef| Ok(treedef.blocks().next().map(|block| block.node().kind())));
+    }),
+    ("Block::shape", |cases| {
+        cases.structures(|treedef| Ok(treedef.blocks().next().map(|block| block.shape().len())));
+    }),
+    ("Block::leaves", |cases| {
+        cases.structures(|treedef| Ok(treedef.blocks().next().map(|block| block.leaves())));
+    }),
     ("Debug for Children", |cases| cases.nodes(|node| Ok(format!("{:?}", node.children())))),
     ("Iterator for Children", |cases| {
         cases.nodes(|node| {

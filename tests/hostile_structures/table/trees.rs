@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use treedef::{Error, Leaf, Tree, Value};
+use treedef::{Error, Leaf, LeafKind, Tree, Value};
 
 use super::{Row, debug, hash, print, to_json};
 use crate::structures::Lying;
@@ -59,6 +59,32 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("Tree::iter_mut", |cases| {
         cases.trees(&(), |mut tree| Ok(tree.iter_mut().take(10).count()));
+    }),
+    ("Tree::blocks", |cases| {
+        cases.trees(&1.5, |tree| Ok(tree.blocks().take(10).count()));
+    }),
+    ("Iterator for TreeBlocks", |cases| {
+        cases.trees(&LeafKind::F32, |tree| {
+            Ok(tree.blocks().take(10).map(|(_, leaves)| leaves.len()).max())
+        });
+    }),
+    ("Debug for TreeBlocks", |cases| {
+        cases.trees(&1.5, |tree| Ok(format!("{:?}", tree.blocks())));
+    }),
+    ("Tree::summary", |cases| cases.trees(&1.5, |tree| Ok(tree.summary().to_string()))),
+    ("Display for Summary", |cases| {
+        cases.trees(&1.5, |tree| print(&format_args!("{:#}", tree.summary())));
+        cases.values(|value| Ok(opaque(value).summary().to_string()));
+    }),
+    ("Debug for Summary", |cases| cases.trees(&1.5, |tree| debug(&tree.summary()))),
+    ("Tree::with_shapes", |cases| {
+        cases.trees(&LeafKind::F32, |tree| Ok(tree.with_shapes().to_string()));
+    }),
+    ("Display for WithShapes", |cases| {
+        cases.trees(&LeafKind::F32, |tree| print(&format_args!("{:#}", tree.with_shapes())));
+    }),
+    ("Debug for WithShapes", |cases| {
+        cases.trees(&LeafKind::F32, |tree| debug(&tree.with_shapes()));
     }),
     ("Tree::partition", |cases| {
         cases.trees(&(), |tree| Ok(tree.partition(|_, ()| true)));

@@ -1,0 +1,65 @@
+//! Blocks of trees: rectangular parts whose leaves have one kind.
+
+use std::fmt;
+
+use crate::leaf::leaf_type::LeafType;
+use crate::model::{LeafKind, Tree};
+use crate::treedef::blocks::have_one_kind;
+use crate::treedef::{Block, Blocks};
+
+/// The blocks of a tree with their leaves. See [`Tree::blocks`].
+pub struct TreeBlocks<'a, L> {
+    blocks: Blocks<'a>,
+    leaves: &'a [L],
+    kind: fn(&L) -> LeafKind,
+}
+
+impl<L: LeafType> Tree<L> {
+    /// The largest rectangular parts whose leaves have one kind, with their leaves.
+    ///
+    /// They are the blocks of [`TreeDef::blocks`](crate::TreeDef::blocks), but where the kinds of
+    /// leaves differ inside one, its children are the blocks. A tree whose leaves are of another
+    /// type has `tree.treedef().blocks()`, and `Block::leaves` are indices into `tree.leaves()`.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&([[1.0f32, 2.0], [3.0, 4.0]], (5u8, 6.0)))?;
+    /// let blocks: Vec<_> = tree
+    ///     .blocks()
+    ///     .map(|(block, leaves)| (block.path().to_string(), block.shape().to_vec(), leaves.len()))
+    ///     .collect();
+    /// assert_eq!(blocks[0], (".0".to_owned(), vec![2, 2], 4));
+    /// assert_eq!(blocks[1..], [(".1.0".to_owned(), vec![], 1), (".1.1".to_owned(), vec![], 1)]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn blocks(&self) -> TreeBlocks<'_, L> {
+        TreeBlocks { blocks: self.treedef.blocks(), leaves: &self.leaves, kind: L::kind }
+    }
+}
+
+impl Tree<LeafKind> {
+    /// The largest rectangular parts with leaves of one kind, as
+    /// [`Tree::blocks`](#method.blocks) has them.
+    pub fn blocks(&self) -> TreeBlocks<'_, LeafKind> {
+        TreeBlocks { blocks: self.treedef.blocks(), leaves: &self.leaves, kind: |kind| *kind }
+    }
+}
+
+impl<'a, L> Iterator for TreeBlocks<'a, L> {
+    type Item = (Block<'a>, &'a [L]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (leaves, kind) = (self.leaves, self.kind);
+        let of = |range| leaves.get(range).unwrap_or_default();
+        let block = self.blocks.next_where(|range| have_one_kind(of(range).iter().map(kind)))?;
+        let leaves = of(block.leaves());
+        Some((block, leaves))
+    }
+}
+
+impl<L> fmt::Debug for TreeBlocks<'_, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TreeBlocks").field(&self.blocks).finish()
+    }
+}

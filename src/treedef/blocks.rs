@@ -1,0 +1,179 @@
+//! Blocks: the rectangular parts of a structure, which are arrays without an array type.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::model::{LeafKind, NodeKind, TreeDef, Value};
+use crate::path::Path;
+use crate::treedef::node::NodeRef;
+use crate::treedef::walk::{Event, Stops, Walk};
+
+/// The fields that hold the shape of an array: `dim` in `ndarray`, `shape` elsewhere.
+const SHAPE_FIELDS: [&str; 2] = ["dim", "shape"];
+
+/// A rectangular part of a structure: `[[*; 4]; 3]` is one block of shape `[3, 4]`. See
+/// [`TreeDef::blocks`].
+#[derive(Clone, Debug)]
+pub struct Block<'a> {
+    path: Path,
+    node: NodeRef<'a>,
+    shape: Vec<usize>,
+}
+
+/// The blocks of a structure, in leaf order. See [`TreeDef::blocks`].
+pub struct Blocks<'a> {
+    walk: Walk<'a>,
+    path: Path,
+}
+
+impl<'a> Block<'a> {
+    /// The path of the outermost node of the block.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The outermost node of the block.
+    pub fn node(&self) -> NodeRef<'a> {
+        self.node
+    }
+
+    /// The number of elements in each dimension, outermost first. It is empty for a lone leaf.
+    ///
+    /// The leaves are in row-major order: the last index changes fastest.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The indices of the leaves. Their number is the product of the shape.
+    pub fn leaves(&self) -> Range<usize> {
+        self.node.leaf_range()
+    }
+}
+
+impl TreeDef {
+    /// The blocks: the largest rectangular parts, in leaf order. Every leaf is in exactly one.
+    ///
+    /// A node is rectangular if all leaves below it are reached through sequences, tuples and tuple
+    /// structs whose children are all alike. A newtype changes nothing. A struct is rectangular if
+    /// one field is a flat array and a static field `dim` or `shape` holds its shape, as `ndarray`
+    /// arrays do under [`with_ndarray_rules`](crate::Flattener::with_ndarray_rules).
+    ///
+    /// The iterator is lazy, and visits equal neighbours inside a block once.
+    ///
+    /// ```
+    /// let treedef = treedef::structure(&([[0.5f32; 4]; 3], Some(vec![1.0, 2.0]), "a"))?;
+    /// let blocks: Vec<_> = treedef
+    ///     .blocks()
+    ///     .map(|block| (block.path().to_string(), block.shape().to_vec(), block.leaves()))
+    ///     .collect();
+    /// assert_eq!(blocks[0], (".0".to_owned(), vec![3, 4], 0..12));
+    /// assert_eq!(blocks[1], (".1?".to_owned(), vec![2], 12..14));
+    /// assert_eq!(blocks[2], (".2".to_owned(), vec![], 14..15));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[doc(alias = "shape")]
+    #[doc(alias = "ShapeDtypeStruct")]
+    pub fn blocks(&self) -> Blocks<'_> {
+        Blocks { walk: Walk::new(self.root(), Stops::AboveLeaves), path: Path::root() }
+    }
+}
+
+impl<'a> Blocks<'a> {
+    /// The next block whose leaves belong together; where they do not, its children are the blocks.
+    pub(crate) fn next_where(
+        &mut self,
+        belong_together: impl Fn(Range<usize>) -> bool,
+    ) -> Option<Block<'a>> {
+        loop {
+            let Event::Enter { node, .. } = self.walk.next()? else { continue };
+            self.walk.lead(&mut self.path);
+            let Some(shape) = shape_of(node) else { continue };
+            if node.is_leaf() || belong_together(node.leaf_range()) {
+                self.walk.skip();
+                return Some(Block { path: self.path.clone(), node, shape });
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for Blocks<'a> {
+    type Item = Block<'a>;
+
+    fn next(&mut self) -> Option<Block<'a>> {
+        self.next_where(|_| true)
+    }
+}
+
+impl fmt::Debug for Blocks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blocks").field("at", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// The shape of a rectangular node. `None` for other nodes, and for those without leaves.
+pub(crate) fn shape_of(root: NodeRef<'_>) -> Option<Vec<usize>> {
+    let mut shape = Vec::new();
+    let mut node = root;
+    loop {
+        match node.kind() {
+            NodeKind::Leaf => return Some(shape),
+            NodeKind::NewtypeStruct => {}
+            NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
+                shape.push(node.num_children());
+            }
+            NodeKind::Struct if shape.is_empty() => return shape_of_array(node),
+            _ => return None,
+        }
+        node = only_run(node)?;
+    }
+}
+
+/// The first child, if all children are alike.
+fn only_run(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
+    node.first_child().filter(|first| first.repeat() == node.num_children())
+}
+
+/// The shape of a struct with one flat array and a static that holds its shape.
+fn shape_of_array(node: NodeRef<'_>) -> Option<Vec<usize>> {
+    let mut with_leaves = node.children().filter(|child| child.num_leaves() > 0);
+    let data = with_leaves.next().filter(|_| with_leaves.next().is_none())?;
+    let is_flat = data.is_leaf() || only_run(data).is_some_and(NodeRef::is_leaf);
+    let mut named = node.fields().iter().zip(node.children());
+    let (_, shape) = named.find(|(name, _)| SHAPE_FIELDS.contains(&name.as_ref()))?;
+    let shape = dims(shape.static_value()?)?;
+    let size = shape.iter().try_fold(1usize, |size, dim| size.checked_mul(*dim))?;
+    (is_flat && size == data.num_leaves()).then_some(shape)
+}
+
+/// The dimensions that a value lists: a sequence or a tuple of integers, or one integer.
+fn dims(value: &Value) -> Option<Vec<usize>> {
+    let (root, leaves) = value.parts();
+    let is_list = root.is_leaf()
+        || matches!(root.kind(), NodeKind::Seq | NodeKind::Tuple)
+            && root.children().all(NodeRef::is_leaf);
+    if !is_list {
+        return None;
+    }
+    leaves.iter().map(|leaf| usize::try_from(leaf.as_u64()?).ok()).collect()
+}
+
+/// The containers of a signature's array from the outside in, if a node is nothing but sequences
+/// and tuples of leaves of one kind: `[(f32; 3); 100]` is `f32[100](3)`.
+pub(crate) fn plain_dims(root: NodeRef<'_>) -> Option<Vec<(NodeKind, usize)>> {
+    let mut dims = Vec::new();
+    let mut node = root;
+    while !node.is_leaf() {
+        if !matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple) {
+            return None;
+        }
+        dims.push((node.kind(), node.num_children()));
+        node = only_run(node)?;
+    }
+    Some(dims)
+}
+
+/// Whether all leaves of a range have the kind of the first.
+pub(crate) fn have_one_kind(mut kinds: impl Iterator<Item = LeafKind>) -> bool {
+    let first = kinds.next();
+    kinds.all(|kind| Some(kind) == first)
+}
