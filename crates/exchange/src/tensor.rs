@@ -1,0 +1,215 @@
+//! Named arrays of numbers, as the files of Python's libraries hold them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use bytemuck::{AnyBitPattern, NoUninit};
+
+use crate::error::{ErrorKind, Result};
+
+/// The type of the elements of a [`Tensor`], by the names that `safetensors` uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "each variant is the type of its name")]
+pub enum Dtype {
+    Bool,
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    U64,
+    I64,
+    F16,
+    /// The upper half of an `f32`.
+    Bf16,
+    F32,
+    F64,
+    /// Two `f32`: the real part and the imaginary part.
+    C64,
+    /// Two `f64`.
+    C128,
+}
+
+impl Dtype {
+    /// All types.
+    pub const ALL: [Dtype; 15] = [
+        Dtype::Bool,
+        Dtype::U8,
+        Dtype::I8,
+        Dtype::U16,
+        Dtype::I16,
+        Dtype::U32,
+        Dtype::I32,
+        Dtype::U64,
+        Dtype::I64,
+        Dtype::F16,
+        Dtype::Bf16,
+        Dtype::F32,
+        Dtype::F64,
+        Dtype::C64,
+        Dtype::C128,
+    ];
+
+    /// The name in JAX's notation, e.g. `f32`, `bf16`, `c64`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dtype::Bool => "bool",
+            Dtype::U8 => "u8",
+            Dtype::I8 => "i8",
+            Dtype::U16 => "u16",
+            Dtype::I16 => "i16",
+            Dtype::U32 => "u32",
+            Dtype::I32 => "i32",
+            Dtype::U64 => "u64",
+            Dtype::I64 => "i64",
+            Dtype::F16 => "f16",
+            Dtype::Bf16 => "bf16",
+            Dtype::F32 => "f32",
+            Dtype::F64 => "f64",
+            Dtype::C64 => "c64",
+            Dtype::C128 => "c128",
+        }
+    }
+
+    /// The size of an element in bytes.
+    pub fn size(self) -> usize {
+        match self {
+            Dtype::Bool | Dtype::U8 | Dtype::I8 => 1,
+            Dtype::U16 | Dtype::I16 | Dtype::F16 | Dtype::Bf16 => 2,
+            Dtype::U32 | Dtype::I32 | Dtype::F32 => 4,
+            Dtype::U64 | Dtype::I64 | Dtype::F64 | Dtype::C64 => 8,
+            Dtype::C128 => 16,
+        }
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// An array: the type of its elements, its shape, and its bytes.
+///
+/// The bytes are little endian and in row-major order: the last index changes fastest. Their number
+/// is the product of the shape and the size of an element. They are borrowed from a file or from a
+/// tree where that is possible.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Tensor<'a> {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> Tensor<'a> {
+    /// Puts the parts together.
+    ///
+    /// # Errors
+    ///
+    /// When the number of bytes is not that of the shape.
+    pub fn new(dtype: Dtype, shape: Vec<usize>, bytes: impl Into<Cow<'a, [u8]>>) -> Result<Self> {
+        let bytes = bytes.into();
+        if size_in_bytes(dtype, &shape) != Some(bytes.len()) {
+            let (shape, found) = (display(dtype, &shape), bytes.len());
+            return Err(ErrorKind::Malformed(format!("{found} bytes cannot be {shape}")).into());
+        }
+        Ok(Tensor { dtype, shape, bytes })
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// The number of elements in each dimension, outermost first. It is empty for a scalar.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.bytes.len() / self.dtype.size()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The elements, little endian and in row-major order.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The elements as numbers of a type of the same size, without a copy.
+    ///
+    /// `None` if the size is another, if the bytes are not aligned in memory, or if this machine is
+    /// big endian.
+    pub fn as_slice<T: AnyBitPattern + NoUninit>(&self) -> Option<&[T]> {
+        let fits = size_of::<T>() == self.dtype.size() && cfg!(target_endian = "little");
+        bytemuck::try_cast_slice(&self.bytes).ok().filter(|_| fits)
+    }
+
+    /// The tensor with bytes of its own.
+    pub fn into_owned(self) -> Tensor<'static> {
+        Tensor { bytes: Cow::Owned(self.bytes.into_owned()), ..self }
+    }
+}
+
+/// The number of bytes of an array. `None` if there are more than memory can have.
+pub(crate) fn size_in_bytes(dtype: Dtype, shape: &[usize]) -> Option<usize> {
+    // A zero anywhere makes the whole zero, also beside dimensions whose product is too large.
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(dtype.size(), |size, dim| size.checked_mul(*dim))
+}
+
+/// The type and the shape in JAX's notation: `f32[3, 4]`.
+pub(crate) fn display(dtype: Dtype, shape: &[usize]) -> String {
+    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    format!("{dtype}[{}]", sizes.join(", "))
+}
+
+/// `f32[3, 4]`
+impl fmt::Display for Tensor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&display(self.dtype, &self.shape))
+    }
+}
+
+impl fmt::Debug for Tensor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({self})")
+    }
+}
+
+/// Named tensors in the order of their file, with the text that belongs to the whole file.
+///
+/// `treedef_exchange::safetensors`, `npz` and `flax` read and write them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tensors<'a> {
+    /// The tensors with their names, which are distinct.
+    pub(crate) tensors: Vec<(String, Tensor<'a>)>,
+    /// Keys and texts: the `__metadata__` of a safetensors file.
+    pub(crate) metadata: Vec<(String, String)>,
+}
+
+impl<'a> Tensors<'a> {
+    /// The tensors with their names, in the order of the file.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor<'a>)> {
+        self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))
+    }
+
+    /// The tensor of this name.
+    pub fn get(&self, name: &str) -> Option<&Tensor<'a>> {
+        self.tensors.iter().find(|(other, _)| other == name).map(|(_, tensor)| tensor)
+    }
+
+    /// The text of this key.
+    pub fn metadata(&self, key: &str) -> Option<&str> {
+        self.metadata.iter().find(|(other, _)| other == key).map(|(_, text)| text.as_str())
+    }
+}
