@@ -31,18 +31,18 @@ pub use crate::{
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
     flatten::{Flattener, TreeSeed, flatten, flatten_as, leaves, signature, structure},
     leaf::{
+        column::Segment,
         leaf_type::LeafType,
         markers::{Opaque, Static, as_opaque, as_static},
     },
     map::{map, map_as, map_with_path, pack_as, try_map},
     model::{
-        Leaf, LeafKind, Limits, MapOrder, Name, NodeHead, NodeKind, Packed, Tree, TreeDef, Value,
+        Array, Dtype, Leaf, LeafKind, Limits, MapOrder, Name, NodeHead, NodeKind, Packed, Tree,
+        TreeDef, Value,
     },
     path::{Key, Path},
     pattern::Pattern,
-    tree::{
-        Buffers, Migration, Ravel, Segment, Summary, Tolerance, TreeBlocks, Unique, WithShapes,
-    },
+    tree::{Buffers, Migration, Ravel, Summary, Tolerance, TreeBlocks, Unique, WithShapes},
     treedef::{Block, Blocks, Change, ChangeKind, Children, Diff, Edit, LeafPaths, NodeRef, Nodes},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };

@@ -57,6 +57,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The name of a type, a field or a variant: borrowed from the type that was walked, or read from a
@@ -199,14 +200,91 @@ pub enum LeafKind {
 /// assert_eq!(value.into_typed::<(i32, String, Option<f64>)>()?, (1, "a".to_owned(), Some(2.0)));
 /// # Ok::<(), treedef::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub struct Value(pub(crate) Content);
 
 /// A scalar is stored without a structure, because most keys and statics are scalars.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub(crate) enum Content {
     Scalar(Leaf),
     Tree(Box<Tree<Leaf>>),
+    Array(Arc<Array>),
+}
+
+/// An array that is one leaf: numbers of one type in one buffer, with their shape.
+///
+/// It is the content of an opaque leaf ([`Leaf::as_array`]), where
+/// [`Flattener::arrays`](crate::Flattener::arrays) or
+/// [`Tree::with_arrays`](crate::Tree::with_arrays) made it one. A clone shares the buffer.
+#[derive(Clone)]
+pub struct Array {
+    /// The structure of the array as serde sees it, e.g. nested sequences.
+    pub(crate) treedef: TreeDef,
+    /// The leaves before the numbers, e.g. the dimensions of an `ndarray` array.
+    pub(crate) before: Box<[Leaf]>,
+    pub(crate) numbers: Arc<Column>,
+    /// Where the numbers of this array are in `numbers`.
+    pub(crate) range: Range<usize>,
+    /// The leaves after the numbers.
+    pub(crate) after: Box<[Leaf]>,
+    pub(crate) dtype: Dtype,
+    pub(crate) shape: Box<[usize]>,
+    pub(crate) column_major: bool,
+}
+
+/// Leaves of one kind in one buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Column {
+    Bool(Vec<bool>),
+    I8(Vec<i8>),
+    I16(Vec<i16>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    I128(Vec<i128>),
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    U128(Vec<u128>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Char(Vec<char>),
+    Str(Vec<String>),
+    /// Bytes, absent values and opaque leaves.
+    Other(Vec<Leaf>),
+}
+
+/// The type of the elements of an [`Array`], by its name in JAX's notation.
+///
+/// ```
+/// use treedef::Dtype;
+///
+/// assert_eq!(Dtype::Bf16.to_string(), "bf16");
+/// assert_eq!(Dtype::C64.size(), 8);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "each variant is the type of its name")]
+pub enum Dtype {
+    Bool,
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    U64,
+    I64,
+    /// The bits of a `half::f16`.
+    F16,
+    /// The upper half of an `f32`.
+    Bf16,
+    F32,
+    F64,
+    /// Two `f32`: the real part and the imaginary part.
+    C64,
+    /// Two `f64`: the real part and the imaginary part.
+    C128,
 }
 
 /// A treedef with its leaves, which may be of any type.

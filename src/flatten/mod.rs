@@ -36,6 +36,7 @@ use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
 use crate::path::Path;
+use crate::treedef::arrays::collect_arrays;
 use crate::treedef::builder::ways_agree;
 use crate::treedef::difference::{structure_differences, structure_mismatch};
 use crate::treedef::limits::PrintCost;
@@ -165,6 +166,7 @@ pub struct Flattener {
     ignore_statics: bool,
     serialize_once: bool,
     deny_unmatched: bool,
+    arrays: bool,
 }
 
 impl Flattener {
@@ -261,6 +263,38 @@ impl Flattener {
     /// ```
     pub fn leaves_where(self, is_leaf: impl Fn(LeafKind) -> bool + Send + Sync + 'static) -> Self {
         self.with_rules(|rules| rules.leaves_where = Some(Arc::new(is_leaf)))
+    }
+
+    /// Whether each array is one leaf, whose numbers are in one buffer.
+    ///
+    /// An array is what [`TreeDef::blocks`] calls a block, if it has dimensions and its leaves are
+    /// numbers of one type or `bool`: `Vec<Vec<f32>>` with rows of one length, `[[f64; 3]; 3]`. The
+    /// structs of array crates are arrays of their own shape: those with the fields `v`, `dim`,
+    /// `data` (`ndarray`) or `shape`, `data`, and under
+    /// [`with_nalgebra_rules_at`](Self::with_nalgebra_rules_at) dynamic matrices of `nalgebra`.
+    /// Elements may be newtypes named `f16` and `bf16` around a `u16` (`half`), and structs with
+    /// the fields `re` and `im`. Everything else stays as it is, also rows of different lengths.
+    ///
+    /// [`Leaf::as_array`] gives the [`Array`](crate::Array). It comes back exactly, whatever its
+    /// form was.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Flattener;
+    ///
+    /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    /// struct Layer { w: Vec<[f32; 2]>, b: Vec<f32>, step: u64 }
+    ///
+    /// let layer = Layer { w: vec![[0.5, 1.0]; 3], b: vec![0.0; 2], step: 7 };
+    /// let (leaves, treedef) = Flattener::new().arrays(true).flatten(&layer)?;
+    /// assert_eq!(treedef.to_string(), "Layer { w: *, b: *, step: * }");
+    /// assert_eq!(leaves[0].as_array().unwrap().shape(), [3, 2]);
+    /// assert_eq!(treedef::unflatten::<Layer>(&treedef, leaves)?, layer);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn arrays(mut self, yes: bool) -> Self {
+        self.arrays = yes;
+        self
     }
 
     /// Makes a field of a type static: its value is stored in the treedef. Both names are those
@@ -540,7 +574,9 @@ impl Flattener {
     ///
     /// As [`structure`].
     pub fn structure<T: Serialize + ?Sized>(&self, value: &T) -> Result<TreeDef> {
-        Ok(self.walk(Sink::Counted(0), value)?.0)
+        let sink = if self.arrays { Leaf::sink(Vec::new()) } else { Sink::Counted(0) };
+        let (treedef, leaves) = self.walk(sink, value)?;
+        if self.arrays { Ok(collected(&treedef, leaves)?.treedef) } else { Ok(treedef) }
     }
 
     /// As [`signature`], with these options.
@@ -621,7 +657,7 @@ impl Flattener {
         sink: &mut Sink,
     ) -> Result<()> {
         let options = treedef.encoding.options;
-        let predicts = self.predicts(options);
+        let predicts = self.predicts(options) && !self.arrays;
         let mut mismatch = Divergence::Perhaps;
         let count = treedef.num_leaves();
         if predicts && (count <= BELIEVED || count <= sink.capacity()) {
@@ -634,10 +670,18 @@ impl Flattener {
             }
         }
         sink.resize(0);
-        let leaves = mem::replace(sink, Sink::Counted(0));
+        let leaves = match self.arrays {
+            true => Leaf::sink(Vec::new()),
+            false => mem::replace(sink, Sink::Counted(0)),
+        };
         let recording =
             Recording::new(leaves, options, treedef.limits, predicts, self.rules.clone());
         let (found, leaves, _) = recording.record(value)?;
+        if self.arrays {
+            let found = collected(&found, leaves)?;
+            self.expect_same(treedef, &found.treedef)?;
+            return put_all(treedef, found.leaves, sink);
+        }
         *sink = leaves;
         self.expect_same(treedef, &found)?;
         match mismatch {
@@ -670,7 +714,13 @@ impl Flattener {
     }
 
     fn recorded<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
-        let (treedef, leaves) = self.walk(L::sink(Vec::new()), value)?;
+        let sink = if self.arrays { Leaf::sink(Vec::new()) } else { L::sink(Vec::new()) };
+        let (treedef, mut leaves) = self.walk(sink, value)?;
+        if self.arrays {
+            let tree = collected(&treedef, mem::replace(&mut leaves, L::sink(Vec::new())))?;
+            put_all(&tree.treedef, tree.leaves, &mut leaves)?;
+            return Ok(Tree::from_parts(tree.treedef, L::from_sink(leaves)));
+        }
         Ok(Tree::from_parts(treedef, L::from_sink(leaves)))
     }
 
@@ -726,6 +776,25 @@ impl Flattener {
     fn predicts(&self, options: Options) -> bool {
         self.rules.is_none() && !self.serialize_once && !options.none_is_leaf
     }
+}
+
+/// The tree of a walk with each array as one leaf.
+fn collected(treedef: &TreeDef, leaves: Sink) -> Result<Tree<Leaf>> {
+    let leaves = Leaf::from_sink(leaves).into_iter().collect();
+    let (treedef, leaves) = collect_arrays(treedef, leaves)?;
+    Ok(Tree::from_parts(treedef, leaves))
+}
+
+/// Puts leaves into a sink, which may take only one kind.
+fn put_all(treedef: &TreeDef, leaves: Vec<Leaf>, sink: &mut Sink) -> Result<()> {
+    for (index, leaf) in leaves.into_iter().enumerate() {
+        let found = leaf.kind();
+        if !sink.push_leaf(leaf) {
+            let error = ErrorKind::LeafKind { expected: sink.kind(), found };
+            return Err(treedef.error_at_leaf(index, error).with_hint("see `Flattener::arrays`"));
+        }
+    }
+    Ok(())
 }
 
 fn field_rule(type_name: &str, field: &str) -> Rule {

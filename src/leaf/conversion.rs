@@ -56,7 +56,7 @@ impl From<Value> for Leaf {
             {
                 Leaf::None
             }
-            Content::Tree(tree) => Leaf::Opaque(Arc::new(Value(Content::Tree(tree)))),
+            content => Leaf::Opaque(Arc::new(Value(content))),
         }
     }
 }

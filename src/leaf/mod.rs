@@ -5,6 +5,9 @@ mod scalar;
 pub(crate) mod sink;
 pub(crate) mod leaf_type;
 mod conversion;
+mod dtype;
+pub(crate) mod column;
+mod array;
 pub(crate) mod markers;
 
 pub(crate) use scalar::{Integer, Scalar};

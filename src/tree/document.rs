@@ -61,9 +61,8 @@ impl Serialize for Leaf {
 /// Serializes the document of the value, as for a [`Tree`].
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let document =
-            Document { node: self.root(), leaves: self.leaves(), arrivals: self.arrivals() };
-        document.serialize(serializer)
+        let leaves = &*self.leaves();
+        Document { node: self.root(), leaves, arrivals: self.arrivals() }.serialize(serializer)
     }
 }
 

@@ -18,6 +18,7 @@ mod unique;
 mod ravel;
 mod buffers;
 mod blocks;
+mod arrays;
 mod close;
 mod diff;
 mod document;
@@ -26,7 +27,7 @@ mod migration;
 mod file;
 
 pub use blocks::TreeBlocks;
-pub use buffers::{Buffers, Segment};
+pub use buffers::Buffers;
 pub use close::Tolerance;
 pub use migration::Migration;
 pub use ravel::Ravel;

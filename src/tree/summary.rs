@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 
 use crate::leaf::leaf_type::LeafType;
 use crate::leaf::{Integer, Scalar};
-use crate::model::{LeafKind, NodeKind, Tree};
+use crate::model::{LeafKind, NodeKind, Tree, Value};
 use crate::treedef::blocks::{have_one_kind, shape_of};
 use crate::treedef::node::NodeRef;
 use crate::treedef::text::{LeafText, first_other, write_tree};
@@ -71,7 +71,13 @@ struct Shortened<'a, L> {
 
 impl<L: LeafType> LeafText for Shortened<'_, L> {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
-        self.leaves.get(index).map_or(Ok(()), |leaf| write!(out, "{}", leaf.clone().into_leaf()))
+        let Some(leaf) = self.leaves.get(index) else { return Ok(()) };
+        match leaf.opaque().and_then(Value::as_array) {
+            Some(array) if array.num_leaves() > SHORT => {
+                write!(out, "{array}{}", statistics_of(|| array.numbers()))
+            }
+            _ => write!(out, "{}", leaf.clone().into_leaf()),
+        }
     }
 
     fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
@@ -99,28 +105,28 @@ impl<L: LeafType> LeafText for Shortened<'_, L> {
     }
 }
 
-/// The text of an array, if a node is one.
+/// The text of the array at a node, if it is one.
 fn summary_of<L: LeafType>(leaves: &[L], node: NodeRef<'_>) -> Option<String> {
     let shape = shape_of(node)?;
     let leaves = leaves.get(node.leaf_range())?;
     let kind = leaves.first()?.kind();
-    if !have_one_kind(leaves.iter().map(L::kind)) {
-        return None;
-    }
-    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
     let scalars = || leaves.iter().filter_map(L::as_scalar);
-    Some(format!(
-        "{kind}[{}]{}",
-        sizes.join(", "),
-        match kind {
-            LeafKind::Bool => {
-                let truths = scalars().filter(|scalar| *scalar == Scalar::Bool(true)).count();
-                format!(" true:{truths} false:{}", leaves.len() - truths)
-            }
-            kind if kind.is_number() => statistics(|| scalars().filter_map(approximate)),
-            _ => String::new(),
+    have_one_kind(leaves.iter().map(L::kind)).then(|| {
+        let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+        format!("{kind}[{}]{}", sizes.join(", "), statistics_of(scalars))
+    })
+}
+
+/// The statistics of booleans or numbers; nothing for other kinds.
+fn statistics_of<'a, I: Iterator<Item = Scalar<'a>>>(scalars: impl Fn() -> I) -> String {
+    match scalars().next().map(Scalar::kind) {
+        Some(LeafKind::Bool) => {
+            let count = |value| scalars().filter(|scalar| *scalar == Scalar::Bool(value)).count();
+            format!(" true:{} false:{}", count(true), count(false))
         }
-    ))
+        Some(kind) if kind.is_number() => statistics(|| scalars().filter_map(approximate)),
+        _ => String::new(),
+    }
 }
 
 /// The nearest `f64`.

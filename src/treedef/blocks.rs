@@ -3,13 +3,13 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::model::{LeafKind, NodeKind, TreeDef, Value};
+use crate::model::{Leaf, LeafKind, NodeKind, TreeDef, Value};
 use crate::path::Path;
 use crate::treedef::node::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
 /// The fields that hold the shape of an array: `dim` in `ndarray`, `shape` elsewhere.
-const SHAPE_FIELDS: [&str; 2] = ["dim", "shape"];
+pub(crate) const SHAPE_FIELDS: [&str; 2] = ["dim", "shape"];
 
 /// A rectangular part of a structure: `[[*; 4]; 3]` is one block of shape `[3, 4]`. See
 /// [`TreeDef::blocks`].
@@ -110,21 +110,38 @@ impl fmt::Debug for Blocks<'_> {
     }
 }
 
-/// The shape of a rectangular node. `None` for other nodes, and for those without leaves.
-pub(crate) fn shape_of(root: NodeRef<'_>) -> Option<Vec<usize>> {
-    let mut shape = Vec::new();
-    let mut node = root;
-    loop {
-        match node.kind() {
-            NodeKind::Leaf => return Some(shape),
-            NodeKind::NewtypeStruct => {}
+/// Containers whose children are all alike, from the outside in, and what they contain.
+pub(crate) struct Rectangle<'a> {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) element: NodeRef<'a>,
+    /// The name of the innermost newtype around the element.
+    pub(crate) newtype: Option<&'a str>,
+}
+
+/// Goes down from a node as long as there is only one kind of child.
+pub(crate) fn rectangle(root: NodeRef<'_>) -> Rectangle<'_> {
+    let mut found = Rectangle { shape: Vec::new(), element: root, newtype: None };
+    while let Some(inside) = only_run(found.element) {
+        match found.element.kind() {
+            NodeKind::NewtypeStruct => found.newtype = found.element.name(),
             NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
-                shape.push(node.num_children());
+                found.newtype = None;
+                found.shape.push(found.element.num_children());
             }
-            NodeKind::Struct if shape.is_empty() => return shape_of_array(node),
-            _ => return None,
+            _ => break,
         }
-        node = only_run(node)?;
+        found.element = inside;
+    }
+    found
+}
+
+/// The shape of a rectangular node. `None` for other nodes, and for those without leaves.
+pub(crate) fn shape_of(node: NodeRef<'_>) -> Option<Vec<usize>> {
+    let Rectangle { shape, element, .. } = rectangle(node);
+    match element.kind() {
+        NodeKind::Leaf => Some(shape),
+        NodeKind::Struct if shape.is_empty() => shape_of_array(element),
+        _ => None,
     }
 }
 
@@ -146,15 +163,15 @@ fn shape_of_array(node: NodeRef<'_>) -> Option<Vec<usize>> {
 }
 
 /// The dimensions that a value lists: a sequence or a tuple of integers, or one integer.
-fn dims(value: &Value) -> Option<Vec<usize>> {
-    let (root, leaves) = value.parts();
-    let is_list = root.is_leaf()
-        || matches!(root.kind(), NodeKind::Seq | NodeKind::Tuple)
-            && root.children().all(NodeRef::is_leaf);
-    if !is_list {
-        return None;
-    }
-    leaves.iter().map(|leaf| usize::try_from(leaf.as_u64()?).ok()).collect()
+pub(crate) fn dims(value: &Value) -> Option<Vec<usize>> {
+    let size = |leaf: &Leaf| usize::try_from(leaf.as_u64()?).ok();
+    if is_list(value.root()) { value.leaves().iter().map(size).collect() } else { None }
+}
+
+/// Whether a node is a leaf, or a sequence or tuple of leaves.
+pub(crate) fn is_list(node: NodeRef<'_>) -> bool {
+    let is_sequence = matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple);
+    node.is_leaf() || is_sequence && node.runs().all(|(child, _)| child.is_leaf())
 }
 
 /// The containers of a signature's array from the outside in, if a node is nothing but sequences

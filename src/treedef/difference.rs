@@ -1,10 +1,11 @@
 //! Finds the places where two trees or structures differ.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result, counted};
 use crate::leaf::float::widen;
-use crate::model::{Leaf, Name, NodeKind, Options, Tree, TreeDef};
+use crate::model::{Leaf, Name, NodeKind, Options, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::node::NodeRef;
 use crate::treedef::text::brief;
@@ -13,9 +14,16 @@ use crate::treedef::text::brief;
 #[derive(Clone, Copy)]
 struct Side<'a> {
     node: NodeRef<'a>,
-    leaves: Option<&'a [Leaf]>,
+    leaves: Option<SideLeaves<'a>>,
     /// Whether the node is inside a static or an opaque leaf. These have no options.
     inside: bool,
+}
+
+/// The leaves of a tree, or the scalars of a value.
+#[derive(Clone, Copy)]
+enum SideLeaves<'a> {
+    Tree(&'a [Leaf]),
+    Value(&'a Value),
 }
 
 /// A task of the comparison. Tasks are in pre-order, and the next is last.
@@ -191,7 +199,7 @@ impl Comparison {
 
     fn run_trees(mut self, expected: &Tree<Leaf>, found: &Tree<Leaf>) -> Vec<Difference> {
         fn side(tree: &Tree<Leaf>) -> Side<'_> {
-            Side { leaves: Some(&tree.leaves), ..Side::of(tree.treedef.root()) }
+            Side { leaves: Some(SideLeaves::Tree(&tree.leaves)), ..Side::of(tree.treedef.root()) }
         }
         self.none_is_leaf = expected.treedef.encoding.options.none_is_leaf;
         self.run(side(expected), side(found))
@@ -256,8 +264,8 @@ impl Comparison {
 
     fn compare_leaves(&mut self, a: Side<'_>, b: Side<'_>) {
         let (Some(expected), Some(found)) = (a.leaf(), b.leaf()) else { return };
-        if expected != found && !(self.widened && is_widened(expected, found)) {
-            self.report(DifferenceKind::Leaf, quoted_leaf(expected), quoted_leaf(found));
+        if expected != found && !(self.widened && is_widened(&expected, &found)) {
+            self.report(DifferenceKind::Leaf, quoted_leaf(&expected), quoted_leaf(&found));
         }
     }
 
@@ -308,26 +316,32 @@ impl<'a> Side<'a> {
         Side { node, leaves: None, inside: false }
     }
 
-    fn leaf(self) -> Option<&'a Leaf> {
-        self.leaves?.get(self.node.first_leaf()).filter(|_| self.node.kind() == NodeKind::Leaf)
+    fn leaf(self) -> Option<Cow<'a, Leaf>> {
+        let index = Some(self.node.first_leaf()).filter(|_| self.node.is_leaf())?;
+        match self.leaves? {
+            SideLeaves::Tree(leaves) => leaves.get(index).map(Cow::Borrowed),
+            SideLeaves::Value(value) => value.scalar(index).map(|leaf| Cow::Owned(leaf.into())),
+        }
     }
 
     /// Returns the value inside a static or an opaque leaf. If leaves are compared, it does not
     /// matter where a value is kept.
     fn seen(self) -> Self {
         let value = match self.leaf() {
-            Some(Leaf::Opaque(value)) => Some(&**value),
+            Some(Cow::Borrowed(Leaf::Opaque(value))) => Some(&**value),
             _ => self.node.static_value().filter(|_| self.leaves.is_some()),
         };
         match value {
-            Some(value) => Side { node: value.root(), leaves: Some(value.leaves()), inside: true },
+            Some(value) => {
+                Side { node: value.root(), leaves: Some(SideLeaves::Value(value)), inside: true }
+            }
             None => self,
         }
     }
 
     /// Whether this is `None`, as a node or as a leaf.
     fn is_none(self) -> bool {
-        self.node.kind() == NodeKind::None || self.leaf() == Some(&Leaf::None)
+        self.node.kind() == NodeKind::None || self.leaf().as_deref() == Some(&Leaf::None)
     }
 
     fn child(self, node: NodeRef<'a>) -> Self {

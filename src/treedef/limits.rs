@@ -9,9 +9,8 @@
 //!   counts leaves without a size.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{
-    Content, Encoding, Labels, Leaf, Limits, Node, NodeKind, Shape, TreeDef, Value,
-};
+use crate::leaf::Scalar;
+use crate::model::{Encoding, Labels, Leaf, Limits, Node, NodeKind, Shape, TreeDef, Value};
 use crate::treedef::node::NodeRef;
 
 /// What is allowed in addition to a limit, for each leaf or byte in memory.
@@ -119,9 +118,9 @@ impl Encoding {
 /// scalars of its keys and statics. The recursion is as deep as the nesting of keys.
 fn bytes_of(encoding: &Encoding) -> usize {
     const ROW: usize = 17;
-    let inside = |value: &Value| match &value.0 {
-        Content::Scalar(_) => 1,
-        Content::Tree(tree) => bytes_of(&tree.treedef.encoding).saturating_add(tree.leaves.len()),
+    let inside = |value: &Value| match value.treedef() {
+        None => 1,
+        Some(treedef) => bytes_of(&treedef.encoding).saturating_add(treedef.num_leaves()),
     };
     let values = encoding.shapes.iter().flat_map(Shape::values).map(inside);
     values.fold(encoding.nodes.len().saturating_mul(ROW), usize::saturating_add)
@@ -219,10 +218,8 @@ impl PrintCost {
 
     /// The recursion is as deep as the nesting of keys.
     pub(crate) fn of_value(value: &Value) -> Self {
-        let leaves = value.leaves();
-        let printed =
-            leaves.iter().map(PrintCost::of_leaf).fold(PrintCost::default(), PrintCost::and);
-        printed.and(value.printed_structure())
+        let scalars = value.scalars().map(PrintCost::of_scalar);
+        scalars.fold(PrintCost::default(), PrintCost::and).and(value.printed_structure())
     }
 
     /// The nodes of keys and statics, including leaves.
@@ -234,10 +231,15 @@ impl PrintCost {
         PrintCost { text, ..PrintCost::default() }
     }
 
+    #[cfg(feature = "persist")]
     pub(crate) fn of_leaf(leaf: &Leaf) -> Self {
-        PrintCost::of_text(match leaf {
-            Leaf::Str(text) => text.len().saturating_add(2),
-            Leaf::Bytes(bytes) => bytes.len().saturating_mul(4),
+        leaf.as_scalar().map(PrintCost::of_scalar).unwrap_or_default()
+    }
+
+    fn of_scalar(scalar: Scalar<'_>) -> Self {
+        PrintCost::of_text(match scalar {
+            Scalar::Str(text) => text.len().saturating_add(2),
+            Scalar::Bytes(bytes) => bytes.len().saturating_mul(4),
             _ => 16,
         })
     }
@@ -303,16 +305,13 @@ impl Shape {
 impl Value {
     #[cfg(feature = "persist")]
     pub(crate) fn bytes_of_names(&self) -> usize {
-        match &self.0 {
-            Content::Scalar(_) => 0,
-            Content::Tree(tree) => tree.treedef.encoding.bytes_of_names(),
-        }
+        self.treedef().map_or(0, |treedef| treedef.encoding.bytes_of_names())
     }
 
     fn printed_structure(&self) -> PrintCost {
-        let Content::Tree(tree) = &self.0 else { return PrintCost::default() };
-        let leaves = tree.leaves.len();
+        let Some(treedef) = self.treedef() else { return PrintCost::default() };
+        let leaves = treedef.num_leaves();
         let nodes = self.work().saturating_sub(leaves);
-        PrintCost::of(&tree.treedef.encoding).and(PrintCost { text: 0, nodes, leaves })
+        PrintCost::of(&treedef.encoding).and(PrintCost { text: 0, nodes, leaves })
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod treedef_builder;
 pub(crate) mod pairs;
 mod construct;
 mod check;
+pub(crate) mod arrays;
 mod compose;
 pub(crate) mod prefix;
 pub(crate) mod replace;

@@ -530,9 +530,13 @@ impl<'a> Children<'a> {
         if child.same_structure(self.next) { self.left_in_run } else { 0 }
     }
 
+    pub(crate) fn next_is_leafless(&self) -> bool {
+        self.left > 0 && self.next.num_leaves() == 0
+    }
+
     /// Skips to the next child that has leaves.
     pub(crate) fn skip_leafless(&mut self) {
-        while self.left > 0 && self.next.num_leaves() == 0 {
+        while self.next_is_leafless() {
             self.skip_in_run(self.left_in_run);
         }
     }

@@ -13,7 +13,7 @@ impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.as_str(), other.as_str()) {
             (Some(a), Some(b)) => a.cmp(b),
-            _ => compare(self.parts(), other.parts()),
+            _ => compare(self, other),
         }
     }
 }
@@ -129,24 +129,20 @@ impl<'a, 'b> OpenPair<'a, 'b> {
     }
 }
 
-fn rank<'a>(node: NodeRef<'_>, leaves: &'a [Leaf]) -> ScalarRank<'a> {
-    let scalar = leaves.get(node.first_leaf()).and_then(Leaf::as_scalar);
-    scalar.map_or(ScalarRank::None, ScalarRank::of)
+fn rank<'a>(node: NodeRef<'_>, of: &'a Value) -> ScalarRank<'a> {
+    of.scalar(node.first_leaf()).map_or(ScalarRank::None, ScalarRank::of)
 }
 
 /// If two compounds are equal up to the end of the shorter one, the shorter one is less.
-fn compare(
-    (a, a_leaves): (NodeRef<'_>, &[Leaf]),
-    (b, b_leaves): (NodeRef<'_>, &[Leaf]),
-) -> Ordering {
+fn compare(a: &Value, b: &Value) -> Ordering {
     let mut open: Vec<OpenPair<'_, '_>> = Vec::new();
-    let mut next = Some((a, b, Ordering::Equal));
+    let mut next = Some((a.root(), b.root(), Ordering::Equal));
     loop {
         match next {
             Some((x, y, labels)) => {
                 let is_leaf = |node: NodeRef<'_>| node.kind() == NodeKind::Leaf;
                 let heads = labels.then_with(|| match (is_leaf(x), is_leaf(y)) {
-                    (true, true) => rank(x, a_leaves).cmp(&rank(y, b_leaves)),
+                    (true, true) => rank(x, a).cmp(&rank(y, b)),
                     (false, false) => {
                         (x.kind(), x.name(), x.variant()).cmp(&(y.kind(), y.name(), y.variant()))
                     }

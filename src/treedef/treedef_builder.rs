@@ -248,6 +248,11 @@ impl TreeDefBuilder {
         part
     }
 
+    /// Returns the structure of a value, which has default options.
+    pub(crate) fn finish_value(self, limits: Limits) -> TreeDef {
+        self.encoding.finish(Options::default(), Vec::new(), limits)
+    }
+
     fn end(self) -> TreeDef {
         self.encoding.finish(self.options.unwrap_or_default(), Vec::new(), self.limits)
     }

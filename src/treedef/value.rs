@@ -1,8 +1,11 @@
 //! Reading a value (of a key, a static or an opaque leaf) as a structure with leaves.
 
+use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
 
-use crate::model::{Content, Encoding, Leaf, Node, NodeKind, Shape, Tree, Value};
+use crate::leaf::Scalar;
+use crate::model::{Content, Encoding, Leaf, Node, NodeKind, Shape, Tree, TreeDef, Value};
 use crate::treedef::node::NodeRef;
 
 /// The structure of every scalar: one leaf.
@@ -27,12 +30,30 @@ pub(crate) fn scalar_root() -> NodeRef<'static> {
 }
 
 impl Value {
-    /// The structure and the leaves of the value.
-    pub(crate) fn parts(&self) -> (NodeRef<'_>, &[Leaf]) {
+    /// The structure with its options; `None` for a scalar.
+    pub(crate) fn treedef(&self) -> Option<&TreeDef> {
         match &self.0 {
-            Content::Scalar(leaf) => (scalar_root(), std::slice::from_ref(leaf)),
-            Content::Tree(tree) => (tree.treedef.root(), &tree.leaves),
+            Content::Scalar(_) => None,
+            Content::Tree(tree) => Some(&tree.treedef),
+            Content::Array(array) => Some(&array.treedef),
         }
+    }
+
+    pub(crate) fn num_leaves(&self) -> usize {
+        self.root().num_leaves()
+    }
+
+    /// The scalar at an index.
+    pub(crate) fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
+        match &self.0 {
+            Content::Scalar(leaf) => leaf.as_scalar().filter(|_| index == 0),
+            Content::Tree(tree) => tree.leaves.get(index)?.as_scalar(),
+            Content::Array(array) => array.scalar(index),
+        }
+    }
+
+    pub(crate) fn scalars(&self) -> impl Iterator<Item = Scalar<'_>> {
+        (0..self.num_leaves()).filter_map(|index| self.scalar(index))
     }
 
     pub(crate) fn from_tree(mut tree: Tree<Leaf>) -> Self {
@@ -46,12 +67,20 @@ impl Value {
 
     /// The structure of the value.
     pub fn root(&self) -> NodeRef<'_> {
-        self.parts().0
+        match self.treedef() {
+            Some(treedef) => treedef.root(),
+            None => scalar_root(),
+        }
     }
 
-    /// The scalars of the value, in order.
-    pub fn leaves(&self) -> &[Leaf] {
-        self.parts().1
+    /// The scalars of the value, in order. They are borrowed, except those of an
+    /// [`Array`](crate::Array).
+    pub fn leaves(&self) -> Cow<'_, [Leaf]> {
+        match &self.0 {
+            Content::Scalar(leaf) => std::slice::from_ref(leaf).into(),
+            Content::Tree(tree) => (&tree.leaves).into(),
+            Content::Array(array) => array.scalars().map(Leaf::from).collect(),
+        }
     }
 
     /// The number of nodes that are visited when the value is compared, printed or rebuilt.
@@ -73,7 +102,34 @@ impl Value {
     pub fn as_leaf(&self) -> Option<&Leaf> {
         match &self.0 {
             Content::Scalar(leaf) => Some(leaf),
-            Content::Tree(_) => None,
+            Content::Tree(_) | Content::Array(_) => None,
+        }
+    }
+}
+
+/// An array equals a tree with the same structure and scalars.
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Content::Scalar(a), Content::Scalar(b)) => a == b,
+            (Content::Tree(a), Content::Tree(b)) => a == b,
+            _ => self.treedef() == other.treedef() && self.scalars().eq(other.scalars()),
+        }
+    }
+}
+
+impl Eq for Value {}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match &self.0 {
+            Content::Scalar(leaf) => leaf.hash(state),
+            Content::Tree(tree) => tree.hash(state),
+            Content::Array(array) => {
+                array.treedef.hash(state);
+                array.num_leaves().hash(state); // as a vector of leaves does
+                array.scalars().for_each(|scalar| Leaf::from(scalar).hash(state));
+            }
         }
     }
 }

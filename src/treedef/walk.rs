@@ -22,6 +22,8 @@ pub(crate) enum Stops {
     AtRuns,
     /// Every node that has leaves at or below it.
     AboveLeaves,
+    /// Every node that has leaves at or below it, and the first of other equal siblings.
+    AtLeaflessRuns,
 }
 
 pub(crate) enum Event<'a> {
@@ -58,7 +60,10 @@ impl<'a> Walk<'a> {
         *position = node.num_children() - children.len();
         let child = match self.stops {
             Stops::AtRuns => children.next_run(),
-            Stops::Everywhere | Stops::AboveLeaves => children.next().map(|child| (child, 1)),
+            Stops::AtLeaflessRuns if children.next_is_leafless() => children.next_run(),
+            Stops::Everywhere | Stops::AboveLeaves | Stops::AtLeaflessRuns => {
+                children.next().map(|child| (child, 1))
+            }
         };
         match child {
             Some((child, repeat)) => Some(self.enter(child, repeat)),

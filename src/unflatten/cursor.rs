@@ -178,14 +178,16 @@ impl<'de> Cursor<'de> {
 
     /// The value in place of the node: a static, or the content of an opaque leaf.
     fn held(&self) -> Option<&'de Value> {
-        let leaves: &'de [Leaf] = match (self.at.level.holder, &self.leaves) {
-            _ if self.at.kind == NodeKind::Static => return self.at.node.static_value(),
-            _ if self.at.is_name => return None,
-            (Some(holder), _) => holder.leaves(),
-            (None, Source::Leaves(leaves)) => leaves,
-            _ => return None,
-        };
-        leaves.get(self.at.node.first_leaf())?.opaque()
+        match &self.leaves {
+            _ if self.at.kind == NodeKind::Static => self.at.node.static_value(),
+            // The leaves of a value that is kept are scalars (invariant 6 of the encoding).
+            _ if self.at.is_name || self.at.level.holder.is_some() => None,
+            Source::Leaves(leaves) => {
+                let leaves: &'de [Leaf] = leaves;
+                leaves.get(self.at.node.first_leaf())?.opaque()
+            }
+            _ => None,
+        }
     }
 
     /// Goes to the value in place of the node, if there is one.
@@ -241,7 +243,7 @@ impl<'de> Cursor<'de> {
         let At { node, kind, is_name, level, .. } = self.at;
         match kind {
             NodeKind::Leaf if is_name => Some(Scalar::Str(self.name)),
-            NodeKind::Leaf => level.holder?.leaves().get(node.first_leaf())?.as_scalar(),
+            NodeKind::Leaf => level.holder?.scalar(node.first_leaf()),
             NodeKind::UnitVariant => node.variant().map(Scalar::Str),
             _ => None,
         }
@@ -344,7 +346,7 @@ impl<'de> Cursor<'de> {
         let At { node, kind, level, .. } = self.at;
         let is_byte = |leaf: usize| match level.holder {
             None => matches!(self.leaves.scalar(leaf), Some(Scalar::U8(_))),
-            Some(holder) => matches!(holder.leaves().get(leaf), Some(Leaf::U8(_))),
+            Some(holder) => matches!(holder.scalar(leaf), Some(Scalar::U8(_))),
         };
         matches!(kind, NodeKind::Seq | NodeKind::Tuple)
             && node.runs().all(|(child, _)| child.kind() == NodeKind::Leaf)

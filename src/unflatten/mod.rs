@@ -17,6 +17,8 @@ mod entries;
 mod variant;
 mod deserializer;
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
@@ -215,10 +217,7 @@ leaves! {
 
 impl Value {
     pub(crate) fn arrivals(&self) -> &[Arrival] {
-        match &self.0 {
-            Content::Scalar(_) => &[],
-            Content::Tree(tree) => tree.treedef.arrivals(),
-        }
+        self.treedef().map_or(&[], TreeDef::arrivals)
     }
 
     /// Rebuilds the value as a type.
@@ -227,15 +226,17 @@ impl Value {
     ///
     /// As [`unflatten`].
     pub fn into_typed<T: DeserializeOwned>(self) -> Result<T> {
-        match self.0 {
-            Content::Scalar(mut leaf) => {
-                let leaves = Flat::handed_over(std::slice::from_mut(&mut leaf));
-                let mut cursor =
-                    Cursor::at(scalar_root(), leaves, &[], false, Limits::default().max_depth);
-                T::deserialize(NodeDeserializer(&mut cursor))
+        let (mut leaf, limits) = match self.0 {
+            Content::Tree(tree) => return tree.into_typed(),
+            Content::Scalar(leaf) => (leaf, Limits::default()),
+            Content::Array(array) => {
+                let limits = array.treedef.limits;
+                (Leaf::Opaque(Arc::new(Value(Content::Array(array)))), limits)
             }
-            Content::Tree(tree) => tree.into_typed(),
-        }
+        };
+        let leaves = Flat::handed_over(std::slice::from_mut(&mut leaf));
+        let mut cursor = Cursor::at(scalar_root(), leaves, &[], false, limits.max_depth);
+        T::deserialize(NodeDeserializer(&mut cursor))
     }
 }
 

@@ -45,7 +45,7 @@ fn brute_force(
 }
 
 /// Nested sequences and tuples, most of them rectangular.
-fn arrays() -> impl Strategy<Value = Data> {
+pub(crate) fn arrays() -> impl Strategy<Value = Data> {
     let number = prop_oneof![Just(Data::F32(0)), Just(Data::U8(1)), Just(Data::Unit)];
     let inside = number.prop_recursive(4, 64, 4, |inside| {
         let alike = (inside.clone(), 0..4usize).prop_map(|(child, count)| vec![child; count]);

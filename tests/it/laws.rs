@@ -15,12 +15,13 @@ mod files;
 mod orders;
 
 /// Every set of options that treedefs remember, with what it is called.
-fn all_options() -> [(&'static str, Flattener); 6] {
+fn all_options() -> [(&'static str, Flattener); 7] {
     let new = Flattener::new;
     [
         ("default", new()),
         ("insertion", new().map_order(MapOrder::Insertion)),
         ("none_is_leaf", new().none_is_leaf(true)),
+        ("arrays", new().arrays(true)),
         ("compact", new().human_readable(false)),
         ("insertion, none_is_leaf", new().map_order(MapOrder::Insertion).none_is_leaf(true)),
         ("all", new().map_order(MapOrder::Insertion).none_is_leaf(true).human_readable(false)),
@@ -31,7 +32,7 @@ fn all_options() -> [(&'static str, Flattener); 6] {
 #[track_caller]
 fn hold<F: Fn(&Specimen, &Flattener) -> Result<(), String>>(law: F) {
     let applies = |specimen: &Specimen, options: &str| match options {
-        "default" | "none_is_leaf" => true,
+        "default" | "none_is_leaf" | "arrays" => true,
         "compact" => !specimen.readable_only,
         "all" => !specimen.readable_only && !specimen.random_order,
         _ => !specimen.random_order,

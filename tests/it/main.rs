@@ -1,6 +1,7 @@
 //! One test binary.
 
 mod allocations;
+mod arrays;
 mod blocks;
 mod data;
 mod depth;

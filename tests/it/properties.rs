@@ -24,9 +24,10 @@ fn hash(value: &impl Hash) -> u64 {
 
 /// All combinations of the options.
 fn flatteners() -> impl Iterator<Item = Flattener> {
-    (0..8).map(|bits| {
+    (0..16).map(|bits| {
         let order = if bits & 1 == 0 { MapOrder::Canonical } else { MapOrder::Insertion };
-        Flattener::new().map_order(order).none_is_leaf(bits & 2 != 0).human_readable(bits & 4 == 0)
+        let flattener = Flattener::new().map_order(order).arrays(bits & 8 != 0);
+        flattener.none_is_leaf(bits & 2 != 0).human_readable(bits & 4 == 0)
     })
 }
 

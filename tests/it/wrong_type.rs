@@ -1,10 +1,11 @@
 //! Every treedef of the zoo into every type of the zoo: an error that says something, or a value whose losses
 //! `unflatten_strict` reports in full.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use treedef::{Flattener, Key, Leaf, NodeKind, NodeRef, Path, TreeDef};
+use treedef::{Flattener, Key, Leaf, NodeKind, NodeRef, Path, TreeDef, Value};
 
 use crate::zoo::{Specimen, Way, zoo};
 
@@ -25,6 +26,11 @@ impl<'a> Place<'a> {
         Place { node: treedef.root(), leaves }
     }
 
+    fn inside(value: &'a Value) -> Self {
+        let Cow::Borrowed(leaves) = value.leaves() else { panic!("{value} is an array") };
+        Place { node: value.root(), leaves }
+    }
+
     /// Whether a value is static or an opaque leaf is no difference; what it is counts.
     fn seen(self) -> Self {
         let opaque = match self.node.kind() {
@@ -32,8 +38,8 @@ impl<'a> Place<'a> {
             _ => None,
         };
         match (self.node.static_value(), opaque) {
-            (Some(value), _) => Place { node: value.root(), leaves: value.leaves() },
-            (_, Some(Leaf::Opaque(value))) => Place { node: value.root(), leaves: value.leaves() },
+            (Some(value), _) => Place::inside(value),
+            (_, Some(Leaf::Opaque(value))) => Place::inside(value),
             _ => self,
         }
     }

@@ -204,7 +204,7 @@ impl Walk<'_> {
             Is::Static => {
                 if let Some(value) = node.static_value() {
                     // What a static holds is shared; its path is not.
-                    let size = value.leaves().len() + 16 * self.path.keys().len();
+                    let size = value.root().num_leaves() + 16 * self.path.keys().len();
                     self.spend(size.saturating_add(path_bytes(&self.path)))?;
                     self.statics.push((self.path.clone(), value.clone()));
                 }
@@ -240,7 +240,7 @@ impl Walk<'_> {
         let mut seen = HashSet::new();
         for (position, child) in node.children().enumerate() {
             let key = match node.entry_keys().get(position) {
-                Some(key) => py_key(key.root(), key.leaves(), 0).ok_or_else(|| {
+                Some(key) => py_key(key.root(), &key.leaves(), 0).ok_or_else(|| {
                     let what = format!("`{key}` cannot be the key of a dict");
                     self.fail(ErrorKind::Key(what))
                 })?,

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::error::{ErrorKind, Result};
-use crate::model::{Arrival, Content, Encoding, Labels, Node, Shape, TreeDef, Value};
+use crate::error::Result;
+use crate::model::{Arrival, Encoding, Labels, Node, Shape, TreeDef, Value};
 
 use super::scalars::ScalarWriter;
 use super::wire::{
@@ -76,23 +76,21 @@ impl<'a> Encoder<'a> {
     /// Adds a value after the values that it contains, and returns its number. The recursion is as
     /// deep as the nesting of keys.
     fn value(&mut self, value: &'a Value) -> Result<u32> {
-        let scalars = count(value.leaves().len())?;
-        let row = match &value.0 {
-            Content::Scalar(_) => ValueRow { nodes: 0, shapes: 0, scalars },
-            Content::Tree(tree) => {
-                let encoding = &*tree.treedef.encoding;
+        let scalars = count(value.num_leaves())?;
+        let row = match value.treedef() {
+            None => ValueRow { nodes: 0, shapes: 0, scalars },
+            Some(treedef) => {
+                let encoding = &*treedef.encoding;
                 self.structure(encoding)?;
                 let (nodes, shapes) = (count(encoding.nodes.len())?, count(encoding.shapes.len())?);
                 ValueRow { nodes, shapes, scalars }
             }
         };
-        for leaf in value.leaves() {
-            // It is a scalar (invariant 6).
-            let scalar = leaf.as_scalar().ok_or(ErrorKind::Internal("a value holds no scalar"))?;
+        for scalar in value.scalars() {
             self.scalars.push(scalar);
         }
-        if let Content::Tree(tree) = &value.0 {
-            self.remember(&tree.treedef);
+        if let Some(treedef) = value.treedef() {
+            self.remember(treedef);
         }
         let number = count(self.values.len())?;
         self.values.push(row);

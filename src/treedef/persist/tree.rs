@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::{ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
+use crate::treedef::arrays::in_one_buffer;
 use crate::treedef::limits::PrintCost;
 
 use super::container::{Header, KINDS, Kind, Trailer, VALUES, damaged};
@@ -104,7 +105,8 @@ fn read_leaves<L: Emit>(
             Stored::Opaque => {
                 let value = values.next();
                 let value = value.ok_or_else(|| wire::invalid(VALUES, "there are too few"))?;
-                (L::from_leaf(Leaf::Opaque(Arc::new(value))), LeafKind::Opaque)
+                let leaf = Leaf::Opaque(Arc::new(in_one_buffer(value)));
+                (L::from_leaf(leaf), LeafKind::Opaque)
             }
         };
         leaves.push(leaf.ok_or_else(|| {

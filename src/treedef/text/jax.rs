@@ -115,16 +115,15 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
 
 /// A key in the form of Python's `repr`. Values that Python does not have print as in a treedef.
 pub(super) fn python_repr(key: &Value) -> String {
-    let (root, leaves) = key.parts();
     let mut text = String::new();
-    match write_python(&mut text, root, leaves, 64) {
+    match write_python(&mut text, key.root(), key, 64) {
         Ok(()) => text,
         Err(fmt::Error) => key.to_string(),
     }
 }
 
 /// Fails for values that Python does not have, and for tuples nested deeper than `depth`.
-fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf], depth: usize) -> fmt::Result {
+fn write_python(out: &mut String, node: NodeRef<'_>, key: &Value, depth: usize) -> fmt::Result {
     match node.kind() {
         NodeKind::None => out.write_str("None"),
         NodeKind::Unit => out.write_str("()"),
@@ -132,21 +131,19 @@ fn write_python(out: &mut String, node: NodeRef<'_>, leaves: &[Leaf], depth: usi
             out.push('(');
             for (position, child) in node.children().enumerate() {
                 out.write_str(if position > 0 { ", " } else { "" })?;
-                write_python(out, child, leaves, depth.checked_sub(1).ok_or(fmt::Error)?)?;
+                write_python(out, child, key, depth.checked_sub(1).ok_or(fmt::Error)?)?;
             }
             out.write_str(if node.num_children() == 1 { ",)" } else { ")" })
         }
-        NodeKind::Leaf => {
-            match leaves.get(node.first_leaf()).and_then(Leaf::as_scalar).ok_or(fmt::Error)? {
-                Scalar::Str(value) => write_python_str(out, value),
-                Scalar::Char(value) => write_python_str(out, value.encode_utf8(&mut [0; 4])),
-                Scalar::Bool(value) => out.write_str(if value { "True" } else { "False" }),
-                Scalar::F32(value) => write_python_float(out, value.into()),
-                Scalar::F64(value) => write_python_float(out, value),
-                Scalar::Bytes(value) => write_python_bytes(out, value),
-                scalar => write!(out, "{}", scalar.as_integer().ok_or(fmt::Error)?),
-            }
-        }
+        NodeKind::Leaf => match key.scalar(node.first_leaf()).ok_or(fmt::Error)? {
+            Scalar::Str(value) => write_python_str(out, value),
+            Scalar::Char(value) => write_python_str(out, value.encode_utf8(&mut [0; 4])),
+            Scalar::Bool(value) => out.write_str(if value { "True" } else { "False" }),
+            Scalar::F32(value) => write_python_float(out, value.into()),
+            Scalar::F64(value) => write_python_float(out, value),
+            Scalar::Bytes(value) => write_python_bytes(out, value),
+            scalar => write!(out, "{}", scalar.as_integer().ok_or(fmt::Error)?),
+        },
         _ => Err(fmt::Error),
     }
 }

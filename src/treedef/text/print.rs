@@ -41,21 +41,20 @@ impl LeafText for Stars {
     }
 }
 
-/// The literal of every leaf.
-struct Literals<'a>(&'a [Leaf], Suffix);
+/// The literal of every scalar of a value.
+struct Literals<'a>(&'a Value, Suffix);
 
 impl LeafText for Literals<'_> {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
-        match self.0.get(index) {
-            Some(leaf) => write_leaf(out, leaf, self.1),
-            None => Ok(()),
-        }
+        self.0.scalar(index).map_or(Ok(()), |scalar| write_scalar(out, scalar, self.1))
     }
 
     fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
-        let of =
-            |sibling: usize| self.0.get(first + sibling * leaves..first + (sibling + 1) * leaves);
-        first_other(leaves, count, |sibling| of(sibling) == of(sibling - 1))
+        let of = |sibling: usize| {
+            let first = first + sibling * leaves;
+            (first..first + leaves).map(|index| self.0.scalar(index))
+        };
+        first_other(leaves, count, |sibling| of(sibling).eq(of(sibling - 1)))
     }
 
     fn suffix(&self) -> Suffix {
@@ -154,9 +153,8 @@ pub(super) fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fm
 }
 
 pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) -> fmt::Result {
-    let (root, leaves) = value.parts();
-    Printer { out: &mut Columns::new(out), leaves: &Literals(leaves, suffix), pretty: None }
-        .print(root)
+    Printer { out: &mut Columns::new(out), leaves: &Literals(value, suffix), pretty: None }
+        .print(value.root())
 }
 
 /// One line, cut off if it is long, for messages.
@@ -338,9 +336,9 @@ impl Printer<'_, '_> {
     /// A static contains a value, and a value contains no statics, so this recurses only once.
     fn static_value(&mut self, node: NodeRef<'_>, pretty: Option<Pretty>) -> fmt::Result {
         self.out.write_str("static ")?;
-        let Some((root, leaves)) = node.static_value().map(Value::parts) else { return Ok(()) };
-        Printer { out: &mut *self.out, leaves: &Literals(leaves, Suffix::Sparing), pretty }
-            .print(root)
+        let Some(value) = node.static_value() else { return Ok(()) };
+        Printer { out: &mut *self.out, leaves: &Literals(value, Suffix::Sparing), pretty }
+            .print(value.root())
     }
 
     /// Whether the node and one more character fit into the rest of the line.

@@ -1,0 +1,194 @@
+//! Arrays as leaves.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::leaf::Scalar;
+use crate::leaf::column::home;
+use crate::leaf::leaf_type::LeafType;
+use crate::model::{Array, Column, Content, Dtype, Leaf, Value};
+
+impl Array {
+    /// The type of the elements.
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// The number of elements in each dimension, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Whether the first index changes fastest, as in a matrix of `nalgebra`. In all other arrays
+    /// the last one does.
+    pub fn is_column_major(&self) -> bool {
+        self.column_major
+    }
+
+    /// The numbers, if they are of this type: `u16` for `F16` and `Bf16`, two `f32` for each `C64`.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&[[1.0f32, 2.0], [3.0, 4.0]])?.with_arrays()?;
+    /// let array = tree.leaves()[0].as_array().unwrap();
+    /// assert_eq!(array.shape(), [2, 2]);
+    /// assert_eq!(array.as_slice::<f32>(), Some(&[1.0, 2.0, 3.0, 4.0][..]));
+    /// assert_eq!(array.as_slice::<f64>(), None);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn as_slice<L: LeafType>(&self) -> Option<&[L]> {
+        self.numbers.get::<L>()?.get(self.range.clone())
+    }
+
+    /// The same array with other numbers, of the same type and as many.
+    ///
+    /// # Errors
+    ///
+    /// When there are more or fewer numbers, or when they are of another type.
+    ///
+    /// ```
+    /// use treedef::{Leaf, Tree};
+    ///
+    /// let tree = Tree::of(&vec![vec![1.0, 2.0], vec![3.0, 4.0]])?.with_arrays()?;
+    /// let array = tree.leaves()[0].as_array().unwrap();
+    /// let doubled = array.with_numbers(vec![2.0, 4.0, 6.0, 8.0])?;
+    /// let rebuilt: Vec<Vec<f64>> = Leaf::from(doubled).into_typed()?;
+    /// assert_eq!(rebuilt, [[2.0, 4.0], [6.0, 8.0]]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn with_numbers<L: LeafType>(&self, numbers: Vec<L>) -> Result<Array> {
+        if numbers.len() != self.range.len() {
+            let (expected, found) = (self.range.len(), numbers.len());
+            return Err(ErrorKind::LeafCount { expected, found }.into());
+        }
+        let (expected, found) = (self.numbers.home(), L::KIND);
+        let range = 0..numbers.len();
+        let column = Column::of(numbers).filter(|column| column.home() == expected);
+        let Some(column) = column.filter(|_| home(found) == expected) else {
+            return Err(ErrorKind::LeafKind { expected, found }.into());
+        };
+        let (before, after) = (self.before.clone(), self.after.clone());
+        let (treedef, shape) = (self.treedef.clone(), self.shape.clone());
+        Ok(Array { treedef, before, numbers: Arc::new(column), range, after, shape, ..*self })
+    }
+
+    /// The array with `f` applied to each number.
+    ///
+    /// # Errors
+    ///
+    /// When the numbers are of another type.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&[1.0f32, 2.0])?.with_arrays()?;
+    /// let halved = tree.leaves()[0].as_array().unwrap().map(|x: f32| x / 2.0)?;
+    /// assert_eq!(halved.as_slice::<f32>(), Some(&[0.5, 1.0][..]));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn map<L: LeafType>(&self, f: impl FnMut(L) -> L) -> Result<Array> {
+        self.with_numbers(self.expect_slice::<L>()?.iter().cloned().map(f).collect())
+    }
+
+    /// The array with `f` applied to each number and the number of `other` at the same index.
+    ///
+    /// # Errors
+    ///
+    /// When the shapes differ, or when the numbers of either are of another type.
+    ///
+    /// ```
+    /// use treedef::{Leaf, Tree};
+    ///
+    /// let (w, gradient) = (Tree::of(&[1.0, 2.0])?.with_arrays()?, Tree::of(&[0.5, 0.5])?.with_arrays()?);
+    /// let stepped = w.zip_with(gradient, |w, gradient: Leaf| match (w.as_array(), gradient.as_array()) {
+    ///     (Some(w), Some(gradient)) => w.zip(gradient, |w: f64, g| w - 0.5 * g).map_or(Leaf::None, Leaf::from),
+    ///     _ => w,
+    /// })?;
+    /// assert_eq!(stepped.into_typed::<[f64; 2]>()?, [0.75, 1.75]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn zip<L: LeafType>(&self, other: &Array, mut f: impl FnMut(L, L) -> L) -> Result<Array> {
+        let (a, b) = (self.expect_slice::<L>()?, other.expect_slice::<L>()?);
+        if (self.shape(), self.column_major) != (other.shape(), other.column_major) {
+            let message = format!("expected an array `{self}`, found `{other}`");
+            return Err(Error::custom(message));
+        }
+        self.with_numbers(a.iter().zip(b).map(|(a, b)| f(a.clone(), b.clone())).collect())
+    }
+
+    fn expect_slice<L: LeafType>(&self) -> Result<&[L]> {
+        self.as_slice().ok_or_else(|| {
+            let (expected, found) = (L::KIND, self.numbers.home());
+            ErrorKind::LeafKind { expected, found }.into()
+        })
+    }
+
+    /// The number of leaves that serde sees: the numbers, and those around them.
+    pub(crate) fn num_leaves(&self) -> usize {
+        self.before.len() + self.range.len() + self.after.len()
+    }
+
+    /// The leaf at an index.
+    pub(crate) fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
+        let Some(number) = index.checked_sub(self.before.len()) else {
+            return self.before.get(index)?.as_scalar();
+        };
+        match number.checked_sub(self.range.len()) {
+            None => self.numbers.scalar(self.range.start + number),
+            Some(after) => self.after.get(after)?.as_scalar(),
+        }
+    }
+
+    pub(crate) fn scalars(&self) -> impl Iterator<Item = Scalar<'_>> {
+        (0..self.num_leaves()).filter_map(|index| self.scalar(index))
+    }
+
+    /// The numbers as scalars. There are none for `F16`, `Bf16` and complex numbers, whose leaves
+    /// are bits and parts.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = Scalar<'_>> {
+        let plain = Dtype::of_kind(self.numbers.home()) == Some(self.dtype);
+        self.range.clone().filter(move |_| plain).filter_map(|index| self.numbers.scalar(index))
+    }
+}
+
+/// `f32[3, 4]`
+impl fmt::Display for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
+        write!(f, "{}[{}]", self.dtype, sizes.join(", "))
+    }
+}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Array({self})")
+    }
+}
+
+impl From<Array> for Leaf {
+    fn from(array: Array) -> Self {
+        Leaf::Opaque(Arc::new(Value(Content::Array(Arc::new(array)))))
+    }
+}
+
+impl Leaf {
+    /// The array, if the leaf is one. See [`Flattener::arrays`](crate::Flattener::arrays).
+    pub fn as_array(&self) -> Option<&Array> {
+        match self {
+            Leaf::Opaque(value) => value.as_array(),
+            _ => None,
+        }
+    }
+}
+
+impl Value {
+    /// The array, if the value is stored as one.
+    pub fn as_array(&self) -> Option<&Array> {
+        match &self.0 {
+            Content::Array(array) => Some(array),
+            Content::Scalar(_) | Content::Tree(_) => None,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Trees whose arrays are leaves.
+
+use crate::error::Result;
+use crate::model::{Leaf, Tree};
+use crate::treedef::arrays::collect_arrays;
+
+impl Tree<Leaf> {
+    /// The tree with each array as one leaf, whose numbers are in one buffer.
+    ///
+    /// [`Flattener::arrays`](crate::Flattener::arrays) says what an array is, and makes such a tree
+    /// from a value.
+    ///
+    /// # Errors
+    ///
+    /// When the tree without its arrays exceeds the limits of its treedef.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&("adam", vec![vec![0.5f32; 4]; 3], 7u64))?.with_arrays()?;
+    /// assert_eq!(tree.treedef().to_string(), "(*, *, *)");
+    /// let w = tree.leaves()[1].as_array().unwrap();
+    /// assert_eq!(format!("{w:?}"), "Array(f32[3, 4])");
+    /// assert_eq!(w.as_slice::<f32>().unwrap().len(), 12);
+    /// assert_eq!(tree.into_typed::<(String, Vec<Vec<f32>>, u64)>()?.1, vec![vec![0.5; 4]; 3]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn with_arrays(self) -> Result<Tree<Leaf>> {
+        let (treedef, leaves) = collect_arrays(&self.treedef, self.leaves.into_iter().collect())?;
+        Ok(Tree::from_parts(treedef, leaves))
+    }
+}

@@ -1,0 +1,180 @@
+//! Arrays as leaves.
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+use treedef::{Dtype, Flattener, Leaf, LeafKind, Tree, Value, unflatten};
+
+use crate::blocks::arrays;
+use crate::data::{Data, Read, data};
+
+fn flattener() -> Flattener {
+    Flattener::new().arrays(true)
+}
+
+/// The types and shapes of the arrays of a value, and the other leaves.
+fn shapes(value: &impl Serialize) -> Vec<String> {
+    let (leaves, _) = flattener().flatten(value).unwrap();
+    let text = |leaf: &Leaf| leaf.as_array().map_or(leaf.to_string(), |array| array.to_string());
+    leaves.iter().map(text).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn an_array_is_a_block_of_numbers(value in prop_oneof![data(), arrays()]) {
+        let plain = Tree::of(&value).unwrap();
+        let tree = plain.clone().with_arrays().unwrap();
+        let is_number = |kind: LeafKind| Dtype::of_kind(kind).is_some();
+        let expected: Vec<String> = plain
+            .blocks()
+            .filter(|(block, leaves)| !block.shape().is_empty() && is_number(leaves[0].kind()))
+            .map(|(block, leaves)| format!("{}{:?}", leaves[0].kind(), block.shape()))
+            .collect();
+        let found: Vec<String> =
+            tree.leaves().iter().filter_map(Leaf::as_array).map(|array| array.to_string()).collect();
+        prop_assert_eq!(found, expected);
+        let rebuilt: Read = Read::like(&value, || tree.into_typed()).unwrap();
+        prop_assert_eq!(rebuilt.0, value);
+    }
+
+    #[test]
+    fn an_array_is_the_value_that_it_stands_for(value in arrays()) {
+        let Data::Seq(children) = &value else { return Ok(()) };
+        for child in children {
+            let tree = flattener().tree(child).unwrap();
+            let [leaf] = tree.leaves() else { continue };
+            if !tree.treedef().root().is_leaf() || leaf.as_array().is_none() {
+                continue;
+            }
+            let (array, plain) = (Value::from(leaf.clone()), Value::of(child).unwrap());
+            prop_assert_eq!(&array, &plain);
+            prop_assert_eq!(hash(&array), hash(&plain));
+            prop_assert!(array.cmp(&plain).is_eq());
+            prop_assert_eq!(array.to_string(), plain.to_string());
+            prop_assert_eq!(array.leaves(), plain.leaves());
+            prop_assert_eq!(
+                serde_json::to_string(&array).unwrap(),
+                serde_json::to_string(&plain).unwrap()
+            );
+            prop_assert_eq!(Leaf::from(array), Leaf::from(plain));
+        }
+    }
+}
+
+fn hash(value: &impl std::hash::Hash) -> u64 {
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Array<D, T> {
+    v: u8,
+    dim: D,
+    data: Vec<T>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Tensor {
+    data: Vec<f32>,
+    shape: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Complex {
+    re: f64,
+    im: f64,
+}
+
+#[allow(non_camel_case_types, reason = "the names of the crate `half`")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct bf16(u16);
+
+#[test]
+fn the_types_of_array_crates_have_their_own_shapes() {
+    let array = Array { v: 1, dim: [2usize, 3], data: vec![0.5f32; 6] };
+    assert_eq!(shapes(&array), ["f32[2, 3]"]);
+    assert_eq!(shapes(&Array { v: 1, dim: vec![6usize], data: vec![true; 6] }), ["bool[6]"]);
+    assert_eq!(shapes(&Array { v: 1, dim: (), data: vec![0.5] }), ["1u8", "f64[1]"]);
+    assert_eq!(shapes(&Tensor { data: vec![1.0; 6], shape: vec![3, 2] }), ["f32[3, 2]"]);
+    assert_eq!(shapes(&vec![Complex { re: 1.0, im: 2.0 }; 3]), ["c128[3]"]);
+    assert_eq!(shapes(&[[bf16(0x3f80); 2]; 2]), ["bf16[2, 2]"]);
+    assert_eq!(shapes(&bf16(0x3f80)), ["16256u16"]);
+    // The shape is not that of the numbers, so they are only a list.
+    assert_eq!(shapes(&Tensor { data: vec![1.0; 6], shape: vec![3, 3] }), ["f32[6]", "u32[2]"]);
+    assert_eq!(shapes(&vec![vec![1u8], vec![]]), ["u8[1]"]);
+    assert_eq!(shapes(&vec![vec![1u8], vec![2, 3]]), ["u8[1]", "u8[2]"]);
+    assert_eq!(shapes(&("a", 'b', vec!["c"; 2], 1u128, [2u128; 2])).len(), 7);
+}
+
+#[test]
+fn statics_of_an_array_are_leaves_inside_it() {
+    let array = Array { v: 1, dim: (2usize, 3usize), data: vec![0.5f32; 6] };
+    let rules = flattener().with_ndarray_rules();
+    let (leaves, treedef) = rules.flatten(&array).unwrap();
+    assert_eq!(treedef.to_string(), "*");
+    assert_eq!(leaves[0].as_array().unwrap().to_string(), "f32[2, 3]");
+    assert_eq!(unflatten::<Array<(usize, usize), f32>>(&treedef, leaves).unwrap(), array);
+
+    // A dynamic matrix of `nalgebra`.
+    let model = (0.5, (vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2u64, 3u64));
+    let (leaves, treedef) =
+        flattener().with_nalgebra_rules_at(".1").unwrap().flatten(&model).unwrap();
+    let matrix = leaves[1].as_array().unwrap();
+    assert_eq!((matrix.shape(), matrix.is_column_major()), (&[2, 3][..], true));
+    assert_eq!(unflatten::<(f64, (Vec<f64>, u64, u64))>(&treedef, &leaves).unwrap(), model);
+}
+
+#[test]
+fn an_array_takes_other_numbers() {
+    let tensor = Tensor { data: vec![1.0, 2.0], shape: vec![2, 1] };
+    let (leaves, treedef) = flattener().flatten(&tensor).unwrap();
+    let array = leaves[0].as_array().unwrap();
+    let scaled = array.map(|x: f32| 10.0 * x).unwrap();
+    let rebuilt: Tensor = unflatten(&treedef, [Leaf::from(scaled.clone())]).unwrap();
+    assert_eq!(rebuilt, Tensor { data: vec![10.0, 20.0], shape: vec![2, 1] });
+    let sum = array.zip(&scaled, |a: f32, b| a + b).unwrap();
+    assert_eq!(sum.as_slice::<f32>(), Some(&[11.0, 22.0][..]));
+    assert_eq!(array.as_slice::<f32>(), Some(&[1.0, 2.0][..]));
+
+    assert_snapshot!(array.with_numbers(vec![1.0f32]).unwrap_err(), @"expected 2 leaves, found 1");
+    assert_snapshot!(array.with_numbers(vec![1.0f64; 2]).unwrap_err(), @"expected f32, found f64 at the root");
+    assert_snapshot!(array.map(|x: u8| x).unwrap_err(), @"expected u8, found f32 at the root");
+    let row = flattener().tree(&[1.0f32, 2.0]).unwrap();
+    let row = row.leaves()[0].as_array().unwrap();
+    assert_snapshot!(array.zip(row, |a: f32, _| a).unwrap_err(), @"expected an array `f32[2, 1]`, found `f32[2]` at the root");
+}
+
+#[test]
+fn other_walks_see_arrays_too() {
+    let value = (vec![vec![1.0f32; 2]; 2], 7u8);
+    let flattener = flattener();
+    assert_snapshot!(flattener.structure(&value).unwrap(), @"(*, *)");
+    assert_snapshot!(flattener.signature(&value).unwrap(), @"(opaque, u8)");
+    assert_snapshot!(flattener.tree(&value).unwrap().summary(), @"([[1.0f32, 1.0f32]; 2], 7u8)");
+    let long = (vec![[0.5f32, 1.5]; 8], [bf16(1); 7], vec![false; 7]);
+    assert_snapshot!(flattener.tree(&long).unwrap().summary(), @"(f32[8, 2] ≈1 ±0.5 [≥0.5, ≤1.5], bf16[7], bool[7] true:0 false:7)");
+    let (mut leaves, treedef) = flattener.flatten(&value).unwrap();
+    let other = (vec![vec![2.0f32; 2]; 3], 8u8);
+    flattener.flatten_like(&treedef, &other, &mut leaves).unwrap();
+    assert_eq!(leaves[0].as_array().unwrap().shape(), [3, 2]);
+    assert_snapshot!(flattener.flatten_as::<f32>(&value).unwrap_err(), @"expected f32, found opaque at `.0` (see `Flattener::arrays`)");
+    let error = flattener.flatten_like(&treedef, &(1, 2, 3), &mut leaves).unwrap_err();
+    assert_snapshot!(error, @"expected `(*, *)`, found `*` at the root");
+    let map = std::collections::HashMap::from([("b", [1.0, 2.0]), ("a", [3.0, 4.0])]);
+    let (leaves, treedef) = flattener.flatten(&map).unwrap();
+    assert_eq!(leaves[0].as_array().unwrap().as_slice::<f64>(), Some(&[3.0, 4.0][..]));
+    assert_eq!(treedef.to_string(), r#"{"a": *, "b": *}"#);
+}
+
+#[test]
+#[cfg(feature = "persist")]
+fn an_array_comes_back_from_a_file() {
+    let tree = flattener().tree(&(vec![vec![1.0f32; 2]; 2], "a", vec![true; 3])).unwrap();
+    let read = Tree::<Leaf>::from_bytes(&tree.to_bytes().unwrap()).unwrap();
+    assert_eq!(read, tree);
+    let shapes: Vec<_> =
+        read.leaves().iter().filter_map(Leaf::as_array).map(ToString::to_string).collect();
+    assert_eq!(shapes, ["f32[2, 2]", "bool[3]"]);
+}
