@@ -1,7 +1,7 @@
 //! Snapshot tests of the shape of data: what a change of a type, or of a document, does to its structure.
 //!
 //! `cargo run -p examples --bin snapshots --features insta`, where the same lines stand in tests: a snapshot that differs is an
-//! error, and is reviewed with `cargo insta review`.
+//! error, shows the changes path by path, and is reviewed with `cargo insta review`.
 
 use serde::Serialize;
 use treedef::{assert_signature_snapshot, assert_structure_snapshot};
@@ -24,6 +24,12 @@ fn main() -> treedef::Result<()> {
 
     assert_structure_snapshot!(model, @r#"Model { name: static "mlp", layers: [Linear { w: (*; 9), b: * }; 3] }"#);
     assert_signature_snapshot!(model, @r#"Model { name: static "mlp", layers: [Linear { w: (f32; 9), b: f32 }; 3] }"#);
+
+    // Of a document with any number of entries: its snapshot stays when there are more.
+    let log = |lines: usize| vec![("at", [0u8; 3], vec!["words"; lines]); lines];
+    assert_signature_snapshot!(without_lengths: log(2), @"[(str, (u8, u8, u8), [str; _]); _]");
+    assert_signature_snapshot!(without_lengths: log(9), @"[(str, (u8, u8, u8), [str; _]); _]");
+
     println!(
         "the shape of the model is what the snapshots say:\n{:#}",
         treedef::signature(&model)?

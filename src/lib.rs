@@ -55,4 +55,4 @@ pub use crate::unflatten::unflatten_into;
 
 #[cfg(feature = "insta")]
 #[doc(hidden)]
-pub use insta as __insta;
+pub use {crate::snapshot::calls as __snapshot, insta as __insta};

@@ -12,6 +12,7 @@ mod transpose;
 mod replace;
 mod insert;
 mod traverse;
+mod lengths;
 mod merge;
 mod stack;
 mod unique;

@@ -19,6 +19,7 @@ mod compose;
 pub(crate) mod prefix;
 pub(crate) mod replace;
 pub(crate) mod edit;
+mod lengths;
 pub(crate) mod diff;
 #[cfg(feature = "persist")]
 pub(crate) mod persist;

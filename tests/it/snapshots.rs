@@ -1,7 +1,7 @@
 //! The treedefs and signatures of the whole zoo, as a reader sees them.
 
 use insta::{Settings, assert_snapshot};
-use treedef::Flattener;
+use treedef::{Flattener, LeafKind, Limits, NodeKind, Tree, TreeDef};
 
 use crate::zoo::zoo;
 
@@ -48,15 +48,117 @@ fn the_pretty_form_of_a_model() {
     settings().bind(|| assert_snapshot!("pretty", format!("{treedef:#}")));
 }
 
-/// The macros of the feature, in the forms that name a file and that stand inline.
+/// What does not fit into a line has one field in each, and parses back.
 #[test]
-#[cfg(feature = "insta")]
-fn macros_snapshot_structures_and_signatures() {
-    let value = ("a", vec![(1u8, 0.5f32); 7]);
-    settings().bind(|| {
-        treedef::assert_structure_snapshot!("macro_structure", value);
-        treedef::assert_signature_snapshot!("macro_signature", value);
-    });
-    treedef::assert_structure_snapshot!(value, @"(*, [(*, *); 7])");
-    treedef::assert_signature_snapshot!(value, @"(str, [(u8, f32); 7])");
+fn a_wide_structure_has_one_field_in_a_line() {
+    #[derive(Clone, serde::Serialize)]
+    struct Server {
+        address: (&'static str, u16),
+        timeout_in_seconds: Option<f64>,
+        certificate_file: &'static str,
+        workers: [u8; 3],
+    }
+    let server = Server {
+        address: ("localhost", 80),
+        timeout_in_seconds: Some(0.5),
+        certificate_file: "cert.pem",
+        workers: [1, 2, 3],
+    };
+    let servers = vec![server; 3];
+    let (structure, signature) =
+        (treedef::structure(&servers).unwrap(), treedef::signature(&servers).unwrap());
+    let (structure_text, signature_text) = (format!("{structure:#}"), format!("{signature:#}"));
+    assert_snapshot!(structure_text, @r"
+    [
+      Server {
+        address: (*, *),
+        timeout_in_seconds: Some(*),
+        certificate_file: *,
+        workers: (*, *, *),
+      }; 3,
+    ]
+    ");
+    assert_snapshot!(signature_text, @r"
+    [
+      Server {
+        address: (str, u16),
+        timeout_in_seconds: Some(f64),
+        certificate_file: str,
+        workers: (u8, u8, u8),
+      }; 3,
+    ]
+    ");
+    assert_eq!(structure_text.parse::<TreeDef>().unwrap(), structure);
+    assert_eq!(signature_text.parse::<Tree<LeafKind>>().unwrap(), signature);
+    assert_snapshot!(format!("{:#}", structure.without_lengths().unwrap()), @r"
+    [
+      Server {
+        address: (*, *),
+        timeout_in_seconds: Some(*),
+        certificate_file: *,
+        workers: (*, *, *),
+      }; _,
+    ]
+    ");
 }
+
+/// However many elements there are, and in whatever order, the form without lengths is one text.
+#[test]
+fn the_form_without_lengths_of_the_zoo() {
+    let form = |treedef: &TreeDef| treedef.without_lengths().unwrap().to_string();
+    let seq = |elements: &[&TreeDef]| TreeDef::seq(elements.iter().copied().cloned()).unwrap();
+    let mut last = TreeDef::leaf();
+    for specimen in zoo() {
+        let (_, treedef) = specimen.laws.flatten(&Flattener::new()).unwrap();
+        assert_eq!(form(&seq(&[&treedef])), format!("[{}; _]", form(&treedef)));
+        assert_eq!(form(&seq(&[&treedef; 7])), format!("[{}; _]", form(&treedef)));
+        let (a, b) = (seq(&[&treedef, &last, &treedef]), seq(&[&last, &last, &treedef]));
+        assert_eq!(form(&a), form(&b), "{}", specimen.name);
+        if !treedef.nodes().any(|(_, node)| node.kind() == NodeKind::Seq) {
+            assert_eq!(form(&treedef), treedef.to_string());
+        }
+        // A signature with one kind has the same forms, which its texts may put in another order.
+        let signature = Tree::new(a.clone(), vec![LeafKind::F64; a.num_leaves()]).unwrap();
+        let sorted = |text: String| {
+            let mut chars: Vec<_> = text.replace("f64", "*").chars().collect();
+            chars.sort_unstable();
+            chars
+        };
+        assert_eq!(
+            sorted(signature.without_lengths().unwrap().to_string()),
+            sorted(form(&a)),
+            "{}",
+            specimen.name
+        );
+        last = treedef;
+    }
+}
+
+#[test]
+fn the_form_without_lengths_lists_each_form_of_element_once() {
+    let value = serde_json::json!([[1, "a"], [2.5], [], [[]], ["b", 1, "c"], {"a": [], "b": 0}]);
+    let structure = treedef::structure(&value).unwrap().without_lengths().unwrap();
+    assert_snapshot!(structure, @r#"[[*; _]; _, [[]; _]; _, []; _, {"a": [], "b": *}; _]"#);
+    let signature = treedef::signature(&value).unwrap().without_lengths().unwrap();
+    assert_snapshot!(
+        signature,
+        @r#"[[[]; _]; _, []; _, [f64; _]; _, [str; _, u64; _]; _, {"a": [], "b": u64}; _]"#
+    );
+    // What is not an element keeps its length: tuples, keys, statics.
+    let keyed = std::collections::BTreeMap::from([(vec![1, 2], treedef::Static(vec![3; 9]))]);
+    let form = treedef::structure(&(keyed, ["x"; 9], [0; 2])).unwrap().without_lengths().unwrap();
+    assert_snapshot!(form, @"({[1, 2]: static [3; 9]}, (*; 9), (*, *))");
+    // A structure keeps its own limits.
+    let deep = format!("[{}f64{}, u8]", "(".repeat(200), ",)".repeat(200));
+    let deep = Tree::parse_with(&deep, Limits::default().max_depth(250)).unwrap();
+    let form = deep.without_lengths().unwrap().to_string();
+    assert_eq!(form.replace("; _", ""), deep.to_string());
+    let form = deep.treedef().without_lengths().unwrap().to_string();
+    assert_eq!(form.replace("; _", ""), deep.treedef().to_string().replace("*, *", "*"));
+    // It is not a treedef.
+    let error = "[*; _]".parse::<TreeDef>().unwrap_err();
+    assert_snapshot!(error, @"expected a number, found `_]` at byte 4");
+}
+
+#[cfg(feature = "insta")]
+mod macros;

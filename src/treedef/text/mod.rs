@@ -52,6 +52,10 @@ mod pattern;
 mod serde;
 
 pub(crate) use parse::parse_signature;
-pub(crate) use print::{KindsAndShapes, LeafText, LeafTexts, brief, first_other, write_tree};
+#[cfg(feature = "insta")]
+pub(crate) use parse::{parse_signature_without_lengths, parse_structure_without_lengths};
+pub(crate) use print::{
+    KindsAndShapes, LeafText, LeafTexts, WithoutLengths, brief, first_other, write_tree,
+};
 pub(crate) use serde::as_text;
 pub(crate) use serde::parsed;

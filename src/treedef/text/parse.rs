@@ -34,6 +34,8 @@ struct Syntax<L> {
     arrays: bool,
     /// Whether statics are allowed. They are not inside a value.
     statics: bool,
+    /// Whether `_` is a count, of one.
+    hides_lengths: bool,
     /// What messages say if a node is missing.
     expected: &'static str,
 }
@@ -271,8 +273,10 @@ impl<L: Clone> Parser<'_, '_, L> {
             if self.lexer.peek() == Some('0') {
                 return self.lexer.fail("a count above 0");
             }
-            count = self.lexer.count()?;
-            self.repeat_leaves(child.first_leaf, count)?;
+            if !(self.syntax.hides_lengths && self.lexer.eat("_")) {
+                count = self.lexer.count()?;
+                self.repeat_leaves(child.first_leaf, count)?;
+            }
             parent.listed = true;
         }
         parent.children = parent.children.checked_add(count).ok_or(ErrorKind::TooLarge)?;
@@ -439,18 +443,46 @@ fn literal(lexer: &mut Lexer<'_>) -> Result<Option<Leaf>> {
     Ok(Some(leaf))
 }
 
-pub(crate) fn parse_signature(text: &str, limits: Limits) -> Result<Tree<LeafKind>> {
-    let syntax = Syntax {
-        leaf: kind,
-        stores: true,
-        arrays: true,
-        statics: true,
-        expected: "a node, or a kind such as `f32`",
-    };
+const STRUCTURE: Syntax<()> = Syntax {
+    leaf: star,
+    stores: false,
+    arrays: false,
+    statics: true,
+    hides_lengths: false,
+    expected: "a node (literals stand only in keys and statics)",
+};
+
+const SIGNATURE: Syntax<LeafKind> = Syntax {
+    leaf: kind,
+    stores: true,
+    arrays: true,
+    statics: true,
+    hides_lengths: false,
+    expected: "a node, or a kind such as `f32`",
+};
+
+fn parse_tree<L: Clone>(text: &str, limits: Limits, syntax: Syntax<L>) -> Result<Tree<L>> {
     parse_all(text, limits, |lexer| {
         let options = parse_options(lexer)?;
         parse(lexer, syntax, options, limits, (0, 0))
     })
+}
+
+pub(crate) fn parse_signature(text: &str, limits: Limits) -> Result<Tree<LeafKind>> {
+    parse_tree(text, limits, SIGNATURE)
+}
+
+/// Parses a structure, whose sequences may have `_` as the count of an element: one.
+#[cfg(feature = "insta")]
+pub(crate) fn parse_structure_without_lengths(text: &str) -> Result<TreeDef> {
+    let syntax = Syntax { hides_lengths: true, ..STRUCTURE };
+    Ok(parse_tree(text, Limits::default(), syntax)?.treedef)
+}
+
+/// As [`parse_structure_without_lengths`], for a signature.
+#[cfg(feature = "insta")]
+pub(crate) fn parse_signature_without_lengths(text: &str) -> Result<Tree<LeafKind>> {
+    parse_tree(text, Limits::default(), Syntax { hides_lengths: true, ..SIGNATURE })
 }
 
 pub(super) fn parse_value(
@@ -459,8 +491,14 @@ pub(super) fn parse_value(
     nesting: usize,
     depth_above: usize,
 ) -> Result<Value> {
-    let syntax =
-        Syntax { leaf: literal, stores: true, arrays: false, statics: false, expected: "a value" };
+    let syntax = Syntax {
+        leaf: literal,
+        stores: true,
+        arrays: false,
+        statics: false,
+        hides_lengths: false,
+        expected: "a value",
+    };
     let tree = parse(lexer, syntax, Options::default(), limits, (nesting, depth_above))?;
     // Its leaves were counted when they were repeated.
     lexer.spend(tree.treedef.root().work().saturating_sub(tree.leaves.len()))?;
@@ -518,16 +556,10 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
-        let syntax = Syntax {
-            leaf: star,
-            stores: false,
-            arrays: false,
-            statics: true,
-            expected: "a node (literals stand only in keys and statics)",
-        };
+        // The error of a structure that is too large has the byte, too.
         parse_all(text, limits, |lexer| {
             let options = parse_options(lexer)?;
-            parse(lexer, syntax, options, limits, (0, 0))?.treedef.within_limits()
+            parse(lexer, STRUCTURE, options, limits, (0, 0))?.treedef.within_limits()
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::error::{Limited, limited};
-use crate::model::{Leaf, LeafKind, NodeKind, Options, TreeDef, Value};
+use crate::model::{Leaf, LeafKind, NodeKind, Options, Tree, TreeDef, Value};
 use crate::treedef::blocks::{have_one_kind, plain_dims};
 use crate::treedef::node::{Children, NodeRef};
 
@@ -153,8 +153,8 @@ pub(super) fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fm
 }
 
 pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) -> fmt::Result {
-    Printer { out: &mut Columns::new(out), leaves: &Literals(value, suffix), pretty: None }
-        .print(value.root())
+    let leaves = &Literals(value, suffix);
+    Printer::new(&mut Columns::new(out), leaves, None).print(value.root())
 }
 
 /// One line, cut off if it is long, for messages.
@@ -188,6 +188,15 @@ struct Printer<'p, 'w> {
     out: &'p mut Columns<'w>,
     leaves: &'p dyn LeafText,
     pretty: Option<Pretty>,
+    lengths: Lengths,
+}
+
+/// Whether the elements of sequences are counted. Those of values and tuples always are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lengths {
+    Shown,
+    /// `; _` follows each element.
+    Hidden,
 }
 
 /// The form with several lines.
@@ -203,8 +212,8 @@ struct Pretty {
 struct OpenPrint<'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
-    /// Printed as `; repeat` after the node.
-    repeat: usize,
+    /// Printed after the node: nothing for one, `; _` for an unknown number.
+    repeat: Option<usize>,
     /// Whether each child is on its own line.
     broken: bool,
     indent: usize,
@@ -217,10 +226,16 @@ impl OpenPrint<'_> {
     }
 }
 
+impl<'p, 'w> Printer<'p, 'w> {
+    fn new(out: &'p mut Columns<'w>, leaves: &'p dyn LeafText, pretty: Option<Pretty>) -> Self {
+        Printer { out, leaves, pretty, lengths: Lengths::Shown }
+    }
+}
+
 impl Printer<'_, '_> {
     fn print(&mut self, root: NodeRef<'_>) -> fmt::Result {
         let mut open = Vec::new();
-        self.enter(root, 1, self.pretty.map_or(0, |pretty| pretty.indent), &mut open)?;
+        self.enter(root, Some(1), self.pretty.map_or(0, |pretty| pretty.indent), &mut open)?;
         while let Some(top) = open.last_mut() {
             let parent = top.node;
             let indent = top.indent_of_children(self.pretty.map_or(0, |pretty| pretty.width));
@@ -237,8 +252,8 @@ impl Printer<'_, '_> {
             }
             self.label(parent, position)?;
             let repeat = self.repeat(parent.kind(), child, &top.children);
-            if repeat > 1 {
-                top.children.nth(repeat - 2);
+            if let Some(more) = repeat.and_then(|repeat| repeat.checked_sub(2)) {
+                top.children.nth(more);
             }
             self.enter(child, repeat, indent, &mut open)?;
         }
@@ -256,22 +271,25 @@ impl Printer<'_, '_> {
         Ok(())
     }
 
-    /// How many children, starting with this one, are printed as one.
-    fn repeat(&self, parent: NodeKind, child: NodeRef<'_>, rest: &Children<'_>) -> usize {
+    /// How many children, starting with this one, are printed as one. `None` if that is hidden.
+    fn repeat(&self, parent: NodeKind, child: NodeRef<'_>, rest: &Children<'_>) -> Option<usize> {
         use NodeKind as Is;
+        if parent == Is::Seq && self.lengths == Lengths::Hidden {
+            return None;
+        }
         if !matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant) {
-            return 1;
+            return Some(1);
         }
         let run = 1 + rest.left_in_run_of(child);
         let equal = self.leaves.equal(child.first_leaf(), child.num_leaves(), run);
-        if equal >= 5 || child.num_children() > 0 { equal } else { 1 }
+        Some(if equal >= 5 || child.num_children() > 0 { equal } else { 1 })
     }
 
     /// Writes the beginning of a node. Opens it unless it is an atom.
     fn enter<'a>(
         &mut self,
         node: NodeRef<'a>,
-        repeat: usize,
+        repeat: Option<usize>,
         indent: usize,
         open: &mut Vec<OpenPrint<'a>>,
     ) -> fmt::Result {
@@ -329,23 +347,27 @@ impl Printer<'_, '_> {
         self.times(open.repeat)
     }
 
-    fn times(&mut self, repeat: usize) -> fmt::Result {
-        if repeat > 1 { write!(self.out, "; {repeat}") } else { Ok(()) }
+    fn times(&mut self, repeat: Option<usize>) -> fmt::Result {
+        match repeat {
+            Some(1) => Ok(()),
+            Some(repeat) => write!(self.out, "; {repeat}"),
+            None => self.out.write_str("; _"),
+        }
     }
 
     /// A static contains a value, and a value contains no statics, so this recurses only once.
     fn static_value(&mut self, node: NodeRef<'_>, pretty: Option<Pretty>) -> fmt::Result {
         self.out.write_str("static ")?;
         let Some(value) = node.static_value() else { return Ok(()) };
-        Printer { out: &mut *self.out, leaves: &Literals(value, Suffix::Sparing), pretty }
-            .print(value.root())
+        Printer::new(self.out, &Literals(value, Suffix::Sparing), pretty).print(value.root())
     }
 
     /// Whether the node and one more character fit into the rest of the line.
     fn fits(&self, node: NodeRef<'_>, width: usize) -> bool {
         let left = width.saturating_sub(1).saturating_sub(self.out.column);
         let mut rest = Limited { text: String::new(), left };
-        Printer { out: &mut Columns::new(&mut rest), leaves: self.leaves, pretty: None }
+        let out = &mut Columns::new(&mut rest);
+        Printer { out, leaves: self.leaves, pretty: None, lengths: self.lengths }
             .print(node)
             .is_ok()
     }
@@ -396,10 +418,35 @@ pub(crate) fn write_tree(
     treedef: &TreeDef,
     leaves: &dyn LeafText,
 ) -> fmt::Result {
+    write(f, treedef, leaves, Lengths::Shown)
+}
+
+fn write(
+    f: &mut fmt::Formatter<'_>,
+    treedef: &TreeDef,
+    leaves: &dyn LeafText,
+    lengths: Lengths,
+) -> fmt::Result {
     let pretty = pretty(f);
     let out = &mut Columns::new(f);
     write_options(out, treedef.encoding.options)?;
-    Printer { out, leaves, pretty }.print(treedef.root())
+    Printer { out, leaves, pretty, lengths }.print(treedef.root())
+}
+
+/// A structure or signature in whose sequences each form of element stands once. It prints `_` as
+/// their number.
+pub(crate) struct WithoutLengths<T>(pub(crate) T);
+
+impl fmt::Display for WithoutLengths<TreeDef> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, &self.0, &Stars, Lengths::Hidden)
+    }
+}
+
+impl fmt::Display for WithoutLengths<Tree<LeafKind>> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, &self.0.treedef, &LeafTexts::of(&self.0.leaves)?, Lengths::Hidden)
+    }
 }
 
 impl fmt::Display for TreeDef {
@@ -417,7 +464,7 @@ impl fmt::Debug for TreeDef {
 impl fmt::Display for NodeRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pretty = pretty(f);
-        Printer { out: &mut Columns::new(f), leaves: &Stars, pretty }.print(*self)
+        Printer::new(&mut Columns::new(f), &Stars, pretty).print(*self)
     }
 }
 

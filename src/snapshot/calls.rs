@@ -1,0 +1,91 @@
+//! What the macros call. It is public for them alone.
+
+#![allow(missing_docs, reason = "the names say what the texts are of")]
+
+use insta::internals::SettingsBindDropGuard;
+use insta::{Comparator, Settings, Snapshot};
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::treedef::text::{parse_signature_without_lengths, parse_structure_without_lengths};
+
+#[track_caller]
+pub fn structure(value: &(impl Serialize + ?Sized)) -> String {
+    pretty(crate::structure(value))
+}
+
+#[track_caller]
+pub fn structure_without_lengths(value: &(impl Serialize + ?Sized)) -> String {
+    pretty(crate::structure(value).and_then(|treedef| treedef.without_lengths()))
+}
+
+#[track_caller]
+pub fn signature(value: &(impl Serialize + ?Sized)) -> String {
+    pretty(crate::signature(value))
+}
+
+#[track_caller]
+pub fn signature_without_lengths(value: &(impl Serialize + ?Sized)) -> String {
+    pretty(crate::signature(value).and_then(|signature| signature.without_lengths()))
+}
+
+#[track_caller]
+#[allow(clippy::panic, reason = "an assertion for tests")]
+fn pretty<T: std::fmt::Display>(shape: Result<T>) -> String {
+    match shape {
+        Ok(shape) => format!("{shape:#}"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Until the result is dropped, a snapshot that differs prints our diff.
+pub fn shows_changes() -> SettingsBindDropGuard {
+    let mut settings = Settings::clone_current();
+    settings.set_comparator(Box::new(ShowsChanges(settings.comparator().dyn_clone())));
+    settings.bind_to_scope()
+}
+
+/// Compares as another does. insta has no hook for a failure, but a comparator sees both texts.
+struct ShowsChanges(Box<dyn Comparator>);
+
+impl Comparator for ShowsChanges {
+    fn matches(&self, old: &Snapshot, new: &Snapshot) -> bool {
+        let same = self.0.matches(old, new);
+        if !same {
+            print_changes(old, new);
+        }
+        same
+    }
+
+    fn matches_fully(&self, old: &Snapshot, new: &Snapshot) -> bool {
+        let same = self.0.matches_fully(old, new);
+        if !same {
+            print_changes(old, new);
+        }
+        same
+    }
+
+    fn dyn_clone(&self) -> Box<dyn Comparator> {
+        Box::new(ShowsChanges(self.0.dyn_clone()))
+    }
+}
+
+fn print_changes(old: &Snapshot, new: &Snapshot) {
+    let text = |snapshot: &Snapshot| snapshot.as_text().map(ToString::to_string);
+    // The old text may be empty, or that of another kind of snapshot: then insta's diff is all.
+    if let (Some(old), Some(new)) = (text(old), text(new))
+        && old != new
+        && let Ok(changes) = changes(&old, &new)
+    {
+        eprintln!("since the snapshot: {changes}");
+    }
+}
+
+/// The changes between two structures or two signatures.
+fn changes(old: &str, new: &str) -> Result<String> {
+    if let Ok(old) = parse_structure_without_lengths(old) {
+        return Ok(old.diff(&parse_structure_without_lengths(new)?).to_string());
+    }
+    let (old, new) = (parse_signature_without_lengths(old)?, parse_signature_without_lengths(new)?);
+    Ok(old.diff(&new).to_string())
+}

@@ -1,0 +1,57 @@
+//! The form of a signature that does not depend on the lengths of its sequences.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+
+use crate::error::Result;
+use crate::model::{LeafKind, NodeKind, Tree, TreeDef};
+use crate::treedef::edit::Edit;
+use crate::treedef::text::WithoutLengths;
+
+impl Tree<LeafKind> {
+    /// The text without the lengths of sequences, as [`TreeDef::without_lengths`].
+    ///
+    /// # Errors
+    ///
+    /// When there are more nodes than [`Limits::max_work`](crate::Limits::max_work) allows.
+    ///
+    /// ```
+    /// let signature = treedef::signature(&vec![("a", vec![1u8, 2]), ("b", vec![3])])?;
+    /// assert_eq!(signature.to_string(), "[(str, [u8, u8]), (str, [u8])]");
+    /// assert_eq!(signature.without_lengths()?.to_string(), "[(str, [u8; _]); _]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn without_lengths(&self) -> Result<impl Display + use<>> {
+        let once = self.clone().edit_up(|_, node| match node.treedef.root().kind() {
+            NodeKind::Seq if node.treedef.root().num_children() > 1 => {
+                Ok(Edit::Replace(each_form_once(node)?))
+            }
+            _ => Ok(Edit::Keep),
+        })?;
+        Ok(WithoutLengths(once))
+    }
+}
+
+/// A sequence with one element of each form, in the order of their texts.
+fn each_form_once(sequence: &Tree<LeafKind>) -> Result<Tree<LeafKind>> {
+    let mut forms = BTreeMap::new();
+    let mut rest = sequence.leaves();
+    let limits = sequence.treedef.limits;
+    for (element, count) in sequence.treedef.root().runs() {
+        // The leaves of a run are within those of the sequence.
+        let (run, after) = rest.split_at_checked(element.num_leaves() * count).unwrap_or_default();
+        rest = after;
+        let kinds: BTreeSet<&[LeafKind]> = match element.num_leaves() {
+            0 => BTreeSet::from([&[][..]]),
+            leaves => run.chunks(leaves).collect(),
+        };
+        for kinds in kinds {
+            let treedef = element.to_treedef().with_limits(limits);
+            let form = Tree::from_parts(treedef, kinds.to_vec());
+            forms.insert(form.to_string(), form);
+        }
+    }
+    let leaves = forms.values().flat_map(|form| form.leaves.iter().copied()).collect();
+    let treedef = TreeDef::seq(forms.into_values().map(|form| form.treedef))?;
+    Ok(Tree::from_parts(treedef, leaves))
+}

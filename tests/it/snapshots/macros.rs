@@ -1,0 +1,135 @@
+//! The macros of the feature `insta`.
+
+use std::process::Command;
+use std::{env, fs};
+
+use insta::Settings;
+use treedef::{assert_signature_snapshot, assert_structure_snapshot};
+
+/// The value of these tests, with as many hosts as a test wants.
+fn config(hosts: usize) -> serde_json::Value {
+    serde_json::json!({"name": "a", "hosts": vec![("b", 80); hosts]})
+}
+
+#[test]
+fn snapshots_stand_in_files_and_in_the_test() {
+    let value = ("a", vec![(1u8, 0.5f32); 7]);
+    super::settings().bind(|| {
+        assert_structure_snapshot!("macro_structure", value);
+        assert_signature_snapshot!("macro_signature", value);
+        assert_structure_snapshot!(without_lengths: "macro_without_lengths", config(3));
+        assert_structure_snapshot!(without_lengths: "macro_without_lengths", config(4),);
+    });
+    assert_structure_snapshot!(value, @"(*, [(*, *); 7])");
+    assert_signature_snapshot!(value, @"(str, [(u8, f32); 7])");
+    assert_structure_snapshot!(without_lengths: value, @"(*, [(*, *); _])");
+    assert_signature_snapshot!(without_lengths: value, @"(str, [(u8, f32); _])",);
+}
+
+/// A snapshot in the folder that the variable names, under the name of this test.
+#[test]
+#[ignore = "started by `a_new_file_keeps_the_expression`"]
+fn writes_a_file() {
+    let mut settings = Settings::clone_current();
+    settings.set_snapshot_path(env::var("SNAPSHOT_FOLDER").unwrap());
+    settings.bind(|| {
+        assert_structure_snapshot!(config(1 + 1));
+        assert_signature_snapshot!("named", config(1 + 1));
+    });
+}
+
+#[test]
+fn a_new_file_keeps_the_expression() {
+    let folder = env::temp_dir().join(format!("treedef-snapshots-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let (passed, printed) = run("writes_a_file", |command| {
+        command.env("SNAPSHOT_FOLDER", &folder).env("INSTA_UPDATE", "always")
+    });
+    assert!(passed, "{printed}");
+    let mut texts: Vec<(String, String)> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            (path.file_name().unwrap().to_string_lossy().into(), fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    texts.sort();
+    fs::remove_dir_all(&folder).unwrap();
+    insta::assert_snapshot!(format!("{} {}", texts[0].0, texts[0].1), @r#"
+    it__snapshots__macros__named.snap ---
+    source: tests/it/snapshots/macros.rs
+    expression: config(1 + 1)
+    ---
+    {"hosts": [[str, u64]; 2], "name": str}
+    "#);
+    insta::assert_snapshot!(format!("{} {}", texts[1].0, texts[1].1), @r#"
+    it__snapshots__macros__writes_a_file.snap ---
+    source: tests/it/snapshots/macros.rs
+    expression: config(1 + 1)
+    ---
+    {"hosts": [[*, *]; 2], "name": *}
+    "#);
+}
+
+#[test]
+#[ignore = "started by `a_failure_shows_the_changes_by_path`"]
+fn structure_differs() {
+    assert_structure_snapshot!(config(2), @r#"{"hosts": [(*, *); 3], "name": *, "retries": *}"#);
+}
+
+#[test]
+#[ignore = "started by `a_failure_shows_the_changes_by_path`"]
+fn signature_differs() {
+    assert_signature_snapshot!(config(1), @r#"{"hosts": [[str, u16]], "name": str}"#);
+}
+
+#[test]
+#[ignore = "started by `a_failure_shows_the_changes_by_path`"]
+fn form_without_lengths_differs() {
+    assert_structure_snapshot!(without_lengths: config(5), @r#"{"hosts": [[*; _]; _], "nam": *}"#);
+}
+
+#[test]
+#[ignore = "started by `a_failure_shows_the_changes_by_path`"]
+fn snapshot_is_new() {
+    assert_structure_snapshot!(config(5), @"");
+}
+
+#[test]
+fn a_failure_shows_the_changes_by_path() {
+    let shown = |test| {
+        let (passed, printed) = run(test, |command| command.env("INSTA_UPDATE", "no"));
+        assert!(!passed, "{test} passed");
+        assert!(printed.contains("Snapshot Summary"), "insta shows its own: {printed}");
+        let ours = printed.split_once("since the snapshot: ")?.1;
+        Some(ours.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n"))
+    };
+    insta::assert_snapshot!(shown("structure_differs").unwrap(), @r#"
+    3 changes
+    ~ ["hosts"][0]: (*, *) → [*, *], and 1 more like it
+    - ["hosts"][2]: (*, *)
+    - ["retries"]: *
+    "#);
+    insta::assert_snapshot!(shown("signature_differs").unwrap(), @r#"
+    1 change
+    ~ ["hosts"][0][1]: u16 → u64
+    "#);
+    insta::assert_snapshot!(shown("form_without_lengths_differs").unwrap(), @r#"
+    1 change
+    ~ ["nam"] is now ["name"]
+    "#);
+    assert_eq!(shown("snapshot_is_new"), None);
+}
+
+/// Runs an ignored test of this module in a process of its own: whether it passed, and what it printed.
+fn run(test: &str, setting: impl Fn(&mut Command) -> &mut Command) -> (bool, String) {
+    let name = format!("{}::{test}", module_path!().split_once("::").unwrap().1);
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", &name, "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env_remove("INSTA_FORCE_PASS").env_remove("INSTA_OUTPUT").env("NO_COLOR", "1");
+    let output = setting(&mut command).output().unwrap();
+    let printed = [output.stderr, output.stdout].concat();
+    let printed = String::from_utf8_lossy(&printed).into_owned();
+    assert!(printed.contains("running 1 test"), "{printed}");
+    (output.status.success(), printed)
+}
