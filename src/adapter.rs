@@ -63,6 +63,15 @@ where
     /// # Errors
     ///
     /// When `example` cannot be flattened to leaves of type `L`.
+    ///
+    /// ```
+    /// use treedef::FlatFn;
+    ///
+    /// let norm = |(x, y): (f64, f64)| x.hypot(y);
+    /// let mut norm = FlatFn::<f64, _, _, _>::new(norm, &(0.0, 0.0))?;
+    /// assert_eq!(norm.call(&[3.0, 4.0])?, [5.0]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn new(function: F, example: &A) -> Result<Self> {
         FlatFn::with_flattener(Flattener::new(), function, example)
     }

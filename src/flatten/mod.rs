@@ -171,6 +171,14 @@ pub struct Flattener {
 
 impl Flattener {
     /// Creates a flattener with the options of [`flatten`].
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let value = (1, [2.5, 3.5]);
+    /// assert_eq!(Flattener::new().flatten(&value)?, treedef::flatten(&value)?);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn new() -> Self {
         Flattener::default()
     }

@@ -38,6 +38,15 @@ pub struct TreeSeed {
 
 impl TreeSeed {
     /// Reads within these limits.
+    ///
+    /// ```
+    /// use serde::de::DeserializeSeed;
+    /// use treedef::{Limits, TreeSeed};
+    ///
+    /// let json = &mut serde_json::Deserializer::from_str(r#"{"a": [1, 2]}"#);
+    /// let tree = TreeSeed::new(Limits::default().max_depth(2)).deserialize(json).unwrap();
+    /// assert_eq!(tree.to_string(), r#"{"a": [1u64, 2u64]}"#);
+    /// ```
     pub fn new(limits: Limits) -> Self {
         TreeSeed { limits }
     }

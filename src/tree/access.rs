@@ -10,6 +10,7 @@ use crate::model::{Leaf, Tree, TreeDef};
 use crate::treedef::limits::in_memory;
 use crate::unflatten::unflatten;
 
+/// # Make
 impl Tree<Leaf> {
     /// The tree of `value`.
     ///
@@ -92,31 +93,61 @@ impl<L> Tree<L> {
     }
 
     /// A tree of one leaf.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// assert_eq!(Tree::leaf("a"), Tree::new("*".parse()?, vec!["a"])?);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn leaf(leaf: L) -> Self {
         Tree::from_parts(TreeDef::leaf(), vec![leaf])
     }
+}
 
+/// # Take apart
+impl<L> Tree<L> {
     /// The structure.
     pub fn treedef(&self) -> &TreeDef {
         &self.treedef
     }
 
     /// The leaves, in order.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::<f64>::of_as(&(1.5, [2.5, 3.5]))?;
+    /// assert_eq!(tree.leaves(), [1.5, 2.5, 3.5]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     #[doc(alias = "tree_leaves")]
     pub fn leaves(&self) -> &[L] {
         &self.leaves
     }
 
     /// The leaves, mutable.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::<f64>::of_as(&(1.5, [2.5, 3.5]))?;
+    /// tree.leaves_mut()[1..].fill(0.0);
+    /// assert_eq!(tree.to_string(), "(1.5, (0, 0))");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn leaves_mut(&mut self) -> &mut [L] {
         &mut self.leaves
     }
 
-    /// The structure and the leaves.
+    /// The structure and the leaves. [`new`](Self::new) puts them together again.
     ///
     /// ```
-    /// let (treedef, leaves) = treedef::Tree::of(&(1, 2))?.into_parts();
-    /// assert_eq!((treedef.to_string().as_str(), leaves.len()), ("(*, *)", 2));
+    /// use treedef::Tree;
+    ///
+    /// let (treedef, leaves) = Tree::<f64>::of_as(&(1.5, [2.5]))?.into_parts();
+    /// assert_eq!((treedef.to_string().as_str(), &leaves[..]), ("(*, (*,))", &[1.5, 2.5][..]));
+    /// assert_eq!(Tree::new(treedef, leaves)?.into_typed::<(f64, [f64; 1])>()?, (1.5, [2.5]));
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn into_parts(self) -> (TreeDef, Vec<L>) {

@@ -26,6 +26,14 @@ pub struct Tolerance {
 
 impl Tolerance {
     /// Allows no difference. NaN is close to NaN, and 0.0 to -0.0.
+    ///
+    /// ```
+    /// use treedef::{Tolerance, Tree};
+    ///
+    /// let (a, b) = (Tree::of(&[f64::NAN, 0.0])?, Tree::of(&[f64::NAN, -0.0])?);
+    /// assert!(a.check_close(&b, Tolerance::new()).is_ok());
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn new() -> Self {
         Tolerance::default()
     }
@@ -125,6 +133,7 @@ impl Magnitude {
     }
 }
 
+/// # Compare
 impl Tree<Leaf> {
     /// Checks that the structures are equal and the leaves close. Numbers may be of different
     /// kinds; all other leaves must be equal.
@@ -132,6 +141,17 @@ impl Tree<Leaf> {
     /// # Errors
     ///
     /// When the trees differ; the error has all differences between the leaves.
+    ///
+    /// ```
+    /// use treedef::{Tolerance, Tree};
+    ///
+    /// let (found, expected) = (Tree::of(&(1.0f32, 2, "a"))?, Tree::of(&(1.001f64, 2.0, "a"))?);
+    /// assert!(found.check_close(&expected, Tolerance::new().atol(0.01)).is_ok());
+    ///
+    /// let error = found.check_close(&expected, Tolerance::new()).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected 1.001, found 1.0f32 at `.0`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     #[doc(alias = "assert_trees_all_close")]
     pub fn check_close(&self, expected: &Tree<Leaf>, tolerance: Tolerance) -> Result<()> {
         self.treedef.check_equal(&expected.treedef)?;

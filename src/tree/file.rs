@@ -39,6 +39,18 @@ impl Tree<Leaf> {
     ///
     /// When the bytes are damaged, cut off, of a later format, of another kind of file, or exceed a
     /// limit. If leaves are damaged, the error has their indices and paths.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&("a", vec![1.5; 3]))?;
+    /// let bytes = tree.to_bytes()?;
+    /// assert_eq!(Tree::from_bytes(&bytes)?, tree);
+    ///
+    /// let error = Tree::from_bytes(&bytes[..10]).unwrap_err();
+    /// assert_eq!(error.to_string(), "cut off: expected at least 64 bytes, found 10");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         Tree::from_bytes_as(bytes, Limits::default())
     }
@@ -73,6 +85,17 @@ impl<L: LeafType> Tree<L> {
     ///
     /// As [`to_bytes`](Self::to_bytes). Also errors of the operating system; the old file is then
     /// unchanged, unless only flushing the folder failed.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let file = std::env::temp_dir().join(format!("saved-{}.tree", std::process::id()));
+    /// let model = (vec![0.5f32; 1000], "adam".to_owned());
+    /// Tree::of(&model)?.save(&file)?;
+    /// assert_eq!(Tree::load(&file)?.into_typed::<(Vec<f32>, String)>()?, model);
+    /// # std::fs::remove_file(file).unwrap();
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         save(path.as_ref(), &self.to_bytes()?)
     }
@@ -85,6 +108,20 @@ impl Tree<Leaf> {
     ///
     /// As [`from_bytes`](Self::from_bytes); also errors of the operating system. The error has the
     /// name of the file.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let file = std::env::temp_dir().join(format!("loaded-{}.tree", std::process::id()));
+    /// Tree::of(&[("w", 1.5), ("b", 2.5)])?.save(&file)?;
+    /// let tree = Tree::load(&file)?;
+    /// assert_eq!(tree.to_string(), r#"(("w", 1.5), ("b", 2.5))"#);
+    /// # std::fs::remove_file(&file).unwrap();
+    ///
+    /// let error = Tree::load(&file).unwrap_err();
+    /// assert_eq!(error.file(), Some(&*file));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         Tree::load_as(path, Limits::default())
     }
@@ -94,6 +131,17 @@ impl Tree<Leaf> {
     /// # Errors
     ///
     /// As [`load`](Self::load); also when a leaf has another kind.
+    ///
+    /// ```
+    /// use treedef::{Limits, Tree};
+    ///
+    /// let file = std::env::temp_dir().join(format!("floats-{}.tree", std::process::id()));
+    /// Tree::of(&[1.5, 2.5])?.save(&file)?;
+    /// let tree = Tree::load_as::<f64>(&file, Limits::default().max_bytes(1 << 20))?;
+    /// assert_eq!(tree.leaves(), [1.5, 2.5]);
+    /// # std::fs::remove_file(file).unwrap();
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn load_as<L: LeafType>(path: impl AsRef<Path>, limits: Limits) -> Result<Tree<L>> {
         load_tree(path.as_ref(), limits)
     }

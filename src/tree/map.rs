@@ -10,6 +10,7 @@ use crate::model::Tree;
 use crate::path::Path;
 use crate::treedef::walk::LeafPaths;
 
+/// # Leaf by leaf
 impl<L> Tree<L> {
     /// Applies `f` to every leaf. The structure stays the same.
     ///

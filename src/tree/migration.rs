@@ -31,6 +31,7 @@ pub struct Migration {
     pub changed: Vec<Difference>,
 }
 
+/// # Save and load
 impl<L: LeafType> Tree<L> {
     /// Rebuilds the typed value as [`into_typed`](Tree::into_typed) does, and reports what serde
     /// filled, dropped or changed.

@@ -1,25 +1,26 @@
 //! [`Tree`](crate::Tree): a structure with its leaves, and its operations.
 
+// The page of `Tree` shows its methods in this order, in the groups of the table there.
 mod access;
 mod text;
 mod summary;
+mod lengths;
 mod map;
 mod zip;
 pub(crate) mod prefix;
 mod select;
 mod partition;
-mod transpose;
+mod merge;
 mod replace;
 mod insert;
 mod traverse;
-mod lengths;
-mod merge;
+mod transpose;
 mod stack;
-mod unique;
 mod ravel;
 mod buffers;
 mod blocks;
 mod arrays;
+mod unique;
 mod close;
 mod diff;
 mod document;

@@ -8,6 +8,7 @@ use crate::model::Tree;
 use crate::path::Path;
 use crate::treedef::pairs::{LeafSteps, expect_equal, expect_prefix};
 
+/// # Split and join
 impl<L> Tree<L> {
     /// Two trees of the same structure: the leaves for which `first` returns `true`, and the
     /// others. Each tree has a hole, `None`, for every leaf of the other.

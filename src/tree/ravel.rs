@@ -15,6 +15,7 @@ pub struct Ravel {
     kinds: Vec<LeafKind>,
 }
 
+/// # Vectors
 impl Tree<Leaf> {
     /// All numbers as `f64`, and a `Ravel` that turns them back into a tree. A `bool` becomes 0 or
     /// 1.

@@ -4,6 +4,7 @@ use crate::argument::ToPath;
 use crate::error::Result;
 use crate::model::Tree;
 
+/// # Change the structure
 impl<L> Tree<L> {
     /// Replaces the subtree at `path` by `new`, and returns the old one.
     ///

@@ -7,6 +7,7 @@ use crate::model::{Tree, TreeDef};
 use crate::path::Path;
 use crate::pattern::Pattern;
 
+/// # Find by path or pattern
 impl<L> Tree<L> {
     /// The leaf at a path.
     ///
@@ -35,6 +36,15 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// As [`get`](Self::get).
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let mut tree = Tree::<i32>::of_as(&(1, [2, 3]))?;
+    /// *tree.get_mut(".1.0")? += 10;
+    /// assert_eq!(tree.leaves(), [1, 12, 3]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn get_mut(&mut self, path: impl ToPath) -> Result<&mut L> {
         Ok(&mut self.leaves[self.treedef.leaf_index(path)?])
     }
@@ -86,6 +96,15 @@ impl<L> Tree<L> {
     /// # Errors
     ///
     /// Returns an error if the text is not a pattern.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::<i32>::of_as(&(1, [2, 3]))?;
+    /// assert_eq!(tree.select_any("**.bias")?.count(), 0);
+    /// assert!(tree.select("**.bias").is_err());
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn select_any(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {
         let pattern = pattern.to_pattern()?.into_owned();
         Ok(self.iter().filter(move |(path, _)| pattern.covers(path)))

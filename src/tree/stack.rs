@@ -59,6 +59,15 @@ impl<L> Tree<Vec<L>> {
     /// When two leaves have different numbers of elements; the error has the path. When there is no
     /// leaf, because then the number of trees is not known. When there are more elements of a
     /// zero-sized type than [`Limits::max_work`](crate::Limits::max_work) allows.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let points = Tree::new("(*, *)".parse()?, vec![vec![1, 2, 3], vec![10, 20, 30]])?.unstack()?;
+    /// assert_eq!(points.len(), 3);
+    /// assert_eq!(points[2].to_string(), "(3, 30)");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn unstack(self) -> Result<Vec<Tree<L>>> {
         let first = self.leaves.first().map(Vec::len);
         let count =

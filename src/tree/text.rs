@@ -32,6 +32,7 @@ impl<L: fmt::Debug> fmt::Debug for Tree<L> {
     }
 }
 
+/// # Signatures
 impl Tree<LeafKind> {
     /// Parses a signature within other limits than [`Limits::default`], which `parse` uses.
     ///
@@ -40,6 +41,15 @@ impl Tree<LeafKind> {
     /// # Errors
     ///
     /// As [`TreeDef::parse_with`](crate::TreeDef::parse_with).
+    ///
+    /// ```
+    /// use treedef::{Limits, Tree};
+    ///
+    /// let signature = Tree::parse_with("(str, [f32; 1000])", Limits::default().max_work(2000))?;
+    /// assert_eq!(signature, treedef::signature(&("a", vec![0.5f32; 1000]))?);
+    /// assert!(Tree::parse_with("(str, [f32; 9999])", Limits::default().max_work(2000)).is_err());
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
         parse_signature(text, limits)
     }

@@ -310,6 +310,7 @@ struct Cut<L> {
     new: Vec<L>,
 }
 
+/// # Trees in trees
 impl<L> Tree<Tree<L>> {
     /// Puts each inner tree in the place of its leaf: a tree of trees becomes one tree.
     /// [`flatten_up_to`](Tree::flatten_up_to) is the inverse.

@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::model::Tree;
 use crate::treedef::pairs::{LeafSteps, expect_equal, expect_prefix};
 
+/// # Combine with another
 impl<L> Tree<L> {
     /// Combines the leaves of two trees of the same structure with `f`. For more than two trees,
     /// use [`stack`](Self::stack) if their leaves have one type, or [`zip`](Self::zip) otherwise.

@@ -109,6 +109,29 @@ fn methods_stand_where_their_type_lives() {
     }
 }
 
+/// Whoever reads the page of `Tree` finds each of its methods in the table there.
+#[test]
+fn the_table_of_tree_has_all_its_methods() {
+    let model = read("src/model.rs");
+    let table = model.split("pub struct Tree<L>").next().unwrap();
+    let table = table.rsplit("\n\n").next().unwrap();
+    let mut methods = 0;
+    for file in files(&root().join("src/tree")) {
+        let mut is_of_tree = false;
+        for line in read(&file).lines() {
+            if line.starts_with("impl") {
+                let head = line.trim_end_matches(" {").rsplit(' ').next().unwrap_or("");
+                is_of_tree = head.starts_with("Tree<") || line.contains(" Tree<(");
+            } else if let Some(rest) = line.strip_prefix("    pub fn ").filter(|_| is_of_tree) {
+                let name = rest.split(['<', '(']).next().unwrap_or("");
+                assert!(table.contains(&format!("(Tree::{name})")), "`{name}` has no row");
+                methods += 1;
+            }
+        }
+    }
+    assert!(methods > 60, "only {methods} methods were found");
+}
+
 #[test]
 fn lib_defines_nothing() {
     let lib = read("src/lib.rs");

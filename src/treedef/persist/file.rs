@@ -43,6 +43,18 @@ impl TreeDef {
     ///
     /// Returns the errors of [`from_bytes`](Self::from_bytes) and of the operating system. The
     /// error also contains the name of the file.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let file = std::env::temp_dir().join(format!("loaded-{}.treedef", std::process::id()));
+    /// std::fs::write(&file, "no treedef").unwrap();
+    /// let error = TreeDef::load(&file).unwrap_err();
+    /// assert!(error.to_string().contains("expected a file with a treedef, found a text"));
+    /// assert_eq!(error.file(), Some(&*file));
+    /// # std::fs::remove_file(file).unwrap();
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         TreeDef::load_with(path, Limits::default())
     }
@@ -52,6 +64,18 @@ impl TreeDef {
     /// # Errors
     ///
     /// Same as [`load`](Self::load).
+    ///
+    /// ```
+    /// use treedef::{Limits, TreeDef};
+    ///
+    /// let file = std::env::temp_dir().join(format!("limited-{}.treedef", std::process::id()));
+    /// treedef::structure(&vec![(1, "a"); 3])?.save(&file)?;
+    /// let treedef = TreeDef::load_with(&file, Limits::default().max_bytes(1 << 20))?;
+    /// assert_eq!(treedef.to_string(), "[(*, *); 3]");
+    /// assert!(TreeDef::load_with(&file, Limits::default().max_bytes(10)).is_err());
+    /// # std::fs::remove_file(file).unwrap();
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn load_with(path: impl AsRef<Path>, limits: Limits) -> Result<Self> {
         load(path.as_ref(), Kind::TreeDef, limits, |bytes| TreeDef::from_bytes_with(bytes, limits))
     }
