@@ -9,7 +9,7 @@ use super::Flattener;
 use super::rules::{Keep, Rule};
 
 impl Flattener {
-    /// `ndarray` 0.17: the version and the shape of an `Array` are static.
+    /// `ndarray` 0.15 to 0.17: the version and the shape of an `Array` are static.
     ///
     /// ```
     /// use serde::Serialize;
@@ -49,8 +49,8 @@ impl Flattener {
             })
     }
 
-    /// `nalgebra` 0.35: the numbers of rows and columns are static, for dynamic matrices and
-    /// vectors at `pattern`.
+    /// `nalgebra` 0.32 to 0.35: the numbers of rows and columns are static, for dynamic matrices
+    /// and vectors at `pattern`.
     ///
     /// A dynamic matrix serializes as a tuple `(numbers, rows, columns)` without a name, so only a
     /// path can find it. Matrices of fixed size consist of numbers only, and need no rule.

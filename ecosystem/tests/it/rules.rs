@@ -90,6 +90,31 @@ fn ndarray() {
     insta::assert_snapshot!(treedef, @"[Array { v: static 1u8, dim: static (1u64, 2u64), data: [*, *] }; 3]");
 }
 
+/// What the documentation of the rules promises of versions: they look alike to serde.
+#[test]
+fn earlier_versions_of_ndarray_and_nalgebra() {
+    let rules = Flattener::new().with_ndarray_rules();
+    let earlier = ndarray_0_16::arr2(&[[1.0, 2.0], [3.0, 4.0]]);
+    only(&rules, earlier.clone(), &[1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(
+        rules.flatten(&earlier).unwrap(),
+        rules.flatten(&ndarray::arr2(&[[1.0, 2.0], [3.0, 4.0]])).unwrap()
+    );
+    let dynamic = ndarray_0_16::ArrayD::from_elem(ndarray_0_16::IxDyn(&[1, 2, 1]), 0.5f32);
+    only(&rules, dynamic, &[0.5f32; 2]);
+
+    let rules = Flattener::new().with_nalgebra_rules_at("[*]").unwrap();
+    let numbers = [1.0, 2.0, 3.0, 4.0];
+    let earlier = vec![nalgebra_0_33::DMatrix::from_row_slice(2, 2, &numbers)];
+    leaves_are(&rules, &earlier, [1.0, 3.0, 2.0, 4.0].map(Leaf::from).into());
+    assert_eq!(
+        rules.flatten(&earlier).unwrap(),
+        rules.flatten(&[nalgebra::DMatrix::from_row_slice(2, 2, &numbers)].to_vec()).unwrap()
+    );
+    let rows = vec![nalgebra_0_33::DVector::from_vec(vec![0.5f32, 1.5])];
+    leaves_are(&rules, &rows, [0.5f32, 1.5].map(Leaf::from).into());
+}
+
 #[test]
 fn ndarray_below_flatten() {
     use ndarray::Array1;
