@@ -40,9 +40,31 @@
 //! | `GetAttrKey` | [`Key::Field("w".into())`](Key::Field) | variants have keys of their own |
 //! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | all differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
 //! | `equality_errors(x, y)`, `equality_errors_pytreedef` | [`x.diff(&y)`](Tree::diff), [`treedef.diff(&other)`](TreeDef::diff) | data, a report, and a patch |
+//! | `tree.map(jnp.zeros_like, x)` | [`tree.map(\|_\| 0.0)`](Tree::map) | for a value: [`map_as(&value, \|_: f64\| 0.0)?`](map_as) |
+//! | `tree.map(jnp.shape, x)`, `jax.eval_shape(f, x)` | [`signature(&value)?`](signature()) | a `Vec` or an array is structure: `[f32; 9]`. One length is [`treedef.node(path)?.num_children()`](NodeRef::num_children). Nothing is traced: `f` runs |
 //! | `ravel_pytree(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error; [`Tree::into_buffers`] keeps every kind |
 //! | `Partial(f, x)` | none | a function is not a serde value; [`FlatFn`] holds a function and the statics of its input |
 //! | `FlatTree` | [`Tree::new(treedef, leaves)?`](Tree::new) | `Tree<L>` is the same idea |
+//!
+//! # optax, orbax, Flax
+//!
+//! `params`, `updates` and `grads` are of type `Tree<f64>`, `state` is a value of your own type
+//! `State`.
+//!
+//! | there | here | what differs |
+//! |---|---|---|
+//! | `optax.apply_updates(params, updates)` | [`params.zip_with(updates, \|p, u\| p + u)?`](Tree::zip_with) | equal structures |
+//! | `optax.adam(…).init(params)` | [`params.as_ref().map(\|_\| 0.0)`](Tree::map) | a tree for each moment, with the treedef of `params` |
+//! | `optax.global_norm(grads)` | `grads.leaves().iter().map(\|g\| g * g).sum::<f64>().sqrt()` | [`Tree::leaves`] is a slice |
+//! | `optax.masked(tx, mask)` | [`updates.select_mut("**.w")?`](Tree::select_mut) | a pattern; as a tree of `bool`s: [`Tree::mask`] and [`Tree::partition_mask`] |
+//! | `optax.multi_transform(txs, labels)` | [`labels.zip_prefix(params, f)?`](Tree::zip_prefix) | a label may stand for a subtree; a part for each label: [`Tree::partition_into`] |
+//! | `optax.flatten(tx)` | [`flatten_as::<f64>(&params)?`](flatten_as) | one vector, of all leaves |
+//! | orbax `StandardCheckpointer().save(path, state)` | [`Tree::of(&state)?.save(path)?`](Tree::save) | one file, with structure and checksums |
+//! | … `.restore(path, target)` | [`Tree::load(path)?.into_typed::<State>()?`](Tree::load) | the type is the target; one that has changed: [`Tree::migrate`] |
+//! | … `.metadata(path)` | [`Tree::load(path)?.treedef()`](Tree::treedef) | for what orbax wrote itself: `treedef_exchange::orbax` |
+//! | `flax.serialization.to_bytes(x)`, `from_bytes(target, bytes)` | [`tree.to_bytes()?`](Tree::to_bytes), [`Tree::from_bytes(&bytes)?`](Tree::from_bytes) | not msgpack |
+//! | `TrainState.create(…)`, `.replace(step=1)` | a struct with `derive` | bookkeeping is static: [`as_static`](fn@as_static) |
+//! | the rest of Flax, Equinox, Chex | [their page](super::equinox) | |
 //!
 //! # Registration
 //!
@@ -104,6 +126,8 @@
 //! assert_eq!((paths[1].to_string(), paths[1].to_jax_string()), ("[0].w[1]".into(), "[0].w[1]".into()));
 //! assert_eq!((paths[1].to_joined_string("/"), tree.leaves().iter().sum::<f64>()), ("0/w/1".into(), 3.0));
 //! assert_eq!(tree.clone().zip_with(tree.clone(), |a, b| a * b)?.leaves(), [1.0, 4.0]);
+//! assert_eq!(tree.as_ref().map(|_| 0.0).to_string(), r#"[Linear { w: [0, 0], b: None, act: static "relu" }]"#);
+//! assert_eq!(treedef.node("[0].w")?.num_children(), 2);
 //!
 //! // One leaf for each layer stands for all below it, where that is asked for.
 //! let rates = Tree::new("[*]".parse()?, vec![0.5])?;
@@ -172,5 +196,6 @@
 #[cfg(doc)]
 use crate::{
     FlatFn, Flattener, Key, Leaf, NodeRef, Opaque, Path, Static, Tree, TreeDef, as_opaque,
-    as_static, flatten, flatten_as, leaves, map, map_with_path, structure, unflatten,
+    as_static, flatten, flatten_as, leaves, map, map_as, map_with_path, signature, structure,
+    unflatten,
 };
