@@ -716,6 +716,28 @@ impl Flattener {
 
     /// Whether [`flatten_like`](Self::flatten_like) accepts a static with another value, such as a
     /// step counter. The default is `false`.
+    ///
+    /// It concerns only that function and [`FlatFn`](crate::FlatFn), which calls it. Functions of
+    /// two trees, such as [`Tree::zip_with`], always compare the statics. To combine two values
+    /// that differ in a static, flatten the second like the first. The statics of the first are
+    /// kept:
+    ///
+    /// ```
+    /// use treedef::{Flattener, LeafKind, Tree};
+    ///
+    /// let floats = Flattener::new().leaves_where(LeafKind::is_float).ignore_statics(true);
+    /// let (old, new) = (("step", 1, 0.5), ("step", 2, 0.75));
+    /// let tree: Tree<f64> = floats.tree_as(&old)?;
+    ///
+    /// let error = tree.clone().zip_with(floats.tree_as(&new)?, |a, b: f64| a + b).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected `static 1`, found `static 2` at `.1`");
+    ///
+    /// let mut leaves: Vec<f64> = Vec::new();
+    /// floats.flatten_like(tree.treedef(), &new, &mut leaves)?;
+    /// let sum = tree.clone().zip_with(Tree::new(tree.treedef().clone(), leaves)?, |a, b| a + b)?;
+    /// assert_eq!(sum.to_string(), r#"(static "step", static 1, 1.25)"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn ignore_statics(mut self, yes: bool) -> Self {
         self.ignore_statics = yes;
         self

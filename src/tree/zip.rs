@@ -9,6 +9,9 @@ impl<L> Tree<L> {
     /// Combines the leaves of two trees of the same structure with `f`. For more than two trees,
     /// use [`stack`](Self::stack) if their leaves have one type, or [`zip`](Self::zip) otherwise.
     ///
+    /// Statics are part of the structure. For two values that differ in one, such as a step
+    /// counter, see [`Flattener::ignore_statics`](crate::Flattener::ignore_statics).
+    ///
     /// # Errors
     ///
     /// When the structures differ; the error has the differences. [`zip_prefix`](Self::zip_prefix)

@@ -130,7 +130,8 @@ impl TreeDef {
         NodeHead { name, ..NodeHead::new(NodeKind::Struct) }.around_fields(fields)
     }
 
-    /// `{"a": *, "b": *}`. The entries are sorted by their keys.
+    /// `{"a": *, "b": *}`. The entries are sorted by their keys. For a key that occurs twice, see
+    /// [`parse_with`](Self::parse_with).
     ///
     /// # Errors
     ///

@@ -39,7 +39,8 @@ use plain::{is_plain, read_whole};
 ///
 /// The value is built by its own `Deserialize`, so serde's attributes work as usual: fields are
 /// found by name, `default` fills missing fields, and unknown fields are ignored. The type may
-/// differ from the one that was flattened. [`unflatten_strict`] reports what was ignored.
+/// differ from the one that was flattened. [`unflatten_strict`] reports what was ignored. A type
+/// that borrows, with a `&str` in it, needs [`unflatten_borrowed`].
 ///
 /// # Errors
 ///
@@ -58,6 +59,18 @@ pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves
 
 /// Rebuilds a value that may borrow strings and bytes from the leaves, and names from the treedef.
 ///
+/// [`unflatten`] and [`Tree::into_typed`] give back owned values only. With a type that borrows,
+/// such as `struct Row<'a> { name: &'a str, n: i32 }`, they do not compile:
+///
+/// ```text
+/// error: implementation of `Deserialize` is not general enough
+///   = note: `Row<'_>` must implement `Deserialize<'0>`, for any lifetime `'0`...
+///   = note: ...but `Row<'_>` actually implements `Deserialize<'1>`, for some specific lifetime `'1`
+/// ```
+///
+/// Then either call this function, which borrows from `treedef` and `leaves`, or let the type own
+/// its strings (`String`, or `Cow<'static, str>`).
+///
 /// # Errors
 ///
 /// As [`unflatten`].
@@ -67,6 +80,11 @@ pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves
 /// let (name, _): (&str, [i32; 2]) = treedef::unflatten_borrowed(&treedef, &leaves)?;
 /// assert_eq!(name.as_ptr(), leaves[0].as_str().unwrap().as_ptr());
 /// # Ok::<(), treedef::Error>(())
+/// ```
+///
+/// ```compile_fail
+/// let (leaves, treedef) = treedef::flatten(&("a", [1, 2])).unwrap();
+/// let (name, _): (&str, [i32; 2]) = treedef::unflatten(&treedef, &leaves).unwrap(); // not general enough
 /// ```
 pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
     treedef: &'de TreeDef,

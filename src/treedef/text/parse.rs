@@ -543,6 +543,28 @@ impl TreeDef {
     /// `max_depth` bounds the nesting of containers. `max_work` bounds the nodes that the counts
     /// `; n` in keys and statics expand to.
     ///
+    /// A name or key may occur twice, because serde lets a `Serialize` implementation give one
+    /// twice. Both children are kept, with equal paths. A [lookup](TreeDef::node) finds the first.
+    /// When a value is rebuilt its type decides: derived structs refuse the second, and the maps of
+    /// `std` keep the last.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use treedef::{TreeDef, unflatten};
+    ///
+    /// let twice: TreeDef = r#"{"a": *, "b": *, "a": *}"#.parse()?;
+    /// assert_eq!(twice.to_string(), r#"{"a": *, "a": *, "b": *}"#);
+    /// assert_eq!((twice.num_leaves(), twice.leaf_index(r#"["a"]"#)?), (3, 0));
+    /// let map: BTreeMap<String, i32> = unflatten(&twice, [1, 2, 3])?;
+    /// assert_eq!(map, [("a".to_owned(), 2), ("b".to_owned(), 3)].into());
+    ///
+    /// #[derive(Debug, serde::Deserialize)]
+    /// struct Named { a: i32, b: i32 }
+    /// let error = unflatten::<Named>(&twice, [1, 2, 3]).unwrap_err();
+    /// assert_eq!(error.to_string(), "duplicate field `a` at the root");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error if the text is not a treedef, with the byte and what was expected there, or
