@@ -14,6 +14,7 @@ pub struct TreeBlocks<'a, L> {
     kind: fn(&L) -> LeafKind,
 }
 
+/// # Arrays
 impl<L: LeafType> Tree<L> {
     /// The largest rectangular parts whose leaves have one kind, with their leaves.
     ///

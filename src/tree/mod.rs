@@ -3,7 +3,6 @@
 // The page of `Tree` shows its methods in this order, in the groups of the table there.
 mod access;
 mod text;
-mod summary;
 mod lengths;
 mod map;
 mod zip;
@@ -18,9 +17,10 @@ mod transpose;
 mod stack;
 mod ravel;
 mod buffers;
+mod unique;
 mod blocks;
 mod arrays;
-mod unique;
+mod summary;
 mod close;
 mod diff;
 mod document;
