@@ -1,6 +1,7 @@
 //! Arrays as leaves.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -123,6 +124,12 @@ impl Array {
             let (expected, found) = (L::KIND, self.numbers.home());
             ErrorKind::LeafKind { expected, found }.into()
         })
+    }
+
+    /// The numbers that are the leaves of a range, if all leaves of the range are.
+    pub(crate) fn numbers_at<L: LeafType>(&self, leaves: Range<usize>) -> Option<&[L]> {
+        let before = self.before.len();
+        self.as_slice()?.get(leaves.start.checked_sub(before)?..leaves.end.checked_sub(before)?)
     }
 
     /// The number of leaves that serde sees: the numbers, and those around them.

@@ -10,6 +10,7 @@
 //! so no other type is compiled for this module.
 
 use std::mem;
+use std::ops::Range;
 use std::panic::Location;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
@@ -19,7 +20,7 @@ use crate::error::{Matched, Mismatch};
 use crate::leaf::Scalar;
 use crate::leaf::float::widen;
 use crate::leaf::leaf_type::{Source, Typed};
-use crate::model::{Leaf, NodeKind};
+use crate::model::{Leaf, NodeKind, Value};
 use crate::treedef::node::NodeRef;
 
 use super::cursor::{At, Cursor, Level};
@@ -147,9 +148,19 @@ impl<'de> Ahead<'de> {
             (NodeKind::Leaf, None, Source::Typed(Typed::F32(all))) => {
                 all.get(leaves).map_or(Ahead::Nothing, Ahead::F32)
             }
+            (NodeKind::Leaf, Some(holder), _) => Ahead::in_array(holder, leaves),
             (NodeKind::Leaf, ..) | (_, Some(_), _) => Ahead::Nothing,
             _ => Ahead::Unknown,
         }
+    }
+
+    /// For leaves of an array that is one leaf.
+    fn in_array(holder: &'de Value, leaves: Range<usize>) -> Self {
+        let Some(array) = holder.as_array() else { return Ahead::Nothing };
+        if let Some(numbers) = array.numbers_at::<f32>(leaves.clone()) {
+            return Ahead::F32(numbers);
+        }
+        array.numbers_at(leaves).map_or(Ahead::Nothing, Ahead::F64)
     }
 
     /// For a run with `left` remaining nodes that are not leaves.

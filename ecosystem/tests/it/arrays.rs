@@ -144,3 +144,56 @@ fn geo_types() {
     holds(GeometryCollection::new_from(all.clone()));
     holds_flattened(all[1].clone());
 }
+
+/// What `Flattener::arrays` makes of the arrays of each crate: the table on the page about arrays.
+#[test]
+fn arrays_as_leaves() {
+    use half::{bf16, f16};
+    use nalgebra::{DMatrix, DVector, SMatrix, Vector3};
+    use ndarray::{ArrayD, IxDyn, arr0, arr1, arr2};
+    use num_complex::Complex;
+    use treedef::{Flattener, Leaf};
+
+    fn shapes<T: crate::laws::Subject>(flattener: &Flattener, value: T) -> String {
+        let (leaves, treedef) = flattener.flatten(&value).unwrap();
+        assert_eq!(treedef::unflatten::<T>(&treedef, &leaves).unwrap(), value);
+        let text =
+            |leaf: &Leaf| leaf.as_array().map_or(leaf.to_string(), |array| array.to_string());
+        leaves.iter().map(text).collect::<Vec<_>>().join(", ")
+    }
+
+    let arrays = Flattener::new().arrays(true);
+    let rows = [
+        ("Vec<Vec<f32>>", shapes(&arrays, vec![vec![0.5f32; 4]; 3])),
+        ("[[f64; 4]; 3]", shapes(&arrays, [[0.5; 4]; 3])),
+        ("ndarray::Array2<f32>", shapes(&arrays, arr2(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]))),
+        ("ndarray::Array0<f64>", shapes(&arrays, arr0(0.5))),
+        ("ndarray::ArrayD<u8>", shapes(&arrays, ArrayD::from_elem(IxDyn(&[2, 1, 3]), 7u8))),
+        ("ndarray::Array1<f16>", shapes(&arrays, arr1(&[f16::ONE, f16::ZERO]))),
+        ("Vec<half::f16>", shapes(&arrays, vec![f16::ONE; 3])),
+        ("[half::bf16; 2]", shapes(&arrays, [bf16::ONE; 2])),
+        ("nalgebra::Vector3<f64>", shapes(&arrays, Vector3::new(1.0, 2.0, 3.0))),
+        ("nalgebra::SMatrix<f64, 2, 3>", shapes(&arrays, SMatrix::<f64, 2, 3>::zeros())),
+        ("nalgebra::DMatrix<f64>", shapes(&arrays, DMatrix::<f64>::zeros(2, 3))),
+        ("Vec<Complex<f32>>", shapes(&arrays, vec![Complex::new(1.0f32, 2.0); 3])),
+    ];
+    let table: Vec<String> = rows.iter().map(|(of, shape)| format!("{of}: {shape}")).collect();
+    insta::assert_snapshot!(table.join("\n"), @"
+    Vec<Vec<f32>>: f32[3, 4]
+    [[f64; 4]; 3]: f64[3, 4]
+    ndarray::Array2<f32>: f32[2, 3]
+    ndarray::Array0<f64>: f64[]
+    ndarray::ArrayD<u8>: u8[2, 1, 3]
+    ndarray::Array1<f16>: f16[2]
+    Vec<half::f16>: f16[3]
+    [half::bf16; 2]: bf16[2]
+    nalgebra::Vector3<f64>: f64[3]
+    nalgebra::SMatrix<f64, 2, 3>: f64[6]
+    nalgebra::DMatrix<f64>: f64[6], 2u64, 3u64
+    Vec<Complex<f32>>: f32[3, 2]
+    ");
+
+    let matrices = arrays.with_nalgebra_rules_at("").unwrap();
+    assert_eq!(shapes(&matrices, DMatrix::<f64>::zeros(2, 3)), "f64[2, 3]");
+    assert_eq!(shapes(&matrices, DVector::<f64>::zeros(3)), "f64[3]");
+}

@@ -140,11 +140,12 @@ fn paths_lead_to_leaves(treedef: &TreeDef) {
 }
 
 /// Each option alone, and all together.
-fn options() -> [Flattener; 4] {
+fn options() -> [Flattener; 5] {
     let new = Flattener::new;
     [
         new().map_order(MapOrder::Insertion),
         new().none_is_leaf(true),
+        new().arrays(true),
         new().human_readable(false),
         new().map_order(MapOrder::Insertion).none_is_leaf(true).human_readable(false),
     ]
