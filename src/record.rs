@@ -80,6 +80,7 @@ as_record! {
         filled: Vec<Path>,
         dropped: Vec<Path>,
         renamed: Vec<(Path, Path)>,
+        computed: Vec<(Path, Path)>,
         changed: Vec<Difference>,
     }
     ChangeRecord<T> {

@@ -445,7 +445,7 @@ fn compare_listed<'a>(
 }
 
 /// An `f32` that was flattened into `f64` leaves.
-fn is_widened(wide: &Leaf, narrow: &Leaf) -> bool {
+pub(crate) fn is_widened(wide: &Leaf, narrow: &Leaf) -> bool {
     match (wide, narrow) {
         (Leaf::F64(wide), Leaf::F32(narrow)) => wide.to_bits() == widen(*narrow).to_bits(),
         _ => false,

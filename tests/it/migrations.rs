@@ -1,5 +1,8 @@
 //! What a type made of an older tree: every leaf is carried over, dropped or filled, and the report says which.
 
+mod oracle;
+mod schema;
+
 use insta::assert_snapshot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -155,4 +158,193 @@ fn elements_that_are_renamed_alike_are_all_renamed() {
     let (_, migration) = Tree::of(&old).unwrap().migrate::<Vec<After>>().unwrap();
     assert_eq!(migration.renamed.len(), 1000);
     assert!(migration.filled.is_empty() && migration.dropped.is_empty());
+}
+
+#[test]
+fn what_changed_inside_of_a_renamed_struct_is_reported() {
+    #[derive(Serialize, Deserialize)]
+    struct New {
+        w: Vec<f64>,
+        #[serde(alias = "server")]
+        service: Service,
+        seed: u32,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Service {
+        #[serde(alias = "socket")]
+        port: u32,
+        #[serde(default)]
+        tls: bool,
+    }
+    assert_snapshot!(migrated::<New>(&old()), @"filled `.service.tls`; dropped `.server.host`; renamed `.server.socket` to `.service.port`; changed u16 to u32 at `.service.port`");
+}
+
+#[test]
+fn what_moved_is_found_where_it_is() {
+    #[derive(Serialize, Deserialize)]
+    #[serde(from = "Flat")]
+    struct New {
+        seed: u32,
+        net: Net,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Net {
+        address: String,
+        port: Option<u16>,
+        tls: bool,
+    }
+    #[derive(Deserialize)]
+    struct Flat {
+        seed: u32,
+        server: Server,
+    }
+    impl From<Flat> for New {
+        fn from(Flat { seed, server: Server { host, socket } }: Flat) -> Self {
+            New { seed, net: Net { address: host, port: Some(socket), tls: false } }
+        }
+    }
+    assert_snapshot!(migrated::<New>(&old()), @"filled `.net.tls`; dropped `.w`; renamed `.server.host` to `.net.address`, `.server.socket` to `.net.port`");
+}
+
+#[test]
+fn what_is_computed_is_not_called_renamed() {
+    #[derive(Serialize)]
+    struct Before {
+        celsius: f64,
+        w: f64,
+        h: f64,
+        all: [f64; 2],
+        name: &'static str,
+    }
+    #[derive(Serialize, Deserialize)]
+    #[serde(from = "Read")]
+    struct After {
+        fahrenheit: f64,
+        area: f64,
+        sum: f64,
+        id: u8,
+    }
+    #[derive(Deserialize)]
+    struct Read {
+        celsius: f64,
+        w: f64,
+        h: f64,
+        all: [f64; 2],
+    }
+    impl From<Read> for After {
+        fn from(Read { celsius, w, h, all }: Read) -> Self {
+            After { fahrenheit: celsius * 1.8 + 32.0, area: w * h, sum: all[0] + all[1], id: 0 }
+        }
+    }
+    let before = Before { celsius: 37.0, w: 2.0, h: 3.0, all: [1.0, 2.0], name: "n" };
+    let (_, migration) = Tree::of(&before).unwrap().migrate::<After>().unwrap();
+    let computed: Vec<String> =
+        migration.computed.iter().map(|(from, to)| format!("{to} from {from}")).collect();
+    assert_eq!(
+        computed,
+        [".area from .w", ".area from .h", ".sum from .all", ".fahrenheit from .celsius"]
+    );
+    assert_snapshot!(migration, @"filled `.id`; dropped `.name`; computed `.area` from `.w`, `.area` from `.h`, `.sum` from `.all` and 1 more");
+}
+
+#[test]
+fn a_renamed_variant_is_looked_into() {
+    #[derive(Serialize)]
+    enum Before {
+        Adam { lr: f64, beta: f64, eps: f64 },
+    }
+    #[derive(Serialize, Deserialize)]
+    enum After {
+        #[serde(alias = "Adam")]
+        Lion {
+            lr: f64,
+            #[serde(alias = "beta")]
+            momentum: f64,
+            #[serde(default)]
+            decay: f64,
+        },
+    }
+    let before = Before::Adam { lr: 0.5, beta: 0.25, eps: 0.125 };
+    assert_snapshot!(migrated::<After>(&before), @"filled `::Lion.decay`; dropped `::Adam.eps`; renamed `::Adam.beta` to `::Lion.momentum`; changed `Before::Adam { lr: *, beta: *, eps: * }` to `After::Lion { lr: *, momentum: *, decay: * }` at the root");
+}
+
+#[test]
+fn a_renamed_f32_that_was_flattened_as_f64_is_the_same() {
+    #[derive(Serialize)]
+    struct Before {
+        w: [f32; 2],
+    }
+    #[derive(Serialize, Deserialize)]
+    struct After {
+        #[serde(alias = "w")]
+        weights: [f32; 2],
+    }
+    let tree = Tree::<f64>::of_as(&Before { w: [0.1, 0.2] }).unwrap();
+    let (_, migration) = tree.migrate::<After>().unwrap();
+    assert_snapshot!(migration, @"renamed `.w` to `.weights`");
+}
+
+#[test]
+fn texts_that_are_checked_are_followed() {
+    use std::net::IpAddr;
+
+    #[derive(Serialize)]
+    struct Before {
+        address: IpAddr,
+        mode: &'static str,
+        empty: Vec<u8>,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct After {
+        #[serde(alias = "address")]
+        ip: IpAddr,
+        #[serde(alias = "mode", default)]
+        scheme: Scheme,
+        #[serde(alias = "empty")]
+        blob: Vec<u8>,
+    }
+    #[derive(Clone, Default, Serialize, Deserialize)]
+    #[serde(try_from = "String", into = "String")]
+    struct Scheme(bool);
+    impl TryFrom<String> for Scheme {
+        type Error = String;
+        fn try_from(text: String) -> Result<Self, String> {
+            match text.as_str() {
+                "dark" => Ok(Scheme(true)),
+                "light" => Ok(Scheme(false)),
+                _ => Err(text),
+            }
+        }
+    }
+    impl From<Scheme> for String {
+        fn from(scheme: Scheme) -> String {
+            if scheme.0 { "dark" } else { "light" }.to_owned()
+        }
+    }
+    let said = |mode| {
+        let address = IpAddr::from([127, 0, 0, 1]);
+        migrated::<After>(&Before { address, mode, empty: Vec::new() })
+    };
+    assert_snapshot!(said("dark"), @"renamed `.address` to `.ip`, `.mode` to `.scheme`, `.empty` to `.blob`");
+    // It is what the default is.
+    assert_eq!(said("light"), said("dark"));
+}
+
+#[test]
+fn a_long_vector_is_one_item() {
+    #[derive(Serialize)]
+    struct Before {
+        w: Vec<f64>,
+        b: Vec<f64>,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct After {
+        #[serde(alias = "w")]
+        weights: Vec<f32>,
+        #[serde(alias = "b")]
+        bias: Vec<f64>,
+    }
+    let w: Vec<f64> = (0..100_000).map(f64::from).collect();
+    let old = Before { w: w.clone(), b: w };
+    assert_snapshot!(migrated::<After>(&old), @"renamed `.w` to `.weights`, `.b` to `.bias`; changed f64 to f32 at `.weights`");
 }

@@ -1,0 +1,354 @@
+//! Follows the leaves from a tree to the value that was made of it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+
+use crate::error::{Difference, DifferenceKind, ErrorKind, Result};
+use crate::leaf::float::{narrow, widen};
+use crate::model::{Leaf, LeafKind, Name, Tree};
+use crate::path::{Key, Path};
+use crate::treedef::difference::{is_widened, migration_differences};
+
+use super::Migration;
+use super::origins::{Experiments, MOST, Origin, items};
+use super::sides::{Place, Side, Way, ways};
+
+/// What a type made of a tree.
+pub(super) fn what_became(
+    old: &Tree<Leaf>,
+    new: &Tree<Leaf>,
+    widened: bool,
+    rebuild: impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
+) -> Migration {
+    let (mut before, mut after) = (Side::of(old), Side::of(new));
+    let mut changed = Vec::new();
+    for difference in migration_differences(old, new, widened) {
+        let Difference { path, kind, .. } = &difference;
+        match kind {
+            DifferenceKind::Missing => before.push(path, None),
+            DifferenceKind::Extra => after.push(path, None),
+            DifferenceKind::Node | DifferenceKind::Variant => {
+                before.push(path, Some(changed.len()));
+                after.push(path, Some(changed.len()));
+                changed.push(difference);
+            }
+            _ => changed.push(difference),
+        }
+    }
+    let migration = Migration { changed, ..Migration::default() };
+    let (pairs, whole) = (Vec::new(), Vec::new());
+    let mut following = Following { before, after, widened, pairs, whole, migration };
+    if !following.before.places.is_empty() && !following.after.places.is_empty() {
+        following.follow(&rebuild);
+    }
+    following.finish()
+}
+
+/// The search for what became of the leaves.
+struct Following<'a> {
+    before: Side<'a>,
+    after: Side<'a>,
+    widened: bool,
+    /// A leaf of the tree, and the leaf of the value that it became.
+    pairs: Vec<(usize, usize)>,
+    /// Whole places: their indices on the two sides.
+    whole: Vec<(usize, usize)>,
+    migration: Migration,
+}
+
+impl<'a> Following<'a> {
+    fn follow(&mut self, rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>) {
+        let nodes = self.before.places.iter().filter_map(|place| place.node);
+        let mut asked: Vec<usize> = self.after.places.iter().flat_map(Place::leaves).collect();
+        asked.sort_unstable();
+        let (old, new) = (self.before.tree, self.after.tree);
+        let experiments =
+            Experiments { old, new, rebuild, items: nodes.flat_map(items).collect(), asked };
+        let (free, origins) = experiments.origins();
+        let (mut leaves_of, mut several) = (BTreeMap::<usize, Vec<usize>>::new(), HashSet::new());
+        for (leaf, origin) in experiments.asked.iter().zip(&origins) {
+            match origin {
+                Origin::Item(item) => leaves_of.entry(*item).or_default().push(*leaf),
+                Origin::Several => several.extend([*leaf]),
+                Origin::Default => {}
+            }
+        }
+        for (item, leaves) in leaves_of {
+            let Some(item) = experiments.items.get(item) else { continue };
+            match item.len() == leaves.len() {
+                true => item.clone().zip(leaves).for_each(|(from, to)| self.pair(from, to)),
+                false => several.extend(leaves),
+            }
+        }
+        self.find_computed(&experiments, &free, &several);
+        let free: HashSet<usize> = free.into_iter().collect();
+        let items = experiments.items.iter().enumerate();
+        let fixed = items.filter(|(item, _)| !free.contains(item));
+        let fixed = fixed.flat_map(|(_, leaves)| leaves.clone()).collect();
+        self.follow_fixed(&fixed, rebuild);
+        self.find_equal(&fixed);
+    }
+
+    fn pair(&mut self, from: usize, to: usize) {
+        self.before.pair(from..from + 1);
+        self.after.pair(to..to + 1);
+        self.pairs.push((from, to));
+    }
+
+    /// What depends on several items.
+    fn find_computed<R: Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>>(
+        &mut self,
+        experiments: &Experiments<'_, R>,
+        free: &[usize],
+        several: &HashSet<usize>,
+    ) {
+        let items = free.iter().filter_map(|item| Some((*item, experiments.items.get(*item)?)));
+        let unpaired = |leaves: &Range<usize>| !self.before.is_paired(leaves.start);
+        let items = items.filter(|(_, leaves)| !several.is_empty() && unpaired(leaves));
+        let mut found = Vec::new();
+        for (item, leaves) in items.take(MOST) {
+            let changed = experiments.changed([item]).unwrap_or_default();
+            let depend = experiments.asked.iter().zip(changed).filter(|(_, changed)| *changed);
+            let depend: Vec<usize> =
+                depend.map(|(leaf, _)| *leaf).filter(|leaf| several.contains(leaf)).collect();
+            if !depend.is_empty() {
+                found.push((leaves.clone(), depend));
+            }
+        }
+        for (leaves, depend) in found {
+            let mut from = self.before.path_to(leaves.start);
+            if leaves.len() > 1 {
+                from.pop();
+            }
+            self.before.pair(leaves);
+            let mut to: Vec<Path> =
+                depend.iter().map(|leaf| self.after.highest(*leaf, &depend)).collect();
+            to.dedup();
+            depend.iter().for_each(|leaf| self.after.pair(*leaf..leaf + 1));
+            self.migration.computed.extend(to.into_iter().map(|to| (from.clone(), to)));
+        }
+    }
+
+    /// Follows what cannot be changed, e.g. an address, or has no leaves: what is missing without
+    /// it, or what has its default then? Elements of a sequence that are renamed alike are followed
+    /// once.
+    fn follow_fixed(
+        &mut self,
+        fixed: &HashSet<usize>,
+        rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
+    ) {
+        let (mut alike, mut followed) = (HashMap::new(), 0);
+        let by_path: HashMap<Path, usize> =
+            self.after.places.iter().map(|place| place.path.clone()).zip(0..).collect();
+        for from in 0..self.before.places.len() {
+            let Some(place) = self.before.places.get(from) else { continue };
+            let leaves = place.leaves();
+            let lost = |leaf: usize| fixed.contains(&leaf) && !self.before.is_paired(leaf);
+            if place.change.is_some() || !leaves.is_empty() && !leaves.clone().any(lost) {
+                continue;
+            }
+            let (general, indices) = generalised(&place.path);
+            let known = alike.get(&general).map(|to| specialised(to, &indices));
+            let known = known.and_then(|to| by_path.get(&to).copied());
+            let to = known.filter(|to| self.is_open(*to)).or_else(|| {
+                followed += 1;
+                (followed <= MOST).then(|| self.missing_without(&place.path, rebuild))?
+            });
+            let Some(to) = to else { continue };
+            if let Some(place) = self.after.places.get(to) {
+                alike.insert(general, generalised(&place.path).0);
+            }
+            self.pair_places(from, to, fixed);
+        }
+    }
+
+    /// Pairs leaves that cannot be changed with the only one that equals them.
+    fn find_equal(&mut self, fixed: &HashSet<usize>) {
+        let unpaired = |side: &Side<'a>| {
+            let leaves = side.places.iter().flat_map(Place::leaves);
+            let mut found = HashMap::<&'a Leaf, Vec<usize>>::new();
+            for index in leaves.filter(|leaf| !side.is_paired(*leaf)) {
+                let leaf = side.tree.leaves.get(index);
+                leaf.into_iter().for_each(|leaf| found.entry(leaf).or_default().push(index));
+            }
+            found
+        };
+        let (before, after) = (unpaired(&self.before), unpaired(&self.after));
+        for (leaf, from) in before {
+            if let ([from], Some([to])) = (&*from, after.get(leaf).map(|to| &**to))
+                && fixed.contains(from)
+            {
+                self.pair(*from, *to);
+            }
+        }
+    }
+
+    /// Whether a place of the value may be what became of one of the tree.
+    fn is_open(&self, place: usize) -> bool {
+        self.after.places.get(place).is_some_and(|place| {
+            let unpaired = |leaf: usize| !self.after.is_paired(leaf);
+            let leaves = place.leaves();
+            let open = leaves.is_empty() || leaves.clone().any(unpaired);
+            place.change.is_none() && !place.paired && open
+        })
+    }
+
+    /// The place of the value that is missing or another one if the tree has nothing at a path.
+    fn missing_without(
+        &self,
+        path: &Path,
+        rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
+    ) -> Option<usize> {
+        let mut without = self.before.tree.clone();
+        without.remove(path).ok()?;
+        let there = |tree: &Tree<Leaf>, path: &Path| tree.subtree(path).ok();
+        let open = (0..self.after.places.len()).filter(|place| self.is_open(*place));
+        let mut open = open.filter_map(|place| Some((place, &self.after.places.get(place)?.path)));
+        let found = match rebuild(&without) {
+            Ok(other) => open.find(|(_, path)| there(self.after.tree, path) != there(&other, path)),
+            Err(error) => match error.kind() {
+                ErrorKind::MissingField { field, .. } => {
+                    let to = error.path().child(Key::Field(Name::Borrowed(*field)));
+                    let (to, _) = self.after.tree.treedef.find(&to).ok()?;
+                    open.find(|(_, path)| **path == to)
+                }
+                _ => None,
+            },
+        };
+        found.map(|(place, _)| place)
+    }
+
+    /// Pairs the leaves of two places that have the same path there, or else the wholes, if one has no
+    /// leaves.
+    fn pair_places(&mut self, from: usize, to: usize, fixed: &HashSet<usize>) {
+        let (before, after) = (self.before.places.get(from), self.after.places.get(to));
+        let (Some(before), Some(after)) = (before, after) else { return };
+        let (treedef, depth, target) =
+            (&self.after.tree.treedef, before.path.keys().len(), after.path.clone());
+        let (leaves, taken) = (before.leaves(), after.leaves());
+        let (mut paired, no_leaves) = (false, leaves.is_empty() || taken.is_empty());
+        for leaf in leaves.filter(|leaf| fixed.contains(leaf)) {
+            let below = self.before.path_to(leaf).keys().iter().skip(depth).cloned().collect();
+            let other = treedef.leaf_index(target.join(&below)).ok();
+            let other = other.filter(|other| taken.contains(other));
+            let is_free =
+                |other: &usize| !self.before.is_paired(leaf) && !self.after.is_paired(*other);
+            if let Some(other) = other.filter(is_free) {
+                self.pair(leaf, other);
+                paired = true;
+            }
+        }
+        if !paired && no_leaves {
+            self.whole.push((from, to));
+            self.before.pair_whole(from);
+            self.after.pair_whole(to);
+        }
+    }
+
+    fn finish(mut self) -> Migration {
+        let mut found = Vec::new();
+        let whole = self.whole.iter().filter_map(|(from, to)| {
+            Some((self.before.places.get(*from)?, self.after.places.get(*to)?))
+        });
+        found.extend(
+            whole.map(|(from, to)| (from.leaves().start, from.path.clone(), to.path.clone())),
+        );
+        self.pairs.sort_unstable();
+        for Way { from, to, pairs } in ways(&self.before, &self.after, &self.pairs) {
+            match self.retyped(&to, &pairs) {
+                None => self.migration.computed.push((from, to)),
+                Some(retyped) => {
+                    self.migration.changed.extend(retyped);
+                    found.push((pairs.first().map_or(0, |(from, _)| *from), from, to));
+                }
+            }
+        }
+        found.sort_by_key(|(first, ..)| *first);
+        let renamed = found.into_iter().map(|(_, from, to)| (from, to)).collect();
+        let (dropped, filled) = (self.before.without_pair(), self.after.without_pair());
+        Migration { dropped, filled, renamed, ..self.migration }
+    }
+
+    /// The kinds of leaves that differ, where these became those at a path. `None` if a value
+    /// differs.
+    fn retyped(&self, to: &Path, pairs: &[(usize, usize)]) -> Option<Vec<Difference>> {
+        let mut retyped = Vec::new();
+        for (from, to) in pairs {
+            let (old, new) =
+                (self.before.tree.leaves.get(*from)?, self.after.tree.leaves.get(*to)?);
+            if old == new || self.widened && is_widened(old, new) {
+                continue;
+            }
+            if !is_converted(old, new) {
+                return None;
+            }
+            retyped.push((old.kind(), new.kind(), *to));
+        }
+        let difference = |(old, new, path): (LeafKind, LeafKind, Path)| Difference {
+            path,
+            kind: DifferenceKind::Leaf,
+            expected: old.name().to_owned(),
+            found: new.name().to_owned(),
+        };
+        let first = retyped.first().map(|(old, new, _)| (*old, *new));
+        let alike = retyped.iter().all(|(old, new, _)| first == Some((*old, *new)));
+        let each = |(old, new, leaf)| difference((old, new, self.after.path_to(leaf)));
+        Some(match first {
+            Some((old, new)) if alike && retyped.len() == pairs.len() => {
+                vec![difference((old, new, to.clone()))]
+            }
+            _ => retyped.into_iter().map(each).collect(),
+        })
+    }
+}
+
+/// Whether a leaf of another kind is the same value: a number may be rounded, and a text may be what
+/// the other prints as.
+fn is_converted(old: &Leaf, new: &Leaf) -> bool {
+    #[allow(clippy::cast_precision_loss, reason = "the other side is rounded too")]
+    let number = |leaf: &Leaf| match leaf {
+        Leaf::Bool(value) => Some(f64::from(u8::from(*value))),
+        Leaf::Str(text) => text.parse().ok(),
+        leaf => leaf.as_f64().or_else(|| leaf.as_i128().map(|value| value as f64)),
+    };
+    let text = |leaf: &Leaf| match leaf {
+        Leaf::Str(text) => Some(text.to_string()),
+        Leaf::Char(char) => Some(char.to_string()),
+        Leaf::Bool(value) => Some(value.to_string()),
+        _ => None,
+    };
+    if old.kind() == new.kind() {
+        return false;
+    }
+    let rounds = |number: f64| match new {
+        Leaf::F32(_) => widen(narrow(number)),
+        _ => number,
+    };
+    match (number(old), number(new)) {
+        (Some(old), Some(new)) => rounds(old).to_bits() == new.to_bits(),
+        _ => text(old).is_some_and(|old| text(new) == Some(old)),
+    }
+}
+
+/// A path without its indices, and these.
+fn generalised(path: &Path) -> (Path, Vec<usize>) {
+    let mut indices = Vec::new();
+    let keys = path.keys().iter().map(|key| match key {
+        Key::Index(index) => {
+            indices.push(*index);
+            Key::Index(0)
+        }
+        key => key.clone(),
+    });
+    (keys.collect(), indices)
+}
+
+/// The path that has these indices.
+fn specialised(general: &Path, indices: &[usize]) -> Path {
+    let mut indices = indices.iter();
+    let keys = general.keys().iter().map(|key| match key {
+        Key::Index(_) => Key::Index(indices.next().copied().unwrap_or(0)),
+        key => key.clone(),
+    });
+    keys.collect()
+}

@@ -1,0 +1,131 @@
+//! Rebuilds values of a type that has changed since they were flattened.
+
+mod following;
+mod origins;
+mod sides;
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Difference, Result};
+use crate::flatten::Flattener;
+use crate::leaf::leaf_type::{Flat, LeafType};
+use crate::model::{Leaf, LeafKind, Tree};
+use crate::path::Path;
+use crate::unflatten::unflatten;
+
+use following::what_became;
+
+/// The differences between a rebuilt value and the tree that it was rebuilt from.
+///
+/// It prints as one line, which is empty if there is no difference.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Migration {
+    /// The value has it and the tree did not: `default` filled it.
+    pub filled: Vec<Path>,
+    /// The tree had it and the type did not read it: the field is unknown or skipped.
+    pub dropped: Vec<Path>,
+    /// The tree has it under the first path, and the value under the second, e.g. after an `alias`.
+    /// What differs inside is reported of its own, with the paths that it has in the two.
+    pub renamed: Vec<(Path, Path)>,
+    /// What the value has under the second path depends on what the tree has under the first, and is
+    /// another value, e.g. because a `#[serde(from)]` computes it.
+    pub computed: Vec<(Path, Path)>,
+    /// The leaf, the kind of node or the length differs, e.g. because a number was converted.
+    pub changed: Vec<Difference>,
+}
+
+/// # Save and load
+impl<L: LeafType> Tree<L> {
+    /// Rebuilds the typed value as [`into_typed`](Tree::into_typed) does, and reports what serde
+    /// filled, dropped or changed.
+    ///
+    /// A saved value may be older than the definition of its type. serde decides which changes it
+    /// accepts: a new field needs `default`, a renamed field needs `alias`, and a removed field is
+    /// ignored.
+    ///
+    /// If the value lacks something and has something else instead, it is rebuilt again with other
+    /// leaves, a few dozen times at most, to see which of its leaves came from which.
+    ///
+    /// # Errors
+    ///
+    /// As [`unflatten`], e.g. when a field is missing and has no default.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Tree;
+    ///
+    /// #[derive(Serialize)]
+    /// struct Old {
+    ///     w: f64,
+    ///     seed: u32,
+    /// }
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct New {
+    ///     #[serde(alias = "w")]
+    ///     weight: f64,
+    ///     #[serde(default)]
+    ///     momentum: f64,
+    /// }
+    ///
+    /// let (new, migration) = Tree::of(&Old { w: 2.0, seed: 7 })?.migrate::<New>()?;
+    /// assert_eq!((new.weight, new.momentum), (2.0, 0.0));
+    /// assert_eq!(migration.to_string(), "filled `.momentum`; dropped `.seed`; renamed `.w` to `.weight`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn migrate<T: Serialize + DeserializeOwned>(self) -> Result<(T, Migration)> {
+        let (treedef, widened) = (self.treedef, L::KIND == LeafKind::F64);
+        let old = Tree { treedef, leaves: self.leaves.into_iter().map(Flat::into_leaf).collect() };
+        let rebuild = |tree: &Tree<Leaf>| -> Result<(T, Tree<Leaf>)> {
+            let value = unflatten(&tree.treedef, &tree.leaves)?;
+            let (leaves, treedef) = Flattener::with_options_of(&tree.treedef).flatten(&value)?;
+            Ok((value, Tree { treedef, leaves }))
+        };
+        let (value, new) = rebuild(&old)?;
+        let without = |tree: &Tree<Leaf>| rebuild(tree).map(|(_, new)| new);
+        Ok((value, what_became(&old, &new, widened, without)))
+    }
+}
+
+impl Migration {
+    /// Whether the value has no difference to the tree.
+    pub fn is_empty(&self) -> bool {
+        *self == Migration::default()
+    }
+}
+
+impl fmt::Display for Migration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = |path: &Path| format!("`{path}`");
+        let rename = |(from, to): &(Path, Path)| format!("`{from}` to `{to}`");
+        let change = |Difference { path, expected, found, .. }: &Difference| match path.is_root() {
+            true => format!("{expected} to {found} at the root"),
+            false => format!("{expected} to {found} at `{path}`"),
+        };
+        let clauses = [
+            clause("filled", &self.filled, path),
+            clause("dropped", &self.dropped, path),
+            clause("renamed", &self.renamed, rename),
+            clause("computed", &self.computed, |(from, to)| format!("`{to}` from `{from}`")),
+            clause("changed", &self.changed, change),
+        ];
+        let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+        f.write_str(&clauses.join("; "))
+    }
+}
+
+/// A verb with the first few of the things that it applies to.
+fn clause<T>(verb: &str, all: &[T], print: impl Fn(&T) -> String) -> Option<String> {
+    const SHOWN: usize = 3;
+    let shown: Vec<String> = all.iter().take(SHOWN).map(print).collect();
+    let listed = format!("{verb} {}", shown.join(", "));
+    match all.len() {
+        0 => None,
+        count if count > SHOWN => Some(format!("{listed} and {} more", count - SHOWN)),
+        _ => Some(listed),
+    }
+}

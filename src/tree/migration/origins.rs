@@ -1,0 +1,184 @@
+//! Finds out which leaves of a rebuilt value came from which leaves of the tree: it changes leaves
+//! of the tree, rebuilds the value again, and looks which of its leaves are others then.
+//!
+//! Each item has a number, and all items whose number has a bit are changed at once. A leaf of the
+//! value spells the number of its item in the experiments that change it. So a thousand items need
+//! twenty experiments.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::model::{Leaf, NodeKind, Packed, Tree, TreeDef, Value};
+use crate::treedef::node::NodeRef;
+
+/// At most this many experiments follow what none of the usual ones can tell.
+pub(super) const MOST: usize = 64;
+
+/// Where a leaf of the value came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// From none of the items: a default.
+    Default,
+    /// From the item of this index, and no other.
+    Item(usize),
+    /// From several.
+    Several,
+}
+
+pub(super) struct Experiments<'a, R> {
+    pub(super) old: &'a Tree<Leaf>,
+    /// The value that was rebuilt from `old`.
+    pub(super) new: &'a Tree<Leaf>,
+    pub(super) rebuild: R,
+    /// Leaves of `old`: one, or neighbours in a sequence.
+    pub(super) items: Vec<Range<usize>>,
+    /// The leaves of `new` whose origin is asked for.
+    pub(super) asked: Vec<usize>,
+}
+
+impl<R: Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>> Experiments<'_, R> {
+    /// Whether each of the leaves that are asked for is another one if these items are. `None` if
+    /// no value can be rebuilt then, or one of another structure.
+    pub(super) fn changed(&self, items: impl IntoIterator<Item = usize>) -> Option<Vec<bool>> {
+        let mut old = self.old.clone();
+        for item in items {
+            let leaves = old.leaves.get_mut(self.items.get(item)?.clone())?;
+            leaves.iter_mut().for_each(|leaf| {
+                disturb(leaf);
+            });
+        }
+        let other = (self.rebuild)(&old).ok().filter(|it| it.treedef == self.new.treedef)?;
+        let differs = |leaf: &usize| other.leaves.get(*leaf) != self.new.leaves.get(*leaf);
+        Some(self.asked.iter().map(differs).collect())
+    }
+
+    /// The items that may be changed, and the origin of each leaf that is asked for.
+    pub(super) fn origins(&self) -> (Vec<usize>, Vec<Origin>) {
+        let unknown = || (Vec::new(), vec![Origin::Default; self.asked.len()]);
+        // A default that is never the same says nothing.
+        let Some(unstable) = self.changed([]) else { return unknown() };
+        let free = self.free();
+        let bits = usize::BITS - free.len().leading_zeros();
+        // For each leaf, in which experiments it is another one: with a bit set, and with it clear.
+        let mut spelled = vec![(0usize, 0usize); self.asked.len()];
+        for bit in 0..bits {
+            for set in [true, false] {
+                let numbers = free.iter().zip(1usize..);
+                let chosen = numbers.filter(|(_, number)| (number >> bit & 1 == 1) == set);
+                let Some(changed) = self.changed(chosen.map(|(item, _)| *item)) else {
+                    return unknown();
+                };
+                let changed = spelled.iter_mut().zip(changed).filter(|(_, changed)| *changed);
+                changed.for_each(|((ones, zeros), _)| {
+                    *(if set { ones } else { zeros }) |= 1 << bit;
+                });
+            }
+        }
+        let origin = |((ones, zeros), unstable): ((usize, usize), bool)| match (ones, zeros) {
+            (0, 0) => Origin::Default,
+            _ if unstable => Origin::Default,
+            (number, others) if number & others == 0 => {
+                let item = free.get(number.wrapping_sub(1));
+                item.map_or(Origin::Several, |item| Origin::Item(*item))
+            }
+            _ => Origin::Several,
+        };
+        let origins = spelled.into_iter().zip(unstable).map(origin).collect();
+        (free, origins)
+    }
+
+    /// The items that may be changed. Others stop the type from being rebuilt, e.g. the text of an
+    /// address.
+    fn free(&self) -> Vec<usize> {
+        let leaves = |item: &Range<usize>| self.old.leaves.get(item.clone()).unwrap_or_default();
+        let changes =
+            |item: &usize| leaves(&self.items[*item]).iter().any(|leaf| disturb(&mut leaf.clone()));
+        let able: Vec<usize> = (0..self.items.len()).filter(changes).collect();
+        let (mut free, mut groups) = (Vec::new(), vec![&able[..]]);
+        for _ in 0..MOST {
+            let Some(group) = groups.pop() else { break };
+            if self.changed(group.iter().copied()).is_some() {
+                free.extend(group);
+            } else if group.len() > 1 {
+                let (first, second) = group.split_at(group.len() / 2);
+                groups.extend([second, first]);
+            }
+        }
+        free
+    }
+}
+
+/// The leaves below a node: neighbours in a sequence are one item.
+pub(super) fn items(node: NodeRef<'_>) -> Vec<Range<usize>> {
+    let (mut items, mut nodes) = (Vec::new(), vec![node]);
+    while let Some(node) = nodes.pop() {
+        if node.kind() == NodeKind::Leaf {
+            items.push(node.leaf_range());
+        }
+        for (child, repeat) in node.runs().filter(|(child, _)| child.num_leaves() > 0) {
+            match child.kind() == NodeKind::Leaf && !node.is_labelled() {
+                true => items.push(child.first_leaf()..child.first_leaf() + repeat),
+                false => nodes.extend((0..repeat).map(|skip| child.later(skip))),
+            }
+        }
+    }
+    items.sort_by_key(|item| item.start);
+    items
+}
+
+/// Makes it another leaf of the same kind that the type is likely to take too. Returns whether it
+/// is another one.
+fn disturb(leaf: &mut Leaf) -> bool {
+    // Half of it is in the range of every type that it was in, and is no zero.
+    macro_rules! other {
+        ($value:expr) => {
+            match $value {
+                0 => 1,
+                value if value / 2 == 0 => value.wrapping_add(value),
+                value => value / 2,
+            }
+        };
+    }
+    let before = leaf.clone();
+    match leaf {
+        Leaf::Bool(value) => *value = !*value,
+        Leaf::I8(value) => *value = other!(*value),
+        Leaf::I16(value) => *value = other!(*value),
+        Leaf::I32(value) => *value = other!(*value),
+        Leaf::I64(value) => *value = other!(*value),
+        Leaf::I128(value) => *value = Packed(other!(value.get())),
+        Leaf::U8(value) => *value = other!(*value),
+        Leaf::U16(value) => *value = other!(*value),
+        Leaf::U32(value) => *value = other!(*value),
+        Leaf::U64(value) => *value = other!(*value),
+        Leaf::U128(value) => *value = Packed(other!(value.get())),
+        Leaf::F32(value) if !value.is_finite() => *value = 1.0,
+        Leaf::F64(value) if !value.is_finite() => *value = 1.0,
+        Leaf::F32(value) => *value = if value.abs() < 1e3 { *value + 1.0 } else { *value / 2.0 },
+        Leaf::F64(value) => *value = if value.abs() < 1e3 { *value + 1.0 } else { *value / 2.0 },
+        Leaf::Char(value) => *value = if *value == 'a' { 'b' } else { 'a' },
+        Leaf::Str(text) => *text = other_text(text).into(),
+        Leaf::Bytes(bytes) => bytes.iter_mut().take(1).for_each(|byte| *byte ^= 1),
+        Leaf::Opaque(value) => {
+            let mut leaves = value.leaves().into_owned();
+            leaves.iter_mut().for_each(|leaf| {
+                disturb(leaf);
+            });
+            let treedef = value.treedef().cloned().unwrap_or_else(TreeDef::leaf);
+            *value = Value::from_tree(Tree { treedef, leaves }).into();
+        }
+        Leaf::None => {}
+    }
+    *leaf != before
+}
+
+/// Another text: with another last digit, so that a date stays one and an address too; or longer.
+fn other_text(text: &str) -> String {
+    match text.rsplit_once(|char: char| char.is_ascii_digit()) {
+        Some((before, after)) => {
+            let digit = if text[before.len()..].starts_with('1') { '2' } else { '1' };
+            format!("{before}{digit}{after}")
+        }
+        None => format!("{text}_"),
+    }
+}

@@ -1,0 +1,223 @@
+//! What a tree has and the value made of it has not, or the other way round.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::model::{Leaf, Tree};
+use crate::path::{Key, Path};
+use crate::treedef::node::NodeRef;
+
+/// What only one of the two has: here one of them.
+pub(super) struct Side<'a> {
+    pub(super) tree: &'a Tree<Leaf>,
+    /// In the order of the tree.
+    pub(super) places: Vec<Place<'a>>,
+    /// For each leaf, the index of the place that it is in.
+    pub(super) place_of: Vec<Option<usize>>,
+    /// For each leaf, whether the other side has what became of it.
+    pub(super) paired: Vec<bool>,
+}
+
+pub(super) struct Place<'a> {
+    pub(super) path: Path,
+    /// `None` inside a static.
+    pub(super) node: Option<NodeRef<'a>>,
+    /// The change that this is the subject of. Nodes of different kinds stand here.
+    pub(super) change: Option<usize>,
+    /// Whether the other side has what became of the whole, although it may have no leaves.
+    pub(super) paired: bool,
+}
+
+impl Place<'_> {
+    pub(super) fn leaves(&self) -> Range<usize> {
+        self.node.map_or(0..0, NodeRef::leaf_range)
+    }
+}
+
+impl<'a> Side<'a> {
+    pub(super) fn of(tree: &'a Tree<Leaf>) -> Self {
+        let count = tree.leaves.len();
+        Side { tree, places: Vec::new(), place_of: vec![None; count], paired: vec![false; count] }
+    }
+
+    pub(super) fn push(&mut self, path: &Path, change: Option<usize>) {
+        let (path, node) = match self.tree.treedef.find(path) {
+            Ok((path, node)) => (path, Some(node)),
+            Err(_) => (path.clone(), None),
+        };
+        let place = Place { path, node, change, paired: false };
+        let leaves = self.place_of.get_mut(place.leaves()).unwrap_or_default();
+        leaves.fill(Some(self.places.len()));
+        self.places.push(place);
+    }
+
+    /// The place that a leaf is in.
+    pub(super) fn place_of(&self, leaf: usize) -> Option<&Place<'a>> {
+        self.places.get((*self.place_of.get(leaf)?)?)
+    }
+
+    pub(super) fn is_paired(&self, leaf: usize) -> bool {
+        self.paired.get(leaf).copied().unwrap_or(true)
+    }
+
+    pub(super) fn pair(&mut self, leaves: Range<usize>) {
+        self.paired.get_mut(leaves).unwrap_or_default().fill(true);
+    }
+
+    /// Takes the whole place for paired.
+    pub(super) fn pair_whole(&mut self, place: usize) -> Option<Path> {
+        let place = self.places.get_mut(place)?;
+        place.paired = true;
+        let (path, leaves) = (place.path.clone(), place.leaves());
+        self.pair(leaves);
+        Some(path)
+    }
+
+    pub(super) fn path_to(&self, leaf: usize) -> Path {
+        self.tree.treedef.root().path_to_leaf(leaf)
+    }
+
+    /// How many leaves come after a leaf, as its neighbours in a sequence.
+    fn left_in_run(&self, leaf: usize) -> usize {
+        let Some((parent, ..)) = self.tree.treedef.root().steps_to_leaf(leaf).last() else {
+            return 0;
+        };
+        let run = parent.runs().find(|(first, repeat)| {
+            let leaves = first.first_leaf()..first.first_leaf().saturating_add(*repeat);
+            !parent.is_labelled() && first.is_leaf() && leaves.contains(&leaf)
+        });
+        run.map_or(0, |(first, repeat)| first.first_leaf() + repeat - leaf - 1)
+    }
+
+    /// The place of a leaf, if all leaves there are among these (which are sorted), or its own path.
+    pub(super) fn highest(&self, leaf: usize, among: &[usize]) -> Path {
+        match self.place_of(leaf) {
+            Some(place) if place.leaves().all(|leaf| among.binary_search(&leaf).is_ok()) => {
+                place.path.clone()
+            }
+            _ => self.path_to(leaf),
+        }
+    }
+
+    /// The highest nodes that have leaves, none of which is on the other side.
+    pub(super) fn without_pair(&self) -> Vec<Path> {
+        let mut paths = Vec::new();
+        for place in self.places.iter().filter(|place| !place.paired) {
+            let Some(node) = place.node else {
+                paths.extend(place.change.is_none().then(|| place.path.clone()));
+                continue;
+            };
+            let unpaired = self.unpaired(node);
+            match place.change {
+                // It says so, for the whole.
+                Some(_) if unpaired == node.num_leaves() => {}
+                None if node.num_leaves() == 0 => paths.push(place.path.clone()),
+                _ => self.collect(node, &place.path, &mut paths),
+            }
+        }
+        paths
+    }
+
+    pub(super) fn unpaired(&self, node: NodeRef<'_>) -> usize {
+        let paired = self.paired.get(node.leaf_range()).unwrap_or_default();
+        paired.iter().filter(|paired| !**paired).count()
+    }
+
+    pub(super) fn collect(&self, node: NodeRef<'_>, path: &Path, paths: &mut Vec<Path>) {
+        let mut nodes = vec![(node, path.clone())];
+        while let Some((node, path)) = nodes.pop() {
+            match self.unpaired(node) {
+                0 => {}
+                unpaired if unpaired == node.num_leaves() => paths.push(path),
+                _ => {
+                    let below: Vec<_> =
+                        node.entries().map(|(key, child)| (child, path.child(key))).collect();
+                    nodes.extend(below.into_iter().rev());
+                }
+            }
+        }
+    }
+}
+
+/// Leaves that have the same way from the tree to the value.
+pub(super) struct Way {
+    pub(super) from: Path,
+    pub(super) to: Path,
+    /// A leaf of the tree, and the leaf of the value that it became.
+    pub(super) pairs: Vec<(usize, usize)>,
+}
+
+/// The ways of pairs, in the order of the pairs. What is inside a change that says so for the whole
+/// is left out.
+pub(super) fn ways(before: &Side<'_>, after: &Side<'_>, pairs: &[(usize, usize)]) -> Vec<Way> {
+    let (mut ways, mut known) = (Vec::<Way>::new(), HashMap::new());
+    let mut left = pairs;
+    while let Some((from, to)) = left.first() {
+        let found = way(before, after, *from, *to);
+        // The next elements of a sequence go the same way, if they still are next to each other.
+        let most = match &found {
+            Some(way) if way.ends_above => before.left_in_run(*from).min(after.left_in_run(*to)),
+            _ => 0,
+        };
+        let follow =
+            |(offset, pair): (usize, &(usize, usize))| *pair == (from + offset, to + offset);
+        let alike = left.iter().enumerate().take_while(|pair| follow(*pair)).take(most + 1).count();
+        let (here, rest) = left.split_at(alike); // at least the first
+        left = rest;
+        let Some(WayOfOne { from, to, .. }) = found else { continue };
+        let index = *known.entry((from.clone(), to.clone())).or_insert(ways.len());
+        match ways.get_mut(index) {
+            Some(way) => way.pairs.extend(here),
+            None => ways.push(Way { from, to, pairs: here.to_vec() }),
+        }
+    }
+    ways
+}
+
+struct WayOfOne {
+    from: Path,
+    to: Path,
+    /// Whether these are the paths of nodes above the two leaves.
+    ends_above: bool,
+}
+
+/// The paths of two leaves without what they have in common at the end, but not shorter than those
+/// of their places. `None` if a change says it.
+fn way(before: &Side<'_>, after: &Side<'_>, from: usize, to: usize) -> Option<WayOfOne> {
+    let (place, other) = (before.place_of(from)?, after.place_of(to)?);
+    let (mut old, mut new) = (before.path_to(from), after.path_to(to));
+    let depths = (old.keys().len(), new.keys().len());
+    let (top, other_top) = (place.path.keys().len(), other.path.keys().len());
+    while old.keys().len() > top && new.keys().len() > other_top {
+        match (old.keys().last(), new.keys().last()) {
+            (Some(a), Some(b)) if a == b || is_alike(a, b) => {
+                old.pop();
+                new.pop();
+            }
+            (Some(Key::Some), _) => drop(old.pop()),
+            (_, Some(Key::Some)) => drop(new.pop()),
+            _ => break,
+        }
+    }
+    for (path, top) in [(&mut old, top), (&mut new, other_top)] {
+        while path.keys().len() > top && path.keys().last() == Some(&Key::Some) {
+            path.pop();
+        }
+    }
+    let same = place.change.is_some() && place.change == other.change;
+    let variants = place.node.is_some_and(|node| node.variant().is_some())
+        && other.node.is_some_and(|node| node.variant().is_some());
+    let at_top = old.keys().len() == top && new.keys().len() == other_top;
+    let ends_above = old.keys().len() < depths.0 && new.keys().len() < depths.1;
+    (!same || variants && !at_top).then_some(WayOfOne { from: old, to: new, ends_above })
+}
+
+/// Whether two keys say the same in containers of other kinds.
+fn is_alike(a: &Key, b: &Key) -> bool {
+    let variants = |a: &Key, b: &Key| match (a, b) {
+        (Key::VariantField(_, a), Key::VariantField(_, b)) => a == b,
+        (Key::VariantPosition(_, a), Key::VariantPosition(_, b)) => a == b,
+        _ => false,
+    };
+    a.can_mean(b) || b.can_mean(a) || variants(a, b)
+}
