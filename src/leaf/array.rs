@@ -64,12 +64,11 @@ impl Array {
             let (expected, found) = (self.range.len(), numbers.len());
             return Err(ErrorKind::LeafCount { expected, found }.into());
         }
-        let (expected, found) = (self.numbers.home(), L::KIND);
-        let range = 0..numbers.len();
-        let column = Column::of(numbers).filter(|column| column.home() == expected);
-        let Some(column) = column.filter(|_| home(found) == expected) else {
-            return Err(ErrorKind::LeafKind { expected, found }.into());
-        };
+        let (expected, found) = (self.numbers.home(), home(L::KIND));
+        if expected != found {
+            return Err(ErrorKind::LeafKind { expected, found: L::KIND }.into());
+        }
+        let (range, column) = (0..numbers.len(), Column::of(numbers));
         let (before, after) = (self.before.clone(), self.after.clone());
         let (treedef, shape) = (self.treedef.clone(), self.shape.clone());
         Ok(Array { treedef, before, numbers: Arc::new(column), range, after, shape, ..*self })

@@ -1,6 +1,7 @@
 //! Leaves in one buffer for each kind.
 
 use std::any::Any;
+use std::mem;
 use std::ops::Range;
 
 use crate::leaf::Scalar;
@@ -38,13 +39,15 @@ macro_rules! columns {
             }
 
             /// The column of a vector.
-            pub(crate) fn of<L: LeafType>(leaves: Vec<L>) -> Option<Self> {
+            pub(crate) fn of<L: LeafType>(leaves: Vec<L>) -> Self {
                 let mut leaves = Some(leaves);
                 let any: &mut dyn Any = &mut leaves;
-                $(if let Some(leaves) = any.downcast_mut::<Option<Vec<$type>>>() {
-                    return leaves.take().map(Column::$kind);
+                $(if let Some(Some(leaves)) = any.downcast_mut::<Option<Vec<$type>>>() {
+                    return Column::$kind(mem::take(leaves));
                 })*
-                None
+                let mut column = Column::new(L::KIND);
+                leaves.into_iter().flatten().for_each(|leaf| column.push(leaf.into_leaf()));
+                column
             }
 
             pub(crate) fn len(&self) -> usize {

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::mem;
 
+use crate::error::{Error, ErrorKind};
 use crate::leaf::Scalar;
 use crate::leaf::float::widen;
 use crate::leaf::sink::{LeafVec, Sink, permute};
@@ -11,7 +12,8 @@ use crate::model::{Leaf, LeafKind, Packed, Value};
 /// A type for the elements of a flat vector: `bool`, an integer, a float, `char`, `String`, or
 /// [`Leaf`] for any kind.
 ///
-/// An `f32` may become an `f64` leaf. Every other leaf must have exactly the kind of the type. The
+/// An `f32` may become an `f64` leaf. Every other leaf must have exactly the kind of the type. To
+/// serde, `usize` is `u64` and `isize` is `i64`, and so they are here. The
 /// supertraits are internal and may change in any release; use the bound `L: LeafType` only to call
 /// functions of this crate.
 ///
@@ -27,6 +29,8 @@ pub trait LeafType: Flat {}
 pub trait Emit: Sized + 'static {
     /// The kind in error messages.
     const KIND: LeafKind;
+    /// Whether [`Buffers`](crate::Buffers) have a vector of this type.
+    const HAS_BUFFER: bool = true;
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
     /// The content of a slot until it is filled. It owns no memory, so it need not be dropped.
     fn filler() -> Self;
@@ -330,21 +334,31 @@ impl Flat for Leaf {
 }
 
 macro_rules! scalar_leaves {
-    ($($type:ty, $variant:ident, ($($deref:tt)?) $(, $other:pat => $converted:expr)?;)*) => {
+    (
+        sized { $($size:ident, $sized:ident, $wide:ident;)* }
+        $($type:ty, $variant:ident, ($($deref:tt)?) $(, $other:pat => $converted:expr)?;)*
+    ) => {
         /// A slice of leaves of one type.
         #[derive(Clone, Copy)]
         pub enum Typed<'s> {
             $($variant(&'s [$type]),)*
+            $($sized(&'s [$size]),)*
         }
 
         // Indices are in bounds: see `Source`.
         impl<'s> Typed<'s> {
             fn len(self) -> usize {
-                match self { $(Typed::$variant(leaves) => leaves.len(),)* }
+                match self {
+                    $(Typed::$variant(leaves) => leaves.len(),)*
+                    $(Typed::$sized(leaves) => leaves.len(),)*
+                }
             }
 
             fn scalar(self, index: usize) -> Scalar<'s> {
-                match self { $(Typed::$variant(leaves) => Scalar::$variant($($deref)? &leaves[index]),)* }
+                match self {
+                    $(Typed::$variant(leaves) => Scalar::$variant($($deref)? &leaves[index]),)*
+                    $(Typed::$sized(leaves) => Scalar::$wide(leaves[index] as _),)* // not wider
+                }
             }
         }
 
@@ -396,6 +410,56 @@ macro_rules! scalar_leaves {
                 }
             }
         )*
+
+        $(
+            impl LeafType for $size {}
+
+            /// As the integer of 64 bits that serde makes of it.
+            impl Emit for $size {
+                const KIND: LeafKind = LeafKind::$wide;
+                const HAS_BUFFER: bool = false;
+
+                #[inline]
+                fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
+                    match scalar {
+                        Scalar::$wide(value) => value.try_into().ok(),
+                        _ => None,
+                    }
+                }
+
+                #[inline]
+                fn filler() -> Self {
+                    0
+                }
+
+                in_sink!(Other);
+            }
+
+            impl Flat for $size {
+                fn into_leaf(self) -> Leaf {
+                    self.into()
+                }
+
+                #[inline]
+                fn as_scalar(&self) -> Option<Scalar<'_>> {
+                    Some(Scalar::$wide(*self as _)) // not wider
+                }
+
+                fn lent(leaves: &[Self]) -> Source<'_> {
+                    Source::Typed(Typed::$sized(leaves))
+                }
+            }
+
+            impl TryFrom<Leaf> for $size {
+                type Error = Error;
+
+                /// Takes the integer of 64 bits that serde makes of it, if it fits.
+                fn try_from(leaf: Leaf) -> Result<Self, Error> {
+                    let (expected, found) = (LeafKind::$wide, leaf.kind());
+                    Self::from_leaf(leaf).ok_or_else(|| ErrorKind::LeafKind { expected, found }.into())
+                }
+            }
+        )*
     };
     (@sink F64) => { in_sink!(F64); };
     (@sink F32) => { in_sink!(F32); };
@@ -405,6 +469,10 @@ macro_rules! scalar_leaves {
 }
 
 scalar_leaves! {
+    sized {
+        usize, Usize, U64;
+        isize, Isize, I64;
+    }
     bool, Bool, (*);
     i8, I8, (*);
     i16, I16, (*);

@@ -44,12 +44,22 @@ impl Buffers {
 
     /// All leaves of type `L`, in order; empty if there are none. With [`Leaf`], all byte strings,
     /// absent values and opaque leaves.
+    ///
+    /// A `usize` is in the buffer of `u64`, and an `isize` in that of `i64`. To ask for the others
+    /// does not compile:
+    ///
+    /// ```compile_fail
+    /// # let buffers = treedef::Tree::of(&7usize).unwrap().into_buffers();
+    /// buffers.get::<usize>();
+    /// ```
     pub fn get<L: LeafType + 'static>(&self) -> &[L] {
+        const { assert!(L::HAS_BUFFER, "buffers have `u64` for `usize`, and `i64` for `isize`") }
         self.leaves.columns.iter().find_map(Column::get).map_or(&[], Vec::as_slice)
     }
 
     /// All leaves of type `L`, in order, mutable.
     pub fn get_mut<L: LeafType + 'static>(&mut self) -> &mut [L] {
+        const { assert!(L::HAS_BUFFER, "buffers have `u64` for `usize`, and `i64` for `isize`") }
         let mut columns = self.leaves.columns.iter_mut();
         let found = columns.find_map(|column| column.as_any_mut().downcast_mut::<Vec<L>>());
         found.map_or(&mut [], Vec::as_mut_slice)

@@ -209,3 +209,41 @@ fn what_is_refused() {
         a.try_map(|_| treedef::unflatten::<Vec<u8>>(&"[*]".parse().unwrap(), ["x".to_owned()]));
     assert_snapshot!(nested.unwrap_err(), @r#"invalid type: string "x", expected u8 at `[0]` at `[0]`"#);
 }
+
+/// To serde they are integers of 64 bits.
+#[test]
+fn leaves_of_the_size_of_a_pointer() {
+    let value = (vec![1usize, usize::MAX], [Some(3usize)]);
+    let (mut leaves, treedef) = treedef::flatten_as::<usize>(&value).unwrap();
+    assert_eq!(leaves, [1, usize::MAX, 3]);
+    assert_eq!(treedef::flatten_as::<u64>(&value).unwrap().0, [1, usize::MAX as u64, 3]);
+    assert_eq!(
+        treedef::unflatten::<(Vec<usize>, [Option<usize>; 1])>(&treedef, &leaves).unwrap(),
+        value
+    );
+    leaves[1] = 300;
+    assert_eq!(
+        treedef::unflatten::<(Vec<u64>, [Option<u8>; 1])>(&treedef, leaves).unwrap().0,
+        [1, 300]
+    );
+    assert_eq!(treedef::map_as(&[-1isize, 2], |x: isize| x - 1).unwrap(), [-2, 1]);
+    treedef.flatten_like(&value, &mut vec![0usize]).unwrap();
+
+    let tree = Tree::<isize>::of_as(&(-1i64, isize::MIN)).unwrap();
+    assert_eq!(tree.leaves(), [-1, isize::MIN]);
+    assert_eq!(tree.clone().into_typed::<(i64, isize)>().unwrap(), (-1, isize::MIN));
+    let leaves: Vec<Leaf> = tree.leaves().iter().map(|leaf| Leaf::from(*leaf)).collect();
+    assert_eq!(leaves, [Leaf::I64(-1), Leaf::I64(i64::MIN)]);
+    #[cfg(feature = "persist")]
+    {
+        let bytes = tree.to_bytes().unwrap();
+        assert_eq!(Tree::from_bytes_as::<isize>(&bytes, Default::default()).unwrap(), tree);
+        assert_eq!(Tree::from_bytes_as::<i64>(&bytes, Default::default()).unwrap().leaves()[0], -1);
+    }
+    let leaf = |leaf: Leaf| usize::try_from(leaf).map_err(|error| error.to_string());
+    assert_eq!(leaf(Leaf::U64(7)), Ok(7));
+    // As with the other types of leaves, the kind has to be the same.
+    assert_snapshot!(leaf(Leaf::I64(7)).unwrap_err(), @"expected u64, found i64 at the root");
+    assert_snapshot!(treedef::flatten_as::<usize>(&(1usize, 2u32)).unwrap_err(), @"expected u64, found u32 at `.1` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)");
+    assert_snapshot!(treedef::flatten_as::<isize>(&(1usize,)).unwrap_err(), @"expected i64, found u64 at `.0` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)");
+}
