@@ -31,6 +31,7 @@ pub(super) enum Kept {
     Key,
     Static,
     Leaf,
+    Half,
 }
 
 impl Kept {
@@ -38,6 +39,7 @@ impl Kept {
         match keep {
             Keep::Static => Kept::Static,
             Keep::Leaf => Kept::Leaf,
+            Keep::Half => Kept::Half,
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
+use crate::leaf::float::Half;
 use crate::model::{
     Labels, Leaf, LeafKind, MAX_KEY_NESTING, NodeHead, NodeKind, Options, Tree, Value,
 };
 use crate::treedef::builder::{LabelsRef, ShapeRef};
+use crate::treedef::node::NodeRef;
 use crate::treedef::text::brief;
 
 use super::frame::{Frame, Kept, Place, Role};
@@ -39,10 +41,13 @@ impl Recording {
         match kept {
             Kept::Key => self.other_key(value),
             Kept::Static => self.put_static(&value),
-            Kept::Leaf => {
+            Kept::Leaf | Kept::Half => {
                 self.met_opaque = true;
                 self.last_is_none = is_nothing(&value);
-                let leaf = Leaf::from(value);
+                let leaf = match kept {
+                    Kept::Half => float_of(value),
+                    _ => Leaf::from(value),
+                };
                 let kind = leaf.kind();
                 let opaque = (kind == LeafKind::Opaque).then(|| leaf.clone());
                 if !self.leaves.push_leaf(leaf) {
@@ -114,6 +119,17 @@ impl Recording {
             },
             _ => false,
         }
+    }
+}
+
+/// The float whose bits are in a newtype. Another newtype of that name holds a scalar already, or is
+/// one opaque leaf.
+fn float_of(value: Value) -> Leaf {
+    let half = value.root().name().and_then(Half::named);
+    match (half, value.leaves()) {
+        (Some(half), [Leaf::U16(bits)]) => Leaf::F32(half.widen(*bits)),
+        (Some(_), [leaf]) if value.root().child(0).is_some_and(NodeRef::is_leaf) => leaf.clone(),
+        _ => Leaf::from(value),
     }
 }
 

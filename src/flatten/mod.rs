@@ -256,7 +256,8 @@ impl Flattener {
 
     /// Only scalars of the kinds that `is_leaf` accepts are leaves. The others become static.
     ///
-    /// For example, an optimiser sees only the floats of a value.
+    /// For example, an optimiser sees only the floats of a value. A `half::f16` is no float to serde,
+    /// but an integer with its bits: see [`with_half_rules`](Self::with_half_rules).
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind};

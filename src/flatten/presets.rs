@@ -1,4 +1,5 @@
 //! Ready-made rules for array crates: numbers become leaves, while shapes and versions are static.
+//! And for floats of 16 bits, which are integers to serde.
 //!
 //! The rules use the names that these crates pass to serde. Tests in this repository check these
 //! names. A rule of a preset is never reported as unmatched.
@@ -72,6 +73,43 @@ impl Flattener {
         Ok(self.with_preset(Rule::Path(rows)).with_preset(Rule::Path(columns)))
     }
 
+    /// `half` 2.7: an `f16` or `bf16` is an `f32` leaf, instead of a newtype of its bits, which are a
+    /// `u16`.
+    ///
+    /// It is a leaf whatever [`leaves_where`](Self::leaves_where) says. The leaf is exact, and becomes
+    /// the same bits again, those of all NaNs too, unless something computes with it. An other number
+    /// is rounded to the nearest that fits, of two to the even one; a NaN stays a NaN, and a finite
+    /// number that would become infinite is an error. In `f64` leaves they are widened, as `f32`s
+    /// are.
+    ///
+    /// Below `flatten`, `untagged` and an internal `tag` it does not come back: serde's buffers hold the
+    /// float there, and `half` asks them for the bits.
+    ///
+    /// A field with `#[serde(serialize_with = "f16::serialize_as_f32")]` needs no rule: it is an `f32`
+    /// in every format, and comes back in the same way.
+    ///
+    /// ```
+    /// use serde::Serialize;
+    /// use treedef::{Flattener, LeafKind};
+    ///
+    /// // What a `half::f16` looks like to serde.
+    /// #[derive(Serialize)]
+    /// #[allow(non_camel_case_types)]
+    /// struct f16(u16);
+    ///
+    /// let one_and_a_half = f16(0x3e00);
+    /// let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    /// let (_, treedef) = floats.flatten(&one_and_a_half)?;
+    /// assert_eq!(treedef.to_string(), "f16(static 15872u16)");
+    ///
+    /// let (leaves, treedef) = floats.with_half_rules().flatten_as::<f32>(&one_and_a_half)?;
+    /// assert_eq!((leaves, treedef.to_string().as_str()), (vec![1.5], "*"));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn with_half_rules(self) -> Self {
+        self.with_preset_of(Rule::Half, Keep::Half)
+    }
+
     fn with_fields(self, type_name: &str, fields: &[&str]) -> Self {
         fields.iter().fold(self, |flattener, field| {
             flattener.with_preset(Rule::Field {
@@ -82,9 +120,13 @@ impl Flattener {
     }
 
     fn with_preset(self, rule: Rule) -> Self {
+        self.with_preset_of(rule, Keep::Static)
+    }
+
+    fn with_preset_of(self, rule: Rule, keep: Keep) -> Self {
         self.with_rules(|rules| {
             rules.presets.push(rules.rules.len());
-            rules.rules.push((rule, Keep::Static));
+            rules.rules.push((rule, keep));
         })
     }
 }

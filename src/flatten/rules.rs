@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::leaf::float::Half;
 use crate::leaf::markers;
-use crate::model::{LeafKind, NodeHead};
+use crate::model::{LeafKind, NodeHead, NodeKind};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 
@@ -15,6 +16,8 @@ pub(super) enum Keep {
     Static,
     /// The subtree is one leaf.
     Leaf,
+    /// The subtree is the bits of a [`Half`], and is that float.
+    Half,
 }
 
 impl Keep {
@@ -42,9 +45,14 @@ pub(super) struct Rules {
 
 #[derive(Clone)]
 pub(super) enum Rule {
-    Field { type_name: String, field: String },
+    Field {
+        type_name: String,
+        field: String,
+    },
     Type(String),
     Path(Pattern),
+    /// A newtype with the name of a [`Half`].
+    Half,
 }
 
 impl Rules {
@@ -66,7 +74,7 @@ impl Rules {
                     && path.last().is_some_and(|key| is_field(key, field))
             }
             Rule::Path(pattern) => pattern.matches_keys(path),
-            Rule::Type(_) => false,
+            Rule::Type(_) | Rule::Half => false,
         })
     }
 
@@ -74,6 +82,10 @@ impl Rules {
     pub(super) fn node(&self, head: NodeHead<'_>, path: &[Key], hits: &mut [bool]) -> Option<Keep> {
         let by_type = self.first(hits, |rule| match rule {
             Rule::Type(type_name) => head.name().is_some_and(|name| name == type_name),
+            Rule::Half => {
+                head.kind() == NodeKind::NewtypeStruct
+                    && head.name().and_then(Half::named).is_some()
+            }
             Rule::Field { .. } | Rule::Path(_) => false,
         });
         by_type.or_else(|| {
@@ -112,6 +124,7 @@ impl fmt::Display for Rule {
         match self {
             Rule::Field { type_name, field } => write!(f, "{type_name}.{field}"),
             Rule::Type(type_name) => f.write_str(type_name),
+            Rule::Half => f.write_str("f16, bf16"),
             Rule::Path(pattern) => write!(f, "{pattern}"),
         }
     }

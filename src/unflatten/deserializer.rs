@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | option | neither `None` nor `Some` | `Some` of the node |
 //! | newtype struct | another kind | the node as the inside; a struct of the same name as a map |
+//! | newtype struct `f16` or `bf16` | a float | its bits, if the inside is asked for as a `u16` |
 //! | enum | a string leaf, a map of one entry | the variant of that name |
 //! | anything else | a newtype | its inside |
 //! | map, struct or anything | a variant (serde's buffers ask so) | a map from its name to its payload, or the name alone |
@@ -207,9 +208,10 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
             NodeKind::Struct if self.0.at.node.name() == Some(name) => {
                 self.deserialize_map(visitor)
             }
-            _ => match self.0.pass() {
-                Ok(()) => grow!(visitor.visit_newtype_struct(NodeDeserializer(self.0))),
-                Err(error) => Err(error),
+            _ => match (self.0.half(name), self.0.pass()) {
+                (Some(float), _) => outside!(self, visitor.visit_newtype_struct(float)),
+                (None, Ok(())) => grow!(visitor.visit_newtype_struct(NodeDeserializer(self.0))),
+                (None, Err(error)) => Err(error),
             },
         }
     }

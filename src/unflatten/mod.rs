@@ -15,6 +15,7 @@ mod plain;
 mod elements;
 mod entries;
 mod variant;
+mod half;
 mod deserializer;
 
 use std::sync::Arc;

@@ -143,7 +143,7 @@ impl<'m, 't> Matcher<'m, 't> {
                     Err(_) => Err(known.perhaps()),
                 }
             }
-            Keep::Leaf => Err(known.after(slot)),
+            Keep::Leaf | Keep::Half => Err(known.after(slot)),
         }
     }
 }

@@ -112,6 +112,7 @@ pub(super) const ROWS: &[Row] = &[
         walk(cases, || Flattener::new().with_ndarray_rules());
     }),
     ("Flattener::with_sprs_rules", |cases| walk(cases, || Flattener::new().with_sprs_rules())),
+    ("Flattener::with_half_rules", |cases| walk(cases, || Flattener::new().with_half_rules())),
     ("Flattener::with_petgraph_rules", |cases| {
         walk(cases, || Flattener::new().with_petgraph_rules());
     }),
