@@ -51,6 +51,83 @@ impl<L, A, B, F> fmt::Debug for FlatFn<L, A, B, F> {
     }
 }
 
+/// What a [`FlatFn`] calls. Cannot be named outside the crate.
+pub trait Function<A, B> {
+    fn output(&mut self, input: A) -> Result<B>;
+}
+
+impl<A, B, F: FnMut(A) -> B> Function<A, B> for F {
+    fn output(&mut self, input: A) -> Result<B> {
+        Ok(self(input))
+    }
+}
+
+/// A function that may fail; made by [`FlatFn::try_new`].
+#[derive(Clone, Copy, Debug)]
+pub struct Fallible<F>(F);
+
+impl<A, B, E, F> Function<A, B> for Fallible<F>
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    F: FnMut(A) -> Result<B, E>,
+{
+    fn output(&mut self, input: A) -> Result<B> {
+        self.0(input).map_err(Error::of_function)
+    }
+}
+
+impl<L, A, B, F> FlatFn<L, A, B, Fallible<F>>
+where
+    L: LeafType,
+    A: Serialize + DeserializeOwned,
+    B: Serialize,
+{
+    /// As [`new`](FlatFn::new), for a function that may fail. Its error is the
+    /// [`source`](std::error::Error::source) of that of [`call`](FlatFn::call), unless it is an
+    /// [`Error`] without a path, which is returned as it is.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    ///
+    /// ```
+    /// use std::error::Error;
+    /// use std::num::ParseIntError;
+    ///
+    /// use treedef::FlatFn;
+    ///
+    /// let parse = |text: String| text.parse::<u8>().map(|number| number.to_string());
+    /// let mut parse = FlatFn::<String, _, _, _>::try_new(parse, &String::new())?;
+    /// assert_eq!(parse.call(&["007".to_owned()])?, ["7"]);
+    ///
+    /// let error = parse.call(&["seven".to_owned()]).unwrap_err();
+    /// assert_eq!(error.to_string(), "invalid digit found in string");
+    /// assert!(error.source().is_some_and(|source| source.is::<ParseIntError>()));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn try_new<E>(function: F, example: &A) -> Result<Self>
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+        F: FnMut(A) -> Result<B, E>,
+    {
+        FlatFn::try_with_flattener(Flattener::new(), function, example)
+    }
+
+    /// As [`with_flattener`](FlatFn::with_flattener), for a function that may fail: see
+    /// [`try_new`](FlatFn::try_new).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn try_with_flattener<E>(flattener: Flattener, function: F, example: &A) -> Result<Self>
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+        F: FnMut(A) -> Result<B, E>,
+    {
+        FlatFn::wrapped(flattener, Fallible(function), example)
+    }
+}
+
 impl<L, A, B, F> FlatFn<L, A, B, F>
 where
     L: LeafType,
@@ -84,6 +161,18 @@ where
     ///
     /// As [`new`](Self::new).
     pub fn with_flattener(flattener: Flattener, function: F, example: &A) -> Result<Self> {
+        FlatFn::wrapped(flattener, function, example)
+    }
+}
+
+impl<L, A, B, F> FlatFn<L, A, B, F>
+where
+    L: LeafType,
+    A: Serialize + DeserializeOwned,
+    B: Serialize,
+    F: Function<A, B>,
+{
+    fn wrapped(flattener: Flattener, function: F, example: &A) -> Result<Self> {
         let (_, inputs) = flattener.flatten_as::<L>(example)?;
         let signature = PhantomData;
         Ok(FlatFn { function, flattener, inputs, outputs: None, signature })
@@ -145,10 +234,10 @@ where
     ///
     /// When the number of leaves is wrong, or a leaf does not fit; when the output cannot be
     /// flattened to leaves of type `L`, or has another structure than the first output. The error
-    /// has the path.
+    /// has the path. When the function fails: see [`try_new`](Self::try_new).
     pub fn call(&mut self, leaves: &[L]) -> Result<Vec<L>> {
         let input = self.unflatten_input(leaves)?;
-        let output = (self.function)(input);
+        let output = self.function.output(input)?;
         if let Some(outputs) = &self.outputs {
             let mut leaves = Vec::new();
             let found = self.flattener.flatten_like(outputs, &output, &mut leaves);

@@ -64,6 +64,10 @@ pub enum ErrorKind {
     /// The message of a `Serialize` or `Deserialize` implementation.
     #[error("{0}")]
     Message(String),
+    /// The error of a function that was passed to this crate; [`source`](std::error::Error::source)
+    /// gives it back.
+    #[error("{0}")]
+    Function(Box<dyn std::error::Error + Send + Sync>),
     /// A struct asked for a field that its node does not have and that has no default.
     #[error("missing field `{field}`; here {}", listed(.present))]
     MissingField {
@@ -359,6 +363,19 @@ impl Error {
         }
     }
 
+    /// The error of a function that was passed to this crate. One of this crate without a path is
+    /// kept as it is.
+    #[cold]
+    pub(crate) fn of_function(
+        error: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
+    ) -> Self {
+        match error.into().downcast::<Error>() {
+            Ok(ours) if ours.path().is_root() => *ours,
+            Ok(ours) => ErrorKind::Function(ours).into(),
+            Err(other) => ErrorKind::Function(other).into(),
+        }
+    }
+
     #[cold]
     pub(crate) fn protocol(message: &'static str) -> Self {
         ErrorKind::Protocol(message).into()
@@ -496,10 +513,10 @@ impl serde::de::Error for Error {
     #[cold]
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         let error = Error::custom(format_args!("invalid type: {found}, expected {expected}"));
-        let mut integers = LeafKind::ALL.into_iter().filter(|kind| kind.is_integer());
-        let wanted = expected.to_string();
+        const INTEGERS: [&str; 10] =
+            ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
         match found {
-            Unexpected::Float(_) if integers.any(|kind| kind.name() == wanted) => {
+            Unexpected::Float(_) if INTEGERS.contains(&&*expected.to_string()) => {
                 error.with_hint("`Tree::ravel` and `Tree::into_buffers` keep integers integers")
             }
             _ => error,
@@ -518,10 +535,12 @@ impl serde::de::Error for Error {
 }
 
 impl std::error::Error for Error {
-    /// The error of the operating system, if that is the cause.
+    /// The error of the operating system or of a function that was passed to this crate, if that is
+    /// the cause.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.kind() {
             ErrorKind::Io(error) => Some(error),
+            ErrorKind::Function(error) => Some(&**error),
             _ => None,
         }
     }
@@ -548,10 +567,11 @@ impl fmt::Display for Inner {
                 (Some(byte), _) => write!(f, " at byte {byte}")?,
                 // Of a nesting that is too deep the beginning says enough.
                 _ if matches!(self.kind, ErrorKind::Depth { .. }) && !self.path().is_root() => {
-                    write!(f, " at `{}`", limited(self.path(), 48))?;
+                    write!(f, " at `{}`", self.path().beginning())?;
                 }
                 _ if !self.path().is_root() => write!(f, " at `{}`", self.path().brief())?,
                 (None, Some(part)) => write!(f, " in {part}")?,
+                _ if matches!(self.kind, ErrorKind::Function(_)) => {}
                 (None, None) => f.write_str(" at the root")?,
             },
         }

@@ -23,7 +23,7 @@ pub mod _guide;
 mod readme;
 
 pub use crate::{
-    adapter::{BoxFlatFn, FlatFn},
+    adapter::{BoxFlatFn, Fallible, FlatFn},
     argument::{ToPath, ToPattern},
     assertion::{
         assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,

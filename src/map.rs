@@ -1,7 +1,5 @@
 //! Functions that map the leaves of a value, and return a value of the same structure.
 
-use std::fmt::Display;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -53,7 +51,7 @@ pub fn map<T: Serialize + DeserializeOwned>(value: &T, f: impl FnMut(Leaf) -> Le
 pub fn try_map<T, E>(value: &T, f: impl FnMut(Leaf) -> Result<Leaf, E>) -> Result<T>
 where
     T: Serialize + DeserializeOwned,
-    E: Display + 'static,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     Tree::of(value)?.try_map(f)?.into_typed()
 }

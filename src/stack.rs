@@ -43,6 +43,6 @@ pub(crate) fn too_deep(limit: usize) -> Error {
     let error = Error::from(ErrorKind::Depth { limit });
     match limit == DEEPEST {
         true => error.with_hint("deeper only with the feature `stacker`, which grows the stack"),
-        false => error.with_hint("see `Limits::max_depth`"),
+        false => error.with_hint("`Flattener::max_depth` and `Limits::max_depth` allow more"),
     }
 }

@@ -1,11 +1,9 @@
 //! Functions applied to each leaf; the new leaves may have any type.
 
-use std::any::Any;
-use std::fmt::Display;
 use std::iter::Zip;
 use std::slice;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::model::Tree;
 use crate::path::Path;
 use crate::treedef::walk::LeafPaths;
@@ -30,7 +28,9 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// The first error of `f`, with the path of its leaf.
+    /// The first error of `f`, with the path of its leaf. Its
+    /// [`source`](std::error::Error::source) is what `f` returned, unless that is an [`Error`]
+    /// without a path.
     ///
     /// ```
     /// use treedef::Tree;
@@ -39,13 +39,13 @@ impl<L> Tree<L> {
     /// assert_eq!(error.to_string(), "expected f64, found str at `.1`");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn try_map<M, E: Display + 'static>(
+    pub fn try_map<M, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         self,
         mut f: impl FnMut(L) -> Result<M, E>,
     ) -> Result<Tree<M>> {
         let mut leaves = Vec::with_capacity(self.leaves.len());
         for leaf in self.leaves {
-            let said = |error| self.treedef.error_at_leaf(leaves.len(), into_error(error));
+            let said = |error| self.treedef.error_at_leaf(leaves.len(), Error::of_function(error));
             let mapped = f(leaf).map_err(said)?;
             leaves.push(mapped);
         }
@@ -128,16 +128,5 @@ impl<'a, L> IntoIterator for &'a mut Tree<L> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter_mut()
-    }
-}
-
-/// Converts the error of a function. An `Error` without a path is kept; any other error becomes a
-/// message.
-fn into_error<E: Display + 'static>(error: E) -> Error {
-    let mut error = Some(error);
-    match (&mut error as &mut dyn Any).downcast_mut::<Option<Error>>().and_then(Option::take) {
-        Some(ours) if ours.path().is_root() => ours,
-        Some(ours) => ErrorKind::Message(ours.to_string()).into(),
-        None => ErrorKind::Message(error.map(|error| error.to_string()).unwrap_or_default()).into(),
     }
 }

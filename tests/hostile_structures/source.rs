@@ -28,6 +28,8 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("FromStr for DifferenceKind", "a kind"),
     ("FlatFn::call_ref", "as `FlatFn::call`"),
     ("FlatFn::call_scalar", "as `FlatFn::call`"),
+    ("FlatFn::try_new", "as `FlatFn::new`"),
+    ("FlatFn::try_with_flattener", "as `FlatFn::with_flattener`"),
     ("Flattener::deny_unmatched", "sets a switch"),
     ("Flattener::tree", "as `Flattener::flatten`"),
     ("Flattener::tree_as", "as `Flattener::flatten_as`"),

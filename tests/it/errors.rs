@@ -123,7 +123,15 @@ fn what_strict_rebuilding_reports() {
 #[test]
 fn too_deep_too_much_too_large() {
     assert_snapshot!(Flattener::new().max_depth(1).flatten(&model()).unwrap_err(),
-        @"nested deeper than 1 level at `.layers` (see `Limits::max_depth`)");
+        @"nested deeper than 1 level at `.layers` (`Flattener::max_depth` and `Limits::max_depth` allow more)");
+    #[derive(Serialize)]
+    struct List {
+        next: Option<Box<List>>,
+    }
+    let long = (0..70).fold(None, |next, _| Some(Box::new(List { next })));
+    assert_snapshot!(treedef::structure(&long).unwrap_err(),
+        @"nested deeper than 128 levels at `?.next?.next?.next?.next?.next?.next? …` (`Flattener::max_depth` and `Limits::max_depth` allow more)");
+
     let nested = Flattener::new()
         .max_depth(200)
         .flatten(
@@ -133,7 +141,7 @@ fn too_deep_too_much_too_large() {
         .unwrap()
         .1;
     assert_snapshot!(unflatten::<serde_json::Value>(&nested.with_limits(Limits::default().max_depth(3)), Vec::<Leaf>::new())
-        .unwrap_err(), @"nested deeper than 3 levels at `[0][0][0]` (see `Limits::max_depth`)");
+        .unwrap_err(), @"nested deeper than 3 levels at `[0][0][0]` (`Flattener::max_depth` and `Limits::max_depth` allow more)");
     assert_snapshot!(unflatten::<Vec<()>>(&"[(); 99999999]".parse().unwrap(), Vec::<Leaf>::new()).unwrap_err(),
         @"100000000 nodes to visit, the limit is 16777216 at the root (see `Limits::max_work`)");
     let doubled = (0..64).fold("*".to_owned(), |inside, _| format!("[{inside}; 2]"));
@@ -252,6 +260,36 @@ fn an_error_is_small_and_crosses_threads() {
     crosses::<Error>();
     assert_eq!(size_of::<Error>(), size_of::<usize>());
     let error = treedef::try_map(&vec![1], |_| Err::<Leaf, _>("no")).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Message(message) if message == "no"));
+    assert!(matches!(error.kind(), ErrorKind::Function(error) if error.to_string() == "no"));
     assert_eq!(format!("{error:?}"), "no at `[0]`");
+}
+
+#[test]
+fn the_error_of_a_function_is_the_source() {
+    use std::error::Error;
+    use std::num::ParseIntError;
+
+    let tree = treedef::Tree::of(&("1", "one")).unwrap();
+    let parse = |leaf: Leaf| leaf.as_str().unwrap_or_default().parse::<i32>();
+    let error = tree.clone().try_map(parse).unwrap_err();
+    assert_snapshot!(error, @"invalid digit found in string at `.1`");
+    assert!(error.source().unwrap().is::<ParseIntError>());
+    // One of this crate is not wrapped, unless it is about a place of its own.
+    let error = tree.clone().try_map(f64::try_from).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::LeafKind { .. }) && error.source().is_none());
+    let inner = |_| treedef::unflatten::<[u8; 1]>(&"[*]".parse().unwrap(), [300]);
+    let error = tree.try_map(inner).unwrap_err();
+    assert_snapshot!(error, @"invalid value: integer `300`, expected u8 at `[0]` at `.0`");
+    assert!(error.source().unwrap().is::<treedef::Error>());
+}
+
+#[test]
+fn a_float_for_an_integer_names_what_keeps_integers() {
+    let (_, treedef) = treedef::flatten(&(1u64,)).unwrap();
+    let said = |error: treedef::Error| error.hint().is_some_and(|hint| hint.contains("ravel"));
+    assert!(said(unflatten::<(usize,)>(&treedef, [1.5]).unwrap_err()));
+    assert!(said(unflatten::<(i8,)>(&treedef, [1.5]).unwrap_err()));
+    // Most of those are no floats.
+    assert!(!said(unflatten::<(u128,)>(&treedef, [1.5]).unwrap_err()));
+    assert!(!said(unflatten::<(String,)>(&treedef, [1.5]).unwrap_err()));
 }

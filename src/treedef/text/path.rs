@@ -54,6 +54,19 @@ impl Path {
     pub(crate) fn brief(&self) -> String {
         limited(self, 400)
     }
+
+    /// The first steps, for messages: as many as a few words.
+    pub(crate) fn beginning(&self) -> String {
+        let mut text = String::new();
+        for key in self.keys() {
+            let key = limited(key, 40);
+            if !text.is_empty() && text.len() + key.len() > 40 {
+                return text + " …";
+            }
+            text += &key;
+        }
+        text
+    }
 }
 
 impl fmt::Debug for Path {
