@@ -6,8 +6,9 @@ use crate::path::{Key, Path};
 ///
 /// `.*` matches any field or position, `[*]` any index or map key, and `**` any number of steps. The
 /// other keys match what they find in a [lookup](crate::TreeDef::node): `.name` also the key
-/// `["name"]`. A pattern names nodes, so where leaves are selected it selects all leaves below them.
-/// The dot before the first field is optional.
+/// `["name"]`, and `[1]` also an integer key of any kind, of which `[1u8]` matches only its own. A
+/// pattern names nodes, so where leaves are selected it selects all leaves below them. The dot before
+/// the first field is optional.
 ///
 /// ```
 /// use treedef::{Path, Pattern};

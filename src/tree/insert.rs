@@ -90,7 +90,9 @@ impl Tree<Leaf> {
     ///
     /// The text is read as the kind of the leaf that is there; a string takes it as it is. A `Some`
     /// is passed through. In the place of a `None` the text makes a `Some`: of a bool, a number or
-    /// a string, whichever it reads as. For a variant without fields it is the name of another.
+    /// a string, whichever it reads as: the tree does not know the type that was absent. So `443`
+    /// becomes a number, which an `Option<String>` then refuses; put the string there with
+    /// [`replace`](Tree::replace). For a variant without fields the text is the name of another.
     ///
     /// # Errors
     ///

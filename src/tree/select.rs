@@ -87,8 +87,11 @@ impl<L> Tree<L> {
     /// ```
     pub fn select(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {
         let pattern = pattern.to_pattern()?;
-        self.expect_match(&pattern)?;
-        self.select_any(pattern.into_owned())
+        let mut found = self.select_any(pattern.clone().into_owned())?.peekable();
+        if found.peek().is_none() {
+            expect_match(&self.treedef, &pattern, self.leaves_in_memory())?;
+        }
+        Ok(found)
     }
 
     /// As [`select`](Self::select), and nothing if the pattern names no node.
@@ -129,23 +132,23 @@ impl<L> Tree<L> {
         pattern: impl ToPattern,
     ) -> Result<impl Iterator<Item = (Path, &mut L)>> {
         let pattern = pattern.to_pattern()?.into_owned();
-        self.expect_match(&pattern)?;
-        let paths = self.treedef.leaf_paths();
-        Ok(paths.zip(&mut self.leaves).filter(move |(path, _)| pattern.covers(path)))
+        let (named, memory) = (pattern.clone(), self.leaves_in_memory());
+        let leaves = self.treedef.leaf_paths().zip(&mut self.leaves);
+        let mut found = leaves.filter(move |(path, _)| named.covers(path)).peekable();
+        if found.peek().is_none() {
+            expect_match(&self.treedef, &pattern, memory)?;
+        }
+        Ok(found)
     }
+}
 
-    /// Returns an error if a pattern names no node.
-    fn expect_match(&self, pattern: &Pattern) -> Result<()> {
-        if self.treedef.leaf_paths().any(|path| pattern.covers(&path)) {
-            return Ok(());
-        }
-        // A node without leaves may be named as well.
-        self.treedef.expect_work(self.leaves_in_memory())?;
-        match self.treedef.nodes().any(|(path, _)| pattern.matches(&path)) {
-            true => Ok(()),
-            false => Err(Error::from(ErrorKind::NoMatch { pattern: pattern.to_string() })
-                .with_hint("see `select_any`")),
-        }
+/// Returns an error if a pattern that covers no leaf names no node either.
+fn expect_match(treedef: &TreeDef, pattern: &Pattern, leaves_in_memory: usize) -> Result<()> {
+    treedef.expect_work(leaves_in_memory)?;
+    match treedef.nodes().any(|(path, _)| pattern.matches(&path)) {
+        true => Ok(()),
+        false => Err(Error::from(ErrorKind::NoMatch { pattern: pattern.to_string() })
+            .with_hint("see `select_any`")),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{ErrorKind, Key, Leaf, NodeKind, Path, Tree, TreeDef};
+use treedef::{ErrorKind, Flattener, Key, Leaf, NodeKind, Path, Tree, TreeDef};
 
 fn def(text: &str) -> TreeDef {
     text.parse().unwrap()
@@ -85,6 +85,13 @@ fn whatever_prints_is_found_in_every_form() {
     ] {
         finds_all(&def(text));
     }
+    for specimen in crate::zoo::zoo() {
+        let (_, treedef) = specimen.laws.flatten(&Flattener::new()).unwrap();
+        // Each node is compared with all others.
+        if treedef.num_nodes() < 200 {
+            finds_all(&treedef);
+        }
+    }
     proptest::proptest!(|(data in crate::data::data())| finds_all(&treedef::structure(&data).unwrap()));
 }
 
@@ -125,6 +132,15 @@ fn patterns_name_nodes() {
     assert_eq!(tree.select("0").unwrap().count(), 1);
     assert_eq!(tree.select("1[7].1").unwrap().count(), 1);
     assert_eq!(tree.select("*[*].*").unwrap().count(), 2);
+    // A number without a kind is a key of any kind; with one, only that. An index has none.
+    let kinds = r#"{"a": {1u8: *}, "b": {1i64: *, 2i64: *}, "c": [*, *]}"#.parse().unwrap();
+    let kinds = Tree::new(kinds, vec!['a', 'b', 'x', 'x', 'c']).unwrap();
+    for (pattern, expected) in
+        [("**[1]", "abc"), ("**[1u8]", "ac"), ("**[1i64]", "bc"), ("**[1u16]", "c")]
+    {
+        let found: String = kinds.select_any(pattern).unwrap().map(|(_, leaf)| *leaf).collect();
+        assert_eq!(found, expected, "{pattern}");
+    }
     // A node without leaves is named, too.
     let none = Tree::of(&(None::<i32>, 1)).unwrap();
     assert_eq!(none.select("0").unwrap().count(), 0);
