@@ -13,6 +13,7 @@ mod flatten;
 mod unflatten;
 mod tree;
 mod record;
+mod structures;
 mod map;
 mod assertion;
 mod adapter;
@@ -42,6 +43,9 @@ pub use crate::{
     },
     path::{Key, Path},
     pattern::Pattern,
+    structures::{
+        Collection, Kinds, Structure, StructureCount, StructureLeaf, StructureSeed, Structures,
+    },
     tree::{Buffers, Migration, Ravel, Summary, Tolerance, TreeBlocks, Unique, WithShapes},
     treedef::{Block, Blocks, Change, ChangeKind, Children, Diff, Edit, LeafPaths, NodeRef, Nodes},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},

@@ -53,6 +53,8 @@
 //! | block | a rectangular part of a structure, like an array |
 //! | slot | the place of a leaf in the flat vector |
 //! | fragment | a subtree that is inserted several times |
+//! | folded | counted as one structure whatever the length, the keys or the kinds of numbers are |
+//! | place, pool | what the same keys lead to in all documents; what is in something folded |
 
 use std::borrow::Cow;
 use std::fmt;

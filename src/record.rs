@@ -66,6 +66,8 @@ macro_rules! as_record {
     )*};
 }
 
+pub(crate) use as_record;
+
 as_record! {
     Limits {
         max_depth: usize,

@@ -30,6 +30,7 @@ mod rigid;
 mod rows;
 mod rules;
 mod snapshots;
+mod structures;
 mod tape;
 mod tidy;
 mod traits;

@@ -14,6 +14,7 @@ mod changes;
 mod values;
 mod typed;
 mod flattener;
+mod counted;
 
 use std::io::{self, Write};
 
@@ -40,6 +41,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows.extend(values::ROWS);
     rows.extend(typed::ROWS);
     rows.extend(flattener::ROWS);
+    rows.extend(counted::ROWS);
     rows
 }
 

@@ -1,0 +1,1 @@
+//! A validator reads the JSON Schemas that treedef makes: see the tests.

@@ -1,0 +1,575 @@
+//! The distinct structures of many documents, counted.
+//!
+//! A document is walked once. Each node gets a number, and equal nodes the same: a node is looked
+//! up with the numbers of its children. So a document costs one lookup a node, and its structure
+//! is known when its root is. What is folded is one node whatever is in it, beside a pool of the
+//! elements that there were.
+
+mod structure;
+mod interner;
+mod places;
+mod pool;
+mod recorder;
+mod view;
+mod seed;
+mod record;
+mod schema;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Leaf, Limits, Tree, Value};
+use crate::treedef::diff::Diff;
+use crate::treedef::limits::{PrintCost, at_most};
+
+use pool::{Pool, cost, join};
+use recorder::{Folds, Recorder};
+
+pub use seed::StructureSeed;
+pub use structure::{Collection, Kinds, Structure, StructureLeaf};
+
+/// The distinct structures of documents, with how often each occurred.
+///
+/// Memory grows with the number of distinct structures, not with that of documents. The counts are
+/// exact: structures are compared in full, not by their hashes.
+///
+/// What varies from document to document can be *folded*, so that it makes no other structure:
+/// [lengths](Self::fold_lengths), [keys that are data](Self::fold_keys) and the kinds of numbers
+/// ([`fold_widths`](Self::fold_widths), [`fold_numbers`](Self::fold_numbers)).
+///
+/// ```
+/// use serde::de::DeserializeSeed;
+/// use treedef::Structures;
+///
+/// let mut structures = Structures::new();
+/// for line in [r#"{"id": 1}"#, r#"{"id": 2}"#, r#"{"id": 3, "error": {"code": 7}}"#] {
+///     structures.seed().deserialize(&mut serde_json::Deserializer::from_str(line))?;
+/// }
+/// let all = structures.by_count()?;
+/// assert_eq!((all[0].count, all[0].structure.to_string()), (2, r#"{"id": u64}"#.to_owned()));
+/// assert_eq!((all[1].count, all[1].first), (1, 2));
+/// assert_eq!(all[1].diff().to_string(), "1 change\n+ [\"error\"]: {\"code\": u64}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Structures {
+    recorder: Recorder,
+    entries: Vec<Entry>,
+    documents: u64,
+    next_index: u64,
+    max_structures: usize,
+    /// The size of the recorder after garbage was last removed.
+    clean_size: usize,
+}
+
+#[derive(Clone)]
+struct Entry {
+    root: u32,
+    /// What is in the folded parts.
+    pools: Vec<Pool>,
+    seen: Seen,
+}
+
+/// The documents that have one structure.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    count: u64,
+    first: u64,
+    last: u64,
+    example: Option<(u64, Value)>,
+}
+
+impl Seen {
+    fn join(&mut self, other: Seen) {
+        self.count = self.count.saturating_add(other.count);
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        let of = |example: &Option<(u64, Value)>| example.as_ref().map_or(u64::MAX, |(at, _)| *at);
+        if self.example.is_none() || of(&other.example) < of(&self.example) {
+            self.example = other.example.or(self.example.take());
+        }
+    }
+}
+
+/// A structure and the documents that have it: an item of [`Structures::by_count`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StructureCount {
+    /// The structure.
+    pub structure: Structure,
+    /// How many documents have it.
+    pub count: u64,
+    /// The index of the first document that has it.
+    pub first: u64,
+    /// The index of the last one.
+    pub last: u64,
+    /// The first of the documents that were passed as trees, unless it is large. The others can be
+    /// found by their index.
+    pub example: Option<Value>,
+    most_frequent: Arc<Structure>,
+}
+
+impl StructureCount {
+    /// The changes from the most frequent structure to this one.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let mut structures = Structures::new();
+    /// for text in ["[1]", "[2]", "[true]"] {
+    ///     structures.add(&serde_json::from_str(text)?)?;
+    /// }
+    /// let all = structures.by_count()?;
+    /// assert!(all[0].diff().is_empty());
+    /// assert_eq!(all[1].diff().to_string(), "1 change\n~ [0]: u64 → bool");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn diff(&self) -> Diff<Structure> {
+        self.most_frequent.diff(&self.structure)
+    }
+}
+
+/// The largest example, in nodes. 16 bytes of text count as one.
+const LARGEST_EXAMPLE: usize = 1 << 10;
+/// The most structures, unless [`Structures::max_structures`] is called.
+const MOST: usize = 1 << 16;
+/// Garbage that is not worth a collection.
+const LITTLE: usize = 1 << 12;
+
+/// What a value takes in memory, in nodes.
+fn cost_of(value: &Value) -> usize {
+    value.work().saturating_add(PrintCost::of_value(value).text / 16)
+}
+
+impl Default for Structures {
+    fn default() -> Self {
+        let folds = Folds { lengths: false, keys: None, widths: false, numbers: false };
+        Structures::with(folds, Limits::default(), MOST)
+    }
+}
+
+impl Structures {
+    /// No structures yet. Nothing is folded.
+    pub fn new() -> Self {
+        Structures::default()
+    }
+
+    fn with(folds: Folds, limits: Limits, max_structures: usize) -> Self {
+        let mut recorder = Recorder::new(folds);
+        recorder.limit(limits);
+        let (documents, next_index, clean_size) = (0, 0, 0);
+        let entries = Vec::new();
+        Structures { recorder, entries, documents, next_index, max_structures, clean_size }
+    }
+
+    /// Counts the sequences of all lengths as one structure: `[str, u64; 0–512]` has one of each
+    /// distinct element, and the shortest and the greatest length.
+    ///
+    /// What differs only inside such sequences is one structure too. Each distinct element is told
+    /// apart as a document is. All `fold_…` can be called later as well, and change what was
+    /// counted already; but what was folded stays folded.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let mut structures = Structures::new();
+    /// for text in ["[]", r#"[{"a": 1}, {"a": 2}]"#, r#"[{"a": 1}, {"a": 1, "b": 2}]"#] {
+    ///     structures.add(&serde_json::from_str(text)?)?;
+    /// }
+    /// assert_eq!(structures.by_count()?.len(), 3);
+    /// let all = structures.fold_lengths(true).by_count()?;
+    /// assert_eq!(all[0].structure.to_string(), r#"[{"a": u64, "b": u64}, {"a": u64}; 0–2]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn fold_lengths(self, yes: bool) -> Self {
+        self.refold(|folds| folds.lengths = yes)
+    }
+
+    /// Takes the keys of maps for data where there are more than so many distinct keys at one place:
+    /// `{*: f64; 3–90}` has one of each distinct value, and the least and the greatest number of
+    /// entries.
+    ///
+    /// A place is what the same keys lead to, with any index in sequences, in all documents. Which
+    /// places are folded does not depend on the order of the documents.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let mut structures = Structures::new().fold_keys(2);
+    /// for text in [r#"{"age": {"Ada": 36}}"#, r#"{"age": {"Bob": 7}}"#, r#"{"age": {"Cay": 1}}"#] {
+    ///     structures.add(&serde_json::from_str(text)?)?;
+    /// }
+    /// let all = structures.by_count()?;
+    /// assert_eq!((all.len(), all[0].count), (1, 3));
+    /// assert_eq!(all[0].structure.to_string(), r#"{"age": {*: u64; 1}}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn fold_keys(self, more_than: usize) -> Self {
+        self.refold(|folds| folds.keys = Some(more_than))
+    }
+
+    /// Takes all integers for `int` and all floats for `float`. JSON readers give `u64` for 1, and
+    /// `i64` for -1.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let mut structures = Structures::new().fold_widths(true);
+    /// structures.add(&serde_json::from_str("[-1, 1, 0.5]")?)?;
+    /// assert_eq!(structures.by_count()?[0].structure.to_string(), "[int, int, float]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn fold_widths(self, yes: bool) -> Self {
+        self.refold(|folds| folds.widths = yes)
+    }
+
+    /// Takes all numbers for `number`.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let mut structures = Structures::new().fold_numbers(true);
+    /// structures.add(&serde_json::from_str("[-1, 1, 0.5]")?)?;
+    /// assert_eq!(structures.by_count()?[0].structure.to_string(), "[number, number, number]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn fold_numbers(self, yes: bool) -> Self {
+        self.refold(|folds| folds.numbers = yes)
+    }
+
+    /// Sets the most distinct structures, instead of 65,536. A document with one more is refused,
+    /// because a structure that was dropped would have a wrong count from then on; documents with
+    /// known structures are still counted.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let mut structures = Structures::new().max_structures(1);
+    /// structures.add(&serde_json::from_str("1")?)?;
+    /// let error = structures.add(&serde_json::from_str("true")?).unwrap_err();
+    /// assert_eq!(error.to_string(), "2 distinct structures, the limit is 1 (see `Structures::max_structures` and `fold_lengths`)");
+    /// structures.add(&serde_json::from_str("2")?)?;
+    /// assert_eq!(structures.documents(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn max_structures(self, max_structures: usize) -> Self {
+        Structures { max_structures, ..self }
+    }
+
+    /// Sets the limits. `max_nodes` is for all structures together; text counts as one node for 16
+    /// bytes.
+    ///
+    /// ```
+    /// use treedef::{Limits, Structures};
+    ///
+    /// let mut structures = Structures::new().limits(Limits::default().max_depth(1));
+    /// let error = structures.add(&serde_json::from_str("[[1]]")?).unwrap_err();
+    /// assert_eq!(error.to_string(), "nested deeper than 1 level at the root (see `Limits::max_depth`)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.recorder.limit(limits);
+        self
+    }
+
+    fn refold(mut self, change: impl FnOnce(&mut Folds)) -> Self {
+        change(&mut self.recorder.folds);
+        self.recorder.refold();
+        self
+    }
+
+    /// How many documents were counted.
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// The index of the next document. It is 0 at first, and one more after each document that was
+    /// counted.
+    pub fn next_index(&self) -> u64 {
+        self.next_index
+    }
+
+    /// Sets the index of the next document, e.g. to the number of its line.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let mut second_half = Structures::new();
+    /// second_half.set_next_index(500);
+    /// second_half.add(&serde_json::from_str("[]")?)?;
+    /// assert_eq!(second_half.by_count()?[0].first, 500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_next_index(&mut self, index: u64) {
+        self.next_index = index;
+    }
+
+    /// Adds to all indices, for documents whose index was not known when they were counted.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let mut structures = Structures::new();
+    /// structures.add(&serde_json::from_str("[]")?)?;
+    /// structures.shift(500);
+    /// assert_eq!((structures.by_count()?[0].last, structures.next_index()), (500, 501));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shift(&mut self, by: u64) {
+        let indices = self.entries.iter_mut().flat_map(|Entry { seen, .. }| {
+            let example = seen.example.as_mut().map(|(index, _)| index);
+            [&mut seen.first, &mut seen.last].into_iter().chain(example)
+        });
+        for index in indices.chain([&mut self.next_index]) {
+            *index = index.saturating_add(by);
+        }
+    }
+
+    /// Counts a document. Returns whether its structure is new.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there are too many structures, or too large ones; see
+    /// [`max_structures`](Self::max_structures) and [`limits`](Self::limits). The document is then
+    /// not counted, and the next one may be.
+    ///
+    /// ```
+    /// use treedef::{Structures, Tree};
+    ///
+    /// let mut structures = Structures::new();
+    /// assert!(structures.add(&Tree::of(&("a", 1.5))?)?);
+    /// assert!(!structures.add(&Tree::of(&("b", 2.5))?)?);
+    /// assert_eq!(structures.by_count()?[0].example.as_ref().unwrap().to_string(), r#"("a", 1.5)"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn add(&mut self, document: &Tree<Leaf>) -> Result<bool> {
+        let leaf = |at: usize| {
+            let leaf: &Leaf = document.leaves.get(at)?;
+            Some(StructureLeaf::Scalar(Kinds::One(leaf.kind())))
+        };
+        self.begin()?;
+        let root = self.recorder.root(&document.treedef, &leaf)?;
+        let mut seen = self.next();
+        if self.wants_example(root, seen.first) {
+            seen.example = example(document).map(|example| (seen.first, example));
+        }
+        self.count(root, seen)
+    }
+
+    /// Counts a document of which only the structure is known, e.g. a
+    /// [signature](crate::signature), with its leaves mapped to [`Kinds::One`].
+    ///
+    /// # Errors
+    ///
+    /// As [`add`](Self::add).
+    ///
+    /// ```
+    /// use treedef::{Kinds, StructureLeaf, Structures};
+    ///
+    /// let signature = treedef::signature(&(1u8, [0.5f32; 2]))?;
+    /// let mut structures = Structures::new();
+    /// structures.add_structure(&signature.map(|kind| StructureLeaf::Scalar(Kinds::One(kind))))?;
+    /// assert_eq!(structures.by_count()?[0].structure.to_string(), "(u8, (f32, f32))");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn add_structure(&mut self, structure: &Structure) -> Result<bool> {
+        let seen = self.next();
+        self.insert(structure, seen)
+    }
+
+    /// A seed that counts a document while it is read. No tree of it is made, so this is the
+    /// fastest way, and there is no example. See [`StructureSeed`].
+    pub fn seed(&mut self) -> StructureSeed<'_> {
+        StructureSeed::new(self)
+    }
+
+    /// Adds all that was counted elsewhere. The order in which parts are merged makes no
+    /// difference: indices stay what they are; see [`set_next_index`](Self::set_next_index) and
+    /// [`shift`](Self::shift). The next index is the greater of the two.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the other is folded in another way, or if there are more structures than
+    /// the more generous limits of both allow. Nothing is then added.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let (mut one, mut two) = (Structures::new(), Structures::new());
+    /// one.add(&serde_json::from_str("[1]")?)?;
+    /// two.set_next_index(1);
+    /// two.add(&serde_json::from_str("[2]")?)?;
+    /// one.merge(&two)?;
+    /// let all = one.by_count()?;
+    /// assert_eq!((all[0].count, all[0].first, all[0].last), (2, 0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn merge(&mut self, other: &Structures) -> Result<()> {
+        if self.recorder.folds != other.recorder.folds {
+            let (expected, found) =
+                (self.recorder.folds.to_string(), other.recorder.folds.to_string());
+            return Err(ErrorKind::Folds { expected, found }.into());
+        }
+        let mut all = self.clone();
+        all.recorder.limit(self.recorder.interner.limits.or(other.recorder.interner.limits));
+        all.max_structures = self.max_structures.max(other.max_structures);
+        all.insert_all(other)?;
+        all.next_index = self.next_index.max(other.next_index);
+        *self = all;
+        Ok(())
+    }
+
+    /// All structures, the most frequent first, and of those that are equally frequent the one that
+    /// came first.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a structure exceeds the [limits](Self::limits) on text.
+    pub fn by_count(&self) -> Result<Vec<StructureCount>> {
+        let these = self.clean()?;
+        let mut all = Vec::with_capacity(these.entries.len());
+        for Entry { root, pools, seen } in &these.entries {
+            let structure = view::structure(&these.recorder.interner, *root, pools)?;
+            all.push((structure, seen.clone()));
+        }
+        all.sort_by(|(a, seen), (b, other)| {
+            let frequent = other.count.cmp(&seen.count).then(seen.first.cmp(&other.first));
+            frequent.then_with(|| a.to_string().cmp(&b.to_string()))
+        });
+        let Some((first, _)) = all.first() else { return Ok(Vec::new()) };
+        let most_frequent = Arc::new(first.clone());
+        let count = |(structure, seen): (Structure, Seen)| {
+            let Seen { count, first, last, example } = seen;
+            let (example, most_frequent) = (example.map(|(_, it)| it), most_frequent.clone());
+            StructureCount { structure, count, first, last, example, most_frequent }
+        };
+        Ok(all.into_iter().map(count).collect())
+    }
+
+    /// One document at the next index.
+    fn next(&self) -> Seen {
+        Seen { count: 1, first: self.next_index, last: self.next_index, example: None }
+    }
+
+    /// Prepares for a document.
+    fn begin(&mut self) -> Result<()> {
+        self.recorder.begin();
+        // What was recorded of documents that were refused, or before a place was folded. To
+        // remove it costs as much as to record all the rest again, so there has to be much of it.
+        let garbage = self.recorder.size().saturating_sub(self.clean_size);
+        if garbage > self.clean_size / 4 && (garbage > LITTLE || self.recorder.is_half_full()) {
+            *self = self.rebuilt()?;
+        }
+        Ok(())
+    }
+
+    /// Counts the document whose root was recorded last.
+    fn count(&mut self, root: u32, seen: Seen) -> Result<bool> {
+        let too_large = || Error::from(ErrorKind::TooLarge);
+        let documents = self.documents.checked_add(seen.count).ok_or_else(too_large)?;
+        let next_index = seen.last.saturating_add(1);
+        let Recorder { interner, pools, .. } = &mut self.recorder;
+        let known = self.entries.get_mut(interner.node(root).entry);
+        let is_new = known.is_none();
+        match known {
+            Some(entry) => {
+                entry.seen.join(seen);
+                interner.cost =
+                    interner.cost.saturating_add(join(&mut entry.pools, pools.drain(..)));
+            }
+            None => {
+                let needed = self.entries.len().saturating_add(1);
+                at_most("distinct structures", needed, self.max_structures).map_err(|error| {
+                    error.with_hint("see `Structures::max_structures` and `fold_lengths`")
+                })?;
+                interner.charge(interner.node(root).size.saturating_add(cost(pools)))?;
+                interner.nodes[root as usize].entry = self.entries.len();
+                self.entries.push(Entry { root, pools: std::mem::take(pools), seen });
+            }
+        }
+        (self.documents, self.next_index) = (documents, next_index);
+        self.recorder.places.keep()?;
+        Ok(is_new)
+    }
+
+    fn wants_example(&self, root: u32, index: u64) -> bool {
+        let entry = self.entries.get(self.recorder.interner.node(root).entry);
+        let example = entry.and_then(|entry| entry.seen.example.as_ref());
+        example.is_none_or(|(known, _)| index < *known)
+    }
+
+    fn insert(&mut self, structure: &Structure, seen: Seen) -> Result<bool> {
+        self.begin()?;
+        let leaf = |at: usize| structure.leaves.get(at).cloned();
+        let root = self.recorder.root(&structure.treedef, &leaf)?;
+        self.count(root, seen)
+    }
+
+    fn insert_all(&mut self, other: &Structures) -> Result<()> {
+        for Entry { root, pools, seen } in &other.entries {
+            let structure = view::structure(&other.recorder.interner, *root, pools)?;
+            self.insert(&structure, seen.clone())?;
+        }
+        Ok(())
+    }
+
+    /// The same, folded everywhere.
+    fn clean(&self) -> Result<Cow<'_, Self>> {
+        match self.recorder.places.changed {
+            true => self.rebuilt().map(Cow::Owned),
+            false => Ok(Cow::Borrowed(self)),
+        }
+    }
+
+    /// The same without garbage, and with all documents folded as the last.
+    fn rebuilt(&self) -> Result<Self> {
+        let Recorder { folds, ref interner, .. } = self.recorder;
+        let mut clean = Structures::with(folds, interner.limits, self.max_structures);
+        clean.clean_size = usize::MAX; // nothing is removed meanwhile
+        clean.insert_all(self)?;
+        if clean.recorder.places.changed {
+            // Now all places are known.
+            clean.recorder.forget_nodes();
+            (clean.entries, clean.documents) = (Vec::new(), 0);
+            clean.insert_all(self)?;
+        }
+        clean.next_index = self.next_index;
+        clean.clean_size = clean.recorder.size();
+        Ok(clean)
+    }
+}
+
+/// The document, unless it is large.
+fn example(document: &Tree<Leaf>) -> Option<Value> {
+    let is_small = |cost: usize| cost <= LARGEST_EXAMPLE;
+    let value = is_small(document.treedef.root().work()).then(|| Value::of(document).ok())??;
+    Some(value).filter(|value| is_small(cost_of(value)))
+}
+
+impl PartialEq for Structures {
+    /// Whether both have counted the same, folded in the same way. Limits make no difference.
+    fn eq(&self, other: &Self) -> bool {
+        let same = self.recorder.folds == other.recorder.folds
+            && (self.documents, self.next_index) == (other.documents, other.next_index);
+        same && matches!((self.by_count(), other.by_count()), (Ok(a), Ok(b)) if a == b)
+    }
+}
+
+impl fmt::Debug for Structures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        match self.by_count() {
+            Ok(all) => map.entries(all.iter().map(|it| (it.structure.to_string(), it.count))),
+            Err(error) => map.entry(&"error", &error),
+        };
+        map.finish()
+    }
+}

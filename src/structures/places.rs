@@ -1,0 +1,170 @@
+//! Places: what is reached by the same keys, with any index in sequences. Each knows which keys
+//! its maps have had, so that it knows when they are data.
+//!
+//! A place at which maps had more than `most_keys` distinct keys is *folded*: all keys lead to one
+//! place below it. This happens between documents. Which places are folded depends only on which
+//! documents were counted: keys only come, and the keys of a place that takes up another are those
+//! of both.
+
+use hashbrown::HashMap;
+
+use super::interner::number;
+use crate::error::Result;
+use crate::model::Limits;
+
+/// What leads from a place to one below it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Step {
+    /// One key of maps.
+    Key(u32),
+    /// All keys of maps.
+    AnyKey,
+    Field(u32),
+    Position(u32),
+    /// An element of a sequence, or the value in a `Some`.
+    Inside,
+}
+
+#[derive(Clone, Default)]
+struct Place {
+    /// In the order in which they came, which is that of the next document too.
+    below: Vec<(Step, u32)>,
+    /// How many of the steps are keys.
+    keys: usize,
+    is_folded: bool,
+}
+
+#[derive(Clone)]
+pub(super) struct Places {
+    list: Vec<Place>,
+    /// The index in `below`.
+    table: HashMap<(u32, Step), usize>,
+    pub(super) most_keys: usize,
+    pub(super) limits: Limits,
+    /// Where the current document added a place below.
+    added: Vec<u32>,
+    /// Those to fold after the current document.
+    full: Vec<u32>,
+    /// A place was folded since this was last set to `false`.
+    pub(super) changed: bool,
+}
+
+impl Places {
+    pub(super) const ROOT: u32 = 0;
+
+    pub(super) fn new(most_keys: usize) -> Self {
+        Places {
+            list: vec![Place::default()],
+            table: HashMap::new(),
+            most_keys,
+            limits: Limits::default(),
+            added: Vec::new(),
+            full: Vec::new(),
+            changed: false,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    #[inline]
+    pub(super) fn is_folded(&self, place: u32) -> bool {
+        self.list[place as usize].is_folded
+    }
+
+    /// The key that came `guess`th, with the place below it.
+    #[inline]
+    pub(super) fn guess(&self, place: u32, guess: usize) -> Option<(u32, u32)> {
+        match self.list[place as usize].below.get(guess)? {
+            (Step::Key(label), below) => Some((*label, *below)),
+            _ => None,
+        }
+    }
+
+    /// The place below, and the index of the step.
+    pub(super) fn below(&mut self, place: u32, step: Step) -> Result<(u32, usize)> {
+        let here = &self.list[place as usize];
+        if let Some(index) = self.table.get(&(place, step)) {
+            return Ok((here.below[*index].1, *index));
+        }
+        self.limits.expect_nodes(self.list.len() + 1)?;
+        let (below, index) = (number(self.list.len())?, here.below.len());
+        self.list.push(Place::default());
+        self.added.push(place);
+        self.link(place, step, below);
+        Ok((below, index))
+    }
+
+    /// Adds a step that the place does not have.
+    fn link(&mut self, place: u32, step: Step, below: u32) {
+        let here = &mut self.list[place as usize];
+        self.table.insert((place, step), here.below.len());
+        here.below.push((step, below));
+        here.keys += usize::from(matches!(step, Step::Key(_)));
+        if !here.is_folded && (here.keys > self.most_keys || step == Step::AnyKey) {
+            self.full.push(place);
+        }
+    }
+
+    /// Takes back what a document added that was refused.
+    pub(super) fn undo(&mut self) {
+        for place in self.added.drain(..).rev() {
+            self.list.pop();
+            let here = &mut self.list[place as usize];
+            if let Some((step, _)) = here.below.pop() {
+                self.table.remove(&(place, step));
+                here.keys -= usize::from(matches!(step, Step::Key(_)));
+            }
+        }
+        self.full.clear();
+    }
+
+    /// Keeps what a document added that was counted, and folds what is full.
+    pub(super) fn keep(&mut self) -> Result<()> {
+        self.added.clear();
+        while let Some(place) = self.full.pop() {
+            let here = &mut self.list[place as usize];
+            // Another place may have taken up this one meanwhile: then nothing is below.
+            if here.is_folded || here.below.is_empty() {
+                continue;
+            }
+            here.is_folded = true;
+            self.changed = true;
+            let all = number(self.list.len())?;
+            let mut moved = Place { is_folded: true, ..Place::default() };
+            std::mem::swap(&mut moved, &mut self.list[place as usize]);
+            self.list.push(Place::default());
+            self.forget_steps(place, &moved);
+            self.link(place, Step::AnyKey, all);
+            self.take_up(place, moved);
+        }
+        Ok(())
+    }
+
+    fn forget_steps(&mut self, place: u32, was: &Place) {
+        for (step, _) in &was.below {
+            self.table.remove(&(place, *step));
+        }
+    }
+
+    /// Moves what was below another place to this one. The recursion is as deep as the places.
+    fn take_up(&mut self, place: u32, other: Place) {
+        for (step, below) in other.below {
+            let here = &self.list[place as usize];
+            let step = match step {
+                Step::Key(_) if here.is_folded => Step::AnyKey,
+                step => step,
+            };
+            match self.table.get(&(place, step)) {
+                Some(index) => {
+                    let known = here.below[*index].1;
+                    let other = std::mem::take(&mut self.list[below as usize]);
+                    self.forget_steps(below, &other);
+                    self.take_up(known, other);
+                }
+                None => self.link(place, step, below),
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! `Serialize` and `Deserialize` of structures that were counted, so that parts can meet later.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{self, Serialize, SerializeStruct, Serializer};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{LeafKind, Limits, Tree, TreeDef};
+use crate::record::as_record;
+use crate::treedef::text::{as_text, brief};
+
+use super::recorder::{DEEPEST, Folds};
+use super::structure::{Collection, Kinds, Structure, StructureLeaf};
+use super::{Entry, MOST, Seen, Structures, view};
+
+as_record! {
+    Record {
+        fold_lengths: bool,
+        fold_keys: Option<usize>,
+        fold_widths: bool,
+        fold_numbers: bool,
+        next_index: u64,
+        structures: Vec<EntryRecord>,
+    }
+    EntryRecord {
+        structure: Vec<Part>,
+        count: u64,
+        first: u64,
+        last: u64,
+        example: Option<(u64, String)>,
+    }
+}
+
+struct Record {
+    fold_lengths: bool,
+    fold_keys: Option<usize>,
+    fold_widths: bool,
+    fold_numbers: bool,
+    next_index: u64,
+    structures: Vec<EntryRecord>,
+}
+
+struct EntryRecord {
+    structure: Vec<Part>,
+    count: u64,
+    first: u64,
+    last: u64,
+    example: Option<(u64, String)>,
+}
+
+/// The text of a treedef, and its leaves. For each leaf that is folded, the structures of its
+/// elements come next. So the document nests no deeper, however deep the structure is.
+type Part = (String, Vec<PartLeaf>);
+
+enum PartLeaf {
+    /// As text `u64`.
+    Scalar(Kinds),
+    /// As text `seq 0 512 2`: the lengths, and how many elements come.
+    Folded { is_map: bool, shortest: u64, longest: u64, elements: usize },
+}
+
+as_text! { PartLeaf }
+
+impl fmt::Display for PartLeaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PartLeaf::Scalar(kinds) => kinds.fmt(f),
+            PartLeaf::Folded { is_map, shortest, longest, elements } => {
+                let kind = if *is_map { "map" } else { "seq" };
+                write!(f, "{kind} {shortest} {longest} {elements}")
+            }
+        }
+    }
+}
+
+impl FromStr for PartLeaf {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let kinds = match text {
+            "int" => Some(Kinds::Integers),
+            "float" => Some(Kinds::Floats),
+            "number" => Some(Kinds::Numbers),
+            _ => text.parse::<LeafKind>().ok().map(Kinds::One),
+        };
+        kinds.map(PartLeaf::Scalar).or_else(|| folded(text)).ok_or_else(|| {
+            let (expected, found) = ("the leaf of a structure", format!("`{}`", brief(&text)));
+            ErrorKind::Syntax { offset: 0, expected, found }.into()
+        })
+    }
+}
+
+fn folded(text: &str) -> Option<PartLeaf> {
+    let (kind, rest) = text.split_once(' ')?;
+    let (shortest, rest) = rest.split_once(' ')?;
+    let (longest, elements) = rest.split_once(' ')?;
+    let (shortest, longest) = (shortest.parse().ok()?, longest.parse().ok()?);
+    let elements = elements.parse().ok()?;
+    let is_valid = shortest <= longest && (longest == 0) == (elements == 0);
+    let is_map = kind == "map";
+    (is_valid && (is_map || kind == "seq")).then_some(PartLeaf::Folded {
+        is_map,
+        shortest,
+        longest,
+        elements,
+    })
+}
+
+/// Appends a structure as parts. The recursion is as deep as what is folded.
+fn write(structure: &Structure, parts: &mut Vec<Part>) {
+    let folded = |is_map, folded: &Collection| {
+        let Collection { shortest, longest, ref elements } = *folded;
+        PartLeaf::Folded { is_map, shortest, longest, elements: elements.len() }
+    };
+    let leaf = |leaf: &StructureLeaf| match leaf {
+        StructureLeaf::Scalar(kinds) => PartLeaf::Scalar(*kinds),
+        StructureLeaf::Seq(it) => folded(false, it),
+        StructureLeaf::Map(it) => folded(true, it),
+    };
+    parts.push((structure.treedef.to_string(), structure.leaves.iter().map(leaf).collect()));
+    for leaf in &structure.leaves {
+        if let StructureLeaf::Seq(folded) | StructureLeaf::Map(folded) = leaf {
+            folded.elements.iter().for_each(|element| write(element, parts));
+        }
+    }
+}
+
+fn invalid(reason: &'static str) -> Error {
+    ErrorKind::Invalid { part: "structures", reason }.into()
+}
+
+/// Reads the structure that comes next, at most `deepest` foldings deep.
+fn read(parts: &mut impl Iterator<Item = Part>, deepest: usize) -> Result<Structure> {
+    let missing = || invalid("a part of a structure is missing");
+    let (treedef, leaves) = parts.next().ok_or_else(missing)?;
+    let inside = deepest.checked_sub(1).ok_or(ErrorKind::Depth { limit: DEEPEST })?;
+    let leaf = |leaf| match leaf {
+        PartLeaf::Scalar(kinds) => Ok(StructureLeaf::Scalar(kinds)),
+        PartLeaf::Folded { is_map, shortest, longest, elements } => {
+            let elements = (0..elements).map(|_| read(parts, inside)).collect::<Result<_>>()?;
+            let folded = Arc::new(Collection { shortest, longest, elements });
+            Ok(if is_map { StructureLeaf::Map(folded) } else { StructureLeaf::Seq(folded) })
+        }
+    };
+    let leaves = leaves.into_iter().map(leaf).collect::<Result<_>>()?;
+    Tree::new(treedef.parse::<TreeDef>()?, leaves)
+}
+
+impl Structures {
+    fn to_record(&self) -> Result<Record> {
+        let clean = self.clean()?;
+        let entry = |Entry { root, pools, seen }: &Entry| {
+            let mut structure = Vec::new();
+            write(&view::structure(&clean.recorder.interner, *root, pools)?, &mut structure);
+            let Seen { count, first, last, ref example } = *seen;
+            let example = example.as_ref().map(|(index, value)| (*index, value.to_string()));
+            Ok(EntryRecord { structure, count, first, last, example })
+        };
+        let Folds { lengths, keys, widths, numbers } = self.recorder.folds;
+        Ok(Record {
+            fold_lengths: lengths,
+            fold_keys: keys,
+            fold_widths: widths,
+            fold_numbers: numbers,
+            next_index: self.next_index,
+            structures: clean.entries.iter().map(entry).collect::<Result<_>>()?,
+        })
+    }
+
+    fn from_record(record: Record) -> Result<Self> {
+        let folds = Folds {
+            lengths: record.fold_lengths,
+            keys: record.fold_keys,
+            widths: record.fold_widths,
+            numbers: record.fold_numbers,
+        };
+        let most = record.structures.len().max(MOST);
+        let mut structures = Structures::with(folds, Limits::default(), most);
+        for EntryRecord { structure, count, first, last, example } in record.structures {
+            if count == 0 || first > last {
+                return Err(invalid("a structure that no document has"));
+            }
+            let mut parts = structure.into_iter();
+            let structure = read(&mut parts, DEEPEST)?;
+            if parts.next().is_some() {
+                return Err(invalid("a structure has a part too many"));
+            }
+            let parsed = |(index, text): (u64, String)| Ok::<_, Error>((index, text.parse()?));
+            let example = example.map(parsed).transpose()?;
+            structures.insert(&structure, Seen { count, first, last, example })?;
+        }
+        structures.next_index = record.next_index;
+        Ok(structures)
+    }
+}
+
+/// Serializes what was counted and how it is folded. Limits are left out.
+///
+/// ```
+/// use treedef::Structures;
+///
+/// let mut structures = Structures::new().fold_lengths(true);
+/// structures.add(&serde_json::from_str("[1, 2]")?)?;
+/// let text = serde_json::to_string(&structures)?;
+/// assert_eq!(serde_json::from_str::<Structures>(&text)?, structures);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl Serialize for Structures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_record().map_err(ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// Reads structures with [`Limits::default`]. [`Structures::limits`] sets others afterwards.
+impl<'de> Deserialize<'de> for Structures {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Structures::from_record(Record::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}

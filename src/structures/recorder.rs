@@ -1,0 +1,339 @@
+//! Records the structure of one document: its nodes, and what is in its folded parts.
+
+use std::fmt;
+
+use crate::error::Result;
+use crate::model::{LeafKind, Limits, NodeKind, TreeDef};
+use crate::stack;
+use crate::treedef::node::NodeRef;
+
+use super::interner::{Child, Head, Interner, NONE};
+use super::places::{Places, Step};
+use super::pool::{Pool, join};
+use super::structure::{Collection, Kinds, StructureLeaf};
+
+/// What is not told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Folds {
+    pub(super) lengths: bool,
+    pub(super) keys: Option<usize>,
+    pub(super) widths: bool,
+    pub(super) numbers: bool,
+}
+
+impl fmt::Display for Folds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = self.keys.map(|keys| format!("more than {keys} keys"));
+        let of = |yes: bool, what: &str| yes.then(|| what.to_owned());
+        let (widths, numbers) = (of(self.widths, "widths"), of(self.numbers, "numbers"));
+        let all = [of(self.lengths, "lengths"), keys, widths, numbers];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        match all.is_empty() {
+            true => f.write_str("nothing folded"),
+            false => write!(f, "{} folded", all.join(", ")),
+        }
+    }
+}
+
+impl Folds {
+    fn kinds(self, kinds: Kinds) -> Kinds {
+        let (is_integer, is_number) = match kinds {
+            Kinds::One(kind) => (kind.is_integer(), kind.is_number()),
+            Kinds::Integers => (true, true),
+            Kinds::Floats => (false, true),
+            Kinds::Numbers => return kinds,
+        };
+        match is_number {
+            true if self.numbers => Kinds::Numbers,
+            true if self.widths && is_integer => Kinds::Integers,
+            true if self.widths => Kinds::Floats,
+            _ => kinds,
+        }
+    }
+}
+
+/// A node is recorded after its children, whose numbers are then on top of `open`. The pools that
+/// are in it are on top of `pools`, in the order of its children.
+#[derive(Clone)]
+pub(super) struct Recorder {
+    pub(super) folds: Folds,
+    pub(super) interner: Interner,
+    pub(super) places: Places,
+    pub(super) open: Vec<Child>,
+    pub(super) pools: Vec<Pool>,
+    /// How many compounds are open of a tree.
+    depth: usize,
+    /// The number of the leaf of each kind, if there was one.
+    scalars: [u32; 32],
+}
+
+impl Recorder {
+    pub(super) fn new(folds: Folds) -> Self {
+        let places = Places::new(folds.keys.unwrap_or(usize::MAX));
+        let (interner, open, pools) = (Interner::default(), Vec::new(), Vec::new());
+        Recorder { folds, interner, places, open, pools, depth: 0, scalars: [NONE; 32] }
+    }
+
+    /// Takes other folds. What was recorded before is folded later.
+    pub(super) fn refold(&mut self) {
+        self.places.most_keys = self.folds.keys.unwrap_or(usize::MAX);
+        self.places.changed = true;
+        self.scalars = [NONE; 32];
+    }
+
+    pub(super) fn limit(&mut self, limits: Limits) {
+        (self.interner.limits, self.places.limits) = (limits, limits);
+    }
+
+    /// Forgets all but the places.
+    pub(super) fn forget_nodes(&mut self) {
+        self.interner.forget_nodes();
+        (self.scalars, self.places.changed) = ([NONE; 32], false);
+    }
+
+    /// Forgets what an earlier document left that could not be read to its end.
+    pub(super) fn begin(&mut self) {
+        self.places.undo();
+        self.open.clear();
+        self.pools.clear();
+    }
+
+    /// Roughly what is in memory, garbage included.
+    pub(super) fn size(&self) -> usize {
+        self.interner.nodes.len() + self.interner.labels.len() + self.places.len()
+    }
+
+    pub(super) fn is_half_full(&self) -> bool {
+        self.interner.cost > self.interner.limits.max_nodes / 2
+    }
+
+    pub(super) fn expect_depth(&self, depth: usize) -> Result<()> {
+        let deepest = stack::deepest(self.interner.limits).min(DEEPEST);
+        if depth <= deepest { Ok(()) } else { Err(stack::too_deep(deepest)) }
+    }
+
+    #[inline]
+    pub(super) fn kind(&mut self, kind: LeafKind) -> Result<u32> {
+        match self.scalars.get(kind as usize) {
+            Some(known) if *known != NONE => Ok(*known),
+            _ => self.new_kind(kind),
+        }
+    }
+
+    #[cold]
+    fn new_kind(&mut self, kind: LeafKind) -> Result<u32> {
+        let node = self.scalar(Kinds::One(kind))?;
+        if let Some(known) = self.scalars.get_mut(kind as usize) {
+            *known = node;
+        }
+        Ok(node)
+    }
+
+    fn scalar(&mut self, kinds: Kinds) -> Result<u32> {
+        self.interner.intern(Head::Scalar(self.folds.kinds(kinds)), &[])
+    }
+
+    pub(super) fn atom(&mut self, kind: NodeKind) -> Result<u32> {
+        self.interner.intern(Head::of(kind), &[])
+    }
+
+    /// Adds a child to the innermost compound.
+    #[inline]
+    pub(super) fn child(&mut self, label: u32, node: u32) {
+        self.open.push(Child { label, node, repeat: 1 });
+    }
+
+    /// Adds elements to the innermost sequence, whose children are those from index `first` on. The
+    /// pools of an element are those from index `pools` on.
+    pub(super) fn element(&mut self, first: usize, pools: usize, node: u32, repeat: usize) {
+        match self.open.get_mut(first..).and_then(<[Child]>::last_mut) {
+            Some(last) if last.node == node => {
+                last.repeat = last.repeat.saturating_add(repeat);
+                let these: Vec<Pool> = self.pools.drain(pools..).collect();
+                let own = pools.saturating_sub(these.len());
+                join(self.pools.get_mut(own..).unwrap_or_default(), these);
+            }
+            _ => self.open.push(Child { label: NONE, node, repeat }),
+        }
+    }
+
+    /// Records a compound whose children are those from index `first` on.
+    pub(super) fn close(&mut self, head: Head, first: usize) -> Result<u32> {
+        let is_map = matches!(head, Head::Node { kind: NodeKind::Map, .. });
+        let children = self.open.get(first..).unwrap_or_default();
+        if is_map && !children.is_sorted_by_key(|child| child.label) {
+            self.sort(first);
+        }
+        let node = self.interner.intern(head, self.open.get(first..).unwrap_or_default())?;
+        self.open.truncate(first);
+        Ok(node)
+    }
+
+    /// Sorts children by their labels, with their pools. Equal labels keep their order.
+    fn sort(&mut self, first: usize) {
+        let Some(children) = self.open.get_mut(first..) else { return };
+        let of = |child: &Child| self.interner.node(child.node).pools;
+        let all: usize = children.iter().map(of).sum();
+        if all == 0 {
+            return children.sort_by_key(|child| child.label);
+        }
+        let mut pools = self.pools.drain(self.pools.len().saturating_sub(all)..);
+        let with_pools = |child: &Child| (*child, pools.by_ref().take(of(child)).collect());
+        let mut sorted: Vec<(Child, Vec<Pool>)> = children.iter().map(with_pools).collect();
+        drop(pools);
+        sorted.sort_by_key(|(child, _)| child.label);
+        for (slot, (child, pools)) in children.iter_mut().zip(sorted) {
+            *slot = child;
+            self.pools.extend(pools);
+        }
+    }
+
+    /// Records a folded sequence or map.
+    pub(super) fn close_pool(&mut self, head: Head, pool: Pool) -> Result<u32> {
+        self.pools.push(pool);
+        self.interner.intern(head, &[])
+    }
+
+    /// Records a tree, whose leaves are given by their index.
+    pub(super) fn root(
+        &mut self,
+        treedef: &TreeDef,
+        leaf: &dyn Fn(usize) -> Option<StructureLeaf>,
+    ) -> Result<u32> {
+        self.depth = 0;
+        self.node(treedef.root(), leaf, Places::ROOT)
+    }
+
+    /// Records the structure at a node. The recursion is as deep as the limits allow.
+    fn node(
+        &mut self,
+        node: NodeRef<'_>,
+        leaf: &dyn Fn(usize) -> Option<StructureLeaf>,
+        place: u32,
+    ) -> Result<u32> {
+        use NodeKind as Is;
+        let folded = match node.kind() {
+            Is::Leaf => match leaf(node.first_leaf()) {
+                Some(StructureLeaf::Scalar(kinds)) => return self.scalar(kinds),
+                None => return self.kind(LeafKind::None),
+                folded => folded,
+            },
+            kind if kind.is_atom() => return self.compound(node, leaf, place),
+            _ => None,
+        };
+        self.depth += 1;
+        self.expect_depth(self.depth)?;
+        let node = match (folded, node.kind()) {
+            (Some(StructureLeaf::Seq(folded)), _) => self.collection(Head::Seq, &folded, place),
+            (Some(StructureLeaf::Map(folded)), _) => self.collection(Head::Map, &folded, place),
+            (_, Is::Seq) if self.folds.lengths => self.folded(Head::Seq, node, leaf, place),
+            (_, Is::Map) if self.places.is_folded(place) => {
+                self.folded(Head::Map, node, leaf, place)
+            }
+            _ => self.compound(node, leaf, place),
+        };
+        self.depth -= 1;
+        node
+    }
+
+    fn folded(
+        &mut self,
+        head: Head,
+        node: NodeRef<'_>,
+        leaf: &dyn Fn(usize) -> Option<StructureLeaf>,
+        place: u32,
+    ) -> Result<u32> {
+        let below = self.any_below(head, place)?;
+        let length = node.num_children() as u64; // usize has at most 64 bits
+        let mut pool = Pool { shortest: length, longest: length, ..Pool::default() };
+        for (child, _) in distinct(node) {
+            let first = self.pools.len();
+            let id = self.node(child, leaf, below)?;
+            pool.add(id, &mut self.pools, first);
+        }
+        self.close_pool(head, pool)
+    }
+
+    fn compound(
+        &mut self,
+        node: NodeRef<'_>,
+        leaf: &dyn Fn(usize) -> Option<StructureLeaf>,
+        place: u32,
+    ) -> Result<u32> {
+        let (head, first) = (self.head(node)?, self.open.len());
+        let mut position = 0usize;
+        for (child, repeat) in distinct(node) {
+            // A run of entries or fields has a label for each.
+            let (times, repeat) = if node.is_labelled() { (repeat, 1) } else { (1, repeat) };
+            for _ in 0..times {
+                let (label, step) = self.step(node, position)?;
+                let (below, _) = self.places.below(place, step)?;
+                let pools = self.pools.len();
+                let id = self.node(child, leaf, below)?;
+                match label {
+                    NONE => self.element(first, pools, id, repeat),
+                    label => self.child(label, id),
+                }
+                position = position.saturating_add(repeat);
+            }
+        }
+        self.close(head, first)
+    }
+
+    fn head(&mut self, node: NodeRef<'_>) -> Result<Head> {
+        let name = match (node.name(), node.static_value()) {
+            (Some(name), _) => self.interner.intern_text(name)?,
+            (_, Some(value)) => self.interner.intern_label(value)?,
+            (None, None) => NONE,
+        };
+        let variant = node.variant().map(|variant| self.interner.intern_text(variant));
+        Ok(Head::Node { kind: node.kind(), name, variant: variant.transpose()?.unwrap_or(NONE) })
+    }
+
+    /// The label of a child, and the step to it.
+    fn step(&mut self, node: NodeRef<'_>, position: usize) -> Result<(u32, Step)> {
+        if let Some(field) = node.fields().get(position) {
+            let label = self.interner.intern_text(field)?;
+            return Ok((label, Step::Field(label)));
+        }
+        if let Some(key) = node.entry_keys().get(position) {
+            let label = self.interner.intern_label(key)?;
+            return Ok((label, Step::Key(label)));
+        }
+        Ok(match node.kind() {
+            NodeKind::Seq => (NONE, Step::Inside),
+            _ => (NONE, Step::Position(u32::try_from(position).unwrap_or(NONE))),
+        })
+    }
+
+    /// The place of all that is in something folded.
+    fn any_below(&mut self, head: Head, place: u32) -> Result<u32> {
+        let step = if head == Head::Map { Step::AnyKey } else { Step::Inside };
+        Ok(self.places.below(place, step)?.0)
+    }
+
+    /// Records what is folded already.
+    fn collection(&mut self, head: Head, folded: &Collection, place: u32) -> Result<u32> {
+        let below = self.any_below(head, place)?;
+        let (shortest, longest) = (folded.shortest, folded.longest);
+        let mut pool = Pool { shortest, longest, ..Pool::default() };
+        for element in &folded.elements {
+            let first = self.pools.len();
+            let id =
+                self.node(element.treedef.root(), &|at| element.leaves.get(at).cloned(), below)?;
+            pool.add(id, &mut self.pools, first);
+        }
+        self.close_pool(head, pool)
+    }
+}
+
+/// The children, of which those without leaves that are alike come as one.
+fn distinct(node: NodeRef<'_>) -> impl Iterator<Item = (NodeRef<'_>, usize)> {
+    node.runs().flat_map(|(first, repeat)| {
+        let (times, repeat) = if first.num_leaves() == 0 { (1, repeat) } else { (repeat, 1) };
+        (0..times).map(move |skip| (first.later(skip), repeat))
+    })
+}
+
+/// The deepest structure, because what is folded is compared and dropped by recursion.
+pub(super) const DEEPEST: usize = 256;

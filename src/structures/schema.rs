@@ -1,0 +1,265 @@
+//! JSON Schema, draft 2020-12.
+
+use std::collections::BTreeSet;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::error::{ErrorKind, Result};
+use crate::flatten::Flattener;
+use crate::model::{Leaf, LeafKind, Limits, NodeKind, Tree, Value};
+use crate::treedef::node::NodeRef;
+
+use super::Structures;
+use super::recorder::DEEPEST;
+use super::structure::{Collection, Kinds, Structure, StructureLeaf};
+
+/// A part of a schema.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Schema {
+    Object(Vec<(String, Schema)>),
+    List(Vec<Schema>),
+    Text(String),
+    Number(u64),
+    False,
+    Value(Value),
+}
+
+impl Serialize for Schema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Schema::Object(entries) => {
+                let mut map = serializer.serialize_map(Some(entries.len()))?;
+                entries.iter().try_for_each(|(key, it)| map.serialize_entry(key, it))?;
+                map.end()
+            }
+            Schema::List(all) => serializer.collect_seq(all),
+            Schema::Text(text) => serializer.serialize_str(text),
+            Schema::Number(number) => serializer.serialize_u64(*number),
+            Schema::False => serializer.serialize_bool(false),
+            Schema::Value(value) => value.serialize(serializer),
+        }
+    }
+}
+
+impl Structures {
+    /// A JSON Schema (draft 2020-12) of the documents, as a tree that is `Serialize`. All documents
+    /// that were counted are valid, as serde_json writes them, if their floats are finite. Of folded
+    /// maps and sequences, it has the lengths and the kinds of the elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a map has a key that cannot stand in JSON, or if the schema would nest
+    /// deeper than 256 levels: three for each level of a document.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let mut structures = Structures::new().fold_lengths(true);
+    /// structures.add(&serde_json::from_str(r#"{"id": 1, "tags": ["a", "b"]}"#)?)?;
+    /// assert_eq!(
+    ///     serde_json::to_value(structures.to_json_schema()?)?,
+    ///     serde_json::json!({
+    ///         "$schema": "https://json-schema.org/draft/2020-12/schema",
+    ///         "type": "object",
+    ///         "properties": {
+    ///             "id": {"type": "integer", "minimum": 0},
+    ///             "tags": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
+    ///         },
+    ///         "required": ["id", "tags"],
+    ///         "additionalProperties": false,
+    ///     })
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_json_schema(&self) -> Result<Tree<Leaf>> {
+        let all = self.by_count()?;
+        let schemas = all.iter().map(|it| schema(&it.structure)).collect::<Result<Vec<_>>>()?;
+        let draft = Schema::Text("https://json-schema.org/draft/2020-12/schema".to_owned());
+        let mut entries = vec![("$schema".to_owned(), draft)];
+        entries.extend(match any_of(schemas) {
+            Schema::Object(any) => any,
+            _ => Vec::new(),
+        });
+        let limits = Limits::default().max_depth(DEEPEST);
+        Flattener::new().limits(limits).tree(&Schema::Object(entries))
+    }
+}
+
+fn schema(structure: &Structure) -> Result<Schema> {
+    of_node(structure.treedef.root(), &structure.leaves)
+}
+
+/// The schema of a node. The recursion is as deep as a structure that was recorded.
+fn of_node(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
+    use NodeKind as Is;
+    let inside = || match node.first_child() {
+        Some(child) => of_node(child, leaves),
+        None => Ok(typed("null", [])),
+    };
+    let variant = |inside| {
+        let name = node.variant().unwrap_or_default().to_owned();
+        object(vec![(name, inside)])
+    };
+    Ok(match node.kind() {
+        Is::Leaf => return leaves.get(node.first_leaf()).map_or(Ok(anything()), of_leaf),
+        Is::None | Is::Unit | Is::UnitStruct => typed("null", []),
+        Is::Some | Is::NewtypeStruct => inside()?,
+        Is::Static => {
+            let value = node.static_value().cloned().map(Schema::Value);
+            value.map_or_else(anything, |value| Schema::Object(vec![("const".to_owned(), value)]))
+        }
+        Is::UnitVariant => {
+            let name = Schema::Text(node.variant().unwrap_or_default().to_owned());
+            Schema::Object(vec![("const".to_owned(), name)])
+        }
+        Is::NewtypeVariant => variant(inside()?),
+        Is::TupleVariant => variant(array(node, leaves)?),
+        Is::StructVariant => variant(object(entries(node, leaves)?)),
+        Is::Seq | Is::Tuple | Is::TupleStruct => array(node, leaves)?,
+        Is::Map | Is::Struct => object(entries(node, leaves)?),
+    })
+}
+
+fn of_leaf(leaf: &StructureLeaf) -> Result<Schema> {
+    let all = |folded: &Collection| -> Result<Vec<Schema>> {
+        folded.elements.iter().map(schema).collect()
+    };
+    Ok(match leaf {
+        StructureLeaf::Scalar(kinds) => of_kinds(*kinds),
+        StructureLeaf::Seq(folded) => {
+            sized("array", "items", all(folded)?, ["minItems", "maxItems"], folded)
+        }
+        StructureLeaf::Map(folded) => {
+            let lengths = ["minProperties", "maxProperties"];
+            sized("object", "additionalProperties", all(folded)?, lengths, folded)
+        }
+    })
+}
+
+fn sized(
+    kind: &str,
+    of_elements: &str,
+    all: Vec<Schema>,
+    [least, most]: [&str; 2],
+    folded: &Collection,
+) -> Schema {
+    let elements = (!all.is_empty()).then(|| (of_elements, any_of(all)));
+    let Collection { shortest, longest, .. } = *folded;
+    let lengths = [(least, Schema::Number(shortest)), (most, Schema::Number(longest))];
+    typed(kind, elements.into_iter().chain(lengths))
+}
+
+fn of_kinds(kinds: Kinds) -> Schema {
+    use LeafKind as Is;
+    let natural = || typed("integer", [("minimum", Schema::Number(0))]);
+    match kinds {
+        Kinds::Integers => typed("integer", []),
+        Kinds::Floats | Kinds::Numbers => typed("number", []),
+        Kinds::One(kind) => match kind {
+            Is::Bool => typed("boolean", []),
+            Is::I8 | Is::I16 | Is::I32 | Is::I64 | Is::I128 => typed("integer", []),
+            Is::U8 | Is::U16 | Is::U32 | Is::U64 | Is::U128 => natural(),
+            Is::F32 | Is::F64 => typed("number", []),
+            Is::Char | Is::Str => typed("string", []),
+            Is::Bytes => typed("array", [("items", natural())]),
+            Is::None => typed("null", []),
+            Is::Opaque => anything(),
+        },
+    }
+}
+
+/// Up to this length, each position of a sequence has a schema of its own.
+const POSITIONS: usize = 64;
+
+fn array(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
+    let length = node.num_children();
+    let (mut all, mut distinct) = (Vec::new(), BTreeSet::new());
+    for (first, repeat) in node.runs() {
+        // Of children without leaves, one says it all.
+        let apart = if first.num_leaves() == 0 { 1 } else { repeat };
+        for skip in 0..apart {
+            distinct.insert(of_node(first.later(skip), leaves)?);
+        }
+    }
+    if length <= POSITIONS && distinct.len() > 1 {
+        for child in node.children() {
+            all.push(of_node(child, leaves)?);
+        }
+    }
+    let items = match (all.is_empty(), distinct.is_empty()) {
+        (false, _) => vec![("prefixItems", Schema::List(all)), ("items", Schema::False)],
+        (true, false) => vec![("items", any_of(distinct.into_iter().collect()))],
+        (true, true) => Vec::new(),
+    };
+    let length = length as u64; // usize has at most 64 bits
+    let lengths = [("minItems", Schema::Number(length)), ("maxItems", Schema::Number(length))];
+    Ok(typed("array", items.into_iter().chain(lengths)))
+}
+
+/// The fields or entries. A key that stands twice is one property.
+fn entries(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Vec<(String, Schema)>> {
+    let mut all: Vec<(String, Vec<Schema>)> = Vec::new();
+    for (position, child) in node.children().enumerate() {
+        let name = match (node.fields().get(position), node.entry_keys().get(position)) {
+            (Some(field), _) => field.as_ref().to_owned(),
+            (None, Some(key)) => property(key)?,
+            (None, None) => continue,
+        };
+        let below = of_node(child, leaves)?;
+        match all.last_mut() {
+            Some((last, same)) if *last == name => same.push(below),
+            _ => all.push((name, vec![below])),
+        }
+    }
+    Ok(all.into_iter().map(|(name, same)| (name, any_of(same))).collect())
+}
+
+/// A key as JSON writes it.
+fn property(key: &Value) -> Result<String> {
+    let text = match key.as_leaf() {
+        Some(Leaf::Str(text)) => Some(text.to_string()),
+        Some(Leaf::Char(char)) => Some(char.to_string()),
+        Some(Leaf::Bool(bool)) => Some(bool.to_string()),
+        Some(Leaf::F32(float)) => Some(format!("{float:?}")),
+        Some(Leaf::F64(float)) => Some(format!("{float:?}")),
+        Some(leaf) => {
+            let natural = || leaf.as_u128().map(|number| number.to_string());
+            leaf.as_i128().map(|number| number.to_string()).or_else(natural)
+        }
+        None => None,
+    };
+    text.ok_or_else(|| ErrorKind::DoesNotApply("JSON has no such keys").into())
+}
+
+fn object(properties: Vec<(String, Schema)>) -> Schema {
+    let names = properties.iter().map(|(name, _)| Schema::Text(name.clone())).collect();
+    typed(
+        "object",
+        [
+            ("properties", Schema::Object(properties)),
+            ("required", Schema::List(names)),
+            ("additionalProperties", Schema::False),
+        ],
+    )
+}
+
+fn any_of(mut all: Vec<Schema>) -> Schema {
+    match (all.len(), all.pop()) {
+        (1, Some(one)) => one,
+        (_, None) => anything(),
+        (_, Some(last)) => {
+            all.push(last);
+            Schema::Object(vec![("anyOf".to_owned(), Schema::List(all))])
+        }
+    }
+}
+
+fn anything() -> Schema {
+    Schema::Object(Vec::new())
+}
+
+fn typed<'k>(kind: &str, more: impl IntoIterator<Item = (&'k str, Schema)>) -> Schema {
+    let kind = ("type".to_owned(), Schema::Text(kind.to_owned()));
+    let more = more.into_iter().map(|(key, it)| (key.to_owned(), it));
+    Schema::Object([kind].into_iter().chain(more).collect())
+}

@@ -1,0 +1,357 @@
+//! Counts a document while it is read.
+
+use std::fmt;
+
+use serde::de::value::{BytesDeserializer, MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess,
+    SeqAccess, VariantAccess, Visitor,
+};
+
+use crate::error::Result;
+use crate::model::{Leaf, LeafKind, NodeKind, Value};
+
+use super::Structures;
+use super::interner::{Head, NONE};
+use super::places::{Places, Step};
+use super::pool::Pool;
+use super::recorder::Recorder;
+
+/// Counts a document of a self-describing format while it is read, and returns whether its
+/// structure is new. The result is that of [`Structures::add`] for a `Tree<Leaf>`, without an
+/// example.
+///
+/// ```
+/// use serde::de::DeserializeSeed;
+/// use treedef::Structures;
+///
+/// let mut structures = Structures::new();
+/// let mut count = |text| structures.seed().deserialize(&mut serde_json::Deserializer::from_str(text));
+/// assert!(count(r#"{"a": 1, "b": [true]}"#)?);
+/// assert!(!count(r#"{"b": [false], "a": 2}"#)?);
+/// assert_eq!(structures.documents(), 2);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct StructureSeed<'s> {
+    structures: &'s mut Structures,
+}
+
+impl<'s> StructureSeed<'s> {
+    pub(super) fn new(structures: &'s mut Structures) -> Self {
+        StructureSeed { structures }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for StructureSeed<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<bool, D::Error> {
+        self.structures.begin().map_err(de::Error::custom)?;
+        let recorder = &mut self.structures.recorder;
+        let root = Reader { recorder, place: Places::ROOT, depth: 0 }.deserialize(document)?;
+        let seen = self.structures.next();
+        self.structures.count(root, seen).map_err(de::Error::custom)
+    }
+}
+
+/// Records the next value, and returns the number of its node.
+struct Reader<'r> {
+    recorder: &'r mut Recorder,
+    place: u32,
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Reader<'_> {
+    type Value = u32;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<u32, D::Error> {
+        document.deserialize_any(self)
+    }
+}
+
+impl Reader<'_> {
+    fn step<E: de::Error>(&mut self, step: Step) -> Result<u32, E> {
+        Ok(self.recorder.places.below(self.place, step).map_err(E::custom)?.0)
+    }
+
+    fn descend<E: de::Error>(&mut self) -> Result<(), E> {
+        self.depth += 1;
+        self.recorder.expect_depth(self.depth).map_err(E::custom)
+    }
+
+    /// A reader of what is below.
+    fn inside(&mut self, place: u32) -> Reader<'_> {
+        Reader { recorder: self.recorder, place, depth: self.depth }
+    }
+
+    fn elements<'de, A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<u32, A::Error> {
+        let place = self.step(Step::Inside)?;
+        let first = self.recorder.open.len();
+        let mut pools = self.recorder.pools.len();
+        while let Some(node) = seq.next_element_seed(self.inside(place))? {
+            self.recorder.element(first, pools, node, 1);
+            pools = self.recorder.pools.len();
+        }
+        self.recorder.close(Head::of(NodeKind::Seq), first).map_err(de::Error::custom)
+    }
+
+    fn folded_elements<'de, A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<u32, A::Error> {
+        let place = self.step(Step::Inside)?;
+        let (mut pool, mut last) = (Pool::default(), NONE);
+        let first = self.recorder.pools.len();
+        while let Some(node) = seq.next_element_seed(self.inside(place))? {
+            pool.longest += 1;
+            if node != last || self.recorder.pools.len() > first {
+                pool.add(node, &mut self.recorder.pools, first);
+                last = node;
+            }
+        }
+        pool.shortest = pool.longest;
+        self.recorder.close_pool(Head::Seq, pool).map_err(de::Error::custom)
+    }
+
+    fn entries<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<u32, A::Error> {
+        let Reader { recorder, place: here, depth } = self;
+        let (first, mut guess) = (recorder.open.len(), 0);
+        loop {
+            let key = KeyReader { recorder, place: here, guess: &mut guess };
+            let Some((label, place)) = map.next_key_seed(key)? else { break };
+            let node = map.next_value_seed(Reader { recorder, place, depth })?;
+            recorder.child(label, node);
+        }
+        recorder.close(Head::of(NodeKind::Map), first).map_err(de::Error::custom)
+    }
+
+    fn folded_entries<'de, A: MapAccess<'de>>(mut self, mut map: A) -> Result<u32, A::Error> {
+        let place = self.step(Step::AnyKey)?;
+        let mut pool = Pool::default();
+        let first = self.recorder.pools.len();
+        while map.next_key::<de::IgnoredAny>()?.is_some() {
+            let node = map.next_value_seed(self.inside(place))?;
+            pool.add(node, &mut self.recorder.pools, first);
+            pool.longest += 1;
+        }
+        pool.shortest = pool.longest;
+        self.recorder.close_pool(Head::Map, pool).map_err(de::Error::custom)
+    }
+}
+
+macro_rules! scalars {
+    ($($method:ident $kind:ident $type:ty;)*) => {$(
+        #[inline]
+        fn $method<E: de::Error>(self, _: $type) -> Result<u32, E> {
+            self.recorder.kind(LeafKind::$kind).map_err(E::custom)
+        }
+    )*};
+}
+
+impl<'de> Visitor<'de> for Reader<'_> {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    scalars! {
+        visit_bool Bool bool;
+        visit_i8 I8 i8;
+        visit_i16 I16 i16;
+        visit_i32 I32 i32;
+        visit_i64 I64 i64;
+        visit_i128 I128 i128;
+        visit_u8 U8 u8;
+        visit_u16 U16 u16;
+        visit_u32 U32 u32;
+        visit_u64 U64 u64;
+        visit_u128 U128 u128;
+        visit_f32 F32 f32;
+        visit_f64 F64 f64;
+        visit_char Char char;
+        visit_str Str &str;
+        visit_bytes Bytes &[u8];
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<u32, E> {
+        self.recorder.atom(NodeKind::Unit).map_err(E::custom)
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<u32, E> {
+        self.recorder.atom(NodeKind::None).map_err(E::custom)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(mut self, inside: D) -> Result<u32, D::Error> {
+        self.descend()?;
+        let place = self.step(Step::Inside)?;
+        let first = self.recorder.open.len();
+        let node = self.inside(place).deserialize(inside)?;
+        self.recorder.child(NONE, node);
+        self.recorder.close(Head::of(NodeKind::Some), first).map_err(de::Error::custom)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, inside: D) -> Result<u32, D::Error> {
+        self.deserialize(inside)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, seq: A) -> Result<u32, A::Error> {
+        self.descend()?;
+        match self.recorder.folds.lengths {
+            true => self.folded_elements(seq),
+            false => self.elements(seq),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<u32, A::Error> {
+        self.descend()?;
+        match self.recorder.places.is_folded(self.place) {
+            true => self.folded_entries(map),
+            false => self.entries(map),
+        }
+    }
+
+    /// A variant becomes a map of one entry, from its name to its payload.
+    fn visit_enum<A: EnumAccess<'de>>(mut self, data: A) -> Result<u32, A::Error> {
+        self.descend()?;
+        let (name, variant) = data.variant::<String>()?;
+        let label = self.recorder.interner.intern_text(&name).map_err(de::Error::custom)?;
+        let (is_folded, first) =
+            (self.recorder.places.is_folded(self.place), self.recorder.open.len());
+        let pools = self.recorder.pools.len();
+        let place = self.step(if is_folded { Step::AnyKey } else { Step::Key(label) })?;
+        let node = variant.newtype_variant_seed(self.inside(place))?;
+        let closed = if is_folded {
+            let mut pool = Pool { shortest: 1, longest: 1, ..Pool::default() };
+            pool.add(node, &mut self.recorder.pools, pools);
+            self.recorder.close_pool(Head::Map, pool)
+        } else {
+            self.recorder.child(label, node);
+            self.recorder.close(Head::of(NodeKind::Map), first)
+        };
+        closed.map_err(de::Error::custom)
+    }
+}
+
+/// Reads the key of an entry: its label, and the place below it.
+struct KeyReader<'r> {
+    recorder: &'r mut Recorder,
+    place: u32,
+    /// The index of the key that came after the last key in an earlier document.
+    guess: &'r mut usize,
+}
+
+impl KeyReader<'_> {
+    fn found<E: de::Error>(self, label: Result<u32>) -> Result<(u32, u32), E> {
+        let label = label.map_err(E::custom)?;
+        let found = self.recorder.places.below(self.place, Step::Key(label));
+        let (place, index) = found.map_err(E::custom)?;
+        *self.guess = index + 1;
+        Ok((label, place))
+    }
+
+    fn value<'de, D: Deserializer<'de>>(self, key: D) -> Result<(u32, u32), D::Error> {
+        let key = Value::deserialize(key)?;
+        let label = self.recorder.interner.intern_label(&key);
+        self.found(label)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
+    type Value = (u32, u32);
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<(u32, u32), D::Error> {
+        key.deserialize_any(self)
+    }
+}
+
+macro_rules! keys {
+    ($($method:ident $type:ty;)*) => {$(
+        fn $method<E: de::Error>(self, key: $type) -> Result<(u32, u32), E> {
+            self.value(key.into_deserializer())
+        }
+    )*};
+}
+
+impl<'de> Visitor<'de> for KeyReader<'_> {
+    type Value = (u32, u32);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    #[inline]
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<(u32, u32), E> {
+        if let Some((label, place)) = self.recorder.places.guess(self.place, *self.guess)
+            && self.recorder.interner.text_is(label, key)
+        {
+            *self.guess += 1;
+            return Ok((label, place));
+        }
+        let label = self.recorder.interner.intern_text(key);
+        self.found(label)
+    }
+
+    keys! {
+        visit_bool bool;
+        visit_i8 i8;
+        visit_i16 i16;
+        visit_i32 i32;
+        visit_i64 i64;
+        visit_u8 u8;
+        visit_u16 u16;
+        visit_u32 u32;
+        visit_u64 u64;
+        visit_f32 f32;
+        visit_i128 i128;
+        visit_u128 u128;
+        visit_f64 f64;
+        visit_char char;
+    }
+
+    fn visit_bytes<E: de::Error>(self, key: &[u8]) -> Result<(u32, u32), E> {
+        self.value(BytesDeserializer::new(key))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<(u32, u32), E> {
+        self.value(().into_deserializer())
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<(u32, u32), E> {
+        let label = self.recorder.interner.intern_label(&Value::from(Leaf::None));
+        self.found(label)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, key: D) -> Result<(u32, u32), D::Error> {
+        self.value(Present(key))
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, key: D) -> Result<(u32, u32), D::Error> {
+        self.deserialize(key)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, key: A) -> Result<(u32, u32), A::Error> {
+        self.value(SeqAccessDeserializer::new(key))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, key: A) -> Result<(u32, u32), A::Error> {
+        self.value(MapAccessDeserializer::new(key))
+    }
+}
+
+/// A present value, of which the inside is left.
+struct Present<D>(D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Present<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        visitor.visit_some(self.0)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+        ignored_any
+    }
+}
