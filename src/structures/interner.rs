@@ -121,7 +121,7 @@ impl Interner {
             let node = self.node(child.node);
             pools = pools.saturating_add(node.pools);
             leaves = leaves.saturating_add(node.leaves.saturating_mul(child.repeat));
-            let others = node.leaves.saturating_mul(child.repeat - 1);
+            let others = node.leaves.saturating_mul(child.repeat.saturating_sub(1));
             size = size.saturating_add(node.size).saturating_add(others);
         }
         let (children, entry) = (children.into(), usize::MAX);

@@ -271,7 +271,7 @@ impl Structures {
     ///
     /// let mut structures = Structures::new().limits(Limits::default().max_depth(1));
     /// let error = structures.add(&serde_json::from_str("[[1]]")?).unwrap_err();
-    /// assert_eq!(error.to_string(), "nested deeper than 1 level at the root (see `Limits::max_depth`)");
+    /// assert_eq!(error.to_string(), "nested deeper than 1 level at `[0]` (see `Limits::max_depth`)");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -492,7 +492,7 @@ impl Structures {
                 })?;
                 interner.charge(interner.node(root).size.saturating_add(cost(pools)))?;
                 interner.nodes[root as usize].entry = self.entries.len();
-                self.entries.push(Entry { root, pools: std::mem::take(pools), seen });
+                self.entries.push(Entry { root, pools: pools.split_off(0), seen });
             }
         }
         (self.documents, self.next_index) = (documents, next_index);

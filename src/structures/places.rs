@@ -85,6 +85,10 @@ impl Places {
     /// The place below, and the index of the step.
     pub(super) fn below(&mut self, place: u32, step: Step) -> Result<(u32, usize)> {
         let here = &self.list[place as usize];
+        // The elements of a sequence usually come first.
+        if let Some((_, below)) = here.below.first().filter(|(first, _)| *first == step) {
+            return Ok((*below, 0));
+        }
         if let Some(index) = self.table.get(&(place, step)) {
             return Ok((here.below[*index].1, *index));
         }

@@ -184,7 +184,7 @@ impl Structures {
                 return Err(invalid("a structure that no document has"));
             }
             let mut parts = structure.into_iter();
-            let structure = read(&mut parts, DEEPEST)?;
+            let structure = read(&mut parts, DEEPEST + 1)?;
             if parts.next().is_some() {
                 return Err(invalid("a structure has a part too many"));
             }

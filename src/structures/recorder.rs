@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{LeafKind, Limits, NodeKind, TreeDef};
+use crate::path::{Key, Path};
 use crate::stack;
 use crate::treedef::node::NodeRef;
 
@@ -52,6 +53,17 @@ impl Folds {
     }
 }
 
+/// How a reader came to a value: for the path in an error.
+#[derive(Clone, Copy)]
+pub(super) enum By {
+    Root,
+    Key(u32),
+    /// A key that nobody looked at.
+    AnyKey,
+    Index(u64),
+    Some,
+}
+
 /// A node is recorded after its children, whose numbers are then on top of `open`. The pools that
 /// are in it are on top of `pools`, in the order of its children.
 #[derive(Clone)]
@@ -61,24 +73,34 @@ pub(super) struct Recorder {
     pub(super) places: Places,
     pub(super) open: Vec<Child>,
     pub(super) pools: Vec<Pool>,
+    /// Of a document that is read, how each open compound was reached.
+    pub(super) way: Vec<By>,
     /// How many compounds are open of a tree.
     depth: usize,
-    /// The number of the leaf of each kind, if there was one.
-    scalars: [u32; 32],
+    /// The number of each node that has no children and no name, if there was one.
+    atoms: [u32; 32],
 }
 
 impl Recorder {
     pub(super) fn new(folds: Folds) -> Self {
         let places = Places::new(folds.keys.unwrap_or(usize::MAX));
-        let (interner, open, pools) = (Interner::default(), Vec::new(), Vec::new());
-        Recorder { folds, interner, places, open, pools, depth: 0, scalars: [NONE; 32] }
+        Recorder {
+            folds,
+            interner: Interner::default(),
+            places,
+            open: Vec::new(),
+            pools: Vec::new(),
+            way: Vec::new(),
+            depth: 0,
+            atoms: [NONE; 32],
+        }
     }
 
     /// Takes other folds. What was recorded before is folded later.
     pub(super) fn refold(&mut self) {
         self.places.most_keys = self.folds.keys.unwrap_or(usize::MAX);
         self.places.changed = true;
-        self.scalars = [NONE; 32];
+        self.atoms = [NONE; 32];
     }
 
     pub(super) fn limit(&mut self, limits: Limits) {
@@ -88,7 +110,7 @@ impl Recorder {
     /// Forgets all but the places.
     pub(super) fn forget_nodes(&mut self) {
         self.interner.forget_nodes();
-        (self.scalars, self.places.changed) = ([NONE; 32], false);
+        (self.atoms, self.places.changed) = ([NONE; 32], false);
     }
 
     /// Forgets what an earlier document left that could not be read to its end.
@@ -112,29 +134,48 @@ impl Recorder {
         if depth <= deepest { Ok(()) } else { Err(stack::too_deep(deepest)) }
     }
 
+    /// The path of the innermost open compound of a document, or of one around it if a key is not
+    /// known.
+    #[cold]
+    pub(super) fn path(&self) -> Path {
+        let key = |by: &By| match by {
+            By::Root | By::AnyKey => None,
+            By::Key(label) => self.interner.label(*label).cloned().map(Key::Entry),
+            By::Index(index) => usize::try_from(*index).ok().map(Key::Index),
+            By::Some => Some(Key::Some),
+        };
+        self.way.iter().skip(1).map_while(key).collect()
+    }
+
     #[inline]
     pub(super) fn kind(&mut self, kind: LeafKind) -> Result<u32> {
-        match self.scalars.get(kind as usize) {
+        self.atom(kind as usize, |folds| Head::Scalar(folds.kinds(Kinds::One(kind))))
+    }
+
+    pub(super) fn unit(&mut self) -> Result<u32> {
+        self.atom(28, |_| Head::of(NodeKind::Unit))
+    }
+
+    pub(super) fn none(&mut self) -> Result<u32> {
+        self.atom(29, |_| Head::of(NodeKind::None))
+    }
+
+    /// A node without children, which is looked up once.
+    #[inline]
+    fn atom(&mut self, slot: usize, head: impl FnOnce(Folds) -> Head) -> Result<u32> {
+        match self.atoms.get(slot) {
             Some(known) if *known != NONE => Ok(*known),
-            _ => self.new_kind(kind),
+            _ => self.new_atom(slot, head(self.folds)),
         }
     }
 
     #[cold]
-    fn new_kind(&mut self, kind: LeafKind) -> Result<u32> {
-        let node = self.scalar(Kinds::One(kind))?;
-        if let Some(known) = self.scalars.get_mut(kind as usize) {
+    fn new_atom(&mut self, slot: usize, head: Head) -> Result<u32> {
+        let node = self.interner.intern(head, &[])?;
+        if let Some(known) = self.atoms.get_mut(slot) {
             *known = node;
         }
         Ok(node)
-    }
-
-    fn scalar(&mut self, kinds: Kinds) -> Result<u32> {
-        self.interner.intern(Head::Scalar(self.folds.kinds(kinds)), &[])
-    }
-
-    pub(super) fn atom(&mut self, kind: NodeKind) -> Result<u32> {
-        self.interner.intern(Head::of(kind), &[])
     }
 
     /// Adds a child to the innermost compound.
@@ -191,7 +232,8 @@ impl Recorder {
     /// Records a folded sequence or map.
     pub(super) fn close_pool(&mut self, head: Head, pool: Pool) -> Result<u32> {
         self.pools.push(pool);
-        self.interner.intern(head, &[])
+        let slot = if head == Head::Seq { 30 } else { 31 };
+        self.atom(slot, |_| head)
     }
 
     /// Records a tree, whose leaves are given by their index.
@@ -214,7 +256,10 @@ impl Recorder {
         use NodeKind as Is;
         let folded = match node.kind() {
             Is::Leaf => match leaf(node.first_leaf()) {
-                Some(StructureLeaf::Scalar(kinds)) => return self.scalar(kinds),
+                Some(StructureLeaf::Scalar(kinds)) => {
+                    let head = Head::Scalar(self.folds.kinds(kinds));
+                    return self.interner.intern(head, &[]);
+                }
                 None => return self.kind(LeafKind::None),
                 folded => folded,
             },
@@ -246,10 +291,12 @@ impl Recorder {
         let below = self.any_below(head, place)?;
         let length = node.num_children() as u64; // usize has at most 64 bits
         let mut pool = Pool { shortest: length, longest: length, ..Pool::default() };
-        for (child, _) in distinct(node) {
+        let mut position = 0usize;
+        for (child, repeat) in distinct(node) {
             let first = self.pools.len();
-            let id = self.node(child, leaf, below)?;
+            let id = self.node(child, leaf, below).map_err(|error| under(node, position, error))?;
             pool.add(id, &mut self.pools, first);
+            position = position.saturating_add(repeat);
         }
         self.close_pool(head, pool)
     }
@@ -269,7 +316,8 @@ impl Recorder {
                 let (label, step) = self.step(node, position)?;
                 let (below, _) = self.places.below(place, step)?;
                 let pools = self.pools.len();
-                let id = self.node(child, leaf, below)?;
+                let id =
+                    self.node(child, leaf, below).map_err(|error| under(node, position, error))?;
                 match label {
                     NONE => self.element(first, pools, id, repeat),
                     label => self.child(label, id),
@@ -324,6 +372,14 @@ impl Recorder {
             pool.add(id, &mut self.pools, first);
         }
         self.close_pool(head, pool)
+    }
+}
+
+#[cold]
+fn under(node: NodeRef<'_>, position: usize, error: Error) -> Error {
+    match node.key(position) {
+        Some(key) => error.under(key),
+        None => error,
     }
 }
 

@@ -15,7 +15,7 @@ use super::Structures;
 use super::interner::{Head, NONE};
 use super::places::{Places, Step};
 use super::pool::Pool;
-use super::recorder::Recorder;
+use super::recorder::{By, Recorder};
 
 /// Counts a document of a self-describing format while it is read, and returns whether its
 /// structure is new. The result is that of [`Structures::add`] for a `Tree<Leaf>`, without an
@@ -49,7 +49,8 @@ impl<'de> DeserializeSeed<'de> for StructureSeed<'_> {
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<bool, D::Error> {
         self.structures.begin().map_err(de::Error::custom)?;
         let recorder = &mut self.structures.recorder;
-        let root = Reader { recorder, place: Places::ROOT, depth: 0 }.deserialize(document)?;
+        let root = Reader { recorder, place: Places::ROOT, depth: 0, by: By::Root }
+            .deserialize(document)?;
         let seen = self.structures.next();
         self.structures.count(root, seen).map_err(de::Error::custom)
     }
@@ -59,7 +60,9 @@ impl<'de> DeserializeSeed<'de> for StructureSeed<'_> {
 struct Reader<'r> {
     recorder: &'r mut Recorder,
     place: u32,
+    /// How many compounds are around it.
     depth: usize,
+    by: By,
 }
 
 impl<'de> DeserializeSeed<'de> for Reader<'_> {
@@ -77,22 +80,27 @@ impl Reader<'_> {
     }
 
     fn descend<E: de::Error>(&mut self) -> Result<(), E> {
+        self.recorder.way.truncate(self.depth);
+        self.recorder.way.push(self.by);
         self.depth += 1;
-        self.recorder.expect_depth(self.depth).map_err(E::custom)
+        let fits = self.recorder.expect_depth(self.depth);
+        fits.map_err(|error| E::custom(error.at(self.recorder.path())))
     }
 
     /// A reader of what is below.
-    fn inside(&mut self, place: u32) -> Reader<'_> {
-        Reader { recorder: self.recorder, place, depth: self.depth }
+    #[inline]
+    fn inside(&mut self, place: u32, by: By) -> Reader<'_> {
+        Reader { recorder: self.recorder, place, depth: self.depth, by }
     }
 
     fn elements<'de, A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<u32, A::Error> {
         let place = self.step(Step::Inside)?;
         let first = self.recorder.open.len();
-        let mut pools = self.recorder.pools.len();
-        while let Some(node) = seq.next_element_seed(self.inside(place))? {
+        let (mut pools, mut index) = (self.recorder.pools.len(), 0);
+        while let Some(node) = seq.next_element_seed(self.inside(place, By::Index(index)))? {
             self.recorder.element(first, pools, node, 1);
             pools = self.recorder.pools.len();
+            index += 1;
         }
         self.recorder.close(Head::of(NodeKind::Seq), first).map_err(de::Error::custom)
     }
@@ -101,7 +109,7 @@ impl Reader<'_> {
         let place = self.step(Step::Inside)?;
         let (mut pool, mut last) = (Pool::default(), NONE);
         let first = self.recorder.pools.len();
-        while let Some(node) = seq.next_element_seed(self.inside(place))? {
+        while let Some(node) = seq.next_element_seed(self.inside(place, By::Index(pool.longest)))? {
             pool.longest += 1;
             if node != last || self.recorder.pools.len() > first {
                 pool.add(node, &mut self.recorder.pools, first);
@@ -113,12 +121,13 @@ impl Reader<'_> {
     }
 
     fn entries<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<u32, A::Error> {
-        let Reader { recorder, place: here, depth } = self;
+        let Reader { recorder, place: here, depth, .. } = self;
         let (first, mut guess) = (recorder.open.len(), 0);
         loop {
             let key = KeyReader { recorder, place: here, guess: &mut guess };
             let Some((label, place)) = map.next_key_seed(key)? else { break };
-            let node = map.next_value_seed(Reader { recorder, place, depth })?;
+            let node =
+                map.next_value_seed(Reader { recorder, place, depth, by: By::Key(label) })?;
             recorder.child(label, node);
         }
         recorder.close(Head::of(NodeKind::Map), first).map_err(de::Error::custom)
@@ -129,7 +138,7 @@ impl Reader<'_> {
         let mut pool = Pool::default();
         let first = self.recorder.pools.len();
         while map.next_key::<de::IgnoredAny>()?.is_some() {
-            let node = map.next_value_seed(self.inside(place))?;
+            let node = map.next_value_seed(self.inside(place, By::AnyKey))?;
             pool.add(node, &mut self.recorder.pools, first);
             pool.longest += 1;
         }
@@ -174,18 +183,18 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<u32, E> {
-        self.recorder.atom(NodeKind::Unit).map_err(E::custom)
+        self.recorder.unit().map_err(E::custom)
     }
 
     fn visit_none<E: de::Error>(self) -> Result<u32, E> {
-        self.recorder.atom(NodeKind::None).map_err(E::custom)
+        self.recorder.none().map_err(E::custom)
     }
 
     fn visit_some<D: Deserializer<'de>>(mut self, inside: D) -> Result<u32, D::Error> {
         self.descend()?;
         let place = self.step(Step::Inside)?;
         let first = self.recorder.open.len();
-        let node = self.inside(place).deserialize(inside)?;
+        let node = self.inside(place, By::Some).deserialize(inside)?;
         self.recorder.child(NONE, node);
         self.recorder.close(Head::of(NodeKind::Some), first).map_err(de::Error::custom)
     }
@@ -219,7 +228,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
             (self.recorder.places.is_folded(self.place), self.recorder.open.len());
         let pools = self.recorder.pools.len();
         let place = self.step(if is_folded { Step::AnyKey } else { Step::Key(label) })?;
-        let node = variant.newtype_variant_seed(self.inside(place))?;
+        let node = variant.newtype_variant_seed(self.inside(place, By::Key(label)))?;
         let closed = if is_folded {
             let mut pool = Pool { shortest: 1, longest: 1, ..Pool::default() };
             pool.add(node, &mut self.recorder.pools, pools);

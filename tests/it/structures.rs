@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use allocation_counter::measure;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde::de::DeserializeSeed;
+use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value as Json, json};
 use treedef::{Leaf, Limits, NodeKind, NodeRef, Structure, StructureLeaf, Structures, Tree};
 
@@ -507,7 +507,7 @@ fn limits_hold_and_what_was_counted_stays() {
         Structures::new().limits(limits.max_nodes(40).max_depth(3)).max_structures(2);
     read(&mut structures, "[1, 2]").unwrap();
     let said = |error: serde_json::Error| error.to_string();
-    insta::assert_snapshot!(said(read(&mut structures, "[[[[]]]]").unwrap_err()), @"nested deeper than 3 levels at the root (see `Limits::max_depth`) at line 1 column 5");
+    insta::assert_snapshot!(said(read(&mut structures, "[[[[]]]]").unwrap_err()), @"nested deeper than 3 levels at `[0][0][0]` (see `Limits::max_depth`) at line 1 column 5");
     let wide: Vec<String> = (0..40).map(|at| format!("\"k{at}\": 1")).collect();
     insta::assert_snapshot!(said(read(&mut structures, &format!("{{{}}}", wide.join(","))).unwrap_err()), @"41 nodes, the limit is 40 (see `Limits::max_nodes`) at line 1 column 140");
     read(&mut structures, "[3, 4]").unwrap();
@@ -570,4 +570,89 @@ fn damaged_structures_are_refused() {
     );
     let error = serde_json::from_str::<Structures>(&text).unwrap_err();
     assert!(error.to_string().starts_with("nested deeper than 256 levels"), "{error}");
+}
+
+/// A document of nested sequences or maps, which no format has to read.
+#[derive(Clone)]
+struct Deep {
+    levels: usize,
+    map: bool,
+    /// Whether the one element was read.
+    read: bool,
+}
+
+impl<'de> Deserializer<'de> for Deep {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        match (self.levels, self.map) {
+            (0, _) => visitor.visit_u64(1),
+            (_, true) => visitor.visit_map(self),
+            (_, false) => visitor.visit_seq(self),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+        ignored_any
+    }
+}
+
+impl<'de> SeqAccess<'de> for Deep {
+    type Error = serde::de::value::Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Self::Error> {
+        let inside = Deep { levels: self.levels - 1, ..*self };
+        let is_first = !std::mem::replace(&mut self.read, true);
+        is_first.then(|| seed.deserialize(inside)).transpose()
+    }
+}
+
+impl<'de> MapAccess<'de> for Deep {
+    type Error = serde::de::value::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Self::Error> {
+        let is_first = !std::mem::replace(&mut self.read, true);
+        is_first.then(|| seed.deserialize("a".into_deserializer())).transpose()
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, Self::Error> {
+        seed.deserialize(Deep { levels: self.levels - 1, map: self.map, read: false })
+    }
+}
+
+/// All that recurses: in a thread's stack, without optimisation.
+#[test]
+fn the_deepest_structures_fit_the_stack() {
+    let limits = Limits::default().max_depth(1_000);
+    for (map, keys) in [(false, usize::MAX), (false, 0), (true, usize::MAX), (true, 0)] {
+        let folded = Structures::new().fold_lengths(keys == 0).fold_keys(keys).limits(limits);
+        let mut structures = folded.clone();
+        structures.seed().deserialize(Deep { levels: 256, map, read: false }).unwrap();
+        structures.to_json_schema().unwrap_err();
+        let mut twice = structures.clone();
+        twice.merge(&structures).unwrap();
+        assert!(twice != structures && format!("{twice:?}").contains("u64"));
+        let all = twice.by_count().unwrap();
+        assert!(all[0].diff().is_empty());
+        assert!(!twice.add_structure(&all[0].structure).unwrap());
+        let text = serde_json::to_string(&twice).unwrap();
+        // A document of treedefs has the depth that is allowed by default.
+        let error = serde_json::from_str::<Structures>(&text).unwrap_err().to_string();
+        assert!(error.starts_with("nested deeper than 128 levels"), "{error}");
+
+        let error = folded.clone().seed().deserialize(Deep { levels: 257, map, read: false });
+        let said = error.unwrap_err().to_string();
+        assert!(said.starts_with("nested deeper than 256 levels"), "{said}");
+    }
 }
