@@ -135,3 +135,71 @@ fn flatten_enums(bencher: Bencher<'_, '_>) {
     let value = workloads::enums();
     bencher.bench_local(|| flatten(black_box(&value)));
 }
+
+/// Ten megabytes of JSON lines with 50 structures, once sequences are folded.
+#[divan::bench_group]
+mod json_lines {
+    use divan::counter::BytesCount;
+    use serde::de::{Deserialize, DeserializeSeed, IgnoredAny};
+    use serde_json::{Deserializer, Value, json};
+    use treedef::{Structures, Tree};
+
+    use super::*;
+
+    fn lines() -> String {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut text = String::new();
+        while text.len() < 10_000_000 {
+            let kind = random.usize(0..50);
+            let tags: Vec<String> = (0..random.u8(0..8)).map(|tag| format!("tag {tag}")).collect();
+            let user = json!({"name": format!("user {}", random.u32(..)), "age": random.u8(..)});
+            let mut line =
+                json!({"id": random.u64(..), "user": user, "score": random.f64(), "tags": tags});
+            for field in (0..6).filter(|bit| kind >> bit & 1 == 1) {
+                line[format!("field {field}")] = json!(format!("some text {}", random.u32(..)));
+            }
+            text += &format!("{line}\n");
+        }
+        text
+    }
+
+    /// Reads line by line.
+    fn run(
+        bencher: Bencher<'_, '_>,
+        mut read: impl FnMut(&mut Deserializer<serde_json::de::StrRead<'_>>),
+    ) {
+        let text = lines();
+        let bencher = bencher.counter(BytesCount::new(text.len()));
+        bencher.bench_local(|| {
+            black_box(&text).lines().for_each(|line| read(&mut Deserializer::from_str(line)));
+        });
+    }
+
+    #[divan::bench(sample_count = 20)]
+    fn read_nothing(bencher: Bencher<'_, '_>) {
+        run(bencher, |json| drop(black_box(IgnoredAny::deserialize(json))));
+    }
+
+    #[divan::bench(sample_count = 20)]
+    fn read_values(bencher: Bencher<'_, '_>) {
+        run(bencher, |json| drop(black_box(Value::deserialize(json))));
+    }
+
+    #[divan::bench(sample_count = 20)]
+    fn read_trees(bencher: Bencher<'_, '_>) {
+        run(bencher, |json| drop(black_box(Tree::<Leaf>::deserialize(json))));
+    }
+
+    #[divan::bench(sample_count = 20)]
+    fn count(bencher: Bencher<'_, '_>) {
+        let mut structures = Structures::new();
+        run(bencher, |json| drop(black_box(structures.seed().deserialize(json))));
+    }
+
+    #[divan::bench(sample_count = 20)]
+    fn count_folded(bencher: Bencher<'_, '_>) {
+        let mut structures = Structures::new().fold_lengths(true).fold_keys(100).fold_widths(true);
+        run(bencher, |json| drop(black_box(structures.seed().deserialize(json))));
+        assert_eq!(structures.by_count().map(|all| all.len()).ok(), Some(50));
+    }
+}

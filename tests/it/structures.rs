@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use allocation_counter::measure;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value as Json, json};
 use treedef::{Leaf, Limits, NodeKind, NodeRef, Structure, StructureLeaf, Structures, Tree};
@@ -331,6 +332,39 @@ proptest! {
             read(&mut structures, &document.to_string())?;
         }
         prop_assert_eq!(structures, counted(folds, &documents, 0));
+    }
+
+    /// All kinds of serde, as a format that knows them all would give them.
+    #[test]
+    fn any_data_counts_as_its_tree(data in crate::data::data(), folds in any_folds()) {
+        let read = |data: &crate::data::Data| serde_value::to_value(data).ok();
+        if let Some(value) = read(&data) {
+            let (mut structures, mut trees) = (folds.none(), folds.none());
+            let tree = Tree::<Leaf>::deserialize(value.clone());
+            let seeded = structures.seed().deserialize(value);
+            match tree {
+                Ok(tree) => {
+                    prop_assert!(seeded? && trees.add(&tree)?);
+                    let texts = [&structures, &trees].map(|it| it.by_count().map(|all| all[0].structure.to_string()));
+                    prop_assert_eq!(texts[0].as_ref().ok(), texts[1].as_ref().ok());
+                    let text = serde_json::to_string(&trees)?;
+                    prop_assert_eq!(serde_json::from_str::<Structures>(&text)?, trees);
+                }
+                Err(error) => drop(seeded.expect_err(&error.to_string())),
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_documents_are_refused_or_counted(json in any_json(), folds in any_folds(), at in any::<Index>(), byte in any::<u8>()) {
+        let mut text = json.to_string().into_bytes();
+        let at = at.index(text.len());
+        text[at] = byte;
+        let mut structures = folds.none();
+        let counted = structures.seed().deserialize(&mut serde_json::Deserializer::from_slice(&text));
+        let mut reader = serde_json::Deserializer::from_slice(&text);
+        prop_assert_eq!(counted.is_ok(), Tree::<Leaf>::deserialize(&mut reader).is_ok());
+        prop_assert_eq!(structures.documents(), u64::from(counted.is_ok()));
     }
 
     #[test]
