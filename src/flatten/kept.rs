@@ -126,7 +126,7 @@ impl Recording {
 /// one opaque leaf.
 fn float_of(value: Value) -> Leaf {
     let half = value.root().name().and_then(Half::named);
-    match (half, value.leaves()) {
+    match (half, &*value.leaves()) {
         (Some(half), [Leaf::U16(bits)]) => Leaf::F32(half.widen(*bits)),
         (Some(_), [leaf]) if value.root().child(0).is_some_and(NodeRef::is_leaf) => leaf.clone(),
         _ => Leaf::from(value),
