@@ -52,7 +52,7 @@ impl Recording {
         if !self.predicts() {
             return None;
         }
-        let last = self.frame.last?;
+        let last = self.frame.last()?;
         let Node { kind, leaves, span, .. } = self.builder.nodes[last];
         let so_far = self.frame.children.max(FEW);
         let most = hint.1.unwrap_or(so_far).min(BATCH / leaves.max(1));
@@ -99,7 +99,7 @@ impl Recording {
     /// at least what it gave the first time.
     #[inline(never)]
     fn end_row(&mut self, progress: &mut Progress) -> Result<()> {
-        let Some(last) = self.frame.last else { return Ok(()) }; // there is one
+        let Some(last) = self.frame.last() else { return Ok(()) }; // there is one
         if let Some(Retry { template, different }) = progress.again.take() {
             let agrees = match template == last {
                 true => !different.surely,

@@ -73,9 +73,9 @@ impl Recording {
 
     /// The key of the child that is being recorded.
     pub(super) fn current_key(&self) -> Key {
-        let Frame { head, children, first_label, known, .. } = &self.frame;
+        let Frame { kind, variant, children, first_label, known, .. } = &self.frame;
         let position = *children;
-        let variant = || Name::Borrowed(head.variant);
+        let variant = || Name::Borrowed(variant);
         let field = || self.fields.get(first_label + position).map(|name| Name::Borrowed(*name));
         let key = || match known {
             Some((shape, count)) => match &self.builder.shape(*shape)?.labels {
@@ -84,13 +84,13 @@ impl Recording {
             },
             None => self.keys.get(first_label + position).cloned(),
         };
-        let labelled = match head.kind {
+        let labelled = match kind {
             NodeKind::Map => key().map(Key::Entry),
             NodeKind::Struct => field().map(Key::Field),
             NodeKind::StructVariant => field().map(|name| Key::VariantField(variant(), name)),
             _ => None,
         };
-        labelled.unwrap_or_else(|| match head.kind {
+        labelled.unwrap_or_else(|| match kind {
             NodeKind::Some => Key::Some,
             NodeKind::Seq => Key::Index(position),
             NodeKind::NewtypeVariant | NodeKind::TupleVariant => {

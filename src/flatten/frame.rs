@@ -5,8 +5,9 @@ use crate::model::{NodeHead, NodeKind};
 use super::rules::Keep;
 
 /// What the next call serializes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) enum Place {
+    #[default]
     Child,
     /// The inside of a `Some`, if the option `none_is_leaf` is set.
     InsideSome,
@@ -45,14 +46,17 @@ impl Kept {
 }
 
 /// An open compound.
+#[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub(super) role: Role,
-    pub(super) head: NodeHead<'static>,
+    pub(super) kind: NodeKind,
+    pub(super) name: &'static str,
+    pub(super) variant: &'static str,
     /// The index of the first node of the frame, and of the first node of its next child.
     pub(super) at: usize,
     pub(super) next: usize,
-    /// The last run of children.
-    pub(super) last: Option<usize>,
+    /// The last run of children, if there are any.
+    pub(super) last: usize,
     pub(super) children: usize,
     /// A shape and a count: the keys of this map so far equal the first `count` keys of the shape.
     /// For a static, its shape if that is known.
@@ -74,14 +78,22 @@ pub(super) struct Frame {
     pub(super) first_label: usize,
 }
 
+impl Default for Frame {
+    fn default() -> Self {
+        Frame::ROOT
+    }
+}
+
 impl Frame {
     /// The frame around the whole value.
     pub(super) const ROOT: Frame = Frame {
         role: Role::Through,
-        head: NodeHead::new(NodeKind::Tuple),
+        kind: NodeKind::Tuple,
+        name: "",
+        variant: "",
         at: 0,
         next: 0,
-        last: None,
+        last: 0,
         children: 0,
         known: None,
         awaits_value: false,
@@ -94,4 +106,20 @@ impl Frame {
         first_arrival: 0,
         first_label: 0,
     };
+
+    pub(super) fn head(&self) -> NodeHead<'static> {
+        NodeHead { kind: self.kind, name: self.name, variant: self.variant }
+    }
+
+    /// The last run of children.
+    #[inline]
+    pub(super) fn last(&self) -> Option<usize> {
+        (self.children > 0).then_some(self.last)
+    }
+
+    /// Counts a child, which belongs to the run `last`.
+    pub(super) fn count(&mut self, last: usize) {
+        self.last = last;
+        self.children += 1; // at most the calls
+    }
 }

@@ -65,28 +65,35 @@ impl Recording {
         Ok(())
     }
 
+    /// Ends the recording of a value that is kept as a whole.
+    pub(super) fn finish_value(mut self: Box<Self>) -> Result<Value> {
+        let value = self.kept_value()?;
+        self.spare();
+        Ok(value)
+    }
+
     /// Takes out the kept value.
-    pub(super) fn kept_value(&mut self) -> Result<Value> {
+    fn kept_value(&mut self) -> Result<Value> {
         self.expect_no_failure()?;
-        let frame = self.pop_kept();
-        let mut leaves = self.kept.split_off(frame.first_leaf);
-        if self.builder.nodes.len() == frame.at
+        let Frame { at, first_leaf, first_map, first_arrival, .. } = self.frame;
+        self.pop_kept();
+        let mut leaves = self.kept.split_off(first_leaf);
+        if self.builder.nodes.len() == at
             && let Some(leaf) = leaves.pop()
         {
             return Ok(Value::from(leaf));
         }
-        let mut arrivals = self.arrivals.split_off(frame.first_arrival);
-        arrivals.iter_mut().for_each(|arrival| arrival.map -= frame.first_map);
+        let mut arrivals = self.arrivals.split_off(first_arrival);
+        arrivals.iter_mut().for_each(|arrival| arrival.map -= first_map);
         arrivals.sort_by_key(|arrival| arrival.map);
-        self.maps = frame.first_map;
-        let treedef = self.builder.extract(frame.at, Options::default(), arrivals);
+        self.maps = first_map;
+        let treedef = self.builder.extract(at, Options::default(), arrivals);
         Ok(Value::from_tree(Tree::from_parts(treedef.with_limits(self.limits), leaves)))
     }
 
-    fn pop_kept(&mut self) -> Frame {
-        let frame = self.pop();
+    fn pop_kept(&mut self) {
+        self.pop();
         self.now_at(Place::Child);
-        frame
     }
 
     /// Keeps a scalar.

@@ -515,7 +515,7 @@ impl Flattener {
         self.with_rules(|rules| rules.rules.push((rule, keep)))
     }
 
-    fn recording(&self, leaves: Sink) -> Recording {
+    fn recording(&self, leaves: Sink) -> Box<Recording> {
         let predicts = self.predicts(self.options);
         Recording::new(leaves, self.options, self.limits, predicts, self.rules.clone())
     }

@@ -58,7 +58,6 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<Tree<Leaf>, D::Error> {
         let (options, sink) = (Options::default(), Sink::Leaves(Vec::new()));
         let mut recording = Recording::new(sink, options, self.limits, false, None);
-        recording.begin();
         Reader(&mut recording).deserialize(document)?;
         let (treedef, sink, _) = recording.finish().map_err(de::Error::custom)?;
         let treedef = treedef.within_limits().map_err(de::Error::custom)?;
@@ -200,7 +199,7 @@ impl<'de> Deserialize<'de> for Value {
         let mut recording = Recording::of_value(Options::default(), Limits::default());
         told(&mut recording, |recording| recording.begin_keeping(Kept::Static, false))?;
         Reader(&mut recording).deserialize(document)?;
-        recording.kept_value().map_err(de::Error::custom)
+        recording.finish_value().map_err(de::Error::custom)
     }
 }
 

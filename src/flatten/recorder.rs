@@ -23,19 +23,21 @@ use super::rules::Keep;
 impl Recording {
     /// Records a whole value. Returns its structure, its leaves, and which rules applied.
     pub(super) fn record<T: Serialize + ?Sized>(
-        mut self,
+        mut self: Box<Self>,
         value: &T,
     ) -> Result<(TreeDef, Sink, Vec<bool>)> {
-        self.begin();
         value.serialize(Recorder(&mut self))?;
         self.finish()
     }
 
     /// Records a whole value as one kept value.
-    pub(super) fn record_value<T: Serialize + ?Sized>(mut self, value: &T) -> Result<Value> {
+    pub(super) fn record_value<T: Serialize + ?Sized>(
+        mut self: Box<Self>,
+        value: &T,
+    ) -> Result<Value> {
         self.begin_keeping(Kept::Static, false)?;
         value.serialize(Recorder(&mut self))?;
-        self.kept_value()
+        self.finish_value()
     }
 }
 

@@ -14,6 +14,9 @@
 //! 5. The leaves of a kept value (a key, a static, an opaque leaf) are in `kept`. When the value is
 //!    complete, its nodes, leaves and arrivals are taken out.
 
+use std::cell::Cell;
+use std::mem;
+use std::slice;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -32,9 +35,24 @@ use super::rules::{Keep, Rules};
 
 const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
+thread_local! {
+    /// The memory of the last recording. Without it, vectors would grow anew for each value: two
+    /// fifths of the time for a document of a megabyte, and most of it for a few numbers.
+    static SPARE: Cell<Option<Box<Recording>>> = const { Cell::new(None) };
+}
+
+/// The maximum number of items for which a thread keeps the memory of a vector.
+const MOST_SPARE: usize = 4_096;
+
+/// The maximum number of leaves that are expected because the last value had as many.
+const MOST_EXPECTED: usize = 64;
+
+#[derive(Default)]
 pub(super) struct Recording {
     pub(super) builder: EncodingBuilder,
     pub(super) leaves: Sink,
+    /// The number of leaves for which the next recording makes room: those of this one, if few.
+    expected: usize,
     /// The leaves of the values that are being kept.
     pub(super) kept: Vec<Leaf>,
     /// How many nested values are being kept.
@@ -85,59 +103,58 @@ impl Recording {
         limits: Limits,
         predicts: bool,
         rules: Option<Arc<Rules>>,
-    ) -> Self {
-        let mut recording = Recording {
-            builder: EncodingBuilder::default(),
-            leaves,
-            kept: Vec::new(),
-            keeping: 0,
-            fields: Vec::new(),
-            keys: Vec::new(),
-            frame: Frame::ROOT,
-            outer: Vec::new(),
-            depth: 0,
-            place: Place::Child,
-            plain: false,
-            last_keys: None,
-            maps: 0,
-            arrivals: Vec::new(),
-            options,
-            limits,
-            max_depth: stack::deepest(limits),
-            predicts,
-            layout: None,
-            narrow: false,
-            hits: vec![false; rules.as_ref().map_or(0, |rules| rules.rules.len())],
-            path: rules.as_ref().filter(|rules| rules.need_paths()).map(|_| Vec::new()),
-            rules,
-            met_opaque: false,
-            last_is_none: false,
-            failed: false,
-        };
+    ) -> Box<Self> {
+        let mut recording = SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
+        recording.leaves = leaves;
+        recording.leaves.reserve(recording.expected);
+        recording.options = options;
+        recording.limits = limits;
+        recording.max_depth = stack::deepest(limits);
+        recording.predicts = predicts;
+        recording.hits = vec![false; rules.as_ref().map_or(0, |rules| rules.rules.len())];
+        recording.path = rules.as_ref().filter(|rules| rules.need_paths()).map(|_| Vec::new());
+        recording.rules = rules;
         recording.now_at(Place::Child);
         recording
     }
 
     /// A recording for a value that is kept as a whole.
-    pub(super) fn of_value(options: Options, limits: Limits) -> Self {
+    pub(super) fn of_value(options: Options, limits: Limits) -> Box<Self> {
         Recording::new(Sink::Counted(0), options, limits, false, None)
     }
 
-    pub(super) fn begin(&mut self) {
-        self.builder = EncodingBuilder::with_room();
+    /// Leaves only the memory, for the next recording of this thread. A recording that is dropped
+    /// instead costs the next one its memory.
+    pub(super) fn spare(mut self: Box<Self>) {
+        self.builder.clear();
+        *self = Recording {
+            builder: mem::take(&mut self.builder),
+            kept: emptied(&mut self.kept),
+            fields: emptied(&mut self.fields),
+            keys: emptied(&mut self.keys),
+            outer: emptied(&mut self.outer),
+            expected: self.expected,
+            ..Recording::default()
+        };
+        // This fails only while the thread ends. The recording is dropped then.
+        let _ = SPARE.try_with(|spare| spare.set(Some(self)));
     }
 
     /// Ends the recording of a whole value. Returns its structure, its leaves, and which rules
     /// applied.
-    pub(super) fn finish(mut self) -> Result<(TreeDef, Sink, Vec<bool>)> {
+    pub(super) fn finish(mut self: Box<Self>) -> Result<(TreeDef, Sink, Vec<bool>)> {
         self.added()?;
         self.expect_no_failure()?;
         if self.builder.nodes.is_empty() {
             self.builder.open(NodeKind::Leaf, Shape::NONE);
         }
         self.arrivals.sort_by_key(|arrival| arrival.map);
-        let treedef = self.builder.finish(self.options, self.arrivals, self.limits);
-        Ok((treedef, self.leaves, self.hits))
+        let arrivals = mem::take(&mut self.arrivals);
+        let treedef = self.builder.finish(self.options, arrivals, self.limits);
+        let (leaves, hits) = (mem::take(&mut self.leaves), mem::take(&mut self.hits));
+        self.expected = leaves.len().min(MOST_EXPECTED);
+        self.spare();
+        Ok((treedef, leaves, hits))
     }
 
     /// The options at the current place: those of the treedef, but defaults inside a kept value,
@@ -174,19 +191,25 @@ impl Recording {
     }
 }
 
+/// An empty vector with the memory of another one, unless that is too large.
+fn emptied<T>(vec: &mut Vec<T>) -> Vec<T> {
+    vec.clear();
+    if vec.capacity() <= MOST_SPARE { mem::take(vec) } else { Vec::new() }
+}
+
 /// Values at the current place.
 impl Recording {
     #[inline(always)]
     pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> Result<()> {
-        if !self.plain {
-            return self.scalar_here(scalar);
+        let copy = || scalar;
+        match self.plain && self.leaves.push(copy()) {
+            true => Ok(()),
+            false => self.scalar_here(copy()),
         }
-        self.leaf(scalar)
     }
 
-    #[inline(always)]
     fn leaf(&mut self, scalar: Scalar<'_>) -> Result<()> {
-        match self.leaves.push(scalar) {
+        match self.leaves.push_other(scalar) {
             true => Ok(()),
             false => Err(self.wrong_scalar(scalar.kind())),
         }
@@ -315,9 +338,12 @@ impl Recording {
 
     pub(super) fn push(&mut self, role: Role, head: NodeHead<'static>) {
         let at = self.builder.nodes.len();
+        let NodeHead { kind, name, variant } = head;
         let frame = Frame {
             role,
-            head,
+            kind,
+            name,
+            variant,
             at,
             next: at,
             first_leaf: self.num_leaves(),
@@ -326,17 +352,18 @@ impl Recording {
             watched: self.path.is_some() && self.keeping == 0,
             ..Frame::ROOT
         };
-        self.outer.push(std::mem::replace(&mut self.frame, frame));
+        self.outer.extend_from_slice(slice::from_ref(&self.frame)); // copied once, unlike `push`
+        self.frame = frame;
     }
 
-    pub(super) fn pop(&mut self) -> Frame {
-        let outer = self.outer.pop().unwrap_or(Frame::ROOT);
-        let frame = std::mem::replace(&mut self.frame, outer);
+    pub(super) fn pop(&mut self) {
+        let Frame { role, counts, owning, .. } = self.frame;
         // Both were added when the frame was pushed.
-        self.depth -= usize::from(frame.counts);
-        self.keeping -= usize::from(matches!(frame.role, Role::Kept(..)));
-        self.frame.owning |= frame.owning;
-        frame
+        self.depth -= usize::from(counts);
+        self.keeping -= usize::from(matches!(role, Role::Kept(..)));
+        self.frame = *self.outer.last().unwrap_or(&Frame::ROOT);
+        self.outer.pop();
+        self.frame.owning |= owning;
     }
 
     /// Called before a value that is not a scalar. Begins to keep the value if it is a key, or if a
@@ -382,7 +409,7 @@ impl Recording {
         if !self.frame.watched || !matches!(self.frame.role, Role::Node) {
             return;
         }
-        let (key, parent) = (self.current_key(), self.frame.head);
+        let (key, parent) = (self.current_key(), self.frame.head());
         let (Some(path), Some(rules)) = (&mut self.path, &self.rules) else { return };
         path.push(key);
         if let Some(keep) = rules.place(parent, path, &mut self.hits) {
@@ -401,37 +428,46 @@ impl Recording {
 
     /// Adds the complete child to its parent.
     fn added(&mut self) -> Result<()> {
+        // Most children are leaves after another leaf.
+        let Frame { role, around_some, watched, next, .. } = self.frame;
+        let is_leaf = self.builder.nodes.len() == next;
+        if let (Role::Node, false, false, Some(last)) =
+            (role, around_some, watched, self.frame.last())
+            && let Some(run) = self.builder.nodes.get_mut(last)
+            && is_leaf
+            && run.kind == NodeKind::Leaf
+        {
+            run.repeat += 1; // at most the children
+            self.frame.count(last);
+            return Ok(());
+        }
+        self.added_here()
+    }
+
+    #[inline(never)]
+    fn added_here(&mut self) -> Result<()> {
         while let Role::Kept(_, true) = self.frame.role {
             self.end_keeping()?;
         }
-        if self.frame.around_some && self.reads_as_none() {
-            let at = self.frame.next;
-            if self.builder.nodes.len() == at {
+        let Frame { role, next, around_some, watched, .. } = self.frame;
+        if around_some && self.reads_as_none() {
+            if self.builder.nodes.len() == next {
                 self.builder.open(NodeKind::Leaf, Shape::NONE);
             }
             self.builder.open(NodeKind::Some, Shape::NONE);
-            self.builder.nodes[at..].rotate_right(1);
-            self.builder.close(at, Shape::NONE)?;
+            self.builder.nodes[next..].rotate_right(1);
+            self.builder.close(next, Shape::NONE)?;
         }
-        if !matches!(self.frame.role, Role::Node) {
+        if !matches!(role, Role::Node) {
             return Ok(());
         }
-        let Frame { next, last, children, watched, .. } = &mut self.frame;
-        *children += 1; // at most the calls
-        let nodes = &mut self.builder.nodes;
-        match *last {
-            Some(last) if nodes.len() == *next && nodes[last].kind == NodeKind::Leaf => {
-                nodes[last].repeat += 1; // at most `children`
-            }
-            before => {
-                if nodes.len() == *next {
-                    self.builder.open(NodeKind::Leaf, Shape::NONE);
-                }
-                *last = Some(self.builder.join(before, *next, 1)?);
-                *next = self.builder.nodes.len();
-            }
+        if self.builder.nodes.len() == next {
+            self.builder.open(NodeKind::Leaf, Shape::NONE);
         }
-        if *watched && let Some(path) = &mut self.path {
+        let last = self.builder.join(self.frame.last(), next, 1)?;
+        self.frame.count(last);
+        self.frame.next = self.builder.nodes.len();
+        if watched && let Some(path) = &mut self.path {
             path.pop();
         }
         Ok(())
@@ -444,7 +480,7 @@ impl Recording {
 
     /// Announces a key of a map.
     pub(super) fn key(&mut self) -> Result<&mut Self> {
-        if std::mem::replace(&mut self.frame.awaits_value, true) {
+        if mem::replace(&mut self.frame.awaits_value, true) {
             return Err(self.broken("a map's key was followed by another key"));
         }
         self.now_at(Place::Key);
@@ -461,7 +497,7 @@ impl Recording {
     }
 
     pub(super) fn value(&mut self, owning: bool) -> Result<&mut Self> {
-        if !std::mem::take(&mut self.frame.awaits_value) {
+        if !mem::take(&mut self.frame.awaits_value) {
             return Err(self.broken("a map's value came without its key"));
         }
         Ok(self.child(owning))
@@ -485,8 +521,9 @@ impl Recording {
 
     /// Completes a node.
     fn complete(&mut self) -> Result<()> {
-        let frame = self.pop();
-        let Frame { head, at, first_label, known, .. } = frame;
+        let Frame { at, first_label, known, first_leaf, first_map, first_arrival, .. } = self.frame;
+        let head = self.frame.head();
+        self.pop();
         let mut sorted = None;
         let shape = match (head.kind, known) {
             (NodeKind::Map, Some((known, count))) => {
@@ -513,16 +550,15 @@ impl Recording {
         };
         self.builder.close(at, shape)?;
         if let Some(mut sorted) = sorted {
-            let moved = std::mem::take(&mut sorted.leaves);
-            let first = frame.first_leaf;
+            let moved = mem::take(&mut sorted.leaves);
             match self.keeping {
-                0 => self.leaves.permute(first, moved),
-                _ => permute(moved, |a, b| self.kept.swap(first + a, first + b)),
+                0 => self.leaves.permute(first_leaf, moved),
+                _ => permute(moved, |a, b| self.kept.swap(first_leaf + a, first_leaf + b)),
             }
-            for below in &mut self.arrivals[frame.first_arrival..] {
-                below.map = frame.first_map + 1 + sorted.moved(below.map - frame.first_map - 1);
+            for below in &mut self.arrivals[first_arrival..] {
+                below.map = first_map + 1 + sorted.moved(below.map - first_map - 1);
             }
-            self.arrivals.push(Arrival { map: frame.first_map, order: sorted.order });
+            self.arrivals.push(Arrival { map: first_map, order: sorted.order });
         }
         Ok(())
     }

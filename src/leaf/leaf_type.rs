@@ -222,6 +222,10 @@ impl<L: Emit> LeafVec for Vec<L> {
         self.capacity()
     }
 
+    fn reserve(&mut self, count: usize) {
+        self.reserve(count);
+    }
+
     fn resize(&mut self, count: usize) {
         self.resize_with(count, L::filler);
     }

@@ -16,6 +16,12 @@ pub enum Sink {
     Other(Box<dyn LeafVec>),
 }
 
+impl Default for Sink {
+    fn default() -> Self {
+        Sink::Counted(0)
+    }
+}
+
 /// A vector of leaves of any type.
 pub trait LeafVec {
     /// The kind of the leaves in error messages.
@@ -26,6 +32,7 @@ pub trait LeafVec {
     fn put_leaf(&mut self, slot: usize, leaf: Leaf) -> bool;
     fn len(&self) -> usize;
     fn capacity(&self) -> usize;
+    fn reserve(&mut self, count: usize);
     fn resize(&mut self, count: usize);
     /// Moves the leaf at `first + i` to `first + destination[i]`.
     fn permute(&mut self, first: usize, destination: Vec<usize>);
@@ -33,17 +40,24 @@ pub trait LeafVec {
 }
 
 impl Sink {
-    /// Adds a leaf; returns whether its kind fits.
+    /// Adds a leaf, unless it needs [`push_other`](Self::push_other). Returns whether it did.
     #[inline(always)]
     pub(crate) fn push(&mut self, scalar: Scalar<'_>) -> bool {
         match (self, scalar) {
             (Sink::Counted(count), _) => *count += 1,
             (Sink::F64(leaves), Scalar::F64(value)) => leaves.push(value),
             (Sink::F32(leaves), Scalar::F32(value)) => leaves.push(value),
-            (Sink::Leaves(leaves), scalar) => leaves.push(scalar.into()),
-            (Sink::F64(leaves), scalar) => return LeafVec::push(leaves, scalar),
-            (Sink::F32(leaves), scalar) => return LeafVec::push(leaves, scalar),
-            (Sink::Other(leaves), scalar) => return leaves.push(scalar),
+            (Sink::Leaves(leaves), scalar) => leaves.push(Leaf::from(scalar)),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Adds a leaf of any kind; returns whether its kind fits.
+    pub(crate) fn push_other(&mut self, scalar: Scalar<'_>) -> bool {
+        match self.leaves() {
+            Err(count) => *count += 1,
+            Ok(leaves) => return leaves.push(scalar),
         }
         true
     }
@@ -73,6 +87,12 @@ impl Sink {
 
     pub(crate) fn capacity(&mut self) -> usize {
         self.leaves().map_or(usize::MAX, |leaves| leaves.capacity())
+    }
+
+    pub(crate) fn reserve(&mut self, count: usize) {
+        if let Ok(leaves) = self.leaves() {
+            leaves.reserve(count);
+        }
     }
 
     /// Truncates the leaves to `count`, or fills them up with leaves that own no memory.

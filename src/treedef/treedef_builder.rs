@@ -249,11 +249,11 @@ impl TreeDefBuilder {
     }
 
     /// Returns the structure of a value, which has default options.
-    pub(crate) fn finish_value(self, limits: Limits) -> TreeDef {
+    pub(crate) fn finish_value(mut self, limits: Limits) -> TreeDef {
         self.encoding.finish(Options::default(), Vec::new(), limits)
     }
 
-    fn end(self) -> TreeDef {
+    fn end(mut self) -> TreeDef {
         self.encoding.finish(self.options.unwrap_or_default(), Vec::new(), self.limits)
     }
 

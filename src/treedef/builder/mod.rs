@@ -2,7 +2,6 @@
 
 mod shapes;
 
-use std::cell::Cell;
 use std::mem;
 use std::sync::Arc;
 
@@ -29,22 +28,10 @@ pub(crate) struct EncodingBuilder {
     shapes: Shapes,
 }
 
-thread_local! {
-    /// A reusable vector for the nodes of the next structure. Without it, a new vector would grow
-    /// and be copied for each structure: two fifths of the time for a document of a megabyte.
-    static ROOM: Cell<Vec<Node>> = const { Cell::new(Vec::new()) };
-}
-
-/// The maximum capacity, in nodes, that a thread keeps: about two megabytes.
+/// The maximum capacity, in nodes, that a builder keeps: about two megabytes.
 const MOST_ROOM: usize = 32_768;
 
 impl EncodingBuilder {
-    /// Takes the thread's reusable vector. It is lost if the builder is dropped without `finish`.
-    pub(crate) fn with_room() -> Self {
-        let nodes = ROOM.try_with(Cell::take).unwrap_or_default();
-        EncodingBuilder { nodes, shapes: Shapes::default() }
-    }
-
     /// Appends a node that has no children yet.
     #[inline]
     pub(crate) fn open(&mut self, kind: NodeKind, shape: usize) -> usize {
@@ -289,25 +276,32 @@ impl EncodingBuilder {
         entries
     }
 
-    /// Returns the finished structure.
+    /// Removes all nodes and shapes, and keeps the memory unless it is too large.
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+        self.nodes.shrink_to(MOST_ROOM);
+        self.shapes.clear();
+    }
+
+    /// Takes out the finished structure. Afterwards the builder has to be cleared.
     pub(crate) fn finish(
-        self,
+        &mut self,
         options: Options,
         arrivals: Vec<Arrival>,
         limits: Limits,
     ) -> TreeDef {
-        let EncodingBuilder { mut nodes, shapes } = self;
-        let used = renumber_shapes(&mut nodes, shapes.list.len());
-        let mut shapes: Vec<Option<Shape>> = shapes.list.into_iter().map(Some).collect();
-        // Each index in `used` is in range and occurs once.
-        let shapes = used.into_iter().filter_map(|index| mem::take(&mut shapes[index])).collect();
+        let shapes = self.shapes.take_numbered(&mut self.nodes);
+        let nodes = match self.nodes.capacity() <= MOST_ROOM {
+            true => self.nodes[..].into(),
+            false => mem::take(&mut self.nodes).into(),
+        };
         encode(nodes, shapes, options, arrivals, limits)
     }
 
     /// Like [`finish`](Self::finish), for shapes that are all used and numbered by first use.
     #[cfg(feature = "persist")]
     pub(crate) fn finish_numbered(self, options: Options, limits: Limits) -> TreeDef {
-        encode(self.nodes, self.shapes.list.into(), options, Vec::new(), limits)
+        encode(self.nodes.into(), self.shapes.list.into(), options, Vec::new(), limits)
     }
 
     /// Removes the subtree at `at`, which was built last, and returns it as a structure.
@@ -325,54 +319,24 @@ impl EncodingBuilder {
             }
         }
         let shapes = shapes.list.into();
-        encode(nodes, shapes, options, arrivals, Limits::default())
+        encode(nodes.into(), shapes, options, arrivals, Limits::default())
     }
-}
-
-/// Numbers the shapes by their first use. Returns the old numbers of the used shapes.
-fn renumber_shapes(nodes: &mut [Node], shapes: usize) -> Vec<usize> {
-    let mut used = Vec::with_capacity(shapes);
-    let mut numbers = vec![Shape::NONE; shapes];
-    for node in nodes.iter_mut().filter(|node| node.shape != Shape::NONE) {
-        let number = &mut numbers[node.shape];
-        if *number == Shape::NONE {
-            *number = used.len();
-            used.push(node.shape);
-        }
-        node.shape = *number;
-    }
-    used
 }
 
 fn encode(
-    nodes: Vec<Node>,
+    nodes: Box<[Node]>,
     shapes: Box<[Shape]>,
     options: Options,
     arrivals: Vec<Arrival>,
     limits: Limits,
 ) -> TreeDef {
-    let encoding = Encoding { options, nodes: settle(nodes), shapes };
+    let encoding = Encoding { options, nodes, shapes };
     TreeDef {
         encoding: Arc::new(encoding),
         arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
         limits,
         walked: false,
     }
-}
-
-/// Copies the nodes to a box of exact size. The thread keeps the vector, unless it is too large.
-fn settle(mut nodes: Vec<Node>) -> Box<[Node]> {
-    if nodes.capacity() > MOST_ROOM {
-        return nodes.into();
-    }
-    let settled = nodes[..].into();
-    nodes.clear();
-    // This fails only while the thread ends. The vector is dropped then.
-    let _ = ROOM.try_with(|room| {
-        let kept = room.take();
-        room.set(if kept.capacity() < nodes.capacity() { nodes } else { kept });
-    });
-    settled
 }
 
 /// Whether the last of `leaves` leaves is at the same position in two subtrees.

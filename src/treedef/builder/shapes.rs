@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::leaf::Scalar;
-use crate::model::{Labels, Leaf, Name, Shape, Value};
+use crate::leaf::sink::permute;
+use crate::model::{Labels, Leaf, Name, Node, Shape, Value};
 use crate::treedef::node::is_name;
 
 /// Distinct shapes, numbered in the order in which they were added.
@@ -41,6 +42,8 @@ impl Shapes {
     /// Up to this number, shapes are found by comparing each.
     const FEW: usize = 8;
     const RECENT: usize = 32;
+    /// The maximum capacity that is kept.
+    const MOST_ROOM: usize = 64;
 
     /// Like [`intern`](Self::intern), for a shape with the names of a type.
     pub(super) fn intern_static(&mut self, shape: ShapeRef<'_, &'static str>) -> usize {
@@ -133,6 +136,37 @@ impl Shapes {
         }
         let is_it = |index: &usize| shape.is(&self.list[*index]);
         self.index.find(self.hasher.hash_one(shape), is_it).copied()
+    }
+
+    /// Takes out the shapes that `nodes` use, and numbers them by their first use.
+    pub(super) fn take_numbered(&mut self, nodes: &mut [Node]) -> Box<[Shape]> {
+        let mut numbers = vec![Shape::NONE; self.list.len()];
+        let mut used = 0;
+        for node in nodes.iter_mut().filter(|node| node.shape != Shape::NONE) {
+            let number = &mut numbers[node.shape];
+            if *number == Shape::NONE {
+                *number = used;
+                used += 1;
+            }
+            node.shape = *number;
+        }
+        // The others go behind them.
+        let others = numbers.iter_mut().filter(|number| **number == Shape::NONE);
+        others.zip(used..).for_each(|(number, next)| *number = next);
+        permute(numbers, |a, b| self.list.swap(a, b));
+        self.list.drain(..).take(used).collect()
+    }
+
+    /// Removes all shapes, and keeps the memory unless it is large.
+    pub(super) fn clear(&mut self) {
+        match self.list.capacity() <= Shapes::MOST_ROOM {
+            true => {
+                self.list.clear();
+                self.costs.clear();
+                self.index.clear();
+            }
+            false => *self = Shapes::default(),
+        }
     }
 
     /// Adds a shape, which must be new.

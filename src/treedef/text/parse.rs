@@ -349,7 +349,7 @@ impl<L: Clone> Parser<'_, '_, L> {
         Ok(Complete { node: at, first_leaf })
     }
 
-    fn finish(self, limits: Limits) -> Tree<L> {
+    fn finish(mut self, limits: Limits) -> Tree<L> {
         let treedef = self.builder.finish(self.options, Vec::new(), limits);
         Tree { treedef, leaves: self.leaves }
     }
