@@ -409,6 +409,7 @@ macro_rules! scalar_leaves {
             }
 
             impl From<$type> for Leaf {
+                #[inline]
                 fn from(value: $type) -> Self {
                     Leaf::$variant(value.into())
                 }
