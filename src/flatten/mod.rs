@@ -3,8 +3,8 @@
 //! serde calls the [`recorder`], which fills the [`recording`]. The recording has a [`frame`] for
 //! each open compound. This alone can flatten any value; two other parts exist only for speed.
 //! [`rows`] take elements that look like the last one, if they are numbers or have a fixed
-//! [`layout`]. The [`matcher`] walks a value beside a structure that is [`known`]: the one given to
-//! `flatten_like`, or the [`last`] one of a small type.
+//! [`layout`]. The [`matcher`] walks a value beside the structure that is given to `flatten_like`,
+//! and is compiled only for that call.
 
 #![allow(
     clippy::question_mark,
@@ -24,7 +24,6 @@ mod reader;
 mod matcher;
 mod presets;
 
-use std::any::type_name;
 use std::mem;
 use std::sync::Arc;
 
@@ -37,13 +36,11 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
 use crate::path::Path;
 use crate::treedef::arrays::collect_arrays;
-use crate::treedef::builder::ways_agree;
 use crate::treedef::difference::{structure_differences, structure_mismatch};
 use crate::treedef::limits::PrintCost;
 
 use elements::gave_less;
 use matcher::known::{Divergence, Expectation};
-use matcher::last::WalkId;
 pub use reader::TreeSeed;
 use recording::Recording;
 use rules::{Keep, Rule, Rules};
@@ -468,9 +465,9 @@ impl Flattener {
     /// Whether every value is serialized only once.
     ///
     /// By default a value is compared with the structure that it is expected to have: in
-    /// [`flatten_like`](Self::flatten_like), for a small value after another of its type, and for
-    /// an element of plain data, like a number or a struct of numbers, after another such element.
-    /// A value with another structure is serialized again.
+    /// [`flatten_like`](Self::flatten_like), and for an element of plain data, like a number or a
+    /// struct of numbers, after another such element. A value with another structure is serialized
+    /// again.
     ///
     /// This is fast, and makes no difference to a `Serialize` implementation that can run twice.
     /// One that gives something away, such as an iterator in a cell, has less to give the second
@@ -755,52 +752,15 @@ impl Flattener {
         Ok(Tree::from_parts(treedef, L::from_sink(leaves)))
     }
 
-    fn walk<T: Serialize + ?Sized>(&self, mut sink: Sink, value: &T) -> Result<(TreeDef, Sink)> {
-        let (options, limits) = (self.options, self.limits);
-        let walk = WalkId { type_name: type_name::<T>(), options, limits };
-        let last = if self.predicts(options) { walk.recall() } else { None };
-        let mut mismatch = None;
-        if let Some(treedef) = &last {
-            sink.resize(treedef.num_leaves());
-            // Another arrival order does not change the structure, but the new treedef has to
-            // remember it.
-            let how = Expectation { ignore_statics: false, in_order: true };
-            match matcher::children::fill(treedef, sink.slots(), how, value) {
-                Ok(()) => return Ok((treedef.clone(), sink)),
-                Err(difference) => mismatch = Some((treedef, difference)),
-            }
-            sink.resize(0);
-        }
-        let (treedef, leaves, hits) = self.recording(sink).record(value)?;
+    fn walk<T: Serialize + ?Sized>(&self, sink: Sink, value: &T) -> Result<(TreeDef, Sink)> {
+        let (mut treedef, leaves, hits) = self.recording(sink).record(value)?;
         self.expect_matched(&hits)?;
-        let treedef = self.walked(treedef, mismatch)?;
-        if self.predicts(options) {
-            walk.remember(&treedef);
-        }
-        Ok((treedef, leaves))
-    }
-
-    /// Finishes the treedef of a walk. Checks that the value gave at least what it gave when it was
-    /// matched before.
-    fn walked(
-        &self,
-        mut treedef: TreeDef,
-        before: Option<(&TreeDef, Divergence)>,
-    ) -> Result<TreeDef> {
-        if let Some((last, Divergence::After { leaves, in_any_order })) = before {
-            let leaves = if treedef.arrivals.is_none() { leaves } else { in_any_order };
-            if *last == treedef
-                || !ways_agree(&last.encoding.nodes, &treedef.encoding.nodes, leaves)
-            {
-                return Err(gave_less());
-            }
-        }
         treedef.walked = true;
         // If the whole is within the limit, so are its keys and statics.
         if treedef.root().work() > self.limits.max_work {
             self.limits.expect_work(PrintCost::of(&treedef.encoding).work(), 0)?;
         }
-        Ok(treedef)
+        Ok((treedef, leaves))
     }
 
     /// Whether values may be serialized twice, and mean the same at any place.

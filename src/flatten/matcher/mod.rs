@@ -8,7 +8,6 @@
 pub(super) mod known;
 pub(super) mod children;
 mod entries;
-pub(super) mod last;
 
 use std::fmt::Display;
 
