@@ -40,7 +40,7 @@ use crate::treedef::difference::{structure_differences, structure_mismatch};
 use crate::treedef::limits::PrintCost;
 
 use elements::gave_less;
-use matcher::known::{Divergence, Expectation};
+use matcher::known::Divergence;
 pub use reader::TreeSeed;
 use recording::Recording;
 use rules::{Keep, Rule, Rules};
@@ -668,9 +668,7 @@ impl Flattener {
         let count = treedef.num_leaves();
         if predicts && (count <= BELIEVED || count <= sink.capacity()) {
             sink.resize(count);
-            let how =
-                Expectation { ignore_statics: self.ignore_statics, in_order: options.insertion };
-            match matcher::children::fill(treedef, sink.slots(), how, value) {
+            match matcher::children::fill(treedef, sink.slots(), self.ignore_statics, value) {
                 Ok(()) => return Ok(()),
                 Err(difference) => mismatch = difference,
             }
@@ -693,7 +691,7 @@ impl Flattener {
         match mismatch {
             Divergence::Perhaps => Ok(()),
             // The first walk found a difference.
-            Divergence::After { .. } => Err(gave_less()),
+            Divergence::Surely => Err(gave_less()),
         }
     }
 

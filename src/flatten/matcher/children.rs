@@ -13,7 +13,7 @@ use crate::model::{Name, NodeHead, TreeDef, Value};
 use crate::stack;
 use crate::treedef::node::is_name;
 
-use super::known::{ChildCursor, Divergence, Expectation, Known, LEAF};
+use super::known::{ChildCursor, Divergence, Known, LEAF};
 use crate::flatten::calls::text_of;
 use crate::flatten::recording::Recording;
 use crate::flatten::rows::{Outcome, Progress, Row, Stop};
@@ -23,11 +23,11 @@ use crate::flatten::rules::Keep;
 pub(in crate::flatten) fn fill<T: Serialize + ?Sized>(
     treedef: &TreeDef,
     slots: Slots<'_>,
-    how: Expectation,
+    ignore_statics: bool,
     value: &T,
 ) -> Result<(), Divergence> {
     let mut room = None;
-    match Known::new(treedef, slots, &mut room, how) {
+    match Known::new(treedef, slots, &mut room, ignore_statics) {
         Ok(known) => known.fill(value),
         Err(Mismatch) => Err(Divergence::Perhaps),
     }
@@ -80,7 +80,7 @@ impl<'m, 't> Matcher<'m, 't> {
         head: NodeHead<'static>,
     ) -> Matched<MatchedChildren<'m, 't>> {
         let Matcher { known, at, slot } = self;
-        match known.enter(at, slot, head) {
+        match known.enter(at, head) {
             Ok(end) => Ok(MatchedChildren {
                 known,
                 cursor: ChildCursor::below(at, end),
@@ -130,10 +130,10 @@ impl<'m, 't> Matcher<'m, 't> {
         }
         match keep {
             Keep::Static => {
-                let Some(expected) = known.static_at(at, slot)? else { return Ok(slot) };
+                let Some(expected) = known.static_at(at)? else { return Ok(slot) };
                 match known.inside(expected).fill(value) {
                     Ok(()) => Ok(slot),
-                    Err(difference) => Err(known.other_static(difference, slot)),
+                    Err(difference) => Err(known.other_static(difference)),
                 }
             }
             Keep::Leaf if at == LEAF => {
@@ -143,7 +143,7 @@ impl<'m, 't> Matcher<'m, 't> {
                     Err(_) => Err(known.perhaps()),
                 }
             }
-            Keep::Leaf | Keep::Half => Err(known.after(slot)),
+            Keep::Leaf | Keep::Half => Err(known.differs()),
         }
     }
 }
@@ -152,7 +152,7 @@ impl<'t> MatchedChildren<'_, 't> {
     #[inline]
     pub(in crate::flatten) fn next(&mut self) -> Matched<Matcher<'_, 't>> {
         if self.cursor.left == 0 && !self.known.next_run(&mut self.cursor) {
-            return Err(self.known.after(self.slot));
+            return Err(self.known.differs());
         }
         self.cursor.left -= 1; // it was not zero
         Ok(Matcher { known: &mut *self.known, at: self.cursor.at, slot: self.slot })
@@ -231,10 +231,8 @@ impl<'t> MatchedChildren<'_, 't> {
         self.slot = slot;
         match stop {
             Stop::Full => Ok(()),
-            Stop::Refused => Err(self.known.unlike(slot)),
-            Stop::Different(different) if different.surely => {
-                Err(self.known.after(slot + different.leaves))
-            }
+            Stop::Refused => Err(self.known.unlike()),
+            Stop::Different(different) if different.surely => Err(self.known.differs()),
             Stop::Different(different) => {
                 self.known.narrow = different.narrow.unwrap_or(self.known.narrow);
                 Ok(())
@@ -246,7 +244,7 @@ impl<'t> MatchedChildren<'_, 't> {
     pub(in crate::flatten) fn end(self) -> Matched<usize> {
         match self.cursor.is_at_end() {
             true => Ok(self.slot),
-            false => Err(self.known.after(self.slot)),
+            false => Err(self.known.differs()),
         }
     }
 }

@@ -15,7 +15,6 @@ use super::known::Known;
 pub(in crate::flatten) struct MatchedEntries<'m, 't> {
     children: MatchedChildren<'m, 't>,
     keys: &'t [Value],
-    first_slot: usize,
     /// The entry whose key was visited last. After its value, the next expected entry.
     position: usize,
     awaits_value: bool,
@@ -37,15 +36,7 @@ struct OutOfOrder<'t> {
 
 impl<'m, 't> MatchedEntries<'m, 't> {
     pub(in crate::flatten) fn new(children: MatchedChildren<'m, 't>, keys: &'t [Value]) -> Self {
-        let first_slot = children.slot;
-        MatchedEntries {
-            children,
-            keys,
-            first_slot,
-            position: 0,
-            awaits_value: false,
-            disorder: None,
-        }
+        MatchedEntries { children, keys, position: 0, awaits_value: false, disorder: None }
     }
 
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Matched<()> {
@@ -131,7 +122,7 @@ impl<'m, 't> MatchedEntries<'m, 't> {
     #[cold]
     fn lost(&mut self) -> Mismatch {
         match self.disorder {
-            None => self.children.known.in_open_map(self.first_slot),
+            None => self.children.known.perhaps(),
             Some(_) => self.children.known.out_of_order(),
         }
     }

@@ -41,24 +41,13 @@ pub(in crate::flatten) struct Known<'t> {
     mismatch: Option<Divergence>,
 }
 
-/// How strict the comparison is.
-#[derive(Clone, Copy)]
-pub(in crate::flatten) struct Expectation {
-    /// A static may have another value.
-    pub(in crate::flatten) ignore_statics: bool,
-    /// The entries of maps must come in the order of the structure.
-    pub(in crate::flatten) in_order: bool,
-}
-
-/// Where the first mismatch was found.
+/// What the first mismatch means.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::flatten) enum Divergence {
     /// The value may still have the structure.
     Perhaps,
-    /// The value has another structure. The first `leaves` leaves were as expected if all maps came
-    /// in the order of their keys, otherwise the first `in_any_order`: an entry not visited yet may
-    /// belong before those that were.
-    After { leaves: usize, in_any_order: usize },
+    /// The value has another structure.
+    Surely,
 }
 
 /// A position among the children of a node.
@@ -110,7 +99,7 @@ impl<'t> Known<'t> {
         treedef: &'t TreeDef,
         slots: Slots<'t>,
         room: &'t mut Option<Layout<'t>>,
-        Expectation { ignore_statics, in_order }: Expectation,
+        ignore_statics: bool,
     ) -> Matched<Self> {
         let encoding = &*treedef.encoding;
         let depth = encoding.nodes.first().ok_or(Mismatch)?.depth as usize;
@@ -123,7 +112,7 @@ impl<'t> Known<'t> {
             options,
             ignore_statics,
             depth_left,
-            arrivals: (!in_order).then(|| treedef.arrivals()),
+            arrivals: (!options.insertion).then(|| treedef.arrivals()),
             layout: Some(room),
             owning: 0,
             narrow: false,
@@ -177,11 +166,11 @@ impl<'t> Known<'t> {
         scalar: Scalar<'_>,
     ) -> Matched<usize> {
         if at != LEAF {
-            return Err(self.after(slot));
+            return Err(self.differs());
         }
         match self.slots.put(slot, scalar) {
             true => Ok(slot + 1), // there was that slot
-            false => Err(self.unlike(slot)),
+            false => Err(self.unlike()),
         }
     }
 
@@ -201,7 +190,7 @@ impl<'t> Known<'t> {
         slot: usize,
         head: NodeHead<'static>,
     ) -> Matched<usize> {
-        self.enter(at, slot, head).map(|_| slot)
+        self.enter(at, head).map(|_| slot)
     }
 
     /// Checks a node, and returns where its children end.
@@ -209,12 +198,11 @@ impl<'t> Known<'t> {
     pub(in crate::flatten) fn enter(
         &mut self,
         at: usize,
-        slot: usize,
         head: NodeHead<'static>,
     ) -> Matched<usize> {
         match self.nodes.get(at) {
             Some(node) if node.kind == head.kind && self.is_named(node, head) => Ok(at + node.span),
-            _ => Err(self.after(slot)),
+            _ => Err(self.differs()),
         }
     }
 
@@ -247,15 +235,11 @@ impl<'t> Known<'t> {
     }
 
     /// The value that a static must have, or `None` if statics are ignored.
-    pub(in crate::flatten) fn static_at(
-        &mut self,
-        at: usize,
-        slot: usize,
-    ) -> Matched<Option<&'t Value>> {
+    pub(in crate::flatten) fn static_at(&mut self, at: usize) -> Matched<Option<&'t Value>> {
         match self.labels(at) {
             Some(Labels::Static(_)) if self.ignore_statics => Ok(None),
             Some(Labels::Static(value)) => Ok(Some(value)),
-            _ => Err(self.after(slot)),
+            _ => Err(self.differs()),
         }
     }
 
@@ -379,11 +363,11 @@ impl<'t> Known<'t> {
 
 /// Mismatches.
 impl Known<'_> {
-    /// The value has another structure, from `slot` on.
+    /// The value has another structure.
     #[cold]
     #[inline(never)]
-    pub(in crate::flatten) fn after(&mut self, slot: usize) -> Mismatch {
-        self.mismatch.get_or_insert(Divergence::After { leaves: slot, in_any_order: slot });
+    pub(in crate::flatten) fn differs(&mut self) -> Mismatch {
+        self.mismatch.get_or_insert(Divergence::Surely);
         Mismatch
     }
 
@@ -397,9 +381,9 @@ impl Known<'_> {
 
     /// A leaf is not as expected.
     #[cold]
-    pub(in crate::flatten) fn unlike(&mut self, slot: usize) -> Mismatch {
+    pub(in crate::flatten) fn unlike(&mut self) -> Mismatch {
         match self.slots {
-            Slots::Full(_) => self.after(slot),
+            Slots::Full(_) => self.differs(),
             _ => self.perhaps(),
         }
     }
@@ -411,22 +395,11 @@ impl Known<'_> {
         Mismatch
     }
 
-    /// A map that is still open does not match. Its leaves begin at `first_slot`.
-    #[cold]
-    pub(in crate::flatten) fn in_open_map(&mut self, first_slot: usize) -> Mismatch {
-        if let Some(Divergence::After { in_any_order, .. }) = &mut self.mismatch
-            && !self.options.insertion
-        {
-            *in_any_order = first_slot.min(*in_any_order);
-        }
-        self.perhaps()
-    }
-
     /// The inside of a static did not match.
     #[cold]
-    pub(in crate::flatten) fn other_static(&mut self, inside: Divergence, slot: usize) -> Mismatch {
+    pub(in crate::flatten) fn other_static(&mut self, inside: Divergence) -> Mismatch {
         match inside {
-            Divergence::After { .. } => self.after(slot),
+            Divergence::Surely => self.differs(),
             Divergence::Perhaps => self.perhaps(),
         }
     }
