@@ -580,7 +580,7 @@ impl Flattener {
     ///
     /// As [`structure`].
     pub fn structure<T: Serialize + ?Sized>(&self, value: &T) -> Result<TreeDef> {
-        let sink = if self.arrays { Leaf::sink(Vec::new()) } else { Sink::Counted(0) };
+        let sink = if self.arrays { Sink::Columns(Box::default()) } else { Sink::Counted(0) };
         let (treedef, leaves) = self.walk(sink, value)?;
         if self.arrays { Ok(collected(&treedef, leaves)?.treedef) } else { Ok(treedef) }
     }
@@ -675,7 +675,7 @@ impl Flattener {
         }
         sink.resize(0);
         let leaves = match self.arrays {
-            true => Leaf::sink(Vec::new()),
+            true => Sink::Columns(Box::default()),
             false => mem::replace(sink, Sink::Counted(0)),
         };
         let recording =
@@ -740,7 +740,7 @@ impl Flattener {
     }
 
     fn recorded<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
-        let sink = if self.arrays { Leaf::sink(Vec::new()) } else { L::sink(Vec::new()) };
+        let sink = if self.arrays { Sink::Columns(Box::default()) } else { L::sink(Vec::new()) };
         let (treedef, mut leaves) = self.walk(sink, value)?;
         if self.arrays {
             let tree = collected(&treedef, mem::replace(&mut leaves, L::sink(Vec::new())))?;
@@ -769,8 +769,10 @@ impl Flattener {
 
 /// The tree of a walk with each array as one leaf.
 fn collected(treedef: &TreeDef, leaves: Sink) -> Result<Tree<Leaf>> {
-    let leaves = Leaf::from_sink(leaves).into_iter().collect();
-    let (treedef, leaves) = collect_arrays(treedef, leaves)?;
+    let Sink::Columns(leaves) = leaves else {
+        return Err(ErrorKind::Internal("arrays were not recorded in columns").into());
+    };
+    let (treedef, leaves) = collect_arrays(treedef, *leaves)?;
     Ok(Tree::from_parts(treedef, leaves))
 }
 

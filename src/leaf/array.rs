@@ -59,7 +59,7 @@ impl Array {
     /// assert_eq!(rebuilt, [[2.0, 4.0], [6.0, 8.0]]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn with_numbers<L: LeafType>(&self, numbers: Vec<L>) -> Result<Array> {
+    pub fn with_numbers<L: LeafType>(&self, mut numbers: Vec<L>) -> Result<Array> {
         if numbers.len() != self.range.len() {
             let (expected, found) = (self.range.len(), numbers.len());
             return Err(ErrorKind::LeafCount { expected, found }.into());
@@ -68,7 +68,13 @@ impl Array {
         if expected != found {
             return Err(ErrorKind::LeafKind { expected, found: L::KIND }.into());
         }
-        let (range, column) = (0..numbers.len(), Column::of(numbers));
+        let range = 0..numbers.len();
+        let column = Column::of(&mut numbers).unwrap_or_else(|| {
+            // A `usize` is a `u64`.
+            let mut column = Column::new(expected);
+            numbers.into_iter().for_each(|number| column.push(number.into_leaf()));
+            column
+        });
         let (before, after) = (self.before.clone(), self.after.clone());
         let (treedef, shape) = (self.treedef.clone(), self.shape.clone());
         Ok(Array { treedef, before, numbers: Arc::new(column), range, after, shape, ..*self })

@@ -5,7 +5,6 @@ use std::mem;
 use std::ops::Range;
 
 use crate::leaf::Scalar;
-use crate::leaf::leaf_type::{Flat, LeafType};
 use crate::model::{Column, Leaf, LeafKind};
 
 /// Neighbouring leaves of one kind, and where they are in the buffer of that kind.
@@ -25,7 +24,7 @@ macro_rules! columns {
         /// The kind of the column that has the leaves of `kind`.
         pub(crate) fn home(kind: LeafKind) -> LeafKind {
             match kind {
-                $(LeafKind::$kind)|* => kind,
+                $(LeafKind::$kind |)* LeafKind::Str => kind,
                 _ => LeafKind::Opaque,
             }
         }
@@ -34,25 +33,25 @@ macro_rules! columns {
             pub(crate) fn new(kind: LeafKind) -> Self {
                 match kind {
                     $(LeafKind::$kind => Column::$kind(Vec::new()),)*
+                    LeafKind::Str => Column::Str(Vec::new()),
                     _ => Column::Other(Vec::new()),
                 }
             }
 
-            /// The column of a vector.
-            pub(crate) fn of<L: LeafType>(leaves: Vec<L>) -> Self {
-                let mut leaves = Some(leaves);
-                let any: &mut dyn Any = &mut leaves;
-                $(if let Some(Some(leaves)) = any.downcast_mut::<Option<Vec<$type>>>() {
-                    return Column::$kind(mem::take(leaves));
+            /// The column of a vector. `None` if there is none for its type.
+            #[allow(clippy::ptr_arg, reason = "the vector itself becomes the column")]
+            pub(crate) fn of<T: 'static>(leaves: &mut Vec<T>) -> Option<Self> {
+                let any: &mut dyn Any = leaves;
+                $(if let Some(leaves) = any.downcast_mut::<Vec<$type>>() {
+                    return Some(Column::$kind(mem::take(leaves)));
                 })*
-                let mut column = Column::new(L::KIND);
-                leaves.into_iter().flatten().for_each(|leaf| column.push(leaf.into_leaf()));
-                column
+                any.downcast_mut::<Vec<String>>().map(|leaves| Column::Str(mem::take(leaves)))
             }
 
             pub(crate) fn len(&self) -> usize {
                 match self {
                     $(Column::$kind(column) => column.len(),)*
+                    Column::Str(column) => column.len(),
                     Column::Other(column) => column.len(),
                 }
             }
@@ -60,6 +59,7 @@ macro_rules! columns {
             pub(crate) fn home(&self) -> LeafKind {
                 match self {
                     $(Column::$kind(_) => LeafKind::$kind,)*
+                    Column::Str(_) => LeafKind::Str,
                     Column::Other(_) => LeafKind::Opaque,
                 }
             }
@@ -68,6 +68,7 @@ macro_rules! columns {
             pub(crate) fn push(&mut self, leaf: Leaf) {
                 match self {
                     $(Column::$kind(column) => column.extend(<$type>::try_from(leaf)),)*
+                    Column::Str(column) => column.extend(String::try_from(leaf)),
                     Column::Other(column) => column.push(leaf),
                 }
             }
@@ -75,21 +76,46 @@ macro_rules! columns {
             /// The leaf at an index. `None` for an opaque leaf.
             pub(crate) fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
                 match self {
-                    $(Column::$kind(column) => Flat::as_scalar(column.get(index)?),)*
+                    $(Column::$kind(column) => Some(Scalar::$kind(*column.get(index)?)),)*
+                    Column::Str(column) => Some(Scalar::Str(column.get(index)?)),
                     Column::Other(column) => column.get(index)?.as_scalar(),
                 }
             }
 
             pub(crate) fn leaf(&self, index: usize) -> Option<Leaf> {
                 match self {
-                    $(Column::$kind(column) => column.get(index).cloned().map(Leaf::from),)*
+                    $(Column::$kind(column) => column.get(index).copied().map(Leaf::from),)*
+                    Column::Str(column) => column.get(index).cloned().map(Leaf::from),
                     Column::Other(column) => column.get(index).cloned(),
+                }
+            }
+
+            /// Removes the leaves from an index on.
+            fn split_off(&mut self, at: usize) -> Vec<Leaf> {
+                match self {
+                    $(Column::$kind(column) => {
+                        column.drain(at.min(column.len())..).map(Leaf::from).collect()
+                    })*
+                    Column::Str(column) => {
+                        column.drain(at.min(column.len())..).map(Leaf::from).collect()
+                    }
+                    Column::Other(column) => column.split_off(at.min(column.len())),
+                }
+            }
+
+            /// Frees the room for more leaves.
+            pub(crate) fn shrink(&mut self) {
+                match self {
+                    $(Column::$kind(column) => column.shrink_to_fit(),)*
+                    Column::Str(column) => column.shrink_to_fit(),
+                    Column::Other(column) => column.shrink_to_fit(),
                 }
             }
 
             pub(crate) fn as_any(&self) -> &dyn Any {
                 match self {
                     $(Column::$kind(column) => column,)*
+                    Column::Str(column) => column,
                     Column::Other(column) => column,
                 }
             }
@@ -97,6 +123,7 @@ macro_rules! columns {
             pub(crate) fn as_any_mut(&mut self) -> &mut dyn Any {
                 match self {
                     $(Column::$kind(column) => column,)*
+                    Column::Str(column) => column,
                     Column::Other(column) => column,
                 }
             }
@@ -104,6 +131,7 @@ macro_rules! columns {
             pub(crate) fn into_leaves(self) -> Vec<Leaf> {
                 match self {
                     $(Column::$kind(column) => column.into_iter().map(Leaf::from).collect(),)*
+                    Column::Str(column) => column.into_iter().map(Leaf::from).collect(),
                     Column::Other(column) => column,
                 }
             }
@@ -126,19 +154,18 @@ columns! {
     F32: f32,
     F64: f64,
     Char: char,
-    Str: String,
 }
 
 impl Column {
-    /// The leaves of type `L`, if the column is of that type.
-    pub(crate) fn get<L: LeafType>(&self) -> Option<&Vec<L>> {
+    /// The leaves of type `T`, if the column is of that type.
+    pub(crate) fn get<T: 'static>(&self) -> Option<&Vec<T>> {
         self.as_any().downcast_ref()
     }
 }
 
 /// Leaves in one column for each kind, and the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Columns {
+pub struct Columns {
     pub(crate) layout: Vec<Segment>,
     pub(crate) columns: Vec<Column>,
     /// The column of the last leaf.
@@ -147,18 +174,43 @@ pub(crate) struct Columns {
 
 impl Columns {
     pub(crate) fn push(&mut self, leaf: Leaf) {
-        let kind = leaf.kind();
-        let end = self.layout.last().map_or(0, |segment| segment.leaves.end);
-        match self.layout.last_mut() {
-            Some(segment) if segment.kind == kind => segment.leaves.end += 1, // a vector's length
-            _ => {
-                let offset = self.turn_to(home(kind));
-                self.layout.push(Segment { kind, leaves: end..end + 1, offset });
-            }
-        }
-        if let Some(column) = self.columns.get_mut(self.last) {
+        if let Some(column) = self.grow(leaf.kind(), 1) {
             column.push(leaf);
         }
+    }
+
+    /// The column for `count` more leaves of a kind, which the caller adds to it.
+    fn grow(&mut self, kind: LeafKind, count: usize) -> Option<&mut Column> {
+        match self.layout.last_mut() {
+            Some(segment) if segment.kind == kind => segment.leaves.end += count, // in memory
+            _ => {
+                let (end, offset) = (self.len(), self.turn_to(home(kind)));
+                self.layout.push(Segment { kind, leaves: end..end + count, offset });
+            }
+        }
+        self.columns.get_mut(self.last)
+    }
+
+    /// Adds leaves of a kind, which are of type `T`. Returns whether there is a column for them.
+    pub(crate) fn extend<T: 'static>(
+        &mut self,
+        kind: LeafKind,
+        leaves: impl ExactSizeIterator<Item = T>,
+    ) -> bool {
+        let column = self.grow(kind, leaves.len()).map(Column::as_any_mut);
+        let column = column.and_then(|column| column.downcast_mut::<Vec<T>>());
+        column.map(|column| column.extend(leaves)).is_some()
+    }
+
+    /// The number of leaves.
+    pub(crate) fn len(&self) -> usize {
+        self.layout.last().map_or(0, |segment| segment.leaves.end)
+    }
+
+    /// The kind of the leaf at an index.
+    pub(crate) fn kind_at(&self, index: usize) -> Option<LeafKind> {
+        let segment = self.layout.partition_point(|segment| segment.leaves.end <= index);
+        self.layout.get(segment).map(|segment| segment.kind)
     }
 
     /// Makes the column of a kind the last one, and returns its length.
@@ -169,6 +221,25 @@ impl Columns {
             self.columns.len() - 1
         });
         self.columns.get(self.last).map_or(0, Column::len)
+    }
+
+    /// Removes the leaves from an index on, and returns them in order.
+    pub(crate) fn split_off(&mut self, first: usize) -> Vec<Leaf> {
+        let mut removed = Vec::new();
+        while let Some(segment) = self.layout.pop_if(|segment| segment.leaves.end > first) {
+            let kept = first.saturating_sub(segment.leaves.start);
+            let at = segment.offset + kept; // in the column
+            let column = self.columns.iter_mut().find(|of| of.home() == home(segment.kind));
+            removed.push(column.map(|column| column.split_off(at)).unwrap_or_default());
+            if kept > 0 {
+                let leaves = segment.leaves.start..first;
+                self.layout.push(Segment { leaves, ..segment });
+            }
+        }
+        let last = self.layout.last().map(|segment| home(segment.kind));
+        let column = self.columns.iter().position(|column| Some(column.home()) == last);
+        self.last = column.unwrap_or(0);
+        removed.into_iter().rev().flatten().collect()
     }
 }
 

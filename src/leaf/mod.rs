@@ -2,11 +2,11 @@
 
 pub(crate) mod float;
 mod scalar;
+pub(crate) mod column;
 pub(crate) mod sink;
 pub(crate) mod leaf_type;
 mod conversion;
 mod dtype;
-pub(crate) mod column;
 mod array;
 pub(crate) mod markers;
 

@@ -4,6 +4,7 @@
 use std::any::Any;
 
 use crate::leaf::Scalar;
+use crate::leaf::column::Columns;
 use crate::model::{Leaf, LeafKind};
 
 /// The leaves of a recording.
@@ -14,6 +15,8 @@ pub enum Sink {
     F64(Vec<f64>),
     F32(Vec<f32>),
     Other(Box<dyn LeafVec>),
+    /// Leaves of each kind in a vector of their own.
+    Columns(Box<Columns>),
 }
 
 impl Default for Sink {
@@ -82,6 +85,7 @@ impl Sink {
             Sink::F64(leaves) => leaves.len(),
             Sink::F32(leaves) => leaves.len(),
             Sink::Other(leaves) => leaves.len(),
+            Sink::Columns(leaves) => leaves.len(),
         }
     }
 
@@ -117,7 +121,56 @@ impl Sink {
             Sink::F64(leaves) => Ok(leaves),
             Sink::F32(leaves) => Ok(leaves),
             Sink::Other(leaves) => Ok(&mut **leaves),
+            Sink::Columns(leaves) => Ok(&mut **leaves),
         }
+    }
+}
+
+/// Leaves are added in order: a slot is always the next one.
+impl LeafVec for Columns {
+    fn kind(&self) -> LeafKind {
+        LeafKind::Opaque
+    }
+
+    fn push(&mut self, scalar: Scalar<'_>) -> bool {
+        self.push_leaf(scalar.into())
+    }
+
+    fn push_leaf(&mut self, leaf: Leaf) -> bool {
+        Columns::push(self, leaf);
+        true
+    }
+
+    fn put(&mut self, _: usize, scalar: Scalar<'_>) -> bool {
+        LeafVec::push(self, scalar)
+    }
+
+    fn put_leaf(&mut self, _: usize, leaf: Leaf) -> bool {
+        self.push_leaf(leaf)
+    }
+
+    fn len(&self) -> usize {
+        Columns::len(self)
+    }
+
+    fn capacity(&self) -> usize {
+        0
+    }
+
+    fn reserve(&mut self, _: usize) {}
+
+    fn resize(&mut self, count: usize) {
+        self.split_off(count);
+    }
+
+    fn permute(&mut self, first: usize, destination: Vec<usize>) {
+        let mut leaves = self.split_off(first);
+        permute(destination, |a, b| leaves.swap(a, b));
+        leaves.into_iter().for_each(|leaf| Columns::push(self, leaf));
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
     }
 }
 

@@ -93,7 +93,9 @@ struct Numbers {
 
 impl<'a> Arrays<'a> {
     fn new(treedef: &'a TreeDef, leaves: Columns) -> Self {
-        let columns = leaves.columns.into_iter().map(Arc::new).collect();
+        let mut columns = leaves.columns;
+        columns.iter_mut().for_each(Column::shrink);
+        let columns = columns.into_iter().map(Arc::new).collect();
         Arrays { treedef, layout: leaves.layout, columns, structures: HashMap::new() }
     }
 

@@ -178,3 +178,16 @@ fn an_array_comes_back_from_a_file() {
         read.leaves().iter().filter_map(Leaf::as_array).map(ToString::to_string).collect();
     assert_eq!(shapes, ["f32[2, 2]", "bool[3]"]);
 }
+
+#[test]
+fn an_array_needs_no_more_memory_than_its_numbers() {
+    let value = vec![vec![0.5f32; 1_000]; 1_001];
+    let bytes = 4 * 1_000 * 1_001;
+    let mut leaves = Vec::new();
+    let used = allocation_counter::measure(|| {
+        leaves = flattener().flatten(&value).unwrap().0;
+    });
+    assert_eq!(leaves[0].as_array().unwrap().to_string(), "f32[1001, 1000]");
+    let kept = usize::try_from(used.bytes_current).unwrap();
+    assert!(kept <= bytes * 21 / 20, "{kept} bytes for {bytes} bytes of numbers");
+}

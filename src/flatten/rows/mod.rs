@@ -134,6 +134,7 @@ impl Slots<'_> {
             Slots::F64(_) => LeafKind::F64,
             Slots::F32(_) => LeafKind::F32,
             Slots::Other(leaves) => leaves.kind(),
+            Slots::Columns(leaves) => leaves.kind_at(slot)?,
             Slots::Counted | Slots::Keys { .. } => return None,
         };
         Some(kind).filter(|kind| is_number(*kind))
@@ -286,6 +287,10 @@ fn put(
         (Slots::Leaves(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_leaf)),
         (Slots::Behind(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
         (Slots::Behind(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
+        (Slots::Columns(all), Some(LeafKind::F64)) => {
+            all.extend(LeafKind::F64, bits.map(f64::from_bits))
+        }
+        (Slots::Columns(all), Some(LeafKind::F32)) => all.extend(LeafKind::F32, bits.map(f32_of)),
         (all, kind) => {
             let kinds = kind.as_slice().iter().chain(kinds.iter().filter(|_| kind.is_none()));
             slots.zip(bits).zip(kinds.cycle()).all(|((slot, bits), kind)| {
