@@ -31,6 +31,8 @@ pub enum ErrorKind {
     Key(String),
     /// The input is not of the format.
     Malformed(String),
+    /// What the other side has and this has not: elements without a [`Dtype`](crate::Dtype), metadata of an npz file.
+    Unsupported(String),
     /// The input or the structure is larger or deeper than the limits allow.
     Limit(String),
     /// There are more or fewer leaves than the structure has.
@@ -72,8 +74,26 @@ impl Error {
         Error { place: Place::Path(path), ..self }
     }
 
+    /// Says what in the input the error is about.
+    pub(crate) fn about(self, subject: &str) -> Self {
+        let kind = match self.kind {
+            ErrorKind::Malformed(what) => ErrorKind::Malformed(format!("{subject}: {what}")),
+            ErrorKind::Unsupported(what) => ErrorKind::Unsupported(format!("{subject}: {what}")),
+            other => other,
+        };
+        Error { kind, ..self }
+    }
+
     pub(crate) fn at_byte(self, offset: usize) -> Self {
         Error { place: Place::Byte(offset), ..self }
+    }
+}
+
+/// A text of the input in quotes, cut where it is long.
+pub(crate) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
+        None => format!("{text:?}"),
     }
 }
 
@@ -106,6 +126,7 @@ impl fmt::Display for Error {
             ErrorKind::TreeDef(error) => error.fmt(f)?,
             ErrorKind::Key(what)
             | ErrorKind::Malformed(what)
+            | ErrorKind::Unsupported(what)
             | ErrorKind::Limit(what)
             | ErrorKind::Structure(what) => f.write_str(what)?,
         }

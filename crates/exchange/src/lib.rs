@@ -12,6 +12,9 @@ pub mod python;
 pub mod jax;
 pub mod torch;
 pub mod orbax;
+pub mod npy;
+pub mod npz;
+pub mod flax;
 
 pub use error::{Error, ErrorKind, Result};
 pub use lower::{Lowered, Lowering};

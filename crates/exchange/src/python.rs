@@ -65,13 +65,10 @@ pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<St
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_literal(text: &str) -> Result<Raised> {
-    let mut parser = Parser { text, at: 0, leaves: 0 };
+    let mut parser = Parser::new(text);
     let tree = parser.node(0)?;
-    parser.skip_space();
-    match parser.rest().is_empty() {
-        true => raise(&tree),
-        false => Err(parser.expected("the end")),
-    }
+    parser.end()?;
+    raise(&tree)
 }
 
 /// As Python prints it, with the index of each leaf.
@@ -110,13 +107,18 @@ fn write_items(f: &mut fmt::Formatter<'_>, open: char, children: &[PyTree]) -> f
     Ok(())
 }
 
-struct Parser<'t> {
+/// What reads a literal.
+pub(crate) struct Parser<'t> {
     text: &'t str,
     at: usize,
     leaves: usize,
 }
 
 impl<'t> Parser<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Parser { text, at: 0, leaves: 0 }
+    }
+
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -144,14 +146,21 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn eat(&mut self, token: &str) -> bool {
+    /// Passes over a token, with the spaces before it, if it comes next.
+    pub(crate) fn eat(&mut self, token: &str) -> bool {
         self.skip_space();
         let found = self.rest().starts_with(token);
         self.at += if found { token.len() } else { 0 };
         found
     }
 
-    fn expected(&self, what: &str) -> crate::Error {
+    /// Checks that nothing more comes.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        self.skip_space();
+        if self.rest().is_empty() { Ok(()) } else { Err(self.expected("the end")) }
+    }
+
+    pub(crate) fn expected(&self, what: &str) -> crate::Error {
         let found: String = self.rest().chars().take(20).collect();
         let found = if found.is_empty() { "the end".to_owned() } else { format!("`{found}`") };
         malformed(self.at, format!("expected {what}, found {found}"))
@@ -239,7 +248,8 @@ impl<'t> Parser<'t> {
         Ok(entries)
     }
 
-    fn key(&mut self, depth: usize) -> Result<PyKey> {
+    /// A key of a dict: a scalar, or a tuple of keys.
+    pub(crate) fn key(&mut self, depth: usize) -> Result<PyKey> {
         if depth > MAX_KEY_DEPTH {
             let what = format!("a key nested deeper than {MAX_KEY_DEPTH} levels");
             return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(self.at));

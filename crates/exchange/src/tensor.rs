@@ -1,11 +1,12 @@
 //! Named arrays of numbers, as the files of Python's libraries hold them.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, quoted};
 
 /// The type of the elements of a [`Tensor`], by the names that `safetensors` uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,6 +153,11 @@ impl<'a> Tensor<'a> {
         bytemuck::try_cast_slice(&self.bytes).ok().filter(|_| fits)
     }
 
+    /// The bytes, copied if they are borrowed.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes.into_owned()
+    }
+
     /// The tensor with bytes of its own.
     pub fn into_owned(self) -> Tensor<'static> {
         Tensor { bytes: Cow::Owned(self.bytes.into_owned()), ..self }
@@ -198,6 +204,23 @@ pub struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
+    /// Puts named tensors together, without metadata.
+    ///
+    /// # Errors
+    ///
+    /// When two have the same name.
+    pub fn new(tensors: impl IntoIterator<Item = (String, Tensor<'a>)>) -> Result<Self> {
+        let tensors: Vec<_> = tensors.into_iter().collect();
+        let mut seen = HashSet::new();
+        match tensors.iter().find(|(name, _)| !seen.insert(name)) {
+            Some((name, _)) => {
+                let what = format!("two tensors have the name {}", quoted(name));
+                Err(ErrorKind::Malformed(what).into())
+            }
+            None => Ok(Tensors { tensors, metadata: Vec::new() }),
+        }
+    }
+
     /// The tensors with their names, in the order of the file.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor<'a>)> {
         self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))

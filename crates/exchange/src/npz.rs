@@ -1,0 +1,150 @@
+//! numpy's files of several arrays: `.npz`, zip files of [`npy`] files.
+//!
+//! ```
+//! use treedef_exchange::{Dtype, Tensor, Tensors, npz};
+//!
+//! let step = Tensor::new(Dtype::I64, vec![], vec![7, 0, 0, 0, 0, 0, 0, 0])?;
+//! let tensors = Tensors::new([("opt/step".to_owned(), step)])?;
+//!
+//! let file = npz::to_bytes(&tensors)?; // `numpy.load(file)["opt/step"]` is 7
+//! assert_eq!(npz::from_bytes(&file)?, tensors);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::borrow::Cow;
+use std::io::{self, Cursor, Read, Write};
+
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use crate::error::{Error, ErrorKind, Result, quoted};
+use crate::npy::{self, Reading};
+use crate::tensor::{Tensor, Tensors};
+
+/// The file as `numpy.savez` writes one, with a member `name.npy` for each tensor, in their order.
+///
+/// Nothing is compressed. The elements of each tensor begin at a multiple of 64 bytes.
+///
+/// # Errors
+///
+/// When there is metadata, for which a file of numpy has no place; when a name is too long for a zip
+/// file (some 64 KiB) or contains `\0`; and as [`npy::to_bytes`].
+pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
+    if let Some((key, _)) = tensors.metadata.first() {
+        let what = format!("an npz file has no place for metadata, such as {}", quoted(key));
+        return Err(ErrorKind::Unsupported(what).into());
+    }
+    let size =
+        tensors.iter().map(|(name, tensor)| tensor.bytes().len() + 2 * name.len() + 512).sum();
+    let mut writer = ZipWriter::new(Cursor::new(Vec::with_capacity(size)));
+    for (name, tensor) in tensors.iter() {
+        write(&mut writer, name, tensor).map_err(|error| error.about(&quoted(name)))?;
+    }
+    Ok(writer.finish().map_err(zip_error)?.into_inner())
+}
+
+fn write(writer: &mut ZipWriter<Cursor<Vec<u8>>>, name: &str, tensor: &Tensor<'_>) -> Result<()> {
+    if name.contains('\0') {
+        return Err(ErrorKind::Malformed("Python ends a name at `\\0`".to_owned()).into());
+    }
+    let header = npy::header(tensor)?;
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .with_alignment(64)
+        .large_file(u32::try_from(header.len() + tensor.bytes().len()).is_err());
+    writer.start_file(format!("{name}.npy"), options).map_err(zip_error)?;
+    [&header, tensor.bytes()].iter().try_for_each(|part| writer.write_all(part)).map_err(io_error)
+}
+
+/// The tensors of a file of numpy, compressed or not, in the order of the file.
+///
+/// What is not compressed is borrowed, as by [`npy::from_bytes`]. All checksums are checked.
+///
+/// # Errors
+///
+/// When the file is damaged, has a member that is no `.npy` file or two of one name, and as
+/// [`npy::from_bytes`]. When the compressed members have more than 2³⁰ bytes (see
+/// [`Reading::max_bytes`]).
+pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
+    from_bytes_with(file, &Reading::new())
+}
+
+/// As [`from_bytes`], with a choice of what is read.
+///
+/// # Errors
+///
+/// As there.
+///
+/// ```
+/// use treedef_exchange::npy::Reading;
+/// use treedef_exchange::{Dtype, Tensor, Tensors, npz};
+///
+/// let scale = Tensor::new(Dtype::Bf16, vec![1], vec![0x80, 0x3f])?;
+/// let tensors = Tensors::new([("scale".to_owned(), scale)])?;
+/// let file = npz::to_bytes(&tensors)?;
+/// assert_eq!(npz::from_bytes_with(&file, &Reading::new().bf16(true))?, tensors);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Tensors<'a>> {
+    let mut archive = ZipArchive::new(Cursor::new(file)).map_err(zip_error)?;
+    // Names stand once, members do not overlap, and headers agree with the directory.
+    archive.validate_header_consistency().map_err(zip_error)?;
+    let mut left = reading.max_bytes;
+    let mut tensors = Vec::new();
+    for index in 0..archive.len() {
+        let (name, member) = member(&mut archive, index, file, &mut left)?;
+        let Some(stem) = name.strip_suffix(".npy") else {
+            let what = format!("the member {} is no `.npy` file", quoted(&name));
+            return Err(ErrorKind::Malformed(what).into());
+        };
+        let tensor = npy::read(member, reading).map_err(|error| error.about(&quoted(&name)))?;
+        tensors.push((stem.to_owned(), tensor));
+    }
+    Tensors::new(tensors)
+}
+
+/// The name and the bytes of a member, whose checksum is right. `left` is what may be unpacked yet.
+fn member<'a>(
+    archive: &mut ZipArchive<Cursor<&'a [u8]>>,
+    index: usize,
+    file: &'a [u8],
+    left: &mut usize,
+) -> Result<(String, Cow<'a, [u8]>)> {
+    let mut member = archive.by_index(index).map_err(zip_error)?;
+    let name = member.name().map_err(zip_error)?.into_owned();
+    let shown = quoted(&name);
+    let damaged = |what: &str| Error::from(ErrorKind::Malformed(format!("{shown}: {what}")));
+    let size = usize::try_from(member.size()).unwrap_or(usize::MAX);
+    if member.compression() == CompressionMethod::Stored {
+        let start = member.data_start().and_then(|start| usize::try_from(start).ok());
+        let end = start.and_then(|start| start.checked_add(size));
+        let bytes = start.zip(end).and_then(|(start, end)| file.get(start..end));
+        // Reading to the end compares the checksum.
+        let read =
+            io::copy(&mut member, &mut io::sink()).map_err(|error| damaged(&error.to_string()))?;
+        let bytes = bytes.filter(|bytes| bytes.len() as u64 == read); // a `usize` fits
+        let bytes = bytes.ok_or_else(|| damaged("its size is wrong"))?;
+        return Ok((name, Cow::Borrowed(bytes)));
+    }
+    *left = left.checked_sub(size).ok_or_else(|| {
+        ErrorKind::Limit(format!(
+            "{shown} unpacks to {size} bytes, {left} are left: see `npy::Reading::max_bytes`"
+        ))
+    })?;
+    // The vector grows with what is there, and not with what is declared.
+    let mut bytes = Vec::new();
+    member.read_to_end(&mut bytes).map_err(|error| damaged(&error.to_string()))?;
+    match bytes.len() == size {
+        true => Ok((name, Cow::Owned(bytes))),
+        false => Err(damaged("its size is wrong")),
+    }
+}
+
+fn zip_error(error: ZipError) -> Error {
+    ErrorKind::Malformed(format!("as a zip file: {error}")).into()
+}
+
+fn io_error(error: io::Error) -> Error {
+    ErrorKind::Malformed(error.to_string()).into()
+}
