@@ -1,0 +1,274 @@
+//! numpy's files: those that numpy 2.4.6 wrote, round trips, and damage.
+
+use std::io::{Cursor, Write};
+
+use fastrand::Rng;
+use treedef_exchange::npy::{self, Reading};
+use treedef_exchange::{Dtype, ErrorKind, Tensor, Tensors, npz};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+#[allow(dead_code, reason = "the tests of flax need the rest")]
+mod arrays;
+
+/// A file of version 1 with this header.
+fn npy_file(header: &str, elements: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(header.len()).unwrap().to_le_bytes();
+    [b"\x93NUMPY\x01\0", &length[..], header.as_bytes(), elements].concat()
+}
+
+fn zip_file(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in members {
+        let options = SimpleFileOptions::default().compression_method(method);
+        writer.start_file(*name, options).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn one(name: &str, tensor: Tensor<'static>) -> Tensors<'static> {
+    Tensors::new([(name.to_owned(), tensor)]).unwrap()
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: treedef_exchange::Result<T>, expected: &str) {
+    let error = result.unwrap_err();
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+#[test]
+fn files_of_numpy_are_read_and_written_byte_for_byte() {
+    let mut same = 0;
+    for (row, file) in arrays::recorded(&["npy", "npz"]) {
+        arrays::replay(&row, &file);
+        if row["same"] == true {
+            let tensor = npy::from_bytes_with(&file, &Reading::new().bf16(true)).unwrap();
+            assert_eq!(npy::to_bytes(&tensor).unwrap(), file, "{}", row["name"]);
+            same += 1;
+        }
+    }
+    assert_eq!(same, 20);
+}
+
+#[test]
+fn tensors_come_back() {
+    let mut rng = Rng::with_seed(1);
+    let reading = Reading::new().bf16(true);
+    for _ in 0..1_000 {
+        let tensors = arrays::tensors(&mut rng);
+        let file = npz::to_bytes(&tensors).unwrap();
+        assert_eq!(npz::from_bytes_with(&file, &reading).unwrap(), tensors);
+        for (_, tensor) in tensors.iter() {
+            let file = npy::to_bytes(tensor).unwrap();
+            assert_eq!(&npy::from_bytes_with(&file, &reading).unwrap(), tensor);
+        }
+    }
+}
+
+#[test]
+fn elements_are_aligned_and_borrowed() {
+    let tensors = [("a", 1), ("long name", 7), ("b/c", 3)].map(|(name, count)| {
+        (name.to_owned(), Tensor::new(Dtype::F64, vec![count], vec![1; 8 * count]).unwrap())
+    });
+    let file = npz::to_bytes(&Tensors::new(tensors).unwrap()).unwrap();
+    for (name, tensor) in npz::from_bytes(&file).unwrap().iter() {
+        let at = tensor.bytes().as_ptr().addr() - file.as_ptr().addr();
+        assert!(at < file.len() && at % 64 == 0, "{name} is at {at}");
+    }
+    let big = npy_file("{'descr': '>f8', 'fortran_order': False, 'shape': (1,), }\n", &[0; 8]);
+    let read = npy::from_bytes(&big).unwrap();
+    assert!(!big.as_ptr_range().contains(&read.bytes().as_ptr()));
+}
+
+#[test]
+fn headers_that_are_none_are_refused() {
+    let f4 =
+        |shape: &str| format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
+    for (header, expected) in [
+        ("", "expected `{`, found the end at byte 10"),
+        ("[]", "expected `{`, found `[]` at byte 10"),
+        ("{}", "the header has no key 'descr'"),
+        ("{'descr': '<f4'}", "the header has no key 'fortran_order'"),
+        ("{'descr': '<f4', 'fortran_order': False}", "the header has no key 'shape'"),
+        ("{'descr': '<f4', 'descr': '<f4'}", "the key \"'descr'\" stands twice, or is not known"),
+        ("{'order': 1}", "the key \"'order'\" stands twice, or is not known"),
+        ("{'descr' '<f4'}", "expected `:`"),
+        ("{'fortran_order': 0}", "expected `True` or `False`"),
+        ("{'fortran_order': False 'shape': ()}", "expected `,` or `}`"),
+        ("{'descr': 4}", "\"4\" is no type of elements"),
+        ("{'descr': __import__('os')}", "expected a literal"),
+        ("{'descr': '<f3'}", "\"<f3\" is not read"),
+        ("{'descr': '|f4'}", "\"|f4\" is not read"),
+        ("{'descr': '=f4'}", "\"=f4\" is not read"),
+        ("{'descr': '<<f4'}", "\"<<f4\" is not read"),
+        ("{'descr': 'f4'}", "\"f4\" is not read"),
+        ("{'descr': ''}", "\"\" is not read"),
+        ("{'descr': '|O'}", "\"|O\" are objects, which are pickled"),
+        ("{'descr': [('x', '<f4')]}", "the elements are records"),
+        ("{'descr': '|V2'}", "see `npy::Reading::bf16`"),
+        (&f4("4"), "the shape \"4\" is no tuple"),
+        (&f4("(1)"), "the shape \"1\" is no tuple"),
+        (&f4("(-1,)"), "\"-1\" is no size of a dimension"),
+        (&f4("(True,)"), "\"True\" is no size of a dimension"),
+        (&f4("(1.0,)"), "\"1.0\" is no size of a dimension"),
+        (&f4("(99999999999999999999,)"), "is no size of a dimension"),
+        (&f4(&format!("({})", "1,".repeat(65))), "65 dimensions; numpy has at most 64"),
+        (&f4("(2,)"), "4 bytes cannot be f32[2]"),
+        (&f4("(4294967296, 4294967296, 4294967296)"), "4 bytes cannot be f32[4294967296"),
+        (&f4("(0, 9223372036854775807, 9223372036854775807)"), "4 bytes cannot be f32[0"),
+        (&(f4("(1,)") + "x"), "expected the end, found `x`"),
+    ] {
+        refused(npy::from_bytes(&npy_file(header, &[0; 4])), expected);
+    }
+    assert!(npy::from_bytes(&npy_file(&f4("(1, 1)"), &[0; 4])).is_ok());
+}
+
+#[test]
+fn what_stands_before_a_header_is_checked() {
+    let file = npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }\n", &[0; 4]);
+    for end in 0..file.len() {
+        assert!(npy::from_bytes(&file[..end]).is_err(), "cut at {end}");
+    }
+    for (at, byte, expected) in [
+        (0, 0, "does not begin with"),
+        (6, 4, "version 4.0 of the format"),
+        (7, 1, "version 1.1 of the format"),
+        (6, 2, "the file ends in its header of"),
+        (9, 255, "the file ends in its header of"),
+        (11, 0xff, "expected a literal"),
+    ] {
+        let mut wrong = file.clone();
+        wrong[at] = byte;
+        refused(npy::from_bytes(&wrong), expected);
+    }
+}
+
+#[test]
+fn what_numpy_cannot_have_is_not_written() {
+    let deep = Tensor::new(Dtype::U8, vec![1; 65], vec![0]).unwrap();
+    refused(npy::to_bytes(&deep), "numpy has at most 64 dimensions, not 65");
+    let scalar = Tensor::new(Dtype::U8, vec![], vec![0]).unwrap();
+    refused(npz::to_bytes(&one("a\0b", scalar.clone())), "\"a\\0b\": Python ends a name at `\\0`");
+    refused(npz::to_bytes(&one(&"a".repeat(1 << 16), scalar)), "64KiB");
+}
+
+#[test]
+fn members_that_are_no_arrays_are_refused() {
+    let array = npy_file("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }\n", &[7]);
+    let stored = |members: &[(&str, &[u8])]| zip_file(members, CompressionMethod::Stored);
+    for (file, expected) in [
+        (vec![], "as a zip file"),
+        (b"PK".to_vec(), "as a zip file"),
+        (stored(&[("a", &array)]), "the member \"a\" is no `.npy` file"),
+        (stored(&[("a/", b"")]), "the member \"a/\" is no `.npy` file"),
+        (stored(&[("a.npy", b"")]), "\"a.npy\": no npy file"),
+        (stored(&[("a.npy", &array), ("b.npy", &array[..9])]), "\"b.npy\": the file ends"),
+    ] {
+        refused(npz::from_bytes(&file), expected);
+    }
+    // The second is renamed to the first, in both of its headers.
+    let mut file = stored(&[("a.npy", &array), ("b.npy", &array)]);
+    for at in 0..file.len() - 5 {
+        if file[at..].starts_with(b"b.npy") {
+            file[at] = b'a';
+        }
+    }
+    refused(npz::from_bytes(&file), "duplicate file names");
+}
+
+#[test]
+fn what_unpacks_to_too_much_is_refused() {
+    let zeros = Tensor::new(Dtype::U8, vec![1 << 20], vec![0; 1 << 20]).unwrap();
+    let bytes = npy::to_bytes(&zeros).unwrap();
+    let members: [(&str, &[u8]); 2] = [("a.npy", &bytes), ("b.npy", &bytes)];
+    let file = zip_file(&members, CompressionMethod::Deflated);
+    assert!(file.len() < 1 << 12);
+    let limit = 2 * bytes.len();
+    assert!(npz::from_bytes_with(&file, &Reading::new().max_bytes(limit)).is_ok());
+    let error = npz::from_bytes_with(&file, &Reading::new().max_bytes(limit - 1)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit(_)));
+    refused(Err::<(), _>(error), "\"b.npy\" unpacks to 1048704 bytes, 1048703 are left");
+    // What is not compressed is borrowed, and free.
+    let file = zip_file(&members, CompressionMethod::Stored);
+    assert!(npz::from_bytes_with(&file, &Reading::new().max_bytes(0)).is_ok());
+}
+
+/// Where a size is smaller than what a member unpacks to, no more is unpacked.
+#[test]
+fn declared_sizes_are_not_believed() {
+    let zeros = npy::to_bytes(&Tensor::new(Dtype::U8, vec![1 << 20], vec![0; 1 << 20]).unwrap());
+    let zeros = zeros.unwrap();
+    let size = u32::try_from(zeros.len()).unwrap().to_le_bytes();
+    let file = zip_file(&[("a.npy", &zeros)], CompressionMethod::Deflated);
+    for (declared, expected) in [(200_u32, "\"a.npy\": "), (u32::MAX - 1, "see `npy::Reading")] {
+        let mut wrong = file.clone();
+        for at in 0..wrong.len() - 4 {
+            if wrong[at..].starts_with(&size) {
+                wrong[at..at + 4].copy_from_slice(&declared.to_le_bytes());
+            }
+        }
+        assert_ne!(wrong, file);
+        refused(npz::from_bytes(&wrong), expected);
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_an_npz_file_is_found_or_changes_nothing() {
+    let tensors = Tensors::new([
+        ("w".to_owned(), Tensor::new(Dtype::F32, vec![2], vec![1; 8]).unwrap()),
+        ("é/b".to_owned(), Tensor::new(Dtype::U8, vec![], vec![7]).unwrap()),
+    ])
+    .unwrap();
+    let packed: Vec<_> = tensors.iter().map(|(_, tensor)| npy::to_bytes(tensor).unwrap()).collect();
+    let members: [(&str, &[u8]); 2] = [("w.npy", &packed[0]), ("é/b.npy", &packed[1])];
+    let mut found = 0;
+    for file in [npz::to_bytes(&tensors).unwrap(), zip_file(&members, CompressionMethod::Deflated)]
+    {
+        for bit in 0..8 * file.len() {
+            let mut damaged = file.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            match npz::from_bytes(&damaged) {
+                Ok(read) => assert_eq!(read, tensors, "bit {bit}"),
+                Err(_) => found += 1,
+            }
+        }
+        for end in 0..file.len() {
+            assert!(npz::from_bytes(&file[..end]).is_err(), "cut at {end}");
+        }
+    }
+    assert!(found > 4_000, "{found}");
+}
+
+#[test]
+fn damaged_files_are_refused_or_read() {
+    let mut rng = Rng::with_seed(2);
+    let reading = Reading::new().bf16(true);
+    let recorded = arrays::recorded(&["npy", "npz"]);
+    let (mut refused, mut changed) = (0, 0);
+    for _ in 0..2_000 {
+        let (row, file) = &recorded[rng.usize(0..recorded.len())];
+        let mut damaged = file.clone();
+        for _ in 0..rng.usize(1..4) {
+            arrays::damage(&mut damaged, &mut rng);
+        }
+        let format = row["format"].as_str().unwrap();
+        match arrays::read(format, &damaged) {
+            Err(error) => {
+                assert!(error.to_string().len() < 1024, "{error}");
+                refused += 1;
+            }
+            // A checksum finds what changes an array.
+            Ok(read) if format == "npz" => {
+                assert_eq!(arrays::described(&read), row["tensors"], "{}", row["name"]);
+            }
+            Ok(read) => {
+                let (_, tensor) = read.iter().next().unwrap();
+                let again = npy::to_bytes(tensor).unwrap();
+                assert_eq!(&npy::from_bytes_with(&again, &reading).unwrap(), tensor);
+                changed += 1;
+            }
+        }
+    }
+    assert!(refused > 1_000 && changed > 50, "{refused} {changed}");
+}
