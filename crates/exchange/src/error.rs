@@ -79,6 +79,7 @@ impl Error {
         let kind = match self.kind {
             ErrorKind::Malformed(what) => ErrorKind::Malformed(format!("{subject}: {what}")),
             ErrorKind::Unsupported(what) => ErrorKind::Unsupported(format!("{subject}: {what}")),
+            ErrorKind::Limit(what) => ErrorKind::Limit(format!("{subject}: {what}")),
             other => other,
         };
         Error { kind, ..self }

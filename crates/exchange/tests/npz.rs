@@ -74,7 +74,7 @@ fn elements_are_aligned_and_borrowed() {
     let file = npz::to_bytes(&Tensors::new(tensors).unwrap()).unwrap();
     for (name, tensor) in npz::from_bytes(&file).unwrap().iter() {
         let at = tensor.bytes().as_ptr().addr() - file.as_ptr().addr();
-        assert!(at < file.len() && at % 64 == 0, "{name} is at {at}");
+        assert!(at < file.len() && at.is_multiple_of(64), "{name} is at {at}");
     }
     let big = npy_file("{'descr': '>f8', 'fortran_order': False, 'shape': (1,), }\n", &[0; 8]);
     let read = npy::from_bytes(&big).unwrap();
@@ -148,6 +148,7 @@ fn what_stands_before_a_header_is_checked() {
 fn what_numpy_cannot_have_is_not_written() {
     let deep = Tensor::new(Dtype::U8, vec![1; 65], vec![0]).unwrap();
     refused(npy::to_bytes(&deep), "numpy has at most 64 dimensions, not 65");
+    refused(npz::to_bytes(&one("deep", deep)), "\"deep\": numpy has at most 64 dimensions");
     let scalar = Tensor::new(Dtype::U8, vec![], vec![0]).unwrap();
     refused(npz::to_bytes(&one("a\0b", scalar.clone())), "\"a\\0b\": Python ends a name at `\\0`");
     refused(npz::to_bytes(&one(&"a".repeat(1 << 16), scalar)), "64KiB");
