@@ -12,6 +12,8 @@ mod plain;
 #[path = "../tests/it/tape.rs"]
 mod tape;
 mod targets;
+#[path = "targets/arrays.rs"]
+pub mod arrays; // as `exchange`
 #[path = "targets/exchange.rs"]
 pub mod exchange; // apart from those that the tests of the library replay
 
