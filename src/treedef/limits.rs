@@ -10,7 +10,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
-use crate::model::{Encoding, Labels, Leaf, Limits, Node, NodeKind, Shape, TreeDef, Value};
+use crate::model::{Encoding, Labels, Limits, Node, NodeKind, Shape, TreeDef, Value};
 use crate::treedef::node::NodeRef;
 
 /// What is allowed in addition to a limit, for each leaf or byte in memory.
@@ -232,7 +232,7 @@ impl PrintCost {
     }
 
     #[cfg(feature = "persist")]
-    pub(crate) fn of_leaf(leaf: &Leaf) -> Self {
+    pub(crate) fn of_leaf(leaf: &crate::model::Leaf) -> Self {
         leaf.as_scalar().map(PrintCost::of_scalar).unwrap_or_default()
     }
 
