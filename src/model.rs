@@ -50,7 +50,7 @@
 //! | divergence | where a value stops matching |
 //! | row | elements of a sequence that are taken together, because they should look like the last |
 //! | layout | the serde calls of a type that always makes the same ones |
-//! | block | a rectangular part of a structure, like an array |
+//! | block, dims | a rectangular part of a structure, like an array; its sizes, in public its shape |
 //! | slot | the place of a leaf in the flat vector |
 //! | fragment | a subtree that is inserted several times |
 //! | folded | counted as one structure whatever the length, the keys or the kinds of numbers are |
