@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use treedef::Path;
+use treedef::{LeafKind, Path};
 
 /// The result of an exchange.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -42,8 +42,19 @@ pub enum ErrorKind {
         /// How many were given.
         found: usize,
     },
-    /// The structure is another one than was lowered.
+    /// The structure is another one than was lowered, or than the tensors have.
     Structure(String),
+    /// Two paths have one name: that of the error, and this one.
+    Clash {
+        /// The name of both.
+        name: String,
+        /// The path that had it first.
+        first: Path,
+    },
+    /// A name that the files keep for themselves.
+    Reserved(String),
+    /// Leaves of kinds that no tensor holds, with the paths of their blocks.
+    NoDtype(Vec<(Path, LeafKind)>),
     /// An error of `treedef`.
     TreeDef(treedef::Error),
 }
@@ -125,6 +136,16 @@ impl fmt::Display for Error {
                 write!(f, "expected {expected} leaves, found {found}")?;
             }
             ErrorKind::TreeDef(error) => error.fmt(f)?,
+            ErrorKind::Clash { name, first } => {
+                write!(f, "the name `{name}` is also that of `{first}`")?;
+            }
+            ErrorKind::Reserved(name) => write!(f, "the name `{name}` is reserved")?,
+            ErrorKind::NoDtype(leaves) => {
+                let leaves: Vec<String> =
+                    leaves.iter().map(|(path, kind)| format!("{kind} at `{path}`")).collect();
+                let leaves = leaves.join(", ");
+                write!(f, "tensors hold no {leaves} (see `Export::rest_in_metadata`)")?;
+            }
             ErrorKind::Key(what)
             | ErrorKind::Malformed(what)
             | ErrorKind::Unsupported(what)

@@ -5,8 +5,11 @@ use std::collections::HashSet;
 use std::fmt;
 
 use bytemuck::{AnyBitPattern, NoUninit};
+use treedef::Tree;
 
+use crate::element::Element;
 use crate::error::{ErrorKind, Result, quoted};
+use crate::export::Export;
 
 /// The type of the elements of a [`Tensor`], by the names that `safetensors` uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -219,6 +222,36 @@ impl<'a> Tensors<'a> {
             }
             None => Ok(Tensors { tensors, metadata: Vec::new() }),
         }
+    }
+
+    /// The tensors of a tree, named and ordered as [`Export`] does by default.
+    ///
+    /// # Errors
+    ///
+    /// As [`Export::tensors`].
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::Tensors;
+    ///
+    /// let tree = Tree::of(&vec![(1u8, [[0.5f32; 4]; 3])])?;
+    /// let tensors = Tensors::of(&tree)?.with_metadata("format", "pt");
+    /// assert_eq!(tensors.get("0.1").unwrap().to_string(), "f32[3, 4]");
+    /// assert_eq!(tensors.metadata("format"), Some("pt"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of<L: Element>(tree: &'a Tree<L>) -> Result<Self> {
+        Export::new().tensors(tree)
+    }
+
+    /// The tensors with a text for the whole file, in place of one that has this key. Some readers
+    /// want `"format"` to be `"pt"`.
+    #[must_use]
+    pub fn with_metadata(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
+        let (key, text) = (key.into(), text.into());
+        self.metadata.retain(|(other, _)| *other != key);
+        self.metadata.push((key, text));
+        self
     }
 
     /// The tensors with their names, in the order of the file.

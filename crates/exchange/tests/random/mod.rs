@@ -78,3 +78,24 @@ fn names(rng: &mut Rng) -> Vec<&'static str> {
     names.truncate(rng.usize(0..5));
     names
 }
+
+/// A leaf of any kind.
+#[allow(dead_code, reason = "not all who include this need it")]
+pub(crate) fn leaf(rng: &mut Rng) -> treedef::Leaf {
+    let bits = rng.u64(..);
+    match rng.u8(0..13) {
+        0 => rng.bool().into(),
+        1 => rng.u8(..).into(),
+        2 => rng.i8(..).into(),
+        3 => rng.u16(..).into(),
+        4 => rng.i16(..).into(),
+        5 => rng.u32(..).into(),
+        6 => rng.i32(..).into(),
+        7 => bits.into(),
+        8 => bits.cast_signed().into(),
+        9 => f32::from_bits(rng.u32(..)).into(),
+        10 => f64::from_bits(bits).into(),
+        11 => rng.u128(..).into(),
+        _ => rng.choice(NAMES).copied().unwrap_or("").into(),
+    }
+}

@@ -1,0 +1,447 @@
+//! Trees as named tensors, and named tensors as the tree that they were.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+use treedef::{Block, Leaf, Limits, NodeRef, Path, Pattern, ToPattern, Tree, TreeDef, Value};
+
+use crate::element::{Element, half_float};
+use crate::error::{Error, ErrorKind, Result};
+use crate::names::{Name, NamePrinter};
+use crate::tensor::{Dtype, Tensor, Tensors, display};
+
+/// The key of the metadata that has the structure.
+const STRUCTURE: &str = "treedef";
+/// The name that safetensors keeps for itself.
+pub(crate) const METADATA: &str = "__metadata__";
+/// As deep as a structure may be that is read without more stack.
+const MAX_DEPTH: usize = 200;
+/// No file has room for a longer text of a structure.
+const MAX_TEXT: usize = 1 << 26;
+
+/// How a tree becomes named tensors: one for each block of leaves of one kind.
+///
+/// The name of a tensor is the path of its block, joined by `.`:
+///
+/// | here | in the name |
+/// |---|---|
+/// | field of a struct | its name |
+/// | element of a sequence, a tuple or a tuple struct | its index |
+/// | entry of a map | its key |
+/// | newtype, `Some` | nothing |
+/// | variant | its name, and then its field or index if it has several |
+///
+/// An array in a newtype, also in a nested one, is one tensor. Newtypes of the names `f16` and `bf16`
+/// around a `u16` are half floats. There is no tensor for what has no leaves: `None`, an empty
+/// sequence, a unit, a static.
+///
+/// ```
+/// use treedef::Tree;
+/// use treedef_exchange::Export;
+///
+/// let tree = Tree::of(&[("a", [[1f32, 2.0], [3.0, 4.0]])])?;
+/// let error = Export::new().tensors(&tree).unwrap_err();
+/// assert_eq!(error.to_string(), "tensors hold no str at `.0.0` (see `Export::rest_in_metadata`)");
+///
+/// let tensors = Export::new().separator("/").rest_in_metadata(true).tensors(&tree)?;
+/// assert_eq!(tensors.get("0/1").unwrap().to_string(), "f32[2, 2]");
+/// assert_eq!(tensors.metadata("0/0"), Some("\"a\""));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Export {
+    naming: Naming,
+    stacks: Vec<Pattern>,
+    rest: bool,
+    structure: bool,
+}
+
+#[derive(Clone)]
+enum Naming {
+    Separator(String),
+    Function(Arc<dyn Fn(&Path) -> String + Send + Sync>),
+}
+
+impl Default for Export {
+    fn default() -> Self {
+        let naming = Naming::Separator(".".to_owned());
+        Export { naming, stacks: Vec::new(), rest: false, structure: true }
+    }
+}
+
+impl fmt::Debug for Export {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Export").field("stacks", &self.stacks).finish_non_exhaustive()
+    }
+}
+
+/// The blocks that are one tensor: one, or those of all elements of a sequence.
+struct Group {
+    name: String,
+    /// The path of the first block.
+    path: Path,
+    /// That path without the indices of stacked sequences.
+    key: Path,
+    dtype: Dtype,
+    shape: Vec<usize>,
+    /// The indices of the last block in the stacked sequences, and the lengths of these.
+    last: Vec<usize>,
+    dims: Vec<usize>,
+    leaves: Vec<Range<usize>>,
+}
+
+impl Export {
+    /// Names joined by `.`, one tensor for each block, and the structure in the metadata.
+    pub fn new() -> Self {
+        Export::default()
+    }
+
+    /// Joins names by this, as `/`.
+    #[must_use]
+    pub fn separator(self, separator: &str) -> Self {
+        Export { naming: Naming::Separator(separator.to_owned()), ..self }
+    }
+
+    /// Names each tensor by a function of its path.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::Export;
+    ///
+    /// let export = Export::new().names(|path| path.to_string());
+    /// let tree = Tree::<f32>::of_as(&vec![[0.5f32], [1.0]])?;
+    /// let tensors = export.tensors(&tree)?;
+    /// assert_eq!(tensors.iter().len(), 1); // the root, whose path is empty
+    /// assert_eq!(tensors.get("").unwrap().shape(), [2, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn names(self, name: impl Fn(&Path) -> String + Send + Sync + 'static) -> Self {
+        Export { naming: Naming::Function(Arc::new(name)), ..self }
+    }
+
+    /// Stacks the sequences and tuples at these paths: what their elements have becomes one tensor
+    /// with a leading axis, whose name has no index. All elements must have the same blocks.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not a pattern.
+    ///
+    /// ```
+    /// use serde::Serialize;
+    /// use treedef::Tree;
+    /// use treedef_exchange::Export;
+    ///
+    /// #[derive(Clone, Serialize)]
+    /// struct Particle { pos: [f64; 3], mass: f64 }
+    ///
+    /// let tree = Tree::<f64>::of_as(&vec![Particle { pos: [0.0; 3], mass: 1.0 }; 100])?;
+    /// assert_eq!(Export::new().tensors(&tree)?.get("99.pos").unwrap().shape(), [3]);
+    ///
+    /// let export = Export::new().stack("")?; // the sequence at the root
+    /// let tensors = export.tensors(&tree)?;
+    /// assert_eq!(tensors.get("pos").unwrap().shape(), [100, 3]);
+    /// assert_eq!(tensors.get("mass").unwrap().shape(), [100]);
+    /// assert_eq!(export.tree::<f64>(&tensors)?, tree);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stack(mut self, pattern: impl ToPattern) -> Result<Self> {
+        self.stacks.push(pattern.to_pattern()?.into_owned());
+        Ok(self)
+    }
+
+    /// Whether leaves that no tensor holds (strings, chars, bytes, absent values and integers of 128
+    /// bits) go into the metadata, as literals under the names that their tensors would have.
+    /// Otherwise they are an error.
+    #[must_use]
+    pub fn rest_in_metadata(self, yes: bool) -> Self {
+        Export { rest: yes, ..self }
+    }
+
+    /// Whether the metadata has the structure, so that [`tree`](Self::tree) can read the tensors.
+    /// It has by default.
+    #[must_use]
+    pub fn structure_in_metadata(self, yes: bool) -> Self {
+        Export { structure: yes, ..self }
+    }
+
+    /// The tensors of a tree, in its order. On a little-endian machine, those of a tree of numbers
+    /// borrow its leaves, but for stacked ones.
+    ///
+    /// # Errors
+    ///
+    /// - When leaves have no dtype; the error has all their paths.
+    /// - When two paths have the same name, or a name is `__metadata__`.
+    /// - When the elements of a stacked sequence differ.
+    pub fn tensors<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
+        let mut printer = NamePrinter::new(tree.treedef());
+        let (mut groups, mut by_name) = (Vec::<Group>::new(), HashMap::<String, usize>::new());
+        let mut rest = Vec::new();
+        for (block, leaves) in tree.blocks() {
+            let Some(dtype) = L::dtype(leaves) else {
+                rest.push((block.path().clone(), block.leaves()));
+                continue;
+            };
+            let dtype = half_float(block.node()).filter(|_| dtype == Dtype::U16).unwrap_or(dtype);
+            let (name, place) = self.name(&mut printer, block.path())?;
+            match by_name.get(&name).and_then(|index| groups.get_mut(*index)) {
+                Some(group) => group.push(&block, dtype, place)?,
+                None => {
+                    by_name.insert(name.clone(), groups.len());
+                    groups.push(Group::new(name, &block, dtype, place));
+                }
+            }
+        }
+        let mut metadata = self.rest(tree, rest)?;
+        if self.structure {
+            write_structure(tree.treedef(), &mut metadata)?;
+        }
+        expect_distinct(&metadata)?;
+        let tensors = groups.into_iter().map(|group| group.tensor(tree));
+        Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata })
+    }
+
+    /// The tree that these options made into tensors, whatever the order of the tensors now is. Maps
+    /// have their entries in the order of their keys.
+    ///
+    /// # Errors
+    ///
+    /// When the metadata has no structure, or a tensor is missing, is not part of it, or has another
+    /// shape or type.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::Export;
+    ///
+    /// let tree = Tree::of(&([("w.x", 1.5f32)], vec![Some([1u8, 2])]))?;
+    /// let export = Export::new().rest_in_metadata(true);
+    /// assert_eq!(export.tree(&export.tensors(&tree)?)?, tree);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tree<L: Element>(&self, tensors: &Tensors<'_>) -> Result<Tree<L>> {
+        let treedef = read_structure(tensors)?;
+        let by_name: HashMap<&str, &Tensor<'_>> = tensors.iter().collect();
+        let printer = NamePrinter::new(&treedef);
+        let mut reader = Reader {
+            export: self,
+            tensors,
+            by_name,
+            printer,
+            read: HashSet::new(),
+            leaves: vec![],
+        };
+        for block in treedef.blocks() {
+            reader.block(block.path(), block.node(), Some(block.shape()))?;
+        }
+        let Reader { read, leaves, .. } = reader;
+        if let Some((name, tensor)) = tensors.iter().find(|(name, _)| !read.contains(*name)) {
+            let what = format!("the tensor `{name}`, {tensor}, is not part of the structure");
+            return Err(ErrorKind::Structure(what).into());
+        }
+        Ok(Tree::new(treedef, leaves)?)
+    }
+
+    /// The name of a path, with its place in a stack.
+    fn name(&self, printer: &mut NamePrinter<'_>, path: &Path) -> Result<(String, Name)> {
+        let place = printer.name(path, &self.stacks);
+        let name = match &self.naming {
+            Naming::Separator(separator) => place.parts.join(separator),
+            Naming::Function(function) => function(&place.key),
+        };
+        match name == METADATA {
+            true => Err(Error::from(ErrorKind::Reserved(name)).at_path(path.clone())),
+            false => Ok((name, place)),
+        }
+    }
+
+    /// Metadata with the leaves that have no dtype.
+    fn rest<L: Element>(
+        &self,
+        tree: &Tree<L>,
+        rest: Vec<(Path, Range<usize>)>,
+    ) -> Result<Vec<(String, String)>> {
+        let (mut printer, mut metadata) = (NamePrinter::new(tree.treedef()), Vec::new());
+        let mut refused = Vec::new();
+        for (path, range) in rest {
+            let leaves = tree.leaves().get(range.clone()).unwrap_or_default();
+            let leaves: Vec<&Leaf> = leaves.iter().filter_map(L::as_leaf).collect();
+            let texts: Option<Vec<String>> = leaves.iter().map(|leaf| literal(leaf)).collect();
+            if let Some(texts) = texts.filter(|_| self.rest) {
+                for (leaf, text) in range.zip(texts) {
+                    let path = tree.treedef().leaf_path(leaf)?;
+                    metadata.push((self.name(&mut printer, &path)?.0, text));
+                }
+            } else if let Some(leaf) = leaves.first() {
+                refused.push((path, leaf.kind()));
+            }
+        }
+        match refused.is_empty() {
+            true => Ok(metadata),
+            false => Err(ErrorKind::NoDtype(refused).into()),
+        }
+    }
+}
+
+impl Group {
+    fn new(name: String, block: &Block<'_>, dtype: Dtype, place: Name) -> Self {
+        let (path, shape) = (block.path().clone(), block.shape().to_vec());
+        let Name { key, indices: last, dims, .. } = place;
+        Group { name, path, key, dtype, shape, last, dims, leaves: vec![block.leaves()] }
+    }
+
+    /// Adds the block of a later element.
+    fn push(&mut self, block: &Block<'_>, dtype: Dtype, place: Name) -> Result<()> {
+        let path = block.path().clone();
+        // The order of the tree is that of the indices.
+        if place.key != self.key || place.indices <= self.last {
+            let (name, first) = (self.name.clone(), self.path.clone());
+            return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
+        }
+        if (dtype, block.shape()) != (self.dtype, &self.shape) {
+            let (here, first) = (display(dtype, block.shape()), display(self.dtype, &self.shape));
+            let what = format!("{here} cannot be stacked with {first} at `{}`", self.path);
+            return Err(Error::from(ErrorKind::Structure(what)).at_path(path));
+        }
+        // Where lengths differ, there are fewer blocks than the longest dimensions have places.
+        for (dim, other) in self.dims.iter_mut().zip(place.dims) {
+            *dim = other.max(*dim);
+        }
+        self.last = place.indices;
+        self.leaves.push(block.leaves());
+        Ok(())
+    }
+
+    fn tensor<L: Element>(mut self, tree: &Tree<L>) -> Result<(String, Tensor<'_>)> {
+        let all = self.dims.iter().try_fold(1usize, |all, dim| all.checked_mul(*dim));
+        if all != Some(self.leaves.len()) {
+            let what = format!("not all elements have `{}`, so they cannot be stacked", self.name);
+            return Err(Error::from(ErrorKind::Structure(what)).at_path(self.path));
+        }
+        let bytes =
+            |range: &Range<usize>| L::bytes(tree.leaves().get(range.clone()).unwrap_or_default());
+        let all = match self.leaves.as_slice() {
+            [range] => bytes(range),
+            ranges => ranges.iter().flat_map(|range| bytes(range).into_owned()).collect(),
+        };
+        self.shape.splice(0..0, self.dims);
+        Ok((self.name, Tensor::new(self.dtype, self.shape, all)?))
+    }
+}
+
+/// Takes the leaves of a tree from tensors, block by block.
+struct Reader<'r, 'a, L> {
+    export: &'r Export,
+    tensors: &'r Tensors<'a>,
+    by_name: HashMap<&'r str, &'r Tensor<'a>>,
+    printer: NamePrinter<'r>,
+    read: HashSet<String>,
+    leaves: Vec<L>,
+}
+
+impl<L: Element> Reader<'_, '_, L> {
+    /// Reads a block; where it has no tensor, its children are the blocks. Each call but the last
+    /// reads a part of the tensors, so this ends.
+    fn block(&mut self, path: &Path, node: NodeRef<'_>, shape: Option<&[usize]>) -> Result<()> {
+        let (name, place) = self.export.name(&mut self.printer, path)?;
+        if let Some(tensor) = self.by_name.get(name.as_str()) {
+            let part = part(tensor, &place.indices, node, shape);
+            let read = part.is_some_and(|part| L::read(tensor.dtype(), part, &mut self.leaves));
+            if !read {
+                let what = format!("the tensor `{name}`, {tensor}, is not what the structure has");
+                return Err(Error::from(ErrorKind::Structure(what)).at_path(path.clone()));
+            }
+            self.read.insert(name);
+            return Ok(());
+        }
+        if !node.is_leaf() {
+            for (position, child) in node.children().enumerate() {
+                if let (Some(key), true) = (node.key(position), child.num_leaves() > 0) {
+                    self.block(&path.child(key), child, None)?;
+                }
+            }
+            return Ok(());
+        }
+        let literal = self.tensors.metadata(&name).and_then(|text| text.parse::<Value>().ok());
+        let leaf = literal.and_then(|value| L::from_rest(value.into()));
+        let missing = || Error::from(ErrorKind::Structure(format!("there is no tensor `{name}`")));
+        self.leaves.push(leaf.ok_or_else(|| missing().at_path(path.clone()))?);
+        Ok(())
+    }
+}
+
+/// The bytes of a tensor at the indices in its stacks, if it has the shape and type of the node.
+fn part<'t>(
+    tensor: &'t Tensor<'_>,
+    indices: &[usize],
+    node: NodeRef<'_>,
+    shape: Option<&[usize]>,
+) -> Option<&'t [u8]> {
+    let (dims, rest) = tensor.shape().split_at_checked(indices.len())?;
+    let has_shape = match shape {
+        Some(shape) => rest == shape,
+        None => node
+            .to_treedef()
+            .blocks()
+            .next()
+            .is_some_and(|block| block.path().is_root() && block.shape() == rest),
+    };
+    let half = Some(tensor.dtype()).filter(|dtype| matches!(dtype, Dtype::F16 | Dtype::Bf16));
+    let is_type = half_float(node) == half || half.is_none() && tensor.dtype() != Dtype::U16;
+    let size = node.num_leaves().checked_mul(tensor.dtype().size())?;
+    let number = indices.iter().zip(dims).try_fold(0usize, |number, (index, dim)| {
+        number.checked_mul(*dim)?.checked_add(*index).filter(|_| index < dim)
+    })?;
+    let start = number.checked_mul(size)?;
+    let bytes = tensor.bytes().get(start..start.checked_add(size)?)?;
+    Some(bytes).filter(|_| has_shape && is_type)
+}
+
+/// A leaf as a literal that is read as the same leaf.
+fn literal(leaf: &Leaf) -> Option<String> {
+    let text = match leaf {
+        Leaf::None => "None".to_owned(),
+        leaf => leaf.to_string(),
+    };
+    let read: Value = text.parse().ok()?;
+    (Leaf::from(read) == *leaf).then_some(text)
+}
+
+fn expect_distinct(metadata: &[(String, String)]) -> Result<()> {
+    let mut keys = HashSet::new();
+    match metadata.iter().find(|(key, _)| !keys.insert(key)) {
+        None => Ok(()),
+        Some((key, _)) => {
+            Err(ErrorKind::Malformed(format!("the key `{key}` is twice in the metadata")).into())
+        }
+    }
+}
+
+/// A text that is not longer than a file has room for.
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.push_str(text);
+        if self.0.len() > MAX_TEXT { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+fn write_structure(treedef: &TreeDef, metadata: &mut Vec<(String, String)>) -> Result<()> {
+    let mut text = Bounded(String::new());
+    if write!(text, "{treedef}").is_err() {
+        let what = "the text of the structure is longer than 2²⁶ bytes (see `Export::structure_in_metadata`)";
+        return Err(ErrorKind::Limit(what.to_owned()).into());
+    }
+    metadata.push((STRUCTURE.to_owned(), text.0));
+    Ok(())
+}
+
+fn read_structure(tensors: &Tensors<'_>) -> Result<TreeDef> {
+    let text = tensors.metadata(STRUCTURE).ok_or_else(|| {
+        let what = "the metadata has no `treedef` (see `Loader`, which needs none)".to_owned();
+        Error::from(ErrorKind::Structure(what))
+    })?;
+    Ok(TreeDef::parse_with(text, Limits::default().max_depth(MAX_DEPTH))?)
+}

@@ -1,0 +1,314 @@
+//! What is a tensor, and what its name is.
+
+use std::collections::HashMap;
+
+use fastrand::Rng;
+use half::{bf16, f16};
+use serde::Serialize;
+use treedef::{Leaf, Packed, Tree, TreeDef};
+use treedef_exchange::{ErrorKind, Export, Tensors};
+
+use crate::{listed, random, refused};
+
+fn def(text: &str) -> TreeDef {
+    text.parse().unwrap()
+}
+
+/// A tree whose leaves are their indices.
+fn tree(text: &str) -> Tree<f32> {
+    let treedef = def(text);
+    let leaves = (0..treedef.num_leaves()).map(|leaf| leaf as f32).collect();
+    Tree::new(treedef, leaves).unwrap()
+}
+
+#[test]
+fn names_are_paths_without_wrappers() {
+    let rows = [
+        ("M { w: [[*; 4]; 3], b: * }", &["w: f32[3, 4]", "b: f32[]"][..]),
+        ("[(*, [*; 2]), (*, [*; 3])]", &["0.0: f32[]", "0.1: f32[2]", "1.0: f32[]", "1.1: f32[3]"]),
+        ("[[*; 2], [*; 3]]", &["0: f32[2]", "1: f32[3]"]),
+        ("[*; 3]", &[": f32[3]"]),
+        ("W(M { a: Some(V([*; 2])), b: None })", &["a: f32[2]"]),
+        (
+            "{\"a b\": *, 3u8: *, 'c': *, (1, 2): *, true: *, 1.5: *}",
+            &["True: f32[]", "3: f32[]", "1.5: f32[]", "c: f32[]", "a b: f32[]", "(1, 2): f32[]"],
+        ),
+        (
+            "[S::A(*), S::B(*, M { x: * }), S::C { y: * }, S::D, S::A([*; 2])]",
+            &["0.A: f32[]", "1.B.0: f32[]", "1.B.1.x: f32[]", "2.C.y: f32[]", "4.A: f32[2]"],
+        ),
+        ("T(*, *, [*, *])", &["0: f32[]", "1: f32[]", "2: f32[2]"]),
+        ("M { a: static \"relu\", w: [*; 2], empty: [], unit: () }", &["w: f32[2]"]),
+        ("A { v: static 1u8, dim: static (2, 3), data: [*; 6] }", &[": f32[2, 3]"]),
+        ("[N(*); 3]", &[": f32[3]"]),
+        ("static 1", &[]),
+    ];
+    for (text, expected) in rows {
+        let tree = tree(text);
+        let tensors = Tensors::of(&tree).unwrap();
+        assert_eq!(listed(&tensors), expected, "{text}");
+        assert_eq!(Export::new().tree::<f32>(&tensors).unwrap(), tree, "{text}");
+        // Leaves of any kind are the same tensors.
+        let leaves = tree.clone().map(Leaf::from);
+        let same = Tensors::of(&leaves).unwrap();
+        assert_eq!(same, tensors);
+        assert_eq!(Export::new().tree::<Leaf>(&same).unwrap(), leaves);
+    }
+}
+
+#[test]
+fn each_kind_has_its_dtype() {
+    #[derive(Serialize)]
+    struct All {
+        a: (bool, [bool; 2]),
+        b: (u8, i8, u16, i16),
+        c: (u32, i32, u64, i64),
+        d: ([f32; 2], f64),
+        e: [f16; 2],
+        f: Vec<bf16>,
+        g: [[f16; 1]; 3],
+        h: (f32, f32, u8),
+    }
+    let tree = Tree::of(&All {
+        a: (true, [false, true]),
+        b: (1, -2, 3, -4),
+        c: (5, -6, u64::MAX, i64::MIN),
+        d: ([f32::NAN, -0.0], f64::MIN_POSITIVE),
+        e: [f16::ONE, f16::NAN],
+        f: vec![bf16::PI],
+        g: [[f16::ZERO]; 3],
+        h: (1.0, 2.0, 3),
+    })
+    .unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    assert_eq!(
+        listed(&tensors).join("; "),
+        "a.0: bool[]; a.1: bool[2]; b.0: u8[]; b.1: i8[]; b.2: u16[]; b.3: i16[]; \
+         c.0: u32[]; c.1: i32[]; c.2: u64[]; c.3: i64[]; d.0: f32[2]; d.1: f64[]; \
+         e: f16[2]; f: bf16[1]; g: f16[3, 1]; h.0: f32[]; h.1: f32[]; h.2: u8[]"
+    );
+    assert_eq!(tensors.get("c.3").unwrap().bytes(), i64::MIN.to_le_bytes());
+    assert_eq!(Export::new().tree::<Leaf>(&tensors).unwrap(), tree);
+}
+
+#[test]
+fn numbers_are_borrowed() {
+    let tree = tree("[M { w: [[*; 4]; 3], b: * }; 2]");
+    let tensors = Tensors::of(&tree).unwrap();
+    let leaves = bytemuck::cast_slice::<f32, u8>(tree.leaves());
+    let mut at = 0;
+    for (_, tensor) in tensors.iter() {
+        assert_eq!(tensor.bytes().as_ptr(), leaves[at..].as_ptr());
+        at += tensor.bytes().len();
+    }
+    assert_eq!(at, leaves.len());
+    let flags = Tree::<bool>::of_as(&[true, false]).unwrap();
+    let bytes = Tensors::of(&flags).unwrap();
+    assert_eq!(bytes.get("").unwrap().bytes().as_ptr(), flags.leaves().as_ptr().cast());
+}
+
+#[test]
+fn names_that_clash_have_both_paths() {
+    refused(
+        Tensors::of(&tree(r#"[{"a": {"b": *}, "a.b": *}]"#)),
+        r#"the name `0.a.b` is also that of `[0]["a"]["b"]` at `[0]["a.b"]`"#,
+    );
+    refused(
+        Tensors::of(&tree(r#"{1u8: *, "1": [*, *]}"#)),
+        r#"the name `1` is also that of `[1u8]` at `["1"]`"#,
+    );
+    refused(
+        Tensors::of(&tree(r#"{"__metadata__": *}"#)),
+        r#"the name `__metadata__` is reserved at `["__metadata__"]`"#,
+    );
+    refused(
+        Export::new().names(|_| "w".to_owned()).tensors(&tree("(*, M { a: [*] })")),
+        "the name `w` is also that of `.0` at `.1.a`",
+    );
+    let slashed = Export::new().separator("/");
+    let tree = tree(r#"{"a": {"b": *}, "a.b": *}"#);
+    let tensors = slashed.tensors(&tree).unwrap();
+    assert_eq!(listed(&tensors), ["a/b: f32[]", "a.b: f32[]"]);
+    assert_eq!(slashed.tree::<f32>(&tensors).unwrap(), tree);
+    let named = Export::new().names(|path| format!("<{path}>"));
+    let tensors = named.tensors(&tree).unwrap();
+    assert_eq!(listed(&tensors), [r#"<["a"]["b"]>: f32[]"#, r#"<["a.b"]>: f32[]"#]);
+    assert_eq!(named.tree::<f32>(&tensors).unwrap(), tree);
+}
+
+#[test]
+fn what_no_tensor_holds_is_listed_or_in_the_metadata() {
+    let value = (("name", 1u8, Some('c')), [i128::MAX, 1], vec![("a\"b\u{1f388}", 2.5)], u128::MAX);
+    let tree = Tree::of(&value).unwrap();
+    let error = Tensors::of(&tree).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "tensors hold no str at `.0.0`, char at `.0.2?`, i128 at `.1`, str at `.2[0].0`, \
+         u128 at `.3` (see `Export::rest_in_metadata`)"
+    );
+    assert!(matches!(error.kind(), ErrorKind::NoDtype(paths) if paths.len() == 5));
+    let export = Export::new().rest_in_metadata(true);
+    let tensors = export.tensors(&tree).unwrap();
+    assert_eq!(listed(&tensors), ["0.1: u8[]", "2.0.1: f64[]"]);
+    assert_eq!(tensors.metadata("0.0"), Some(r#""name""#));
+    assert_eq!(tensors.metadata("1.0"), Some("170141183460469231731687303715884105727i128"));
+    assert_eq!(export.tree::<Leaf>(&tensors).unwrap(), tree);
+
+    let leaves = vec![
+        Leaf::Bytes(vec![0, 255].into()),
+        Leaf::None,
+        Leaf::I128(Packed(-1)),
+        Leaf::F32(1.0),
+        Leaf::Str("__metadata__".into()),
+    ];
+    let tree = Tree::new(def("[*; 5]"), leaves).unwrap();
+    assert_eq!(export.tree::<Leaf>(&export.tensors(&tree).unwrap()).unwrap(), tree);
+    let opaque = Tree::of(&treedef::Opaque((1, 2.0))).unwrap();
+    assert_eq!(export.tree::<Leaf>(&export.tensors(&opaque).unwrap()).unwrap(), opaque);
+    let reserved = Tree::of(&HashMap::from([("treedef", "text")])).unwrap();
+    refused(export.tensors(&reserved), "the key `treedef` is twice in the metadata");
+}
+
+#[test]
+fn sequences_are_stacked() {
+    let rows = [
+        ("[P { pos: [*; 3], mass: * }; 5]", "", "pos: f32[5, 3]; mass: f32[5]"),
+        ("[P { pos: [*; 3], mass: * }]", "", "pos: f32[1, 3]; mass: f32[1]"),
+        (
+            "M { layers: [L { heads: [H { q: * , k: [*; 2] }; 4], b: * }; 3], b: * }",
+            "**.layers",
+            "layers.heads.0.q: f32[3]; layers.heads.0.k: f32[3, 2]; layers.heads.1.q: f32[3]; \
+             layers.heads.1.k: f32[3, 2]; layers.heads.2.q: f32[3]; layers.heads.2.k: f32[3, 2]; \
+             layers.heads.3.q: f32[3]; layers.heads.3.k: f32[3, 2]; layers.b: f32[3]; b: f32[]",
+        ),
+        (
+            "M { layers: [L { heads: (H { q: * , k: [*; 2] }, H { q: *, k: [*; 2] }), b: * }; 3], b: * }",
+            "**",
+            "layers.heads.q: f32[3, 2]; layers.heads.k: f32[3, 2, 2]; layers.b: f32[3]; b: f32[]",
+        ),
+        ("[N(P { a: Some(*) }); 3]", "", "a: f32[3]"),
+        ("[[*; 2]; 3]", "**", ": f32[3, 2]"),
+        ("[[*; 1], [*; 1]]", "**", ": f32[2, 1]"),
+    ];
+    for (text, pattern, expected) in rows {
+        let export = Export::new().stack(pattern).unwrap();
+        let tree = tree(text);
+        let tensors = export.tensors(&tree).unwrap();
+        assert_eq!(listed(&tensors).join("; "), expected, "{text}");
+        assert_eq!(export.tree::<f32>(&tensors).unwrap(), tree, "{text}");
+    }
+    let export = Export::new().stack("").unwrap();
+    let particles = tree("[P { pos: [*; 3], mass: * }; 2]");
+    let tensors = export.tensors(&particles).unwrap();
+    let pos = tensors.get("pos").unwrap();
+    assert_eq!(pos.as_slice::<f32>().unwrap(), [0.0, 1.0, 2.0, 4.0, 5.0, 6.0]);
+}
+
+#[test]
+fn elements_that_differ_are_not_stacked() {
+    let export = Export::new().stack("**").unwrap();
+    let rows = [
+        (
+            "[P { a: [*; 2] }, P { a: [*; 3] }]",
+            "f32[3] cannot be stacked with f32[2] at `[0].a` at `[1].a`",
+        ),
+        (
+            "[P { a: *, b: Some(*) }, P { a: *, b: None }]",
+            "not all elements have `b`, so they cannot be stacked at `[0].b?`",
+        ),
+        (
+            "[P { a: *, b: None }, P { a: *, b: Some(*) }]",
+            "not all elements have `b`, so they cannot be stacked at `[1].b?`",
+        ),
+        (
+            "[[P { a: * }; 3], [Q::V(*), P { a: * }]]",
+            "not all elements have `a`, so they cannot be stacked at `[0][0].a`",
+        ),
+        (
+            r#"[{"a": *, "b": {"c": *}}, {"b.c": *}]"#,
+            r#"the name `b.c` is also that of `[0]["b"]["c"]` at `[1]["b.c"]`"#,
+        ),
+    ];
+    for (text, message) in rows {
+        refused(export.tensors(&tree(text)), message);
+    }
+    let error = Export::new().stack("[").unwrap_err();
+    assert!(error.to_string().contains("byte 1"), "{error}");
+}
+
+#[test]
+fn trees_of_all_kinds_come_back() {
+    let mut rng = Rng::with_seed(3);
+    let export = Export::new().rest_in_metadata(true).names(|path| path.to_string());
+    let mut kinds = std::collections::HashSet::new();
+    for _ in 0..3_000 {
+        let treedef = random::structure(&mut rng, 4);
+        let uniform = rng.bool();
+        let leaves = (0..treedef.num_leaves()).map(|leaf| match uniform {
+            true => Leaf::from(leaf as f32),
+            false => random::leaf(&mut rng),
+        });
+        let tree = Tree::new(treedef, leaves.collect()).unwrap();
+        let tensors = match export.tensors(&tree) {
+            Ok(tensors) => tensors,
+            Err(error) => {
+                assert!(matches!(error.kind(), ErrorKind::Clash { .. }), "{error}: {tree}");
+                continue;
+            }
+        };
+        kinds.extend(tensors.iter().map(|(_, tensor)| tensor.dtype()));
+        assert_eq!(export.tree::<Leaf>(&tensors).unwrap(), tree);
+    }
+    assert_eq!(kinds.len(), 11);
+}
+
+#[test]
+fn tensors_that_are_not_those_of_the_structure_are_refused() {
+    let read = |text: &str, of: &str| {
+        let tree = tree(of);
+        let tensors = Tensors::of(&tree).unwrap().with_metadata("treedef", text);
+        Export::new().tree::<f32>(&tensors)
+    };
+    let of = "M { a: [[*; 2]; 3], b: * }";
+    assert!(read(of, of).is_ok());
+    let rows = [
+        (
+            "M { a: [[*; 3]; 2], b: * }",
+            "the tensor `a`, f32[3, 2], is not what the structure has at `.a`",
+        ),
+        (
+            "M { a: [[*; 2]; 3], b: [*] }",
+            "the tensor `b`, f32[], is not what the structure has at `.b`",
+        ),
+        ("M { a: [[*; 2]; 3] }", "the tensor `b`, f32[], is not part of the structure"),
+        (
+            "M { a: [[*; 2]; 3], b: *, c: [[*; 1000000]; 1000000] }",
+            "there is no tensor `c.0.0` at `.c[0][0]`",
+        ),
+        ("[", "expected"),
+    ];
+    for (text, message) in rows {
+        let error = read(text, of).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+    let tree = tree("[*; 2]");
+    let without = Export::new().structure_in_metadata(false);
+    refused(
+        without.tree::<f32>(&without.tensors(&tree).unwrap()),
+        "the metadata has no `treedef` (see `Loader`, which needs none)",
+    );
+    refused(
+        Export::new().tree::<f64>(&Tensors::of(&tree).unwrap()),
+        "the tensor ``, f32[2], is not what the structure has at the root",
+    );
+}
+
+/// The blocks of a structure are few, whatever the leaves are.
+#[test]
+fn elements_of_many_lengths_are_named_at_once() {
+    let value: Vec<Vec<f32>> = (0..20_000).map(|length| vec![0.5; length % 7 + 1]).collect();
+    let tree = Tree::<f32>::of_as(&value).unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    assert_eq!(tensors.iter().len(), 20_000);
+    assert_eq!(Export::new().tree::<f32>(&tensors).unwrap(), tree);
+}
