@@ -55,6 +55,8 @@ pub enum ErrorKind {
     Reserved(String),
     /// Leaves of kinds that no tensor holds, with the paths of their blocks.
     NoDtype(Vec<(Path, LeafKind)>),
+    /// An error of the operating system.
+    Io(std::io::Error),
     /// An error of `treedef`.
     TreeDef(treedef::Error),
 }
@@ -136,6 +138,7 @@ impl fmt::Display for Error {
                 write!(f, "expected {expected} leaves, found {found}")?;
             }
             ErrorKind::TreeDef(error) => error.fmt(f)?,
+            ErrorKind::Io(error) => error.fmt(f)?,
             ErrorKind::Clash { name, first } => {
                 write!(f, "the name `{name}` is also that of `{first}`")?;
             }
@@ -165,6 +168,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
             ErrorKind::TreeDef(error) => Some(error),
+            ErrorKind::Io(error) => Some(error),
             _ => None,
         }
     }

@@ -93,7 +93,7 @@ fn deeper_than(text: &str, most: usize) -> Option<usize> {
 }
 
 /// The byte of an error, which says line and column.
-fn offset(text: &str, error: &serde_json::Error) -> usize {
+pub(crate) fn offset(text: &str, error: &serde_json::Error) -> usize {
     let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
     before.map(str::len).sum::<usize>() + error.column().saturating_sub(1)
 }
