@@ -4,6 +4,8 @@ use std::fmt;
 
 use treedef::{LeafKind, Path};
 
+use crate::load::LoadReport;
+
 /// The result of an exchange.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -55,6 +57,10 @@ pub enum ErrorKind {
     Reserved(String),
     /// Leaves of kinds that no tensor holds, with the paths of their blocks.
     NoDtype(Vec<(Path, LeafKind)>),
+    /// A pattern or a name of a [`Loader`](crate::Loader) that leads to nothing or to two tensors.
+    Rule(String),
+    /// The tensors are not those that the type reads.
+    Load(Box<LoadReport>),
     /// An error of the operating system.
     Io(std::io::Error),
     /// An error of `treedef`.
@@ -139,6 +145,7 @@ impl fmt::Display for Error {
             }
             ErrorKind::TreeDef(error) => error.fmt(f)?,
             ErrorKind::Io(error) => error.fmt(f)?,
+            ErrorKind::Load(report) => write!(f, "the tensors do not fit the type\n{report}")?,
             ErrorKind::Clash { name, first } => {
                 write!(f, "the name `{name}` is also that of `{first}`")?;
             }
@@ -153,6 +160,7 @@ impl fmt::Display for Error {
             | ErrorKind::Malformed(what)
             | ErrorKind::Unsupported(what)
             | ErrorKind::Limit(what)
+            | ErrorKind::Rule(what)
             | ErrorKind::Structure(what) => f.write_str(what)?,
         }
         match &self.place {

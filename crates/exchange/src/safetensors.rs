@@ -20,8 +20,8 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use treedef::{Leaf, Tree};
 
 use crate::error::{Error, ErrorKind, Result, malformed};
@@ -114,6 +114,29 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
 /// As [`from_bytes`] and [`Export::tree`].
 pub fn to_tree(bytes: &[u8]) -> Result<Tree<Leaf>> {
     Export::new().tree(&from_bytes(bytes)?)
+}
+
+/// Reads a value from the bytes of a file by the names of its tensors, whoever wrote it. A
+/// [`Loader`](crate::Loader) has rules for other names.
+///
+/// # Errors
+///
+/// As [`from_bytes`] and [`Loader::load`](crate::Loader::load).
+///
+/// ```
+/// use treedef::Tree;
+/// use treedef_exchange::{Tensors, safetensors};
+///
+/// let bytes = safetensors::to_bytes(&Tensors::of(&Tree::of(&vec![([1.5f32; 2], 7u8)])?)?)?;
+/// assert_eq!(safetensors::load::<Vec<([f32; 2], u8)>>(&bytes)?, [([1.5, 1.5], 7)]);
+///
+/// let error = safetensors::load::<Vec<([f32; 3], u8)>>(&bytes).unwrap_err();
+/// let expected = "the tensors do not fit the type\n`0.0` is f32[2], expected f32[3]";
+/// assert_eq!(error.to_string(), expected);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn load<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    from_bytes(bytes)?.load()
 }
 
 /// The bytes of a file with these tensors, in their order.

@@ -4,6 +4,7 @@
 mod random;
 
 mod export;
+mod loading;
 mod safetensors;
 
 use treedef_exchange::{Error, Tensors};

@@ -1,0 +1,316 @@
+//! Types that are read from named tensors.
+//!
+//! Nothing but the type says what a name is: where its `Deserialize` asks for a sequence, `0` is an
+//! index; where it asks for numbers, or sequences of them, a tensor is read.
+
+mod access;
+mod deserializer;
+mod failure;
+mod place;
+mod report;
+mod rules;
+mod table;
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{LeafKind, Tree};
+
+pub use report::LoadReport;
+
+use crate::element::half_float;
+use crate::error::{ErrorKind, Result};
+use crate::export::Export;
+use crate::load::deserializer::Place;
+use crate::load::failure::Failure;
+use crate::load::place::Names;
+use crate::load::rules::Rule;
+use crate::load::table::{Table, is_float};
+use crate::names::NamePrinter;
+use crate::tensor::{Dtype, Tensor, Tensors, display};
+
+/// A walk ends where serde misses a field. So many are begun anew, to list all of them.
+const WALKS: usize = 64;
+
+/// How named tensors become a value, and what may differ.
+///
+/// The type alone says what a name means. A struct asks for its fields, a sequence or a tuple for
+/// `0`, `1`, …, a map for whatever is below its name, and a newtype and `Some` for nothing, as
+/// [`Export`] names them. A tensor is read where the type has numbers: nested vectors and arrays,
+/// `ndarray` arrays, `{ shape, data }`, half floats. `Option` and `#[serde(default)]` may be missing;
+/// any other difference is an error, which lists them all.
+///
+/// The rules change the names of the file into those of the type. Each is applied to all tensors
+/// before the next is. In their patterns, `*` is one part of a name, and `**` any number of them.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use treedef::Tree;
+/// use treedef_exchange::{Loader, Tensors};
+///
+/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+/// struct Linear { w: Vec<[f32; 2]>, b: Option<Vec<f32>> }
+///
+/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+/// struct Model { layers: Vec<Linear> }
+///
+/// # #[derive(Serialize)] struct Torch { weight: [[f32; 3]; 2] }
+/// # #[derive(Serialize)] struct Net { layers: [Torch; 2] }
+/// # let torch = || Torch { weight: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]] };
+/// # let file = Tree::of(&Net { layers: [torch(), torch()] })?;
+/// // PyTorch calls it `weight`, and has it as `[out, in]`.
+/// let tensors = Tensors::of(&file)?;
+/// assert_eq!(tensors.get("layers.0.weight").unwrap().shape(), [2, 3]);
+///
+/// let loader = Loader::new().rename("**.weight", "**.w").transpose("**.w");
+/// let model: Model = loader.load(&tensors)?;
+/// assert_eq!(model.layers[1], Linear { w: vec![[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]], b: None });
+///
+/// let error = Loader::new().load::<Model>(&tensors).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "the tensors do not fit the type\n\
+///      missing `layers.0.w`: f32[_, 2]\n\
+///      missing `layers.1.w`: f32[_, 2]\n\
+///      unused `layers.0.weight`: f32[2, 3]\n\
+///      unused `layers.1.weight`: f32[2, 3]"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Loader {
+    separator: String,
+    rules: Vec<Rule>,
+    stacks: Vec<String>,
+    convert: bool,
+    base: Option<Tensors<'static>>,
+}
+
+impl Default for Loader {
+    fn default() -> Self {
+        let separator = ".".to_owned();
+        Loader { separator, rules: Vec::new(), stacks: Vec::new(), convert: false, base: None }
+    }
+}
+
+impl Loader {
+    /// Names joined by `.`, and no rules.
+    pub fn new() -> Self {
+        Loader::default()
+    }
+
+    /// The separator of the names, also of those in patterns.
+    #[must_use]
+    pub fn separator(self, separator: &str) -> Self {
+        Loader { separator: separator.to_owned(), ..self }
+    }
+
+    /// Renames the tensors that match. The other pattern has the same wildcards in the same order:
+    /// `rename("**.attn.c_attn.weight", "**.qkv.w")`.
+    #[must_use]
+    pub fn rename(mut self, from: &str, to: &str) -> Self {
+        self.rules.push(Rule::Rename(from.to_owned(), to.to_owned()));
+        self
+    }
+
+    /// Swaps the last two axes of the tensors that match.
+    #[must_use]
+    pub fn transpose(mut self, pattern: &str) -> Self {
+        self.rules.push(Rule::Transpose(pattern.to_owned()));
+        self
+    }
+
+    /// Leaves out the tensors that match. It is no error if none does.
+    #[must_use]
+    pub fn ignore(mut self, pattern: &str) -> Self {
+        self.rules.push(Rule::Ignore(pattern.to_owned()));
+        self
+    }
+
+    /// Reads the sequences and tuples at these names from tensors with a leading axis, as
+    /// [`Export::stack`] makes them. The root is `""`.
+    #[must_use]
+    pub fn stack(mut self, pattern: &str) -> Self {
+        self.stacks.push(pattern.to_owned());
+        self
+    }
+
+    /// Whether floats of one width are read as those of another: `f16`, `bf16`, `f32`, `f64`. They are
+    /// rounded; a number that would become infinite is an error.
+    #[must_use]
+    pub fn convert_floats(self, yes: bool) -> Self {
+        Loader { convert: yes, ..self }
+    }
+
+    /// Takes what the file does not have from this value, and reports it. [`load_partial`] takes
+    /// tensors of another shape or type from it, too.
+    ///
+    /// # Errors
+    ///
+    /// When the value cannot be flattened or exported.
+    ///
+    /// [`load_partial`]: Self::load_partial
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Loader, Tensors};
+    /// # #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    /// # struct Model { w: [f32; 2], b: f32 }
+    /// # #[derive(serde::Serialize)]
+    /// # struct Old { w: [f32; 2], c: f32 }
+    ///
+    /// let old = Tree::of(&Old { w: [1.0, 2.0], c: 3.0 })?;
+    /// let start = Model { w: [0.0; 2], b: 0.5 };
+    /// let (model, report) =
+    ///     Loader::new().fill_from(&start)?.load_partial::<Model>(&Tensors::of(&old)?)?;
+    /// assert_eq!(model, Model { w: [1.0, 2.0], b: 0.5 });
+    /// assert_eq!(report.to_string(), "unused `c`: f32[]\nfilled `b`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fill_from(self, value: &impl Serialize) -> Result<Self> {
+        let export = Export::new().separator(&self.separator).rest_in_metadata(true);
+        let tree = Tree::of(value)?;
+        let Tensors { tensors, metadata } = export.structure_in_metadata(false).tensors(&tree)?;
+        let owned = tensors.into_iter().map(|(name, tensor)| (name, tensor.into_owned()));
+        let base = Tensors { tensors: owned.collect(), metadata };
+        Ok(Loader { base: Some(base), ..self })
+    }
+
+    /// Reads a value. It is also serialized if serde keeps some of it in a buffer, as below
+    /// `#[serde(flatten)]`, because only the value then shows which type it has.
+    ///
+    /// # Errors
+    ///
+    /// When a tensor is missing, unused, or of another shape or type; the error has all of them (see
+    /// [`ErrorKind::Load`]). When a rule matches nothing, or two tensors get one name. When the type
+    /// refuses a value.
+    pub fn load<T: Serialize + DeserializeOwned>(&self, tensors: &Tensors<'_>) -> Result<T> {
+        let (value, report) = self.read(tensors, false)?;
+        match value {
+            Some(value) if report.is_exact() => Ok(value),
+            _ => Err(ErrorKind::Load(Box::new(report)).into()),
+        }
+    }
+
+    /// Reads a value and reports how it differs from the tensors. Tensors may be unused; what is
+    /// missing or of another shape is still an error, unless [`fill_from`](Self::fill_from) has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_partial<T: Serialize + DeserializeOwned>(
+        &self,
+        tensors: &Tensors<'_>,
+    ) -> Result<(T, LoadReport)> {
+        match self.read(tensors, true)? {
+            (Some(value), report) if report.missing.is_empty() && report.renamed.is_empty() => {
+                Ok((value, report))
+            }
+            (_, report) => Err(ErrorKind::Load(Box::new(report)).into()),
+        }
+    }
+
+    fn read<T: Serialize + DeserializeOwned>(
+        &self,
+        tensors: &Tensors<'_>,
+        partial: bool,
+    ) -> Result<(Option<T>, LoadReport)> {
+        let options = (self.separator.as_str(), self.convert);
+        let base = self.base.as_ref();
+        let table = Table::new(tensors, base, &self.rules, &self.stacks, options, partial)?;
+        let mut report = LoadReport::default();
+        let value = match walk::<T>(&table) {
+            Ok(value) => {
+                self.check_buffered(&value, &table)?;
+                table.changed.borrow().is_empty().then_some(value)
+            }
+            Err(Failure::Reported | Failure::Again) => None,
+            Err(failure) => {
+                report.stopped = Some(failure.to_string());
+                None
+            }
+        };
+        report.changed = table.changed.take();
+        report.changed.extend(table.replaced.iter().cloned());
+        let unused: Vec<(String, &Tensor<'_>)> = table
+            .entries
+            .iter()
+            .filter(|entry| !entry.used.get() && !entry.filled)
+            .filter_map(|entry| Some((entry.original.to_owned(), entry.array()?.tensor)))
+            .collect();
+        report.find_renamed(&table.missing.take(), &unused);
+        let filled = table.entries.iter().filter(|entry| entry.filled && entry.used.get());
+        report.filled = filled.map(|entry| entry.name.to_string()).collect();
+        Ok((value, report))
+    }
+
+    /// Checks the tensors that serde kept in a buffer: the value has to have numbers of their types.
+    fn check_buffered<T: Serialize>(&self, value: &T, table: &Table<'_>) -> Result<()> {
+        if table.entries.iter().all(|entry| !entry.buffered.get()) {
+            return Ok(());
+        }
+        let signature = treedef::signature(value)?;
+        let mut printer = NamePrinter::new(signature.treedef());
+        let mut dtypes = HashMap::new();
+        for (block, kinds) in signature.blocks() {
+            let kind = kinds.first().copied().unwrap_or(LeafKind::None);
+            let dtype = Dtype::ALL.into_iter().find(|dtype| dtype.name() == kind.name());
+            let half = half_float(block.node()).filter(|_| kind == LeafKind::U16);
+            dtypes.insert(
+                printer.name(block.path(), &[]).parts.join(&self.separator),
+                half.or(dtype),
+            );
+        }
+        for entry in table.entries.iter().filter(|entry| entry.buffered.get()) {
+            let Some(array) = entry.array().filter(|array| !array.tensor.is_empty()) else {
+                continue;
+            };
+            match dtypes.get(entry.name.as_ref()) {
+                Some(Some(dtype)) if *dtype == array.dtype => {}
+                Some(Some(dtype)) if self.convert && is_float(*dtype) && is_float(array.dtype) => {}
+                Some(Some(dtype)) => table.change(entry, display(*dtype, &array.dims)),
+                Some(None) | None => entry.used.set(false),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a value. Where serde misses a field, the walk begins anew and goes on behind it.
+fn walk<T: DeserializeOwned>(table: &Table<'_>) -> Result<T, Failure> {
+    for _ in 0..WALKS {
+        table.reset();
+        let value = T::deserialize(Place::Names(Names::root(table)));
+        match value {
+            Err(Failure::Again) => {}
+            Ok(_) if !table.missing.borrow().is_empty() => return Err(Failure::Reported),
+            other => return other,
+        }
+    }
+    Err(Failure::Limit(format!("more than {WALKS} fields are missing")))
+}
+
+impl Tensors<'_> {
+    /// Reads a value from tensors that have its names, as [`Loader::load`] does without rules.
+    ///
+    /// # Errors
+    ///
+    /// As [`Loader::load`].
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use treedef::Tree;
+    /// use treedef_exchange::Tensors;
+    ///
+    /// let value = BTreeMap::from([("w".to_owned(), vec![[0.5f32, 1.5]]), ("v".to_owned(), vec![])]);
+    /// let tree = Tree::of(&value)?;
+    /// let read: BTreeMap<String, Vec<[f32; 2]>> = Tensors::of(&tree)?.load()?;
+    /// assert_eq!(read["w"], [[0.5, 1.5]]);
+    /// assert!(!read.contains_key("v")); // an empty sequence has no tensor
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load<T: Serialize + DeserializeOwned>(&self) -> Result<T> {
+        Loader::new().load(self)
+    }
+}

@@ -1,0 +1,460 @@
+//! The elements, entries, fields and variants that serde asks for one after the other.
+
+use serde::de::value::SeqDeserializer;
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
+};
+
+use crate::load::deserializer::{KeyDeserializer, Place, text, version};
+use crate::load::failure::Failure;
+use crate::load::place::{Absent, Names, Part};
+use crate::load::table::Table;
+use crate::tensor::display;
+
+/// The elements of a dimension, or of all of them.
+pub(crate) struct Elements<'de> {
+    part: Part<'de>,
+    next: usize,
+    length: usize,
+    flat: bool,
+}
+
+impl<'de> Elements<'de> {
+    pub(crate) fn new(part: Part<'de>, length: usize) -> Self {
+        Elements { part, next: 0, length, flat: false }
+    }
+
+    pub(crate) fn flat(part: Part<'de>) -> Self {
+        let array = part.array;
+        let length = array.tensor.bytes().len() / array.dtype.size();
+        Elements { part, next: 0, length, flat: true }
+    }
+
+    pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
+        let value = visitor.visit_seq(&mut self)?;
+        if self.next < self.length {
+            let Part { table, entry, array, depth, .. } = self.part;
+            let mut dims = array.dims.clone();
+            dims.get_mut(depth).into_iter().for_each(|dim| *dim = self.next);
+            table.change(entry, display(array.dtype, &dims));
+        }
+        Ok(value)
+    }
+}
+
+fn made(table: &Table<'_>) -> Result<(), Failure> {
+    match table.make() {
+        true => Ok(()),
+        false => Err(Failure::Limit("too many elements that take no bytes of the file".to_owned())),
+    }
+}
+
+impl<'de> SeqAccess<'de> for &mut Elements<'de> {
+    type Error = Failure;
+
+    #[inline]
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Failure> {
+        if self.next == self.length {
+            return Ok(None);
+        }
+        let array = self.part.array;
+        if array.tensor.is_empty() {
+            made(self.part.table)?;
+        }
+        let element = match self.flat {
+            true => Part { depth: array.dims.len(), offset: array.offset(self.next), ..self.part },
+            false => self.part.element(self.next),
+        };
+        self.next += 1;
+        seed.deserialize(Place::Part(element)).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.length - self.next)
+    }
+}
+
+/// Elements that are names, elements of stacked tensors, or absent.
+pub(crate) struct Items<'de> {
+    source: Source<'de>,
+    next: usize,
+    length: usize,
+}
+
+enum Source<'de> {
+    Named(Names<'de>),
+    Stacked(Names<'de>),
+    Absent(Absent<'de>, Option<usize>),
+}
+
+impl<'de> Items<'de> {
+    pub(crate) fn named(names: &Names<'de>, length: usize) -> Self {
+        Items { source: Source::Named(names.clone()), next: 0, length }
+    }
+
+    pub(crate) fn stacked(names: &Names<'de>, length: usize) -> Self {
+        Items { source: Source::Stacked(names.clone()), next: 0, length }
+    }
+
+    /// One element shows what all are.
+    pub(crate) fn absent(absent: Absent<'de>, length: Option<usize>) -> Self {
+        Items { source: Source::Absent(absent, length), next: 0, length: length.unwrap_or(1) }
+    }
+
+    pub(crate) fn visit<V: Visitor<'de>>(
+        mut self,
+        length: Option<usize>,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        if let Source::Absent(absent, _) = &self.source {
+            absent.check_depth()?;
+        }
+        if let (Source::Stacked(names), Some(length)) =
+            (&self.source, length.filter(|length| *length != self.length))
+        {
+            for entry in names.entries() {
+                let mut dims = entry.array().map_or(Vec::new(), |array| array.dims.clone());
+                dims.get_mut(names.indices.len()).into_iter().for_each(|dim| *dim = length);
+                entry.used.set(true);
+                entry
+                    .array()
+                    .inspect(|array| names.table.change(entry, display(array.dtype, &dims)));
+            }
+            return Err(Failure::Reported);
+        }
+        visitor.visit_seq(&mut self)
+    }
+}
+
+impl<'de> SeqAccess<'de> for &mut Items<'de> {
+    type Error = Failure;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Failure> {
+        if self.next == self.length {
+            return Ok(None);
+        }
+        let index = self.next;
+        self.next += 1;
+        let place = match &self.source {
+            Source::Named(names) => child(names, &index.to_string())?,
+            Source::Stacked(names) => {
+                if names
+                    .entries()
+                    .iter()
+                    .all(|entry| entry.array().is_none_or(|array| array.tensor.is_empty()))
+                {
+                    made(names.table)?;
+                }
+                let mut element = names.clone();
+                element.indices.push(index);
+                Place::Names(element)
+            }
+            Source::Absent(absent, length) => {
+                made(absent.table)?;
+                Place::Absent(Box::new(absent.element(*length, index)))
+            }
+        };
+        let name = place.name();
+        seed.deserialize(place).map_err(|error| error.at(|| name)).map(Some)
+    }
+}
+
+/// What is below under one more part, be it absent.
+fn child<'de>(names: &Names<'de>, part: &str) -> Result<Place<'de>, Failure> {
+    match names.child(part) {
+        Some(child) => Ok(Place::Names(child)),
+        None => {
+            made(names.table)?;
+            let above = Absent::new(names.table, names.name().to_owned(), names.depth);
+            Ok(Place::Absent(Box::new(above.child(part))))
+        }
+    }
+}
+
+/// The fields of a struct that are there, or have to be.
+pub(crate) struct Fields<'de> {
+    place: Place<'de>,
+    /// Backwards.
+    fields: Vec<(&'static str, Place<'de>)>,
+    type_id: String,
+    value: Option<Place<'de>>,
+}
+
+impl<'de> Fields<'de> {
+    pub(crate) fn new(
+        place: Place<'de>,
+        name: &str,
+        fields: &'static [&'static str],
+    ) -> Result<Self, Failure> {
+        let type_id = format!("{name} {:p}", fields.as_ptr());
+        let mut all = Vec::new();
+        for field in fields.iter().rev() {
+            let here = match &place {
+                Place::Names(names) => {
+                    names.check_depth()?;
+                    names.child(field).map(Place::Names)
+                }
+                _ => None,
+            };
+            let here = here.or_else(|| {
+                let absent = place.above()?;
+                absent.check_depth().ok()?;
+                let required = absent.table.required.borrow().contains(&(type_id.clone(), *field));
+                required.then(|| Place::Absent(Box::new(absent.child(field))))
+            });
+            all.extend(here.map(|here| (*field, here)));
+        }
+        Ok(Fields { place, fields: all, type_id, value: None })
+    }
+
+    pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
+        let result = visitor.visit_map(&mut self);
+        require(result, &self.place, self.type_id)
+    }
+}
+
+/// Learns from an error of serde that a field is required.
+fn require<T>(result: Result<T, Failure>, place: &Place<'_>, of: String) -> Result<T, Failure> {
+    let (Err(Failure::Field(field)), Some(absent)) = (&result, place.above()) else {
+        return result;
+    };
+    match absent.table.required.borrow_mut().insert((of, *field)) {
+        true => Err(Failure::Again),
+        false => result,
+    }
+}
+
+impl<'de> Place<'de> {
+    /// This place as one whose children are absent.
+    fn above(&self) -> Option<Absent<'de>> {
+        match self {
+            Place::Names(names) => {
+                Some(Absent::new(names.table, names.name().to_owned(), names.depth))
+            }
+            Place::Absent(absent) => Some(Absent::clone(absent)),
+            Place::Part(_) | Place::Flat(_) => None,
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for &mut Fields<'de> {
+    type Error = Failure;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Failure> {
+        let Some((field, place)) = self.fields.pop() else { return Ok(None) };
+        self.value = Some(place);
+        seed.deserialize(text(field)).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
+        let place = self.value.take().ok_or(Failure::Reported)?; // after a key
+        let name = place.name();
+        seed.deserialize(place).map_err(|error| error.at(|| name))
+    }
+}
+
+/// The entries of a map, which are the distinct parts below a name.
+pub(crate) struct Entries<'de> {
+    place: Place<'de>,
+    /// Backwards.
+    keys: Vec<&'de str>,
+    value: Option<Place<'de>>,
+}
+
+impl<'de> Entries<'de> {
+    pub(crate) fn new(place: Place<'de>) -> Self {
+        let mut keys = match &place {
+            Place::Names(names) => names.children(),
+            _ => Vec::new(),
+        };
+        if let (true, Some(absent)) =
+            (keys.is_empty(), place.above().filter(|_| !place.name().is_empty()))
+        {
+            absent.report(None, "a map");
+        }
+        // Fields of a struct that serde flattens.
+        let name = place.name();
+        if let Some(above) = place.above() {
+            let required = above.table.required.borrow();
+            let fields = required.iter().filter(|(of, _)| *of == name);
+            keys.extend(
+                fields
+                    .map(|(_, field)| *field)
+                    .filter(|field| !keys.contains(field))
+                    .collect::<Vec<_>>(),
+            );
+        }
+        keys.reverse();
+        Entries { place, keys, value: None }
+    }
+
+    pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
+        let result = visitor.visit_map(&mut self);
+        let name = self.place.name();
+        require(result, &self.place, name)
+    }
+}
+
+impl<'de> MapAccess<'de> for &mut Entries<'de> {
+    type Error = Failure;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Failure> {
+        let Some(key) = self.keys.pop() else { return Ok(None) };
+        self.value = Some(match &self.place {
+            Place::Names(names) => child(names, key)?,
+            other => other
+                .above()
+                .map_or_else(|| other.clone(), |above| Place::Absent(Box::new(above.child(key)))),
+        });
+        seed.deserialize(KeyDeserializer(key)).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
+        let place = self.value.take().ok_or(Failure::Reported)?; // after a key
+        let name = place.name();
+        seed.deserialize(place).map_err(|error| error.at(|| name))
+    }
+}
+
+/// The variant whose name is below.
+pub(crate) struct Variant<'de> {
+    variant: &'static str,
+    place: Place<'de>,
+}
+
+impl<'de> Variant<'de> {
+    pub(crate) fn new(place: Place<'de>, variants: &'static [&'static str]) -> Option<Self> {
+        let Place::Names(names) = place else { return None };
+        let mut found =
+            variants.iter().filter_map(|variant| Some((*variant, names.child(variant)?)));
+        let (variant, inside) = found.next()?;
+        // Of several, none is meant.
+        found.next().is_none().then_some(Variant { variant, place: Place::Names(inside) })
+    }
+}
+
+impl<'de> EnumAccess<'de> for Variant<'de> {
+    type Error = Failure;
+    type Variant = Place<'de>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, Place<'de>), Failure> {
+        Ok((seed.deserialize(text(self.variant))?, self.place))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Place<'de> {
+    type Error = Failure;
+
+    fn unit_variant(self) -> Result<(), Failure> {
+        Ok(()) // what is below stays unused
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Failure> {
+        seed.deserialize(self)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.deserialize_tuple(length, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.deserialize_struct("", fields, visitor)
+    }
+}
+
+/// The fields of an array struct: `Array { v, dim, data }` of `ndarray`, `{ shape, data }` of others.
+pub(crate) struct ArrayFields<'de> {
+    part: Part<'de>,
+    fields: std::slice::Iter<'static, &'static str>,
+    value: &'static str,
+    /// Whether the type has another number of dimensions.
+    other: bool,
+}
+
+impl<'de> ArrayFields<'de> {
+    pub(crate) fn new(part: Part<'de>, fields: &'static [&'static str]) -> Self {
+        part.entry.used.set(true);
+        ArrayFields { part, fields: fields.iter(), value: "", other: false }
+    }
+}
+
+impl<'de> MapAccess<'de> for ArrayFields<'de> {
+    type Error = Failure;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Failure> {
+        let Some(field) = self.fields.next() else { return Ok(None) };
+        self.value = field;
+        seed.deserialize(text(field)).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
+        match self.value {
+            "v" => seed.deserialize(version()),
+            "data" if self.other => {
+                seed.deserialize(SeqDeserializer::new(std::iter::empty::<u64>()))
+            }
+            "data" => seed.deserialize(Place::Flat(self.part)),
+            _ => seed.deserialize(Dims { part: self.part, other: &mut self.other }),
+        }
+    }
+}
+
+/// The shape of a tensor as a value.
+struct Dims<'a, 'de> {
+    part: Part<'de>,
+    other: &'a mut bool,
+}
+
+impl<'de> Deserializer<'de> for Dims<'_, 'de> {
+    type Error = Failure;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let dims = self.part.array.dims.iter().map(|dim| u64::try_from(*dim).unwrap_or(u64::MAX));
+        visitor.visit_seq(SeqDeserializer::<_, Failure>::new(dims))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        let Part { table, entry, array, .. } = self.part;
+        if length == array.dims.len() {
+            return self.deserialize_any(visitor);
+        }
+        *self.other = true;
+        table.change(entry, format!("{}[{}]", array.dtype, vec!["_"; length].join(", ")));
+        visitor.visit_seq(SeqDeserializer::<_, Failure>::new(std::iter::repeat_n(0u64, length)))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple_struct map struct enum identifier ignored_any
+    }
+}

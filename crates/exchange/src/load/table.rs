@@ -1,0 +1,305 @@
+//! The tensors by name, in an order in which those below a name are neighbours.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::load::report::Asked;
+use crate::load::rules::{Glob, Rule};
+use crate::tensor::{Dtype, Tensor, Tensors, display};
+
+/// numpy has no arrays of more dimensions.
+const MAX_DIMS: usize = 64;
+/// So many elements without bytes, or that the file does not have, are made, and so many more for
+/// each tensor.
+const MADE: usize = 1 << 18;
+const MADE_FOR_EACH: usize = 64;
+
+/// A tensor or a text under its name in the type.
+pub(crate) struct Entry<'t> {
+    pub(crate) name: Cow<'t, str>,
+    /// The name in the file.
+    pub(crate) original: &'t str,
+    pub(crate) content: Content<'t>,
+    pub(crate) used: Cell<bool>,
+    /// Whether serde keeps it in a buffer, which hides what the type asks for.
+    pub(crate) buffered: Cell<bool>,
+    pub(crate) filled: bool,
+}
+
+pub(crate) enum Content<'t> {
+    Array(Array<'t>),
+    /// A literal of the metadata.
+    Text(&'t str),
+}
+
+/// A tensor as the type sees it: maybe transposed, and complex numbers as pairs.
+pub(crate) struct Array<'t> {
+    pub(crate) tensor: &'t Tensor<'t>,
+    pub(crate) dtype: Dtype,
+    pub(crate) dims: Vec<usize>,
+    /// How far the next index of a dimension is, in elements.
+    pub(crate) strides: Vec<usize>,
+}
+
+pub(crate) fn is_float(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64)
+}
+
+pub(crate) struct Table<'t> {
+    pub(crate) entries: Vec<Entry<'t>>,
+    pub(crate) separator: &'t str,
+    pub(crate) stacks: Vec<Glob<'t>>,
+    pub(crate) convert: bool,
+    /// Tensors of another shape or type than those that are taken in their place.
+    pub(crate) replaced: Vec<(String, String, String)>,
+    pub(crate) missing: RefCell<Vec<(String, Asked)>>,
+    pub(crate) changed: RefCell<Vec<(String, String, String)>>,
+    pub(crate) reported: RefCell<HashSet<String>>,
+    /// The fields that a struct has to have, because serde missed them: the address of its list of
+    /// fields, or the name of its place if it has none.
+    pub(crate) required: RefCell<BTreeSet<(String, &'static str)>>,
+    left: Cell<usize>,
+}
+
+impl<'t> Array<'t> {
+    fn new(tensor: &'t Tensor<'t>, transposed: bool) -> Self {
+        let mut dims = tensor.shape().to_vec();
+        let (dtype, mut stride) = match tensor.dtype() {
+            Dtype::C64 => (Dtype::F32, 2),
+            Dtype::C128 => (Dtype::F64, 2),
+            dtype => (dtype, 1usize),
+        };
+        let mut strides: Vec<usize> = dims
+            .iter()
+            .rev()
+            .map(|dim| {
+                let here = stride;
+                stride = stride.saturating_mul(*dim); // saturates only without elements
+                here
+            })
+            .collect();
+        strides.reverse();
+        if let (true, [.., a, b], [.., c, d]) = (transposed, &mut dims[..], &mut strides[..]) {
+            std::mem::swap(a, b);
+            std::mem::swap(c, d);
+        }
+        if dtype != tensor.dtype() {
+            dims.push(2);
+            strides.push(1);
+        }
+        Array { tensor, dtype, dims, strides }
+    }
+
+    /// The place of the element with this number in row-major order.
+    pub(crate) fn offset(&self, mut number: usize) -> usize {
+        let mut offset = 0;
+        for (dim, stride) in self.dims.iter().zip(&self.strides).rev() {
+            let index = number.checked_rem(*dim).unwrap_or(0);
+            offset = index.saturating_mul(*stride).saturating_add(offset);
+            number = number.checked_div(*dim).unwrap_or(0);
+        }
+        offset
+    }
+}
+
+impl Entry<'_> {
+    pub(crate) fn array(&self) -> Option<&Array<'_>> {
+        match &self.content {
+            Content::Array(array) => Some(array),
+            Content::Text(_) => None,
+        }
+    }
+}
+
+impl<'t> Table<'t> {
+    pub(crate) fn new(
+        tensors: &'t Tensors<'t>,
+        base: Option<&'t Tensors<'t>>,
+        rules: &'t [Rule],
+        stacks: &'t [String],
+        (separator, convert): (&'t str, bool),
+        partial: bool,
+    ) -> Result<Self> {
+        let stacks: Vec<Glob<'t>> =
+            stacks.iter().map(|stack| Glob::new(stack, separator)).collect();
+        let mut entries = named(tensors, rules, separator)?;
+        let mut filling = match base {
+            Some(base) => named(base, &[], separator)?,
+            None => Vec::new(),
+        };
+        let mut replaced = Vec::new();
+        if partial {
+            let arrays =
+                filling.iter().filter_map(|entry| Some((entry.name.as_ref(), entry.array()?)));
+            let arrays = arrays.collect();
+            entries.retain(|entry| match differs(entry, &arrays, convert) {
+                Some(difference) => {
+                    replaced.push(difference);
+                    false
+                }
+                None => true,
+            });
+        }
+        let present: HashSet<Cow<'t, str>> =
+            entries.iter().map(|entry| entry.name.clone()).collect();
+        let is_stacked = |name: &str| {
+            stacks.iter().any(|stack| {
+                let ends = name.match_indices(separator).map(|(at, _)| at).chain([0]);
+                ends.filter_map(|end| name.get(..end)).any(|above| stack.matches(above))
+            })
+        };
+        filling.retain(|entry| !present.contains(&entry.name) && !is_stacked(&entry.name));
+        entries.extend(filling.into_iter().map(|entry| Entry { filled: true, ..entry }));
+        entries.sort_by(|a, b| compare(&a.name, &b.name, separator));
+        for pair in entries.windows(2) {
+            // A text under the name of a tensor is never read.
+            if let [Entry { name, original, .. }, next] = pair
+                && *name == next.name
+                && pair.iter().all(|entry| entry.array().is_some())
+            {
+                let what = format!("`{original}` and `{}` are both named `{name}`", next.original);
+                return Err(ErrorKind::Rule(what).into());
+            }
+        }
+        Ok(Table {
+            entries,
+            separator,
+            stacks,
+            convert,
+            replaced,
+            missing: RefCell::default(),
+            changed: RefCell::default(),
+            reported: RefCell::default(),
+            required: RefCell::default(),
+            left: Cell::new(0), // until a walk begins
+        })
+    }
+
+    /// Forgets what the last walk found, but for what is required.
+    pub(crate) fn reset(&self) {
+        self.missing.borrow_mut().clear();
+        self.changed.borrow_mut().clear();
+        self.reported.borrow_mut().clear();
+        let more = self.entries.len().saturating_mul(MADE_FOR_EACH);
+        self.left.set(more.saturating_add(MADE));
+        for entry in &self.entries {
+            entry.used.set(false);
+            entry.buffered.set(false);
+        }
+    }
+
+    /// Counts an element that takes no bytes of the file. Returns whether there may be one more.
+    pub(crate) fn make(&self) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    pub(crate) fn miss(&self, name: &str, asked: Asked) {
+        if self.reported.borrow_mut().insert(name.to_owned()) {
+            self.missing.borrow_mut().push((name.to_owned(), asked));
+        }
+    }
+
+    pub(crate) fn change(&self, entry: &Entry<'_>, expected: String) {
+        if let Some(array) = entry.array()
+            && self.reported.borrow_mut().insert(entry.name.to_string())
+        {
+            let found = display(array.dtype, &array.dims);
+            self.changed.borrow_mut().push((entry.name.to_string(), expected, found));
+        }
+    }
+}
+
+/// How a tensor differs from that which may be taken in its place.
+fn differs(
+    entry: &Entry<'_>,
+    filling: &HashMap<&str, &Array<'_>>,
+    convert: bool,
+) -> Option<(String, String, String)> {
+    let (found, expected) = (entry.array()?, filling.get(entry.name.as_ref())?);
+    let is_type = found.dtype == expected.dtype
+        || convert && is_float(found.dtype) && is_float(expected.dtype);
+    let show = |array: &Array<'_>| display(array.dtype, &array.dims);
+    (found.dims != expected.dims || !is_type)
+        .then(|| (entry.name.to_string(), show(expected), show(found)))
+}
+
+/// By parts, so that those below a name follow it.
+fn compare(a: &str, b: &str, separator: &str) -> Ordering {
+    match separator.is_empty() {
+        true => a.cmp(b),
+        false => a.split(separator).cmp(b.split(separator)),
+    }
+}
+
+/// The tensors under the names that the rules give them.
+fn named<'t>(
+    tensors: &'t Tensors<'t>,
+    rules: &'t [Rule],
+    separator: &'t str,
+) -> Result<Vec<Entry<'t>>> {
+    let mut all: Vec<(Cow<'t, str>, &str, &Tensor<'_>, bool)> = Vec::new();
+    for (name, tensor) in tensors.iter() {
+        if tensor.shape().len() > MAX_DIMS {
+            let what = format!(
+                "`{name}` has {} dimensions, the limit is {MAX_DIMS}",
+                tensor.shape().len()
+            );
+            return Err(ErrorKind::Limit(what).into());
+        }
+        all.push((Cow::Borrowed(name), name, tensor, false));
+    }
+    for rule in rules {
+        let mut matched = false;
+        let (from, to) = match rule {
+            Rule::Rename(from, to) => (from, Some(Glob::new(to, separator))),
+            Rule::Transpose(from) | Rule::Ignore(from) => (from, None),
+        };
+        let glob = Glob::new(from, separator);
+        if let Some(to) = &to {
+            glob.expect_same_wildcards(to)?;
+        }
+        if let Rule::Ignore(_) = rule {
+            all.retain(|(name, ..)| !glob.matches(name));
+            continue;
+        }
+        for (name, _, tensor, transposed) in &mut all {
+            if !glob.matches(name) {
+                continue;
+            }
+            matched = true;
+            match rule {
+                Rule::Rename(..) => {
+                    let renamed = to.as_ref().and_then(|to| glob.rename(to, name));
+                    *name = renamed.map_or(std::mem::take(name), Cow::Owned);
+                }
+                Rule::Transpose(_) if tensor.shape().len() < 2 => {
+                    let what = format!("`{name}`, {tensor}, cannot be transposed");
+                    return Err(ErrorKind::Rule(what).into());
+                }
+                Rule::Transpose(_) | Rule::Ignore(_) => *transposed = !*transposed,
+            }
+        }
+        if !matched {
+            return Err(Error::from(ErrorKind::Rule(format!("`{from}` matches no tensor"))));
+        }
+    }
+    let entry = |name, original, content| Entry {
+        name,
+        original,
+        content,
+        used: Cell::new(false),
+        buffered: Cell::new(false),
+        filled: false,
+    };
+    let arrays = all.into_iter().map(|(name, original, tensor, transposed)| {
+        entry(name, original, Content::Array(Array::new(tensor, transposed)))
+    });
+    let texts = tensors.metadata.iter();
+    let texts = texts.map(|(key, text)| entry(Cow::Borrowed(key), key, Content::Text(text)));
+    Ok(arrays.chain(texts).collect())
+}
