@@ -4,6 +4,7 @@
 mod random;
 
 mod export;
+mod layouts;
 mod loading;
 mod safetensors;
 
