@@ -1,0 +1,207 @@
+//! How ranks find out, before each operation, whether all are about to do the same.
+//!
+//! One all-reduce of 32 bytes compares the codes of what they are about to do. Only if the codes
+//! differ do ranks exchange texts. All of them then have the same texts, and make the same error.
+
+use std::fmt::{self, Write};
+
+use mpi::Rank;
+use mpi::collective::SystemOperation;
+use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+
+use crate::error::{Error, Mismatch};
+use crate::ranks::Ranks;
+use crate::signature::Signature;
+
+/// The most different reports that are exchanged.
+const MAX_REPORTS: usize = 8;
+/// The most bytes of a report. A longer one is cut off.
+const MAX_REPORT: usize = 1 << 24;
+
+/// What a rank is about to do, as a number: equal on all ranks that do the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Code(u128);
+
+impl Code {
+    /// FNV-1a, which a peer in another language has in three lines.
+    const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+
+    /// Of the handshake: the fingerprint itself.
+    pub(crate) fn of_fingerprint(bits: u128) -> Self {
+        Code(bits)
+    }
+
+    /// Of a report, for ranks with the same fingerprint.
+    pub(crate) fn of(fingerprint: u128, report: &Report<'_>) -> Self {
+        let mut code = Code(Code::START);
+        code.feed(&fingerprint.to_le_bytes());
+        // Feeding a code does not fail.
+        let _ = write!(code, "{report}");
+        code
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u128::from(*byte)).wrapping_mul(Code::PRIME);
+        }
+    }
+
+    /// The lower and the upper half.
+    #[allow(clippy::cast_possible_truncation, reason = "each takes its half of the bits")]
+    fn halves(self) -> [u64; 2] {
+        [self.0 as u64, (self.0 >> 64) as u64]
+    }
+}
+
+impl Write for Code {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.feed(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// What a rank is about to do, or why it cannot.
+pub(crate) enum Report<'a> {
+    Handshake(&'a Signature),
+    Call(&'a dyn fmt::Display),
+    Failed(&'a str),
+    Left,
+}
+
+/// A word that says which of the four it is, and in the next line the rest.
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Report::Handshake(signature) => write!(f, "handshake\n{signature}"),
+            Report::Call(call) => write!(f, "call\n{call}"),
+            Report::Failed(message) => write!(f, "failed\n{message}"),
+            Report::Left => f.write_str("left\n"),
+        }
+    }
+}
+
+/// Returns nothing if all ranks have this code, and the same error on all ranks otherwise.
+pub(crate) fn agree(
+    communicator: &impl Communicator,
+    code: Code,
+    report: &Report<'_>,
+) -> Result<(), Error> {
+    let [low, high] = code.halves();
+    // The greatest of all, and the complement of the least of all.
+    let (mine, mut most) = ([low, high, !low, !high], [0u64; 4]);
+    communicator.all_reduce_into(&mine, &mut most, SystemOperation::max());
+    let [low, high, not_low, not_high] = most;
+    match (report, (low, high) == (!not_low, !not_high)) {
+        (Report::Handshake(_) | Report::Call(_) | Report::Left, true) => Ok(()),
+        (Report::Failed(_), true) | (_, false) => {
+            Err(error_of(&reports(communicator, code, report)))
+        }
+    }
+}
+
+/// Ranks that are about to do the same.
+struct Reporters {
+    /// Of their code.
+    halves: [u64; 2],
+    ranks: Ranks,
+    report: String,
+}
+
+/// What the ranks are about to do, the same list on all of them: what most do comes first.
+fn reports(communicator: &impl Communicator, code: Code, report: &Report<'_>) -> Vec<Reporters> {
+    let ranks = usize::try_from(communicator.size()).unwrap_or(0);
+    let mut codes = vec![0u64; ranks * 2];
+    communicator.all_gather_into(&code.halves(), &mut codes[..]);
+    let (codes, _) = codes.as_chunks::<2>();
+    let mut groups: Vec<Reporters> = Vec::new();
+    for (rank, halves) in (0..).zip(codes) {
+        match groups.iter_mut().find(|group| group.halves == *halves) {
+            Some(group) => group.ranks.push(rank),
+            None => {
+                let (halves, ranks) = (*halves, vec![rank].into());
+                groups.push(Reporters { halves, ranks, report: String::new() });
+            }
+        }
+    }
+    // Stable, so the lowest rank decides between groups of one size.
+    groups.sort_by_key(|group| std::cmp::Reverse(group.ranks.as_slice().len()));
+    groups.truncate(MAX_REPORTS);
+    for group in &mut groups {
+        if let Some(speaker) = group.ranks.as_slice().first() {
+            group.report = hear(communicator, *speaker, report);
+        }
+    }
+    groups
+}
+
+/// The report of one rank, on all ranks.
+fn hear(communicator: &impl Communicator, speaker: Rank, report: &Report<'_>) -> String {
+    let mut bytes = match communicator.rank() == speaker {
+        true => Bounded::of(report),
+        false => Vec::new(),
+    };
+    let root = communicator.process_at_rank(speaker);
+    let mut length = bytes.len() as u64;
+    root.broadcast_into(&mut length);
+    bytes.resize(usize::try_from(length).unwrap_or(MAX_REPORT).min(MAX_REPORT), 0);
+    root.broadcast_into(&mut bytes[..]);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The first bytes of a text.
+struct Bounded(Vec<u8>);
+
+impl Bounded {
+    fn of(text: &impl fmt::Display) -> Vec<u8> {
+        let mut bounded = Bounded(Vec::new());
+        // An error means that the bound is reached.
+        let _ = write!(bounded, "{text}");
+        bounded.0
+    }
+}
+
+impl Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = MAX_REPORT.saturating_sub(self.0.len());
+        self.0.extend(text.bytes().take(room));
+        if text.len() > room { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+/// The error that all ranks make of the same reports.
+fn error_of(groups: &[Reporters]) -> Error {
+    let texts = |tag: &'static str| {
+        groups.iter().filter_map(move |group| {
+            let (found, text) = group.report.split_once('\n')?;
+            (found == tag).then_some((group.ranks.clone(), text))
+        })
+    };
+    if let Some((ranks, message)) = texts("failed").next() {
+        return Error::Value { ranks, message: message.to_owned() };
+    }
+    if let Some((ranks, _)) = texts("left").next() {
+        return Error::Left(ranks);
+    }
+    let mut calls = texts("call");
+    if let (Some((most, usual)), Some((others, unusual))) = (calls.next(), calls.next()) {
+        let (usual, unusual) = (usual.to_owned(), unusual.to_owned());
+        return Error::Call { most, usual, others, unusual };
+    }
+    let mut structures = texts("handshake");
+    let Some((most, usual)) = structures.next() else { return Error::Structure(Vec::new()) };
+    let expected = Signature::parse(usual);
+    let mismatches = structures.map(|(others, text)| {
+        let found = Signature::parse(text);
+        let difference = expected.as_ref().zip(found.as_ref()).and_then(|(a, b)| a.difference(b));
+        let (path, expected, found) = difference.unwrap_or_else(|| unreadable(usual, text));
+        Mismatch { path, most: most.clone(), expected, others, found }
+    });
+    Error::Structure(mismatches.collect())
+}
+
+/// The two sides, if a text is too long, or not one that this release can read.
+fn unreadable(usual: &str, text: &str) -> (treedef::Path, String, String) {
+    let brief = |text: &str| format!("`{}…`", text.chars().take(60).collect::<String>());
+    (treedef::Path::root(), brief(usual), brief(text))
+}

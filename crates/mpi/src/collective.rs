@@ -1,0 +1,414 @@
+//! Collective operations on values of one structure.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use mpi::Rank;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::Communicator;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Fingerprint, Flattener, TreeDef};
+
+use crate::agreement::{Code, Report, agree};
+use crate::error::{Error, Result};
+use crate::leaves::{Float, Leaves, Operation, Part, Sent, exchange};
+use crate::ranks::Ranks;
+use crate::signature::Signature;
+
+/// The most numbers in a message, unless [`Collective::max_message`] says otherwise: what is sent
+/// is copied first, and a copy of this size stays in the cache.
+const MAX_MESSAGE: usize = 1 << 20;
+/// The most patterns whose leaves are remembered.
+const MAX_PARTS: usize = 64;
+
+/// What becomes of the numbers that the ranks have in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Their sum.
+    Sum,
+    /// Their sum divided by the number of ranks.
+    Mean,
+    /// The greatest. MPI leaves open what it is if there is a NaN.
+    Max,
+}
+
+impl fmt::Display for Reduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reduction::Sum => "sum",
+            Reduction::Mean => "mean",
+            Reduction::Max => "max",
+        })
+    }
+}
+
+/// Collective operations on values that have the same structure on all ranks.
+///
+/// It has a communicator of its own, so its messages meet no others. All ranks call the same
+/// functions in the same order, as with MPI itself. Here, a rank that calls another function, or
+/// has a value of another structure, is an error on all ranks.
+///
+/// Dropping it waits for the other ranks to drop theirs or to call a function, which then returns
+/// [`Error::Left`]. So a rank that returns early or panics stops the others, and none waits for it
+/// forever. Drop it before the `Universe`.
+///
+/// ```no_run
+/// use mpi::traits::Communicator;
+/// use treedef_mpi::Collective;
+///
+/// let universe = mpi::initialize().ok_or("MPI is running already")?;
+/// let world = universe.world();
+/// let mut gradient = vec![[world.rank() as f32; 3]; 2];
+///
+/// let mut collective = Collective::new(&world, &gradient)?;
+/// collective.all_reduce_sum(&mut gradient)?;
+/// assert_eq!(gradient[1][2], (0..world.size()).sum::<i32>() as f32);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Collective {
+    /// The communicator, or the ranks that have left it.
+    communicator: Result<SimpleCommunicator, Ranks>,
+    flattener: Flattener,
+    signature: Signature,
+    fingerprint: Fingerprint,
+    whole: Part,
+    parts: HashMap<String, Part>,
+    leaves: Leaves,
+    sent: Sent,
+    max_message: usize,
+    time: Duration,
+}
+
+/// The fingerprint that the handshake of an example compares, for a peer in another language.
+///
+/// # Errors
+///
+/// When the example cannot be flattened, or has leaves that are not `f32` or `f64`.
+///
+/// ```
+/// let fingerprint = treedef_mpi::fingerprint(&[0.5f32; 3]).map_err(|error| error.to_string())?;
+/// assert_ne!(treedef_mpi::fingerprint(&[0.5f64; 3])?, fingerprint);
+///
+/// let error = treedef_mpi::fingerprint(&(0.5, 3u8)).unwrap_err();
+/// assert!(error.starts_with("expected f32 or f64, found u8 at `.1`"));
+/// # Ok::<(), String>(())
+/// ```
+pub fn fingerprint(example: &(impl Serialize + ?Sized)) -> Result<Fingerprint, String> {
+    let signature = Signature::of(&Flattener::new(), example)?;
+    signature.fingerprint().map_err(|error| error.to_string())
+}
+
+impl Collective {
+    /// The handshake: checks that the examples of all ranks have the same structure, with the same
+    /// names, statics and kinds of leaves. All leaves must be `f32` or `f64`.
+    ///
+    /// # Errors
+    ///
+    /// When the structures differ, [`Error::Structure`], with the first path that differs and both
+    /// sides. When an example cannot be flattened, [`Error::Value`]. All ranks get the same error.
+    pub fn new(
+        communicator: &impl Communicator,
+        example: &(impl Serialize + ?Sized),
+    ) -> Result<Self> {
+        Collective::with_flattener(communicator, Flattener::new(), example)
+    }
+
+    /// As [`new`](Self::new), with rules and options. Statics are compared even if the flattener
+    /// ignores them, because a value gets those of the example.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_flattener(
+        communicator: &impl Communicator,
+        flattener: Flattener,
+        example: &(impl Serialize + ?Sized),
+    ) -> Result<Self> {
+        let communicator = communicator.duplicate();
+        let flattener = flattener.ignore_statics(false);
+        let signature = Signature::of(&flattener, example).and_then(|signature| {
+            let fingerprint = signature.fingerprint().map_err(|error| error.to_string())?;
+            Ok((signature, fingerprint))
+        });
+        let (signature, fingerprint) = match signature {
+            Ok(known) => known,
+            Err(message) => return Err(refuse(&communicator, 0, message)),
+        };
+        let report = Report::Handshake(&signature);
+        agree(&communicator, Code::of_fingerprint(fingerprint.to_bits()), &report)?;
+        Ok(Collective {
+            communicator: Ok(communicator),
+            flattener,
+            whole: Part::whole(&signature),
+            parts: HashMap::new(),
+            leaves: Leaves::of(&signature),
+            sent: Sent::default(),
+            signature,
+            fingerprint,
+            max_message: MAX_MESSAGE,
+            time: Duration::ZERO,
+        })
+    }
+
+    /// The most numbers in one message, 2²⁰ by default. It must be the same on all ranks. More than
+    /// MPI can count, 2³¹ − 1, is taken as that, and 0 as 1.
+    #[must_use]
+    pub fn max_message(mut self, numbers: usize) -> Self {
+        self.max_message = numbers.clamp(1, usize::try_from(i32::MAX).unwrap_or(usize::MAX));
+        self
+    }
+
+    /// The structure that all ranks have.
+    pub fn treedef(&self) -> &TreeDef {
+        &self.signature.treedef
+    }
+
+    /// What the handshake compared: the structure and the kinds of the leaves.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// The time spent in MPI so far, which includes waiting for other ranks.
+    pub fn time_in_mpi(&self) -> Duration {
+        self.time
+    }
+
+    /// Replaces each number of the value by the sum of those of all ranks.
+    ///
+    /// The sum of two ranks is rounded as in `a + b`; with more ranks, MPI chooses the order. All
+    /// ranks get the same bits if MPI reduces in the same order for all, as OpenMPI does.
+    ///
+    /// # Errors
+    ///
+    /// When the value of a rank has not the structure of the handshake, or a rank called something
+    /// else. All ranks get the same error, and no value has changed. Only [`Error::Rebuild`] is of
+    /// one rank alone; its value may have changed in part.
+    pub fn all_reduce_sum<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Result<()> {
+        self.typed(Operation::Reduce(Reduction::Sum), None, value)
+    }
+
+    /// Replaces each number of the value by the mean of those of all ranks: their sum, divided by
+    /// the number of ranks.
+    ///
+    /// # Errors
+    ///
+    /// As [`all_reduce_sum`](Self::all_reduce_sum).
+    pub fn all_reduce_mean<T: Serialize + DeserializeOwned>(
+        &mut self,
+        value: &mut T,
+    ) -> Result<()> {
+        self.typed(Operation::Reduce(Reduction::Mean), None, value)
+    }
+
+    /// Replaces each number of the value by the greatest of those of all ranks.
+    ///
+    /// # Errors
+    ///
+    /// As [`all_reduce_sum`](Self::all_reduce_sum).
+    pub fn all_reduce_max<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Result<()> {
+        self.typed(Operation::Reduce(Reduction::Max), None, value)
+    }
+
+    /// Reduces the leaves at and below the nodes that a pattern names. The others stay.
+    ///
+    /// The leaves that a pattern names are found once and remembered, for up to 64 patterns.
+    ///
+    /// # Errors
+    ///
+    /// As [`all_reduce_sum`](Self::all_reduce_sum). Also when the text is not a pattern, or names
+    /// no node.
+    ///
+    /// ```no_run
+    /// use std::collections::BTreeMap;
+    ///
+    /// use treedef_mpi::{Collective, Reduction};
+    ///
+    /// let universe = mpi::initialize().ok_or("MPI is running already")?;
+    /// let mut model = BTreeMap::from([("head".to_owned(), vec![1.0]), ("body".to_owned(), vec![2.0])]);
+    /// let mut collective = Collective::new(&universe.world(), &model)?;
+    /// collective.reduce_part("**.head", Reduction::Mean, &mut model)?;
+    /// assert_eq!(model["head"], [1.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reduce_part<T: Serialize + DeserializeOwned>(
+        &mut self,
+        pattern: &str,
+        reduction: Reduction,
+        value: &mut T,
+    ) -> Result<()> {
+        self.typed(Operation::Reduce(reduction), Some(pattern), value)
+    }
+
+    /// Replaces each number of the value by that of rank `root`.
+    ///
+    /// For ranks that have no value yet, use [`broadcast`](crate::broadcast()).
+    ///
+    /// # Errors
+    ///
+    /// As [`all_reduce_sum`](Self::all_reduce_sum). Also when there is no such rank.
+    pub fn broadcast<T: Serialize + DeserializeOwned>(
+        &mut self,
+        root: Rank,
+        value: &mut T,
+    ) -> Result<()> {
+        self.typed(Operation::Broadcast(root), None, value)
+    }
+
+    /// Reduces numbers that are already flat, such as the leaves of `treedef::flatten_as`, in place
+    /// and in one message, whatever the kinds of the leaves.
+    ///
+    /// # Errors
+    ///
+    /// As [`all_reduce_sum`](Self::all_reduce_sum). Also when a rank does not pass as many numbers
+    /// as the structure has leaves.
+    pub fn all_reduce_flat<L: Float>(
+        &mut self,
+        flat: &mut [L],
+        reduction: Reduction,
+    ) -> Result<()> {
+        let ready = match self.signature.treedef.num_leaves() {
+            leaves if leaves == flat.len() => Ok(()),
+            leaves => Err(format!("expected {leaves} numbers, found {}", flat.len())),
+        };
+        let operation = Operation::Reduce(reduction);
+        self.agree(&Call { operation, of: Of::Flat(L::NAME), longest: self.max_message }, ready)?;
+        let start = Instant::now();
+        if let Ok(communicator) = &self.communicator {
+            exchange(communicator, flat, operation, self.max_message, &mut self.sent);
+        }
+        self.time += start.elapsed();
+        Ok(())
+    }
+
+    fn typed<T: Serialize + DeserializeOwned>(
+        &mut self,
+        operation: Operation,
+        pattern: Option<&str>,
+        value: &mut T,
+    ) -> Result<()> {
+        let ready = self.prepare(operation, pattern, value);
+        let of = pattern.map_or(Of::All, Of::Pattern);
+        self.agree(&Call { operation, of, longest: self.max_message }, ready)?;
+        let start = Instant::now();
+        let part = pattern.and_then(|pattern| self.parts.get(pattern)).unwrap_or(&self.whole);
+        if let Ok(communicator) = &self.communicator {
+            self.leaves.exchange(communicator, part, operation, self.max_message, &mut self.sent);
+        }
+        self.time += start.elapsed();
+        self.leaves.put(&self.signature.treedef, value).map_err(Error::Rebuild)
+    }
+
+    /// What can fail on this rank alone.
+    fn prepare<T: Serialize>(
+        &mut self,
+        operation: Operation,
+        pattern: Option<&str>,
+        value: &T,
+    ) -> Result<(), String> {
+        if let (Operation::Broadcast(root), Ok(communicator)) = (operation, &self.communicator) {
+            expect_rank(communicator, root)?;
+        }
+        if let Some(pattern) = pattern
+            && !self.parts.contains_key(pattern)
+        {
+            let part = Part::of_pattern(&self.signature, pattern);
+            if self.parts.len() == MAX_PARTS {
+                self.parts.clear();
+            }
+            self.parts.insert(pattern.to_owned(), part.map_err(|error| error.to_string())?);
+        }
+        self.leaves.fill(&self.flattener, &self.signature, &self.whole, value)
+    }
+
+    /// Checks that all ranks are about to do the same, and are able to.
+    fn agree(&mut self, call: &Call<'_>, ready: Result<(), String>) -> Result<()> {
+        let start = Instant::now();
+        let communicator = match &self.communicator {
+            Ok(communicator) => communicator,
+            Err(ranks) => return Err(Error::Left(ranks.clone())),
+        };
+        let fingerprint = self.fingerprint.to_bits();
+        let agreed = match ready {
+            Err(message) => Err(refuse(communicator, fingerprint, message)),
+            Ok(()) => {
+                let report = Report::Call(call);
+                agree(communicator, Code::of(fingerprint, &report), &report)
+            }
+        };
+        if let Err(Error::Left(ranks)) = &agreed {
+            self.communicator = Err(ranks.clone());
+        }
+        self.time += start.elapsed();
+        agreed
+    }
+}
+
+/// Tells the other ranks why this one cannot take part, and returns the error that all get.
+pub(crate) fn refuse(
+    communicator: &impl Communicator,
+    fingerprint: u128,
+    message: String,
+) -> Error {
+    let report = Report::Failed(&message);
+    let agreed = agree(communicator, Code::of(fingerprint, &report), &report);
+    // Nobody agrees to a failure.
+    agreed.err().unwrap_or(Error::Value { ranks: vec![communicator.rank()].into(), message })
+}
+
+pub(crate) fn expect_rank(communicator: &impl Communicator, rank: Rank) -> Result<(), String> {
+    match communicator.size() {
+        size if (0..size).contains(&rank) => Ok(()),
+        size => Err(format!("no rank {rank}, there are {size}")),
+    }
+}
+
+impl Drop for Collective {
+    fn drop(&mut self) {
+        let left = Err(Ranks::default());
+        if let Ok(communicator) = std::mem::replace(&mut self.communicator, left) {
+            if mpi::is_finalized() {
+                // It is gone already, and freeing it would be an error.
+                return std::mem::forget(communicator);
+            }
+            let code = Code::of(self.fingerprint.to_bits(), &Report::Left);
+            // The others return the error.
+            let _ = agree(&communicator, code, &Report::Left);
+        }
+    }
+}
+
+impl fmt::Debug for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collective")
+            .field("treedef", &self.signature.treedef)
+            .field("fingerprint", &self.fingerprint)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call, as ranks compare it and errors name it.
+struct Call<'a> {
+    operation: Operation,
+    of: Of<'a>,
+    longest: usize,
+}
+
+enum Of<'a> {
+    All,
+    Pattern(&'a str),
+    Flat(&'static str),
+}
+
+impl fmt::Display for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of ", self.operation)?;
+        match self.of {
+            Of::All => f.write_str("all leaves")?,
+            Of::Pattern(pattern) => write!(f, "`{pattern}`")?,
+            Of::Flat(kind) => write!(f, "a flat buffer of {kind}")?,
+        }
+        write!(f, ", {} numbers a message", self.longest)
+    }
+}

@@ -1,0 +1,75 @@
+//! What the ranks do not agree on.
+
+use treedef::Path;
+
+use crate::ranks::Ranks;
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a collective operation did not happen. All variants except [`Rebuild`](Error::Rebuild) are
+/// the same on all ranks.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The examples of the ranks have different structures. The first structure is that of the
+    /// most ranks, of the lowest of them if two are equally frequent.
+    #[error("the ranks have different structures: {}", .0.iter().map(Mismatch::to_string).collect::<Vec<_>>().join("; "))]
+    Structure(Vec<Mismatch>),
+    /// The value of some ranks cannot be sent, e.g. because it has not the structure of the
+    /// handshake.
+    #[error("{ranks}: {message}")]
+    Value {
+        /// The ranks whose value it is.
+        ranks: Ranks,
+        /// What is wrong with it, at which path. If it differs between the ranks, that of the
+        /// lowest.
+        message: String,
+    },
+    /// The ranks called different functions, or one with different arguments.
+    #[error("{most} called {usual}, but {others} called {unusual}")]
+    Call {
+        /// The ranks that called what most called.
+        most: Ranks,
+        /// What they called.
+        usual: String,
+        /// The first ranks that called something else.
+        others: Ranks,
+        /// What they called.
+        unusual: String,
+    },
+    /// Some ranks dropped their [`Collective`](crate::Collective), because of an error or a panic
+    /// of their own, or because they are done.
+    #[error("{0} left the collective: look there for the first error")]
+    Left(Ranks),
+    /// The result came, but this rank's type cannot be rebuilt from it.
+    #[error("the result does not fit the type: {0}")]
+    Rebuild(treedef::Error),
+}
+
+/// Where the structure of some ranks differs from that of most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Mismatch {
+    /// The first path that differs.
+    pub path: Path,
+    /// The ranks that agree with most.
+    pub most: Ranks,
+    /// What they have there.
+    pub expected: String,
+    /// The ranks that differ.
+    pub others: Ranks,
+    /// What they have there.
+    pub found: String,
+}
+
+impl std::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Mismatch { path, most, expected, others, found } = self;
+        match path.is_root() {
+            true => f.write_str("at the root")?,
+            false => write!(f, "at `{path}`")?,
+        }
+        write!(f, " {most} expected {expected}, {others} found {found}")
+    }
+}

@@ -1,0 +1,286 @@
+//! The leaves of a value between two walks, and what is done with them.
+
+use std::fmt;
+use std::ops::Range;
+
+use mpi::Rank;
+use mpi::collective::SystemOperation;
+use mpi::traits::{Communicator, CommunicatorCollectives, Equivalence, Root};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Flattener, LeafKind, LeafType, Tree, TreeDef};
+
+pub(crate) use sealed::Sent;
+
+use crate::collective::Reduction;
+use crate::signature::{Signature, place};
+
+/// `f32` and `f64`. Sealed.
+pub trait Float: LeafType + Equivalence + Copy + sealed::Float {}
+
+impl Float for f32 {}
+impl Float for f64 {}
+
+mod sealed {
+    /// The numbers of the message that is under way: MPI reads them while it writes the result into
+    /// their old place.
+    #[derive(Default)]
+    pub struct Sent {
+        f32: Vec<f32>,
+        f64: Vec<f64>,
+    }
+
+    /// What is needed of a float here.
+    pub trait Float: Sized {
+        /// Its name in reports.
+        const NAME: &'static str;
+        /// The quotient of a sum and the number of ranks.
+        fn divided(self, by: i32) -> Self;
+        /// The vector of this type.
+        fn sent(sent: &mut Sent) -> &mut Vec<Self>;
+    }
+
+    impl Float for f32 {
+        const NAME: &'static str = "f32";
+        #[allow(clippy::cast_precision_loss, reason = "exact up to 2²⁴ ranks")]
+        fn divided(self, by: i32) -> Self {
+            self / by as f32
+        }
+        fn sent(sent: &mut Sent) -> &mut Vec<Self> {
+            &mut sent.f32
+        }
+    }
+
+    impl Float for f64 {
+        const NAME: &'static str = "f64";
+        fn divided(self, by: i32) -> Self {
+            self / f64::from(by)
+        }
+        fn sent(sent: &mut Sent) -> &mut Vec<Self> {
+            &mut sent.f64
+        }
+    }
+}
+
+/// What all ranks do with their leaves.
+#[derive(Clone, Copy)]
+pub(crate) enum Operation {
+    Reduce(Reduction),
+    Broadcast(Rank),
+}
+
+/// Does the operation on all numbers of a slice, `longest` at a time.
+pub(crate) fn exchange<L: Float>(
+    communicator: &impl Communicator,
+    numbers: &mut [L],
+    operation: Operation,
+    longest: usize,
+    sent: &mut Sent,
+) {
+    for message in numbers.chunks_mut(longest) {
+        let reduction = match operation {
+            Operation::Reduce(reduction) => reduction,
+            Operation::Broadcast(root) => {
+                communicator.process_at_rank(root).broadcast_into(message);
+                continue;
+            }
+        };
+        let sent = L::sent(sent);
+        sent.clear();
+        sent.extend_from_slice(message);
+        communicator.all_reduce_into(&sent[..], message, reduction.operation());
+        if reduction == Reduction::Mean {
+            message.iter_mut().for_each(|sum| *sum = sum.divided(communicator.size()));
+        }
+    }
+}
+
+impl Reduction {
+    fn operation(self) -> SystemOperation {
+        match self {
+            Reduction::Sum | Reduction::Mean => SystemOperation::sum(),
+            Reduction::Max => SystemOperation::max(),
+        }
+    }
+}
+
+/// Some leaves of a structure, by kind.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    f32: Vec<Range<usize>>,
+    f64: Vec<Range<usize>>,
+}
+
+impl Part {
+    pub(crate) fn whole(signature: &Signature) -> Self {
+        let mut part = Part::default();
+        for (kind, leaves) in signature.runs() {
+            part.of(kind).push(leaves);
+        }
+        part
+    }
+
+    /// The leaves at and below the nodes that a pattern names.
+    pub(crate) fn of_pattern(signature: &Signature, pattern: &str) -> treedef::Result<Self> {
+        let mask = Tree::mask(&signature.treedef, [pattern])?;
+        let mut part = Part::default();
+        for (kind, leaves) in signature.runs() {
+            let mut start = leaves.start;
+            for run in mask.leaves().get(leaves).unwrap_or_default().chunk_by(|a, b| a == b) {
+                let end = start + run.len();
+                if run.first() == Some(&true) {
+                    part.of(kind).push(start..end);
+                }
+                start = end;
+            }
+        }
+        Ok(part)
+    }
+
+    fn of(&mut self, kind: LeafKind) -> &mut Vec<Range<usize>> {
+        match kind {
+            LeafKind::F32 => &mut self.f32,
+            _ => &mut self.f64,
+        }
+    }
+}
+
+/// The leaves of a value with a known structure. The vectors are made once and reused.
+pub(crate) struct Leaves {
+    numbers: Numbers,
+    /// Leaves of one kind that are not neighbours, to be sent as one message.
+    packed_f32: Vec<f32>,
+    packed_f64: Vec<f64>,
+}
+
+enum Numbers {
+    /// All leaves are `f32`.
+    F32(Vec<f32>),
+    /// Some leaves are `f64`. An `f32` is widened, and narrowed for its message, which is exact.
+    F64(Vec<f64>),
+}
+
+impl Leaves {
+    pub(crate) fn of(signature: &Signature) -> Self {
+        let numbers = match signature.runs().any(|(kind, _)| kind != LeafKind::F32) {
+            true => Numbers::F64(Vec::new()),
+            false => Numbers::F32(Vec::new()),
+        };
+        Leaves { numbers, packed_f32: Vec::new(), packed_f64: Vec::new() }
+    }
+
+    /// Takes the leaves of a value, which must have the structure of the handshake.
+    pub(crate) fn fill(
+        &mut self,
+        flattener: &Flattener,
+        signature: &Signature,
+        whole: &Part,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<(), String> {
+        let treedef = &signature.treedef;
+        let filled = match &mut self.numbers {
+            Numbers::F32(leaves) => flattener.flatten_like(treedef, value, leaves),
+            Numbers::F64(leaves) => flattener.flatten_like(treedef, value, leaves),
+        };
+        filled.map_err(|error| error.to_string())?;
+        match &self.numbers {
+            Numbers::F32(_) => Ok(()),
+            // The kinds of leaves are no part of a structure, so they may have changed.
+            Numbers::F64(leaves) => match whole.f32.iter().flat_map(Range::clone).find(|leaf| {
+                leaves.get(*leaf).is_some_and(|number| {
+                    !number.is_nan() && f64::from(narrow(*number)).to_bits() != number.to_bits()
+                })
+            }) {
+                None => Ok(()),
+                Some(leaf) => Err(format!("expected f32, found f64 {}", place(treedef, leaf))),
+            },
+        }
+    }
+
+    /// Does the operation on a part of the leaves, with one message for each kind, or one for each
+    /// `longest` numbers of a kind.
+    pub(crate) fn exchange(
+        &mut self,
+        communicator: &impl Communicator,
+        part: &Part,
+        operation: Operation,
+        longest: usize,
+        sent: &mut Sent,
+    ) {
+        let Leaves { numbers, packed_f32, packed_f64 } = self;
+        match numbers {
+            Numbers::F32(leaves) => in_one(leaves, &part.f32, packed_f32, |message| {
+                exchange(communicator, message, operation, longest, sent);
+            }),
+            Numbers::F64(leaves) => {
+                pack(leaves, &part.f32, packed_f32, narrow);
+                exchange(communicator, packed_f32, operation, longest, sent);
+                unpack(leaves, &part.f32, packed_f32, f64::from);
+                in_one(leaves, &part.f64, packed_f64, |message| {
+                    exchange(communicator, message, operation, longest, sent);
+                });
+            }
+        }
+    }
+
+    /// Puts the leaves back into the value that they were taken from.
+    pub(crate) fn put<T: DeserializeOwned>(
+        &self,
+        treedef: &TreeDef,
+        value: &mut T,
+    ) -> treedef::Result<()> {
+        match &self.numbers {
+            Numbers::F32(leaves) => treedef::unflatten_into(value, treedef, leaves),
+            Numbers::F64(leaves) => treedef::unflatten_into(value, treedef, leaves),
+        }
+    }
+}
+
+/// Hands over leaves as one slice: in their place if they are neighbours.
+fn in_one<L: Copy>(
+    leaves: &mut [L],
+    ranges: &[Range<usize>],
+    packed: &mut Vec<L>,
+    exchange: impl FnOnce(&mut [L]),
+) {
+    if let [range] = ranges {
+        return exchange(leaves.get_mut(range.clone()).unwrap_or_default());
+    }
+    pack(leaves, ranges, packed, |number| number);
+    exchange(packed);
+    unpack(leaves, ranges, packed, |number| number);
+}
+
+fn pack<A: Copy, B>(
+    leaves: &[A],
+    ranges: &[Range<usize>],
+    packed: &mut Vec<B>,
+    f: impl Fn(A) -> B,
+) {
+    packed.clear();
+    for range in ranges {
+        packed.extend(leaves.get(range.clone()).unwrap_or_default().iter().map(|leaf| f(*leaf)));
+    }
+}
+
+fn unpack<A, B: Copy>(leaves: &mut [A], ranges: &[Range<usize>], packed: &[B], f: impl Fn(B) -> A) {
+    let mut packed = packed.iter();
+    for range in ranges {
+        let leaves = leaves.get_mut(range.clone()).unwrap_or_default();
+        leaves.iter_mut().zip(&mut packed).for_each(|(leaf, number)| *leaf = f(*number));
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "it was widened from an f32, as `fill` checks")]
+fn narrow(number: f64) -> f32 {
+    number as f32
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operation::Reduce(reduction) => write!(f, "the {reduction}"),
+            Operation::Broadcast(root) => write!(f, "a broadcast from rank {root}"),
+        }
+    }
+}

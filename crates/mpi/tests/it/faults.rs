@@ -1,0 +1,221 @@
+//! Ranks that do not agree: the same error on all, at once.
+
+use std::time::{Duration, Instant};
+
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::Communicator;
+use serde::{Deserialize, Serialize};
+use treedef::{Flattener, LeafKind};
+use treedef_mpi::{Collective, Error, Reduction};
+
+use crate::launch::on_ranks;
+use crate::{assert_same, model};
+
+/// The error of a handshake, which is the same on all ranks, within a second.
+fn refused(world: &SimpleCommunicator, example: &impl Serialize) -> String {
+    let start = Instant::now();
+    let error = Collective::new(world, example).unwrap_err();
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    let error = error.to_string();
+    assert_same(world, &error);
+    error
+}
+
+/// Another version of `Model`.
+mod later {
+    use super::{Deserialize, Serialize};
+
+    #[derive(Serialize, Deserialize)]
+    pub(super) struct Layer {
+        pub(super) w: Vec<[f32; 2]>,
+        pub(super) bias: f64,
+        #[serde(with = "treedef::as_static")]
+        pub(super) activation: String,
+    }
+}
+
+on_ranks! {
+    fn one_more_layer(world: 4) {
+        let mut example = model(0);
+        if world.rank() == 2 {
+            example.layers.push(example.layers[0].clone());
+        }
+        assert_eq!(
+            refused(world, &example),
+            "the ranks have different structures: at `.layers` ranks 0-1, 3 expected 3 children, \
+             rank 2 found 4 children"
+        );
+    }
+
+    fn another_static(world: 4) {
+        let mut example = model(0);
+        if world.rank() == 0 {
+            example.layers[1].activation = "tanh".to_owned();
+        }
+        // Three ranks outvote rank 0.
+        assert_eq!(
+            refused(world, &example),
+            "the ranks have different structures: at `.layers[1].activation` ranks 1-3 expected \
+             `static \"relu\"`, rank 0 found `static \"tanh\"`"
+        );
+    }
+
+    fn another_version_of_a_struct(world: 4) {
+        let activation = || "relu".to_owned();
+        let error = match world.rank() {
+            0 | 1 => refused(world, &crate::Layer { w: vec![[0.0; 2]], b: 0.0, activation: activation() }),
+            _ => refused(world, &later::Layer { w: vec![[0.0; 2]], bias: 0.0, activation: activation() }),
+        };
+        // Two against two: the lower rank decides.
+        assert_eq!(
+            error,
+            "the ranks have different structures: at `.b` ranks 0-1 expected `*`, ranks 2-3 found \
+             nothing"
+        );
+    }
+
+    fn another_kind_of_leaf(world: 3) {
+        let error = match world.rank() {
+            1 => refused(world, &(0f32, [0f64; 3])),
+            _ => refused(world, &(0f32, [0f32; 3])),
+        };
+        assert_eq!(
+            error,
+            "the ranks have different structures: at `.1.0` ranks 0, 2 expected f32, rank 1 found f64"
+        );
+    }
+
+    fn each_rank_another(world: 4) {
+        let error = refused(world, &vec![0.5; world.rank().try_into().unwrap()]);
+        assert_eq!(
+            error,
+            "the ranks have different structures: \
+             at the root rank 0 expected 0 children, rank 1 found 1 child; \
+             at the root rank 0 expected 0 children, rank 2 found 2 children; \
+             at the root rank 0 expected 0 children, rank 3 found 3 children"
+        );
+    }
+
+    fn a_leaf_that_is_no_float(world: 4) {
+        let error = match world.rank() {
+            3 => refused(world, &(0.5, vec![7u64])),
+            _ => refused(world, &(0.5, vec![7.0])),
+        };
+        assert_eq!(
+            error,
+            "rank 3: expected f32 or f64, found u64 at `.1[0]` (mark it `treedef::as_static`, or \
+             use `Flattener::leaves_where`)"
+        );
+        let floats = Flattener::new().leaves_where(LeafKind::is_float);
+        let mut value = (0.5, vec![7u64]);
+        let mut collective = Collective::with_flattener(world, floats, &value).unwrap();
+        collective.all_reduce_sum(&mut value).unwrap();
+        assert_eq!(value, (2.0, vec![7]));
+    }
+
+    /// Each step, with the error of all ranks. The next step works as if nothing had happened.
+    fn later_calls(world: 4) {
+        let mut collective = Collective::new(world, &model(0)).unwrap();
+        let works = |collective: &mut Collective| {
+            let mut value = model(world.rank());
+            collective.all_reduce_max(&mut value).unwrap();
+            assert_eq!(value, model(3));
+        };
+
+        let mut value = model(world.rank());
+        if world.rank() == 1 {
+            value.layers[2].w.pop();
+        }
+        let before = value.clone();
+        let error = collective.all_reduce_sum(&mut value).unwrap_err().to_string();
+        assert_eq!(error, "rank 1: expected 4 children, found 3 children at `.layers[2].w`");
+        assert_same(world, &error);
+        assert_eq!(value, before);
+        works(&mut collective);
+
+        value = model(world.rank());
+        if world.rank() == 1 {
+            value.layers[2].activation.push('6');
+        }
+        let error = collective.all_reduce_sum(&mut value).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "rank 1: expected `static \"relu\"`, found `static \"relu6\"` at `.layers[2].activation` \
+             (statics are part of the structure; see `ignore_statics`)"
+        );
+        works(&mut collective);
+
+        value = model(world.rank());
+        let error = match world.rank() {
+            3 => collective.all_reduce_mean(&mut value),
+            2 => collective.reduce_part("**.head", Reduction::Sum, &mut value),
+            _ => collective.all_reduce_sum(&mut value),
+        };
+        let error = error.unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "ranks 0-1 called the sum of all leaves, 1048576 numbers a message, but rank 2 called \
+             the sum of `**.head`, 1048576 numbers a message"
+        );
+        assert_same(world, &error);
+        works(&mut collective);
+
+        let root = world.rank() / 3;
+        let error = collective.broadcast(root, &mut value).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "ranks 0-2 called a broadcast from rank 0 of all leaves, 1048576 numbers a message, but \
+             rank 3 called a broadcast from rank 1 of all leaves, 1048576 numbers a message"
+        );
+        let error = collective.broadcast(-1, &mut value).unwrap_err().to_string();
+        assert_eq!(error, "ranks 0-3: no rank -1, there are 4");
+        works(&mut collective);
+    }
+
+    /// The kinds of leaves are no part of a structure, so a value may change them.
+    fn a_leaf_that_changes_its_kind(world: 2) {
+        #[derive(Serialize, Deserialize)]
+        #[serde(untagged)]
+        enum Number {
+            Single(f32),
+            Double(f64),
+        }
+        let example = (Number::Single(0.5), Number::Double(0.5));
+        let mut collective = Collective::new(world, &example).unwrap();
+        let mut value = match world.rank() {
+            0 => (Number::Single(0.5), Number::Double(0.1)),
+            _ => (Number::Double(0.1), Number::Double(0.1)),
+        };
+        let error = collective.all_reduce_sum(&mut value).unwrap_err().to_string();
+        assert_eq!(error, "rank 1: expected f32, found f64 at `.0`");
+    }
+
+    /// The error is of one rank alone, which then leaves. The others learn of that.
+    fn a_type_that_refuses_the_result(world: 3) {
+        #[derive(Serialize, Deserialize)]
+        #[serde(try_from = "f64")]
+        struct Small(f64);
+
+        impl TryFrom<f64> for Small {
+            type Error = String;
+
+            fn try_from(number: f64) -> Result<Self, String> {
+                let rank = SimpleCommunicator::world().rank();
+                if rank == 1 && number > 2.0 { Err(format!("{number} is too large")) } else { Ok(Small(number)) }
+            }
+        }
+        let mut value = vec![Small(1.0)];
+        let mut collective = Collective::new(world, &value).unwrap();
+        let result = collective.all_reduce_sum(&mut value);
+        if world.rank() == 1 {
+            let error = result.unwrap_err().to_string();
+            assert_eq!(error, "the result does not fit the type: 3 is too large at `[0]`");
+            return;
+        }
+        result.unwrap();
+        let error = collective.all_reduce_sum(&mut value).unwrap_err();
+        assert!(matches!(&error, Error::Left(ranks) if ranks.as_slice() == [1]), "{error}");
+        let error = collective.all_reduce_sum(&mut value).unwrap_err().to_string();
+        assert_eq!(error, "rank 1 left the collective: look there for the first error");
+    }
+}
