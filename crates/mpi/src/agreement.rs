@@ -8,6 +8,7 @@ use std::fmt::{self, Write};
 use mpi::Rank;
 use mpi::collective::SystemOperation;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+use treedef::Path;
 
 use crate::error::{Error, Mismatch};
 use crate::ranks::Ranks;
@@ -145,7 +146,10 @@ fn hear(communicator: &impl Communicator, speaker: Rank, report: &Report<'_>) ->
     let mut length = bytes.len() as u64;
     root.broadcast_into(&mut length);
     bytes.resize(usize::try_from(length).unwrap_or(MAX_REPORT).min(MAX_REPORT), 0);
-    root.broadcast_into(&mut bytes[..]);
+    // To MPI, the pointer of an empty slice of bytes has a meaning of its own.
+    if !bytes.is_empty() {
+        root.broadcast_into(&mut bytes[..]);
+    }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -174,34 +178,48 @@ fn error_of(groups: &[Reporters]) -> Error {
     let texts = |tag: &'static str| {
         groups.iter().filter_map(move |group| {
             let (found, text) = group.report.split_once('\n')?;
-            (found == tag).then_some((group.ranks.clone(), text))
+            (found == tag).then(|| (group.ranks.clone(), brief(text, 1000)))
         })
     };
     if let Some((ranks, message)) = texts("failed").next() {
-        return Error::Value { ranks, message: message.to_owned() };
+        return Error::Value { ranks, message };
     }
     if let Some((ranks, _)) = texts("left").next() {
         return Error::Left(ranks);
     }
     let mut calls = texts("call");
     if let (Some((most, usual)), Some((others, unusual))) = (calls.next(), calls.next()) {
-        let (usual, unusual) = (usual.to_owned(), unusual.to_owned());
         return Error::Call { most, usual, others, unusual };
     }
-    let mut structures = texts("handshake");
-    let Some((most, usual)) = structures.next() else { return Error::Structure(Vec::new()) };
-    let expected = Signature::parse(usual);
-    let mismatches = structures.map(|(others, text)| {
-        let found = Signature::parse(text);
+    let Some((most, others)) = groups.split_first() else { return Error::Structure(Vec::new()) };
+    let expected = most.signature();
+    let mismatches = others.iter().map(|group| {
+        let found = group.signature();
         let difference = expected.as_ref().zip(found.as_ref()).and_then(|(a, b)| a.difference(b));
-        let (path, expected, found) = difference.unwrap_or_else(|| unreadable(usual, text));
-        Mismatch { path, most: most.clone(), expected, others, found }
+        let (path, expected, found) = difference.unwrap_or_else(|| {
+            // A text is too long, or not one that this release can read.
+            let [expected, found] = [most, group].map(|group| brief(&group.report, 60));
+            (Path::root(), format!("`{expected}`"), format!("`{found}`"))
+        });
+        let (most, others) = (most.ranks.clone(), group.ranks.clone());
+        Mismatch { path, most, expected, others, found }
     });
     Error::Structure(mismatches.collect())
 }
 
-/// The two sides, if a text is too long, or not one that this release can read.
-fn unreadable(usual: &str, text: &str) -> (treedef::Path, String, String) {
-    let brief = |text: &str| format!("`{}…`", text.chars().take(60).collect::<String>());
-    (treedef::Path::root(), brief(usual), brief(text))
+impl Reporters {
+    fn signature(&self) -> Option<Signature> {
+        Signature::parse(self.report.strip_prefix("handshake\n")?)
+    }
+}
+
+/// The first characters of a text, in one line.
+fn brief(text: &str, longest: usize) -> String {
+    let mut chars = text.chars();
+    let line = |char| if char == '\n' { ' ' } else { char };
+    let mut brief: String = chars.by_ref().take(longest).map(line).collect();
+    if chars.next().is_some() {
+        brief.push('…');
+    }
+    brief
 }
