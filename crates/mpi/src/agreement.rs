@@ -17,7 +17,7 @@ use crate::signature::Signature;
 /// The most different reports that are exchanged.
 const MAX_REPORTS: usize = 8;
 /// The most bytes of a report. A longer one is cut off.
-const MAX_REPORT: usize = 1 << 24;
+const MAX_REPORT: usize = 1 << 22;
 
 /// What a rank is about to do, as a number: equal on all ranks that do the same.
 #[derive(Clone, Copy, PartialEq, Eq)]

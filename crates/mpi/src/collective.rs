@@ -17,9 +17,10 @@ use crate::leaves::{Float, Leaves, Operation, Part, Sent, exchange};
 use crate::ranks::Ranks;
 use crate::signature::Signature;
 
-/// The most numbers in a message, unless [`Collective::max_message`] says otherwise: what is sent
-/// is copied first, and a copy of this size stays in the cache.
-const MAX_MESSAGE: usize = 1 << 20;
+/// The share of each rank in a message, in numbers, unless [`Collective::max_message`] says
+/// otherwise. What is sent is copied first. So few numbers stay in the cache meanwhile, and are
+/// enough to make the latency of a message small.
+const SHARE: usize = 1 << 16;
 /// The most patterns whose leaves are remembered.
 const MAX_PARTS: usize = 64;
 
@@ -138,6 +139,7 @@ impl Collective {
         };
         let report = Report::Handshake(&signature);
         agree(&communicator, Code::of_fingerprint(fingerprint.to_bits()), &report)?;
+        let ranks = usize::try_from(communicator.size()).unwrap_or(1);
         Ok(Collective {
             communicator: Ok(communicator),
             flattener,
@@ -147,13 +149,14 @@ impl Collective {
             sent: Sent::default(),
             signature,
             fingerprint,
-            max_message: MAX_MESSAGE,
+            max_message: 0,
             time: Duration::ZERO,
-        })
+        }
+        .max_message(SHARE.saturating_mul(ranks)))
     }
 
-    /// The most numbers in one message, 2²⁰ by default. It must be the same on all ranks. More than
-    /// MPI can count, 2³¹ − 1, is taken as that, and 0 as 1.
+    /// The most numbers in one message, 2¹⁶ for each rank by default. It must be the same on all
+    /// ranks. More than MPI can count, 2³¹ − 1, is taken as that, and 0 as 1.
     #[must_use]
     pub fn max_message(mut self, numbers: usize) -> Self {
         self.max_message = numbers.clamp(1, usize::try_from(i32::MAX).unwrap_or(usize::MAX));

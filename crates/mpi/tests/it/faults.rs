@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator;
 use serde::{Deserialize, Serialize};
-use treedef::{Flattener, LeafKind};
+use treedef::{Flattener, LeafKind, Static};
 use treedef_mpi::{Collective, Error, Reduction};
 
 use crate::launch::on_ranks;
@@ -85,6 +85,21 @@ on_ranks! {
         );
     }
 
+    /// The text is too long to be exchanged whole.
+    fn a_static_of_five_megabytes(world: 3) {
+        let example = match world.rank() {
+            0 => (Static("long".repeat(1_250_000)), 0.5),
+            _ => (Static("short".to_owned()), 0.5),
+        };
+        let error = Collective::new(world, &example).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the ranks have different structures: at the root ranks 1-2 expected `handshake f64:1  \
+             (static \"short\", *)`, rank 0 found `handshake f64:1  (static \"longlonglonglonglonglonglonglonglo…`"
+        );
+        assert_same(world, &error);
+    }
+
     fn each_rank_another(world: 4) {
         let error = refused(world, &vec![0.5; world.rank().try_into().unwrap()]);
         assert_eq!(
@@ -154,8 +169,8 @@ on_ranks! {
         let error = error.unwrap_err().to_string();
         assert_eq!(
             error,
-            "ranks 0-1 called the sum of all leaves, 1048576 numbers a message, but rank 2 called \
-             the sum of `**.head`, 1048576 numbers a message"
+            "ranks 0-1 called the sum of all leaves, 262144 numbers a message, but rank 2 called \
+             the sum of `**.head`, 262144 numbers a message"
         );
         assert_same(world, &error);
         works(&mut collective);
@@ -164,8 +179,8 @@ on_ranks! {
         let error = collective.broadcast(root, &mut value).unwrap_err().to_string();
         assert_eq!(
             error,
-            "ranks 0-2 called a broadcast from rank 0 of all leaves, 1048576 numbers a message, but \
-             rank 3 called a broadcast from rank 1 of all leaves, 1048576 numbers a message"
+            "ranks 0-2 called a broadcast from rank 0 of all leaves, 262144 numbers a message, but \
+             rank 3 called a broadcast from rank 1 of all leaves, 262144 numbers a message"
         );
         let error = collective.broadcast(-1, &mut value).unwrap_err().to_string();
         assert_eq!(error, "ranks 0-3: no rank -1, there are 4");
