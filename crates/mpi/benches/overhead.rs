@@ -50,6 +50,8 @@ fn main() {
     }
     let latency = there_and_back(&world, &mut [0f32; 1], 100);
     let long = there_and_back(&world, &mut flat, 1);
+    let copies = (0..TURNS).map(|_| timed(&world, || received.copy_from_slice(&flat)));
+    let copy = median(copies.collect());
     if world.rank() == 0 {
         // Of pairs: what disturbs a turn disturbs its neighbour, too.
         let pairs = times[0].iter().zip(&times[1]);
@@ -68,6 +70,7 @@ fn main() {
             (ratio - 1.0) * 100.0,
             over(least),
         );
+        println!("a copy           {:7.2} ms", copy * 1e3);
         println!("an agreement     {:7.2} us", median(small) * 1e4);
         println!(
             "one message      {:7.2} us, {:.2} GB/s",
