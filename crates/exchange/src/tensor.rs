@@ -5,95 +5,12 @@ use std::collections::HashSet;
 use std::fmt;
 
 use bytemuck::{AnyBitPattern, NoUninit};
+pub use treedef::Dtype;
 use treedef::Tree;
 
 use crate::element::Element;
 use crate::error::{ErrorKind, Result, quoted};
 use crate::export::Export;
-
-/// The type of the elements of a [`Tensor`], by the names that `safetensors` uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "each variant is the type of its name")]
-pub enum Dtype {
-    Bool,
-    U8,
-    I8,
-    U16,
-    I16,
-    U32,
-    I32,
-    U64,
-    I64,
-    F16,
-    /// The upper half of an `f32`.
-    Bf16,
-    F32,
-    F64,
-    /// Two `f32`: the real part and the imaginary part.
-    C64,
-    /// Two `f64`.
-    C128,
-}
-
-impl Dtype {
-    /// All types.
-    pub const ALL: [Dtype; 15] = [
-        Dtype::Bool,
-        Dtype::U8,
-        Dtype::I8,
-        Dtype::U16,
-        Dtype::I16,
-        Dtype::U32,
-        Dtype::I32,
-        Dtype::U64,
-        Dtype::I64,
-        Dtype::F16,
-        Dtype::Bf16,
-        Dtype::F32,
-        Dtype::F64,
-        Dtype::C64,
-        Dtype::C128,
-    ];
-
-    /// The name in JAX's notation, e.g. `f32`, `bf16`, `c64`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Dtype::Bool => "bool",
-            Dtype::U8 => "u8",
-            Dtype::I8 => "i8",
-            Dtype::U16 => "u16",
-            Dtype::I16 => "i16",
-            Dtype::U32 => "u32",
-            Dtype::I32 => "i32",
-            Dtype::U64 => "u64",
-            Dtype::I64 => "i64",
-            Dtype::F16 => "f16",
-            Dtype::Bf16 => "bf16",
-            Dtype::F32 => "f32",
-            Dtype::F64 => "f64",
-            Dtype::C64 => "c64",
-            Dtype::C128 => "c128",
-        }
-    }
-
-    /// The size of an element in bytes.
-    pub fn size(self) -> usize {
-        match self {
-            Dtype::Bool | Dtype::U8 | Dtype::I8 => 1,
-            Dtype::U16 | Dtype::I16 | Dtype::F16 | Dtype::Bf16 => 2,
-            Dtype::U32 | Dtype::I32 | Dtype::F32 => 4,
-            Dtype::U64 | Dtype::I64 | Dtype::F64 | Dtype::C64 => 8,
-            Dtype::C128 => 16,
-        }
-    }
-}
-
-impl fmt::Display for Dtype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// An array: the type of its elements, its shape, and its bytes.
 ///
