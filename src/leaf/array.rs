@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::leaf::column::home;
 use crate::leaf::leaf_type::LeafType;
-use crate::model::{Array, Column, Content, Dtype, Leaf, Value};
+use crate::model::{Array, Column, Content, Dtype, Leaf, Tree, Value};
 
 impl Array {
     /// The type of the elements.
@@ -122,6 +122,19 @@ impl Array {
             return Err(Error::custom(message));
         }
         self.with_numbers(a.iter().zip(b).map(|(a, b)| f(a.clone(), b.clone())).collect())
+    }
+
+    /// The array as a tree with a leaf for each number, and for what else serde sees of it.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&[[1u8, 2], [3, 4]])?;
+    /// assert_eq!(tree.clone().with_arrays()?.leaves()[0].as_array().unwrap().to_tree(), tree);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn to_tree(&self) -> Tree<Leaf> {
+        Tree { treedef: self.treedef.clone(), leaves: self.scalars().map(Leaf::from).collect() }
     }
 
     fn expect_slice<L: LeafType>(&self) -> Result<&[L]> {

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::model::{Leaf, Tree};
+use crate::treedef::Edit;
 use crate::treedef::arrays::collect_arrays;
 
 impl Tree<Leaf> {
@@ -28,5 +29,29 @@ impl Tree<Leaf> {
     pub fn with_arrays(self) -> Result<Tree<Leaf>> {
         let (treedef, leaves) = collect_arrays(&self.treedef, self.leaves.into_iter().collect())?;
         Ok(Tree::from_parts(treedef, leaves))
+    }
+
+    /// The inverse of [`with_arrays`](Self::with_arrays): each number of an array is a leaf again.
+    ///
+    /// # Errors
+    ///
+    /// When there are more nodes than [`Limits::max_work`](crate::Limits::max_work) allows.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::of(&("adam", vec![[0.5f32; 2]; 3]))?;
+    /// assert_eq!(tree.clone().with_arrays()?.without_arrays()?, tree);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn without_arrays(self) -> Result<Tree<Leaf>> {
+        let arrivals = self.treedef.arrivals.clone();
+        let mut tree = self.edit(|_, node, leaves| {
+            let array = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
+            Ok(array.map_or(Edit::Keep, |array| Edit::Replace(array.to_tree())))
+        })?;
+        // An array has no maps, so the maps have the same numbers.
+        tree.treedef.arrivals = arrivals;
+        Ok(tree)
     }
 }

@@ -49,6 +49,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Array::is_column_major", "gives what is there"),
     ("Array::map", "as many numbers as there are"),
     ("Array::shape", "lends what is there"),
+    ("Array::to_tree", "as many leaves as there are numbers"),
     ("Array::with_numbers", "as many numbers as there are"),
     ("Array::zip", "as many numbers as there are"),
     ("Debug for Array", "prints the shape"),

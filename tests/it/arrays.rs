@@ -35,6 +35,10 @@ proptest! {
         let found: Vec<String> =
             tree.leaves().iter().filter_map(Leaf::as_array).map(|array| array.to_string()).collect();
         prop_assert_eq!(found, expected);
+        let again = tree.clone().without_arrays().unwrap();
+        let in_order: Read = Read::like(&value, || again.clone().into_typed()).unwrap();
+        prop_assert_eq!(&in_order.0, &value);
+        prop_assert_eq!(again, plain);
         let rebuilt: Read = Read::like(&value, || tree.into_typed()).unwrap();
         prop_assert_eq!(rebuilt.0, value);
     }

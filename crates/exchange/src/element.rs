@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use treedef::{Leaf, LeafKind, LeafType, NodeKind, NodeRef};
+use treedef::{Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
 
 use crate::tensor::Dtype;
 
@@ -26,6 +26,12 @@ pub trait Element: LeafType {
     /// A leaf that is in no tensor.
     #[doc(hidden)]
     fn from_rest(leaf: Leaf) -> Option<Self>;
+
+    /// The tree with each number of an array as a leaf, if arrays are leaves in it.
+    #[doc(hidden)]
+    fn without_arrays(_: &Tree<Self>) -> treedef::Result<Option<Tree<Self>>> {
+        Ok(None)
+    }
 
     /// The leaf, if it is of a kind that is in no tensor.
     #[doc(hidden)]
@@ -104,6 +110,11 @@ macro_rules! numbers {
 
             fn from_rest(leaf: Leaf) -> Option<Self> {
                 Some(leaf)
+            }
+
+            fn without_arrays(tree: &Tree<Self>) -> treedef::Result<Option<Tree<Self>>> {
+                let has_arrays = tree.leaves().iter().any(|leaf| leaf.as_array().is_some());
+                has_arrays.then(|| tree.clone().without_arrays()).transpose()
             }
 
             fn as_leaf(&self) -> Option<&Leaf> {

@@ -168,7 +168,8 @@ impl Export {
     }
 
     /// The tensors of a tree, in its order. On a little-endian machine, those of a tree of numbers
-    /// borrow its leaves, but for stacked ones.
+    /// borrow its leaves, but for stacked ones. An [`Array`](treedef::Array) that is one leaf is the
+    /// tensor that its numbers would be.
     ///
     /// # Errors
     ///
@@ -176,6 +177,9 @@ impl Export {
     /// - When two paths have the same name, or a name is `__metadata__`.
     /// - When the elements of a stacked sequence differ.
     pub fn tensors<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
+        if let Some(tree) = L::without_arrays(tree)? {
+            return Ok(self.tensors(&tree)?.into_owned());
+        }
         let mut printer = NamePrinter::new(tree.treedef());
         let (mut groups, mut by_name) = (Vec::<Group>::new(), HashMap::<String, usize>::new());
         let mut rest = Vec::new();

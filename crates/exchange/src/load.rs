@@ -171,9 +171,7 @@ impl Loader {
     pub fn fill_from(self, value: &impl Serialize) -> Result<Self> {
         let export = Export::new().separator(&self.separator).rest_in_metadata(true);
         let tree = Tree::of(value)?;
-        let Tensors { tensors, metadata } = export.structure_in_metadata(false).tensors(&tree)?;
-        let owned = tensors.into_iter().map(|(name, tensor)| (name, tensor.into_owned()));
-        let base = Tensors { tensors: owned.collect(), metadata };
+        let base = export.structure_in_metadata(false).tensors(&tree)?.into_owned();
         Ok(Loader { base: Some(base), ..self })
     }
 

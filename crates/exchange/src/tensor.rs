@@ -171,6 +171,13 @@ impl<'a> Tensors<'a> {
         self
     }
 
+    /// The tensors with bytes of their own.
+    #[must_use]
+    pub fn into_owned(self) -> Tensors<'static> {
+        let owned = self.tensors.into_iter().map(|(name, tensor)| (name, tensor.into_owned()));
+        Tensors { tensors: owned.collect(), metadata: self.metadata }
+    }
+
     /// The tensors with their names, in the order of the file.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor<'a>)> {
         self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))

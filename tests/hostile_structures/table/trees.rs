@@ -63,6 +63,12 @@ pub(super) const ROWS: &[Row] = &[
     ("Tree::with_arrays", |cases| {
         cases.trees(&Leaf::F32(1.5), |tree| Ok(tree.with_arrays()?.leaves().len()));
     }),
+    ("Tree::without_arrays", |cases| {
+        cases.trees(&Leaf::F32(1.5), |tree| {
+            Ok(tree.with_arrays()?.without_arrays()?.leaves().len())
+        });
+        cases.trees(&Leaf::F32(1.5), |tree| Ok(tree.without_arrays()?.leaves().len()));
+    }),
     ("Tree::blocks", |cases| {
         cases.trees(&1.5, |tree| Ok(tree.blocks().take(10).count()));
     }),

@@ -312,3 +312,15 @@ fn elements_of_many_lengths_are_named_at_once() {
     assert_eq!(tensors.iter().len(), 20_000);
     assert_eq!(Export::new().tree::<f32>(&tensors).unwrap(), tree);
 }
+
+#[test]
+fn an_array_that_is_one_leaf_is_a_tensor() {
+    let plain = Tree::of(&("w", vec![[0.5f32; 3]; 2], [1u8, 2])).unwrap();
+    let arrays = plain.clone().with_arrays().unwrap();
+    assert_eq!(arrays.leaves().len(), 3);
+    let export = Export::new().rest_in_metadata(true);
+    let tensors = export.tensors(&arrays).unwrap();
+    assert_eq!(tensors, export.tensors(&plain).unwrap());
+    assert_eq!(tensors.get("1").unwrap().shape(), [2, 3]);
+    assert_eq!(export.tree::<Leaf>(&tensors).unwrap().with_arrays().unwrap(), arrays);
+}
