@@ -3,6 +3,7 @@
 #[path = "../random/mod.rs"]
 mod random;
 
+mod attacks;
 mod export;
 mod layouts;
 mod loading;
