@@ -16,5 +16,7 @@ mod targets;
 pub mod arrays; // as `exchange`
 #[path = "targets/exchange.rs"]
 pub mod exchange; // apart from those that the tests of the library replay
+#[path = "targets/tensors.rs"]
+pub mod tensors; // the same
 
 pub use targets::*;
