@@ -46,6 +46,7 @@ impl Dtype {
     }
 
     /// The size of an element in bytes.
+    #[inline]
     pub fn size(self) -> usize {
         match self {
             Dtype::Bool | Dtype::U8 | Dtype::I8 => 1,

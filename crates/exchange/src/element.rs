@@ -11,7 +11,7 @@ use crate::tensor::Dtype;
 ///
 /// No other type can have it.
 pub trait Element: LeafType {
-    /// The dtype of a block of leaves, which have one kind.
+    /// The dtype of a block of leaves, which have one kind: also of no leaves, if all have it.
     #[doc(hidden)]
     fn dtype(leaves: &[Self]) -> Option<Dtype>;
 

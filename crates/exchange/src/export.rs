@@ -183,7 +183,7 @@ impl Export {
         let mut printer = NamePrinter::new(tree.treedef());
         let (mut groups, mut by_name) = (Vec::<Group>::new(), HashMap::<String, usize>::new());
         let mut rest = Vec::new();
-        for (block, leaves) in tree.blocks() {
+        for (block, leaves) in blocks(tree) {
             let Some(dtype) = L::dtype(leaves) else {
                 rest.push((block.path().clone(), block.leaves()));
                 continue;
@@ -233,14 +233,20 @@ impl Export {
             tensors,
             by_name,
             printer,
-            read: HashSet::new(),
+            read: HashMap::new(),
             leaves: vec![],
         };
         for block in treedef.blocks() {
             reader.block(block.path(), block.node(), Some(block.shape()))?;
         }
         let Reader { read, leaves, .. } = reader;
-        if let Some((name, tensor)) = tensors.iter().find(|(name, _)| !read.contains(*name)) {
+        let is_read = |(name, tensor): &(&str, &Tensor<'_>)| {
+            let Some(places) = read.get(*name) else { return false };
+            let stacked = places.iter().next().map_or(0, Vec::len);
+            let mut dims = tensor.shape().iter().take(stacked);
+            dims.try_fold(1usize, |all, dim| all.checked_mul(*dim)) == Some(places.len())
+        };
+        if let Some((name, tensor)) = tensors.iter().find(|tensor| !is_read(tensor)) {
             let what = format!("the tensor `{name}`, {tensor}, is not part of the structure");
             return Err(ErrorKind::Structure(what).into());
         }
@@ -334,13 +340,25 @@ impl Group {
     }
 }
 
+/// The blocks of leaves of one kind. Where all leaves have one, they are not asked.
+fn blocks<L: Element>(tree: &Tree<L>) -> Box<dyn Iterator<Item = (Block<'_>, &[L])> + '_> {
+    match L::dtype(&[]) {
+        Some(_) => Box::new(tree.treedef().blocks().map(|block| {
+            let leaves = tree.leaves().get(block.leaves()).unwrap_or_default();
+            (block, leaves)
+        })),
+        None => Box::new(tree.blocks()),
+    }
+}
+
 /// Takes the leaves of a tree from tensors, block by block.
 struct Reader<'r, 'a, L> {
     export: &'r Export,
     tensors: &'r Tensors<'a>,
     by_name: HashMap<&'r str, &'r Tensor<'a>>,
     printer: NamePrinter<'r>,
-    read: HashSet<String>,
+    /// The names that were read, and their indices in stacks.
+    read: HashMap<String, HashSet<Vec<usize>>>,
     leaves: Vec<L>,
 }
 
@@ -356,8 +374,7 @@ impl<L: Element> Reader<'_, '_, L> {
                 let what = format!("the tensor `{name}`, {tensor}, is not what the structure has");
                 return Err(Error::from(ErrorKind::Structure(what)).at_path(path.clone()));
             }
-            self.read.insert(name);
-            return Ok(());
+            return self.mark(name, place.indices, path);
         }
         if !node.is_leaf() {
             for (position, child) in node.children().enumerate() {
@@ -371,7 +388,18 @@ impl<L: Element> Reader<'_, '_, L> {
         let leaf = literal.and_then(|value| L::from_rest(value.into()));
         let missing = || Error::from(ErrorKind::Structure(format!("there is no tensor `{name}`")));
         self.leaves.push(leaf.ok_or_else(|| missing().at_path(path.clone()))?);
-        Ok(())
+        self.mark(name, place.indices, path)
+    }
+
+    /// Notes what was read. Nothing is read twice.
+    fn mark(&mut self, name: String, indices: Vec<usize>, path: &Path) -> Result<()> {
+        match self.read.entry(name.clone()).or_default().insert(indices) {
+            true => Ok(()),
+            false => {
+                let what = format!("the name `{name}` is that of two paths");
+                Err(Error::from(ErrorKind::Structure(what)).at_path(path.clone()))
+            }
+        }
     }
 }
 

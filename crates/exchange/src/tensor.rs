@@ -55,11 +55,13 @@ impl<'a> Tensor<'a> {
     }
 
     /// Whether there are no elements.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// The elements, little endian and in row-major order.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

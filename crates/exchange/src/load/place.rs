@@ -198,6 +198,7 @@ fn check_depth(depth: usize) -> Result<(), Failure> {
 
 impl<'c> Part<'c> {
     /// The bytes of the element, if no dimension is left.
+    #[inline]
     pub(crate) fn bytes(&self) -> Option<&'c [u8]> {
         let size = self.array.dtype.size();
         let start = self.offset.checked_mul(size)?;
@@ -209,6 +210,7 @@ impl<'c> Part<'c> {
         self.array.dims.get(self.depth).copied()
     }
 
+    #[inline]
     pub(crate) fn element(&self, index: usize) -> Part<'c> {
         let stride = self.array.strides.get(self.depth).copied().unwrap_or(0);
         Part {

@@ -291,6 +291,21 @@ fn tensors_that_are_not_those_of_the_structure_are_refused() {
         let error = read(text, of).unwrap_err().to_string();
         assert!(error.starts_with(message), "{error}");
     }
+    refused(
+        read(r#"{"a": {"b": *}, "a.b": *}"#, r#"{"a": {"b": *}}"#),
+        r#"the name `a.b` is that of two paths at `["a.b"]`"#,
+    );
+    let stacks = Export::new().stack("").unwrap();
+    let particles = tree("[P { a: *, b: [*; 2] }; 3]");
+    let fewer =
+        stacks.tensors(&particles).unwrap().with_metadata("treedef", "[P { a: *, b: [*; 2] }; 2]");
+    refused(stacks.tree::<f32>(&fewer), "the tensor `a`, f32[3], is not part of the structure");
+    let more =
+        stacks.tensors(&particles).unwrap().with_metadata("treedef", "[P { a: *, b: [*; 2] }; 4]");
+    refused(
+        stacks.tree::<f32>(&more),
+        "the tensor `a`, f32[3], is not what the structure has at `[3].a`",
+    );
     let tree = tree("[*; 2]");
     let without = Export::new().structure_in_metadata(false);
     refused(
