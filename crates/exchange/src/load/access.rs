@@ -125,7 +125,14 @@ impl<'de> Items<'de> {
             }
             return Err(Failure::Reported);
         }
-        visitor.visit_seq(&mut self)
+        let value = visitor.visit_seq(&mut self)?;
+        match (&self.source, self.next < self.length) {
+            (Source::Stacked(_), true) => {
+                let what = format!("only {} of {} elements were read", self.next, self.length);
+                Err(Failure::Custom(what, None))
+            }
+            _ => Ok(value), // names that were not read are unused
+        }
     }
 }
 

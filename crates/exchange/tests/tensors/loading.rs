@@ -652,3 +652,38 @@ fn nothing_grows_beyond_the_file() {
     stopped: missing field `next`
     ");
 }
+
+/// A type that takes two elements, however many there are.
+#[test]
+fn elements_that_a_type_leaves_are_told() {
+    struct Two(Vec<f32>);
+    impl Serialize for Two {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            self.0.serialize(serializer)
+        }
+    }
+    impl<'de> Deserialize<'de> for Two {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Visitor;
+            impl<'de> serde::de::Visitor<'de> for Visitor {
+                type Value = Two;
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("two")
+                }
+                fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                    self,
+                    mut seq: A,
+                ) -> Result<Two, A::Error> {
+                    let two = [seq.next_element()?, seq.next_element()?];
+                    Ok(Two(two.into_iter().flatten().collect()))
+                }
+            }
+            deserializer.deserialize_seq(Visitor)
+        }
+    }
+    assert_eq!(read::<Two>(&Loader::new(), &[1.0f32, 2.0]).unwrap().0, [1.0, 2.0]);
+    assert_snapshot!(message::<Two>(&[1.0f32, 2.0, 3.0]), @"
+    the tensors do not fit the type
+    `` is f32[3], expected f32[2]
+    ");
+}
