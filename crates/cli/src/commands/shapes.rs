@@ -1,0 +1,217 @@
+//! `shapes`: the distinct structures of many documents, counted.
+
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use treedef::{StructureCount, Structures, Tree, TreeDef};
+
+use crate::args::{Folds, Shapes};
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::input;
+use crate::lines::{Bad, LineCounter};
+use crate::paint::{counted, grouped, paint, paint_change, width};
+
+use super::{diff, print, print_json};
+
+/// Differences beyond which a structure is shown as a whole.
+const FEW: usize = 8;
+
+pub(super) fn shapes(args: &Shapes) -> Result<bool> {
+    let counted = Counted::of(args)?;
+    let all = counted.structures.by_count()?;
+    if args.schema {
+        print_json(&counted.structures.to_json_schema()?)?;
+    } else if args.json.json {
+        print_json(&counted.json(&all))?;
+    } else {
+        print(&counted.text(&all, args.top))?;
+    }
+    counted.tell_bad();
+    Ok(counted.bad.count == 0)
+}
+
+struct Counted {
+    structures: Structures,
+    bad: Bad,
+    /// Each file with the index of its first line.
+    files: Vec<(String, u64)>,
+}
+
+fn folded(args: &Shapes) -> Structures {
+    let Folds { fold_lengths, fold_widths, fold_numbers } = args.folds;
+    let structures = Structures::new()
+        .fold_lengths(fold_lengths)
+        .fold_widths(fold_widths)
+        .fold_numbers(fold_numbers);
+    match args.fold_keys {
+        Some(more_than) => structures.fold_keys(more_than),
+        None => structures,
+    }
+}
+
+impl Counted {
+    fn of(args: &Shapes) -> Result<Self> {
+        let bar = progress(&args.files);
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let mut counter = LineCounter {
+            structures: folded(args),
+            bad: Bad::default(),
+            lines: 0,
+            threads: args.threads.unwrap_or(cores).clamp(1, 256),
+            strict: args.strict,
+            progress: &|bytes| bar.inc(u64::try_from(bytes).unwrap_or(0)),
+        };
+        let mut files = Vec::new();
+        for file in &args.files {
+            let mut input = input::open(file, args.format.format, Format::Jsonl)?;
+            let name = input.name.clone();
+            files.push((name.clone(), counter.lines));
+            if input.format == Format::Jsonl && !args.elements {
+                let counted = counter.count(&mut input.reader);
+                counted.map_err(|failure| failure.in_file(&name))?;
+            } else {
+                let counted = add(&mut counter, input.tree()?, args.elements);
+                counted.map_err(|failure| failure.in_file(&name))?;
+            }
+            if args.strict && counter.bad.count > 0 {
+                break;
+            }
+        }
+        bar.finish_and_clear();
+        let LineCounter { structures, bad, .. } = counter;
+        let counted = Counted { structures, bad, files };
+        match counted.bad.first.first() {
+            Some((index, column, message)) if args.strict => {
+                Err(Failure::at(format!("{}:{column}", counted.place(*index)), message))
+            }
+            _ => Ok(counted),
+        }
+    }
+
+    /// A file and a line, by the index of the document.
+    fn place(&self, index: u64) -> String {
+        let file = self.files.iter().rev().find(|(_, first)| *first <= index);
+        file.map_or_else(String::new, |(name, first)| format!("{name}:{}", index - first + 1))
+    }
+
+    fn text(&self, all: &[StructureCount], top: usize) -> String {
+        let bold = anstyle::Style::new().bold();
+        let dim = anstyle::Style::new().dimmed();
+        let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        let documents = self.structures.documents();
+        let mut text = format!(
+            "{bold}{}, {}{bold:#}\n",
+            counted(documents, "document", "documents"),
+            counted(number(all.len()), "structure", "structures"),
+        );
+        let shown = if top == 0 { all.len() } else { top };
+        let counts = all.first().map_or(0, |first| grouped(first.count).len());
+        let ranks = shown.min(all.len()).to_string().len();
+        for (rank, it) in (1..=shown).zip(all) {
+            #[allow(clippy::cast_precision_loss, reason = "for one digit")]
+            let percent = it.count as f64 * 100.0 / documents.max(1) as f64;
+            let (count, place) = (grouped(it.count), self.place(it.first));
+            let diff = it.diff();
+            let changes = diff.changes().len();
+            text += &format!("\n{bold}{rank:>ranks$}{bold:#}  {percent:5.1} %  {count:>counts$}  ");
+            if rank > 1 && changes <= FEW {
+                let differences = counted(number(changes), "difference", "differences");
+                text += &format!(
+                    "{dim}first at {}: 1 with {differences}{dim:#}\n",
+                    place.escape_debug()
+                );
+                for change in diff.changes() {
+                    text +=
+                        &format!("{}\n", paint_change(&format!("{:5}{}", "", diff::line(change))));
+                }
+            } else {
+                text += &format!("{dim}first at {}{dim:#}\n", place.escape_debug());
+                let width = width().saturating_sub(5);
+                let structure = paint(&format!("{:#width$}", it.structure));
+                for line in structure.lines() {
+                    text += &format!("     {line}\n");
+                }
+            }
+        }
+        if all.len() > shown {
+            let more = number(all.len() - shown);
+            text += &format!(
+                "\n{dim}… and {} more: `--top 0` shows all, `--fold-lengths` and `--fold-keys 100` have fewer{dim:#}\n",
+                grouped(more)
+            );
+        }
+        text
+    }
+
+    fn json(&self, all: &[StructureCount]) -> serde_json::Value {
+        let one = |it: &StructureCount| {
+            serde_json::json!({
+                "count": it.count,
+                "first": self.place(it.first),
+                "last": self.place(it.last),
+                "structure": it.structure.to_string(),
+                "differences": it.diff().changes().iter().map(diff::line).collect::<Vec<_>>(),
+            })
+        };
+        serde_json::json!({
+            "documents": self.structures.documents(),
+            "bad": self.bad.count,
+            "structures": all.iter().map(one).collect::<Vec<_>>(),
+        })
+    }
+
+    fn tell_bad(&self) {
+        let listed = self.bad.first.len();
+        for (index, column, message) in &self.bad.first {
+            let failure = Failure::at(format!("{}:{column}", self.place(*index)), message);
+            anstream::eprintln!("treedef: {failure}");
+        }
+        let more = self.bad.count.saturating_sub(u64::try_from(listed).unwrap_or(u64::MAX));
+        if self.bad.count > 0 {
+            let bad = counted(self.bad.count, "line is", "lines are");
+            let rest =
+                if more > 0 { format!(" ({} not listed)", grouped(more)) } else { String::new() };
+            anstream::eprintln!("treedef: {bad} no JSON and not counted{rest}");
+        }
+    }
+}
+
+/// Counts a document, or its elements.
+fn add(counter: &mut LineCounter<'_>, tree: Tree<treedef::Leaf>, elements: bool) -> Result<()> {
+    let documents = match elements {
+        true if tree.treedef().root().kind() == treedef::NodeKind::Seq => {
+            let root = TreeDef::seq_of(&TreeDef::leaf(), tree.treedef().root().num_children())?;
+            tree.flatten_up_to(&root)?.into_parts().1
+        }
+        true => return Err(Failure::new("`--elements` needs a sequence, and the root is none")),
+        false => vec![tree],
+    };
+    for document in documents {
+        counter.structures.set_next_index(counter.lines);
+        counter.structures.add(&document)?;
+        counter.lines += 1;
+    }
+    Ok(())
+}
+
+/// A bar on standard error, if that is a terminal and the work is long.
+fn progress(files: &[std::path::PathBuf]) -> ProgressBar {
+    let size = |file: &std::path::PathBuf| -> Option<u64> {
+        let plain = Path::new(file).extension().is_none_or(|end| end != "gz" && end != "zst");
+        plain.then(|| std::fs::metadata(file).ok().map(|data| data.len())).flatten()
+    };
+    let total: Option<u64> = files.iter().map(size).sum();
+    if total.is_some_and(|total| total < 64 << 20) {
+        return ProgressBar::hidden();
+    }
+    let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+    let template = match total {
+        Some(_) => "{wide_bar} {bytes} of {total_bytes}, {binary_bytes_per_sec}, {eta}",
+        None => "{spinner} {bytes}, {binary_bytes_per_sec}",
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,184 @@
+//! `show`, `summary` and `fingerprint`.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use treedef::{Edit, LeafKind, NodeKind, Tree, TreeDef};
+
+use crate::args::OneFile;
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::input::Document;
+use crate::paint::{counted, grouped, paint, width};
+use crate::safetensors::TensorLeaf;
+
+use super::{document, kinds, print, print_json, tree};
+
+#[derive(Serialize)]
+struct Shown {
+    file: String,
+    leaves: usize,
+    nodes: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tensors: Option<Totals>,
+    fingerprint: String,
+    structure: String,
+}
+
+#[derive(Serialize)]
+struct Totals {
+    parameters: u64,
+    bytes: u64,
+}
+
+pub(super) fn show(
+    file: &OneFile,
+    fold_lengths: bool,
+    depth: Option<usize>,
+    json: bool,
+) -> Result<bool> {
+    let (name, document) = document(&file.file, file.format.format)?;
+    let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
+    let width = width();
+    let (treedef, totals, text) = match document {
+        Document::Tree(tree) => signature(kinds(tree), fold_lengths, depth, width),
+        Document::Signature(tree) => signature(tree, fold_lengths, depth, width),
+        Document::Structure(treedef) => structure(treedef, fold_lengths, depth, width),
+        Document::Tensors(tree) => tensors(tree, depth, width),
+    }
+    .map_err(of_file)?;
+    let (leaves, nodes) = (treedef.num_leaves(), treedef.num_nodes());
+    if json {
+        let fingerprint = treedef.fingerprint().map_err(of_file)?.to_string();
+        let structure = text;
+        let shown = Shown { file: name, leaves, nodes, tensors: totals, fingerprint, structure };
+        return print_json(&shown);
+    }
+    let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let counts = match totals {
+        Some(Totals { parameters, bytes }) => format!(
+            "{}, {}, {}",
+            counted(number(leaves), "tensor", "tensors"),
+            counted(parameters, "parameter", "parameters"),
+            human(bytes),
+        ),
+        None => format!(
+            "{}, {}",
+            counted(number(nodes), "node", "nodes"),
+            counted(number(leaves), "leaf", "leaves"),
+        ),
+    };
+    let dim = anstyle::Style::new().dimmed();
+    let name = if name == "-" { "standard input" } else { &name };
+    print(&format!("{dim}# {}: {counts}{dim:#}\n{}\n", name.escape_debug(), paint(&text)))
+}
+
+/// Bytes as a person reads them: `13.5 GB`.
+fn human(bytes: u64) -> String {
+    #[allow(clippy::cast_precision_loss, reason = "for three digits")]
+    let mut size = bytes as f64;
+    for unit in ["B", "kB", "MB", "GB", "TB"] {
+        if size < 999.95 || unit == "TB" {
+            let digits = usize::from(unit != "B");
+            return format!("{size:.digits$} {unit}");
+        }
+        size /= 1000.0;
+    }
+    format!("{} B", grouped(bytes))
+}
+
+type Text = treedef::Result<(TreeDef, Option<Totals>, String)>;
+
+fn signature(tree: Tree<LeafKind>, fold: bool, depth: Option<usize>, width: usize) -> Text {
+    let treedef = tree.treedef().clone();
+    let text = match (depth, fold) {
+        (Some(depth), _) => format!("{:#width$}", cut(tree, depth)?),
+        (None, true) => format!("{:#width$}", tree.without_lengths()?),
+        (None, false) => format!("{:#width$}", tree.with_shapes()),
+    };
+    Ok((treedef, None, text))
+}
+
+fn structure(treedef: TreeDef, fold: bool, depth: Option<usize>, width: usize) -> Text {
+    let text = match (depth, fold) {
+        (Some(depth), _) => {
+            let leaves = vec!["*"; treedef.num_leaves()];
+            format!("{:#width$}", cut(Tree::new(treedef.clone(), leaves)?, depth)?)
+        }
+        (None, true) => format!("{:#width$}", treedef.without_lengths()?),
+        (None, false) => format!("{treedef:#width$}"),
+    };
+    Ok((treedef, None, text))
+}
+
+fn tensors(tree: Tree<TensorLeaf>, depth: Option<usize>, width: usize) -> Text {
+    let treedef = tree.treedef().clone();
+    let sum =
+        |of: fn(&TensorLeaf) -> u64| tree.leaves().iter().map(of).fold(0, u64::saturating_add);
+    let totals = Totals { parameters: sum(TensorLeaf::count), bytes: sum(|tensor| tensor.size) };
+    let text = match depth {
+        Some(depth) => format!("{:#width$}", cut(tree, depth)?),
+        None => format!("{tree:#width$}"),
+    };
+    Ok((treedef, Some(totals), text))
+}
+
+/// The tree with what is deeper than `depth` levels as `…`.
+fn cut<L: Display>(tree: Tree<L>, depth: usize) -> treedef::Result<Tree<String>> {
+    tree.map(|leaf| leaf.to_string()).edit(|path, node, _| {
+        let children = node.num_children();
+        let what = match node.kind() {
+            NodeKind::Map | NodeKind::Struct => format!("{{… {children}}}"),
+            _ => format!("[… {children}]"),
+        };
+        Ok(if path.keys().len() >= depth && children > 0 {
+            Edit::Replace(Tree::leaf(what))
+        } else {
+            Edit::Keep
+        })
+    })
+}
+
+pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
+    let (name, tree) = tree(&file.file, file.format.format)?;
+    if json {
+        let blocks = tree.blocks().map(|(block, leaves)| {
+            let path = block.path().to_string();
+            let kind = leaves.first().map(|leaf| leaf.kind().to_string());
+            let of_block = Tree::new(block.node().to_treedef(), leaves.to_vec());
+            let summary = of_block.map(|tree| tree.summary().to_string());
+            summary.map(|summary| (path, kind, block.shape().to_vec(), summary))
+        });
+        let blocks = blocks.collect::<treedef::Result<Vec<_>>>();
+        let blocks = blocks.map_err(|error| Failure::from(error).in_file(&name))?;
+        let object = |(path, kind, shape, summary)| serde_json::json!({"path": path, "kind": kind, "shape": shape, "summary": summary});
+        return print_json(&blocks.into_iter().map(object).collect::<Vec<_>>());
+    }
+    print(&format!("{}\n", paint(&format!("{:#1$}", tree.summary(), width()))))
+}
+
+pub(super) fn fingerprint(files: &[PathBuf], format: Option<Format>, json: bool) -> Result<bool> {
+    let mut all = Vec::new();
+    for file in files {
+        let (name, document) = document(file, format)?;
+        let treedef = match document {
+            Document::Tree(tree) => tree.treedef().clone(),
+            Document::Signature(tree) => tree.treedef().clone(),
+            Document::Structure(treedef) => treedef,
+            Document::Tensors(tree) => tree.treedef().clone(),
+        };
+        let fingerprint = treedef.fingerprint().map_err(|it| Failure::from(it).in_file(&name))?;
+        all.push((name, fingerprint.to_string()));
+    }
+    if json {
+        let object =
+            |(file, fingerprint)| serde_json::json!({"file": file, "fingerprint": fingerprint});
+        return print_json(&all.into_iter().map(object).collect::<Vec<_>>());
+    }
+    print(
+        &all.iter()
+            .map(|(name, hash)| format!("{hash}  {}\n", name.escape_debug()))
+            .collect::<String>(),
+    )
+}

@@ -1,0 +1,68 @@
+//! The formats, by their names and extensions.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use crate::failure::{Failure, Result};
+
+/// A format of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[non_exhaustive]
+pub enum Format {
+    /// JSON: one document
+    Json,
+    /// JSON lines: one document a line
+    Jsonl,
+    /// TOML
+    Toml,
+    /// YAML
+    Yaml,
+    /// CBOR
+    Cbor,
+    /// MessagePack
+    Msgpack,
+    /// RON
+    Ron,
+    /// a tree as the library `treedef` saves it
+    Tree,
+    /// a structure, as `treedef` saves it or as text
+    Treedef,
+    /// the names and shapes of tensors; only the header is read
+    Safetensors,
+}
+
+impl Format {
+    /// The name, which is the extension too.
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// The format of a file with this name; `.gz` and `.zst` at its end are passed over.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the extension is unknown.
+    pub fn of_path(path: &Path) -> Result<Self> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let inner = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
+        let extension = inner.unwrap_or(&name).rsplit_once('.').map_or("", |(_, end)| end);
+        Ok(match extension {
+            "json" | "geojson" | "ipynb" | "webmanifest" => Format::Json,
+            "jsonl" | "ndjson" | "jsonlines" | "log" => Format::Jsonl,
+            "toml" | "lock" => Format::Toml,
+            "yaml" | "yml" => Format::Yaml,
+            "cbor" => Format::Cbor,
+            "msgpack" | "mpk" | "mp" => Format::Msgpack,
+            "ron" => Format::Ron,
+            "tree" => Format::Tree,
+            "treedef" => Format::Treedef,
+            "safetensors" => Format::Safetensors,
+            _ => {
+                let message =
+                    "the format is not clear from the name, pass `--format`, e.g. `--format json`";
+                return Err(Failure::at(path.display(), message));
+            }
+        })
+    }
+}

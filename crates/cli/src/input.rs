@@ -1,0 +1,299 @@
+//! Opening and reading documents.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::Path;
+
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use treedef::{Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef, TreeSeed};
+
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::safetensors::{self, TensorLeaf};
+
+/// The most bytes of one document, after it was decompressed.
+const LARGEST: u64 = 4 << 30;
+
+/// What a file holds.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Document {
+    /// A structure with its leaves.
+    Tree(Tree<Leaf>),
+    /// A structure with the kinds of its leaves.
+    Signature(Tree<LeafKind>),
+    /// A structure.
+    Structure(TreeDef),
+    /// The names and shapes of tensors.
+    Tensors(Tree<TensorLeaf>),
+}
+
+/// A file that was opened, or standard input.
+pub(crate) struct Input {
+    pub(crate) name: String,
+    pub(crate) format: Format,
+    /// Decompressed.
+    pub(crate) reader: Box<dyn Read + Send>,
+    /// The size of the file, if it is one and is not compressed.
+    pub(crate) size: Option<u64>,
+}
+
+/// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
+/// or `otherwise` for standard input.
+pub(crate) fn open(path: &Path, format: Option<Format>, otherwise: Format) -> Result<Input> {
+    let is_stdin = path.as_os_str() == "-";
+    let format = match format {
+        Some(format) => format,
+        None if is_stdin => otherwise,
+        None => Format::of_path(path)?,
+    };
+    let name = if is_stdin { "-".to_owned() } else { path.display().to_string() };
+    let of_file = |error: io::Error| Failure::from(error).in_file(&name);
+    let (raw, size): (Box<dyn Read + Send>, _) = if is_stdin {
+        (Box::new(io::stdin()), None)
+    } else {
+        let file = File::open(path).map_err(of_file)?;
+        let data = file.metadata().map_err(of_file)?;
+        if data.is_dir() {
+            return Err(Failure::at(name, "a folder, pass files"));
+        }
+        let size = data.is_file().then_some(data.len());
+        (Box::new(file), size)
+    };
+    let mut raw = BufReader::with_capacity(1 << 16, raw);
+    let mut start = Vec::new();
+    raw.by_ref().take(4).read_to_end(&mut start).map_err(of_file)?;
+    let whole = Cursor::new(start.clone()).chain(raw);
+    let (reader, size): (Box<dyn Read + Send>, _) = match start.get(..) {
+        Some([0x1f, 0x8b, ..]) => (Box::new(flate2::read::MultiGzDecoder::new(whole)), None),
+        Some([0x28, 0xb5, 0x2f, 0xfd]) => {
+            let decoder = ruzstd::decoding::StreamingDecoder::new(whole);
+            (Box::new(decoder.map_err(|error| Failure::at(&name, error))?), None)
+        }
+        _ => (Box::new(whole), size),
+    };
+    Ok(Input { name, format, reader, size })
+}
+
+impl Input {
+    /// Reads the document.
+    pub(crate) fn document(self) -> Result<Document> {
+        let Input { name, format, mut reader, size } = self;
+        if format == Format::Safetensors {
+            return safetensors::read(&mut reader, size)
+                .map(Document::Tensors)
+                .map_err(|failure| failure.in_file(&name));
+        }
+        let mut bytes = Vec::new();
+        let read = reader.take(LARGEST).read_to_end(&mut bytes);
+        read.map_err(|error| Failure::from(error).in_file(&name))?;
+        if u64::try_from(bytes.len()).is_ok_and(|len| len == LARGEST) {
+            let message = "more than 4 GiB in one document; JSON lines can be read by `shapes`";
+            return Err(Failure::at(name, message));
+        }
+        read_bytes(&bytes, format).map_err(|failure| failure.in_file(&name))
+    }
+
+    /// Reads a document that has values.
+    pub(crate) fn tree(self) -> Result<Tree<Leaf>> {
+        let name = self.name.clone();
+        match self.document()? {
+            Document::Tree(tree) => Ok(tree),
+            _ => Err(Failure::at(name, "it has no values; `show` and `check --like` can read it")),
+        }
+    }
+}
+
+/// Reads a document, within the default limits of the library.
+///
+/// # Errors
+///
+/// Returns an error with line and column where the format knows them.
+pub fn read(bytes: &[u8], format: Format) -> Result<Document> {
+    match format {
+        Format::Safetensors => {
+            let size = u64::try_from(bytes.len()).ok();
+            safetensors::read(&mut { bytes }, size).map(Document::Tensors)
+        }
+        _ => read_bytes(bytes, format),
+    }
+}
+
+fn read_bytes(bytes: &[u8], format: Format) -> Result<Document> {
+    Ok(Document::Tree(match format {
+        Format::Json => {
+            let mut json = serde_json::Deserializer::from_slice(bytes);
+            let tree = TreeSeed::default().deserialize(&mut json);
+            tree.and_then(|tree| json.end().map(|()| tree)).map_err(json_failure)?
+        }
+        Format::Jsonl => {
+            let json = serde_json::Deserializer::from_slice(bytes);
+            TreeSeed::default().deserialize(Lines(json)).map_err(json_failure)?
+        }
+        Format::Toml => toml_tree(text(bytes)?)?,
+        Format::Yaml => yaml_tree(text(bytes)?)?,
+        Format::Ron => ron::from_str(text(bytes)?).map_err(|error| {
+            let at = error.span.start;
+            Failure::at(format!("{}:{}", at.line, at.col), error.code)
+        })?,
+        Format::Cbor => {
+            let mut rest = bytes;
+            let tree = ciborium::from_reader(&mut rest).map_err(cbor_failure)?;
+            expect_end(rest, bytes)?;
+            tree
+        }
+        Format::Msgpack => {
+            let mut rest = bytes;
+            let tree = rmp_serde::from_read(&mut rest);
+            let tree = tree.map_err(|error| {
+                Failure::new(format!("{error} near byte {}", bytes.len() - rest.len()))
+            })?;
+            expect_end(rest, bytes)?;
+            tree
+        }
+        Format::Tree => Tree::from_bytes(bytes)?,
+        Format::Treedef => return structure(bytes),
+        Format::Safetensors => return read(bytes, format),
+    }))
+}
+
+/// A structure: a file of the library, or its text, where lines that start with `#` are comments.
+fn structure(bytes: &[u8]) -> Result<Document> {
+    if bytes.starts_with(b"\x89PYT") {
+        return Ok(Document::Structure(TreeDef::from_bytes(bytes)?));
+    }
+    let lines = text(bytes)?.lines().filter(|line| !line.starts_with('#'));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    match text.parse::<Tree<LeafKind>>() {
+        Ok(signature) => Ok(Document::Signature(signature)),
+        Err(error) => match text.parse::<TreeDef>() {
+            Ok(treedef) => Ok(Document::Structure(treedef)),
+            Err(_) => Err(error.into()),
+        },
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let place = position(bytes, error.valid_up_to());
+        Failure::at(place, "not UTF-8, convert the file or pass its `--format`")
+    })
+}
+
+/// The line and the column of a byte.
+fn position(bytes: &[u8], at: usize) -> String {
+    let before = bytes.get(..at).unwrap_or(bytes);
+    let line = memchr::memchr_iter(b'\n', before).count() + 1;
+    let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+    let column =
+        before.get(start..).map_or(0, |line| String::from_utf8_lossy(line).chars().count());
+    format!("{line}:{}", column + 1)
+}
+
+fn expect_end(rest: &[u8], bytes: &[u8]) -> Result<()> {
+    match rest.len() {
+        0 => Ok(()),
+        rest => Err(Failure::new(format!(
+            "{rest} more bytes after the document, which ends at byte {}",
+            bytes.len() - rest
+        ))),
+    }
+}
+
+/// The failure of a document in JSON, whose message ends with the position.
+pub(crate) fn json_failure(error: serde_json::Error) -> Failure {
+    let (line, column) = (error.line(), error.column());
+    let message = error.to_string();
+    let position = format!(" at line {line} column {column}");
+    match message.strip_suffix(&position) {
+        Some(message) => Failure::at(format!("{line}:{column}"), message),
+        None => Failure::new(message),
+    }
+}
+
+fn cbor_failure(error: ciborium::de::Error<io::Error>) -> Failure {
+    use ciborium::de::Error;
+    Failure::new(match error {
+        Error::Io(_) => "cut off: the document ends too early".to_owned(),
+        Error::Syntax(at) => format!("not CBOR at byte {at}"),
+        Error::Semantic(Some(at), message) => format!("{message} at byte {at}"),
+        Error::Semantic(None, message) => message,
+        Error::RecursionLimitExceeded => "nested too deep".to_owned(),
+    })
+}
+
+fn toml_tree(text: &str) -> Result<Tree<Leaf>> {
+    let tree: Tree<Leaf> = toml::from_str(text).map_err(|error| match error.span() {
+        Some(span) => Failure::at(position(text.as_bytes(), span.start), error.message()),
+        None => Failure::new(error.message()),
+    })?;
+    // A date is a map with this one key, to serde.
+    let is_date = |key: &treedef::Value| key.as_str() == Some("$__toml_private_datetime");
+    if !text.contains(':') {
+        return Ok(tree);
+    }
+    Ok(tree.edit(|_, node, leaves| match (node.kind(), node.entry_keys(), leaves) {
+        (NodeKind::Map, [key], [date]) if is_date(key) => {
+            Ok(Edit::Replace(Tree::leaf(date.clone())))
+        }
+        _ => Ok(Edit::Keep),
+    })?)
+}
+
+fn yaml_tree(text: &str) -> Result<Tree<Leaf>> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_nodes: 1 << 24,
+            max_events: 1 << 26,
+            max_total_scalar_bytes: 1 << 30,
+        },
+        strict_booleans: true,
+        leading_zero_numbers_as_strings: true,
+        non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::PassThrough,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let message = error.to_string();
+        let message = message.trim_start_matches("error: ");
+        let first = message.lines().next().unwrap_or_default();
+        match error.location() {
+            Some(at) => {
+                let prefix = format!("line {} column {}: ", at.line(), at.column());
+                let first = first.trim_start_matches(&prefix);
+                Failure::at(format!("{}:{}", at.line(), at.column()), first)
+            }
+            None => Failure::new(first),
+        }
+    })
+}
+
+/// JSON lines as one sequence.
+struct Lines<R>(serde_json::Deserializer<R>);
+
+impl<'de, R: serde_json::de::Read<'de>> Deserializer<'de> for Lines<R> {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_seq(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+        ignored_any
+    }
+}
+
+impl<'de, R: serde_json::de::Read<'de>> SeqAccess<'de> for Lines<R> {
+    type Error = serde_json::Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Self::Error> {
+        match self.0.end() {
+            Ok(()) => Ok(None),
+            Err(_) => seed.deserialize(&mut self.0).map(Some),
+        }
+    }
+}

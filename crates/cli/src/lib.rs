@@ -1,0 +1,42 @@
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs, unreachable_pub)]
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod args;
+mod failure;
+mod format;
+mod input;
+mod losses;
+mod output;
+mod paint;
+mod safetensors;
+mod lines;
+mod commands;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use failure::{Failure, Result};
+pub use format::Format;
+pub use input::{Document, read};
+pub use output::write;
+
+/// Runs the command with its arguments, of which the first is its own name. Returns 0, or 1 if
+/// there are differences, or 2 if something failed.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = args::Args::parse_from(args);
+    match commands::run(args.command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        // Who closed the pipe has read enough.
+        Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let bold = anstyle::Style::new().bold();
+            let red = anstyle::AnsiColor::Red.on_default().bold();
+            anstream::eprintln!("{bold}treedef:{bold:#} {red}{failure}{red:#}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! JSON lines, counted in parallel in bounded memory.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+
+use serde::de::{DeserializeSeed, Deserializer, Visitor};
+use treedef::Structures;
+
+use crate::failure::{Failure, Result};
+
+/// About the bytes that one thread gets at once.
+const BLOCK: usize = 1 << 20;
+/// The longest line.
+const LONGEST: usize = 1 << 30;
+/// The most bad lines that are listed.
+const LISTED: usize = 10;
+
+/// Lines that are no documents.
+#[derive(Debug, Default)]
+pub(crate) struct Bad {
+    pub(crate) count: u64,
+    /// The indices of the first ones, with column and message.
+    pub(crate) first: Vec<(u64, usize, String)>,
+}
+
+impl Bad {
+    fn add(&mut self, other: Bad) {
+        self.count += other.count;
+        self.first.extend(other.first);
+        self.first.sort();
+        self.first.truncate(LISTED);
+    }
+}
+
+/// Whole lines, and the index of the first.
+struct Block {
+    first: u64,
+    bytes: Vec<u8>,
+}
+
+/// Where lines are counted.
+pub(crate) struct LineCounter<'a> {
+    pub(crate) structures: Structures,
+    pub(crate) bad: Bad,
+    /// How many lines were read.
+    pub(crate) lines: u64,
+    pub(crate) threads: usize,
+    pub(crate) strict: bool,
+    /// Called with the number of bytes that were read.
+    pub(crate) progress: &'a dyn Fn(usize),
+}
+
+impl LineCounter<'_> {
+    /// Counts the documents of all lines. A document has the index of its line, and those of
+    /// earlier files come before it.
+    pub(crate) fn count(&mut self, reader: &mut dyn Read) -> Result<()> {
+        let (to_workers, blocks) = mpsc::sync_channel::<Block>(self.threads);
+        let (to_reader, empty) = mpsc::channel::<Vec<u8>>();
+        let (blocks, stop) = (Mutex::new(blocks), AtomicBool::new(false));
+        let nothing = self.structures.clone();
+        let strict = self.strict;
+        let mut read = Ok(());
+        let work = |to_reader: mpsc::Sender<Vec<u8>>, structures: Structures| {
+            let mut worker = Worker { structures, bad: Bad::default(), fatal: None };
+            loop {
+                let next = blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let Ok(block) = next else { break };
+                worker.lines(&block);
+                if worker.fatal.is_some() || strict && worker.bad.count > 0 {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                // The reader may have ended.
+                let _ = to_reader.send(block.bytes);
+            }
+            worker
+        };
+        let results = std::thread::scope(|scope| {
+            let work = &work;
+            let start = |_| {
+                let (to_reader, structures) = (to_reader.clone(), nothing.clone());
+                scope.spawn(move || work(to_reader, structures))
+            };
+            let workers: Vec<_> = (0..self.threads.max(1)).map(start).collect();
+            read = self.read(reader, &to_workers, &empty, &stop);
+            drop(to_workers);
+            workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
+        });
+        for result in results {
+            let worker = result.map_err(|_| Failure::new("a thread failed"))?;
+            if let Some(failure) = worker.fatal {
+                return Err(failure);
+            }
+            self.bad.add(worker.bad);
+            self.structures.merge(&worker.structures)?;
+        }
+        read
+    }
+
+    fn read(
+        &mut self,
+        reader: &mut dyn Read,
+        workers: &mpsc::SyncSender<Block>,
+        empty: &mpsc::Receiver<Vec<u8>>,
+        stop: &AtomicBool,
+    ) -> Result<()> {
+        let mut rest = Vec::new();
+        loop {
+            let mut bytes = empty.try_recv().unwrap_or_default();
+            bytes.clear();
+            bytes.append(&mut rest);
+            let is_end = fill(reader, &mut bytes, self.progress)?;
+            let whole = match memchr::memrchr(b'\n', &bytes) {
+                Some(last) if !is_end => last + 1,
+                _ => bytes.len(),
+            };
+            rest.extend_from_slice(bytes.get(whole..).unwrap_or_default());
+            bytes.truncate(whole);
+            let first = self.lines;
+            self.lines += lines_in(&bytes);
+            if !bytes.is_empty() && workers.send(Block { first, bytes }).is_err() {
+                return Err(Failure::new("a thread failed"));
+            }
+            if is_end || stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn lines_in(bytes: &[u8]) -> u64 {
+    let ends = memchr::memchr_iter(b'\n', bytes).count();
+    let open = usize::from(!bytes.is_empty() && !bytes.ends_with(b"\n"));
+    u64::try_from(ends + open).unwrap_or(u64::MAX)
+}
+
+/// Reads a block that holds the end of a line. Returns whether there is no more.
+fn fill(reader: &mut dyn Read, bytes: &mut Vec<u8>, progress: &dyn Fn(usize)) -> Result<bool> {
+    loop {
+        let before = bytes.len();
+        let limit = u64::try_from(BLOCK).unwrap_or(u64::MAX);
+        let read = (&mut *reader).take(limit).read_to_end(bytes)?;
+        progress(read);
+        if read == 0 {
+            return Ok(true);
+        }
+        let new = bytes.get(before..).unwrap_or_default();
+        if memchr::memchr(b'\n', new).is_some() {
+            return Ok(false);
+        }
+        if bytes.len() > LONGEST {
+            let error = io::Error::other("a line of more than 1 GiB; is this JSON lines?");
+            return Err(error.into());
+        }
+    }
+}
+
+struct Worker {
+    structures: Structures,
+    bad: Bad,
+    fatal: Option<Failure>,
+}
+
+impl Worker {
+    fn lines(&mut self, block: &Block) {
+        let mut start = 0;
+        let mut index = block.first;
+        let ends = memchr::memchr_iter(b'\n', &block.bytes).chain([block.bytes.len()]);
+        for end in ends {
+            let line = block.bytes.get(start..end).unwrap_or_default();
+            if !line.trim_ascii().is_empty() {
+                self.line(line, index);
+            }
+            (start, index) = (end + 1, index + 1);
+        }
+    }
+
+    fn line(&mut self, line: &[u8], index: u64) {
+        self.structures.set_next_index(index);
+        let mut json = serde_json::Deserializer::from_slice(line);
+        let Err(error) = self.structures.seed().deserialize(Whole(&mut json)) else { return };
+        let message = error.to_string();
+        if message.contains("distinct structures, the limit is") {
+            let many = message.split(',').next().unwrap_or_default();
+            let hint = "pass `--fold-lengths`, or `--fold-keys 100` if keys are data";
+            self.fatal.get_or_insert(Failure::new(format!("{many}: {hint}")));
+        }
+        let end = message.rfind(" at line ").unwrap_or(message.len());
+        let message = message.get(..end).unwrap_or_default().to_owned();
+        self.bad.add(Bad { count: 1, first: vec![(index, error.column(), message)] });
+    }
+}
+
+/// A document with nothing behind it, so that what is followed by something else is not counted.
+struct Whole<'a, R>(&'a mut serde_json::Deserializer<R>);
+
+impl<'de, R: serde_json::de::Read<'de>> Deserializer<'de> for Whole<'_, R> {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        let value = self.0.deserialize_any(visitor)?;
+        self.0.end()?;
+        Ok(value)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+        ignored_any
+    }
+}

@@ -1,0 +1,95 @@
+//! Writing documents.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter};
+use treedef::{Leaf, NodeKind, Tree};
+
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+
+/// Writes a tree as a document.
+///
+/// # Errors
+///
+/// Returns an error if the format cannot hold the tree, e.g. TOML if the root is not a map.
+pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
+    let refused = |error: &dyn std::fmt::Display| {
+        let message = error.to_string();
+        let first = message.lines().next().unwrap_or_default();
+        Failure::new(format!("{} cannot hold it: {first}", format.name()))
+    };
+    let mut bytes = Vec::new();
+    match format {
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut bytes, tree).map_err(|error| refused(&error))?;
+            bytes.push(b'\n');
+        }
+        Format::Jsonl => {
+            if !matches!(tree.treedef().root().kind(), NodeKind::Seq | NodeKind::Tuple) {
+                return Err(refused(&"the root is not a sequence of documents"));
+            }
+            let mut lines =
+                serde_json::Serializer::with_formatter(&mut bytes, LineFormatter::default());
+            tree.serialize(&mut lines).map_err(|error| refused(&error))?;
+        }
+        Format::Toml => {
+            bytes = toml::to_string_pretty(tree).map_err(|error| refused(&error))?.into_bytes();
+        }
+        Format::Yaml => {
+            bytes = serde_saphyr::to_string(tree).map_err(|error| refused(&error))?.into_bytes();
+        }
+        Format::Cbor => {
+            ciborium::into_writer(tree, &mut bytes).map_err(|error| refused(&error))?;
+        }
+        Format::Msgpack => {
+            rmp_serde::encode::write(&mut bytes, tree).map_err(|error| refused(&error))?;
+        }
+        Format::Ron => {
+            let pretty = ron::ser::PrettyConfig::new();
+            let text = ron::ser::to_string_pretty(tree, pretty).map_err(|error| refused(&error))?;
+            bytes = (text + "\n").into_bytes();
+        }
+        Format::Tree => bytes = tree.to_bytes()?,
+        Format::Treedef => bytes = tree.treedef().to_bytes()?,
+        Format::Safetensors => return Err(refused(&"it is only read")),
+    }
+    Ok(bytes)
+}
+
+/// Writes the elements of the outermost sequence as lines.
+#[derive(Default)]
+struct LineFormatter {
+    depth: usize,
+}
+
+impl Formatter for LineFormatter {
+    fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        if self.depth == 1 { Ok(()) } else { CompactFormatter.begin_array(out) }
+    }
+
+    fn end_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        if self.depth == 0 { Ok(()) } else { CompactFormatter.end_array(out) }
+    }
+
+    fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        if self.depth == 1 { Ok(()) } else { CompactFormatter.begin_array_value(out, first) }
+    }
+
+    fn end_array_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        if self.depth == 1 { out.write_all(b"\n") } else { Ok(()) }
+    }
+
+    fn begin_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        CompactFormatter.begin_object(out)
+    }
+
+    fn end_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        CompactFormatter.end_object(out)
+    }
+}

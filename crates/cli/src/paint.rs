@@ -1,0 +1,104 @@
+//! Colours for the text of structures, and the width of the terminal.
+
+use anstyle::{AnsiColor, Style};
+
+/// The columns of the terminal, or 100 if the output is none.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0).clamp(40, 200))
+}
+
+/// Colours the text of a structure or of values: keys, strings, kinds and numbers. Whether they
+/// reach the output is decided there.
+pub(crate) fn paint(text: &str) -> String {
+    let mut painted = String::with_capacity(text.len() * 2);
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let len = match first {
+            '"' => string_end(rest),
+            c if c.is_alphanumeric() || matches!(c, '_' | '-' | '≈' | '±' | '≥' | '≤') => {
+                let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
+                let end = rest.char_indices().skip(1).find(|(_, c)| !is_word(*c));
+                end.map_or(rest.len(), |(end, _)| end)
+            }
+            c => c.len_utf8(),
+        };
+        let (token, after) = rest.split_at_checked(len).unwrap_or((rest, ""));
+        let style = style_of(token, after);
+        painted.push_str(&format!("{style}{token}{style:#}"));
+        rest = after;
+    }
+    painted
+}
+
+/// Where a string literal ends, its quotes included.
+fn string_end(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.char_indices().skip(1).find(|(_, c)| {
+        let ends = *c == '"' && !escaped;
+        escaped = *c == '\\' && !escaped;
+        ends
+    });
+    end.map_or(text.len(), |(end, _)| end + 1)
+}
+
+fn style_of(token: &str, after: &str) -> Style {
+    let color = |color: AnsiColor| color.on_default();
+    let is_key = after.starts_with(':');
+    match token.chars().next() {
+        Some('"') if is_key => color(AnsiColor::Blue),
+        Some('"') => color(AnsiColor::Green),
+        Some(c) if c.is_ascii_digit() || c == '-' => color(AnsiColor::Yellow),
+        Some('≈' | '±' | '≥' | '≤') => Style::new().dimmed(),
+        Some(c) if c.is_uppercase() => color(AnsiColor::Magenta),
+        Some(c) if c.is_alphabetic() && is_key => color(AnsiColor::Blue),
+        Some(c) if c.is_alphabetic() => color(AnsiColor::Cyan),
+        _ => Style::new(),
+    }
+}
+
+/// Colours a line of a report: what was added, removed or changed.
+pub(crate) fn paint_change(line: &str) -> String {
+    let color = match line.trim_start().chars().next() {
+        Some('+') => AnsiColor::Green,
+        Some('-') => AnsiColor::Red,
+        Some('~') => AnsiColor::Yellow,
+        _ => return line.to_owned(),
+    };
+    let style = color.on_default();
+    format!("{style}{line}{style:#}")
+}
+
+/// A number with separators: `12,480,113`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number with a word: `1 leaf`, `2 leaves`.
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_change_no_character() {
+        let text =
+            "# x\n{\"a\\\"b\": u64, \"c\": [\"x\"; 3], w: f32[3, 4] ≈0.5 ±1, L { ü: -1.5 }}\" open";
+        assert_eq!(anstream::adapter::strip_str(&paint(text)).to_string(), text);
+    }
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        assert_eq!([0, 999, 1000, 12_480_113].map(grouped), ["0", "999", "1,000", "12,480,113"]);
+    }
+}
