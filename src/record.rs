@@ -91,23 +91,24 @@ as_record! {
         change: String,
         by: Option<DifferenceKind>,
         position: Option<usize>,
-        old: Option<T>,
-        new: Option<T>,
+        old: Option<(T,)>,
+        new: Option<(T,)>,
         to: Option<Key>,
         names: Option<(Name, Name)>,
         keys: Vec<Key>,
     }
 }
 
-/// A change as it is serialized. Fields that its kind does not use are empty.
+/// A change as it is serialized. Fields that its kind does not use are empty. A subtree is in a list,
+/// because a subtree can be null too.
 struct ChangeRecord<T> {
     path: Path,
     spans: Vec<usize>,
     change: String,
     by: Option<DifferenceKind>,
     position: Option<usize>,
-    old: Option<T>,
-    new: Option<T>,
+    old: Option<(T,)>,
+    new: Option<(T,)>,
     to: Option<Key>,
     names: Option<(Name, Name)>,
     keys: Vec<Key>,
@@ -129,19 +130,19 @@ impl<'a, T> From<&'a Change<T>> for ChangeRecord<&'a T> {
         };
         match &change.kind {
             ChangeKind::Removed(old) => {
-                ChangeRecord { change: "removed".to_owned(), old: Some(old), ..record }
+                ChangeRecord { change: "removed".to_owned(), old: Some((old,)), ..record }
             }
             ChangeKind::Added { position, new } => ChangeRecord {
                 change: "added".to_owned(),
                 position: Some(*position),
-                new: Some(new),
+                new: Some((new,)),
                 ..record
             },
             ChangeKind::Replaced { by, old, new } => ChangeRecord {
                 change: "replaced".to_owned(),
                 by: Some(*by),
-                old: Some(old),
-                new: Some(new),
+                old: Some((old,)),
+                new: Some((new,)),
                 ..record
             },
             ChangeKind::Renamed { to } => {
@@ -169,9 +170,9 @@ impl<T> ChangeRecord<T> {
             return None;
         }
         let kind = match self.change.as_str() {
-            "removed" => ChangeKind::Removed(self.old?),
-            "added" => ChangeKind::Added { position: self.position?, new: self.new? },
-            "replaced" => ChangeKind::Replaced { by: self.by?, old: self.old?, new: self.new? },
+            "removed" => ChangeKind::Removed(self.old?.0),
+            "added" => ChangeKind::Added { position: self.position?, new: self.new?.0 },
+            "replaced" => ChangeKind::Replaced { by: self.by?, old: self.old?.0, new: self.new?.0 },
             "renamed" => ChangeKind::Renamed { to: self.to? },
             "retyped" => {
                 let (old, new) = self.names?;

@@ -212,6 +212,18 @@ fn a_diff_comes_back_and_still_applies() {
     }
 }
 
+/// In a format that has nothing but null, a subtree that is null is not one that is missing.
+#[test]
+fn a_diff_to_and_from_nothing_comes_back() {
+    let read = |text| serde_json::from_str::<Tree<Leaf>>(text).unwrap();
+    let (old, new) = (read(r#"{"a": null, "b": 1}"#), read(r#"{"b": null, "c": null}"#));
+    for (old, new) in [(&old, &new), (&new, &old)] {
+        let json = serde_json::to_string(&old.diff(new)).unwrap();
+        let diff: Diff<Tree<Leaf>> = serde_json::from_str(&json).unwrap();
+        assert_eq!(&old.patch(&diff).unwrap(), new);
+    }
+}
+
 /// What somebody else wrote may say what no diff says.
 #[test]
 fn a_diff_that_lies_is_refused() {
@@ -239,7 +251,7 @@ fn a_diff_that_lies_is_refused() {
     assert_eq!(change(path, "[1, 1]", r#""change": "lost""#), Err(incomplete.clone()));
     assert_eq!(change(r#"["b"]"#, "[1]", r#""change": "renamed", "to": ".w""#), Err(incomplete));
     let added = |spans: &str, position: usize, new: &str| {
-        change(path, spans, &format!(r#""change": "added", "position": {position}, "new": {new}"#))
+        change(path, spans, &format!(r#""change": "added", "position": {position}, "new": [{new}]"#))
     };
     assert!(added("[1, 1]", 0, "[1]").is_ok());
     assert_eq!(
