@@ -159,9 +159,9 @@ pub(crate) struct Shapes {
     /// Keys are data where there are more than N at one place: `{*: f64}`
     #[arg(long, value_name = "N")]
     pub(crate) fold_keys: Option<usize>,
-    /// The elements of an outermost sequence are the documents
-    #[arg(long)]
-    pub(crate) elements: bool,
+    /// The documents are the elements of the outermost sequence, or of that at PATH
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) elements: Option<String>,
     /// Fail at the first line that is not JSON
     #[arg(long)]
     pub(crate) strict: bool,

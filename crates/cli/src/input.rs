@@ -120,6 +120,9 @@ pub fn read(bytes: &[u8], format: Format) -> Result<Document> {
 }
 
 fn read_bytes(bytes: &[u8], format: Format) -> Result<Document> {
+    if bytes.is_empty() && !matches!(format, Format::Jsonl | Format::Toml | Format::Yaml) {
+        return Err(Failure::new(format!("empty, expected {}", format.name())));
+    }
     Ok(Document::Tree(match format {
         Format::Json => {
             let mut json = serde_json::Deserializer::from_slice(bytes);

@@ -10,10 +10,12 @@ use crate::paint::counted;
 type Losses = BTreeMap<(String, String), (u64, String)>;
 
 /// Compares a tree with what comes back from the output, so that no loss stays silent. One line
-/// for each thing that became another.
-pub(crate) fn losses(before: &Tree<Leaf>, after: &Tree<Leaf>) -> Vec<String> {
+/// for each thing that became another. The kind of a number is one only if `widths` matter: where the
+/// document is typed.
+pub(crate) fn losses(before: &Tree<Leaf>, after: &Tree<Leaf>, widths: bool) -> Vec<String> {
     let mut losses = Losses::new();
-    let mut sides = Sides { before: before.leaves(), after: after.leaves(), losses: &mut losses };
+    let (old, new) = (before.leaves(), after.leaves());
+    let mut sides = Sides { before: old, after: new, widths, losses: &mut losses };
     sides.compare(before.treedef().root(), after.treedef().root(), &mut treedef::Path::root());
     let line = |((old, new), (count, path)): ((String, String), (u64, String))| {
         let path = if path.is_empty() { "the root" } else { &path };
@@ -26,6 +28,7 @@ pub(crate) fn losses(before: &Tree<Leaf>, after: &Tree<Leaf>) -> Vec<String> {
 struct Sides<'a> {
     before: &'a [Leaf],
     after: &'a [Leaf],
+    widths: bool,
     losses: &'a mut Losses,
 }
 
@@ -67,6 +70,9 @@ impl Sides<'_> {
                     let exact = old.as_i128().is_some() && old.as_i128() == new.as_i128()
                         || old.as_f64().is_some() && old.as_f64() == new.as_f64()
                         || old.as_str().is_some() && old.as_str() == new.as_str();
+                    if exact && !self.widths {
+                        return;
+                    }
                     let changed = if exact { "" } else { " of another value" };
                     self.lost(kind.to_string(), format!("{other}{changed}"), path);
                 } else {

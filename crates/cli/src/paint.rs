@@ -11,6 +11,45 @@ pub(crate) fn width() -> usize {
 /// reach the output is decided there.
 pub(crate) fn paint(text: &str) -> String {
     let mut painted = String::with_capacity(text.len() * 2);
+    tokens(text, |token, after| {
+        let style = style_of(token, after);
+        painted.push_str(&format!("{style}{token}{style:#}"));
+    });
+    painted
+}
+
+/// The text with `u64` for the scalar `u64[]`; it means the same.
+pub(crate) fn bare_scalars(text: &str) -> String {
+    let mut bare = String::with_capacity(text.len());
+    let mut skip = 0;
+    tokens(text, |token, after| {
+        let is_kind = token.starts_with(|c: char| c.is_ascii_lowercase());
+        if skip == 0 {
+            bare.push_str(token);
+            skip = if is_kind && after.starts_with("[]") { 2 } else { 0 };
+        } else {
+            skip -= 1;
+        }
+    });
+    bare
+}
+
+/// The text with `7` for the integer `7u64`, as most documents have it.
+pub(crate) fn bare_numbers(text: &str) -> String {
+    let mut bare = String::with_capacity(text.len());
+    tokens(text, |token, _| {
+        let kind = ["u64", "i64"].iter().find_map(|kind| token.strip_suffix(kind));
+        let is_number = |text: &&str| {
+            let digits = text.trim_start_matches('-');
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        bare.push_str(kind.filter(is_number).unwrap_or(token));
+    });
+    bare
+}
+
+/// Calls `each` with every word, string or other character, and the text after it.
+fn tokens(text: &str, mut each: impl FnMut(&str, &str)) {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let len = match first {
@@ -23,11 +62,9 @@ pub(crate) fn paint(text: &str) -> String {
             c => c.len_utf8(),
         };
         let (token, after) = rest.split_at_checked(len).unwrap_or((rest, ""));
-        let style = style_of(token, after);
-        painted.push_str(&format!("{style}{token}{style:#}"));
+        each(token, after);
         rest = after;
     }
-    painted
 }
 
 /// Where a string literal ends, its quotes included.
@@ -95,6 +132,20 @@ mod tests {
         let text =
             "# x\n{\"a\\\"b\": u64, \"c\": [\"x\"; 3], w: f32[3, 4] ≈0.5 ±1, L { ü: -1.5 }}\" open";
         assert_eq!(anstream::adapter::strip_str(&paint(text)).to_string(), text);
+    }
+
+    #[test]
+    fn scalars_lose_their_brackets_and_sequences_do_not() {
+        let text = r#"{"str[]": str[], "b": [], "c": [u8[], f32[3]]}"#;
+        assert_eq!(bare_scalars(text), r#"{"str[]": str, "b": [], "c": [u8, f32[3]]}"#);
+    }
+
+    #[test]
+    fn integers_lose_their_kinds_and_words_do_not() {
+        assert_eq!(
+            bare_numbers(r#"7u64 -1i64 "7u64" u64 x7u64 1.5"#),
+            r#"7 -1 "7u64" u64 x7u64 1.5"#
+        );
     }
 
     #[test]

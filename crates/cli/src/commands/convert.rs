@@ -9,17 +9,18 @@ use crate::output;
 
 use treedef::{Leaf, Tree};
 
-use super::{tree, write_to};
+use super::write_to;
 
 pub(super) fn convert(file: &OneFile, to: &Output) -> Result<bool> {
-    let (name, tree) = tree(&file.file, file.format.format)?;
-    write_as(&tree, &name, to, None)
+    let input = input::open(&file.file, file.format.format, Format::Json)?;
+    let (name, format) = (input.name.clone(), input.format);
+    write_as(&input.tree()?, (&name, format), to, None)
 }
 
 /// Writes a tree where it should go, and says what was lost.
 pub(super) fn write_as(
     tree: &Tree<Leaf>,
-    name: &str,
+    (name, from): (&str, Format),
     to: &Output,
     otherwise: Option<Format>,
 ) -> Result<bool> {
@@ -33,7 +34,7 @@ pub(super) fn write_as(
     };
     let bytes = output::write(tree, format).map_err(|failure| failure.in_file(name))?;
     let lost = match input::read(&bytes, format) {
-        Ok(Document::Tree(back)) => losses(tree, &back),
+        Ok(Document::Tree(back)) => losses(tree, &back, from == Format::Tree),
         Ok(_) => vec!["the values are not in it".to_owned()],
         Err(failure) => vec![format!("it may not be readable again: {failure}")],
     };

@@ -1,5 +1,6 @@
 //! `diff` and `apply`.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serialize;
@@ -9,7 +10,7 @@ use crate::args::Output;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document, json_failure};
-use crate::paint::paint_change;
+use crate::paint::{bare_numbers, paint_change};
 
 use super::{convert::write_as, kinds, print, print_json, readable};
 
@@ -24,6 +25,7 @@ pub(super) fn diff(
     let [old, new] = files.map(|file| input::open(file, format, Format::Json));
     let (old, new) = (old?, new?);
     let same_format = old.format == new.format;
+    let is_typed = same_format && old.format == Format::Tree;
     match (old.document()?, new.document()?) {
         (Document::Tree(old), Document::Tree(new)) => {
             let (old, new) = match same_format {
@@ -31,21 +33,21 @@ pub(super) fn diff(
                 false => (plain(old)?, plain(new)?),
             };
             if structure {
-                return report(&kinds(old).diff(&kinds(new)), json);
+                return report(&kinds(old).diff(&kinds(new)), json, true);
             }
             let close = snapped(&old, new, tolerance)?;
             let diff = old.diff(&close);
             if patch {
                 return write_patch(&old, &close, &diff);
             }
-            report(&diff, json)
+            report(&diff, json, is_typed)
         }
         (Document::Tensors(old), Document::Tensors(new)) if !patch => {
             let texts = |tree: Tree<crate::safetensors::TensorLeaf>| tree.map(|it| it.to_string());
-            report(&texts(old).diff(&texts(new)), json)
+            report(&texts(old).diff(&texts(new)), json, true)
         }
-        (Document::Signature(old), Document::Signature(new)) => report(&old.diff(&new), json),
-        (old, new) => report(&treedef_of(old).diff(&treedef_of(new)), json),
+        (Document::Signature(old), Document::Signature(new)) => report(&old.diff(&new), json, true),
+        (old, new) => report(&treedef_of(old).diff(&treedef_of(new)), json, true),
     }
 }
 
@@ -103,7 +105,7 @@ fn snapped(old: &Tree<Leaf>, new: Tree<Leaf>, tolerance: Tolerance) -> Result<Tr
 }
 
 /// One line for a change, with a readable path.
-pub(super) fn line<T: std::fmt::Display>(change: &Change<T>) -> String {
+pub(super) fn line<T: Display>(change: &Change<T>) -> String {
     let text = change.to_string();
     let path = change.path.to_string();
     match text.get(2..).and_then(|rest| rest.strip_prefix(&path)) {
@@ -114,11 +116,16 @@ pub(super) fn line<T: std::fmt::Display>(change: &Change<T>) -> String {
     }
 }
 
-fn report<T: std::fmt::Display + Serialize>(diff: &Diff<T>, json: bool) -> Result<bool> {
+/// Prints the changes. The kinds of integers are left out unless the documents are typed.
+fn report<T: Display + Serialize>(diff: &Diff<T>, json: bool, is_typed: bool) -> Result<bool> {
     if json {
         print_json(diff)?;
     } else {
-        let lines = diff.changes().iter().map(|change| paint_change(&line(change)) + "\n");
+        let shown = |change| match is_typed {
+            true => line(change),
+            false => bare_numbers(&line(change)),
+        };
+        let lines = diff.changes().iter().map(|change| paint_change(&shown(change)) + "\n");
         print(&lines.collect::<String>())?;
     }
     Ok(diff.is_empty())
@@ -152,5 +159,5 @@ pub(super) fn apply(
     let diff: Diff<Tree<Leaf>> =
         serde_json::from_slice(&text).map_err(|error| json_failure(error).in_file(&patch_name))?;
     let patched = tree.patch(&diff).map_err(|error| Failure::from(error).in_file(&name))?;
-    write_as(&patched, &name, to, Some(format))
+    write_as(&patched, (&name, format), to, Some(format))
 }

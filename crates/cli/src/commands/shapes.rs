@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use treedef::{StructureCount, Structures, Tree, TreeDef};
+use treedef::{Leaf, NodeKind, StructureCount, Structures, Tree, TreeDef};
 
 use crate::args::{Folds, Shapes};
 use crate::failure::{Failure, Result};
@@ -67,11 +67,11 @@ impl Counted {
             let mut input = input::open(file, args.format.format, Format::Jsonl)?;
             let name = input.name.clone();
             files.push((name.clone(), counter.lines));
-            if input.format == Format::Jsonl && !args.elements {
+            if input.format == Format::Jsonl && args.elements.is_none() {
                 let counted = counter.count(&mut input.reader);
                 counted.map_err(|failure| failure.in_file(&name))?;
             } else {
-                let counted = add(&mut counter, input.tree()?, args.elements);
+                let counted = add(&mut counter, input.tree()?, args.elements.as_deref());
                 counted.map_err(|failure| failure.in_file(&name))?;
             }
             if args.strict && counter.bad.count > 0 {
@@ -177,15 +177,21 @@ impl Counted {
     }
 }
 
-/// Counts a document, or its elements.
-fn add(counter: &mut LineCounter<'_>, tree: Tree<treedef::Leaf>, elements: bool) -> Result<()> {
+/// Counts a document, or the elements of the sequence at a path in it.
+fn add(counter: &mut LineCounter<'_>, tree: Tree<Leaf>, elements: Option<&str>) -> Result<()> {
     let documents = match elements {
-        true if tree.treedef().root().kind() == treedef::NodeKind::Seq => {
-            let root = TreeDef::seq_of(&TreeDef::leaf(), tree.treedef().root().num_children())?;
-            tree.flatten_up_to(&root)?.into_parts().1
+        None => vec![tree],
+        Some(path) => {
+            let sequence = if path.is_empty() { tree } else { tree.subtree(path)? };
+            let root = sequence.treedef().root();
+            if root.kind() != NodeKind::Seq {
+                let message =
+                    "`--elements` needs a sequence, pass the path of one: `--elements=items`";
+                return Err(Failure::new(message));
+            }
+            let each = TreeDef::seq_of(&TreeDef::leaf(), root.num_children())?;
+            sequence.flatten_up_to(&each)?.into_parts().1
         }
-        true => return Err(Failure::new("`--elements` needs a sequence, and the root is none")),
-        false => vec![tree],
     };
     for document in documents {
         counter.structures.set_next_index(counter.lines);

@@ -9,11 +9,11 @@ use treedef::{Edit, LeafKind, NodeKind, Tree, TreeDef};
 use crate::args::OneFile;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::Document;
-use crate::paint::{counted, grouped, paint, width};
+use crate::input::{self, Document};
+use crate::paint::{bare_numbers, bare_scalars, counted, grouped, paint, width};
 use crate::safetensors::TensorLeaf;
 
-use super::{document, kinds, print, print_json, tree};
+use super::{document, kinds, print, print_json};
 
 #[derive(Serialize)]
 struct Shown {
@@ -95,7 +95,7 @@ fn signature(tree: Tree<LeafKind>, fold: bool, depth: Option<usize>, width: usiz
     let text = match (depth, fold) {
         (Some(depth), _) => format!("{:#width$}", cut(tree, depth)?),
         (None, true) => format!("{:#width$}", tree.without_lengths()?),
-        (None, false) => format!("{:#width$}", tree.with_shapes()),
+        (None, false) => bare_scalars(&format!("{:#width$}", tree.with_shapes())),
     };
     Ok((treedef, None, text))
 }
@@ -129,8 +129,8 @@ fn cut<L: Display>(tree: Tree<L>, depth: usize) -> treedef::Result<Tree<String>>
     tree.map(|leaf| leaf.to_string()).edit(|path, node, _| {
         let children = node.num_children();
         let what = match node.kind() {
-            NodeKind::Map | NodeKind::Struct => format!("{{… {children}}}"),
-            _ => format!("[… {children}]"),
+            NodeKind::Map | NodeKind::Struct => "{…}".to_owned(),
+            _ => "[…]".to_owned(),
         };
         Ok(if path.keys().len() >= depth && children > 0 {
             Edit::Replace(Tree::leaf(what))
@@ -141,7 +141,9 @@ fn cut<L: Display>(tree: Tree<L>, depth: usize) -> treedef::Result<Tree<String>>
 }
 
 pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
-    let (name, tree) = tree(&file.file, file.format.format)?;
+    let input = input::open(&file.file, file.format.format, Format::Json)?;
+    let (name, is_typed) = (input.name.clone(), input.format == Format::Tree);
+    let tree = input.tree()?;
     if json {
         let blocks = tree.blocks().map(|(block, leaves)| {
             let path = block.path().to_string();
@@ -155,7 +157,8 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
         let object = |(path, kind, shape, summary)| serde_json::json!({"path": path, "kind": kind, "shape": shape, "summary": summary});
         return print_json(&blocks.into_iter().map(object).collect::<Vec<_>>());
     }
-    print(&format!("{}\n", paint(&format!("{:#1$}", tree.summary(), width()))))
+    let text = format!("{:#1$}", tree.summary(), width());
+    print(&format!("{}\n", paint(&if is_typed { text } else { bare_numbers(&text) })))
 }
 
 pub(super) fn fingerprint(files: &[PathBuf], format: Option<Format>, json: bool) -> Result<bool> {

@@ -1,12 +1,384 @@
-//! `view`.
-use crate::failure::Result;
-use crate::format::Format;
+//! `view`: a page with a collapsible tree.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::path::Path;
+
+use treedef::{Change, ChangeKind, Diff, Key, Leaf, LeafKind, NodeKind, NodeRef, Tree};
+
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::input::Document;
+use crate::paint::bare_numbers;
+
+use super::{diff, document, write_to};
+
+const PAGE: &str = include_str!("../page/page.html");
+const STYLE: &str = include_str!("../page/page.css");
+const SCRIPT: &str = include_str!("../page/page.js");
+/// Arrays of at most this many numbers are shown number by number.
+const SHORT: usize = 6;
+/// The most numbers of an array that are in the page.
+const NUMBERS: usize = 100;
+
 pub(super) fn view(
-    _: &Path,
-    _: Option<&Path>,
-    _: Option<Format>,
-    _: Option<&Path>,
+    file: &Path,
+    new: Option<&Path>,
+    format: Option<Format>,
+    output: Option<&Path>,
 ) -> Result<bool> {
-    Ok(true)
+    let (name, old) = viewed(file, format)?;
+    let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
+    let page = match new {
+        None => page(&name, &old, None),
+        Some(new) => {
+            let (new_name, new) = viewed(new, format)?;
+            page(&format!("{name} → {new_name}"), &old, Some(&old.diff(&new)))
+        }
+    };
+    write_to(output, page.map_err(of_file)?.as_bytes())
+}
+
+fn viewed(file: &Path, format: Option<Format>) -> Result<(String, Tree<Leaf>)> {
+    let (name, document) = document(file, format)?;
+    match document {
+        Document::Tree(tree) => Ok((name, tree)),
+        Document::Tensors(tree) => Ok((name, tree.map(|tensor| Leaf::from(tensor.to_string())))),
+        Document::Signature(tree) => Ok((name, tree.map(|kind| Leaf::from(kind.to_string())))),
+        Document::Structure(_) => Err(Failure::at(name, "it has no leaves; `show` can print it")),
+    }
+}
+
+/// The page. The document is in it as JSON, and the script makes elements of what is unfolded.
+fn page(
+    title: &str,
+    tree: &Tree<Leaf>,
+    diff: Option<&Diff<Tree<Leaf>>>,
+) -> treedef::Result<String> {
+    let mut changes = Changes::default();
+    for change in diff.into_iter().flat_map(Diff::changes) {
+        changes.put(change);
+    }
+    let mut data = format!("{{\"title\":{},\"changes\":", quoted(title));
+    data += &diff.map_or(String::from("null"), |diff| diff.changes().len().to_string());
+    data += ",\"root\":";
+    let place = Place { key: "", repeat: 1, changes: diff.map(|_| &changes), added: false };
+    Viewed::of(tree).node(tree.treedef().root(), place, &mut data)?;
+    data.push('}');
+    let parts = PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT);
+    Ok(parts.replacen("/*DATA*/", &in_script(&data), 1))
+}
+
+/// JSON that cannot end the element it is in, nor open a comment there.
+fn in_script(json: &str) -> String {
+    json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// What changed at a node and below it.
+#[derive(Default)]
+struct Changes<'d> {
+    here: Vec<&'d Change<Tree<Leaf>>>,
+    below: BTreeMap<String, Changes<'d>>,
+}
+
+impl<'d> Changes<'d> {
+    fn put(&mut self, change: &'d Change<Tree<Leaf>>) {
+        let keys = change.path.keys().iter();
+        let place = keys.fold(self, |at, key| at.below.entry(key.to_string()).or_default());
+        place.here.push(change);
+    }
+}
+
+/// Where a node is, beside what it is.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    key: &'a str,
+    /// How many equal neighbours it stands for.
+    repeat: usize,
+    /// The changes, if two trees are compared.
+    changes: Option<&'a Changes<'a>>,
+    added: bool,
+}
+
+/// A tree that becomes JSON: each node is `[key, class, label, children or text, extra]`.
+struct Viewed<'t> {
+    leaves: &'t [Leaf],
+    arrays: HashMap<Range<usize>, Vec<usize>>,
+}
+
+impl<'t> Viewed<'t> {
+    fn of(tree: &'t Tree<Leaf>) -> Self {
+        let is_array = |kind: LeafKind| kind.is_number() || kind == LeafKind::Bool;
+        let arrays = tree.blocks().filter(|(block, leaves)| {
+            leaves.len() > SHORT
+                && !block.shape().is_empty()
+                && leaves.first().is_some_and(|leaf| is_array(leaf.kind()))
+        });
+        let arrays = arrays.map(|(block, _)| (block.leaves(), block.shape().to_vec())).collect();
+        Viewed { leaves: tree.leaves(), arrays }
+    }
+
+    /// Appends a node. The recursion is as deep as the limits of the tree allow.
+    fn node(&self, node: NodeRef<'_>, place: Place<'_>, out: &mut String) -> treedef::Result<()> {
+        let Place { key, repeat, changes, added } = place;
+        let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
+        let array = match node.kind() {
+            NodeKind::Leaf => leaves.first().and_then(Leaf::as_array).is_some(),
+            _ => self.arrays.contains_key(&node.leaf_range()),
+        };
+        let (class, label) = match (node.kind(), leaves) {
+            _ if array => {
+                ("array", Tree::new(node.to_treedef(), leaves.to_vec())?.summary().to_string())
+            }
+            (NodeKind::Leaf, [leaf]) => (class_of(leaf), bare_numbers(&leaf.to_string())),
+            _ if node.num_children() == 0 => ("none", node.to_treedef().to_string()),
+            _ => ("node", heading(node)),
+        };
+        out.push_str(&format!("[{},\"{class}\",{},", quoted(key), quoted(&label)));
+        if array {
+            let numbers = leaves.iter().take(NUMBERS).map(|leaf| bare_numbers(&leaf.to_string()));
+            let more = if leaves.len() > NUMBERS { ", …" } else { "" };
+            out.push_str(&quoted(&(numbers.collect::<Vec<_>>().join(", ") + more)));
+        } else {
+            self.children(node, changes, out)?;
+        }
+        let mut extra = Vec::new();
+        if repeat > 1 {
+            extra.push(format!("\"repeat\":{repeat}"));
+        }
+        if array {
+            extra.push(format!("\"histogram\":{}", quoted(&histogram(leaves))));
+        }
+        if added {
+            extra.push("\"status\":\"added\"".to_owned());
+        }
+        self.changed(array, changes, &mut extra);
+        match extra.is_empty() {
+            true => out.push(']'),
+            false => out.push_str(&format!(",{{{}}}]", extra.join(","))),
+        }
+        Ok(())
+    }
+
+    fn changed(&self, array: bool, changes: Option<&Changes<'_>>, extra: &mut Vec<String>) {
+        let Some(changes) = changes else { return };
+        let mut lines = Vec::new();
+        let mut status = None;
+        for change in &changes.here {
+            status = match change.kind {
+                ChangeKind::Added { .. } => continue,
+                ChangeKind::Removed(_) => Some("removed"),
+                _ => Some("changed"),
+            };
+            lines.push(diff::line(change));
+        }
+        if array && !changes.below.is_empty() {
+            status = Some("changed");
+            let inner = changes.below.values().flat_map(|below| &below.here);
+            lines.extend(inner.take(20).map(|change| diff::line(change)));
+        }
+        if let Some(status) = status {
+            extra.push(format!("\"status\":\"{status}\",\"note\":{}", quoted(&lines.join("\n"))));
+        } else if !changes.below.is_empty() {
+            extra.push("\"status\":\"inside\"".to_owned());
+        }
+    }
+
+    fn children(
+        &self,
+        node: NodeRef<'_>,
+        changes: Option<&Changes<'_>>,
+        out: &mut String,
+    ) -> treedef::Result<()> {
+        out.push('[');
+        let mut first = true;
+        let mut separate = |out: &mut String| {
+            if !std::mem::take(&mut first) {
+                out.push(',');
+            }
+        };
+        let indexed =
+            matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct);
+        let mut children = node.children().enumerate().peekable();
+        while let Some((at, child)) = children.next() {
+            let Some(key) = node.key(at) else { continue };
+            let text = key.to_string();
+            let below = |text: &str| changes.and_then(|changes| changes.below.get(text));
+            let mut repeat = 1;
+            while indexed && below(&text).is_none() {
+                let same = |(at, next): &(usize, NodeRef<'_>)| {
+                    self.leaves.get(next.leaf_range()) == self.leaves.get(child.leaf_range())
+                        && next.to_treedef() == child.to_treedef()
+                        && node.key(*at).is_some_and(|key| below(&key.to_string()).is_none())
+                };
+                if children.next_if(same).is_none() {
+                    break;
+                }
+                repeat += 1;
+            }
+            separate(out);
+            let place = Place { key: &text, repeat, changes: below(&text), added: false };
+            self.node(child, place, out)?;
+        }
+        for (key, below) in changes.into_iter().flat_map(|changes| &changes.below) {
+            for change in &below.here {
+                if let ChangeKind::Added { new, .. } = &change.kind {
+                    separate(out);
+                    let place = Place { key, repeat: 1, changes: None, added: true };
+                    Viewed::of(new).node(new.treedef().root(), place, out)?;
+                }
+            }
+        }
+        out.push(']');
+        Ok(())
+    }
+}
+
+fn class_of(leaf: &Leaf) -> &'static str {
+    match leaf.kind() {
+        LeafKind::Str | LeafKind::Char => "text",
+        LeafKind::Bool => "bool",
+        kind if kind.is_number() => "number",
+        _ => "none",
+    }
+}
+
+/// What kind of node it is, and how many children it has.
+fn heading(node: NodeRef<'_>) -> String {
+    let name = match (node.name(), node.variant()) {
+        (Some(name), Some(variant)) => format!("{name}::{variant} "),
+        (Some(name), None) => format!("{name} "),
+        _ => String::new(),
+    };
+    let children = node.num_children();
+    match node.kind() {
+        NodeKind::Seq => format!("{name}[{children}]"),
+        NodeKind::Some => "Some".to_owned(),
+        NodeKind::Tuple | NodeKind::TupleStruct | NodeKind::TupleVariant => {
+            format!("{name}({children})")
+        }
+        NodeKind::Map | NodeKind::Struct | NodeKind::StructVariant => {
+            let keys = (0..children).map_while(|at| node.key(at)).take(5);
+            let keys: Vec<String> = keys.map(|key| short(&key)).collect();
+            let more = if children > keys.len() { ", …" } else { "" };
+            format!("{name}{{{}{more}}}", keys.join(", "))
+        }
+        _ => name.trim_end().to_owned(),
+    }
+}
+
+fn short(key: &Key) -> String {
+    let text = match key {
+        Key::Field(name) => name.to_string(),
+        Key::Entry(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+        key => key.to_string(),
+    };
+    match text.char_indices().nth(24) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
+        None => text,
+    }
+}
+
+/// The distribution of the finite numbers in sixteen bars.
+fn histogram(leaves: &[Leaf]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    #[allow(clippy::cast_precision_loss, reason = "for sixteen bars")]
+    let number = |leaf: &Leaf| match leaf {
+        Leaf::F32(number) => Some(f64::from(*number)),
+        Leaf::F64(number) => Some(*number),
+        Leaf::Bool(yes) => Some(f64::from(u8::from(*yes))),
+        leaf => leaf.as_i128().map(|number| number as f64),
+    };
+    let numbers = || leaves.iter().filter_map(number).filter(|number| number.is_finite());
+    let (low, high) = numbers().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
+    let mut counts = [0usize; 16];
+    for number in numbers() {
+        let share = (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+        let bin = if share.is_finite() { ((share * 16.0) as usize).min(15) } else { 7 };
+        if let Some(count) = counts.get_mut(bin) {
+            *count += 1;
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    let bar = |count: usize| match count {
+        0 => ' ',
+        count => *BARS.get(count.saturating_mul(7).div_ceil(most)).unwrap_or(&'█'),
+    };
+    counts.map(bar).iter().collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    const EVIL: &str =
+        "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>&\u{2028}\"'";
+
+    fn page_of(text: &str) -> String {
+        let tree: Tree<Leaf> = serde_json::from_str(text).unwrap();
+        page(EVIL, &tree, None).unwrap()
+    }
+
+    fn data_of(page: &str) -> &str {
+        page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap()
+    }
+
+    #[test]
+    fn nothing_in_a_document_becomes_markup() {
+        let text = serde_json::json!({ EVIL: [EVIL, {EVIL: EVIL}] }).to_string();
+        let page = page_of(&text);
+        let data = data_of(&page);
+        assert!(!data.contains(['<', '>', '&']));
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        assert_eq!(data["title"], EVIL);
+        assert_eq!(data["root"][3][0][3][0][2], Leaf::from(EVIL).to_string());
+        // The page has its own two elements and no other.
+        assert_eq!(page.matches("</script>").count(), 2);
+    }
+
+    #[test]
+    fn the_script_makes_no_markup_of_text() {
+        for banned in
+            ["innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "http"]
+        {
+            assert!(!SCRIPT.contains(banned) && !STYLE.contains(banned), "{banned}");
+        }
+        assert!(!SCRIPT.contains("</script") && !STYLE.contains("</style"));
+    }
+
+    #[test]
+    fn equal_neighbours_and_arrays_are_one_node() {
+        let page = page_of(r#"{"w": [[1, 2, 3, 4], [5, 6, 7, 8]], "t": ["a", "a", "b"]}"#);
+        let data: serde_json::Value = serde_json::from_str(data_of(&page)).unwrap();
+        let children = &data["root"][3];
+        assert_eq!(children[0][3].as_array().unwrap().len(), 2);
+        assert_eq!(children[0][3][0][4]["repeat"], 2);
+        assert_eq!(children[1][2], "u64[2, 4] ≈4.5 ±2.29 [≥1, ≤8]");
+        assert_eq!(children[1][3], "1, 2, 3, 4, 5, 6, 7, 8");
+    }
+
+    #[test]
+    fn changes_are_at_their_nodes() {
+        let read = |text| serde_json::from_str::<Tree<Leaf>>(text).unwrap();
+        let (old, new) =
+            (read(r#"{"a": [1, 1, 1], "b": "x"}"#), read(r#"{"a": [1, 2, 1], "c": true}"#));
+        let page = page("t", &old, Some(&old.diff(&new))).unwrap();
+        let data: serde_json::Value = serde_json::from_str(data_of(&page)).unwrap();
+        let status = |node: &serde_json::Value| node[4]["status"].as_str().map(str::to_owned);
+        let children = data["root"][3].as_array().unwrap();
+        let found: Vec<_> =
+            children.iter().map(|node| (node[0].as_str().unwrap(), status(node))).collect();
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            found,
+            [("[\"a\"]", some("inside")), ("[\"b\"]", some("removed")), ("[\"c\"]", some("added"))]
+        );
+        assert_eq!(status(&children[0][3][1]), some("changed"));
+    }
 }
