@@ -64,6 +64,8 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            io::ErrorKind::NotFound => Failure::new("there is no such file"),
+            io::ErrorKind::PermissionDenied => Failure::new("it may not be opened"),
             _ => Failure::new(error),
         }
     }

@@ -1,5 +1,6 @@
 //! Opening and reading documents.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
@@ -42,6 +43,9 @@ pub(crate) struct Input {
 /// or `otherwise` for standard input.
 pub(crate) fn open(path: &Path, format: Option<Format>, otherwise: Format) -> Result<Input> {
     let is_stdin = path.as_os_str() == "-";
+    if !is_stdin && path.is_dir() {
+        return Err(Failure::at(path.display(), "a folder, pass the files in it"));
+    }
     let format = match format {
         Some(format) => format,
         None if is_stdin => otherwise,
@@ -54,9 +58,6 @@ pub(crate) fn open(path: &Path, format: Option<Format>, otherwise: Format) -> Re
     } else {
         let file = File::open(path).map_err(of_file)?;
         let data = file.metadata().map_err(of_file)?;
-        if data.is_dir() {
-            return Err(Failure::at(name, "a folder, pass files"));
-        }
         let size = data.is_file().then_some(data.len());
         (Box::new(file), size)
     };
@@ -130,8 +131,15 @@ fn read_bytes(bytes: &[u8], format: Format) -> Result<Document> {
             tree.and_then(|tree| json.end().map(|()| tree)).map_err(json_failure)?
         }
         Format::Jsonl => {
-            let json = serde_json::Deserializer::from_slice(bytes);
-            TreeSeed::default().deserialize(Lines(json)).map_err(json_failure)?
+            let number = Cell::new(0);
+            let lines = Lines { lines: bytes.split(|byte| *byte == b'\n'), number: &number };
+            TreeSeed::default().deserialize(lines).map_err(|error| {
+                let column = error.column();
+                let Failure::Told { message, .. } = json_failure(error) else {
+                    return Failure::BrokenPipe;
+                };
+                Failure::at(format!("{}:{column}", number.get()), message)
+            })?
         }
         Format::Toml => toml_tree(text(bytes)?)?,
         Format::Yaml => yaml_tree(text(bytes)?)?,
@@ -209,6 +217,7 @@ pub(crate) fn json_failure(error: serde_json::Error) -> Failure {
     let message = error.to_string();
     let position = format!(" at line {line} column {column}");
     match message.strip_suffix(&position) {
+        Some(message) if column == 0 => Failure::at(line, message),
         Some(message) => Failure::at(format!("{line}:{column}"), message),
         None => Failure::new(message),
     }
@@ -263,6 +272,8 @@ fn yaml_tree(text: &str) -> Result<Tree<Leaf>> {
             Some(at) => {
                 let prefix = format!("line {} column {}: ", at.line(), at.column());
                 let first = first.trim_start_matches(&prefix);
+                let suffix = format!(" at line {}, column {}", at.line(), at.column());
+                let first = first.trim_end_matches(&suffix);
                 Failure::at(format!("{}:{}", at.line(), at.column()), first)
             }
             None => Failure::new(first),
@@ -271,9 +282,13 @@ fn yaml_tree(text: &str) -> Result<Tree<Leaf>> {
 }
 
 /// JSON lines as one sequence.
-struct Lines<R>(serde_json::Deserializer<R>);
+struct Lines<'n, I> {
+    lines: I,
+    /// That of the line that was read last, from 1.
+    number: &'n Cell<usize>,
+}
 
-impl<'de, R: serde_json::de::Read<'de>> Deserializer<'de> for Lines<R> {
+impl<'de, I: Iterator<Item = &'de [u8]>> Deserializer<'de> for Lines<'_, I> {
     type Error = serde_json::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
@@ -287,16 +302,21 @@ impl<'de, R: serde_json::de::Read<'de>> Deserializer<'de> for Lines<R> {
     }
 }
 
-impl<'de, R: serde_json::de::Read<'de>> SeqAccess<'de> for Lines<R> {
+impl<'de, I: Iterator<Item = &'de [u8]>> SeqAccess<'de> for Lines<'_, I> {
     type Error = serde_json::Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, Self::Error> {
-        match self.0.end() {
-            Ok(()) => Ok(None),
-            Err(_) => seed.deserialize(&mut self.0).map(Some),
+        for line in self.lines.by_ref() {
+            self.number.set(self.number.get() + 1);
+            if !line.trim_ascii().is_empty() {
+                let mut json = serde_json::Deserializer::from_slice(line);
+                let value = seed.deserialize(&mut json)?;
+                return json.end().map(|()| Some(value));
+            }
         }
+        Ok(None)
     }
 }

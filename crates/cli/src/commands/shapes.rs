@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use treedef::{Leaf, NodeKind, StructureCount, Structures, Tree, TreeDef};
+use treedef::{
+    Change, ChangeKind, Leaf, NodeKind, Structure, StructureCount, Structures, Tree, TreeDef,
+};
 
 use crate::args::{Folds, Shapes};
 use crate::failure::{Failure, Result};
@@ -113,15 +115,15 @@ impl Counted {
             let percent = it.count as f64 * 100.0 / documents.max(1) as f64;
             let (count, place) = (grouped(it.count), self.place(it.first));
             let diff = it.diff();
-            let changes = diff.changes().len();
+            let changes: Vec<_> = diff.changes().iter().filter(|change| differs(change)).collect();
             text += &format!("\n{bold}{rank:>ranks$}{bold:#}  {percent:5.1} %  {count:>counts$}  ");
-            if rank > 1 && changes <= FEW {
-                let differences = counted(number(changes), "difference", "differences");
+            if rank > 1 && changes.len() <= FEW {
+                let differences = counted(number(changes.len()), "difference", "differences");
                 text += &format!(
                     "{dim}first at {}: 1 with {differences}{dim:#}\n",
                     place.escape_debug()
                 );
-                for change in diff.changes() {
+                for change in changes {
                     text +=
                         &format!("{}\n", paint_change(&format!("{:5}{}", "", diff::line(change))));
                 }
@@ -151,7 +153,7 @@ impl Counted {
                 "first": self.place(it.first),
                 "last": self.place(it.last),
                 "structure": it.structure.to_string(),
-                "differences": it.diff().changes().iter().map(diff::line).collect::<Vec<_>>(),
+                "differences": it.diff().changes().iter().filter(|change| differs(change)).map(diff::line).collect::<Vec<_>>(),
             })
         };
         serde_json::json!({
@@ -175,6 +177,22 @@ impl Counted {
             anstream::eprintln!("treedef: {bad} no JSON and not counted{rest}");
         }
     }
+}
+
+/// Whether a change is more than other lengths of what is folded.
+fn differs(change: &Change<Structure>) -> bool {
+    let ChangeKind::Replaced { old, new, .. } = &change.kind else { return true };
+    without_lengths(&old.to_string()) != without_lengths(&new.to_string())
+}
+
+/// The text of a structure without `; 0–512` and the like.
+fn without_lengths(text: &str) -> String {
+    let mut parts = text.split("; ");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        rest += part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '–');
+    }
+    rest
 }
 
 /// Counts a document, or the elements of the sequence at a path in it.

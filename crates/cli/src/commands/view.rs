@@ -11,11 +11,13 @@ use crate::format::Format;
 use crate::input::Document;
 use crate::paint::bare_numbers;
 
-use super::{diff, document, write_to};
+use super::{diff, document, readable, write_to};
 
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
 const SCRIPT: &str = include_str!("../page/page.js");
+/// The classes of nodes, by which the script knows them.
+const CLASSES: [&str; 6] = ["node", "array", "text", "number", "bool", "none"];
 /// Arrays of at most this many numbers are shown number by number.
 const SHORT: usize = 6;
 /// The most numbers of an array that are in the page.
@@ -62,7 +64,7 @@ fn page(
     let mut data = format!("{{\"title\":{},\"changes\":", quoted(title));
     data += &diff.map_or(String::from("null"), |diff| diff.changes().len().to_string());
     data += ",\"root\":";
-    let place = Place { key: "", repeat: 1, changes: diff.map(|_| &changes), added: false };
+    let place = Place { key: "\"\"", repeat: 1, changes: diff.map(|_| &changes), added: false };
     Viewed::of(tree).node(tree.treedef().root(), place, &mut data)?;
     data.push('}');
     let parts = PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT);
@@ -96,6 +98,7 @@ impl<'d> Changes<'d> {
 /// Where a node is, beside what it is.
 #[derive(Clone, Copy)]
 struct Place<'a> {
+    /// As JSON: an index, or the text of the key.
     key: &'a str,
     /// How many equal neighbours it stands for.
     repeat: usize,
@@ -138,13 +141,20 @@ impl<'t> Viewed<'t> {
             _ if node.num_children() == 0 => ("none", node.to_treedef().to_string()),
             _ => ("node", heading(node)),
         };
-        out.push_str(&format!("[{},\"{class}\",{},", quoted(key), quoted(&label)));
+        let class = CLASSES.iter().position(|known| *known == class).unwrap_or(0);
+        out.push_str(&format!("[{key},{class},{}", quoted(&label)));
         if array {
+            out.push(',');
             let numbers = leaves.iter().take(NUMBERS).map(|leaf| bare_numbers(&leaf.to_string()));
             let more = if leaves.len() > NUMBERS { ", …" } else { "" };
             out.push_str(&quoted(&(numbers.collect::<Vec<_>>().join(", ") + more)));
-        } else {
+        } else if node.num_children() > 0
+            || changes.is_some_and(|changes| !changes.below.is_empty())
+        {
+            out.push(',');
             self.children(node, changes, out)?;
+        } else if repeat > 1 || added || changes.is_some() {
+            out.push_str(",[]");
         }
         let mut extra = Vec::new();
         if repeat > 1 {
@@ -174,12 +184,17 @@ impl<'t> Viewed<'t> {
                 ChangeKind::Removed(_) => Some("removed"),
                 _ => Some("changed"),
             };
-            lines.push(diff::line(change));
+            if let ChangeKind::Removed(_) = change.kind {
+                continue;
+            }
+            let line = bare_numbers(&diff::line(change));
+            let prefix = format!("~ {}: ", readable(&change.path));
+            lines.push(line.strip_prefix(&prefix).unwrap_or(&line).to_owned());
         }
         if array && !changes.below.is_empty() {
             status = Some("changed");
             let inner = changes.below.values().flat_map(|below| &below.here);
-            lines.extend(inner.take(20).map(|change| diff::line(change)));
+            lines.extend(inner.take(20).map(|change| bare_numbers(&diff::line(change))));
         }
         if let Some(status) = status {
             extra.push(format!("\"status\":\"{status}\",\"note\":{}", quoted(&lines.join("\n"))));
@@ -221,14 +236,16 @@ impl<'t> Viewed<'t> {
                 repeat += 1;
             }
             separate(out);
-            let place = Place { key: &text, repeat, changes: below(&text), added: false };
+            let json = if let Key::Index(at) = key { at.to_string() } else { quoted(&text) };
+            let place = Place { key: &json, repeat, changes: below(&text), added: false };
             self.node(child, place, out)?;
         }
         for (key, below) in changes.into_iter().flat_map(|changes| &changes.below) {
             for change in &below.here {
                 if let ChangeKind::Added { new, .. } = &change.kind {
                     separate(out);
-                    let place = Place { key, repeat: 1, changes: None, added: true };
+                    let key = quoted(key);
+                    let place = Place { key: &key, repeat: 1, changes: None, added: true };
                     Viewed::of(new).node(new.treedef().root(), place, out)?;
                 }
             }

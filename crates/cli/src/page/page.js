@@ -1,6 +1,6 @@
 "use strict";
-// A node of the document is [key, class, label, children or text, extra]. Only textContent is set, so nothing that a
-// document holds becomes markup.
+// A node of the document is [key, class, label, children or text, extra]; the last two may be missing, and the key of an
+// element is its index. Only textContent is set, so nothing that a document holds becomes markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const tree = document.getElementById("tree"), found = document.getElementById("found");
 const input = document.querySelector("input"), output = document.querySelector("output");
@@ -16,7 +16,10 @@ const make = (tag, kind, text) => {
   if (text !== undefined) element.textContent = text;
   return element;
 };
-const readable = key => key.replace(WORD, ".$1");
+const KINDS = ["node", "array", "text", "number", "bool", "none"];
+const keyOf = node => typeof node[0] === "number" ? `[${node[0]}]` : node[0];
+const kindOf = node => KINDS[node[1]];
+const readable = node => keyOf(node).replace(WORD, ".$1");
 const childrenOf = node => Array.isArray(node[3]) ? node[3] : [];
 const extraOf = node => node[4] || {};
 const isOpenable = node => childrenOf(node).length > 0 || typeof node[3] === "string";
@@ -36,7 +39,7 @@ function parts(item) {
 
 function pathOf(item) {
   const keys = [];
-  for (let at = item; at; at = at.parent) if (!at.range) keys.push(readable(at.node[0]));
+  for (let at = item; at; at = at.parent) if (!at.range) keys.push(readable(at.node));
   return keys.reverse().join("");
 }
 
@@ -53,10 +56,10 @@ function draw(item) {
     row.append(make("span", "count", `${range[0]} … ${range[1] - 1}`));
   } else {
     if (extra.status) element.classList.add(extra.status);
-    let key = readable(node[0]);
+    let key = readable(node);
     if (extra.repeat) key = key.replace(/(\d+)(\]?)$/, (_, first, end) => `${first}–${+first + extra.repeat - 1}${end}`);
     if (key) row.append(make("span", "key", key.replace(/^\./, "")));
-    row.append(make("span", "label " + node[1], node[2]));
+    row.append(make("span", "label " + kindOf(node), node[2]));
     if (extra.histogram) row.append(make("span", "histogram", extra.histogram));
     if (extra.repeat) row.append(make("span", "repeat", `× ${extra.repeat}`));
     const copy = make("button", "copy", "copy path");
@@ -108,8 +111,8 @@ function focus(item) {
 function copyPath(item) {
   const path = pathOf(item) || ".";
   const done = () => { output.textContent = `copied ${path}`; };
-  if (navigator.clipboard) navigator.clipboard.writeText(path).then(done, () => { output.textContent = path; });
-  else output.textContent = path;
+  output.textContent = path;
+  if (navigator.clipboard) navigator.clipboard.writeText(path).then(done, () => {});
 }
 
 // Unfolds the way to a node, which is given by the positions of children.
@@ -144,14 +147,15 @@ function steps(text) {
 }
 
 // The name or the index in a key such as `.name`, `["name"]`, `[3]`, `.0`.
-function nameOf(key) {
+function nameOf(node) {
+  const key = keyOf(node);
   if (key.startsWith("[\"")) { try { return JSON.parse(key.slice(1, -1)); } catch { return key; } }
   return key.replace(/^[.[]|\]$/g, "");
 }
 
 function matches(step, node) {
-  const name = nameOf(node[0]), repeat = extraOf(node).repeat || 1;
-  if (step.any) return step.any === "**" || (step.any === "[*]") === node[0].startsWith("[") || node[0].startsWith("[\"");
+  const name = nameOf(node), repeat = extraOf(node).repeat || 1;
+  if (step.any) return step.any === "**" || (step.any === "[*]") === keyOf(node).startsWith("[") || keyOf(node).startsWith("[\"");
   return name === step.key || repeat > 1 && /^\d+$/.test(step.key) && +step.key >= +name && +step.key < +name + repeat;
 }
 
@@ -197,8 +201,8 @@ function search(text) {
   } else {
     const word = text.toLowerCase();
     walk(true, (node, way) => {
-      const label = node[1] === "node" ? "" : node[2];
-      if (nameOf(node[0]).toLowerCase().includes(word) || label.toLowerCase().includes(word)) hit(way);
+      const label = kindOf(node) === "node" ? "" : node[2];
+      if (nameOf(node).toLowerCase().includes(word) || label.toLowerCase().includes(word)) hit(way);
       return true;
     });
   }
@@ -214,7 +218,7 @@ function show(text) {
   output.textContent = count === 1 ? "1 place" : `${count} places`;
   found.append(...hits.map(way => {
     let node = data.root, path = "";
-    for (const at of way) { node = childrenOf(node)[at]; path += readable(node[0]); }
+    for (const at of way) { node = childrenOf(node)[at]; path += readable(node); }
     const line = make("li"), button = make("button", "", `${path || "."}: ${node[2]}`);
     button.addEventListener("click", () => reveal(way));
     line.append(button);
@@ -251,8 +255,7 @@ document.addEventListener("keydown", event => {
 
 const root = { node: data.root };
 tree.append(draw(root));
-root.element.tabIndex = 0;
-focused = root;
+focus(root);
 open(root);
 
 if (data.changes !== null) {
