@@ -51,7 +51,7 @@ pub(crate) fn open(path: &Path, format: Option<Format>, otherwise: Format) -> Re
         None if is_stdin => otherwise,
         None => Format::of_path(path)?,
     };
-    let name = if is_stdin { "-".to_owned() } else { path.display().to_string() };
+    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let of_file = |error: io::Error| Failure::from(error).in_file(&name);
     let (raw, size): (Box<dyn Read + Send>, _) = if is_stdin {
         (Box::new(io::stdin()), None)

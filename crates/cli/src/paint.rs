@@ -4,7 +4,8 @@ use anstyle::{AnsiColor, Style};
 
 /// The columns of the terminal, or 100 if the output is none.
 pub(crate) fn width() -> usize {
-    terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0).clamp(40, 200))
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    terminal.filter(|width| *width > 0).map_or(100, |width| width.clamp(40, 200))
 }
 
 /// Colours the text of a structure or of values: keys, strings, kinds and numbers. Whether they

@@ -27,7 +27,7 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
     } else if args.json.json {
         print_json(&counted.json(&all))?;
     } else {
-        print(&counted.text(&all, args.top))?;
+        print(&counted.text(&all, args))?;
     }
     counted.tell_bad();
     Ok(counted.bad.count == 0)
@@ -97,7 +97,7 @@ impl Counted {
         file.map_or_else(String::new, |(name, first)| format!("{name}:{}", index - first + 1))
     }
 
-    fn text(&self, all: &[StructureCount], top: usize) -> String {
+    fn text(&self, all: &[StructureCount], args: &Shapes) -> String {
         let bold = anstyle::Style::new().bold();
         let dim = anstyle::Style::new().dimmed();
         let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
@@ -107,7 +107,7 @@ impl Counted {
             counted(documents, "document", "documents"),
             counted(number(all.len()), "structure", "structures"),
         );
-        let shown = if top == 0 { all.len() } else { top };
+        let shown = if args.top == 0 { all.len() } else { args.top };
         let counts = all.first().map_or(0, |first| grouped(first.count).len());
         let ranks = shown.min(all.len()).to_string().len();
         for (rank, it) in (1..=shown).zip(all) {
@@ -138,9 +138,12 @@ impl Counted {
         }
         if all.len() > shown {
             let more = number(all.len() - shown);
+            let fewer = if args.folds.fold_lengths { "" } else { ", `--fold-lengths` has fewer" };
+            let more = grouped(more);
             text += &format!(
-                "\n{dim}… and {} more: `--top 0` shows all, `--fold-lengths` and `--fold-keys 100` have fewer{dim:#}\n",
-                grouped(more)
+                "
+{dim}… and {more} more: `--top 0` shows all{fewer}{dim:#}
+"
             );
         }
         text

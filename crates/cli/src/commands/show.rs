@@ -70,7 +70,6 @@ pub(super) fn show(
         ),
     };
     let dim = anstyle::Style::new().dimmed();
-    let name = if name == "-" { "standard input" } else { &name };
     print(&format!("{dim}# {}: {counts}{dim:#}\n{}\n", name.escape_debug(), paint(&text)))
 }
 
