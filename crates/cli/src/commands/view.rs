@@ -93,6 +93,14 @@ impl<'d> Changes<'d> {
         let place = keys.fold(self, |at, key| at.below.entry(key.to_string()).or_default());
         place.here.push(change);
     }
+
+    /// Appends what changed below. The recursion is as deep as the paths of the changes.
+    fn collect(&self, all: &mut Vec<&'d Change<Tree<Leaf>>>) {
+        for below in self.below.values() {
+            all.extend(&below.here);
+            below.collect(all);
+        }
+    }
 }
 
 /// Where a node is, beside what it is.
@@ -193,8 +201,10 @@ impl<'t> Viewed<'t> {
         }
         if array && !changes.below.is_empty() {
             status = Some("changed");
-            let inner = changes.below.values().flat_map(|below| &below.here);
-            lines.extend(inner.take(20).map(|change| bare_numbers(&diff::line(change))));
+            let mut inner = Vec::new();
+            changes.collect(&mut inner);
+            let inner = inner.into_iter().take(20);
+            lines.extend(inner.map(|change| bare_numbers(&diff::line(change))));
         }
         if let Some(status) = status {
             extra.push(format!("\"status\":\"{status}\",\"note\":{}", quoted(&lines.join("\n"))));
