@@ -9,7 +9,7 @@ use crate::leaf::column::{Columns, Segment, home};
 use crate::model::{Array, Column, Dtype, Leaf, LeafKind, NodeKind, TreeDef};
 #[cfg(feature = "persist")]
 use crate::model::{Content, Value};
-use crate::treedef::blocks::{Rectangle, SHAPE_FIELDS, dims, is_list, rectangle};
+use crate::treedef::blocks::{Rectangle, SHAPE_FIELDS, is_list, rectangle};
 use crate::treedef::node::NodeRef;
 use crate::treedef::treedef_builder::TreeDefBuilder;
 use crate::treedef::walk::{Event, Stops, Walk};
@@ -22,7 +22,7 @@ const MOST_FIELDS: usize = 3;
 
 /// Makes one leaf of each array.
 pub(crate) fn collect_arrays(treedef: &TreeDef, leaves: Columns) -> Result<(TreeDef, Vec<Leaf>)> {
-    let mut arrays = Arrays::new(treedef, leaves);
+    let mut arrays = Arrays::new(treedef, leaves, false);
     let mut builder = TreeDefBuilder::onto(treedef.root(), treedef.limits);
     let star = TreeDef::leaf();
     let mut leaves = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn in_one_buffer(value: Value) -> Value {
         return value;
     }
     let columns = tree.leaves.iter().cloned().collect();
-    match Arrays::new(&tree.treedef, columns).array_at(root) {
+    match Arrays::new(&tree.treedef, columns, true).array_at(root) {
         Some(array) => Value(Content::Array(Arc::new(array))),
         None => value,
     }
@@ -75,6 +75,8 @@ pub(crate) fn in_one_buffer(value: Value) -> Value {
 /// The tree whose arrays are collected.
 struct Arrays<'a> {
     treedef: &'a TreeDef,
+    /// Whether this is the tree of a stored value, in which statics are leaves.
+    is_stored: bool,
     layout: Vec<Segment>,
     columns: Vec<Arc<Column>>,
     /// The structures of arrays, by the index of their node.
@@ -92,11 +94,11 @@ struct Numbers {
 }
 
 impl<'a> Arrays<'a> {
-    fn new(treedef: &'a TreeDef, leaves: Columns) -> Self {
+    fn new(treedef: &'a TreeDef, leaves: Columns, is_stored: bool) -> Self {
         let mut columns = leaves.columns;
         columns.iter_mut().for_each(Column::shrink);
         let columns = columns.into_iter().map(Arc::new).collect();
-        Arrays { treedef, layout: leaves.layout, columns, structures: HashMap::new() }
+        Arrays { treedef, is_stored, layout: leaves.layout, columns, structures: HashMap::new() }
     }
 
     /// The kind of leaves that all have one, their column, and their place in it.
@@ -172,65 +174,64 @@ impl<'a> Arrays<'a> {
     }
 
     /// The numbers of a struct with flat `data` and a `dim` or `shape`, or of a tuple of flat data
-    /// with static numbers of rows and columns.
+    /// with static numbers of rows and columns. All else in them must be integers: other leaves and
+    /// maps cannot be part of an array.
     fn in_array_type(&self, node: NodeRef<'_>) -> Option<Numbers> {
         let children: Vec<_> = node.children().take(MOST_FIELDS + 1).collect();
         let named = |name: &str| node.fields().iter().position(|field| field == name);
         let (data, shape) = match node.kind() {
             NodeKind::Struct if ARRAY_TYPES.iter().any(|fields| same_names(node, fields)) => {
                 let shape = SHAPE_FIELDS.iter().find_map(|field| named(field))?;
-                (named("data")?, self.integers(*children.get(shape)?)?)
+                (named("data")?, shape..shape + 1)
             }
-            NodeKind::Tuple if children.len() == 3 => {
-                let sizes = children.iter().skip(1).map(|size| dims(size.static_value()?));
-                (0, sizes.collect::<Option<Vec<_>>>()?.concat())
-            }
+            NodeKind::Tuple if children.len() == 3 && self.has_known_sizes(&children) => (0, 1..3),
             _ => return None,
         };
         let flat = rectangle(*children.get(data)?);
         let dtype = self.dtype(&flat)?;
+        let shape = self.sizes(children.get(shape)?)?;
         let size = shape.iter().try_fold(1usize, |size, dim| size.checked_mul(*dim))?;
         if flat.shape != [size] {
             return None;
         }
         let (before, data_and_after) = children.split_at(data);
         let (data, after) = data_and_after.split_first()?;
-        let leaves_of = |nodes: &[NodeRef<'_>]| -> Option<Vec<Leaf>> {
-            Some(
-                nodes
-                    .iter()
-                    .map(|node| self.leaves_of(*node))
-                    .collect::<Option<Vec<_>>>()?
-                    .concat(),
-            )
-        };
         Some(Numbers {
             dtype,
             shape,
             column_major: node.kind() == NodeKind::Tuple,
             leaves: data.leaf_range(),
-            before: leaves_of(before)?,
-            after: leaves_of(after)?,
+            before: self.integers(before)?,
+            after: self.integers(after)?,
         })
     }
 
-    /// The integers of a list, or one integer.
-    fn integers(&self, node: NodeRef<'_>) -> Option<Vec<usize>> {
-        match node.static_value() {
-            Some(value) => dims(value),
-            None => {
-                let leaves = self.leaves_of(node).filter(|_| is_list(node))?;
-                leaves.iter().map(|leaf| usize::try_from(leaf.as_u64()?).ok()).collect()
-            }
-        }
+    /// Whether the numbers of rows and columns after some data are known as such: they are static.
+    /// In a value that was stored, they are leaves.
+    fn has_known_sizes(&self, children: &[NodeRef<'_>]) -> bool {
+        let is_static = |size: &NodeRef<'_>| size.kind() == NodeKind::Static;
+        self.is_stored || children.iter().skip(1).all(is_static)
     }
 
-    /// The leaves of a node, or the scalars of a static.
-    fn leaves_of(&self, node: NodeRef<'_>) -> Option<Vec<Leaf>> {
-        match node.static_value() {
-            Some(value) => Some(value.leaves().into_owned()),
-            None => node.leaf_range().map(|index| self.leaf(index)).collect(),
+    fn sizes(&self, nodes: &[NodeRef<'_>]) -> Option<Vec<usize>> {
+        let size = |leaf: &Leaf| usize::try_from(leaf.as_u64()?).ok();
+        self.integers(nodes)?.iter().map(size).collect()
+    }
+
+    /// The integers of some nodes, each of which is an integer or a list of them.
+    fn integers(&self, nodes: &[NodeRef<'_>]) -> Option<Vec<Leaf>> {
+        let mut integers = Vec::new();
+        for node in nodes {
+            match node.static_value() {
+                Some(value) if is_list(value.root()) => integers.extend_from_slice(&value.leaves()),
+                None if is_list(*node) => {
+                    let leaves = node.leaf_range().map(|index| self.leaf(index));
+                    integers.extend(leaves.collect::<Option<Vec<_>>>()?);
+                }
+                _ => return None,
+            }
         }
+        integers.iter().all(|leaf| leaf.kind().is_integer()).then_some(integers)
     }
 
     /// The structure of an array, as the structure of a value: with default options, and with a

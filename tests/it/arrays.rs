@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
-use treedef::{Dtype, Flattener, Leaf, LeafKind, Tree, Value, unflatten};
+use treedef::{Dtype, Flattener, Leaf, LeafKind, MapOrder, Static, Tree, Value, unflatten};
 
 use crate::blocks::arrays;
 use crate::data::{Data, Read, data};
@@ -130,6 +130,44 @@ fn statics_of_an_array_are_leaves_inside_it() {
     assert_eq!(unflatten::<(f64, (Vec<f64>, u64, u64))>(&treedef, &leaves).unwrap(), model);
 }
 
+/// Has the fields of an array of `ndarray`, whose `v` is a number.
+#[derive(Serialize)]
+struct Other<V> {
+    v: V,
+    dim: [u64; 1],
+    data: Vec<f32>,
+}
+
+#[test]
+fn an_array_type_with_more_than_numbers_is_no_array() {
+    fn check<V: Serialize>(v: V) {
+        let value = Other { v, dim: [2], data: vec![1.0, 2.0] };
+        for flattener in [Flattener::new(), Flattener::new().none_is_leaf(true)] {
+            let flattener = flattener.arrays(true);
+            let tree = flattener.tree(&value).unwrap();
+            assert!(tree.leaves().iter().any(|leaf| leaf.to_string() == "[1.0f32, 2.0f32]"));
+            let json = serde_json::to_string(&tree).unwrap();
+            assert_eq!(json, serde_json::to_string(&value).unwrap());
+        }
+    }
+    check(None::<u8>);
+    check("1");
+    check(treedef::Opaque((1, "a")));
+    check(Static((1, "a")));
+    check(vec![vec![1]]);
+}
+
+#[test]
+fn maps_beside_an_array_keep_their_order() {
+    let map = |keys: &str| keys.chars().map(|key| (key, 1)).collect::<indexmap::IndexMap<_, _>>();
+    let array = Other { v: map("cab"), dim: [2], data: vec![1.0, 2.0] };
+    let value = (array, map("zbya"), map("cab"));
+    for order in [MapOrder::Canonical, MapOrder::Insertion] {
+        let tree = flattener().map_order(order).tree(&value).unwrap();
+        assert_eq!(serde_json::to_string(&tree).unwrap(), serde_json::to_string(&value).unwrap());
+    }
+}
+
 #[test]
 fn an_array_takes_other_numbers() {
     let tensor = Tensor { data: vec![1.0, 2.0], shape: vec![2, 1] };
@@ -181,6 +219,12 @@ fn an_array_comes_back_from_a_file() {
     let shapes: Vec<_> =
         read.leaves().iter().filter_map(Leaf::as_array).map(ToString::to_string).collect();
     assert_eq!(shapes, ["f32[2, 2]", "bool[3]"]);
+
+    let matrix = flattener().with_nalgebra_rules_at(".1").unwrap();
+    let matrix = matrix.tree(&(1, (vec![1.0, 2.0], 2u64, 1u64))).unwrap();
+    let read = Tree::<Leaf>::from_bytes(&matrix.to_bytes().unwrap()).unwrap();
+    let array = read.leaves()[1].as_array().unwrap();
+    assert_eq!((array.shape(), array.is_column_major()), (&[2, 1][..], true));
 }
 
 #[test]
