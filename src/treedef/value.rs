@@ -65,6 +65,14 @@ impl Value {
         Value(Content::Tree(Box::new(tree)))
     }
 
+    /// Stores an array as any other value. Keys and statics are compared leaf by leaf.
+    pub(crate) fn unpack(&mut self) {
+        if let Content::Array(array) = &self.0 {
+            let (treedef, leaves) = (array.treedef.clone(), self.leaves().into_owned());
+            *self = Value::from_tree(Tree::from_parts(treedef, leaves));
+        }
+    }
+
     /// The structure of the value.
     pub fn root(&self) -> NodeRef<'_> {
         match self.treedef() {

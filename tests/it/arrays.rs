@@ -3,7 +3,9 @@
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
-use treedef::{Dtype, Flattener, Leaf, LeafKind, MapOrder, Static, Tree, Value, unflatten};
+use treedef::{
+    Dtype, Flattener, Leaf, LeafKind, MapOrder, Static, Tree, TreeDef, Value, unflatten,
+};
 
 use crate::blocks::arrays;
 use crate::data::{Data, Read, data};
@@ -166,6 +168,18 @@ fn maps_beside_an_array_keep_their_order() {
         let tree = flattener().map_order(order).tree(&value).unwrap();
         assert_eq!(serde_json::to_string(&tree).unwrap(), serde_json::to_string(&value).unwrap());
     }
+}
+
+#[test]
+fn an_array_may_become_a_static_or_a_key() {
+    let rows = vec![vec![1.0f32; 2]; 2];
+    let leaf = flattener().tree(&rows).unwrap().leaves()[0].clone();
+    let treedef = TreeDef::static_value(Value::from(leaf));
+    assert_eq!(treedef, TreeDef::static_value(Value::of(&rows).unwrap()));
+    treedef.flatten_like(&Static(&rows), &mut Vec::<Leaf>::new()).unwrap();
+    let error = treedef.flatten_like(&Static([0.0]), &mut Vec::<Leaf>::new()).unwrap_err();
+    assert_snapshot!(error, @"expected `static [[1.0f32, 1.0f32]; 2]`, found `static (0.0,)` at the root (statics are part of the structure; see `ignore_statics`)");
+    assert_eq!(unflatten::<Vec<Vec<f32>>>(&treedef, Vec::<Leaf>::new()).unwrap(), rows);
 }
 
 #[test]

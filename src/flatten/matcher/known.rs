@@ -128,7 +128,7 @@ impl<'t> Known<'t> {
                 let encoding = &*tree.treedef.encoding;
                 (&*encoding.nodes, &*encoding.shapes, &*tree.leaves)
             }
-            // Without leaves nothing fits, so the values themselves are compared.
+            // A key or a static is never stored as an array.
             Content::Array(_) => (&[][..], &[][..], &[][..]),
         };
         let options = self.of_opaque();

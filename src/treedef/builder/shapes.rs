@@ -170,7 +170,12 @@ impl Shapes {
     }
 
     /// Adds a shape, which must be new.
-    pub(super) fn push(&mut self, shape: Shape) -> usize {
+    pub(super) fn push(&mut self, mut shape: Shape) -> usize {
+        match &mut shape.labels {
+            Labels::Keys(keys) => keys.iter_mut().for_each(Value::unpack),
+            Labels::Static(value) => value.unpack(),
+            Labels::None | Labels::Fields(_) => {}
+        }
         self.costs.push(shape.labels.cost());
         self.list.push(shape);
         let (list, hasher) = (&self.list, &self.hasher);
