@@ -28,6 +28,7 @@ impl Array {
     }
 
     /// The numbers, if they are of this type: `u16` for `F16` and `Bf16`, two `f32` for each `C64`.
+    /// A `usize` is a `u64` here, and an `isize` an `i64`.
     ///
     /// ```
     /// use treedef::Tree;
@@ -102,7 +103,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// When the shapes differ, or when the numbers of either are of another type.
+    /// When the types, the shapes or the orders differ, or when the numbers are of another type.
     ///
     /// ```
     /// use treedef::{Leaf, Tree};
@@ -117,8 +118,13 @@ impl Array {
     /// ```
     pub fn zip<L: LeafType>(&self, other: &Array, mut f: impl FnMut(L, L) -> L) -> Result<Array> {
         let (a, b) = (self.expect_slice::<L>()?, other.expect_slice::<L>()?);
-        if (self.shape(), self.column_major) != (other.shape(), other.column_major) {
-            let message = format!("expected an array `{self}`, found `{other}`");
+        if self.form() != other.form() {
+            let order = |array: &Array| match array.column_major {
+                true => " in column-major order",
+                false => "",
+            };
+            let (in_self, in_other) = (order(self), order(other));
+            let message = format!("expected an array `{self}`{in_self}, found `{other}`{in_other}");
             return Err(Error::custom(message));
         }
         self.with_numbers(a.iter().zip(b).map(|(a, b)| f(a.clone(), b.clone())).collect())
@@ -137,10 +143,19 @@ impl Array {
         Tree { treedef: self.treedef.clone(), leaves: self.scalars().map(Leaf::from).collect() }
     }
 
+    /// What says which number belongs to which index.
+    fn form(&self) -> (Dtype, &[usize], bool) {
+        (self.dtype, &self.shape, self.column_major)
+    }
+
     fn expect_slice<L: LeafType>(&self) -> Result<&[L]> {
         self.as_slice().ok_or_else(|| {
             let (expected, found) = (L::KIND, self.numbers.home());
-            ErrorKind::LeafKind { expected, found }.into()
+            let error = Error::from(ErrorKind::LeafKind { expected, found });
+            match expected == found {
+                true => error.with_hint(format!("sizes are stored as `{found}`")),
+                false => error,
+            }
         })
     }
 

@@ -183,6 +183,25 @@ fn an_array_may_become_a_static_or_a_key() {
 }
 
 #[test]
+fn arrays_of_different_types_do_not_go_together() {
+    let array = |value: &dyn Fn(Flattener) -> Tree<Leaf>| {
+        value(flattener()).leaves()[0].as_array().unwrap().clone()
+    };
+    let doubles = array(&|flattener| flattener.tree(&[1.0, 2.0]).unwrap());
+    let complex = array(&|flattener| flattener.tree(&[Complex { re: 1.0, im: 2.0 }; 2]).unwrap());
+    assert_snapshot!(doubles.zip(&complex, |a: f64, _| a).unwrap_err(), @"expected an array `f64[2]`, found `c128[2]` at the root");
+    let square = array(&|flattener| flattener.tree(&[[1.0, 2.0], [3.0, 4.0]]).unwrap());
+    let columns = array(&|flattener| {
+        let flattener = flattener.with_nalgebra_rules_at("").unwrap();
+        flattener.tree(&([1.0, 2.0, 3.0, 4.0], 2u64, 2u64)).unwrap()
+    });
+    assert_snapshot!(square.zip(&columns, |a: f64, _| a).unwrap_err(), @"expected an array `f64[2, 2]`, found `f64[2, 2]` in column-major order at the root");
+    let sizes = array(&|flattener| flattener.tree(&[1usize, 2]).unwrap());
+    assert_eq!(sizes.as_slice::<u64>(), Some(&[1, 2][..]));
+    assert_snapshot!(sizes.map(|x: usize| x).unwrap_err(), @"expected u64, found u64 at the root (sizes are stored as `u64`)");
+}
+
+#[test]
 fn an_array_takes_other_numbers() {
     let tensor = Tensor { data: vec![1.0, 2.0], shape: vec![2, 1] };
     let (leaves, treedef) = flattener().flatten(&tensor).unwrap();
