@@ -2,7 +2,8 @@
 
 use crate::error::{Difference, DifferenceKind, Result};
 use crate::leaf::{Integer, Scalar};
-use crate::model::{Leaf, Tree};
+use crate::model::{Array, Leaf, Tree};
+use crate::path::Path;
 use crate::treedef::difference::expect_none;
 
 /// The difference that two numbers may have; none by default.
@@ -133,10 +134,23 @@ impl Magnitude {
     }
 }
 
+fn difference(path: Path, found: &Leaf, expected: &Leaf) -> Difference {
+    let (expected, found) = (expected.to_string(), found.to_string());
+    Difference { path, kind: DifferenceKind::Leaf, expected, found }
+}
+
+/// The differences between the numbers of two arrays with the same structure.
+fn in_array(path: &Path, found: &Array, expected: &Array, tolerance: Tolerance) -> Vec<Difference> {
+    let pairs = found.scalars().map(Leaf::from).zip(expected.scalars().map(Leaf::from)).enumerate();
+    let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
+    let place = |index| path.join(&found.treedef.root().path_to_leaf(index));
+    far.map(|(index, (found, expected))| difference(place(index), &found, &expected)).collect()
+}
+
 /// # Compare
 impl Tree<Leaf> {
     /// Checks that the structures are equal and the leaves close. Numbers may be of different
-    /// kinds; all other leaves must be equal.
+    /// kinds, also those of two arrays; all other leaves must be equal.
     ///
     /// # Errors
     ///
@@ -157,11 +171,14 @@ impl Tree<Leaf> {
         self.treedef.check_equal(&expected.treedef)?;
         let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();
         let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
-        let differences = far.map(|(index, (found, expected))| Difference {
-            path: self.treedef.root().path_to_leaf(index),
-            kind: DifferenceKind::Leaf,
-            expected: expected.to_string(),
-            found: found.to_string(),
+        let differences = far.flat_map(|(index, (found, expected))| {
+            let path = self.treedef.root().path_to_leaf(index);
+            match (found.as_array(), expected.as_array()) {
+                (Some(a), Some(b)) if a.shape() == b.shape() && a.treedef == b.treedef => {
+                    in_array(&path, a, b, tolerance)
+                }
+                _ => vec![difference(path, found, expected)],
+            }
         });
         expect_none(differences.collect())
     }

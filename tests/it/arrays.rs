@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use treedef::{
-    Dtype, Flattener, Leaf, LeafKind, MapOrder, Static, Tree, TreeDef, Value, unflatten,
+    Dtype, Flattener, Leaf, LeafKind, MapOrder, Static, Tolerance, Tree, TreeDef, Value, unflatten,
 };
 
 use crate::blocks::arrays;
@@ -180,6 +180,17 @@ fn an_array_may_become_a_static_or_a_key() {
     let error = treedef.flatten_like(&Static([0.0]), &mut Vec::<Leaf>::new()).unwrap_err();
     assert_snapshot!(error, @"expected `static [[1.0f32, 1.0f32]; 2]`, found `static (0.0,)` at the root (statics are part of the structure; see `ignore_statics`)");
     assert_eq!(unflatten::<Vec<Vec<f32>>>(&treedef, Vec::<Leaf>::new()).unwrap(), rows);
+}
+
+#[test]
+fn numbers_of_arrays_are_compared_with_a_tolerance() {
+    let tree = |x: f32| flattener().tree(&("w", vec![vec![1.0, x]; 2])).unwrap();
+    let close = |a: &Tree<Leaf>, b: &Tree<Leaf>| a.check_close(b, Tolerance::new().atol(0.1));
+    assert!(close(&tree(2.0), &tree(2.05)).is_ok());
+    let error = close(&tree(2.0), &tree(2.5)).unwrap_err();
+    assert_snapshot!(error, @"expected 2.5f32, found 2.0f32 at `.1[0][1]`, and 1 more difference");
+    let other = flattener().tree(&("w", vec![vec![1.0f32, 2.0]; 3])).unwrap();
+    assert_snapshot!(close(&tree(2.0), &other).unwrap_err(), @"expected [[1.0f32, 2.0f32]; 3], found [[1.0f32, 2.0f32]; 2] at `.1`");
 }
 
 #[test]
