@@ -271,7 +271,7 @@ impl Structures {
     ///
     /// let mut structures = Structures::new().limits(Limits::default().max_depth(1));
     /// let error = structures.add(&serde_json::from_str("[[1]]")?).unwrap_err();
-    /// assert_eq!(error.to_string(), "nested deeper than 1 level at `[0]` (see `Limits::max_depth`)");
+    /// assert_eq!(error.to_string(), "nested deeper than 1 level at `[0]` (`Flattener::max_depth` and `Limits::max_depth` allow more)");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

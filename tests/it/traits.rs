@@ -251,7 +251,11 @@ fn a_diff_that_lies_is_refused() {
     assert_eq!(change(path, "[1, 1]", r#""change": "lost""#), Err(incomplete.clone()));
     assert_eq!(change(r#"["b"]"#, "[1]", r#""change": "renamed", "to": ".w""#), Err(incomplete));
     let added = |spans: &str, position: usize, new: &str| {
-        change(path, spans, &format!(r#""change": "added", "position": {position}, "new": [{new}]"#))
+        change(
+            path,
+            spans,
+            &format!(r#""change": "added", "position": {position}, "new": [{new}]"#),
+        )
     };
     assert!(added("[1, 1]", 0, "[1]").is_ok());
     assert_eq!(
