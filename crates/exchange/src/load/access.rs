@@ -146,6 +146,16 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
         if self.next == self.length {
             return Ok(None);
         }
+        if let Source::Named(names) = &self.source {
+            let is_there = |index: usize| names.child(&index.to_string()).is_some();
+            while names.table.misses_enough() && self.next < self.length && !is_there(self.next) {
+                made(names.table)?;
+                self.next += 1;
+            }
+            if self.next == self.length {
+                return Ok(None);
+            }
+        }
         let index = self.next;
         self.next += 1;
         let place = match &self.source {

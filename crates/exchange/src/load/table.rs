@@ -16,6 +16,8 @@ const MAX_DIMS: usize = 64;
 /// each tensor.
 const MADE: usize = 1 << 18;
 const MADE_FOR_EACH: usize = 64;
+/// So much is listed as missing before gaps in sequences are skipped.
+const ENOUGH: usize = 1_000;
 
 /// A tensor or a text under its name in the type.
 pub(crate) struct Entry<'t> {
@@ -61,6 +63,7 @@ pub(crate) struct Table<'t> {
     /// The fields that a struct has to have, because serde missed them: the address of its list of
     /// fields, or the name of its place if it has none.
     pub(crate) required: RefCell<BTreeSet<(String, &'static str)>>,
+    /// How many elements without bytes may still be made, in all walks.
     left: Cell<usize>,
 }
 
@@ -164,6 +167,7 @@ impl<'t> Table<'t> {
                 return Err(ErrorKind::Rule(what).into());
             }
         }
+        let made = entries.len().saturating_mul(MADE_FOR_EACH).saturating_add(MADE);
         Ok(Table {
             entries,
             separator,
@@ -174,7 +178,7 @@ impl<'t> Table<'t> {
             changed: RefCell::default(),
             reported: RefCell::default(),
             required: RefCell::default(),
-            left: Cell::new(0), // until a walk begins
+            left: Cell::new(made),
         })
     }
 
@@ -183,8 +187,6 @@ impl<'t> Table<'t> {
         self.missing.borrow_mut().clear();
         self.changed.borrow_mut().clear();
         self.reported.borrow_mut().clear();
-        let more = self.entries.len().saturating_mul(MADE_FOR_EACH);
-        self.left.set(more.saturating_add(MADE));
         for entry in &self.entries {
             entry.used.set(false);
             entry.buffered.set(false);
@@ -196,6 +198,11 @@ impl<'t> Table<'t> {
         let left = self.left.get();
         self.left.set(left.saturating_sub(1));
         left > 0
+    }
+
+    /// Whether so much is missing that more of the same says nothing.
+    pub(crate) fn misses_enough(&self) -> bool {
+        self.missing.borrow().len() >= ENOUGH
     }
 
     pub(crate) fn miss(&self, name: &str, asked: Asked) {

@@ -376,6 +376,10 @@ fn gaps_and_elements_too_many_are_listed() {
     missing `0.b`: perhaps it is `x.b`, which is unused
     missing `0.w`: perhaps it is `x.w`, which is unused
     ");
+    let far = BTreeMap::from([("0", layer()), ("50000", layer())]);
+    let error = read::<Vec<Layer>>(&Loader::new(), &far).unwrap_err();
+    let ErrorKind::Load(report) = error.kind() else { panic!("{error}") };
+    assert_eq!((report.missing.len(), report.unused.len()), (1_000, 0));
     assert_snapshot!(message::<Vec<Option<f32>>>(&BTreeMap::from([("4294967296", 1.0f32)])), @"
     the tensors do not fit the type
     unused `4294967296`: f32[]
