@@ -142,7 +142,7 @@ fn mutate(kind: usize, parts: &mut Vec<Part>, rng: &mut Rng) -> Vec<String> {
 fn no_changed_file_is_read_in_silence() {
     let mut rng = Rng::with_seed(20);
     let mut kinds = BTreeMap::<&str, usize>::new();
-    for case in 0..2_500 {
+    for case in 0..500 {
         let model = model(&mut rng);
         let mut parts = parts(&model);
         rng.shuffle(&mut parts); // in any order, as other writers sort them
@@ -163,7 +163,7 @@ fn no_changed_file_is_read_in_silence() {
         let total = missing.len() + unused.len() + renamed.len() + changed.len();
         assert!(total > 0 || stopped.is_some());
     }
-    assert!(kinds["named"] > 2_000, "{kinds:?}");
+    assert!(kinds["named"] > 400, "{kinds:?}");
 }
 
 /// Bytes that are changed at random are refused, or read as what is written again.
@@ -171,7 +171,7 @@ fn no_changed_file_is_read_in_silence() {
 fn damaged_files_are_refused_or_read() {
     let mut rng = Rng::with_seed(21);
     let (mut read, mut refused) = (0, 0);
-    for _ in 0..4_000 {
+    for _ in 0..1_500 {
         let model = model(&mut rng);
         let tree = Tree::of(&model).unwrap();
         let mut bytes = safetensors::to_bytes(&Tensors::of(&tree).unwrap()).unwrap();
