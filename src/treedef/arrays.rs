@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::leaf::column::{Columns, Segment, home};
-use crate::model::{Array, Column, Dtype, Leaf, LeafKind, NodeKind, TreeDef};
+use crate::model::{Array, Column, Dtype, Leaf, LeafKind, Node, NodeKind, TreeDef};
 #[cfg(feature = "persist")]
 use crate::model::{Content, Value};
 use crate::treedef::blocks::{Rectangle, SHAPE_FIELDS, is_list, rectangle};
@@ -79,8 +79,8 @@ struct Arrays<'a> {
     is_stored: bool,
     layout: Vec<Segment>,
     columns: Vec<Arc<Column>>,
-    /// The structures of arrays, by the index of their node.
-    structures: HashMap<usize, TreeDef>,
+    /// The structures of arrays, by their nodes: many arrays have the same.
+    structures: HashMap<(Node, &'a [Node]), TreeDef>,
 }
 
 /// Which leaves of a node are numbers, and what they mean.
@@ -120,7 +120,7 @@ impl<'a> Arrays<'a> {
     }
 
     /// The array at a node, if there is one.
-    fn array_at(&mut self, node: NodeRef<'_>) -> Option<Array> {
+    fn array_at(&mut self, node: NodeRef<'a>) -> Option<Array> {
         let Numbers { dtype, shape, column_major, leaves, before, after } =
             self.numbers_at(node)?;
         let treedef = self.structure(node)?;
@@ -236,8 +236,10 @@ impl<'a> Arrays<'a> {
 
     /// The structure of an array, as the structure of a value: with default options, and with a
     /// leaf for each scalar of a static.
-    fn structure(&mut self, node: NodeRef<'_>) -> Option<TreeDef> {
-        if let Some(known) = self.structures.get(&node.index()) {
+    fn structure(&mut self, node: NodeRef<'a>) -> Option<TreeDef> {
+        let (root, below) = node.subtree().split_first()?;
+        let nodes = (Node { repeat: 1, ..*root }, below);
+        if let Some(known) = self.structures.get(&nodes) {
             return Some(known.clone());
         }
         let mut builder = TreeDefBuilder::default();
@@ -247,7 +249,7 @@ impl<'a> Arrays<'a> {
         });
         copied.ok()?;
         let structure = builder.finish_value(self.treedef.limits);
-        self.structures.insert(node.index(), structure.clone());
+        self.structures.insert(nodes, structure.clone());
         Some(structure)
     }
 }

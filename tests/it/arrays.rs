@@ -283,3 +283,14 @@ fn an_array_needs_no_more_memory_than_its_numbers() {
     let kept = usize::try_from(used.bytes_current).unwrap();
     assert!(kept <= bytes * 21 / 20, "{kept} bytes for {bytes} bytes of numbers");
 }
+
+#[test]
+fn equal_structures_of_small_arrays_are_stored_once() {
+    let rows: Vec<Vec<f32>> = (0..10_000).map(|row| vec![0.5; 1 + row % 7]).collect();
+    // The first walk leaves memory to the second.
+    let first = flattener().flatten(&rows).unwrap().0;
+    let mut leaves = Vec::new();
+    let used = allocation_counter::measure(|| leaves = flattener().flatten(&rows).unwrap().0);
+    assert_eq!(leaves, first);
+    assert!(used.bytes_current < 350 * 10_000, "{} bytes", used.bytes_current);
+}
