@@ -217,7 +217,9 @@ pub(crate) enum Content {
 ///
 /// It is the content of an opaque leaf ([`Leaf::as_array`]), where
 /// [`Flattener::arrays`](crate::Flattener::arrays) or
-/// [`Tree::with_arrays`](crate::Tree::with_arrays) made it one. A clone shares the buffer.
+/// [`Tree::with_arrays`](crate::Tree::with_arrays) made it one, or a file was read. A clone shares
+/// the buffer. So do all numbers of one type that came in one walk: as long as one of their arrays
+/// is kept, all of them are in memory.
 #[derive(Clone)]
 pub struct Array {
     /// The structure of the array as serde sees it, e.g. nested sequences.
