@@ -46,6 +46,8 @@ struct Inner {
     hint: Option<Cow<'static, str>>,
     /// Which of several trees the error is about.
     tree: Option<usize>,
+    /// The structures that differ are a prefix and a tree.
+    of_prefix: bool,
 }
 
 impl Inner {
@@ -445,6 +447,12 @@ impl Error {
         self
     }
 
+    /// Calls the structures that differ a prefix and a tree.
+    pub(crate) fn of_prefix(mut self) -> Self {
+        self.0.of_prefix = true;
+        self
+    }
+
     /// Adds a hint for the user. If there is one already, it stays.
     #[cold]
     pub(crate) fn with_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
@@ -500,6 +508,7 @@ impl From<ErrorKind> for Error {
             part: None,
             file: None,
             hint: None,
+            of_prefix: false,
             tree: None,
         }))
     }
@@ -568,7 +577,12 @@ impl fmt::Display for Inner {
         if let Some(tree) = self.tree {
             write!(f, "tree {tree}: ")?;
         }
-        f.write_str(&limited(&self.kind, LONGEST))?;
+        match &self.kind {
+            ErrorKind::Structure(differences) if self.of_prefix => {
+                f.write_str(&limited(&of_prefix(differences), LONGEST))?;
+            }
+            kind => f.write_str(&limited(kind, LONGEST))?,
+        }
         match &self.kind {
             kind if kind.is_about_the_whole() => {}
             _ => match (self.byte, self.part) {
@@ -622,6 +636,13 @@ impl ErrorKind {
                 | Io(_)
         )
     }
+}
+
+/// What the first difference between a prefix and a tree is.
+fn of_prefix(differences: &[Difference]) -> String {
+    let sides = |first: &Difference| (first.expected.clone(), first.found.clone());
+    let (prefix, tree) = differences.first().map(sides).unwrap_or_default();
+    format!("the prefix has {prefix}, the tree {tree}")
 }
 
 /// The same text as `Display`, so that an `unwrap` in a test prints it.

@@ -63,12 +63,10 @@ pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
         (true, false) => {
             let differences = prefix_differences(a, b);
             let none = differences.first().is_some_and(|first| first.expected == "`None`");
-            Err(structure_mismatch(differences).with_hint(match none {
-                true => {
-                    "for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`"
-                }
-                false => "expected is what the prefix has",
-            }))
+            let error = structure_mismatch(differences).of_prefix();
+            let hint =
+                "for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`";
+            Err(if none { error.with_hint(hint) } else { error })
         }
         (false, _) => Err(options_mismatch(prefix.encoding.options, full.encoding.options)),
     }

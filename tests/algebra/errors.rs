@@ -21,15 +21,15 @@ fn what_is_no_prefix() {
         assert_eq!(error.to_string(), broadcast.to_string());
         error.to_string()
     };
-    assert_snapshot!(refused("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("[*, *]", "[*]"), @"expected 2 children, found 1 child at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("{\"a\": [None, *]}", "{\"a\": [*, *]}"), @r#"expected `None`, found `*` at `["a"][0]` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)"#);
-    assert_snapshot!(refused("P { x: *, y: * }", "P { x: *, z: * }"), @"expected `*`, found nothing at `.y`, and 1 more difference (expected is what the prefix has)");
-    assert_snapshot!(refused("P { x: *, y: * }", "P { y: *, x: * }"), @"expected `.x`, `.y`, found `.y`, `.x` at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("P { x: * }", "Q { x: * }"), @"expected `P { x: * }`, found `Q { x: * }` at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("(E::A(*), *)", "(E::B(*), *)"), @"expected `E::A(*)`, found `E::B(*)` at `.0` (expected is what the prefix has)");
-    assert_snapshot!(refused("[static 1, *]", "[static 2, *]"), @"expected `static 1`, found `static 2` at `[0]` (expected is what the prefix has)");
-    assert_snapshot!(refused("[(None, *); 5]", "[(None, *); 3, (*, *), (None, *)]"), @"expected `None`, found `*` at `[3].0` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)");
+    assert_snapshot!(refused("[*]", "(*,)"), @"the prefix has `[*]`, the tree `(*,)` at the root");
+    assert_snapshot!(refused("[*, *]", "[*]"), @"the prefix has 2 children, the tree 1 child at the root");
+    assert_snapshot!(refused("{\"a\": [None, *]}", "{\"a\": [*, *]}"), @r#"the prefix has `None`, the tree `*` at `["a"][0]` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)"#);
+    assert_snapshot!(refused("P { x: *, y: * }", "P { x: *, z: * }"), @"the prefix has `*`, the tree nothing at `.y`, and 1 more difference");
+    assert_snapshot!(refused("P { x: *, y: * }", "P { y: *, x: * }"), @"the prefix has `.x`, `.y`, the tree `.y`, `.x` at the root");
+    assert_snapshot!(refused("P { x: * }", "Q { x: * }"), @"the prefix has `P { x: * }`, the tree `Q { x: * }` at the root");
+    assert_snapshot!(refused("(E::A(*), *)", "(E::B(*), *)"), @"the prefix has `E::A(*)`, the tree `E::B(*)` at `.0`");
+    assert_snapshot!(refused("[static 1, *]", "[static 2, *]"), @"the prefix has `static 1`, the tree `static 2` at `[0]`");
+    assert_snapshot!(refused("[(None, *); 5]", "[(None, *); 3, (*, *), (None, *)]"), @"the prefix has `None`, the tree `*` at `[3].0` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)");
     assert_snapshot!(refused("#[insertion] {\"a\": *}", "{\"a\": *}"), @"expected `#[insertion]`, found no options at the root (use one `Flattener` for both)");
 }
 
@@ -63,7 +63,7 @@ fn what_has_no_inner_structure() {
         |full: &str, outer: &str| treedef(full).inner_of(&treedef(outer)).unwrap_err().to_string();
     assert_snapshot!(refused("[(*, *), [*, *]]", "[*, *]"), @"expected `(*, *)`, found `[*, *]` at `[1]`");
     assert_snapshot!(refused("[(*, *), (*, *), *]", "[*, *, *]"), @"expected `(*, *)`, found `*` at `[2]`");
-    assert_snapshot!(refused("[(*, *)]", "(*,)"), @"expected `(*,)`, found `[(*, *)]` at the root (expected is what the prefix has)");
+    assert_snapshot!(refused("[(*, *)]", "(*,)"), @"the prefix has `(*,)`, the tree `[(*, *)]` at the root");
     assert_snapshot!(refused("[]", "[]"), @"a structure without leaves has no inner one");
 }
 

@@ -141,7 +141,7 @@ fn the_right_node_is_blamed_when_none_is_a_leaf() {
     let mut leaves = vec![Leaf::None];
     assert_snapshot!(said(none_is_leaf.flatten_like(&expected, &second, &mut leaves)), @"expected 2 children, found 1 child at `.1`");
     let prefix = tree("#[none_is_leaf] ({\"a\": *}, [*, *])", [0, 1, 2]);
-    assert_snapshot!(said(prefix.broadcast_to(&found)), @"expected 2 children, found 1 child at `.1` (expected is what the prefix has)");
+    assert_snapshot!(said(prefix.broadcast_to(&found)), @"the prefix has 2 children, the tree 1 child at `.1`");
 }
 
 /// JAX: `TypeError: <lambda>() missing 1 required positional argument` when `is_leaf` gets the path and two trees

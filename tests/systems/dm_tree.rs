@@ -120,7 +120,7 @@ fn extra_keys_are_refused_unless_they_are_dropped() {
     let x = tree("{\"a\": *, \"m\": None}", [1]);
     let y = tree("{\"a\": *, \"m\": None}", [2]);
     let z = tree("{\"a\": *}", [3]);
-    assert_snapshot!(said(x.clone().flatten_up_to(&def("{\"a\": *}"))), @r#"expected nothing, found `None` at `["m"]` (expected is what the prefix has)"#);
+    assert_snapshot!(said(x.clone().flatten_up_to(&def("{\"a\": *}"))), @r#"the prefix has nothing, the tree `None` at `["m"]`"#);
     let only_a = |mut tree: Tree<i32>| {
         tree.remove_all("[\"m\"]").unwrap();
         tree
@@ -132,8 +132,8 @@ fn extra_keys_are_refused_unless_they_are_dropped() {
 /// There the recipe has no path when it fails at a key: `Could not find key 'b' in some input_trees`.
 #[test]
 fn a_missing_key_is_told_with_its_place() {
-    assert_snapshot!(said(tree("{\"a\": {\"z\": *}}", [1]).flatten_up_to(&def("{\"a\": {\"z\": *}, \"b\": *}"))), @r#"expected `*`, found nothing at `["b"]` (expected is what the prefix has)"#);
-    assert_snapshot!(said(tree("{\"a\": *}", [1]).flatten_up_to(&def("{\"a\": [*]}"))), @r#"expected `[*]`, found `*` at `["a"]` (expected is what the prefix has)"#);
+    assert_snapshot!(said(tree("{\"a\": {\"z\": *}}", [1]).flatten_up_to(&def("{\"a\": {\"z\": *}, \"b\": *}"))), @r#"the prefix has `*`, the tree nothing at `["b"]`"#);
+    assert_snapshot!(said(tree("{\"a\": *}", [1]).flatten_up_to(&def("{\"a\": [*]}"))), @r#"the prefix has `[*]`, the tree `*` at `["a"]`"#);
 }
 
 /// dm-tree takes only attrs classes and namedtuples. Ours: every struct is a node, with its fields in declared order.

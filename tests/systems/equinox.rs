@@ -165,7 +165,7 @@ fn masks_are_prefixes() {
         .unwrap();
     assert_eq!(kept.leaves(), [None, None, Some("s")]);
     let refused = numbered("[*, *]").partition_mask(&tree("[*]", [true]));
-    assert_snapshot!(said(refused), @"expected 1 child, found 2 children at the root (expected is what the prefix has)");
+    assert_snapshot!(said(refused), @"the prefix has 1 child, the tree 2 children at the root");
 }
 
 #[test]

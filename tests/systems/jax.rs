@@ -174,7 +174,7 @@ fn none_is_a_node_without_leaves() {
     // Ours: the map of two trees is strict, a prefix has to be asked for.
     assert_snapshot!(said(numbered("[*, *]").zip_with(full.clone(), |a, _| a)), @"expected `*`, found `None` at `[1]`");
     // JAX: tree_map(f, [1, None], [1, 2]) is an error, and so is it here.
-    assert_snapshot!(said(numbered("[*, *]").flatten_up_to(full.treedef())), @"expected `None`, found `*` at `[1]` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)");
+    assert_snapshot!(said(numbered("[*, *]").flatten_up_to(full.treedef())), @"the prefix has `None`, the tree `*` at `[1]` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)");
 }
 
 #[test]
@@ -214,27 +214,27 @@ fn maps_take_prefixes_when_told_so() {
 fn the_first_difference_is_told_with_its_path() {
     let refused =
         |prefix: &str, full: &str| said(numbered(prefix).zip_prefix(numbered(full), |a, _| *a));
-    assert_snapshot!(refused("{\"a\": [*, *]}", "{\"a\": (*, *)}"), @r#"expected `[*, *]`, found `(*, *)` at `["a"]` (expected is what the prefix has)"#);
-    assert_snapshot!(refused("{\"a\": [*, *]}", "{\"a\": [*]}"), @r#"expected 2 children, found 1 child at `["a"]` (expected is what the prefix has)"#);
-    assert_snapshot!(refused("{\"q\": {\"a\": *}}", "{\"q\": {\"a\": *, \"c\": *}}"), @r#"expected nothing, found `*` at `["q"]["c"]` (expected is what the prefix has)"#);
-    assert_snapshot!(refused("{\"q\": {\"a\": *, \"b\": *}}", "{\"q\": {\"a\": *, \"c\": *}}"), @r#"expected `*`, found nothing at `["q"]["b"]`, and 1 more difference (expected is what the prefix has)"#);
+    assert_snapshot!(refused("{\"a\": [*, *]}", "{\"a\": (*, *)}"), @r#"the prefix has `[*, *]`, the tree `(*, *)` at `["a"]`"#);
+    assert_snapshot!(refused("{\"a\": [*, *]}", "{\"a\": [*]}"), @r#"the prefix has 2 children, the tree 1 child at `["a"]`"#);
+    assert_snapshot!(refused("{\"q\": {\"a\": *}}", "{\"q\": {\"a\": *, \"c\": *}}"), @r#"the prefix has nothing, the tree `*` at `["q"]["c"]`"#);
+    assert_snapshot!(refused("{\"q\": {\"a\": *, \"b\": *}}", "{\"q\": {\"a\": *, \"c\": *}}"), @r#"the prefix has `*`, the tree nothing at `["q"]["b"]`, and 1 more difference"#);
 }
 
 /// JAX's table for `flatten_up_to`, which has no paths.
 #[test]
 fn what_is_no_prefix_is_refused() {
     let refused = |prefix: &str, full: &str| said(numbered(full).flatten_up_to(&def(prefix)));
-    assert_snapshot!(refused("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("(*,)", "[*]"), @"expected `(*,)`, found `[*]` at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("(*, *)", "(*, *, *)"), @"expected 2 children, found 3 children at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("[*, *]", "[*, *, *]"), @"expected 2 children, found 3 children at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("{\"a\": *, \"b\": *}", "{\"a\": *, \"c\": *}"), @r#"expected `*`, found nothing at `["b"]`, and 1 more difference (expected is what the prefix has)"#);
-    assert_snapshot!(refused("None", "*"), @"expected `None`, found `*` at the root (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)");
-    assert_snapshot!(refused("NT { x: *, y: * }", "(*, *)"), @"expected `NT { x: *, y: * }`, found `(*, *)` at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("NT { x: *, y: * }", "NT1 { only: * }"), @"expected `NT { x: *, y: * }`, found `NT1 { only: * }` at the root, and 3 more differences (expected is what the prefix has)");
-    assert_snapshot!(refused("NT { x: *, y: * }", "Other { x: *, y: * }"), @"expected `NT { x: *, y: * }`, found `Other { x: *, y: * }` at the root (expected is what the prefix has)");
-    assert_snapshot!(refused("D { x: *, op: static \"add\" }", "D { x: *, op: static \"mul\" }"), @r#"expected `static "add"`, found `static "mul"` at `.op` (expected is what the prefix has)"#);
-    assert_snapshot!(refused("#[insertion] {\"a\": *, \"b\": *}", "#[insertion] {\"b\": *, \"a\": *}"), @r#"expected `["a"]`, `["b"]`, found `["b"]`, `["a"]` at the root (expected is what the prefix has)"#);
+    assert_snapshot!(refused("[*]", "(*,)"), @"the prefix has `[*]`, the tree `(*,)` at the root");
+    assert_snapshot!(refused("(*,)", "[*]"), @"the prefix has `(*,)`, the tree `[*]` at the root");
+    assert_snapshot!(refused("(*, *)", "(*, *, *)"), @"the prefix has 2 children, the tree 3 children at the root");
+    assert_snapshot!(refused("[*, *]", "[*, *, *]"), @"the prefix has 2 children, the tree 3 children at the root");
+    assert_snapshot!(refused("{\"a\": *, \"b\": *}", "{\"a\": *, \"c\": *}"), @r#"the prefix has `*`, the tree nothing at `["b"]`, and 1 more difference"#);
+    assert_snapshot!(refused("None", "*"), @"the prefix has `None`, the tree `*` at the root (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)");
+    assert_snapshot!(refused("NT { x: *, y: * }", "(*, *)"), @"the prefix has `NT { x: *, y: * }`, the tree `(*, *)` at the root");
+    assert_snapshot!(refused("NT { x: *, y: * }", "NT1 { only: * }"), @"the prefix has `NT { x: *, y: * }`, the tree `NT1 { only: * }` at the root, and 3 more differences");
+    assert_snapshot!(refused("NT { x: *, y: * }", "Other { x: *, y: * }"), @"the prefix has `NT { x: *, y: * }`, the tree `Other { x: *, y: * }` at the root");
+    assert_snapshot!(refused("D { x: *, op: static \"add\" }", "D { x: *, op: static \"mul\" }"), @r#"the prefix has `static "add"`, the tree `static "mul"` at `.op`"#);
+    assert_snapshot!(refused("#[insertion] {\"a\": *, \"b\": *}", "#[insertion] {\"b\": *, \"a\": *}"), @r#"the prefix has `["a"]`, `["b"]`, the tree `["b"]`, `["a"]` at the root"#);
 }
 
 /// JAX's `equality_errors`: texts there, data here.
@@ -363,6 +363,6 @@ fn in_axes_are_a_prefix_with_none_as_a_leaf() {
     let error = typed.broadcast_to(Tree::of(&([1.0], 2.0)).unwrap().treedef()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "expected `None`, found `(*,)` at `.0` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)"
+        "the prefix has `None`, the tree `(*,)` at `.0` (for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`)"
     );
 }

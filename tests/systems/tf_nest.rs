@@ -157,10 +157,10 @@ fn another_structure_is_refused_with_the_place() {
     let shallow = |shallow: &str, full: &str| {
         said(tree::<i32>(full, vec![0; def(full).num_leaves()]).flatten_up_to(&def(shallow)))
     };
-    assert_snapshot!(shallow("{\"a\": [*]}", "{\"a\": *}"), @r#"expected `[*]`, found `*` at `["a"]` (expected is what the prefix has)"#);
-    assert_snapshot!(shallow("[*, *]", "[*, *, *]"), @"expected 2 children, found 3 children at the root (expected is what the prefix has)");
-    assert_snapshot!(shallow("{\"a\": *}", "{\"b\": *}"), @r#"expected `*`, found nothing at `["a"]`, and 1 more difference (expected is what the prefix has)"#);
-    assert_snapshot!(shallow("[*]", "(*,)"), @"expected `[*]`, found `(*,)` at the root (expected is what the prefix has)");
+    assert_snapshot!(shallow("{\"a\": [*]}", "{\"a\": *}"), @r#"the prefix has `[*]`, the tree `*` at `["a"]`"#);
+    assert_snapshot!(shallow("[*, *]", "[*, *, *]"), @"the prefix has 2 children, the tree 3 children at the root");
+    assert_snapshot!(shallow("{\"a\": *}", "{\"b\": *}"), @r#"the prefix has `*`, the tree nothing at `["a"]`, and 1 more difference"#);
+    assert_snapshot!(shallow("[*]", "(*,)"), @"the prefix has `[*]`, the tree `(*,)` at the root");
 }
 
 /// `check_types=False`.

@@ -134,7 +134,7 @@ fn prefixes_are_broadcast() {
     assert_eq!(broadcast.leaves(), [0, 1, 1, 1, 2, 2]);
     // torch returns None; ours says where the two part.
     let list = tree("#[insertion, none_is_leaf] [*, *, *]", [0, 1, 2]);
-    assert_snapshot!(said(list.broadcast_to(&full)), @r#"expected `[*, *, *]`, found `{"step": *, "enc": Linear { w: [*, *], b: * }, Act::RELU: (*…` at the root (expected is what the prefix has)"#);
+    assert_snapshot!(said(list.broadcast_to(&full)), @r#"the prefix has `[*, *, *]`, the tree `{"step": *, "enc": Linear { w: [*, *], b: * }, Act::RELU: (*…` at the root"#);
 }
 
 /// A prefix, its leaves, and those of the whole.

@@ -108,7 +108,7 @@
 //! let dims = Tree::of(&(5, 6))?.broadcast_to(&full)?;
 //! assert_eq!(dims.to_string(), "(5, (6, (6, 6)))");
 //! let error = Tree::of(&[5])?.broadcast_to(&full).unwrap_err();
-//! assert_eq!(error.to_string(), "expected 1 child, found 2 children at the root (expected is what the prefix has)");
+//! assert_eq!(error.to_string(), "the prefix has 1 child, the tree 2 children at the root");
 //!
 //! // What is static is kept, and comes back.
 //! let (leaves, treedef) = Flattener::new().leaves_where(LeafKind::is_float).flatten_as::<f64>(&("l2", 0.5))?;

@@ -19,9 +19,9 @@ pub(super) const ROWS: &[Row] = &[
         }
         cases.trees(&1.5, |tree| {
             let mut next = 0;
-            tree.split_into(5_000, |_, _| {
+            tree.split_into(1_000, |_, _| {
                 next += 1;
-                next % 5_000
+                next % 1_000
             })
         });
     }),
