@@ -119,6 +119,6 @@ fn main() -> Result<()> {
     let too_few = vmap(loss, &(None::<u8>, 0), &Tree::new(args, vec![vec![0.0]; 3])?);
     let error = too_few.unwrap_err();
     println!("in_axes of two for three: {error}");
-    assert!(error.to_string().starts_with("expected 2 children, found 3"), "{error}");
+    assert!(error.to_string().starts_with("the prefix has 2 children, the tree 3"), "{error}");
     Ok(())
 }
