@@ -284,6 +284,27 @@ fn a_renamed_f32_that_was_flattened_as_f64_is_the_same() {
     assert_snapshot!(migration, @"renamed `.w` to `.weights`");
 }
 
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+struct Scheme(bool);
+
+impl TryFrom<String> for Scheme {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            "dark" => Ok(Scheme(true)),
+            "light" => Ok(Scheme(false)),
+            _ => Err(text),
+        }
+    }
+}
+
+impl From<Scheme> for String {
+    fn from(scheme: Scheme) -> String {
+        if scheme.0 { "dark" } else { "light" }.to_owned()
+    }
+}
+
 #[test]
 fn texts_that_are_checked_are_followed() {
     use std::net::IpAddr;
@@ -303,24 +324,6 @@ fn texts_that_are_checked_are_followed() {
         #[serde(alias = "empty")]
         blob: Vec<u8>,
     }
-    #[derive(Clone, Default, Serialize, Deserialize)]
-    #[serde(try_from = "String", into = "String")]
-    struct Scheme(bool);
-    impl TryFrom<String> for Scheme {
-        type Error = String;
-        fn try_from(text: String) -> Result<Self, String> {
-            match text.as_str() {
-                "dark" => Ok(Scheme(true)),
-                "light" => Ok(Scheme(false)),
-                _ => Err(text),
-            }
-        }
-    }
-    impl From<Scheme> for String {
-        fn from(scheme: Scheme) -> String {
-            if scheme.0 { "dark" } else { "light" }.to_owned()
-        }
-    }
     let said = |mode| {
         let address = IpAddr::from([127, 0, 0, 1]);
         migrated::<After>(&Before { address, mode, empty: Vec::new() })
@@ -328,6 +331,47 @@ fn texts_that_are_checked_are_followed() {
     assert_snapshot!(said("dark"), @"renamed `.address` to `.ip`, `.mode` to `.scheme`, `.empty` to `.blob`");
     // It is what the default is.
     assert_eq!(said("light"), said("dark"));
+}
+
+#[test]
+fn checked_texts_that_move_to_fields_of_one_name_are_told_apart() {
+    #[derive(Clone, Serialize, Deserialize)]
+    struct Panel {
+        width: u16,
+        scheme: Scheme,
+    }
+    #[derive(Clone, Serialize, Deserialize)]
+    struct Window {
+        height: u16,
+        scheme: Scheme,
+        panel: Panel,
+    }
+    #[derive(Clone, Serialize, Deserialize)]
+    struct Before {
+        window: Option<Window>,
+    }
+    #[derive(Serialize, Deserialize)]
+    #[serde(from = "Before")]
+    struct After {
+        panel: Option<Panel>,
+        frame: Option<Frame>,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Frame {
+        height: u16,
+        scheme: Scheme,
+    }
+    impl From<Before> for After {
+        fn from(Before { window }: Before) -> Self {
+            let (panel, frame) = window
+                .map(|Window { height, scheme, panel }| (panel, Frame { height, scheme }))
+                .unzip();
+            After { panel, frame }
+        }
+    }
+    let panel = Panel { width: 3, scheme: Scheme(true) };
+    let window = Some(Window { height: 2, scheme: Scheme(false), panel });
+    assert_snapshot!(migrated::<After>(&Before { window }), @"renamed `.window` to `.frame`, `.window?.panel` to `.panel`");
 }
 
 #[test]

@@ -85,8 +85,13 @@ impl<'a> Following<'a> {
         let items = experiments.items.iter().enumerate();
         let fixed = items.filter(|(item, _)| !free.contains(item));
         let fixed = fixed.flat_map(|(_, leaves)| leaves.clone()).collect();
-        self.follow_fixed(&fixed, rebuild);
+        let differing = self.follow_fixed(&fixed, rebuild);
         self.find_equal(&fixed);
+        for (from, to) in differing {
+            if !self.before.is_paired(from) && !self.after.is_paired(to) {
+                self.pair(from, to);
+            }
+        }
     }
 
     fn pair(&mut self, from: usize, to: usize) {
@@ -131,13 +136,13 @@ impl<'a> Following<'a> {
 
     /// Follows what cannot be changed, e.g. an address, or has no leaves: what is missing without
     /// it, or what has its default then? Elements of a sequence that are renamed alike are followed
-    /// once.
+    /// once. Returns the leaves that have the same path there and are not equal.
     fn follow_fixed(
         &mut self,
         fixed: &HashSet<usize>,
         rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
-    ) {
-        let (mut alike, mut followed) = (HashMap::new(), 0);
+    ) -> Vec<(usize, usize)> {
+        let (mut alike, mut followed, mut differing) = (HashMap::new(), 0, Vec::new());
         let by_path: HashMap<Path, usize> =
             self.after.places.iter().map(|place| place.path.clone()).zip(0..).collect();
         for from in 0..self.before.places.len() {
@@ -158,8 +163,9 @@ impl<'a> Following<'a> {
             if let Some(place) = self.after.places.get(to) {
                 alike.insert(general, generalised(&place.path).0);
             }
-            self.pair_places(from, to, fixed);
+            differing.extend(self.pair_places(from, to, fixed));
         }
+        differing
     }
 
     /// Pairs leaves that cannot be changed with the only one that equals them.
@@ -218,11 +224,17 @@ impl<'a> Following<'a> {
         found.map(|(place, _)| place)
     }
 
-    /// Pairs the leaves of two places that have the same path there, or else the wholes, if one has no
-    /// leaves.
-    fn pair_places(&mut self, from: usize, to: usize, fixed: &HashSet<usize>) {
+    /// Pairs the equal leaves of two places that have the same path there, or else the wholes, if one
+    /// has no leaves. Returns the others with the same path.
+    fn pair_places(
+        &mut self,
+        from: usize,
+        to: usize,
+        fixed: &HashSet<usize>,
+    ) -> Vec<(usize, usize)> {
+        let mut differing = Vec::new();
         let (before, after) = (self.before.places.get(from), self.after.places.get(to));
-        let (Some(before), Some(after)) = (before, after) else { return };
+        let (Some(before), Some(after)) = (before, after) else { return differing };
         let (treedef, depth, target) =
             (&self.after.tree.treedef, before.path.keys().len(), after.path.clone());
         let (leaves, taken) = (before.leaves(), after.leaves());
@@ -233,16 +245,20 @@ impl<'a> Following<'a> {
             let other = other.filter(|other| taken.contains(other));
             let is_free =
                 |other: &usize| !self.before.is_paired(leaf) && !self.after.is_paired(*other);
-            if let Some(other) = other.filter(is_free) {
-                self.pair(leaf, other);
-                paired = true;
+            let Some(other) = other.filter(is_free) else { continue };
+            let (old, new) = (self.before.tree.leaves.get(leaf), self.after.tree.leaves.get(other));
+            match old == new {
+                true => self.pair(leaf, other),
+                false => differing.push((leaf, other)),
             }
+            paired = true;
         }
         if !paired && no_leaves {
             self.whole.push((from, to));
             self.before.pair_whole(from);
             self.after.pair_whole(to);
         }
+        differing
     }
 
     fn finish(mut self) -> Migration {
