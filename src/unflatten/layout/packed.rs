@@ -22,32 +22,34 @@ impl PackedLayout {
     pub(in crate::unflatten) const NOTES: usize = 8;
 }
 
-/// The form of a node and its subtree, in pre-order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::unflatten) struct LayoutCode(pub(in crate::unflatten) u128);
+/// The form of a node and its subtree, in pre-order: a leaf is a zero bit; any other node is a one
+/// bit, its kind and its number of children, in a short or a long code. Two nodes of the same form
+/// have the same leaves in the same places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::unflatten) struct LayoutCode {
+    /// The last 128 bits.
+    bits: u128,
+    /// The number of all bits. So a form that is too long equals none.
+    length: usize,
+}
 
 /// The maximum number of leaves of a layout.
 pub(in crate::unflatten) const WINDOW: usize = 64;
 
+const MOST_BITS: usize = 128;
+
 /// The minimum number of elements for which a layout is read.
 pub(in crate::unflatten) const RUN: usize = 4;
 
-/// A leaf is a zero bit. Any other node is a one bit, its kind and its number of children, in a
-/// short or a long code. Two nodes of the same form have the same leaves in the same places.
 impl LayoutCode {
-    /// Begins with a one bit, so that forms of different lengths differ.
-    const EMPTY: LayoutCode = LayoutCode(1);
-    const SHORT: usize = 8;
-    const LONG: usize = 12;
-
     #[inline(always)]
-    fn leaves(self, count: usize) -> Option<LayoutCode> {
-        let bits = u32::try_from(count).ok().filter(|bits| *bits <= self.0.leading_zeros())?;
-        self.0.checked_shl(bits).map(LayoutCode)
+    fn leaf(&mut self) {
+        self.bits <<= 1;
+        self.length += 1; // at most one for each call
     }
 
     #[inline(always)]
-    fn compound(self, kind: NodeKind, count: usize) -> Option<LayoutCode> {
+    fn compound(&mut self, kind: NodeKind, count: usize) -> Option<()> {
         let kind = match kind {
             NodeKind::Tuple => 0,
             NodeKind::TupleStruct => 1,
@@ -58,12 +60,13 @@ impl LayoutCode {
             _ => return None,
         };
         let (code, length) = match u128::try_from(count).ok()? {
-            count @ 0..8 => (1 << 7 | kind << 4 | count, Self::SHORT),
-            count @ 8..128 => (1 << 11 | kind << 8 | 1 << 7 | count, Self::LONG),
+            count @ 0..8 => (1 << 7 | kind << 4 | count, 8),
+            count @ 8..128 => (1 << 11 | kind << 8 | 1 << 7 | count, 12),
             _ => return None,
         };
-        let LayoutCode(before) = self.leaves(length)?;
-        Some(LayoutCode(before | code))
+        self.bits = self.bits << length | code;
+        self.length += length; // as for leaves
+        Some(())
     }
 }
 
@@ -74,19 +77,22 @@ impl PackedLayout {
         if leaves > WINDOW {
             return None;
         }
-        let mut rigid =
-            PackedLayout { form: LayoutCode::EMPTY, leaves, notes: [0; PackedLayout::NOTES] };
-        rigid.add(nodes, &mut 0)?;
-        Some(rigid)
+        let notes = [0; PackedLayout::NOTES];
+        let mut packed = PackedLayout { form: LayoutCode::default(), leaves, notes };
+        packed.add(nodes, &mut 0)?;
+        Some(packed).filter(|packed| packed.form.length <= MOST_BITS)
     }
 
     /// Recursion ends at the latest when the form is full. `noted` counts the notes so far.
     fn add(&mut self, nodes: &[Node], noted: &mut usize) -> Option<()> {
-        let own = nodes.first()?;
+        let own = nodes.first().filter(|_| self.form.length <= MOST_BITS)?;
         let mut runs = nodes.get(1..own.span)?;
         match own.kind {
-            NodeKind::Leaf => return self.form.leaves(1).map(|form| self.form = form),
-            _ => self.form = self.form.compound(own.kind, own.children)?,
+            NodeKind::Leaf => {
+                self.form.leaf();
+                return Some(());
+            }
+            _ => self.form.compound(own.kind, own.children)?,
         }
         if is_noted(own.kind) {
             let note = if own.kind.is_named() { own.shape } else { own.children };
@@ -94,10 +100,7 @@ impl PackedLayout {
             *noted += 1;
         }
         while let Some(run) = runs.first() {
-            match run.kind {
-                NodeKind::Leaf => self.form = self.form.leaves(run.repeat)?,
-                _ => (0..run.repeat).try_for_each(|_| self.add(runs, noted))?,
-            }
+            (0..run.repeat).try_for_each(|_| self.add(runs, noted))?;
             runs = runs.get(run.span..)?;
         }
         Some(())
@@ -110,26 +113,25 @@ fn is_noted(kind: NodeKind) -> bool {
     kind.is_named() || matches!(kind, NodeKind::None | NodeKind::Some)
 }
 
-/// A walk over a value that should have a known form. `data` is where the leaves come from.
-pub(in crate::unflatten) struct Steps<'w, D> {
-    rigid: &'w PackedLayout,
+/// A walk over a value that should have a known form.
+pub(in crate::unflatten) struct Steps<'w> {
+    packed: &'w PackedLayout,
     form: LayoutCode,
     leaves: usize,
     notes: usize,
-    pub(in crate::unflatten) data: D,
 }
 
-impl<'w, D> Steps<'w, D> {
+impl<'w> Steps<'w> {
     /// A walk before the first call.
     #[inline(always)]
-    pub(in crate::unflatten) fn new(rigid: &'w PackedLayout, data: D) -> Self {
-        Steps { rigid, form: LayoutCode::EMPTY, leaves: 0, notes: 0, data }
+    pub(in crate::unflatten) fn new(packed: &'w PackedLayout) -> Self {
+        Steps { packed, form: LayoutCode::default(), leaves: 0, notes: 0 }
     }
 
     /// Whether exactly the calls of the layout were made.
     #[inline(always)]
     pub(in crate::unflatten) fn is_complete(&self) -> bool {
-        self.form == self.rigid.form
+        self.form == self.packed.form
     }
 
     /// The number of notes so far.
@@ -141,7 +143,7 @@ impl<'w, D> Steps<'w, D> {
     /// The note of the next compound, if it has one.
     #[inline(always)]
     pub(in crate::unflatten) fn next_note(&self) -> Matched<usize> {
-        self.rigid.notes.get(self.notes).copied().map(usize::from).ok_or(Mismatch)
+        self.packed.notes.get(self.notes).copied().map(usize::from).ok_or(Mismatch)
     }
 
     /// The number of leaves so far.
@@ -150,27 +152,17 @@ impl<'w, D> Steps<'w, D> {
         self.leaves
     }
 
-    /// Adds a leaf, and returns its index.
     #[inline(always)]
-    pub(in crate::unflatten) fn leaf(&mut self) -> Matched<usize> {
-        self.form = self.form.leaves(1).ok_or(Mismatch)?;
-        self.leaves += 1; // at most the bits of a form
-        Ok(self.leaves - 1)
+    pub(in crate::unflatten) fn leaf(&mut self) {
+        self.form.leaf();
+        self.leaves += 1; // at most one for each call
     }
 
-    /// Adds a compound with `count` children, and returns its note if it has one.
+    /// Adds a compound with `count` children.
     #[inline(always)]
-    pub(in crate::unflatten) fn compound(
-        &mut self,
-        kind: NodeKind,
-        count: usize,
-    ) -> Matched<Option<usize>> {
-        self.form = self.form.compound(kind, count).ok_or(Mismatch)?;
-        if !is_noted(kind) {
-            return Ok(None);
-        }
-        let note = *self.rigid.notes.get(self.notes).ok_or(Mismatch)?;
-        self.notes += 1; // in range, as checked above
-        Ok(Some(note.into()))
+    pub(in crate::unflatten) fn compound(&mut self, kind: NodeKind, count: usize) -> Matched<()> {
+        self.form.compound(kind, count).ok_or(Mismatch)?;
+        self.notes += usize::from(is_noted(kind)); // at most one for each call
+        Ok(())
     }
 }
