@@ -15,7 +15,6 @@ use std::mem;
 use serde::ser::{self, Impossible};
 use serde::{Serialize, Serializer};
 
-use crate::error::Matched;
 use crate::model::{Labels, LeafKind, Name, Node, NodeKind, Shape};
 use crate::treedef::node::is_name;
 
@@ -55,7 +54,7 @@ struct Call<'t> {
 
 /// The code of a call: the kind of a leaf, or the kind of a compound and the number of its
 /// children.
-type Code = u32;
+pub(in crate::flatten) type Code = u32;
 
 const COMPOUND: Code = 1 << 31;
 /// The code behind the last call, where no call is expected. An error that the value itself returns
@@ -63,7 +62,7 @@ const COMPOUND: Code = 1 << 31;
 const END: Code = COMPOUND - 1;
 const MOST_CHILDREN: usize = 127;
 
-const fn leaf(kind: LeafKind) -> Code {
+pub(in crate::flatten) const fn leaf(kind: LeafKind) -> Code {
     kind as Code
 }
 
@@ -172,8 +171,12 @@ impl<'t> Layout<'t> {
     ) -> Result<(), Different> {
         let first = count * self.num_leaves; // there is room for `count` elements
         let at = Position((first as u32) << 16); // it is within the cells
-        match element.serialize(LayoutSerializer::<true> { layout: self, at }) {
-            Ok(at) if at.calls() == self.num_calls && self.stopped.get().is_none() => Ok(()),
+        match element.serialize(LayoutSerializer::<true> { layout: Some(self), at }) {
+            Ok(Taken { at, .. })
+                if at.calls() == self.num_calls && self.stopped.get().is_none() =>
+            {
+                Ok(())
+            }
             Ok(_) => Err(self.different(first, at, END)),
             Err(LayoutMismatch(code)) => Err(self.different(first, at, code)),
         }
@@ -239,8 +242,8 @@ impl Different {
 
     /// A number of another kind, or no number.
     #[inline(never)]
-    pub(in crate::flatten) fn number(number: Matched<(LeafKind, u64)>) -> Self {
-        let narrow = number.ok().and_then(|(kind, _)| narrow(leaf(kind)));
+    pub(in crate::flatten) fn number(number: Option<Number>) -> Self {
+        let narrow = number.and_then(|number| narrow(number.code));
         Different { narrow, ..Different::PERHAPS }
     }
 }
@@ -287,11 +290,42 @@ impl Position {
     }
 }
 
+/// A lone number.
+#[derive(Clone, Copy)]
+pub(in crate::flatten) struct Number {
+    pub(in crate::flatten) code: Code,
+    pub(in crate::flatten) bits: u64,
+}
+
+impl Number {
+    /// The number that an element is, if it is one.
+    #[inline(always)]
+    pub(in crate::flatten) fn of<T: Serialize + ?Sized>(
+        element: &T,
+        compact: bool,
+    ) -> Option<Number> {
+        let at = Position(u32::from(compact));
+        match element.serialize(LayoutSerializer::<true> { layout: None, at }) {
+            Ok(Taken { at: Position(code), bits }) => Some(Number { code, bits }),
+            Err(_) => None,
+        }
+    }
+}
+
 /// A serializer for an element or for a value inside it. The outermost one begins at call 0, which
 /// is a constant even if it is not inlined into the loop over the elements.
+///
+/// Without a layout it takes a lone number, and `at` says whether the format is compact. That is no
+/// serializer of its own, because every type of elements would be compiled for it, too.
 struct LayoutSerializer<'l, const OUTERMOST: bool> {
-    layout: &'l Layout<'l>,
+    layout: Option<&'l Layout<'l>>,
     at: Position,
+}
+
+/// The place behind a value. For a lone number, its code and its bits.
+struct Taken {
+    at: Position,
+    bits: u64,
 }
 
 impl<'l, const OUTERMOST: bool> LayoutSerializer<'l, OUTERMOST> {
@@ -301,13 +335,14 @@ impl<'l, const OUTERMOST: bool> LayoutSerializer<'l, OUTERMOST> {
     }
 
     #[inline(always)]
-    fn number(self, kind: LeafKind, bits: u64) -> Result<Position, LayoutMismatch> {
-        let at = self.at();
-        if self.layout.call(at).code != leaf(kind) {
-            return Err(LayoutMismatch(leaf(kind)));
+    fn number(self, kind: LeafKind, bits: u64) -> Result<Taken, LayoutMismatch> {
+        let (at, code) = (self.at(), leaf(kind));
+        let Some(layout) = self.layout else { return Ok(Taken { at: Position(code), bits }) };
+        if layout.call(at).code != code {
+            return Err(LayoutMismatch(code));
         }
-        self.layout.cells[at.leaves() % CELLS].set(bits); // in range
-        Ok(Position(at.0 + 0x1_0001)) // at most the calls of a layout
+        layout.cells[at.leaves() % CELLS].set(bits); // in range
+        Ok(Taken { at: Position(at.0 + 0x1_0001), bits: 0 }) // at most the calls of a layout
     }
 
     #[inline(always)]
@@ -318,11 +353,12 @@ impl<'l, const OUTERMOST: bool> LayoutSerializer<'l, OUTERMOST> {
         count: usize,
     ) -> Result<LayoutChildren<'l>, LayoutMismatch> {
         let (at, code) = (self.at(), compound(kind, count));
-        let call = self.layout.call(at);
-        if call.code != code || !is_name(call.name, name) {
-            return Err(LayoutMismatch(code));
+        match self.layout {
+            Some(layout) if layout.call(at).code == code && is_name(layout.call(at).name, name) => {
+                Ok(LayoutChildren { layout, at: Position(at.0 + 1), left: count }) // as above
+            }
+            _ => Err(LayoutMismatch(code)),
         }
-        Ok(LayoutChildren { layout: self.layout, at: Position(at.0 + 1), left: count }) // as above
     }
 }
 
@@ -360,8 +396,9 @@ impl LayoutChildren<'_> {
             return Err(self.layout.stop(self.at, END));
         }
         self.left -= 1;
-        match value.serialize(LayoutSerializer::<false> { layout: self.layout, at: self.at }) {
-            Ok(at) => {
+        let layout = Some(self.layout);
+        match value.serialize(LayoutSerializer::<false> { layout, at: self.at }) {
+            Ok(Taken { at, .. }) => {
                 self.at = at;
                 Ok(())
             }
@@ -382,34 +419,34 @@ impl LayoutChildren<'_> {
     }
 
     #[inline(always)]
-    fn end(self) -> Result<Position, LayoutMismatch> {
+    fn end(self) -> Result<Taken, LayoutMismatch> {
         match self.left {
-            0 => Ok(self.at),
+            0 => Ok(Taken { at: self.at, bits: 0 }),
             _ => Err(LayoutMismatch(END)),
         }
     }
 }
 
 impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
-    type Ok = Position;
+    type Ok = Taken;
     type Error = LayoutMismatch;
-    type SerializeSeq = Impossible<Position, LayoutMismatch>;
+    type SerializeSeq = Impossible<Taken, LayoutMismatch>;
     type SerializeTuple = LayoutChildren<'l>;
     type SerializeTupleStruct = LayoutChildren<'l>;
-    type SerializeTupleVariant = Impossible<Position, LayoutMismatch>;
-    type SerializeMap = Impossible<Position, LayoutMismatch>;
+    type SerializeTupleVariant = Impossible<Taken, LayoutMismatch>;
+    type SerializeMap = Impossible<Taken, LayoutMismatch>;
     type SerializeStruct = LayoutChildren<'l>;
-    type SerializeStructVariant = Impossible<Position, LayoutMismatch>;
+    type SerializeStructVariant = Impossible<Taken, LayoutMismatch>;
 
     numbers!(|self, kind, bits| self.number(kind, bits));
 
     generic_mismatches!(|self| LayoutMismatch(END));
     mismatches! { |self| LayoutMismatch(END);
-        serialize_i128(i128) -> Position;
-        serialize_u128(u128) -> Position;
-        serialize_str(&str) -> Position;
-        serialize_bytes(&[u8]) -> Position;
-        serialize_unit_variant(&'static str, u32, &'static str) -> Position;
+        serialize_i128(i128) -> Taken;
+        serialize_u128(u128) -> Taken;
+        serialize_str(&str) -> Taken;
+        serialize_bytes(&[u8]) -> Taken;
+        serialize_unit_variant(&'static str, u32, &'static str) -> Taken;
         serialize_seq(Option<usize>) -> Self::SerializeSeq;
         serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
         serialize_map(Option<usize>) -> Self::SerializeMap;
@@ -417,24 +454,24 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
     }
 
     #[inline(always)]
-    fn serialize_none(self) -> Result<Position, LayoutMismatch> {
+    fn serialize_none(self) -> Result<Taken, LayoutMismatch> {
         self.open(NodeKind::None, "", 0)?.end()
     }
 
     #[inline(always)]
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Position, LayoutMismatch> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Taken, LayoutMismatch> {
         let mut some = self.open(NodeKind::Some, "", 1)?;
         some.child(value)?;
         some.end()
     }
 
     #[inline(always)]
-    fn serialize_unit(self) -> Result<Position, LayoutMismatch> {
+    fn serialize_unit(self) -> Result<Taken, LayoutMismatch> {
         self.open(NodeKind::Unit, "", 0)?.end()
     }
 
     #[inline(always)]
-    fn serialize_unit_struct(self, name: &'static str) -> Result<Position, LayoutMismatch> {
+    fn serialize_unit_struct(self, name: &'static str) -> Result<Taken, LayoutMismatch> {
         self.open(NodeKind::UnitStruct, name, 0)?.end()
     }
 
@@ -443,7 +480,7 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
         self,
         name: &'static str,
         value: &T,
-    ) -> Result<Position, LayoutMismatch> {
+    ) -> Result<Taken, LayoutMismatch> {
         let mut newtype = self.open(NodeKind::NewtypeStruct, name, 1)?;
         newtype.child(value)?;
         newtype.end()
@@ -473,14 +510,17 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
     }
 
     fn is_human_readable(&self) -> bool {
-        !self.layout.compact
+        match self.layout {
+            Some(layout) => !layout.compact,
+            None => self.at.0 == 0,
+        }
     }
 }
 
 macro_rules! children {
     ($($trait:ident $method:ident($($name:ident)?) $verb:ident;)*) => {$(
         impl ser::$trait for LayoutChildren<'_> {
-            type Ok = Position;
+            type Ok = Taken;
             type Error = LayoutMismatch;
 
             #[inline(always)]
@@ -489,7 +529,7 @@ macro_rules! children {
             }
 
             #[inline(always)]
-            fn end(self) -> Result<Position, LayoutMismatch> {
+            fn end(self) -> Result<Taken, LayoutMismatch> {
                 self.end()
             }
         }

@@ -11,17 +11,14 @@ pub(super) mod layout;
 use std::cell::Cell;
 use std::ops::Range;
 
-use serde::ser::Impossible;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use crate::error::{Matched, Mismatch};
 use crate::flatten::rows::slots::Slots;
 use crate::leaf::float::widen;
 use crate::model::{Leaf, LeafKind};
 
-use super::calls::{generic_mismatches, mismatches, numbers};
 use bits::{f32_of, is_number, scalar};
-use layout::{Different, Layout};
+use layout::{Different, Layout, Number, leaf};
 
 /// The minimum number of elements for which a layout is read.
 pub(super) const FEW: usize = 4;
@@ -189,7 +186,7 @@ fn put_numbers<I: Iterator<Item: Serialize>>(
     items: &mut I,
 ) -> Option<I::Item> {
     let cells = [const { Cell::new(0) }; CELLS];
-    let (mut room, compact) = (row.room(), row.compact);
+    let (mut room, compact, code) = (row.room(), row.compact, kind.map(leaf));
     while room > 0 {
         let mut count = 0;
         for cell in cells.iter().take(room) {
@@ -197,8 +194,10 @@ fn put_numbers<I: Iterator<Item: Serialize>>(
                 row.put(&cells, count);
                 return None;
             };
-            match item.serialize(NumberSerializer { compact }) {
-                Ok((found, bits)) if kind.is_none() || kind == Some(found) => cell.set(bits),
+            match Number::of(&item, compact) {
+                Some(Number { code: found, bits }) if code.is_none_or(|code| code == found) => {
+                    cell.set(bits);
+                }
                 number => {
                     row.stop(&cells, count, Different::number(number));
                     return Some(item);
@@ -317,60 +316,4 @@ fn fill<L>(all: &mut [L], slots: Range<usize>, leaves: impl Iterator<Item = L>) 
     let Some(slots) = all.get_mut(slots) else { return false };
     slots.iter_mut().zip(leaves).for_each(|(slot, leaf)| *slot = leaf);
     true
-}
-
-/// Returns the kind and the bits of a number. Any other value is an error.
-struct NumberSerializer {
-    compact: bool,
-}
-
-type KindAndBits = (LeafKind, u64);
-
-impl Serializer for NumberSerializer {
-    type Ok = KindAndBits;
-    type Error = Mismatch;
-    type SerializeSeq = Impossible<KindAndBits, Mismatch>;
-    type SerializeTuple = Impossible<KindAndBits, Mismatch>;
-    type SerializeTupleStruct = Impossible<KindAndBits, Mismatch>;
-    type SerializeTupleVariant = Impossible<KindAndBits, Mismatch>;
-    type SerializeMap = Impossible<KindAndBits, Mismatch>;
-    type SerializeStruct = Impossible<KindAndBits, Mismatch>;
-    type SerializeStructVariant = Impossible<KindAndBits, Mismatch>;
-
-    numbers!(|self, kind, bits| Ok((kind, bits)));
-
-    generic_mismatches!(|self| Mismatch);
-    mismatches! { |self| Mismatch;
-        serialize_i128(i128) -> KindAndBits;
-        serialize_u128(u128) -> KindAndBits;
-        serialize_str(&str) -> KindAndBits;
-        serialize_bytes(&[u8]) -> KindAndBits;
-        serialize_none() -> KindAndBits;
-        serialize_unit() -> KindAndBits;
-        serialize_unit_struct(&'static str) -> KindAndBits;
-        serialize_unit_variant(&'static str, u32, &'static str) -> KindAndBits;
-        serialize_seq(Option<usize>) -> Self::SerializeSeq;
-        serialize_tuple(usize) -> Self::SerializeTuple;
-        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
-        serialize_map(Option<usize>) -> Self::SerializeMap;
-        serialize_struct(&'static str, usize) -> Self::SerializeStruct;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
-    }
-
-    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Matched<KindAndBits> {
-        Err(Mismatch)
-    }
-
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: &T,
-    ) -> Matched<KindAndBits> {
-        Err(Mismatch)
-    }
-
-    fn is_human_readable(&self) -> bool {
-        !self.compact
-    }
 }
