@@ -1,6 +1,7 @@
 //! Leaves in one buffer for each kind.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::mem;
 use std::ops::Range;
 
@@ -17,6 +18,25 @@ pub struct Segment {
     pub leaves: Range<usize>,
     /// The index of the first of them in the buffer.
     pub offset: usize,
+}
+
+/// A vector of leaves of any type.
+pub trait LeafVec {
+    /// The kind of the leaves in error messages.
+    fn kind(&self) -> LeafKind;
+    fn push(&mut self, scalar: Scalar<'_>) -> bool;
+    fn push_leaf(&mut self, leaf: Leaf) -> bool;
+    fn put(&mut self, slot: usize, scalar: Scalar<'_>) -> bool;
+    fn put_leaf(&mut self, slot: usize, leaf: Leaf) -> bool;
+    /// Puts leaves of one kind, as their bits, into slots. Returns whether it could.
+    fn put_bits(&mut self, first: usize, kind: LeafKind, bits: &[Cell<u64>]) -> bool;
+    fn len(&self) -> usize;
+    fn capacity(&self) -> usize;
+    fn reserve(&mut self, count: usize);
+    fn resize(&mut self, count: usize);
+    /// Moves the leaf at `first + i` to `first + destination[i]`.
+    fn permute(&mut self, first: usize, destination: Vec<usize>);
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 macro_rules! columns {
@@ -128,6 +148,14 @@ macro_rules! columns {
                 }
             }
 
+            fn as_leaves(&mut self) -> &mut dyn LeafVec {
+                match self {
+                    $(Column::$kind(column) => column,)*
+                    Column::Str(column) => column,
+                    Column::Other(column) => column,
+                }
+            }
+
             pub(crate) fn into_leaves(self) -> Vec<Leaf> {
                 match self {
                     $(Column::$kind(column) => column.into_iter().map(Leaf::from).collect(),)*
@@ -191,15 +219,13 @@ impl Columns {
         self.columns.get_mut(self.last)
     }
 
-    /// Adds leaves of a kind, which are of type `T`. Returns whether there is a column for them.
-    pub(crate) fn extend<T: 'static>(
-        &mut self,
-        kind: LeafKind,
-        leaves: impl ExactSizeIterator<Item = T>,
-    ) -> bool {
-        let column = self.grow(kind, leaves.len()).map(Column::as_any_mut);
-        let column = column.and_then(|column| column.downcast_mut::<Vec<T>>());
-        column.map(|column| column.extend(leaves)).is_some()
+    /// Adds leaves of a kind, as their bits. Returns whether it could.
+    pub(crate) fn extend(&mut self, kind: LeafKind, bits: &[Cell<u64>]) -> bool {
+        let Some(column) = self.grow(kind, bits.len()) else { return false }; // there is one
+        let first = column.len();
+        let column = column.as_leaves();
+        column.resize(first + bits.len()); // in memory
+        column.put_bits(first, kind, bits)
     }
 
     /// The number of leaves.

@@ -1,12 +1,15 @@
 //! The types that a flat vector can have, and the sources that rebuilding reads leaves from.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::mem;
 
 use crate::error::{Error, ErrorKind};
 use crate::leaf::Scalar;
+use crate::leaf::bits::scalar;
+use crate::leaf::column::LeafVec;
 use crate::leaf::float::widen;
-use crate::leaf::sink::{LeafVec, Sink, permute};
+use crate::leaf::sink::{Sink, permute};
 use crate::model::{Leaf, LeafKind, Packed, Value};
 
 /// A type for the elements of a flat vector: `bool`, an integer, a float, `char`, `String`, or
@@ -214,6 +217,15 @@ impl<L: Emit> LeafVec for Vec<L> {
         put(self, slot, L::from_leaf(leaf))
     }
 
+    fn put_bits(&mut self, first: usize, kind: LeafKind, bits: &[Cell<u64>]) -> bool {
+        let slots = self.get_mut(first..).unwrap_or_default();
+        // A loop for a constant kind does not ask for it.
+        match kind == L::KIND {
+            true => fill(slots, L::KIND, bits),
+            false => fill(slots, kind, bits),
+        }
+    }
+
     fn len(&self) -> usize {
         self.len()
     }
@@ -238,6 +250,14 @@ impl<L: Emit> LeafVec for Vec<L> {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
+}
+
+/// Fills the first slots; returns whether they exist and take the leaves.
+#[inline(always)]
+fn fill<L: Emit>(slots: &mut [L], kind: LeafKind, bits: &[Cell<u64>]) -> bool {
+    let leaves = bits.iter().map(|bits| scalar(kind, bits.get()).and_then(L::from_scalar));
+    slots.len() >= bits.len()
+        && slots.iter_mut().zip(leaves).all(|(slot, leaf)| leaf.map(|leaf| *slot = leaf).is_some())
 }
 
 /// Puts a leaf into a slot; returns whether both exist.

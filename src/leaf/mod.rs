@@ -2,6 +2,7 @@
 
 pub(crate) mod float;
 mod scalar;
+pub(crate) mod bits;
 pub(crate) mod column;
 pub(crate) mod sink;
 pub(crate) mod leaf_type;

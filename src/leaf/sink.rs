@@ -2,9 +2,10 @@
 //! only once.
 
 use std::any::Any;
+use std::cell::Cell;
 
 use crate::leaf::Scalar;
-use crate::leaf::column::Columns;
+use crate::leaf::column::{Columns, LeafVec};
 use crate::model::{Leaf, LeafKind};
 
 /// The leaves of a recording.
@@ -23,23 +24,6 @@ impl Default for Sink {
     fn default() -> Self {
         Sink::Counted(0)
     }
-}
-
-/// A vector of leaves of any type.
-pub trait LeafVec {
-    /// The kind of the leaves in error messages.
-    fn kind(&self) -> LeafKind;
-    fn push(&mut self, scalar: Scalar<'_>) -> bool;
-    fn push_leaf(&mut self, leaf: Leaf) -> bool;
-    fn put(&mut self, slot: usize, scalar: Scalar<'_>) -> bool;
-    fn put_leaf(&mut self, slot: usize, leaf: Leaf) -> bool;
-    fn len(&self) -> usize;
-    fn capacity(&self) -> usize;
-    fn reserve(&mut self, count: usize);
-    fn resize(&mut self, count: usize);
-    /// Moves the leaf at `first + i` to `first + destination[i]`.
-    fn permute(&mut self, first: usize, destination: Vec<usize>);
-    fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 impl Sink {
@@ -147,6 +131,10 @@ impl LeafVec for Columns {
 
     fn put_leaf(&mut self, _: usize, leaf: Leaf) -> bool {
         self.push_leaf(leaf)
+    }
+
+    fn put_bits(&mut self, _: usize, kind: LeafKind, bits: &[Cell<u64>]) -> bool {
+        self.extend(kind, bits)
     }
 
     fn len(&self) -> usize {

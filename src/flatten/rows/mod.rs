@@ -5,7 +5,6 @@
 //! The elements between them are put into slots here, a row at a time.
 
 pub(super) mod slots;
-mod bits;
 pub(super) mod layout;
 
 use std::cell::Cell;
@@ -14,10 +13,10 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::flatten::rows::slots::Slots;
+use crate::leaf::bits::{f32_of, is_number, scalar};
 use crate::leaf::float::widen;
 use crate::model::{Leaf, LeafKind};
 
-use bits::{f32_of, is_number, scalar};
 use layout::{Different, Layout, Number, leaf};
 
 /// The minimum number of elements for which a layout is read.
@@ -286,10 +285,8 @@ fn put(
         (Slots::Leaves(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_leaf)),
         (Slots::Behind(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
         (Slots::Behind(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
-        (Slots::Columns(all), Some(LeafKind::F64)) => {
-            all.extend(LeafKind::F64, bits.map(f64::from_bits))
-        }
-        (Slots::Columns(all), Some(LeafKind::F32)) => all.extend(LeafKind::F32, bits.map(f32_of)),
+        (Slots::Columns(all), Some(kind)) => all.extend(kind, cells),
+        (Slots::Other(all), Some(kind)) => all.put_bits(slots.start, kind, cells),
         (all, kind) => {
             let kinds = kind.as_slice().iter().chain(kinds.iter().filter(|_| kind.is_none()));
             slots.zip(bits).zip(kinds.cycle()).all(|((slot, bits), kind)| {

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use crate::leaf::Scalar;
-use crate::leaf::column::Columns;
+use crate::leaf::column::{Columns, LeafVec};
 use crate::leaf::leaf_type::{Emit, put};
-use crate::leaf::sink::{LeafVec, Sink};
+use crate::leaf::sink::Sink;
 use crate::model::{Leaf, Value};
 
 /// Slots for leaves, by index.

@@ -4,13 +4,14 @@ use crate::leaf::Scalar;
 use crate::model::LeafKind;
 
 /// Whether leaves of a kind fit into 64 bits.
-pub(in crate::flatten) fn is_number(kind: LeafKind) -> bool {
+pub(crate) fn is_number(kind: LeafKind) -> bool {
     use LeafKind as Is;
     !matches!(kind, Is::I128 | Is::U128 | Is::Str | Is::Bytes | Is::None | Is::Opaque)
 }
 
 /// The scalar of a kind with these bits.
-pub(in crate::flatten) fn scalar(kind: LeafKind, bits: u64) -> Option<Scalar<'static>> {
+#[inline(always)] // callers know the kind, so only one arm is compiled
+pub(crate) fn scalar(kind: LeafKind, bits: u64) -> Option<Scalar<'static>> {
     let signed = bits.cast_signed();
     Some(match kind {
         LeafKind::Bool => Scalar::Bool(bits != 0),
@@ -30,6 +31,6 @@ pub(in crate::flatten) fn scalar(kind: LeafKind, bits: u64) -> Option<Scalar<'st
 }
 
 #[inline(always)]
-pub(in crate::flatten) fn f32_of(bits: u64) -> f32 {
+pub(crate) fn f32_of(bits: u64) -> f32 {
     f32::from_bits(bits as u32) // the upper half is zero
 }
