@@ -60,7 +60,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The name of a type, a field or a variant: borrowed from the type that was walked, or read from a
 /// text or a file.
@@ -234,6 +234,8 @@ pub struct Array {
     pub(crate) dtype: Dtype,
     pub(crate) shape: Box<[usize]>,
     pub(crate) column_major: bool,
+    /// If serde sees one byte string in place of the numbers: that leaf, once it was asked for.
+    pub(crate) bytes: Option<OnceLock<Leaf>>,
 }
 
 /// Leaves of one kind in one buffer.

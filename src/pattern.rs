@@ -99,6 +99,51 @@ impl Pattern {
         }
         ends(step)
     }
+
+    /// Whether the pattern names a node of one of the `levels` below the node at these keys. The
+    /// nodes of a level have all keys that `key_of` has for it, by position.
+    pub(crate) fn names_below<L>(
+        &self,
+        keys: &[Key],
+        levels: &[L],
+        key_of: impl Fn(&L, usize) -> Option<Key>,
+    ) -> bool {
+        // The steps that may be next.
+        let mut next = self.with_skipped(vec![0]);
+        for key in keys {
+            let mut after = self.after(&next, |step| step.matches(key));
+            // A `?` need not be in the pattern.
+            after.extend(next.into_iter().filter(|_| *key == Key::Some));
+            next = after;
+        }
+        levels.iter().any(|level| {
+            let keys = || (0..).map_while(|position| key_of(level, position));
+            next = self.after(&next, |step| keys().any(|key| step.matches(&key)));
+            next.contains(&self.0.len())
+        })
+    }
+
+    /// The steps that may come after a key.
+    fn after(&self, next: &[usize], is_named: impl Fn(&Step) -> bool) -> Vec<usize> {
+        let after = |at: &usize| match self.0.get(*at)? {
+            Step::AnySteps => Some(*at),
+            step => is_named(step).then_some(at + 1),
+        };
+        self.with_skipped(next.iter().filter_map(after).collect())
+    }
+
+    /// Adds the steps behind each `**`, which may be no step.
+    fn with_skipped(&self, mut next: Vec<usize>) -> Vec<usize> {
+        next.dedup();
+        let mut index = 0;
+        while let Some(at) = next.get(index).copied() {
+            if self.0.get(at) == Some(&Step::AnySteps) && !next.contains(&(at + 1)) {
+                next.push(at + 1);
+            }
+            index += 1;
+        }
+        next
+    }
 }
 
 impl Step {

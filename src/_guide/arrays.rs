@@ -37,7 +37,7 @@
 //! With [`Flattener::arrays`](crate::Flattener::arrays), each array is one leaf: an
 //! [`Array`](crate::Array) with its [`Dtype`](crate::Dtype), its shape, and its numbers in one
 //! buffer of their type. The buffer takes 4 bytes for an `f32`, where a [`Leaf`](crate::Leaf) takes
-//! 24, and flattening costs what [`flatten_as::<f32>`](crate::flatten_as) costs. Rebuilding gives
+//! 24, and flattening costs what [`flatten_as`](crate::flatten_as) of that type costs. Rebuilding gives
 //! exactly the value that was flattened. [`Tree::with_arrays`](crate::Tree::with_arrays) does the
 //! same with a tree that is there already, for example one that was read from JSON.
 //!
@@ -47,13 +47,23 @@
 //! | rows of different lengths | each number | an array for each row |
 //! | `ndarray::Array2<f32>`, `ArrayD` (0.15 to 0.17) | version, sizes and each number | `f32[2, 3]` |
 //! | `nalgebra::Vector3<f64>` | 3 leaves | `f64[3]` |
-//! | `nalgebra::SMatrix<f64, 2, 3>` | 6 leaves | `f64[6]`, column by column: serde is not told its shape |
+//! | `nalgebra::SMatrix<f64, 2, 3>` (0.32 to 0.35), `glam::Mat3` | each number | `f64[6]`, `f32[9]`: serde is not told the shape; with [`with_matrix_rules_at`](crate::Flattener::with_matrix_rules_at) `f64[2, 3]`, `f32[3, 3]`, column-major |
 //! | `nalgebra::DMatrix<f64>` (0.32 to 0.35) | each number, and two sizes | `f64[6]` and two sizes; with [`with_nalgebra_rules_at`](crate::Flattener::with_nalgebra_rules_at) `f64[2, 3]`, column-major |
 //! | `Vec<half::f16>`, `half::bf16` | their bits, as `u16` | `f16[3]`, `bf16[3]` |
-//! | `Vec<num_complex::Complex<f32>>` | two leaves each | `f32[3, 2]`: a pair to serde |
+//! | `Vec<num_complex::Complex<f32>>` | two leaves each | `f32[3, 2]`: a pair to serde; with [`with_complex_rules_at`](crate::Flattener::with_complex_rules_at) `c64[3]` |
 //! | a struct with the fields `re` and `im` | two leaves each | `c64`, `c128` |
 //! | a struct with the fields `shape` and `data` | sizes and each number | an array of that shape |
+//! | burn's `TensorData` (0.17 to 0.22) | one byte string, and sizes | an array of its shape and type; a quantized one stays as it is |
+//! | no elements: `Vec<f32>` or `[[f32; 0]; 3]` | no leaves | no leaves: nothing says a type |
 //! | `String`, `char`, 128-bit integers | each a leaf | each a leaf |
+//!
+//! A rule belongs to the flattener, not to the value. A file has the value: what is read from one is
+//! an array again, but its pairs are pairs and its lists are lists. A tensor without elements keeps
+//! its type only where a struct says it, as burn's does.
+//!
+//! The [`signature`](crate::signature) of a leaf that is an array is `opaque`. For the types and
+//! shapes take the signature without `arrays`, which prints them: `Flattener::new().signature(&value)?.with_shapes()`.
+//! Messages and [`summary`](crate::Tree::summary) say them of long arrays, instead of the numbers.
 //!
 //! `ndarray` tells serde the numbers in row-major order, whatever their order in memory is, so an
 //! array in Fortran order comes back in the standard order.

@@ -35,7 +35,7 @@ use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
 use crate::path::Path;
-use crate::treedef::arrays::collect_arrays;
+use crate::treedef::arrays::{ArrayRule, collect_arrays};
 use crate::treedef::difference::{structure_differences, structure_mismatch};
 use crate::treedef::limits::PrintCost;
 
@@ -164,6 +164,7 @@ pub struct Flattener {
     serialize_once: bool,
     deny_unmatched: bool,
     arrays: bool,
+    array_rules: Vec<ArrayRule>,
 }
 
 impl Flattener {
@@ -276,10 +277,14 @@ impl Flattener {
     /// An array is what [`TreeDef::blocks`] calls a block, if it has dimensions and its leaves are
     /// numbers of one type or `bool`: `Vec<Vec<f32>>` with rows of one length, `[[f64; 3]; 3]`. The
     /// structs of array crates are arrays of their own shape: those with the fields `v`, `dim`,
-    /// `data` (`ndarray`) or `shape`, `data`, and under
+    /// `data` (`ndarray`), `shape`, `data`, or `bytes`, `shape`, `dtype` (`burn`), and under
     /// [`with_nalgebra_rules_at`](Self::with_nalgebra_rules_at) dynamic matrices of `nalgebra`.
     /// Elements may be newtypes named `f16` and `bf16` around a `u16` (`half`), and structs with
     /// the fields `re` and `im`. Everything else stays as it is, also rows of different lengths.
+    ///
+    /// What serde is not told, rules say:
+    /// [`with_complex_rules_at`](Self::with_complex_rules_at) and
+    /// [`with_matrix_rules_at`](Self::with_matrix_rules_at).
     ///
     /// [`Leaf::as_array`] gives the [`Array`](crate::Array). It comes back exactly, whatever its
     /// form was.
@@ -582,7 +587,7 @@ impl Flattener {
     pub fn structure<T: Serialize + ?Sized>(&self, value: &T) -> Result<TreeDef> {
         let sink = if self.arrays { Sink::Columns(Box::default()) } else { Sink::Counted(0) };
         let (treedef, leaves) = self.walk(sink, value)?;
-        if self.arrays { Ok(collected(&treedef, leaves)?.treedef) } else { Ok(treedef) }
+        if self.arrays { Ok(self.collected(&treedef, leaves)?.treedef) } else { Ok(treedef) }
     }
 
     /// As [`signature`], with these options.
@@ -682,7 +687,7 @@ impl Flattener {
             Recording::new(leaves, options, treedef.limits, predicts, self.rules.clone());
         let (found, leaves, _) = recording.record(value)?;
         if self.arrays {
-            let found = collected(&found, leaves)?;
+            let found = self.collected(&found, leaves)?;
             self.expect_same(treedef, &found.treedef)?;
             return put_all(treedef, found.leaves, sink);
         }
@@ -743,7 +748,7 @@ impl Flattener {
         let sink = if self.arrays { Sink::Columns(Box::default()) } else { L::sink(Vec::new()) };
         let (treedef, mut leaves) = self.walk(sink, value)?;
         if self.arrays {
-            let tree = collected(&treedef, mem::replace(&mut leaves, L::sink(Vec::new())))?;
+            let tree = self.collected(&treedef, mem::replace(&mut leaves, L::sink(Vec::new())))?;
             put_all(&tree.treedef, tree.leaves, &mut leaves)?;
             return Ok(Tree::from_parts(tree.treedef, L::from_sink(leaves)));
         }
@@ -761,19 +766,19 @@ impl Flattener {
         Ok((treedef, leaves))
     }
 
+    /// The tree of a walk with each array as one leaf.
+    fn collected(&self, treedef: &TreeDef, leaves: Sink) -> Result<Tree<Leaf>> {
+        let Sink::Columns(leaves) = leaves else {
+            return Err(ErrorKind::Internal("arrays were not recorded in columns").into());
+        };
+        let (treedef, leaves) = collect_arrays(treedef, *leaves, &self.array_rules)?;
+        Ok(Tree::from_parts(treedef, leaves))
+    }
+
     /// Whether values may be serialized twice, and mean the same at any place.
     fn predicts(&self, options: Options) -> bool {
         self.rules.is_none() && !self.serialize_once && !options.none_is_leaf
     }
-}
-
-/// The tree of a walk with each array as one leaf.
-fn collected(treedef: &TreeDef, leaves: Sink) -> Result<Tree<Leaf>> {
-    let Sink::Columns(leaves) = leaves else {
-        return Err(ErrorKind::Internal("arrays were not recorded in columns").into());
-    };
-    let (treedef, leaves) = collect_arrays(treedef, *leaves)?;
-    Ok(Tree::from_parts(treedef, leaves))
 }
 
 /// Puts leaves into a sink, which may take only one kind.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
@@ -78,7 +78,8 @@ impl Array {
         });
         let (before, after) = (self.before.clone(), self.after.clone());
         let (treedef, shape) = (self.treedef.clone(), self.shape.clone());
-        Ok(Array { treedef, before, numbers: Arc::new(column), range, after, shape, ..*self })
+        let (numbers, bytes) = (Arc::new(column), self.bytes.as_ref().map(|_| OnceLock::new()));
+        Ok(Array { treedef, before, numbers, range, after, shape, bytes, ..*self })
     }
 
     /// The array with `f` applied to each number.
@@ -162,12 +163,20 @@ impl Array {
     /// The numbers that are the leaves of a range, if all leaves of the range are.
     pub(crate) fn numbers_at<L: LeafType>(&self, leaves: Range<usize>) -> Option<&[L]> {
         let before = self.before.len();
+        if self.bytes.is_some() {
+            return None;
+        }
         self.as_slice()?.get(leaves.start.checked_sub(before)?..leaves.end.checked_sub(before)?)
     }
 
     /// The number of leaves that serde sees: the numbers, and those around them.
     pub(crate) fn num_leaves(&self) -> usize {
-        self.before.len() + self.range.len() + self.after.len()
+        self.before.len() + self.num_middle() + self.after.len()
+    }
+
+    /// The number of leaves for the numbers.
+    fn num_middle(&self) -> usize {
+        self.bytes.as_ref().map_or(self.range.len(), |_| 1)
     }
 
     /// The leaf at an index.
@@ -175,9 +184,13 @@ impl Array {
         let Some(number) = index.checked_sub(self.before.len()) else {
             return self.before.get(index)?.as_scalar();
         };
-        match number.checked_sub(self.range.len()) {
-            None => self.numbers.scalar(self.range.start + number),
-            Some(after) => self.after.get(after)?.as_scalar(),
+        match (number.checked_sub(self.num_middle()), &self.bytes) {
+            (None, None) => self.numbers.scalar(self.range.start + number),
+            (None, Some(bytes)) => {
+                let leaf = || Leaf::Bytes(self.numbers.to_bytes(self.range.clone()).into());
+                bytes.get_or_init(leaf).as_scalar()
+            }
+            (Some(after), _) => self.after.get(after)?.as_scalar(),
         }
     }
 

@@ -191,6 +191,54 @@ impl Column {
     }
 }
 
+macro_rules! bytes {
+    ($($kind:ident: $type:ty,)*) => {
+        /// Numbers and their bytes in memory.
+        impl Column {
+            /// `None` if these are not the bytes of numbers of this kind.
+            pub(crate) fn from_bytes(kind: LeafKind, bytes: &[u8]) -> Option<Self> {
+                Some(match kind {
+                    LeafKind::Bool if bytes.iter().all(|byte| *byte <= 1) => {
+                        Column::Bool(bytes.iter().map(|byte| *byte == 1).collect())
+                    }
+                    $(LeafKind::$kind => {
+                        let (numbers, rest) = bytes.as_chunks();
+                        let numbers = numbers.iter().map(|bytes| <$type>::from_ne_bytes(*bytes));
+                        Column::$kind(rest.is_empty().then(|| numbers.collect())?)
+                    })*
+                    _ => return None,
+                })
+            }
+
+            pub(crate) fn to_bytes(&self, range: Range<usize>) -> Vec<u8> {
+                match self {
+                    Column::Bool(column) => {
+                        column.get(range).unwrap_or_default().iter().map(|x| (*x).into()).collect()
+                    }
+                    $(Column::$kind(column) => {
+                        let numbers = column.get(range).unwrap_or_default().iter();
+                        numbers.map(|number| number.to_ne_bytes()).collect::<Vec<_>>().into_flattened()
+                    })*
+                    _ => Vec::new(),
+                }
+            }
+        }
+    };
+}
+
+bytes! {
+    I8: i8,
+    I16: i16,
+    I32: i32,
+    I64: i64,
+    U8: u8,
+    U16: u16,
+    U32: u32,
+    U64: u64,
+    F32: f32,
+    F64: f64,
+}
+
 /// Leaves in one column for each kind, and the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {

@@ -9,6 +9,7 @@ pub(crate) mod leaf_type;
 mod conversion;
 mod dtype;
 mod array;
+pub(crate) mod statistics;
 pub(crate) mod markers;
 
 pub(crate) use scalar::{Integer, Scalar};

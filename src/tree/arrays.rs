@@ -27,7 +27,8 @@ impl Tree<Leaf> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn with_arrays(self) -> Result<Tree<Leaf>> {
-        let (treedef, leaves) = collect_arrays(&self.treedef, self.leaves.into_iter().collect())?;
+        let (treedef, leaves) =
+            collect_arrays(&self.treedef, self.leaves.into_iter().collect(), &[])?;
         Ok(Tree::from_parts(treedef, leaves))
     }
 

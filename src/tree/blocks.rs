@@ -11,7 +11,8 @@ use crate::treedef::{Block, Blocks};
 pub struct TreeBlocks<'a, L> {
     blocks: Blocks<'a>,
     leaves: &'a [L],
-    kind: fn(&L) -> LeafKind,
+    /// Asks a leaf for its kind, if not all have the same by their type.
+    kind: Option<fn(&L) -> LeafKind>,
 }
 
 /// # Arrays
@@ -35,7 +36,8 @@ impl<L: LeafType> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn blocks(&self) -> TreeBlocks<'_, L> {
-        TreeBlocks { blocks: self.treedef.blocks(), leaves: &self.leaves, kind: L::kind }
+        let kind = (L::KIND == LeafKind::Opaque).then_some(L::kind as fn(&L) -> LeafKind);
+        TreeBlocks { blocks: self.treedef.blocks(), leaves: &self.leaves, kind }
     }
 }
 
@@ -43,7 +45,7 @@ impl Tree<LeafKind> {
     /// The largest rectangular parts with leaves of one kind, as
     /// [`Tree::blocks`](#method.blocks) has them.
     pub fn blocks(&self) -> TreeBlocks<'_, LeafKind> {
-        TreeBlocks { blocks: self.treedef.blocks(), leaves: &self.leaves, kind: |kind| *kind }
+        TreeBlocks { blocks: self.treedef.blocks(), leaves: &self.leaves, kind: Some(|kind| *kind) }
     }
 }
 
@@ -52,8 +54,9 @@ impl<'a, L> Iterator for TreeBlocks<'a, L> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (leaves, kind) = (self.leaves, self.kind);
-        let of = |range| leaves.get(range).unwrap_or_default();
-        let block = self.blocks.next_where(|range| have_one_kind(of(range).iter().map(kind)))?;
+        let of = |range| -> &'a [L] { leaves.get(range).unwrap_or_default() };
+        let alike = |range| kind.is_none_or(|kind| have_one_kind(of(range).iter().map(kind)));
+        let block = self.blocks.next_where(alike)?;
         let leaves = of(block.leaves());
         Some((block, leaves))
     }

@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::Result;
+use crate::leaf::Scalar;
 use crate::leaf::column::{Columns, Segment, home};
 use crate::model::{Array, Column, Dtype, Leaf, LeafKind, Node, NodeKind, TreeDef};
 #[cfg(feature = "persist")]
 use crate::model::{Content, Value};
-use crate::treedef::blocks::{Rectangle, SHAPE_FIELDS, is_list, rectangle};
+use crate::path::Path;
+use crate::pattern::Pattern;
+use crate::treedef::blocks::{Rectangle, SHAPE_FIELDS, is_list, only_run, rectangle};
 use crate::treedef::node::NodeRef;
 use crate::treedef::treedef_builder::TreeDefBuilder;
 use crate::treedef::walk::{Event, Stops, Walk};
@@ -17,17 +20,46 @@ use crate::treedef::walk::{Event, Stops, Walk};
 /// The fields of structs that hold an array: of `ndarray`, and of `rten` and others.
 const ARRAY_TYPES: [&[&str]; 2] = [&["v", "dim", "data"], &["shape", "data"]];
 
+/// The fields of the struct of `burn`, in which the numbers are one byte string.
+const TENSOR_DATA: [&str; 3] = ["bytes", "shape", "dtype"];
+
 /// The number of fields of the largest of them.
 const MOST_FIELDS: usize = 3;
 
+/// What serde does not say about the arrays at some paths, and below.
+#[derive(Clone, Debug)]
+pub(crate) struct ArrayRule {
+    pub(crate) pattern: Pattern,
+    pub(crate) means: ArrayMeaning,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ArrayMeaning {
+    /// Pairs of floats are complex numbers.
+    Complex,
+    /// Lists of as many numbers as a matrix of this shape has are its columns, one after the other.
+    Columns(usize, usize),
+}
+
 /// Makes one leaf of each array.
-pub(crate) fn collect_arrays(treedef: &TreeDef, leaves: Columns) -> Result<(TreeDef, Vec<Leaf>)> {
+pub(crate) fn collect_arrays(
+    treedef: &TreeDef,
+    leaves: Columns,
+    rules: &[ArrayRule],
+) -> Result<(TreeDef, Vec<Leaf>)> {
     let mut arrays = Arrays::new(treedef, leaves, false);
+    let mut path = Path::root();
     let mut builder = TreeDefBuilder::onto(treedef.root(), treedef.limits);
     let star = TreeDef::leaf();
     let mut leaves = Vec::new();
     let mut walk = Walk::new(treedef.root(), Stops::AtLeaflessRuns);
     while let Some(event) = walk.next() {
+        if let Event::Enter { node, .. } = event
+            && !rules.is_empty()
+        {
+            walk.lead(&mut path);
+            arrays.follow(rules, &path, node);
+        }
         match event {
             Event::Enter { node, repeat } if node.num_leaves() == 0 => {
                 builder.insert(node, repeat)?;
@@ -61,8 +93,8 @@ pub(crate) fn collect_arrays(treedef: &TreeDef, leaves: Columns) -> Result<(Tree
 pub(crate) fn in_one_buffer(value: Value) -> Value {
     let Content::Tree(tree) = &value.0 else { return value };
     let root = tree.treedef.root();
-    let is_number = |leaf: &Leaf| Dtype::of_kind(leaf.kind()).is_some();
-    if !tree.leaves.iter().all(is_number) {
+    let may_be = |kind| Dtype::of_kind(kind).is_some() || kind == LeafKind::Bytes;
+    if !tree.leaves.iter().all(|leaf| may_be(leaf.kind())) {
         return value;
     }
     let columns = tree.leaves.iter().cloned().collect();
@@ -77,6 +109,11 @@ struct Arrays<'a> {
     treedef: &'a TreeDef,
     /// Whether this is the tree of a stored value, in which statics are leaves.
     is_stored: bool,
+    /// Whether pairs are complex numbers here, and the shape of matrices here, by rules.
+    complex: bool,
+    columns_of: Option<(usize, usize)>,
+    /// Whether a rule is about a part of the rectangle here.
+    is_divided: bool,
     layout: Vec<Segment>,
     columns: Vec<Arc<Column>>,
     /// The structures of arrays, by their nodes: many arrays have the same.
@@ -89,6 +126,8 @@ struct Numbers {
     shape: Vec<usize>,
     column_major: bool,
     leaves: Range<usize>,
+    /// The numbers, if the only one of these leaves is a byte string.
+    bytes: Option<Column>,
     before: Vec<Leaf>,
     after: Vec<Leaf>,
 }
@@ -98,7 +137,35 @@ impl<'a> Arrays<'a> {
         let mut columns = leaves.columns;
         columns.iter_mut().for_each(Column::shrink);
         let columns = columns.into_iter().map(Arc::new).collect();
-        Arrays { treedef, is_stored, layout: leaves.layout, columns, structures: HashMap::new() }
+        let (layout, structures) = (leaves.layout, HashMap::new());
+        Arrays {
+            treedef,
+            is_stored,
+            complex: false,
+            columns_of: None,
+            is_divided: false,
+            layout,
+            columns,
+            structures,
+        }
+    }
+
+    /// Follows the rules for a node.
+    fn follow(&mut self, rules: &[ArrayRule], path: &Path, node: NodeRef<'_>) {
+        (self.complex, self.columns_of, self.is_divided) = (false, None, false);
+        for ArrayRule { pattern, means } in rules {
+            match (pattern.covers(path), *means) {
+                (true, ArrayMeaning::Complex) => self.complex = true,
+                (true, ArrayMeaning::Columns(rows, columns)) => {
+                    self.columns_of = Some((rows, columns));
+                }
+                (false, means) => {
+                    let levels = above_arrays(node, means);
+                    let key_of = |above: &NodeRef<'_>, position| above.key(position);
+                    self.is_divided |= pattern.names_below(path.keys(), &levels, key_of);
+                }
+            }
+        }
     }
 
     /// The kind of leaves that all have one, their column, and their place in it.
@@ -121,36 +188,70 @@ impl<'a> Arrays<'a> {
 
     /// The array at a node, if there is one.
     fn array_at(&mut self, node: NodeRef<'a>) -> Option<Array> {
-        let Numbers { dtype, shape, column_major, leaves, before, after } =
+        let Numbers { dtype, shape, column_major, leaves, bytes, before, after } =
             self.numbers_at(node)?;
         let treedef = self.structure(node)?;
-        let (_, numbers, range) = self.find(leaves)?;
+        let (numbers, range, bytes) = match bytes {
+            Some(column) => {
+                let range = 0..column.len();
+                (Arc::new(column), range, Some(OnceLock::new()))
+            }
+            None => {
+                let (_, numbers, range) = self.find(leaves)?;
+                (numbers.clone(), range, None)
+            }
+        };
         Some(Array {
             treedef,
             before: before.into(),
-            numbers: numbers.clone(),
+            numbers,
             range,
             after: after.into(),
             dtype,
             shape: shape.into(),
             column_major,
+            bytes,
         })
     }
 
     fn numbers_at(&self, node: NodeRef<'_>) -> Option<Numbers> {
         let outer = rectangle(node);
-        match self.dtype(&outer) {
-            None if outer.shape.is_empty() => self.in_array_type(outer.element),
-            Some(dtype) if !outer.shape.is_empty() => Some(Numbers {
-                dtype,
-                shape: outer.shape,
-                column_major: false,
-                leaves: node.leaf_range(),
-                before: Vec::new(),
-                after: Vec::new(),
-            }),
-            _ => None,
+        if outer.shape.is_empty() {
+            return self.in_array_type(outer.element).or_else(|| self.in_bytes(outer.element));
         }
+        let (dtype, shape) = self.elements(outer).filter(|_| !self.is_divided)?;
+        let matrix = self.columns_of.filter(|(rows, columns)| {
+            shape.last().is_some_and(|size| rows.checked_mul(*columns) == Some(*size))
+        });
+        let (shape, column_major) = match matrix {
+            Some((rows, columns)) if shape.len() == 1 => (vec![rows, columns], true),
+            Some(_) => return None, // each element is an array
+            None => (shape, false),
+        };
+        Some(Numbers {
+            dtype,
+            shape,
+            column_major,
+            leaves: node.leaf_range(),
+            bytes: None,
+            before: Vec::new(),
+            after: Vec::new(),
+        })
+    }
+
+    /// The type of the elements of a rectangle, and its shape without what is inside of an element.
+    fn elements(&self, mut found: Rectangle<'_>) -> Option<(Dtype, Vec<usize>)> {
+        let mut dtype = self.dtype(&found)?;
+        let pairs = match (dtype, found.shape.last()) {
+            (Dtype::F32, Some(2)) => Some(Dtype::C64),
+            (Dtype::F64, Some(2)) => Some(Dtype::C128),
+            _ => None,
+        };
+        if let Some(complex) = pairs.filter(|_| self.complex) {
+            found.shape.pop();
+            dtype = complex;
+        }
+        (!found.shape.is_empty()).then_some((dtype, found.shape))
     }
 
     /// The type of the elements of a rectangle.
@@ -187,11 +288,9 @@ impl<'a> Arrays<'a> {
             NodeKind::Tuple if children.len() == 3 && self.has_known_sizes(&children) => (0, 1..3),
             _ => return None,
         };
-        let flat = rectangle(*children.get(data)?);
-        let dtype = self.dtype(&flat)?;
+        let (dtype, flat) = self.elements(rectangle(*children.get(data)?))?;
         let shape = self.sizes(children.get(shape)?)?;
-        let size = shape.iter().try_fold(1usize, |size, dim| size.checked_mul(*dim))?;
-        if flat.shape != [size] {
+        if flat != [size_of(&shape)?] {
             return None;
         }
         let (before, data_and_after) = children.split_at(data);
@@ -201,8 +300,37 @@ impl<'a> Arrays<'a> {
             shape,
             column_major: node.kind() == NodeKind::Tuple,
             leaves: data.leaf_range(),
+            bytes: None,
             before: self.integers(before)?,
             after: self.integers(after)?,
+        })
+    }
+
+    /// The numbers of a struct with a byte string, and with the type of the numbers as a variant.
+    fn in_bytes(&self, node: NodeRef<'_>) -> Option<Numbers> {
+        if node.kind() != NodeKind::Struct || !same_names(node, &TENSOR_DATA) {
+            return None;
+        }
+        let at = |name: &str| node.fields().iter().position(|field| field == name);
+        let child = |name: &str| node.child(at(name)?);
+        let (data, shape, variant) = (child("bytes")?, child("shape")?, child("dtype")?);
+        let (dtype, kind) = dtype_of_variant(variant)?;
+        let (_, found, place) = self.find(data.leaf_range()).filter(|_| data.is_leaf())?;
+        let Scalar::Bytes(bytes) = found.scalar(place.start)? else { return None };
+        let column = Column::from_bytes(kind, bytes)?;
+        let (sizes, around) = (self.sizes(&[shape])?, self.integers(&[shape])?);
+        let (before, after) = match at("shape") < at("bytes") {
+            true => (around, Vec::new()),
+            false => (Vec::new(), around),
+        };
+        (size_of(&sizes) == Some(column.len())).then_some(Numbers {
+            dtype,
+            shape: sizes,
+            column_major: false,
+            leaves: data.leaf_range(),
+            bytes: Some(column),
+            before,
+            after,
         })
     }
 
@@ -251,6 +379,46 @@ impl<'a> Arrays<'a> {
         let structure = builder.finish_value(self.treedef.limits);
         self.structures.insert(nodes, structure.clone());
         Some(structure)
+    }
+}
+
+/// The nodes of a rectangle from the outside in, whose children may be arrays of their own: these are
+/// neither numbers nor, where pairs may be numbers, pairs.
+fn above_arrays(node: NodeRef<'_>, means: ArrayMeaning) -> Vec<NodeRef<'_>> {
+    let mut above: Vec<_> = std::iter::successors(Some(node), |node| only_run(*node)).collect();
+    let inside = match means {
+        ArrayMeaning::Complex => 3,
+        ArrayMeaning::Columns(..) => 2,
+    };
+    above.truncate(above.len().saturating_sub(inside));
+    above
+}
+
+/// The number of elements of a shape.
+fn size_of(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |size, dim| size.checked_mul(*dim))
+}
+
+/// The type that a variant of burn's `DType` names, and the kind of its numbers in memory. `None`
+/// for quantized numbers, and for booleans of 32 bits.
+fn dtype_of_variant(node: NodeRef<'_>) -> Option<(Dtype, LeafKind)> {
+    let named =
+        |dtype: &Dtype| node.variant().is_some_and(|name| dtype.name().eq_ignore_ascii_case(name));
+    match (node.kind(), node.variant()?) {
+        (NodeKind::UnitVariant, "Flex32") => Some((Dtype::F32, LeafKind::F32)),
+        (NodeKind::UnitVariant, "F16") => Some((Dtype::F16, LeafKind::U16)),
+        (NodeKind::UnitVariant, "BF16") => Some((Dtype::Bf16, LeafKind::U16)),
+        (NodeKind::UnitVariant, _) => {
+            let dtype = Dtype::ALL.into_iter().find(named)?;
+            LeafKind::ALL
+                .iter()
+                .find(|kind| Dtype::of_kind(**kind) == Some(dtype))
+                .map(|kind| (dtype, *kind))
+        }
+        (NodeKind::NewtypeVariant, "Bool") if node.child(0)?.variant() != Some("U32") => {
+            Some((Dtype::Bool, LeafKind::Bool))
+        }
+        _ => None,
     }
 }
 

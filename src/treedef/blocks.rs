@@ -146,7 +146,7 @@ pub(crate) fn shape_of(node: NodeRef<'_>) -> Option<Vec<usize>> {
 }
 
 /// The first child, if all children are alike.
-fn only_run(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
+pub(crate) fn only_run(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
     node.first_child().filter(|first| first.repeat() == node.num_children())
 }
 

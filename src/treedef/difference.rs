@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result, counted};
 use crate::leaf::float::widen;
-use crate::model::{Leaf, Name, NodeKind, Options, Tree, TreeDef, Value};
+use crate::model::{Array, Leaf, Name, NodeKind, Options, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::node::NodeRef;
 use crate::treedef::text::brief;
@@ -464,7 +464,8 @@ fn children(node: NodeRef<'_>) -> String {
     counted(node.num_children(), "child", "children")
 }
 
-/// The literal of a leaf, cut off if it is long.
+/// The literal of a leaf, cut off if it is long. A long array is its type, shape and statistics.
 fn quoted_leaf(leaf: &Leaf) -> String {
-    format!("`{}`", brief(leaf))
+    let words = leaf.as_array().and_then(Array::in_few_words);
+    format!("`{}`", words.unwrap_or_else(|| brief(leaf)))
 }

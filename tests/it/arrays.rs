@@ -4,7 +4,8 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use treedef::{
-    Dtype, Flattener, Leaf, LeafKind, MapOrder, Static, Tolerance, Tree, TreeDef, Value, unflatten,
+    Dtype, Flattener, Leaf, LeafKind, LeafType, MapOrder, Static, Tolerance, Tree, TreeDef, Value,
+    flatten_as, unflatten,
 };
 
 use crate::blocks::arrays;
@@ -255,8 +256,184 @@ fn other_walks_see_arrays_too() {
 }
 
 #[test]
+fn numbers_of_every_kind_keep_their_values() {
+    fn check<T>(numbers: [T; 3])
+    where
+        T: LeafType + Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug,
+    {
+        // So many that they come in rows.
+        let numbers: Vec<T> = numbers.iter().cycle().take(300).cloned().collect();
+        let rows: Vec<[T; 1]> = numbers.iter().map(|number| [number.clone()]).collect();
+        let (leaves, treedef) = flattener().flatten(&(&numbers, &rows)).unwrap();
+        for leaf in &leaves {
+            assert_eq!(leaf.as_array().unwrap().as_slice::<T>(), Some(&*numbers));
+        }
+        assert_eq!(flatten_as::<T>(&rows).unwrap().0, numbers);
+        assert_eq!(unflatten::<(Vec<T>, Vec<[T; 1]>)>(&treedef, leaves).unwrap(), (numbers, rows));
+    }
+    check([true, false, false]);
+    check([i8::MIN, -1, i8::MAX]);
+    check([i16::MIN, -1, i16::MAX]);
+    check([i32::MIN, -1, i32::MAX]);
+    check([i64::MIN, -1, i64::MAX]);
+    check([u8::MIN, 1, u8::MAX]);
+    check([u16::MIN, 1, u16::MAX]);
+    check([u32::MIN, 1, u32::MAX]);
+    check([u64::MIN, 1, u64::MAX]);
+    check([f32::MIN, -0.0, f32::MAX]);
+    check([f64::MIN, -0.0, f64::MAX]);
+}
+
+#[test]
+fn rules_say_what_pairs_and_lists_mean() {
+    fn check<T>(flattener: &Flattener, value: &T, expected: &[&str])
+    where
+        T: Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug,
+    {
+        let (mut leaves, treedef) = flattener.flatten(value).unwrap();
+        let texts: Vec<String> = leaves
+            .iter()
+            .map(|leaf| match leaf.as_array() {
+                Some(array) if array.is_column_major() => format!("{array} by columns"),
+                Some(array) => array.to_string(),
+                None => leaf.to_string(),
+            })
+            .collect();
+        assert_eq!(texts, expected);
+        assert_eq!(flattener.structure(value).unwrap(), treedef);
+        assert_eq!(&unflatten::<T>(&treedef, &leaves).unwrap(), value);
+        flattener.flatten_like(&treedef, value, &mut leaves).unwrap();
+        assert_eq!(&unflatten::<T>(&treedef, leaves).unwrap(), value);
+    }
+    let of = |pattern: &str| flattener().with_complex_rules_at(pattern).unwrap();
+    let pairs = vec![(0.5f32, 1.5f32); 3];
+    check(&of("**"), &pairs, &["c64[3]"]);
+    check(&of(""), &vec![vec![(0.5, -0.0); 2]; 3], &["c128[3, 2]"]);
+    check(&of(".1"), &(pairs.clone(), pairs.clone()), &["f32[3, 2]", "c64[3]"]);
+    check(&of("[1]"), &vec![pairs.clone(); 2], &["f32[3, 2]", "c64[3]"]);
+    check(&of("**.1"), &vec![(pairs.clone(), pairs.clone())], &["f32[3, 2]", "c64[3]"]);
+    check(&of("[*]"), &pairs, &["f32[3, 2]"]);
+    check(&of(""), &Array { v: 1, dim: [3, 1], data: pairs.clone() }, &["c64[3, 1]"]);
+    // A lone number, and what is no pair of floats.
+    check(&of(""), &(0.5f32, 1.5f32), &["0.5f32", "1.5f32"]);
+    check(&of(""), &vec![[1u8; 2]; 3], &["u8[3, 2]"]);
+    check(&of(""), &vec![[1.0; 3]; 3], &["f64[3, 3]"]);
+
+    let of = |pattern: &str| flattener().with_matrix_rules_at(pattern, 2, 3).unwrap();
+    check(&of(""), &[1.0; 6], &["f64[2, 3] by columns"]);
+    check(&of("**.1"), &([1u8; 6], [1u8; 6]), &["u8[6]", "u8[2, 3] by columns"]);
+    check(&of(""), &vec![[1.0; 6]; 2], &["f64[2, 3] by columns"; 2]);
+    check(&of("[1]"), &vec![vec![1.0; 6], vec![1.0; 7]], &["f64[6]", "f64[7]"]);
+    check(&of(""), &vec![[1.0; 3]; 2], &["f64[2, 3]"]);
+    check(&of("[*]"), &vec![[1.0; 6]; 2], &["f64[2, 3] by columns"; 2]);
+    check(&of("[1]"), &vec![[1.0; 6]; 2], &["f64[6]", "f64[2, 3] by columns"]);
+    check(&of(".9"), &vec![[1.0; 6]; 2], &["f64[2, 6]"]);
+    let both = of("").with_complex_rules_at("").unwrap();
+    check(&both, &vec![(0.5f32, 1.5f32); 6], &["c64[2, 3] by columns"]);
+    assert!(flattener().with_matrix_rules_at("", usize::MAX, 2).unwrap().flatten(&[1.0]).is_ok());
+    assert!(flattener().with_complex_rules_at("[").is_err());
+}
+
+/// What the `TensorData` of burn looks like to serde, in 0.17 and 0.22.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct TensorData {
+    #[serde(with = "serde_bytes")]
+    bytes: Vec<u8>,
+    shape: Vec<usize>,
+    dtype: DType,
+}
+
+/// In 0.22 a `Bool` says how it is stored. The types that are left out look like `I16`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum DType {
+    F32,
+    Flex32,
+    BF16,
+    I16,
+    Bool(BoolStore),
+    QFloat(u8),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum BoolStore {
+    Native,
+    U32,
+}
+
+fn tensor(bytes: &[u8], shape: &[usize], dtype: DType) -> TensorData {
+    TensorData { bytes: bytes.to_vec(), shape: shape.to_vec(), dtype }
+}
+
+fn floats(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+}
+
+#[test]
+fn a_byte_string_with_shape_and_type_is_an_array_of_that_type() {
+    let check = |tensor: TensorData, expected: &[&str]| {
+        assert_eq!(shapes(&tensor), expected, "{tensor:?}");
+        let tree = flattener().tree(&tensor).unwrap();
+        assert_eq!(tree.clone().into_typed::<TensorData>().unwrap(), tensor);
+        assert_eq!(tree.clone().without_arrays().unwrap(), Tree::of(&tensor).unwrap());
+        assert_eq!(Tree::of(&tensor).unwrap().with_arrays().unwrap(), tree);
+        let again = (tree.leaves()[0].clone().into_typed::<TensorData>(), tree.leaves().len());
+        assert!(again.1 > 1 || again.0.unwrap() == tensor);
+        let text = tree.to_string();
+        assert_eq!(text, Tree::of(&tensor).unwrap().to_string());
+    };
+    let numbers = floats(&[1.0, -0.0, f32::NAN, 2.0, 3.0, 4.0]);
+    check(tensor(&numbers, &[2, 3], DType::F32), &["f32[2, 3]"]);
+    check(tensor(&numbers, &[6], DType::Flex32), &["f32[6]"]);
+    check(tensor(&numbers, &[2, 3, 2], DType::BF16), &["bf16[2, 3, 2]"]);
+    check(tensor(&[1, 0], &[1], DType::I16), &["i16[1]"]);
+    check(tensor(&[1, 0], &[2], DType::Bool(BoolStore::Native)), &["bool[2]"]);
+    check(tensor(&[], &[0, 3], DType::F32), &["f32[0, 3]"]);
+    check(tensor(&numbers[..4], &[], DType::F32), &["f32[]"]);
+    // Other bytes, or another number of them, than shape and type say.
+    check(tensor(&[1, 2], &[2], DType::Bool(BoolStore::Native)), &["b\"\\x01\\x02\"", "u64[1]"]);
+    check(tensor(&[1, 0], &[2], DType::Bool(BoolStore::U32)), &["b\"\\x01\\x00\"", "u64[1]"]);
+    check(tensor(&[1, 0], &[2], DType::QFloat(8)), &["b\"\\x01\\x00\"", "u64[1]", "8u8"]);
+    check(tensor(&[1, 0], &[2], DType::I16), &["b\"\\x01\\x00\"", "u64[1]"]);
+    check(tensor(&[1], &[1], DType::I16), &["b\"\\x01\"", "u64[1]"]);
+    check(tensor(&[1, 0], &[usize::MAX, 2], DType::I16), &["b\"\\x01\\x00\"", "u64[2]"]);
+}
+
+#[test]
+fn the_numbers_of_a_byte_string_are_numbers() {
+    let tree = |numbers: &[f32]| {
+        let tensor = tensor(&floats(numbers), &[numbers.len()], DType::F32);
+        flattener().tree(&("w", tensor)).unwrap()
+    };
+    let ramp: Vec<f32> = (0..8u8).map(f32::from).collect();
+    let weights = tree(&ramp);
+    let array = weights.leaves()[1].as_array().unwrap();
+    assert_eq!(array.as_slice::<f32>(), Some(&*ramp));
+    let halved = array.map(|x: f32| x / 2.0).unwrap();
+    let rebuilt: TensorData = Leaf::from(halved).into_typed().unwrap();
+    assert_eq!(rebuilt.bytes, floats(&[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5]));
+    assert_snapshot!(weights.summary(), @r#"("w", f32[8] ≈3.5 ±2.29 [≥0, ≤7] zero:1)"#);
+
+    let near: Vec<f32> = ramp.iter().map(|x| x + 0.01).collect();
+    assert!(weights.check_close(&tree(&near), Tolerance::new().atol(0.1)).is_ok());
+    let error = weights.check_close(&tree(&near), Tolerance::new()).unwrap_err();
+    assert_snapshot!(error, @"expected f32[8] ≈3.51 ±2.29 [≥0.01, ≤7.01], found f32[8] ≈3.5 ±2.29 [≥0, ≤7] zero:1 at `.1`");
+}
+
+#[test]
+fn a_message_does_not_have_all_numbers() {
+    let tree = |rows: usize| flattener().tree(&vec![vec![0.5f32; 1_000]; rows]).unwrap();
+    let error = tree(3).check_close(&tree(2), Tolerance::new()).unwrap_err();
+    assert_snapshot!(error, @"expected f32[2, 1000] ≈0.5 ±0 [≥0.5, ≤0.5], found f32[3, 1000] ≈0.5 ±0 [≥0.5, ≤0.5] at the root");
+}
+
+#[test]
 #[cfg(feature = "persist")]
 fn an_array_comes_back_from_a_file() {
+    let bytes = flattener().tree(&tensor(&floats(&[1.0, 2.0]), &[2, 1], DType::F32)).unwrap();
+    let read = Tree::<Leaf>::from_bytes(&bytes.to_bytes().unwrap()).unwrap();
+    assert_eq!(read, bytes);
+    assert_eq!(read.leaves()[0].as_array().unwrap().to_string(), "f32[2, 1]");
+
     let tree = flattener().tree(&(vec![vec![1.0f32; 2]; 2], "a", vec![true; 3])).unwrap();
     let read = Tree::<Leaf>::from_bytes(&tree.to_bytes().unwrap()).unwrap();
     assert_eq!(read, tree);

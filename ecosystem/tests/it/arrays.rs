@@ -148,6 +148,7 @@ fn geo_types() {
 /// What `Flattener::arrays` makes of the arrays of each crate: the table on the page about arrays.
 #[test]
 fn arrays_as_leaves() {
+    use burn_tensor::TensorData;
     use half::{bf16, f16};
     use nalgebra::{DMatrix, DVector, SMatrix, Vector3};
     use ndarray::{ArrayD, IxDyn, arr0, arr1, arr2};
@@ -176,6 +177,10 @@ fn arrays_as_leaves() {
         ("nalgebra::SMatrix<f64, 2, 3>", shapes(&arrays, SMatrix::<f64, 2, 3>::zeros())),
         ("nalgebra::DMatrix<f64>", shapes(&arrays, DMatrix::<f64>::zeros(2, 3))),
         ("Vec<Complex<f32>>", shapes(&arrays, vec![Complex::new(1.0f32, 2.0); 3])),
+        ("burn TensorData, f32", shapes(&arrays, TensorData::from([[1.0f32, 2.0], [3.0, 4.0]]))),
+        ("burn TensorData, bf16", shapes(&arrays, TensorData::from([bf16::ONE; 3]))),
+        ("burn TensorData, bool", shapes(&arrays, TensorData::from([true, false]))),
+        ("burn TensorData, i64", shapes(&arrays, TensorData::new(vec![7i64; 6], [1, 2, 3]))),
     ];
     let table: Vec<String> = rows.iter().map(|(of, shape)| format!("{of}: {shape}")).collect();
     insta::assert_snapshot!(table.join("\n"), @"
@@ -191,9 +196,31 @@ fn arrays_as_leaves() {
     nalgebra::SMatrix<f64, 2, 3>: f64[6]
     nalgebra::DMatrix<f64>: f64[6], 2u64, 3u64
     Vec<Complex<f32>>: f32[3, 2]
+    burn TensorData, f32: f32[2, 2]
+    burn TensorData, bf16: bf16[3]
+    burn TensorData, bool: bool[2]
+    burn TensorData, i64: i64[1, 2, 3]
     ");
 
-    let matrices = arrays.with_nalgebra_rules_at("").unwrap();
+    let matrices = arrays.clone().with_nalgebra_rules_at("").unwrap();
     assert_eq!(shapes(&matrices, DMatrix::<f64>::zeros(2, 3)), "f64[2, 3]");
     assert_eq!(shapes(&matrices, DVector::<f64>::zeros(3)), "f64[3]");
+
+    let complex = arrays.clone().with_complex_rules_at("**").unwrap();
+    let number = Complex::new(-0.0, f32::from_bits(1));
+    assert_eq!(shapes(&complex, vec![vec![number; 2]; 3]), "c64[3, 2]");
+    assert_eq!(shapes(&complex, arr2(&[[Complex::new(0.5, -1.0)]])), "c128[1, 1]");
+    let complex_matrices = complex.with_nalgebra_rules_at("").unwrap();
+    assert_eq!(shapes(&complex_matrices, DMatrix::from_element(2, 3, number)), "c64[2, 3]");
+
+    let fixed = arrays.with_matrix_rules_at("", 2, 3).unwrap();
+    let columns = [1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
+    assert_eq!(shapes(&fixed, SMatrix::<f64, 2, 3>::from_column_slice(&columns)), "f64[2, 3]");
+    let earlier = nalgebra_0_33::SMatrix::<f64, 2, 3>::from_column_slice(&columns);
+    assert_eq!(shapes(&fixed, earlier), "f64[2, 3]");
+    assert_eq!(shapes(&fixed, vec![earlier; 2]), "f64[2, 3], f64[2, 3]");
+    let leaf = fixed.flatten(&earlier).unwrap().0.remove(0);
+    assert_eq!(leaf.as_array().unwrap().as_slice::<f64>(), Some(&columns[..]));
+    let square = Flattener::new().arrays(true).with_matrix_rules_at("", 3, 3).unwrap();
+    assert_eq!(shapes(&square, glam::Mat3::IDENTITY), "f32[3, 3]");
 }

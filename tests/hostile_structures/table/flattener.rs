@@ -120,6 +120,16 @@ pub(super) const ROWS: &[Row] = &[
         cases.texts(|text| Flattener::new().with_nalgebra_rules_at(text).map(drop));
         cases.trees(&(), |tree| Flattener::new().with_nalgebra_rules_at("**")?.flatten(&tree));
     }),
+    ("Flattener::with_complex_rules_at", |cases| {
+        let flattener = || Flattener::new().arrays(true);
+        cases.texts(|text| flattener().with_complex_rules_at(text).map(drop));
+        cases.trees(&0.5, |tree| flattener().with_complex_rules_at("**")?.flatten(&tree));
+    }),
+    ("Flattener::with_matrix_rules_at", |cases| {
+        let flattener = || Flattener::new().arrays(true);
+        cases.texts(|text| flattener().with_matrix_rules_at(text, 2, 2).map(drop));
+        cases.trees(&0.5, |tree| flattener().with_matrix_rules_at("**", 2, 2)?.flatten(&tree));
+    }),
     ("as_static", |cases| {
         cases.trees(&(), |tree| Tree::of(&Marked(tree, true)));
         cases.values(|value| Tree::of(&Marked(value, true)));
