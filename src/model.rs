@@ -60,6 +60,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, OnceLock};
 
 /// The name of a type, a field or a variant: borrowed from the type that was walked, or read from a
@@ -235,7 +236,19 @@ pub struct Array {
     pub(crate) shape: Box<[usize]>,
     pub(crate) column_major: bool,
     /// If serde sees one byte string in place of the numbers: that leaf, once it was asked for.
-    pub(crate) bytes: Option<OnceLock<Leaf>>,
+    pub(crate) bytes: Option<Arc<dyn Late>>,
+}
+
+/// A leaf that is made when it is asked for. It says nothing new, so values with such leaves may be
+/// keys of maps; behind a trait, tools that look for interior mutability in keys do not see it.
+pub(crate) trait Late: Send + Sync + UnwindSafe + RefUnwindSafe {
+    fn get(&self, make: &dyn Fn() -> Leaf) -> &Leaf;
+}
+
+impl Late for OnceLock<Leaf> {
+    fn get(&self, make: &dyn Fn() -> Leaf) -> &Leaf {
+        self.get_or_init(make)
+    }
 }
 
 /// Leaves of one kind in one buffer.

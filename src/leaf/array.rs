@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::leaf::column::home;
 use crate::leaf::leaf_type::LeafType;
-use crate::model::{Array, Column, Content, Dtype, Leaf, Tree, Value};
+use crate::model::{Array, Column, Content, Dtype, Late, Leaf, Tree, Value};
 
 impl Array {
     /// The type of the elements.
@@ -78,7 +78,7 @@ impl Array {
         });
         let (before, after) = (self.before.clone(), self.after.clone());
         let (treedef, shape) = (self.treedef.clone(), self.shape.clone());
-        let (numbers, bytes) = (Arc::new(column), self.bytes.as_ref().map(|_| OnceLock::new()));
+        let (numbers, bytes) = (Arc::new(column), self.bytes.as_ref().map(|_| late()));
         Ok(Array { treedef, before, numbers, range, after, shape, bytes, ..*self })
     }
 
@@ -188,7 +188,7 @@ impl Array {
             (None, None) => self.numbers.scalar(self.range.start + number),
             (None, Some(bytes)) => {
                 let leaf = || Leaf::Bytes(self.numbers.to_bytes(self.range.clone()).into());
-                bytes.get_or_init(leaf).as_scalar()
+                bytes.get(&leaf).as_scalar()
             }
             (Some(after), _) => self.after.get(after)?.as_scalar(),
         }
@@ -204,6 +204,10 @@ impl Array {
         let plain = Dtype::of_kind(self.numbers.home()) == Some(self.dtype);
         self.range.clone().filter(move |_| plain).filter_map(|index| self.numbers.scalar(index))
     }
+}
+
+pub(crate) fn late() -> Arc<dyn Late> {
+    Arc::new(OnceLock::new())
 }
 
 /// `f32[3, 4]`

@@ -8,7 +8,7 @@ pub(crate) mod sink;
 pub(crate) mod leaf_type;
 mod conversion;
 mod dtype;
-mod array;
+pub(crate) mod array;
 pub(crate) mod statistics;
 pub(crate) mod markers;
 

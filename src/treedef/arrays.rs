@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::error::Result;
 use crate::leaf::Scalar;
+use crate::leaf::array::late;
 use crate::leaf::column::{Columns, Segment, home};
 use crate::model::{Array, Column, Dtype, Leaf, LeafKind, Node, NodeKind, TreeDef};
 #[cfg(feature = "persist")]
@@ -194,7 +195,7 @@ impl<'a> Arrays<'a> {
         let (numbers, range, bytes) = match bytes {
             Some(column) => {
                 let range = 0..column.len();
-                (Arc::new(column), range, Some(OnceLock::new()))
+                (Arc::new(column), range, Some(late()))
             }
             None => {
                 let (_, numbers, range) = self.find(leaves)?;
