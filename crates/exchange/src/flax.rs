@@ -240,11 +240,8 @@ fn write_extension(dtype: Dtype, shape: &[usize], bytes: &[u8], out: &mut Vec<u8
 pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
     let mut reader = Reader::new(file);
     let mut read = Contents::default();
-    // The root that is an empty map has no tensors.
-    if file != [0x80] {
-        reader.value(&mut String::new(), 0, &mut read)?;
-        reader.end()?;
-    }
+    reader.value(&mut String::new(), 0, &mut read)?;
+    reader.end()?;
     if read.refused > 0 {
         let (listed, more) = (read.listed.join(", "), read.refused - read.listed.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -396,7 +393,8 @@ impl<'a> Reader<'a> {
             return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at()));
         }
         let length = self.step("a map", decode::read_map_len)?;
-        if length == 0 {
+        // The root that is an empty map has no tensors.
+        if length == 0 && depth > 0 {
             return read.note(name, "{}".to_owned());
         }
         let mut seen = HashSet::new();

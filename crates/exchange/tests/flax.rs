@@ -89,6 +89,14 @@ fn what_has_no_numbers_is_metadata_and_comes_back() {
 }
 
 #[test]
+fn a_root_without_entries_has_no_tensors() {
+    for file in [&b"\x80"[..], b"\xde\0\0", b"\xdf\0\0\0\0"] {
+        assert_eq!(flax::from_bytes(file).unwrap(), Tensors::default(), "{file:x?}");
+    }
+    assert_eq!(flax::to_bytes(&Tensors::default()).unwrap(), b"\x80");
+}
+
+#[test]
 fn names_that_cannot_be_keys_are_refused() {
     for (names, expected) in [
         (&["a", "a/b"][..], "\"a/b\" is inside another tensor, or one is inside it"),
