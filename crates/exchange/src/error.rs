@@ -57,7 +57,8 @@ pub enum ErrorKind {
     Reserved(String),
     /// Leaves of kinds that no tensor holds, with the paths of their blocks.
     NoDtype(Vec<(Path, LeafKind)>),
-    /// A pattern or a name of a [`Loader`](crate::Loader) that leads to nothing or to two tensors.
+    /// A pattern that stacks nothing, or one of a [`Loader`](crate::Loader) that leads to nothing or
+    /// to two tensors.
     Rule(String),
     /// The tensors are not those that the type reads.
     Load(Box<LoadReport>),

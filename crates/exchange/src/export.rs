@@ -5,11 +5,11 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use treedef::{Block, Leaf, Limits, NodeRef, Path, Pattern, ToPattern, Tree, TreeDef, Value};
+use treedef::{Block, Key, Leaf, Limits, NodeRef, Path, ToPattern, Tree, TreeDef, Value};
 
 use crate::element::{Element, half_float};
 use crate::error::{Error, ErrorKind, Result};
-use crate::names::{Name, NamePrinter};
+use crate::names::{Name, NamePrinter, Stack};
 use crate::tensor::{Dtype, Tensor, Tensors, display};
 
 /// The key of the metadata that has the structure.
@@ -18,6 +18,8 @@ const STRUCTURE: &str = "treedef";
 pub(crate) const METADATA: &str = "__metadata__";
 /// As deep as a structure may be that is read without more stack.
 const MAX_DEPTH: usize = 200;
+/// What to do where elements differ.
+const ALIKE: &str = " (name what is alike: see `Export::stack`)";
 /// No file has room for a longer text of a structure.
 const MAX_TEXT: usize = 1 << 26;
 
@@ -53,7 +55,7 @@ const MAX_TEXT: usize = 1 << 26;
 #[derive(Clone)]
 pub struct Export {
     naming: Naming,
-    stacks: Vec<Pattern>,
+    stacks: Vec<Stack>,
     rest: bool,
     structure: bool,
 }
@@ -122,8 +124,22 @@ impl Export {
         Export { naming: Naming::Function(Arc::new(name)), ..self }
     }
 
-    /// Stacks the sequences and tuples at these paths: what their elements have becomes one tensor
-    /// with a leading axis, whose name has no index. All elements must have the same blocks.
+    /// Stacks the elements that a `[*]` in the pattern stands for: what it names below them becomes
+    /// one tensor with a leading axis, whose name has no index. All elements must have it alike.
+    ///
+    /// | pattern | what is stacked |
+    /// |---|---|
+    /// | `layers[*]`, or `layers` | all that the elements of `layers` have |
+    /// | `layers[*].w` | `w` alone; the rest stays `layers.0.b`, `layers.1.b` |
+    /// | `layers[*].heads[*].q` | `q`, with an axis for each |
+    /// | `**.heads[*]`, or `**.heads` | what the elements of each sequence `heads` have; those that `**` steps over keep their index |
+    /// | `[*]`, or `""` | all that the elements of the root have |
+    /// | `**` | the elements of all sequences |
+    ///
+    /// `[*]` is also any element of a tuple, as fixed arrays are tuples. A pattern without it names
+    /// the sequence. It does not stack the sequences in its elements.
+    ///
+    /// Strings and such, which go into the metadata on request, keep their indices.
     ///
     /// # Errors
     ///
@@ -140,7 +156,7 @@ impl Export {
     /// let tree = Tree::<f64>::of_as(&vec![Particle { pos: [0.0; 3], mass: 1.0 }; 100])?;
     /// assert_eq!(Export::new().tensors(&tree)?.get("99.pos").unwrap().shape(), [3]);
     ///
-    /// let export = Export::new().stack("")?; // the sequence at the root
+    /// let export = Export::new().stack("[*]")?; // or `[*].pos`, for that alone
     /// let tensors = export.tensors(&tree)?;
     /// assert_eq!(tensors.get("pos").unwrap().shape(), [100, 3]);
     /// assert_eq!(tensors.get("mass").unwrap().shape(), [100]);
@@ -148,7 +164,7 @@ impl Export {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn stack(mut self, pattern: impl ToPattern) -> Result<Self> {
-        self.stacks.push(pattern.to_pattern()?.into_owned());
+        self.stacks.push(Stack::new(pattern.to_pattern()?.into_owned())?);
         Ok(self)
     }
 
@@ -175,7 +191,8 @@ impl Export {
     ///
     /// - When leaves have no dtype; the error has all their paths.
     /// - When two paths have the same name, or a name is `__metadata__`.
-    /// - When the elements of a stacked sequence differ.
+    /// - When the elements of a stacked sequence differ, or a pattern names what is below elements,
+    ///   but stacks none.
     pub fn tensors<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
         if let Some(tree) = L::without_arrays(tree)? {
             return Ok(self.tensors(&tree)?.into_owned());
@@ -183,13 +200,23 @@ impl Export {
         let mut printer = NamePrinter::new(tree.treedef());
         let (mut groups, mut by_name) = (Vec::<Group>::new(), HashMap::<String, usize>::new());
         let mut rest = Vec::new();
+        // The patterns that stacked nothing yet, and what they name without stacking it.
+        let stacks = self.stacks.iter().enumerate();
+        let mut idle: Vec<_> = stacks.map(|(index, stack)| (index, stack, None)).collect();
         for (block, leaves) in blocks(tree) {
             let Some(dtype) = L::dtype(leaves) else {
                 rest.push((block.path().clone(), block.leaves()));
                 continue;
             };
             let dtype = half_float(block.node()).filter(|_| dtype == Dtype::U16).unwrap_or(dtype);
-            let (name, place) = self.name(&mut printer, block.path())?;
+            let (name, place) = self.name(&mut printer, block.path(), &self.stacks)?;
+            idle.retain(|(stack, ..)| !place.stacked_by.contains(stack));
+            if place.key.keys().iter().any(|key| matches!(key, Key::Index(_))) {
+                for (_, stack, named) in idle.iter_mut().filter(|(.., named)| named.is_none()) {
+                    let path = Some(block.path()).filter(|path| stack.pattern.covers(path));
+                    *named = path.cloned();
+                }
+            }
             match by_name.get(&name).and_then(|index| groups.get_mut(*index)) {
                 Some(group) => group.push(&block, dtype, place)?,
                 None => {
@@ -197,6 +224,15 @@ impl Export {
                     groups.push(Group::new(name, &block, dtype, place));
                 }
             }
+        }
+        if let Some((stack, path)) =
+            idle.into_iter().find_map(|(_, stack, path)| Some((stack, path?)))
+        {
+            let pattern = &stack.pattern;
+            let what = format!(
+                "`{pattern}` stacks nothing: `[*]` stands for the elements, as in `layers[*].w`"
+            );
+            return Err(Error::from(ErrorKind::Rule(what)).at_path(path));
         }
         let mut metadata = self.rest(tree, rest)?;
         if self.structure {
@@ -254,8 +290,13 @@ impl Export {
     }
 
     /// The name of a path, with its place in a stack.
-    fn name(&self, printer: &mut NamePrinter<'_>, path: &Path) -> Result<(String, Name)> {
-        let place = printer.name(path, &self.stacks);
+    fn name(
+        &self,
+        printer: &mut NamePrinter<'_>,
+        path: &Path,
+        stacks: &[Stack],
+    ) -> Result<(String, Name)> {
+        let place = printer.name(path, stacks);
         let name = match &self.naming {
             Naming::Separator(separator) => place.parts.join(separator),
             Naming::Function(function) => function(&place.key),
@@ -281,7 +322,7 @@ impl Export {
             if let Some(texts) = texts.filter(|_| self.rest) {
                 for (leaf, text) in range.zip(texts) {
                     let path = tree.treedef().leaf_path(leaf)?;
-                    metadata.push((self.name(&mut printer, &path)?.0, text));
+                    metadata.push((self.name(&mut printer, &path, &[])?.0, text));
                 }
             } else if let Some(leaf) = leaves.first() {
                 refused.push((path, leaf.kind()));
@@ -304,14 +345,15 @@ impl Group {
     /// Adds the block of a later element.
     fn push(&mut self, block: &Block<'_>, dtype: Dtype, place: Name) -> Result<()> {
         let path = block.path().clone();
-        // The order of the tree is that of the indices.
-        if place.key != self.key || place.indices <= self.last {
+        // The order of the tree is that of the indices, of which all have as many.
+        let is_next = place.indices.len() == self.last.len() && place.indices > self.last;
+        if place.key != self.key || !is_next {
             let (name, first) = (self.name.clone(), self.path.clone());
             return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
         }
         if (dtype, block.shape()) != (self.dtype, &self.shape) {
             let (here, first) = (display(dtype, block.shape()), display(self.dtype, &self.shape));
-            let what = format!("{here} cannot be stacked with {first} at `{}`", self.path);
+            let what = format!("{here} cannot be stacked with {first} at `{}`{ALIKE}", self.path);
             return Err(Error::from(ErrorKind::Structure(what)).at_path(path));
         }
         // Where lengths differ, there are fewer blocks than the longest dimensions have places.
@@ -326,7 +368,8 @@ impl Group {
     fn tensor<L: Element>(mut self, tree: &Tree<L>) -> Result<(String, Tensor<'_>)> {
         let all = self.dims.iter().try_fold(1usize, |all, dim| all.checked_mul(*dim));
         if all != Some(self.leaves.len()) {
-            let what = format!("not all elements have `{}`, so they cannot be stacked", self.name);
+            let name = &self.name;
+            let what = format!("not all elements have `{name}`, so they cannot be stacked{ALIKE}");
             return Err(Error::from(ErrorKind::Structure(what)).at_path(self.path));
         }
         let bytes =
@@ -366,9 +409,13 @@ impl<L: Element> Reader<'_, '_, L> {
     /// Reads a block; where it has no tensor, its children are the blocks. Each call but the last
     /// reads a part of the tensors, so this ends.
     fn block(&mut self, path: &Path, node: NodeRef<'_>, shape: Option<&[usize]>) -> Result<()> {
-        let (name, place) = self.export.name(&mut self.printer, path)?;
-        if let Some(tensor) = self.by_name.get(name.as_str()) {
-            let part = part(tensor, &place.indices, node, shape);
+        let stacks = &self.export.stacks;
+        let (name, place) = self.export.name(&mut self.printer, path, stacks)?;
+        let tensor = self.by_name.get(name.as_str());
+        let part = tensor.and_then(|tensor| part(tensor, &place.indices, node, shape));
+        // A tuple may have the name of that of its elements which is stacked.
+        let may_be_below = !stacks.is_empty() && part.is_none() && !node.is_leaf();
+        if let Some(tensor) = tensor.filter(|_| !may_be_below) {
             let read = part.is_some_and(|part| L::read(tensor.dtype(), part, &mut self.leaves));
             if !read {
                 let what = format!("the tensor `{name}`, {tensor}, is not what the structure has");
@@ -384,6 +431,7 @@ impl<L: Element> Reader<'_, '_, L> {
             }
             return Ok(());
         }
+        let (name, place) = self.export.name(&mut self.printer, path, &[])?;
         let literal = self.tensors.metadata(&name).and_then(|text| text.parse::<Value>().ok());
         let leaf = literal.and_then(|value| L::from_rest(value.into()));
         let missing = || Error::from(ErrorKind::Structure(format!("there is no tensor `{name}`")));

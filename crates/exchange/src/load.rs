@@ -128,8 +128,23 @@ impl Loader {
         self
     }
 
-    /// Reads the sequences and tuples at these names from tensors with a leading axis, as
-    /// [`Export::stack`] makes them. The root is `""`.
+    /// Reads what the pattern names from tensors with a leading axis, as [`Export::stack`] makes
+    /// them. The pattern is that of [`Export::stack`] where names are joined by `.`: `[*]` stands for
+    /// the elements that are stacked, and a pattern without it names the sequence. `*` and `**` are
+    /// parts as in other rules.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Export, Loader};
+    ///
+    /// let value = vec![([1.5f32; 2], vec![1u8]), ([2.5; 2], vec![2, 3])];
+    /// let tree = Tree::of(&value)?;
+    /// let tensors = Export::new().stack("[*].0")?.tensors(&tree)?;
+    /// assert_eq!(tensors.get("0").unwrap().shape(), [2, 2]);
+    /// assert_eq!(tensors.get("1.1").unwrap().shape(), [2]); // not all have as many
+    /// assert_eq!(Loader::new().stack("[*].0").load::<Vec<([f32; 2], Vec<u8>)>>(&tensors)?, value);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn stack(mut self, pattern: &str) -> Self {
         self.stacks.push(pattern.to_owned());

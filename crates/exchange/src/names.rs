@@ -2,6 +2,39 @@
 
 use treedef::{Children, Key, NodeKind, NodeRef, Path, Pattern, TreeDef};
 
+use crate::error::Result;
+
+/// A pattern that names what is stacked.
+#[derive(Clone, Debug)]
+pub(crate) struct Stack {
+    pub(crate) pattern: Pattern,
+    /// For each `[*]` the pattern before it, which names the sequence, and the pattern from there on.
+    /// Without one, the pattern names the sequence.
+    ends: Vec<(Pattern, Pattern)>,
+}
+
+impl Stack {
+    pub(crate) fn new(pattern: Pattern) -> Result<Self> {
+        let text = pattern.to_string();
+        let ends = text.match_indices("[*]").filter_map(|(at, _)| {
+            let (above, below) = text.split_at_checked(at)?;
+            Some((above.parse().ok()?, below.parse().ok()?)) // the half of a text in quotes is none
+        });
+        let mut ends: Vec<(Pattern, Pattern)> = ends.collect();
+        if ends.is_empty() {
+            ends.push((pattern.clone(), "".parse()?));
+        }
+        Ok(Stack { pattern, ends })
+    }
+
+    /// Whether the element that this key names is stacked.
+    fn has(&self, path: &[Key], key: usize) -> bool {
+        let Some((above, below)) = path.split_at_checked(key) else { return false };
+        let (above, below) = (Path::from(above.to_vec()), Path::from(below.to_vec()));
+        self.ends.iter().any(|(sequence, rest)| sequence.matches(&above) && rest.covers(&below))
+    }
+}
+
 /// Turns paths into names, in the order of the structure.
 pub(crate) struct NamePrinter<'a> {
     root: NodeRef<'a>,
@@ -11,6 +44,7 @@ pub(crate) struct NamePrinter<'a> {
     levels: Vec<(NodeRef<'a>, Children<'a>, usize, NodeRef<'a>)>,
 }
 
+#[derive(Default)]
 pub(crate) struct Name {
     /// What is joined to a name.
     pub(crate) parts: Vec<String>,
@@ -19,6 +53,8 @@ pub(crate) struct Name {
     /// These indices, and the lengths of the sequences.
     pub(crate) indices: Vec<usize>,
     pub(crate) dims: Vec<usize>,
+    /// The patterns that stack these.
+    pub(crate) stacked_by: Vec<usize>,
 }
 
 impl<'a> NamePrinter<'a> {
@@ -26,21 +62,25 @@ impl<'a> NamePrinter<'a> {
         NamePrinter { root: treedef.root(), path: Path::root(), levels: Vec::new() }
     }
 
-    /// The name of a path. Its indices in sequences at `stacks` are apart.
-    pub(crate) fn name(&mut self, path: &Path, stacks: &[Pattern]) -> Name {
+    /// The name of a path. Its indices in sequences that are stacked are apart.
+    pub(crate) fn name(&mut self, path: &Path, stacks: &[Stack]) -> Name {
         self.go_to(path);
-        let mut name = Name { parts: vec![], key: Path::root(), indices: vec![], dims: vec![] };
-        let mut above = Path::root();
-        for (key, (node, ..)) in path.keys().iter().zip(&self.levels) {
-            let index = match key {
-                Key::Index(index) | Key::Position(index)
-                    if node.kind() != NodeKind::NewtypeStruct =>
-                {
-                    Some(*index).filter(|_| stacks.iter().any(|stack| stack.matches(&above)))
-                }
-                _ => None,
-            };
-            match index {
+        let nodes = path.keys().iter().zip(&self.levels).map(|(key, (node, ..))| (key, *node));
+        // A fixed array is a tuple, but who writes a pattern thinks of its elements as indices.
+        let index = |(key, node)| element(key, node).map_or_else(|| key.clone(), Key::Index);
+        let indexed: Vec<Key> = match stacks {
+            [] => Vec::new(),
+            _ => nodes.clone().map(index).collect(),
+        };
+        let mut name = Name::default();
+        for (depth, (key, node)) in nodes.enumerate() {
+            let has = |stack: &Stack| stack.has(path.keys(), depth) || stack.has(&indexed, depth);
+            let index = element(key, node);
+            let stacks =
+                stacks.iter().enumerate().filter(|(_, stack)| index.is_some() && has(stack));
+            let by = name.stacked_by.len();
+            name.stacked_by.extend(stacks.map(|(stack, _)| stack));
+            match index.filter(|_| name.stacked_by.len() > by) {
                 Some(index) => {
                     name.indices.push(index);
                     name.dims.push(node.num_children());
@@ -49,9 +89,6 @@ impl<'a> NamePrinter<'a> {
                     push_parts(node.kind(), key, &mut name.parts);
                     name.key.push(key.clone());
                 }
-            }
-            if !stacks.is_empty() {
-                above.push(key.clone());
             }
         }
         name
@@ -77,6 +114,16 @@ impl<'a> NamePrinter<'a> {
             }
         }
         self.path = path.clone();
+    }
+}
+
+/// The index of an element of a sequence or a tuple.
+fn element(key: &Key, node: NodeRef<'_>) -> Option<usize> {
+    match key {
+        Key::Index(index) | Key::Position(index) if node.kind() != NodeKind::NewtypeStruct => {
+            Some(*index)
+        }
+        _ => None,
     }
 }
 

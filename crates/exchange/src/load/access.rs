@@ -86,7 +86,8 @@ pub(crate) struct Items<'de> {
 
 enum Source<'de> {
     Named(Names<'de>),
-    Stacked(Names<'de>),
+    /// The sequence, its tensors with an axis for the elements, how many these are, and the others.
+    Stacked(Names<'de>, Names<'de>, usize, Names<'de>),
     Absent(Absent<'de>, Option<usize>),
 }
 
@@ -95,8 +96,15 @@ impl<'de> Items<'de> {
         Items { source: Source::Named(names.clone()), next: 0, length }
     }
 
-    pub(crate) fn stacked(names: &Names<'de>, length: usize) -> Self {
-        Items { source: Source::Stacked(names.clone()), next: 0, length }
+    /// The elements of a sequence of which at least some tensors are stacked.
+    pub(crate) fn stacked(names: &Names<'de>) -> Option<Self> {
+        let (stacked, axis, others) = names.stacked()?;
+        let length = others.count().unwrap_or(0).max(axis);
+        Some(Items {
+            source: Source::Stacked(names.clone(), stacked, axis, others),
+            next: 0,
+            length,
+        })
     }
 
     /// One element shows what all are.
@@ -109,26 +117,19 @@ impl<'de> Items<'de> {
         length: Option<usize>,
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        if let Source::Absent(absent, _) = &self.source {
-            absent.check_depth()?;
-        }
-        if let (Source::Stacked(names), Some(length)) =
-            (&self.source, length.filter(|length| *length != self.length))
-        {
-            for entry in names.entries() {
-                let mut dims = entry.array().map_or(Vec::new(), |array| array.dims.clone());
-                dims.get_mut(names.indices.len()).into_iter().for_each(|dim| *dim = length);
-                entry.used.set(true);
-                entry
-                    .array()
-                    .inspect(|array| names.table.change(entry, display(array.dtype, &dims)));
+        match (&self.source, length) {
+            (Source::Absent(absent, _), _) => absent.check_depth()?,
+            (Source::Stacked(names, stacked, axis, _), Some(length)) if length != *axis => {
+                stacked.expect_lengths(length);
+                names.use_all();
+                return Err(Failure::Reported);
             }
-            return Err(Failure::Reported);
+            _ => {}
         }
         let value = visitor.visit_seq(&mut self)?;
-        match (&self.source, self.next < self.length) {
-            (Source::Stacked(_), true) => {
-                let what = format!("only {} of {} elements were read", self.next, self.length);
+        match &self.source {
+            Source::Stacked(_, _, axis, _) if self.next < *axis => {
+                let what = format!("only {} of {axis} elements were read", self.next);
                 Err(Failure::Custom(what, None))
             }
             _ => Ok(value), // names that were not read are unused
@@ -143,43 +144,46 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Failure> {
-        if self.next == self.length {
-            return Ok(None);
-        }
         if let Source::Named(names) = &self.source {
             let is_there = |index: usize| names.child(&index.to_string()).is_some();
             while names.table.misses_enough() && self.next < self.length && !is_there(self.next) {
                 made(names.table)?;
                 self.next += 1;
             }
-            if self.next == self.length {
-                return Ok(None);
-            }
+        }
+        if self.next == self.length {
+            return Ok(None);
         }
         let index = self.next;
         self.next += 1;
         let place = match &self.source {
             Source::Named(names) => child(names, &index.to_string())?,
-            Source::Stacked(names) => {
-                if names
-                    .entries()
-                    .iter()
-                    .all(|entry| entry.array().is_none_or(|array| array.tensor.is_empty()))
-                {
+            Source::Stacked(names, stacked, axis, others) => {
+                let stacked = Some(stacked).filter(|_| index < *axis);
+                if stacked.is_none_or(Names::is_empty) {
                     made(names.table)?;
                 }
-                let mut element = names.clone();
-                element.indices.push(index);
-                Place::Names(element)
+                match others.element(stacked, index) {
+                    Some(element) => Place::Names(element),
+                    None => absent_child(names, &index.to_string()),
+                }
             }
             Source::Absent(absent, length) => {
                 made(absent.table)?;
                 Place::Absent(Box::new(absent.element(*length, index)))
             }
         };
-        let name = place.name();
-        seed.deserialize(place).map_err(|error| error.at(|| name)).map(Some)
+        deserialize(place, seed).map(Some)
     }
+}
+
+/// Reads what is at a place. An error without a place gets its name.
+fn deserialize<'de, S: DeserializeSeed<'de>>(
+    place: Place<'de>,
+    seed: S,
+) -> Result<S::Value, Failure> {
+    let name = place.name();
+    seed.deserialize(place).map_err(|error| error.at(|| name))
 }
 
 /// What is below under one more part, be it absent.
@@ -188,10 +192,14 @@ fn child<'de>(names: &Names<'de>, part: &str) -> Result<Place<'de>, Failure> {
         Some(child) => Ok(Place::Names(child)),
         None => {
             made(names.table)?;
-            let above = Absent::new(names.table, names.name().to_owned(), names.depth);
-            Ok(Place::Absent(Box::new(above.child(part))))
+            Ok(absent_child(names, part))
         }
     }
+}
+
+fn absent_child<'de>(names: &Names<'de>, part: &str) -> Place<'de> {
+    let above = Absent::new(names.table, names.name().to_owned(), names.depth);
+    Place::Absent(Box::new(above.child(part)))
 }
 
 /// The fields of a struct that are there, or have to be.
@@ -273,9 +281,7 @@ impl<'de> MapAccess<'de> for &mut Fields<'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
-        let place = self.value.take().ok_or(Failure::Reported)?; // after a key
-        let name = place.name();
-        seed.deserialize(place).map_err(|error| error.at(|| name))
+        deserialize(self.value.take().ok_or(Failure::Reported)?, seed) // after a key
     }
 }
 
@@ -339,9 +345,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
-        let place = self.value.take().ok_or(Failure::Reported)?; // after a key
-        let name = place.name();
-        seed.deserialize(place).map_err(|error| error.at(|| name))
+        deserialize(self.value.take().ok_or(Failure::Reported)?, seed) // after a key
     }
 }
 

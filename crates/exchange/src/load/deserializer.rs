@@ -222,10 +222,8 @@ impl<'de> Place<'de> {
     ) -> Result<V::Value, Failure> {
         if let Place::Names(names) = &self {
             names.check_depth()?;
-            if let Some(stacked) = names.stacked() {
-                let items = Items::stacked(names, stacked);
-                return Items::visit(items, length, visitor)
-                    .map_err(|error| error.at(|| self.name()));
+            if let Some(items) = Items::stacked(names) {
+                return items.visit(length, visitor).map_err(|error| error.at(|| self.name()));
             }
         }
         if let Place::Flat(part) = &self {

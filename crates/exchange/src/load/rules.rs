@@ -19,6 +19,49 @@ pub(crate) struct Glob<'a> {
     parts: Vec<&'a str>,
 }
 
+/// The elements of a sequence in a pattern of stacks.
+const ELEMENTS: &str = "[*]";
+
+/// A place in a pattern of stacks: the name of a sequence, and what of its elements is stacked.
+pub(crate) struct Stack<'a> {
+    pub(crate) above: Glob<'a>,
+    /// In the names of a file, where stacked sequences have no part.
+    pub(crate) below: Glob<'a>,
+}
+
+impl<'a> Stack<'a> {
+    /// The places of a pattern: each `[*]`, or else its end.
+    pub(crate) fn all(pattern: &'a str, separator: &'a str) -> Vec<Self> {
+        let mut steps = Vec::new();
+        for part in parts(pattern, separator) {
+            let name = part.trim_end_matches(ELEMENTS);
+            steps.extend(Some(name).filter(|name| !name.is_empty() || part.is_empty()));
+            let wildcards = (part.len() - name.len()) / ELEMENTS.len();
+            steps.extend(std::iter::repeat_n(ELEMENTS, wildcards));
+        }
+        let stack = |at: usize| {
+            let (above, below) = steps.split_at_checked(at).unwrap_or_default();
+            // What is below may be stacked, too, and has no part then; and all below that is meant.
+            let below = below.iter().skip(1).chain([&ELEMENTS]);
+            Stack {
+                above: Glob { separator, parts: replaced(above.iter(), "*") },
+                below: Glob { separator, parts: replaced(below, "**") },
+            }
+        };
+        let elements = steps.iter().enumerate().filter(|(_, step)| **step == ELEMENTS);
+        let mut places: Vec<usize> = elements.map(|(at, _)| at).collect();
+        if places.is_empty() {
+            places.push(steps.len());
+        }
+        places.into_iter().map(stack).collect()
+    }
+}
+
+/// The parts of a pattern with a wildcard for elements.
+fn replaced<'a: 's, 's>(steps: impl Iterator<Item = &'s &'a str>, by: &'a str) -> Vec<&'a str> {
+    steps.map(|step| if *step == ELEMENTS { by } else { step }).collect()
+}
+
 /// The parts of a name. The empty name, that of the root, has none.
 pub(crate) fn parts<'a>(name: &'a str, separator: &'a str) -> Vec<&'a str> {
     match name.is_empty() {
@@ -33,8 +76,8 @@ impl<'a> Glob<'a> {
         Glob { separator, parts: parts(pattern, separator) }
     }
 
-    pub(crate) fn matches(&self, name: &str) -> bool {
-        self.captures(&parts(name, self.separator)).is_some()
+    pub(crate) fn matches(&self, name: &[&str]) -> bool {
+        self.captures(name).is_some()
     }
 
     /// The parts of a name that each wildcard stands for. Greedy matching that only goes back to the

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::report::Asked;
-use crate::load::rules::{Glob, Rule};
+use crate::load::rules::{Glob, Rule, Stack, parts};
 use crate::tensor::{Dtype, Tensor, Tensors, display};
 
 /// numpy has no arrays of more dimensions.
@@ -53,7 +53,7 @@ pub(crate) fn is_float(dtype: Dtype) -> bool {
 pub(crate) struct Table<'t> {
     pub(crate) entries: Vec<Entry<'t>>,
     pub(crate) separator: &'t str,
-    pub(crate) stacks: Vec<Glob<'t>>,
+    pub(crate) stacks: Vec<Stack<'t>>,
     pub(crate) convert: bool,
     /// Tensors of another shape or type than those that are taken in their place.
     pub(crate) replaced: Vec<(String, String, String)>,
@@ -126,8 +126,8 @@ impl<'t> Table<'t> {
         (separator, convert): (&'t str, bool),
         partial: bool,
     ) -> Result<Self> {
-        let stacks: Vec<Glob<'t>> =
-            stacks.iter().map(|stack| Glob::new(stack, separator)).collect();
+        let stacks: Vec<Stack<'t>> =
+            stacks.iter().flat_map(|stack| Stack::all(stack, separator)).collect();
         let mut entries = named(tensors, rules, separator)?;
         let mut filling = match base {
             Some(base) => named(base, &[], separator)?,
@@ -149,9 +149,11 @@ impl<'t> Table<'t> {
         let present: HashSet<Cow<'t, str>> =
             entries.iter().map(|entry| entry.name.clone()).collect();
         let is_stacked = |name: &str| {
-            stacks.iter().any(|stack| {
-                let ends = name.match_indices(separator).map(|(at, _)| at).chain([0]);
-                ends.filter_map(|end| name.get(..end)).any(|above| stack.matches(above))
+            let parts = parts(name, separator);
+            let mut elements = (0..parts.len()).map(|at| parts.split_at(at));
+            elements.any(|(above, below)| {
+                let below = below.get(1..).unwrap_or_default();
+                stacks.iter().any(|stack| stack.above.matches(above) && stack.below.matches(below))
             })
         };
         filling.retain(|entry| !present.contains(&entry.name) && !is_stacked(&entry.name));
@@ -271,11 +273,11 @@ fn named<'t>(
             glob.expect_same_wildcards(to)?;
         }
         if let Rule::Ignore(_) = rule {
-            all.retain(|(name, ..)| !glob.matches(name));
+            all.retain(|(name, ..)| !glob.matches(&parts(name, separator)));
             continue;
         }
         for (name, _, tensor, transposed) in &mut all {
-            if !glob.matches(name) {
+            if !glob.matches(&parts(name, separator)) {
                 continue;
             }
             matched = true;

@@ -5,21 +5,10 @@ use std::collections::HashMap;
 use fastrand::Rng;
 use half::{bf16, f16};
 use serde::Serialize;
-use treedef::{Leaf, Packed, Tree, TreeDef};
+use treedef::{Leaf, Packed, Tree};
 use treedef_exchange::{ErrorKind, Export, Tensors};
 
-use crate::{listed, random, refused};
-
-fn def(text: &str) -> TreeDef {
-    text.parse().unwrap()
-}
-
-/// A tree whose leaves are their indices.
-fn tree(text: &str) -> Tree<f32> {
-    let treedef = def(text);
-    let leaves = (0..treedef.num_leaves()).map(|leaf| leaf as f32).collect();
-    Tree::new(treedef, leaves).unwrap()
-}
+use crate::{def, listed, random, refused, tree};
 
 #[test]
 fn names_are_paths_without_wrappers() {
@@ -167,73 +156,6 @@ fn what_no_tensor_holds_is_listed_or_in_the_metadata() {
     assert_eq!(export.tree::<Leaf>(&export.tensors(&opaque).unwrap()).unwrap(), opaque);
     let reserved = Tree::of(&HashMap::from([("treedef", "text")])).unwrap();
     refused(export.tensors(&reserved), "the key `treedef` is twice in the metadata");
-}
-
-#[test]
-fn sequences_are_stacked() {
-    let rows = [
-        ("[P { pos: [*; 3], mass: * }; 5]", "", "pos: f32[5, 3]; mass: f32[5]"),
-        ("[P { pos: [*; 3], mass: * }]", "", "pos: f32[1, 3]; mass: f32[1]"),
-        (
-            "M { layers: [L { heads: [H { q: * , k: [*; 2] }; 4], b: * }; 3], b: * }",
-            "**.layers",
-            "layers.heads.0.q: f32[3]; layers.heads.0.k: f32[3, 2]; layers.heads.1.q: f32[3]; \
-             layers.heads.1.k: f32[3, 2]; layers.heads.2.q: f32[3]; layers.heads.2.k: f32[3, 2]; \
-             layers.heads.3.q: f32[3]; layers.heads.3.k: f32[3, 2]; layers.b: f32[3]; b: f32[]",
-        ),
-        (
-            "M { layers: [L { heads: (H { q: * , k: [*; 2] }, H { q: *, k: [*; 2] }), b: * }; 3], b: * }",
-            "**",
-            "layers.heads.q: f32[3, 2]; layers.heads.k: f32[3, 2, 2]; layers.b: f32[3]; b: f32[]",
-        ),
-        ("[N(P { a: Some(*) }); 3]", "", "a: f32[3]"),
-        ("[[*; 2]; 3]", "**", ": f32[3, 2]"),
-        ("[[*; 1], [*; 1]]", "**", ": f32[2, 1]"),
-    ];
-    for (text, pattern, expected) in rows {
-        let export = Export::new().stack(pattern).unwrap();
-        let tree = tree(text);
-        let tensors = export.tensors(&tree).unwrap();
-        assert_eq!(listed(&tensors).join("; "), expected, "{text}");
-        assert_eq!(export.tree::<f32>(&tensors).unwrap(), tree, "{text}");
-    }
-    let export = Export::new().stack("").unwrap();
-    let particles = tree("[P { pos: [*; 3], mass: * }; 2]");
-    let tensors = export.tensors(&particles).unwrap();
-    let pos = tensors.get("pos").unwrap();
-    assert_eq!(pos.as_slice::<f32>().unwrap(), [0.0, 1.0, 2.0, 4.0, 5.0, 6.0]);
-}
-
-#[test]
-fn elements_that_differ_are_not_stacked() {
-    let export = Export::new().stack("**").unwrap();
-    let rows = [
-        (
-            "[P { a: [*; 2] }, P { a: [*; 3] }]",
-            "f32[3] cannot be stacked with f32[2] at `[0].a` at `[1].a`",
-        ),
-        (
-            "[P { a: *, b: Some(*) }, P { a: *, b: None }]",
-            "not all elements have `b`, so they cannot be stacked at `[0].b?`",
-        ),
-        (
-            "[P { a: *, b: None }, P { a: *, b: Some(*) }]",
-            "not all elements have `b`, so they cannot be stacked at `[1].b?`",
-        ),
-        (
-            "[[P { a: * }; 3], [Q::V(*), P { a: * }]]",
-            "not all elements have `a`, so they cannot be stacked at `[0][0].a`",
-        ),
-        (
-            r#"[{"a": *, "b": {"c": *}}, {"b.c": *}]"#,
-            r#"the name `b.c` is also that of `[0]["b"]["c"]` at `[1]["b.c"]`"#,
-        ),
-    ];
-    for (text, message) in rows {
-        refused(export.tensors(&tree(text)), message);
-    }
-    let error = Export::new().stack("[").unwrap_err();
-    assert!(error.to_string().contains("byte 1"), "{error}");
 }
 
 #[test]

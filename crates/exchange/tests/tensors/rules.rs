@@ -1,0 +1,113 @@
+//! What a loader changes on the way: names, axes and the width of floats.
+
+use std::collections::BTreeMap;
+
+use half::{bf16, f16};
+use insta::assert_snapshot;
+use serde::Serialize;
+use treedef_exchange::{Error, Loader};
+
+use crate::read;
+
+#[test]
+fn floats_are_converted_on_request() {
+    let loader = Loader::new().convert_floats(true);
+    let value = [0.1f32, 1e30, f32::INFINITY, f32::NAN];
+    let wide: [f64; 4] = read(&loader, &value).unwrap();
+    assert_eq!(wide.map(|value| (value as f32).to_bits()), value.map(f32::to_bits));
+    assert_eq!(
+        read::<[f32; 4]>(&loader, &wide).unwrap().map(f32::to_bits),
+        value.map(f32::to_bits)
+    );
+    let small = [0.1f32, -65504.0];
+    assert_eq!(read::<[f16; 2]>(&loader, &small).unwrap(), small.map(f16::from_f32));
+    assert_eq!(read::<[bf16; 2]>(&loader, &small).unwrap(), small.map(bf16::from_f32));
+    assert_eq!(read::<[f32; 2]>(&loader, &[f16::PI; 2]).unwrap(), [f16::PI.to_f32(); 2]);
+    assert_eq!(read::<[f16; 1]>(&loader, &[bf16::ONE]).unwrap(), [f16::ONE]);
+    let refused = |error: Error| error.to_string();
+    assert_snapshot!(refused(read::<[f32; 1]>(&loader, &[1e300]).unwrap_err()), @"
+    the tensors do not fit the type
+    stopped: 1e300 is no f32 at the root
+    ");
+    assert_snapshot!(refused(read::<[f16; 2]>(&loader, &[1.0f32, 1e6]).unwrap_err()), @"
+    the tensors do not fit the type
+    stopped: 1e6 is no f16 at the root
+    ");
+    assert_snapshot!(refused(read::<[f32; 1]>(&loader, &[1i32]).unwrap_err()), @"
+    the tensors do not fit the type
+    `` is i32[1], expected f32[1]
+    ");
+    assert_snapshot!(refused(read::<[f32; 2]>(&Loader::new(), &[0.5f64; 2]).unwrap_err()), @"
+    the tensors do not fit the type
+    `` is f64[2], expected f32[2]
+    ");
+}
+
+#[test]
+fn rules_change_names_in_their_order() {
+    #[derive(Serialize)]
+    struct File {
+        h: Vec<BTreeMap<&'static str, [[f32; 3]; 2]>>,
+        mask: u8,
+    }
+    let file = File {
+        h: vec![BTreeMap::from([("c_attn", [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])]); 2],
+        mask: 1,
+    };
+    type Layers = BTreeMap<String, Vec<BTreeMap<String, Vec<[f32; 2]>>>>;
+    let loader = Loader::new()
+        .rename("h.*.**", "layers.*.**")
+        .rename("**.c_attn", "**.w")
+        .transpose("layers.**")
+        .ignore("mask");
+    let layers: Layers = read(&loader, &file).unwrap();
+    assert_eq!(layers["layers"][1]["w"], [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]);
+    let refused = |loader: Loader| read::<Layers>(&loader, &file).unwrap_err().to_string();
+    assert_snapshot!(refused(Loader::new().rename("h.*", "layers.*")), @"`h.*` matches no tensor");
+    assert_snapshot!(refused(Loader::new().rename("**.c_attn", "w")), @"`**.c_attn` and `w` do not have the same wildcards in the same order");
+    assert_snapshot!(refused(Loader::new().rename("h.**", "h.*")), @"`h.**` and `h.*` do not have the same wildcards in the same order");
+    assert_snapshot!(refused(Loader::new().rename("h.0.c_attn", "w").rename("h.1.c_attn", "w")), @"`h.0.c_attn` and `h.1.c_attn` are both named `w`");
+    assert_snapshot!(refused(Loader::new().transpose("**.attn")), @"`**.attn` matches no tensor");
+    assert_snapshot!(refused(Loader::new().transpose("mask")), @"`mask`, u8[], cannot be transposed");
+    // Errors have the names of the file.
+    assert_snapshot!(refused(loader.rename("layers.1.**", "last.**")), @"
+    the tensors do not fit the type
+    missing `last`: a map
+    unused `h.1.c_attn`: f32[2, 3]
+    ");
+}
+
+#[test]
+fn wildcards_stand_for_parts() {
+    let names = ["a", "a.b", "a.b.c", "x.a.b.a.b", "a.x.b", "b"];
+    let rows = [
+        ("**", "p.**", "p.a p.a.b p.a.b.c p.x.a.b.a.b p.a.x.b p.b"),
+        ("a.**", "q.**", "q q.b q.b.c - q.x.b -"),
+        ("**.b", "**.c", "- a.c - x.a.b.a.c a.x.c c"),
+        ("*.b", "*", "- a - - - -"),
+        ("**.a.**.b", "**.z.**.y", "- z.y - x.z.b.a.y z.x.y -"),
+        ("a.*.*", "*.*", "- - b.c - x.b -"),
+    ];
+    for (from, to, expected) in rows {
+        let renamed = names.map(|name| {
+            let value = BTreeMap::from([(name, 1.5f64)]);
+            match read(&Loader::new().rename(from, to), &value) {
+                Ok(json) => only_name(&json),
+                Err(error) => {
+                    assert!(error.to_string().contains("matches no tensor"), "{error}");
+                    "-".to_owned()
+                }
+            }
+        });
+        assert_eq!(renamed.join(" "), expected, "{from} => {to}");
+    }
+}
+
+/// The name of the only number.
+fn only_name(json: &serde_json::Value) -> String {
+    match json.as_object().and_then(|map| map.iter().next()) {
+        Some((key, inside)) if inside.is_object() => format!("{key}.{}", only_name(inside)),
+        Some((key, _)) => key.clone(),
+        None => String::new(),
+    }
+}
