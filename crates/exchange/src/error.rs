@@ -123,6 +123,12 @@ pub(crate) fn malformed(offset: usize, what: impl Into<String>) -> Error {
     Error::from(ErrorKind::Malformed(what.into())).at_byte(offset)
 }
 
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        ErrorKind::Io(error).into()
+    }
+}
+
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
         Error { kind, place: Place::Unknown }
@@ -146,7 +152,9 @@ impl fmt::Display for Error {
             }
             ErrorKind::TreeDef(error) => error.fmt(f)?,
             ErrorKind::Io(error) => error.fmt(f)?,
-            ErrorKind::Load(report) => write!(f, "the tensors do not fit the type\n{report}")?,
+            ErrorKind::Load(report) => {
+                write!(f, "the tensors do not fit the type\n{}", report.lines())?;
+            }
             ErrorKind::Clash { name, first } => {
                 write!(f, "the name `{name}` is also that of `{first}`")?;
             }

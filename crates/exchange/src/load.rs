@@ -131,18 +131,23 @@ impl Loader {
     /// Reads what the pattern names from tensors with a leading axis, as [`Export::stack`] makes
     /// them. The pattern is that of [`Export::stack`] where names are joined by `.`: `[*]` stands for
     /// the elements that are stacked, and a pattern without it names the sequence. `*` and `**` are
-    /// parts as in other rules.
+    /// parts as in other rules. Where elements are tuples, stack all of them: in the names, `0` of a
+    /// tuple is `0` of the sequence.
     ///
     /// ```
     /// use treedef::Tree;
     /// use treedef_exchange::{Export, Loader};
     ///
-    /// let value = vec![([1.5f32; 2], vec![1u8]), ([2.5; 2], vec![2, 3])];
+    /// #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    /// struct Particle { pos: [f32; 2], near: Vec<u8> }
+    ///
+    /// let particle = |near| Particle { pos: [1.5; 2], near };
+    /// let value = vec![particle(vec![1]), particle(vec![0, 2]), particle(vec![1])];
     /// let tree = Tree::of(&value)?;
-    /// let tensors = Export::new().stack("[*].0")?.tensors(&tree)?;
-    /// assert_eq!(tensors.get("0").unwrap().shape(), [2, 2]);
-    /// assert_eq!(tensors.get("1.1").unwrap().shape(), [2]); // not all have as many
-    /// assert_eq!(Loader::new().stack("[*].0").load::<Vec<([f32; 2], Vec<u8>)>>(&tensors)?, value);
+    /// let tensors = Export::new().stack("[*].pos")?.tensors(&tree)?;
+    /// assert_eq!(tensors.get("pos").unwrap().shape(), [3, 2]);
+    /// assert_eq!(tensors.get("1.near").unwrap().shape(), [2]); // not all have as many
+    /// assert_eq!(Loader::new().stack("[*].pos").load::<Vec<Particle>>(&tensors)?, value);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -180,7 +185,7 @@ impl Loader {
     /// let (model, report) =
     ///     Loader::new().fill_from(&start)?.load_partial::<Model>(&Tensors::of(&old)?)?;
     /// assert_eq!(model, Model { w: [1.0, 2.0], b: 0.5 });
-    /// assert_eq!(report.to_string(), "unused `c`: f32[]\nfilled `b`");
+    /// assert_eq!(report.to_string(), "filled `b`; dropped `c` (f32[])");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fill_from(self, value: &impl Serialize) -> Result<Self> {

@@ -154,13 +154,13 @@ fn no_changed_file_is_read_in_silence() {
             Err(error) => error,
         };
         let ErrorKind::Load(report) = error.kind() else { panic!("{error}") };
-        let LoadReport { missing, unused, renamed, changed, stopped, .. } = &**report;
+        let LoadReport { missing, dropped, renamed, changed, stopped, .. } = &**report;
         let text = error.to_string();
         let is_named = names.iter().all(|name| text.contains(&format!("`{name}`")));
         // Inside a buffer of serde, it is the place of the buffer that is known.
         assert!(is_named || stopped.is_some(), "{names:?}: {text}");
         *kinds.entry(if is_named { "named" } else { "stopped" }).or_default() += 1;
-        let total = missing.len() + unused.len() + renamed.len() + changed.len();
+        let total = missing.len() + dropped.len() + renamed.len() + changed.len();
         assert!(total > 0 || stopped.is_some());
     }
     assert!(kinds["named"] > 400, "{kinds:?}");

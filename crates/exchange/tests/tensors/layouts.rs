@@ -203,5 +203,5 @@ fn resnet50_is_read_by_four_rules() {
     );
     let error = Loader::new().load::<Resnet>(&tensors).unwrap_err();
     let ErrorKind::Load(report) = error.kind() else { panic!("{error}") };
-    assert_eq!(report.unused.len() + report.renamed.len(), 320 - 6 - 2);
+    assert_eq!(report.dropped.len() + report.renamed.len(), 320 - 6 - 2);
 }
