@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 
 /// Writes a file beside its place, flushes it, and puts it there. The old contents stay until then.
 /// A file that was there keeps its permissions, and a symbolic link its name.
@@ -13,9 +13,8 @@ pub(crate) fn save(
     write: impl FnOnce(&mut BufWriter<&fs::File>) -> Result<()>,
 ) -> Result<()> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let in_file = |error: io::Error| {
-        ErrorKind::Io(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
-    };
+    let in_file =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     let old = fs::metadata(&path).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         return Err(

@@ -26,10 +26,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
+use std::io::Write;
+use std::path::Path;
 
 use rmp::{Marker, decode, encode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
+use crate::file;
+use crate::load::Loader;
 use crate::npy::{MAX_DIMS, TYPES};
 use crate::pytree::{MAX_BYTES, MAX_DEPTH};
 use crate::tensor::{Dtype, Tensor, Tensors};
@@ -56,7 +62,7 @@ const LISTED: usize = 10;
 /// # Errors
 ///
 /// When a name leads through a tensor (`a/b` beside `a`). When metadata is not `null`, `{}` or a
-/// string of JSON. When a name has more than 200 parts, or a tensor more than 64 dimensions.
+/// string of JSON, as that of [`Export::structure_in_metadata`](crate::Export::structure_in_metadata). When a name has more than 200 parts, or a tensor more than 64 dimensions.
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     to_bytes_chunked(tensors, MAX_CHUNK)
 }
@@ -90,6 +96,59 @@ pub fn to_bytes_chunked(tensors: &Tensors<'_>, max_chunk: usize) -> Result<Vec<u
     let mut out = Vec::with_capacity(size);
     root.write(max_chunk.min(MAX_CHUNK), &mut out)?;
     Ok(out)
+}
+
+/// Writes a file with these tensors, as [`to_bytes`] makes it. The old contents stay until the new
+/// ones are on the disk.
+///
+/// # Errors
+///
+/// As [`to_bytes`], and those of the operating system; the old file is then unchanged, unless only
+/// flushing the folder failed.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use treedef::Tree;
+/// use treedef_exchange::{Export, flax};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.msgpack");
+/// let value = BTreeMap::from([("params".to_owned(), vec![(vec![[1.5f32; 2]; 3], 7u8)])]);
+/// let tree = Tree::of(&value)?;
+/// let export = Export::new().separator("/").structure_in_metadata(false);
+/// flax::save(&export.tensors(&tree)?, &path)?; // {"params": {"0": {"0": array, "1": 7}}}
+///
+/// let read: BTreeMap<String, Vec<(Vec<[f32; 2]>, u8)>> = flax::load(&std::fs::read(&path)?)?;
+/// assert_eq!(read, value);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn save(tensors: &Tensors<'_>, path: impl AsRef<Path>) -> Result<()> {
+    let bytes = to_bytes(tensors)?;
+    file::save(path.as_ref(), |file| Ok(file.write_all(&bytes)?))
+}
+
+/// Reads a value from the bytes of a file by the names of its tensors, whoever wrote it. An empty map
+/// is any empty container, and `None` an absent value. A [`Loader`] with the separator `/` has rules
+/// for other names.
+///
+/// # Errors
+///
+/// As [`from_bytes`] and [`Loader::load`].
+///
+/// ```
+/// use treedef_exchange::flax;
+///
+/// #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+/// struct State { step: i64, moments: Vec<f32>, scale: Option<f64>, name: String }
+///
+/// // {"step": 7, "moments": {}, "scale": None, "name": "adam"}
+/// let file = b"\x84\xa4step\x07\xa7moments\x80\xa5scale\xc0\xa4name\xa4adam";
+/// let state = State { step: 7, moments: vec![], scale: None, name: "adam".to_owned() };
+/// assert_eq!(flax::load::<State>(file)?, state);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
+    Loader::new().separator("/").load(&from_bytes(file)?)
 }
 
 /// What a file has at a place.

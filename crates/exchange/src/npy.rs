@@ -15,11 +15,17 @@
 //! ```
 
 use std::borrow::Cow;
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
+use crate::file;
 use crate::python::Parser;
 use crate::pytree::PyKey;
-use crate::tensor::{Dtype, Tensor};
+use crate::tensor::{Dtype, Tensor, Tensors};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -94,6 +100,40 @@ pub fn to_bytes(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
     let mut file = header(tensor)?;
     file.extend_from_slice(tensor.bytes());
     Ok(file)
+}
+
+/// Writes a file with the array, as [`to_bytes`] makes it. The old contents stay until the new ones
+/// are on the disk.
+///
+/// # Errors
+///
+/// As [`to_bytes`], and those of the operating system; the old file is then unchanged, unless only
+/// flushing the folder failed.
+///
+/// ```
+/// use treedef_exchange::{Dtype, Tensor, npy};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("steps.npy");
+/// npy::save(&Tensor::new(Dtype::U8, vec![2, 1], vec![3, 4])?, &path)?;
+/// assert_eq!(npy::load::<Vec<[u8; 1]>>(&std::fs::read(&path)?)?, [[3], [4]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn save(tensor: &Tensor<'_>, path: impl AsRef<Path>) -> Result<()> {
+    let header = header(tensor)?;
+    file::save(path.as_ref(), |file| {
+        file.write_all(&header)?;
+        Ok(file.write_all(tensor.bytes())?)
+    })
+}
+
+/// Reads a value from the bytes of a file: a number, or vectors and arrays of its shape.
+///
+/// # Errors
+///
+/// As [`from_bytes`] and [`Loader::load`](crate::Loader::load).
+pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
+    Tensors::new([(String::new(), from_bytes(file)?)])?.load()
 }
 
 /// The array of a file of numpy, in the versions 1, 2 and 3 of its format.

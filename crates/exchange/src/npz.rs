@@ -8,17 +8,22 @@
 //!
 //! let file = npz::to_bytes(&tensors)?; // `numpy.load(file)["opt/step"]` is 7
 //! assert_eq!(npz::from_bytes(&file)?, tensors);
+//! assert_eq!(npz::load::<std::collections::BTreeMap<String, i64>>(&file)?["opt/step"], 7);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use std::borrow::Cow;
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, Cursor, Read, Seek, Write};
+use std::path::Path;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::error::{Error, ErrorKind, Result, quoted};
+use crate::file;
 use crate::npy::{self, Reading};
 use crate::tensor::{Tensor, Tensors};
 
@@ -28,23 +33,60 @@ use crate::tensor::{Tensor, Tensors};
 ///
 /// # Errors
 ///
-/// When there is metadata, for which a file of numpy has no place; when a name is too long for a zip
-/// file (some 64 KiB) or contains `\0`; and as [`npy::to_bytes`].
+/// When there is metadata, for which a file of numpy has no place (see
+/// [`Export::structure_in_metadata`](crate::Export::structure_in_metadata)); when a name is too long
+/// for a zip file (some 64 KiB) or contains `\0`; and as [`npy::to_bytes`].
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
-    if let Some((key, _)) = tensors.metadata.first() {
-        let what = format!("an npz file has no place for metadata, such as {}", quoted(key));
-        return Err(ErrorKind::Unsupported(what).into());
-    }
     let size =
         tensors.iter().map(|(name, tensor)| tensor.bytes().len() + 2 * name.len() + 512).sum();
-    let mut writer = ZipWriter::new(Cursor::new(Vec::with_capacity(size)));
-    for (name, tensor) in tensors.iter() {
-        write(&mut writer, name, tensor).map_err(|error| error.about(&quoted(name)))?;
-    }
-    Ok(writer.finish().map_err(zip_error)?.into_inner())
+    Ok(write(tensors, Cursor::new(Vec::with_capacity(size)))?.into_inner())
 }
 
-fn write(writer: &mut ZipWriter<Cursor<Vec<u8>>>, name: &str, tensor: &Tensor<'_>) -> Result<()> {
+/// Writes a file with these tensors, as [`to_bytes`] makes it. The old contents stay until the new
+/// ones are on the disk.
+///
+/// # Errors
+///
+/// As [`to_bytes`], and those of the operating system; the old file is then unchanged, unless only
+/// flushing the folder failed.
+///
+/// ```
+/// use treedef::Tree;
+/// use treedef_exchange::{Export, npz};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.npz");
+/// let value = vec![(vec![[1.5f32; 2]; 3], 7u8)];
+/// let tree = Tree::of(&value)?;
+/// npz::save(&Export::new().structure_in_metadata(false).tensors(&tree)?, &path)?;
+/// assert_eq!(npz::load::<Vec<(Vec<[f32; 2]>, u8)>>(&std::fs::read(&path)?)?, value);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn save(tensors: &Tensors<'_>, path: impl AsRef<Path>) -> Result<()> {
+    file::save(path.as_ref(), |file| write(tensors, file).map(drop))
+}
+
+fn write<W: Write + Seek>(tensors: &Tensors<'_>, writer: W) -> Result<W> {
+    if let Some((key, _)) = tensors.metadata.first() {
+        let what = format!(
+            "an npz file has no place for metadata, such as {} \
+             (see `Export::structure_in_metadata`)",
+            quoted(key)
+        );
+        return Err(ErrorKind::Unsupported(what).into());
+    }
+    let mut writer = ZipWriter::new(writer);
+    for (name, tensor) in tensors.iter() {
+        write_member(&mut writer, name, tensor).map_err(|error| error.about(&quoted(name)))?;
+    }
+    writer.finish().map_err(unwritten)
+}
+
+fn write_member(
+    writer: &mut ZipWriter<impl Write + Seek>,
+    name: &str,
+    tensor: &Tensor<'_>,
+) -> Result<()> {
     if name.contains('\0') {
         return Err(ErrorKind::Malformed("Python ends a name at `\\0`".to_owned()).into());
     }
@@ -53,8 +95,19 @@ fn write(writer: &mut ZipWriter<Cursor<Vec<u8>>>, name: &str, tensor: &Tensor<'_
         .compression_method(CompressionMethod::Stored)
         .with_alignment(64)
         .large_file(u32::try_from(header.len() + tensor.bytes().len()).is_err());
-    writer.start_file(format!("{name}.npy"), options).map_err(zip_error)?;
-    [&header, tensor.bytes()].iter().try_for_each(|part| writer.write_all(part)).map_err(io_error)
+    writer.start_file(format!("{name}.npy"), options).map_err(unwritten)?;
+    writer.write_all(&header).and_then(|()| writer.write_all(tensor.bytes()))?;
+    Ok(())
+}
+
+/// Reads a value from the bytes of a file by the names of its tensors, whoever wrote it. A
+/// [`Loader`](crate::Loader) has rules for other names.
+///
+/// # Errors
+///
+/// As [`from_bytes`] and [`Loader::load`](crate::Loader::load).
+pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
+    from_bytes(file)?.load()
 }
 
 /// The tensors of a file of numpy, compressed or not, in the order of the file.
@@ -145,6 +198,9 @@ fn zip_error(error: ZipError) -> Error {
     ErrorKind::Malformed(format!("as a zip file: {error}")).into()
 }
 
-fn io_error(error: io::Error) -> Error {
-    ErrorKind::Malformed(error.to_string()).into()
+fn unwritten(error: ZipError) -> Error {
+    match error {
+        ZipError::Io(error) => error.into(),
+        other => zip_error(other),
+    }
 }

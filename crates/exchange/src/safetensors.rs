@@ -171,9 +171,9 @@ pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write(tensors: &Tensors<'_>, mut writer: impl Write) -> Result<()> {
-    writer.write_all(&header(tensors)?).map_err(ErrorKind::Io)?;
+    writer.write_all(&header(tensors)?)?;
     write_data(tensors, &mut writer)?;
-    writer.flush().map_err(|error| ErrorKind::Io(error).into())
+    Ok(writer.flush()?)
 }
 
 /// Writes a file with these tensors. The old contents stay until the new ones are on the disk.
@@ -197,14 +197,14 @@ pub fn write(tensors: &Tensors<'_>, mut writer: impl Write) -> Result<()> {
 pub fn save(tensors: &Tensors<'_>, path: impl AsRef<Path>) -> Result<()> {
     let header = header(tensors)?;
     file::save(path.as_ref(), |file| {
-        file.write_all(&header).map_err(ErrorKind::Io)?;
+        file.write_all(&header)?;
         write_data(tensors, file)
     })
 }
 
 fn write_data(tensors: &Tensors<'_>, writer: &mut impl Write) -> Result<()> {
     for (_, tensor) in tensors.iter() {
-        writer.write_all(tensor.bytes()).map_err(ErrorKind::Io)?;
+        writer.write_all(tensor.bytes())?;
     }
     Ok(())
 }

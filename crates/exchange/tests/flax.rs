@@ -1,5 +1,7 @@
 //! flax's files: those that flax 0.12 wrote, round trips, and damage.
 
+use std::collections::BTreeMap;
+
 use fastrand::Rng;
 use treedef_exchange::{Dtype, ErrorKind, Tensor, Tensors, flax};
 
@@ -227,4 +229,44 @@ fn damaged_files_are_refused_or_read() {
         }
     }
     assert!(refused > 500 && read > 100, "{refused} {read}");
+}
+
+/// `None` and empty maps are what the type asks for.
+#[test]
+fn what_has_no_numbers_is_read_by_type() {
+    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    struct State {
+        count: i64,
+        mu: Option<Vec<f32>>,
+        nu: BTreeMap<String, f32>,
+        list: Vec<u8>,
+        pair: Option<[u8; 0]>,
+        empty: (),
+        name: Option<String>,
+    }
+    // {"count": 7, "mu": None, "nu": {}, "list": {}, "pair": {}, "empty": {}, "name": "adam"}
+    let file = b"\x87\xa5count\x07\xa2mu\xc0\xa2nu\x80\xa4list\x80\xa4pair\x80\xa5empty\x80\xa4name\xa4adam";
+    let state = State {
+        count: 7,
+        mu: None,
+        nu: BTreeMap::new(),
+        list: vec![],
+        pair: Some([]),
+        empty: (),
+        name: Some("adam".to_owned()),
+    };
+    assert_eq!(flax::load::<State>(file).unwrap(), state);
+    // {"s": {"x": 1.0, "mu": None, …}}: at the root, texts belong to the whole file.
+    let inside = [b"\x81\xa1s\x87\xa1x\xcb\x3f\xf0\0\0\0\0\0\0", &file[8..]].concat();
+    let any = flax::load::<serde_json::Value>(&inside).unwrap();
+    let state = serde_json::json!({
+        "x": 1.0, "mu": null, "nu": {}, "list": {}, "pair": {}, "empty": {}, "name": "adam"
+    });
+    assert_eq!(any["s"], state);
+    #[derive(Debug, serde::Serialize, serde::Deserialize)]
+    struct One {
+        a: [u8; 1],
+    }
+    let error = flax::load::<One>(b"\x81\xa1a\x80").unwrap_err();
+    assert_eq!(error.to_string(), "the tensors do not fit the type\nmissing `a/0`: u8[]");
 }

@@ -273,3 +273,21 @@ fn damaged_files_are_refused_or_read() {
     }
     assert!(refused > 1_000 && changed > 50, "{refused} {changed}");
 }
+
+#[test]
+fn files_are_written_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    let tensors = arrays::tensors(&mut Rng::with_seed(3));
+    npz::save(&tensors, &path).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), npz::to_bytes(&tensors).unwrap());
+
+    let error = npz::save(&tensors.clone().with_metadata("treedef", "*"), &path).unwrap_err();
+    let expected = "an npz file has no place for metadata, such as \"treedef\" \
+                    (see `Export::structure_in_metadata`)";
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(std::fs::read(&path).unwrap(), npz::to_bytes(&tensors).unwrap());
+    let error = npz::save(&tensors, folder.path().join("none/a.npz")).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Io(_)), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

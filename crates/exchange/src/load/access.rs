@@ -7,7 +7,7 @@ use serde::de::{
 
 use crate::load::deserializer::{KeyDeserializer, Place, text, version};
 use crate::load::failure::Failure;
-use crate::load::place::{Absent, Names, Part};
+use crate::load::place::{Absent, EMPTY, Names, Part};
 use crate::load::table::Table;
 use crate::tensor::display;
 
@@ -295,12 +295,12 @@ pub(crate) struct Entries<'de> {
 
 impl<'de> Entries<'de> {
     pub(crate) fn new(place: Place<'de>) -> Self {
-        let mut keys = match &place {
-            Place::Names(names) => names.children(),
-            _ => Vec::new(),
+        let (mut keys, is_empty) = match &place {
+            Place::Names(names) => (names.children(), names.text() == Some(EMPTY)),
+            _ => (Vec::new(), false),
         };
         if let (true, Some(absent)) =
-            (keys.is_empty(), place.above().filter(|_| !place.name().is_empty()))
+            (keys.is_empty() && !is_empty, place.above().filter(|_| !place.name().is_empty()))
         {
             absent.report(None, "a map");
         }

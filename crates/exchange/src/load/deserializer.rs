@@ -7,7 +7,7 @@ use treedef::{Leaf, Value};
 
 use crate::load::access::{ArrayFields, Elements, Entries, Fields, Items, Variant};
 use crate::load::failure::Failure;
-use crate::load::place::{Absent, Names, Part};
+use crate::load::place::{ABSENT, Absent, EMPTY, Names, Part};
 use crate::load::table::is_float;
 use crate::tensor::{Dtype, display};
 
@@ -241,10 +241,12 @@ impl<'de> Place<'de> {
             .map_err(|error| error.at(name));
         }
         let items = match &self {
-            Place::Names(names) => match names.count() {
-                Some(count) => Items::named(names, length.unwrap_or(count)),
-                None => Items::absent(self.absent(), length),
-            },
+            Place::Names(names) => {
+                match names.count().or((names.text() == Some(EMPTY)).then_some(0)) {
+                    Some(count) => Items::named(names, length.unwrap_or(count)),
+                    None => Items::absent(self.absent(), length),
+                }
+            }
             _ => Items::absent(self.absent(), length),
         };
         items.visit(length, visitor).map_err(|error| error.at(name))
@@ -346,6 +348,7 @@ impl<'de> Deserializer<'de> for Place<'de> {
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         match self {
             Place::Absent(absent) if absent.instead.is_none() => visitor.visit_none(),
+            Place::Names(names) if names.text() == Some(ABSENT) => visitor.visit_none(),
             place => visitor.visit_some(place),
         }
     }
@@ -452,8 +455,11 @@ impl<'de> Deserializer<'de> for Place<'de> {
             self.absent().report(None, "anything");
             return visitor.visit_unit();
         };
-        if names.text().is_some() {
-            return self.visit_text("str", visitor);
+        match names.text() {
+            Some(ABSENT) => return visitor.visit_none(),
+            Some(EMPTY) => return self.deserialize_map(visitor),
+            Some(_) => return self.visit_text("str", visitor),
+            None => {}
         }
         match names.count() {
             Some(count) if count == names.children().len() => self.sequence(None, visitor),

@@ -13,6 +13,10 @@ use crate::tensor::{Dtype, display};
 /// As deep as serde's recursion may go.
 const MAX_DEPTH: usize = 128;
 
+/// What a file of flax has in place of an absent value, and of any empty container.
+pub(crate) const ABSENT: &str = "null";
+pub(crate) const EMPTY: &str = "{}";
+
 /// What a name leads to.
 #[derive(Clone)]
 pub(crate) struct Names<'c> {
@@ -190,6 +194,7 @@ impl<'c> Names<'c> {
         })
     }
 
+    /// The text of this name: a literal, or [`ABSENT`] or [`EMPTY`].
     pub(crate) fn text(&self) -> Option<&'c str> {
         self.views.iter().flat_map(View::own).find_map(|entry| match &entry.content {
             Content::Text(text) => {
