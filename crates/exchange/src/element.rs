@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use treedef::{Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
+use treedef::{Array, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
 
 use crate::tensor::Dtype;
 
@@ -27,7 +27,8 @@ pub trait Element: LeafType {
     #[doc(hidden)]
     fn from_rest(leaf: Leaf) -> Option<Self>;
 
-    /// The tree with each number of an array as a leaf, if arrays are leaves in it.
+    /// The tree with each number of an array as a leaf, if there are arrays whose numbers are not one
+    /// tensor as they are.
     #[doc(hidden)]
     fn without_arrays(_: &Tree<Self>) -> treedef::Result<Option<Tree<Self>>> {
         Ok(None)
@@ -69,6 +70,9 @@ macro_rules! numbers {
 
         impl Element for Leaf {
             fn dtype(leaves: &[Self]) -> Option<Dtype> {
+                if let Some(array) = leaves.first()?.as_array() {
+                    return Some(array.dtype());
+                }
                 match leaves.first()?.kind() {
                     LeafKind::Bool => Some(Dtype::Bool),
                     $(LeafKind::$dtype => Some(Dtype::$dtype),)*
@@ -77,6 +81,9 @@ macro_rules! numbers {
             }
 
             fn bytes(leaves: &[Self]) -> Cow<'_, [u8]> {
+                if let [Leaf::Opaque(value)] = leaves {
+                    return value.as_array().and_then(array_bytes).unwrap_or_default();
+                }
                 let size = Leaf::dtype(leaves).map_or(0, Dtype::size);
                 let mut bytes = Vec::with_capacity(leaves.len().saturating_mul(size));
                 for leaf in leaves {
@@ -113,15 +120,40 @@ macro_rules! numbers {
             }
 
             fn without_arrays(tree: &Tree<Self>) -> treedef::Result<Option<Tree<Self>>> {
-                let has_arrays = tree.leaves().iter().any(|leaf| leaf.as_array().is_some());
-                has_arrays.then(|| tree.clone().without_arrays()).transpose()
+                let has_others = tree.leaves().iter().any(|leaf| match leaf {
+                    Leaf::Opaque(value) => value.as_array().is_some_and(|array| {
+                        array.is_column_major()
+                            || array_bytes(array).is_none()
+                            || !is_block(value.root(), array.shape())
+                    }),
+                    _ => false,
+                });
+                has_others.then(|| tree.clone().without_arrays()).transpose()
             }
 
             fn as_leaf(&self) -> Option<&Leaf> {
                 Some(self)
             }
         }
+
+        /// The numbers of an array. None of complex ones, whose parts are leaves.
+        fn array_bytes(array: &Array) -> Option<Cow<'_, [u8]>> {
+            match array.dtype() {
+                Dtype::Bool => array.as_slice().map(bool::bytes),
+                $(Dtype::$dtype => array.as_slice().map(<$type>::bytes),)*
+                Dtype::F16 | Dtype::Bf16 => array.as_slice().map(u16::bytes),
+                _ => None,
+            }
+        }
     };
+}
+
+/// Whether a structure is one block of this shape.
+fn is_block(root: NodeRef<'_>, shape: &[usize]) -> bool {
+    let treedef = root.to_treedef();
+    let block = treedef.blocks().next();
+    block
+        .is_some_and(|block| block.shape() == shape && block.leaves().len() == treedef.num_leaves())
 }
 
 numbers! {

@@ -1,11 +1,14 @@
 //! Trees as named tensors, and named tensors as the tree that they were.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use treedef::{Block, Key, Leaf, Limits, NodeRef, Path, ToPattern, Tree, TreeDef, Value};
+use treedef::{
+    Array, Block, Edit, Key, Leaf, Limits, NodeRef, Path, ToPattern, Tree, TreeDef, Value,
+};
 
 use crate::element::{Element, half_float};
 use crate::error::{Error, ErrorKind, Result};
@@ -184,8 +187,8 @@ impl Export {
     }
 
     /// The tensors of a tree, in its order. On a little-endian machine, those of a tree of numbers
-    /// borrow its leaves, but for stacked ones. An [`Array`](treedef::Array) that is one leaf is the
-    /// tensor that its numbers would be.
+    /// borrow its leaves, but for stacked ones. An [`Array`] that is one leaf is the tensor that its
+    /// numbers would be, and borrowed, unless it is column-major, of complex numbers, or a struct.
     ///
     /// # Errors
     ///
@@ -203,25 +206,25 @@ impl Export {
         // The patterns that stacked nothing yet, and what they name without stacking it.
         let stacks = self.stacks.iter().enumerate();
         let mut idle: Vec<_> = stacks.map(|(index, stack)| (index, stack, None)).collect();
-        for (block, leaves) in blocks(tree) {
-            let Some(dtype) = L::dtype(leaves) else {
-                rest.push((block.path().clone(), block.leaves()));
+        for part in parts(tree) {
+            let part = part?;
+            let Some(dtype) = part.dtype else {
+                rest.push((part.path, part.leaves));
                 continue;
             };
-            let dtype = half_float(block.node()).filter(|_| dtype == Dtype::U16).unwrap_or(dtype);
-            let (name, place) = self.name(&mut printer, block.path(), &self.stacks)?;
+            let (name, place) = self.name(&mut printer, &part.path, &self.stacks)?;
             idle.retain(|(stack, ..)| !place.stacked_by.contains(stack));
             if place.key.keys().iter().any(|key| matches!(key, Key::Index(_))) {
                 for (_, stack, named) in idle.iter_mut().filter(|(.., named)| named.is_none()) {
-                    let path = Some(block.path()).filter(|path| stack.pattern.covers(path));
+                    let path = Some(&part.path).filter(|path| stack.pattern.covers(path));
                     *named = path.cloned();
                 }
             }
             match by_name.get(&name).and_then(|index| groups.get_mut(*index)) {
-                Some(group) => group.push(&block, dtype, place)?,
+                Some(group) => group.push(part, dtype, place)?,
                 None => {
                     by_name.insert(name.clone(), groups.len());
-                    groups.push(Group::new(name, &block, dtype, place));
+                    groups.push(Group::new(name, part, dtype, place));
                 }
             }
         }
@@ -236,7 +239,7 @@ impl Export {
         }
         let mut metadata = self.rest(tree, rest)?;
         if self.structure {
-            write_structure(tree.treedef(), &mut metadata)?;
+            write_structure(structure(tree)?.as_ref(), &mut metadata)?;
         }
         expect_distinct(&metadata)?;
         let tensors = groups.into_iter().map(|group| group.tensor(tree));
@@ -336,23 +339,23 @@ impl Export {
 }
 
 impl Group {
-    fn new(name: String, block: &Block<'_>, dtype: Dtype, place: Name) -> Self {
-        let (path, shape) = (block.path().clone(), block.shape().to_vec());
+    fn new(name: String, part: Part, dtype: Dtype, place: Name) -> Self {
+        let Part { path, shape, leaves, .. } = part;
         let Name { key, indices: last, dims, .. } = place;
-        Group { name, path, key, dtype, shape, last, dims, leaves: vec![block.leaves()] }
+        Group { name, path, key, dtype, shape, last, dims, leaves: vec![leaves] }
     }
 
     /// Adds the block of a later element.
-    fn push(&mut self, block: &Block<'_>, dtype: Dtype, place: Name) -> Result<()> {
-        let path = block.path().clone();
+    fn push(&mut self, part: Part, dtype: Dtype, place: Name) -> Result<()> {
+        let Part { path, shape, leaves, .. } = part;
         // The order of the tree is that of the indices, of which all have as many.
         let is_next = place.indices.len() == self.last.len() && place.indices > self.last;
         if place.key != self.key || !is_next {
             let (name, first) = (self.name.clone(), self.path.clone());
             return Err(Error::from(ErrorKind::Clash { name, first }).at_path(path));
         }
-        if (dtype, block.shape()) != (self.dtype, &self.shape) {
-            let (here, first) = (display(dtype, block.shape()), display(self.dtype, &self.shape));
+        if (dtype, &shape) != (self.dtype, &self.shape) {
+            let (here, first) = (display(dtype, &shape), display(self.dtype, &self.shape));
             let what = format!("{here} cannot be stacked with {first} at `{}`{ALIKE}", self.path);
             return Err(Error::from(ErrorKind::Structure(what)).at_path(path));
         }
@@ -361,7 +364,7 @@ impl Group {
             *dim = other.max(*dim);
         }
         self.last = place.indices;
-        self.leaves.push(block.leaves());
+        self.leaves.push(leaves);
         Ok(())
     }
 
@@ -381,6 +384,66 @@ impl Group {
         self.shape.splice(0..0, self.dims);
         Ok((self.name, Tensor::new(self.dtype, self.shape, all)?))
     }
+}
+
+/// Leaves that are a tensor or a part of one, and its type if it has one.
+struct Part {
+    path: Path,
+    shape: Vec<usize>,
+    dtype: Option<Dtype>,
+    leaves: Range<usize>,
+}
+
+/// The blocks of leaves of one kind, and arrays that are leaves.
+fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<Part>> {
+    blocks(tree).flat_map(|(block, leaves)| {
+        let is_opaque = matches!(leaves.first().and_then(L::as_leaf), Some(Leaf::Opaque(_)));
+        let has_arrays = is_opaque && leaves.iter().any(|leaf| array(leaf).is_some());
+        let singles = block.leaves().filter(move |_| has_arrays).map(|index| {
+            let leaf = tree.leaves().get(index..=index).unwrap_or_default();
+            let shape = leaf.first().and_then(array).map(|array| array.shape().to_vec());
+            Ok(Part {
+                path: tree.treedef().leaf_path(index)?,
+                shape: shape.unwrap_or_default(),
+                dtype: L::dtype(leaf),
+                leaves: index..index + 1,
+            })
+        });
+        let dtype = L::dtype(leaves);
+        let half = half_float(block.node()).filter(|_| dtype == Some(Dtype::U16));
+        let whole = (!has_arrays).then(|| Part {
+            path: block.path().clone(),
+            shape: block.shape().to_vec(),
+            dtype: half.or(dtype),
+            leaves: block.leaves(),
+        });
+        singles.chain(whole.map(Ok)).collect::<Vec<_>>()
+    })
+}
+
+fn array<L: Element>(leaf: &L) -> Option<&Array> {
+    leaf.as_leaf()?.as_array()
+}
+
+/// The structure with each number of an array as a leaf.
+fn structure<L: Element>(tree: &Tree<L>) -> Result<Cow<'_, TreeDef>> {
+    if tree.leaves().iter().all(|leaf| array(leaf).is_none()) {
+        return Ok(Cow::Borrowed(tree.treedef()));
+    }
+    let units = |treedef: TreeDef| {
+        let leaves = vec![(); treedef.num_leaves()];
+        Tree::new(treedef, leaves)
+    };
+    let edited = units(tree.treedef().clone())?.edit(|_, node, _| {
+        let leaf = tree.leaves().get(node.leaf_range().start).filter(|_| node.is_leaf());
+        match leaf.and_then(L::as_leaf) {
+            Some(Leaf::Opaque(value)) if value.as_array().is_some() => {
+                Ok(Edit::Replace(units(value.root().to_treedef())?))
+            }
+            _ => Ok(Edit::Keep),
+        }
+    })?;
+    Ok(Cow::Owned(edited.treedef().clone()))
 }
 
 /// The blocks of leaves of one kind. Where all leaves have one, they are not asked.

@@ -180,6 +180,9 @@ fn trees_of_all_kinds_come_back() {
         };
         kinds.extend(tensors.iter().map(|(_, tensor)| tensor.dtype()));
         assert_eq!(export.tree::<Leaf>(&tensors).unwrap(), tree);
+        // Arrays that are leaves are the same tensors.
+        let arrays = tree.clone().with_arrays().unwrap();
+        assert_eq!(export.tensors(&arrays).unwrap(), tensors, "{arrays}");
     }
     assert_eq!(kinds.len(), 11);
 }
@@ -252,12 +255,29 @@ fn elements_of_many_lengths_are_named_at_once() {
 
 #[test]
 fn an_array_that_is_one_leaf_is_a_tensor() {
-    let plain = Tree::of(&("w", vec![[0.5f32; 3]; 2], [1u8, 2])).unwrap();
+    let half = vec![f16::PI; 2];
+    let ragged = (vec![[0.25f64; 2]; 2], vec![[0.5f64; 2]]);
+    let value = ("w", vec![[0.5f32; 3]; 2], [1u8, 2], half, ragged, vec![vec![true], vec![]]);
+    let plain = Tree::of(&value).unwrap();
     let arrays = plain.clone().with_arrays().unwrap();
-    assert_eq!(arrays.leaves().len(), 3);
+    assert_eq!(arrays.leaves().len(), 7);
     let export = Export::new().rest_in_metadata(true);
     let tensors = export.tensors(&arrays).unwrap();
     assert_eq!(tensors, export.tensors(&plain).unwrap());
     assert_eq!(tensors.get("1").unwrap().shape(), [2, 3]);
     assert_eq!(export.tree::<Leaf>(&tensors).unwrap().with_arrays().unwrap(), arrays);
+    // The numbers are borrowed.
+    let numbers = arrays.leaves()[1].as_array().unwrap().as_slice::<f32>().unwrap();
+    assert_eq!(tensors.get("1").unwrap().bytes().as_ptr(), numbers.as_ptr().cast());
+    // An array that is a struct has leaves beside its numbers.
+    let table = Tree::of(&("t", ndarray::arr2(&[[1.5f32, 2.5], [3.5, 4.5]]), [1u8])).unwrap();
+    let tables = table.clone().with_arrays().unwrap();
+    assert_eq!(tables.leaves().len(), 3);
+    assert_eq!(export.tensors(&tables).unwrap(), export.tensors(&table).unwrap());
+    // Each of equal siblings is an array, and they are stacked.
+    let layers = Tree::of(&vec![(1u8, vec![1.5f32; 2]), (2, vec![2.5; 2])]).unwrap();
+    let stacked = Export::new().stack("[*]").unwrap();
+    let tensors = stacked.tensors(&layers).unwrap().into_owned();
+    assert_eq!(listed(&tensors), ["0: u8[2]", "1: f32[2, 2]"]);
+    assert_eq!(stacked.tensors(&layers.with_arrays().unwrap()).unwrap(), tensors);
 }
