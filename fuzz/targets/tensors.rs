@@ -31,11 +31,22 @@ pub fn run(bytes: &[u8]) {
     assert_eq!(safetensors::from_bytes(&again).unwrap(), tensors);
     if let Ok(tree) = safetensors::to_tree(bytes) {
         let export = Export::new().rest_in_metadata(true);
-        assert_eq!(export.tree::<treedef::Leaf>(&export.tensors(&tree).unwrap()).unwrap(), tree);
+        let tensors = export.tensors(&tree).unwrap();
+        assert_eq!(export.tree::<treedef::Leaf>(&tensors).unwrap(), tree);
+        if let Ok(arrays) = tree.clone().with_arrays() {
+            assert_eq!(export.tensors(&arrays).unwrap(), tensors);
+        }
+        let stacked = export.stack(["**", "[*]", "**[*].b", "layers[*].w"][usize::from(how & 3)]);
+        let stacked = stacked.unwrap();
+        if let Ok(tensors) = stacked.tensors(&tree) {
+            assert_eq!(stacked.tree::<treedef::Leaf>(&tensors).unwrap(), tree);
+        }
     }
     let loader = Loader::new().convert_floats(how & 1 == 1);
     let loader = if how & 2 == 2 { loader.stack("**") } else { loader };
     let loader = if how & 4 == 4 { loader.transpose("layers.**").ignore("x.*") } else { loader };
+    let loader =
+        if how & 32 == 32 { loader.stack("layers[*].w").stack("**[*].b") } else { loader };
     match how >> 3 & 3 {
         0 => read::<Model>(&loader, &tensors),
         1 => read::<Vec<Layer>>(&loader, &tensors),

@@ -267,13 +267,15 @@ impl Export {
         let treedef = read_structure(tensors)?;
         let by_name: HashMap<&str, &Tensor<'_>> = tensors.iter().collect();
         let printer = NamePrinter::new(&treedef);
+        // There is a byte for each of them, whatever the structure says.
+        let numbers: usize = tensors.iter().map(|(_, tensor)| tensor.len()).sum();
         let mut reader = Reader {
             export: self,
             tensors,
             by_name,
             printer,
             read: HashMap::new(),
-            leaves: vec![],
+            leaves: Vec::with_capacity(treedef.num_leaves().min(numbers)),
         };
         for block in treedef.blocks() {
             reader.block(block.path(), block.node(), Some(block.shape()))?;
