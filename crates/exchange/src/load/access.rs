@@ -160,7 +160,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
             Source::Named(names) => child(names, &index.to_string())?,
             Source::Stacked(names, stacked, axis, others) => {
                 let stacked = Some(stacked).filter(|_| index < *axis);
-                if stacked.is_none_or(Names::is_empty) {
+                for _ in 0..stacked.map_or(1, Names::count_empty) {
                     made(names.table)?;
                 }
                 match others.element(stacked, index) {

@@ -208,10 +208,11 @@ impl<'c> Names<'c> {
     /// What is below the name under one more part.
     pub(crate) fn child(&self, part: &str) -> Option<Names<'c>> {
         let views: Vec<_> = self.views.iter().filter_map(|view| view.child(part)).collect();
-        (!views.is_empty()).then(|| self.below(views, part))
+        (!views.is_empty()).then(|| self.joined(views, part))
     }
 
-    fn below(&self, views: Vec<View<'c>>, part: &str) -> Self {
+    /// The name with one more part.
+    fn joined(&self, views: Vec<View<'c>>, part: &str) -> Self {
         let mut parts = self.parts.clone();
         if !self.table.stacks.is_empty() {
             parts.push(part.to_owned());
@@ -237,7 +238,8 @@ impl<'c> Names<'c> {
         last.checked_add(1)
     }
 
-    /// The tensors that have an axis for this sequence, with its length, and the other names.
+    /// The tensors that have an axis for this sequence, with its length, and the other names. None
+    /// of either after a report that the lengths differ.
     pub(crate) fn stacked(&self) -> Option<(Names<'c>, usize, Names<'c>)> {
         let table = self.table;
         let place: Vec<&str> = self.parts.iter().map(String::as_str).collect();
@@ -303,12 +305,12 @@ impl<'c> Names<'c> {
             View { indices, ..view.clone() }
         });
         let views: Vec<_> = named.chain(stacked).collect();
-        (!views.is_empty()).then(|| self.below(views, &part))
+        (!views.is_empty()).then(|| self.joined(views, &part))
     }
 
-    /// Whether the tensors have no bytes.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.arrays().all(|(_, array, _)| array.tensor.is_empty())
+    /// How many tensors have no bytes.
+    pub(crate) fn count_empty(&self) -> usize {
+        self.arrays().filter(|(_, array, _)| array.tensor.is_empty()).count()
     }
 
     pub(crate) fn check_depth(&self) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_exchange::{ErrorKind, LoadReport, Loader, Tensors};
+use treedef_exchange::{Dtype, ErrorKind, LoadReport, Loader, Tensor, Tensors};
 
 use crate::{Layer, layer, message, read};
 
@@ -232,6 +232,18 @@ fn nothing_grows_beyond_the_file() {
     let tensors = safetensors::from_bytes(&empty).unwrap();
     let stacked = Loader::new().stack("");
     assert_snapshot!(stacked.load::<Vec<BTreeMap<String, Vec<f32>>>>(&tensors).unwrap_err(), @"
+    the tensors do not fit the type
+    stopped: too many elements that take no bytes of the file
+    ");
+    // Numbers of one tensor do not pay for elements of others, which have none.
+    let empty = |index: usize| {
+        let tensor = Tensor::new(Dtype::U8, vec![100_000, 0], vec![]).unwrap();
+        (format!("e{index}"), tensor)
+    };
+    let full = Tensor::new(Dtype::U8, vec![100_000, 1], vec![7; 100_000]).unwrap();
+    let tensors = (0..100).map(empty).chain([("f".to_owned(), full)]);
+    let tensors = Tensors::new(tensors.collect::<Vec<_>>()).unwrap();
+    assert_snapshot!(stacked.load::<Vec<BTreeMap<String, Vec<u8>>>>(&tensors).unwrap_err(), @"
     the tensors do not fit the type
     stopped: too many elements that take no bytes of the file
     ");
