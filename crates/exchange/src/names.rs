@@ -30,8 +30,9 @@ impl Stack {
     /// Whether the element that this key names is stacked.
     fn has(&self, path: &[Key], key: usize) -> bool {
         let Some((above, below)) = path.split_at_checked(key) else { return false };
-        let (above, below) = (Path::from(above.to_vec()), Path::from(below.to_vec()));
-        self.ends.iter().any(|(sequence, rest)| sequence.matches(&above) && rest.covers(&below))
+        let above = Path::from(above.to_vec());
+        let mut ends = self.ends.iter().filter(|(sequence, _)| sequence.matches(&above));
+        ends.any(|(_, rest)| rest.covers(&Path::from(below.to_vec())))
     }
 }
 
