@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use bytemuck::{AnyBitPattern, NoUninit};
+use serde::ser::{Error as _, Serialize, SerializeSeq, SerializeStruct, Serializer};
 pub use treedef::Dtype;
 use treedef::Tree;
 
@@ -114,6 +115,101 @@ impl fmt::Debug for Tensor<'_> {
     }
 }
 
+/// Serializes the numbers in nested sequences. Half floats are newtypes of the names `f16` and `bf16`
+/// around their bits, as those of the crate `half`, and complex numbers are structs `{ re, im }`. A tensor
+/// without elements is an empty sequence, whatever its other dimensions are.
+///
+/// ```
+/// use treedef::Flattener;
+/// use treedef_exchange::{Dtype, Tensor};
+///
+/// let tensor = Tensor::new(Dtype::Bf16, vec![2, 1], vec![0x80, 0x3f, 0, 0x40])?;
+/// let tree = Flattener::new().tree(&tensor)?;
+/// assert_eq!(tree.to_string(), "[[bf16(16256u16)], [bf16(16384u16)]]");
+/// assert_eq!(tree.with_arrays()?.to_string(), "[[bf16(16256u16)], [bf16(16384u16)]]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl Serialize for Tensor<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.shape.len() > MAX_LEVELS {
+            let dims = self.shape.len();
+            return Err(S::Error::custom(format_args!(
+                "{dims} dimensions, at most {MAX_LEVELS} are written as sequences"
+            )));
+        }
+        let shape = if self.is_empty() { &[0] } else { self.shape.as_slice() };
+        Part { dtype: self.dtype, shape, bytes: &self.bytes }.serialize(serializer)
+    }
+}
+
+/// The most dimensions that become nested sequences, which take stack.
+const MAX_LEVELS: usize = 64;
+
+/// A tensor, or a part of it that has all of its last dimensions.
+struct Part<'t> {
+    dtype: Dtype,
+    shape: &'t [usize],
+    bytes: &'t [u8],
+}
+
+impl Serialize for Part<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Part { dtype, shape, bytes } = *self;
+        let Some((dim, shape)) = shape.split_first() else { return self.number(serializer) };
+        let mut seq = serializer.serialize_seq(Some(*dim))?;
+        // Without elements there is nothing to divide, and the size of a part is not 0 otherwise.
+        for bytes in bytes.chunks_exact((bytes.len() / dim.max(&1)).max(1)) {
+            seq.serialize_element(&Part { dtype, shape, bytes })?;
+        }
+        seq.end()
+    }
+}
+
+impl Part<'_> {
+    fn number<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        /// The bytes as the number that they are.
+        macro_rules! number {
+            ($type:ty, $bytes:expr) => {
+                match $bytes.try_into() {
+                    Ok(bytes) => <$type>::from_le_bytes(bytes),
+                    Err(_) => return Err(S::Error::custom("a number of another size")),
+                }
+            };
+        }
+        macro_rules! complex {
+            ($type:ty) => {{
+                let (re, im) = self.bytes.split_at(self.bytes.len() / 2);
+                let mut parts = serializer.serialize_struct("Complex", 2)?;
+                parts.serialize_field("re", &number!($type, re))?;
+                parts.serialize_field("im", &number!($type, im))?;
+                parts.end()
+            }};
+        }
+        match self.dtype {
+            Dtype::Bool => match number!(u8, self.bytes) {
+                0 => serializer.serialize_bool(false),
+                1 => serializer.serialize_bool(true),
+                byte => Err(S::Error::custom(format_args!("the byte {byte} is no bool"))),
+            },
+            Dtype::U8 => serializer.serialize_u8(number!(u8, self.bytes)),
+            Dtype::I8 => serializer.serialize_i8(number!(i8, self.bytes)),
+            Dtype::U16 => serializer.serialize_u16(number!(u16, self.bytes)),
+            Dtype::I16 => serializer.serialize_i16(number!(i16, self.bytes)),
+            Dtype::U32 => serializer.serialize_u32(number!(u32, self.bytes)),
+            Dtype::I32 => serializer.serialize_i32(number!(i32, self.bytes)),
+            Dtype::U64 => serializer.serialize_u64(number!(u64, self.bytes)),
+            Dtype::I64 => serializer.serialize_i64(number!(i64, self.bytes)),
+            Dtype::F16 => serializer.serialize_newtype_struct("f16", &number!(u16, self.bytes)),
+            Dtype::Bf16 => serializer.serialize_newtype_struct("bf16", &number!(u16, self.bytes)),
+            Dtype::F32 => serializer.serialize_f32(number!(f32, self.bytes)),
+            Dtype::F64 => serializer.serialize_f64(number!(f64, self.bytes)),
+            Dtype::C64 => complex!(f32),
+            Dtype::C128 => complex!(f64),
+            other => Err(S::Error::custom(format_args!("{other} is not written as numbers"))),
+        }
+    }
+}
+
 /// Named tensors in the order of their file, with the text that belongs to the whole file.
 ///
 /// `treedef_exchange::safetensors`, `npz` and `flax` read and write them.
@@ -188,6 +284,11 @@ impl<'a> Tensors<'a> {
     /// The tensor of this name.
     pub fn get(&self, name: &str) -> Option<&Tensor<'a>> {
         self.tensors.iter().find(|(other, _)| other == name).map(|(_, tensor)| tensor)
+    }
+
+    /// The keys of the texts that belong to the whole file, in its order.
+    pub fn metadata_keys(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.metadata.iter().map(|(key, _)| key.as_str())
     }
 
     /// The text of this key.

@@ -3,6 +3,7 @@
 use std::io::{Cursor, Write};
 
 use fastrand::Rng;
+use treedef::Flattener;
 use treedef_exchange::npy::{self, Reading};
 use treedef_exchange::{Dtype, ErrorKind, Tensor, Tensors, npz};
 use zip::write::SimpleFileOptions;
@@ -64,6 +65,36 @@ fn tensors_come_back() {
             assert_eq!(&npy::from_bytes_with(&file, &reading).unwrap(), tensor);
         }
     }
+}
+
+#[test]
+fn serialized_tensors_are_arrays_of_the_same_numbers() {
+    let mut rng = Rng::with_seed(2);
+    for _ in 0..1_000 {
+        let tensor = arrays::tensor(&mut rng);
+        let tree = Flattener::new().arrays(true).tree(&tensor).unwrap();
+        if tensor.is_empty() {
+            assert_eq!(tree.to_string(), "[]", "{tensor}");
+        } else if matches!(tensor.dtype(), Dtype::C64 | Dtype::C128) {
+            let [leaf] = tree.leaves() else {
+                assert!(tensor.shape().is_empty());
+                continue;
+            };
+            assert_eq!(leaf.as_array().unwrap().to_string(), tensor.to_string());
+        } else {
+            let written = Tensors::of(&tree).unwrap();
+            assert_eq!(written.get("").unwrap(), &tensor);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_serialized_is_told() {
+    let bool = Tensor::new(Dtype::Bool, vec![2], vec![1, 2]).unwrap();
+    let deep = Tensor::new(Dtype::U8, vec![1; 65], vec![0]).unwrap();
+    let error = |tensor: &Tensor<'_>| Flattener::new().tree(tensor).unwrap_err().to_string();
+    assert_eq!(error(&bool), "the byte 2 is no bool at `[1]`");
+    assert_eq!(error(&deep), "65 dimensions, at most 64 are written as sequences at the root");
 }
 
 #[test]
