@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::leaf::column::home;
+use crate::leaf::float::Half;
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Array, Column, Content, Dtype, Late, Leaf, Tree, Value};
 
@@ -198,11 +199,16 @@ impl Array {
         (0..self.num_leaves()).filter_map(|index| self.scalar(index))
     }
 
-    /// The numbers as scalars. There are none for `F16`, `Bf16` and complex numbers, whose leaves
-    /// are bits and parts.
+    /// The numbers as scalars, and half floats as `f32`. There are none for complex numbers, whose
+    /// leaves are parts.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = Scalar<'_>> {
-        let plain = Dtype::of_kind(self.numbers.home()) == Some(self.dtype);
-        self.range.clone().filter(move |_| plain).filter_map(|index| self.numbers.scalar(index))
+        let half = Half::named(self.dtype.name());
+        let plain = half.is_some() || Dtype::of_kind(self.numbers.home()) == Some(self.dtype);
+        let scalars = self.range.clone().filter(move |_| plain);
+        scalars.filter_map(move |index| match (half, self.numbers.scalar(index)?) {
+            (Some(half), Scalar::U16(bits)) => Some(Scalar::F32(half.widen(bits))),
+            (_, scalar) => Some(scalar),
+        })
     }
 }
 

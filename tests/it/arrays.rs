@@ -240,8 +240,8 @@ fn other_walks_see_arrays_too() {
     assert_snapshot!(flattener.structure(&value).unwrap(), @"(*, *)");
     assert_snapshot!(flattener.signature(&value).unwrap(), @"(opaque, u8)");
     assert_snapshot!(flattener.tree(&value).unwrap().summary(), @"([[1.0f32, 1.0f32]; 2], 7u8)");
-    let long = (vec![[0.5f32, 1.5]; 8], [bf16(1); 7], vec![false; 7]);
-    assert_snapshot!(flattener.tree(&long).unwrap().summary(), @"(f32[8, 2] ≈1 ±0.5 [≥0.5, ≤1.5], bf16[7], bool[7] true:0 false:7)");
+    let long = (vec![[0.5f32, 1.5]; 8], [bf16(0x3f80); 7], vec![false; 7]);
+    assert_snapshot!(flattener.tree(&long).unwrap().summary(), @"(f32[8, 2] ≈1 ±0.5 [≥0.5, ≤1.5], bf16[7] ≈1 ±0 [≥1, ≤1], bool[7] true:0 false:7)");
     let (mut leaves, treedef) = flattener.flatten(&value).unwrap();
     let other = (vec![vec![2.0f32; 2]; 3], 8u8);
     flattener.flatten_like(&treedef, &other, &mut leaves).unwrap();
