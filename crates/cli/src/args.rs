@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as Group, Parser, Subcommand};
+use clap::{Args as Group, Parser, Subcommand, value_parser};
 
 use crate::format::Format;
 
 /// Shows, counts, compares and checks the structures of documents.
 ///
 /// Formats are known by their extensions: json, jsonl, toml, yaml, cbor, msgpack, ron, tree,
-/// treedef, safetensors; each also with .gz or .zst. A file `-` is standard input.
+/// treedef, safetensors, npz, npy; each also with .gz or .zst. A file `-` is standard input.
 #[derive(Debug, Parser)]
 #[command(name = "treedef", version, max_term_width = 100)]
 #[command(
@@ -51,7 +51,7 @@ pub(crate) enum Command {
         /// The new one
         new: PathBuf,
         #[command(flatten)]
-        format: FormatOf,
+        reading: Reading,
         /// Compare keys, lengths and kinds only, not values
         #[arg(long, conflicts_with = "patch")]
         structure: bool,
@@ -79,7 +79,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         to: Output,
         #[command(flatten)]
-        format: FormatOf,
+        reading: Reading,
+        #[command(flatten)]
+        report: Report,
     },
     /// Checks documents against the structure of another, and lists every violation
     Check {
@@ -90,7 +92,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         like: PathBuf,
         #[command(flatten)]
-        format: FormatOf,
+        reading: Reading,
         #[command(flatten)]
         folds: Folds,
         #[command(flatten)]
@@ -114,6 +116,8 @@ pub(crate) enum Command {
         file: OneFile,
         #[command(flatten)]
         to: Output,
+        #[command(flatten)]
+        report: Report,
     },
     /// Prints a hash of the structure of each document, the same on every machine
     Fingerprint {
@@ -121,7 +125,7 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
         #[command(flatten)]
-        format: FormatOf,
+        reading: Reading,
         #[command(flatten)]
         json: Json,
     },
@@ -132,19 +136,27 @@ pub(crate) enum Command {
         /// A new version of it
         new: Option<PathBuf>,
         #[command(flatten)]
-        format: FormatOf,
+        reading: Reading,
         /// Where to write the page; otherwise standard output
         #[arg(short, long, value_name = "PAGE.html")]
         output: Option<PathBuf>,
+        #[command(flatten)]
+        report: Report,
     },
     /// Prints completions for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+        /// Print JSON: the script, and the name of its file
+        #[arg(long)]
+        json: bool,
     },
     /// Prints the man page
-    #[command(hide = true)]
-    Man,
+    Man {
+        /// Print JSON: the page, and the name of its file
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Group)]
@@ -153,7 +165,7 @@ pub(crate) struct Shapes {
     #[arg(default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) format: FormatOf,
+    pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) folds: Folds,
     /// Keys are data where there are more than N at one place: `{*: f64}`
@@ -173,6 +185,9 @@ pub(crate) struct Shapes {
     pub(crate) schema: bool,
     #[command(flatten)]
     pub(crate) json: Json,
+    /// The most structures that are told apart
+    #[arg(long, value_name = "N", default_value_t = 1 << 16, help_heading = "Limits")]
+    pub(crate) max_structures: usize,
     /// Use so many threads; otherwise one for each core
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
@@ -197,14 +212,57 @@ pub(crate) struct OneFile {
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) format: FormatOf,
+    pub(crate) reading: Reading,
 }
 
 #[derive(Clone, Copy, Debug, Group)]
-pub(crate) struct FormatOf {
+pub(crate) struct Reading {
     /// The format that is read, instead of that of the extension
     #[arg(short, long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<Format>,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+}
+
+/// What a document may have.
+#[derive(Clone, Copy, Debug, Group)]
+pub(crate) struct Limits {
+    /// The most nested sequences and maps, at most 256
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = value_parser!(u16).range(1..=256), help_heading = "Limits")]
+    max_depth: u16,
+    /// The most nodes; equal neighbours count as one
+    #[arg(long, value_name = "N", default_value_t = 1 << 24, help_heading = "Limits")]
+    max_nodes: usize,
+    /// The most bytes, also after decompression
+    #[arg(long, value_name = "N", default_value_t = 4 << 30, help_heading = "Limits")]
+    max_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { max_depth: 128, max_nodes: 1 << 24, max_bytes: 4 << 30 }
+    }
+}
+
+impl Limits {
+    pub(crate) fn max_depth(self) -> usize {
+        self.max_depth.into()
+    }
+
+    pub(crate) fn max_nodes(self) -> usize {
+        self.max_nodes
+    }
+
+    pub(crate) fn max_bytes(self) -> usize {
+        self.max_bytes
+    }
+
+    /// Those of the library. A tree whose nodes fit may be printed and rebuilt.
+    pub(crate) fn of_trees(self) -> treedef::Limits {
+        let default = treedef::Limits::default();
+        let work = default.max_work.max(self.max_nodes);
+        default.max_depth(self.max_depth()).max_nodes(self.max_nodes).max_work(work)
+    }
 }
 
 #[derive(Debug, Group)]
@@ -220,6 +278,13 @@ pub(crate) struct Output {
 #[derive(Clone, Copy, Debug, Group)]
 pub(crate) struct Json {
     /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, Group)]
+pub(crate) struct Report {
+    /// Print as JSON what was written and lost; on standard error if that has not `--output`
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -21,6 +21,16 @@ pub enum Failure {
     },
 }
 
+/// What the libraries say about their limits, and the option that sets the limit here.
+const OPTIONS: [(&str, &str); 6] = [
+    ("`Flattener::max_depth` and `Limits::max_depth` allow more", "`--max-depth` allows more"),
+    ("deeper only with the feature `stacker`, which grows the stack", "there may be no more"),
+    ("see `Limits::max_depth`", "`--max-depth` allows more"),
+    ("see `Limits::max_nodes`", "`--max-nodes` allows more"),
+    ("see `Limits::max_work`", "`--max-nodes` allows more"),
+    (": see `npy::Reading::max_bytes`", ": `--max-bytes` allows more"),
+];
+
 impl Failure {
     /// A failure that is about no file.
     pub fn new(message: impl fmt::Display) -> Self {
@@ -34,7 +44,10 @@ impl Failure {
             let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
             shown.collect::<String>().trim().to_owned()
         };
-        Failure::Told { place: clean(place.to_string()), message: clean(message.to_string()) }
+        let message = OPTIONS.iter().fold(message.to_string(), |message, (of_library, option)| {
+            message.replace(of_library, option)
+        });
+        Failure::Told { place: clean(place.to_string()), message: clean(message) }
     }
 
     /// The same failure, of a file.
@@ -68,6 +81,12 @@ impl From<io::Error> for Failure {
             io::ErrorKind::PermissionDenied => Failure::new("it may not be opened"),
             _ => Failure::new(error),
         }
+    }
+}
+
+impl From<treedef_exchange::Error> for Failure {
+    fn from(error: treedef_exchange::Error) -> Self {
+        Failure::new(error)
     }
 }
 

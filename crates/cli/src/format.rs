@@ -28,14 +28,28 @@ pub enum Format {
     Tree,
     /// a structure, as `treedef` saves it or as text
     Treedef,
-    /// the names and shapes of tensors; only the header is read
+    /// tensors by name
     Safetensors,
+    /// numpy's arrays by name
+    Npz,
+    /// numpy's file of one array
+    Npy,
 }
 
 impl Format {
     /// The name, which is the extension too.
     pub fn name(self) -> String {
         self.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Whether a file holds tensors.
+    pub(crate) fn is_of_tensors(self) -> bool {
+        matches!(self, Format::Safetensors | Format::Npz | Format::Npy)
+    }
+
+    /// Whether the kinds of numbers mean something.
+    pub(crate) fn is_typed(self) -> bool {
+        self == Format::Tree || self.is_of_tensors()
     }
 
     /// The format of a file with this name; `.gz` and `.zst` at its end are passed over.
@@ -58,6 +72,8 @@ impl Format {
             "tree" => Format::Tree,
             "treedef" => Format::Treedef,
             "safetensors" => Format::Safetensors,
+            "npz" => Format::Npz,
+            "npy" => Format::Npy,
             _ => {
                 let message =
                     "the format is not clear from the name, pass `--format`, e.g. `--format json`";

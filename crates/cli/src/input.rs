@@ -5,15 +5,17 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
-use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use treedef::{Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef, TreeSeed};
 
+use crate::args::{Limits, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::safetensors::{self, TensorLeaf};
+use crate::safetensors;
+use crate::tensors::{self, TensorLeaf};
 
-/// The most bytes of one document, after it was decompressed.
-const LARGEST: u64 = 4 << 30;
+/// Deeper than a tree may be: its own limit is told with the path.
+const DEEPEST: usize = 1 << 10;
 
 /// What a file holds.
 #[derive(Debug)]
@@ -36,12 +38,14 @@ pub(crate) struct Input {
     /// Decompressed.
     pub(crate) reader: Box<dyn Read + Send>,
     /// The size of the file, if it is one and is not compressed.
-    pub(crate) size: Option<u64>,
+    size: Option<u64>,
+    limits: Limits,
 }
 
 /// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
 /// or `otherwise` for standard input.
-pub(crate) fn open(path: &Path, format: Option<Format>, otherwise: Format) -> Result<Input> {
+pub(crate) fn open(path: &Path, reading: Reading, otherwise: Format) -> Result<Input> {
+    let Reading { format, limits } = reading;
     let is_stdin = path.as_os_str() == "-";
     if !is_stdin && path.is_dir() {
         return Err(Failure::at(path.display(), "a folder, pass the files in it"));
@@ -73,67 +77,89 @@ pub(crate) fn open(path: &Path, format: Option<Format>, otherwise: Format) -> Re
         }
         _ => (Box::new(whole), size),
     };
-    Ok(Input { name, format, reader, size })
+    Ok(Input { name, format, reader, size, limits })
 }
 
 impl Input {
-    /// Reads the document.
-    pub(crate) fn document(self) -> Result<Document> {
-        let Input { name, format, mut reader, size } = self;
-        if format == Format::Safetensors {
-            return safetensors::read(&mut reader, size)
+    /// Reads what is known of the structure: of tensors the names, types and shapes. Of safetensors,
+    /// only the header is read.
+    pub(crate) fn document(mut self) -> Result<Document> {
+        match self.format {
+            Format::Safetensors => safetensors::read(&mut self.reader, self.size)
                 .map(Document::Tensors)
-                .map_err(|failure| failure.in_file(&name));
+                .map_err(|failure| failure.in_file(&self.name)),
+            Format::Npz | Format::Npy => self.with_bytes(|bytes, format, limits| {
+                tensors::shapes(&tensors::read(bytes, format, limits)?).map(Document::Tensors)
+            }),
+            _ => self.values(),
         }
-        let mut bytes = Vec::new();
-        let read = reader.take(LARGEST).read_to_end(&mut bytes);
-        read.map_err(|error| Failure::from(error).in_file(&name))?;
-        if u64::try_from(bytes.len()).is_ok_and(|len| len == LARGEST) {
-            let message = "more than 4 GiB in one document; JSON lines can be read by `shapes`";
-            return Err(Failure::at(name, message));
-        }
-        read_bytes(&bytes, format).map_err(|failure| failure.in_file(&name))
+    }
+
+    /// Reads the document with its values, if it has any.
+    pub(crate) fn values(self) -> Result<Document> {
+        self.with_bytes(read_within)
     }
 
     /// Reads a document that has values.
     pub(crate) fn tree(self) -> Result<Tree<Leaf>> {
         let name = self.name.clone();
-        match self.document()? {
+        match self.values()? {
             Document::Tree(tree) => Ok(tree),
             _ => Err(Failure::at(name, "it has no values; `show` and `check --like` can read it")),
         }
     }
+
+    /// Reads everything, and makes something of it.
+    pub(crate) fn with_bytes<T>(
+        self,
+        make: impl FnOnce(&[u8], Format, Limits) -> Result<T>,
+    ) -> Result<T> {
+        let Input { name, format, reader, limits, size } = self;
+        let most = u64::try_from(limits.max_bytes()).unwrap_or(u64::MAX);
+        let mut bytes = Vec::new();
+        let too_large = size.is_some_and(|size| size > most);
+        if !too_large {
+            let read = reader.take(most.saturating_add(1)).read_to_end(&mut bytes);
+            read.map_err(|error| Failure::from(error).in_file(&name))?;
+        }
+        if too_large || bytes.len() > limits.max_bytes() {
+            let hint = match format {
+                Format::Jsonl => "; `shapes` has no such limit",
+                Format::Safetensors => "; `show` and `diff --structure` read only the header",
+                _ => "",
+            };
+            let message = format!("more than {most} bytes, `--max-bytes` allows more{hint}");
+            return Err(Failure::at(name, message));
+        }
+        make(&bytes, format, limits).map_err(|failure| failure.in_file(&name))
+    }
 }
 
-/// Reads a document, within the default limits of the library.
+/// Reads a document, within the default limits of the command. Each tensor is a leaf, with an
+/// [`Array`](treedef::Array) in it.
 ///
 /// # Errors
 ///
 /// Returns an error with line and column where the format knows them.
 pub fn read(bytes: &[u8], format: Format) -> Result<Document> {
-    match format {
-        Format::Safetensors => {
-            let size = u64::try_from(bytes.len()).ok();
-            safetensors::read(&mut { bytes }, size).map(Document::Tensors)
-        }
-        _ => read_bytes(bytes, format),
-    }
+    read_within(bytes, format, Limits::default())
 }
 
-fn read_bytes(bytes: &[u8], format: Format) -> Result<Document> {
+fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Result<Document> {
+    let seed = TreeSeed::new(limits.of_trees());
     if bytes.is_empty() && !matches!(format, Format::Jsonl | Format::Toml | Format::Yaml) {
         return Err(Failure::new(format!("empty, expected {}", format.name())));
     }
     Ok(Document::Tree(match format {
         Format::Json => {
-            let mut json = serde_json::Deserializer::from_slice(bytes);
-            let tree = TreeSeed::default().deserialize(&mut json);
+            let mut json = json_of(bytes);
+            let tree = seed.deserialize(&mut json);
             tree.and_then(|tree| json.end().map(|()| tree)).map_err(json_failure)?
         }
         Format::Jsonl => {
             let number = Cell::new(0);
             let lines = Lines { lines: bytes.split(|byte| *byte == b'\n'), number: &number };
-            TreeSeed::default().deserialize(lines).map_err(|error| {
+            seed.deserialize(lines).map_err(|error| {
                 let column = error.column();
                 let Failure::Told { message, .. } = json_failure(error) else {
                     return Failure::BrokenPipe;
@@ -141,21 +167,24 @@ fn read_bytes(bytes: &[u8], format: Format) -> Result<Document> {
                 Failure::at(format!("{}:{column}", number.get()), message)
             })?
         }
-        Format::Toml => toml_tree(text(bytes)?)?,
-        Format::Yaml => yaml_tree(text(bytes)?)?,
-        Format::Ron => ron::from_str(text(bytes)?).map_err(|error| {
-            let at = error.span.start;
-            Failure::at(format!("{}:{}", at.line, at.col), error.code)
-        })?,
+        Format::Toml => toml_tree(text(bytes)?, seed)?,
+        Format::Yaml => yaml_tree(text(bytes)?, seed, limits)?,
+        Format::Ron => {
+            let options = ron::Options::default().with_recursion_limit(DEEPEST);
+            options.from_str_seed(text(bytes)?, seed).map_err(|error| {
+                let at = error.span.start;
+                Failure::at(format!("{}:{}", at.line, at.col), error.code)
+            })?
+        }
         Format::Cbor => {
             let mut rest = bytes;
-            let tree = ciborium::from_reader(&mut rest).map_err(cbor_failure)?;
+            let tree = cbor_tree(&mut rest, seed).map_err(cbor_failure)?;
             expect_end(rest, bytes)?;
             tree
         }
         Format::Msgpack => {
             let mut rest = bytes;
-            let tree = rmp_serde::from_read(&mut rest);
+            let tree = seed.deserialize(&mut rmp_serde::Deserializer::new(&mut rest));
             let tree = tree.map_err(|error| {
                 Failure::new(format!("{error} near byte {}", bytes.len() - rest.len()))
             })?;
@@ -164,7 +193,9 @@ fn read_bytes(bytes: &[u8], format: Format) -> Result<Document> {
         }
         Format::Tree => Tree::from_bytes(bytes)?,
         Format::Treedef => return structure(bytes),
-        Format::Safetensors => return read(bytes, format),
+        Format::Safetensors | Format::Npz | Format::Npy => {
+            tensors::tree(&tensors::read(bytes, format, limits)?, limits)?
+        }
     }))
 }
 
@@ -223,6 +254,26 @@ pub(crate) fn json_failure(error: serde_json::Error) -> Failure {
     }
 }
 
+/// ciborium takes no seed.
+fn cbor_tree(
+    rest: &mut &[u8],
+    seed: TreeSeed,
+) -> Result<Tree<Leaf>, ciborium::de::Error<io::Error>> {
+    thread_local!(static SEED: Cell<TreeSeed> = Cell::default());
+
+    struct Seeded(Tree<Leaf>);
+
+    impl<'de> Deserialize<'de> for Seeded {
+        fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
+            SEED.get().deserialize(document).map(Seeded)
+        }
+    }
+
+    SEED.set(seed);
+    let Seeded(tree) = ciborium::de::from_reader_with_recursion_limit(rest, DEEPEST)?;
+    Ok(tree)
+}
+
 fn cbor_failure(error: ciborium::de::Error<io::Error>) -> Failure {
     use ciborium::de::Error;
     Failure::new(match error {
@@ -234,8 +285,9 @@ fn cbor_failure(error: ciborium::de::Error<io::Error>) -> Failure {
     })
 }
 
-fn toml_tree(text: &str) -> Result<Tree<Leaf>> {
-    let tree: Tree<Leaf> = toml::from_str(text).map_err(|error| match error.span() {
+fn toml_tree(text: &str, seed: TreeSeed) -> Result<Tree<Leaf>> {
+    let tree = toml::Deserializer::parse(text).and_then(|toml| seed.deserialize(toml));
+    let tree = tree.map_err(|error| match error.span() {
         Some(span) => Failure::at(position(text.as_bytes(), span.start), error.message()),
         None => Failure::new(error.message()),
     })?;
@@ -252,19 +304,22 @@ fn toml_tree(text: &str) -> Result<Tree<Leaf>> {
     })?)
 }
 
-fn yaml_tree(text: &str) -> Result<Tree<Leaf>> {
+fn yaml_tree(text: &str, seed: TreeSeed, limits: Limits) -> Result<Tree<Leaf>> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            max_nodes: 1 << 24,
-            max_events: 1 << 26,
-            max_total_scalar_bytes: 1 << 30,
+            max_nodes: limits.max_nodes(),
+            max_events: limits.max_nodes().saturating_mul(4),
+            max_total_scalar_bytes: limits.max_bytes(),
         },
         strict_booleans: true,
         leading_zero_numbers_as_strings: true,
         non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::PassThrough,
         with_snippet: false,
     };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+    let tree = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
+        seed.deserialize(yaml)
+    });
+    tree.map_err(|error| {
         let message = error.to_string();
         let message = message.trim_start_matches("error: ");
         let first = message.lines().next().unwrap_or_default();
@@ -279,6 +334,13 @@ fn yaml_tree(text: &str) -> Result<Tree<Leaf>> {
             None => Failure::new(first),
         }
     })
+}
+
+/// A reader of JSON that leaves it to the tree how deep a document may be.
+pub(crate) fn json_of(bytes: &[u8]) -> serde_json::Deserializer<serde_json::de::SliceRead<'_>> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    json.disable_recursion_limit();
+    json
 }
 
 /// JSON lines as one sequence.
@@ -312,7 +374,7 @@ impl<'de, I: Iterator<Item = &'de [u8]>> SeqAccess<'de> for Lines<'_, I> {
         for line in self.lines.by_ref() {
             self.number.set(self.number.get() + 1);
             if !line.trim_ascii().is_empty() {
-                let mut json = serde_json::Deserializer::from_slice(line);
+                let mut json = json_of(line);
                 let value = seed.deserialize(&mut json)?;
                 return json.end().map(|()| Some(value));
             }

@@ -2,14 +2,16 @@
 #![warn(missing_docs, unreachable_pub)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod args;
 mod failure;
 mod format;
+mod args;
+mod names;
+mod tensors;
+mod safetensors;
 mod input;
 mod losses;
 mod output;
 mod paint;
-mod safetensors;
 mod lines;
 mod commands;
 

@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Visitor};
 use treedef::Structures;
 
 use crate::failure::{Failure, Result};
+use crate::input::json_of;
 
 /// About the bytes that one thread gets at once.
 const BLOCK: usize = 1 << 20;
@@ -177,13 +178,17 @@ impl Worker {
 
     fn line(&mut self, line: &[u8], index: u64) {
         self.structures.set_next_index(index);
-        let mut json = serde_json::Deserializer::from_slice(line);
+        let mut json = json_of(line);
         let Err(error) = self.structures.seed().deserialize(Whole(&mut json)) else { return };
         let message = error.to_string();
         if message.contains("distinct structures, the limit is") {
             let many = message.split(',').next().unwrap_or_default();
-            let hint = "pass `--fold-lengths`, or `--fold-keys 100` if keys are data";
+            let hint = "pass `--fold-lengths`, or `--fold-keys 100` if keys are data; \
+                `--max-structures` allows more";
             self.fatal.get_or_insert(Failure::new(format!("{many}: {hint}")));
+        } else if message.contains("see `Limits::max_nodes`") {
+            // All structures together are too large, and each further line would be.
+            self.fatal.get_or_insert(Failure::new(&message));
         }
         let end = message.rfind(" at line ").unwrap_or(message.len());
         let message = message.get(..end).unwrap_or_default().to_owned();

@@ -1,7 +1,9 @@
 //! What a document lost when it was converted.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::Serialize;
 use treedef::{Key, Leaf, NodeKind, NodeRef, Tree};
 
 use crate::paint::counted;
@@ -9,20 +11,46 @@ use crate::paint::counted;
 /// What became what, and where first.
 type Losses = BTreeMap<(String, String), (u64, String)>;
 
-/// Compares a tree with what comes back from the output, so that no loss stays silent. One line
-/// for each thing that became another. The kind of a number is one only if `widths` matter: where the
-/// document is typed.
-pub(crate) fn losses(before: &Tree<Leaf>, after: &Tree<Leaf>, widths: bool) -> Vec<String> {
+/// What was lost, as a text; where it is known, what it was, what it became, and how often.
+#[derive(Serialize)]
+pub(crate) struct Loss {
+    what: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    became: Option<Became>,
+}
+
+#[derive(Serialize)]
+struct Became {
+    new: String,
+    count: u64,
+    first: String,
+}
+
+impl Loss {
+    pub(crate) fn of(what: String) -> Self {
+        Loss { what, became: None }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Loss { what, became } = self;
+        let Some(Became { new, count, first }) = became else { return f.write_str(what) };
+        let first = if first.is_empty() { "the root" } else { first };
+        write!(f, "{what} became {new}, {}, first at {first}", counted(*count, "time", "times"))
+    }
+}
+
+/// Compares a tree with what comes back from the output, so that no loss stays silent. The kind of a
+/// number is one only if `widths` matter: where the document is typed.
+pub(crate) fn losses(before: &Tree<Leaf>, after: &Tree<Leaf>, widths: bool) -> Vec<Loss> {
     let mut losses = Losses::new();
     let (old, new) = (before.leaves(), after.leaves());
     let mut sides = Sides { before: old, after: new, widths, losses: &mut losses };
     sides.compare(before.treedef().root(), after.treedef().root(), &mut treedef::Path::root());
-    let line = |((old, new), (count, path)): ((String, String), (u64, String))| {
-        let path = if path.is_empty() { "the root" } else { &path };
-        let times = counted(count, "time", "times");
-        format!("{old} became {new}, {times}, first at {path}")
-    };
-    losses.into_iter().map(line).collect()
+    let loss =
+        |((what, new), (count, first))| Loss { what, became: Some(Became { new, count, first }) };
+    losses.into_iter().map(loss).collect()
 }
 
 struct Sides<'a> {

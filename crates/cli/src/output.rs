@@ -8,6 +8,7 @@ use treedef::{Leaf, NodeKind, Tree};
 
 use crate::failure::{Failure, Result};
 use crate::format::Format;
+use crate::tensors;
 
 /// Writes a tree as a document.
 ///
@@ -53,7 +54,7 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         }
         Format::Tree => bytes = tree.to_bytes()?,
         Format::Treedef => bytes = tree.treedef().to_bytes()?,
-        Format::Safetensors => return Err(refused(&"it is only read")),
+        Format::Safetensors | Format::Npz | Format::Npy => bytes = tensors::write(tree, format)?,
     }
     Ok(bytes)
 }

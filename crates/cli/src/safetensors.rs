@@ -1,40 +1,18 @@
 //! The header of a safetensors file: a length, and JSON with the type and the shape of each tensor.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, Read};
 
 use serde::Deserialize;
-use treedef::{Tree, TreeDef, Value};
+use treedef::Tree;
 
 use crate::failure::{Failure, Result};
 use crate::input::json_failure;
+use crate::names::Names;
+use crate::tensors::TensorLeaf;
 
 /// The longest header that safetensors allows.
 const LONGEST: u64 = 100_000_000;
-
-/// The type and the shape of a tensor: `bf16[4096, 4096]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorLeaf {
-    dtype: String,
-    shape: Vec<u64>,
-    /// The number of bytes.
-    pub(crate) size: u64,
-}
-
-impl TensorLeaf {
-    /// The number of elements.
-    pub(crate) fn count(&self) -> u64 {
-        self.shape.iter().fold(1, |product, size| product.saturating_mul(*size))
-    }
-}
-
-impl fmt::Display for TensorLeaf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes: Vec<String> = self.shape.iter().map(u64::to_string).collect();
-        write!(f, "{}[{}]", self.dtype, sizes.join(", "))
-    }
-}
 
 #[derive(Deserialize)]
 struct Entry {
@@ -51,7 +29,7 @@ struct Header {
     tensors: BTreeMap<String, Entry>,
 }
 
-/// Reads the header, and no tensor. Names are split at their dots, and numbers are indices.
+/// Reads the header, and no tensor.
 pub(crate) fn read(reader: &mut dyn Read, size: Option<u64>) -> Result<Tree<TensorLeaf>> {
     let cut_off = |error: io::Error| match error.kind() {
         io::ErrorKind::UnexpectedEof => Failure::new("cut off in the header, get the file again"),
@@ -75,78 +53,39 @@ pub(crate) fn read(reader: &mut dyn Read, size: Option<u64>) -> Result<Tree<Tens
         let message = format!("cut off: {size} of {expected} bytes, get the file again");
         return Err(Failure::new(message));
     }
-    let mut root = Names::Inner(BTreeMap::new());
-    for (name, Entry { dtype, shape, data_offsets: (start, end) }) in tensors {
-        let size = end.saturating_sub(start);
-        root.insert(&name, DEEPEST, TensorLeaf { dtype: dtype.to_lowercase(), shape, size });
-    }
-    let mut leaves = Vec::new();
-    let treedef = root.into_treedef(&mut leaves)?;
-    Ok(Tree::new(treedef, leaves)?)
+    let named = tensors.into_iter().map(|(name, Entry { dtype, shape, data_offsets })| {
+        let size = data_offsets.1.saturating_sub(data_offsets.0);
+        (name, TensorLeaf { dtype: dtype.to_lowercase(), shape, size })
+    });
+    Names::of(named).into_tree()
 }
 
-enum Names {
-    Leaf(TensorLeaf),
-    Inner(BTreeMap<Part, Names>),
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
 
-/// A part of a name. Numbers come in their order.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
-    Number(usize),
-    Name(String),
-}
-
-impl Part {
-    fn of(text: &str) -> Self {
-        let number = text.parse::<usize>().ok().filter(|number| number.to_string() == text);
-        number.map_or_else(|| Part::Name(text.to_owned()), Part::Number)
-    }
-}
-
-/// The most parts of a name that are levels of the tree.
-const DEEPEST: usize = 32;
-
-impl Names {
-    /// A name that is also the beginning of another keeps its dots.
-    fn insert(&mut self, name: &str, levels: usize, tensor: TensorLeaf) {
-        let Names::Inner(inner) = self else { return };
-        if let Some((part, rest)) = name.split_once('.').filter(|_| levels > 0) {
-            let next = inner.entry(Part::of(part)).or_insert_with(|| Names::Inner(BTreeMap::new()));
-            if matches!(next, Names::Inner(_)) {
-                return next.insert(rest, levels - 1, tensor);
-            }
-        }
-        let part = Part::of(name);
-        let part = if inner.contains_key(&part) { Part::Name(format!("{name}.")) } else { part };
-        inner.insert(part, Names::Leaf(tensor));
+    /// The header of a file with such entries.
+    fn header(json: &str) -> Vec<u8> {
+        let length = u64::try_from(json.len()).unwrap();
+        [&length.to_le_bytes()[..], json.as_bytes()].concat()
     }
 
-    /// The structure, with the leaves in its order.
-    fn into_treedef(self, leaves: &mut Vec<TensorLeaf>) -> Result<TreeDef> {
-        let inner = match self {
-            Names::Leaf(tensor) => {
-                leaves.push(tensor);
-                return Ok(TreeDef::leaf());
-            }
-            Names::Inner(inner) => inner,
-        };
-        let is_seq = !inner.is_empty()
-            && inner.keys().enumerate().all(|(index, part)| *part == Part::Number(index));
-        // A map sorts its keys as texts, and the leaves have to come in that order.
-        let mut children: Vec<(Part, Names)> = inner.into_iter().collect();
-        let key = |part: &Part| match part {
-            Part::Number(number) => number.to_string(),
-            Part::Name(name) => name.clone(),
-        };
-        if is_seq {
-            let all = children.into_iter().map(|(_, child)| child.into_treedef(leaves));
-            return Ok(TreeDef::seq(all.collect::<Result<Vec<_>>>()?)?);
-        }
-        children.sort_by_key(|(part, _)| key(part));
-        let entries = children.into_iter().map(|(part, child)| {
-            Ok((Value::from(treedef::Leaf::from(key(&part))), child.into_treedef(leaves)?))
-        });
-        Ok(TreeDef::map(entries.collect::<Result<Vec<_>>>()?)?)
+    #[test]
+    fn names_of_tensors_are_paths() {
+        let json = r#"{"__metadata__": {"format": "pt"},
+            "layers.0.w": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 0]},
+            "layers.1.w": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 0]},
+            "layers.10.b": {"dtype": "F32", "shape": [], "data_offsets": [0, 0]},
+            "a": {"dtype": "F8_E4M3", "shape": [3], "data_offsets": [0, 0]},
+            "a.b": {"dtype": "F32", "shape": [4], "data_offsets": [0, 0]}}"#;
+        let bytes = header(json);
+        let tree = read(&mut bytes.as_slice(), None).unwrap();
+        assert_eq!(
+            tree.to_string(),
+            r#"{"a": f8_e4m3[3], "a.b": f32[4], "layers": {"0": {"w": bf16[2, 2]}, "1": {"w": bf16[2, 2]}, "10": {"b": f32[]}}}"#
+        );
+        let cut = read(&mut &bytes[..20], None).unwrap_err();
+        assert_eq!(cut.to_string(), "cut off in the header, get the file again");
     }
 }

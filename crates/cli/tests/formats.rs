@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use treedef::{Leaf, Tree};
 use treedef_cli::{Document, Format, read, write};
 
-const FORMATS: [Format; 7] = [
+const FORMATS: [Format; 8] = [
     Format::Json,
     Format::Toml,
     Format::Yaml,
@@ -12,6 +12,7 @@ const FORMATS: [Format; 7] = [
     Format::Msgpack,
     Format::Ron,
     Format::Tree,
+    Format::Safetensors,
 ];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,29 +119,6 @@ fn deep_documents_are_refused() {
     for (format, open) in [(Format::Cbor, 0x81), (Format::Msgpack, 0x91)] {
         assert!(read(&vec![open; 100_000], format).is_err(), "{format:?}");
     }
-}
-
-/// The header of a safetensors file with such entries.
-fn header(json: &str) -> Vec<u8> {
-    let length = u64::try_from(json.len()).unwrap();
-    [&length.to_le_bytes()[..], json.as_bytes()].concat()
-}
-
-#[test]
-fn names_of_tensors_are_paths() {
-    let json = r#"{"__metadata__": {"format": "pt"},
-        "layers.0.w": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 0]},
-        "layers.1.w": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 0]},
-        "layers.10.b": {"dtype": "F32", "shape": [], "data_offsets": [0, 0]},
-        "a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 0]},
-        "a.b": {"dtype": "F32", "shape": [4], "data_offsets": [0, 0]}}"#;
-    let Ok(Document::Tensors(tree)) = read(&header(json), Format::Safetensors) else { panic!() };
-    assert_eq!(
-        tree.to_string(),
-        r#"{"a": f32[3], "a.b": f32[4], "layers": {"0": {"w": bf16[2, 2]}, "1": {"w": bf16[2, 2]}, "10": {"b": f32[]}}}"#
-    );
-    let cut = read(&header(json)[..20], Format::Safetensors).unwrap_err();
-    assert_eq!(cut.to_string(), "cut off in the header, get the file again");
 }
 
 /// A random document.

@@ -102,7 +102,7 @@ fn too_many_structures_end_with_advice() {
     assert_eq!(
         said,
         "treedef: standard input: 65537 distinct structures: pass `--fold-lengths`, or \
-         `--fold-keys 100` if keys are data\n"
+         `--fold-keys 100` if keys are data; `--max-structures` allows more\n"
     );
     assert_eq!(output.status.code(), Some(2));
     let folded = fed(&["shapes", "--fold-keys", "100"], lines.as_bytes());
@@ -139,11 +139,121 @@ fn zstd_is_read_through() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "{\"a\": [1, 2]}\n");
 }
 
+/// A folder that is removed with what is in it.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("treedef-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A file of `tests/tensors.py`.
+fn recorded(name: &str) -> String {
+    format!("{}/tests/commands/tensors.in/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn tensors_come_back_from_each_format_that_holds_them() {
+    let folder = Folder::new("tensors");
+    let original = recorded("model.safetensors");
+    let mut from = original.clone();
+    for name in ["a.npz", "b.safetensors", "c.tree", "d.npz", "e.tree", "f.safetensors"] {
+        let to = folder.path(name);
+        assert!(treedef(&["convert", &from, "-o", &to]).status().unwrap().success(), "{name}");
+        let values = |file: &str| treedef(&["select", "**", file]).output().unwrap().stdout;
+        assert_eq!(values(&original), values(&to), "{name}");
+        assert!(!values(&to).is_empty());
+        from = to;
+    }
+    let dtypes = treedef(&["diff", "--structure", &original, &from]).output().unwrap();
+    assert_eq!((dtypes.status.code(), dtypes.stdout), (Some(0), vec![]));
+}
+
+#[test]
+fn what_is_no_number_comes_back_from_safetensors() {
+    let folder = Folder::new("rest");
+    let (old, there, back) =
+        (folder.path("old.json"), folder.path("x.safetensors"), folder.path("back.json"));
+    let text =
+        r#"{"a": ["x", null, true], "b": {"c.d": [[0.5], [1.5]], "e": []}, "f": [[1], [2, 3]]}"#;
+    std::fs::write(&old, text).unwrap();
+    for (from, to) in [(&old, &there), (&there, &back)] {
+        let convert = treedef(&["convert", from, "-o", to]).output().unwrap();
+        assert_eq!(String::from_utf8(convert.stderr).unwrap(), "");
+    }
+    let json = |path| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    assert_eq!(json(&back), json(&old));
+}
+
+#[test]
+fn what_npz_does_not_hold_is_told() {
+    let folder = Folder::new("npz");
+    let old = folder.path("old.json");
+    std::fs::write(&old, r#"{"a": [1, 2], "b": [], "c": {"1": [0.5], "x.y": 1}}"#).unwrap();
+    let to = folder.path("new.npz");
+    let convert = treedef(&["convert", &old, "-o", &to, "--json"]).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&convert.stdout).unwrap();
+    let lost = told["lost"].as_array().unwrap().iter().map(|loss| {
+        let became = &loss["became"];
+        format!("{} → {} at {}", loss["what"], became["new"], became["first"])
+    });
+    let lost: Vec<String> = lost.collect();
+    assert_eq!(lost, [r#""3 children" → "2" at """#]);
+}
+
+#[test]
+fn the_numbers_of_large_tensors_are_not_read_for_their_names() {
+    let folder = Folder::new("sparse");
+    let rows: u64 = 40_000_000;
+    let size = rows * 256 * 2;
+    let header =
+        format!(r#"{{"w":{{"dtype":"BF16","shape":[{rows},256],"data_offsets":[0,{size}]}}}}"#);
+    let length = u64::try_from(header.len()).unwrap();
+    let path = folder.path("model.safetensors");
+    let mut file = std::fs::File::create(&path).unwrap();
+    file.write_all(&length.to_le_bytes()).unwrap();
+    file.write_all(header.as_bytes()).unwrap();
+    file.set_len(8 + length + size).unwrap(); // without blocks on the disk
+    for args in [
+        &["show", &path][..],
+        &["fingerprint", &path],
+        &["check", &path, "--like", &path],
+        &["diff", "--structure", &path, &path],
+    ] {
+        let start = std::time::Instant::now();
+        assert!(treedef(args).stdout(Stdio::null()).status().unwrap().success(), "{args:?}");
+        // Reading 20 GB takes longer, whatever the disk.
+        assert!(start.elapsed().as_secs_f64() < 1.0, "{args:?}: {:?}", start.elapsed());
+    }
+    let summary = treedef(&["summary", &path]).output().unwrap();
+    let said = String::from_utf8(summary.stderr).unwrap();
+    let expected = format!(
+        "treedef: {path}: more than 4294967296 bytes, `--max-bytes` allows more; `show` and \
+         `diff --structure` read only the header\n"
+    );
+    assert_eq!(said, expected);
+}
+
 #[test]
 fn a_patch_leads_from_the_old_document_to_the_new() {
-    let folder = std::env::temp_dir().join(format!("treedef-cli-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = |name: &str| folder.join(name).display().to_string();
+    let folder = Folder::new("patch");
+    let path = |name: &str| folder.path(name);
     std::fs::write(path("old.json"), r#"{"a": [1, 2, 3], "b": null, "c": {"d": 0.1}}"#).unwrap();
     std::fs::write(path("new.json"), r#"{"a": [1, 3, null], "c": {"e": 0.1, "f": ""}}"#).unwrap();
     let diff =
@@ -154,5 +264,109 @@ fn a_patch_leads_from_the_old_document_to_the_new() {
     assert!(treedef(&apply).status().unwrap().success());
     let again = treedef(&["diff", &path("new.json"), &path("made.json")]).output().unwrap();
     assert_eq!((again.status.code(), again.stdout), (Some(0), Vec::new()));
-    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// What the command prints, whether it fails or not.
+fn printed(args: &[&str]) -> String {
+    String::from_utf8(treedef(args).output().unwrap().stdout).unwrap()
+}
+
+/// The names of all subcommands, as the help lists them.
+fn subcommands() -> Vec<String> {
+    let help = printed(&["--help"]);
+    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names = list.lines().filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_have_every_subcommand_and_are_scripts() {
+    let subcommands = subcommands();
+    assert_eq!(subcommands.len(), 12);
+    // With the option by which a shell reads a script and does not run it.
+    let shells = [
+        ("bash", Some("-n")),
+        ("zsh", Some("-n")),
+        ("fish", Some("--no-execute")),
+        ("elvish", None),
+        ("powershell", None),
+    ];
+    let folder = Folder::new("completions");
+    for (shell, check) in shells {
+        let script = printed(&["completions", shell]);
+        for name in &subcommands {
+            assert!(script.contains(name.as_str()), "{shell}: {name}");
+        }
+        assert!(script.contains("max-depth"), "{shell}");
+        let json: serde_json::Value =
+            serde_json::from_str(&printed(&["completions", shell, "--json"])).unwrap();
+        assert_eq!(json["text"], script);
+        let path = folder.path(json["file"].as_str().unwrap());
+        std::fs::write(&path, &script).unwrap();
+        // A shell that is not installed cannot say that a script is wrong.
+        let Some(check) = check else { continue };
+        if let Ok(output) = Command::new(shell).args([check, &path]).output() {
+            assert!(output.status.success(), "{shell}: {output:?}");
+        }
+    }
+}
+
+#[test]
+fn bash_completes_subcommands_and_options() {
+    let folder = Folder::new("bash");
+    let path = folder.path("treedef.bash");
+    std::fs::write(&path, printed(&["completions", "bash"])).unwrap();
+    let completed = |words: &str| {
+        let script = format!(
+            "source {path}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _treedef treedef \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; echo \"${{COMPREPLY[@]}}\""
+        );
+        let output = Command::new("bash").args(["-c", &script]).output().ok()?;
+        Some(String::from_utf8(output.stdout).unwrap())
+    };
+    let Some(subcommands) = completed("treedef s") else { return };
+    assert_eq!(subcommands, "show summary shapes select\n");
+    assert_eq!(completed("treedef shapes --fold-l").unwrap(), "--fold-lengths\n");
+}
+
+#[test]
+fn the_man_page_has_every_subcommand() {
+    let page = printed(&["man"]);
+    for name in subcommands() {
+        assert!(page.contains(&format!(".TH treedef-{name} 1")), "{name}");
+        assert!(page.contains(&format!("treedef\\-{name}(1)")), "{name}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&printed(&["man", "--json"])).unwrap();
+    assert_eq!((json["file"].as_str(), json["text"].as_str()), (Some("treedef.1"), Some(&*page)));
+}
+
+#[test]
+fn every_subcommand_prints_json() {
+    for name in subcommands() {
+        assert!(printed(&[&name, "--help"]).contains("--json"), "{name}");
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_and_those_who_ask() {
+    let path = recorded("numbers.json");
+    let shown = |variables: &[(&str, &str)]| {
+        let mut command = treedef(&["show", &path, "--fold-lengths"]);
+        for name in ["NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TERM"] {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().copied());
+        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        text.lines().nth(1).unwrap().to_owned()
+    };
+    let plain = r#"{"none": (), "steps": [u64; _], "weights": [[f64; _]; _]}"#;
+    let coloured = plain.replace("\"none\"", "\x1b[34m\"none\"\x1b[0m");
+    let coloured = coloured.replace("\"steps\"", "\x1b[34m\"steps\"\x1b[0m");
+    let coloured = coloured.replace("\"weights\"", "\x1b[34m\"weights\"\x1b[0m");
+    let coloured =
+        coloured.replace("u64", "\x1b[36mu64\x1b[0m").replace("f64", "\x1b[36mf64\x1b[0m");
+    assert_eq!(shown(&[]), plain); // a pipe
+    assert_eq!(shown(&[("TERM", "xterm")]), plain);
+    assert_eq!(shown(&[("CLICOLOR_FORCE", "1"), ("TERM", "xterm")]), coloured);
+    assert_eq!(shown(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]), plain);
 }

@@ -1,15 +1,17 @@
 //! `check`: a gate for documents.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use treedef::{Key, LeafKind, NodeKind, NodeRef, Tree};
 
-use crate::args::Folds;
+use crate::args::{Folds, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
 use crate::paint::counted;
+use crate::tensors::TensorLeaf;
 
 use super::{document, kinds, print, print_json, readable};
 
@@ -19,25 +21,29 @@ const MOST: usize = 1_000;
 pub(super) fn check(
     files: &[PathBuf],
     like: &Path,
-    format: Option<Format>,
+    reading: Reading,
     folds: Folds,
     json: bool,
 ) -> Result<bool> {
-    let (name, expected) = document(like, None)?;
-    let unchecked = |tree: &treedef::TreeDef| vec![None; tree.num_leaves()];
+    let (_, expected) = document(like, Reading { format: None, ..reading })?;
     let expected = match expected {
-        Document::Tree(tree) => kinds(tree).map(Some),
-        Document::Signature(tree) => tree.map(Some),
-        Document::Structure(treedef) => Tree::new(treedef.clone(), unchecked(&treedef))?,
-        Document::Tensors(_) => {
-            return Err(Failure::at(name, "tensors are compared by `treedef diff`"));
+        Document::Tree(tree) => kinds(tree)?.map(Form::Kind),
+        Document::Signature(tree) => tree.map(Form::Kind),
+        Document::Structure(treedef) => {
+            let any = vec![Form::Any; treedef.num_leaves()];
+            Tree::new(treedef, any)?
         }
+        Document::Tensors(tree) => tree.map(Form::Tensor),
     };
     let mut all = Vec::new();
     for file in files {
-        let input = input::open(file, format, Format::Json)?;
+        let input = input::open(file, reading, Format::Json)?;
         let (name, is_lines) = (input.name.clone(), input.format == Format::Jsonl);
-        let found = kinds(input.tree()?);
+        let found = match input.document()? {
+            Document::Tree(tree) => kinds(tree)?.map(Form::Kind),
+            Document::Tensors(tree) => tree.map(Form::Tensor),
+            _ => return Err(Failure::at(name, "it has no values, pass it as `--like`")),
+        };
         let mut checker = Checker {
             expected: expected.leaves(),
             found: found.leaves(),
@@ -82,9 +88,28 @@ struct Violation {
     message: String,
 }
 
+/// What a leaf is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Form {
+    /// Not known.
+    Any,
+    Kind(LeafKind),
+    Tensor(TensorLeaf),
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Form::Any => f.write_str("a scalar"),
+            Form::Kind(kind) => kind.fmt(f),
+            Form::Tensor(tensor) => tensor.fmt(f),
+        }
+    }
+}
+
 struct Checker<'a> {
-    expected: &'a [Option<LeafKind>],
-    found: &'a [LeafKind],
+    expected: &'a [Form],
+    found: &'a [Form],
     folds: Folds,
     violations: Vec<Violation>,
 }
@@ -117,10 +142,9 @@ impl Checker<'_> {
         }
     }
 
-    fn said(&self, node: NodeRef<'_>, kind: Option<LeafKind>) -> String {
-        match (node.kind(), kind) {
-            (NodeKind::Leaf, Some(kind)) => kind.to_string(),
-            (NodeKind::Leaf, None) => "a scalar".to_owned(),
+    fn said(&self, node: NodeRef<'_>, form: Option<&Form>) -> String {
+        match (node.kind(), form) {
+            (NodeKind::Leaf, Some(form)) => form.to_string(),
             _ if is_list(node) => {
                 format!("a sequence of {}", node.num_children())
             }
@@ -130,23 +154,46 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a kind is the expected one, as far as kinds are told apart.
-    fn is_kind(&self, expected: Option<LeafKind>, found: LeafKind) -> bool {
-        let Some(expected) = expected else { return true };
+    /// Whether a leaf is as expected, as far as kinds are told apart.
+    fn is_form(&self, expected: &Form, found: &Form) -> bool {
         let Folds { fold_widths, fold_numbers, .. } = self.folds;
-        expected == found
-            || fold_numbers && expected.is_number() && found.is_number()
-            || fold_widths && expected.is_integer() && found.is_integer()
-            || fold_widths && expected.is_float() && found.is_float()
+        match (expected, found) {
+            (Form::Any, _) => true,
+            (Form::Kind(expected), Form::Kind(found)) => {
+                expected == found
+                    || fold_numbers && expected.is_number() && found.is_number()
+                    || fold_widths && expected.is_integer() && found.is_integer()
+                    || fold_widths && expected.is_float() && found.is_float()
+            }
+            (Form::Tensor(expected), Form::Tensor(found)) => {
+                expected.to_string() == found.to_string()
+            }
+            (Form::Kind(kind), Form::Tensor(tensor)) => format!("{kind}[]") == tensor.to_string(),
+            _ => false,
+        }
+    }
+
+    /// Whether nested sequences of numbers describe this tensor.
+    fn is_tensor(&self, expected: NodeRef<'_>, found: &Form) -> bool {
+        let kind = self.expected.get(expected.leaf_range().start);
+        let treedef = expected.to_treedef();
+        let block = treedef.blocks().next();
+        let (Some(Form::Kind(kind)), Some(block), Form::Tensor(tensor)) = (kind, block, found)
+        else {
+            return false;
+        };
+        let shape: Vec<String> = block.shape().iter().map(usize::to_string).collect();
+        block.path().is_root() && format!("{kind}[{}]", shape.join(", ")) == tensor.to_string()
     }
 
     /// Compares two nodes. The recursion is as deep as the limits of the trees allow.
     fn node(&mut self, expected: NodeRef<'_>, found: NodeRef<'_>, path: &mut treedef::Path) {
         use NodeKind as Is;
-        let wanted = self.expected.get(expected.leaf_range().start).copied().flatten();
-        let kind = self.found.get(found.leaf_range().start).copied();
+        let wanted = self.expected.get(expected.leaf_range().start);
+        let form = self.found.get(found.leaf_range().start);
         let fits = match (expected.kind(), found.kind()) {
-            (Is::Leaf, Is::Leaf) => kind.is_some_and(|kind| self.is_kind(wanted, kind)),
+            (Is::Leaf, Is::Leaf) => wanted.zip(form).is_some_and(|(a, b)| self.is_form(a, b)),
+            (Is::Seq, Is::Leaf) => form.is_some_and(|form| self.is_tensor(expected, form)),
             (Is::Some, Is::None | Is::Unit) | (Is::Static, Is::Static | Is::Leaf) => true,
             (Is::Some | Is::NewtypeStruct, other) => {
                 let inner = if other == expected.kind() { found.child(0) } else { Some(found) };
@@ -162,8 +209,8 @@ impl Checker<'_> {
             _ => false,
         };
         if !fits {
-            let (wanted, kind) = (self.said(expected, wanted), self.said(found, kind));
-            self.violation(path, format!("expected {wanted}, found {kind}"));
+            let (wanted, form) = (self.said(expected, wanted), self.said(found, form));
+            self.violation(path, format!("expected {wanted}, found {form}"));
         }
     }
 

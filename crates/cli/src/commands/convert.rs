@@ -1,20 +1,40 @@
 //! `convert`.
 
-use crate::args::{OneFile, Output};
+use serde::Serialize;
+use treedef::{Leaf, Tree};
+
+use crate::args::{OneFile, Output, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
-use crate::losses::losses;
+use crate::losses::{Loss, losses};
 use crate::output;
+use crate::tensors;
 
-use treedef::{Leaf, Tree};
+use super::{has_arrays, write_bytes, write_to};
 
-use super::write_to;
-
-pub(super) fn convert(file: &OneFile, to: &Output) -> Result<bool> {
-    let input = input::open(&file.file, file.format.format, Format::Json)?;
-    let (name, format) = (input.name.clone(), input.format);
-    write_as(&input.tree()?, (&name, format), to, None)
+pub(super) fn convert(file: &OneFile, to: &Output, report: Report) -> Result<bool> {
+    let input = input::open(&file.file, file.reading, Format::Json)?;
+    let (name, from) = (input.name.clone(), input.format);
+    let format = format_of(to, None)?;
+    let written = match (from.is_of_tensors(), format) {
+        (true, to) if to.is_of_tensors() => input.with_bytes(|bytes, _, limits| {
+            let (bytes, lost) = tensors::rewrite(&tensors::read(bytes, from, limits)?, to)?;
+            Ok(Written { bytes, format, lost: lost.into_iter().map(Loss::of).collect() })
+        })?,
+        (true, to) => input.with_bytes(|bytes, _, limits| {
+            let tensors = tensors::read(bytes, from, limits)?;
+            let tree = tensors::tree(&tensors, limits)?;
+            // JSON and the like have no half floats, and their numbers are worth more than their bits.
+            let tree = if to == Format::Tree { tree } else { tensors::numbers(tree)? };
+            let lost = tensors::not_in_tree(&tensors).into_iter().map(Loss::of);
+            let mut written = write(&tree, from, to)?;
+            written.lost.splice(0..0, lost);
+            Ok(written)
+        })?,
+        _ => write(&input.tree()?, from, format).map_err(|failure| failure.in_file(&name))?,
+    };
+    written.put(&name, to, report)
 }
 
 /// Writes a tree where it should go, and says what was lost.
@@ -22,26 +42,89 @@ pub(super) fn write_as(
     tree: &Tree<Leaf>,
     (name, from): (&str, Format),
     to: &Output,
-    otherwise: Option<Format>,
+    report: Report,
 ) -> Result<bool> {
-    let format = match (to.to, &to.output, otherwise) {
-        (Some(format), _, _) => format,
-        (None, Some(path), _) => Format::of_path(path)?,
-        (None, None, Some(format)) => format,
+    let written = write(tree, from, format_of(to, Some(from))?);
+    written.map_err(|failure| failure.in_file(name))?.put(name, to, report)
+}
+
+fn format_of(to: &Output, otherwise: Option<Format>) -> Result<Format> {
+    match (to.to, &to.output, otherwise) {
+        (Some(format), _, _) => Ok(format),
+        (None, Some(path), _) => Format::of_path(path),
+        (None, None, Some(format)) => Ok(format),
         (None, None, None) => {
-            return Err(Failure::new("to which format? Pass `--to toml` or `--output file.toml`"));
+            Err(Failure::new("to which format? Pass `--to toml` or `--output file.toml`"))
         }
-    };
-    let bytes = output::write(tree, format).map_err(|failure| failure.in_file(name))?;
-    let lost = match input::read(&bytes, format) {
-        Ok(Document::Tree(back)) => losses(tree, &back, from == Format::Tree),
-        Ok(_) => vec!["the values are not in it".to_owned()],
-        Err(failure) => vec![format!("it may not be readable again: {failure}")],
-    };
-    write_to(to.output.as_deref(), &bytes)?;
-    let yellow = anstyle::AnsiColor::Yellow.on_default();
-    for loss in lost {
-        anstream::eprintln!("treedef: {name}: {yellow}lost in {}: {loss}{yellow:#}", format.name());
     }
+}
+
+/// A document, and what was lost.
+struct Written {
+    bytes: Vec<u8>,
+    format: Format,
+    lost: Vec<Loss>,
+}
+
+fn write(tree: &Tree<Leaf>, from: Format, format: Format) -> Result<Written> {
+    let bytes = output::write(tree, format)?;
+    let lost = match input::read(&bytes, format) {
+        Ok(Document::Tree(back)) => {
+            let numbers = |tree: &Tree<Leaf>| {
+                has_arrays(tree).then(|| tree.clone().without_arrays()).transpose()
+            };
+            let (before, after) = (numbers(tree)?, numbers(&back)?);
+            losses(
+                before.as_ref().unwrap_or(tree),
+                after.as_ref().unwrap_or(&back),
+                from.is_typed(),
+            )
+        }
+        Ok(_) => vec![Loss::of("the values are not in it".to_owned())],
+        Err(failure) => vec![Loss::of(format!("it may not be readable again: {failure}"))],
+    };
+    Ok(Written { bytes, format, lost })
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    file: &'a str,
+    format: String,
+    output: Option<String>,
+    bytes: usize,
+    lost: &'a [Loss],
+}
+
+impl Written {
+    fn put(self, name: &str, to: &Output, report: Report) -> Result<bool> {
+        let Written { bytes, format, lost } = self;
+        write_to(to.output.as_deref(), &bytes)?;
+        if report.json {
+            let output = to.output.as_ref().map(|path| path.display().to_string());
+            let (format, bytes) = (format.name(), bytes.len());
+            return report_json(
+                &Told { file: name, format, output, bytes, lost: &lost },
+                to.output.is_some(),
+            );
+        }
+        let yellow = anstyle::AnsiColor::Yellow.on_default();
+        for loss in lost {
+            anstream::eprintln!(
+                "treedef: {name}: {yellow}lost in {}: {loss}{yellow:#}",
+                format.name()
+            );
+        }
+        Ok(true)
+    }
+}
+
+/// Prints a report as JSON; on standard error where standard output has the document.
+pub(super) fn report_json(report: &impl Serialize, is_free: bool) -> Result<bool> {
+    let mut text = serde_json::to_vec_pretty(report)?;
+    text.push(b'\n');
+    if is_free {
+        return write_bytes(&text);
+    }
+    std::io::Write::write_all(&mut std::io::stderr().lock(), &text)?;
     Ok(true)
 }

@@ -4,46 +4,56 @@ use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serialize;
-use treedef::{Change, Diff, Edit, Leaf, NodeKind, Tolerance, Tree, TreeDef};
+use treedef::{Array, Change, ChangeKind, Diff, Edit, Leaf, NodeKind, Tolerance, Tree, TreeDef};
 
-use crate::args::Output;
+use crate::args::{Output, Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Document, json_failure};
+use crate::input::{self, Document, Input, json_failure};
 use crate::paint::{bare_numbers, paint_change};
+use crate::tensors::{TensorLeaf, numbers, of_array, with_short_numbers};
 
-use super::{convert::write_as, kinds, print, print_json, readable};
+use super::{convert::write_as, has_arrays, kinds, print, print_json, readable};
 
 pub(super) fn diff(
     files: [&Path; 2],
-    format: Option<Format>,
+    reading: Reading,
     structure: bool,
     tolerance: Tolerance,
     patch: bool,
     json: bool,
 ) -> Result<bool> {
-    let [old, new] = files.map(|file| input::open(file, format, Format::Json));
+    let [old, new] = files.map(|file| input::open(file, reading, Format::Json));
     let (old, new) = (old?, new?);
-    let same_format = old.format == new.format;
-    let is_typed = same_format && old.format == Format::Tree;
-    match (old.document()?, new.document()?) {
+    let of_tensors = [old.format, new.format].map(Format::is_of_tensors);
+    let same_format = old.format == new.format || of_tensors == [true; 2];
+    let is_typed = same_format && old.format.is_typed();
+    // Names, types and shapes of tensors are known without their numbers.
+    let read = |input: Input| match structure && of_tensors == [true; 2] {
+        true => input.document(),
+        false => input.values(),
+    };
+    match (read(old)?, read(new)?) {
         (Document::Tree(old), Document::Tree(new)) => {
             let (old, new) = match same_format {
                 true => (old, new),
                 false => (plain(old)?, plain(new)?),
             };
             if structure {
-                return report(&kinds(old).diff(&kinds(new)), json, true);
+                return report(&kinds(old)?.diff(&kinds(new)?), json, true);
             }
             let close = snapped(&old, new, tolerance)?;
             let diff = old.diff(&close);
             if patch {
                 return write_patch(&old, &close, &diff);
             }
-            report(&diff, json, is_typed)
+            match has_arrays(&old) || has_arrays(&close) {
+                true => report_arrays(&diff, tolerance, json),
+                false => report(&diff, json, is_typed),
+            }
         }
-        (Document::Tensors(old), Document::Tensors(new)) if !patch => {
-            let texts = |tree: Tree<crate::safetensors::TensorLeaf>| tree.map(|it| it.to_string());
+        (Document::Tensors(old), Document::Tensors(new)) => {
+            let texts = |tree: Tree<TensorLeaf>| tree.map(|it| it.to_string());
             report(&texts(old).diff(&texts(new)), json, true)
         }
         (Document::Signature(old), Document::Signature(new)) => report(&old.diff(&new), json, true),
@@ -62,7 +72,7 @@ fn treedef_of(document: Document) -> TreeDef {
 
 /// A tree for the comparison of formats, which have other kinds of integers and of nothing.
 fn plain(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
-    let tree = tree.map(|leaf| {
+    let tree = numbers(tree)?.map(|leaf| {
         let integer =
             leaf.as_i128().map(|number| match (u64::try_from(number), i64::try_from(number)) {
                 (Ok(number), _) => Leaf::from(number),
@@ -76,8 +86,9 @@ fn plain(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
         }
     });
     let unit = Tree::new(TreeDef::unit(), Vec::new())?;
-    Ok(tree.edit(|_, node, _| match node.kind() {
-        NodeKind::None => Ok(Edit::Replace(unit.clone())),
+    Ok(tree.edit(|_, node, leaves| match (node.kind(), leaves) {
+        (NodeKind::None, _) => Ok(Edit::Replace(unit.clone())),
+        (NodeKind::NewtypeStruct, [leaf]) => Ok(Edit::Replace(Tree::leaf(leaf.clone()))),
         _ => Ok(Edit::Keep),
     })?)
 }
@@ -88,6 +99,10 @@ fn snapped(old: &Tree<Leaf>, new: Tree<Leaf>, tolerance: Tolerance) -> Result<Tr
         return Ok(new);
     }
     let snap = |old: &Leaf, leaf: Leaf| {
+        if let (Some(was), Some(array)) = (old.as_array(), leaf.as_array()) {
+            let is_close = Far::between(was, array, tolerance).is_some_and(|far| far.count == 0);
+            return if is_close { old.clone() } else { leaf };
+        }
         let is_close = old != &leaf
             && leaf.kind().is_number()
             && Tree::leaf(leaf.clone()).check_close(&Tree::leaf(old.clone()), tolerance).is_ok();
@@ -114,6 +129,109 @@ pub(super) fn line<T: Display>(change: &Change<T>) -> String {
         }
         _ => text,
     }
+}
+
+/// How far two arrays of one type and shape are apart.
+struct Far {
+    /// How many numbers are not close.
+    count: usize,
+    of: usize,
+    /// Where they are furthest apart, and both numbers there.
+    most: Option<(treedef::Path, Leaf, Leaf)>,
+}
+
+impl Far {
+    /// `None` if they have other types or shapes.
+    fn between(old: &Array, new: &Array, tolerance: Tolerance) -> Option<Far> {
+        let (old, new) = (of_array(old), of_array(new));
+        if old.treedef() != new.treedef() {
+            return None;
+        }
+        let close = |a: &Leaf, b: &Leaf| {
+            a == b || Tree::leaf(b.clone()).check_close(&Tree::leaf(a.clone()), tolerance).is_ok()
+        };
+        let (mut count, mut most) = (0, None);
+        let pairs = old.leaves().iter().zip(new.leaves()).enumerate();
+        for (index, (a, b)) in pairs.filter(|(_, (a, b))| !close(a, b)) {
+            count += 1;
+            let apart = apart(a, b);
+            if most.as_ref().is_none_or(|(_, furthest)| apart > *furthest) {
+                most = Some((index, apart));
+            }
+        }
+        let place = most.and_then(|(index, _)| {
+            let path = old.treedef().leaf_path(index).ok()?;
+            Some((path, old.leaves().get(index)?.clone(), new.leaves().get(index)?.clone()))
+        });
+        Some(Far { count, of: old.leaves().len(), most: place })
+    }
+}
+
+/// The difference of two numbers, to find the greatest. What is not a number is furthest.
+fn apart(a: &Leaf, b: &Leaf) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "to compare differences")]
+    let float = |leaf: &Leaf| match leaf {
+        Leaf::F32(number) => f64::from(*number),
+        leaf => leaf.as_f64().or(leaf.as_i128().map(|it| it as f64)).unwrap_or(f64::NAN),
+    };
+    let apart = (float(a) - float(b)).abs();
+    if apart.is_nan() { f64::INFINITY } else { apart }
+}
+
+/// One line for a change. Arrays are not printed number by number.
+pub(super) fn line_of_values(change: &Change<Tree<Leaf>>, tolerance: Tolerance) -> String {
+    let path = readable(&change.path);
+    let summary = |tree: &Tree<Leaf>| match with_short_numbers(tree.clone()) {
+        Ok(tree) => tree.summary().to_string(),
+        Err(_) => tree.summary().to_string(),
+    };
+    match &change.kind {
+        ChangeKind::Replaced { old, new, .. } if has_arrays(old) || has_arrays(new) => {
+            let far = far(old, new, tolerance).map(|(array, far)| {
+                let most = far.most.map_or_else(String::new, |(place, a, b)| {
+                    format!(", most at {}: {a} → {b}", readable(&place))
+                });
+                format!("~ {path}: {array}: {} of {} numbers differ{most}", far.count, far.of)
+            });
+            far.unwrap_or_else(|| format!("~ {path}: {} → {}", summary(old), summary(new)))
+        }
+        ChangeKind::Removed(old) if has_arrays(old) => format!("- {path}: {}", summary(old)),
+        ChangeKind::Added { new, .. } if has_arrays(new) => format!("+ {path}: {}", summary(new)),
+        _ => line(change),
+    }
+}
+
+/// How far two trees are apart that are one array each.
+fn far<'a>(
+    old: &'a Tree<Leaf>,
+    new: &Tree<Leaf>,
+    tolerance: Tolerance,
+) -> Option<(&'a Array, Far)> {
+    let array = |tree: &'a Tree<Leaf>| {
+        tree.leaves().first().filter(|_| tree.treedef().root().is_leaf())?.as_array()
+    };
+    let old = array(old)?;
+    let new = new.leaves().first().filter(|_| new.treedef().root().is_leaf())?.as_array()?;
+    Some((old, Far::between(old, new, tolerance)?))
+}
+
+/// Prints the changes of a document with arrays. As JSON, each has its line.
+fn report_arrays(diff: &Diff<Tree<Leaf>>, tolerance: Tolerance, json: bool) -> Result<bool> {
+    let lines = diff.changes().iter().map(|change| (change, line_of_values(change, tolerance)));
+    if json {
+        let object = |(change, line): (&Change<Tree<Leaf>>, String)| {
+            let far = match &change.kind {
+                ChangeKind::Replaced { old, new, .. } => far(old, new, tolerance),
+                _ => None,
+            };
+            let differ = far.map(|(_, far)| serde_json::json!({"count": far.count, "of": far.of}));
+            serde_json::json!({"path": change.path.to_string(), "line": line, "numbers": differ})
+        };
+        print_json(&lines.map(object).collect::<Vec<_>>())?;
+    } else {
+        print(&lines.map(|(_, line)| paint_change(&line) + "\n").collect::<String>())?;
+    }
+    Ok(diff.is_empty())
 }
 
 /// Prints the changes. The kinds of integers are left out unless the documents are typed.
@@ -149,9 +267,10 @@ pub(super) fn apply(
     file: &Path,
     patch: &Path,
     to: &Output,
-    format: Option<Format>,
+    reading: Reading,
+    told: Report,
 ) -> Result<bool> {
-    let input = input::open(file, format, Format::Json)?;
+    let input = input::open(file, reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
     let tree = input.tree()?;
     let patch_name = patch.display().to_string();
@@ -159,5 +278,5 @@ pub(super) fn apply(
     let diff: Diff<Tree<Leaf>> =
         serde_json::from_slice(&text).map_err(|error| json_failure(error).in_file(&patch_name))?;
     let patched = tree.patch(&diff).map_err(|error| Failure::from(error).in_file(&name))?;
-    write_as(&patched, (&name, format), to, Some(format))
+    write_as(&patched, (&name, format), to, told)
 }

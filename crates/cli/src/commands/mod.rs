@@ -12,10 +12,11 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::CommandFactory;
+use clap_complete::Generator;
 use serde::Serialize;
 use treedef::{Key, Leaf, LeafKind, Tree};
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
@@ -28,39 +29,41 @@ pub(crate) fn run(command: Command) -> Result<bool> {
         }
         Command::Summary { file, json } => show::summary(&file, json.json),
         Command::Shapes(args) => shapes::shapes(&args),
-        Command::Diff { old, new, format, structure, rtol, atol, ulps, patch, json } => {
+        Command::Diff { old, new, reading, structure, rtol, atol, ulps, patch, json } => {
             let tolerance = treedef::Tolerance::new().rtol(rtol).atol(atol).ulps(ulps);
-            diff::diff([&old, &new], format.format, structure, tolerance, patch, json.json)
+            diff::diff([&old, &new], reading, structure, tolerance, patch, json.json)
         }
-        Command::Apply { file, patch, to, format } => {
-            diff::apply(&file, &patch, &to, format.format)
+        Command::Apply { file, patch, to, reading, report } => {
+            diff::apply(&file, &patch, &to, reading, report)
         }
-        Command::Check { files, like, format, folds, json } => {
-            check::check(&files, &like, format.format, folds, json.json)
+        Command::Check { files, like, reading, folds, json } => {
+            check::check(&files, &like, reading, folds, json.json)
         }
         Command::Select { pattern, file, tree, json } => {
             select::select(&pattern, &file, tree, json.json)
         }
-        Command::Convert { file, to } => convert::convert(&file, &to),
-        Command::Fingerprint { files, format, json } => {
-            show::fingerprint(&files, format.format, json.json)
+        Command::Convert { file, to, report } => convert::convert(&file, &to, report),
+        Command::Fingerprint { files, reading, json } => {
+            show::fingerprint(&files, reading, json.json)
         }
-        Command::View { file, new, format, output } => {
-            view::view(&file, new.as_deref(), format.format, output.as_deref())
+        Command::View { file, new, reading, output, report } => {
+            view::view(&file, new.as_deref(), reading, output.as_deref(), report)
         }
-        Command::Completions { shell } => {
+        Command::Completions { shell, json } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "treedef", &mut script);
-            write_bytes(&script)
+            write_text(&script, json.then(|| shell.file_name("treedef")))
         }
-        Command::Man => {
+        Command::Man { json } => {
             let mut page = Vec::new();
-            let command = Args::command();
+            let mut command = Args::command();
             clap_mangen::Man::new(command.clone()).render(&mut page)?;
-            for subcommand in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+            // The names of the pages are those that the first page refers to.
+            command.build();
+            for subcommand in command.get_subcommands().filter(|it| it.get_name() != "help") {
                 clap_mangen::Man::new(subcommand.clone()).render(&mut page)?;
             }
-            write_bytes(&page)
+            write_text(&page, json.then(|| "treedef.1".to_owned()))
         }
     }
 }
@@ -86,18 +89,34 @@ fn print_json(value: &impl Serialize) -> Result<bool> {
     write_bytes(&text)
 }
 
-fn document(path: &Path, format: Option<Format>) -> Result<(String, Document)> {
-    let input = input::open(path, format, Format::Json)?;
+/// Writes a generated text, or JSON of it with the name of the file that it belongs in.
+fn write_text(text: &[u8], file: Option<String>) -> Result<bool> {
+    match file {
+        Some(file) => {
+            print_json(&serde_json::json!({"file": file, "text": String::from_utf8_lossy(text)}))
+        }
+        None => write_bytes(text),
+    }
+}
+
+fn document(path: &Path, reading: Reading) -> Result<(String, Document)> {
+    let input = input::open(path, reading, Format::Json)?;
     Ok((input.name.clone(), input.document()?))
 }
 
-fn tree(path: &Path, format: Option<Format>) -> Result<(String, Tree<Leaf>)> {
-    let input = input::open(path, format, Format::Json)?;
+fn tree(path: &Path, reading: Reading) -> Result<(String, Tree<Leaf>)> {
+    let input = input::open(path, reading, Format::Json)?;
     Ok((input.name.clone(), input.tree()?))
 }
 
-fn kinds(tree: Tree<Leaf>) -> Tree<LeafKind> {
-    tree.map(|leaf| leaf.kind())
+fn has_arrays(tree: &Tree<Leaf>) -> bool {
+    tree.leaves().iter().any(|leaf| leaf.as_array().is_some())
+}
+
+/// The kinds of the leaves, also of those in arrays.
+fn kinds(tree: Tree<Leaf>) -> Result<Tree<LeafKind>> {
+    let tree = if has_arrays(&tree) { tree.without_arrays()? } else { tree };
+    Ok(tree.map(|leaf| leaf.kind()))
 }
 
 /// A path with `.name` for the key `["name"]`, which `select` finds too.

@@ -1,12 +1,13 @@
 //! `select`.
 
-use treedef::Pattern;
+use treedef::{Leaf, Pattern};
 
 use crate::args::OneFile;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::output;
 use crate::paint::paint;
+use crate::tensors::{numbers, of_array};
 
 use super::{print, readable, tree, write_bytes};
 
@@ -14,8 +15,12 @@ pub(super) fn select(pattern: &str, file: &OneFile, part: bool, json: bool) -> R
     let parsed: Pattern = pattern.parse().map_err(|error: treedef::Error| {
         Failure::new(format!("the path `{pattern}`: {error}; try e.g. `'**.name'`"))
     })?;
-    let (name, tree) = tree(&file.file, file.format.format)?;
+    let (name, mut tree) = tree(&file.file, file.reading)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
+    if part || tree.select_any(&parsed).map_err(of_file)?.next().is_none() {
+        // The path may lead into an array.
+        tree = numbers(tree)?;
+    }
     let mut text = String::new();
     let mut found = false;
     if part {
@@ -27,12 +32,13 @@ pub(super) fn select(pattern: &str, file: &OneFile, part: bool, json: bool) -> R
     }
     for (path, leaf) in tree.select_any(&parsed).map_err(of_file)? {
         found = true;
+        let value = shown(leaf);
         if json {
-            let line = serde_json::json!({"path": path.to_string(), "value": leaf});
-            text.push_str(&format!("{line}\n"));
+            let path = serde_json::Value::from(path.to_string());
+            text.push_str(&format!("{{\"path\":{path},\"value\":{value}}}\n"));
         } else {
             let dim = anstyle::Style::new().dimmed();
-            text.push_str(&format!("{}{dim}:{dim:#} {}\n", readable(&path), paint(&shown(leaf))));
+            text.push_str(&format!("{}{dim}:{dim:#} {}\n", readable(&path), paint(&value)));
         }
         if text.len() > 1 << 16 {
             print(&text)?;
@@ -43,7 +49,11 @@ pub(super) fn select(pattern: &str, file: &OneFile, part: bool, json: bool) -> R
     Ok(found)
 }
 
-/// A leaf as JSON has it, where JSON has it.
-fn shown(leaf: &treedef::Leaf) -> String {
-    serde_json::to_string(leaf).unwrap_or_else(|_| leaf.to_string())
+/// A leaf as JSON has it, or its text where JSON does not have it.
+fn shown(leaf: &Leaf) -> String {
+    let json = match leaf.as_array() {
+        Some(array) => serde_json::to_string(&of_array(array)),
+        None => serde_json::to_string(leaf),
+    };
+    json.unwrap_or_else(|_| serde_json::Value::from(leaf.to_string()).to_string())
 }

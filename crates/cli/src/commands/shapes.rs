@@ -13,6 +13,7 @@ use crate::format::Format;
 use crate::input;
 use crate::lines::{Bad, LineCounter};
 use crate::paint::{counted, grouped, paint, paint_change, width};
+use crate::tensors::numbers;
 
 use super::{diff, print, print_json};
 
@@ -45,7 +46,9 @@ fn folded(args: &Shapes) -> Structures {
     let structures = Structures::new()
         .fold_lengths(fold_lengths)
         .fold_widths(fold_widths)
-        .fold_numbers(fold_numbers);
+        .fold_numbers(fold_numbers)
+        .max_structures(args.max_structures)
+        .limits(args.reading.limits.of_trees());
     match args.fold_keys {
         Some(more_than) => structures.fold_keys(more_than),
         None => structures,
@@ -66,14 +69,14 @@ impl Counted {
         };
         let mut files = Vec::new();
         for file in &args.files {
-            let mut input = input::open(file, args.format.format, Format::Jsonl)?;
+            let mut input = input::open(file, args.reading, Format::Jsonl)?;
             let name = input.name.clone();
             files.push((name.clone(), counter.lines));
             if input.format == Format::Jsonl && args.elements.is_none() {
                 let counted = counter.count(&mut input.reader);
                 counted.map_err(|failure| failure.in_file(&name))?;
             } else {
-                let counted = add(&mut counter, input.tree()?, args.elements.as_deref());
+                let counted = add(&mut counter, numbers(input.tree()?)?, args.elements.as_deref());
                 counted.map_err(|failure| failure.in_file(&name))?;
             }
             if args.strict && counter.bad.count > 0 {

@@ -4,14 +4,14 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use treedef::{Edit, LeafKind, NodeKind, Tree, TreeDef};
+use treedef::{Array, Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef};
 
-use crate::args::OneFile;
+use crate::args::{OneFile, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
 use crate::paint::{bare_numbers, bare_scalars, counted, grouped, paint, width};
-use crate::safetensors::TensorLeaf;
+use crate::tensors::{TensorLeaf, with_short_numbers};
 
 use super::{document, kinds, print, print_json};
 
@@ -38,11 +38,11 @@ pub(super) fn show(
     depth: Option<usize>,
     json: bool,
 ) -> Result<bool> {
-    let (name, document) = document(&file.file, file.format.format)?;
+    let (name, document) = document(&file.file, file.reading)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let width = width();
     let (treedef, totals, text) = match document {
-        Document::Tree(tree) => signature(kinds(tree), fold_lengths, depth, width),
+        Document::Tree(tree) => signature(kinds(tree)?, fold_lengths, depth, width),
         Document::Signature(tree) => signature(tree, fold_lengths, depth, width),
         Document::Structure(treedef) => structure(treedef, fold_lengths, depth, width),
         Document::Tensors(tree) => tensors(tree, depth, width),
@@ -140,30 +140,36 @@ fn cut<L: Display>(tree: Tree<L>, depth: usize) -> treedef::Result<Tree<String>>
 }
 
 pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
-    let input = input::open(&file.file, file.format.format, Format::Json)?;
-    let (name, is_typed) = (input.name.clone(), input.format == Format::Tree);
+    let input = input::open(&file.file, file.reading, Format::Json)?;
+    let (name, is_typed) = (input.name.clone(), input.format.is_typed());
     let tree = input.tree()?;
     if json {
         let blocks = tree.blocks().map(|(block, leaves)| {
             let path = block.path().to_string();
-            let kind = leaves.first().map(|leaf| leaf.kind().to_string());
-            let of_block = Tree::new(block.node().to_treedef(), leaves.to_vec());
+            let array = leaves.first().and_then(Leaf::as_array);
+            let kind = match array {
+                Some(array) => Some(array.dtype().to_string()),
+                None => leaves.first().map(|leaf| leaf.kind().to_string()),
+            };
+            let shape = array.map_or_else(|| block.shape(), Array::shape).to_vec();
+            let of_block =
+                Tree::new(block.node().to_treedef(), leaves.to_vec()).and_then(with_short_numbers);
             let summary = of_block.map(|tree| tree.summary().to_string());
-            summary.map(|summary| (path, kind, block.shape().to_vec(), summary))
+            summary.map(|summary| (path, kind, shape, summary))
         });
         let blocks = blocks.collect::<treedef::Result<Vec<_>>>();
         let blocks = blocks.map_err(|error| Failure::from(error).in_file(&name))?;
         let object = |(path, kind, shape, summary)| serde_json::json!({"path": path, "kind": kind, "shape": shape, "summary": summary});
         return print_json(&blocks.into_iter().map(object).collect::<Vec<_>>());
     }
-    let text = format!("{:#1$}", tree.summary(), width());
+    let text = format!("{:#1$}", with_short_numbers(tree)?.summary(), width());
     print(&format!("{}\n", paint(&if is_typed { text } else { bare_numbers(&text) })))
 }
 
-pub(super) fn fingerprint(files: &[PathBuf], format: Option<Format>, json: bool) -> Result<bool> {
+pub(super) fn fingerprint(files: &[PathBuf], reading: Reading, json: bool) -> Result<bool> {
     let mut all = Vec::new();
     for file in files {
-        let (name, document) = document(file, format)?;
+        let (name, document) = document(file, reading)?;
         let treedef = match document {
             Document::Tree(tree) => tree.treedef().clone(),
             Document::Signature(tree) => tree.treedef().clone(),

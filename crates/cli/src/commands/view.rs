@@ -4,46 +4,61 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::Path;
 
-use treedef::{Change, ChangeKind, Diff, Key, Leaf, LeafKind, NodeKind, NodeRef, Tree};
+use treedef::{Change, ChangeKind, Diff, Key, Leaf, LeafKind, NodeKind, NodeRef, Tolerance, Tree};
 
+use crate::args::{Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::Document;
+use crate::input::{self, Document};
 use crate::paint::bare_numbers;
+use crate::tensors::{SHORT, of_array};
 
-use super::{diff, document, readable, write_to};
+use super::convert::report_json;
+use super::{diff, readable, write_to};
 
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
 const SCRIPT: &str = include_str!("../page/page.js");
 /// The classes of nodes, by which the script knows them.
 const CLASSES: [&str; 6] = ["node", "array", "text", "number", "bool", "none"];
-/// Arrays of at most this many numbers are shown number by number.
-const SHORT: usize = 6;
 /// The most numbers of an array that are in the page.
 const NUMBERS: usize = 100;
 
 pub(super) fn view(
     file: &Path,
     new: Option<&Path>,
-    format: Option<Format>,
+    reading: Reading,
     output: Option<&Path>,
+    report: Report,
 ) -> Result<bool> {
-    let (name, old) = viewed(file, format)?;
+    let (name, old) = viewed(file, reading)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
-    let page = match new {
-        None => page(&name, &old, None),
+    let (title, diff) = match new {
+        None => (name.clone(), None),
         Some(new) => {
-            let (new_name, new) = viewed(new, format)?;
-            page(&format!("{name} → {new_name}"), &old, Some(&old.diff(&new)))
+            let (new_name, new) = viewed(new, reading)?;
+            (format!("{name} → {new_name}"), Some(old.diff(&new)))
         }
     };
-    write_to(output, page.map_err(of_file)?.as_bytes())
+    let page = page(&title, &old, diff.as_ref()).map_err(of_file)?;
+    write_to(output, page.as_bytes())?;
+    if !report.json {
+        return Ok(true);
+    }
+    let told = serde_json::json!({
+        "title": title,
+        "output": output.map(|path| path.display().to_string()),
+        "bytes": page.len(),
+        "nodes": old.treedef().num_nodes(),
+        "changes": diff.map(|diff| diff.changes().len()),
+    });
+    report_json(&told, output.is_some())
 }
 
-fn viewed(file: &Path, format: Option<Format>) -> Result<(String, Tree<Leaf>)> {
-    let (name, document) = document(file, format)?;
-    match document {
+fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<Leaf>)> {
+    let input = input::open(file, reading, Format::Json)?;
+    let name = input.name.clone();
+    match input.values()? {
         Document::Tree(tree) => Ok((name, tree)),
         Document::Tensors(tree) => Ok((name, tree.map(|tensor| Leaf::from(tensor.to_string())))),
         Document::Signature(tree) => Ok((name, tree.map(|kind| Leaf::from(kind.to_string())))),
@@ -137,13 +152,16 @@ impl<'t> Viewed<'t> {
     fn node(&self, node: NodeRef<'_>, place: Place<'_>, out: &mut String) -> treedef::Result<()> {
         let Place { key, repeat, changes, added } = place;
         let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
-        let array = match node.kind() {
-            NodeKind::Leaf => leaves.first().and_then(Leaf::as_array).is_some(),
-            _ => self.arrays.contains_key(&node.leaf_range()),
-        };
+        // The numbers of an array that is one leaf are only here, while it is drawn.
+        let stored =
+            leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array).map(of_array);
+        let numbers = stored.as_ref().map_or(leaves, Tree::leaves);
+        let array = stored.is_some() || self.arrays.contains_key(&node.leaf_range());
+        let few = stored.as_ref().filter(|_| numbers.len() <= SHORT);
         let (class, label) = match (node.kind(), leaves) {
             _ if array => {
-                ("array", Tree::new(node.to_treedef(), leaves.to_vec())?.summary().to_string())
+                let whole = Tree::new(node.to_treedef(), leaves.to_vec())?;
+                ("array", few.unwrap_or(&whole).summary().to_string())
             }
             (NodeKind::Leaf, [leaf]) => (class_of(leaf), bare_numbers(&leaf.to_string())),
             _ if node.num_children() == 0 => ("none", node.to_treedef().to_string()),
@@ -153,9 +171,9 @@ impl<'t> Viewed<'t> {
         out.push_str(&format!("[{key},{class},{}", quoted(&label)));
         if array {
             out.push(',');
-            let numbers = leaves.iter().take(NUMBERS).map(|leaf| bare_numbers(&leaf.to_string()));
-            let more = if leaves.len() > NUMBERS { ", …" } else { "" };
-            out.push_str(&quoted(&(numbers.collect::<Vec<_>>().join(", ") + more)));
+            let some = numbers.iter().take(NUMBERS).map(|leaf| bare_numbers(&leaf.to_string()));
+            let more = if numbers.len() > NUMBERS { ", …" } else { "" };
+            out.push_str(&quoted(&(some.collect::<Vec<_>>().join(", ") + more)));
         } else if node.num_children() > 0
             || changes.is_some_and(|changes| !changes.below.is_empty())
         {
@@ -169,7 +187,7 @@ impl<'t> Viewed<'t> {
             extra.push(format!("\"repeat\":{repeat}"));
         }
         if array {
-            extra.push(format!("\"histogram\":{}", quoted(&histogram(leaves))));
+            extra.push(format!("\"histogram\":{}", quoted(&histogram(numbers))));
         }
         if added {
             extra.push("\"status\":\"added\"".to_owned());
@@ -195,7 +213,7 @@ impl<'t> Viewed<'t> {
             if let ChangeKind::Removed(_) = change.kind {
                 continue;
             }
-            let line = bare_numbers(&diff::line(change));
+            let line = bare_numbers(&diff::line_of_values(change, Tolerance::new()));
             let prefix = format!("~ {}: ", readable(&change.path));
             lines.push(line.strip_prefix(&prefix).unwrap_or(&line).to_owned());
         }
@@ -388,6 +406,16 @@ mod tests {
         assert_eq!(children[0][3][0][4]["repeat"], 2);
         assert_eq!(children[1][2], "u64[2, 4] ≈4.5 ±2.29 [≥1, ≤8]");
         assert_eq!(children[1][3], "1, 2, 3, 4, 5, 6, 7, 8");
+    }
+
+    #[test]
+    fn an_array_that_is_one_leaf_looks_like_its_numbers() {
+        let tree: Tree<Leaf> =
+            serde_json::from_str(r#"{"w": [[1, 2, 3, 4], [5, 6, 7, 8]], "t": "a"}"#).unwrap();
+        let stored = tree.clone().with_arrays().unwrap();
+        assert_eq!(stored.leaves().len(), 2);
+        let pages = [&tree, &stored].map(|tree| page("t", tree, None).unwrap());
+        assert_eq!(data_of(&pages[0]), data_of(&pages[1]));
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! Names of tensors as paths: they are split at their dots, and numbers are indices.
+
+use std::collections::BTreeMap;
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use treedef::{Leaf, Tree, TreeDef, Value};
+
+use crate::failure::Result;
+
+/// What has names, as a tree.
+pub(crate) enum Names<T> {
+    Leaf(T),
+    Inner(BTreeMap<Part, Names<T>>),
+}
+
+/// A part of a name. Numbers come in their order.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    Number(usize),
+    Name(String),
+}
+
+impl Part {
+    fn of(text: &str) -> Self {
+        let number = text.parse::<usize>().ok().filter(|number| number.to_string() == text);
+        number.map_or_else(|| Part::Name(text.to_owned()), Part::Number)
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Part::Number(number) => number.to_string(),
+            Part::Name(name) => name.clone(),
+        }
+    }
+}
+
+/// The most parts of a name that are levels of the tree.
+const DEEPEST: usize = 32;
+
+impl<T> Names<T> {
+    /// The tree of these names, which are distinct. The only one, if it is empty, is the root.
+    pub(crate) fn of(named: impl IntoIterator<Item = (String, T)>) -> Self {
+        // Where names clash, it must not matter which comes first in the file.
+        let mut named: BTreeMap<String, T> = named.into_iter().collect();
+        if named.len() == 1
+            && let Some(only) = named.remove("")
+        {
+            return Names::Leaf(only);
+        }
+        let mut root = Names::Inner(BTreeMap::new());
+        named.into_iter().for_each(|(name, it)| root.insert(&name, DEEPEST, it));
+        root
+    }
+
+    /// A name that is also the beginning of another keeps its dots.
+    fn insert(&mut self, name: &str, levels: usize, it: T) {
+        let Names::Inner(inner) = self else { return };
+        if let Some((part, rest)) = name.split_once('.').filter(|_| levels > 0) {
+            let next = inner.entry(Part::of(part)).or_insert_with(|| Names::Inner(BTreeMap::new()));
+            if matches!(next, Names::Inner(_)) {
+                return next.insert(rest, levels - 1, it);
+            }
+        }
+        let mut part = Part::of(name);
+        while inner.contains_key(&part) {
+            part = Part::Name(part.text() + ".");
+        }
+        inner.insert(part, Names::Leaf(it));
+    }
+
+    /// Whether the parts are the indices of a sequence.
+    fn is_seq(inner: &BTreeMap<Part, Names<T>>) -> bool {
+        let parts = inner.keys().enumerate();
+        !inner.is_empty() && parts.into_iter().all(|(index, part)| *part == Part::Number(index))
+    }
+
+    pub(crate) fn into_tree(self) -> Result<Tree<T>> {
+        let mut leaves = Vec::new();
+        let treedef = self.into_treedef(&mut leaves)?;
+        Ok(Tree::new(treedef, leaves)?)
+    }
+
+    /// The structure, with the leaves in its order.
+    fn into_treedef(self, leaves: &mut Vec<T>) -> Result<TreeDef> {
+        let inner = match self {
+            Names::Leaf(it) => {
+                leaves.push(it);
+                return Ok(TreeDef::leaf());
+            }
+            Names::Inner(inner) => inner,
+        };
+        if Names::is_seq(&inner) {
+            let all = inner.into_values().map(|child| child.into_treedef(leaves));
+            return Ok(TreeDef::seq(all.collect::<Result<Vec<_>>>()?)?);
+        }
+        // A map sorts its keys as texts, and the leaves have to come in that order.
+        let mut children: Vec<_> =
+            inner.into_iter().map(|(part, child)| (part.text(), child)).collect();
+        children.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let entries = children
+            .into_iter()
+            .map(|(key, child)| Ok((Value::from(Leaf::from(key)), child.into_treedef(leaves)?)));
+        Ok(TreeDef::map(entries.collect::<Result<Vec<_>>>()?)?)
+    }
+}
+
+/// Serializes nested maps and sequences.
+impl<T: Serialize> Serialize for Names<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Names::Leaf(it) => it.serialize(serializer),
+            Names::Inner(inner) if Names::is_seq(inner) => {
+                let mut seq = serializer.serialize_seq(Some(inner.len()))?;
+                inner.values().try_for_each(|child| seq.serialize_element(child))?;
+                seq.end()
+            }
+            Names::Inner(inner) => {
+                let mut map = serializer.serialize_map(Some(inner.len()))?;
+                for (part, child) in inner {
+                    map.serialize_entry(&part.text(), child)?;
+                }
+                map.end()
+            }
+        }
+    }
+}

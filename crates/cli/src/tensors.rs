@@ -1,0 +1,207 @@
+//! Files of tensors as trees, and trees as files of tensors.
+
+use std::fmt;
+
+use half::{bf16, f16};
+use treedef::{Array, Dtype, Edit, Flattener, Leaf, NodeKind, NodeRef, Tree};
+use treedef_exchange::npy::Reading;
+use treedef_exchange::{Error, ErrorKind, Export, Tensor, Tensors, npy, npz, safetensors};
+
+use crate::args::Limits;
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::names::Names;
+
+/// What numpy calls an array that was saved without a name.
+const NO_NAME: &str = "arr_0";
+/// The most paths that an error lists.
+const LISTED: usize = 10;
+
+/// The type and the shape of a tensor: `bf16[4096, 4096]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TensorLeaf {
+    pub(crate) dtype: String,
+    pub(crate) shape: Vec<u64>,
+    /// The number of bytes.
+    pub(crate) size: u64,
+}
+
+impl TensorLeaf {
+    /// The number of elements.
+    pub(crate) fn count(&self) -> u64 {
+        self.shape.iter().fold(1, |product, size| product.saturating_mul(*size))
+    }
+}
+
+impl fmt::Display for TensorLeaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<String> = self.shape.iter().map(u64::to_string).collect();
+        write!(f, "{}[{}]", self.dtype, sizes.join(", "))
+    }
+}
+
+/// The tensors of a file.
+pub(crate) fn read(bytes: &[u8], format: Format, limits: Limits) -> Result<Tensors<'_>> {
+    // A file of numpy has bfloat16 as two bytes of any kind, and hardly anything else has these.
+    let reading = Reading::new().bf16(true).max_bytes(limits.max_bytes());
+    Ok(match format {
+        Format::Npz => npz::from_bytes_with(bytes, &reading)?,
+        Format::Npy => Tensors::new([(String::new(), npy::from_bytes_with(bytes, &reading)?)])?,
+        _ => safetensors::from_bytes(bytes)?,
+    })
+}
+
+/// The types and shapes by name.
+pub(crate) fn shapes(tensors: &Tensors<'_>) -> Result<Tree<TensorLeaf>> {
+    let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let named = tensors.iter().map(|(name, tensor)| {
+        let shape = tensor.shape().iter().map(|size| number(*size)).collect();
+        let size = number(tensor.bytes().len());
+        (name.to_owned(), TensorLeaf { dtype: tensor.dtype().to_string(), shape, size })
+    });
+    Names::of(named).into_tree()
+}
+
+/// The tree that was written, if the file has its structure, or that of the names. Each array is one
+/// leaf.
+pub(crate) fn tree(tensors: &Tensors<'_>, limits: Limits) -> Result<Tree<Leaf>> {
+    if let Ok(tree) = Export::new().tree::<Leaf>(tensors) {
+        return Ok(tree.with_arrays()?);
+    }
+    let named = tensors.iter().map(|(name, tensor)| (name.to_owned(), tensor));
+    Ok(Flattener::new().arrays(true).limits(limits.of_trees()).tree(&Names::of(named))?)
+}
+
+/// What the tree does not have of these tensors.
+pub(crate) fn not_in_tree(tensors: &Tensors<'_>) -> Vec<String> {
+    if Export::new().tree::<Leaf>(tensors).is_ok() {
+        return Vec::new();
+    }
+    let is_lost = |tensor: &Tensor<'_>| tensor.is_empty() && tensor.shape() != [0];
+    let empty = tensors.iter().filter(|(_, tensor)| is_lost(tensor));
+    let shapes = empty.map(|(name, tensor)| format!("the shape of `{name}`, {tensor}"));
+    metadata(tensors).into_iter().chain(shapes).collect()
+}
+
+/// The metadata, if there is any.
+fn metadata(tensors: &Tensors<'_>) -> Option<String> {
+    let keys: Vec<String> = tensors.metadata_keys().map(|key| format!("`{key}`")).collect();
+    (!keys.is_empty()).then(|| format!("the metadata {}", keys.join(", ")))
+}
+
+/// The tree with each number of an array as a leaf, and with half floats as `f32` inside their
+/// newtypes. They are exact.
+pub(crate) fn numbers(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
+    let is_half = |node: NodeRef<'_>| {
+        node.kind() == NodeKind::NewtypeStruct && matches!(node.name(), Some("f16" | "bf16"))
+    };
+    let is_other = |leaf: &Leaf| leaf.as_array().is_some() || matches!(leaf, Leaf::U16(_));
+    if !tree.leaves().iter().any(is_other) {
+        return Ok(tree);
+    }
+    Ok(tree.edit(|_, node, leaves| match leaves {
+        [leaf] if node.is_leaf() => match leaf.as_array() {
+            Some(array) => Ok(Edit::Replace(of_array(array))),
+            None => Ok(Edit::Keep),
+        },
+        [leaf] if is_half(node) => {
+            let float = widened(leaf.clone(), node.name() == Some("f16"));
+            Ok(Edit::Replace(Tree::new(node.to_treedef(), vec![float])?))
+        }
+        _ => Ok(Edit::Keep),
+    })?)
+}
+
+/// The library prints so many numbers of an array, and statistics of more.
+pub(crate) const SHORT: usize = 6;
+
+/// The tree with the numbers of short arrays of half floats, which would be printed as bits.
+pub(crate) fn with_short_numbers(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
+    tree.edit(|_, node, leaves| {
+        let array = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
+        let is_half = |array: &&Array| matches!(array.dtype(), Dtype::F16 | Dtype::Bf16);
+        let is_short = |array: &&Array| array.shape().iter().product::<usize>() <= SHORT;
+        let array = array.filter(is_half).filter(is_short);
+        Ok(array.map_or(Edit::Keep, |array| Edit::Replace(of_array(array))))
+    })
+}
+
+/// The numbers of an array; see [`numbers`].
+pub(crate) fn of_array(array: &Array) -> Tree<Leaf> {
+    let tree = array.to_tree();
+    match array.dtype() {
+        dtype @ (Dtype::F16 | Dtype::Bf16) => tree.map(|leaf| widened(leaf, dtype == Dtype::F16)),
+        _ => tree,
+    }
+}
+
+fn widened(bits: Leaf, is_f16: bool) -> Leaf {
+    match bits {
+        Leaf::U16(bits) if is_f16 => f16::from_bits(bits).to_f32().into(),
+        Leaf::U16(bits) => bf16::from_bits(bits).to_f32().into(),
+        other => other,
+    }
+}
+
+/// A tree as a file of tensors. In safetensors, the metadata has the structure and what is no number.
+pub(crate) fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
+    let is_safetensors = format == Format::Safetensors;
+    let export =
+        Export::new().structure_in_metadata(is_safetensors).rest_in_metadata(is_safetensors);
+    let tensors = export.tensors(tree).map_err(|error| refused(&error, format))?;
+    to_bytes(&tensors, format)
+}
+
+/// Writes tensors as they are, and says what the format does not hold of them.
+pub(crate) fn rewrite(tensors: &Tensors<'_>, format: Format) -> Result<(Vec<u8>, Vec<String>)> {
+    let mut lost = Vec::new();
+    if format != Format::Safetensors {
+        lost.extend(metadata(tensors));
+    }
+    for (name, _) in tensors.iter() {
+        match (name, format) {
+            ("", Format::Npz) => lost.push(format!("an array without a name became `{NO_NAME}`")),
+            (_, Format::Npy) if !name.is_empty() => lost.push(format!("the name `{name}`")),
+            _ => {}
+        }
+    }
+    Ok((to_bytes(tensors, format)?, lost))
+}
+
+fn to_bytes(tensors: &Tensors<'_>, format: Format) -> Result<Vec<u8>> {
+    let named = tensors.iter().map(|(name, tensor)| {
+        let name = if name.is_empty() { NO_NAME } else { name };
+        (name.to_owned(), tensor.clone())
+    });
+    let written = match format {
+        Format::Npz => Tensors::new(named).and_then(|named| npz::to_bytes(&named)),
+        Format::Npy => {
+            let mut all = tensors.iter();
+            let (Some((_, tensor)), None) = (all.next(), all.next()) else {
+                let message = "npy holds one array, and here are others: `--to npz` holds them";
+                return Err(Failure::new(message));
+            };
+            npy::to_bytes(tensor)
+        }
+        _ => safetensors::to_bytes(tensors),
+    };
+    written.map_err(|error| refused(&error, format))
+}
+
+/// Why a format cannot hold it, with the paths and what to do.
+fn refused(error: &Error, format: Format) -> Failure {
+    let reason = match error.kind() {
+        ErrorKind::NoDtype(leaves) => {
+            let listed = leaves.iter().take(LISTED);
+            let listed: Vec<String> =
+                listed.map(|(path, kind)| format!("{kind} at `{path}`")).collect();
+            let more = match leaves.len().saturating_sub(LISTED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("there are {}{more}; `--to safetensors` holds them", listed.join(", "))
+        }
+        _ => error.to_string(),
+    };
+    Failure::new(format!("{} cannot hold it: {reason}", format.name()))
+}
