@@ -60,8 +60,10 @@ pub struct Structures {
     documents: u64,
     next_index: u64,
     max_structures: usize,
-    /// The size of the recorder after garbage was last removed.
+    /// The size of the recorder without what may be garbage.
     clean_size: usize,
+    /// Its size before the current document.
+    begun_size: usize,
 }
 
 #[derive(Clone)]
@@ -159,9 +161,17 @@ impl Structures {
     fn with(folds: Folds, limits: Limits, max_structures: usize) -> Self {
         let mut recorder = Recorder::new(folds);
         recorder.limit(limits);
-        let (documents, next_index, clean_size) = (0, 0, 0);
+        let (documents, next_index, clean_size, begun_size) = (0, 0, 0, 0);
         let entries = Vec::new();
-        Structures { recorder, entries, documents, next_index, max_structures, clean_size }
+        Structures {
+            recorder,
+            entries,
+            documents,
+            next_index,
+            max_structures,
+            clean_size,
+            begun_size,
+        }
     }
 
     /// Counts the sequences of all lengths as one structure: `[str, u64; 0–512]` has one of each
@@ -468,6 +478,7 @@ impl Structures {
         if garbage > self.clean_size / 4 && (garbage > LITTLE || self.recorder.is_half_full()) {
             *self = self.rebuilt()?;
         }
+        self.begun_size = self.recorder.size();
         Ok(())
     }
 
@@ -493,6 +504,11 @@ impl Structures {
                 interner.charge(interner.node(root).size.saturating_add(cost(pools)))?;
                 interner.nodes[root as usize].entry = self.entries.len();
                 self.entries.push(Entry { root, pools: pools.split_off(0), seen });
+                // Once a place was folded, what came before may be garbage.
+                if !self.recorder.places.changed {
+                    let added = self.recorder.size().saturating_sub(self.begun_size);
+                    self.clean_size = self.clean_size.saturating_add(added);
+                }
             }
         }
         (self.documents, self.next_index) = (documents, next_index);

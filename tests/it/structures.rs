@@ -508,6 +508,23 @@ fn memory_is_that_of_the_structures_and_not_of_the_documents() {
 }
 
 #[test]
+fn what_was_recorded_is_not_recorded_again_while_there_is_no_garbage() {
+    let text = |at: usize| {
+        let fields = (0..15).filter(|bit| at >> bit & 1 == 1).map(|bit| format!("\"f{bit}\": 1"));
+        format!(r#"{{"a": {{{}}}}}"#, fields.collect::<Vec<_>>().join(","))
+    };
+    let texts: Vec<String> = (0..1 << 15).map(text).collect();
+    let mut structures = Structures::new();
+    let counted = measure(|| {
+        for text in &texts {
+            assert!(read(&mut structures, text).unwrap());
+        }
+    });
+    // Each has two nodes of its own.
+    assert!(counted.count_total < 4 * texts.len() as u64, "{counted:?}");
+}
+
+#[test]
 fn a_known_structure_without_folds_allocates_nothing() {
     let text = r#"{"id": 1, "b": [1, 2, {"c": null}], "a": {"x": true, "d": "text"}}"#;
     let mut structures = Structures::new();
