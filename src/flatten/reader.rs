@@ -8,9 +8,9 @@ use serde::de::{
 };
 
 use crate::error::Result;
-use crate::leaf::Scalar;
 use crate::leaf::leaf_type::Emit;
 use crate::leaf::sink::Sink;
+use crate::leaf::{Scalar, visit_scalars};
 use crate::model::{Leaf, Limits, NodeHead, NodeKind, Options, Tree, Value};
 use crate::stack;
 
@@ -113,12 +113,10 @@ fn told<E: de::Error>(
     step(recording).map_err(|error| E::custom(recording.failed_here(error)))
 }
 
-macro_rules! scalars {
-    ($($method:ident $kind:ident $type:ty;)*) => {$(
-        fn $method<E: de::Error>(self, value: $type) -> Result<(), E> {
-            told(self.0, |recording| recording.scalar(Scalar::$kind(value)))
-        }
-    )*};
+macro_rules! record {
+    ($reader:ident, $kind:ident, $value:ident) => {
+        told($reader.0, |recording| recording.scalar(Scalar::$kind($value)))
+    };
 }
 
 impl<'de> Visitor<'de> for Reader<'_> {
@@ -128,24 +126,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         f.write_str("any value")
     }
 
-    scalars! {
-        visit_bool Bool bool;
-        visit_i8 I8 i8;
-        visit_i16 I16 i16;
-        visit_i32 I32 i32;
-        visit_i64 I64 i64;
-        visit_i128 I128 i128;
-        visit_u8 U8 u8;
-        visit_u16 U16 u16;
-        visit_u32 U32 u32;
-        visit_u64 U64 u64;
-        visit_u128 U128 u128;
-        visit_f32 F32 f32;
-        visit_f64 F64 f64;
-        visit_char Char char;
-        visit_str Str &str;
-        visit_bytes Bytes &[u8];
-    }
+    visit_scalars!(record -> ());
 
     fn visit_unit<E: de::Error>(self) -> Result<(), E> {
         told(self.0, Recording::unit)

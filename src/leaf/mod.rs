@@ -12,4 +12,4 @@ pub(crate) mod array;
 pub(crate) mod statistics;
 pub(crate) mod markers;
 
-pub(crate) use scalar::{Integer, Scalar};
+pub(crate) use scalar::{Integer, Scalar, visit_scalars};

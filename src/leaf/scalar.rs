@@ -304,6 +304,39 @@ impl Leaf {
     }
 }
 
+/// The methods of a serde visitor for all kinds of scalars. Each is `$visit!(self, Kind, value)`.
+macro_rules! visit_scalars {
+    ($visit:ident -> $output:ty) => {
+        visit_scalars! {
+            $visit -> $output;
+            visit_bool Bool bool;
+            visit_i8 I8 i8;
+            visit_i16 I16 i16;
+            visit_i32 I32 i32;
+            visit_i64 I64 i64;
+            visit_i128 I128 i128;
+            visit_u8 U8 u8;
+            visit_u16 U16 u16;
+            visit_u32 U32 u32;
+            visit_u64 U64 u64;
+            visit_u128 U128 u128;
+            visit_f32 F32 f32;
+            visit_f64 F64 f64;
+            visit_char Char char;
+            visit_str Str &str;
+            visit_bytes Bytes &[u8];
+        }
+    };
+    ($visit:ident -> $output:ty; $($method:ident $kind:ident $type:ty;)*) => {$(
+        #[inline]
+        fn $method<E: serde::de::Error>(self, value: $type) -> Result<$output, E> {
+            $visit!(self, $kind, value)
+        }
+    )*};
+}
+
+pub(crate) use visit_scalars;
+
 impl PartialEq for Leaf {
     #[inline]
     fn eq(&self, other: &Self) -> bool {

@@ -9,6 +9,7 @@ use serde::de::{
 };
 
 use crate::error::Result;
+use crate::leaf::visit_scalars;
 use crate::model::{Leaf, LeafKind, NodeKind, Value};
 
 use super::Structures;
@@ -147,13 +148,11 @@ impl Reader<'_> {
     }
 }
 
-macro_rules! scalars {
-    ($($method:ident $kind:ident $type:ty;)*) => {$(
-        #[inline]
-        fn $method<E: de::Error>(self, _: $type) -> Result<u32, E> {
-            self.recorder.kind(LeafKind::$kind).map_err(E::custom)
-        }
-    )*};
+macro_rules! count_kind {
+    ($reader:ident, $kind:ident, $value:ident) => {{
+        let _ = $value;
+        $reader.recorder.kind(LeafKind::$kind).map_err(E::custom)
+    }};
 }
 
 impl<'de> Visitor<'de> for Reader<'_> {
@@ -163,24 +162,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         f.write_str("any value")
     }
 
-    scalars! {
-        visit_bool Bool bool;
-        visit_i8 I8 i8;
-        visit_i16 I16 i16;
-        visit_i32 I32 i32;
-        visit_i64 I64 i64;
-        visit_i128 I128 i128;
-        visit_u8 U8 u8;
-        visit_u16 U16 u16;
-        visit_u32 U32 u32;
-        visit_u64 U64 u64;
-        visit_u128 U128 u128;
-        visit_f32 F32 f32;
-        visit_f64 F64 f64;
-        visit_char Char char;
-        visit_str Str &str;
-        visit_bytes Bytes &[u8];
-    }
+    visit_scalars!(count_kind -> u32);
 
     fn visit_unit<E: de::Error>(self) -> Result<u32, E> {
         self.recorder.unit().map_err(E::custom)
