@@ -145,7 +145,8 @@ pub fn read(bytes: &[u8], format: Format) -> Result<Document> {
     read_within(bytes, format, Limits::default())
 }
 
-fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Result<Document> {
+/// As [`read`], within these limits.
+pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Result<Document> {
     let seed = TreeSeed::new(limits.of_trees());
     if bytes.is_empty() && !matches!(format, Format::Jsonl | Format::Toml | Format::Yaml) {
         return Err(Failure::new(format!("empty, expected {}", format.name())));
@@ -191,7 +192,7 @@ fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Result<Document>
             expect_end(rest, bytes)?;
             tree
         }
-        Format::Tree => Tree::from_bytes(bytes)?,
+        Format::Tree => Tree::from_bytes_as(bytes, limits.of_trees())?,
         Format::Treedef => return structure(bytes),
         Format::Safetensors | Format::Npz | Format::Npy => {
             tensors::tree(&tensors::read(bytes, format, limits)?, limits)?
@@ -307,6 +308,7 @@ fn toml_tree(text: &str, seed: TreeSeed) -> Result<Tree<Leaf>> {
 fn yaml_tree(text: &str, seed: TreeSeed, limits: Limits) -> Result<Tree<Leaf>> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
+            max_depth: limits.max_depth(),
             max_nodes: limits.max_nodes(),
             max_events: limits.max_nodes().saturating_mul(4),
             max_total_scalar_bytes: limits.max_bytes(),

@@ -49,7 +49,9 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         }
         Format::Ron => {
             let pretty = ron::ser::PrettyConfig::new();
-            let text = ron::ser::to_string_pretty(tree, pretty).map_err(|error| refused(&error))?;
+            // The tree is no deeper than its limits allow.
+            let options = ron::Options::default().without_recursion_limit();
+            let text = options.to_string_pretty(tree, pretty).map_err(|error| refused(&error))?;
             bytes = (text + "\n").into_bytes();
         }
         Format::Tree => bytes = tree.to_bytes()?,

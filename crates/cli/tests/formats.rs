@@ -181,3 +181,26 @@ fn random_documents_come_back_and_damaged_ones_do_no_harm() {
         }
     }
 }
+
+#[test]
+fn damaged_files_of_tensors_do_no_harm() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands/tensors.in");
+    let mut rng = fastrand::Rng::with_seed(22);
+    for (name, format) in [
+        ("model.safetensors", Format::Safetensors),
+        ("model.npz", Format::Npz),
+        ("big_endian.npy", Format::Npy),
+    ] {
+        let bytes = std::fs::read(format!("{folder}/{name}")).unwrap();
+        let tree = tree_of(&bytes, format);
+        assert!(
+            tree.leaves().iter().all(|leaf| leaf.as_array().is_some() || leaf.as_i64() == Some(7))
+        );
+        let mut refused = 0;
+        for _ in 0..500 {
+            let damage = damaged(&mut rng, bytes.clone());
+            refused += usize::from(read(&damage, format).is_err());
+        }
+        assert!(refused > 100, "{name}: {refused}");
+    }
+}

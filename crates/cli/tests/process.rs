@@ -251,6 +251,27 @@ fn the_numbers_of_large_tensors_are_not_read_for_their_names() {
 }
 
 #[test]
+fn documents_as_deep_as_the_option_allows_are_converted() {
+    let folder = Folder::new("deep");
+    let old = folder.path("old.json");
+    let text = format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200));
+    std::fs::write(&old, &text).unwrap();
+    let refused = treedef(&["show", &old]).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.ends_with("(`--max-depth` allows more)\n"), "{said}");
+    for format in ["json", "yaml", "cbor", "msgpack", "ron", "tree"] {
+        let (new, back) = (folder.path(&format!("new.{format}")), folder.path("back.json"));
+        for (from, to) in [(&old, &new), (&new, &back)] {
+            let args = ["convert", "--max-depth", "200", from, "-o", to];
+            let convert = treedef(&args).output().unwrap();
+            assert_eq!(String::from_utf8(convert.stderr).unwrap(), "", "{format}");
+        }
+        let back: String = std::fs::read_to_string(&back).unwrap();
+        assert_eq!(back.replace(char::is_whitespace, ""), text, "{format}");
+    }
+}
+
+#[test]
 fn a_patch_leads_from_the_old_document_to_the_new() {
     let folder = Folder::new("patch");
     let path = |name: &str| folder.path(name);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use treedef::{Leaf, Tree};
 
-use crate::args::{OneFile, Output, Report};
+use crate::args::{Limits, OneFile, Output, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
@@ -28,11 +28,12 @@ pub(super) fn convert(file: &OneFile, to: &Output, report: Report) -> Result<boo
             // JSON and the like have no half floats, and their numbers are worth more than their bits.
             let tree = if to == Format::Tree { tree } else { tensors::numbers(tree)? };
             let lost = tensors::not_in_tree(&tensors).into_iter().map(Loss::of);
-            let mut written = write(&tree, from, to)?;
+            let mut written = write(&tree, from, to, limits)?;
             written.lost.splice(0..0, lost);
             Ok(written)
         })?,
-        _ => write(&input.tree()?, from, format).map_err(|failure| failure.in_file(&name))?,
+        _ => write(&input.tree()?, from, format, file.reading.limits)
+            .map_err(|failure| failure.in_file(&name))?,
     };
     written.put(&name, to, report)
 }
@@ -42,9 +43,10 @@ pub(super) fn write_as(
     tree: &Tree<Leaf>,
     (name, from): (&str, Format),
     to: &Output,
+    limits: Limits,
     report: Report,
 ) -> Result<bool> {
-    let written = write(tree, from, format_of(to, Some(from))?);
+    let written = write(tree, from, format_of(to, Some(from))?, limits);
     written.map_err(|failure| failure.in_file(name))?.put(name, to, report)
 }
 
@@ -66,9 +68,9 @@ struct Written {
     lost: Vec<Loss>,
 }
 
-fn write(tree: &Tree<Leaf>, from: Format, format: Format) -> Result<Written> {
+fn write(tree: &Tree<Leaf>, from: Format, format: Format, limits: Limits) -> Result<Written> {
     let bytes = output::write(tree, format)?;
-    let lost = match input::read(&bytes, format) {
+    let lost = match input::read_within(&bytes, format, limits) {
         Ok(Document::Tree(back)) => {
             let numbers = |tree: &Tree<Leaf>| {
                 has_arrays(tree).then(|| tree.clone().without_arrays()).transpose()

@@ -278,5 +278,5 @@ pub(super) fn apply(
     let diff: Diff<Tree<Leaf>> =
         serde_json::from_slice(&text).map_err(|error| json_failure(error).in_file(&patch_name))?;
     let patched = tree.patch(&diff).map_err(|error| Failure::from(error).in_file(&name))?;
-    write_as(&patched, (&name, format), to, told)
+    write_as(&patched, (&name, format), to, reading.limits, told)
 }
