@@ -6,7 +6,7 @@ mod data;
 #[path = "../tests/it/hostile/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "its tests run in the library")]
 mod hostile;
-#[path = "../tests/model/plain/mod.rs"]
+#[path = "../tests/naive_model/plain/mod.rs"]
 #[allow(dead_code, reason = "the model needs all of it")]
 mod plain;
 #[path = "../tests/it/tape.rs"]

@@ -7,7 +7,7 @@ use crate::model::{
     Labels, Leaf, LeafKind, MAX_KEY_NESTING, NodeHead, NodeKind, Options, Tree, Value,
 };
 use crate::treedef::builder::{LabelsRef, ShapeRef};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 use crate::treedef::text::brief;
 
 use super::frame::{Frame, Kept, Place, Role};

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::{LeafKind, Limits, NodeKind, TreeDef};
 use crate::path::{Key, Path};
 use crate::stack;
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 use super::interner::{Child, Head, Interner, NONE};
 use super::places::{Places, Step};

@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::error::{ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::model::{Leaf, LeafKind, Limits, NodeKind, Tree, Value};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 use super::Structures;
 use super::recorder::DEEPEST;

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
 use crate::treedef::diff::{Diff, Diffable, below, diff, patch};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 impl<L: Clone + PartialEq> Diffable for Tree<L> {
     type Leaf = L;

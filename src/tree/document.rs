@@ -6,7 +6,7 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, SerializeTuple, S
 use crate::flatten::TreeSeed;
 use crate::model::{Arrival, Leaf, NodeKind, Tree, Value};
 use crate::stack;
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 /// Serializes the nested document. Structs become maps of their fields. Unit variants become
 /// strings, other variants maps of one entry. Newtypes become their content, and statics are

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, NodeKind, Shape, Tree, TreeDef};
 use crate::path::{Key, Path};
 use crate::treedef::difference::mismatch_at;
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 use crate::treedef::edit::{EditWalk, Visit};
 use crate::treedef::pairs::{expect_agreement, same_structure};

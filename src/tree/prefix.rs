@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 use crate::treedef::pairs::{LeafSteps, expect_prefix};
 
 /// The subtree at `node`, which is a node of the tree's structure.

@@ -8,7 +8,7 @@ use crate::leaf::leaf_type::LeafType;
 use crate::leaf::statistics::{SHORT, statistics_of};
 use crate::model::{Array, NodeKind, Tree, Value};
 use crate::treedef::blocks::{have_one_kind, shape_of};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 use crate::treedef::text::{LeafText, first_other, write_tree};
 
 /// A tree that prints its arrays with statistics. See [`Tree::summary`].

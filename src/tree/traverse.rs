@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{NodeKind, Tree, TreeDef};
 use crate::path::Path;
 use crate::treedef::limits::in_memory;
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 use crate::treedef::edit::{Edit, EditWalk, Visit};
 

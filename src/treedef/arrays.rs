@@ -14,7 +14,7 @@ use crate::model::{Content, Value};
 use crate::path::Path;
 use crate::pattern::Pattern;
 use crate::treedef::blocks::{Rectangle, SHAPE_FIELDS, is_list, only_run, rectangle};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 use crate::treedef::treedef_builder::TreeDefBuilder;
 use crate::treedef::walk::{Event, Stops, Walk};
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::model::{Leaf, LeafKind, NodeKind, TreeDef, Value};
 use crate::path::Path;
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
 /// The fields that hold the shape of an array: `dim` in `ndarray`, `shape` elsewhere.

@@ -7,7 +7,7 @@ use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result, counted
 use crate::leaf::float::widen;
 use crate::model::{Array, Leaf, Name, NodeKind, Options, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 use crate::treedef::text::brief;
 
 /// A node, with the leaves of its tree if they are compared.

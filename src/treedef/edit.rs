@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, NodeKind, Shape, TreeDef};
 use crate::path::Path;
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
 use super::treedef_builder::TreeDefBuilder;

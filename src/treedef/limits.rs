@@ -11,7 +11,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::model::{Encoding, Labels, Limits, Node, NodeKind, Shape, TreeDef, Value};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 /// What is allowed in addition to a limit, for each leaf or byte in memory.
 const WORK_A_LEAF: usize = 64;

@@ -4,7 +4,7 @@ use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{NodeKind, TreeDef};
 use crate::path::{Key, Path};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 /// At most this many keys of a node are compared with one that it does not have.
 const COMPARED: usize = 1 << 10;

@@ -1,6 +1,6 @@
 //! Treedefs: how structures are read, walked, built, printed, compared and stored.
 
-pub(crate) mod node;
+pub(crate) mod node_ref;
 pub(crate) mod walk;
 pub(crate) mod blocks;
 pub(crate) mod limits;
@@ -27,7 +27,7 @@ pub(crate) mod persist;
 pub use blocks::{Block, Blocks};
 pub use diff::{Change, ChangeKind, Diff};
 pub use edit::Edit;
-pub use node::{Children, NodeRef};
+pub use node_ref::{Children, NodeRef};
 #[cfg(feature = "persist")]
 pub use persist::Fingerprint;
 pub use walk::{LeafPaths, Nodes};

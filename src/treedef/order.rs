@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use crate::leaf::{Integer, Scalar};
 use crate::model::{Leaf, LeafKind, NodeKind, Value};
-use crate::treedef::node::{NodeRef, Overlaps};
+use crate::treedef::node_ref::{NodeRef, Overlaps};
 
 /// Kinds compare in the order of [`LeafKind`] and [`NodeKind`], integers by value and then by
 /// width, floats by `total_cmp`, strings by bytes, and everything else lexicographically.

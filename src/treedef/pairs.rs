@@ -5,7 +5,7 @@ use crate::model::{NodeKind, TreeDef};
 use crate::treedef::difference::{
     expect_none, options_mismatch, prefix_differences, structure_differences, structure_mismatch,
 };
-use crate::treedef::node::{NodeRef, Overlaps};
+use crate::treedef::node_ref::{NodeRef, Overlaps};
 
 /// Whether two nodes are equal, apart from everything below them.
 pub(crate) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {

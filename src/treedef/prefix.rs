@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::{NodeKind, TreeDef};
 use crate::treedef::difference::mismatch_at;
-use crate::treedef::node::{NodeRef, Overlaps};
+use crate::treedef::node_ref::{NodeRef, Overlaps};
 
 use super::pairs::{expect_agreement, is_prefix, options_fit, same_head};
 use super::treedef_builder::TreeDefBuilder;

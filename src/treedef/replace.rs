@@ -3,7 +3,7 @@
 use crate::argument::ToPath;
 use crate::error::Result;
 use crate::model::TreeDef;
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 use super::treedef_builder::TreeDefBuilder;
 

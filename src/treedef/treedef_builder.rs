@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Limits, Name, Node, NodeKind, Options, Shape, TreeDef};
 use crate::treedef::builder::{EncodingBuilder, ShapeRef};
 use crate::treedef::difference::options_mismatch;
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
 /// A structure that is built node by node in pre-order. Equal neighbours are merged into runs.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use crate::leaf::Scalar;
 use crate::model::{Content, Encoding, Leaf, Node, NodeKind, Shape, Tree, TreeDef, Value};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 /// The structure of every scalar: one leaf.
 static LEAF: LazyLock<Encoding> = LazyLock::new(|| Encoding {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::{NodeKind, TreeDef};
 use crate::path::Path;
-use crate::treedef::node::{Children, NodeRef};
+use crate::treedef::node_ref::{Children, NodeRef};
 
 /// A walk through a structure. Each node is entered before its children, and left after them.
 pub(crate) struct Walk<'a> {

@@ -10,7 +10,7 @@ use crate::leaf::leaf_type::{Flat, Number, Source, Taken};
 use crate::model::{Arrival, Leaf, LeafKind, NodeKind, TreeDef, Value};
 use crate::path::Key;
 use crate::stack;
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 use super::layout::FixedNode;
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use serde::de::{Deserialize, DeserializeSeed, Expected, SeqAccess};
 
 use crate::error::{Error, Result};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 use super::cursor::{At, Cursor, Level, NodeDeserializer};
 use super::plain::{Ahead, is_plain};

@@ -5,7 +5,7 @@ use serde::de::{DeserializeSeed, Expected, MapAccess};
 use crate::error::{Error, ErrorKind, Result, limited};
 use crate::model::{Name, NodeKind, Value};
 use crate::path::Path;
-use crate::treedef::node::{Children, NodeRef};
+use crate::treedef::node_ref::{Children, NodeRef};
 
 use super::cursor::{At, Cursor, Level, NodeDeserializer};
 

@@ -21,7 +21,7 @@ use crate::leaf::Scalar;
 use crate::leaf::float::widen;
 use crate::leaf::leaf_type::{Source, Typed};
 use crate::model::{Leaf, NodeKind, Shape, Value};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 use super::cursor::{At, Cursor, Level};
 use super::layout::FixedNode;

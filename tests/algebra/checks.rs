@@ -8,7 +8,7 @@ use serde::Serialize;
 use treedef::{Leaf, Tolerance, Tree, TreeDef};
 
 use crate::data::data;
-use crate::laws::few;
+use crate::structures::few;
 
 fn parsed(text: &str) -> TreeDef {
     text.parse().unwrap()

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use treedef::{Edit, ErrorKind, Leaf, Limits, NodeKind, Path, Pattern, Tree, TreeDef};
 
 use crate::data::data;
-use crate::laws::{few, numbered, small};
+use crate::structures::{few, numbered, small};
 
 fn parsed(text: &str) -> TreeDef {
     text.parse().unwrap()

@@ -13,5 +13,5 @@ mod conformance;
 mod documents;
 mod edits;
 mod errors;
-mod laws;
+mod structures;
 mod trees;

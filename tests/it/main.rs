@@ -21,7 +21,7 @@ mod laws;
 mod lookups;
 mod migrations;
 #[cfg(feature = "persist")]
-#[path = "../model/plain/mod.rs"]
+#[path = "../naive_model/plain/mod.rs"]
 #[allow(dead_code, reason = "the model needs all of it")]
 mod plain;
 mod properties;

@@ -11,7 +11,7 @@ use crate::leaf::Scalar;
 use crate::leaf::leaf_type::put;
 use crate::model::{Name, NodeHead, TreeDef, Value};
 use crate::stack;
-use crate::treedef::node::is_name;
+use crate::treedef::node_ref::is_name;
 
 use super::known::{ChildCursor, Divergence, Known, LEAF};
 use crate::flatten::calls::text_of;

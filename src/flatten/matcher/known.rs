@@ -12,7 +12,7 @@ use crate::model::{
     TreeDef, Value,
 };
 use crate::stack;
-use crate::treedef::node::is_name;
+use crate::treedef::node_ref::is_name;
 
 use crate::flatten::rows::layout::{Layout, MOST_LEAVES};
 use crate::flatten::rows::{Expected, FEW, Progress, Row};

@@ -16,7 +16,7 @@ use serde::ser::{self, Impossible};
 use serde::{Serialize, Serializer};
 
 use crate::model::{Labels, LeafKind, Name, Node, NodeKind, Shape};
-use crate::treedef::node::is_name;
+use crate::treedef::node_ref::is_name;
 
 use crate::flatten::calls::{generic_mismatches, mismatches, numbers};
 

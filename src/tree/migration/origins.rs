@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::model::{Leaf, NodeKind, Packed, Tree, TreeDef, Value};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 /// At most this many experiments follow what none of the usual ones can tell.
 pub(super) const MOST: usize = 64;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::model::{Leaf, Tree};
 use crate::path::{Key, Path};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 /// What only one of the two has: here one of them.
 pub(super) struct Side<'a> {

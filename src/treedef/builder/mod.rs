@@ -12,7 +12,7 @@ use crate::model::{
     Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, Tree,
     TreeDef, Value,
 };
-use crate::treedef::node::alike;
+use crate::treedef::node_ref::alike;
 
 use shapes::Shapes;
 

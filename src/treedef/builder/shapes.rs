@@ -7,7 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::leaf::Scalar;
 use crate::leaf::sink::permute;
 use crate::model::{Labels, Leaf, Name, Node, Shape, Value};
-use crate::treedef::node::is_name;
+use crate::treedef::node_ref::is_name;
 
 /// Distinct shapes, numbered in the order in which they were added.
 #[derive(Default)]

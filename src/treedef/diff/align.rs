@@ -4,7 +4,7 @@ use std::vec;
 
 use similar::algorithms::{Capture, Replace, myers};
 
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 use super::DiffSide;
 

@@ -9,7 +9,7 @@ mod report;
 use crate::error::DifferenceKind;
 use crate::model::{Name, TreeDef};
 use crate::path::{Key, Path};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 pub(crate) use compare::diff;
 pub(crate) use patch::patch;

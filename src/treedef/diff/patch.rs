@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, Name, Shape, TreeDef};
 use crate::path::{Key, Path};
 use crate::treedef::difference::mismatch_at;
-use crate::treedef::node::{Children, NodeRef};
+use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::pairs::same_structure;
 use crate::treedef::treedef_builder::TreeDefBuilder;
 

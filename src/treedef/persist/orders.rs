@@ -5,7 +5,7 @@ use std::vec::IntoIter;
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{Arrival, NodeKind};
-use crate::treedef::node::{Children, NodeRef};
+use crate::treedef::node_ref::{Children, NodeRef};
 
 use super::container::ORDERS as PART;
 use super::wire::{self, OrderRow, Orders, Rows, count, wide};

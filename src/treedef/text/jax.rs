@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::model::{Leaf, NodeKind, TreeDef, Value};
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
 /// The maximum number of nodes and bytes of the expanded text.

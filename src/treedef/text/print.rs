@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use crate::error::{Limited, limited};
 use crate::model::{Leaf, LeafKind, NodeKind, Options, Tree, TreeDef, Value};
 use crate::treedef::blocks::{have_one_kind, plain_dims};
-use crate::treedef::node::{Children, NodeRef};
+use crate::treedef::node_ref::{Children, NodeRef};
 
 use super::literal::{Suffix, write_name, write_scalar};
 

@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::panic::Location;
 
 use crate::model::{Labels, Shape};
-use crate::treedef::node::is_name;
+use crate::treedef::node_ref::is_name;
 
 use super::packed::PackedLayout;
 

@@ -4,7 +4,7 @@ pub(super) mod packed;
 pub(super) mod derived;
 
 use crate::model::Leaf;
-use crate::treedef::node::NodeRef;
+use crate::treedef::node_ref::NodeRef;
 
 use derived::Proofs;
 use packed::PackedLayout;

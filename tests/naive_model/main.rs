@@ -9,7 +9,7 @@
 //!
 //! ```sh
 //! CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \
-//!     TREEDEF_MODEL_CASES=1000000 cargo test --release --test model
+//!     TREEDEF_MODEL_CASES=1000000 cargo test --release --test naive_model
 //! ```
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
