@@ -60,8 +60,8 @@
 //! borrowed and strict add up to 7 % to the time and 6 % to the text. `flatten_like` has a
 //! serializer of its own. For `Metadata` the compiler makes 106,000 lines of LLVM IR, 1.5 times as
 //! many as with `serde_json`, and 123,000 with `flatten_like`. CI counts these lines. The remaining
-//! cost above `serde_json` is for sequences: every element type is compiled for the two serializers
-//! of plain data too. An element is passed by reference, and at compile time we cannot tell whether
+//! cost above `serde_json` is for sequences: every element type is compiled for the serializer of
+//! plain data too. An element is passed by reference, and at compile time we cannot tell whether
 //! the referenced type owns memory.
 //!
 //! # The ideas
@@ -74,11 +74,11 @@
 //! is about five times as fast as `flatten`.
 //!
 //! *Take plain data in rows.* Plain data owns no memory: numbers, and structs, tuples and options
-//! of numbers. An element is expected to look like the previous one. Numbers are taken by a
-//! serializer that knows only numbers. An element with a fixed layout makes the same serde calls
-//! each time. So the calls of one element are stored, and each call of the next element is compared
-//! with one stored call, by code that is specific to the type. This holds for elements of up to 64
-//! leaves, and also when they are rebuilt.
+//! of numbers. An element is expected to look like the previous one. Lone numbers are taken by a
+//! loop that copies. An element with a fixed layout makes the same serde calls each time. So the
+//! calls of one element are stored, and each call of the next element is compared with one stored
+//! call, by code that is specific to the type. This holds for elements of up to 64 leaves, and also
+//! when they are rebuilt.
 //!
 //! *Store equal neighbours as one node.* So the expected structure of a million elements is a
 //! handful of nodes that stay in the fastest cache.

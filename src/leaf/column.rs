@@ -297,6 +297,13 @@ impl Columns {
         self.columns.get(self.last).map_or(0, Column::len)
     }
 
+    /// The column of all leaves from `first` on, and where they begin there, if they are of one kind.
+    pub(crate) fn column_from(&mut self, first: usize) -> Option<(&mut dyn LeafVec, usize)> {
+        let Segment { leaves, offset, .. } = self.layout.last()?;
+        let at = offset + first.checked_sub(leaves.start)?; // at most the end of the column
+        Some((self.columns.get_mut(self.last)?.as_leaves(), at))
+    }
+
     /// Removes the leaves from an index on, and returns them in order.
     pub(crate) fn split_off(&mut self, first: usize) -> Vec<Leaf> {
         let mut removed = Vec::new();

@@ -152,6 +152,9 @@ impl LeafVec for Columns {
     }
 
     fn permute(&mut self, first: usize, destination: Vec<usize>) {
+        if let Some((column, at)) = self.column_from(first) {
+            return column.permute(at, destination);
+        }
         let mut leaves = self.split_off(first);
         permute(destination, |a, b| leaves.swap(a, b));
         leaves.into_iter().for_each(|leaf| Columns::push(self, leaf));

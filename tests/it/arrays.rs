@@ -462,6 +462,24 @@ fn an_array_needs_no_more_memory_than_its_numbers() {
 }
 
 #[test]
+fn an_unsorted_map_of_arrays_is_sorted_in_their_buffer() {
+    struct Unsorted(Vec<f32>);
+
+    impl Serialize for Unsorted {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map([("b", &self.0), ("a", &self.0)])
+        }
+    }
+
+    let value = Unsorted(vec![0.5; 500_000]);
+    let bytes = 4 * 1_000_000;
+    let used = allocation_counter::measure(|| drop(flattener().flatten(&value).unwrap()));
+    let most = usize::try_from(used.bytes_max).unwrap();
+    // A leaf of its own for each number would take 24 bytes more.
+    assert!(most <= bytes * 10, "{most} bytes for {bytes} bytes of numbers");
+}
+
+#[test]
 fn equal_structures_of_small_arrays_are_stored_once() {
     let rows: Vec<Vec<f32>> = (0..10_000).map(|row| vec![0.5; 1 + row % 7]).collect();
     // The first walk leaves memory to the second.
