@@ -20,12 +20,12 @@ use crate::error::{Matched, Mismatch};
 use crate::leaf::Scalar;
 use crate::leaf::float::widen;
 use crate::leaf::leaf_type::{Source, Typed};
-use crate::model::{Leaf, NodeKind, Shape, Value};
+use crate::model::{Leaf, NodeKind, Value};
 use crate::treedef::node_ref::NodeRef;
 
 use super::cursor::{At, Cursor, Level};
 use super::layout::FixedNode;
-use super::layout::derived::{Proofs, same_place};
+use super::layout::derived::same_place;
 use super::layout::packed::{PackedLayout, RUN, Steps};
 
 /// Whether values of a type own nothing, and are not zero-sized.
@@ -45,7 +45,7 @@ pub(super) enum Ahead<'de> {
     Fixed,
 }
 
-impl FixedNode<'_> {
+impl<'de> FixedNode<'de> {
     /// Reads the value whose leaves begin at index `first`.
     #[inline(always)]
     pub(super) fn read<'t, T: Deserialize<'t>>(
@@ -53,78 +53,77 @@ impl FixedNode<'_> {
         source: &Source<'_>,
         first: usize,
     ) -> Matched<T> {
-        let mut walk = self.walk(source, first);
-        match T::deserialize(FixedDeserializer(&mut walk)) {
-            Ok(value) if walk.steps.is_complete() => Ok(value),
-            _ => Err(Mismatch),
+        if let Source::Typed(Typed::F64(leaves)) = source {
+            return self.read_from(leaves.get(first..).ok_or(Mismatch)?);
+        }
+        let mut kept = mem::take(&mut self.kept);
+        let value = self.read_from(self.window(source, first, &mut kept));
+        self.kept = kept;
+        value
+    }
+
+    /// The leaves from index `first` on. Leaves that must be converted are only those of the node.
+    #[inline(never)]
+    fn window<'l>(
+        &self,
+        source: &'l Source<'_>,
+        first: usize,
+        kept: &'l mut Vec<Leaf>,
+    ) -> &'l [Leaf] {
+        match source {
+            Source::Leaves(leaves) => leaves.get(first..).unwrap_or_default(),
+            Source::OwnedLeaves(leaves) => leaves.get(first..).unwrap_or_default(),
+            _ => {
+                let end = source.len().min(first + self.layout.leaves);
+                let leaves = (first..end).filter_map(|index| source.scalar(index));
+                kept.clear();
+                kept.extend(leaves.map(Leaf::from));
+                kept
+            }
         }
     }
 
-    #[inline]
-    fn walk<'w>(&'w mut self, source: &'w Source<'_>, first: usize) -> PlainWalk<'w> {
-        let FixedNode { layout, root, compact, proofs, kept } = self;
-        let leaves = match source {
-            Source::Typed(Typed::F64(leaves)) => {
-                LeafWindow::F64(leaves.get(first..).unwrap_or_default())
-            }
-            Source::Typed(Typed::F32(leaves)) => {
-                LeafWindow::F32(leaves.get(first..).unwrap_or_default())
-            }
-            Source::Leaves(leaves) => LeafWindow::Leaves(leaves.get(first..).unwrap_or_default()),
-            Source::OwnedLeaves(leaves) => {
-                LeafWindow::Leaves(leaves.get(first..).unwrap_or_default())
-            }
-            _ => LeafWindow::Leaves(converted(source, first, layout.leaves, kept)),
-        };
-        let (shapes, steps) = (root.shapes(), Steps::new(layout));
-        PlainWalk { shapes, proofs, compact: *compact, steps, leaves }
+    #[inline(always)]
+    fn read_from<'t, S: LeafWindow, T: Deserialize<'t>>(&self, window: S) -> Matched<T> {
+        let mut walk = PlainWalk { fixed: self, steps: Steps::new(&self.layout, window) };
+        let value = T::deserialize(FixedDeserializer(&mut walk))?;
+        match walk.steps.is_complete() {
+            true => Ok(value),
+            false => Err(Mismatch),
+        }
     }
 }
 
-/// `count` leaves from index `first` on, in the memory of `kept`.
-#[inline(never)]
-fn converted<'l>(
-    source: &Source<'_>,
-    first: usize,
-    count: usize,
-    kept: &'l mut Vec<Leaf>,
-) -> &'l [Leaf] {
-    let leaves = (first..source.len()).take(count).filter_map(|index| source.scalar(index));
-    kept.clear();
-    kept.extend(leaves.map(Leaf::from));
-    kept
+/// The leaves of a node with a fixed layout, and perhaps more.
+trait LeafWindow: Copy {
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>>;
+    fn f64(&self, leaf: usize) -> Matched<f64>;
 }
 
-/// The leaves of a node with a fixed layout, and perhaps more. Not a type parameter, because every
-/// type would be compiled for each then.
-#[derive(Clone, Copy)]
-enum LeafWindow<'l> {
-    F64(&'l [f64]),
-    F32(&'l [f32]),
-    Leaves(&'l [Leaf]),
-}
-
-impl<'l> LeafWindow<'l> {
+impl LeafWindow for &[f64] {
     #[inline(always)]
-    fn scalar(self, leaf: usize) -> Matched<Scalar<'l>> {
-        let scalar = match self {
-            LeafWindow::F64(leaves) => leaves.get(leaf).copied().map(Scalar::F64),
-            LeafWindow::F32(leaves) => leaves.get(leaf).copied().map(Scalar::F32),
-            LeafWindow::Leaves(leaves) => leaves.get(leaf).and_then(Leaf::as_scalar),
-        };
-        scalar.ok_or(Mismatch)
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>> {
+        self.f64(leaf).map(Scalar::F64)
     }
 
     #[inline(always)]
-    fn f64(self, leaf: usize) -> Matched<f64> {
-        match self {
-            LeafWindow::F64(leaves) => leaves.get(leaf).copied().ok_or(Mismatch),
-            LeafWindow::F32(leaves) => leaves.get(leaf).map(|value| widen(*value)).ok_or(Mismatch),
-            LeafWindow::Leaves(leaves) => match leaves.get(leaf) {
-                Some(Leaf::F64(value)) => Ok(*value),
-                Some(Leaf::F32(value)) => Ok(widen(*value)),
-                _ => Err(Mismatch),
-            },
+    fn f64(&self, leaf: usize) -> Matched<f64> {
+        self.get(leaf).copied().ok_or(Mismatch)
+    }
+}
+
+impl LeafWindow for &[Leaf] {
+    #[inline(always)]
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>> {
+        self.get(leaf).and_then(Leaf::as_scalar).ok_or(Mismatch)
+    }
+
+    #[inline(always)]
+    fn f64(&self, leaf: usize) -> Matched<f64> {
+        match self.get(leaf) {
+            Some(Leaf::F64(value)) => Ok(*value),
+            Some(Leaf::F32(value)) => Ok(widen(*value)),
+            _ => Err(Mismatch),
         }
     }
 }
@@ -220,19 +219,16 @@ impl<'de> Ahead<'de> {
 }
 
 /// A walk through a node with a fixed layout: the calls so far, and the leaves.
-struct PlainWalk<'w> {
-    shapes: &'w [Shape],
-    proofs: &'w Proofs,
-    compact: bool,
-    steps: Steps<'w>,
-    leaves: LeafWindow<'w>,
+struct PlainWalk<'w, 'n, S> {
+    fixed: &'w FixedNode<'n>,
+    steps: Steps<'w, S>,
 }
 
 /// Reads a node with a fixed layout, or a value inside it. After a failed request the form stays
 /// incomplete. So there is no value even if a `Deserialize` implementation ignores the error.
-struct FixedDeserializer<'c, 'w>(&'c mut PlainWalk<'w>);
+struct FixedDeserializer<'c, 'w, 'n, S>(&'c mut PlainWalk<'w, 'n, S>);
 
-impl FixedDeserializer<'_, '_> {
+impl<S: LeafWindow> FixedDeserializer<'_, '_, '_, S> {
     #[inline(always)]
     fn children<'de, V: Visitor<'de>>(
         self,
@@ -250,17 +246,16 @@ macro_rules! scalars {
     ($($method:ident $variant:ident $visit:ident;)*) => {$(
         #[inline(always)]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-            let PlainWalk { leaves, steps, .. } = self.0;
-            let Scalar::$variant(value) = leaves.scalar(steps.num_leaves())? else {
-                return Err(Mismatch);
-            };
-            steps.leaf();
+            let steps = &mut self.0.steps;
+            let window = steps.data;
+            let Scalar::$variant(value) = window.scalar(steps.num_leaves())? else { return Err(Mismatch) };
+            steps.leaf()?;
             visitor.$visit(value)
         }
     )*};
 }
 
-impl<'de> Deserializer<'de> for FixedDeserializer<'_, '_> {
+impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> {
     type Error = Mismatch;
 
     scalars! {
@@ -281,9 +276,9 @@ impl<'de> Deserializer<'de> for FixedDeserializer<'_, '_> {
 
     #[inline(always)]
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-        let PlainWalk { leaves, steps, .. } = self.0;
-        let value = leaves.f64(steps.num_leaves())?;
-        steps.leaf();
+        let steps = &mut self.0.steps;
+        let value = steps.data.f64(steps.num_leaves())?;
+        steps.leaf()?;
         visitor.visit_f64(value)
     }
 
@@ -350,10 +345,10 @@ impl<'de> Deserializer<'de> for FixedDeserializer<'_, '_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Matched<V::Value> {
-        let PlainWalk { shapes, proofs, steps, .. } = &mut *self.0;
+        let PlainWalk { fixed, steps } = &mut *self.0;
         let number = steps.num_notes();
-        let shape = shapes.get(steps.next_note()?);
-        if !proofs.by_position::<V>(number, shape, fields) {
+        let shape = fixed.root.shapes().get(steps.next_note()?);
+        if !fixed.proofs.by_position::<V>(number, shape, fields) {
             return Err(Mismatch);
         }
         steps.compound(NodeKind::Struct, fields.len())?;
@@ -366,7 +361,7 @@ impl<'de> Deserializer<'de> for FixedDeserializer<'_, '_> {
     }
 
     fn is_human_readable(&self) -> bool {
-        !self.0.compact
+        !self.0.fixed.compact
     }
 
     forward_to_deserialize_any! {
@@ -375,15 +370,15 @@ impl<'de> Deserializer<'de> for FixedDeserializer<'_, '_> {
 }
 
 /// The children of a compound, of which `left` remain.
-struct PlainChildren<'c, 'w> {
-    walk: &'c mut PlainWalk<'w>,
+struct PlainChildren<'c, 'w, 'n, S> {
+    walk: &'c mut PlainWalk<'w, 'n, S>,
     left: usize,
     /// For the fields of a struct, the place in the source where the struct was requested. A derive
     /// requests the fields at the same place: see [`derived`](super::layout::derived).
     caller: Option<&'static Location<'static>>,
 }
 
-impl<'de> SeqAccess<'de> for PlainChildren<'_, '_> {
+impl<'de, S: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, S> {
     type Error = Mismatch;
 
     #[inline(always)]

@@ -15,7 +15,7 @@ pub(super) struct FixedNode<'de> {
     pub(super) root: NodeRef<'de>,
     pub(super) compact: bool,
     pub(super) proofs: Proofs,
-    /// Room for leaves that are not floats or `Leaf`s, and are converted before they are read.
+    /// Room for leaves that are neither `f64` nor `Leaf`, and are converted before they are read.
     pub(super) kept: Vec<Leaf>,
 }
 

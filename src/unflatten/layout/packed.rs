@@ -22,34 +22,32 @@ impl PackedLayout {
     pub(in crate::unflatten) const NOTES: usize = 8;
 }
 
-/// The form of a node and its subtree, in pre-order: a leaf is a zero bit; any other node is a one
-/// bit, its kind and its number of children, in a short or a long code. Two nodes of the same form
-/// have the same leaves in the same places.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::unflatten) struct LayoutCode {
-    /// The last 128 bits.
-    bits: u128,
-    /// The number of all bits. So a form that is too long equals none.
-    length: usize,
-}
+/// The form of a node and its subtree, in pre-order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::unflatten) struct LayoutCode(pub(in crate::unflatten) u128);
 
 /// The maximum number of leaves of a layout.
 pub(in crate::unflatten) const WINDOW: usize = 64;
 
-const MOST_BITS: usize = 128;
-
 /// The minimum number of elements for which a layout is read.
 pub(in crate::unflatten) const RUN: usize = 4;
 
+/// A leaf is a zero bit. Any other node is a one bit, its kind and its number of children, in a
+/// short or a long code. Two nodes of the same form have the same leaves in the same places.
 impl LayoutCode {
+    /// Begins with a one bit, so that forms of different lengths differ.
+    const EMPTY: LayoutCode = LayoutCode(1);
+    const SHORT: usize = 8;
+    const LONG: usize = 12;
+
     #[inline(always)]
-    fn leaf(&mut self) {
-        self.bits <<= 1;
-        self.length += 1; // at most one for each call
+    fn leaves(self, count: usize) -> Option<LayoutCode> {
+        let bits = u32::try_from(count).ok().filter(|bits| *bits <= self.0.leading_zeros())?;
+        self.0.checked_shl(bits).map(LayoutCode)
     }
 
     #[inline(always)]
-    fn compound(&mut self, kind: NodeKind, count: usize) -> Option<()> {
+    fn compound(self, kind: NodeKind, count: usize) -> Option<LayoutCode> {
         let kind = match kind {
             NodeKind::Tuple => 0,
             NodeKind::TupleStruct => 1,
@@ -60,13 +58,12 @@ impl LayoutCode {
             _ => return None,
         };
         let (code, length) = match u128::try_from(count).ok()? {
-            count @ 0..8 => (1 << 7 | kind << 4 | count, 8),
-            count @ 8..128 => (1 << 11 | kind << 8 | 1 << 7 | count, 12),
+            count @ 0..8 => (1 << 7 | kind << 4 | count, Self::SHORT),
+            count @ 8..128 => (1 << 11 | kind << 8 | 1 << 7 | count, Self::LONG),
             _ => return None,
         };
-        self.bits = self.bits << length | code;
-        self.length += length; // as for leaves
-        Some(())
+        let LayoutCode(before) = self.leaves(length)?;
+        Some(LayoutCode(before | code))
     }
 }
 
@@ -77,22 +74,19 @@ impl PackedLayout {
         if leaves > WINDOW {
             return None;
         }
-        let notes = [0; PackedLayout::NOTES];
-        let mut packed = PackedLayout { form: LayoutCode::default(), leaves, notes };
-        packed.add(nodes, &mut 0)?;
-        Some(packed).filter(|packed| packed.form.length <= MOST_BITS)
+        let mut rigid =
+            PackedLayout { form: LayoutCode::EMPTY, leaves, notes: [0; PackedLayout::NOTES] };
+        rigid.add(nodes, &mut 0)?;
+        Some(rigid)
     }
 
     /// Recursion ends at the latest when the form is full. `noted` counts the notes so far.
     fn add(&mut self, nodes: &[Node], noted: &mut usize) -> Option<()> {
-        let own = nodes.first().filter(|_| self.form.length <= MOST_BITS)?;
+        let own = nodes.first()?;
         let mut runs = nodes.get(1..own.span)?;
         match own.kind {
-            NodeKind::Leaf => {
-                self.form.leaf();
-                return Some(());
-            }
-            _ => self.form.compound(own.kind, own.children)?,
+            NodeKind::Leaf => return self.form.leaves(1).map(|form| self.form = form),
+            _ => self.form = self.form.compound(own.kind, own.children)?,
         }
         if is_noted(own.kind) {
             let note = if own.kind.is_named() { own.shape } else { own.children };
@@ -100,7 +94,10 @@ impl PackedLayout {
             *noted += 1;
         }
         while let Some(run) = runs.first() {
-            (0..run.repeat).try_for_each(|_| self.add(runs, noted))?;
+            match run.kind {
+                NodeKind::Leaf => self.form = self.form.leaves(run.repeat)?,
+                _ => (0..run.repeat).try_for_each(|_| self.add(runs, noted))?,
+            }
             runs = runs.get(run.span..)?;
         }
         Some(())
@@ -113,25 +110,26 @@ fn is_noted(kind: NodeKind) -> bool {
     kind.is_named() || matches!(kind, NodeKind::None | NodeKind::Some)
 }
 
-/// A walk over a value that should have a known form.
-pub(in crate::unflatten) struct Steps<'w> {
-    packed: &'w PackedLayout,
+/// A walk over a value that should have a known form. `data` is where the leaves come from.
+pub(in crate::unflatten) struct Steps<'w, D> {
+    rigid: &'w PackedLayout,
     form: LayoutCode,
     leaves: usize,
     notes: usize,
+    pub(in crate::unflatten) data: D,
 }
 
-impl<'w> Steps<'w> {
+impl<'w, D> Steps<'w, D> {
     /// A walk before the first call.
     #[inline(always)]
-    pub(in crate::unflatten) fn new(packed: &'w PackedLayout) -> Self {
-        Steps { packed, form: LayoutCode::default(), leaves: 0, notes: 0 }
+    pub(in crate::unflatten) fn new(rigid: &'w PackedLayout, data: D) -> Self {
+        Steps { rigid, form: LayoutCode::EMPTY, leaves: 0, notes: 0, data }
     }
 
     /// Whether exactly the calls of the layout were made.
     #[inline(always)]
     pub(in crate::unflatten) fn is_complete(&self) -> bool {
-        self.form == self.packed.form
+        self.form == self.rigid.form
     }
 
     /// The number of notes so far.
@@ -143,7 +141,7 @@ impl<'w> Steps<'w> {
     /// The note of the next compound, if it has one.
     #[inline(always)]
     pub(in crate::unflatten) fn next_note(&self) -> Matched<usize> {
-        self.packed.notes.get(self.notes).copied().map(usize::from).ok_or(Mismatch)
+        self.rigid.notes.get(self.notes).copied().map(usize::from).ok_or(Mismatch)
     }
 
     /// The number of leaves so far.
@@ -152,17 +150,27 @@ impl<'w> Steps<'w> {
         self.leaves
     }
 
+    /// Adds a leaf, and returns its index.
     #[inline(always)]
-    pub(in crate::unflatten) fn leaf(&mut self) {
-        self.form.leaf();
-        self.leaves += 1; // at most one for each call
+    pub(in crate::unflatten) fn leaf(&mut self) -> Matched<usize> {
+        self.form = self.form.leaves(1).ok_or(Mismatch)?;
+        self.leaves += 1; // at most the bits of a form
+        Ok(self.leaves - 1)
     }
 
-    /// Adds a compound with `count` children.
+    /// Adds a compound with `count` children, and returns its note if it has one.
     #[inline(always)]
-    pub(in crate::unflatten) fn compound(&mut self, kind: NodeKind, count: usize) -> Matched<()> {
-        self.form.compound(kind, count).ok_or(Mismatch)?;
-        self.notes += usize::from(is_noted(kind)); // at most one for each call
-        Ok(())
+    pub(in crate::unflatten) fn compound(
+        &mut self,
+        kind: NodeKind,
+        count: usize,
+    ) -> Matched<Option<usize>> {
+        self.form = self.form.compound(kind, count).ok_or(Mismatch)?;
+        if !is_noted(kind) {
+            return Ok(None);
+        }
+        let note = *self.rigid.notes.get(self.notes).ok_or(Mismatch)?;
+        self.notes += 1; // in range, as checked above
+        Ok(Some(note.into()))
     }
 }
