@@ -161,46 +161,10 @@ macro_rules! mismatches {
     )*};
 }
 
-/// Generic calls that serializers of plain data do not expect.
-macro_rules! generic_mismatches {
-    (|$this:ident| $then:expr) => {
-        fn serialize_newtype_variant<T: Serialize + ?Sized>(
-            $this,
-            _: &'static str,
-            _: u32,
-            _: &'static str,
-            _: &T,
-        ) -> Result<Self::Ok, Self::Error> {
-            Err($then)
-        }
-
-        fn collect_seq<I: IntoIterator<Item: Serialize>>(
-            $this,
-            _: I,
-        ) -> Result<Self::Ok, Self::Error> {
-            Err($then)
-        }
-
-        fn collect_map<K: Serialize, V: Serialize, I: IntoIterator<Item = (K, V)>>(
-            $this,
-            _: I,
-        ) -> Result<Self::Ok, Self::Error> {
-            Err($then)
-        }
-
-        fn collect_str<T: std::fmt::Display + ?Sized>(
-            $this,
-            _: &T,
-        ) -> Result<Self::Ok, Self::Error> {
-            Err($then)
-        }
-    };
-}
-
 /// The text of a value, or `None` if its `Display` fails, where `to_string` would panic.
 pub(super) fn text_of(value: std::fmt::Arguments<'_>) -> Option<String> {
     let mut text = String::new();
     std::fmt::Write::write_fmt(&mut text, value).ok().map(|()| text)
 }
 
-pub(super) use {generic_mismatches, mismatches, nodes, numbers, scalars};
+pub(super) use {mismatches, nodes, numbers, scalars};

@@ -13,7 +13,7 @@ use crate::model::{Array, Column, Dtype, Leaf, LeafKind, Node, NodeKind, TreeDef
 use crate::model::{Content, Value};
 use crate::path::Path;
 use crate::pattern::Pattern;
-use crate::treedef::blocks::{Rectangle, SHAPE_FIELDS, is_list, only_run, rectangle};
+use crate::treedef::blocks::{Rectangle, SHAPE_FIELDS, is_list, num_elements, only_run, rectangle};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::treedef_builder::TreeDefBuilder;
 use crate::treedef::walk::{Event, Stops, Walk};
@@ -291,7 +291,7 @@ impl<'a> Arrays<'a> {
         };
         let (dtype, flat) = self.elements(rectangle(*children.get(data)?))?;
         let shape = self.sizes(children.get(shape)?)?;
-        if flat != [size_of(&shape)?] {
+        if flat != [num_elements(&shape)?] {
             return None;
         }
         let (before, data_and_after) = children.split_at(data);
@@ -324,7 +324,7 @@ impl<'a> Arrays<'a> {
             true => (around, Vec::new()),
             false => (Vec::new(), around),
         };
-        (size_of(&sizes) == Some(column.len())).then_some(Numbers {
+        (num_elements(&sizes) == Some(column.len())).then_some(Numbers {
             dtype,
             shape: sizes,
             column_major: false,
@@ -393,11 +393,6 @@ fn above_arrays(node: NodeRef<'_>, means: ArrayMeaning) -> Vec<NodeRef<'_>> {
     };
     above.truncate(above.len().saturating_sub(inside));
     above
-}
-
-/// The number of elements of a shape.
-fn size_of(shape: &[usize]) -> Option<usize> {
-    shape.iter().try_fold(1usize, |size, dim| size.checked_mul(*dim))
 }
 
 /// The type that a variant of burn's `DType` names, and the kind of its numbers in memory. `None`

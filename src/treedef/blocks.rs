@@ -158,8 +158,12 @@ fn shape_of_array(node: NodeRef<'_>) -> Option<Vec<usize>> {
     let mut named = node.fields().iter().zip(node.children());
     let (_, shape) = named.find(|(name, _)| SHAPE_FIELDS.contains(&name.as_ref()))?;
     let shape = dims(shape.static_value()?)?;
-    let size = shape.iter().try_fold(1usize, |size, dim| size.checked_mul(*dim))?;
-    (is_flat && size == data.num_leaves()).then_some(shape)
+    (is_flat && num_elements(&shape) == Some(data.num_leaves())).then_some(shape)
+}
+
+/// The number of elements of a shape.
+pub(crate) fn num_elements(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |size, dim| size.checked_mul(*dim))
 }
 
 /// The dimensions that a value lists: a sequence or a tuple of integers, or one integer.

@@ -284,8 +284,7 @@ impl Export {
         let is_read = |(name, tensor): &(&str, &Tensor<'_>)| {
             let Some(places) = read.get(*name) else { return false };
             let stacked = places.iter().next().map_or(0, Vec::len);
-            let mut dims = tensor.shape().iter().take(stacked);
-            dims.try_fold(1usize, |all, dim| all.checked_mul(*dim)) == Some(places.len())
+            num_elements(tensor.shape().iter().take(stacked)) == Some(places.len())
         };
         if let Some((name, tensor)) = tensors.iter().find(|tensor| !is_read(tensor)) {
             let what = format!("the tensor `{name}`, {tensor}, is not part of the structure");
@@ -371,8 +370,7 @@ impl Group {
     }
 
     fn tensor<L: Element>(mut self, tree: &Tree<L>) -> Result<(String, Tensor<'_>)> {
-        let all = self.dims.iter().try_fold(1usize, |all, dim| all.checked_mul(*dim));
-        if all != Some(self.leaves.len()) {
+        if num_elements(&self.dims) != Some(self.leaves.len()) {
             let name = &self.name;
             let what = format!("not all elements have `{name}`, so they cannot be stacked{ALIKE}");
             return Err(Error::from(ErrorKind::Structure(what)).at_path(self.path));
@@ -589,4 +587,9 @@ fn read_structure(tensors: &Tensors<'_>) -> Result<TreeDef> {
         Error::from(ErrorKind::Structure(what))
     })?;
     Ok(TreeDef::parse_with(text, Limits::default().max_depth(MAX_DEPTH))?)
+}
+
+/// The number of elements that dimensions have.
+fn num_elements<'a>(dims: impl IntoIterator<Item = &'a usize>) -> Option<usize> {
+    dims.into_iter().try_fold(1usize, |all, dim| all.checked_mul(*dim))
 }

@@ -18,7 +18,7 @@ use serde::{Serialize, Serializer};
 use crate::model::{Labels, LeafKind, Name, Node, NodeKind, Shape};
 use crate::treedef::node_ref::is_name;
 
-use crate::flatten::calls::{generic_mismatches, mismatches, numbers};
+use crate::flatten::calls::{mismatches, numbers};
 
 /// The maximum number of leaves of a layout.
 pub(in crate::flatten) const MOST_LEAVES: usize = 64;
@@ -440,7 +440,6 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
 
     numbers!(|self, kind, bits| self.number(kind, bits));
 
-    generic_mismatches!(|self| LayoutMismatch(END));
     mismatches! { |self| LayoutMismatch(END);
         serialize_i128(i128) -> Taken;
         serialize_u128(u128) -> Taken;
@@ -507,6 +506,31 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
         count: usize,
     ) -> Result<LayoutChildren<'l>, LayoutMismatch> {
         self.open(NodeKind::Struct, name, count)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<Taken, LayoutMismatch> {
+        Err(LayoutMismatch(END))
+    }
+
+    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, _: I) -> Result<Taken, LayoutMismatch> {
+        Err(LayoutMismatch(END))
+    }
+
+    fn collect_map<K: Serialize, V: Serialize, I: IntoIterator<Item = (K, V)>>(
+        self,
+        _: I,
+    ) -> Result<Taken, LayoutMismatch> {
+        Err(LayoutMismatch(END))
+    }
+
+    fn collect_str<T: std::fmt::Display + ?Sized>(self, _: &T) -> Result<Taken, LayoutMismatch> {
+        Err(LayoutMismatch(END))
     }
 
     fn is_human_readable(&self) -> bool {
