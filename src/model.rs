@@ -3,15 +3,15 @@
 //! A structure is one flat vector of [`Node`]s in *pre-order*, because serde rebuilds from the top
 //! down and asks for a node before its children. Equal neighbours are a *run*: one node with a
 //! repeat count. So a million equal siblings need as much memory as one. Names, field lists, map
-//! keys and statics are in a side table of [`Shape`]s.
+//! keys and statics are in a side table, the [`NodeData`].
 //!
 //! ```text
 //! vec![Point { x: 1.0, y: 2.0 }; 3]            [Point { x: *, y: * }; 3]
 //!
-//! nodes   0  Seq     ×1   span 3   children 3   leaves 6   work 10   depth 2
-//!         1  Struct  ×3   span 2   children 2   leaves 2   work 3    depth 1   shape 0
-//!         2  Leaf    ×2   span 1   children 0   leaves 1   work 1    depth 0
-//! shapes  0  Point { x, y }
+//! nodes      0  Seq     ×1   span 3   children 3   leaves 6   work 10   depth 2
+//!            1  Struct  ×3   span 2   children 2   leaves 2   work 3    depth 1   data 0
+//!            2  Leaf    ×2   span 1   children 0   leaves 1   work 1    depth 0
+//! node_data  0  Point { x, y }
 //! ```
 //!
 //! # Invariants
@@ -26,11 +26,11 @@
 //!    saturates. A leaf counts itself, and so does a map. Atoms have no children; `Some` and
 //!    newtypes have exactly one.
 //! 3. Runs are maximal: neighbouring runs differ. Hence equal structures are equal vectors.
-//! 4. Kinds with names have a shape. `Struct` and `StructVariant` have as many fields as children,
-//!    `Map` has as many keys. Keys are in canonical order unless [`Options::insertion`] is set. A
-//!    `Static` shape holds its value.
-//! 5. Shapes are distinct, all are used, and they are numbered by first use in `nodes`.
-//! 6. A [`Value`] in a shape has only scalars as leaves, and no statics.
+//! 4. Kinds with names have node data. `Struct` and `StructVariant` have as many fields as
+//!    children, `Map` has as many keys. Keys are in canonical order unless
+//!    [`Options::insertion`] is set. A `Static` has its value.
+//! 5. Node data is distinct, all of it is used, and it is numbered by first use in `nodes`.
+//! 6. A [`Value`] in node data has only scalars as leaves, and no statics.
 //!
 //! # Words
 //!
@@ -40,7 +40,7 @@
 //! | structure, treedef | a tree without its leaves; the type that stores it |
 //! | node, atom, compound | a place in a structure; one that never has children; one that may |
 //! | run, repeat, span | equal neighbouring nodes, stored once; how many; the stored nodes of a subtree |
-//! | shape, label | the names and labels of a node; a field name or a map key |
+//! | node data, label | the names and labels of a node; a field name or a map key |
 //! | static | a value that belongs to the structure |
 //! | key, path, pattern | one step from a node to a child; the steps from the root; a set of paths |
 //! | arrival | the order in which the entries of a map came, before they were sorted |
@@ -50,7 +50,7 @@
 //! | divergence | where a value stops matching |
 //! | row | elements of a sequence that are taken together, because they should look like the last |
 //! | layout | the serde calls of a type that always makes the same ones |
-//! | block, dims | a rectangular part of a structure, like an array; its sizes, in public its shape |
+//! | block, shape | a rectangular part of a structure, like an array; its sizes |
 //! | slot | the place of a leaf in the flat vector |
 //! | fragment | a subtree that is inserted several times |
 //! | folded | counted as one structure whatever the length, the keys or the kinds of numbers are |
@@ -370,7 +370,7 @@ pub struct TreeDef {
 pub(crate) struct Encoding {
     pub(crate) options: Options,
     pub(crate) nodes: Box<[Node]>,
-    pub(crate) shapes: Box<[Shape]>,
+    pub(crate) node_data: Box<[NodeData]>,
 }
 
 /// The options of the walk that made a treedef. Rebuilding and comparing need them.
@@ -390,8 +390,8 @@ pub(crate) struct Node {
     pub(crate) kind: NodeKind,
     /// The number of nested compounds at and below one sibling, those in keys and statics included.
     pub(crate) depth: u32,
-    /// Index into `shapes`, or [`Shape::NONE`].
-    pub(crate) shape: usize,
+    /// Index into `node_data`, or [`NodeData::NONE`].
+    pub(crate) data: usize,
     pub(crate) repeat: usize,
     /// The number of nodes of the vector in this subtree, including this one. The next run is
     /// `span` further.
@@ -508,10 +508,10 @@ impl NodeKind {
     }
 }
 
-/// What a node has beside its kind and children: names and labels. Each distinct shape is stored
+/// What a node has beside its kind and children: names and labels. Distinct node data is stored
 /// once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct NodeData {
     /// The type's name; empty for maps and statics.
     pub(crate) name: Name,
     /// The variant's name; empty for other kinds.
@@ -673,7 +673,7 @@ pub struct NodeHead<'a> {
     pub(crate) variant: &'a str,
 }
 
-impl Shape {
+impl NodeData {
     /// The index for nodes that have neither names nor keys.
     pub(crate) const NONE: usize = usize::MAX;
 }

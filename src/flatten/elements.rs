@@ -90,7 +90,8 @@ impl Recording {
         let kinds = |leaf| slots.number_at(first + leaf, narrow).filter(|_| !opaque);
         // All names are names of types, so they are borrowed.
         let name_of = |name: &Name| if let Cow::Borrowed(name) = *name { Some(name) } else { None };
-        let read = layout.read(self.builder.subtree(last), self.builder.shapes(), kinds, name_of);
+        let read =
+            layout.read(self.builder.subtree(last), self.builder.node_data(), kinds, name_of);
         self.layout = Some(layout);
         read
     }

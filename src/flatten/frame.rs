@@ -58,8 +58,8 @@ pub(super) struct Frame {
     /// The last run of children, if there are any.
     pub(super) last: usize,
     pub(super) children: usize,
-    /// A shape and a count: the keys of this map so far equal the first `count` keys of the shape.
-    /// For a static, its shape if that is known.
+    /// Node data and a count: the keys of this map so far equal the first `count` keys of that.
+    /// For a static, its node data if that is known.
     pub(super) known: Option<(usize, usize)>,
     /// A key of the map was recorded, but its value was not.
     pub(super) awaits_value: bool,

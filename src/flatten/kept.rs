@@ -6,7 +6,7 @@ use crate::leaf::float::Half;
 use crate::model::{
     Labels, Leaf, LeafKind, MAX_KEY_NESTING, NodeHead, NodeKind, Options, Tree, Value,
 };
-use crate::treedef::builder::{LabelsRef, ShapeRef};
+use crate::treedef::builder::{LabelsRef, NodeDataRef};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::text::brief;
 
@@ -32,9 +32,9 @@ impl Recording {
     /// Takes out the kept value and puts it in its place.
     pub(super) fn end_keeping(&mut self) -> Result<()> {
         let Role::Kept(kept, by_rule) = self.frame.role else { return Ok(()) };
-        if let Some((shape, _)) = self.frame.known {
+        if let Some((data, _)) = self.frame.known {
             self.pop_kept();
-            self.builder.open(NodeKind::Static, shape);
+            self.builder.open(NodeKind::Static, data);
             return Ok(());
         }
         let value = self.kept_value()?;
@@ -100,15 +100,15 @@ impl Recording {
     pub(super) fn keep_scalar(&mut self, scalar: Scalar<'_>) {
         let is_static = matches!(self.frame.role, Role::Kept(Kept::Static, _)) && self.keeping == 1;
         match is_static.then(|| self.builder.static_of(scalar)).flatten() {
-            Some(shape) => self.frame.known = Some((shape, 0)),
+            Some(data) => self.frame.known = Some((data, 0)),
             None => self.kept.push(scalar.into()),
         }
     }
 
     pub(super) fn put_static(&mut self, value: &Value) {
         let labels = LabelsRef::Static(value);
-        let shape = self.builder.intern(ShapeRef { name: &"", variant: &"", labels });
-        self.builder.open(NodeKind::Static, shape);
+        let data = self.builder.intern(NodeDataRef { name: &"", variant: &"", labels });
+        self.builder.open(NodeKind::Static, data);
     }
 
     /// Whether the complete child would be read as `None` if serde asked for an option. serde's
@@ -120,7 +120,7 @@ impl Recording {
         match inside.kind {
             NodeKind::Unit | NodeKind::UnitStruct => true,
             NodeKind::Leaf => self.last_is_none,
-            NodeKind::Static => match self.builder.shape(inside.shape).map(|shape| &shape.labels) {
+            NodeKind::Static => match self.builder.data(inside.data).map(|data| &data.labels) {
                 Some(Labels::Static(value)) => is_nothing(value),
                 _ => false,
             },

@@ -23,11 +23,11 @@ use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::{Sink, permute};
 use crate::model::{
-    Arrival, Labels, Leaf, Limits, NodeHead, NodeKind, Options, Shape, TreeDef, Value,
+    Arrival, Labels, Leaf, Limits, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
 };
 use crate::path::Key;
 use crate::stack;
-use crate::treedef::builder::{EncodingBuilder, LabelsRef, ShapeRef};
+use crate::treedef::builder::{EncodingBuilder, LabelsRef, NodeDataRef};
 
 use super::frame::{Frame, Kept, Place, Role};
 use super::rows::layout::Layout;
@@ -67,7 +67,7 @@ pub(super) struct Recording {
     place: Place,
     /// The next value is simply recorded: no rule, option or place requires anything else.
     plain: bool,
-    /// The shape of the last map. Perhaps that map had only the first of its keys.
+    /// The node data of the last map. Perhaps that map had only the first of its keys.
     last_keys: Option<usize>,
     /// The number of maps so far.
     pub(super) maps: usize,
@@ -146,7 +146,7 @@ impl Recording {
         self.added()?;
         self.expect_no_failure()?;
         if self.builder.nodes.is_empty() {
-            self.builder.open(NodeKind::Leaf, Shape::NONE);
+            self.builder.open(NodeKind::Leaf, NodeData::NONE);
         }
         self.arrivals.sort_by_key(|arrival| arrival.map);
         let arrivals = mem::take(&mut self.arrivals);
@@ -239,8 +239,8 @@ impl Recording {
     #[inline(never)]
     pub(super) fn atom(&mut self, head: NodeHead<'static>) -> Result<()> {
         self.arrive(Some(head))?;
-        let shape = self.unlabelled(head);
-        self.builder.open(head.kind, shape);
+        let data = self.unlabelled(head);
+        self.builder.open(head.kind, data);
         Ok(())
     }
 
@@ -317,13 +317,13 @@ impl Recording {
         self.arrive(Some(head))?;
         self.descend()?;
         self.push(Role::Node, head);
-        let at = self.builder.open(head.kind, Shape::NONE);
+        let at = self.builder.open(head.kind, NodeData::NONE);
         let is_map = head.kind == NodeKind::Map;
         let known = self.last_keys.filter(|_| is_map && self.keeping == 0);
         self.maps += usize::from(is_map);
         self.frame.next = at + 1;
         self.frame.counts = true;
-        self.frame.known = known.map(|shape| (shape, 0));
+        self.frame.known = known.map(|data| (data, 0));
         self.frame.first_label = if is_map { self.keys.len() } else { self.fields.len() };
         Ok(())
     }
@@ -452,17 +452,17 @@ impl Recording {
         let Frame { role, next, around_some, watched, .. } = self.frame;
         if around_some && self.reads_as_none() {
             if self.builder.nodes.len() == next {
-                self.builder.open(NodeKind::Leaf, Shape::NONE);
+                self.builder.open(NodeKind::Leaf, NodeData::NONE);
             }
-            self.builder.open(NodeKind::Some, Shape::NONE);
+            self.builder.open(NodeKind::Some, NodeData::NONE);
             self.builder.nodes[next..].rotate_right(1);
-            self.builder.close(next, Shape::NONE)?;
+            self.builder.close(next, NodeData::NONE)?;
         }
         if !matches!(role, Role::Node) {
             return Ok(());
         }
         if self.builder.nodes.len() == next {
-            self.builder.open(NodeKind::Leaf, Shape::NONE);
+            self.builder.open(NodeKind::Leaf, NodeData::NONE);
         }
         let last = self.builder.join(self.frame.last(), next, 1)?;
         self.frame.count(last);
@@ -525,9 +525,9 @@ impl Recording {
         let head = self.frame.head();
         self.pop();
         let mut sorted = None;
-        let shape = match (head.kind, known) {
+        let data = match (head.kind, known) {
             (NodeKind::Map, Some((known, count))) => {
-                // Keys of a known shape are in order, and none of them is on the stack.
+                // Keys of known node data are in order, and none of them is on the stack.
                 self.last_keys = Some(known);
                 self.builder.intern_first(known, count)
             }
@@ -535,20 +535,20 @@ impl Recording {
                 if !self.options().insertion {
                     sorted = self.builder.sort_entries(at, &mut self.keys[first_label..]);
                 }
-                let shape = self.builder.intern_keys(&mut self.keys, first_label);
-                self.last_keys = Some(shape);
-                shape
+                let data = self.builder.intern_keys(&mut self.keys, first_label);
+                self.last_keys = Some(data);
+                data
             }
             (NodeKind::Struct | NodeKind::StructVariant, _) => {
                 let labels = LabelsRef::Fields(&self.fields[first_label..]);
-                let shape = ShapeRef { name: &head.name, variant: &head.variant, labels };
-                let shape = self.builder.intern_static(shape);
+                let data = NodeDataRef { name: &head.name, variant: &head.variant, labels };
+                let data = self.builder.intern_static(data);
                 self.fields.truncate(first_label);
-                shape
+                data
             }
             _ => self.unlabelled(head),
         };
-        self.builder.close(at, shape)?;
+        self.builder.close(at, data)?;
         if let Some(mut sorted) = sorted {
             let moved = mem::take(&mut sorted.leaves);
             match self.keeping {
@@ -563,18 +563,18 @@ impl Recording {
         Ok(())
     }
 
-    /// The shape of a node without labels, which may have a name.
+    /// The node data of a node without labels, which may have a name.
     fn unlabelled(&mut self, NodeHead { kind, name, variant }: NodeHead<'static>) -> usize {
-        let shape = ShapeRef { name: &name, variant: &variant, labels: LabelsRef::None };
-        if kind.is_named() { self.builder.intern_static(shape) } else { Shape::NONE }
+        let data = NodeDataRef { name: &name, variant: &variant, labels: LabelsRef::None };
+        if kind.is_named() { self.builder.intern_static(data) } else { NodeData::NONE }
     }
 
     /// A scalar key. It often equals the key at the same position of the last map.
     fn scalar_key(&mut self, scalar: Scalar<'_>) {
-        if let Some((shape, count)) = self.frame.known {
+        if let Some((data, count)) = self.frame.known {
             let is_it = |key: &Value| key.as_leaf().and_then(Leaf::as_scalar) == Some(scalar);
-            if let Some(shape) = self.builder.with_key(shape, count, is_it) {
-                self.frame.known = Some((shape, count + 1));
+            if let Some(data) = self.builder.with_key(data, count, is_it) {
+                self.frame.known = Some((data, count + 1));
                 return;
             }
         }
@@ -583,8 +583,8 @@ impl Recording {
 
     /// A key that is not known. From here on the keys of the map are on the stack.
     pub(super) fn other_key(&mut self, key: Value) {
-        if let Some((shape, count)) = self.frame.known.take()
-            && let Some(Labels::Keys(known)) = self.builder.shape(shape).map(|shape| &shape.labels)
+        if let Some((data, count)) = self.frame.known.take()
+            && let Some(Labels::Keys(known)) = self.builder.data(data).map(|data| &data.labels)
         {
             self.keys.extend(known.iter().take(count).cloned());
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::model::{Name, NodeKind, Tree, Value};
-use crate::treedef::builder::{LabelsRef, ShapeRef};
+use crate::treedef::builder::{LabelsRef, NodeDataRef};
 use crate::treedef::treedef_builder::TreeDefBuilder;
 
 use super::interner::{Child, Head, Interner, Node};
@@ -90,9 +90,9 @@ impl<'i> View<'i> {
             }
             _ => LabelsRef::None,
         };
-        let has_shape = kind.is_named() || matches!(kind, NodeKind::Map | NodeKind::Static);
-        let shape = ShapeRef { name: &name, variant: &variant, labels };
-        self.builder.open_new(kind, has_shape.then_some(shape), repeat);
+        let has_data = kind.is_named() || matches!(kind, NodeKind::Map | NodeKind::Static);
+        let data = NodeDataRef { name: &name, variant: &variant, labels };
+        self.builder.open_new(kind, has_data.then_some(data), repeat);
         for (child, pools) in children {
             self.node(child.node, pools, child.repeat)?;
         }

@@ -2,7 +2,7 @@
 
 use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Labels, Leaf, LeafKind, NodeKind, Shape, Tree, TreeDef, Value};
+use crate::model::{Labels, Leaf, LeafKind, NodeData, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::lookup::{enter_somes, position};
 use crate::treedef::replace::split;
@@ -41,7 +41,7 @@ impl<L> Tree<L> {
         let Some((key, above)) = path.keys().split_last() else { return Err(no_place(&path)) };
         let (mut parent_path, mut parent) = self.treedef.find(&Path(above.to_vec()))?;
         enter_somes(&mut parent, &mut parent_path);
-        let (position, shape) = match (parent.kind(), key) {
+        let (position, data) = match (parent.kind(), key) {
             (NodeKind::Map, _) => {
                 let found = position(parent, key).map_err(|error| error.at(parent_path.clone()))?;
                 if let Some(known) = found.and_then(|found| parent.key(found)) {
@@ -56,7 +56,7 @@ impl<L> Tree<L> {
                 let (before, after) = keys.split_at(position); // at most the length
                 let keys = before.iter().chain([&entry]).chain(after).cloned();
                 let labels = Labels::Keys(keys.collect());
-                (position, parent.shape().map(|shape| Shape { labels, ..shape.clone() }))
+                (position, parent.data().map(|data| NodeData { labels, ..data.clone() }))
             }
             (NodeKind::Seq, Key::Index(index) | Key::Position(index))
                 if *index <= parent.num_children() =>
@@ -66,7 +66,7 @@ impl<L> Tree<L> {
             _ => return Err(no_place(&path)),
         };
         let mut builder = TreeDefBuilder::onto(parent, self.treedef.limits);
-        builder.open_new(parent.kind(), shape.as_ref().map(Shape::as_ref), 1);
+        builder.open_new(parent.kind(), data.as_ref().map(NodeData::as_ref), 1);
         let (next, rest) = split(&mut builder, parent, position)?;
         let before = match parent.child(position) {
             Some(next) => next.first_leaf(),

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::vec;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Labels, NodeKind, Shape, Tree, TreeDef};
+use crate::model::{Labels, NodeData, NodeKind, Tree, TreeDef};
 use crate::path::{Key, Path};
 use crate::treedef::difference::mismatch_at;
 use crate::treedef::node_ref::NodeRef;
@@ -226,10 +226,10 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
             }
             None => {
                 if let Some(MergedNode { node, labels, .. }) = open.pop()
-                    && let Some(shape) = node.shape()
+                    && let Some(data) = node.data()
                 {
-                    let shape = Shape { labels, ..shape.clone() };
-                    builder.reshape(node.kind(), Some(shape.as_ref()));
+                    let data = NodeData { labels, ..data.clone() };
+                    builder.relabel(node.kind(), Some(data.as_ref()));
                 }
                 builder.close()?;
             }

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::{Name, NodeHead, NodeKind, TreeDef, Value};
-use crate::treedef::builder::{LabelsRef, ShapeRef};
+use crate::treedef::builder::{LabelsRef, NodeDataRef};
 
 use super::treedef_builder::TreeDefBuilder;
 
@@ -207,9 +207,9 @@ impl NodeHead<'_> {
     fn open(self, builder: &mut TreeDefBuilder, labels: LabelsRef<'_, Name>) {
         let NodeHead { kind, name, variant } = self;
         let (name, variant) = (Name::from(name.to_owned()), Name::from(variant.to_owned()));
-        let shape = ShapeRef { name: &name, variant: &variant, labels };
-        let has_shape = kind.is_named() || matches!(kind, NodeKind::Map | NodeKind::Static);
-        builder.open_new(kind, has_shape.then_some(shape), 1);
+        let data = NodeDataRef { name: &name, variant: &variant, labels };
+        let has_data = kind.is_named() || matches!(kind, NodeKind::Map | NodeKind::Static);
+        builder.open_new(kind, has_data.then_some(data), 1);
     }
 
     fn around_fields<'a>(

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Labels, NodeKind, Shape, TreeDef};
+use crate::model::{Labels, NodeData, NodeKind, TreeDef};
 use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
@@ -236,7 +236,7 @@ impl<'a> EditWalk<'a> {
     /// Closes the node that was entered last.
     pub(crate) fn leave(&mut self) -> Result<()> {
         if let Some(frame) = self.open.pop() {
-            frame.reshape(&mut self.builder);
+            frame.relabel(&mut self.builder);
         }
         self.builder.close()
     }
@@ -244,7 +244,7 @@ impl<'a> EditWalk<'a> {
     /// Closes the node that was entered last and returns its structure. `here` is now that node.
     pub(crate) fn leave_apart(&mut self) -> Result<TreeDef> {
         if let Some(frame) = self.open.pop() {
-            frame.reshape(&mut self.builder);
+            frame.relabel(&mut self.builder);
             self.here = (frame.node, frame.repeat);
         }
         self.builder.close_apart()
@@ -260,7 +260,7 @@ impl<'a> EditWalk<'a> {
 
 impl EnteredNode<'_> {
     /// Changes the kind and the labels of the builder's current node if children were removed.
-    fn reshape(&self, builder: &mut TreeDefBuilder) {
+    fn relabel(&self, builder: &mut TreeDefBuilder) {
         if self.removed.is_empty() {
             return;
         }
@@ -268,10 +268,10 @@ impl EnteredNode<'_> {
             NodeKind::Some => NodeKind::None,
             kind => kind,
         };
-        let shape = self.node.shape();
-        let labels = shape.map_or(Labels::None, |shape| self.without_removed(&shape.labels));
-        let shape = shape.map(|shape| Shape { labels, ..shape.clone() });
-        builder.reshape(kind, shape.as_ref().map(Shape::as_ref));
+        let data = self.node.data();
+        let labels = data.map_or(Labels::None, |data| self.without_removed(&data.labels));
+        let data = data.map(|data| NodeData { labels, ..data.clone() });
+        builder.relabel(kind, data.as_ref().map(NodeData::as_ref));
     }
 
     fn without_removed(&self, labels: &Labels) -> Labels {

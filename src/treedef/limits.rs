@@ -10,7 +10,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
-use crate::model::{Encoding, Labels, Limits, Node, NodeKind, Shape, TreeDef, Value};
+use crate::model::{Encoding, Labels, Limits, Node, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
 /// What is allowed in addition to a limit, for each leaf or byte in memory.
@@ -100,8 +100,8 @@ impl Encoding {
     /// The bytes of all names in memory, including those of keys and statics. The recursion is as
     /// deep as the nesting of keys.
     pub(crate) fn bytes_of_names(&self) -> usize {
-        let own = self.shapes.iter().flat_map(Shape::names).map(str::len);
-        let values = self.shapes.iter().flat_map(Shape::values).map(Value::bytes_of_names);
+        let own = self.node_data.iter().flat_map(NodeData::names).map(str::len);
+        let values = self.node_data.iter().flat_map(NodeData::values).map(Value::bytes_of_names);
         own.chain(values).fold(0, usize::saturating_add)
     }
 }
@@ -109,8 +109,8 @@ impl Encoding {
 impl Encoding {
     /// The size of a copy, in nodes. 16 bytes of text count as one node.
     pub(crate) fn stored(&self) -> usize {
-        let shapes = self.shapes.iter().map(|shape| PrintCost::of_shape(shape).text / 16 + 1);
-        shapes.fold(self.nodes.len(), usize::saturating_add)
+        let node_data = self.node_data.iter().map(|data| PrintCost::of_data(data).text / 16 + 1);
+        node_data.fold(self.nodes.len(), usize::saturating_add)
     }
 }
 
@@ -122,7 +122,7 @@ fn bytes_of(encoding: &Encoding) -> usize {
         None => 1,
         Some(treedef) => bytes_of(&treedef.encoding).saturating_add(treedef.num_leaves()),
     };
-    let values = encoding.shapes.iter().flat_map(Shape::values).map(inside);
+    let values = encoding.node_data.iter().flat_map(NodeData::values).map(inside);
     values.fold(encoding.nodes.len().saturating_mul(ROW), usize::saturating_add)
 }
 
@@ -187,16 +187,16 @@ impl PrintCost {
     pub(crate) const NODE: PrintCost = PrintCost { text: 3, nodes: 0, leaves: 0 };
 
     pub(crate) fn of(encoding: &Encoding) -> Self {
-        let shapes: Vec<PrintCost> = encoding.shapes.iter().map(PrintCost::of_shape).collect();
-        PrintCost::of_nodes(&encoding.nodes, &shapes)
+        let node_data: Vec<PrintCost> = encoding.node_data.iter().map(PrintCost::of_data).collect();
+        PrintCost::of_nodes(&encoding.nodes, &node_data)
     }
 
     /// Visits the nodes from last to first, so that children come before their parent.
-    fn of_nodes(nodes: &[Node], shapes: &[PrintCost]) -> Self {
+    fn of_nodes(nodes: &[Node], node_data: &[PrintCost]) -> Self {
         // Complete subtrees without a parent yet: the index and cost of each, the first on top.
         let mut complete: Vec<(usize, PrintCost)> = Vec::new();
         for (at, node) in nodes.iter().enumerate().rev() {
-            let own = shapes.get(node.shape).copied().unwrap_or_default();
+            let own = node_data.get(node.data).copied().unwrap_or_default();
             let mut printed = own.and(PrintCost::NODE);
             let end = at + node.span;
             while let Some((child, below)) = complete.pop_if(|(child, _)| *child < end) {
@@ -208,11 +208,11 @@ impl PrintCost {
         complete.pop().map(|(_, printed)| printed).unwrap_or_default()
     }
 
-    fn of_shape(shape: &Shape) -> Self {
-        let text = shape.names().map(|name| name.len().saturating_add(2));
+    fn of_data(data: &NodeData) -> Self {
+        let text = data.names().map(|name| name.len().saturating_add(2));
         let own = PrintCost::of_text(text.fold(0, usize::saturating_add));
         let values =
-            shape.values().iter().map(|value| PrintCost::of_value(value).and(PrintCost::NODE));
+            data.values().iter().map(|value| PrintCost::of_value(value).and(PrintCost::NODE));
         values.fold(own, PrintCost::and)
     }
 
@@ -280,7 +280,7 @@ pub(crate) fn times_printed(parent: NodeKind, child: &Node) -> usize {
     if as_run { 1 } else { child.repeat }
 }
 
-impl Shape {
+impl NodeData {
     /// All names: the type, the variant and the fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let fields = match &self.labels {
@@ -291,7 +291,7 @@ impl Shape {
     }
 }
 
-impl Shape {
+impl NodeData {
     /// The keys or the static.
     fn values(&self) -> &[Value] {
         match &self.labels {

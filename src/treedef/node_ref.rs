@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Encoding, Labels, Name, Node, NodeHead, NodeKind, Options, Shape, TreeDef, Value,
+    Encoding, Labels, Name, Node, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
 };
 use crate::path::{Key, Path};
 
@@ -119,17 +119,17 @@ impl<'a> NodeRef<'a> {
 
     /// The name of the type, if the kind has one.
     pub fn name(self) -> Option<&'a str> {
-        self.shape().map(|shape| shape.name.as_ref()).filter(|_| self.kind().is_named())
+        self.data().map(|data| data.name.as_ref()).filter(|_| self.kind().is_named())
     }
 
     /// The name of the variant, if this is an enum variant.
     pub fn variant(self) -> Option<&'a str> {
-        self.shape().map(|shape| shape.variant.as_ref()).filter(|_| self.kind().is_variant())
+        self.data().map(|data| data.variant.as_ref()).filter(|_| self.kind().is_variant())
     }
 
     /// The field names of a struct or struct variant. Empty for other kinds.
     pub fn fields(self) -> &'a [Name] {
-        match self.shape().map(|shape| &shape.labels) {
+        match self.data().map(|data| &data.labels) {
             Some(Labels::Fields(fields)) => fields,
             _ => &[],
         }
@@ -137,7 +137,7 @@ impl<'a> NodeRef<'a> {
 
     /// The keys of a map. Empty for other kinds.
     pub fn entry_keys(self) -> &'a [Value] {
-        match self.shape().map(|shape| &shape.labels) {
+        match self.data().map(|data| &data.labels) {
             Some(Labels::Keys(keys)) => keys,
             _ => &[],
         }
@@ -145,7 +145,7 @@ impl<'a> NodeRef<'a> {
 
     /// The value of a static. `None` for other kinds.
     pub fn static_value(self) -> Option<&'a Value> {
-        match self.shape().map(|shape| &shape.labels) {
+        match self.data().map(|data| &data.labels) {
             Some(Labels::Static(value)) => Some(value),
             _ => None,
         }
@@ -446,17 +446,17 @@ impl<'a> NodeRef<'a> {
         &self.encoding.nodes[self.node..self.node + self.raw().span]
     }
 
-    /// The shapes that the nodes of this structure refer to.
-    pub(crate) fn shapes(self) -> &'a [Shape] {
-        &self.encoding.shapes
+    /// The node data that the nodes of this structure refer to.
+    pub(crate) fn node_data(self) -> &'a [NodeData] {
+        &self.encoding.node_data
     }
 
     pub(crate) fn options(self) -> Options {
         self.encoding.options
     }
 
-    pub(crate) fn shape(self) -> Option<&'a Shape> {
-        self.encoding.shapes.get(self.raw().shape)
+    pub(crate) fn data(self) -> Option<&'a NodeData> {
+        self.encoding.node_data.get(self.raw().data)
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use crate::treedef::node_ref::{NodeRef, Overlaps};
 
 /// Whether two nodes are equal, apart from everything below them.
 pub(crate) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
-    a.kind() == b.kind() && a.num_children() == b.num_children() && a.shape() == b.shape()
+    a.kind() == b.kind() && a.num_children() == b.num_children() && a.data() == b.data()
 }
 
 /// Whether two subtrees are equal.

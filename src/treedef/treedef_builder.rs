@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Limits, Name, Node, NodeKind, Options, Shape, TreeDef};
-use crate::treedef::builder::{EncodingBuilder, ShapeRef};
+use crate::model::{Limits, Name, Node, NodeData, NodeKind, Options, TreeDef};
+use crate::treedef::builder::{EncodingBuilder, NodeDataRef};
 use crate::treedef::difference::options_mismatch;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
@@ -28,19 +28,19 @@ pub(crate) struct TreeDefBuilder {
 /// A node whose children are still being added.
 struct OpenNode {
     at: usize,
-    shape: usize,
+    data: usize,
     repeat: usize,
     last: Option<usize>,
 }
 
-/// Maps the shape numbers of another structure to those of the builder.
+/// Maps the node data numbers of another structure to those of the builder.
 #[derive(Default)]
 struct ShapeNumbers(HashMap<usize, usize>);
 
 impl ShapeNumbers {
-    fn of(&mut self, shape: usize, root: NodeRef<'_>, builder: &mut EncodingBuilder) -> usize {
-        let Some(known) = root.shapes().get(shape) else { return Shape::NONE };
-        *self.0.entry(shape).or_insert_with(|| builder.intern(known.as_ref()))
+    fn of(&mut self, data: usize, root: NodeRef<'_>, builder: &mut EncodingBuilder) -> usize {
+        let Some(known) = root.node_data().get(data) else { return NodeData::NONE };
+        *self.0.entry(data).or_insert_with(|| builder.intern(known.as_ref()))
     }
 }
 
@@ -133,20 +133,20 @@ impl TreeDefBuilder {
         let depends_on_options = options != Options::default() || like.kind().depends_on_options();
         self.unify(options, depends_on_options)?;
         self.expect_room(1)?;
-        let shape = like.shape().map(Shape::as_ref);
-        self.open_new(like.kind(), shape, repeat);
+        let data = like.data().map(NodeData::as_ref);
+        self.open_new(like.kind(), data, repeat);
         Ok(())
     }
 
     pub(crate) fn open_new(
         &mut self,
         kind: NodeKind,
-        shape: Option<ShapeRef<'_, Name>>,
+        data: Option<NodeDataRef<'_, Name>>,
         repeat: usize,
     ) {
-        let shape = shape.map_or(Shape::NONE, |shape| self.encoding.intern(shape));
-        let at = self.encoding.open(kind, shape);
-        self.open.push(OpenNode { at, shape, repeat, last: None });
+        let data = data.map_or(NodeData::NONE, |data| self.encoding.intern(data));
+        let at = self.encoding.open(kind, data);
+        self.open.push(OpenNode { at, data, repeat, last: None });
     }
 
     /// Copies a subtree. For each node, `replace` may insert something else and return `true`; the
@@ -175,11 +175,11 @@ impl TreeDefBuilder {
         }
     }
 
-    /// Changes the kind and shape of the current node. They must fit its children.
-    pub(crate) fn reshape(&mut self, kind: NodeKind, shape: Option<ShapeRef<'_, Name>>) {
-        let shape = shape.map_or(Shape::NONE, |shape| self.encoding.intern(shape));
+    /// Changes the kind and node data of the current node. They must fit its children.
+    pub(crate) fn relabel(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) {
+        let data = data.map_or(NodeData::NONE, |data| self.encoding.intern(data));
         if let Some(open) = self.open.last_mut() {
-            open.shape = shape;
+            open.data = data;
             // `at` is the index of the open node.
             self.encoding.nodes[open.at].kind = kind;
         }
@@ -193,10 +193,10 @@ impl TreeDefBuilder {
     }
 
     fn complete(&mut self) -> Result<Option<(usize, usize)>> {
-        let Some(OpenNode { at, shape, repeat, .. }) = self.open.pop() else { return Ok(None) };
+        let Some(OpenNode { at, data, repeat, .. }) = self.open.pop() else { return Ok(None) };
         // `at` is the index of the open node.
         if !self.encoding.nodes[at].kind.is_atom() {
-            self.encoding.close(at, shape)?;
+            self.encoding.close(at, data)?;
         }
         Ok(Some((at, repeat)))
     }
@@ -216,8 +216,8 @@ impl TreeDefBuilder {
     fn fragment_of(&mut self, root: NodeRef<'_>) -> Fragment {
         let mut numbers = ShapeNumbers::default();
         let nodes = root.subtree().iter().map(|node| {
-            let shape = numbers.of(node.shape, root, &mut self.encoding);
-            Node { shape, ..*node }
+            let data = numbers.of(node.data, root, &mut self.encoding);
+            Node { data, ..*node }
         });
         Fragment { nodes: nodes.collect() }
     }

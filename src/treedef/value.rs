@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
 
 use crate::leaf::Scalar;
-use crate::model::{Content, Encoding, Leaf, Node, NodeKind, Shape, Tree, TreeDef, Value};
+use crate::model::{Content, Encoding, Leaf, Node, NodeData, NodeKind, Tree, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
 /// The structure of every scalar: one leaf.
@@ -14,7 +14,7 @@ static LEAF: LazyLock<Encoding> = LazyLock::new(|| Encoding {
     nodes: Box::new([Node {
         kind: NodeKind::Leaf,
         depth: 0,
-        shape: Shape::NONE,
+        data: NodeData::NONE,
         repeat: 1,
         span: 1,
         children: 0,
@@ -22,7 +22,7 @@ static LEAF: LazyLock<Encoding> = LazyLock::new(|| Encoding {
         maps: 0,
         work: 1,
     }]),
-    shapes: Box::new([]),
+    node_data: Box::new([]),
 });
 
 pub(crate) fn scalar_root() -> NodeRef<'static> {

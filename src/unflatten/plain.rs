@@ -347,8 +347,8 @@ impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> 
     ) -> Matched<V::Value> {
         let PlainWalk { fixed, steps } = &mut *self.0;
         let number = steps.num_notes();
-        let shape = fixed.root.shapes().get(steps.next_note()?);
-        if !fixed.proofs.by_position::<V>(number, shape, fields) {
+        let data = fixed.root.node_data().get(steps.next_note()?);
+        if !fixed.proofs.by_position::<V>(number, data, fields) {
             return Err(Mismatch);
         }
         steps.compound(NodeKind::Struct, fields.len())?;

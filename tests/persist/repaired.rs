@@ -167,7 +167,7 @@ fn nones_among_the_scalars_of_a_key_are_refused() {
     }
 }
 
-/// Maps and statics have a shape, for their keys and their value, and no name.
+/// Maps and statics have node data, for their keys and their value, and no name.
 #[test]
 fn names_of_what_has_none_are_refused() {
     let values = Values { rows: vec![(0, 0, 1)], runs: vec![(0, 1)], ..Values::default() };
@@ -185,7 +185,7 @@ fn names_of_what_has_none_are_refused() {
         read(NONE, NONE, form, nodes).unwrap();
         for (name, variant) in [(0, NONE), (NONE, 0), (0, 0)] {
             let refusal = read(name, variant, form, nodes).unwrap_err().to_string();
-            assert!(refusal.ends_with("a node has a shape of another kind"), "{refusal}");
+            assert!(refusal.ends_with("a node has node data of another kind"), "{refusal}");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::error::{Matched, Mismatch};
 use crate::flatten::rows::slots::Slots;
 use crate::leaf::Scalar;
 use crate::model::{
-    Arrival, Content, Labels, Leaf, Limits, Name, Node, NodeHead, NodeKind, Options, Shape,
+    Arrival, Content, Labels, Leaf, Limits, Name, Node, NodeData, NodeHead, NodeKind, Options,
     TreeDef, Value,
 };
 use crate::stack;
@@ -22,7 +22,7 @@ pub(in crate::flatten) const LEAF: usize = usize::MAX;
 
 pub(in crate::flatten) struct Known<'t> {
     nodes: &'t [Node],
-    shapes: &'t [Shape],
+    node_data: &'t [NodeData],
     pub(in crate::flatten) slots: Slots<'t>,
     options: Options,
     ignore_statics: bool,
@@ -107,7 +107,7 @@ impl<'t> Known<'t> {
         let options = encoding.options;
         Ok(Known {
             nodes: &encoding.nodes,
-            shapes: &encoding.shapes,
+            node_data: &encoding.node_data,
             slots,
             options,
             ignore_statics,
@@ -122,11 +122,11 @@ impl<'t> Known<'t> {
 
     /// The structure of a value that is known with its leaves: a static or a key.
     pub(in crate::flatten) fn inside(&self, value: &'t Value) -> Self {
-        let (nodes, shapes, leaves) = match &value.0 {
+        let (nodes, node_data, leaves) = match &value.0 {
             Content::Scalar(leaf) => (&[][..], &[][..], slice::from_ref(leaf)),
             Content::Tree(tree) => {
                 let encoding = &*tree.treedef.encoding;
-                (&*encoding.nodes, &*encoding.shapes, &*tree.leaves)
+                (&*encoding.nodes, &*encoding.node_data, &*tree.leaves)
             }
             // A key or a static is never stored as an array.
             Content::Array(_) => (&[][..], &[][..], &[][..]),
@@ -136,7 +136,7 @@ impl<'t> Known<'t> {
         let arrivals = Some(&[][..]);
         Known {
             nodes,
-            shapes,
+            node_data,
             slots,
             options,
             arrivals,
@@ -209,15 +209,15 @@ impl<'t> Known<'t> {
     #[inline]
     fn is_named(&self, node: &Node, head: NodeHead<'static>) -> bool {
         !head.kind.is_named()
-            || self.shapes.get(node.shape).is_some_and(|shape| {
-                is_name(&shape.name, head.name)
-                    && (!head.kind.is_variant() || is_name(&shape.variant, head.variant))
+            || self.node_data.get(node.data).is_some_and(|data| {
+                is_name(&data.name, head.name)
+                    && (!head.kind.is_variant() || is_name(&data.variant, head.variant))
             })
     }
 
     fn labels(&self, at: usize) -> Option<&'t Labels> {
-        let shape = self.nodes.get(at)?.shape;
-        self.shapes.get(shape).map(|shape| &shape.labels)
+        let data = self.nodes.get(at)?.data;
+        self.node_data.get(data).map(|data| &data.labels)
     }
 
     pub(in crate::flatten) fn fields(&self, at: usize) -> &'t [Name] {
@@ -293,7 +293,7 @@ impl<'t> Known<'t> {
         let Some(room) = &mut self.layout else { return false };
         let layout = room.get_or_insert_with(|| Layout::new(self.options.compact));
         let kinds = |leaf| self.slots.number_at(first + leaf, self.narrow);
-        layout.read(nodes, self.shapes, kinds, |name: &'t Name| Some(name))
+        layout.read(nodes, self.node_data, kinds, |name: &'t Name| Some(name))
     }
 
     /// The options for recording opaque leaves and the insides of statics and keys.
@@ -330,7 +330,15 @@ impl<'t> Known<'t> {
     /// A matcher that looks up a key among the `sorted` keys of a map.
     pub(in crate::flatten) fn lookup(&self, sorted: &'t [Value]) -> Self {
         let slots = Slots::Keys { sorted, found: None };
-        Known { nodes: &[], shapes: &[], slots, layout: None, owning: 0, mismatch: None, ..*self }
+        Known {
+            nodes: &[],
+            node_data: &[],
+            slots,
+            layout: None,
+            owning: 0,
+            mismatch: None,
+            ..*self
+        }
     }
 
     pub(in crate::flatten) fn found(&self) -> Option<usize> {

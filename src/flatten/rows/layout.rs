@@ -15,7 +15,7 @@ use std::mem;
 use serde::ser::{self, Impossible};
 use serde::{Serialize, Serializer};
 
-use crate::model::{Labels, LeafKind, Name, Node, NodeKind, Shape};
+use crate::model::{Labels, LeafKind, Name, Node, NodeData, NodeKind};
 use crate::treedef::node_ref::is_name;
 
 use crate::flatten::calls::{mismatches, numbers};
@@ -105,12 +105,12 @@ impl<'t> Layout<'t> {
     pub(in crate::flatten) fn read<'s>(
         &mut self,
         nodes: &[Node],
-        shapes: &'s [Shape],
+        node_data: &'s [NodeData],
         kinds: impl Fn(usize) -> Option<LeafKind>,
         name_of: impl Fn(&'s Name) -> Option<&'t str>,
     ) -> bool {
         (self.num_calls, self.num_leaves) = (0, 0);
-        let read = self.add(nodes, shapes, "", &kinds, &name_of).is_some();
+        let read = self.add(nodes, node_data, "", &kinds, &name_of).is_some();
         if let Some(end) = self.calls.get_mut(self.num_calls) {
             end.code = END;
         }
@@ -123,7 +123,7 @@ impl<'t> Layout<'t> {
     fn add<'s>(
         &mut self,
         nodes: &[Node],
-        shapes: &'s [Shape],
+        node_data: &'s [NodeData],
         field: &'t str,
         kinds: &impl Fn(usize) -> Option<LeafKind>,
         name_of: &impl Fn(&'s Name) -> Option<&'t str>,
@@ -142,9 +142,9 @@ impl<'t> Layout<'t> {
             }
             _ => return None,
         };
-        if let Some(shape) = shapes.get(own.shape) {
-            name = name_of(&shape.name)?;
-            if let Labels::Fields(names) = &shape.labels {
+        if let Some(data) = node_data.get(own.data) {
+            name = name_of(&data.name)?;
+            if let Labels::Fields(names) = &data.labels {
                 fields = names.iter();
             }
         }
@@ -154,7 +154,7 @@ impl<'t> Layout<'t> {
         while let Some(run) = runs.first() {
             for _ in 0..run.repeat {
                 let field = fields.next().map_or(Some(""), name_of)?;
-                self.add(runs, shapes, field, kinds, name_of)?;
+                self.add(runs, node_data, field, kinds, name_of)?;
             }
             runs = runs.get(run.span..)?;
         }

@@ -1,6 +1,6 @@
 //! Builds an encoding: opens a node, adds its children, closes it. Keeps the invariants of `model`.
 
-mod shapes;
+mod node_data;
 
 use std::mem;
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::permute;
 use crate::model::{
-    Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeKind, Options, Shape, Tree,
-    TreeDef, Value,
+    Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeData, NodeKind, Options,
+    Tree, TreeDef, Value,
 };
 use crate::treedef::node_ref::alike;
 
-use shapes::Shapes;
+use node_data::NodeDataTable;
 
-pub(crate) use shapes::{LabelsRef, ShapeRef};
+pub(crate) use node_data::{LabelsRef, NodeDataRef};
 
-/// The nodes and shapes of a structure that is being built.
+/// The nodes and node data of a structure that is being built.
 ///
 /// During the build, spans are relative and the totals of closed nodes are final, so subtrees can
-/// be moved and copied. [`finish`](EncodingBuilder::finish) renumbers the shapes.
+/// be moved and copied. [`finish`](EncodingBuilder::finish) renumbers the node data.
 #[derive(Default)]
 pub(crate) struct EncodingBuilder {
     pub(crate) nodes: Vec<Node>,
-    shapes: Shapes,
+    node_data: NodeDataTable,
 }
 
 /// The maximum capacity, in nodes, that a builder keeps: about two megabytes.
@@ -34,7 +34,7 @@ const MOST_ROOM: usize = 32_768;
 impl EncodingBuilder {
     /// Appends a node that has no children yet.
     #[inline]
-    pub(crate) fn open(&mut self, kind: NodeKind, shape: usize) -> usize {
+    pub(crate) fn open(&mut self, kind: NodeKind, data: usize) -> usize {
         let at = self.nodes.len();
         let leaves = usize::from(kind == NodeKind::Leaf);
         let maps = usize::from(kind == NodeKind::Map);
@@ -42,7 +42,7 @@ impl EncodingBuilder {
         self.nodes.push(Node {
             kind,
             depth,
-            shape,
+            data,
             repeat: 1,
             span: 1,
             children: 0,
@@ -50,14 +50,14 @@ impl EncodingBuilder {
             maps,
             work,
         });
-        if shape != Shape::NONE {
-            self.name(at, shape);
+        if data != NodeData::NONE {
+            self.name(at, data);
         }
         at
     }
 
     /// Completes the node at `at`. All nodes after it are its descendants.
-    pub(crate) fn close(&mut self, at: usize, shape: usize) -> Result<()> {
+    pub(crate) fn close(&mut self, at: usize, data: usize) -> Result<()> {
         let mut node = self.nodes[at];
         (node.children, node.leaves, node.work, node.depth) = (0, 0, 1, 0);
         node.maps = usize::from(node.kind == NodeKind::Map);
@@ -67,7 +67,7 @@ impl EncodingBuilder {
             run += child.span;
         }
         self.nodes[at] = node;
-        self.seal(at, shape);
+        self.seal(at, data);
         Ok(())
     }
 
@@ -79,18 +79,18 @@ impl EncodingBuilder {
     }
 
     /// Completes a node whose totals are up to date.
-    pub(crate) fn seal(&mut self, at: usize, shape: usize) {
+    pub(crate) fn seal(&mut self, at: usize, data: usize) {
         let node = &mut self.nodes[at];
         node.depth = node.depth.saturating_add(1);
-        self.name(at, shape);
+        self.name(at, data);
     }
 
-    /// Sets the shape and the span of a complete node.
-    pub(crate) fn name(&mut self, at: usize, shape: usize) {
-        let (work, depth) = self.shapes.costs.get(shape).copied().unwrap_or_default();
+    /// Sets the node data and the span of a complete node.
+    pub(crate) fn name(&mut self, at: usize, data: usize) {
+        let (work, depth) = self.node_data.costs.get(data).copied().unwrap_or_default();
         let end = self.nodes.len();
         let node = &mut self.nodes[at];
-        (node.shape, node.span) = (shape, end - at);
+        (node.data, node.span) = (data, end - at);
         node.work = node.work.saturating_add(work);
         node.depth = node.depth.max(depth);
     }
@@ -130,8 +130,8 @@ impl EncodingBuilder {
         &self.nodes[at..at + self.nodes[at].span]
     }
 
-    pub(crate) fn shape(&self, index: usize) -> Option<&Shape> {
-        self.shapes.list.get(index)
+    pub(crate) fn data(&self, index: usize) -> Option<&NodeData> {
+        self.node_data.list.get(index)
     }
 
     /// Whether the last of `leaves` leaves is at the same position in two subtrees.
@@ -139,64 +139,66 @@ impl EncodingBuilder {
         ways_agree(self.subtree(a), self.subtree(b), leaves)
     }
 
-    pub(crate) fn shapes(&self) -> &[Shape] {
-        &self.shapes.list
+    pub(crate) fn node_data(&self) -> &[NodeData] {
+        &self.node_data.list
     }
 
-    /// The index of a shape. Adds the shape if it is new.
+    /// The index of node data. Adds the node data if it is new.
     pub(crate) fn intern<N: AsRef<str> + Clone + Into<Name>>(
         &mut self,
-        shape: ShapeRef<'_, N>,
+        data: NodeDataRef<'_, N>,
     ) -> usize {
-        self.shapes.intern(shape)
+        self.node_data.intern(data)
     }
 
-    /// Like [`intern`](Self::intern), for a shape with the names of a type. Such a shape was
+    /// Like [`intern`](Self::intern), for node data with the names of a type. Such node data was
     /// usually used recently.
-    pub(crate) fn intern_static(&mut self, shape: ShapeRef<'_, &'static str>) -> usize {
-        self.shapes.intern_static(shape)
+    pub(crate) fn intern_static(&mut self, data: NodeDataRef<'_, &'static str>) -> usize {
+        self.node_data.intern_static(data)
     }
 
-    /// Looks among the newest shapes for a static with this value.
+    /// Looks among the newest node data for a static with this value.
     pub(crate) fn static_of(&self, value: Scalar<'_>) -> Option<usize> {
-        self.shapes.static_of(value)
+        self.node_data.static_of(value)
     }
 
-    /// Finds a known shape that has the same first `keys` keys as `shape`, and whose next key
-    /// satisfies `is_next`. Looks at `shape` itself and at the newest shapes.
+    /// Finds known node data that has the same first `keys` keys as `data`, and whose next key
+    /// satisfies `is_next`. Looks at `data` itself and at the newest node data.
     #[inline]
     pub(crate) fn with_key(
         &self,
-        shape: usize,
+        data: usize,
         keys: usize,
         is_next: impl Fn(&Value) -> bool,
     ) -> Option<usize> {
-        self.shapes.with_key(shape, keys, is_next)
+        self.node_data.with_key(data, keys, is_next)
     }
 
-    /// The index of the shape that has only the first `labels` labels of another.
-    pub(crate) fn intern_first(&mut self, shape: usize, labels: usize) -> usize {
-        self.shapes.intern_first(shape, labels)
+    /// The index of the node data that has only the first `labels` labels of another.
+    pub(crate) fn intern_first(&mut self, data: usize, labels: usize) -> usize {
+        self.node_data.intern_first(data, labels)
     }
 
-    /// Like [`intern`](Self::intern), for the shape of a map. Its keys are moved out of `keys`,
+    /// Like [`intern`](Self::intern), for the node data of a map. Its keys are moved out of `keys`,
     /// from index `first` on.
     pub(crate) fn intern_keys(&mut self, keys: &mut Vec<Value>, first: usize) -> usize {
         let labels = LabelsRef::Keys(&keys[first..]);
-        if let Some(known) = self.shapes.position(&ShapeRef { name: &"", variant: &"", labels }) {
+        if let Some(known) =
+            self.node_data.position(&NodeDataRef { name: &"", variant: &"", labels })
+        {
             keys.truncate(first);
             return known;
         }
         let (name, variant) = (Name::Borrowed(""), Name::Borrowed(""));
         let labels = Labels::Keys(keys.drain(first..).collect());
-        self.shapes.push(Shape { name, variant, labels })
+        self.node_data.push(NodeData { name, variant, labels })
     }
 
-    /// Like [`intern`](Self::intern), for a shape that is already owned.
+    /// Like [`intern`](Self::intern), for node data that is already owned.
     #[cfg(feature = "persist")]
-    pub(crate) fn add_shape(&mut self, shape: Shape) -> usize {
-        let known = self.shapes.position(&shape.as_ref());
-        known.unwrap_or_else(|| self.shapes.push(shape))
+    pub(crate) fn add_data(&mut self, data: NodeData) -> usize {
+        let known = self.node_data.position(&data.as_ref());
+        known.unwrap_or_else(|| self.node_data.push(data))
     }
 
     /// Sorts the entries of the map at `at` into canonical order: its keys and its children.
@@ -276,11 +278,11 @@ impl EncodingBuilder {
         entries
     }
 
-    /// Removes all nodes and shapes, and keeps the memory unless it is too large.
+    /// Removes all nodes and node data, and keeps the memory unless it is too large.
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
         self.nodes.shrink_to(MOST_ROOM);
-        self.shapes.clear();
+        self.node_data.clear();
     }
 
     /// Takes out the finished structure. Afterwards the builder has to be cleared.
@@ -290,18 +292,18 @@ impl EncodingBuilder {
         arrivals: Vec<Arrival>,
         limits: Limits,
     ) -> TreeDef {
-        let shapes = self.shapes.take_numbered(&mut self.nodes);
+        let node_data = self.node_data.take_numbered(&mut self.nodes);
         let nodes = match self.nodes.capacity() <= MOST_ROOM {
             true => self.nodes[..].into(),
             false => mem::take(&mut self.nodes).into(),
         };
-        encode(nodes, shapes, options, arrivals, limits)
+        encode(nodes, node_data, options, arrivals, limits)
     }
 
-    /// Like [`finish`](Self::finish), for shapes that are all used and numbered by first use.
+    /// Like [`finish`](Self::finish), for node data that is all used and numbered by first use.
     #[cfg(feature = "persist")]
     pub(crate) fn finish_numbered(self, options: Options, limits: Limits) -> TreeDef {
-        encode(self.nodes.into(), self.shapes.list.into(), options, Vec::new(), limits)
+        encode(self.nodes.into(), self.node_data.list.into(), options, Vec::new(), limits)
     }
 
     /// Removes the subtree at `at`, which was built last, and returns it as a structure.
@@ -312,25 +314,25 @@ impl EncodingBuilder {
         arrivals: Vec<Arrival>,
     ) -> TreeDef {
         let mut nodes = self.nodes.split_off(at);
-        let mut shapes = Shapes::default();
+        let mut node_data = NodeDataTable::default();
         for node in &mut nodes {
-            if let Some(shape) = self.shape(node.shape) {
-                node.shape = shapes.intern(shape.as_ref());
+            if let Some(data) = self.data(node.data) {
+                node.data = node_data.intern(data.as_ref());
             }
         }
-        let shapes = shapes.list.into();
-        encode(nodes.into(), shapes, options, arrivals, Limits::default())
+        let node_data = node_data.list.into();
+        encode(nodes.into(), node_data, options, arrivals, Limits::default())
     }
 }
 
 fn encode(
     nodes: Box<[Node]>,
-    shapes: Box<[Shape]>,
+    node_data: Box<[NodeData]>,
     options: Options,
     arrivals: Vec<Arrival>,
     limits: Limits,
 ) -> TreeDef {
-    let encoding = Encoding { options, nodes, shapes };
+    let encoding = Encoding { options, nodes, node_data };
     TreeDef {
         encoding: Arc::new(encoding),
         arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
@@ -422,7 +424,7 @@ impl From<Leaf> for Value {
             Leaf::Opaque(value) => Arc::unwrap_or_clone(value),
             Leaf::None => {
                 let mut builder = EncodingBuilder::default();
-                builder.open(NodeKind::None, Shape::NONE);
+                builder.open(NodeKind::None, NodeData::NONE);
                 let treedef = builder.finish(Options::default(), Vec::new(), Limits::default());
                 Value::from_tree(Tree { treedef, leaves: Vec::new() })
             }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{Encoding, Shape};
+use crate::model::{Encoding, NodeData};
 
 /// A number for each node of two structures. Equal subtrees have equal numbers; the `repeat` of a
 /// node does not matter.
@@ -23,27 +23,27 @@ impl Classes {
 
 #[derive(Default)]
 struct ClassTable<'a> {
-    shapes: HashMap<&'a Shape, usize>,
-    /// The number of a subtree by the kind of its root, the number of its shape, and number and
+    node_data: HashMap<&'a NodeData, usize>,
+    /// The number of a subtree by the kind of its root, the number of its node data, and number and
     /// `repeat` of each run of children.
     subtrees: HashMap<Box<[usize]>, usize>,
 }
 
 impl<'a> ClassTable<'a> {
     fn number(&mut self, encoding: &'a Encoding) -> Vec<usize> {
-        let mut shape = |shape: &'a Shape| {
-            let next = self.shapes.len();
-            *self.shapes.entry(shape).or_insert(next)
+        let mut data = |data: &'a NodeData| {
+            let next = self.node_data.len();
+            *self.node_data.entry(data).or_insert(next)
         };
-        let shapes: Vec<usize> = encoding.shapes.iter().map(&mut shape).collect();
+        let node_data: Vec<usize> = encoding.node_data.iter().map(&mut data).collect();
         let nodes = &encoding.nodes;
         let mut classes = vec![0; nodes.len()];
         let mut subtree = Vec::new();
         // Children come after their parent.
         for (at, node) in nodes.iter().enumerate().rev() {
-            let shape = shapes.get(node.shape).copied().unwrap_or(Shape::NONE);
+            let data = node_data.get(node.data).copied().unwrap_or(NodeData::NONE);
             subtree.clear();
-            subtree.extend([node.kind as usize, shape]);
+            subtree.extend([node.kind as usize, data]);
             let mut run = at + 1;
             while run < at + node.span {
                 // In range: within the span (invariant 2).

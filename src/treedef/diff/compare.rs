@@ -42,9 +42,9 @@ pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
     let classes = Classes::of(&old.structure().encoding, &new.structure().encoding);
     let (a, b) = (DiffSide::of(old, &classes.old), DiffSide::of(new, &classes.new));
     // Only the comparison of leaves needs them.
-    let shapes = old.own_leaves().map(|_| &old.structure().encoding.shapes[..]);
-    let shapes = shapes.unwrap_or_default().iter().enumerate();
-    let with_twins = shapes.filter(|(_, shape)| shape.labels.has_twins()).map(|(at, _)| at);
+    let node_data = old.own_leaves().map(|_| &old.structure().encoding.node_data[..]);
+    let node_data = node_data.unwrap_or_default().iter().enumerate();
+    let with_twins = node_data.filter(|(_, data)| data.labels.has_twins()).map(|(at, _)| at);
     let mut comparison = Differ {
         changes: Vec::new(),
         pending: Vec::new(),
@@ -87,7 +87,7 @@ struct Differ<'a, T: Diffable> {
     pending: Vec<Task<'a, T>>,
     /// Paths are built only for changes. All of them would take memory quadratic in the depth.
     steps: Vec<PathStep>,
-    /// The shapes of the old structure that contain a field or key twice.
+    /// The node data of the old structure that contains a field or key twice.
     with_twins: HashSet<usize>,
     /// The two roots. If there are more than `most` changes, the whole tree is replaced instead:
     /// two small structures may differ in 2⁶⁰ places.
@@ -196,7 +196,7 @@ impl<'a, T: Diffable> Differ<'a, T> {
             let steps = a.node.steps_to_leaf(first).zip(b.node.steps_to_leaf(other));
             for ((above, position, child), (_, _, other)) in steps {
                 // The second of two equal fields has no own path, so the whole struct is replaced.
-                if self.with_twins.contains(&above.raw().shape) {
+                if self.with_twins.contains(&above.raw().data) {
                     break;
                 }
                 let Some(key) = above.key(position) else { break };

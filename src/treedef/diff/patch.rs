@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::{mem, vec};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Labels, Name, Shape, TreeDef};
+use crate::model::{Labels, Name, NodeData, TreeDef};
 use crate::path::{Key, Path};
 use crate::treedef::difference::mismatch_at;
 use crate::treedef::node_ref::{Children, NodeRef};
@@ -74,8 +74,8 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
             }
             Some(PatchedChild::Changed(node, repeat, changes)) => {
                 let plan = Plan::of(side.at(node), changes, open.len())?;
-                let shape = plan.shape();
-                builder.open_new(node.kind(), shape.as_ref().map(Shape::as_ref), repeat);
+                let data = plan.data();
+                builder.open_new(node.kind(), data.as_ref().map(NodeData::as_ref), repeat);
                 let parts: Vec<_> = plan.children.into_iter().map(|(_, part)| part).collect();
                 open.push(parts.into_iter());
             }
@@ -273,16 +273,16 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
     }
 
     /// The names and labels of the new node.
-    fn shape(&self) -> Option<Shape> {
-        let shape = self.node.shape()?;
+    fn data(&self) -> Option<NodeData> {
+        let data = self.node.data()?;
         let keys = || self.children.iter().filter_map(|(key, _)| key.as_ref());
-        let labels = match shape.labels {
+        let labels = match data.labels {
             Labels::Keys(_) => Labels::Keys(keys().filter_map(Key::entry).cloned().collect()),
             Labels::Fields(_) => Labels::Fields(keys().filter_map(Key::field).cloned().collect()),
-            Labels::None | Labels::Static(_) => shape.labels.clone(),
+            Labels::None | Labels::Static(_) => data.labels.clone(),
         };
-        let name = self.name.unwrap_or(&shape.name).clone();
-        Some(Shape { name, labels, ..shape.clone() })
+        let name = self.name.unwrap_or(&data.name).clone();
+        Some(NodeData { name, labels, ..data.clone() })
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Arrival, Content, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree,
-    TreeDef, Value,
+    Arrival, Content, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options,
+    Tree, TreeDef, Value,
 };
 use crate::treedef::builder::EncodingBuilder;
 use crate::treedef::limits::{PrintCost, times_printed};
@@ -14,7 +14,7 @@ use crate::treedef::limits::{PrintCost, times_printed};
 use super::encode::frame;
 use super::orders::OrderReader;
 use super::scalars::{ScalarReader, Stored};
-use super::wire::{self, NONE, NodeRow, ShapeRow, Tables, ValueRow, Values, form, node_kind};
+use super::wire::{self, NONE, NodeDataRow, NodeRow, Tables, ValueRow, Values, form, node_kind};
 
 /// The content of a part of a file.
 pub(super) struct Decoded {
@@ -53,7 +53,7 @@ fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Dec
     let decoder = Decoder {
         part: part.name,
         names: names(part, &tables, limits)?,
-        shapes: tables.shapes.0.into_iter(),
+        node_data: tables.node_data.0.into_iter(),
         labels: tables.labels.0.into_iter(),
         nodes: rows,
         values: Vec::new(),
@@ -91,12 +91,12 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
         spelled = spelled.saturating_add(name.map_or(0, |name| name.len()));
     };
     let mut labels = tables.labels.0.iter();
-    for shape in &tables.shapes.0 {
-        spell(shape.name);
-        spell(shape.variant);
-        let count = usize::try_from(shape.labels).unwrap_or(usize::MAX);
+    for data in &tables.node_data.0 {
+        spell(data.name);
+        spell(data.variant);
+        let count = usize::try_from(data.labels).unwrap_or(usize::MAX);
         let labels = labels.by_ref().take(count);
-        labels.filter(|_| shape.form == form::FIELDS).for_each(|label| spell(*label));
+        labels.filter(|_| data.form == form::FIELDS).for_each(|label| spell(*label));
     }
     limits.expect_names(spelled, part.bytes.len())?;
     Ok(names)
@@ -105,16 +105,16 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
 struct Decoder<'a, 'o, N> {
     part: &'static str,
     names: Vec<&'a str>,
-    shapes: std::vec::IntoIter<ShapeRow>,
+    node_data: std::vec::IntoIter<NodeDataRow>,
     labels: std::vec::IntoIter<u32>,
     nodes: N,
-    /// Each value stays here until a shape takes it. Only one shape can take it.
+    /// Each value stays here until node data takes it, which happens once.
     values: Vec<DecodedValue>,
     orders: &'o mut OrderReader,
     limits: Limits,
     /// The number of bytes of the part.
     bytes: usize,
-    /// The cost of all values that no shape has taken yet.
+    /// The cost of all values that no node data has taken yet.
     printed: PrintCost,
 }
 
@@ -130,7 +130,7 @@ struct OpenRow {
     at: usize,
     end: usize,
     kind: NodeKind,
-    shape: usize,
+    data: usize,
     /// The last run of children.
     last: Option<usize>,
     /// Includes the children that were read.
@@ -141,7 +141,7 @@ struct OpenRow {
 #[derive(Clone, Copy)]
 struct Extent {
     nodes: usize,
-    shapes: usize,
+    node_data: usize,
     options: Options,
     is_value: bool,
 }
@@ -169,13 +169,13 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         scalars.finish()?;
         let structure = match part.structure {
             Some(options) => {
-                let (nodes, shapes) = (self.nodes.len(), self.shapes.len());
-                let extent = Extent { nodes, shapes, options, is_value: false };
+                let (nodes, node_data) = (self.nodes.len(), self.node_data.len());
+                let extent = Extent { nodes, node_data, options, is_value: false };
                 Some(self.structure(extent)?.treedef)
             }
             None => None,
         };
-        let rest = self.nodes.len() + self.shapes.len() + self.labels.len();
+        let rest = self.nodes.len() + self.node_data.len() + self.labels.len();
         self.check(rest == 0, "a table has rows that belong to nothing")?;
         let values: Vec<Value> = self.values.into_iter().filter_map(|held| held.value).collect();
         if part.structure.is_some() && !values.is_empty() {
@@ -185,10 +185,10 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     }
 
     fn value(&mut self, row: ValueRow, scalars: &mut ScalarReader<'_>) -> Result<DecodedValue> {
-        let (nodes, shapes) = (index(row.nodes)?, index(row.shapes)?);
+        let (nodes, node_data) = (index(row.nodes)?, index(row.node_data)?);
         let places = index(row.scalars)?;
         if nodes == 0 {
-            self.check(shapes == 0 && places == 1, "a value without nodes is no scalar")?;
+            self.check(node_data == 0 && places == 1, "a value without nodes is no scalar")?;
             self.orders.skip_structure();
             let leaf = self.scalar(scalars)?;
             let printed = PrintCost::of_leaf(&leaf);
@@ -198,7 +198,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
                 printed,
             });
         }
-        let extent = Extent { nodes, shapes, options: Options::default(), is_value: true };
+        let extent = Extent { nodes, node_data, options: Options::default(), is_value: true };
         let DecodedStructure { treedef, nesting, mut printed } = self.structure(extent)?;
         let root = treedef.root();
         self.check(root.kind() != NodeKind::Leaf, "a scalar has a node")?;
@@ -225,12 +225,12 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     /// Decodes one structure from the next rows of the tables.
     fn structure(&mut self, extent: Extent) -> Result<DecodedStructure> {
         let mut builder = EncodingBuilder::default();
-        let (mut nesting, mut printed_in_shapes) = (0, Vec::new());
-        for number in 0..extent.shapes {
-            let (shape, nested, printed) = self.shape(extent.options)?;
+        let (mut nesting, mut printed_in_data) = (0, Vec::new());
+        for number in 0..extent.node_data {
+            let (data, nested, printed) = self.data(extent.options)?;
             nesting = nesting.max(nested);
-            printed_in_shapes.push(printed);
-            self.check(builder.add_shape(shape) == number, "a shape stands twice")?;
+            printed_in_data.push(printed);
+            self.check(builder.add_data(data) == number, "node data stands twice")?;
         }
         let nested = nesting.saturating_add(usize::from(extent.is_value));
         self.check(nested <= MAX_KEY_NESTING, "values stand too deep inside each other")?;
@@ -238,32 +238,32 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         self.check(extent.nodes <= self.nodes.len(), "a table has fewer rows than belong to it")?;
         builder.nodes.reserve_exact(extent.nodes);
         let mut open: Vec<OpenRow> = Vec::new();
-        let (mut printed, mut shapes) = (PrintCost::default(), 0);
+        let (mut printed, mut node_data) = (PrintCost::default(), 0);
         for at in 0..extent.nodes {
             let row = self.nodes.next().ok_or_else(|| self.short())??;
-            let (kind, shape, repeat) = self.row(&row, &extent)?;
-            if shape == shapes {
-                shapes += 1;
+            let (kind, data, repeat) = self.row(&row, &extent)?;
+            if data == node_data {
+                node_data += 1;
             }
             self.check(
-                shape == Shape::NONE || shape < shapes,
-                "shapes are not in the order of their use",
+                data == NodeData::NONE || data < node_data,
+                "node data is not in the order of their use",
             )?;
             let end = at.checked_add(index(row.span)?).filter(|end| at < *end);
             let within = open.last().map_or(extent.nodes, |parent| parent.end);
             let fits = end.filter(|end| *end <= within && (at > 0 || *end == extent.nodes));
             let end = fits.ok_or_else(|| wire::invalid(self.part, "a span does not fit"))?;
             self.check(at > 0 || repeat == 1, "the root is repeated")?;
-            builder.open(kind, Shape::NONE);
+            builder.open(kind, NodeData::NONE);
             if let Some(node) = builder.nodes.get_mut(at) {
                 node.repeat = repeat;
             }
-            let own = printed_in_shapes.get(shape).copied().unwrap_or_default();
+            let own = printed_in_data.get(data).copied().unwrap_or_default();
             open.push(OpenRow {
                 at,
                 end,
                 kind,
-                shape,
+                data,
                 last: None,
                 printed: own.and(PrintCost::NODE),
             });
@@ -276,7 +276,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             }
             self.limits.expect_depth(open.len())?;
         }
-        self.check(shapes == extent.shapes, "a shape is not used")?;
+        self.check(node_data == extent.node_data, "node data is not used")?;
         // A structure has one root, whose span is the whole structure.
         let depth = builder.nodes.first().ok_or_else(|| self.short())?.depth;
         self.limits.expect_depth(index(depth)?)?;
@@ -288,11 +288,11 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         Ok(DecodedStructure { treedef, nesting, printed })
     }
 
-    /// The next shape, the nesting depth of its values, and what it adds to the text of a node.
-    fn shape(&mut self, options: Options) -> Result<(Shape, usize, PrintCost)> {
-        let row = self.shapes.next().ok_or_else(|| self.short())?;
+    /// The next node data, the nesting depth of its values, and what it adds to the text of a node.
+    fn data(&mut self, options: Options) -> Result<(NodeData, usize, PrintCost)> {
+        let row = self.node_data.next().ok_or_else(|| self.short())?;
         let labels = index(row.labels)?;
-        self.check(labels <= self.labels.len(), "a shape has more labels than there are")?;
+        self.check(labels <= self.labels.len(), "node data has more labels than there are")?;
         let (name, variant) = (self.name(row.name)?, self.name(row.variant)?);
         let (mut nesting, mut printed) = (0, PrintCost::of_text(name.len() + variant.len()));
         let mut hold = |this: &mut Self| -> Result<Value> {
@@ -324,9 +324,9 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
                 Labels::Keys(keys)
             }
             form::STATIC if labels == 1 => Labels::Static(hold(self)?),
-            _ => return Err(wire::invalid(self.part, "a shape has a form that there is not")),
+            _ => return Err(wire::invalid(self.part, "node data has a form that there is not")),
         };
-        Ok((Shape { name, variant, labels }, nesting, printed))
+        Ok((NodeData { name, variant, labels }, nesting, printed))
     }
 
     fn name(&self, number: u32) -> Result<Name> {
@@ -342,11 +342,11 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let kind = node_kind(row.kind)
             .ok_or_else(|| wire::invalid(self.part, "a node is of an unknown kind"))?;
         self.check(kind != NodeKind::Static || !extent.is_value, "a value holds a static")?;
-        let shape = if row.shape == NONE { Shape::NONE } else { index(row.shape)? };
-        self.check(shape == Shape::NONE || shape < extent.shapes, "a shape is missing")?;
+        let data = if row.data == NONE { NodeData::NONE } else { index(row.data)? };
+        self.check(data == NodeData::NONE || data < extent.node_data, "node data is missing")?;
         let repeat = usize::try_from(row.repeat).map_err(|_| ErrorKind::TooLarge)?;
         self.check(repeat > 0, "a node is repeated no times")?;
-        Ok((kind, shape, repeat))
+        Ok((kind, data, repeat))
     }
 
     /// Completes a node. All nodes after it are its descendants.
@@ -354,14 +354,14 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let children = builder.nodes.get(node.at).map_or(0, |node| node.children);
         if node.kind.is_atom() {
             self.check(children == 0, "an atom has children")?;
-            builder.name(node.at, node.shape);
+            builder.name(node.at, node.data);
         } else {
-            builder.seal(node.at, node.shape);
+            builder.seal(node.at, node.data);
         }
         let single = node.kind.has_one_child();
         self.check(!single || children == 1, "a node around one child has another number")?;
-        let fits = has_its_shape(node.kind, builder.shape(node.shape), children);
-        self.check(fits, "a node has a shape of another kind")
+        let fits = has_its_data(node.kind, builder.data(node.data), children);
+        self.check(fits, "a node has node data of another kind")
     }
 
     /// Adds a complete child to its parent.
@@ -392,13 +392,13 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
 }
 
 /// Invariant 4 of the encoding, without the order of keys.
-fn has_its_shape(kind: NodeKind, shape: Option<&Shape>, children: usize) -> bool {
+fn has_its_data(kind: NodeKind, data: Option<&NodeData>, children: usize) -> bool {
     use NodeKind as Is;
-    let Some(shape) = shape else {
+    let Some(data) = data else {
         return !kind.is_named() && !matches!(kind, Is::Map | Is::Static);
     };
-    let nameless = shape.name.is_empty() && shape.variant.is_empty();
-    let fits = match (kind, &shape.labels) {
+    let nameless = data.name.is_empty() && data.variant.is_empty();
+    let fits = match (kind, &data.labels) {
         (Is::Map, Labels::Keys(keys)) => nameless && keys.len() == children,
         (Is::Static, Labels::Static(_)) => nameless,
         (Is::Struct | Is::StructVariant, Labels::Fields(fields)) => fields.len() == children,
@@ -406,7 +406,7 @@ fn has_its_shape(kind: NodeKind, shape: Option<&Shape>, children: usize) -> bool
         (_, Labels::None) => kind.is_named(),
         _ => false,
     };
-    fits && (kind.is_variant() || shape.variant.is_empty())
+    fits && (kind.is_variant() || data.variant.is_empty())
 }
 
 fn index(number: u32) -> Result<usize> {

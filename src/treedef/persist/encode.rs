@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::error::Result;
-use crate::model::{Arrival, Encoding, Labels, Node, Shape, TreeDef, Value};
+use crate::model::{Arrival, Encoding, Labels, Node, NodeData, TreeDef, Value};
 
 use super::scalars::ScalarWriter;
 use super::wire::{
-    self, NONE, NodeRow, Rows, ShapeRow, Tables, ValueRow, Values, count, form, node_code, wide,
+    self, NONE, NodeDataRow, NodeRow, Rows, Tables, ValueRow, Values, count, form, node_code, wide,
 };
 
 #[derive(Default)]
@@ -16,7 +16,7 @@ struct Encoder<'a> {
     /// The index of each name.
     numbers: HashMap<&'a str, u32>,
     names: Vec<u32>,
-    shapes: Vec<ShapeRow>,
+    node_data: Vec<NodeDataRow>,
     labels: Vec<u32>,
     structures: Vec<&'a Encoding>,
     values: Vec<ValueRow>,
@@ -78,12 +78,13 @@ impl<'a> Encoder<'a> {
     fn value(&mut self, value: &'a Value) -> Result<u32> {
         let scalars = count(value.num_leaves())?;
         let row = match value.treedef() {
-            None => ValueRow { nodes: 0, shapes: 0, scalars },
+            None => ValueRow { nodes: 0, node_data: 0, scalars },
             Some(treedef) => {
                 let encoding = &*treedef.encoding;
                 self.structure(encoding)?;
-                let (nodes, shapes) = (count(encoding.nodes.len())?, count(encoding.shapes.len())?);
-                ValueRow { nodes, shapes, scalars }
+                let (nodes, node_data) =
+                    (count(encoding.nodes.len())?, count(encoding.node_data.len())?);
+                ValueRow { nodes, node_data, scalars }
             }
         };
         for scalar in value.scalars() {
@@ -106,8 +107,8 @@ impl<'a> Encoder<'a> {
 
     fn structure(&mut self, encoding: &'a Encoding) -> Result<()> {
         let mut values = Vec::new();
-        for shape in &encoding.shapes {
-            let held = match &shape.labels {
+        for data in &encoding.node_data {
+            let held = match &data.labels {
                 Labels::Keys(keys) => keys,
                 Labels::Static(value) => std::slice::from_ref(value),
                 Labels::None | Labels::Fields(_) => &[],
@@ -117,16 +118,16 @@ impl<'a> Encoder<'a> {
             }
         }
         let mut values = values.into_iter();
-        for shape in &encoding.shapes {
-            self.shape(shape, &mut values)?;
+        for data in &encoding.node_data {
+            self.data(data, &mut values)?;
         }
         self.structures.push(encoding);
         Ok(())
     }
 
-    fn shape(&mut self, shape: &'a Shape, values: &mut impl Iterator<Item = u32>) -> Result<()> {
-        let (name, variant) = (self.name(&shape.name)?, self.name(&shape.variant)?);
-        let (form, labels) = match &shape.labels {
+    fn data(&mut self, data: &'a NodeData, values: &mut impl Iterator<Item = u32>) -> Result<()> {
+        let (name, variant) = (self.name(&data.name)?, self.name(&data.variant)?);
+        let (form, labels) = match &data.labels {
             Labels::None => (form::NONE, 0),
             Labels::Fields(fields) => {
                 for field in fields {
@@ -144,7 +145,7 @@ impl<'a> Encoder<'a> {
                 (form::STATIC, 1)
             }
         };
-        self.shapes.push(ShapeRow { name, variant, form, labels: count(labels)? });
+        self.node_data.push(NodeDataRow { name, variant, form, labels: count(labels)? });
         Ok(())
     }
 
@@ -167,7 +168,7 @@ impl<'a> Encoder<'a> {
         let tables = Tables {
             text: &self.text,
             names: Rows(self.names),
-            shapes: Rows(self.shapes),
+            node_data: Rows(self.node_data),
             labels: Rows(self.labels),
         };
         let (mut before, mut after) = (Vec::new(), Vec::new());
@@ -184,7 +185,7 @@ impl<'a> Encoder<'a> {
 fn row(node: &Node) -> Result<NodeRow> {
     Ok(NodeRow {
         kind: node_code(node.kind),
-        shape: if node.shape == Shape::NONE { NONE } else { count(node.shape)? },
+        data: if node.data == NodeData::NONE { NONE } else { count(node.data)? },
         span: count(node.span)?,
         repeat: wide(node.repeat),
     })

@@ -16,8 +16,9 @@ pub(super) struct Tables<'a> {
     pub(super) text: &'a str,
     /// The number of bytes of each name.
     pub(super) names: Rows<u32>,
-    pub(super) shapes: Rows<ShapeRow>,
-    /// For each shape: the names of its fields, or the numbers of its keys or its static.
+    pub(super) node_data: Rows<NodeDataRow>,
+    /// Beside each row of `node_data`: the names of its fields, or the numbers of its keys or its
+    /// static.
     pub(super) labels: Rows<u32>,
 }
 
@@ -34,12 +35,12 @@ pub(super) struct Values {
 #[derive(Clone, Copy)]
 pub(super) struct ValueRow {
     pub(super) nodes: u32,
-    pub(super) shapes: u32,
+    pub(super) node_data: u32,
     pub(super) scalars: u32,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct ShapeRow {
+pub(super) struct NodeDataRow {
     pub(super) name: u32,
     pub(super) variant: u32,
     pub(super) form: u8,
@@ -50,8 +51,8 @@ pub(super) struct ShapeRow {
 #[derive(Clone, Copy)]
 pub(super) struct NodeRow {
     pub(super) kind: u8,
-    /// The index of the shape in the same structure, numbered by first use; or [`NONE`].
-    pub(super) shape: u32,
+    /// The index of the node data in the same structure, numbered by first use; or [`NONE`].
+    pub(super) data: u32,
     pub(super) span: u32,
     pub(super) repeat: u64,
 }
@@ -110,9 +111,9 @@ macro_rules! as_tuples {
 
 as_tuples! {
     Values: rows, scalars;
-    ValueRow: nodes, shapes, scalars;
-    ShapeRow: name, variant, form, labels;
-    NodeRow: kind, shape, span, repeat;
+    ValueRow: nodes, node_data, scalars;
+    NodeDataRow: name, variant, form, labels;
+    NodeRow: kind, data, span, repeat;
     ScalarRows: runs, lengths;
     KindRow: kind, count;
     Orders: maps, positions;
@@ -121,18 +122,18 @@ as_tuples! {
 
 impl Serialize for Tables<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.text, &self.names, &self.shapes, &self.labels).serialize(serializer)
+        (self.text, &self.names, &self.node_data, &self.labels).serialize(serializer)
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Tables<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (text, names, shapes, labels) = Deserialize::deserialize(deserializer)?;
-        Ok(Tables { text, names, shapes, labels })
+        let (text, names, node_data, labels) = Deserialize::deserialize(deserializer)?;
+        Ok(Tables { text, names, node_data, labels })
     }
 }
 
-/// No shape, or the empty name.
+/// No node data, or the empty name.
 pub(super) const NONE: u32 = u32::MAX;
 
 pub(super) mod form {

@@ -5,9 +5,10 @@ use std::str::FromStr;
 use crate::error::{Error, ErrorKind, Result, limited};
 use crate::leaf::sink::permute;
 use crate::model::{
-    Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeKind, Options, Shape, Tree, TreeDef, Value,
+    Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options, Tree, TreeDef,
+    Value,
 };
-use crate::treedef::builder::{EncodingBuilder, LabelsRef, ShapeRef};
+use crate::treedef::builder::{EncodingBuilder, LabelsRef, NodeDataRef};
 
 use super::lex::Lexer;
 
@@ -108,7 +109,7 @@ impl<L: Clone> Parser<'_, '_, L> {
         let depth = open.len();
         let mut opens = |this: &mut Self, form: Bracket, name: Name, variant: Option<Name>| {
             // The kind is set when the node is closed.
-            let at = this.builder.open(NodeKind::Tuple, Shape::NONE);
+            let at = this.builder.open(NodeKind::Tuple, NodeData::NONE);
             let (fields, keys) = (Vec::new(), Vec::new());
             open.push(OpenBracket {
                 at,
@@ -133,12 +134,12 @@ impl<L: Clone> Parser<'_, '_, L> {
         }
         if self.lexer.eat("(") {
             if self.lexer.eat(")") {
-                return Ok(Some(self.atom(NodeKind::Unit, Shape::NONE)));
+                return Ok(Some(self.atom(NodeKind::Unit, NodeData::NONE)));
             }
             if self.lexer.eat(",") {
                 self.lexer.expect(")", "`)`, for an empty tuple")?;
-                let empty = self.atom(NodeKind::Tuple, Shape::NONE);
-                self.builder.close(empty.node, Shape::NONE)?;
+                let empty = self.atom(NodeKind::Tuple, NodeData::NONE);
+                self.builder.close(empty.node, NodeData::NONE)?;
                 return Ok(Some(empty));
             }
             return opens(self, Bracket::Tuple, Name::default(), None);
@@ -148,12 +149,12 @@ impl<L: Clone> Parser<'_, '_, L> {
             if self.syntax.arrays {
                 return self.array(first_leaf, depth).map(Some);
             }
-            return Ok(Some(Complete { first_leaf, ..self.atom(NodeKind::Leaf, Shape::NONE) }));
+            return Ok(Some(Complete { first_leaf, ..self.atom(NodeKind::Leaf, NodeData::NONE) }));
         }
         match self.lexer.peek_word() {
             "None" => {
                 self.lexer.word();
-                return Ok(Some(self.atom(NodeKind::None, Shape::NONE)));
+                return Ok(Some(self.atom(NodeKind::None, NodeData::NONE)));
             }
             "Some" => {
                 self.lexer.word();
@@ -165,8 +166,8 @@ impl<L: Clone> Parser<'_, '_, L> {
                 let value = self.value(depth)?;
                 let name = Name::default();
                 let labels = LabelsRef::Static(&value);
-                let shape = self.builder.intern(ShapeRef { name: &name, variant: &name, labels });
-                return Ok(Some(self.atom(NodeKind::Static, shape)));
+                let data = self.builder.intern(NodeDataRef { name: &name, variant: &name, labels });
+                return Ok(Some(self.atom(NodeKind::Static, data)));
             }
             _ if !self
                 .lexer
@@ -190,12 +191,12 @@ impl<L: Clone> Parser<'_, '_, L> {
         }
         let kind = if variant.is_some() { NodeKind::UnitVariant } else { NodeKind::UnitStruct };
         let variant = variant.unwrap_or_default();
-        let shape = self.builder.intern(ShapeRef {
+        let data = self.builder.intern(NodeDataRef {
             name: &name,
             variant: &variant,
             labels: LabelsRef::None,
         });
-        Ok(Some(self.atom(kind, shape)))
+        Ok(Some(self.atom(kind, data)))
     }
 
     /// Reads the label before a child: a field name or a map key.
@@ -222,12 +223,12 @@ impl<L: Clone> Parser<'_, '_, L> {
     fn array(&mut self, first_leaf: usize, depth: usize) -> Result<Complete> {
         let dims = self.dims(depth)?;
         let containers: Vec<usize> =
-            dims.iter().map(|(kind, _)| self.builder.open(*kind, Shape::NONE)).collect();
-        let mut node = self.builder.open(NodeKind::Leaf, Shape::NONE);
+            dims.iter().map(|(kind, _)| self.builder.open(*kind, NodeData::NONE)).collect();
+        let mut node = self.builder.open(NodeKind::Leaf, NodeData::NONE);
         for ((_, size), container) in dims.into_iter().zip(containers).rev() {
             self.repeat_leaves(first_leaf, size)?;
             self.builder.join(None, node, size)?;
-            self.builder.close(container, Shape::NONE)?;
+            self.builder.close(container, NodeData::NONE)?;
             node = container;
         }
         Ok(Complete { node, first_leaf })
@@ -260,8 +261,8 @@ impl<L: Clone> Parser<'_, '_, L> {
         }
     }
 
-    fn atom(&mut self, kind: NodeKind, shape: usize) -> Complete {
-        Complete { node: self.builder.open(kind, shape), first_leaf: self.leaves.len() }
+    fn atom(&mut self, kind: NodeKind, data: usize) -> Complete {
+        Complete { node: self.builder.open(kind, data), first_leaf: self.leaves.len() }
     }
 
     /// Reads `; count` if it is next, and adds the child to its parent.
@@ -325,7 +326,7 @@ impl<L: Clone> Parser<'_, '_, L> {
         };
         self.builder.nodes[at].kind = kind;
         // Checks that the totals used by sorting do not overflow.
-        self.builder.close(at, Shape::NONE)?;
+        self.builder.close(at, NodeData::NONE)?;
         if kind == NodeKind::Map && !self.options.insertion {
             // The order in the text is not remembered, because it does not belong to a value.
             if let Some(sorted) = self.builder.sort_entries(at, &mut keys) {
@@ -341,11 +342,11 @@ impl<L: Clone> Parser<'_, '_, L> {
             _ => LabelsRef::None,
         };
         let variant = variant.unwrap_or_default();
-        let shape = match kind.is_named() || kind == NodeKind::Map {
-            true => self.builder.intern(ShapeRef { name: &name, variant: &variant, labels }),
-            false => Shape::NONE,
+        let data = match kind.is_named() || kind == NodeKind::Map {
+            true => self.builder.intern(NodeDataRef { name: &name, variant: &variant, labels }),
+            false => NodeData::NONE,
         };
-        self.builder.name(at, shape);
+        self.builder.name(at, data);
         Ok(Complete { node: at, first_leaf })
     }
 

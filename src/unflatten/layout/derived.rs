@@ -16,7 +16,7 @@ use std::any::type_name;
 use std::cell::Cell;
 use std::panic::Location;
 
-use crate::model::{Labels, Shape};
+use crate::model::{Labels, NodeData};
 use crate::treedef::node_ref::is_name;
 
 use super::packed::PackedLayout;
@@ -27,18 +27,18 @@ use super::packed::PackedLayout;
 pub(in crate::unflatten) struct Proofs([Cell<(usize, usize)>; PackedLayout::NOTES]);
 
 impl Proofs {
-    /// Whether visitor `V` may read struct number `number`, of this shape, by position.
+    /// Whether visitor `V` may read struct number `number`, of this node data, by position.
     #[inline(always)]
     pub(in crate::unflatten) fn by_position<V>(
         &self,
         number: usize,
-        shape: Option<&Shape>,
+        data: Option<&NodeData>,
         fields: &'static [&'static str],
     ) -> bool {
         let proof = (fields.as_ptr().addr(), type_name::<V>().as_ptr().addr());
         match self.0.get(number) {
             Some(known) if known.get() == proof => true,
-            Some(known) => prove(type_name::<V>(), shape, fields, known, proof),
+            Some(known) => prove(type_name::<V>(), data, fields, known, proof),
             None => false,
         }
     }
@@ -53,12 +53,12 @@ pub(in crate::unflatten) fn same_place(a: &Location<'_>, b: &Location<'_>) -> bo
 #[inline(never)]
 fn prove(
     visitor: &str,
-    shape: Option<&Shape>,
+    data: Option<&NodeData>,
     fields: &[&str],
     known: &Cell<(usize, usize)>,
     proof: (usize, usize),
 ) -> bool {
-    let Some(Shape { labels: Labels::Fields(own), .. }) = shape else { return false };
+    let Some(NodeData { labels: Labels::Fields(own), .. }) = data else { return false };
     let proven = own.len() == fields.len()
         && own.iter().zip(fields).all(|(own, field)| is_name(own, field))
         && is_derived_name(visitor);

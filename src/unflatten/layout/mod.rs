@@ -11,7 +11,7 @@ use packed::PackedLayout;
 
 pub(super) struct FixedNode<'de> {
     pub(super) layout: PackedLayout,
-    /// The node that has the shapes.
+    /// The node that has the node data.
     pub(super) root: NodeRef<'de>,
     pub(super) compact: bool,
     pub(super) proofs: Proofs,

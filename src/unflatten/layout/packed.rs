@@ -13,7 +13,7 @@ use crate::model::{Node, NodeKind};
 pub(in crate::unflatten) struct PackedLayout {
     pub(in crate::unflatten) form: LayoutCode,
     pub(in crate::unflatten) leaves: usize,
-    /// One note for each compound that needs it, in pre-order: the index of its shape, or the
+    /// One note for each compound that needs it, in pre-order: the index of its node data, or the
     /// number of its children.
     pub(in crate::unflatten) notes: [u16; PackedLayout::NOTES],
 }
@@ -89,7 +89,7 @@ impl PackedLayout {
             _ => self.form = self.form.compound(own.kind, own.children)?,
         }
         if is_noted(own.kind) {
-            let note = if own.kind.is_named() { own.shape } else { own.children };
+            let note = if own.kind.is_named() { own.data } else { own.children };
             *self.notes.get_mut(*noted)? = note.try_into().ok()?;
             *noted += 1;
         }

@@ -1,4 +1,4 @@
-//! The distinct shapes of a structure that is being built.
+//! The distinct node data of a structure that is being built.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -6,25 +6,25 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::leaf::Scalar;
 use crate::leaf::sink::permute;
-use crate::model::{Labels, Leaf, Name, Node, Shape, Value};
+use crate::model::{Labels, Leaf, Name, Node, NodeData, Value};
 use crate::treedef::node_ref::is_name;
 
-/// Distinct shapes, numbered in the order in which they were added.
+/// Distinct node data, numbered in the order in which they were added.
 #[derive(Default)]
-pub(super) struct Shapes {
-    pub(super) list: Vec<Shape>,
-    /// For each shape, what its keys or static add to the work and the depth of a node.
+pub(super) struct NodeDataTable {
+    pub(super) list: Vec<NodeData>,
+    /// For each of `list`, what its keys or static add to the work and the depth of a node.
     pub(super) costs: Vec<(usize, u32)>,
-    /// The index of each shape by hash, once there are more than [`Shapes::FEW`].
+    /// The indices of `list` by hash, once there are more than [`NodeDataTable::FEW`].
     index: HashTable<usize>,
     hasher: DefaultHashBuilder,
-    /// Recently used shapes, by the addresses of their names. This usually avoids comparing names.
-    recent: [usize; Shapes::RECENT],
+    /// Recently used node data, by the addresses of its names. This usually avoids comparing names.
+    recent: [usize; NodeDataTable::RECENT],
 }
 
-/// A borrowed [`Shape`]. Its names are `&'static str`, as serde passes them, or [`Name`]s.
+/// A borrowed [`NodeData`]. Its names are `&'static str`, as serde passes them, or [`Name`]s.
 #[derive(Clone, Copy)]
-pub(crate) struct ShapeRef<'a, N> {
+pub(crate) struct NodeDataRef<'a, N> {
     pub(crate) name: &'a N,
     pub(crate) variant: &'a N,
     pub(crate) labels: LabelsRef<'a, N>,
@@ -38,57 +38,57 @@ pub(crate) enum LabelsRef<'a, N> {
     Static(&'a Value),
 }
 
-impl Shapes {
-    /// Up to this number, shapes are found by comparing each.
+impl NodeDataTable {
+    /// Up to this number, node data is found by comparing each.
     const FEW: usize = 8;
     const RECENT: usize = 32;
     /// The maximum capacity that is kept.
     const MOST_ROOM: usize = 64;
 
-    /// Like [`intern`](Self::intern), for a shape with the names of a type.
-    pub(super) fn intern_static(&mut self, shape: ShapeRef<'_, &'static str>) -> usize {
-        let fields = if let LabelsRef::Fields(fields) = shape.labels { fields.len() } else { 0 };
-        let names = (shape.name.as_ptr().addr() / 8) ^ shape.variant.as_ptr().addr();
-        let place = (names ^ fields) % Shapes::RECENT;
+    /// Like [`intern`](Self::intern), for node data with the names of a type.
+    pub(super) fn intern_static(&mut self, data: NodeDataRef<'_, &'static str>) -> usize {
+        let fields = if let LabelsRef::Fields(fields) = data.labels { fields.len() } else { 0 };
+        let names = (data.name.as_ptr().addr() / 8) ^ data.variant.as_ptr().addr();
+        let place = (names ^ fields) % NodeDataTable::RECENT;
         let recent = self.recent[place];
-        if self.list.get(recent).is_some_and(|known| shape.is(known)) {
+        if self.list.get(recent).is_some_and(|known| data.is(known)) {
             return recent;
         }
-        let index = self.intern(shape);
+        let index = self.intern(data);
         self.recent[place] = index;
         index
     }
 
     pub(super) fn intern<N: AsRef<str> + Clone + Into<Name>>(
         &mut self,
-        shape: ShapeRef<'_, N>,
+        data: NodeDataRef<'_, N>,
     ) -> usize {
-        match self.position(&shape) {
+        match self.position(&data) {
             Some(index) => index,
-            None => self.push(shape.into_shape()),
+            None => self.push(data.into_owned()),
         }
     }
 
     #[inline]
     pub(super) fn with_key(
         &self,
-        shape: usize,
+        data: usize,
         count: usize,
         is_next: impl Fn(&Value) -> bool,
     ) -> Option<usize> {
-        match self.keys(shape)?.get(count) {
-            Some(key) if is_next(key) => Some(shape),
-            _ => self.newest_with_key(shape, count, is_next),
+        match self.keys(data)?.get(count) {
+            Some(key) if is_next(key) => Some(data),
+            _ => self.newest_with_key(data, count, is_next),
         }
     }
 
     fn newest_with_key(
         &self,
-        shape: usize,
+        data: usize,
         count: usize,
         is_next: impl Fn(&Value) -> bool,
     ) -> Option<usize> {
-        let first = self.keys(shape)?.get(..count)?;
+        let first = self.keys(data)?.get(..count)?;
         self.newest().find(|&other| {
             self.keys(other).is_some_and(|keys| {
                 keys.get(count).is_some_and(&is_next) && keys.starts_with(first)
@@ -97,90 +97,90 @@ impl Shapes {
     }
 
     pub(super) fn static_of(&self, value: Scalar<'_>) -> Option<usize> {
-        self.newest().find(|&shape| match self.list.get(shape).map(|shape| &shape.labels) {
+        self.newest().find(|&data| match self.list.get(data).map(|data| &data.labels) {
             Some(Labels::Static(known)) => known.as_leaf().and_then(Leaf::as_scalar) == Some(value),
             _ => false,
         })
     }
 
-    /// The newest shapes, newest first.
+    /// The newest node data, newest first.
     fn newest(&self) -> impl Iterator<Item = usize> {
-        (self.list.len().saturating_sub(Shapes::FEW)..self.list.len()).rev()
+        (self.list.len().saturating_sub(NodeDataTable::FEW)..self.list.len()).rev()
     }
 
     #[inline]
-    fn keys(&self, shape: usize) -> Option<&[Value]> {
-        match &self.list.get(shape)?.labels {
+    fn keys(&self, data: usize) -> Option<&[Value]> {
+        match &self.list.get(data)?.labels {
             Labels::Keys(keys) => Some(keys),
             _ => None,
         }
     }
 
-    pub(super) fn intern_first(&mut self, shape: usize, count: usize) -> usize {
-        let Some(Shape { name, variant, labels }) = self.list.get(shape) else { return shape };
+    pub(super) fn intern_first(&mut self, data: usize, count: usize) -> usize {
+        let Some(NodeData { name, variant, labels }) = self.list.get(data) else { return data };
         let labels = match labels {
             Labels::Fields(fields) if count < fields.len() => LabelsRef::Fields(&fields[..count]),
             Labels::Keys(keys) if count < keys.len() => LabelsRef::Keys(&keys[..count]),
-            _ => return shape,
+            _ => return data,
         };
-        let first = ShapeRef { name, variant, labels };
+        let first = NodeDataRef { name, variant, labels };
         match self.position(&first) {
             Some(known) => known,
-            None => self.push(first.into_shape()),
+            None => self.push(first.into_owned()),
         }
     }
 
-    pub(super) fn position<N: AsRef<str>>(&self, shape: &ShapeRef<'_, N>) -> Option<usize> {
+    pub(super) fn position<N: AsRef<str>>(&self, data: &NodeDataRef<'_, N>) -> Option<usize> {
         if self.index.is_empty() {
-            return self.list.iter().position(|known| shape.is(known));
+            return self.list.iter().position(|known| data.is(known));
         }
-        let is_it = |index: &usize| shape.is(&self.list[*index]);
-        self.index.find(self.hasher.hash_one(shape), is_it).copied()
+        let is_it = |index: &usize| data.is(&self.list[*index]);
+        self.index.find(self.hasher.hash_one(data), is_it).copied()
     }
 
-    /// Takes out the shapes that `nodes` use, and numbers them by their first use.
-    pub(super) fn take_numbered(&mut self, nodes: &mut [Node]) -> Box<[Shape]> {
-        let mut numbers = vec![Shape::NONE; self.list.len()];
+    /// Takes out the node data that `nodes` use, and numbers it by first use.
+    pub(super) fn take_numbered(&mut self, nodes: &mut [Node]) -> Box<[NodeData]> {
+        let mut numbers = vec![NodeData::NONE; self.list.len()];
         let mut used = 0;
-        for node in nodes.iter_mut().filter(|node| node.shape != Shape::NONE) {
-            let number = &mut numbers[node.shape];
-            if *number == Shape::NONE {
+        for node in nodes.iter_mut().filter(|node| node.data != NodeData::NONE) {
+            let number = &mut numbers[node.data];
+            if *number == NodeData::NONE {
                 *number = used;
                 used += 1;
             }
-            node.shape = *number;
+            node.data = *number;
         }
         // The others go behind them.
-        let others = numbers.iter_mut().filter(|number| **number == Shape::NONE);
+        let others = numbers.iter_mut().filter(|number| **number == NodeData::NONE);
         others.zip(used..).for_each(|(number, next)| *number = next);
         permute(numbers, |a, b| self.list.swap(a, b));
         self.list.drain(..).take(used).collect()
     }
 
-    /// Removes all shapes, and keeps the memory unless it is large.
+    /// Removes all node data, and keeps the memory unless it is large.
     pub(super) fn clear(&mut self) {
-        match self.list.capacity() <= Shapes::MOST_ROOM {
+        match self.list.capacity() <= NodeDataTable::MOST_ROOM {
             true => {
                 self.list.clear();
                 self.costs.clear();
                 self.index.clear();
             }
-            false => *self = Shapes::default(),
+            false => *self = NodeDataTable::default(),
         }
     }
 
-    /// Adds a shape, which must be new.
-    pub(super) fn push(&mut self, mut shape: Shape) -> usize {
-        match &mut shape.labels {
+    /// Adds node data, which must be new.
+    pub(super) fn push(&mut self, mut data: NodeData) -> usize {
+        match &mut data.labels {
             Labels::Keys(keys) => keys.iter_mut().for_each(Value::unpack),
             Labels::Static(value) => value.unpack(),
             Labels::None | Labels::Fields(_) => {}
         }
-        self.costs.push(shape.labels.cost());
-        self.list.push(shape);
+        self.costs.push(data.labels.cost());
+        self.list.push(data);
         let (list, hasher) = (&self.list, &self.hasher);
         let first = match list.len() {
-            0..=Shapes::FEW => return list.len() - 1,
+            0..=NodeDataTable::FEW => return list.len() - 1,
             _ if self.index.is_empty() => 0,
             more => more - 1,
         };
@@ -192,9 +192,9 @@ impl Shapes {
     }
 }
 
-impl<N: Clone + Into<Name>> ShapeRef<'_, N> {
-    fn into_shape(self) -> Shape {
-        Shape {
+impl<N: Clone + Into<Name>> NodeDataRef<'_, N> {
+    fn into_owned(self) -> NodeData {
+        NodeData {
             name: self.name.clone().into(),
             variant: self.variant.clone().into(),
             labels: match self.labels {
@@ -209,11 +209,11 @@ impl<N: Clone + Into<Name>> ShapeRef<'_, N> {
     }
 }
 
-impl<N: AsRef<str>> ShapeRef<'_, N> {
-    fn is(&self, shape: &Shape) -> bool {
-        is_name(&shape.name, self.name.as_ref())
-            && is_name(&shape.variant, self.variant.as_ref())
-            && match (&self.labels, &shape.labels) {
+impl<N: AsRef<str>> NodeDataRef<'_, N> {
+    fn is(&self, data: &NodeData) -> bool {
+        is_name(&data.name, self.name.as_ref())
+            && is_name(&data.variant, self.variant.as_ref())
+            && match (&self.labels, &data.labels) {
                 (LabelsRef::None, Labels::None) => true,
                 (LabelsRef::Fields(a), Labels::Fields(b)) => {
                     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_name(b, a.as_ref()))
@@ -225,8 +225,8 @@ impl<N: AsRef<str>> ShapeRef<'_, N> {
     }
 }
 
-/// Must hash like `Shape`, because shapes are looked up by reference.
-impl<N: AsRef<str>> Hash for ShapeRef<'_, N> {
+/// Must hash like `NodeData`, because node data is looked up by reference.
+impl<N: AsRef<str>> Hash for NodeDataRef<'_, N> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name.as_ref().hash(state);
         self.variant.as_ref().hash(state);
@@ -257,19 +257,19 @@ impl Labels {
     }
 }
 
-impl Shape {
-    pub(crate) fn as_ref(&self) -> ShapeRef<'_, Name> {
+impl NodeData {
+    pub(crate) fn as_ref(&self) -> NodeDataRef<'_, Name> {
         let labels = match &self.labels {
             Labels::None => LabelsRef::None,
             Labels::Fields(fields) => LabelsRef::Fields(fields),
             Labels::Keys(keys) => LabelsRef::Keys(keys),
             Labels::Static(value) => LabelsRef::Static(value),
         };
-        ShapeRef { name: &self.name, variant: &self.variant, labels }
+        NodeDataRef { name: &self.name, variant: &self.variant, labels }
     }
 }
 
-impl Hash for Shape {
+impl Hash for NodeData {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_ref().hash(state);
     }
