@@ -85,7 +85,6 @@ impl Recording {
         }
         let mut arrivals = self.arrivals.split_off(first_arrival);
         arrivals.iter_mut().for_each(|arrival| arrival.map -= first_map);
-        arrivals.sort_by_key(|arrival| arrival.map);
         self.maps = first_map;
         let treedef = self.builder.extract(at, Options::default(), arrivals);
         Ok(Value::from_tree(Tree::from_parts(treedef.with_limits(self.limits), leaves)))

@@ -35,7 +35,7 @@ use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
 use crate::path::Path;
-use crate::treedef::arrays::{ArrayRule, collect_arrays};
+use crate::treedef::arrays::{ArrayRule, Collector};
 use crate::treedef::difference::{structure_differences, structure_mismatch};
 use crate::treedef::limits::PrintCost;
 
@@ -163,7 +163,7 @@ pub struct Flattener {
     ignore_statics: bool,
     serialize_once: bool,
     deny_unmatched: bool,
-    arrays: bool,
+    arrays: Option<Collector>,
     array_rules: Vec<ArrayRule>,
 }
 
@@ -304,7 +304,7 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn arrays(mut self, yes: bool) -> Self {
-        self.arrays = yes;
+        self.arrays = yes.then_some(Collector::ARRAYS);
         self
     }
 
@@ -585,9 +585,11 @@ impl Flattener {
     ///
     /// As [`structure`].
     pub fn structure<T: Serialize + ?Sized>(&self, value: &T) -> Result<TreeDef> {
-        let sink = if self.arrays { Sink::Columns(Box::default()) } else { Sink::Counted(0) };
-        let (treedef, leaves) = self.walk(sink, value)?;
-        if self.arrays { Ok(self.collected(&treedef, leaves)?.treedef) } else { Ok(treedef) }
+        let (treedef, leaves) = self.walk(self.sink(Sink::Counted(0)), value)?;
+        match self.arrays {
+            Some(arrays) => Ok((arrays.collect)(&treedef, leaves, &self.array_rules)?.treedef),
+            None => Ok(treedef),
+        }
     }
 
     /// As [`signature`], with these options.
@@ -668,7 +670,7 @@ impl Flattener {
         sink: &mut Sink,
     ) -> Result<()> {
         let options = treedef.encoding.options;
-        let predicts = self.predicts(options) && !self.arrays;
+        let predicts = self.predicts(options) && self.arrays.is_none();
         let mut mismatch = Divergence::Perhaps;
         let count = treedef.num_leaves();
         if predicts && (count <= BELIEVED || count <= sink.capacity()) {
@@ -680,14 +682,14 @@ impl Flattener {
         }
         sink.resize(0);
         let leaves = match self.arrays {
-            true => Sink::Columns(Box::default()),
-            false => mem::replace(sink, Sink::Counted(0)),
+            Some(arrays) => (arrays.sink)(),
+            None => mem::replace(sink, Sink::Counted(0)),
         };
         let recording =
             Recording::new(leaves, options, treedef.limits, predicts, self.rules.clone());
         let (found, leaves, _) = recording.record(value)?;
-        if self.arrays {
-            let found = self.collected(&found, leaves)?;
+        if let Some(arrays) = self.arrays {
+            let found = (arrays.collect)(&found, leaves, &self.array_rules)?;
             self.expect_same(treedef, &found.treedef)?;
             return put_all(treedef, found.leaves, sink);
         }
@@ -745,14 +747,19 @@ impl Flattener {
     }
 
     fn recorded<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
-        let sink = if self.arrays { Sink::Columns(Box::default()) } else { L::sink(Vec::new()) };
-        let (treedef, mut leaves) = self.walk(sink, value)?;
-        if self.arrays {
-            let tree = self.collected(&treedef, mem::replace(&mut leaves, L::sink(Vec::new())))?;
-            put_all(&tree.treedef, tree.leaves, &mut leaves)?;
-            return Ok(Tree::from_parts(tree.treedef, L::from_sink(leaves)));
-        }
-        Ok(Tree::from_parts(treedef, L::from_sink(leaves)))
+        let (treedef, leaves) = self.walk(self.sink(L::sink(Vec::new())), value)?;
+        self.tree_of(treedef, leaves)
+    }
+
+    /// The tree of what a walk has put into [`sink`](Self::sink).
+    fn tree_of<L: Emit>(&self, treedef: TreeDef, leaves: Sink) -> Result<Tree<L>> {
+        let Some(arrays) = self.arrays else {
+            return Ok(Tree::from_parts(treedef, L::from_sink(leaves)));
+        };
+        let tree = (arrays.collect)(&treedef, leaves, &self.array_rules)?;
+        let mut leaves = L::sink(Vec::new());
+        put_all(&tree.treedef, tree.leaves, &mut leaves)?;
+        Ok(Tree::from_parts(tree.treedef, L::from_sink(leaves)))
     }
 
     fn walk<T: Serialize + ?Sized>(&self, sink: Sink, value: &T) -> Result<(TreeDef, Sink)> {
@@ -766,13 +773,9 @@ impl Flattener {
         Ok((treedef, leaves))
     }
 
-    /// The tree of a walk with each array as one leaf.
-    fn collected(&self, treedef: &TreeDef, leaves: Sink) -> Result<Tree<Leaf>> {
-        let Sink::Columns(leaves) = leaves else {
-            return Err(ErrorKind::Internal("arrays were not recorded in columns").into());
-        };
-        let (treedef, leaves) = collect_arrays(treedef, *leaves, &self.array_rules)?;
-        Ok(Tree::from_parts(treedef, leaves))
+    /// Where a walk puts the leaves.
+    fn sink(&self, other: Sink) -> Sink {
+        self.arrays.map_or(other, |arrays| (arrays.sink)())
     }
 
     /// Whether values may be serialized twice, and mean the same at any place.

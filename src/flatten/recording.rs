@@ -148,7 +148,6 @@ impl Recording {
         if self.builder.nodes.is_empty() {
             self.builder.open(NodeKind::Leaf, NodeData::NONE);
         }
-        self.arrivals.sort_by_key(|arrival| arrival.map);
         let arrivals = mem::take(&mut self.arrivals);
         let treedef = self.builder.finish(self.options, arrivals, self.limits);
         let (leaves, hits) = (mem::take(&mut self.leaves), mem::take(&mut self.hits));

@@ -24,6 +24,10 @@ pub struct Segment {
 pub trait LeafVec {
     /// The kind of the leaves in error messages.
     fn kind(&self) -> LeafKind;
+    /// The kind of the leaf in a filled slot.
+    fn kind_at(&self, _slot: usize) -> Option<LeafKind> {
+        Some(self.kind())
+    }
     fn push(&mut self, scalar: Scalar<'_>) -> bool;
     fn push_leaf(&mut self, leaf: Leaf) -> bool;
     fn put(&mut self, slot: usize, scalar: Scalar<'_>) -> bool;
@@ -241,7 +245,7 @@ bytes! {
 
 /// Leaves in one column for each kind, and the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Columns {
+pub(crate) struct Columns {
     pub(crate) layout: Vec<Segment>,
     pub(crate) columns: Vec<Column>,
     /// The column of the last leaf.

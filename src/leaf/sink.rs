@@ -15,9 +15,8 @@ pub enum Sink {
     Leaves(Vec<Leaf>),
     F64(Vec<f64>),
     F32(Vec<f32>),
+    /// Leaves of another type, or [`Columns`].
     Other(Box<dyn LeafVec>),
-    /// Leaves of each kind in a vector of their own.
-    Columns(Box<Columns>),
 }
 
 impl Default for Sink {
@@ -69,7 +68,6 @@ impl Sink {
             Sink::F64(leaves) => leaves.len(),
             Sink::F32(leaves) => leaves.len(),
             Sink::Other(leaves) => leaves.len(),
-            Sink::Columns(leaves) => leaves.len(),
         }
     }
 
@@ -105,7 +103,6 @@ impl Sink {
             Sink::F64(leaves) => Ok(leaves),
             Sink::F32(leaves) => Ok(leaves),
             Sink::Other(leaves) => Ok(&mut **leaves),
-            Sink::Columns(leaves) => Ok(&mut **leaves),
         }
     }
 }
@@ -114,6 +111,10 @@ impl Sink {
 impl LeafVec for Columns {
     fn kind(&self) -> LeafKind {
         LeafKind::Opaque
+    }
+
+    fn kind_at(&self, slot: usize) -> Option<LeafKind> {
+        Columns::kind_at(self, slot)
     }
 
     fn push(&mut self, scalar: Scalar<'_>) -> bool {

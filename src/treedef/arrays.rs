@@ -1,14 +1,16 @@
 //! Finds the arrays of a structure and makes one leaf of each.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::leaf::array::late;
 use crate::leaf::column::{Columns, Segment, home};
-use crate::model::{Array, Column, Dtype, Leaf, LeafKind, Node, NodeKind, TreeDef};
+use crate::leaf::sink::Sink;
+use crate::model::{Array, Column, Dtype, Leaf, LeafKind, Node, NodeKind, Tree, TreeDef};
 #[cfg(feature = "persist")]
 use crate::model::{Content, Value};
 use crate::path::Path;
@@ -40,6 +42,38 @@ pub(crate) enum ArrayMeaning {
     Complex,
     /// Lists of as many numbers as a matrix of this shape has are its columns, one after the other.
     Columns(usize, usize),
+}
+
+/// Both ends of a walk that makes one leaf of each array. Only programs that ask for arrays name
+/// [`Collector::ARRAYS`], so the others do not link what it points to.
+#[derive(Clone, Copy)]
+pub(crate) struct Collector {
+    /// Where the walk puts the leaves.
+    pub(crate) sink: fn() -> Sink,
+    /// Makes the tree of what is there.
+    pub(crate) collect: fn(&TreeDef, Sink, &[ArrayRule]) -> Result<Tree<Leaf>>,
+}
+
+impl Collector {
+    pub(crate) const ARRAYS: Collector = Collector {
+        sink: || Sink::Other(Box::<Columns>::default()),
+        collect: |treedef, leaves, rules| {
+            let leaves = match leaves {
+                Sink::Other(leaves) => leaves.into_any().downcast::<Columns>().ok(),
+                _ => None,
+            };
+            let leaves =
+                leaves.ok_or(ErrorKind::Internal("arrays were not recorded in columns"))?;
+            let (treedef, leaves) = collect_arrays(treedef, *leaves, rules)?;
+            Ok(Tree::from_parts(treedef, leaves))
+        },
+    };
+}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Collector")
+    }
 }
 
 /// Makes one leaf of each array.

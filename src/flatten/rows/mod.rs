@@ -129,8 +129,7 @@ impl Slots<'_> {
             Slots::F64(_) if narrow => LeafKind::F32,
             Slots::F64(_) => LeafKind::F64,
             Slots::F32(_) => LeafKind::F32,
-            Slots::Other(leaves) => leaves.kind(),
-            Slots::Columns(leaves) => leaves.kind_at(slot)?,
+            Slots::Other(leaves) => leaves.kind_at(slot)?,
             Slots::Counted | Slots::Keys { .. } => return None,
         };
         Some(kind).filter(|kind| is_number(*kind))
@@ -285,7 +284,6 @@ fn put(
         (Slots::Leaves(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_leaf)),
         (Slots::Behind(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
         (Slots::Behind(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
-        (Slots::Columns(all), Some(kind)) => all.extend(kind, cells),
         (Slots::Other(all), Some(kind)) => all.put_bits(slots.start, kind, cells),
         (all, kind) => {
             let kinds = kind.as_slice().iter().chain(kinds.iter().filter(|_| kind.is_none()));

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::leaf::Scalar;
-use crate::leaf::column::{Columns, LeafVec};
+use crate::leaf::column::LeafVec;
 use crate::leaf::leaf_type::{Emit, put};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, Value};
@@ -18,8 +18,6 @@ pub(crate) enum Slots<'s> {
     Other(&'s mut (dyn LeafVec + 'static)),
     /// Leaves are appended, in order.
     Behind(&'s mut Vec<Leaf>),
-    /// As `Behind`, in a vector for each kind.
-    Columns(&'s mut Columns),
     /// The slots are full: each leaf must equal the one in its slot.
     Full(&'s [Leaf]),
     /// A key is looked up among these sorted keys.
@@ -38,7 +36,6 @@ impl Sink {
             Sink::F64(leaves) => Slots::F64(leaves),
             Sink::F32(leaves) => Slots::F32(leaves),
             Sink::Other(leaves) => Slots::Other(&mut **leaves),
-            Sink::Columns(leaves) => Slots::Columns(leaves),
         }
     }
 
@@ -46,7 +43,6 @@ impl Sink {
     pub(crate) fn more_slots(&mut self, count: usize) -> Slots<'_> {
         match self {
             Sink::Leaves(leaves) => return Slots::Behind(leaves),
-            Sink::Columns(leaves) => return Slots::Columns(leaves),
             _ => self.resize(self.len() + count),
         }
         self.slots()
@@ -62,7 +58,6 @@ impl Slots<'_> {
             Slots::F32(slots) => Slots::F32(slots),
             Slots::Other(leaves) => Slots::Other(&mut **leaves),
             Slots::Behind(leaves) => Slots::Behind(leaves),
-            Slots::Columns(leaves) => Slots::Columns(leaves),
             Slots::Full(leaves) => Slots::Full(leaves),
             Slots::Keys { sorted, found } => Slots::Keys { sorted, found: *found },
         }
@@ -78,7 +73,6 @@ impl Slots<'_> {
             Slots::F32(slots) => put(slots, slot, f32::from_scalar(scalar)),
             Slots::Other(leaves) => leaves.put(slot, scalar),
             Slots::Behind(leaves) => LeafVec::push(*leaves, scalar),
-            Slots::Columns(leaves) => LeafVec::push(*leaves, scalar),
             Slots::Full(leaves) => leaves.get(slot).and_then(Leaf::as_scalar) == Some(scalar),
             Slots::Keys { sorted, found } => {
                 let unequal = |key: &Value| key.order_of(scalar).map(Ordering::reverse);
@@ -98,7 +92,6 @@ impl Slots<'_> {
             Slots::F32(slots) => put(slots, slot, f32::from_leaf(leaf)),
             Slots::Other(leaves) => leaves.put_leaf(slot, leaf),
             Slots::Behind(leaves) => leaves.push_leaf(leaf),
-            Slots::Columns(leaves) => leaves.push_leaf(leaf),
             // A value has no opaque leaves (invariant 6 of the encoding).
             Slots::Full(_) | Slots::Keys { .. } => false,
         }

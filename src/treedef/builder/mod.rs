@@ -209,13 +209,7 @@ impl EncodingBuilder {
             return None;
         }
         let entries = self.entries(at);
-        let mut arrived: Vec<usize> = (0..keys.len()).collect();
-        // Equal keys keep their order.
-        match keys.iter().map(Value::as_str).collect::<Option<Vec<&str>>>() {
-            Some(texts) => sort_texts(&mut arrived, &texts),
-            None => arrived.sort_by(|&a, &b| keys[a].cmp(&keys[b])),
-        }
-
+        let arrived = canonical_order(keys);
         let mut order = vec![0; arrived.len()];
         for (canonical, &arrival) in arrived.iter().enumerate() {
             order[arrival] = canonical;
@@ -329,9 +323,10 @@ fn encode(
     nodes: Box<[Node]>,
     node_data: Box<[NodeData]>,
     options: Options,
-    arrivals: Vec<Arrival>,
+    mut arrivals: Vec<Arrival>,
     limits: Limits,
 ) -> TreeDef {
+    arrivals.sort_unstable_by_key(|arrival| arrival.map); // they come as maps end, inner ones first
     let encoding = Encoding { options, nodes, node_data };
     TreeDef {
         encoding: Arc::new(encoding),
@@ -396,25 +391,30 @@ impl Sorted {
     }
 }
 
-/// Sorts `positions` by the texts at these positions.
-///
-/// The eight bytes after the common prefix usually decide. They are compared as one number.
-fn sort_texts(positions: &mut [usize], texts: &[&str]) {
-    let Some((first, others)) = texts.split_first() else { return };
+/// The indices of `keys` in the order of the keys. Equal keys keep their order.
+fn canonical_order(keys: &[Value]) -> Vec<usize> {
+    let texts = keys.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
+    let starts = texts.map_or_else(|| vec![0; keys.len()], |texts| starts(&texts));
+    let mut keyed: Vec<(u64, usize)> = starts.into_iter().zip(0..).collect();
+    keyed.sort_unstable_by(|&(a, at), &(b, other)| {
+        a.cmp(&b).then_with(|| (&keys[at], at).cmp(&(&keys[other], other)))
+    });
+    keyed.into_iter().map(|(_, at)| at).collect()
+}
+
+/// The eight bytes of each text after what all have in common, as a number. They usually decide
+/// which of two comes first.
+fn starts(texts: &[&str]) -> Vec<u64> {
+    let Some((first, others)) = texts.split_first() else { return Vec::new() };
     let in_common = others.iter().fold(first.len(), |most, text| {
         first.bytes().take(most).zip(text.bytes()).take_while(|(a, b)| a == b).count()
     });
-    let start = |text: &str| {
+    let start = |text: &&str| {
         let mut bytes = [0; 8];
         text.bytes().skip(in_common).zip(&mut bytes).for_each(|(byte, slot)| *slot = byte);
         u64::from_be_bytes(bytes)
     };
-    let mut keyed: Vec<(u64, usize)> =
-        positions.iter().map(|&position| (start(texts[position]), position)).collect();
-    keyed.sort_unstable_by(|&(a, at), &(b, other)| {
-        a.cmp(&b).then_with(|| (texts[at], at).cmp(&(texts[other], other)))
-    });
-    positions.iter_mut().zip(keyed).for_each(|(slot, (_, position))| *slot = position);
+    texts.iter().map(start).collect()
 }
 
 /// An absent value becomes `None`, and an opaque leaf the value that it holds.
@@ -435,18 +435,18 @@ impl From<Leaf> for Value {
 
 #[cfg(test)]
 mod tests {
-    use super::sort_texts;
+    use super::canonical_order;
+    use crate::model::{Leaf, Value};
 
     #[test]
     fn texts_are_sorted_by_their_bytes_and_equal_ones_stay_in_order() {
         let endings = ["", "b", "a", "\0", "a\0", "ä", "12345678", "123456789", "12345678\0", "a"];
         for start in ["", "in common: ", "in"] {
             let texts: Vec<String> = endings.map(|ending| format!("{start}{ending}")).into();
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let mut sorted: Vec<usize> = (0..texts.len()).collect();
-            let mut expected = sorted.clone();
-            expected.sort_by_key(|&position| texts[position]);
-            sort_texts(&mut sorted, &texts);
+            let mut expected: Vec<usize> = (0..texts.len()).collect();
+            expected.sort_by_key(|&position| &texts[position]);
+            let keys: Vec<Value> = texts.into_iter().map(|text| Leaf::from(text).into()).collect();
+            let sorted = canonical_order(&keys);
             assert_eq!(sorted, expected, "{start:?}");
         }
     }
