@@ -14,7 +14,7 @@
 //! | anything else | a newtype | its inside |
 //! | map, struct or anything | a variant (serde's buffers ask so) | a map from its name to its payload, or the name alone |
 //! | payload | another form of payload | that payload as a plain value |
-//! | struct | a sequence | the fields by position |
+//! | struct | a sequence | a map from the fields to the elements |
 //! | bytes | a sequence of `u8` | the bytes |
 
 use std::cell::Cell;
@@ -248,7 +248,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 
     #[inline]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.map("", &[], visitor)
+        self.map("", None, visitor)
     }
 
     #[inline]
@@ -258,10 +258,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        match self.0.is_sequence() {
-            true => self.deserialize_seq(visitor),
-            false => self.map(name, fields, visitor),
-        }
+        self.map(name, Some(fields), visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -327,9 +324,15 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 }
 
 impl<'de> NodeDeserializer<'_, 'de> {
-    /// Reads entries or fields by name.
-    fn map<V: Visitor<'de>>(self, name: &str, fields: &[&str], visitor: V) -> Result<V::Value> {
-        let mut entries = match Entries::of(self.0, &visitor) {
+    /// Reads entries, or the fields of a struct, by name. So `visit_seq` of a struct is never
+    /// called, and the compiler need not compile it.
+    fn map<V: Visitor<'de>>(
+        self,
+        name: &str,
+        fields: Option<&'static [&'static str]>,
+        visitor: V,
+    ) -> Result<V::Value> {
+        let mut entries = match Entries::of(self.0, fields, &visitor) {
             Ok(entries) => entries,
             Err(error) => return Err(entries::explain(error, name)),
         };
@@ -338,7 +341,7 @@ impl<'de> NodeDeserializer<'_, 'de> {
                 Ok(()) => Ok(value),
                 Err(error) => Err(error),
             },
-            Err(error) => Err(entries.outside(error, fields)),
+            Err(error) => Err(entries.outside(error, fields.unwrap_or_default())),
         }
     }
 

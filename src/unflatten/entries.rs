@@ -9,8 +9,8 @@ use crate::treedef::node_ref::{Children, NodeRef};
 
 use super::cursor::{At, Cursor, Level, NodeDeserializer};
 
-/// The entries of a map, the fields of a struct, or a variant as one entry from its name to its
-/// payload.
+/// The entries of a map, the fields of a struct, the elements of a sequence that is read as a
+/// struct, or a variant as one entry from its name to its payload.
 pub(super) struct Entries<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
     map: At<'de>,
@@ -31,21 +31,36 @@ enum EntryOrder<'de> {
         order: &'de [usize],
         children: Vec<NodeRef<'de>>,
     },
+    /// The elements of a sequence, as the fields of a struct. If a field has aliases, they are
+    /// among these names, and the visitor rejects the second name of that field.
+    Fields {
+        names: &'static [&'static str],
+        elements: Children<'de>,
+    },
     /// One entry, for a variant.
     Variant,
 }
 
 impl<'c, 'de> Entries<'c, 'de> {
-    pub(super) fn of(cursor: &'c mut Cursor<'de>, expected: &dyn Expected) -> Result<Self> {
+    /// `fields` are those of the struct that is read, if it is one.
+    pub(super) fn of(
+        cursor: &'c mut Cursor<'de>,
+        fields: Option<&'static [&'static str]>,
+        expected: &dyn Expected,
+    ) -> Result<Self> {
         cursor.unwrap()?;
         let (map, mut level) = (cursor.at, cursor.at.level);
-        let (order, names): (_, &[Name]) = match map.kind {
-            NodeKind::NewtypeVariant | NodeKind::TupleVariant | NodeKind::StructVariant => {
+        let (order, names): (_, &[Name]) = match (map.kind, fields) {
+            (NodeKind::NewtypeVariant | NodeKind::TupleVariant | NodeKind::StructVariant, _) => {
                 (EntryOrder::Variant, &[])
             }
-            NodeKind::Struct | NodeKind::Map => {
+            (NodeKind::Struct | NodeKind::Map, _) => {
                 level = cursor.deeper()?;
                 (EntryOrder::of(cursor), map.node.fields())
+            }
+            (NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct, Some(names)) => {
+                level = cursor.deeper()?;
+                (EntryOrder::Fields { names, elements: map.node.children() }, &[])
             }
             _ => return Err(cursor.unexpected(expected)),
         };
@@ -59,7 +74,9 @@ impl<'c, 'de> Entries<'c, 'de> {
         };
         self.keys += 1;
         self.value = Some((position, child));
-        if let Some(name) = self.names.get(position) {
+        if let EntryOrder::Fields { names, .. } = self.order {
+            self.cursor.go_to_name(names.get(position).copied().unwrap_or_default(), self.level);
+        } else if let Some(name) = self.names.get(position) {
             self.cursor.go_to_name(name, self.level);
         } else if let Some(key) = self.map.node.entry_keys().get(position) {
             self.cursor.go_to_key(key, self.level);
@@ -95,10 +112,13 @@ impl<'c, 'de> Entries<'c, 'de> {
         }
     }
 
-    /// Visitors of structs may stop early, but an entry of a map that was not read is an error.
+    /// Visitors of structs may leave fields out, but an entry of a map or an element that was not
+    /// read is an error.
     pub(super) fn end(&self) -> Result<()> {
+        let must_be_read =
+            self.map.kind == NodeKind::Map || matches!(self.order, EntryOrder::Fields { .. });
         match self.map.node.num_children().saturating_sub(self.values) {
-            left if left > 0 && self.map.kind == NodeKind::Map => Err(self.map.unread(left)),
+            left if left > 0 && must_be_read => Err(self.map.unread(left)),
             _ => Ok(()),
         }
     }
@@ -108,7 +128,12 @@ impl<'c, 'de> Entries<'c, 'de> {
     #[cold]
     pub(super) fn outside(&self, error: Error, fields: &[&str]) -> Error {
         let node = self.map.node;
-        let error = error.with_fields(|| field_names(node));
+        let error = error.with_fields(|| match &self.order {
+            EntryOrder::Fields { names, .. } => {
+                names.iter().take(self.keys).map(|name| Name::Borrowed(name)).collect()
+            }
+            _ => field_names(node),
+        });
         self.map.outside(match error.kind() {
             ErrorKind::MissingField { .. } if error.path().is_root() => {
                 let mut unknown =
@@ -120,6 +145,13 @@ impl<'c, 'de> Entries<'c, 'de> {
                     }
                     None => "new? `#[serde(default)]`".to_owned(),
                 })
+            }
+            ErrorKind::Message(message)
+                if matches!(self.order, EntryOrder::Fields { .. })
+                    && error.path().is_root()
+                    && message.starts_with("duplicate field") =>
+            {
+                error.with_hint("a sequence is not read as a struct of which a field has an alias")
             }
             _ => error,
         })
@@ -154,6 +186,10 @@ impl<'de> EntryOrder<'de> {
             EntryOrder::Arrival { order, children } => {
                 let position = *order.get(next)?;
                 Some((position, *children.get(position)?))
+            }
+            EntryOrder::Fields { names, elements } => {
+                names.get(next)?;
+                Some((next, elements.next()?))
             }
             EntryOrder::Variant => (next == 0).then_some((0, node)),
         }
@@ -208,6 +244,9 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
     fn size_hint(&self) -> Option<usize> {
         match self.order {
             EntryOrder::Variant => Some(1 - self.keys.min(1)),
+            EntryOrder::Fields { names, .. } => {
+                Some(names.len().min(self.map.node.num_children()) - self.keys)
+            }
             _ => Some(self.map.node.num_children() - self.keys),
         }
     }

@@ -220,3 +220,50 @@ fn elements_that_are_too_deep_are_refused() {
         assert_eq!(read.is_ok(), depth >= 3, "{depth}");
     }
 }
+
+/// A struct that is read from a sequence takes the elements as its fields, in order, and nothing is lost.
+#[test]
+fn a_struct_is_read_from_a_sequence() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Part {
+        #[serde(rename = "n")]
+        name: String,
+        #[serde(skip)]
+        cached: u8,
+        size: Vec<f64>,
+        #[serde(default)]
+        tags: BTreeMap<String, u8>,
+    }
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Renamed {
+        #[serde(alias = "a", alias = "z")]
+        first: String,
+        second: Option<u8>,
+    }
+    #[derive(Debug, Deserialize)]
+    enum Shape {
+        Box { _width: String, _height: String },
+    }
+    fn read<T: DeserializeOwned + Debug>(value: impl Serialize) -> String {
+        let (leaves, treedef) = flatten(&value).unwrap();
+        let lent = unflatten::<T>(&treedef, &leaves).map_err(|error| error.to_string());
+        let moved = unflatten::<T>(&treedef, leaves).map_err(|error| error.to_string());
+        assert_eq!(format!("{lent:?}"), format!("{moved:?}"));
+        match moved {
+            Ok(value) => format!("{value:?}"),
+            Err(error) => error,
+        }
+    }
+
+    insta::assert_snapshot!(read::<Part>(("a", [1.5], json!({"b": 2}))), @r#"Part { name: "a", cached: 0, size: [1.5], tags: {"b": 2} }"#);
+    insta::assert_snapshot!(read::<Part>(("a", [1.5])), @r#"Part { name: "a", cached: 0, size: [1.5], tags: {} }"#);
+    insta::assert_snapshot!(read::<Vec<Part>>([json!(["a", []]), json!(["b", [2.0], {}])]), @r#"[Part { name: "a", cached: 0, size: [], tags: {} }, Part { name: "b", cached: 0, size: [2.0], tags: {} }]"#);
+    insta::assert_snapshot!(read::<Part>(("a",)), @"missing field `size`; here is `n` at the root (new? `#[serde(default)]`)");
+    insta::assert_snapshot!(read::<Part>(("a", [1.5], json!({}), 7)), @"4 children in the treedef, of which 3 were read at the root");
+    insta::assert_snapshot!(read::<[Part; 1]>([("a", ["b"])]), @r#"invalid type: string "b", expected f64 at `.0.1.0`"#);
+    insta::assert_snapshot!(read::<Shape>(json!({"Box": ["w", "h"]})), @r#"Box { _width: "w", _height: "h" }"#);
+    insta::assert_snapshot!(read::<Shape>(json!({"Box": ["w", "h", "d"]})), @r#"3 children in the treedef, of which 2 were read at `["Box"]`"#);
+    // serde lists aliases among the names of fields.
+    insta::assert_snapshot!(read::<Renamed>(("a", Some(1))), @"duplicate field `first` at the root (a sequence is not read as a struct of which a field has an alias)");
+}

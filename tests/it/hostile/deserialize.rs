@@ -38,6 +38,9 @@ impl Run {
     }
 }
 
+/// Asked for whenever a struct is.
+const FIELDS: &[&str] = &["a", "b"];
+
 /// Asks for a value, believing that it stands at `plain`.
 #[derive(Clone, Copy)]
 struct Asker<'p> {
@@ -51,7 +54,6 @@ impl<'de> DeserializeSeed<'de> for Asker<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        const NAMES: &[&str] = &["a", "b"];
         assert!(deserializer.is_human_readable());
         let run = self.run;
         let method = if run.sometimes() { 1 + run.below(30) } else { 0 };
@@ -83,8 +85,8 @@ impl<'de> DeserializeSeed<'de> for Asker<'_> {
             24 => deserializer.deserialize_tuple(3, self),
             25 => deserializer.deserialize_tuple_struct("a", 3, self),
             26 => deserializer.deserialize_map(self),
-            27 => deserializer.deserialize_struct("a", NAMES, self),
-            28 => deserializer.deserialize_enum("a", NAMES, self),
+            27 => deserializer.deserialize_struct("a", FIELDS, self),
+            28 => deserializer.deserialize_enum("a", FIELDS, self),
             29 => deserializer.deserialize_identifier(self),
             _ => return deserializer.deserialize_ignored_any(IgnoredAny).map(|_| ()),
         };
@@ -247,12 +249,22 @@ impl<'de> Visitor<'de> for Asker<'_> {
             NodeKind::Struct => {
                 (fields.iter().map(|field| Plain::leaf(*field)).collect(), children)
             }
+            // A struct was asked for.
+            NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct => {
+                let count = FIELDS.len().min(children.len());
+                (
+                    FIELDS[..count].iter().map(|name| Plain::leaf(*name)).collect(),
+                    &children[..count],
+                )
+            }
             _ => {
                 assert!(kind.is_variant() && *kind != NodeKind::UnitVariant);
                 payload = Asker::payload(self.inside().plain);
                 (vec![Plain::leaf(*variant)], std::slice::from_ref(&payload))
             }
         };
+        use NodeKind as Is;
+        let must_be_read = matches!(kind, Is::Map | Is::Seq | Is::Tuple | Is::TupleStruct);
         if self.run.sometimes() {
             assert!(map.next_value_seed(self).is_err(), "a value came before its key");
         }
@@ -265,7 +277,7 @@ impl<'de> Visitor<'de> for Asker<'_> {
         for (read, (key, child)) in keys.iter().zip(children).enumerate() {
             assert_eq!(map.size_hint(), Some(keys.len() - read));
             if self.run.sometimes() {
-                if *kind == NodeKind::Map {
+                if must_be_read {
                     self.run.owed.set(Some("an entry that was not read"));
                 }
                 return Ok(());
@@ -290,6 +302,9 @@ impl<'de> Visitor<'de> for Asker<'_> {
         for _ in 0..2 {
             assert_eq!(map.size_hint(), Some(0));
             assert!(map.next_key::<IgnoredAny>()?.is_none());
+        }
+        if must_be_read && keys.len() < self.inside().plain.children.len() {
+            self.run.owed.set(Some("an element for which there is no field"));
         }
         Ok(())
     }
@@ -320,7 +335,7 @@ impl<'de> Visitor<'de> for Asker<'_> {
         match self.run.below(5) {
             0 => variant.newtype_variant_seed(asker),
             1 => variant.tuple_variant(3, asker),
-            2 => variant.struct_variant(&["a"], asker),
+            2 => variant.struct_variant(FIELDS, asker),
             3 => variant.unit_variant(),
             _ => Ok(()),
         }
