@@ -341,7 +341,7 @@ impl<'de> NodeDeserializer<'_, 'de> {
                 Ok(()) => Ok(value),
                 Err(error) => Err(error),
             },
-            Err(error) => Err(entries.outside(error, fields.unwrap_or_default())),
+            Err(error) => Err(entries.outside(error)),
         }
     }
 

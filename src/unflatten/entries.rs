@@ -18,6 +18,8 @@ pub(super) struct Entries<'c, 'de> {
     level: Level<'de>,
     order: EntryOrder<'de>,
     names: &'de [Name],
+    /// The fields of the struct that is read, if it is one.
+    fields: Option<&'static [&'static str]>,
     /// The number of keys and of values that were handed out.
     keys: usize,
     values: usize,
@@ -42,7 +44,6 @@ enum EntryOrder<'de> {
 }
 
 impl<'c, 'de> Entries<'c, 'de> {
-    /// `fields` are those of the struct that is read, if it is one.
     pub(super) fn of(
         cursor: &'c mut Cursor<'de>,
         fields: Option<&'static [&'static str]>,
@@ -64,7 +65,7 @@ impl<'c, 'de> Entries<'c, 'de> {
             }
             _ => return Err(cursor.unexpected(expected)),
         };
-        Ok(Entries { cursor, map, level, order, names, keys: 0, values: 0, value: None })
+        Ok(Entries { cursor, map, level, order, names, fields, keys: 0, values: 0, value: None })
     }
 
     /// Goes to the key of the next entry, if there is one.
@@ -123,11 +124,10 @@ impl<'c, 'de> Entries<'c, 'de> {
         }
     }
 
-    /// Completes an error of a visitor that asked for a struct with `fields`, or an error of a
-    /// child.
+    /// Completes an error of the visitor or of a child.
     #[cold]
-    pub(super) fn outside(&self, error: Error, fields: &[&str]) -> Error {
-        let node = self.map.node;
+    pub(super) fn outside(&self, error: Error) -> Error {
+        let (node, fields) = (self.map.node, self.fields.unwrap_or_default());
         let error = error.with_fields(|| match &self.order {
             EntryOrder::Fields { names, .. } => {
                 names.iter().take(self.keys).map(|name| Name::Borrowed(name)).collect()
