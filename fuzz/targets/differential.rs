@@ -1,7 +1,7 @@
 //! The run-compressed encoding beside a plain tree.
 
-use crate::hostile::Tape;
-use crate::hostile::differential::{
+use treedef_testing::hostile::Tape;
+use treedef_testing::hostile::differential::{
     agrees, agrees_in_order_of_insertion, neighbours_agree, numbers_agree, values_agree,
 };
 

@@ -1,7 +1,7 @@
 //! Scripts of hostile `Deserialize` implementations.
 
-use crate::hostile::Tape;
-use crate::hostile::deserialize::hands_out_no_wrong_leaf;
+use treedef_testing::hostile::Tape;
+use treedef_testing::hostile::deserialize::hands_out_no_wrong_leaf;
 
 use super::{choice, hold};
 

@@ -1,7 +1,9 @@
 //! Scripts of hostile `Serialize` implementations.
 
-use crate::hostile::Tape;
-use crate::hostile::serialize::{emits_in_order_of_insertion, emits_none_as_a_leaf, errs_or_emits};
+use treedef_testing::hostile::Tape;
+use treedef_testing::hostile::serialize::{
+    emits_in_order_of_insertion, emits_none_as_a_leaf, errs_or_emits,
+};
 
 use super::{choice, hold};
 

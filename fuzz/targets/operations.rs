@@ -10,8 +10,8 @@ use treedef::{
     unflatten_strict,
 };
 
-use crate::plain::{Constant, Shape};
-use crate::tape::Tape;
+use treedef_testing::plain::{Constant, Shape};
+use treedef_testing::tape::Tape;
 
 use super::choice;
 use super::load::{comes_back_from_bytes, text};

@@ -2,8 +2,8 @@
 
 use treedef::{Flattener, MapOrder, Tree, TreeDef, unflatten};
 
-use crate::data::{Data, NAMES, Read};
-use crate::hostile::Tape;
+use treedef_testing::data::{Data, NAMES, Read};
+use treedef_testing::hostile::Tape;
 
 use super::choice;
 use super::load::comes_back_from_bytes;

@@ -2,8 +2,8 @@
 
 use treedef::{Key, Limits, Path, Pattern, TreeDef};
 
-use crate::plain::{Constant, Shape};
-use crate::tape::Tape;
+use treedef_testing::plain::{Constant, Shape};
+use treedef_testing::tape::Tape;
 
 use super::operations::checked;
 

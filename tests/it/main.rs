@@ -3,7 +3,6 @@
 mod allocations;
 mod arrays;
 mod blocks;
-mod data;
 mod depth;
 mod documents;
 mod errors;
@@ -20,10 +19,6 @@ mod labels;
 mod laws;
 mod lookups;
 mod migrations;
-#[cfg(feature = "persist")]
-#[path = "../naive_model/plain/mod.rs"]
-#[allow(dead_code, reason = "the model needs all of it")]
-mod plain;
 mod properties;
 mod reading;
 mod rigid;
@@ -31,10 +26,11 @@ mod rows;
 mod rules;
 mod snapshots;
 mod structures;
-mod tape;
 mod tidy;
 mod traits;
 mod uniform;
 mod visitors;
 mod wrong_type;
 mod zoo;
+
+use treedef_testing::data;

@@ -26,9 +26,7 @@ mod merging;
 mod numbers;
 mod options;
 mod paths;
-mod plain;
 mod prefixes;
 mod takes;
-#[path = "../it/tape.rs"]
-#[allow(dead_code, reason = "other tests make tapes of bytes")]
-mod tape;
+
+use treedef_testing::{plain, tape};

@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
-mod vectors;
 mod there_and_back;
 mod forms;
 mod pretty;
 mod bounds;
 mod conformance;
 mod python;
+
+use treedef_testing::vectors;

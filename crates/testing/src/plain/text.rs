@@ -4,7 +4,7 @@ use super::{Constant, Head, Node, Shape, Total, Width};
 
 impl Shape {
     /// As a treedef prints, or without runs.
-    pub(crate) fn text(&self, runs: bool) -> String {
+    pub fn text(&self, runs: bool) -> String {
         let Node::Inner(head, children) = self else { return "*".to_owned() };
         let inside = || children[0].text(runs);
         let items = || items(children, runs);

@@ -9,7 +9,7 @@ const MANY: usize = 40;
 const FIELDS: [&str; 6] = ["a", "b", "c", "None", "a b", ""];
 
 impl Constant {
-    pub(crate) fn draw(tape: &mut Tape) -> Constant {
+    pub fn draw(tape: &mut Tape) -> Constant {
         match tape.below(10) {
             0 => Constant::Some(Box::new(Constant::scalar(tape))),
             1 => Constant::Tuple((0..tape.below(3)).map(|_| Constant::scalar(tape)).collect()),
@@ -112,7 +112,7 @@ impl Head {
 
 impl Shape {
     /// A structure up to `depth` levels deep, whose siblings are often equal or nearly so.
-    pub(crate) fn draw(tape: &mut Tape, depth: usize) -> Shape {
+    pub fn draw(tape: &mut Tape, depth: usize) -> Shape {
         if depth == 0 || tape.one_in(4) {
             return LEAF;
         }
@@ -146,7 +146,7 @@ impl Shape {
     }
 
     /// Changes one node at any depth a little.
-    pub(crate) fn mutate(&mut self, tape: &mut Tape) {
+    pub fn mutate(&mut self, tape: &mut Tape) {
         let Node::Inner(head, children) = self else {
             *self =
                 if tape.one_in(4) { Shape::draw(tape, 2) } else { Node::Inner(Head::None, vec![]) };
@@ -189,7 +189,7 @@ impl Shape {
     }
 
     /// Another structure that has to do with this one: a prefix, what this is a prefix of, one with a few changes.
-    pub(crate) fn relative(&self, tape: &mut Tape) -> Shape {
+    pub fn relative(&self, tape: &mut Tape) -> Shape {
         let mut other = self.clone();
         match tape.below(8) {
             0 => {}

@@ -19,7 +19,7 @@ type Name = &'static str;
 
 /// One value for each of the 29 kinds. Floats are bits, so that `==` is exact.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Data {
+pub enum Data {
     Bool(bool),
     I8(i8),
     I16(i16),
@@ -52,7 +52,7 @@ pub(crate) enum Data {
     StructVariant(Name, Name, Vec<(Name, Data)>),
 }
 
-pub(crate) const NAMES: [Name; 12] =
+pub const NAMES: [Name; 12] =
     ["A", "Point", "static", "", "a b", "`", "None", "i32", "w\n", "層", "x", "r#type"];
 
 fn name() -> impl Strategy<Value = Name> {
@@ -109,7 +109,7 @@ fn fields(child: impl Strategy<Value = Data>) -> impl Strategy<Value = Vec<(Name
     })
 }
 
-pub(crate) fn data() -> impl Strategy<Value = Data> {
+pub fn data() -> impl Strategy<Value = Data> {
     atom().prop_recursive(4, 40, 6, |inside| {
         let boxed = inside.clone().prop_map(Box::new);
         prop_oneof![
@@ -235,11 +235,11 @@ fn kept(names: Vec<Name>) -> &'static [Name] {
 
 /// A value that asks for the very kinds of another, as a derived type would.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Read(pub(crate) Data);
+pub struct Read(pub Data);
 
 impl Read {
     /// Runs `f`, in which `Read` asks for what `expected` is.
-    pub(crate) fn like<R>(expected: &Data, f: impl FnOnce() -> R) -> R {
+    pub fn like<R>(expected: &Data, f: impl FnOnce() -> R) -> R {
         EXPECTED.set(Some(expected.clone()));
         f()
     }

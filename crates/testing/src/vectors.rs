@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeTuple, Serializ
 use serde_json::Value as Json;
 
 /// A tree of a vector: `{"list": […]}`, `{"tuple": […]}`, `{"dict": [[key, tree], …]}`, `"none"` or `{"leaf": x}`.
-pub(crate) struct Vector<'a>(pub(crate) &'a Json);
+pub struct Vector<'a>(pub &'a Json);
 
 impl Serialize for Vector<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -37,13 +37,13 @@ impl Serialize for Vector<'_> {
     }
 }
 
-pub(crate) fn vectors() -> Vec<Json> {
+pub fn vectors() -> Vec<Json> {
     include_str!("../vectors/jax.jsonl")
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
 
-pub(crate) fn texts(json: &Json) -> Vec<&str> {
+pub fn texts(json: &Json) -> Vec<&str> {
     json.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
 }

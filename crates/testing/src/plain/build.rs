@@ -6,7 +6,7 @@ use treedef::{NodeKind, NodeRef, Tree, TreeDef, Value};
 use super::{Constant, Head, Node, Shape, Total, Width};
 
 impl Constant {
-    pub(crate) fn value(&self) -> Value {
+    pub fn value(&self) -> Value {
         Value::of(self).expect("constants are values")
     }
 }
@@ -39,7 +39,7 @@ impl Serialize for Constant {
 
 impl Shape {
     /// By the constructors; maps stand in the order of their keys.
-    pub(crate) fn constructed(&self) -> TreeDef {
+    pub fn constructed(&self) -> TreeDef {
         let Node::Inner(head, children) = self else { return TreeDef::leaf() };
         let mut made: Vec<TreeDef> = children.iter().map(Shape::constructed).collect();
         let made = match head {
@@ -71,25 +71,25 @@ impl Shape {
     }
 
     /// By its text, expanded or with runs; maps stand as they do here.
-    pub(crate) fn parsed(&self, options: &str, runs: bool) -> TreeDef {
+    pub fn parsed(&self, options: &str, runs: bool) -> TreeDef {
         let text = format!("{options}{}", self.text(runs));
         text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    pub(crate) fn treedef(&self, insertion: bool) -> TreeDef {
+    pub fn treedef(&self, insertion: bool) -> TreeDef {
         if insertion { self.parsed("#[insertion] ", true) } else { self.constructed() }
     }
 }
 
 impl<L: Clone + PartialEq> Node<L> {
-    pub(crate) fn tree(&self, insertion: bool) -> Tree<L> {
+    pub fn tree(&self, insertion: bool) -> Tree<L> {
         let treedef = self.structure().treedef(insertion);
         Tree::new(treedef, self.leaves()).expect("as many leaves")
     }
 }
 
 impl<L> Node<L> {
-    pub(crate) fn kind(&self) -> NodeKind {
+    pub fn kind(&self) -> NodeKind {
         let Node::Inner(head, _) = self else { return NodeKind::Leaf };
         match head {
             Head::None => NodeKind::None,
@@ -112,7 +112,7 @@ impl<L> Node<L> {
 }
 
 /// Whether a structure is the one of a plain node, read node by node; equal neighbours are one run.
-pub(crate) fn reads_as(node: NodeRef<'_>, plain: &Shape) -> bool {
+pub fn reads_as(node: NodeRef<'_>, plain: &Shape) -> bool {
     let names = match plain {
         Node::Leaf(()) => (None, None),
         Node::Inner(head, _) => match *head {

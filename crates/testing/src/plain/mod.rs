@@ -1,8 +1,8 @@
 //! Structures and trees as plain nested nodes: nothing shared, nothing compressed, every operation a recursion.
 
-pub(crate) mod build;
-pub(crate) mod draw;
-pub(crate) mod text;
+pub mod build;
+pub mod draw;
+pub mod text;
 
 use std::cmp::Ordering;
 
@@ -10,14 +10,14 @@ use treedef::{Key, Name};
 
 /// A tree with leaves of any type; with leaves `()`, a structure.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Node<L> {
+pub enum Node<L> {
     Leaf(L),
     Inner(Head, Vec<Node<L>>),
 }
 
 /// What a node is, beside its children: one for each kind of node but the leaf.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Head {
+pub enum Head {
     None,
     Some,
     Unit,
@@ -40,7 +40,7 @@ pub(crate) enum Head {
 
 /// What a key or a static holds. The order of the variants is that of keys in maps.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Constant {
+pub enum Constant {
     Bool(bool),
     /// By value, then width, of one width the signed first.
     Integer(i64, Width),
@@ -55,7 +55,7 @@ pub(crate) enum Constant {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Width {
+pub enum Width {
     I8,
     U8,
     I32,
@@ -64,7 +64,7 @@ pub(crate) enum Width {
 
 /// A float that is equal to itself, ordered as by `total_cmp`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Total(pub(crate) f64);
+pub struct Total(pub f64);
 
 impl PartialEq for Total {
     fn eq(&self, other: &Self) -> bool {
@@ -87,13 +87,13 @@ impl Ord for Total {
 }
 
 /// A structure.
-pub(crate) type Shape = Node<()>;
+pub type Shape = Node<()>;
 
-pub(crate) const LEAF: Shape = Node::Leaf(());
+pub const LEAF: Shape = Node::Leaf(());
 
 impl Head {
     /// The labels of the children, if they have some.
-    pub(crate) fn num_labels(&self) -> Option<usize> {
+    pub fn num_labels(&self) -> Option<usize> {
         match self {
             Head::Map(keys) => Some(keys.len()),
             Head::Struct(_, fields) | Head::StructVariant(_, _, fields) => Some(fields.len()),
@@ -101,22 +101,22 @@ impl Head {
         }
     }
 
-    pub(crate) fn is_labelled(&self) -> bool {
+    pub fn is_labelled(&self) -> bool {
         self.num_labels().is_some()
     }
 
-    pub(crate) fn is_newtype(&self) -> bool {
+    pub fn is_newtype(&self) -> bool {
         matches!(self, Head::NewtypeStruct(_) | Head::NewtypeVariant(..))
     }
 
     /// Whether there may be any number of children.
-    pub(crate) fn has_any_number(&self) -> bool {
+    pub fn has_any_number(&self) -> bool {
         use Head::*;
         self.is_labelled() || matches!(self, Seq | Tuple | TupleStruct(_) | TupleVariant(..))
     }
 
     /// The same without labels.
-    pub(crate) fn without_labels(&self) -> Head {
+    pub fn without_labels(&self) -> Head {
         match self {
             Head::Map(_) => Head::Map(Vec::new()),
             Head::Struct(name, _) => Head::Struct(name, Vec::new()),
@@ -126,7 +126,7 @@ impl Head {
     }
 
     /// The same with the labels that stand at these positions.
-    pub(crate) fn with_labels_at(&self, positions: &[usize]) -> Head {
+    pub fn with_labels_at(&self, positions: &[usize]) -> Head {
         let fields = |fields: &[&'static str]| positions.iter().map(|at| fields[*at]).collect();
         match self {
             Head::Map(keys) => Head::Map(positions.iter().map(|at| keys[*at].clone()).collect()),
@@ -139,7 +139,7 @@ impl Head {
     }
 
     /// Takes over a label of another head of the same kind.
-    pub(crate) fn push_label_of(&mut self, other: &Head, at: usize) {
+    pub fn push_label_of(&mut self, other: &Head, at: usize) {
         match (self, other) {
             (Head::Map(keys), Head::Map(others)) => keys.push(others[at].clone()),
             (
@@ -151,7 +151,7 @@ impl Head {
     }
 
     /// The key of the child at a position.
-    pub(crate) fn key(&self, at: usize) -> Key {
+    pub fn key(&self, at: usize) -> Key {
         let name = |name: &'static str| Name::Borrowed(name);
         match self {
             Head::Some => Key::Some,
@@ -170,29 +170,29 @@ impl Head {
 }
 
 impl<L: Clone + PartialEq> Node<L> {
-    pub(crate) fn children(&self) -> &[Node<L>] {
+    pub fn children(&self) -> &[Node<L>] {
         match self {
             Node::Leaf(_) => &[],
             Node::Inner(_, children) => children,
         }
     }
 
-    pub(crate) fn leaves(&self) -> Vec<L> {
+    pub fn leaves(&self) -> Vec<L> {
         match self {
             Node::Leaf(leaf) => vec![leaf.clone()],
             Node::Inner(_, children) => children.iter().flat_map(Node::leaves).collect(),
         }
     }
 
-    pub(crate) fn num_leaves(&self) -> usize {
+    pub fn num_leaves(&self) -> usize {
         self.leaves().len()
     }
 
-    pub(crate) fn num_nodes(&self) -> usize {
+    pub fn num_nodes(&self) -> usize {
         1 + self.children().iter().map(Node::num_nodes).sum::<usize>()
     }
 
-    pub(crate) fn map<M>(&self, f: &mut impl FnMut(&L) -> M) -> Node<M> {
+    pub fn map<M>(&self, f: &mut impl FnMut(&L) -> M) -> Node<M> {
         match self {
             Node::Leaf(leaf) => Node::Leaf(f(leaf)),
             Node::Inner(head, children) => {
@@ -202,17 +202,17 @@ impl<L: Clone + PartialEq> Node<L> {
     }
 
     /// The same structure with other leaves.
-    pub(crate) fn with_leaves<M: Clone>(&self, leaves: &[M]) -> Node<M> {
+    pub fn with_leaves<M: Clone>(&self, leaves: &[M]) -> Node<M> {
         let mut leaves = leaves.iter().cloned();
         self.map(&mut |_| leaves.next().expect("as many leaves"))
     }
 
-    pub(crate) fn structure(&self) -> Shape {
+    pub fn structure(&self) -> Shape {
         self.map(&mut |_| ())
     }
 
     /// The children with their keys.
-    pub(crate) fn entries(&self) -> Vec<(Key, &Node<L>)> {
+    pub fn entries(&self) -> Vec<(Key, &Node<L>)> {
         match self {
             Node::Leaf(_) => Vec::new(),
             Node::Inner(head, children) => {
@@ -222,12 +222,12 @@ impl<L: Clone + PartialEq> Node<L> {
     }
 
     /// The position of the first child under a key.
-    pub(crate) fn position(&self, key: &Key) -> Option<usize> {
+    pub fn position(&self, key: &Key) -> Option<usize> {
         self.entries().iter().position(|(known, _)| known == key)
     }
 
     /// The positions on the way along a path, each time of the first child with the key.
-    pub(crate) fn positions(&self, path: &[Key]) -> Option<Vec<usize>> {
+    pub fn positions(&self, path: &[Key]) -> Option<Vec<usize>> {
         let Some((first, rest)) = path.split_first() else { return Some(Vec::new()) };
         let at = self.position(first)?;
         let mut positions = vec![at];
@@ -236,20 +236,20 @@ impl<L: Clone + PartialEq> Node<L> {
     }
 
     /// The node at a path.
-    pub(crate) fn at(&self, path: &[Key]) -> Option<&Node<L>> {
+    pub fn at(&self, path: &[Key]) -> Option<&Node<L>> {
         let positions = self.positions(path)?;
         Some(positions.iter().fold(self, |node, at| &node.children()[*at]))
     }
 
     /// How many leaves stand before the node at these positions.
-    pub(crate) fn leaves_before(&self, positions: &[usize]) -> usize {
+    pub fn leaves_before(&self, positions: &[usize]) -> usize {
         let Some((first, rest)) = positions.split_first() else { return 0 };
         let before: usize = self.children()[..*first].iter().map(Node::num_leaves).sum();
         before + self.children()[*first].leaves_before(rest)
     }
 
     /// All nodes with their paths, in pre-order.
-    pub(crate) fn nodes(&self) -> Vec<(Vec<Key>, &Node<L>)> {
+    pub fn nodes(&self) -> Vec<(Vec<Key>, &Node<L>)> {
         let mut nodes = vec![(Vec::new(), self)];
         for (key, child) in self.entries() {
             let below = child.nodes().into_iter();
@@ -259,13 +259,13 @@ impl<L: Clone + PartialEq> Node<L> {
     }
 
     /// The paths of all leaves.
-    pub(crate) fn leaf_paths(&self) -> Vec<Vec<Key>> {
+    pub fn leaf_paths(&self) -> Vec<Vec<Key>> {
         let nodes = self.nodes().into_iter();
         nodes.filter(|(_, node)| matches!(node, Node::Leaf(_))).map(|(path, _)| path).collect()
     }
 
     /// The same with the entries of maps in the order of their keys.
-    pub(crate) fn sorted(self) -> Self {
+    pub fn sorted(self) -> Self {
         let Node::Inner(head, children) = self else { return self };
         let children: Vec<Node<L>> = children.into_iter().map(Node::sorted).collect();
         let Head::Map(keys) = head else { return Node::Inner(head, children) };
@@ -276,7 +276,7 @@ impl<L: Clone + PartialEq> Node<L> {
     }
 
     /// A node that lost the children that are gone, with their labels; nothing, if it cannot lose them.
-    pub(crate) fn without(head: &Head, children: Vec<Option<Node<L>>>) -> Option<Node<L>> {
+    pub fn without(head: &Head, children: Vec<Option<Node<L>>>) -> Option<Node<L>> {
         let stay: Vec<usize> = (0..children.len()).filter(|at| children[*at].is_some()).collect();
         let all = stay.len() == children.len();
         let head = match head {
@@ -288,7 +288,7 @@ impl<L: Clone + PartialEq> Node<L> {
     }
 
     /// This node with another in the place of the one at these positions.
-    pub(crate) fn replaced(&self, positions: &[usize], new: &Node<L>) -> Node<L> {
+    pub fn replaced(&self, positions: &[usize], new: &Node<L>) -> Node<L> {
         let (Some((first, rest)), Node::Inner(head, children)) = (positions.split_first(), self)
         else {
             return new.clone();
@@ -299,7 +299,7 @@ impl<L: Clone + PartialEq> Node<L> {
     }
 
     /// Whether this is another one above its leaves, each of which stands for a subtree.
-    pub(crate) fn is_prefix_of<M: Clone + PartialEq>(&self, full: &Node<M>) -> bool {
+    pub fn is_prefix_of<M: Clone + PartialEq>(&self, full: &Node<M>) -> bool {
         match (self, full) {
             (Node::Leaf(_), _) => true,
             (Node::Inner(head, children), Node::Inner(other, others)) => {
@@ -312,10 +312,7 @@ impl<L: Clone + PartialEq> Node<L> {
     }
 
     /// The subtrees of another tree that the leaves of this one stand for, each beside its leaf.
-    pub(crate) fn beside<M: Clone + PartialEq>(
-        &self,
-        full: &Node<M>,
-    ) -> Option<Node<(L, Node<M>)>> {
+    pub fn beside<M: Clone + PartialEq>(&self, full: &Node<M>) -> Option<Node<(L, Node<M>)>> {
         if !self.is_prefix_of(full) {
             return None;
         }
@@ -331,7 +328,7 @@ impl<L: Clone + PartialEq> Node<L> {
 
 impl<L: Clone + PartialEq> Node<Node<L>> {
     /// The trees at the leaves in their places.
-    pub(crate) fn joined(&self) -> Node<L> {
+    pub fn joined(&self) -> Node<L> {
         match self {
             Node::Leaf(tree) => tree.clone(),
             Node::Inner(head, children) => {

@@ -1,0 +1,9 @@
+//! What several tests of `treedef` share, and the fuzz targets with them.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
+
+pub mod data;
+pub mod hostile;
+pub mod plain;
+pub mod tape;
+pub mod vectors;
