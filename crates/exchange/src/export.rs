@@ -180,7 +180,8 @@ impl Export {
     }
 
     /// Whether the metadata has the structure, so that [`tree`](Self::tree) can read the tensors.
-    /// It has by default.
+    /// It has by default. The order in which the entries of maps arrived is not part of it: they come
+    /// back in the order of their keys.
     #[must_use]
     pub fn structure_in_metadata(self, yes: bool) -> Self {
         Export { structure: yes, ..self }
