@@ -45,24 +45,27 @@
 //!
 //! | | base | `serde_json` | treedef | ratio | text, kB |
 //! |---|---|---|---|---|---|
-//! | dev: five structs | 0.36 s | 0.44 s | 0.59 s | 1.3 | 836, 1,725 |
-//! | … `cargo_metadata::Metadata` | 0.19 s | 0.49 s | 0.75 s | 1.5 | 1,560, 2,599 |
-//! | … `openapiv3::OpenAPI` | 1.5 s | 1.8 s | 2.7 s | 1.5 | 2,867, 4,903 |
-//! | … a Kubernetes `Pod` | 1.3 s | 2.6 s | 3.6 s | 1.4 | 4,287, 6,061 |
-//! | … sixty structs and enums | 3.7 s | 4.7 s | 5.1 s | 1.1 | 4,699, 6,003 |
-//! | release: five structs | 1.2 s | 2.1 s | 2.8 s | 1.3 | 537, 824 |
-//! | … `cargo_metadata::Metadata` | 3.7 s | 6.5 s | 8.4 s | 1.3 | 904, 1,238 |
-//! | … `openapiv3::OpenAPI` | 16 s | 19 s | 27 s | 1.4 | 1,788, 2,542 |
-//! | … a Kubernetes `Pod` | 14 s | 27 s | 28 s | 1.0 | 2,386, 2,844 |
-//! | … sixty structs and enums | 22 s | 34 s | 37 s | 1.1 | 2,442, 2,804 |
+//! | dev: five structs | 0.28 s | 0.35 s | 0.46 s | 1.3 | 836, 1,791 |
+//! | … `cargo_metadata::Metadata` | 0.17 s | 0.44 s | 0.52 s | 1.2 | 1,560, 2,568 |
+//! | … `openapiv3::OpenAPI` | 1.2 s | 1.4 s | 1.9 s | 1.4 | 2,867, 4,823 |
+//! | … a Kubernetes `Pod` | 1.4 s | 2.7 s | 2.7 s | 1.0 | 4,287, 5,530 |
+//! | … sixty structs and enums | 2.9 s | 4.1 s | 4.1 s | 1.0 | 4,699, 5,546 |
+//! | release: five structs | 1.1 s | 2.1 s | 2.1 s | 1.0 | 537, 863 |
+//! | … `cargo_metadata::Metadata` | 3.6 s | 7.6 s | 6.1 s | 0.8 | 904, 1,228 |
+//! | … `openapiv3::OpenAPI` | 16 s | 20 s | 25 s | 1.3 | 1,788, 2,467 |
+//! | … a Kubernetes `Pod` | 12 s | 21 s | 24 s | 1.1 | 2,386, 2,638 |
+//! | … sixty structs and enums | 22 s | 30 s | 32 s | 1.1 | 2,442, 2,587 |
+//!
+//! `OpenAPI` reads its schemas with `serde_json` itself, so with `serde_json` a part of the program
+//! is shared.
 //!
 //! Another call on the same type costs little: `structure`, `signature`, `flatten_as`, `map`,
-//! borrowed and strict add up to 7 % to the time and 6 % to the text. `flatten_like` has a
-//! serializer of its own. For `Metadata` the compiler makes 102,000 lines of LLVM IR, 1.4 times as
-//! many as with `serde_json`, and 119,000 with `flatten_like`. CI counts these lines. The remaining
-//! cost above `serde_json` is for sequences: every element type is compiled for the serializer of
-//! plain data too. An element is passed by reference, and at compile time we cannot tell whether
-//! the referenced type owns memory.
+//! borrowed and strict add nothing to the time that can be measured, and up to 7 % to the text.
+//! `flatten_like` has a serializer of its own: 11 % more of both. For `Metadata` the compiler makes
+//! 83,000 lines of LLVM IR, 1.2 times as many as with `serde_json`, and 100,000 with
+//! `flatten_like`. CI counts these lines. The remaining cost above `serde_json` is for sequences:
+//! every element type is compiled for the serializer of plain data too. An element is passed by
+//! reference, and at compile time we cannot tell whether the referenced type owns memory.
 //!
 //! # The ideas
 //!
@@ -96,6 +99,8 @@
 //! one serializer that records, one that compares, and one deserializer, for leaves of any type.
 //! They contain only what depends on the type; everything else is compiled once, in this crate. The
 //! serializers and deserializers for plain data are compiled only for types that own no memory.
+//! serde_derive writes two visitors for a struct, for maps and for sequences. Only the first is
+//! compiled: a sequence is read as a map from the names of the fields to its elements.
 //!
 //! *Compare names by address first.* A recorded structure borrowed its names from the same type
 //! that is walked, so the addresses are usually equal.
