@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let package = &moved.packages[this];
     assert_eq!(package.version.to_string(), "9.9.9");
     assert_eq!(package.manifest_path, "/home/Cargo.toml");
-    assert_eq!(package.dependencies, metadata.packages[this].dependencies);
+    assert_eq!(package.features, metadata.packages[this].features);
     println!("\nrebuilt: {} {} at {}", package.name, package.version, moved.workspace_root);
     Ok(())
 }
