@@ -3,7 +3,7 @@
 //! A structure is one flat vector of [`Node`]s in *pre-order*, because serde rebuilds from the top
 //! down and asks for a node before its children. Equal neighbours are a *run*: one node with a
 //! repeat count. So a million equal siblings need as much memory as one. Names, field lists, map
-//! keys and statics are in a side table, the [`NodeData`].
+//! keys and statics are in a side table of [`NodeData`].
 //!
 //! ```text
 //! vec![Point { x: 1.0, y: 2.0 }; 3]            [Point { x: *, y: * }; 3]

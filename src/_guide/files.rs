@@ -60,21 +60,21 @@
 //! |---|---|---|
 //! | text | string | all names, one after another |
 //! | names | table of `u32` | the length of each name in bytes, never 0 |
-//! | shapes | table of { name `u32`, variant `u32`, form `u8`, labels `u32` } | `name` and `variant` are indices of names, or `NONE` for an empty name; `labels` is the number of labels; form 0: no labels, 1: fields, 2: keys, 3: the value of a static |
-//! | labels | table of `u32` | the labels of each shape in turn: indices of names, or of values |
-//! | nodes | table of { kind `u8`, shape `u32`, span `u32`, repeat `u64` } | in pre-order; a row is a run of `repeat` equal siblings, and `span` is the number of rows of one sibling with everything below it |
+//! | node data | table of { name `u32`, variant `u32`, form `u8`, labels `u32` } | `name` and `variant` are indices of names, or `NONE` for an empty name; `labels` is the number of labels; form 0: no labels, 1: fields, 2: keys, 3: the value of a static |
+//! | labels | table of `u32` | the labels of each row of node data in turn: indices of names, or of values |
+//! | nodes | table of { kind `u8`, data `u32`, span `u32`, repeat `u64` } | in pre-order; a row is a run of `repeat` equal siblings, and `span` is the number of rows of one sibling with everything below it |
 //!
 //! If there are keys or statics, these tables follow:
 //!
 //! | field | type | what |
 //! |---|---|---|
-//! | values | table of { nodes `u32`, shapes `u32`, scalars `u32` } | how many rows of each table, and how many scalars, belong to each value |
+//! | values | table of { nodes `u32`, node data `u32`, scalars `u32` } | how many rows of each table, and how many scalars, belong to each value |
 //! | runs | table of { kind `u8`, count `u64` } | kinds of the scalars in `values`; neighbouring runs differ in kind |
 //! | lengths | table of `u64` | the length in bytes of each `str` and `bytes` among them |
 //! | bits | the rest | the scalars: integers and floats in little endian, `bool` and `none` as a byte, `char` as `u32` |
 //!
-//! The first rows of `nodes`, `shapes` and `labels` belong to the first value, the next rows to the
-//! second value, and so on. The rows of the treedef come last. Shapes are numbered from 0 in each
+//! The first rows of nodes, node data and labels belong to the first value, the next rows to the
+//! second value, and so on. The rows of the treedef come last. Node data is numbered from 0 in each
 //! value and in the treedef. A value that is a scalar has no nodes and one scalar. Other values are
 //! structures without statics, with scalars in place of the leaves. A value comes after the values
 //! that are keys in it. Each value is used once, in the order of the labels.
@@ -90,12 +90,12 @@
 //!   `repeat` is not 0.
 //! - `Some` and newtypes have one child. Atoms have none: leaf, None, unit, unit struct, unit
 //!   variant and static.
-//! - Named kinds have a shape with their name. Structs have a field for each child, and maps have a
+//! - Named kinds have node data with their name. Structs have a field for each child, and maps have a
 //!   key for each child. Keys are in their [order](crate::Value) unless the treedef is in insertion
 //!   order.
-//! - Names and shapes are distinct, all are used, and they are numbered by first use. Shapes are
-//!   numbered in the order of the nodes. Names are numbered in the order of the shapes (name,
-//!   variant, fields; the shapes of values first).
+//! - Names and node data are distinct, all are used, and they are numbered by first use: node data
+//!   in the order of the nodes, names in the order of the node data (name, variant, fields; that of
+//!   values first).
 //!
 //! ## After the structure of a tree
 //!

@@ -99,8 +99,8 @@
 //! one serializer that records, one that compares, and one deserializer, for leaves of any type.
 //! They contain only what depends on the type; everything else is compiled once, in this crate. The
 //! serializers and deserializers for plain data are compiled only for types that own no memory.
-//! serde_derive writes two visitors for a struct, for maps and for sequences. Only the first is
-//! compiled: a sequence is read as a map from the names of the fields to its elements.
+//! serde_derive lets a struct be read from a map and from a sequence. The deserializer needs only
+//! the first: it reads a sequence as a map from the names of the fields to the elements.
 //!
 //! *Compare names by address first.* A recorded structure borrowed its names from the same type
 //! that is walked, so the addresses are usually equal.

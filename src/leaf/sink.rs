@@ -148,6 +148,7 @@ impl LeafVec for Columns {
 
     fn reserve(&mut self, _: usize) {}
 
+    /// Leaves are not filled up, because a slot is the next one.
     fn resize(&mut self, count: usize) {
         self.split_off(count);
     }

@@ -14,7 +14,7 @@
 //! | anything else | a newtype | its inside |
 //! | map, struct or anything | a variant (serde's buffers ask so) | a map from its name to its payload, or the name alone |
 //! | payload | another form of payload | that payload as a plain value |
-//! | struct | a sequence | a map from the fields to the elements |
+//! | struct | a sequence | a map from the first fields to the elements |
 //! | bytes | a sequence of `u8` | the bytes |
 
 use std::cell::Cell;
@@ -324,8 +324,8 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 }
 
 impl<'de> NodeDeserializer<'_, 'de> {
-    /// Reads entries, or the fields of a struct, by name. So `visit_seq` of a struct is never
-    /// called, and the compiler need not compile it.
+    /// Reads entries, or the fields of a struct, by name. Nothing here calls `visit_seq` of a struct,
+    /// so the compiler need not compile it for this deserializer.
     fn map<V: Visitor<'de>>(
         self,
         name: &str,

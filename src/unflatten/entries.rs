@@ -33,8 +33,8 @@ enum EntryOrder<'de> {
         order: &'de [usize],
         children: Vec<NodeRef<'de>>,
     },
-    /// The elements of a sequence, as the fields of a struct. If a field has aliases, they are
-    /// among these names, and the visitor rejects the second name of that field.
+    /// The elements of a sequence, as the first fields of a struct. If a field has aliases, they are
+    /// among these names, and a visitor of serde_derive rejects the second name of that field.
     Fields {
         names: &'static [&'static str],
         elements: Children<'de>,
@@ -59,7 +59,10 @@ impl<'c, 'de> Entries<'c, 'de> {
                 level = cursor.deeper()?;
                 (EntryOrder::of(cursor), map.node.fields())
             }
-            (NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct, Some(names)) => {
+            // No field at all is more likely to be another type than a struct of options.
+            (NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct, Some(names))
+                if map.node.num_children() > 0 || names.is_empty() =>
+            {
                 level = cursor.deeper()?;
                 (EntryOrder::Fields { names, elements: map.node.children() }, &[])
             }
@@ -146,12 +149,15 @@ impl<'c, 'de> Entries<'c, 'de> {
                     None => "new? `#[serde(default)]`".to_owned(),
                 })
             }
-            ErrorKind::Message(message)
-                if matches!(self.order, EntryOrder::Fields { .. })
-                    && error.path().is_root()
-                    && message.starts_with("duplicate field") =>
-            {
-                error.with_hint("a sequence is not read as a struct of which a field has an alias")
+            ErrorKind::Message(message) if message.starts_with("duplicate field") => {
+                match &self.order {
+                    EntryOrder::Fields { names, .. } if error.path().is_root() => {
+                        let taken = names.get(..self.keys).unwrap_or_default().join("`, `");
+                        let taken = limited(&format_args!("`{taken}`"), 60);
+                        error.with_hint(format!("the elements were taken as the fields {taken}"))
+                    }
+                    _ => error,
+                }
             }
             _ => error,
         })

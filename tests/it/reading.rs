@@ -242,6 +242,11 @@ fn a_struct_is_read_from_a_sequence() {
         second: Option<u8>,
     }
     #[derive(Debug, Deserialize)]
+    struct Late {
+        _early: u8,
+        _late: Option<u8>,
+    }
+    #[derive(Debug, Deserialize)]
     enum Shape {
         Box { _width: String, _height: String },
     }
@@ -264,6 +269,9 @@ fn a_struct_is_read_from_a_sequence() {
     insta::assert_snapshot!(read::<[Part; 1]>([("a", ["b"])]), @r#"invalid type: string "b", expected f64 at `.0.1.0`"#);
     insta::assert_snapshot!(read::<Shape>(json!({"Box": ["w", "h"]})), @r#"Box { _width: "w", _height: "h" }"#);
     insta::assert_snapshot!(read::<Shape>(json!({"Box": ["w", "h", "d"]})), @r#"3 children in the treedef, of which 2 were read at `["Box"]`"#);
+    insta::assert_snapshot!(read::<Part>(json!([])), @"invalid type: sequence, expected struct Part at the root");
+    // A missing option is `None`, as in a map.
+    insta::assert_snapshot!(read::<Late>((1,)), @"Late { _early: 1, _late: None }");
     // serde lists aliases among the names of fields.
-    insta::assert_snapshot!(read::<Renamed>(("a", Some(1))), @"duplicate field `first` at the root (a sequence is not read as a struct of which a field has an alias)");
+    insta::assert_snapshot!(read::<Renamed>(("a", Some(1))), @"duplicate field `first` at the root (the elements were taken as the fields `a`, `first`)");
 }

@@ -85,7 +85,7 @@ fn lengths_that_are_a_lie() {
 fn doubling(levels: u32, name: &str, atom: u8) -> Tables {
     let mut tables = Tables::default();
     tables.labels = vec![1, 2];
-    tables.shapes = vec![(tables.name(name), NONE, 1, 2)];
+    tables.node_data = vec![(tables.name(name), NONE, 1, 2)];
     tables.name("a");
     tables.name("b");
     for level in 0..levels {
@@ -117,7 +117,7 @@ fn long_names_in_doubling_structs() {
 /// As often doubled, a static string.
 fn doubled_static(levels: u32, length: usize) -> Vec<u8> {
     let mut tables = doubling(levels, "S", kind::STATIC);
-    tables.shapes.push((NONE, NONE, 3, 1));
+    tables.node_data.push((NONE, NONE, 3, 1));
     tables.labels.push(0);
     tables.nodes.last_mut().unwrap().1 = 1;
     let values =
@@ -144,7 +144,7 @@ fn doubled(nodes: &[(u8, u32, u32, u64)], values: Option<(&Values, &[u8])>) -> u
     tables.nodes.iter_mut().for_each(|node| node.2 += u32::try_from(nodes.len()).unwrap() - 1);
     tables.nodes.extend_from_slice(nodes);
     if values.is_some() {
-        tables.shapes.push((NONE, NONE, 3, 1));
+        tables.node_data.push((NONE, NONE, 3, 1));
         tables.labels.push(0);
     }
     match read(&tables.file(values, 0)).unwrap_err().kind() {
@@ -211,7 +211,7 @@ fn a_leaf_as_deep_as_may_be() {
 fn nested_keys(levels: u32) -> Vec<u8> {
     let count = levels as usize;
     let tables = Tables {
-        shapes: vec![(NONE, NONE, 2, 1); count],
+        node_data: vec![(NONE, NONE, 2, 1); count],
         labels: (0..levels).collect(),
         nodes: [(kind::MAP, 0, 2, 1), (kind::LEAF, NONE, 1, 1)].repeat(count),
         ..Tables::default()
@@ -239,7 +239,7 @@ fn deep_nesting_of_keys() {
 /// Fields of one struct that all have the same long name.
 fn labelled(fields: u32, length: usize) -> Vec<u8> {
     let mut tables = Tables::default();
-    tables.shapes = vec![(tables.name("S"), NONE, 1, fields)];
+    tables.node_data = vec![(tables.name("S"), NONE, 1, fields)];
     let field = tables.name(&"n".repeat(length));
     tables.labels = vec![field; fields.try_into().unwrap()];
     tables.nodes = vec![(kind::STRUCT, 0, 2, 1), (kind::UNIT, NONE, 1, fields.into())];
@@ -283,7 +283,7 @@ fn long_keys(maps: u32) -> Vec<u8> {
     for run in [50_000, 50_001] {
         tables.nodes.extend([(kind::SEQ, NONE, 2, 1), (kind::UNIT, NONE, 1, run)]);
     }
-    tables.shapes = vec![(NONE, NONE, 2, 2)];
+    tables.node_data = vec![(NONE, NONE, 2, 2)];
     tables.labels = vec![0, 1];
     tables.nodes.push((kind::SEQ, NONE, 1 + 2 * maps, 1));
     for map in 0..maps {
@@ -306,7 +306,7 @@ fn keys_that_are_long_to_compare() {
 /// Many maps that share many keys: their text would be as long as both together.
 fn many_keys(keys: u32, maps: u32) -> Vec<u8> {
     let mut tables = Tables {
-        shapes: vec![(NONE, NONE, 2, keys)],
+        node_data: vec![(NONE, NONE, 2, keys)],
         labels: (0..keys).collect(),
         nodes: vec![(kind::SEQ, NONE, 1 + 2 * maps, 1)],
         ..Tables::default()

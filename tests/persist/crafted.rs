@@ -10,16 +10,16 @@ pub(crate) struct Tables {
     pub(crate) text: String,
     pub(crate) names: Vec<u32>,
     /// Name, variant, form, labels.
-    pub(crate) shapes: Vec<(u32, u32, u8, u32)>,
+    pub(crate) node_data: Vec<(u32, u32, u8, u32)>,
     pub(crate) labels: Vec<u32>,
-    /// Kind, shape, span, repeat.
+    /// Kind, data, span, repeat.
     pub(crate) nodes: Vec<(u8, u32, u32, u64)>,
 }
 
 /// The keys and statics of a structure.
 #[derive(Clone, Default, Serialize)]
 pub(crate) struct Values {
-    /// Nodes, shapes, scalars.
+    /// Nodes, node data, scalars.
     pub(crate) rows: Vec<(u32, u32, u32)>,
     /// Kind, count.
     pub(crate) runs: Vec<(u8, u64)>,

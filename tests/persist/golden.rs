@@ -63,13 +63,13 @@ const POINT: [u8; 178] = [
     // The names, one after another, and the length of each.
     7, 0, 0, 0, 0, 0, 0, 0, b'P', b'o', b'i', b'n', b't', b'x', b'y',
     3, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,
-    // One shape: name 0, no variant, fields, 2 of them.
+    // One row of node data: name 0, no variant, fields, 2 of them.
     1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 2, 0, 0, 0,
     // The labels: names 1 and 2.
     2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0,
-    // Two rows of nodes: kind, shape, span, repeat.
+    // Two rows of nodes: kind, data, span, repeat.
     2, 0, 0, 0, 0, 0, 0, 0,
-    10, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, // a struct of shape 0
+    10, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, // a struct with data 0
     0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, // two leaves
 ];
 

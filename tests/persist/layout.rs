@@ -11,7 +11,7 @@ pub(crate) const TRAILER: usize = 48;
 pub(crate) const CHUNK: usize = 1 << 16;
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Bytes in a row of each table of a structure: text, names, shapes, labels and nodes, then those of its values.
+/// Bytes in a row of each table of a structure: text, names, node data, labels and nodes, then those of its values.
 pub(crate) const STRUCTURE: [usize; 8] = [1, 4, 13, 4, 17, 12, 9, 8];
 pub(crate) const NODES: usize = 4;
 pub(crate) const VALUES: usize = 5;

@@ -154,7 +154,7 @@ fn several_changes_are_refused_or_valid() {
 #[test]
 fn nones_among_the_scalars_of_a_key_are_refused() {
     let mut tables =
-        Tables { shapes: vec![(NONE, NONE, 2, 1)], labels: vec![0], ..Tables::default() };
+        Tables { node_data: vec![(NONE, NONE, 2, 1)], labels: vec![0], ..Tables::default() };
     tables.nodes = vec![(kind::MAP, 0, 2, 1), (kind::UNIT, NONE, 1, 1)];
     let read = |code| {
         let values = Values { rows: vec![(0, 0, 1)], runs: vec![(code, 1)], ..Values::default() };
@@ -176,7 +176,7 @@ fn names_of_what_has_none_are_refused() {
         if (name, variant) != (NONE, NONE) {
             tables.name("n");
         }
-        tables.shapes = vec![(name, variant, form, 1)];
+        tables.node_data = vec![(name, variant, form, 1)];
         TreeDef::from_bytes(&tables.file(Some((&values, &[0])), 0))
     };
     let map = [(kind::MAP, 0, 2, 1), (kind::UNIT, NONE, 1, 1)];

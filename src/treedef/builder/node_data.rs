@@ -9,7 +9,7 @@ use crate::leaf::sink::permute;
 use crate::model::{Labels, Leaf, Name, Node, NodeData, Value};
 use crate::treedef::node_ref::is_name;
 
-/// Distinct node data, numbered in the order in which they were added.
+/// Distinct node data, numbered in the order in which it was added.
 #[derive(Default)]
 pub(super) struct NodeDataTable {
     pub(super) list: Vec<NodeData>,

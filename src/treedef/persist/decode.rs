@@ -114,7 +114,7 @@ struct Decoder<'a, 'o, N> {
     limits: Limits,
     /// The number of bytes of the part.
     bytes: usize,
-    /// The cost of all values that no node data has taken yet.
+    /// The cost of all values that are not taken yet.
     printed: PrintCost,
 }
 
@@ -247,7 +247,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             }
             self.check(
                 data == NodeData::NONE || data < node_data,
-                "node data is not in the order of their use",
+                "node data is not in the order of its use",
             )?;
             let end = at.checked_add(index(row.span)?).filter(|end| at < *end);
             let within = open.last().map_or(extent.nodes, |parent| parent.end);
