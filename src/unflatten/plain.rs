@@ -53,7 +53,16 @@ impl<'de> FixedNode<'de> {
         source: &Source<'_>,
         first: usize,
     ) -> Matched<T> {
-        if let Source::Typed(Typed::F64(leaves)) = source {
+        // A type aligned like `f32` has no `f64`, and one aligned like a byte no float at all: what
+        // it cannot need is not compiled for it.
+        if const { align_of::<T>() >= align_of::<f64>() }
+            && let Source::Typed(Typed::F64(leaves)) = source
+        {
+            return self.read_from(leaves.get(first..).ok_or(Mismatch)?);
+        }
+        if const { align_of::<T>() == align_of::<f32>() }
+            && let Source::Typed(Typed::F32(leaves)) = source
+        {
             return self.read_from(leaves.get(first..).ok_or(Mismatch)?);
         }
         let mut kept = mem::take(&mut self.kept);
@@ -109,6 +118,18 @@ impl LeafWindow for &[f64] {
     #[inline(always)]
     fn f64(&self, leaf: usize) -> Matched<f64> {
         self.get(leaf).copied().ok_or(Mismatch)
+    }
+}
+
+impl LeafWindow for &[f32] {
+    #[inline(always)]
+    fn scalar(&self, leaf: usize) -> Matched<Scalar<'_>> {
+        self.get(leaf).copied().map(Scalar::F32).ok_or(Mismatch)
+    }
+
+    #[inline(always)]
+    fn f64(&self, leaf: usize) -> Matched<f64> {
+        self.get(leaf).copied().map(widen).ok_or(Mismatch)
     }
 }
 

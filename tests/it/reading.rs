@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
-use treedef::{Leaf, Limits, Opaque, flatten, flatten_as, unflatten};
+use treedef::{Leaf, LeafType, Limits, Opaque, flatten, flatten_as, unflatten};
 
 /// What a type makes of elements of which many are alike is what it makes of them one by one, errors included: leaves that
 /// are handed over cannot be read twice, so there every element is taken as it comes.
@@ -22,8 +22,16 @@ fn assert_read_alike<T: DeserializeOwned + Debug>(values: &impl Serialize) {
 /// What a type makes of a whole value in numbers is what it makes of it in leaves that are handed over.
 #[track_caller]
 fn assert_whole_read_alike<T: DeserializeOwned + Debug>(value: &impl Serialize) {
-    let Ok((numbers, treedef)) = flatten_as::<f64>(value) else { return };
-    let leaves: Vec<Leaf> = numbers.iter().copied().map(Leaf::F64).collect();
+    assert_numbers_read_alike::<T, f64>(value);
+    assert_numbers_read_alike::<T, f32>(value);
+}
+
+#[track_caller]
+fn assert_numbers_read_alike<T: DeserializeOwned + Debug, L: LeafType + Copy + Into<Leaf>>(
+    value: &impl Serialize,
+) {
+    let Ok((numbers, treedef)) = flatten_as::<L>(value) else { return };
+    let leaves: Vec<Leaf> = numbers.iter().copied().map(L::into).collect();
     let whole = unflatten::<T>(&treedef, &numbers).map_err(|error| error.to_string());
     let by_node = unflatten::<T>(&treedef, leaves).map_err(|error| error.to_string());
     assert_eq!(format!("{whole:?}"), format!("{by_node:?}"), "{treedef}");
@@ -186,6 +194,7 @@ fn types_that_ask_for_something_else_get_what_they_always_get() {
     let point = |x, y| Point { x, y };
     assert_all(point(1.0, 2.0), &[point(1.0, 2.0), point(1e300, -1e300), point(f64::NAN, 0.0)]);
     assert_all((1.0, 2.0), &[(1.0, 2.0), (1e300, 1.0)]);
+    assert_all((1f32, 2f32), &[(1f32, 2f32), (f32::NAN, 1e-40)]);
     assert_all((1.0, (2.0, 3.0)), &[(1.0, (2.0, 3.0))]);
     assert_all((point(1.0, 2.0), 3.0), &[(point(1.0, 1e300), 4.0)]);
     assert_all(Of { x: Nothing {}, y: 1.0 }, &[Of { x: Nothing {}, y: 1e300 }]);
@@ -219,6 +228,35 @@ fn elements_that_are_too_deep_are_refused() {
         let read = unflatten::<((f64, (f64, f64)), f64)>(&whole, &leaves[..4]);
         assert_eq!(read.is_ok(), depth >= 3, "{depth}");
     }
+}
+
+/// Structs of `f32` are read from a slice of `f32` as they were, whatever the bits are.
+#[test]
+fn structs_of_f32_come_back_from_numbers() {
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Body {
+        place: [f32; 3],
+        mass: Option<f32>,
+        id: (Metre, ()),
+    }
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Metre(f32);
+    let odd = [0.0, -0.0, f32::INFINITY, f32::from_bits(0x7f80_0001), f32::MIN_POSITIVE / 2.0];
+    let bodies: Vec<Body> = (0..100)
+        .map(|at| Body {
+            place: [at as f32, odd[at % 5], 1.5],
+            mass: (at < 50).then_some(odd[(at + 1) % 5]),
+            id: (Metre(odd[(at + 2) % 5]), ()),
+        })
+        .collect();
+    let (numbers, treedef) = flatten_as::<f32>(&bodies).unwrap();
+    let bits = |numbers: &[f32]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
+    let lent: Vec<Body> = unflatten(&treedef, &numbers).unwrap();
+    assert_eq!(bits(&flatten_as::<f32>(&lent).unwrap().0), bits(&numbers));
+    let moved: Vec<Body> = unflatten(&treedef, numbers.clone()).unwrap();
+    assert_eq!(bits(&flatten_as::<f32>(&moved).unwrap().0), bits(&numbers));
+    // Another type of numbers is converted, or refused, as without many of them.
+    assert_whole_read_alike::<Vec<([f64; 3], Option<f64>, (f64, ()))>>(&bodies);
 }
 
 /// A struct that is read from a sequence takes the elements as its fields, in order, and nothing is lost.
