@@ -195,8 +195,8 @@ impl Export {
     ///
     /// - When leaves have no dtype; the error has all their paths.
     /// - When two paths have the same name, or a name is `__metadata__`.
-    /// - When the elements of a stacked sequence differ, or a pattern names what is below elements,
-    ///   but stacks none.
+    /// - When the elements of a stacked sequence differ, or a pattern names what is below
+    ///   elements, but stacks none, or names nothing at all.
     pub fn tensors<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
         if let Some(tree) = L::without_arrays(tree)? {
             return Ok(self.tensors(&tree)?.into_owned());
@@ -229,14 +229,18 @@ impl Export {
                 }
             }
         }
-        if let Some((stack, path)) =
-            idle.into_iter().find_map(|(_, stack, path)| Some((stack, path?)))
-        {
+        for (_, stack, named) in idle {
             let pattern = &stack.pattern;
-            let what = format!(
-                "`{pattern}` stacks nothing: `[*]` stands for the elements, as in `layers[*].w`"
-            );
-            return Err(Error::from(ErrorKind::Rule(what)).at_path(path));
+            if let Some(path) = named {
+                let what = format!(
+                    "`{pattern}` stacks nothing: `[*]` stands for the elements, as in `layers[*].w`"
+                );
+                return Err(Error::from(ErrorKind::Rule(what)).at_path(path));
+            }
+            if !stack.is_in(tree.treedef()) {
+                let what = format!("`{pattern}` names nothing here");
+                return Err(ErrorKind::Rule(what).into());
+            }
         }
         let mut metadata = self.rest(tree, rest)?;
         if self.structure {

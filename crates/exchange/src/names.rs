@@ -27,6 +27,15 @@ impl Stack {
         Ok(Stack { pattern, ends })
     }
 
+    /// Whether there is what the pattern names, or would be if a sequence had elements.
+    pub(crate) fn is_in(&self, treedef: &TreeDef) -> bool {
+        let is_sequence =
+            |path: &Path| self.ends.iter().any(|(sequence, _)| sequence.matches(path));
+        treedef.nodes().any(|(path, node)| {
+            self.pattern.covers(&path) || node.num_leaves() == 0 && is_sequence(&path)
+        })
+    }
+
     /// Whether the element that this key names is stacked.
     fn has(&self, path: &[Key], key: usize) -> bool {
         let Some((above, below)) = path.split_at_checked(key) else { return false };

@@ -57,7 +57,7 @@ fn sequences_are_stacked() {
             "[*].a: f32[2]; [*].0.b: f32[2]; [*].1.b: f32[2]",
         ),
         ("[(*, [*; 2]), (*, [*; 3])]", "[*].0", "0: f32[2]; 0.1: f32[2]; 1.1: f32[3]"),
-        // One tensor as it is; and a pattern that names nothing.
+        // One tensor as it is; and a sequence without elements.
         ("M { a: [*; 2], b: [P { c: * }; 2] }", "a", "a: f32[2]; b.0.c: f32[]; b.1.c: f32[]"),
         ("M { a: [], b: * }", "a[*].w", "b: f32[]"),
         ("[[*; 2]; 3]", "**", ": f32[3, 2]"),
@@ -112,6 +112,21 @@ fn elements_that_differ_are_not_stacked() {
         Export::new().stack("**.pos").unwrap().tensors(&tree("[P { pos: [*; 3], mass: * }; 2]")),
         "`**.pos` stacks nothing: `[*]` stands for the elements, as in `layers[*].w` at `[0].pos`",
     );
+    let of = |pattern: &str, text: &str| {
+        Export::new().stack(pattern).unwrap().tensors(&tree(text)).map(|_| ())
+    };
+    refused(of("layer[*].w", "M { layers: [P { w: * }; 2] }"), "`.layer[*].w` names nothing here");
+    refused(
+        of("layers[*].v", "M { layers: [P { w: * }; 2] }"),
+        "`.layers[*].v` names nothing here",
+    );
+    for (pattern, text) in [
+        ("layers[*].w", "M { layers: [], b: * }"),
+        ("layers", "M { layers: [], b: * }"),
+        ("layers[*].b", "M { layers: [P { w: *, b: None }; 2] }"),
+    ] {
+        of(pattern, text).unwrap();
+    }
     let error = Export::new().stack("[").unwrap_err();
     assert!(error.to_string().contains("byte 1"), "{error}");
 }
@@ -197,7 +212,8 @@ fn trees_of_all_kinds_come_back_if_they_can_be_stacked() {
             }
             Err(error) => {
                 let message = error.to_string();
-                let known = ["is also that of", "cannot be stacked", "stacks nothing"];
+                let known =
+                    ["is also that of", "cannot be stacked", "stacks nothing", "names nothing"];
                 assert!(known.iter().any(|known| message.contains(known)), "{message}: {tree}");
             }
         }
