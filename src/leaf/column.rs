@@ -285,12 +285,6 @@ impl Columns {
         self.layout.last().map_or(0, |segment| segment.leaves.end)
     }
 
-    /// The kind of the leaf at an index.
-    pub(crate) fn kind_at(&self, index: usize) -> Option<LeafKind> {
-        let segment = self.layout.partition_point(|segment| segment.leaves.end <= index);
-        self.layout.get(segment).map(|segment| segment.kind)
-    }
-
     /// Makes the column of a kind the last one, and returns its length.
     fn turn_to(&mut self, home: LeafKind) -> usize {
         let known = self.columns.iter().position(|column| column.home() == home);

@@ -1,5 +1,7 @@
 //! The entries of a map, of a struct or of a variant.
 
+use std::iter::Take;
+
 use serde::de::{DeserializeSeed, Expected, MapAccess};
 
 use crate::error::{Error, ErrorKind, Result, limited};
@@ -33,12 +35,10 @@ enum EntryOrder<'de> {
         order: &'de [usize],
         children: Vec<NodeRef<'de>>,
     },
-    /// The elements of a sequence, as the first fields of a struct. If a field has aliases, they are
-    /// among these names, and a visitor of serde_derive rejects the second name of that field.
-    Fields {
-        names: &'static [&'static str],
-        elements: Children<'de>,
-    },
+    /// The elements of a sequence, as the first fields of a struct, and no more than it has. If a
+    /// field has aliases, they are among the fields, and a visitor of serde_derive rejects the second
+    /// name of that field.
+    Fields(Take<Children<'de>>),
     /// One entry, for a variant.
     Variant,
 }
@@ -60,11 +60,11 @@ impl<'c, 'de> Entries<'c, 'de> {
                 (EntryOrder::of(cursor), map.node.fields())
             }
             // No field at all is more likely to be another type than a struct of options.
-            (NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct, Some(names))
-                if map.node.num_children() > 0 || names.is_empty() =>
+            (NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct, Some(fields))
+                if map.node.num_children() > 0 || fields.is_empty() =>
             {
                 level = cursor.deeper()?;
-                (EntryOrder::Fields { names, elements: map.node.children() }, &[])
+                (EntryOrder::Fields(map.node.children().take(fields.len())), &[])
             }
             _ => return Err(cursor.unexpected(expected)),
         };
@@ -78,8 +78,8 @@ impl<'c, 'de> Entries<'c, 'de> {
         };
         self.keys += 1;
         self.value = Some((position, child));
-        if let EntryOrder::Fields { names, .. } = self.order {
-            self.cursor.go_to_name(names.get(position).copied().unwrap_or_default(), self.level);
+        if let Some(name) = self.taken().last() {
+            self.cursor.go_to_name(name, self.level);
         } else if let Some(name) = self.names.get(position) {
             self.cursor.go_to_name(name, self.level);
         } else if let Some(key) = self.map.node.entry_keys().get(position) {
@@ -116,11 +116,19 @@ impl<'c, 'de> Entries<'c, 'de> {
         }
     }
 
+    /// The fields that elements of a sequence were taken as.
+    fn taken(&self) -> &'static [&'static str] {
+        match (&self.order, self.fields) {
+            (EntryOrder::Fields(_), Some(fields)) => fields.get(..self.keys).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
     /// Visitors of structs may leave fields out, but an entry of a map or an element that was not
     /// read is an error.
     pub(super) fn end(&self) -> Result<()> {
         let must_be_read =
-            self.map.kind == NodeKind::Map || matches!(self.order, EntryOrder::Fields { .. });
+            self.map.kind == NodeKind::Map || matches!(self.order, EntryOrder::Fields(_));
         match self.map.node.num_children().saturating_sub(self.values) {
             left if left > 0 && must_be_read => Err(self.map.unread(left)),
             _ => Ok(()),
@@ -132,9 +140,7 @@ impl<'c, 'de> Entries<'c, 'de> {
     pub(super) fn outside(&self, error: Error) -> Error {
         let (node, fields) = (self.map.node, self.fields.unwrap_or_default());
         let error = error.with_fields(|| match &self.order {
-            EntryOrder::Fields { names, .. } => {
-                names.iter().take(self.keys).map(|name| Name::Borrowed(name)).collect()
-            }
+            EntryOrder::Fields(_) => self.taken().iter().copied().map(Name::Borrowed).collect(),
             _ => field_names(node),
         });
         self.map.outside(match error.kind() {
@@ -149,15 +155,13 @@ impl<'c, 'de> Entries<'c, 'de> {
                     None => "new? `#[serde(default)]`".to_owned(),
                 })
             }
-            ErrorKind::Message(message) if message.starts_with("duplicate field") => {
-                match &self.order {
-                    EntryOrder::Fields { names, .. } if error.path().is_root() => {
-                        let taken = names.get(..self.keys).unwrap_or_default().join("`, `");
-                        let taken = limited(&format_args!("`{taken}`"), 60);
-                        error.with_hint(format!("the elements were taken as the fields {taken}"))
-                    }
-                    _ => error,
-                }
+            ErrorKind::Message(message)
+                if matches!(self.order, EntryOrder::Fields(_))
+                    && error.path().is_root()
+                    && message.starts_with("duplicate field") =>
+            {
+                let taken = limited(&format_args!("`{}`", self.taken().join("`, `")), 60);
+                error.with_hint(format!("the elements were taken as the fields {taken}"))
             }
             _ => error,
         })
@@ -193,10 +197,7 @@ impl<'de> EntryOrder<'de> {
                 let position = *order.get(next)?;
                 Some((position, *children.get(position)?))
             }
-            EntryOrder::Fields { names, elements } => {
-                names.get(next)?;
-                Some((next, elements.next()?))
-            }
+            EntryOrder::Fields(elements) => Some((next, elements.next()?)),
             EntryOrder::Variant => (next == 0).then_some((0, node)),
         }
     }
@@ -248,11 +249,9 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
     }
 
     fn size_hint(&self) -> Option<usize> {
-        match self.order {
+        match &self.order {
             EntryOrder::Variant => Some(1 - self.keys.min(1)),
-            EntryOrder::Fields { names, .. } => {
-                Some(names.len().min(self.map.node.num_children()) - self.keys)
-            }
+            EntryOrder::Fields(elements) => Some(elements.len()),
             _ => Some(self.map.node.num_children() - self.keys),
         }
     }

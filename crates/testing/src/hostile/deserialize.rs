@@ -19,36 +19,36 @@ use super::differential::leaves;
 use super::{Plain, Tape};
 
 /// What all askers of one run share.
-pub struct Run {
-    pub tape: RefCell<Tape>,
+struct Run {
+    tape: RefCell<Tape>,
     /// Asks for what is there, and reads everything.
-    pub honest: bool,
-    pub leaves: Cell<usize>,
+    honest: bool,
+    leaves: Cell<usize>,
     /// Something went wrong that the library has to report; with what.
-    pub owed: Cell<Option<&'static str>>,
+    owed: Cell<Option<&'static str>>,
 }
 
 impl Run {
-    pub fn below(&self, bound: usize) -> usize {
+    fn below(&self, bound: usize) -> usize {
         if self.honest { 0 } else { self.tape.borrow_mut().below(bound) }
     }
 
-    pub fn sometimes(&self) -> bool {
+    fn sometimes(&self) -> bool {
         !self.honest && self.tape.borrow_mut().one_in(8)
     }
 }
 
 /// Asked for whenever a struct is.
-pub const FIELDS: &[&str] = &["a", "b"];
+const FIELDS: &[&str] = &["a", "b"];
 
 /// Asks for a value, believing that it stands at `plain`.
 #[derive(Clone, Copy)]
-pub struct Asker<'p> {
-    pub plain: &'p Plain,
-    pub run: &'p Run,
+struct Asker<'p> {
+    plain: &'p Plain,
+    run: &'p Run,
 }
 
-pub type Read = Result<(), String>;
+type Read = Result<(), String>;
 
 impl<'de> DeserializeSeed<'de> for Asker<'_> {
     type Value = ();
@@ -98,7 +98,7 @@ impl<'de> DeserializeSeed<'de> for Asker<'_> {
 }
 
 /// Who asks for a number may get another type of it, and a character may be a name.
-pub fn same_scalar(a: &Leaf, b: &Leaf) -> bool {
+fn same_scalar(a: &Leaf, b: &Leaf) -> bool {
     if let (Leaf::Str(text), Leaf::Char(char)) = (a, b) {
         return **text == char.to_string();
     }
@@ -111,19 +111,19 @@ pub fn same_scalar(a: &Leaf, b: &Leaf) -> bool {
 }
 
 impl<'p> Asker<'p> {
-    pub fn at(self, plain: &'p Plain) -> Asker<'p> {
+    fn at(self, plain: &'p Plain) -> Asker<'p> {
         Asker { plain, ..self }
     }
 
     /// Newtypes are passed through wherever something else is asked for.
-    pub fn inside(self) -> Asker<'p> {
+    fn inside(self) -> Asker<'p> {
         match self.plain.kind {
             NodeKind::NewtypeStruct => self.at(&self.plain.children[0]).inside(),
             _ => self,
         }
     }
 
-    pub fn scalar(self, received: impl Into<Leaf>) {
+    fn scalar(self, received: impl Into<Leaf>) {
         let received = received.into();
         let plain = self.inside().plain;
         match plain.kind {
@@ -146,7 +146,7 @@ impl<'p> Asker<'p> {
     }
 
     /// What is under a variant, as a plain value.
-    pub fn payload(plain: &Plain) -> Plain {
+    fn payload(plain: &Plain) -> Plain {
         let kind = match plain.kind {
             NodeKind::UnitVariant => NodeKind::Unit,
             NodeKind::TupleVariant => NodeKind::Tuple,
@@ -348,7 +348,7 @@ thread_local! {
 
 /// Does what the script of this thread says.
 #[derive(Debug)]
-pub struct Scripted;
+struct Scripted;
 
 impl<'de> Deserialize<'de> for Scripted {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -357,12 +357,7 @@ impl<'de> Deserialize<'de> for Scripted {
     }
 }
 
-pub fn run(
-    plain: &Rc<Plain>,
-    tape: Tape,
-    honest: bool,
-    read: impl FnOnce() -> Read,
-) -> (Read, usize) {
+fn run(plain: &Rc<Plain>, tape: Tape, honest: bool, read: impl FnOnce() -> Read) -> (Read, usize) {
     let run = Rc::new(Run {
         tape: RefCell::new(tape),
         honest,
@@ -374,7 +369,7 @@ pub fn run(
 }
 
 /// Gives each leaf and key a scalar that no other has.
-pub fn make_unique(plain: &mut Plain, next: &mut u64) {
+fn make_unique(plain: &mut Plain, next: &mut u64) {
     *next += 1;
     let number = *next;
     plain.scalar = match plain.scalar {
@@ -391,7 +386,7 @@ pub fn make_unique(plain: &mut Plain, next: &mut u64) {
     plain.children.iter_mut().for_each(|child| make_unique(child, next));
 }
 
-pub fn unflatten(treedef: &TreeDef, leaves: &[Leaf], how: usize) -> Read {
+fn unflatten(treedef: &TreeDef, leaves: &[Leaf], how: usize) -> Read {
     let result = match how {
         0 => treedef::unflatten::<Scripted>(treedef, leaves.to_vec()),
         1 => treedef::unflatten::<Scripted>(treedef, leaves),

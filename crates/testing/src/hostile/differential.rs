@@ -51,7 +51,7 @@ pub fn text(plain: &Plain, stars: bool) -> String {
     }
 }
 
-pub fn items(plain: &Plain, stars: bool) -> String {
+fn items(plain: &Plain, stars: bool) -> String {
     let equal = |a: &Plain, b: &Plain| a.same(b) && (stars || leaves(a) == leaves(b));
     let mut items = Vec::new();
     for run in plain.children.chunk_by(equal) {
@@ -66,11 +66,11 @@ pub fn items(plain: &Plain, stars: bool) -> String {
     items.join(", ")
 }
 
-pub fn name(name: &str) -> String {
+fn name(name: &str) -> String {
     if name.len() == 1 { name.to_owned() } else { format!("`{name}`") }
 }
 
-pub fn literal(scalar: &Leaf) -> String {
+fn literal(scalar: &Leaf) -> String {
     match scalar {
         Leaf::Bool(value) => value.to_string(),
         Leaf::I8(value) => format!("{value}i8"),
@@ -114,7 +114,7 @@ pub(super) fn check(
     Ok(())
 }
 
-pub fn check_node(plain: &Plain, node: NodeRef<'_>, leaf: &mut usize) -> TestCaseResult {
+fn check_node(plain: &Plain, node: NodeRef<'_>, leaf: &mut usize) -> TestCaseResult {
     prop_assert_eq!(node.kind(), plain.kind);
     prop_assert_eq!(node.name().unwrap_or(""), plain.name);
     prop_assert_eq!(node.variant().unwrap_or(""), plain.variant);
@@ -192,7 +192,7 @@ pub fn numbers_agree(mut tape: Tape) -> TestCaseResult {
     whole_numbers_agree(&seq(vec![plain; elements]), &seq(odd))
 }
 
-pub fn whole_numbers_agree(plain: &Plain, other: &Plain) -> TestCaseResult {
+fn whole_numbers_agree(plain: &Plain, other: &Plain) -> TestCaseResult {
     let recorded =
         |plain: &Plain| Flattener::new().serialize_once(true).flatten_as::<f64>(plain).unwrap();
     let ((_, treedef), (leaves, other_treedef)) = (recorded(plain), recorded(other));

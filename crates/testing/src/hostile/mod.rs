@@ -3,8 +3,6 @@
 //! Each test draws a *tape* of bytes from proptest and makes of it a value, a script, or both: that generates fast, and
 //! shrinks to the bytes that matter. `TREEDEF_CASES` sets the number of cases. The fuzz targets hand in tapes of their own.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
-
 pub mod deserialize;
 pub mod differential;
 pub mod serialize;
@@ -50,9 +48,9 @@ pub struct Plain {
 }
 
 /// Nodes from which on a drawn value gets no more children: copies of copies only cost time.
-pub const MANY: usize = 60;
+const MANY: usize = 60;
 
-pub const KINDS: [NodeKind; 15] = [
+const KINDS: [NodeKind; 15] = [
     NodeKind::Leaf,
     NodeKind::Seq,
     NodeKind::Struct,
@@ -277,7 +275,7 @@ impl Plain {
     }
 }
 
-pub fn draw_scalar(tape: &mut Tape) -> Leaf {
+fn draw_scalar(tape: &mut Tape) -> Leaf {
     let number = tape.below(4) as i8 - 1;
     match tape.below(8) {
         0 => Leaf::from(number),
@@ -291,7 +289,7 @@ pub fn draw_scalar(tape: &mut Tape) -> Leaf {
     }
 }
 
-pub fn scalar_order(a: &Leaf, b: &Leaf) -> Ordering {
+fn scalar_order(a: &Leaf, b: &Leaf) -> Ordering {
     let rank = |leaf: &Leaf| match leaf.kind() {
         treedef::LeafKind::Bool => 0,
         kind if kind.is_integer() => 1,
@@ -375,7 +373,7 @@ impl Serialize for Plain {
     }
 }
 
-pub fn serialize_scalar<S: Serializer>(scalar: &Leaf, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_scalar<S: Serializer>(scalar: &Leaf, serializer: S) -> Result<S::Ok, S::Error> {
     match scalar {
         Leaf::Bool(value) => serializer.serialize_bool(*value),
         Leaf::I8(value) => serializer.serialize_i8(*value),

@@ -58,10 +58,10 @@ pub enum Call {
     Value,
 }
 
-pub const DEPTH: usize = 4;
+const DEPTH: usize = 4;
 
 /// What has several children.
-pub const COMPOUNDS: [NodeKind; 7] = [
+const COMPOUNDS: [NodeKind; 7] = [
     NodeKind::Seq,
     NodeKind::Map,
     NodeKind::Struct,
@@ -216,7 +216,7 @@ impl Script {
     }
 }
 
-pub fn without_names(head: &Plain) -> Plain {
+fn without_names(head: &Plain) -> Plain {
     Plain {
         name: if head.is_named() { head.name } else { "" },
         variant: if head.kind.is_variant() { head.variant } else { "" },
@@ -224,11 +224,11 @@ pub fn without_names(head: &Plain) -> Plain {
     }
 }
 
-pub fn extended(key: Key, path: Vec<Key>) -> Vec<Key> {
+fn extended(key: Key, path: Vec<Key>) -> Vec<Key> {
     [key].into_iter().chain(path).collect()
 }
 
-pub fn step_key(head: &Plain, position: usize, field: &'static str, key: Option<&Plain>) -> Key {
+fn step_key(head: &Plain, position: usize, field: &'static str, key: Option<&Plain>) -> Key {
     match (head.kind, key) {
         (NodeKind::Some, _) => Key::Some,
         (NodeKind::Seq, _) => Key::Index(position),
@@ -311,7 +311,7 @@ impl Serialize for Script {
 }
 
 /// Prints pieces; `!` is an error.
-pub struct Pieces<'a>(&'a [&'static str]);
+struct Pieces<'a>(&'a [&'static str]);
 
 impl fmt::Display for Pieces<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
