@@ -51,10 +51,8 @@ impl Training {
 
 /// Trains until it is killed, and saves after every fifty steps.
 fn train(checkpoint: &Path) -> Result<(), Box<dyn Error>> {
-    let mut training = match checkpoint.exists() {
-        true => Tree::load(checkpoint)?.into_typed()?,
-        false => Training::new(),
-    };
+    let mut training =
+        if checkpoint.exists() { Tree::load(checkpoint)?.into_typed()? } else { Training::new() };
     println!("  from step {}", training.step);
     loop {
         (0..50).for_each(|_| training.advance());

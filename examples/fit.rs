@@ -38,9 +38,12 @@ impl std::error::Error for Growing {}
 
 impl Decays {
     fn at(&self, hour: f64) -> Result<f64, Growing> {
-        self.parts.iter().try_fold(f64::from(self.offset), |sum, part| match part.rate > 0.0 {
-            true => Ok(sum + f64::from(part.height) * (-part.rate * hour).exp()),
-            false => Err(Growing(part.rate)),
+        self.parts.iter().try_fold(f64::from(self.offset), |sum, part| {
+            if part.rate > 0.0 {
+                Ok(sum + f64::from(part.height) * (-part.rate * hour).exp())
+            } else {
+                Err(Growing(part.rate))
+            }
         })
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::Result;
 use crate::path::Path;
-use crate::pattern::{Pattern, Step};
+use crate::pattern::{Pattern, PatternStep};
 
 /// An argument that names one node: a [`Path`], or its text.
 ///
@@ -79,7 +79,7 @@ impl ToPattern for Pattern {
 
 impl ToPattern for Path {
     fn to_pattern(&self) -> Result<Cow<'_, Pattern>> {
-        let steps = self.keys().iter().cloned().map(Step::Key).collect();
+        let steps = self.keys().iter().cloned().map(PatternStep::Key).collect();
         Ok(Cow::Owned(Pattern(steps)))
     }
 }

@@ -107,7 +107,7 @@ where
 }
 
 /// The most differences that a message lists.
-const SHOWN: usize = 20;
+const SHOWN_DIFFERENCES: usize = 20;
 
 #[track_caller]
 fn report(what: &str, checked: Result<()>) {
@@ -120,8 +120,8 @@ fn report(what: &str, checked: Result<()>) {
         let path = if path.is_root() { "the root".to_owned() } else { format!("`{path}`") };
         format!("\n  {path}: expected {expected}, found {found}")
     };
-    let lines: String = differences.iter().take(SHOWN).map(line).collect();
-    let rest = match differences.len().saturating_sub(SHOWN) {
+    let lines: String = differences.iter().take(SHOWN_DIFFERENCES).map(line).collect();
+    let rest = match differences.len().saturating_sub(SHOWN_DIFFERENCES) {
         0 => String::new(),
         rest => format!("\n  … and {rest} more"),
     };

@@ -16,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The most characters of an error kind that a message prints, because names and texts may have any
 /// length.
-const LONGEST: usize = 1_000;
+const LONGEST_MESSAGE: usize = 1_000;
 
 /// What went wrong, and where.
 ///
@@ -71,7 +71,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     Function(Box<dyn std::error::Error + Send + Sync>),
     /// A struct asked for a field that its node does not have and that has no default.
-    #[error("missing field `{field}`; here {}", listed(.present))]
+    #[error("missing field `{field}`; here {}", quoted_names(.present))]
     MissingField {
         /// The field that was asked for.
         field: &'static str,
@@ -130,7 +130,7 @@ pub enum ErrorKind {
     TooLarge,
     /// Two structures differ. The list is in the order of the tree. If only structures were
     /// compared, it ends after about 4,096 differences.
-    #[error("{}", report(.0))]
+    #[error("{}", expected_and_found(.0))]
     Structure(Vec<Difference>),
     /// A `Serialize` or `Deserialize` implementation broke serde's protocol.
     #[error("{0}")]
@@ -579,9 +579,9 @@ impl fmt::Display for Inner {
         }
         match &self.kind {
             ErrorKind::Structure(differences) if self.of_prefix => {
-                f.write_str(&limited(&of_prefix(differences), LONGEST))?;
+                f.write_str(&limited(&of_prefix(differences), LONGEST_MESSAGE))?;
             }
-            kind => f.write_str(&limited(kind, LONGEST))?,
+            kind => f.write_str(&limited(kind, LONGEST_MESSAGE))?,
         }
         match &self.kind {
             kind if kind.is_about_the_whole() => {}
@@ -685,7 +685,7 @@ fn counted_bytes(count: u64) -> String {
     format!("{count} {} more", if count == 1 { "byte" } else { "bytes" })
 }
 
-fn listed(names: &[Name]) -> String {
+fn quoted_names(names: &[Name]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.len() {
         0 => "are no fields".to_owned(),
@@ -706,7 +706,7 @@ fn alternatives(names: &[&str]) -> String {
 }
 
 /// The first difference. The number of the others is printed after the path.
-fn report(differences: &[Difference]) -> String {
+fn expected_and_found(differences: &[Difference]) -> String {
     match differences.first() {
         Some(Difference { expected, found, .. }) => format!("expected {expected}, found {found}"),
         None => "the structures differ".to_owned(),

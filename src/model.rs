@@ -16,7 +16,7 @@
 //!
 //! # Invariants
 //!
-//! All code that reads an [`Encoding`] relies on these invariants. Only `builder` makes an
+//! All code that reads an [`Encoding`] relies on these invariants. Only `encoding` makes an
 //! encoding.
 //!
 //! 1. `nodes[0]` is the root. Its `repeat` is 1, and its `span` is the length of the vector.
@@ -43,7 +43,7 @@
 //! | node data, label | the names and labels of a node; a field name or a map key |
 //! | static | a value that belongs to the structure |
 //! | key, path, pattern | one step from a node to a child; the steps from the root; a set of paths |
-//! | arrival | the order in which the entries of a map came, before they were sorted |
+//! | insertion | the order in which the entries of a map came, before they were sorted |
 //! | frame | a compound whose children have not all come |
 //! | recorder, recording | serde's side of flattening; its state, the same for all types |
 //! | matcher | walks a value beside a known structure |
@@ -52,6 +52,7 @@
 //! | layout | the serde calls of a type that always makes the same ones |
 //! | block, shape | a rectangular part of a structure, like an array; its sizes |
 //! | slot | the place of a leaf in the flat vector |
+//! | site, view | where two structures are compared; what a comparison looks for and keeps |
 //! | fragment | a subtree that is inserted several times |
 //! | folded | counted as one structure whatever the length, the keys or the kinds of numbers are |
 //! | place, pool | what the same keys lead to in all documents; what is in something folded |
@@ -344,7 +345,7 @@ pub struct Tree<L> {
 /// statics.
 ///
 /// It is immutable and cheap to clone. Equality and hash compare only the structure. They ignore
-/// the arrival order of map entries and the [`Limits`].
+/// the insertion order of map entries and the [`Limits`].
 ///
 /// The text form looks like the value, with `*` for each leaf, and parses back:
 ///
@@ -360,7 +361,7 @@ pub struct Tree<L> {
 pub struct TreeDef {
     pub(crate) encoding: Arc<Encoding>,
     /// The maps whose entries did not arrive in canonical order, sorted by `map`.
-    pub(crate) arrivals: Option<Arc<[Arrival]>>,
+    pub(crate) insertions: Option<Arc<[Insertion]>>,
     pub(crate) limits: Limits,
     /// Whether a walk through a value made it. Rebuilding then needs no more work than that walk.
     pub(crate) walked: bool,
@@ -376,7 +377,7 @@ pub(crate) struct Encoding {
 /// The options of the walk that made a treedef. Rebuilding and comparing need them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Options {
-    /// Map entries are in arrival order, which is part of the structure.
+    /// Map entries are in insertion order, which is part of the structure.
     pub(crate) insertion: bool,
     /// `None` is a leaf, and `Some(x)` is only `x` unless `x` is itself None, Some or unit.
     pub(crate) none_is_leaf: bool,
@@ -399,7 +400,7 @@ pub(crate) struct Node {
     pub(crate) children: usize,
     /// The number of leaves in one sibling.
     pub(crate) leaves: usize,
-    /// The number of maps in one sibling, which leads to the [`Arrival`] of a map.
+    /// The number of maps in one sibling, which leads to the [`Insertion`] of a map.
     pub(crate) maps: usize,
     /// The most nodes that rebuilding one sibling visits, those in keys and statics included; at
     /// most `usize::MAX`.
@@ -527,12 +528,12 @@ pub(crate) enum Labels {
     Static(Value),
 }
 
-/// The arrival order of the entries of one map.
+/// The insertion order of the entries of one map.
 #[derive(Clone, Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct Insertion {
     /// The number of maps before this one in pre-order, with runs expanded.
     pub(crate) map: usize,
-    /// The canonical position of the first entry that arrived, of the second, …
+    /// The canonical position of the first entry that came, of the second, …
     pub(crate) order: Box<[usize]>,
 }
 
@@ -651,12 +652,13 @@ impl Limits {
 /// The order of the entries of a map in a treedef.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MapOrder {
-    /// By key, so that equal maps have equal treedefs. The treedef also remembers the arrival
-    /// order. Equal maps in keys and statics are stored once, with the arrival order of the first.
+    /// By key, so that equal maps have equal treedefs. The treedef also remembers the insertion
+    /// order. Equal maps in keys and statics are stored once, with the insertion order of the
+    /// first.
     #[default]
     Canonical,
-    /// By arrival order, which is part of the structure, as in Python's `OrderedDict`. Maps in keys
-    /// and statics are always sorted by key, and are rebuilt in that order.
+    /// By insertion order, which is part of the structure, as in Python's `OrderedDict`. Maps in
+    /// keys and statics are always sorted by key, and are rebuilt in that order.
     Insertion,
 }
 
@@ -693,8 +695,8 @@ impl Hash for TreeDef {
 }
 
 impl TreeDef {
-    pub(crate) fn arrivals(&self) -> &[Arrival] {
-        self.arrivals.as_deref().unwrap_or_default()
+    pub(crate) fn insertions(&self) -> &[Insertion] {
+        self.insertions.as_deref().unwrap_or_default()
     }
 }
 

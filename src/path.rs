@@ -89,6 +89,16 @@ impl Key {
         }
     }
 
+    /// The key of the next sibling, if keys are positions.
+    pub(crate) fn next(&self) -> Key {
+        let mut key = self.clone();
+        if let Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) = &mut key
+        {
+            *index += 1;
+        }
+        key
+    }
+
     /// The key, if this is an entry of a map.
     pub(crate) fn entry(&self) -> Option<&Value> {
         match self {

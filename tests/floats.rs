@@ -1,7 +1,7 @@
 //! No float changes in a single bit on its way through the crate, whatever way it takes.
 //!
-//! `cargo test` runs this without optimisation, `.ci/run` with: a conversion by `as` keeps a signalling NaN in the one and
-//! makes it a quiet one in the other.
+//! `cargo test` runs this without optimisation, `.ci/run` with: a conversion by `as` keeps a
+//! signalling NaN in the one and makes it a quiet one in the other.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 
-/// NaNs of both signs, quiet and signalling, with payloads; zeros, infinities, the smallest and the largest; and others.
+/// NaNs of both signs, quiet and signalling, with payloads; zeros, infinities, the smallest and the
+/// largest; and others.
 fn bits() -> impl Iterator<Item = u32> {
     let special = [
         0x7fa0_0001,

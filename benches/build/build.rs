@@ -6,7 +6,8 @@ use std::path::Path;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     let mut code = String::new();
-    let derive = "#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]";
+    let derive =
+        "#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]";
     let scalars = ["u64", "f64", "String", "bool", "Option<i32>", "Vec<f32>"];
     for number in 0..60 {
         // Each type holds some before it.
@@ -17,7 +18,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             for (place, held) in held.enumerate() {
                 writeln!(code, "    Holds{place}(Box<{held}>),")?;
             }
-            writeln!(code, "    Named {{ at: {}, of: {} }},\n}}", scalars[number % 6], scalars[number / 2 % 6])?;
+            writeln!(
+                code,
+                "    Named {{ at: {}, of: {} }},\n}}",
+                scalars[number % 6],
+                scalars[number / 2 % 6]
+            )?;
             continue;
         }
         writeln!(code, "{derive}\npub struct T{number} {{")?;
@@ -25,7 +31,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             writeln!(code, "    pub scalar_{place}: {},", scalars[(number + place) % 6])?;
         }
         for (place, held) in held.enumerate() {
-            let wrapped = [format!("Option<Box<{held}>>"), format!("Vec<{held}>"), format!("std::collections::BTreeMap<String, {held}>")];
+            let wrapped = [
+                format!("Option<Box<{held}>>"),
+                format!("Vec<{held}>"),
+                format!("std::collections::BTreeMap<String, {held}>"),
+            ];
             writeln!(code, "    pub held_{place}: {},", wrapped[(number + place) % 3])?;
         }
         writeln!(code, "}}")?;

@@ -36,9 +36,12 @@ pub fn run(bytes: &[u8]) {
         _ => structure(tape),
     };
     // What the default allows takes seconds.
-    let [x, y] = [x, y].map(|treedef| match treedef.limits() == Limits::default() {
-        true => treedef.with_limits(Limits::default().max_work(1 << 14)),
-        false => treedef,
+    let [x, y] = [x, y].map(|treedef| {
+        if treedef.limits() == Limits::default() {
+            treedef.with_limits(Limits::default().max_work(1 << 14))
+        } else {
+            treedef
+        }
     });
     if operation < 25 {
         return on_structures(operation, &x, &y, tape);

@@ -20,16 +20,20 @@ pub fn run(bytes: &[u8]) {
         .none_is_leaf(choice & 2 != 0)
         .human_readable(choice & 4 == 0);
     let has_rules = choice & 8 != 0;
-    let flattener = match has_rules {
-        true => flattener.static_type("A").opaque_type("Point").static_field("x", "a b"),
-        false => flattener,
+    let flattener = if has_rules {
+        flattener.static_type("A").opaque_type("Point").static_field("x", "a b")
+    } else {
+        flattener
     };
 
     let (leaves, treedef) = flattener.flatten(&value).unwrap();
     // A rule puts maps into statics and leaves; of equal ones the first says the order.
-    let check = |rebuilt: Read| match has_rules {
-        true => assert_eq!(flattener.flatten(&rebuilt).unwrap(), (leaves.clone(), treedef.clone())),
-        false => assert_eq!(rebuilt.0, value),
+    let check = |rebuilt: Read| {
+        if has_rules {
+            assert_eq!(flattener.flatten(&rebuilt).unwrap(), (leaves.clone(), treedef.clone()))
+        } else {
+            assert_eq!(rebuilt.0, value)
+        }
     };
     if choice & 32 != 0
         && let Ok((numbers, treedef)) = flattener.flatten_as::<f64>(&value)

@@ -45,8 +45,7 @@ pub fn run(bytes: &[u8]) {
     let loader = Loader::new().convert_floats(how & 1 == 1);
     let loader = if how & 2 == 2 { loader.stack("**") } else { loader };
     let loader = if how & 4 == 4 { loader.transpose("layers.**").ignore("x.*") } else { loader };
-    let loader =
-        if how & 32 == 32 { loader.stack("layers[*].w").stack("**[*].b") } else { loader };
+    let loader = if how & 32 == 32 { loader.stack("layers[*].w").stack("**[*].b") } else { loader };
     match how >> 3 & 3 {
         0 => read::<Model>(&loader, &tensors),
         1 => read::<Vec<Layer>>(&loader, &tensors),

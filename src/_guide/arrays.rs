@@ -37,9 +37,9 @@
 //! With [`Flattener::arrays`](crate::Flattener::arrays), each array is one leaf: an
 //! [`Array`](crate::Array) with its [`Dtype`](crate::Dtype), its shape, and its numbers in one
 //! buffer of their type. The buffer takes 4 bytes for an `f32`, where a [`Leaf`](crate::Leaf) takes
-//! 24, and flattening costs what [`flatten_as`](crate::flatten_as) of that type costs. Rebuilding gives
-//! exactly the value that was flattened. [`Tree::with_arrays`](crate::Tree::with_arrays) does the
-//! same with a tree that is there already, for example one that was read from JSON.
+//! 24, and flattening costs what [`flatten_as`](crate::flatten_as) of that type costs. Rebuilding
+//! gives exactly the value that was flattened. [`Tree::with_arrays`](crate::Tree::with_arrays) does
+//! the same with a tree that is there already, for example one that was read from JSON.
 //!
 //! | type | without `arrays` | with `arrays` |
 //! |---|---|---|
@@ -57,13 +57,14 @@
 //! | no elements: `Vec<f32>` or `[[f32; 0]; 3]` | no leaves | no leaves: nothing says a type |
 //! | `String`, `char`, 128-bit integers | each a leaf | each a leaf |
 //!
-//! A rule belongs to the flattener, not to the value. A file has the value: what is read from one is
-//! an array again, but its pairs are pairs and its lists are lists. A tensor without elements keeps
-//! its type only where a struct says it, as burn's does.
+//! A rule belongs to the flattener, not to the value. A file has the value: what is read from one
+//! is an array again, but its pairs are pairs and its lists are lists. A tensor without elements
+//! keeps its type only where a struct says it, as burn's does.
 //!
 //! The [`signature`](crate::signature) of a leaf that is an array is `opaque`. For the types and
-//! shapes take the signature without `arrays`, which prints them: `Flattener::new().signature(&value)?.with_shapes()`.
-//! Messages and [`summary`](crate::Tree::summary) say them of long arrays, instead of the numbers.
+//! shapes take the signature without `arrays`, which prints them:
+//! `Flattener::new().signature(&value)?.with_shapes()`. Messages and
+//! [`summary`](crate::Tree::summary) say them of long arrays, instead of the numbers.
 //!
 //! `ndarray` tells serde the numbers in row-major order, whatever their order in memory is, so an
 //! array in Fortran order comes back in the standard order.

@@ -107,10 +107,10 @@
 //! | 48 | 4 each | checksum of each block of 2¹⁶ bytes of the fourth part; the last block may be shorter |
 //!
 //! 1. *The order of maps*: tables of { structure `u32`, map `u64` } and of `u64`. The first table
-//!    lists the maps whose entries arrived in an order other than that of their keys. `structure`
+//!    lists the maps whose entries came in an order other than that of their keys. `structure`
 //!    counts the values of the first structure, then that structure itself, then the values of the
 //!    second part. `map` counts the maps of that structure in pre-order, with runs expanded. The
-//!    second table has, for one map after another, the canonical position of the entry that arrived
+//!    second table has, for one map after another, the canonical position of the entry that came
 //!    first, second, and so on. Empty if there is no such map.
 //! 2. *The values among the leaves*: the fields of a structure, without a treedef at the end of the
 //!    tables. Empty if there are no such values.

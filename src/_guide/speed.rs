@@ -116,7 +116,7 @@
 //!   takes 1.9 ns where `flatten` takes 2.2.
 //! - An element that is not plain data is recorded: one that contains a string, an enum, a map, a
 //!   sequence or a static.
-//! - A map whose entries arrive in random order is sorted. `flatten_like` remembers the arrival
+//! - A map whose entries arrive in random order is sorted. `flatten_like` remembers the insertion
 //!   order, and is fast as long as it gets the same map. Otherwise each entry is looked up.
 //! - Rules, `leaves_where` and `none_is_leaf` use the recording walk, without predictions, in
 //!   `flatten_like` too.

@@ -3,28 +3,13 @@
 /// The calls for scalars. `floats` handles floats, `others` all other kinds.
 macro_rules! scalars {
     (|$this:ident, $scalar:ident| #[$inline_float:meta] floats: $float:expr, #[$inline:meta] others: $other:expr,) => {
-        scalars! { |$this, $scalar| #[$inline_float] $float;
-            serialize_f32(f32) => F32;
-            serialize_f64(f64) => F64;
-        }
-        scalars! { |$this, $scalar| #[$inline] $other;
-            serialize_bool(bool) => Bool;
-            serialize_i8(i8) => I8;
-            serialize_i16(i16) => I16;
-            serialize_i32(i32) => I32;
-            serialize_i64(i64) => I64;
-            serialize_i128(i128) => I128;
-            serialize_u8(u8) => U8;
-            serialize_u16(u16) => U16;
-            serialize_u32(u32) => U32;
-            serialize_u64(u64) => U64;
-            serialize_u128(u128) => U128;
-            serialize_char(char) => Char;
-            serialize_str(&str) => Str;
-            serialize_bytes(&[u8]) => Bytes;
-        }
+        $crate::leaf::each_scalar! { [floats] => scalars |$this, $scalar| #[$inline_float] $float; }
+        $crate::leaf::each_scalar! { [bool integers char texts] => scalars |$this, $scalar| #[$inline] $other; }
     };
-    (|$this:ident, $scalar:ident| #[$inline:meta] $then:expr; $($method:ident($type:ty) => $kind:ident;)*) => {$(
+    (
+        |$this:ident, $scalar:ident| #[$inline:meta] $then:expr;
+        $($kind:ident: $type:ty, {$method:ident $visit:ident $deserialize:ident};)*
+    ) => {$(
         #[$inline]
         fn $method($this, value: $type) -> Result<Self::Ok, Self::Error> {
             let $scalar = crate::leaf::Scalar::$kind(value);
@@ -37,24 +22,22 @@ macro_rules! scalars {
 /// and the bits of the number.
 macro_rules! numbers {
     (|$this:ident, $kind:ident, $bits:ident| $then:expr) => {
-        numbers! {
-            |$this, $kind, $bits| $then;
-            serialize_bool(bool, value) => Bool, u64::from(value);
-            serialize_i8(i8, value) => I8, i64::from(value).cast_unsigned();
-            serialize_i16(i16, value) => I16, i64::from(value).cast_unsigned();
-            serialize_i32(i32, value) => I32, i64::from(value).cast_unsigned();
-            serialize_i64(i64, value) => I64, value.cast_unsigned();
-            serialize_u8(u8, value) => U8, u64::from(value);
-            serialize_u16(u16, value) => U16, u64::from(value);
-            serialize_u32(u32, value) => U32, u64::from(value);
-            serialize_u64(u64, value) => U64, value;
-            serialize_f32(f32, value) => F32, u64::from(value.to_bits());
-            serialize_f64(f64, value) => F64, value.to_bits();
-            serialize_char(char, value) => Char, u64::from(value);
+        $crate::leaf::each_scalar! { [unsigned] => numbers
+            |$this, $kind, $bits, value| $then, u64::from(value);
+            Bool: bool, {serialize_bool visit_bool deserialize_bool};
+            Char: char, {serialize_char visit_char deserialize_char};
+        }
+        $crate::leaf::each_scalar! { [signed] => numbers
+            |$this, $kind, $bits, value| $then, i64::from(value).cast_unsigned();
+        }
+        $crate::leaf::each_scalar! { [floats] => numbers
+            |$this, $kind, $bits, value| $then, u64::from(value.to_bits());
         }
     };
-    (|$this:ident, $kind:ident, $bits:ident| $then:expr;
-     $($method:ident($type:ty, $value:ident) => $variant:ident, $number:expr;)*) => {$(
+    (
+        |$this:ident, $kind:ident, $bits:ident, $value:ident| $then:expr, $number:expr;
+        $($variant:ident: $type:ty, {$method:ident $visit:ident $deserialize:ident};)*
+    ) => {$(
         #[inline(always)]
         fn $method($this, $value: $type) -> Result<Self::Ok, Self::Error> {
             let ($kind, $bits) = (crate::model::LeafKind::$variant, $number);

@@ -91,7 +91,7 @@ impl Recording {
         // All names are names of types, so they are borrowed.
         let name_of = |name: &Name| if let Cow::Borrowed(name) = *name { Some(name) } else { None };
         let read =
-            layout.read(self.builder.subtree(last), self.builder.node_data(), kinds, name_of);
+            layout.read(self.builder.subtree(last), &self.builder.node_data.list, kinds, name_of);
         self.layout = Some(layout);
         read
     }
@@ -102,9 +102,10 @@ impl Recording {
     fn end_row(&mut self, progress: &mut Progress) -> Result<()> {
         let Some(last) = self.frame.last() else { return Ok(()) }; // there is one
         if let Some(Retry { template, different }) = progress.again.take() {
-            let agrees = match template == last {
-                true => !different.surely,
-                false => self.builder.agree(template, last, different.leaves),
+            let agrees = if template == last {
+                !different.surely
+            } else {
+                self.builder.agree(template, last, different.leaves)
             };
             if !agrees {
                 return Err(gave_less());

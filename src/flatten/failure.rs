@@ -78,7 +78,7 @@ impl Recording {
         let variant = || Name::Borrowed(variant);
         let field = || self.fields.get(first_label + position).map(|name| Name::Borrowed(*name));
         let key = || match known {
-            Some((data, count)) => match &self.builder.data(*data)?.labels {
+            Some((data, count)) => match &self.builder.node_data.get(*data)?.labels {
                 Labels::Keys(keys) => keys.get(count.checked_sub(1)?).cloned(),
                 _ => None,
             },

@@ -6,7 +6,7 @@ use super::rules::Keep;
 
 /// What the next call serializes.
 #[derive(Clone, Copy, Default)]
-pub(super) enum Place {
+pub(super) enum NextValue {
     #[default]
     Child,
     /// The inside of a `Some`, if the option `none_is_leaf` is set.
@@ -23,26 +23,7 @@ pub(super) enum Role {
     Through,
     /// The only child is kept as one value. If the flag is set, no serde call opened the frame, and
     /// it closes together with its child.
-    Kept(Kept, bool),
-}
-
-/// What is kept as one value.
-#[derive(Clone, Copy)]
-pub(super) enum Kept {
-    Key,
-    Static,
-    Leaf,
-    Half,
-}
-
-impl Kept {
-    pub(super) fn of(keep: Keep) -> Self {
-        match keep {
-            Keep::Static => Kept::Static,
-            Keep::Leaf => Kept::Leaf,
-            Keep::Half => Kept::Half,
-        }
-    }
+    Kept(Keep, bool),
 }
 
 /// An open compound.
@@ -71,10 +52,10 @@ pub(super) struct Frame {
     pub(super) counts: bool,
     /// The type of a value in the subtree owns something.
     pub(super) owning: bool,
-    /// The first leaf, map, arrival and label of the frame.
+    /// The first leaf, map, insertion and label of the frame.
     pub(super) first_leaf: usize,
     pub(super) first_map: usize,
-    pub(super) first_arrival: usize,
+    pub(super) first_insertion: usize,
     pub(super) first_label: usize,
 }
 
@@ -103,7 +84,7 @@ impl Frame {
         owning: false,
         first_leaf: 0,
         first_map: 0,
-        first_arrival: 0,
+        first_insertion: 0,
         first_label: 0,
     };
 

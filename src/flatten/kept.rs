@@ -6,46 +6,47 @@ use crate::leaf::float::Half;
 use crate::model::{
     Labels, Leaf, LeafKind, MAX_KEY_NESTING, NodeHead, NodeKind, Options, Tree, Value,
 };
-use crate::treedef::builder::{LabelsRef, NodeDataRef};
+use crate::treedef::encoding::{LabelsRef, NodeDataRef};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::text::brief;
 
-use super::frame::{Frame, Kept, Place, Role};
+use super::frame::{Frame, NextValue, Role};
 use super::recording::Recording;
+use super::rules::Keep;
 
 impl Recording {
-    pub(super) fn begin_keeping(&mut self, kept: Kept, closes_itself: bool) -> Result<()> {
+    pub(super) fn begin_keeping(&mut self, keep: Keep, closes_itself: bool) -> Result<()> {
         if self.keeping >= MAX_KEY_NESTING {
             return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
         }
-        self.start_keeping(kept, closes_itself);
+        self.start_keeping(keep, closes_itself);
         Ok(())
     }
 
-    pub(super) fn start_keeping(&mut self, kept: Kept, closes_itself: bool) {
+    pub(super) fn start_keeping(&mut self, keep: Keep, closes_itself: bool) {
         self.keeping += 1;
-        self.now_at(Place::Child);
-        self.push(Role::Kept(kept, closes_itself), NodeHead::new(NodeKind::Static));
+        self.expect_next(NextValue::Child);
+        self.push(Role::Kept(keep, closes_itself), NodeHead::new(NodeKind::Static));
         self.frame.first_leaf = self.kept.len();
     }
 
     /// Takes out the kept value and puts it in its place.
     pub(super) fn end_keeping(&mut self) -> Result<()> {
-        let Role::Kept(kept, by_rule) = self.frame.role else { return Ok(()) };
+        let Role::Kept(keep, by_rule) = self.frame.role else { return Ok(()) };
         if let Some((data, _)) = self.frame.known {
             self.pop_kept();
             self.builder.open(NodeKind::Static, data);
             return Ok(());
         }
         let value = self.kept_value()?;
-        match kept {
-            Kept::Key => self.other_key(value),
-            Kept::Static => self.put_static(&value),
-            Kept::Leaf | Kept::Half => {
+        match keep {
+            Keep::Key => self.other_key(value),
+            Keep::Static => self.put_static(&value),
+            Keep::Leaf | Keep::Half => {
                 self.met_opaque = true;
                 self.last_is_none = is_nothing(&value);
-                let leaf = match kept {
-                    Kept::Half => float_of(value),
+                let leaf = match keep {
+                    Keep::Half => float_of(value),
                     _ => Leaf::from(value),
                 };
                 let kind = leaf.kind();
@@ -75,7 +76,7 @@ impl Recording {
     /// Takes out the kept value.
     fn kept_value(&mut self) -> Result<Value> {
         self.expect_no_failure()?;
-        let Frame { at, first_leaf, first_map, first_arrival, .. } = self.frame;
+        let Frame { at, first_leaf, first_map, first_insertion, .. } = self.frame;
         self.pop_kept();
         let mut leaves = self.kept.split_off(first_leaf);
         if self.builder.nodes.len() == at
@@ -83,22 +84,22 @@ impl Recording {
         {
             return Ok(Value::from(leaf));
         }
-        let mut arrivals = self.arrivals.split_off(first_arrival);
-        arrivals.iter_mut().for_each(|arrival| arrival.map -= first_map);
+        let mut insertions = self.insertions.split_off(first_insertion);
+        insertions.iter_mut().for_each(|insertion| insertion.map -= first_map);
         self.maps = first_map;
-        let treedef = self.builder.extract(at, Options::default(), arrivals);
+        let treedef = self.builder.extract(at, Options::default(), insertions);
         Ok(Value::from_tree(Tree::from_parts(treedef.with_limits(self.limits), leaves)))
     }
 
     fn pop_kept(&mut self) {
         self.pop();
-        self.now_at(Place::Child);
+        self.expect_next(NextValue::Child);
     }
 
     /// Keeps a scalar.
     pub(super) fn keep_scalar(&mut self, scalar: Scalar<'_>) {
-        let is_static = matches!(self.frame.role, Role::Kept(Kept::Static, _)) && self.keeping == 1;
-        match is_static.then(|| self.builder.static_of(scalar)).flatten() {
+        let is_static = matches!(self.frame.role, Role::Kept(Keep::Static, _)) && self.keeping == 1;
+        match is_static.then(|| self.builder.node_data.static_of(scalar)).flatten() {
             Some(data) => self.frame.known = Some((data, 0)),
             None => self.kept.push(scalar.into()),
         }
@@ -106,7 +107,7 @@ impl Recording {
 
     pub(super) fn put_static(&mut self, value: &Value) {
         let labels = LabelsRef::Static(value);
-        let data = self.builder.intern(NodeDataRef { name: &"", variant: &"", labels });
+        let data = self.builder.node_data.intern(NodeDataRef { name: &"", variant: &"", labels });
         self.builder.open(NodeKind::Static, data);
     }
 
@@ -119,17 +120,19 @@ impl Recording {
         match inside.kind {
             NodeKind::Unit | NodeKind::UnitStruct => true,
             NodeKind::Leaf => self.last_is_none,
-            NodeKind::Static => match self.builder.data(inside.data).map(|data| &data.labels) {
-                Some(Labels::Static(value)) => is_nothing(value),
-                _ => false,
-            },
+            NodeKind::Static => {
+                match self.builder.node_data.get(inside.data).map(|data| &data.labels) {
+                    Some(Labels::Static(value)) => is_nothing(value),
+                    _ => false,
+                }
+            }
             _ => false,
         }
     }
 }
 
-/// The float whose bits are in a newtype. Another newtype of that name holds a scalar already, or is
-/// one opaque leaf.
+/// The float whose bits are in a newtype. Another newtype of that name holds a scalar already, or
+/// is one opaque leaf.
 fn float_of(value: Value) -> Leaf {
     let half = value.root().name().and_then(Half::named);
     match (half, &*value.leaves()) {

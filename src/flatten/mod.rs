@@ -254,8 +254,8 @@ impl Flattener {
 
     /// Only scalars of the kinds that `is_leaf` accepts are leaves. The others become static.
     ///
-    /// For example, an optimiser sees only the floats of a value. A `half::f16` is no float to serde,
-    /// but an integer with its bits: see [`with_half_rules`](Self::with_half_rules).
+    /// For example, an optimiser sees only the floats of a value. A `half::f16` is no float to
+    /// serde, but an integer with its bits: see [`with_half_rules`](Self::with_half_rules).
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind};
@@ -711,9 +711,10 @@ impl Flattener {
         let Some(first) = differences.first() else { return Ok(()) };
         let statics = first.kind == DifferenceKind::Static;
         let error = structure_mismatch(differences);
-        Err(match statics {
-            true => error.with_hint("statics are part of the structure; see `ignore_statics`"),
-            false => error,
+        Err(if statics {
+            error.with_hint("statics are part of the structure; see `ignore_statics`")
+        } else {
+            error
         })
     }
 

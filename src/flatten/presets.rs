@@ -4,7 +4,10 @@
 //! The rules use the names that these crates pass to serde. Tests in this repository check these
 //! names. A rule of a preset is never reported as unmatched.
 
+use crate::argument::ToPattern;
 use crate::error::Result;
+use crate::path::Key;
+use crate::pattern::PatternStep;
 use crate::treedef::arrays::{ArrayMeaning, ArrayRule};
 
 use super::Flattener;
@@ -69,25 +72,30 @@ impl Flattener {
     /// assert_eq!(leaves, [0.5, 1.0, 2.0]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn with_nalgebra_rules_at(self, pattern: &str) -> Result<Self> {
-        let (rows, columns) = (format!("{pattern}.1").parse()?, format!("{pattern}.2").parse()?);
-        Ok(self.with_preset(Rule::Path(rows)).with_preset(Rule::Path(columns)))
+    pub fn with_nalgebra_rules_at(self, pattern: impl ToPattern) -> Result<Self> {
+        let pattern = pattern.to_pattern()?.into_owned();
+        let below = |position| {
+            let mut pattern = pattern.clone();
+            pattern.0.push(PatternStep::Key(Key::Position(position)));
+            Rule::Path(pattern)
+        };
+        Ok(self.with_preset(below(1)).with_preset(below(2))) // rows and columns
     }
 
-    /// `half` 2.7: an `f16` or `bf16` is an `f32` leaf, instead of a newtype of its bits, which are a
-    /// `u16`.
+    /// `half` 2.7: an `f16` or `bf16` is an `f32` leaf, instead of a newtype of its bits, which are
+    /// a `u16`.
     ///
-    /// It is a leaf whatever [`leaves_where`](Self::leaves_where) says. The leaf is exact, and becomes
-    /// the same bits again, those of all NaNs too, unless something computes with it. An other number
-    /// is rounded to the nearest that fits, of two to the even one; a NaN stays a NaN, and a finite
-    /// number that would become infinite is an error. In `f64` leaves they are widened, as `f32`s
-    /// are.
+    /// It is a leaf whatever [`leaves_where`](Self::leaves_where) says. The leaf is exact, and
+    /// becomes the same bits again, those of all NaNs too, unless something computes with it. An
+    /// other number is rounded to the nearest that fits, of two to the even one; a NaN stays a NaN,
+    /// and a finite number that would become infinite is an error. In `f64` leaves they are
+    /// widened, as `f32`s are.
     ///
-    /// Below `flatten`, `untagged` and an internal `tag` it does not come back: serde's buffers hold the
-    /// float there, and `half` asks them for the bits.
+    /// Below `flatten`, `untagged` and an internal `tag` it does not come back: serde's buffers
+    /// hold the float there, and `half` asks them for the bits.
     ///
-    /// A field with `#[serde(serialize_with = "f16::serialize_as_f32")]` needs no rule: it is an `f32`
-    /// in every format, and comes back in the same way.
+    /// A field with `#[serde(serialize_with = "f16::serialize_as_f32")]` needs no rule: it is an
+    /// `f32` in every format, and comes back in the same way.
     ///
     /// ```
     /// use serde::Serialize;
@@ -131,15 +139,16 @@ impl Flattener {
     /// assert_eq!(leaves[1].clone().into_typed::<Vec<(f32, f32)>>()?, spectrum);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn with_complex_rules_at(self, pattern: &str) -> Result<Self> {
+    pub fn with_complex_rules_at(self, pattern: impl ToPattern) -> Result<Self> {
         self.with_array_rule(pattern, ArrayMeaning::Complex)
     }
 
     /// Lists of `rows * columns` numbers are matrices, column by column, in the
     /// [arrays](Self::arrays) at `pattern` and below.
     ///
-    /// To serde, a matrix of fixed size is its numbers without its shape: an `SMatrix` of `nalgebra`
-    /// 0.32 to 0.35, and a `Mat3` of `glam`. In a list of such matrices, each is an array.
+    /// To serde, a matrix of fixed size is its numbers without its shape: an `SMatrix` of
+    /// `nalgebra` 0.32 to 0.35, and a `Mat3` of `glam`. In a list of such matrices, each is an
+    /// array.
     ///
     /// # Errors
     ///
@@ -156,12 +165,18 @@ impl Flattener {
     /// assert_eq!((array.shape(), array.is_column_major()), (&[2, 3][..], true));
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn with_matrix_rules_at(self, pattern: &str, rows: usize, columns: usize) -> Result<Self> {
+    pub fn with_matrix_rules_at(
+        self,
+        pattern: impl ToPattern,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Self> {
         self.with_array_rule(pattern, ArrayMeaning::Columns(rows, columns))
     }
 
-    fn with_array_rule(mut self, pattern: &str, means: ArrayMeaning) -> Result<Self> {
-        self.array_rules.push(ArrayRule { pattern: pattern.parse()?, means });
+    fn with_array_rule(mut self, pattern: impl ToPattern, means: ArrayMeaning) -> Result<Self> {
+        let pattern = pattern.to_pattern()?.into_owned();
+        self.array_rules.push(ArrayRule { pattern, means });
         Ok(self)
     }
 

@@ -7,15 +7,15 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 
+use crate::call_stack;
 use crate::error::Result;
 use crate::leaf::leaf_type::Emit;
 use crate::leaf::sink::Sink;
 use crate::leaf::{Scalar, visit_scalars};
 use crate::model::{Leaf, Limits, NodeHead, NodeKind, Options, Tree, Value};
-use crate::stack;
 
-use super::frame::Kept;
 use super::recording::Recording;
+use super::rules::Keep;
 
 /// Reads a document of a self-describing format into a tree, within limits.
 ///
@@ -85,7 +85,7 @@ impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<(), D::Error> {
         let KeyReader(recording) = self;
         told(recording, |recording| recording.key().map(drop))?;
-        stack::grow!(Reader(recording).deserialize(document))?;
+        call_stack::grow!(Reader(recording).deserialize(document))?;
         told(recording, |recording| recording.key_came(Ok(())))
     }
 }
@@ -99,7 +99,7 @@ impl<'de> DeserializeSeed<'de> for ChildReader<'_> {
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<(), D::Error> {
         let ChildReader(recording) = self;
         let level = recording.level();
-        stack::grow!(Reader(recording.child(true)).deserialize(document))?;
+        call_stack::grow!(Reader(recording.child(true)).deserialize(document))?;
         told(recording, |recording| recording.child_came(level, Ok(())))
     }
 }
@@ -178,7 +178,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
         let mut recording = Recording::of_value(Options::default(), Limits::default());
-        told(&mut recording, |recording| recording.begin_keeping(Kept::Static, false))?;
+        told(&mut recording, |recording| recording.begin_keeping(Keep::Static, false))?;
         Reader(&mut recording).deserialize(document)?;
         recording.finish_value().map_err(de::Error::custom)
     }

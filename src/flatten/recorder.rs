@@ -8,14 +8,13 @@ use std::mem;
 
 use serde::{Serialize, Serializer, ser};
 
+use crate::call_stack;
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
 use crate::model::{NodeHead, NodeKind, TreeDef, Value};
-use crate::stack;
 
 use super::calls::{nodes, scalars, text_of};
-use super::frame::Kept;
 use super::recording::Recording;
 use super::rows::{Progress, put_row};
 use super::rules::Keep;
@@ -35,7 +34,7 @@ impl Recording {
         mut self: Box<Self>,
         value: &T,
     ) -> Result<Value> {
-        self.begin_keeping(Kept::Static, false)?;
+        self.begin_keeping(Keep::Static, false)?;
         value.serialize(Recorder(&mut self))?;
         self.finish_value()
     }
@@ -65,25 +64,25 @@ impl Compound<'_> {
     #[inline]
     fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         let place = Recorder(self.recording.child(const { mem::needs_drop::<T>() }));
-        let child = stack::grow!(value.serialize(place));
+        let child = call_stack::grow!(value.serialize(place));
         self.recording.child_came(self.level, child)
     }
 
     #[inline]
     fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<()> {
         let place = Recorder(self.recording.field(name, const { mem::needs_drop::<T>() }));
-        let child = stack::grow!(value.serialize(place));
+        let child = call_stack::grow!(value.serialize(place));
         self.recording.child_came(self.level, child)
     }
 
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
-        let key = stack::grow!(key.serialize(Recorder(self.recording.key()?)));
+        let key = call_stack::grow!(key.serialize(Recorder(self.recording.key()?)));
         self.recording.key_came(key)
     }
 
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         let place = Recorder(self.recording.value(const { mem::needs_drop::<T>() })?);
-        let child = stack::grow!(value.serialize(place));
+        let child = call_stack::grow!(value.serialize(place));
         self.recording.child_came(self.level, child)
     }
 

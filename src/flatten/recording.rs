@@ -12,24 +12,24 @@
 //! 4. The labels of an open compound are on the stack `fields` or `keys` from `first_label` on,
 //!    unless its keys are `known`.
 //! 5. The leaves of a kept value (a key, a static, an opaque leaf) are in `kept`. When the value is
-//!    complete, its nodes, leaves and arrivals are taken out.
+//!    complete, its nodes, leaves and insertions are taken out.
 
 use std::cell::Cell;
 use std::mem;
 use std::slice;
 use std::sync::Arc;
 
+use crate::call_stack;
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::{Sink, permute};
 use crate::model::{
-    Arrival, Labels, Leaf, Limits, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
+    Insertion, Labels, Leaf, Limits, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
 };
 use crate::path::Key;
-use crate::stack;
-use crate::treedef::builder::{EncodingBuilder, LabelsRef, NodeDataRef};
+use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 
-use super::frame::{Frame, Kept, Place, Role};
+use super::frame::{Frame, NextValue, Role};
 use super::rows::layout::Layout;
 use super::rules::{Keep, Rules};
 
@@ -64,14 +64,14 @@ pub(super) struct Recording {
     pub(super) outer: Vec<Frame>,
     /// How many compounds are around the current place.
     pub(super) depth: usize,
-    place: Place,
+    next_value: NextValue,
     /// The next value is simply recorded: no rule, option or place requires anything else.
     plain: bool,
     /// The node data of the last map. Perhaps that map had only the first of its keys.
     last_keys: Option<usize>,
     /// The number of maps so far.
     pub(super) maps: usize,
-    pub(super) arrivals: Vec<Arrival>,
+    pub(super) insertions: Vec<Insertion>,
     options: Options,
     pub(super) limits: Limits,
     /// The maximum depth, limited by the limits and by the stack.
@@ -109,12 +109,12 @@ impl Recording {
         recording.leaves.reserve(recording.expected);
         recording.options = options;
         recording.limits = limits;
-        recording.max_depth = stack::deepest(limits);
+        recording.max_depth = call_stack::deepest(limits);
         recording.predicts = predicts;
         recording.hits = vec![false; rules.as_ref().map_or(0, |rules| rules.rules.len())];
         recording.path = rules.as_ref().filter(|rules| rules.need_paths()).map(|_| Vec::new());
         recording.rules = rules;
-        recording.now_at(Place::Child);
+        recording.expect_next(NextValue::Child);
         recording
     }
 
@@ -148,8 +148,8 @@ impl Recording {
         if self.builder.nodes.is_empty() {
             self.builder.open(NodeKind::Leaf, NodeData::NONE);
         }
-        let arrivals = mem::take(&mut self.arrivals);
-        let treedef = self.builder.finish(self.options, arrivals, self.limits);
+        let insertions = mem::take(&mut self.insertions);
+        let treedef = self.builder.finish(self.options, insertions, self.limits);
         let (leaves, hits) = (mem::take(&mut self.leaves), mem::take(&mut self.hits));
         self.expected = leaves.len().min(MOST_EXPECTED);
         self.spare();
@@ -183,9 +183,9 @@ impl Recording {
         if self.keeping > 0 { self.kept.len() } else { self.leaves.len() }
     }
 
-    pub(super) fn now_at(&mut self, place: Place) {
-        self.place = place;
-        let ordinary = matches!(place, Place::Child) && !self.options.none_is_leaf;
+    pub(super) fn expect_next(&mut self, next_value: NextValue) {
+        self.next_value = next_value;
+        let ordinary = matches!(next_value, NextValue::Child) && !self.options.none_is_leaf;
         self.plain = ordinary && self.keeping == 0 && self.rules.is_none();
     }
 }
@@ -201,24 +201,18 @@ impl Recording {
     #[inline(always)]
     pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> Result<()> {
         let copy = || scalar;
-        match self.plain && self.leaves.push(copy()) {
-            true => Ok(()),
-            false => self.scalar_here(copy()),
-        }
+        if self.plain && self.leaves.push(copy()) { Ok(()) } else { self.scalar_here(copy()) }
     }
 
     fn leaf(&mut self, scalar: Scalar<'_>) -> Result<()> {
-        match self.leaves.push_other(scalar) {
-            true => Ok(()),
-            false => Err(self.wrong_scalar(scalar.kind())),
-        }
+        if self.leaves.push_other(scalar) { Ok(()) } else { Err(self.wrong_scalar(scalar.kind())) }
     }
 
     #[inline(never)]
     fn scalar_here(&mut self, scalar: Scalar<'_>) -> Result<()> {
-        let place = self.place;
-        self.now_at(Place::Child);
-        if let Place::Key = place {
+        let next_value = self.next_value;
+        self.expect_next(NextValue::Child);
+        if let NextValue::Key = next_value {
             self.scalar_key(scalar);
             return Ok(());
         }
@@ -275,7 +269,7 @@ impl Recording {
         let elided = self.none_is_leaf();
         match elided {
             Some(false) => {
-                self.now_at(Place::Child);
+                self.expect_next(NextValue::Child);
                 self.push(Role::Through, NodeHead::new(NodeKind::Some));
             }
             _ => self.open(NodeHead::new(NodeKind::Some))?,
@@ -286,8 +280,8 @@ impl Recording {
 
     /// If `None` is a leaf here, whether this is the inside of a `Some`.
     fn none_is_leaf(&self) -> Option<bool> {
-        let is_leaf = self.options().none_is_leaf && !matches!(self.place, Place::Key);
-        is_leaf.then_some(matches!(self.place, Place::InsideSome))
+        let is_leaf = self.options().none_is_leaf && !matches!(self.next_value, NextValue::Key);
+        is_leaf.then_some(matches!(self.next_value, NextValue::InsideSome))
     }
 
     /// Opens a newtype or a mark.
@@ -295,7 +289,7 @@ impl Recording {
         match keep {
             None => self.open(NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }),
             // Inside a kept value, a mark changes nothing.
-            Some(_) if self.keeping > 0 || matches!(self.place, Place::Key) => {
+            Some(_) if self.keeping > 0 || matches!(self.next_value, NextValue::Key) => {
                 self.arrive(None)?;
                 self.descend()?;
                 self.push(Role::Through, NodeHead::new(NodeKind::NewtypeStruct));
@@ -304,7 +298,7 @@ impl Recording {
             }
             Some(keep) => {
                 self.expect_no_failure()?;
-                self.begin_keeping(Kept::of(keep), false)
+                self.begin_keeping(keep, false)
             }
         }
     }
@@ -329,7 +323,7 @@ impl Recording {
 
     fn descend(&mut self) -> Result<()> {
         if self.depth >= self.max_depth {
-            return Err(stack::too_deep(self.max_depth));
+            return Err(call_stack::too_deep(self.max_depth));
         }
         self.depth += 1;
         Ok(())
@@ -347,7 +341,7 @@ impl Recording {
             next: at,
             first_leaf: self.num_leaves(),
             first_map: self.maps,
-            first_arrival: self.arrivals.len(),
+            first_insertion: self.insertions.len(),
             watched: self.path.is_some() && self.keeping == 0,
             ..Frame::ROOT
         };
@@ -371,12 +365,12 @@ impl Recording {
         if self.plain {
             return Ok(());
         }
-        if let Place::Key = self.place {
-            return self.begin_keeping(Kept::Key, true);
+        if let NextValue::Key = self.next_value {
+            return self.begin_keeping(Keep::Key, true);
         }
-        self.now_at(Place::Child);
+        self.expect_next(NextValue::Child);
         match head.and_then(|head| self.rule(head)) {
-            Some(keep) => self.begin_keeping(Kept::of(keep), true),
+            Some(keep) => self.begin_keeping(keep, true),
             None => Ok(()),
         }
     }
@@ -403,7 +397,7 @@ impl Recording {
     #[inline(never)]
     fn child_here(&mut self) {
         if self.frame.around_some {
-            self.now_at(Place::InsideSome);
+            self.expect_next(NextValue::InsideSome);
         }
         if !self.frame.watched || !matches!(self.frame.role, Role::Node) {
             return;
@@ -412,7 +406,7 @@ impl Recording {
         let (Some(path), Some(rules)) = (&mut self.path, &self.rules) else { return };
         path.push(key);
         if let Some(keep) = rules.place(parent, path, &mut self.hits) {
-            self.start_keeping(Kept::of(keep), true);
+            self.start_keeping(keep, true);
         }
     }
 
@@ -482,7 +476,7 @@ impl Recording {
         if mem::replace(&mut self.frame.awaits_value, true) {
             return Err(self.broken("a map's key was followed by another key"));
         }
-        self.now_at(Place::Key);
+        self.expect_next(NextValue::Key);
         Ok(self)
     }
 
@@ -490,7 +484,7 @@ impl Recording {
     pub(super) fn key_came(&mut self, key: Result<()>) -> Result<()> {
         match (key, self.frame.role) {
             (Err(error), _) => Err(self.key_failed(error)),
-            (Ok(()), Role::Kept(Kept::Key, true)) => self.end_keeping(),
+            (Ok(()), Role::Kept(Keep::Key, true)) => self.end_keeping(),
             _ => Ok(()),
         }
     }
@@ -520,7 +514,8 @@ impl Recording {
 
     /// Completes a node.
     fn complete(&mut self) -> Result<()> {
-        let Frame { at, first_label, known, first_leaf, first_map, first_arrival, .. } = self.frame;
+        let Frame { at, first_label, known, first_leaf, first_map, first_insertion, .. } =
+            self.frame;
         let head = self.frame.head();
         self.pop();
         let mut sorted = None;
@@ -528,20 +523,20 @@ impl Recording {
             (NodeKind::Map, Some((known, count))) => {
                 // Keys of known node data are in order, and none of them is on the stack.
                 self.last_keys = Some(known);
-                self.builder.intern_first(known, count)
+                self.builder.node_data.intern_first(known, count)
             }
             (NodeKind::Map, None) => {
                 if !self.options().insertion {
                     sorted = self.builder.sort_entries(at, &mut self.keys[first_label..]);
                 }
-                let data = self.builder.intern_keys(&mut self.keys, first_label);
+                let data = self.builder.node_data.intern_keys(&mut self.keys, first_label);
                 self.last_keys = Some(data);
                 data
             }
             (NodeKind::Struct | NodeKind::StructVariant, _) => {
                 let labels = LabelsRef::Fields(&self.fields[first_label..]);
                 let data = NodeDataRef { name: &head.name, variant: &head.variant, labels };
-                let data = self.builder.intern_static(data);
+                let data = self.builder.node_data.intern_static(data);
                 self.fields.truncate(first_label);
                 data
             }
@@ -554,10 +549,10 @@ impl Recording {
                 0 => self.leaves.permute(first_leaf, moved),
                 _ => permute(moved, |a, b| self.kept.swap(first_leaf + a, first_leaf + b)),
             }
-            for below in &mut self.arrivals[first_arrival..] {
+            for below in &mut self.insertions[first_insertion..] {
                 below.map = first_map + 1 + sorted.moved(below.map - first_map - 1);
             }
-            self.arrivals.push(Arrival { map: first_map, order: sorted.order });
+            self.insertions.push(Insertion { map: first_map, order: sorted.order });
         }
         Ok(())
     }
@@ -565,14 +560,14 @@ impl Recording {
     /// The node data of a node without labels, which may have a name.
     fn unlabelled(&mut self, NodeHead { kind, name, variant }: NodeHead<'static>) -> usize {
         let data = NodeDataRef { name: &name, variant: &variant, labels: LabelsRef::None };
-        if kind.is_named() { self.builder.intern_static(data) } else { NodeData::NONE }
+        if kind.is_named() { self.builder.node_data.intern_static(data) } else { NodeData::NONE }
     }
 
     /// A scalar key. It often equals the key at the same position of the last map.
     fn scalar_key(&mut self, scalar: Scalar<'_>) {
         if let Some((data, count)) = self.frame.known {
             let is_it = |key: &Value| key.as_leaf().and_then(Leaf::as_scalar) == Some(scalar);
-            if let Some(data) = self.builder.with_key(data, count, is_it) {
+            if let Some(data) = self.builder.node_data.with_key(data, count, is_it) {
                 self.frame.known = Some((data, count + 1));
                 return;
             }
@@ -583,7 +578,8 @@ impl Recording {
     /// A key that is not known. From here on the keys of the map are on the stack.
     pub(super) fn other_key(&mut self, key: Value) {
         if let Some((data, count)) = self.frame.known.take()
-            && let Some(Labels::Keys(known)) = self.builder.data(data).map(|data| &data.labels)
+            && let Some(Labels::Keys(known)) =
+                self.builder.node_data.get(data).map(|data| &data.labels)
         {
             self.keys.extend(known.iter().take(count).cloned());
         }

@@ -9,9 +9,11 @@ use crate::model::{LeafKind, NodeHead, NodeKind};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 
-/// What a mark or a rule makes of a subtree.
+/// What a subtree is that is kept as one value, by a mark or a rule or as a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
+    /// The subtree is the key of an entry.
+    Key,
     /// The subtree is stored in the treedef.
     Static,
     /// The subtree is one leaf.
@@ -24,8 +26,8 @@ impl Keep {
     /// The meaning of a newtype of this name, if it is a mark.
     pub(super) fn marked_by(name: &str) -> Option<Self> {
         match name {
-            markers::STATIC => Some(Keep::Static),
-            markers::LEAF => Some(Keep::Leaf),
+            markers::STATIC_MARK => Some(Keep::Static),
+            markers::LEAF_MARK => Some(Keep::Leaf),
             _ => None,
         }
     }

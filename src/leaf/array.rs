@@ -121,10 +121,8 @@ impl Array {
     pub fn zip<L: LeafType>(&self, other: &Array, mut f: impl FnMut(L, L) -> L) -> Result<Array> {
         let (a, b) = (self.expect_slice::<L>()?, other.expect_slice::<L>()?);
         if self.form() != other.form() {
-            let order = |array: &Array| match array.column_major {
-                true => " in column-major order",
-                false => "",
-            };
+            let order =
+                |array: &Array| if array.column_major { " in column-major order" } else { "" };
             let (in_self, in_other) = (order(self), order(other));
             let message = format!("expected an array `{self}`{in_self}, found `{other}`{in_other}");
             return Err(Error::custom(message));
@@ -154,9 +152,10 @@ impl Array {
         self.as_slice().ok_or_else(|| {
             let (expected, found) = (L::KIND, self.numbers.home());
             let error = Error::from(ErrorKind::LeafKind { expected, found });
-            match expected == found {
-                true => error.with_hint(format!("sizes are stored as `{found}`")),
-                false => error,
+            if expected == found {
+                error.with_hint(format!("sizes are stored as `{found}`"))
+            } else {
+                error
             }
         })
     }

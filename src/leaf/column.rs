@@ -6,6 +6,7 @@ use std::mem;
 use std::ops::Range;
 
 use crate::leaf::Scalar;
+use crate::leaf::each_scalar;
 use crate::model::{Column, Leaf, LeafKind};
 
 /// Neighbouring leaves of one kind, and where they are in the buffer of that kind.
@@ -44,7 +45,7 @@ pub trait LeafVec {
 }
 
 macro_rules! columns {
-    ($($kind:ident: $type:ty,)*) => {
+    ($($kind:ident: $type:ty, $calls:tt;)*) => {
         /// The kind of the column that has the leaves of `kind`.
         pub(crate) fn home(kind: LeafKind) -> LeafKind {
             match kind {
@@ -72,14 +73,6 @@ macro_rules! columns {
                 any.downcast_mut::<Vec<String>>().map(|leaves| Column::Str(mem::take(leaves)))
             }
 
-            pub(crate) fn len(&self) -> usize {
-                match self {
-                    $(Column::$kind(column) => column.len(),)*
-                    Column::Str(column) => column.len(),
-                    Column::Other(column) => column.len(),
-                }
-            }
-
             pub(crate) fn home(&self) -> LeafKind {
                 match self {
                     $(Column::$kind(_) => LeafKind::$kind,)*
@@ -105,90 +98,63 @@ macro_rules! columns {
                     Column::Other(column) => column.get(index)?.as_scalar(),
                 }
             }
-
-            pub(crate) fn leaf(&self, index: usize) -> Option<Leaf> {
-                match self {
-                    $(Column::$kind(column) => column.get(index).copied().map(Leaf::from),)*
-                    Column::Str(column) => column.get(index).cloned().map(Leaf::from),
-                    Column::Other(column) => column.get(index).cloned(),
-                }
-            }
-
-            /// Removes the leaves from an index on.
-            fn split_off(&mut self, at: usize) -> Vec<Leaf> {
-                match self {
-                    $(Column::$kind(column) => {
-                        column.drain(at.min(column.len())..).map(Leaf::from).collect()
-                    })*
-                    Column::Str(column) => {
-                        column.drain(at.min(column.len())..).map(Leaf::from).collect()
-                    }
-                    Column::Other(column) => column.split_off(at.min(column.len())),
-                }
-            }
-
-            /// Frees the room for more leaves.
-            pub(crate) fn shrink(&mut self) {
-                match self {
-                    $(Column::$kind(column) => column.shrink_to_fit(),)*
-                    Column::Str(column) => column.shrink_to_fit(),
-                    Column::Other(column) => column.shrink_to_fit(),
-                }
-            }
-
-            pub(crate) fn as_any(&self) -> &dyn Any {
-                match self {
-                    $(Column::$kind(column) => column,)*
-                    Column::Str(column) => column,
-                    Column::Other(column) => column,
-                }
-            }
-
-            pub(crate) fn as_any_mut(&mut self) -> &mut dyn Any {
-                match self {
-                    $(Column::$kind(column) => column,)*
-                    Column::Str(column) => column,
-                    Column::Other(column) => column,
-                }
-            }
-
-            fn as_leaves(&mut self) -> &mut dyn LeafVec {
-                match self {
-                    $(Column::$kind(column) => column,)*
-                    Column::Str(column) => column,
-                    Column::Other(column) => column,
-                }
-            }
-
-            pub(crate) fn into_leaves(self) -> Vec<Leaf> {
-                match self {
-                    $(Column::$kind(column) => column.into_iter().map(Leaf::from).collect(),)*
-                    Column::Str(column) => column.into_iter().map(Leaf::from).collect(),
-                    Column::Other(column) => column,
-                }
-            }
         }
     };
 }
 
-columns! {
-    Bool: bool,
-    I8: i8,
-    I16: i16,
-    I32: i32,
-    I64: i64,
-    I128: i128,
-    U8: u8,
-    U16: u16,
-    U32: u32,
-    U64: u64,
-    U128: u128,
-    F32: f32,
-    F64: f64,
-    Char: char,
+each_scalar!([sized] => columns);
+
+/// What an expression is for the vector of a column, whatever its type.
+macro_rules! of_vec {
+    ($column:ident, $vec:ident => $then:expr) => {
+        each_scalar!([sized] => of_vec $column, $vec => $then;)
+    };
+    ($column:ident, $vec:ident => $then:expr; $($kind:ident: $type:ty, $calls:tt;)*) => {
+        match $column {
+            $(Column::$kind($vec) => $then,)*
+            Column::Str($vec) => $then,
+            Column::Other($vec) => $then,
+        }
+    };
 }
 
+#[allow(clippy::useless_conversion, reason = "one column has leaves")]
 impl Column {
+    pub(crate) fn len(&self) -> usize {
+        of_vec!(self, column => column.len())
+    }
+
+    pub(crate) fn leaf(&self, index: usize) -> Option<Leaf> {
+        of_vec!(self, column => column.get(index).cloned().map(Leaf::from))
+    }
+
+    /// Removes the leaves from an index on.
+    fn split_off(&mut self, at: usize) -> Vec<Leaf> {
+        let at = at.min(self.len());
+        of_vec!(self, column => column.drain(at..).map(Leaf::from).collect())
+    }
+
+    /// Frees the room for more leaves.
+    pub(crate) fn shrink(&mut self) {
+        of_vec!(self, column => column.shrink_to_fit());
+    }
+
+    pub(crate) fn as_any(&self) -> &dyn Any {
+        of_vec!(self, column => column)
+    }
+
+    pub(crate) fn as_any_mut(&mut self) -> &mut dyn Any {
+        of_vec!(self, column => column)
+    }
+
+    fn as_leaves(&mut self) -> &mut dyn LeafVec {
+        of_vec!(self, column => column)
+    }
+
+    pub(crate) fn into_leaves(self) -> Vec<Leaf> {
+        of_vec!(self, column => column.into_iter().map(Leaf::from).collect())
+    }
+
     /// The leaves of type `T`, if the column is of that type.
     pub(crate) fn get<T: 'static>(&self) -> Option<&Vec<T>> {
         self.as_any().downcast_ref()
@@ -196,7 +162,7 @@ impl Column {
 }
 
 macro_rules! bytes {
-    ($($kind:ident: $type:ty,)*) => {
+    ($($kind:ident: $type:ty, $calls:tt;)*) => {
         /// Numbers and their bytes in memory.
         impl Column {
             /// `None` if these are not the bytes of numbers of this kind.
@@ -230,18 +196,7 @@ macro_rules! bytes {
     };
 }
 
-bytes! {
-    I8: i8,
-    I16: i16,
-    I32: i32,
-    I64: i64,
-    U8: u8,
-    U16: u16,
-    U32: u32,
-    U64: u64,
-    F32: f32,
-    F64: f64,
-}
+each_scalar!([signed unsigned floats] => bytes);
 
 /// Leaves in one column for each kind, and the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -295,7 +250,8 @@ impl Columns {
         self.columns.get(self.last).map_or(0, Column::len)
     }
 
-    /// The column of all leaves from `first` on, and where they begin there, if they are of one kind.
+    /// The column of all leaves from `first` on, and where they begin there, if they are of one
+    /// kind.
     pub(crate) fn column_from(&mut self, first: usize) -> Option<(&mut dyn LeafVec, usize)> {
         let Segment { leaves, offset, .. } = self.layout.last()?;
         let at = offset + first.checked_sub(leaves.start)?; // at most the end of the column

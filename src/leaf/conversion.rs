@@ -3,7 +3,51 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::model::{Content, Leaf, NodeKind, Value};
+use crate::error::{Error, ErrorKind};
+use crate::leaf::each_scalar;
+use crate::leaf::leaf_type::Emit;
+use crate::model::{Content, Leaf, LeafKind, NodeKind, Value};
+
+/// Conversions of a leaf into the type of its kind. A `usize` is the `u64` that serde makes of it,
+/// if it fits.
+macro_rules! leaf_into {
+    ($($kind:ident: $type:ty, $calls:tt;)*) => {$(
+        impl TryFrom<Leaf> for $type {
+            type Error = Error;
+
+            fn try_from(leaf: Leaf) -> Result<Self, Error> {
+                let (expected, found) = (LeafKind::$kind, leaf.kind());
+                Self::from_leaf(leaf).ok_or_else(|| ErrorKind::LeafKind { expected, found }.into())
+            }
+        }
+    )*};
+}
+
+each_scalar!([sized] => leaf_into U64: usize, {}; I64: isize, {};);
+
+/// As `leaf_into`, for types that take over the memory of the leaf.
+macro_rules! leaf_moved_into {
+    ($($kind:ident: $type:ty;)*) => {$(
+        impl TryFrom<Leaf> for $type {
+            type Error = Error;
+
+            fn try_from(leaf: Leaf) -> Result<Self, Error> {
+                match leaf {
+                    Leaf::$kind(value) => Ok(value.into()),
+                    other => {
+                        let (expected, found) = (LeafKind::$kind, other.kind());
+                        Err(ErrorKind::LeafKind { expected, found }.into())
+                    }
+                }
+            }
+        }
+    )*};
+}
+
+leaf_moved_into! {
+    Str: String;
+    Bytes: Vec<u8>;
+}
 
 macro_rules! leaf_from {
     ($($type:ty => $variant:ident;)*) => {$(
@@ -58,5 +102,26 @@ impl From<Value> for Leaf {
             }
             content => Leaf::Opaque(Arc::new(Value(content))),
         }
+    }
+}
+
+impl Leaf {
+    /// The scalar of this kind with this text, as Rust spells it. For an absent value and an opaque
+    /// leaf there is none.
+    pub(crate) fn parsed(text: &str, kind: LeafKind) -> Option<Self> {
+        macro_rules! parse {
+            ($($kind:ident: $type:ty, $calls:tt;)*) => {
+                match kind {
+                    $(LeafKind::$kind => text.parse::<$type>().ok().map(Leaf::from),)*
+                    LeafKind::Str => Some(Leaf::from(text)),
+                    LeafKind::Bytes => Some(Leaf::from(text.as_bytes())),
+                    LeafKind::None | LeafKind::Opaque => None,
+                }
+            };
+        }
+        let leaf: Option<Leaf> = each_scalar!([sized] => parse);
+        // What is too large for a float is no infinity.
+        let spelled = || text.to_ascii_lowercase().contains("inf");
+        leaf.filter(|leaf| leaf.as_f64().is_none_or(|value| !value.is_infinite()) || spelled())
     }
 }

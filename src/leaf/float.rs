@@ -94,8 +94,8 @@ pub(crate) fn widen(value: f32) -> f64 {
     f64::from_bits(sign << 63 | 0x7ff << 52 | payload << 29)
 }
 
-/// Converts to one of the two nearest `f32`s, to the odd one unless it is exact. When that is rounded
-/// again, to fewer bits, the result is as if it had been rounded once.
+/// Converts to one of the two nearest `f32`s, to the odd one unless it is exact. When that is
+/// rounded again, to fewer bits, the result is as if it had been rounded once.
 #[allow(clippy::cast_possible_truncation, reason = "what rounding is")]
 pub(crate) fn narrow_to_odd(value: f64) -> f32 {
     let near = narrow(value);

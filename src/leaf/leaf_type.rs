@@ -4,10 +4,10 @@ use std::any::Any;
 use std::cell::Cell;
 use std::mem;
 
-use crate::error::{Error, ErrorKind};
 use crate::leaf::Scalar;
 use crate::leaf::bits::scalar;
 use crate::leaf::column::LeafVec;
+use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
 use crate::leaf::sink::{Sink, permute};
 use crate::model::{Leaf, LeafKind, Packed, Value};
@@ -106,21 +106,24 @@ impl Number {
     }
 
     pub(crate) fn of(scalar: Scalar<'_>) -> Option<Self> {
-        Some(match scalar {
-            Scalar::U8(value) => Number::U64(value.into()),
-            Scalar::U16(value) => Number::U64(value.into()),
-            Scalar::U32(value) => Number::U64(value.into()),
-            Scalar::U64(value) => Number::U64(value),
-            Scalar::U128(value) => Number::U128(value.into()),
-            Scalar::I8(value) => Number::I64(value.into()),
-            Scalar::I16(value) => Number::I64(value.into()),
-            Scalar::I32(value) => Number::I64(value.into()),
-            Scalar::I64(value) => Number::I64(value),
-            Scalar::I128(value) => Number::I128(value.into()),
-            Scalar::F32(value) => Number::F32(value),
-            Scalar::F64(value) => Number::F64(value),
-            _ => return None,
-        })
+        macro_rules! number {
+            ($wide:ident $($kind:ident: $type:ty, $calls:tt;)*) => {
+                match scalar {
+                    $(Scalar::$kind(value) => Some(Number::$wide(value.into())),)*
+                    _ => None,
+                }
+            };
+        }
+        match scalar {
+            Scalar::U128(value) => Some(Number::U128(value.into())),
+            Scalar::I128(value) => Some(Number::I128(value.into())),
+            Scalar::F32(value) => Some(Number::F32(value)),
+            Scalar::F64(value) => Some(Number::F64(value)),
+            _ => {
+                let signed = || each_scalar!([signed] => number I64);
+                each_scalar!([unsigned] => number U64).or_else(signed)
+            }
+        }
     }
 }
 
@@ -220,9 +223,10 @@ impl<L: Emit> LeafVec for Vec<L> {
     fn put_bits(&mut self, first: usize, kind: LeafKind, bits: &[Cell<u64>]) -> bool {
         let slots = self.get_mut(first..).unwrap_or_default();
         // A loop for a constant kind does not ask for it.
-        match kind == L::KIND {
-            true => fill(slots, L::KIND, bits),
-            false => fill(slots, kind, bits),
+        if kind == L::KIND {
+            fill_from_bits(slots, L::KIND, bits)
+        } else {
+            fill_from_bits(slots, kind, bits)
         }
     }
 
@@ -254,7 +258,7 @@ impl<L: Emit> LeafVec for Vec<L> {
 
 /// Fills the first slots; returns whether they exist and take the leaves.
 #[inline(always)]
-fn fill<L: Emit>(slots: &mut [L], kind: LeafKind, bits: &[Cell<u64>]) -> bool {
+fn fill_from_bits<L: Emit>(slots: &mut [L], kind: LeafKind, bits: &[Cell<u64>]) -> bool {
     let leaves = bits.iter().map(|bits| scalar(kind, bits.get()).and_then(L::from_scalar));
     slots.len() >= bits.len()
         && slots.iter_mut().zip(leaves).all(|(slot, leaf)| leaf.map(|leaf| *slot = leaf).is_some())
@@ -350,9 +354,10 @@ impl Flat for Leaf {
 
     /// An opaque leaf is read in place, so if there is one, all leaves are borrowed.
     fn handed_over(leaves: &mut [Self]) -> Source<'_> {
-        match leaves.iter().any(|leaf| leaf.opaque().is_some()) {
-            true => Source::Leaves(leaves),
-            false => Source::OwnedLeaves(leaves),
+        if leaves.iter().any(|leaf| leaf.opaque().is_some()) {
+            Source::Leaves(leaves)
+        } else {
+            Source::OwnedLeaves(leaves)
         }
     }
 }
@@ -360,7 +365,7 @@ impl Flat for Leaf {
 macro_rules! scalar_leaves {
     (
         sized { $($size:ident, $sized:ident, $wide:ident;)* }
-        $($type:ty, $variant:ident, ($($deref:tt)?) $(, $other:pat => $converted:expr)?;)*
+        $($variant:ident: $type:ty, $calls:tt;)*
     ) => {
         /// A slice of leaves of one type.
         #[derive(Clone, Copy)]
@@ -380,7 +385,7 @@ macro_rules! scalar_leaves {
 
             fn scalar(self, index: usize) -> Scalar<'s> {
                 match self {
-                    $(Typed::$variant(leaves) => Scalar::$variant($($deref)? &leaves[index]),)*
+                    $(Typed::$variant(leaves) => scalar_leaves!(@scalar $variant &leaves[index]),)*
                     $(Typed::$sized(leaves) => Scalar::$wide(leaves[index] as _),)* // not wider
                 }
             }
@@ -396,8 +401,7 @@ macro_rules! scalar_leaves {
                 fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
                     match scalar {
                         Scalar::$variant(value) => Some(value.into()),
-                        $($other => Some($converted),)?
-                        _ => None,
+                        other => scalar_leaves!(@converted $variant other),
                     }
                 }
 
@@ -416,7 +420,7 @@ macro_rules! scalar_leaves {
 
                 #[inline]
                 fn as_scalar(&self) -> Option<Scalar<'_>> {
-                    Some(Scalar::$variant($($deref)? self))
+                    Some(scalar_leaves!(@scalar $variant self))
                 }
 
                 fn lent(leaves: &[Self]) -> Source<'_> {
@@ -474,45 +478,28 @@ macro_rules! scalar_leaves {
                     Source::Typed(Typed::$sized(leaves))
                 }
             }
-
-            impl TryFrom<Leaf> for $size {
-                type Error = Error;
-
-                /// Takes the integer of 64 bits that serde makes of it, if it fits.
-                fn try_from(leaf: Leaf) -> Result<Self, Error> {
-                    let (expected, found) = (LeafKind::$wide, leaf.kind());
-                    Self::from_leaf(leaf).ok_or_else(|| ErrorKind::LeafKind { expected, found }.into())
-                }
-            }
         )*
     };
     (@sink F64) => { in_sink!(F64); };
     (@sink F32) => { in_sink!(F32); };
     (@sink $other:ident) => { in_sink!(Other); };
+    (@scalar Str $leaf:expr) => { Scalar::Str($leaf) };
+    (@scalar $kind:ident $leaf:expr) => { Scalar::$kind(*$leaf) };
+    (@converted F64 $scalar:ident) => {
+        if let Scalar::F32(value) = $scalar { Some(widen(value)) } else { None }
+    };
+    (@converted $other:ident $scalar:ident) => {{ let _ = $scalar; None }};
     (@owned Str $leaves:ident) => { Source::OwnedStrings($leaves) };
     (@owned $other:ident $leaves:ident) => { Self::lent($leaves) };
 }
 
-scalar_leaves! {
+each_scalar! {
+    [sized] => scalar_leaves
     sized {
         usize, Usize, U64;
         isize, Isize, I64;
     }
-    bool, Bool, (*);
-    i8, I8, (*);
-    i16, I16, (*);
-    i32, I32, (*);
-    i64, I64, (*);
-    i128, I128, (*);
-    u8, U8, (*);
-    u16, U16, (*);
-    u32, U32, (*);
-    u64, U64, (*);
-    u128, U128, (*);
-    f32, F32, (*);
-    f64, F64, (*), Scalar::F32(value) => widen(value);
-    char, Char, (*);
-    String, Str, ();
+    Str: String, {};
 }
 
 /// The kind of a leaf as a leaf type, for signatures.

@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
 use crate::error::{Error, Mismatch};
 
-pub(crate) const STATIC: &str = "__treedef_private_Static";
-pub(crate) const LEAF: &str = "__treedef_private_Leaf";
+pub(crate) const STATIC_MARK: &str = "__treedef_private_Static";
+pub(crate) const LEAF_MARK: &str = "__treedef_private_Leaf";
 
 /// Marks a field as static: its value belongs to the treedef, and is part of its equality, hash and
 /// text.
@@ -50,7 +50,7 @@ pub fn as_static<T: Serialize + ?Sized, S: Serializer>(
     value: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    mark(STATIC, value, serializer)
+    mark(STATIC_MARK, value, serializer)
 }
 
 /// Marks a field as one leaf, with everything below it, e.g. a tensor, a matrix or a name.
@@ -86,7 +86,7 @@ pub fn as_opaque<T: Serialize + ?Sized, S: Serializer>(
     value: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    mark(LEAF, value, serializer)
+    mark(LEAF_MARK, value, serializer)
 }
 
 fn mark<T: Serialize + ?Sized, S: Serializer>(
@@ -206,7 +206,7 @@ macro_rules! markers {
 
 markers! {
     /// For `#[serde(with = "treedef::as_static")]`: see [the function](fn@as_static).
-    as_static, STATIC,
+    as_static, STATIC_MARK,
     /// A value that is static in any place: in a `Vec`, an `Option`, a tuple, a type parameter.
     ///
     /// ```
@@ -220,7 +220,7 @@ markers! {
     Static;
 
     /// For `#[serde(with = "treedef::as_opaque")]`: see [the function](fn@as_opaque).
-    as_opaque, LEAF,
+    as_opaque, LEAF_MARK,
     /// A value that is one leaf in any place, with everything below it.
     ///
     /// ```

@@ -1,5 +1,6 @@
 //! Leaves: their kinds, the types that a vector of them may have, and marks for fields.
 
+mod table;
 pub(crate) mod float;
 mod scalar;
 pub(crate) mod bits;
@@ -13,3 +14,4 @@ pub(crate) mod statistics;
 pub(crate) mod markers;
 
 pub(crate) use scalar::{Integer, Scalar, visit_scalars};
+pub(crate) use table::each_scalar;

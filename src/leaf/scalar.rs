@@ -1,25 +1,21 @@
-//! Scalars: one table of their kinds, and conversions from and to leaves.
+//! Scalars, and conversions from and to leaves.
 
-use std::convert::identity;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use crate::error::{Error, ErrorKind};
+use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
 use crate::model::{Leaf, LeafKind};
 
-/// The table of scalar kinds, one line for each. `key` converts a scalar to the value that is
-/// compared and hashed.
+/// What is the same for all scalars, and for those of a size.
 macro_rules! scalars {
-    (
-        plain { $($kind:ident $name:literal $type:ty, key: $key:path $(, from: $other:ident($found:ident) => $converted:expr)?;)* }
-        texts { $($text:ident $text_name:literal $text_type:ty;)* }
-    ) => {
+    ($($kind:ident: $type:ty, $calls:tt;)*) => {
         /// A serde scalar; texts are borrowed from the value that is walked.
         #[derive(Clone, Copy)]
         pub enum Scalar<'a> {
             $($kind($type),)*
-            $($text(&'a $text_type),)*
+            Str(&'a str),
+            Bytes(&'a [u8]),
             None,
         }
 
@@ -27,43 +23,39 @@ macro_rules! scalars {
             pub(crate) fn kind(self) -> LeafKind {
                 match self {
                     $(Scalar::$kind(_) => LeafKind::$kind,)*
-                    $(Scalar::$text(_) => LeafKind::$text,)*
+                    Scalar::Str(_) => LeafKind::Str,
+                    Scalar::Bytes(_) => LeafKind::Bytes,
                     Scalar::None => LeafKind::None,
-                }
-            }
-
-            fn hash_bits<H: Hasher>(self, state: &mut H) {
-                match self {
-                    $(Scalar::$kind(value) => $key(value).hash(state),)*
-                    $(Scalar::$text(value) => value.hash(state),)*
-                    Scalar::None => {}
-                }
-            }
-        }
-
-        impl PartialEq for Scalar<'_> {
-            fn eq(&self, other: &Self) -> bool {
-                match (*self, *other) {
-                    $((Scalar::$kind(a), Scalar::$kind(b)) => $key(a) == $key(b),)*
-                    $((Scalar::$text(a), Scalar::$text(b)) => a == b,)*
-                    (Scalar::None, Scalar::None) => true,
-                    _ => false,
                 }
             }
         }
 
         impl LeafKind {
             /// All kinds, in order.
-            pub const ALL: [LeafKind; 18] =
-                [$(LeafKind::$kind,)* $(LeafKind::$text,)* LeafKind::None, LeafKind::Opaque];
+            pub const ALL: [LeafKind; 18] = [
+                $(LeafKind::$kind,)*
+                LeafKind::Str,
+                LeafKind::Bytes,
+                LeafKind::None,
+                LeafKind::Opaque,
+            ];
 
             /// The name of the kind, as [`Display`](std::fmt::Display) prints it.
             pub fn name(self) -> &'static str {
                 match self {
-                    $(LeafKind::$kind => $name,)*
-                    $(LeafKind::$text => $text_name,)*
+                    $(LeafKind::$kind => stringify!($type),)*
+                    LeafKind::Str => "str",
+                    LeafKind::Bytes => "bytes",
                     LeafKind::None => "none",
                     LeafKind::Opaque => "opaque",
+                }
+            }
+
+            /// The size of a value in bytes, if all values of the kind have one.
+            pub(crate) fn size(self) -> Option<usize> {
+                match self {
+                    $(LeafKind::$kind => Some(size_of::<$type>()),)*
+                    _ => None,
                 }
             }
         }
@@ -75,15 +67,15 @@ macro_rules! scalars {
                 Some(match self {
                     $(Leaf::$kind(value) => Scalar::$kind((*value).into()),)*
                     Leaf::None => Scalar::None,
-                    $(Leaf::$text(_) => return None,)*
-                    Leaf::Opaque(_) => return None,
+                    Leaf::Str(_) | Leaf::Bytes(_) | Leaf::Opaque(_) => return None,
                 })
             }
 
             /// The scalar; `None` for an opaque leaf.
             pub(crate) fn as_scalar(&self) -> Option<Scalar<'_>> {
                 match self {
-                    $(Leaf::$text(value) => Some(Scalar::$text(value)),)*
+                    Leaf::Str(value) => Some(Scalar::Str(value)),
+                    Leaf::Bytes(value) => Some(Scalar::Bytes(value)),
                     other => other.as_plain(),
                 }
             }
@@ -94,63 +86,46 @@ macro_rules! scalars {
             fn from(scalar: Scalar<'_>) -> Self {
                 match scalar {
                     $(Scalar::$kind(value) => Leaf::$kind(value.into()),)*
-                    $(Scalar::$text(value) => Leaf::$text(value.into()),)*
+                    Scalar::Str(value) => Leaf::Str(value.into()),
+                    Scalar::Bytes(value) => Leaf::Bytes(value.into()),
                     Scalar::None => Leaf::None,
                 }
             }
         }
-
-        $(
-            leaf_into!($type, $kind $(, $other($found) => $converted)?);
-        )*
     };
 }
 
-/// Implements the conversion of a leaf of one kind into its type.
-macro_rules! leaf_into {
-    ($type:ty, $kind:ident $(, $other:ident($found:ident) => $converted:expr)?) => {
-        impl TryFrom<Leaf> for $type {
-            type Error = Error;
+each_scalar!([sized] => scalars);
 
-            fn try_from(leaf: Leaf) -> Result<Self, Error> {
-                match leaf {
-                    Leaf::$kind(value) => Ok(value.into()),
-                    $(Leaf::$other($found) => Ok($converted),)?
-                    other => {
-                        let (expected, found) = (LeafKind::$kind, other.kind());
-                        Err(ErrorKind::LeafKind { expected, found }.into())
-                    }
+/// Equality and hash. Floats are equal if their bits are.
+macro_rules! equality {
+    ($($kind:ident: $type:ty, $calls:tt;)*) => {
+        impl PartialEq for Scalar<'_> {
+            fn eq(&self, other: &Self) -> bool {
+                match (*self, *other) {
+                    $((Scalar::$kind(a), Scalar::$kind(b)) => a == b,)*
+                    (Scalar::F32(a), Scalar::F32(b)) => a.to_bits() == b.to_bits(),
+                    (Scalar::F64(a), Scalar::F64(b)) => a.to_bits() == b.to_bits(),
+                    (Scalar::None, Scalar::None) => true,
+                    _ => false,
+                }
+            }
+        }
+
+        impl Scalar<'_> {
+            fn hash_bits<H: Hasher>(self, state: &mut H) {
+                match self {
+                    Scalar::F32(value) => value.to_bits().hash(state),
+                    Scalar::F64(value) => value.to_bits().hash(state),
+                    $(Scalar::$kind(value) => value.hash(state),)*
+                    Scalar::None => {}
                 }
             }
         }
     };
 }
 
-leaf_into!(String, Str);
-leaf_into!(Vec<u8>, Bytes);
-
-scalars! {
-    plain {
-        Bool "bool" bool, key: identity;
-        I8 "i8" i8, key: identity;
-        I16 "i16" i16, key: identity;
-        I32 "i32" i32, key: identity;
-        I64 "i64" i64, key: identity;
-        I128 "i128" i128, key: identity;
-        U8 "u8" u8, key: identity;
-        U16 "u16" u16, key: identity;
-        U32 "u32" u32, key: identity;
-        U64 "u64" u64, key: identity;
-        U128 "u128" u128, key: identity;
-        F32 "f32" f32, key: f32::to_bits;
-        F64 "f64" f64, key: f64::to_bits, from: F32(value) => widen(value);
-        Char "char" char, key: identity;
-    }
-    texts {
-        Str "str" str;
-        Bytes "bytes" [u8];
-    }
-}
+each_scalar!([bool integers char texts] => equality);
 
 /// An integer of any kind, widened to 128 bits.
 #[derive(Clone, Copy)]
@@ -161,19 +136,16 @@ pub(crate) enum Integer {
 
 impl Scalar<'_> {
     pub(crate) fn as_integer(self) -> Option<Integer> {
-        Some(match self {
-            Scalar::I8(value) => Integer::Signed(value.into()),
-            Scalar::I16(value) => Integer::Signed(value.into()),
-            Scalar::I32(value) => Integer::Signed(value.into()),
-            Scalar::I64(value) => Integer::Signed(value.into()),
-            Scalar::I128(value) => Integer::Signed(value),
-            Scalar::U8(value) => Integer::Unsigned(value.into()),
-            Scalar::U16(value) => Integer::Unsigned(value.into()),
-            Scalar::U32(value) => Integer::Unsigned(value.into()),
-            Scalar::U64(value) => Integer::Unsigned(value.into()),
-            Scalar::U128(value) => Integer::Unsigned(value),
-            _ => return None,
-        })
+        macro_rules! integer {
+            ($sign:ident $($kind:ident: $type:ty, $calls:tt;)*) => {
+                match self {
+                    $(Scalar::$kind(value) => Some(Integer::$sign(value.into())),)*
+                    _ => None,
+                }
+            };
+        }
+        each_scalar!([signed i128] => integer Signed)
+            .or_else(|| each_scalar!([unsigned u128] => integer Unsigned))
     }
 }
 
@@ -307,27 +279,9 @@ impl Leaf {
 /// The methods of a serde visitor for all kinds of scalars. Each is `$visit!(self, Kind, value)`.
 macro_rules! visit_scalars {
     ($visit:ident -> $output:ty) => {
-        visit_scalars! {
-            $visit -> $output;
-            visit_bool Bool bool;
-            visit_i8 I8 i8;
-            visit_i16 I16 i16;
-            visit_i32 I32 i32;
-            visit_i64 I64 i64;
-            visit_i128 I128 i128;
-            visit_u8 U8 u8;
-            visit_u16 U16 u16;
-            visit_u32 U32 u32;
-            visit_u64 U64 u64;
-            visit_u128 U128 u128;
-            visit_f32 F32 f32;
-            visit_f64 F64 f64;
-            visit_char Char char;
-            visit_str Str &str;
-            visit_bytes Bytes &[u8];
-        }
+        $crate::leaf::each_scalar! { [sized texts] => visit_scalars $visit -> $output; }
     };
-    ($visit:ident -> $output:ty; $($method:ident $kind:ident $type:ty;)*) => {$(
+    ($visit:ident -> $output:ty; $($kind:ident: $type:ty, {$ser:ident $method:ident $de:ident};)*) => {$(
         #[inline]
         fn $method<E: serde::de::Error>(self, value: $type) -> Result<$output, E> {
             $visit!(self, $kind, value)

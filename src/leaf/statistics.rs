@@ -4,13 +4,13 @@ use crate::leaf::{Integer, Scalar};
 use crate::model::{Array, Leaf, LeafKind};
 
 /// Arrays of at most this many elements print their elements.
-pub(crate) const SHORT: usize = 6;
+pub(crate) const SHORT_ARRAY: usize = 6;
 
 impl Array {
     /// Type, shape and statistics, if there are many numbers.
     pub(crate) fn in_few_words(&self) -> Option<String> {
         let size = self.shape().iter().product(); // as many as there are numbers
-        let is_long = self.num_leaves().max(size) > SHORT;
+        let is_long = self.num_leaves().max(size) > SHORT_ARRAY;
         is_long.then(|| format!("{self}{}", statistics_of(|| self.numbers())))
     }
 }
@@ -68,7 +68,7 @@ fn statistics<I: Iterator<Item = f64>>(numbers: impl Fn() -> I) -> String {
     });
     let mut text = String::new();
     if let Some((low, high)) = range {
-        let [mean, deviation, low, high] = [mean, deviation, low, high].map(rounded);
+        let [mean, deviation, low, high] = [mean, deviation, low, high].map(three_digits);
         text = format!(" ≈{mean} ±{deviation} [≥{low}, ≤{high}]");
     }
     for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
@@ -78,7 +78,7 @@ fn statistics<I: Iterator<Item = f64>>(numbers: impl Fn() -> I) -> String {
 }
 
 /// A number with three digits, e.g. `0.571`, `1230` or `1.5e-9`.
-fn rounded(number: f64) -> String {
+fn three_digits(number: f64) -> String {
     let scientific = format!("{number:.2e}");
     let Ok(near) = scientific.parse::<f64>() else { return scientific };
     match near.abs() {

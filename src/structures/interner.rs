@@ -12,7 +12,7 @@ use crate::model::{Limits, NodeKind, Value};
 use super::structure::Kinds;
 
 /// No label, node or place.
-pub(super) const NONE: u32 = u32::MAX;
+pub(super) const NO_ID: u32 = u32::MAX;
 
 /// A node without its children.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ pub(super) enum Head {
 
 impl Head {
     pub(super) fn of(kind: NodeKind) -> Self {
-        Head::Node { kind, name: NONE, variant: NONE }
+        Head::Node { kind, name: NO_ID, variant: NO_ID }
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Child {
 }
 
 #[derive(Clone)]
-pub(super) struct Node {
+pub(super) struct InternedNode {
     pub(super) head: Head,
     /// Those of a map are sorted by label.
     pub(super) children: Box<[Child]>,
@@ -61,7 +61,7 @@ pub(super) struct Node {
 
 #[derive(Clone, Default)]
 pub(super) struct Interner {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<InternedNode>,
     table: HashTable<u32>,
     pub(super) labels: Vec<Value>,
     label_table: HashTable<u32>,
@@ -86,7 +86,7 @@ impl Interner {
     }
 
     /// Nodes and labels have their own numbers, so they are in range.
-    pub(super) fn node(&self, id: u32) -> &Node {
+    pub(super) fn node(&self, id: u32) -> &InternedNode {
         &self.nodes[id as usize]
     }
 
@@ -124,8 +124,8 @@ impl Interner {
             let others = node.leaves.saturating_mul(child.repeat.saturating_sub(1));
             size = size.saturating_add(node.size).saturating_add(others);
         }
-        let (children, entry) = (children.into(), usize::MAX);
-        self.nodes.push(Node { head, children, pools, size, leaves, entry });
+        let children = children.into();
+        self.nodes.push(InternedNode { head, children, pools, size, leaves, entry: usize::MAX });
         let (nodes, hasher) = (&self.nodes, &self.hasher);
         let hash_of = |id: &u32| {
             let node = &nodes[*id as usize];
@@ -171,6 +171,6 @@ impl Interner {
 
 /// The number of what is added to so many.
 pub(super) fn number(count: usize) -> Result<u32> {
-    let number = u32::try_from(count).ok().filter(|number| *number != NONE);
+    let number = u32::try_from(count).ok().filter(|number| *number != NO_ID);
     number.ok_or_else(|| ErrorKind::TooLarge.into())
 }

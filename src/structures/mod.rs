@@ -12,7 +12,7 @@ mod pool;
 mod recorder;
 mod view;
 mod seed;
-mod record;
+mod serde_impls;
 mod schema;
 
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ use crate::treedef::diff::Diff;
 use crate::treedef::limits::{PrintCost, at_most};
 
 use pool::{Pool, cost, join};
-use recorder::{Folds, Recorder};
+use recorder::{Folds, StructureRecorder};
 
 pub use seed::StructureSeed;
 pub use structure::{Collection, Kinds, Structure, StructureLeaf};
@@ -55,7 +55,7 @@ pub use structure::{Collection, Kinds, Structure, StructureLeaf};
 /// ```
 #[derive(Clone)]
 pub struct Structures {
-    recorder: Recorder,
+    recorder: StructureRecorder,
     entries: Vec<Entry>,
     documents: u64,
     next_index: u64,
@@ -136,7 +136,7 @@ impl StructureCount {
 /// The largest example, in nodes. 16 bytes of text count as one.
 const LARGEST_EXAMPLE: usize = 1 << 10;
 /// The most structures, unless [`Structures::max_structures`] is called.
-const MOST: usize = 1 << 16;
+const MOST_STRUCTURES: usize = 1 << 16;
 /// Garbage that is not worth a collection.
 const LITTLE: usize = 1 << 12;
 
@@ -148,7 +148,7 @@ fn cost_of(value: &Value) -> usize {
 impl Default for Structures {
     fn default() -> Self {
         let folds = Folds { lengths: false, keys: None, widths: false, numbers: false };
-        Structures::with(folds, Limits::default(), MOST)
+        Structures::with(folds, Limits::default(), MOST_STRUCTURES)
     }
 }
 
@@ -159,18 +159,16 @@ impl Structures {
     }
 
     fn with(folds: Folds, limits: Limits, max_structures: usize) -> Self {
-        let mut recorder = Recorder::new(folds);
+        let mut recorder = StructureRecorder::new(folds);
         recorder.limit(limits);
-        let (documents, next_index, clean_size, begun_size) = (0, 0, 0, 0);
-        let entries = Vec::new();
         Structures {
             recorder,
-            entries,
-            documents,
-            next_index,
+            entries: Vec::new(),
+            documents: 0,
+            next_index: 0,
             max_structures,
-            clean_size,
-            begun_size,
+            clean_size: 0,
+            begun_size: 0,
         }
     }
 
@@ -198,9 +196,9 @@ impl Structures {
         self.refold(|folds| folds.lengths = yes)
     }
 
-    /// Takes the keys of maps for data where there are more than so many distinct keys at one place:
-    /// `{*: f64; 3–90}` has one of each distinct value, and the least and the greatest number of
-    /// entries.
+    /// Takes the keys of maps for data where there are more than so many distinct keys at one
+    /// place: `{*: f64; 3–90}` has one of each distinct value, and the least and the greatest
+    /// number of entries.
     ///
     /// A place is what the same keys lead to, with any index in sequences, in all documents. Which
     /// places are folded does not depend on the order of the documents.
@@ -487,7 +485,7 @@ impl Structures {
         let too_large = || Error::from(ErrorKind::TooLarge);
         let documents = self.documents.checked_add(seen.count).ok_or_else(too_large)?;
         let next_index = seen.last.saturating_add(1);
-        let Recorder { interner, pools, .. } = &mut self.recorder;
+        let StructureRecorder { interner, pools, .. } = &mut self.recorder;
         let known = self.entries.get_mut(interner.node(root).entry);
         let is_new = known.is_none();
         match known {
@@ -498,9 +496,8 @@ impl Structures {
             }
             None => {
                 let needed = self.entries.len().saturating_add(1);
-                at_most("distinct structures", needed, self.max_structures).map_err(|error| {
-                    error.with_hint("see `Structures::max_structures` and `fold_lengths`")
-                })?;
+                let hint = "see `Structures::max_structures` and `fold_lengths`";
+                at_most("distinct structures", needed, self.max_structures, hint)?;
                 interner.charge(interner.node(root).size.saturating_add(cost(pools)))?;
                 interner.nodes[root as usize].entry = self.entries.len();
                 self.entries.push(Entry { root, pools: pools.split_off(0), seen });
@@ -539,15 +536,16 @@ impl Structures {
 
     /// The same, folded everywhere.
     fn clean(&self) -> Result<Cow<'_, Self>> {
-        match self.recorder.places.changed {
-            true => self.rebuilt().map(Cow::Owned),
-            false => Ok(Cow::Borrowed(self)),
+        if self.recorder.places.changed {
+            self.rebuilt().map(Cow::Owned)
+        } else {
+            Ok(Cow::Borrowed(self))
         }
     }
 
     /// The same without garbage, and with all documents folded as the last.
     fn rebuilt(&self) -> Result<Self> {
-        let Recorder { folds, ref interner, .. } = self.recorder;
+        let StructureRecorder { folds, ref interner, .. } = self.recorder;
         let mut clean = Structures::with(folds, interner.limits, self.max_structures);
         clean.clean_size = usize::MAX; // nothing is removed meanwhile
         clean.insert_all(self)?;

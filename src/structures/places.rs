@@ -14,7 +14,7 @@ use crate::model::Limits;
 
 /// What leads from a place to one below it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Step {
+pub(super) enum PlaceStep {
     /// One key of maps.
     Key(u32),
     /// All keys of maps.
@@ -28,7 +28,7 @@ pub(super) enum Step {
 #[derive(Clone, Default)]
 struct Place {
     /// In the order in which they came, which is that of the next document too.
-    below: Vec<(Step, u32)>,
+    below: Vec<(PlaceStep, u32)>,
     /// How many of the steps are keys.
     keys: usize,
     is_folded: bool,
@@ -38,7 +38,7 @@ struct Place {
 pub(super) struct Places {
     list: Vec<Place>,
     /// The index in `below`.
-    table: HashMap<(u32, Step), usize>,
+    table: HashMap<(u32, PlaceStep), usize>,
     pub(super) most_keys: usize,
     pub(super) limits: Limits,
     /// Where the current document added a place below.
@@ -77,13 +77,13 @@ impl Places {
     #[inline]
     pub(super) fn guess(&self, place: u32, guess: usize) -> Option<(u32, u32)> {
         match self.list[place as usize].below.get(guess)? {
-            (Step::Key(label), below) => Some((*label, *below)),
+            (PlaceStep::Key(label), below) => Some((*label, *below)),
             _ => None,
         }
     }
 
     /// The place below, and the index of the step.
-    pub(super) fn below(&mut self, place: u32, step: Step) -> Result<(u32, usize)> {
+    pub(super) fn below(&mut self, place: u32, step: PlaceStep) -> Result<(u32, usize)> {
         let here = &self.list[place as usize];
         // The elements of a sequence usually come first.
         if let Some((_, below)) = here.below.first().filter(|(first, _)| *first == step) {
@@ -101,12 +101,12 @@ impl Places {
     }
 
     /// Adds a step that the place does not have.
-    fn link(&mut self, place: u32, step: Step, below: u32) {
+    fn link(&mut self, place: u32, step: PlaceStep, below: u32) {
         let here = &mut self.list[place as usize];
         self.table.insert((place, step), here.below.len());
         here.below.push((step, below));
-        here.keys += usize::from(matches!(step, Step::Key(_)));
-        if !here.is_folded && (here.keys > self.most_keys || step == Step::AnyKey) {
+        here.keys += usize::from(matches!(step, PlaceStep::Key(_)));
+        if !here.is_folded && (here.keys > self.most_keys || step == PlaceStep::AnyKey) {
             self.full.push(place);
         }
     }
@@ -118,7 +118,7 @@ impl Places {
             let here = &mut self.list[place as usize];
             if let Some((step, _)) = here.below.pop() {
                 self.table.remove(&(place, step));
-                here.keys -= usize::from(matches!(step, Step::Key(_)));
+                here.keys -= usize::from(matches!(step, PlaceStep::Key(_)));
             }
         }
         self.full.clear();
@@ -140,7 +140,7 @@ impl Places {
             std::mem::swap(&mut moved, &mut self.list[place as usize]);
             self.list.push(Place::default());
             self.forget_steps(place, &moved);
-            self.link(place, Step::AnyKey, all);
+            self.link(place, PlaceStep::AnyKey, all);
             self.take_up(place, moved);
         }
         Ok(())
@@ -157,7 +157,7 @@ impl Places {
         for (step, below) in other.below {
             let here = &self.list[place as usize];
             let step = match step {
-                Step::Key(_) if here.is_folded => Step::AnyKey,
+                PlaceStep::Key(_) if here.is_folded => PlaceStep::AnyKey,
                 step => step,
             };
             match self.table.get(&(place, step)) {

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
+use crate::call_stack;
 use crate::error::{Error, Result};
 use crate::model::{LeafKind, Limits, NodeKind, TreeDef};
 use crate::path::{Key, Path};
-use crate::stack;
 use crate::treedef::node_ref::NodeRef;
 
-use super::interner::{Child, Head, Interner, NONE};
-use super::places::{Places, Step};
+use super::interner::{Child, Head, Interner, NO_ID};
+use super::places::{PlaceStep, Places};
 use super::pool::{Pool, join};
 use super::structure::{Collection, Kinds, StructureLeaf};
 
@@ -29,9 +29,10 @@ impl fmt::Display for Folds {
         let (widths, numbers) = (of(self.widths, "widths"), of(self.numbers, "numbers"));
         let all = [of(self.lengths, "lengths"), keys, widths, numbers];
         let all: Vec<String> = all.into_iter().flatten().collect();
-        match all.is_empty() {
-            true => f.write_str("nothing folded"),
-            false => write!(f, "{} folded", all.join(", ")),
+        if all.is_empty() {
+            f.write_str("nothing folded")
+        } else {
+            write!(f, "{} folded", all.join(", "))
         }
     }
 }
@@ -67,7 +68,7 @@ pub(super) enum By {
 /// A node is recorded after its children, whose numbers are then on top of `open`. The pools that
 /// are in it are on top of `pools`, in the order of its children.
 #[derive(Clone)]
-pub(super) struct Recorder {
+pub(super) struct StructureRecorder {
     pub(super) folds: Folds,
     pub(super) interner: Interner,
     pub(super) places: Places,
@@ -81,10 +82,10 @@ pub(super) struct Recorder {
     atoms: [u32; 32],
 }
 
-impl Recorder {
+impl StructureRecorder {
     pub(super) fn new(folds: Folds) -> Self {
         let places = Places::new(folds.keys.unwrap_or(usize::MAX));
-        Recorder {
+        StructureRecorder {
             folds,
             interner: Interner::default(),
             places,
@@ -92,7 +93,7 @@ impl Recorder {
             pools: Vec::new(),
             way: Vec::new(),
             depth: 0,
-            atoms: [NONE; 32],
+            atoms: [NO_ID; 32],
         }
     }
 
@@ -100,7 +101,7 @@ impl Recorder {
     pub(super) fn refold(&mut self) {
         self.places.most_keys = self.folds.keys.unwrap_or(usize::MAX);
         self.places.changed = true;
-        self.atoms = [NONE; 32];
+        self.atoms = [NO_ID; 32];
     }
 
     pub(super) fn limit(&mut self, limits: Limits) {
@@ -110,7 +111,7 @@ impl Recorder {
     /// Forgets all but the places.
     pub(super) fn forget_nodes(&mut self) {
         self.interner.forget_nodes();
-        (self.atoms, self.places.changed) = ([NONE; 32], false);
+        (self.atoms, self.places.changed) = ([NO_ID; 32], false);
     }
 
     /// Forgets what an earlier document left that could not be read to its end.
@@ -130,8 +131,8 @@ impl Recorder {
     }
 
     pub(super) fn expect_depth(&self, depth: usize) -> Result<()> {
-        let deepest = stack::deepest(self.interner.limits).min(DEEPEST);
-        if depth <= deepest { Ok(()) } else { Err(stack::too_deep(deepest)) }
+        let deepest = call_stack::deepest(self.interner.limits).min(DEEPEST_STRUCTURE);
+        if depth <= deepest { Ok(()) } else { Err(call_stack::too_deep(deepest)) }
     }
 
     /// The path of the innermost open compound of a document, or of one around it if a key is not
@@ -164,7 +165,7 @@ impl Recorder {
     #[inline]
     fn atom(&mut self, slot: usize, head: impl FnOnce(Folds) -> Head) -> Result<u32> {
         match self.atoms.get(slot) {
-            Some(known) if *known != NONE => Ok(*known),
+            Some(known) if *known != NO_ID => Ok(*known),
             _ => self.new_atom(slot, head(self.folds)),
         }
     }
@@ -194,7 +195,7 @@ impl Recorder {
                 let own = pools.saturating_sub(these.len());
                 join(self.pools.get_mut(own..).unwrap_or_default(), these);
             }
-            _ => self.open.push(Child { label: NONE, node, repeat }),
+            _ => self.open.push(Child { label: NO_ID, node, repeat }),
         }
     }
 
@@ -319,7 +320,7 @@ impl Recorder {
                 let id =
                     self.node(child, leaf, below).map_err(|error| under(node, position, error))?;
                 match label {
-                    NONE => self.element(first, pools, id, repeat),
+                    NO_ID => self.element(first, pools, id, repeat),
                     label => self.child(label, id),
                 }
                 position = position.saturating_add(repeat);
@@ -332,31 +333,31 @@ impl Recorder {
         let name = match (node.name(), node.static_value()) {
             (Some(name), _) => self.interner.intern_text(name)?,
             (_, Some(value)) => self.interner.intern_label(value)?,
-            (None, None) => NONE,
+            (None, None) => NO_ID,
         };
         let variant = node.variant().map(|variant| self.interner.intern_text(variant));
-        Ok(Head::Node { kind: node.kind(), name, variant: variant.transpose()?.unwrap_or(NONE) })
+        Ok(Head::Node { kind: node.kind(), name, variant: variant.transpose()?.unwrap_or(NO_ID) })
     }
 
     /// The label of a child, and the step to it.
-    fn step(&mut self, node: NodeRef<'_>, position: usize) -> Result<(u32, Step)> {
+    fn step(&mut self, node: NodeRef<'_>, position: usize) -> Result<(u32, PlaceStep)> {
         if let Some(field) = node.fields().get(position) {
             let label = self.interner.intern_text(field)?;
-            return Ok((label, Step::Field(label)));
+            return Ok((label, PlaceStep::Field(label)));
         }
         if let Some(key) = node.entry_keys().get(position) {
             let label = self.interner.intern_label(key)?;
-            return Ok((label, Step::Key(label)));
+            return Ok((label, PlaceStep::Key(label)));
         }
         Ok(match node.kind() {
-            NodeKind::Seq => (NONE, Step::Inside),
-            _ => (NONE, Step::Position(u32::try_from(position).unwrap_or(NONE))),
+            NodeKind::Seq => (NO_ID, PlaceStep::Inside),
+            _ => (NO_ID, PlaceStep::Position(u32::try_from(position).unwrap_or(NO_ID))),
         })
     }
 
     /// The place of all that is in something folded.
     fn any_below(&mut self, head: Head, place: u32) -> Result<u32> {
-        let step = if head == Head::Map { Step::AnyKey } else { Step::Inside };
+        let step = if head == Head::Map { PlaceStep::AnyKey } else { PlaceStep::Inside };
         Ok(self.places.below(place, step)?.0)
     }
 
@@ -392,4 +393,4 @@ fn distinct(node: NodeRef<'_>) -> impl Iterator<Item = (NodeRef<'_>, usize)> {
 }
 
 /// The deepest structure, because what is folded is compared and dropped by recursion.
-pub(super) const DEEPEST: usize = 256;
+pub(super) const DEEPEST_STRUCTURE: usize = 256;

@@ -10,7 +10,7 @@ use crate::model::{Leaf, LeafKind, Limits, NodeKind, Tree, Value};
 use crate::treedef::node_ref::NodeRef;
 
 use super::Structures;
-use super::recorder::DEEPEST;
+use super::recorder::DEEPEST_STRUCTURE;
 use super::structure::{Collection, Kinds, Structure, StructureLeaf};
 
 /// A part of a schema.
@@ -43,8 +43,8 @@ impl Serialize for Schema {
 
 impl Structures {
     /// A JSON Schema (draft 2020-12) of the documents, as a tree that is `Serialize`. All documents
-    /// that were counted are valid, as serde_json writes them, if their floats are finite. Of folded
-    /// maps and sequences, it has the lengths and the kinds of the elements.
+    /// that were counted are valid, as serde_json writes them, if their floats are finite. Of
+    /// folded maps and sequences, it has the lengths and the kinds of the elements.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Structures {
             Schema::Object(any) => any,
             _ => Vec::new(),
         });
-        let limits = Limits::default().max_depth(DEEPEST);
+        let limits = Limits::default().max_depth(DEEPEST_STRUCTURE);
         Flattener::new().limits(limits).tree(&Schema::Object(entries))
     }
 }

@@ -9,14 +9,15 @@ use serde::de::{
 };
 
 use crate::error::Result;
+use crate::leaf::each_scalar;
 use crate::leaf::visit_scalars;
 use crate::model::{Leaf, LeafKind, NodeKind, Value};
 
 use super::Structures;
-use super::interner::{Head, NONE};
-use super::places::{Places, Step};
+use super::interner::{Head, NO_ID};
+use super::places::{PlaceStep, Places};
 use super::pool::Pool;
-use super::recorder::{By, Recorder};
+use super::recorder::{By, StructureRecorder};
 
 /// Counts a document of a self-describing format while it is read, and returns whether its
 /// structure is new. The result is that of [`Structures::add`] for a `Tree<Leaf>`, without an
@@ -50,7 +51,7 @@ impl<'de> DeserializeSeed<'de> for StructureSeed<'_> {
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<bool, D::Error> {
         self.structures.begin().map_err(de::Error::custom)?;
         let recorder = &mut self.structures.recorder;
-        let root = Reader { recorder, place: Places::ROOT, depth: 0, by: By::Root }
+        let root = StructureReader { recorder, place: Places::ROOT, depth: 0, by: By::Root }
             .deserialize(document)?;
         let seen = self.structures.next();
         self.structures.count(root, seen).map_err(de::Error::custom)
@@ -58,15 +59,15 @@ impl<'de> DeserializeSeed<'de> for StructureSeed<'_> {
 }
 
 /// Records the next value, and returns the number of its node.
-struct Reader<'r> {
-    recorder: &'r mut Recorder,
+struct StructureReader<'r> {
+    recorder: &'r mut StructureRecorder,
     place: u32,
     /// How many compounds are around it.
     depth: usize,
     by: By,
 }
 
-impl<'de> DeserializeSeed<'de> for Reader<'_> {
+impl<'de> DeserializeSeed<'de> for StructureReader<'_> {
     type Value = u32;
 
     #[inline]
@@ -75,8 +76,8 @@ impl<'de> DeserializeSeed<'de> for Reader<'_> {
     }
 }
 
-impl Reader<'_> {
-    fn step<E: de::Error>(&mut self, step: Step) -> Result<u32, E> {
+impl StructureReader<'_> {
+    fn step<E: de::Error>(&mut self, step: PlaceStep) -> Result<u32, E> {
         Ok(self.recorder.places.below(self.place, step).map_err(E::custom)?.0)
     }
 
@@ -90,12 +91,12 @@ impl Reader<'_> {
 
     /// A reader of what is below.
     #[inline]
-    fn inside(&mut self, place: u32, by: By) -> Reader<'_> {
-        Reader { recorder: self.recorder, place, depth: self.depth, by }
+    fn inside(&mut self, place: u32, by: By) -> StructureReader<'_> {
+        StructureReader { recorder: self.recorder, place, depth: self.depth, by }
     }
 
     fn elements<'de, A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<u32, A::Error> {
-        let place = self.step(Step::Inside)?;
+        let place = self.step(PlaceStep::Inside)?;
         let first = self.recorder.open.len();
         let (mut pools, mut index) = (self.recorder.pools.len(), 0);
         while let Some(node) = seq.next_element_seed(self.inside(place, By::Index(index)))? {
@@ -107,8 +108,8 @@ impl Reader<'_> {
     }
 
     fn folded_elements<'de, A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<u32, A::Error> {
-        let place = self.step(Step::Inside)?;
-        let (mut pool, mut last) = (Pool::default(), NONE);
+        let place = self.step(PlaceStep::Inside)?;
+        let (mut pool, mut last) = (Pool::default(), NO_ID);
         let first = self.recorder.pools.len();
         while let Some(node) = seq.next_element_seed(self.inside(place, By::Index(pool.longest)))? {
             pool.longest += 1;
@@ -122,20 +123,24 @@ impl Reader<'_> {
     }
 
     fn entries<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<u32, A::Error> {
-        let Reader { recorder, place: here, depth, .. } = self;
+        let StructureReader { recorder, place: here, depth, .. } = self;
         let (first, mut guess) = (recorder.open.len(), 0);
         loop {
-            let key = KeyReader { recorder, place: here, guess: &mut guess };
+            let key = LabelReader { recorder, place: here, guess: &mut guess };
             let Some((label, place)) = map.next_key_seed(key)? else { break };
-            let node =
-                map.next_value_seed(Reader { recorder, place, depth, by: By::Key(label) })?;
+            let node = map.next_value_seed(StructureReader {
+                recorder,
+                place,
+                depth,
+                by: By::Key(label),
+            })?;
             recorder.child(label, node);
         }
         recorder.close(Head::of(NodeKind::Map), first).map_err(de::Error::custom)
     }
 
     fn folded_entries<'de, A: MapAccess<'de>>(mut self, mut map: A) -> Result<u32, A::Error> {
-        let place = self.step(Step::AnyKey)?;
+        let place = self.step(PlaceStep::AnyKey)?;
         let mut pool = Pool::default();
         let first = self.recorder.pools.len();
         while map.next_key::<de::IgnoredAny>()?.is_some() {
@@ -155,7 +160,7 @@ macro_rules! count_kind {
     }};
 }
 
-impl<'de> Visitor<'de> for Reader<'_> {
+impl<'de> Visitor<'de> for StructureReader<'_> {
     type Value = u32;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -174,10 +179,10 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     fn visit_some<D: Deserializer<'de>>(mut self, inside: D) -> Result<u32, D::Error> {
         self.descend()?;
-        let place = self.step(Step::Inside)?;
+        let place = self.step(PlaceStep::Inside)?;
         let first = self.recorder.open.len();
         let node = self.inside(place, By::Some).deserialize(inside)?;
-        self.recorder.child(NONE, node);
+        self.recorder.child(NO_ID, node);
         self.recorder.close(Head::of(NodeKind::Some), first).map_err(de::Error::custom)
     }
 
@@ -187,17 +192,15 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, seq: A) -> Result<u32, A::Error> {
         self.descend()?;
-        match self.recorder.folds.lengths {
-            true => self.folded_elements(seq),
-            false => self.elements(seq),
-        }
+        if self.recorder.folds.lengths { self.folded_elements(seq) } else { self.elements(seq) }
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<u32, A::Error> {
         self.descend()?;
-        match self.recorder.places.is_folded(self.place) {
-            true => self.folded_entries(map),
-            false => self.entries(map),
+        if self.recorder.places.is_folded(self.place) {
+            self.folded_entries(map)
+        } else {
+            self.entries(map)
         }
     }
 
@@ -209,7 +212,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         let (is_folded, first) =
             (self.recorder.places.is_folded(self.place), self.recorder.open.len());
         let pools = self.recorder.pools.len();
-        let place = self.step(if is_folded { Step::AnyKey } else { Step::Key(label) })?;
+        let place = self.step(if is_folded { PlaceStep::AnyKey } else { PlaceStep::Key(label) })?;
         let node = variant.newtype_variant_seed(self.inside(place, By::Key(label)))?;
         let closed = if is_folded {
             let mut pool = Pool { shortest: 1, longest: 1, ..Pool::default() };
@@ -224,17 +227,17 @@ impl<'de> Visitor<'de> for Reader<'_> {
 }
 
 /// Reads the key of an entry: its label, and the place below it.
-struct KeyReader<'r> {
-    recorder: &'r mut Recorder,
+struct LabelReader<'r> {
+    recorder: &'r mut StructureRecorder,
     place: u32,
     /// The index of the key that came after the last key in an earlier document.
     guess: &'r mut usize,
 }
 
-impl KeyReader<'_> {
+impl LabelReader<'_> {
     fn found<E: de::Error>(self, label: Result<u32>) -> Result<(u32, u32), E> {
         let label = label.map_err(E::custom)?;
-        let found = self.recorder.places.below(self.place, Step::Key(label));
+        let found = self.recorder.places.below(self.place, PlaceStep::Key(label));
         let (place, index) = found.map_err(E::custom)?;
         *self.guess = index + 1;
         Ok((label, place))
@@ -247,7 +250,7 @@ impl KeyReader<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
+impl<'de> DeserializeSeed<'de> for LabelReader<'_> {
     type Value = (u32, u32);
 
     #[inline]
@@ -257,14 +260,14 @@ impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
 }
 
 macro_rules! keys {
-    ($($method:ident $type:ty;)*) => {$(
+    ($($kind:ident: $type:ty, {$serialize:ident $method:ident $deserialize:ident};)*) => {$(
         fn $method<E: de::Error>(self, key: $type) -> Result<(u32, u32), E> {
             self.value(key.into_deserializer())
         }
     )*};
 }
 
-impl<'de> Visitor<'de> for KeyReader<'_> {
+impl<'de> Visitor<'de> for LabelReader<'_> {
     type Value = (u32, u32);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -283,22 +286,7 @@ impl<'de> Visitor<'de> for KeyReader<'_> {
         self.found(label)
     }
 
-    keys! {
-        visit_bool bool;
-        visit_i8 i8;
-        visit_i16 i16;
-        visit_i32 i32;
-        visit_i64 i64;
-        visit_u8 u8;
-        visit_u16 u16;
-        visit_u32 u32;
-        visit_u64 u64;
-        visit_f32 f32;
-        visit_i128 i128;
-        visit_u128 u128;
-        visit_f64 f64;
-        visit_char char;
-    }
+    each_scalar!([sized] => keys);
 
     fn visit_bytes<E: de::Error>(self, key: &[u8]) -> Result<(u32, u32), E> {
         self.value(BytesDeserializer::new(key))

@@ -4,28 +4,29 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::model::{Name, NodeKind, Tree, Value};
-use crate::treedef::builder::{LabelsRef, NodeDataRef};
+use crate::treedef::encoding::{LabelsRef, NodeDataRef};
 use crate::treedef::treedef_builder::TreeDefBuilder;
 
-use super::interner::{Child, Head, Interner, Node};
+use super::interner::{Child, Head, InternedNode, Interner};
 use super::pool::Pool;
 use super::structure::{Collection, Structure, StructureLeaf};
 
 /// The structure with this root, in which these are folded.
 pub(super) fn structure(interner: &Interner, root: u32, pools: &[Pool]) -> Result<Structure> {
-    let mut view = View { interner, builder: TreeDefBuilder::default(), leaves: Vec::new() };
+    let mut view =
+        StructureView { interner, builder: TreeDefBuilder::default(), leaves: Vec::new() };
     view.builder.allow(interner.limits);
     view.node(root, pools, 1)?;
     Ok(Tree::from_parts(view.builder.finish()?, view.leaves))
 }
 
-struct View<'i> {
+struct StructureView<'i> {
     interner: &'i Interner,
     builder: TreeDefBuilder,
     leaves: Vec<StructureLeaf>,
 }
 
-impl<'i> View<'i> {
+impl<'i> StructureView<'i> {
     /// Adds a node. The recursion is as deep as a document that was recorded.
     fn node(&mut self, id: u32, pools: &[Pool], repeat: usize) -> Result<()> {
         let node = self.interner.node(id);
@@ -58,7 +59,7 @@ impl<'i> View<'i> {
 
     fn compound(
         &mut self,
-        node: &'i Node,
+        node: &'i InternedNode,
         kind: NodeKind,
         [name, variant]: [u32; 2],
         pools: &[Pool],

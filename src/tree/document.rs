@@ -3,9 +3,11 @@
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, SerializeTuple, Serializer};
 
+use crate::call_stack;
 use crate::flatten::TreeSeed;
-use crate::model::{Arrival, Leaf, NodeKind, Tree, Value};
-use crate::stack;
+use crate::leaf::Scalar;
+use crate::leaf::each_scalar;
+use crate::model::{Insertion, Leaf, NodeKind, Tree, Value};
 use crate::treedef::node_ref::NodeRef;
 
 /// Serializes the nested document. Structs become maps of their fields. Unit variants become
@@ -26,35 +28,25 @@ impl<L: Serialize> Serialize for Tree<L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.treedef.expect_work(self.leaves_in_memory()).map_err(S::Error::custom)?;
         let root = self.treedef.root();
-        stack::expect_room(self.treedef.limits, root.levels()).map_err(S::Error::custom)?;
-        let arrivals = self.treedef.arrivals();
-        Document { node: root, leaves: &self.leaves, arrivals }.serialize(serializer)
+        call_stack::expect_room(self.treedef.limits, root.levels()).map_err(S::Error::custom)?;
+        let insertions = self.treedef.insertions();
+        Document { node: root, leaves: &self.leaves, insertions }.serialize(serializer)
     }
 }
 
 /// Serializes a scalar as itself, an absent value as none, and an opaque leaf as its document.
 impl Serialize for Leaf {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Leaf::Bool(value) => serializer.serialize_bool(*value),
-            Leaf::I8(value) => serializer.serialize_i8(*value),
-            Leaf::I16(value) => serializer.serialize_i16(*value),
-            Leaf::I32(value) => serializer.serialize_i32(*value),
-            Leaf::I64(value) => serializer.serialize_i64(*value),
-            Leaf::I128(value) => serializer.serialize_i128(value.get()),
-            Leaf::U8(value) => serializer.serialize_u8(*value),
-            Leaf::U16(value) => serializer.serialize_u16(*value),
-            Leaf::U32(value) => serializer.serialize_u32(*value),
-            Leaf::U64(value) => serializer.serialize_u64(*value),
-            Leaf::U128(value) => serializer.serialize_u128(value.get()),
-            Leaf::F32(value) => serializer.serialize_f32(*value),
-            Leaf::F64(value) => serializer.serialize_f64(*value),
-            Leaf::Char(value) => serializer.serialize_char(*value),
-            Leaf::Str(value) => serializer.serialize_str(value),
-            Leaf::Bytes(value) => serializer.serialize_bytes(value),
-            Leaf::None => serializer.serialize_none(),
-            Leaf::Opaque(value) => value.serialize(serializer),
+        macro_rules! serialize {
+            ($($kind:ident: $type:ty, {$call:ident $visit:ident $deserialize:ident};)*) => {
+                match (self, self.as_scalar()) {
+                    $((_, Some(Scalar::$kind(value))) => serializer.$call(value),)*
+                    (Leaf::Opaque(value), _) => value.serialize(serializer),
+                    _ => serializer.serialize_none(),
+                }
+            };
         }
+        each_scalar!([sized texts] => serialize)
     }
 }
 
@@ -62,7 +54,7 @@ impl Serialize for Leaf {
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let leaves = &*self.leaves();
-        Document { node: self.root(), leaves, arrivals: self.arrivals() }.serialize(serializer)
+        Document { node: self.root(), leaves, insertions: self.insertions() }.serialize(serializer)
     }
 }
 
@@ -71,7 +63,7 @@ impl Serialize for Value {
 struct Document<'a, L> {
     node: NodeRef<'a>,
     leaves: &'a [L],
-    arrivals: &'a [Arrival],
+    insertions: &'a [Insertion],
 }
 
 impl<L: Serialize> Serialize for Document<'_, L> {
@@ -129,13 +121,13 @@ impl<'a, L: Serialize> Document<'a, L> {
         let (children, count) = (self.node.children(), self.node.num_children());
         match self.node.kind() {
             Is::NewtypeStruct | Is::NewtypeVariant => match self.only_child() {
-                Some(child) => stack::grow!(child.serialize(serializer)),
+                Some(child) => call_stack::grow!(child.serialize(serializer)),
                 None => serializer.serialize_unit(),
             },
             Is::Tuple | Is::TupleStruct | Is::TupleVariant => {
                 let mut tuple = serializer.serialize_tuple(count)?;
                 for child in children {
-                    stack::grow!(tuple.serialize_element(&self.child(child)))?;
+                    call_stack::grow!(tuple.serialize_element(&self.child(child)))?;
                 }
                 tuple.end()
             }
@@ -143,38 +135,37 @@ impl<'a, L: Serialize> Document<'a, L> {
             Is::Struct | Is::StructVariant => {
                 let mut fields = serializer.serialize_map(Some(count))?;
                 for (field, child) in self.node.fields().iter().zip(children) {
-                    stack::grow!(fields.serialize_entry(field.as_ref(), &self.child(child)))?;
+                    call_stack::grow!(fields.serialize_entry(field.as_ref(), &self.child(child)))?;
                 }
                 fields.end()
             }
             _ => {
                 let mut seq = serializer.serialize_seq(Some(count))?;
                 for child in children {
-                    stack::grow!(seq.serialize_element(&self.child(child)))?;
+                    call_stack::grow!(seq.serialize_element(&self.child(child)))?;
                 }
                 seq.end()
             }
         }
     }
 
-    /// Serializes the entries of a map, in arrival order.
+    /// Serializes the entries of a map, in insertion order.
     fn entries<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (keys, children) = (self.node.entry_keys(), self.node.children());
-        let mut entries = serializer.serialize_map(Option::Some(keys.len()))?;
-        let arrival = self.arrivals.binary_search_by_key(&self.node.first_map(), |known| known.map);
-        let order = arrival.ok().and_then(|place| self.arrivals.get(place));
-        let Option::Some(Arrival { order, .. }) = order else {
+        let mut entries = serializer.serialize_map(Some(keys.len()))?;
+        let insertion =
+            self.insertions.binary_search_by_key(&self.node.first_map(), |known| known.map);
+        let order = insertion.ok().and_then(|place| self.insertions.get(place));
+        let Some(Insertion { order, .. }) = order else {
             for (key, child) in keys.iter().zip(children) {
-                stack::grow!(entries.serialize_entry(key, &self.child(child)))?;
+                call_stack::grow!(entries.serialize_entry(key, &self.child(child)))?;
             }
             return entries.end();
         };
         let children: Vec<NodeRef<'a>> = children.collect();
         for &position in order {
-            if let (Option::Some(key), Option::Some(child)) =
-                (keys.get(position), children.get(position))
-            {
-                stack::grow!(entries.serialize_entry(key, &self.child(*child)))?;
+            if let (Some(key), Some(child)) = (keys.get(position), children.get(position)) {
+                call_stack::grow!(entries.serialize_entry(key, &self.child(*child)))?;
             }
         }
         entries.end()

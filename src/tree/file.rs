@@ -8,7 +8,7 @@ use crate::model::{Leaf, Limits, Tree};
 use crate::treedef::persist::{load_tree, read_tree, save, write_tree};
 
 impl<L: LeafType> Tree<L> {
-    /// The tree as the bytes of a file: structure, leaves, and the arrival orders of maps.
+    /// The tree as the bytes of a file: structure, leaves, and the insertion orders of maps.
     ///
     /// Every leaf keeps its kind and its bits, including NaNs and 128-bit integers.
     ///

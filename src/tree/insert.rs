@@ -49,9 +49,10 @@ impl<L> Tree<L> {
                 }
                 let entry = entry_key(key, parent.entry_keys()).ok_or_else(|| no_place(&path))?;
                 let keys = parent.entry_keys();
-                let position = match parent.is_sorted_map() {
-                    true => keys.partition_point(|key| *key < entry),
-                    false => keys.len(),
+                let position = if parent.is_sorted_map() {
+                    keys.partition_point(|key| *key < entry)
+                } else {
+                    keys.len()
                 };
                 let (before, after) = keys.split_at(position); // at most the length
                 let keys = before.iter().chain([&entry]).chain(after).cloned();
@@ -96,8 +97,8 @@ impl Tree<Leaf> {
     ///
     /// # Errors
     ///
-    /// Returns an error if nothing is at the path, if the text is not of the kind of the leaf, or if
-    /// the node is a container. The tree is then unchanged.
+    /// Returns an error if nothing is at the path, if the text is not of the kind of the leaf, or
+    /// if the node is a container. The tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -123,7 +124,10 @@ impl Tree<Leaf> {
                 let index = node.first_leaf();
                 // An index of the structure, which has as many leaves as the tree.
                 let kind = self.leaves[index].kind();
-                let leaf = parse_leaf(kind, text);
+                let leaf = match kind {
+                    LeafKind::None => Some(guess(text)),
+                    kind => Leaf::parsed(text, kind),
+                };
                 let expected = || {
                     let (expected, found) = (kind.name(), text.to_owned());
                     Error::from(ErrorKind::Text { expected, found }).at(path.clone())
@@ -149,40 +153,6 @@ impl Tree<Leaf> {
     }
 }
 
-/// What a text says as a leaf of a kind.
-fn parse_leaf(kind: LeafKind, text: &str) -> Option<Leaf> {
-    macro_rules! parse {
-        ($($kind:ident $type:ty;)*) => {
-            match kind {
-                $(LeafKind::$kind => text.parse::<$type>().ok().map(Leaf::from),)*
-                LeafKind::Str => Some(Leaf::from(text)),
-                LeafKind::Bytes => Some(Leaf::from(text.as_bytes())),
-                LeafKind::None => Some(guess(text)),
-                LeafKind::Opaque => None,
-            }
-        };
-    }
-    let leaf = parse! {
-        Bool bool;
-        I8 i8;
-        I16 i16;
-        I32 i32;
-        I64 i64;
-        I128 i128;
-        U8 u8;
-        U16 u16;
-        U32 u32;
-        U64 u64;
-        U128 u128;
-        F32 f32;
-        F64 f64;
-        Char char;
-    };
-    // What is too large for a float is no infinity.
-    let spelled = text.to_ascii_lowercase().contains("inf");
-    leaf.filter(|leaf| spelled || leaf.as_f64().is_none_or(|value| !value.is_infinite()))
-}
-
 /// A bool, an integer, a float or a string, whichever the text reads as first.
 fn guess(text: &str) -> Leaf {
     use LeafKind as Is;
@@ -190,7 +160,7 @@ fn guess(text: &str) -> Leaf {
     // `nan` and `inf` are words as well.
     let is_number = text.contains(|char: char| char.is_ascii_digit());
     let kinds = kinds.into_iter().filter(|kind| is_number || *kind == Is::Bool);
-    let read = kinds.into_iter().find_map(|kind| parse_leaf(kind, text));
+    let read = kinds.into_iter().find_map(|kind| Leaf::parsed(text, kind));
     read.unwrap_or_else(|| Leaf::from(text))
 }
 
@@ -209,7 +179,7 @@ fn entry_key(key: &Key, others: &[Value]) -> Option<Value> {
     let first = others.first().and_then(kind);
     match (first, key) {
         (Some(first), _) if others.iter().all(|other| kind(other) == Some(first)) => {
-            parse_leaf(first, &number.to_string()).map(Value::from)
+            Leaf::parsed(&number.to_string(), first).map(Value::from)
         }
         (_, Key::Entry(value)) => Some(value.clone()),
         _ => None,

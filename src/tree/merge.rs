@@ -2,15 +2,15 @@
 //!
 //! The idea is haiku's `data_structures.partition` and `merge`, which support two levels of dicts.
 
-use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::vec;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, NodeData, NodeKind, Tree, TreeDef};
 use crate::path::{Key, Path};
+use crate::treedef::compare::{self, Heads, Labelled, by_position, have_leaves};
 use crate::treedef::difference::mismatch_at;
-use crate::treedef::node_ref::NodeRef;
+use crate::treedef::node_ref::{NodeRef, Overlap};
 
 use crate::treedef::edit::{EditWalk, Visit};
 use crate::treedef::pairs::{expect_agreement, same_structure};
@@ -216,7 +216,7 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
                 move_from(&mut b_leaves, node);
                 builder.insert(node, 1)?;
             }
-            Some(Merged::Both(a, b, repeat)) if !has_leaves(a, b) && same_structure(a, b) => {
+            Some(Merged::Both(a, b, repeat)) if !have_leaves(a, b) && same_structure(a, b) => {
                 builder.insert(a, repeat)?;
             }
             Some(Merged::Both(a, b, repeat)) => {
@@ -245,10 +245,6 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
     Ok(Tree::from_parts(builder.finish()?, leaves))
 }
 
-fn has_leaves(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
-    a.num_leaves() > 0 || b.num_leaves() > 0
-}
-
 impl<'a> MergedNode<'a> {
     fn of(a: NodeRef<'a>, b: NodeRef<'a>, path: &Path) -> Result<Self> {
         let is_leaf = |node: NodeRef<'_>| node.kind() == NodeKind::Leaf;
@@ -257,12 +253,17 @@ impl<'a> MergedNode<'a> {
             return Err(Error::from(twice).at(path.clone()));
         }
         let labelled = a.is_labelled();
-        let same = (a.kind(), a.name(), a.variant(), a.static_value())
-            == (b.kind(), b.name(), b.variant(), b.static_value());
+        let same = Heads::EQUAL.difference(a, b).is_none();
         if !same || !labelled && a.num_children() != b.num_children() {
             return Err(mismatch_at(path.clone(), a, b));
         }
-        let children = if labelled { by_label(a, b) } else { by_place(a, b) };
+        let both =
+            |Overlap { position, a: x, b: y, count }| (a.key(position), Merged::Both(x, y, count));
+        let children: Vec<_> = if labelled {
+            merged_by_label(a, b)
+        } else {
+            by_position(a, b, true).map(both).collect()
+        };
         let labels = match a.kind() {
             NodeKind::Map => Labels::Keys(
                 children.iter().filter_map(|(key, _)| key.as_ref()?.entry().cloned()).collect(),
@@ -276,41 +277,14 @@ impl<'a> MergedNode<'a> {
     }
 }
 
-fn by_place<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Merged<'a>)> {
-    let (mut children, mut position) = (Vec::new(), 0);
-    for (x, y, alike) in a.overlaps(b) {
-        match has_leaves(x, y) {
-            true => children.extend((0..alike).map(|skip| {
-                (a.key(position + skip), Merged::Both(x.later(skip), y.later(skip), 1))
-            })),
-            false => children.push((a.key(position), Merged::Both(x, y, alike))),
-        }
-        position += alike;
-    }
-    children
-}
-
-fn by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Merged<'a>)> {
-    let keys = |node: NodeRef<'a>| node.entries().map(|(key, child)| (Some(key), child));
-    // A map may have a key twice. Then the first is merged with the first, and so on.
-    let mut others: HashMap<Option<Key>, VecDeque<NodeRef<'a>>> = HashMap::new();
-    keys(b).for_each(|(key, child)| others.entry(key).or_default().push_back(child));
-    let mut children: Vec<(Option<Key>, Merged<'a>)> = keys(a)
-        .map(|(key, child)| match others.get_mut(&key).and_then(VecDeque::pop_front) {
-            Some(other) => (key, Merged::Both(child, other, 1)),
-            None => (key, Merged::First(child)),
-        })
-        .collect();
-    // The entries that were not merged are the last of each key.
-    let mut rest: Vec<(Option<Key>, Merged<'a>)> = Vec::new();
-    for (key, child) in keys(b) {
-        let left = others.get_mut(&key);
-        if let Some(left) = left.filter(|left| left.front().is_some_and(|next| next.is_at(child))) {
-            left.pop_front();
-            rest.push((key, Merged::Second(child)));
-        }
-    }
-    children.extend(rest);
+fn merged_by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Merged<'a>)> {
+    let children = compare::by_label(a, b, Key::clone).into_iter();
+    let merged = |(key, child)| match child {
+        Labelled::Both(a, _, b) => (Some(key), Merged::Both(a, b, 1)),
+        Labelled::First(a) => (Some(key), Merged::First(a)),
+        Labelled::Second(_, b) => (Some(key), Merged::Second(b)),
+    };
+    let mut children: Vec<_> = children.map(merged).collect();
     if a.is_sorted_map() {
         let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
         children.sort_by_cached_key(|(key, _)| entry(key));

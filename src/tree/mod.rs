@@ -21,7 +21,7 @@ mod unique;
 mod blocks;
 mod arrays;
 mod summary;
-mod close;
+mod check_close;
 mod diff;
 mod document;
 mod migration;
@@ -30,7 +30,7 @@ mod file;
 
 pub use blocks::TreeBlocks;
 pub use buffers::Buffers;
-pub use close::Tolerance;
+pub use check_close::Tolerance;
 pub use migration::Migration;
 pub use ravel::Ravel;
 pub use summary::Summary;

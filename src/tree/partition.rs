@@ -6,7 +6,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Tree;
 use crate::path::Path;
-use crate::treedef::pairs::{LeafSteps, expect_equal, expect_prefix};
+use crate::treedef::pairs::{expect_equal, expect_prefix, leaf_steps};
 
 /// # Split and join
 impl<L> Tree<L> {
@@ -29,7 +29,7 @@ impl<L> Tree<L> {
     ) -> (Tree<Option<L>>, Tree<Option<L>>) {
         let treedef = self.treedef.clone();
         let mut paths = treedef.leaf_paths();
-        parted(self, |leaf| first(&paths.next().unwrap_or_default(), leaf)) // as many paths as leaves
+        split_leaves(self, |leaf| first(&paths.next().unwrap_or_default(), leaf)) // as many paths as leaves
     }
 
     /// As many trees of the same structure as `parts`; `part` returns the index of the tree for
@@ -92,16 +92,16 @@ impl<L> Tree<L> {
     pub fn partition_mask(self, mask: &Tree<bool>) -> Result<(Tree<Option<L>>, Tree<Option<L>>)> {
         expect_prefix(&mask.treedef, &self.treedef)?;
         let treedef = self.treedef.clone();
-        let steps = LeafSteps::new(mask.treedef.root(), treedef.root());
+        let steps = leaf_steps(mask.treedef.root(), treedef.root());
         let mut chosen = steps
             .zip(&mask.leaves)
             .flat_map(|((_, subtree), yes)| std::iter::repeat_n(*yes, subtree.num_leaves()));
-        Ok(parted(self, |_| chosen.next().unwrap_or_default()))
+        Ok(split_leaves(self, |_| chosen.next().unwrap_or_default()))
     }
 }
 
 /// Two trees with holes; `first` gets only the leaf.
-fn parted<L>(
+fn split_leaves<L>(
     tree: Tree<L>,
     mut first: impl FnMut(&L) -> bool,
 ) -> (Tree<Option<L>>, Tree<Option<L>>) {

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::{Tree, TreeDef};
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::pairs::{LeafSteps, expect_prefix};
+use crate::treedef::pairs::{expect_prefix, leaf_steps};
 
 /// The subtree at `node`, which is a node of the tree's structure.
 pub(crate) fn subtree_of<L: Clone>(tree: &Tree<L>, node: NodeRef<'_>) -> Tree<L> {
@@ -40,7 +40,7 @@ impl<L: Clone> Tree<L> {
         prefix.limits.expect_work(prefix.num_leaves(), self.leaves_in_memory())?;
         // Equal neighbours share one treedef.
         let mut last: Option<(_, TreeDef)> = None;
-        let steps = LeafSteps::new(prefix.root(), self.treedef.root());
+        let steps = leaf_steps(prefix.root(), self.treedef.root());
         let subtrees = steps.map(|(_, node)| {
             let treedef = match &last {
                 Some((known, treedef)) if node.same_structure(*known) => treedef.clone(),
@@ -74,7 +74,7 @@ impl<L: Clone> Tree<L> {
         expect_prefix(&self.treedef, full)?;
         full.expect_made(full.num_leaves(), self.leaves_in_memory())?;
         let mut leaves = Vec::with_capacity(full.num_leaves());
-        let steps = LeafSteps::new(self.treedef.root(), full.root());
+        let steps = leaf_steps(self.treedef.root(), full.root());
         for ((_, subtree), leaf) in steps.zip(&self.leaves) {
             leaves.resize(leaves.len().saturating_add(subtree.num_leaves()), leaf.clone());
         }

@@ -4,9 +4,10 @@
 //! float becomes 2⁵³. Here a number that does not fit is an error.
 
 use crate::error::{Error, Result};
+use crate::leaf::each_scalar;
 use crate::leaf::float::{narrow, widen};
 use crate::leaf::{Integer, Scalar};
-use crate::model::{Leaf, LeafKind, Packed, Tree, TreeDef};
+use crate::model::{Leaf, LeafKind, Tree, TreeDef};
 
 /// Turns a vector back into a tree; made by [`Tree::ravel`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl Tree<Leaf> {
             // It is exact if the inverse conversion returns the same leaf.
             let exact =
                 to_f64(leaf).filter(|number| from_f64(*number, leaf.kind()).as_ref() == Some(leaf));
-            vector.push(exact.ok_or_else(|| refused(&self.treedef, index, leaf, LeafKind::F64))?);
+            vector.push(exact.ok_or_else(|| no_number(&self.treedef, index, leaf, LeafKind::F64))?);
         }
         let kinds = self.leaves.iter().map(Leaf::kind).collect();
         Ok((vector, Ravel { treedef: self.treedef.clone(), kinds }))
@@ -74,7 +75,7 @@ impl Ravel {
         for (index, (number, kind)) in vector.iter().zip(&self.kinds).enumerate() {
             let leaf = from_f64(*number, *kind).filter(|leaf| holds(leaf, *number));
             let number = || Leaf::F64(*number);
-            leaves.push(leaf.ok_or_else(|| refused(&self.treedef, index, &number(), *kind))?);
+            leaves.push(leaf.ok_or_else(|| no_number(&self.treedef, index, &number(), *kind))?);
         }
         Ok(Tree::from_parts(self.treedef.clone(), leaves))
     }
@@ -90,7 +91,7 @@ fn holds(leaf: &Leaf, number: f64) -> bool {
 }
 
 #[cold]
-fn refused(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Error {
+fn no_number(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Error {
     treedef.error_at_leaf(index, Error::custom(format_args!("{leaf} is no {kind}")))
 }
 
@@ -113,43 +114,22 @@ fn to_f64(leaf: &Leaf) -> Option<f64> {
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
     reason = "callers compare with the way back"
 )]
 fn from_f64(number: f64, kind: LeafKind) -> Option<Leaf> {
-    Some(match kind {
-        LeafKind::Bool if number == 0.0 || number == 1.0 => Leaf::Bool(number == 1.0),
-        // Beyond its range, `as` would return the greatest number of the kind.
-        _ if number >= end_of(kind) => return None,
-        LeafKind::I8 => Leaf::I8(number as i8),
-        LeafKind::I16 => Leaf::I16(number as i16),
-        LeafKind::I32 => Leaf::I32(number as i32),
-        LeafKind::I64 => Leaf::I64(number as i64),
-        LeafKind::I128 => Leaf::I128(Packed(number as i128)),
-        LeafKind::U8 => Leaf::U8(number as u8),
-        LeafKind::U16 => Leaf::U16(number as u16),
-        LeafKind::U32 => Leaf::U32(number as u32),
-        LeafKind::U64 => Leaf::U64(number as u64),
-        LeafKind::U128 => Leaf::U128(Packed(number as u128)),
-        LeafKind::F32 => Leaf::F32(narrow(number)),
-        LeafKind::F64 => Leaf::F64(number),
-        _ => return None,
-    })
-}
-
-/// The least power of two that exceeds all numbers of an integer kind.
-fn end_of(kind: LeafKind) -> f64 {
-    let bits = match kind {
-        LeafKind::I8 => 7,
-        LeafKind::U8 => 8,
-        LeafKind::I16 => 15,
-        LeafKind::U16 => 16,
-        LeafKind::I32 => 31,
-        LeafKind::U32 => 32,
-        LeafKind::I64 => 63,
-        LeafKind::U64 => 64,
-        LeafKind::I128 => 127,
-        LeafKind::U128 => 128,
-        _ => return f64::NAN, // no number is greater or equal
-    };
-    2f64.powi(bits)
+    macro_rules! number {
+        ($($kind:ident: $type:ty, $calls:tt;)*) => {
+            Some(match kind {
+                LeafKind::Bool if number == 0.0 || number == 1.0 => Leaf::Bool(number == 1.0),
+                // Beyond its range, `as` would return the greatest number of the kind.
+                $(LeafKind::$kind if number >= <$type>::MAX as f64 + 1.0 => return None,)*
+                $(LeafKind::$kind => Leaf::from(number as $type),)*
+                LeafKind::F32 => Leaf::F32(narrow(number)),
+                LeafKind::F64 => Leaf::F64(number),
+                _ => return None,
+            })
+        };
+    }
+    each_scalar!([integers] => number)
 }

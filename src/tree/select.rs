@@ -145,10 +145,11 @@ impl<L> Tree<L> {
 /// Returns an error if a pattern that covers no leaf names no node either.
 fn expect_match(treedef: &TreeDef, pattern: &Pattern, leaves_in_memory: usize) -> Result<()> {
     treedef.expect_work(leaves_in_memory)?;
-    match treedef.nodes().any(|(path, _)| pattern.matches(&path)) {
-        true => Ok(()),
-        false => Err(Error::from(ErrorKind::NoMatch { pattern: pattern.to_string() })
-            .with_hint("see `select_any`")),
+    if treedef.nodes().any(|(path, _)| pattern.matches(&path)) {
+        Ok(())
+    } else {
+        Err(Error::from(ErrorKind::NoMatch { pattern: pattern.to_string() })
+            .with_hint("see `select_any`"))
     }
 }
 

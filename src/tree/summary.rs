@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::fmt::{self, Write};
 
 use crate::leaf::leaf_type::LeafType;
-use crate::leaf::statistics::{SHORT, statistics_of};
+use crate::leaf::statistics::{SHORT_ARRAY, statistics_of};
 use crate::model::{Array, NodeKind, Tree, Value};
 use crate::treedef::blocks::{have_one_kind, shape_of};
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::text::{LeafText, first_other, write_tree};
+use crate::treedef::text::{LeafText, write_tree};
 
 /// A tree that prints its arrays with statistics. See [`Tree::summary`].
 pub struct Summary<'a, L>(&'a Tree<L>);
@@ -76,19 +76,13 @@ impl<L: LeafType> LeafText for Shortened<'_, L> {
         }
     }
 
-    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
-        let of = |sibling: usize| {
-            let first = first + sibling * leaves;
-            self.leaves.get(first..first + leaves).unwrap_or_default()
-        };
-        let same = |a: &L, b: &L| a.as_scalar() == b.as_scalar() && a.opaque() == b.opaque();
-        first_other(leaves, count, |sibling| {
-            of(sibling).iter().zip(of(sibling - 1)).all(|(a, b)| same(a, b))
-        })
+    fn same(&self, a: usize, b: usize) -> bool {
+        let of = |index| self.leaves.get(index).map(|leaf: &L| (leaf.as_scalar(), leaf.opaque()));
+        of(a) == of(b)
     }
 
     fn array(&self, node: NodeRef<'_>) -> Option<String> {
-        if node.num_leaves() <= SHORT || node.kind() == NodeKind::Struct {
+        if node.num_leaves() <= SHORT_ARRAY || node.kind() == NodeKind::Struct {
             return None;
         }
         let place = (node.index(), node.first_leaf());

@@ -1,6 +1,6 @@
 //! Replaces or removes subtrees by a function, a path or a pattern.
 
-use std::ops::Range;
+use std::iter::Take;
 use std::vec;
 
 use crate::argument::{ToPath, ToPattern};
@@ -11,47 +11,6 @@ use crate::treedef::limits::in_memory;
 use crate::treedef::node_ref::NodeRef;
 
 use crate::treedef::edit::{Edit, EditWalk, Visit};
-
-/// A tree that is edited during a walk, and the leaves of the result so far.
-struct Traversal<'a, L> {
-    walk: EditWalk<'a>,
-    /// The leaves from the current node on.
-    old: vec::IntoIter<L>,
-    new: Vec<L>,
-}
-
-impl<'a, L> Traversal<'a, L> {
-    fn new(treedef: &'a TreeDef, leaves: Vec<L>) -> Result<Self> {
-        let walk = EditWalk::singly(treedef, in_memory(&leaves))?;
-        let new = Vec::with_capacity(leaves.len());
-        Ok(Traversal { walk, old: leaves.into_iter(), new })
-    }
-
-    /// The leaves at and below the current node.
-    fn below(&self, node: NodeRef<'_>) -> &[L] {
-        self.old.as_slice().get(..node.num_leaves()).unwrap_or_default()
-    }
-
-    fn enter(&mut self, node: NodeRef<'_>) -> Result<()> {
-        if node.kind() == NodeKind::Leaf {
-            self.new.extend(self.old.next());
-        }
-        self.walk.enter()
-    }
-
-    fn drop_below(&mut self, node: NodeRef<'_>) {
-        self.old.by_ref().take(node.num_leaves()).for_each(drop);
-    }
-
-    fn put(&mut self, other: Tree<L>) -> Result<()> {
-        self.new.extend(other.leaves);
-        self.walk.put(other.treedef.root())
-    }
-
-    fn finish(self) -> Result<Tree<L>> {
-        Ok(Tree::from_parts(self.walk.finish()?, self.new))
-    }
-}
 
 impl<L> Tree<L> {
     /// Edits this tree from the root down: `f` returns whether a node is kept, replaced or removed.
@@ -79,30 +38,19 @@ impl<L> Tree<L> {
     /// ```
     #[doc(alias = "traverse")]
     pub fn edit(
-        self,
+        mut self,
         mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Edit<Tree<L>>>,
     ) -> Result<Tree<L>> {
-        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
-        while let Some(met) = tree.walk.step() {
-            match met {
-                Visit::Before(node) => {
-                    let edit = f(tree.walk.path(), node, tree.below(node));
-                    match edit.map_err(|error| error.or_at(tree.walk.path()))? {
-                        Edit::Keep => tree.enter(node)?,
-                        Edit::Replace(other) => {
-                            tree.drop_below(node);
-                            tree.put(other)?;
-                        }
-                        Edit::Remove => {
-                            tree.walk.remove()?;
-                            tree.drop_below(node);
-                        }
-                    }
-                }
-                Visit::After => tree.walk.leave()?,
-            }
-        }
-        tree.finish()
+        let treedef = self.treedef.clone();
+        let (edited, cuts) = cuts(&treedef, &self.leaves, false, |path, node, leaves| {
+            Ok(match f(path, node, leaves)? {
+                Edit::Keep => Action::Enter,
+                Edit::Replace(other) => Action::Replace(other),
+                Edit::Remove => Action::Remove,
+            })
+        })?;
+        self.apply(edited, cuts, |_, _, old| old.for_each(drop));
+        Ok(self)
     }
 
     /// As [`edit`](Self::edit), but from the leaves up: `f` gets the path of each node in this
@@ -128,26 +76,33 @@ impl<L> Tree<L> {
         self,
         mut f: impl FnMut(&Path, &Tree<L>) -> Result<Edit<Tree<L>>>,
     ) -> Result<Tree<L>> {
-        let mut tree = Traversal::new(&self.treedef, self.leaves)?;
+        let mut walk = EditWalk::singly(&self.treedef, in_memory(&self.leaves))?;
+        let (mut old, mut leaves) = (self.leaves.into_iter(), Vec::new());
         // The index of the first new leaf of each open node.
         let mut starts = Vec::new();
-        while let Some(met) = tree.walk.step() {
+        while let Some(met) = walk.step() {
             if let Visit::Before(node) = met {
-                starts.push(tree.new.len());
-                tree.enter(node)?;
+                starts.push(leaves.len());
+                leaves.extend(if node.is_leaf() { old.next() } else { None });
+                walk.enter()?;
                 continue;
             }
-            let leaves = tree.new.split_off(starts.pop().unwrap_or_default());
-            let made = tree.walk.leave_apart()?.with_limits(self.treedef.limits);
-            let made = Tree::from_parts(made, leaves);
-            let edit = f(tree.walk.path(), &made);
-            match edit.map_err(|error| error.or_at(tree.walk.path()))? {
-                Edit::Keep => tree.put(made)?,
-                Edit::Replace(other) => tree.put(other)?,
-                Edit::Remove => tree.walk.remove()?,
-            }
+            let below = leaves.split_off(starts.pop().unwrap_or_default());
+            let made = walk.leave_apart()?.with_limits(self.treedef.limits);
+            let made = Tree::from_parts(made, below);
+            let edit = f(walk.path(), &made).map_err(|error| error.or_at(walk.path()))?;
+            let edited = match edit {
+                Edit::Keep => made,
+                Edit::Replace(other) => other,
+                Edit::Remove => {
+                    walk.remove()?;
+                    continue;
+                }
+            };
+            walk.put(edited.treedef.root())?;
+            leaves.extend(edited.leaves);
         }
-        tree.finish()
+        Ok(Tree::from_parts(walk.finish()?, leaves))
     }
 
     /// Replaces the subtrees whose paths match a pattern, and returns the old ones with their
@@ -175,9 +130,12 @@ impl<L> Tree<L> {
         mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Tree<L>>,
     ) -> Result<Vec<(Path, Tree<L>)>> {
         let pattern = pattern.to_pattern()?;
-        self.cut(|path, node, leaves| match pattern.matches(path) {
-            true => f(path, node, leaves).map(Action::Replace),
-            false => Ok(Action::Enter),
+        self.cut(|path, node, leaves| {
+            if pattern.matches(path) {
+                f(path, node, leaves).map(Action::Replace)
+            } else {
+                Ok(Action::Enter)
+            }
         })
     }
 
@@ -238,58 +196,76 @@ impl<L> Tree<L> {
     /// their paths. On an error the tree is unchanged.
     fn cut(
         &mut self,
-        mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Action<L>>,
+        f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Action<L>>,
     ) -> Result<Vec<(Path, Tree<L>)>> {
-        let mut walk = EditWalk::singly(&self.treedef, self.leaves_in_memory())?;
-        let mut cuts = Vec::new();
-        while let Some(met) = walk.step() {
-            let Visit::Before(node) = met else {
-                walk.leave()?;
-                continue;
-            };
-            let below = self.leaves.get(node.leaf_range()).unwrap_or_default();
-            let step = f(walk.path(), node, below);
-            let new = match step.map_err(|error| error.or_at(walk.path()))? {
-                Action::Enter => {
-                    walk.enter()?;
-                    continue;
-                }
-                Action::Keep => {
-                    walk.keep()?;
-                    continue;
-                }
-                Action::Remove => {
-                    walk.remove()?;
-                    Vec::new()
-                }
-                Action::Replace(new) => {
-                    walk.put(new.treedef.root())?;
-                    new.leaves
-                }
-            };
-            let old = node.to_treedef().with_limits(self.treedef.limits);
-            cuts.push(Cut { path: walk.path().clone(), old, range: node.leaf_range(), new });
-        }
-        let treedef = walk.finish()?;
-        Ok(self.apply(treedef, cuts))
+        let treedef = self.treedef.clone();
+        let (edited, cuts) = cuts(&treedef, &self.leaves, true, f)?;
+        let mut removed = Vec::new();
+        self.apply(edited, cuts, |path, node, leaves| {
+            let old = node.to_treedef().with_limits(treedef.limits);
+            removed.push((path, Tree::from_parts(old, leaves.collect())));
+        });
+        Ok(removed)
     }
 
-    /// Replaces the structure, moves the leaves of the cut subtrees out, and returns these
-    /// subtrees.
-    fn apply(&mut self, treedef: TreeDef, cuts: Vec<Cut<L>>) -> Vec<(Path, Tree<L>)> {
+    /// Replaces the structure, and moves the leaves of the cut subtrees out.
+    fn apply(
+        &mut self,
+        edited: TreeDef,
+        cuts: Vec<Cut<'_, L>>,
+        mut removed: impl FnMut(Path, NodeRef<'_>, Take<&mut vec::IntoIter<L>>),
+    ) {
         let mut rest = std::mem::take(&mut self.leaves).into_iter();
-        let (mut leaves, mut came, mut removed) = (Vec::with_capacity(rest.len()), 0, Vec::new());
-        for Cut { path, old, range, new } in cuts {
+        let (mut leaves, mut came) = (Vec::with_capacity(rest.len()), 0);
+        for Cut { path, node, new } in cuts {
+            let range = node.leaf_range();
             leaves.extend(rest.by_ref().take(range.start - came)); // cuts are in order
-            let below = rest.by_ref().take(range.len()).collect();
+            removed(path, node, rest.by_ref().take(range.len()));
             leaves.extend(new);
-            removed.push((path, Tree::from_parts(old, below)));
             came = range.end;
         }
         leaves.extend(rest);
-        *self = Tree::from_parts(treedef, leaves);
-        removed
+        *self = Tree::from_parts(edited, leaves);
     }
+}
+
+/// The edited structure, and the subtrees that are replaced or removed, with their paths or without.
+fn cuts<'a, L>(
+    treedef: &'a TreeDef,
+    leaves: &[L],
+    with_paths: bool,
+    mut f: impl FnMut(&Path, NodeRef<'_>, &[L]) -> Result<Action<L>>,
+) -> Result<(TreeDef, Vec<Cut<'a, L>>)> {
+    let mut walk = EditWalk::singly(treedef, in_memory(leaves))?;
+    let mut cuts = Vec::new();
+    while let Some(met) = walk.step() {
+        let Visit::Before(node) = met else {
+            walk.leave()?;
+            continue;
+        };
+        let below = leaves.get(node.leaf_range()).unwrap_or_default();
+        let new = match f(walk.path(), node, below).map_err(|error| error.or_at(walk.path()))? {
+            Action::Enter => {
+                walk.enter()?;
+                continue;
+            }
+            Action::Keep => {
+                walk.keep()?;
+                continue;
+            }
+            Action::Remove => {
+                walk.remove()?;
+                Vec::new()
+            }
+            Action::Replace(new) => {
+                walk.put(new.treedef.root())?;
+                new.leaves
+            }
+        };
+        let path = if with_paths { walk.path().clone() } else { Path::root() };
+        cuts.push(Cut { path, node, new });
+    }
+    Ok((walk.finish()?, cuts))
 }
 
 /// What to do with a node.
@@ -302,11 +278,10 @@ enum Action<L> {
     Replace(Tree<L>),
 }
 
-/// A subtree that was cut out, and the leaves that replace its own.
-struct Cut<L> {
+/// A subtree that is cut out, and the leaves that replace its own.
+struct Cut<'a, L> {
     path: Path,
-    old: TreeDef,
-    range: Range<usize>,
+    node: NodeRef<'a>,
     new: Vec<L>,
 }
 

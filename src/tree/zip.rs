@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::Tree;
-use crate::treedef::pairs::{LeafSteps, expect_equal, expect_prefix};
+use crate::treedef::pairs::{expect_equal, expect_prefix, leaf_steps};
 
 /// # Combine with another
 impl<L> Tree<L> {
@@ -79,7 +79,7 @@ impl<L> Tree<L> {
         expect_prefix(&self.treedef, &full.treedef)?;
         let mut leaves = Vec::with_capacity(full.leaves.len());
         let mut below = full.leaves.into_iter();
-        let steps = LeafSteps::new(self.treedef.root(), full.treedef.root());
+        let steps = leaf_steps(self.treedef.root(), full.treedef.root());
         for ((_, subtree), leaf) in steps.zip(&self.leaves) {
             leaves.extend(below.by_ref().take(subtree.num_leaves()).map(|other| f(leaf, other)));
         }

@@ -118,7 +118,7 @@ pub(crate) fn collect_arrays(
     }
     let mut collected = builder.finish()?;
     // An array has no maps, so the remaining maps have the same numbers.
-    collected.arrivals.clone_from(&treedef.arrivals);
+    collected.insertions.clone_from(&treedef.insertions);
     collected.walked = treedef.walked;
     Ok((collected, leaves))
 }
@@ -354,10 +354,8 @@ impl<'a> Arrays<'a> {
         let Scalar::Bytes(bytes) = found.scalar(place.start)? else { return None };
         let column = Column::from_bytes(kind, bytes)?;
         let (sizes, around) = (self.sizes(&[shape])?, self.integers(&[shape])?);
-        let (before, after) = match at("shape") < at("bytes") {
-            true => (around, Vec::new()),
-            false => (Vec::new(), around),
-        };
+        let (before, after) =
+            if at("shape") < at("bytes") { (around, Vec::new()) } else { (Vec::new(), around) };
         (num_elements(&sizes) == Some(column.len())).then_some(Numbers {
             dtype,
             shape: sizes,
@@ -417,8 +415,8 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// The nodes of a rectangle from the outside in, whose children may be arrays of their own: these are
-/// neither numbers nor, where pairs may be numbers, pairs.
+/// The nodes of a rectangle from the outside in, whose children may be arrays of their own: these
+/// are neither numbers nor, where pairs may be numbers, pairs.
 fn above_arrays(node: NodeRef<'_>, means: ArrayMeaning) -> Vec<NodeRef<'_>> {
     let mut above: Vec<_> = std::iter::successors(Some(node), |node| only_run(*node)).collect();
     let inside = match means {

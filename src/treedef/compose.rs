@@ -2,7 +2,7 @@
 
 use crate::error::{ErrorKind, Result};
 use crate::model::{Node, NodeKind, TreeDef};
-use crate::treedef::difference::mismatch_at;
+use crate::treedef::difference::subtree_mismatch;
 
 use super::pairs::{expect_prefix, in_step};
 use super::treedef_builder::TreeDefBuilder;
@@ -72,7 +72,7 @@ impl TreeDef {
             other.is_none()
         });
         if let Some((leaf, first, other)) = other {
-            return Err(mismatch_at(outer.leaf_path(leaf.first_leaf())?, first, other));
+            return Err(subtree_mismatch(&outer.leaf_path(leaf.first_leaf())?, first, other));
         }
         match inner {
             Some(node) => Ok(node.to_treedef().with_limits(self.limits)),

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::{Name, NodeHead, NodeKind, TreeDef, Value};
-use crate::treedef::builder::{LabelsRef, NodeDataRef};
+use crate::treedef::encoding::{LabelsRef, NodeDataRef};
 
 use super::treedef_builder::TreeDefBuilder;
 

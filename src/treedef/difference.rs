@@ -1,78 +1,50 @@
 //! Finds the places where two trees or structures differ.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
 
 use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result, counted};
 use crate::leaf::float::widen;
 use crate::model::{Array, Leaf, Name, NodeKind, Options, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
-use crate::treedef::node_ref::NodeRef;
+use crate::treedef::compare::{
+    Heads, Labelled, Site, Step, Steps, Task, View, by_label, by_position, compare,
+};
+use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::text::brief;
 
 /// A node, with the leaves of its tree if they are compared.
 #[derive(Clone, Copy)]
-struct Side<'a> {
+struct ComparedNode<'a> {
     node: NodeRef<'a>,
-    leaves: Option<SideLeaves<'a>>,
+    leaves: Option<ComparedLeaves<'a>>,
     /// Whether the node is inside a static or an opaque leaf. These have no options.
     inside: bool,
 }
 
 /// The leaves of a tree, or the scalars of a value.
 #[derive(Clone, Copy)]
-enum SideLeaves<'a> {
+enum ComparedLeaves<'a> {
     Tree(&'a [Leaf]),
     Value(&'a Value),
 }
 
-/// A task of the comparison. Tasks are in pre-order, and the next is last.
-struct Pending<'a> {
-    /// The number of keys in the path of the parent, and the next key if the task is about a child.
-    above: usize,
-    key: Option<Key>,
-    what: What<'a>,
-}
+/// A difference without its path: its kind, what was expected, and what was found.
+type Found = (DifferenceKind, String, String);
 
-enum What<'a> {
-    Compare(Side<'a>, Side<'a>),
-    /// A difference: its kind, what was expected, and what was found.
-    Report(DifferenceKind, String, String),
-    /// Pairs without leaves that equal an earlier pair, and how many differences there were before
-    /// that pair was compared.
-    Alike(Alike<'a>, usize),
-}
-
-/// Neighbouring pairs of children that are equal apart from their leaves.
-#[derive(Clone, Copy)]
-struct Alike<'a> {
-    parent: NodeRef<'a>,
-    /// The index of the first pair.
-    position: usize,
-    a: Side<'a>,
-    b: Side<'a>,
-    count: usize,
-}
-
-/// What is a difference, besides kinds, labels, variants and lengths.
-struct Comparison {
-    /// Whether the names of types are compared.
-    names: bool,
-    /// Whether the values of statics are compared.
-    statics: bool,
+/// The view of a [comparison](compare) that lists differences as texts.
+struct Differences {
+    heads: Heads,
+    /// Whether an expected leaf matches any subtree.
+    prefix: bool,
+    /// Whether leaves are compared.
+    with_leaves: bool,
     /// Whether the trees have this option.
     none_is_leaf: bool,
     /// Whether an `f64` equals the `f32` that it was widened from.
     widened: bool,
-    /// Whether an expected leaf matches any subtree.
-    prefix: bool,
-    /// Whether a sequence differs from a tuple, and a map from a struct.
-    exact: bool,
     /// A `Some` may be around a node on one side only.
     any_some: bool,
-    /// The current path.
-    path: Path,
-    differences: Vec<Difference>,
+    found: Vec<Difference>,
 }
 
 /// All places where `found` differs from `expected`, including leaves, in the order of `expected`.
@@ -84,7 +56,7 @@ pub(crate) fn tree_differences(
     found: &Tree<Leaf>,
     widened: bool,
 ) -> Vec<Difference> {
-    Comparison { widened, ..Comparison::of_values() }.run_trees(expected, found)
+    Differences { widened, ..Differences::of_values() }.of_trees(expected, found)
 }
 
 /// As [`tree_differences`], for what a type made of the tree: a map may be a struct, a sequence a
@@ -94,8 +66,9 @@ pub(crate) fn migration_differences(
     found: &Tree<Leaf>,
     widened: bool,
 ) -> Vec<Difference> {
-    Comparison { widened, exact: false, any_some: true, ..Comparison::of_values() }
-        .run_trees(expected, found)
+    let heads = Heads { names: false, exact: false, ..Heads::EQUAL };
+    Differences { widened, heads, any_some: true, ..Differences::of_values() }
+        .of_trees(expected, found)
 }
 
 /// All places where `found` differs from `expected`, without leaves. Of equal siblings that differ
@@ -106,22 +79,21 @@ pub(crate) fn structure_differences(
     found: &TreeDef,
     ignore_statics: bool,
 ) -> Vec<Difference> {
-    let comparison = Comparison { statics: !ignore_statics, ..Comparison::of_structures() };
-    comparison.run(Side::of(expected.root()), Side::of(found.root()))
+    let heads = Heads { statics: !ignore_statics, ..Heads::EQUAL };
+    Differences { heads, ..Differences::of_structures() }.between(expected.root(), found.root())
 }
 
 /// All places where `prefix` is not a prefix of `full`.
 #[cold]
 pub(crate) fn prefix_differences(prefix: NodeRef<'_>, full: NodeRef<'_>) -> Vec<Difference> {
-    let comparison = Comparison { prefix: true, ..Comparison::of_structures() };
-    comparison.run(Side::of(prefix), Side::of(full))
+    Differences { prefix: true, ..Differences::of_structures() }.between(prefix, full)
 }
 
 /// All places where `found` differs from `expected`, except in kinds of containers and type names.
 #[cold]
 pub(crate) fn loose_differences(expected: &TreeDef, found: &TreeDef) -> Vec<Difference> {
-    let comparison = Comparison { names: false, exact: false, ..Comparison::of_structures() };
-    comparison.run(Side::of(expected.root()), Side::of(found.root()))
+    let heads = Heads { names: false, exact: false, ..Heads::EQUAL };
+    Differences { heads, ..Differences::of_structures() }.between(expected.root(), found.root())
 }
 
 /// Returns an error if there are differences.
@@ -140,164 +112,105 @@ pub(crate) fn structure_mismatch(differences: Vec<Difference>) -> Error {
 /// The error for two nodes that differ, without comparing their children.
 #[cold]
 pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>) -> Error {
-    let report = |Pending { key, what, .. }| match what {
-        What::Report(kind, expected, found) => {
-            let path = key.map_or_else(|| path.clone(), |key| path.child(key));
+    if let Some(kind) = Heads::EQUAL.difference(expected, found) {
+        return structure_mismatch(vec![differ(path, kind, quoted(expected), quoted(found))]);
+    }
+    let steps =
+        Differences::of_structures().children(ComparedNode::of(expected), ComparedNode::of(found));
+    let kept = |Step { child, task }| match task {
+        Task::Keep((kind, expected, found)) => {
+            let path = child.map_or_else(|| path.clone(), |(key, _)| path.child(key));
             Some(differ(path, kind, expected, found))
         }
-        What::Compare(..) | What::Alike(..) => None,
+        Task::Compare(..) => None,
     };
-    let (a, b) = (Side::of(expected), Side::of(found));
-    let differences = match Comparison::of_structures().head_difference(expected, found) {
-        Some(kind) => vec![differ(path, kind, quoted(expected), quoted(found))],
-        None if expected.fields().is_empty() && expected.entry_keys().is_empty() => {
-            vec![differ(path, DifferenceKind::Length, children(expected), children(found))]
-        }
-        None => compare_labelled(0, a, b, true).into_iter().filter_map(report).collect(),
-    };
+    structure_mismatch(steps.into_iter().filter_map(kept).collect())
+}
+
+/// The error for two nodes that differ themselves or below them.
+#[cold]
+pub(crate) fn subtree_mismatch(path: &Path, expected: NodeRef<'_>, found: NodeRef<'_>) -> Error {
+    let mut differences = Differences::of_structures().between(expected, found);
+    differences.iter_mut().for_each(|below| below.path = path.join(&below.path));
     structure_mismatch(differences)
 }
 
 /// The error for two treedefs with different options.
 #[cold]
 pub(crate) fn options_mismatch(expected: Options, found: Options) -> Error {
-    let print = |options: Options| match options == Options::default() {
-        true => "no options".to_owned(),
-        false => format!("`{options}`"),
+    let print = |options: Options| {
+        if options == Options::default() { "no options".to_owned() } else { format!("`{options}`") }
     };
     let (path, kind) = (Path::root(), DifferenceKind::Options);
     let error = structure_mismatch(vec![differ(path, kind, print(expected), print(found))]);
-    error.with_hint(match expected.none_is_leaf == found.none_is_leaf {
-        true => "use one `Flattener` for both",
-        false => {
-            "one was flattened with `none_is_leaf`, the other without: use one `Flattener` for both"
-        }
+    error.with_hint(if expected.none_is_leaf == found.none_is_leaf {
+        "use one `Flattener` for both"
+    } else {
+        "one was flattened with `none_is_leaf`, the other without: use one `Flattener` for both"
     })
 }
 
 /// The maximum number of listed differences between structures. Small ones may have 2⁶⁰.
-const MOST: usize = 1 << 12;
+const MOST_DIFFERENCES: usize = 1 << 12;
 
-impl Comparison {
+impl Differences {
     fn of_structures() -> Self {
-        Comparison {
-            names: true,
-            statics: true,
+        Differences {
+            heads: Heads::EQUAL,
+            prefix: false,
+            with_leaves: false,
             none_is_leaf: false,
             widened: false,
-            prefix: false,
-            exact: true,
             any_some: false,
-            path: Path::root(),
-            differences: Vec::new(),
+            found: Vec::new(),
         }
     }
 
     fn of_values() -> Self {
-        Comparison { names: false, ..Comparison::of_structures() }
+        let heads = Heads { names: false, ..Heads::EQUAL };
+        Differences { heads, with_leaves: true, ..Differences::of_structures() }
     }
 
-    fn run_trees(mut self, expected: &Tree<Leaf>, found: &Tree<Leaf>) -> Vec<Difference> {
-        fn side(tree: &Tree<Leaf>) -> Side<'_> {
-            Side { leaves: Some(SideLeaves::Tree(&tree.leaves)), ..Side::of(tree.treedef.root()) }
+    fn between(mut self, expected: NodeRef<'_>, found: NodeRef<'_>) -> Vec<Difference> {
+        compare(&mut self, ComparedNode::of(expected), ComparedNode::of(found));
+        self.found
+    }
+
+    fn of_trees(mut self, expected: &Tree<Leaf>, found: &Tree<Leaf>) -> Vec<Difference> {
+        fn side(tree: &Tree<Leaf>) -> ComparedNode<'_> {
+            ComparedNode {
+                leaves: Some(ComparedLeaves::Tree(&tree.leaves)),
+                ..ComparedNode::of(tree.treedef.root())
+            }
         }
         self.none_is_leaf = expected.treedef.encoding.options.none_is_leaf;
-        self.run(side(expected), side(found))
+        compare(&mut self, side(expected), side(found));
+        self.found
     }
 
-    fn run(mut self, expected: Side<'_>, found: Side<'_>) -> Vec<Difference> {
-        let mut pending =
-            vec![Pending { above: 0, key: None, what: What::Compare(expected, found) }];
-        while let Some(Pending { above, key, what }) = pending.pop() {
-            if expected.leaves.is_none() && self.differences.len() >= MOST {
-                break;
+    /// The values to compare at two nodes, or `None` if they are equal.
+    fn seen<'a>(
+        &self,
+        mut a: ComparedNode<'a>,
+        mut b: ComparedNode<'a>,
+    ) -> Option<(ComparedNode<'a>, ComparedNode<'a>)> {
+        loop {
+            (a, b) = (a.seen(), b.seen());
+            if a.is_none() && b.is_none() || self.prefix && a.node.is_leaf() {
+                return None;
             }
-            self.path.0.truncate(above);
-            self.path.0.extend(key);
-            let depth = self.path.0.len();
-            let (a, b) = match what {
-                What::Compare(a, b) => (a.seen(), b.seen()),
-                What::Report(kind, expected, found) => {
-                    self.report(kind, expected, found);
-                    continue;
-                }
-                What::Alike(alike, before) => {
-                    if self.differences.len() > before {
-                        let (first, rest) = alike.split(above, self.differences.len());
-                        pending.extend(rest.into_iter().chain([first]));
-                    }
-                    continue;
-                }
-            };
-            if a.is_none() && b.is_none() || self.prefix && a.node.kind() == NodeKind::Leaf {
-                continue;
-            }
-            if let Some((a, b)) = self.without_some(a, b) {
-                pending.push(Pending { above: depth, key: None, what: What::Compare(a, b) });
-                continue;
-            }
-            let (node, other) = (a.node, b.node);
-            if let Some(kind) = self.head_difference(node, other) {
-                self.report(kind, quoted(node), quoted(other));
-                if kind != DifferenceKind::Name {
-                    continue;
-                }
-            }
-            match node.kind() {
-                NodeKind::Leaf => self.compare_leaves(a, b),
-                NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map => {
-                    let below = compare_labelled(depth, a, b, self.exact);
-                    pending.extend(below.into_iter().rev());
-                }
-                _ => {
-                    let below = compare_listed(depth, a, b, self.differences.len());
-                    pending.extend(below.into_iter().rev());
-                }
-            }
+            let Some(inside) = self.without_some(a, b) else { return Some((a, b)) };
+            (a, b) = inside;
         }
-        self.differences
-    }
-
-    fn report(&mut self, kind: DifferenceKind, expected: String, found: String) {
-        self.differences.push(differ(self.path.clone(), kind, expected, found));
-    }
-
-    fn compare_leaves(&mut self, a: Side<'_>, b: Side<'_>) {
-        let (Some(expected), Some(found)) = (a.leaf(), b.leaf()) else { return };
-        if expected != found && !(self.widened && is_widened(&expected, &found)) {
-            self.report(DifferenceKind::Leaf, quoted_leaf(&expected), quoted_leaf(&found));
-        }
-    }
-
-    /// How two nodes differ, apart from their children.
-    fn head_difference(&self, node: NodeRef<'_>, other: NodeRef<'_>) -> Option<DifferenceKind> {
-        if !self.same_kind(node.kind(), other.kind()) {
-            Some(DifferenceKind::Node)
-        } else if self.names && node.name() != other.name() {
-            Some(DifferenceKind::Name)
-        } else if node.variant() != other.variant() {
-            Some(DifferenceKind::Variant)
-        } else if self.statics && node.static_value() != other.static_value() {
-            Some(DifferenceKind::Static)
-        } else {
-            None
-        }
-    }
-
-    fn same_kind(&self, a: NodeKind, b: NodeKind) -> bool {
-        use NodeKind as Is;
-        let class = |kind| match kind {
-            Is::Tuple | Is::TupleStruct => Is::Seq,
-            Is::Struct => Is::Map,
-            Is::UnitStruct => Is::Unit,
-            other => other,
-        };
-        a == b || !self.exact && class(a) == class(b)
     }
 
     /// With `none_is_leaf`, `None` is a leaf, but a node inside a static. So a `Some` that is only
     /// on one side is skipped.
-    fn without_some<'a>(&self, a: Side<'a>, b: Side<'a>) -> Option<(Side<'a>, Side<'a>)> {
+    fn without_some<'a>(
+        &self,
+        a: ComparedNode<'a>,
+        b: ComparedNode<'a>,
+    ) -> Option<(ComparedNode<'a>, ComparedNode<'a>)> {
         let inside = self.none_is_leaf && (a.inside || b.inside);
         if !inside && !self.any_some {
             return None;
@@ -309,18 +222,120 @@ impl Comparison {
             _ => None,
         }
     }
+
+    fn different_leaves(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<Found> {
+        let (expected, found) = (a.leaf()?, b.leaf()?);
+        let same = expected == found || self.widened && is_widened(&expected, &found);
+        (!same).then(|| (DifferenceKind::Leaf, quoted_leaf(&expected), quoted_leaf(&found)))
+    }
+
+    fn children<'a>(
+        &self,
+        a: ComparedNode<'a>,
+        b: ComparedNode<'a>,
+    ) -> Steps<ComparedNode<'a>, Found> {
+        if a.node.is_labelled() { self.labelled(a, b) } else { self.listed(a, b) }
+    }
+
+    /// Compares children by their fields or keys.
+    fn labelled<'a>(
+        &self,
+        a: ComparedNode<'a>,
+        b: ComparedNode<'a>,
+    ) -> Steps<ComparedNode<'a>, Found> {
+        let nothing = || "nothing".to_owned();
+        let children = by_label(a.node, b.node, |key| match key {
+            Key::Entry(text) if !self.heads.exact && text.as_str().is_some() => {
+                Key::Field(Name::from(text.as_str().unwrap_or_default().to_owned()))
+            }
+            key => key.clone(),
+        });
+        let mut steps = Vec::with_capacity(children.len());
+        let matched = children.iter().all(|(_, child)| matches!(child, Labelled::Both(..)));
+        let in_order = !self.heads.exact || a.node.same_labels(b.node);
+        if matched && !in_order && !self.with_leaves {
+            let (expected, found) = (quoted_labels(a.node), quoted_labels(b.node));
+            steps.push(Step::here((DifferenceKind::Order, expected, found)));
+        }
+        steps.extend(children.into_iter().map(|(key, child)| match child {
+            Labelled::Both(child, _, other) => Step::pair(key, 1, a.child(child), b.child(other)),
+            Labelled::First(child) => {
+                Step::found(key, 1, (DifferenceKind::Missing, quoted(child), nothing()))
+            }
+            Labelled::Second(_, other) => {
+                Step::found(key, 1, (DifferenceKind::Extra, nothing(), quoted(other)))
+            }
+        }));
+        steps
+    }
+
+    /// Compares children by position.
+    fn listed<'a>(
+        &self,
+        a: ComparedNode<'a>,
+        b: ComparedNode<'a>,
+    ) -> Steps<ComparedNode<'a>, Found> {
+        let same = a.node.num_children() == b.node.num_children();
+        let length = || (DifferenceKind::Length, children(a.node), children(b.node));
+        let length = (!same).then(|| Step::here(length()));
+        let pairs = by_position(a.node, b.node, self.with_leaves);
+        let pair = |Overlap { position, a: child, b: other, count }| {
+            let key = a.node.key(position).unwrap_or(Key::Position(position));
+            Step::pair(key, count, a.child(child), b.child(other))
+        };
+        length.into_iter().chain(pairs.map(pair)).collect()
+    }
 }
 
-impl<'a> Side<'a> {
+impl<'a> View<'a> for Differences {
+    type Compared = ComparedNode<'a>;
+    type Found = Found;
+
+    fn compare(
+        &mut self,
+        _: &Site,
+        a: ComparedNode<'a>,
+        b: ComparedNode<'a>,
+    ) -> Steps<ComparedNode<'a>, Found> {
+        let Some((a, b)) = self.seen(a, b) else { return Vec::new() };
+        let head = self.heads.difference(a.node, b.node);
+        let found = head.map(|kind| (kind, quoted(a.node), quoted(b.node)));
+        let mut steps: Steps<ComparedNode<'a>, Found> = found.into_iter().map(Step::here).collect();
+        match a.node.kind() {
+            _ if head.is_some_and(|kind| kind != DifferenceKind::Name) => {}
+            NodeKind::Leaf => steps.extend(self.different_leaves(a, b).map(Step::here)),
+            _ => steps.extend(self.children(a, b)),
+        }
+        steps
+    }
+
+    fn keep(&mut self, site: &Site, (kind, expected, found): Found) {
+        self.found.push(differ(site.path.clone(), kind, expected, found));
+    }
+
+    fn next_sibling(&self, node: ComparedNode<'a>) -> Option<ComparedNode<'a>> {
+        self.with_leaves.then(|| node.child(node.node.later(1)))
+    }
+
+    fn num_found(&self) -> usize {
+        self.found.len()
+    }
+
+    fn is_full(&self) -> bool {
+        !self.with_leaves && self.found.len() >= MOST_DIFFERENCES
+    }
+}
+
+impl<'a> ComparedNode<'a> {
     fn of(node: NodeRef<'a>) -> Self {
-        Side { node, leaves: None, inside: false }
+        ComparedNode { node, leaves: None, inside: false }
     }
 
     fn leaf(self) -> Option<Cow<'a, Leaf>> {
         let index = Some(self.node.first_leaf()).filter(|_| self.node.is_leaf())?;
         match self.leaves? {
-            SideLeaves::Tree(leaves) => leaves.get(index).map(Cow::Borrowed),
-            SideLeaves::Value(value) => value.scalar(index).map(|leaf| Cow::Owned(leaf.into())),
+            ComparedLeaves::Tree(leaves) => leaves.get(index).map(Cow::Borrowed),
+            ComparedLeaves::Value(value) => value.scalar(index).map(|leaf| Cow::Owned(leaf.into())),
         }
     }
 
@@ -332,9 +347,11 @@ impl<'a> Side<'a> {
             _ => self.node.static_value().filter(|_| self.leaves.is_some()),
         };
         match value {
-            Some(value) => {
-                Side { node: value.root(), leaves: Some(SideLeaves::Value(value)), inside: true }
-            }
+            Some(value) => ComparedNode {
+                node: value.root(),
+                leaves: Some(ComparedLeaves::Value(value)),
+                inside: true,
+            },
             None => self,
         }
     }
@@ -345,103 +362,8 @@ impl<'a> Side<'a> {
     }
 
     fn child(self, node: NodeRef<'a>) -> Self {
-        Side { node, ..self }
+        ComparedNode { node, ..self }
     }
-
-    fn entries(self) -> impl Iterator<Item = (Key, Side<'a>)> {
-        self.node.entries().map(move |(key, child)| (key, self.child(child)))
-    }
-}
-
-/// Compares children by their fields or keys. `above` is the length of the path to the nodes.
-fn compare_labelled<'a>(above: usize, a: Side<'a>, b: Side<'a>, exact: bool) -> Vec<Pending<'a>> {
-    let nothing = || "nothing".to_owned();
-    let label = |key: &Key| match key {
-        Key::Entry(text) if !exact && text.as_str().is_some() => {
-            Key::Field(Name::from(text.as_str().unwrap_or_default().to_owned()))
-        }
-        key => key.clone(),
-    };
-    // A map may contain a key twice. The first is then compared with the first, and so on.
-    let mut others: HashMap<Key, VecDeque<Side<'a>>> = HashMap::new();
-    b.entries().for_each(|(key, other)| others.entry(label(&key)).or_default().push_back(other));
-    let mut pending = Vec::new();
-    for (key, child) in a.entries() {
-        let other = others.get_mut(&label(&key)).and_then(VecDeque::pop_front);
-        let what = match other {
-            Some(other) => What::Compare(child, other),
-            None => What::Report(DifferenceKind::Missing, quoted(child.node), nothing()),
-        };
-        pending.push(Pending { above, key: Some(key), what });
-    }
-    let listed = |side: Side<'_>| {
-        let keys: Vec<String> = side.entries().map(|(key, _)| key.to_string()).collect();
-        format!("`{}`", keys.join("`, `"))
-    };
-    let matched = others.values().all(VecDeque::is_empty) && pending.len() == b.node.num_children();
-    if exact && a.leaves.is_none() && matched && !a.node.same_labels(b.node) {
-        let what = What::Report(DifferenceKind::Order, listed(a), listed(b));
-        pending.insert(0, Pending { above, key: None, what });
-    }
-    for (key, _) in b.entries() {
-        if let Some(other) = others.get_mut(&label(&key)).and_then(VecDeque::pop_front) {
-            let what = What::Report(DifferenceKind::Extra, nothing(), quoted(other.node));
-            pending.push(Pending { above, key: Some(key), what });
-        }
-    }
-    pending
-}
-
-impl<'a> Alike<'a> {
-    /// The task for the first pair, and a task for the remaining pairs if the first pair differs.
-    fn split(self, above: usize, differences: usize) -> (Pending<'a>, Option<Pending<'a>>) {
-        let Alike { parent, position, a, b, count } = self;
-        let next = |side: Side<'a>| side.child(side.node.later(1));
-        let rest =
-            Alike { position: position + 1, a: next(a), b: next(b), count: count - 1, ..self };
-        let rest = (count > 1).then_some(Pending {
-            above,
-            key: None,
-            what: What::Alike(rest, differences),
-        });
-        let key = Some(parent.key(position).unwrap_or(Key::Position(position)));
-        (Pending { above, key, what: What::Compare(a, b) }, rest)
-    }
-}
-
-/// Compares children by position. `differences` is the number of differences found before.
-fn compare_listed<'a>(
-    above: usize,
-    a: Side<'a>,
-    b: Side<'a>,
-    differences: usize,
-) -> Vec<Pending<'a>> {
-    let mut pending = Vec::new();
-    if a.node.num_children() != b.node.num_children() {
-        let what = What::Report(DifferenceKind::Length, children(a.node), children(b.node));
-        pending.push(Pending { above, key: None, what });
-    }
-    let mut position = 0;
-    for (child, found, alike) in a.node.overlaps(b.node) {
-        let (parent, first, second) = (a.node, a.child(child), b.child(found));
-        // If leaves are not compared, only the first pair is.
-        let count = if a.leaves.is_some() { alike } else { 1 };
-        let pairs = Alike { parent, position, a: first, b: second, count };
-        match child.num_leaves() == 0 && found.num_leaves() == 0 {
-            true => {
-                let (first, rest) = pairs.split(above, differences);
-                pending.push(first);
-                pending.extend(rest);
-            }
-            false => pending.extend((0..count).map(|skip| {
-                let (a, b) = (a.child(child.later(skip)), b.child(found.later(skip)));
-                let key = parent.key(position + skip).unwrap_or(Key::Position(position + skip));
-                Pending { above, key: Some(key), what: What::Compare(a, b) }
-            })),
-        }
-        position += alike;
-    }
-    pending
 }
 
 /// An `f32` that was flattened into `f64` leaves.
@@ -458,6 +380,11 @@ fn differ(path: Path, kind: DifferenceKind, expected: String, found: String) -> 
 
 fn quoted(node: NodeRef<'_>) -> String {
     format!("`{}`", node.brief())
+}
+
+fn quoted_labels(node: NodeRef<'_>) -> String {
+    let keys: Vec<String> = node.entries().map(|(key, _)| key.to_string()).collect();
+    format!("`{}`", keys.join("`, `"))
 }
 
 fn children(node: NodeRef<'_>) -> String {

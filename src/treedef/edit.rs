@@ -251,9 +251,10 @@ impl<'a> EditWalk<'a> {
     }
 
     pub(crate) fn finish(self) -> Result<TreeDef> {
-        match self.root_was_removed {
-            true => Err(ErrorKind::Nothing("nothing is left of the tree").into()),
-            false => self.builder.finish(),
+        if self.root_was_removed {
+            Err(ErrorKind::Nothing("nothing is left of the tree").into())
+        } else {
+            self.builder.finish()
         }
     }
 }

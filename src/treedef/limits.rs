@@ -21,42 +21,34 @@ impl Limits {
     /// Checks that `needed` nodes may be visited or made while `leaves` leaves are in memory.
     pub(crate) fn expect_work(self, needed: usize, leaves: usize) -> Result<()> {
         let limit = self.max_work.saturating_add(leaves.saturating_mul(WORK_A_LEAF));
-        match needed <= limit {
-            true => Ok(()),
-            false => {
-                Err(Error::from(ErrorKind::Work { needed, limit })
-                    .with_hint("see `Limits::max_work`"))
-            }
+        if needed <= limit {
+            return Ok(());
         }
+        Err(Error::from(ErrorKind::Work { needed, limit }).with_hint("see `Limits::max_work`"))
     }
 
     pub(crate) fn expect_depth(self, depth: usize) -> Result<()> {
-        match depth <= self.max_depth {
-            true => Ok(()),
-            false => {
-                let error = Error::from(ErrorKind::Depth { limit: self.max_depth });
-                Err(error.with_hint("see `Limits::max_depth`"))
-            }
+        if depth <= self.max_depth {
+            return Ok(());
         }
+        let error = Error::from(ErrorKind::Depth { limit: self.max_depth });
+        Err(error.with_hint("see `Limits::max_depth`"))
     }
 
     pub(crate) fn expect_nodes(self, nodes: usize) -> Result<()> {
-        at_most("nodes", nodes, self.max_nodes)
-            .map_err(|error| error.with_hint("see `Limits::max_nodes`"))
+        at_most("nodes", nodes, self.max_nodes, "see `Limits::max_nodes`")
     }
 
     #[cfg(feature = "persist")]
     pub(crate) fn expect_bytes(self, bytes: usize) -> Result<()> {
-        at_most("bytes", bytes, self.max_bytes)
-            .map_err(|error| error.with_hint("see `Limits::max_bytes`"))
+        at_most("bytes", bytes, self.max_bytes, "see `Limits::max_bytes`")
     }
 
     /// Checks the bytes of names in memory that a part of a file needs. The part has `bytes` bytes.
     #[cfg(feature = "persist")]
     pub(crate) fn expect_names(self, names: usize, bytes: usize) -> Result<()> {
         let limit = self.max_names.saturating_add(bytes.saturating_mul(A_BYTE));
-        at_most("bytes of names", names, limit)
-            .map_err(|error| error.with_hint("see `Limits::max_names`"))
+        at_most("bytes of names", names, limit, "see `Limits::max_names`")
     }
 
     /// Checks the cost of printing a structure that takes `bytes` bytes in a file.
@@ -74,8 +66,7 @@ impl Limits {
 
     fn expect_text(self, text: usize, bytes: usize) -> Result<()> {
         let limit = self.max_text.saturating_add(bytes.saturating_mul(A_BYTE));
-        at_most("bytes of text", text, limit)
-            .map_err(|error| error.with_hint("see `Limits::max_text`"))
+        at_most("bytes of text", text, limit, "see `Limits::max_text`")
     }
 
     /// Checks a structure against all limits.
@@ -86,13 +77,18 @@ impl Limits {
     }
 }
 
-/// Returns an error if `needed` exceeds `limit`.
-pub(crate) fn at_most(what: &'static str, needed: usize, limit: usize) -> Result<()> {
-    match needed <= limit {
-        true => Ok(()),
-        // `usize` is at most 64 bits wide.
-        false => Err(ErrorKind::Limit { what, needed: needed as u64, limit }.into()),
+/// Returns an error with a hint if `needed` exceeds `limit`.
+pub(crate) fn at_most(
+    what: &'static str,
+    needed: usize,
+    limit: usize,
+    hint: &'static str,
+) -> Result<()> {
+    if needed <= limit {
+        return Ok(());
     }
+    // `usize` is at most 64 bits wide.
+    Err(Error::from(ErrorKind::Limit { what, needed: needed as u64, limit }).with_hint(hint))
 }
 
 #[cfg(feature = "persist")]

@@ -10,7 +10,7 @@ use crate::treedef::node_ref::NodeRef;
 const COMPARED: usize = 1 << 10;
 
 /// Names of more bytes are not compared: that takes the product of two lengths.
-const LONGEST: usize = 64;
+const LONGEST_NAME: usize = 64;
 
 impl TreeDef {
     /// The node at a path.
@@ -66,8 +66,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// As [`node`](Self::node), and if the node is not a leaf. A static has no leaf, and a container
-    /// may have many.
+    /// As [`node`](Self::node), and if the node is not a leaf. A static has no leaf, and a
+    /// container may have many.
     ///
     /// ```
     /// let treedef = treedef::structure(&vec![("a", Some(1)), ("b", Some(2))])?;
@@ -90,15 +90,12 @@ impl TreeDef {
     pub(crate) fn find(&self, asked: &Path) -> Result<(Path, NodeRef<'_>)> {
         let (mut path, mut node) = (Path::root(), self.root());
         for (depth, key) in asked.keys().iter().enumerate() {
-            match child(&mut node, &mut path, key)? {
-                true => {}
-                false => {
-                    let rest = asked.keys().get(depth + 1..).unwrap_or_default();
-                    let nearest = nearest(node, &path, key, rest);
-                    let (key, here) = (key.clone(), node.brief());
-                    let missing = ErrorKind::NoSuchChild { key, node: here, nearest };
-                    return Err(Error::from(missing).at(path));
-                }
+            if !child(&mut node, &mut path, key)? {
+                let rest = asked.keys().get(depth + 1..).unwrap_or_default();
+                let nearest = nearest(node, &path, key, rest);
+                let (key, here) = (key.clone(), node.brief());
+                let missing = ErrorKind::NoSuchChild { key, node: here, nearest };
+                return Err(Error::from(missing).at(path));
             }
         }
         Ok((path, node))
@@ -174,14 +171,14 @@ fn nearest(node: NodeRef<'_>, path: &Path, key: &Key, rest: &[Key]) -> Option<Pa
         let found = rest.iter().all(|key| child(&mut node, &mut path, key).unwrap_or(false));
         (found && !rest.is_empty()).then_some(path)
     };
-    let text = key.text().filter(|text| text.len() <= LONGEST)?;
+    let text = key.text().filter(|text| text.len() <= LONGEST_NAME)?;
     let close = |actual: Key| {
         let distance = strsim::damerau_levenshtein(text, actual.text()?);
         let length = text.chars().count();
         (distance < length && distance <= 1 + length / 4).then_some((distance, actual))
     };
     let keys = (0..node.num_children().min(COMPARED)).filter_map(|position| node.key(position));
-    let keys = keys.filter(|actual| actual.text().is_some_and(|name| name.len() <= LONGEST));
+    let keys = keys.filter(|actual| actual.text().is_some_and(|name| name.len() <= LONGEST_NAME));
     let spelled = keys.filter_map(close).min_by_key(|(distance, _)| *distance);
     spelled.map(|(_, actual)| path.child(actual)).or_else(without)
 }

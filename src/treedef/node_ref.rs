@@ -307,7 +307,7 @@ impl<'a> NodeRef<'a> {
     ///
     /// Where two runs overlap, all pairs are equal. They are returned as one pair with a count.
     pub(crate) fn overlaps<'b>(self, other: NodeRef<'b>) -> Overlaps<'a, 'b> {
-        Overlaps { a: self.children(), b: other.children() }
+        Overlaps { a: self.children(), b: other.children(), next: 0 }
     }
 
     /// The path from this node to a leaf at or below it. `index` is that in the whole tree.
@@ -412,12 +412,6 @@ impl<'a> NodeRef<'a> {
     /// structures are then equal.
     pub(crate) fn same_structure(self, other: NodeRef<'_>) -> bool {
         std::ptr::eq(self.encoding, other.encoding) && self.node == other.node
-    }
-
-    /// Whether another node of this structure is at the same position.
-    pub(crate) fn is_at(self, other: NodeRef<'_>) -> bool {
-        (self.node, self.first_leaf, self.first_map)
-            == (other.node, other.first_leaf, other.first_map)
     }
 
     /// The nesting depth of compounds at and below this node, including keys and statics.
@@ -567,35 +561,36 @@ impl<'a> Children<'a> {
     }
 }
 
-/// Pairs of children at the same index of two nodes.
+/// Pairs of children at the same positions of two nodes.
 pub(crate) struct Overlaps<'a, 'b> {
     a: Children<'a>,
     b: Children<'b>,
+    next: usize,
+}
+
+/// The first of several equal pairs of children, its position, and their number.
+pub(crate) struct Overlap<'a, 'b> {
+    pub(crate) position: usize,
+    pub(crate) a: NodeRef<'a>,
+    pub(crate) b: NodeRef<'b>,
+    pub(crate) count: usize,
 }
 
 impl<'a, 'b> Overlaps<'a, 'b> {
-    /// Like `next`, but takes at most as many pairs as `most` returns for the first pair.
+    /// The next pairs that are equal, but at most as many as `most` returns for the first.
     pub(crate) fn next_up_to(
         &mut self,
         most: impl FnOnce(NodeRef<'a>, NodeRef<'b>) -> usize,
-    ) -> Option<(NodeRef<'a>, NodeRef<'b>, usize)> {
+    ) -> Option<Overlap<'a, 'b>> {
         if self.a.left == 0 || self.b.left == 0 {
             return None;
         }
-        let (a, b) = (self.a.next, self.b.next);
-        let alike = self.a.left_in_run.min(self.b.left_in_run).min(most(a, b));
-        self.a.skip_in_run(alike);
-        self.b.skip_in_run(alike);
-        Some((a, b, alike))
-    }
-}
-
-impl<'a, 'b> Iterator for Overlaps<'a, 'b> {
-    type Item = (NodeRef<'a>, NodeRef<'b>, usize);
-
-    /// The first pair, and how many of the next pairs are equal to it, itself included.
-    fn next(&mut self) -> Option<Self::Item> {
-        self.next_up_to(|_, _| usize::MAX)
+        let (a, b, position) = (self.a.next, self.b.next, self.next);
+        let count = self.a.left_in_run.min(self.b.left_in_run).min(most(a, b));
+        self.a.skip_in_run(count);
+        self.b.skip_in_run(count);
+        self.next += count;
+        Some(Overlap { position, a, b, count })
     }
 }
 

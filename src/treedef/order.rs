@@ -5,15 +5,19 @@ use std::cmp::Ordering;
 
 use crate::leaf::{Integer, Scalar};
 use crate::model::{Leaf, LeafKind, NodeKind, Value};
-use crate::treedef::node_ref::{NodeRef, Overlaps};
+use crate::treedef::node_ref::{NodeRef, Overlap};
+use crate::treedef::walk::{PairEvent, PairWalk};
 
 /// Kinds compare in the order of [`LeafKind`] and [`NodeKind`], integers by value and then by
 /// width, floats by `total_cmp`, strings by bytes, and everything else lexicographically.
 impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
-        match (self.as_str(), other.as_str()) {
-            (Some(a), Some(b)) => a.cmp(b),
-            _ => compare(self, other),
+        match (self.as_leaf(), other.as_leaf()) {
+            (Some(Leaf::Str(a)), Some(Leaf::Str(b))) => a.cmp(b),
+            (Some(a), Some(b)) => {
+                a.as_scalar().map(ScalarRank::of).cmp(&b.as_scalar().map(ScalarRank::of))
+            }
+            _ => compare_values(self, other),
         }
     }
 }
@@ -41,7 +45,7 @@ enum ScalarRank<'a> {
     Bool(bool),
     /// Whether the number is not negative; its value in two's complement; its width. For equal
     /// widths the signed kind is first.
-    Integer(bool, u128, (u32, LeafKind)),
+    Integer(bool, u128, (Option<usize>, LeafKind)),
     F32(FloatBits<i32>),
     F64(FloatBits<i64>),
     Char(char),
@@ -62,7 +66,7 @@ impl<'a> ScalarRank<'a> {
                 Integer::Signed(value) => (value >= 0, value.cast_unsigned()),
                 Integer::Unsigned(value) => (true, value),
             };
-            return ScalarRank::Integer(is_positive, bits, (width(scalar.kind()), scalar.kind()));
+            return ScalarRank::Integer(is_positive, bits, (scalar.kind().size(), scalar.kind()));
         }
         match scalar {
             Scalar::Bool(value) => ScalarRank::Bool(value),
@@ -82,87 +86,45 @@ impl<'a> ScalarRank<'a> {
     }
 }
 
-/// The width in bits of an integer kind.
-fn width(kind: LeafKind) -> u32 {
-    match kind {
-        LeafKind::I8 | LeafKind::U8 => 8,
-        LeafKind::I16 | LeafKind::U16 => 16,
-        LeafKind::I32 | LeafKind::U32 => 32,
-        LeafKind::I64 | LeafKind::U64 => 64,
-        _ => 128,
-    }
-}
-
-/// Two compounds that are equal up to here, and their remaining children.
-struct OpenPair<'a, 'b> {
-    a: NodeRef<'a>,
-    b: NodeRef<'b>,
-    position: usize,
-    pairs: Overlaps<'a, 'b>,
-}
-
-impl<'a, 'b> OpenPair<'a, 'b> {
-    fn of(a: NodeRef<'a>, b: NodeRef<'b>) -> Self {
-        OpenPair { a, b, position: 0, pairs: a.overlaps(b) }
-    }
-
-    /// The next pair of children, and the order of their labels.
-    fn next(&mut self) -> Option<(NodeRef<'a>, NodeRef<'b>, Ordering)> {
-        let labelled = self.a.is_labelled();
-        // Equal pairs without leaves and labels are compared once: there may be 2⁶⁰ of them.
-        let (x, y, passed) = self.pairs.next_up_to(|x, y| {
-            let leafless = x.num_leaves() == 0 && y.num_leaves() == 0;
-            if leafless && !labelled { usize::MAX } else { 1 }
-        })?;
-        let labels = self.labels();
-        self.position += passed;
-        Some((x, y, labels))
-    }
-
-    fn labels(&self) -> Ordering {
-        match self.a.kind() {
-            NodeKind::Map => {
-                self.a.entry_keys().get(self.position).cmp(&self.b.entry_keys().get(self.position))
-            }
-            _ => self.a.fields().get(self.position).cmp(&self.b.fields().get(self.position)),
-        }
-    }
-}
-
 fn rank<'a>(node: NodeRef<'_>, of: &'a Value) -> ScalarRank<'a> {
     of.scalar(node.first_leaf()).map_or(ScalarRank::None, ScalarRank::of)
 }
 
 /// If two compounds are equal up to the end of the shorter one, the shorter one is less.
-fn compare(a: &Value, b: &Value) -> Ordering {
-    let mut open: Vec<OpenPair<'_, '_>> = Vec::new();
-    let mut next = Some((a.root(), b.root(), Ordering::Equal));
-    loop {
-        match next {
-            Some((x, y, labels)) => {
-                let is_leaf = |node: NodeRef<'_>| node.kind() == NodeKind::Leaf;
-                let heads = labels.then_with(|| match (is_leaf(x), is_leaf(y)) {
+fn compare_values(a: &Value, b: &Value) -> Ordering {
+    let mut walk = PairWalk::new(a.root(), b.root(), most_alike);
+    while let Some(event) = walk.next() {
+        let order = match event {
+            PairEvent::Enter(Overlap { a: x, b: y, position, .. }) => {
+                let labels =
+                    walk.parents().map_or(Ordering::Equal, |(x, y)| label_order(x, y, position));
+                labels.then_with(|| match (x.is_leaf(), y.is_leaf()) {
                     (true, true) => rank(x, a).cmp(&rank(y, b)),
                     (false, false) => {
                         (x.kind(), x.name(), x.variant()).cmp(&(y.kind(), y.name(), y.variant()))
                     }
                     (x, y) => y.cmp(&x), // a scalar is less than any other node
-                });
-                match heads {
-                    Ordering::Equal if !is_leaf(x) => open.push(OpenPair::of(x, y)),
-                    Ordering::Equal => {}
-                    different => return different,
-                }
+                })
             }
-            None => {
-                if let Some(OpenPair { a, b, .. }) = open.pop()
-                    && a.num_children() != b.num_children()
-                {
-                    return a.num_children().cmp(&b.num_children());
-                }
-            }
+            PairEvent::Leave(x, y) => x.num_children().cmp(&y.num_children()),
+        };
+        if order != Ordering::Equal {
+            return order;
         }
-        let Some(top) = open.last_mut() else { return Ordering::Equal };
-        next = top.next();
+    }
+    Ordering::Equal
+}
+
+/// Equal pairs without leaves and labels are compared once: there may be 2⁶⁰ of them.
+fn most_alike(parent: NodeRef<'_>, a: NodeRef<'_>, b: NodeRef<'_>) -> usize {
+    let leafless = a.num_leaves() == 0 && b.num_leaves() == 0;
+    if leafless && !parent.is_labelled() { usize::MAX } else { 1 }
+}
+
+/// The order of the labels of two children.
+fn label_order(a: NodeRef<'_>, b: NodeRef<'_>, position: usize) -> Ordering {
+    match a.kind() {
+        NodeKind::Map => a.entry_keys().get(position).cmp(&b.entry_keys().get(position)),
+        _ => a.fields().get(position).cmp(&b.fields().get(position)),
     }
 }

@@ -5,7 +5,8 @@ use crate::model::{NodeKind, TreeDef};
 use crate::treedef::difference::{
     expect_none, options_mismatch, prefix_differences, structure_differences, structure_mismatch,
 };
-use crate::treedef::node_ref::{NodeRef, Overlaps};
+use crate::treedef::node_ref::{NodeRef, Overlap};
+use crate::treedef::walk::{PairEvent, PairWalk};
 
 /// Whether two nodes are equal, apart from everything below them.
 pub(crate) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
@@ -28,26 +29,20 @@ pub(crate) fn in_step<'a, 'b>(
     full: NodeRef<'b>,
     mut at_leaf: impl FnMut(NodeRef<'a>, NodeRef<'b>) -> bool,
 ) -> bool {
-    let mut open = Vec::new();
-    let mut next = Some((prefix, full));
-    loop {
-        match next {
-            Some((leaf, subtree)) if leaf.kind() == NodeKind::Leaf => {
-                match at_leaf(leaf, subtree) {
-                    true => {}
-                    false => return false,
+    let mut walk = PairWalk::new(prefix, full, |_, _, _| usize::MAX);
+    while let Some(event) = walk.next() {
+        match event {
+            PairEvent::Enter(Overlap { a: leaf, b: subtree, .. }) if leaf.is_leaf() => {
+                if !at_leaf(leaf, subtree) {
+                    return false;
                 }
+                walk.skip();
             }
-            Some((a, b)) if same_head(a, b) => open.push(a.overlaps(b)),
-            Some(_) => return false,
-            None => {}
-        }
-        let Some(pairs) = open.last_mut() else { return true };
-        next = pairs.next().map(|(a, b, _)| (a, b));
-        if next.is_none() {
-            open.pop();
+            PairEvent::Enter(Overlap { a, b, .. }) if !same_head(a, b) => return false,
+            PairEvent::Enter(_) | PairEvent::Leave(..) => {}
         }
     }
+    true
 }
 
 /// Whether `prefix` equals `full` above its leaves.
@@ -84,9 +79,10 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
 /// Returns an error if the structures have different options and both depend on them, because they
 /// cannot be compared.
 pub(crate) fn expect_agreement(a: &TreeDef, b: &TreeDef) -> Result<()> {
-    match options_fit(a, b) || options_fit(b, a) {
-        true => Ok(()),
-        false => Err(options_mismatch(a.encoding.options, b.encoding.options)),
+    if options_fit(a, b) || options_fit(b, a) {
+        Ok(())
+    } else {
+        Err(options_mismatch(a.encoding.options, b.encoding.options))
     }
 }
 
@@ -95,8 +91,9 @@ pub(crate) fn options_fit(treedef: &TreeDef, other: &TreeDef) -> bool {
     treedef.encoding.options == other.encoding.options || !treedef.root().depends_on_options()
 }
 
-/// Whether no option that differs is about a node that both structures have. So a prefix with `None`
-/// as a leaf, as for `vmap`'s `in_axes`, fits a structure that has neither `None` nor `Some`.
+/// Whether no option that differs is about a node that both structures have. So a prefix with
+/// `None` as a leaf, as for `vmap`'s `in_axes`, fits a structure that has neither `None` nor
+/// `Some`.
 fn options_meet(a: &TreeDef, b: &TreeDef) -> bool {
     let (ours, theirs) = (a.encoding.options, b.encoding.options);
     let either_without = |kinds: &[NodeKind]| {
@@ -110,48 +107,26 @@ fn options_meet(a: &TreeDef, b: &TreeDef) -> bool {
         && ours.compact == theirs.compact
 }
 
-/// Iterates over the leaves of a prefix and the subtrees at their places. Skips leafless runs.
-pub(crate) struct LeafSteps<'a, 'b> {
-    root: Option<(NodeRef<'a>, NodeRef<'b>)>,
-    open: Vec<Overlaps<'a, 'b>>,
-}
-
-impl<'a, 'b> LeafSteps<'a, 'b> {
-    /// `prefix` must be a prefix of `full`.
-    pub(crate) fn new(prefix: NodeRef<'a>, full: NodeRef<'b>) -> Self {
-        LeafSteps { root: Some((prefix, full)), open: Vec::new() }
-    }
-}
-
-impl<'a, 'b> Iterator for LeafSteps<'a, 'b> {
-    type Item = (NodeRef<'a>, NodeRef<'b>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let root = self.root.take();
-        let mut next = root.or_else(|| next_with_leaves(self.open.last_mut()?));
+/// The leaves of a prefix of `full`, with the subtrees at their places.
+pub(crate) fn leaf_steps<'a, 'b>(
+    prefix: NodeRef<'a>,
+    full: NodeRef<'b>,
+) -> impl Iterator<Item = (NodeRef<'a>, NodeRef<'b>)> {
+    // Equal pairs without leaves are skipped as one.
+    let most = |_: NodeRef<'_>, a: NodeRef<'_>, _: NodeRef<'_>| match a.num_leaves() {
+        0 => usize::MAX,
+        _ => 1,
+    };
+    let mut walk = PairWalk::new(prefix, full, most);
+    std::iter::from_fn(move || {
         loop {
-            match next {
-                Some((leaf, subtree)) if leaf.kind() == NodeKind::Leaf => {
-                    return Some((leaf, subtree));
-                }
-                Some((a, b)) => self.open.push(a.overlaps(b)),
-                None => {
-                    self.open.pop();
-                }
+            let PairEvent::Enter(Overlap { a, b, .. }) = walk.next()? else { continue };
+            if a.is_leaf() || a.num_leaves() == 0 {
+                walk.skip();
             }
-            next = next_with_leaves(self.open.last_mut()?);
+            if a.is_leaf() {
+                return Some((a, b));
+            }
         }
-    }
-}
-
-/// The next pair whose first node has leaves. Skips each run without leaves in one step.
-fn next_with_leaves<'a, 'b>(pairs: &mut Overlaps<'a, 'b>) -> Option<(NodeRef<'a>, NodeRef<'b>)> {
-    loop {
-        let singly =
-            |a: NodeRef<'_>, _: NodeRef<'_>| if a.num_leaves() > 0 { 1 } else { usize::MAX };
-        match pairs.next_up_to(singly)? {
-            (a, b, _) if a.num_leaves() > 0 => return Some((a, b)),
-            _ => {}
-        }
-    }
+    })
 }

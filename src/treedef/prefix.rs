@@ -1,9 +1,10 @@
 //! Prefixes of structures.
 
 use crate::error::Result;
-use crate::model::{NodeKind, TreeDef};
+use crate::model::TreeDef;
 use crate::treedef::difference::mismatch_at;
-use crate::treedef::node_ref::{NodeRef, Overlaps};
+use crate::treedef::node_ref::Overlap;
+use crate::treedef::walk::{PairEvent, PairWalk};
 
 use super::pairs::{expect_agreement, is_prefix, options_fit, same_head};
 use super::treedef_builder::TreeDefBuilder;
@@ -51,55 +52,22 @@ impl TreeDef {
         builder.allow(other.limits);
         builder.unify_options(self)?;
         builder.unify_options(other)?;
-        let mut open: Vec<PairedChildren<'_, '_>> = Vec::new();
-        let mut next = Some((self.root(), other.root(), 1));
-        loop {
-            match next {
-                Some((leaf, other, repeat)) if leaf.kind() == NodeKind::Leaf => {
-                    builder.insert(other, repeat)?;
+        let mut walk = PairWalk::new(self.root(), other.root(), |_, _, _| usize::MAX);
+        while let Some(event) = walk.next() {
+            match event {
+                PairEvent::Enter(Overlap { a, b, count, .. }) if a.is_leaf() || b.is_leaf() => {
+                    builder.insert(if a.is_leaf() { b } else { a }, count)?;
+                    walk.skip();
                 }
-                Some((node, leaf, repeat)) if leaf.kind() == NodeKind::Leaf => {
-                    builder.insert(node, repeat)?;
+                PairEvent::Enter(Overlap { a, b, count, .. }) if same_head(a, b) => {
+                    builder.open(a, count)?;
                 }
-                Some((a, b, repeat)) if same_head(a, b) => {
-                    builder.open(a, repeat)?;
-                    open.push(PairedChildren {
-                        node: a,
-                        pairs: a.overlaps(b),
-                        position: 0,
-                        alike: 0,
-                    });
+                PairEvent::Enter(Overlap { a, b, .. }) => {
+                    return Err(mismatch_at(walk.path(), a, b));
                 }
-                Some((a, b, _)) => {
-                    let path =
-                        open.iter().filter_map(|open| open.node.key(open.position)).collect();
-                    return Err(mismatch_at(path, a, b));
-                }
-                None => {
-                    builder.close()?;
-                    open.pop();
-                }
+                PairEvent::Leave(..) => builder.close()?,
             }
-            let Some(pairs) = open.last_mut() else { break };
-            next = pairs.advance();
         }
         builder.finish()
-    }
-}
-
-/// The children of two equal nodes, and the current position in them.
-struct PairedChildren<'a, 'b> {
-    node: NodeRef<'a>,
-    pairs: Overlaps<'a, 'b>,
-    /// The index of the last pair, and how many pairs are equal to it.
-    position: usize,
-    alike: usize,
-}
-
-impl<'a, 'b> PairedChildren<'a, 'b> {
-    fn advance(&mut self) -> Option<(NodeRef<'a>, NodeRef<'b>, usize)> {
-        let (a, b, alike) = self.pairs.next()?;
-        (self.position, self.alike) = (self.position + self.alike, alike);
-        Some((a, b, alike))
     }
 }

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Limits, Name, Node, NodeData, NodeKind, Options, TreeDef};
-use crate::treedef::builder::{EncodingBuilder, NodeDataRef};
 use crate::treedef::difference::options_mismatch;
+use crate::treedef::encoding::{EncodingBuilder, NodeDataRef};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
 /// A structure that is built node by node in pre-order. Equal neighbours are merged into runs.
 ///
-/// The arrival order of map entries is not copied, because it is not part of a structure. Parts
+/// The insertion order of map entries is not copied, because it is not part of a structure. Parts
 /// that depend on options must all have the same options, and the result has these. For example, a
 /// struct of numbers without options can be combined with any part. The number of nodes is checked
 /// against the [`Limits`] before nodes are added, everything else at the end.
@@ -31,17 +31,6 @@ struct OpenNode {
     data: usize,
     repeat: usize,
     last: Option<usize>,
-}
-
-/// Maps the node data numbers of another structure to those of the builder.
-#[derive(Default)]
-struct ShapeNumbers(HashMap<usize, usize>);
-
-impl ShapeNumbers {
-    fn of(&mut self, data: usize, root: NodeRef<'_>, builder: &mut EncodingBuilder) -> usize {
-        let Some(known) = root.node_data().get(data) else { return NodeData::NONE };
-        *self.0.entry(data).or_insert_with(|| builder.intern(known.as_ref()))
-    }
 }
 
 /// A subtree that can be inserted several times.
@@ -144,7 +133,7 @@ impl TreeDefBuilder {
         data: Option<NodeDataRef<'_, Name>>,
         repeat: usize,
     ) {
-        let data = data.map_or(NodeData::NONE, |data| self.encoding.intern(data));
+        let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
         let at = self.encoding.open(kind, data);
         self.open.push(OpenNode { at, data, repeat, last: None });
     }
@@ -177,7 +166,7 @@ impl TreeDefBuilder {
 
     /// Changes the kind and node data of the current node. They must fit its children.
     pub(crate) fn relabel(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) {
-        let data = data.map_or(NodeData::NONE, |data| self.encoding.intern(data));
+        let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
         if let Some(open) = self.open.last_mut() {
             open.data = data;
             // `at` is the index of the open node.
@@ -214,9 +203,15 @@ impl TreeDefBuilder {
     }
 
     fn fragment_of(&mut self, root: NodeRef<'_>) -> Fragment {
-        let mut numbers = ShapeNumbers::default();
+        // The node data of the other structure, by its numbers there.
+        let mut numbers = HashMap::new();
         let nodes = root.subtree().iter().map(|node| {
-            let data = numbers.of(node.data, root, &mut self.encoding);
+            let data = match root.node_data().get(node.data) {
+                Some(data) => *numbers
+                    .entry(node.data)
+                    .or_insert_with(|| self.encoding.node_data.intern(data.as_ref())),
+                None => NodeData::NONE,
+            };
             Node { data, ..*node }
         });
         Fragment { nodes: nodes.collect() }

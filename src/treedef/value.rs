@@ -9,7 +9,7 @@ use crate::model::{Content, Encoding, Leaf, Node, NodeData, NodeKind, Tree, Tree
 use crate::treedef::node_ref::NodeRef;
 
 /// The structure of every scalar: one leaf.
-static LEAF: LazyLock<Encoding> = LazyLock::new(|| Encoding {
+static LEAF_ENCODING: LazyLock<Encoding> = LazyLock::new(|| Encoding {
     options: Default::default(),
     nodes: Box::new([Node {
         kind: NodeKind::Leaf,
@@ -26,7 +26,7 @@ static LEAF: LazyLock<Encoding> = LazyLock::new(|| Encoding {
 });
 
 pub(crate) fn scalar_root() -> NodeRef<'static> {
-    LEAF.root()
+    LEAF_ENCODING.root()
 }
 
 impl Value {

@@ -1,10 +1,10 @@
-//! The pre-order walk through a structure.
+//! The pre-order walk through a structure, and the one through two structures in step.
 
 use std::fmt;
 
 use crate::model::{NodeKind, TreeDef};
 use crate::path::Path;
-use crate::treedef::node_ref::{Children, NodeRef};
+use crate::treedef::node_ref::{Children, NodeRef, Overlap, Overlaps};
 
 /// A walk through a structure. Each node is entered before its children, and left after them.
 pub(crate) struct Walk<'a> {
@@ -96,6 +96,75 @@ impl<'a> Walk<'a> {
     pub(crate) fn lead(&self, path: &mut Path) {
         path.0.truncate(self.open.len().saturating_sub(2)); // keeps the path of the parent
         path.0.extend(self.parent().and_then(|(above, position)| above.key(position)));
+    }
+}
+
+/// A walk through two structures in step: it pairs the children of two nodes by their positions,
+/// as far as both have them.
+pub(crate) struct PairWalk<'a, 'b> {
+    root: Option<(NodeRef<'a>, NodeRef<'b>)>,
+    open: Vec<EnteredPair<'a, 'b>>,
+    most: MostPairs,
+}
+
+/// For a node of the first structure and the first of several equal pairs below it: how many of
+/// them are one event.
+type MostPairs = fn(NodeRef<'_>, NodeRef<'_>, NodeRef<'_>) -> usize;
+
+pub(crate) enum PairEvent<'a, 'b> {
+    /// The first of several equal pairs.
+    Enter(Overlap<'a, 'b>),
+    Leave(NodeRef<'a>, NodeRef<'b>),
+}
+
+/// Two nodes that were entered and not left.
+struct EnteredPair<'a, 'b> {
+    a: NodeRef<'a>,
+    b: NodeRef<'b>,
+    children: Overlaps<'a, 'b>,
+    /// The position of the children that were entered last.
+    position: usize,
+}
+
+impl<'a, 'b> PairWalk<'a, 'b> {
+    pub(crate) fn new(a: NodeRef<'a>, b: NodeRef<'b>, most: MostPairs) -> Self {
+        PairWalk { root: Some((a, b)), open: Vec::new(), most }
+    }
+
+    /// The next event. Omits the children of the last pair if it was [skipped](Self::skip).
+    pub(crate) fn next(&mut self) -> Option<PairEvent<'a, 'b>> {
+        let pair = match self.root.take() {
+            Some((a, b)) => Some(Overlap { position: 0, a, b, count: 1 }),
+            None => {
+                let (most, EnteredPair { a, children, .. }) = (self.most, self.open.last_mut()?);
+                children.next_up_to(|child, other| most(*a, child, other))
+            }
+        };
+        match pair {
+            Some(pair) => {
+                let Overlap { position, a, b, .. } = pair;
+                self.open.last_mut().into_iter().for_each(|above| above.position = position);
+                self.open.push(EnteredPair { a, b, children: a.overlaps(b), position: 0 });
+                Some(PairEvent::Enter(pair))
+            }
+            None => self.open.pop().map(|open| PairEvent::Leave(open.a, open.b)),
+        }
+    }
+
+    /// Skips the children of the pair that was just entered. The pair gets no `Leave` event.
+    pub(crate) fn skip(&mut self) {
+        self.open.pop();
+    }
+
+    /// The parents of the pair that was just entered.
+    pub(crate) fn parents(&self) -> Option<(NodeRef<'a>, NodeRef<'b>)> {
+        self.open.iter().rev().nth(1).map(|above| (above.a, above.b))
+    }
+
+    /// The path of the pair that was just entered, in the first structure.
+    pub(crate) fn path(&self) -> Path {
+        let above = self.open.split_last().map_or(&[][..], |(_, above)| above);
+        above.iter().filter_map(|open| open.a.key(open.position)).collect()
     }
 }
 

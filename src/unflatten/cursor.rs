@@ -4,12 +4,12 @@
 
 use serde::de::{self, Expected, Unexpected};
 
+use crate::call_stack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::leaf::leaf_type::{Flat, Number, Source, Taken};
-use crate::model::{Arrival, Leaf, LeafKind, NodeKind, TreeDef, Value};
+use crate::model::{Insertion, Leaf, LeafKind, NodeKind, TreeDef, Value};
 use crate::path::Key;
-use crate::stack;
 use crate::treedef::node_ref::NodeRef;
 
 use super::layout::FixedNode;
@@ -27,7 +27,7 @@ pub(super) struct Cursor<'de> {
     /// for its child.
     pub(super) requests: usize,
     pub(super) leaves: Source<'de>,
-    pub(super) arrivals: &'de [Arrival],
+    pub(super) insertions: &'de [Insertion],
     pub(super) compact: bool,
     max_depth: u32,
     /// The layout of elements that was found last.
@@ -71,14 +71,14 @@ impl<'de> Cursor<'de> {
     /// A cursor at the root of a structure.
     pub(super) fn new(treedef: &'de TreeDef, leaves: Source<'de>) -> Self {
         let compact = treedef.encoding.options.compact;
-        let max_depth = stack::deepest(treedef.limits);
-        Self::at(treedef.root(), leaves, treedef.arrivals(), compact, max_depth)
+        let max_depth = call_stack::deepest(treedef.limits);
+        Self::at(treedef.root(), leaves, treedef.insertions(), compact, max_depth)
     }
 
     pub(super) fn at(
         node: NodeRef<'de>,
         leaves: Source<'de>,
-        arrivals: &'de [Arrival],
+        insertions: &'de [Insertion],
         compact: bool,
         max_depth: usize,
     ) -> Self {
@@ -91,7 +91,7 @@ impl<'de> Cursor<'de> {
             name: "",
             requests: 0,
             leaves,
-            arrivals,
+            insertions,
             compact,
             max_depth: levels,
             fixed: None,
@@ -173,7 +173,7 @@ impl<'de> Cursor<'de> {
     #[cold]
     fn too_deep(&self) -> Error {
         // Lossless, because it was a `usize` before.
-        stack::too_deep(self.max_depth as usize)
+        call_stack::too_deep(self.max_depth as usize)
     }
 
     /// The value in place of the node: a static, or the content of an opaque leaf.

@@ -22,12 +22,13 @@ use std::cell::Cell;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 
+use crate::call_stack::grow;
 use crate::error::{Error, Result};
 use crate::leaf::Scalar;
+use crate::leaf::each_scalar;
 use crate::leaf::float::{narrow, widen};
 use crate::leaf::leaf_type::{Number, Taken};
 use crate::model::{LeafKind, NodeKind};
-use crate::stack::grow;
 
 use super::cursor::{Cursor, Identifier, NodeDeserializer};
 use super::elements::Elements;
@@ -47,7 +48,7 @@ macro_rules! outside {
 /// Requests for a number. The visitor gets the requested type or, if the number does not fit, the
 /// widest type of its family. The visitor itself rejects numbers out of its range.
 macro_rules! numbers {
-    ($($method:ident $visit:ident $type:ty;)*) => {$(
+    ($($kind:ident: $type:ty, {$serialize:ident $visit:ident $method:ident};)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
             let result = match self.0.number() {
                 Some(Number::U64(value)) => match <$type>::try_from(value) {
@@ -104,18 +105,7 @@ macro_rules! only_child {
 impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
     type Error = Error;
 
-    numbers! {
-        deserialize_i8 visit_i8 i8;
-        deserialize_i16 visit_i16 i16;
-        deserialize_i32 visit_i32 i32;
-        deserialize_i64 visit_i64 i64;
-        deserialize_i128 visit_i128 i128;
-        deserialize_u8 visit_u8 u8;
-        deserialize_u16 visit_u16 u16;
-        deserialize_u32 visit_u32 u32;
-        deserialize_u64 visit_u64 u64;
-        deserialize_u128 visit_u128 u128;
-    }
+    each_scalar!([integers] => numbers);
 
     texts! { deserialize_char deserialize_str deserialize_string }
 
@@ -183,9 +173,10 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.0.is_unit() {
-            true => outside!(self, visitor.visit_unit()),
-            false => Err(self.0.unexpected(&visitor)),
+        if self.0.is_unit() {
+            outside!(self, visitor.visit_unit())
+        } else {
+            Err(self.0.unexpected(&visitor))
         }
     }
 
@@ -324,8 +315,8 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 }
 
 impl<'de> NodeDeserializer<'_, 'de> {
-    /// Reads entries, or the fields of a struct, by name. Nothing here calls `visit_seq` of a struct,
-    /// so the compiler need not compile it for this deserializer.
+    /// Reads entries, or the fields of a struct, by name. Nothing here calls `visit_seq` of a
+    /// struct, so the compiler need not compile it for this deserializer.
     fn map<V: Visitor<'de>>(
         self,
         name: &str,
@@ -392,26 +383,19 @@ impl<'de> Cursor<'de> {
             }
             None => return Err(self.unexpected(&visitor)),
         };
-        match scalar {
-            Scalar::Bool(value) => visitor.visit_bool(value),
-            Scalar::I8(value) => visitor.visit_i8(value),
-            Scalar::I16(value) => visitor.visit_i16(value),
-            Scalar::I32(value) => visitor.visit_i32(value),
-            Scalar::I64(value) => visitor.visit_i64(value),
-            Scalar::I128(value) => visitor.visit_i128(value).map_err(unbuffered),
-            Scalar::U8(value) => visitor.visit_u8(value),
-            Scalar::U16(value) => visitor.visit_u16(value),
-            Scalar::U32(value) => visitor.visit_u32(value),
-            Scalar::U64(value) => visitor.visit_u64(value),
-            Scalar::U128(value) => visitor.visit_u128(value).map_err(unbuffered),
-            Scalar::F32(value) => visitor.visit_f32(value),
-            Scalar::F64(value) => visitor.visit_f64(value),
-            Scalar::Char(value) => visitor.visit_char(value),
-            Scalar::Str(text) => visitor.visit_borrowed_str(text),
-            Scalar::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
-            Scalar::None => visitor.visit_none(),
+        macro_rules! visit {
+            ($($kind:ident: $type:ty, {$serialize:ident $visit:ident $deserialize:ident};)*) => {
+                match scalar {
+                    $(Scalar::$kind(value) => visitor.$visit(value),)*
+                    Scalar::Str(text) => visitor.visit_borrowed_str(text),
+                    Scalar::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
+                    Scalar::None => visitor.visit_none(),
+                }
+            };
         }
-        .map_err(|error| self.at.outside(error))
+        let is_wide = matches!(scalar, Scalar::I128(_) | Scalar::U128(_));
+        each_scalar!([sized] => visit)
+            .map_err(|error| self.at.outside(if is_wide { unbuffered(error) } else { error }))
     }
 }
 
@@ -434,11 +418,12 @@ fn unbuffered(error: Error) -> Error {
     // The error of a visitor that has no method for them.
     let unknown =
         |(found, _): (&str, &str)| found.ends_with(" as i128") || found.ends_with(" as u128");
-    match error.refused_type().is_some_and(unknown) {
-        true => error.with_hint(
+    if error.refused_type().is_some_and(unknown) {
+        error.with_hint(
             "below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit \
              integers: serde issue 1682; serialize them as strings there",
-        ),
-        false => error,
+        )
+    } else {
+        error
     }
 }

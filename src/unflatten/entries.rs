@@ -31,13 +31,13 @@ pub(super) struct Entries<'c, 'de> {
 
 enum EntryOrder<'de> {
     Canonical(Children<'de>),
-    Arrival {
+    Insertion {
         order: &'de [usize],
         children: Vec<NodeRef<'de>>,
     },
     /// The elements of a sequence, as the first fields of a struct, and no more than it has. If a
-    /// field has aliases, they are among the fields, and a visitor of serde_derive rejects the second
-    /// name of that field.
+    /// field has aliases, they are among the fields, and a visitor of serde_derive rejects the
+    /// second name of that field.
     Fields(Take<Children<'de>>),
     /// One entry, for a variant.
     Variant,
@@ -174,16 +174,17 @@ impl<'de> EntryOrder<'de> {
         if kind == NodeKind::Struct {
             return EntryOrder::Canonical(node.children());
         }
-        let arrivals = level.holder.map_or(cursor.arrivals, Value::arrivals);
-        let arrival = match arrivals.binary_search_by_key(&node.first_map(), |arrival| arrival.map)
-        {
-            Ok(index) => arrivals.get(index),
-            Err(_) => None,
-        };
-        match arrival {
-            Some(arrival) => {
-                EntryOrder::Arrival { order: &arrival.order, children: node.children().collect() }
-            }
+        let insertions = level.holder.map_or(cursor.insertions, Value::insertions);
+        let insertion =
+            match insertions.binary_search_by_key(&node.first_map(), |insertion| insertion.map) {
+                Ok(index) => insertions.get(index),
+                Err(_) => None,
+            };
+        match insertion {
+            Some(insertion) => EntryOrder::Insertion {
+                order: &insertion.order,
+                children: node.children().collect(),
+            },
             None => EntryOrder::Canonical(node.children()),
         }
     }
@@ -193,7 +194,7 @@ impl<'de> EntryOrder<'de> {
     fn get(&mut self, node: NodeRef<'de>, next: usize) -> Option<(usize, NodeRef<'de>)> {
         match self {
             EntryOrder::Canonical(children) => Some((next, children.next()?)),
-            EntryOrder::Arrival { order, children } => {
+            EntryOrder::Insertion { order, children } => {
                 let position = *order.get(next)?;
                 Some((position, *children.get(position)?))
             }

@@ -15,7 +15,7 @@ mod plain;
 mod elements;
 mod entries;
 mod variant;
-mod half;
+mod half_float;
 mod deserializer;
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use serde::de::{Deserialize, DeserializeOwned};
 use crate::error::{Difference, DifferenceKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType, Source};
-use crate::model::{Arrival, Content, Leaf, LeafKind, Limits, Tree, TreeDef, Value};
+use crate::model::{Content, Insertion, Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 use crate::treedef::difference::{structure_mismatch, tree_differences};
 use crate::treedef::value::scalar_root;
 
@@ -235,8 +235,8 @@ leaves! {
 }
 
 impl Value {
-    pub(crate) fn arrivals(&self) -> &[Arrival] {
-        self.treedef().map_or(&[], TreeDef::arrivals)
+    pub(crate) fn insertions(&self) -> &[Insertion] {
+        self.treedef().map_or(&[], TreeDef::insertions)
     }
 
     /// Rebuilds the value as a type.

@@ -18,6 +18,7 @@ use serde::forward_to_deserialize_any;
 
 use crate::error::{Matched, Mismatch};
 use crate::leaf::Scalar;
+use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
 use crate::leaf::leaf_type::{Source, Typed};
 use crate::model::{Leaf, NodeKind, Value};
@@ -26,7 +27,7 @@ use crate::treedef::node_ref::NodeRef;
 use super::cursor::{At, Cursor, Level};
 use super::layout::FixedNode;
 use super::layout::derived::same_place;
-use super::layout::packed::{PackedLayout, RUN, Steps};
+use super::layout::packed::{LayoutSteps, PackedLayout, RUN};
 
 /// Whether values of a type own nothing, and are not zero-sized.
 pub(super) const fn is_plain<T>() -> bool {
@@ -94,12 +95,9 @@ impl<'de> FixedNode<'de> {
 
     #[inline(always)]
     fn read_from<'t, S: LeafWindow, T: Deserialize<'t>>(&self, window: S) -> Matched<T> {
-        let mut walk = PlainWalk { fixed: self, steps: Steps::new(&self.layout, window) };
+        let mut walk = PlainWalk { fixed: self, steps: LayoutSteps::new(&self.layout, window) };
         let value = T::deserialize(FixedDeserializer(&mut walk))?;
-        match walk.steps.is_complete() {
-            true => Ok(value),
-            false => Err(Mismatch),
-        }
+        if walk.steps.is_complete() { Ok(value) } else { Err(Mismatch) }
     }
 }
 
@@ -242,7 +240,7 @@ impl<'de> Ahead<'de> {
 /// A walk through a node with a fixed layout: the calls so far, and the leaves.
 struct PlainWalk<'w, 'n, S> {
     fixed: &'w FixedNode<'n>,
-    steps: Steps<'w, S>,
+    steps: LayoutSteps<'w, S>,
 }
 
 /// Reads a node with a fixed layout, or a value inside it. After a failed request the form stays
@@ -264,7 +262,7 @@ impl<S: LeafWindow> FixedDeserializer<'_, '_, '_, S> {
 
 /// Requests for a scalar. The leaf must be of exactly the requested kind.
 macro_rules! scalars {
-    ($($method:ident $variant:ident $visit:ident;)*) => {$(
+    ($($variant:ident: $type:ty, {$serialize:ident $visit:ident $method:ident};)*) => {$(
         #[inline(always)]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
             let steps = &mut self.0.steps;
@@ -279,21 +277,7 @@ macro_rules! scalars {
 impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> {
     type Error = Mismatch;
 
-    scalars! {
-        deserialize_bool Bool visit_bool;
-        deserialize_i8 I8 visit_i8;
-        deserialize_i16 I16 visit_i16;
-        deserialize_i32 I32 visit_i32;
-        deserialize_i64 I64 visit_i64;
-        deserialize_i128 I128 visit_i128;
-        deserialize_u8 U8 visit_u8;
-        deserialize_u16 U16 visit_u16;
-        deserialize_u32 U32 visit_u32;
-        deserialize_u64 U64 visit_u64;
-        deserialize_u128 U128 visit_u128;
-        deserialize_f32 F32 visit_f32;
-        deserialize_char Char visit_char;
-    }
+    each_scalar! { [bool integers char] => scalars F32: f32, {serialize_f32 visit_f32 deserialize_f32}; }
 
     #[inline(always)]
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
@@ -331,7 +315,7 @@ impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> 
 
     #[inline(always)]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Matched<V::Value> {
-        match self.0.steps.next_note()? {
+        match self.0.steps.next_extra()? {
             0 => {
                 self.0.steps.compound(NodeKind::None, 0)?;
                 visitor.visit_none()
@@ -367,8 +351,8 @@ impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> 
         visitor: V,
     ) -> Matched<V::Value> {
         let PlainWalk { fixed, steps } = &mut *self.0;
-        let number = steps.num_notes();
-        let data = fixed.root.node_data().get(steps.next_note()?);
+        let number = steps.num_extras();
+        let data = fixed.root.node_data().get(steps.next_extra()?);
         if !fixed.proofs.by_position::<V>(number, data, fields) {
             return Err(Mismatch);
         }

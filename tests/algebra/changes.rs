@@ -10,7 +10,8 @@ fn parsed(text: &str) -> TreeDef {
     text.parse().unwrap()
 }
 
-/// The same tree with about one node in eight changed: gone, replaced, or a leaf with another number.
+/// The same tree with about one node in eight changed: gone, replaced, or a leaf with another
+/// number.
 fn mutated(tree: &Tree<usize>, mut random: u64) -> Tree<usize> {
     let mut next = || {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -270,6 +271,7 @@ fn what_a_patch_does_not_fit_is_refused_with_the_path() {
         numbered(parsed(other)).patch(&diff).unwrap_err().to_string()
     };
     insta::assert_snapshot!(refused("[*, *]", "[*, None]", "[*, [*]]"), @"expected `*`, found `[*]` at `[1]`");
+    insta::assert_snapshot!(refused("[*, [(*, *)]]", "[*, None]", "[*, [(*,)]]"), @"expected 2 children, found 1 child at `[1][0]`");
     insta::assert_snapshot!(refused("[*, [*]]", "[None, [*]]", "*"), @"no child `[0]` in `*` at the root");
     insta::assert_snapshot!(refused("A { x: None, y: () }", "A { x: (), y: () }", "A { y: () }"), @"no child `.x` in `A { y: () }` at the root");
     insta::assert_snapshot!(refused("A { x: None, y: None }", "A { x: (), y: () }", "A { y: None, x: None }"), @"the fields or keys stand in another order at the root");

@@ -319,7 +319,8 @@ fn options_bind_what_depends_on_them() {
     );
     assert!(ordered.compose(&absent).is_err() && absent.compose(&ordered).is_err());
     assert!(!TreeDef::none().is_prefix_of(&absent));
-    // What was made with options goes only with such: its leaves may be absent values, its maps unsorted.
+    // What was made with options goes only with such: its leaves may be absent values, its maps
+    // unsorted.
     let entries = [("b", parsed("#[insertion] [*]")), ("a", parsed("{1: *}"))];
     let entries = entries.map(|(key, child)| (treedef::Value::of(key).unwrap(), child));
     assert!(TreeDef::map(entries).is_err());

@@ -64,6 +64,7 @@ fn what_has_no_inner_structure() {
     assert_snapshot!(refused("[(*, *), [*, *]]", "[*, *]"), @"expected `(*, *)`, found `[*, *]` at `[1]`");
     assert_snapshot!(refused("[(*, *), (*, *), *]", "[*, *, *]"), @"expected `(*, *)`, found `*` at `[2]`");
     assert_snapshot!(refused("[(*, *)]", "(*,)"), @"the prefix has `(*,)`, the tree `[(*, *)]` at the root");
+    assert_snapshot!(refused("[[(*, *)], [(*,)]]", "[*, *]"), @"expected 2 children, found 1 child at `[1][0]`");
     assert_snapshot!(refused("[]", "[]"), @"a structure without leaves has no inner one");
 }
 

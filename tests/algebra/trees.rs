@@ -148,7 +148,8 @@ fn number() -> impl Strategy<Value = Leaf> {
     ]
 }
 
-/// Whether the digits of an integer fit the 53 bits of a float; that of a float do, but for the mark of a signalling NaN.
+/// Whether the digits of an integer fit the 53 bits of a float; that of a float do, but for the
+/// mark of a signalling NaN.
 fn fits_an_f64(leaf: &Leaf) -> bool {
     let magnitude = match leaf {
         Leaf::I64(value) => value.unsigned_abs().into(),
@@ -172,7 +173,8 @@ fn numbered(text: &str) -> Tree<usize> {
     Tree::new(treedef, leaves).unwrap()
 }
 
-/// Equinox's holes are `None`, so there a tree with a `None` leaf of its own combines to another one.
+/// Equinox's holes are `None`, so there a tree with a `None` leaf of its own combines to another
+/// one.
 #[test]
 fn a_hole_is_no_absent_leaf() {
     let (leaves, treedef) =

@@ -1,7 +1,9 @@
-//! What a process does that was started for some operations: each case of them, one after the other.
+//! What a process does that was started for some operations: each case of them, one after the
+//! other.
 //!
-//! It reads a line for each operation, with the number of cases to leave out, and says what it does in lines that begin
-//! with `@`: a case before it runs, a panic, a failure after it, and the end. So it is known what a process died of.
+//! It reads a line for each operation, with the number of cases to leave out, and says what it does
+//! in lines that begin with `@`: a case before it runs, a panic, a failure after it, and the end.
+//! So it is known what a process died of.
 
 use std::cell::{LazyCell, RefCell};
 use std::fmt;

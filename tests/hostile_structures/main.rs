@@ -1,11 +1,12 @@
-//! Every public operation on structures, trees and values that are small to write down and huge to walk.
+//! Every public operation on structures, trees and values that are small to write down and huge to
+//! walk.
 //!
-//! `structures` lists what is hostile, `table` has a row for each public operation, `source` finds in the sources which
-//! rows there have to be, `run` runs them in processes of their own, with little memory and a deadline, and `cases` is
-//! what such a process does.
+//! `structures` lists what is hostile, `table` has a row for each public operation, `source` finds
+//! in the sources which rows there have to be, `run` runs them in processes of their own, with
+//! little memory and a deadline, and `cases` is what such a process does.
 //!
-//! `TREEDEF_ONLY=compose` runs the operations that have this in their names, `TREEDEF_DEADLINE=60` gives each so many
-//! seconds.
+//! `TREEDEF_ONLY=compose` runs the operations that have this in their names, `TREEDEF_DEADLINE=60`
+//! gives each so many seconds.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 #![cfg(unix)]

@@ -1,6 +1,7 @@
 //! The public operations, as the sources have them.
 //!
-//! The parser goes by lines, as rustfmt writes them: an `impl` ends at the next `}` that is indented like it.
+//! The parser goes by lines, as rustfmt writes them: an `impl` ends at the next `}` that is
+//! indented like it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -127,10 +128,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => all.extend(files(&path)),
-            false => all.push(path),
-        }
+        if path.is_dir() { all.extend(files(&path)) } else { all.push(path) }
     }
     all.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
     all.sort();
@@ -170,9 +168,10 @@ impl Operations {
                 header += code;
                 if code.ends_with('{') || code.ends_with("{}") {
                     let of = self.open(file, &std::mem::take(&mut header), exported, is_off);
-                    match code.ends_with("{}") {
-                        true => block = None,
-                        false => block.iter_mut().for_each(|block| block.of = of.clone()),
+                    if code.ends_with("{}") {
+                        block = None;
+                    } else {
+                        block.iter_mut().for_each(|block| block.of = of.clone());
                     }
                 }
                 continue;
@@ -202,9 +201,10 @@ impl Operations {
     }
 
     fn add(&mut self, operation: String, file: &str, is_off: bool) {
-        match is_off {
-            true => drop(self.optional.insert(operation)),
-            false => drop(self.public.insert(operation, file.to_owned())),
+        if is_off {
+            self.optional.insert(operation);
+        } else {
+            self.public.insert(operation, file.to_owned());
         }
     }
 

@@ -92,8 +92,8 @@ pub(crate) fn structures() -> Vec<Structure> {
     all
 }
 
-/// `D { a: D { a: …, b: … }, b: D { a: …, b: … } }`: as many nodes as levels, and a text twice as long with each. The
-/// limits refuse more levels than some 20; as many take a while to print.
+/// `D { a: D { a: …, b: … }, b: D { a: …, b: … } }`: as many nodes as levels, and a text twice as
+/// long with each. The limits refuse more levels than some 20; as many take a while to print.
 fn doubled(levels: usize, inside: TreeDef) -> TreeDef {
     (0..levels).fold(inside, |inside, _| {
         TreeDef::named_struct("D", [("a", inside.clone()), ("b", inside.clone())]).unwrap_or(inside)

@@ -19,7 +19,8 @@ use treedef::{ErrorKind, Flattener, Leaf, Limits, Path, Tree, TreeDef, Value};
 
 const MIB: usize = 1 << 20;
 
-/// Runs on a thread of its own. An overflow of its stack would abort the whole process: that is the test.
+/// Runs on a thread of its own. An overflow of its stack would abort the whole process: that is the
+/// test.
 fn on_a_stack_of<R: Send>(size: usize, f: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(size).spawn_scoped(scope, f).unwrap();
@@ -33,7 +34,8 @@ fn assert_depth<T: Debug>(result: treedef::Result<T>) {
     assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
 }
 
-/// A value of 128 levels comes back, one of more does not go in, and what went in elsewhere does not come out.
+/// A value of 128 levels comes back, one of more does not go in, and what went in elsewhere does
+/// not come out.
 #[track_caller]
 fn assert_limited<T>(nested: impl Fn(usize) -> T + Sync, steps: usize)
 where
@@ -204,8 +206,8 @@ fn keys_count_with_what_is_around_them() {
     });
 }
 
-/// Types that ask for themselves again without reading anything. (Inside an untagged or internally tagged enum they would
-/// ask serde's buffer, which recurses for ever.)
+/// Types that ask for themselves again without reading anything. (Inside an untagged or internally
+/// tagged enum they would ask serde's buffer, which recurses for ever.)
 #[test]
 fn types_that_recurse_without_data_err() {
     #[derive(Deserialize, Debug)]
@@ -495,8 +497,8 @@ fn deep_tuples_as_keys_print_as_jax_does() {
     });
 }
 
-/// What limits allow beyond a thread's stack is refused, unless the stack grows. Without optimisation, as here, a level takes
-/// most.
+/// What limits allow beyond a thread's stack is refused, unless the stack grows. Without
+/// optimisation, as here, a level takes most.
 #[test]
 fn what_the_stack_does_not_hold_needs_a_feature() {
     const DEEPEST: usize = 256;

@@ -120,6 +120,34 @@ fn what_strict_rebuilding_reports() {
     "#);
 }
 
+/// Equal siblings without leaves are compared once, and are all listed.
+#[test]
+fn what_strict_rebuilding_reports_of_equal_siblings() {
+    #[derive(Debug, Serialize, Deserialize)]
+    enum Mark {
+        #[serde(alias = "Old")]
+        New,
+    }
+    #[derive(Serialize)]
+    enum OldMark {
+        Old,
+    }
+    let old = vec![("a", [OldMark::Old, OldMark::Old]), ("b", [OldMark::Old, OldMark::Old])];
+    let (leaves, treedef) = flatten(&old).unwrap();
+    let error = unflatten_strict::<Vec<(String, [Mark; 2])>>(&treedef, &leaves).unwrap_err();
+    let paths: Vec<_> = error.differences().iter().map(|d| d.path.to_string()).collect();
+    assert_eq!(paths, ["[0].1.0", "[0].1.1", "[1].1.0", "[1].1.1"]);
+    let many: Vec<_> = (0..5_000).map(|_| [(OldMark::Old, OldMark::Old)]).collect();
+    let (leaves, treedef) = flatten(&many).unwrap();
+    let error = unflatten_strict::<Vec<[(Mark, Mark); 1]>>(&treedef, &leaves).unwrap_err();
+    let paths: Vec<_> = error.differences().iter().map(|d| d.path.to_string()).collect();
+    assert_eq!(paths[..3], ["[0].0.0", "[0].0.1", "[1].0.0"]);
+    assert_eq!(paths.len(), 10_000);
+    let (leaves, treedef) = flatten(&[[OldMark::Old], [OldMark::Old]]).unwrap();
+    let error = unflatten_strict::<[[Mark; 1]; 2]>(&treedef, &leaves).unwrap_err();
+    assert_snapshot!(error, @"expected `OldMark::Old`, found `Mark::New` at `.0.0`, and 1 more difference");
+}
+
 #[test]
 fn too_deep_too_much_too_large() {
     assert_snapshot!(Flattener::new().max_depth(1).flatten(&model()).unwrap_err(),

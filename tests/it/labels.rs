@@ -32,12 +32,11 @@ fn fields(
     names.iter().enumerate().map(move |(at, name)| (*name, child(at)))
 }
 
-/// A map, a struct and a variant with these labels; their children are leaves, all but the one at a position.
+/// A map, a struct and a variant with these labels; their children are leaves, all but the one at a
+/// position.
 fn compounds(names: &'static [&'static str], other: usize) -> [Data; 3] {
-    let child = |at| match at == other {
-        true => Data::Seq(vec![Data::U8(1); 2]),
-        false => Data::F64(at as u64),
-    };
+    let child =
+        |at| if at == other { Data::Seq(vec![Data::U8(1); 2]) } else { Data::F64(at as u64) };
     [
         map(names, child),
         Data::Struct("S", fields(names, child).collect()),
@@ -115,7 +114,8 @@ fn what_stands_inside_has_labels_of_its_own() {
     }
 }
 
-/// Maps in keys and statics stand in the order of their keys, whatever the order is of those around them.
+/// Maps in keys and statics stand in the order of their keys, whatever the order is of those around
+/// them.
 #[test]
 fn what_is_kept_has_its_own_order() {
     let flattener = Flattener::new().map_order(MapOrder::Insertion);
@@ -169,7 +169,8 @@ fn an_error_names_the_label_that_it_was_at() {
     );
 }
 
-/// A value of a map that is still open says nothing of the leaves before it: an entry to come may stand in front.
+/// A value of a map that is still open says nothing of the leaves before it: an entry to come may
+/// stand in front.
 #[test]
 fn an_entry_may_come_after_one_that_differs() {
     let map = |entries: &[(&'static str, Option<bool>)]| -> IndexMap<&'static str, Option<bool>> {

@@ -28,7 +28,8 @@ fn all_options() -> [(&'static str, Flattener); 7] {
     ]
 }
 
-/// Runs a law over the zoo under every set of options, and reports for each specimen the first that breaks it.
+/// Runs a law over the zoo under every set of options, and reports for each specimen the first that
+/// breaks it.
 #[track_caller]
 fn hold<F: Fn(&Specimen, &Flattener) -> Result<(), String>>(law: F) {
     let applies = |specimen: &Specimen, options: &str| match options {
@@ -189,7 +190,8 @@ fn a_treedef_that_was_text_rebuilds_but_for_the_order_of_maps() {
     });
 }
 
-/// A line may be long only where it ends in an opening bracket, or holds a node that cannot be broken.
+/// A line may be long only where it ends in an opening bracket, or holds a node that cannot be
+/// broken.
 #[test]
 fn pretty_lines_fit_where_they_can_be_broken() {
     let can_be_broken = |line: &str| {
@@ -422,7 +424,8 @@ fn what_cannot_come_back_says_so() {
     assert!(error.to_string().contains("serde_bytes"), "{error}");
 }
 
-/// What was found out about one structure says nothing about the next, which may stand in the same memory.
+/// What was found out about one structure says nothing about the next, which may stand in the same
+/// memory.
 #[test]
 fn fields_in_another_order_are_read_by_their_names() {
     #[derive(Debug, PartialEq, serde::Deserialize)]

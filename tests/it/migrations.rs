@@ -1,4 +1,5 @@
-//! What a type made of an older tree: every leaf is carried over, dropped or filled, and the report says which.
+//! What a type made of an older tree: every leaf is carried over, dropped or filled, and the report
+//! says which.
 
 mod oracle;
 mod schema;

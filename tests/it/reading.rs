@@ -1,4 +1,5 @@
-//! Elements of which many are alike are read by what their types ask for: whoever asks for something else gets that.
+//! Elements of which many are alike are read by what their types ask for: whoever asks for
+//! something else gets that.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
@@ -9,8 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use treedef::{Leaf, LeafType, Limits, Opaque, flatten, flatten_as, unflatten};
 
-/// What a type makes of elements of which many are alike is what it makes of them one by one, errors included: leaves that
-/// are handed over cannot be read twice, so there every element is taken as it comes.
+/// What a type makes of elements of which many are alike is what it makes of them one by one,
+/// errors included: leaves that are handed over cannot be read twice, so there every element is
+/// taken as it comes.
 #[track_caller]
 fn assert_read_alike<T: DeserializeOwned + Debug>(values: &impl Serialize) {
     let (leaves, treedef) = flatten(values).unwrap();
@@ -19,7 +21,8 @@ fn assert_read_alike<T: DeserializeOwned + Debug>(values: &impl Serialize) {
     assert_eq!(format!("{alike:?}"), format!("{one_by_one:?}"), "{treedef}");
 }
 
-/// What a type makes of a whole value in numbers is what it makes of it in leaves that are handed over.
+/// What a type makes of a whole value in numbers is what it makes of it in leaves that are handed
+/// over.
 #[track_caller]
 fn assert_whole_read_alike<T: DeserializeOwned + Debug>(value: &impl Serialize) {
     assert_numbers_read_alike::<T, f64>(value);
@@ -259,7 +262,8 @@ fn structs_of_f32_come_back_from_numbers() {
     assert_whole_read_alike::<Vec<([f64; 3], Option<f64>, (f64, ()))>>(&bodies);
 }
 
-/// A struct that is read from a sequence takes the elements as its fields, in order, and nothing is lost.
+/// A struct that is read from a sequence takes the elements as its fields, in order, and nothing is
+/// lost.
 #[test]
 fn a_struct_is_read_from_a_sequence() {
     #[derive(Debug, PartialEq, Deserialize)]

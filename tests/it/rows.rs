@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde::ser::{SerializeTuple, Serializer};
 use treedef::{Flattener, Opaque};
 
-/// A tuple of numbers that says to have so many, and one of them may be of another kind, which is overlooked.
+/// A tuple of numbers that says to have so many, and one of them may be of another kind, which is
+/// overlooked.
 struct Row {
     claimed: usize,
     given: usize,
@@ -17,9 +18,10 @@ impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut row = serializer.serialize_tuple(self.claimed)?;
         for at in 0..self.given {
-            match self.overlooked == Some(at) {
-                true => drop(row.serialize_element("seven")),
-                false => row.serialize_element(&(at as f64))?,
+            if self.overlooked == Some(at) {
+                drop(row.serialize_element("seven"))
+            } else {
+                row.serialize_element(&(at as f64))?
             }
         }
         row.end()
@@ -159,9 +161,10 @@ fn a_large_element_is_asked_once() {
 
     impl Serialize for Once {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            match self.0.take() {
-                true => ("once", 1.0).serialize(serializer),
-                false => 2.0.serialize(serializer),
+            if self.0.take() {
+                ("once", 1.0).serialize(serializer)
+            } else {
+                2.0.serialize(serializer)
             }
         }
     }

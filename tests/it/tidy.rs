@@ -1,5 +1,6 @@
 //! The rules that the source itself keeps.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,8 @@ fn files(module: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// Whether a text without spaces imports something from a module: `prefix::module::…`, or inside `prefix::{…}`.
+/// Whether a text without spaces imports something from a module: `prefix::module::…`, or inside
+/// `prefix::{…}`.
 fn imports(text: &str, prefix: &str, module: &str) -> bool {
     let grouped = text.split(&format!("{prefix}::{{")).skip(1).any(|group| {
         let group = group.split(";").next().unwrap_or("");
@@ -155,6 +157,27 @@ fn files_are_short() {
             .count();
         assert!(lines <= 500, "{} has {lines} lines of code", file.display());
     }
+}
+
+/// A name means one thing in the crate. Associated types have the names that their traits give
+/// them.
+#[test]
+fn each_type_has_a_name_of_its_own() {
+    let mut known = HashMap::new();
+    for file in files(&root().join("src")) {
+        let text = read(&file);
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for line in code.lines().map(str::trim_start).filter(|line| !line.starts_with("//")) {
+            let mut words = line.split(|char: char| !char.is_alphanumeric() && char != '_');
+            let declares = |word: &str| ["struct", "enum", "trait"].contains(&word);
+            let name = words.find(|word| declares(word)).and_then(|_| words.next());
+            if let Some(name) = name.filter(|name| name.starts_with(char::is_uppercase)) {
+                let other = known.insert(name.to_owned(), file.clone());
+                assert!(other.is_none(), "{} and {other:?} have a `{name}`", file.display());
+            }
+        }
+    }
+    assert!(known.len() > 150, "only {} types were found", known.len());
 }
 
 #[test]

@@ -16,7 +16,8 @@ struct Point {
 
 const POINT: Point = Point { x: 1.0, y: 2.0, colour: Some([1, 2, 3]) };
 
-/// Counts the bytes that a value feeds to its hash: a measure of the work of hash and equality that is no time.
+/// Counts the bytes that a value feeds to its hash: a measure of the work of hash and equality that
+/// is no time.
 #[derive(Default)]
 struct Counted(u64);
 

@@ -1,4 +1,5 @@
-//! What visitors may do that no derive does: refuse one of two ways, read in another order, stop early.
+//! What visitors may do that no derive does: refuse one of two ways, read in another order, stop
+//! early.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +10,8 @@ use serde::de::{self, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, flatten, flatten_as, unflatten};
 
-// Two derives of this type, expanded and edited: the names of their visitors are those of derived ones.
+// Two derives of this type, expanded and edited: the names of their visitors are those of derived
+// ones.
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename = "Point")]
@@ -175,7 +177,8 @@ fn hints_are_given_where_they_are_true() {
     assert_snapshot!(error(buffered), @"JSON number out of range at the root");
 }
 
-/// Takes the name of a variant and leaves what stands behind it; takes a `Some` and does not look inside.
+/// Takes the name of a variant and leaves what stands behind it; takes a `Some` and does not look
+/// inside.
 #[derive(Debug)]
 struct Incurious;
 

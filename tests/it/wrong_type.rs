@@ -1,5 +1,5 @@
-//! Every treedef of the zoo into every type of the zoo: an error that says something, or a value whose losses
-//! `unflatten_strict` reports in full.
+//! Every treedef of the zoo into every type of the zoo: an error that says something, or a value
+//! whose losses `unflatten_strict` reports in full.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -67,7 +67,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Where two trees differ, found as simply as can be: names of types do not count, fields and entries go by their keys.
+/// Where two trees differ, found as simply as can be: names of types do not count, fields and
+/// entries go by their keys.
 fn walk(a: Place<'_>, b: Place<'_>, path: &Path, differences: &mut Vec<Path>) {
     let (a, b) = (a.seen(), b.seen());
     if a.is_none() && b.is_none() {

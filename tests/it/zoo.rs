@@ -1,6 +1,8 @@
-//! A zoo of values that between them meet every call of serde's data model and every attribute that changes the calls.
+//! A zoo of values that between them meet every call of serde's data model and every attribute that
+//! changes the calls.
 //!
-//! A specimen forgets its type, so that one law runs over all of them, and any treedef can be tried on any type.
+//! A specimen forgets its type, so that one law runs over all of them, and any treedef can be tried
+//! on any type.
 
 mod attributes;
 mod containers;
@@ -23,7 +25,8 @@ use treedef::{Flattener, Leaf, LeafKind, Result, Tree, TreeDef};
 pub(crate) struct Specimen {
     pub(crate) name: &'static str,
     pub(crate) laws: Box<dyn Laws>,
-    /// serde's buffers replay it as human-readable whatever the format is, so its compact form does not come back.
+    /// serde's buffers replay it as human-readable whatever the format is, so its compact form does
+    /// not come back.
     pub(crate) readable_only: bool,
     /// It holds a `HashMap`, so in insertion order it has another treedef each time.
     pub(crate) random_order: bool,

@@ -37,7 +37,8 @@ fn form(path: &[Key], kind: treedef::NodeKind, children: usize, leaves: &[i32]) 
     place.sum::<usize>() * 3 + kind as usize * 7 + children * 5 + leaves.sum::<usize>()
 }
 
-/// The node with those at and below it edited from the root down. Outside nothing, if one cannot go; inside, if it went.
+/// The node with those at and below it edited from the root down. Outside nothing, if one cannot
+/// go; inside, if it went.
 fn edited<L: Clone + PartialEq>(
     node: &Node<L>,
     keys: &[Key],

@@ -90,7 +90,8 @@ fn has_parts(case: &Case, node: NodeRef<'_>, plain: &Shape, leaf: &mut usize) ->
     Ok(())
 }
 
-/// Structures that differ in nothing but the kinds of containers, the names of types and the order of fields and entries.
+/// Structures that differ in nothing but the kinds of containers, the names of types and the order
+/// of fields and entries.
 fn is_equivalent(a: &Shape, b: &Shape) -> bool {
     use Head::*;
     let in_step = |a: &[Shape], b: &[Shape]| {

@@ -1,9 +1,11 @@
 //! The operations of treedefs and trees beside a naive model of them.
 //!
-//! The model is an uncompressed tree of nested nodes, on which every operation is a plain recursion that was written from
-//! the documentation. Each test draws random pairs of structures that are equal, prefixes of each other or different in a
-//! few places, with many equal siblings, and asks both for the same. `TREEDEF_MODEL_CASES` sets how many cases there
-//! are in all, `TREEDEF_MODEL_SEED` the seed of the first. What fails is shrunk and printed with its seed and both sides.
+//! The model is an uncompressed tree of nested nodes, on which every operation is a plain recursion
+//! that was written from the documentation. Each test draws random pairs of structures that are
+//! equal, prefixes of each other or different in a few places, with many equal siblings, and asks
+//! both for the same. `TREEDEF_MODEL_CASES` sets how many cases there are in all,
+//! `TREEDEF_MODEL_SEED` the seed of the first. What fails is shrunk and printed with its seed and
+//! both sides.
 //!
 //! A million cases as a user would run them, but that no overflow is overlooked:
 //!

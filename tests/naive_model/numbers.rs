@@ -48,7 +48,8 @@ fn draw_f64(case: &mut Case, bits: u64) -> u64 {
     if case.tape.one_in(3) { bits | 0x7ff0_0000_0000_0000 } else { bits }
 }
 
-/// The number of a leaf, if an `f64` is exactly that. An integer is one of 53 bits, with zeros behind.
+/// The number of a leaf, if an `f64` is exactly that. An integer is one of 53 bits, with zeros
+/// behind.
 fn exact(leaf: &Leaf) -> Option<f64> {
     let fits = |size: u128| size == 0 || 128 - size.leading_zeros() - size.trailing_zeros() <= 53;
     let signed = |value: i128| fits(value.unsigned_abs()).then_some(value as f64);

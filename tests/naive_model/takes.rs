@@ -23,7 +23,8 @@ fn without(tree: &Node<i32>, positions: &[usize]) -> Option<Node<i32>> {
 /// What becomes of the node at a path, if steps stand for it.
 type Change<'a> = &'a dyn Fn(&[Key], &Node<i32>) -> Option<Node<i32>>;
 
-/// The tree with the topmost nodes that steps stand for changed. Outside nothing, if one cannot go; inside, if it went.
+/// The tree with the topmost nodes that steps stand for changed. Outside nothing, if one cannot go;
+/// inside, if it went.
 fn changed(
     tree: &Node<i32>,
     keys: &[Key],

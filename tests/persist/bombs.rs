@@ -1,4 +1,5 @@
-//! Files that are small and stand for something huge: refused, or harmless whatever is done with them.
+//! Files that are small and stand for something huge: refused, or harmless whatever is done with
+//! them.
 
 use treedef::{ErrorKind, Limits, Tree, TreeDef};
 
@@ -38,8 +39,8 @@ fn huge_structures_with_short_texts() {
     }
 }
 
-/// Reads a file, in bounded memory, and does everything with it if it was read. That includes printing it, so the text
-/// has to be bounded as well.
+/// Reads a file, in bounded memory, and does everything with it if it was read. That includes
+/// printing it, so the text has to be bounded as well.
 #[track_caller]
 fn read(bytes: &[u8]) -> Result<(), treedef::Error> {
     let limits = Limits::default().max_text(1 << 20);

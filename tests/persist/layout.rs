@@ -11,7 +11,8 @@ pub(crate) const TRAILER: usize = 48;
 pub(crate) const CHUNK: usize = 1 << 16;
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Bytes in a row of each table of a structure: text, names, node data, labels and nodes, then those of its values.
+/// Bytes in a row of each table of a structure: text, names, node data, labels and nodes, then
+/// those of its values.
 pub(crate) const STRUCTURE: [usize; 8] = [1, 4, 13, 4, 17, 12, 9, 8];
 pub(crate) const NODES: usize = 4;
 pub(crate) const VALUES: usize = 5;
@@ -56,8 +57,8 @@ pub(crate) fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
     bytes[at..at + field.len()].copy_from_slice(field);
 }
 
-/// A header whose checksums do not fit yet: of a treedef or a tree, then the bytes of the structure, its nodes and leaves,
-/// and the bytes of the rest.
+/// A header whose checksums do not fit yet: of a treedef or a tree, then the bytes of the
+/// structure, its nodes and leaves, and the bytes of the rest.
 pub(crate) fn header(is_tree: bool, flags: u8, fields: [u64; 4]) -> Vec<u8> {
     let mut header = MAGIC.to_vec();
     header.extend([1, 0, 1, 0, 1 + u8::from(is_tree), 1, flags, 0]);
@@ -130,7 +131,8 @@ pub(crate) fn lengths(bytes: &[u8]) -> Vec<usize> {
     found
 }
 
-/// Where the lengths stand of what is around a place: the structure, or a part and the rest that it belongs to.
+/// Where the lengths stand of what is around a place: the structure, or a part and the rest that it
+/// belongs to.
 pub(crate) fn around(bytes: &[u8], place: usize) -> Vec<usize> {
     let structure = HEADER + long(bytes, 16).unwrap();
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! What is built prints and parses back, saves and loads, under the default limits; or it is refused, with the limit to
-//! raise.
+//! What is built prints and parses back, saves and loads, under the default limits; or it is
+//! refused, with the limit to raise.
 
 use allocation_counter::measure;
 use insta::assert_snapshot;
@@ -57,7 +57,8 @@ fn large_statics_and_names_go_everywhere() {
     }
 }
 
-/// More than [`Limits::max_work`] is no bomb when a value was walked, and could not be told from one in a file.
+/// More than [`Limits::max_work`] is no bomb when a value was walked, and could not be told from
+/// one in a file.
 #[test]
 fn what_a_file_would_not_give_back_is_not_saved() {
     let many = vec![(); 1 << 24];

@@ -1,4 +1,5 @@
-//! Damage behind checksums that fit, as only an attacker makes it: refused, or a file that somebody could have written.
+//! Damage behind checksums that fit, as only an attacker makes it: refused, or a file that somebody
+//! could have written.
 
 use std::collections::HashSet;
 

@@ -52,7 +52,8 @@ fn a_fingerprint_comes_back_from_its_text_and_its_bits() {
     }
 }
 
-/// Text and bytes in formats that say which they are, and bytes as a list of numbers in one that has none.
+/// Text and bytes in formats that say which they are, and bytes as a list of numbers in one that
+/// has none.
 #[test]
 fn a_structure_comes_back_from_other_formats() {
     let config = bincode::config::standard();

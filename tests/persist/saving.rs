@@ -73,7 +73,8 @@ fn temporaries(folder: &Path) -> usize {
     names(folder).iter().filter(|name| temporary(name)).count()
 }
 
-/// Kills a process that saves 4 MiB over and over, each time at another moment; every other time while it writes.
+/// Kills a process that saves 4 MiB over and over, each time at another moment; every other time
+/// while it writes.
 fn survives_kills(rounds: usize) {
     let folder = tempdir().unwrap();
     let path = folder.path().join("killed");
@@ -179,7 +180,8 @@ fn processes_that_save_to_one_file() {
     assert_eq!(names(folder.path()), ["a"]);
 }
 
-/// What nobody holds a lock of is swept; what somebody does is not, whichever of the two names it belongs to.
+/// What nobody holds a lock of is swept; what somebody does is not, whichever of the two names it
+/// belongs to.
 #[test]
 fn temporaries_of_others() {
     let (folder, path) = saved("a");

@@ -127,9 +127,12 @@ fn shapes_are_compared() {
         .collect();
     assert_eq!(differ, ["a/w: [2, 3] != [3, 2]", "b/c: [4, 1] != [5, 1]"]);
     // `assert_tree_shape_prefix`.
-    let checked = second.try_map(|shape| match shape.starts_with(&[3]) {
-        true => Ok(shape),
-        false => Err(format!("expected a shape that begins with 3, found {shape:?}")),
+    let checked = second.try_map(|shape| {
+        if shape.starts_with(&[3]) {
+            Ok(shape)
+        } else {
+            Err(format!("expected a shape that begins with 3, found {shape:?}"))
+        }
     });
     assert_snapshot!(said(checked), @r#"expected a shape that begins with 3, found [5, 1] at `["b"]["c"]`"#);
 }

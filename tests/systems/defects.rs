@@ -45,8 +45,8 @@ fn keys_of_different_kinds_are_different() {
     assert_eq!(keys.len(), 3);
 }
 
-/// JAX: 12 bytes, a dict without keys, are accepted and crash the process later. Arity 5 without children, empty bytes
-/// likewise.
+/// JAX: 12 bytes, a dict without keys, are accepted and crash the process later. Arity 5 without
+/// children, empty bytes likewise.
 #[test]
 #[cfg(feature = "persist")]
 fn malformed_bytes_are_refused() {
@@ -72,7 +72,8 @@ fn nest(levels: usize) -> Nest {
     (0..levels).fold(Nest(None), |nest, _| Nest(Some(Box::new(nest))))
 }
 
-/// JAX: the wrong error at Python's limit, a crash beyond it. torch, dm-tree: RecursionError. optree: 1,000, fixed.
+/// JAX: the wrong error at Python's limit, a crash beyond it. torch, dm-tree: RecursionError.
+/// optree: 1,000, fixed.
 #[test]
 fn what_is_too_deep_is_an_error() {
     let error = treedef::flatten(&nest(3_000)).unwrap_err();
@@ -88,7 +89,8 @@ fn what_is_too_deep_is_an_error() {
     assert!(matches!(error.kind(), ErrorKind::Depth { limit: 128 }), "{error}");
 }
 
-/// Neither JAX nor optree reads its own text; `C[m]` may be the metadata 'm' or a type that prints so.
+/// Neither JAX nor optree reads its own text; `C[m]` may be the metadata 'm' or a type that prints
+/// so.
 #[test]
 fn texts_are_read_back_and_tell_kinds_apart() {
     let texts = [
@@ -120,7 +122,8 @@ fn both_sides_of_a_transposition_are_checked() {
     assert_snapshot!(said(value().transpose(&outer, &def("(*, *, *, None)"))), @"expected 4 children, found 3 children at `[0]`");
 }
 
-/// JAX: `IndexError: list index out of range`. optree: `Tree structures must have at least one leaf.`
+/// JAX: `IndexError: list index out of range`. optree: `Tree structures must have at least one
+/// leaf.`
 #[test]
 fn what_is_empty_is_transposed_too() {
     let empty = || of(&Vec::<u8>::new());
@@ -144,8 +147,8 @@ fn the_right_node_is_blamed_when_none_is_a_leaf() {
     assert_snapshot!(said(prefix.broadcast_to(&found)), @"the prefix has 2 children, the tree 1 child at `.1`");
 }
 
-/// JAX: `TypeError: <lambda>() missing 1 required positional argument` when `is_leaf` gets the path and two trees
-/// differ.
+/// JAX: `TypeError: <lambda>() missing 1 required positional argument` when `is_leaf` gets the path
+/// and two trees differ.
 #[test]
 fn the_difference_is_told_when_a_rule_sees_paths() {
     let rule = Flattener::new()
@@ -166,7 +169,8 @@ fn a_map_comes_back_in_its_own_order() {
     assert_eq!(same.into_iter().collect::<Vec<_>>(), [("z".to_owned(), 1), ("a".to_owned(), 2)]);
 }
 
-/// Ours: what works leaf by leaf keeps the order of a map, what makes a new structure has the order of the keys.
+/// Ours: what works leaf by leaf keeps the order of a map, what makes a new structure has the order
+/// of the keys.
 #[test]
 fn a_map_keeps_its_order_unless_the_structure_is_new() {
     type Dict = IndexMap<String, i32>;
@@ -230,19 +234,21 @@ fn integers_are_not_rounded() {
     assert_eq!(buffers.into_tree(), beside_a_float((1 << 53) + 1));
 }
 
-/// JAX: a dict of one key with two children is built, and fails later with `Number of keys and entries does not match.`
+/// JAX: a dict of one key with two children is built, and fails later with `Number of keys and
+/// entries does not match.`
 #[test]
 fn a_node_has_as_many_children_as_it_says() {
     let entries = [(Value::of("a").unwrap(), def("*")), (Value::of("b").unwrap(), def("[*]"))];
     let map = TreeDef::map(entries).unwrap();
     assert_eq!((map.root().entry_keys().len(), map.root().num_children()), (2, 2));
     assert_snapshot!(said("{\"a\": *, \"b\"}".parse::<TreeDef>()), @"expected `:`, found `}` at byte 12");
-    // torch: a dict of one key without children is loaded; `zip() argument 2 is shorter than argument 1` later.
+    // torch: a dict of one key without children is loaded; `zip() argument 2 is shorter than
+    // argument 1` later.
     assert_snapshot!(said("{\"a\"}".parse::<TreeDef>()), @"expected `:`, found `}` at byte 4");
 }
 
-/// torch: keys that are tuples come back as lists, so the spec is not equal and `unhashable type: 'list'`. Of constants
-/// and enums neither comes back.
+/// torch: keys that are tuples come back as lists, so the spec is not equal and `unhashable type:
+/// 'list'`. Of constants and enums neither comes back.
 #[test]
 fn keys_and_constants_go_through_files_and_text() {
     #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -267,8 +273,8 @@ fn keys_and_constants_go_through_files_and_text() {
     }
 }
 
-/// torch#109679: elements beyond those of the spec are silently dropped. dm-tree: `map_structure_up_to` skips extra
-/// keys.
+/// torch#109679: elements beyond those of the spec are silently dropped. dm-tree:
+/// `map_structure_up_to` skips extra keys.
 #[test]
 fn what_is_extra_is_refused() {
     let mut leaves = Vec::<i32>::new();
@@ -287,8 +293,8 @@ fn the_number_of_leaves_is_told_right() {
     assert_snapshot!(said(treedef::unflatten::<u8>(&TreeDef::leaf(), [1u8, 2])), @"expected 1 leaf, found 2");
 }
 
-/// dm-tree: a range is flattened and cannot be rebuilt. torch, Detectron2: namedtuples, `Size` and the like come back
-/// as others.
+/// dm-tree: a range is flattened and cannot be rebuilt. torch, Detectron2: namedtuples, `Size` and
+/// the like come back as others.
 #[test]
 fn what_is_flattened_comes_back_as_what_it_was() {
     let range = treedef::flatten(&(3..7)).unwrap();
@@ -300,7 +306,8 @@ fn what_is_flattened_comes_back_as_what_it_was() {
     assert_eq!(treedef::unflatten::<Pair>(&treedef, leaves).unwrap(), Pair(1, 2));
 }
 
-/// Detectron2: `flatten_to_tuple([])[1]((1, 2))` is `[]`, and the schema of a leaf takes three values for one.
+/// Detectron2: `flatten_to_tuple([])[1]((1, 2))` is `[]`, and the schema of a leaf takes three
+/// values for one.
 #[test]
 fn a_structure_takes_only_its_own_leaves() {
     let (_, empty) = treedef::flatten(&Vec::<i32>::new()).unwrap();
@@ -308,7 +315,8 @@ fn a_structure_takes_only_its_own_leaves() {
     assert_snapshot!(said(treedef::unflatten::<i32>(&TreeDef::leaf(), [1, 2, 3])), @"expected 1 leaf, found 3");
 }
 
-/// Detectron2: the wrapper does not look at its inputs; an output is only looked at when it is traced again.
+/// Detectron2: the wrapper does not look at its inputs; an output is only looked at when it is
+/// traced again.
 #[test]
 fn inputs_and_outputs_keep_their_structures() {
     #[derive(Serialize, Deserialize)]
@@ -325,8 +333,8 @@ fn inputs_and_outputs_keep_their_structures() {
     assert_snapshot!(said(adapter.call(&[0.0, 1.0, 1.0])), @"expected `Some(*)`, found `None` at the root (the output has another structure than that of the first call)");
 }
 
-/// Equinox: `[1, None, 2.5]` has a None that is a hole after a partition, and `combine` does not know a sentinel of
-/// one's own.
+/// Equinox: `[1, None, 2.5]` has a None that is a hole after a partition, and `combine` does not
+/// know a sentinel of one's own.
 #[test]
 fn none_is_not_a_hole() {
     let none_is_leaf = Flattener::new().none_is_leaf(true);
@@ -427,7 +435,8 @@ fn separators_across_keys_are_told_apart() {
     assert_ne!(joined("[\"a:\"][\"b\"]"), joined("[\"a\"][\":b\"]"));
 }
 
-/// JAX: `simple` paths of the index 1, the key 1 and the key '1' are one text, and none is read back.
+/// JAX: `simple` paths of the index 1, the key 1 and the key '1' are one text, and none is read
+/// back.
 #[test]
 fn paths_are_read_back() {
     let texts =
@@ -439,7 +448,8 @@ fn paths_are_read_back() {
     assert_eq!(distinct.len(), texts.len());
 }
 
-/// haiku: a merge at the wrong depth fails obscurely (dm-haiku#66), and the last of two values wins.
+/// haiku: a merge at the wrong depth fails obscurely (dm-haiku#66), and the last of two values
+/// wins.
 #[test]
 fn a_merge_that_does_not_fit_is_told_with_its_place() {
     let deep = || tree("{\"l\": {\"w\": *}}", [1]);

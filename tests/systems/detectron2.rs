@@ -12,7 +12,8 @@ struct Names {
     name2: i32,
 }
 
-/// `[3, ([5, 6], {"name": [7, 9], "name2": 3})]`: a list of different types is a tuple, a dict of them a struct.
+/// `[3, ([5, 6], {"name": [7, 9], "name2": 3})]`: a list of different types is a tuple, a dict of
+/// them a struct.
 type Obj = (i32, (Vec<i32>, Names));
 
 fn obj() -> Obj {
@@ -128,8 +129,8 @@ fn an_output_of_another_structure_is_refused() {
     assert_eq!(adapter.call(&[2.0]).unwrap(), [2.0]);
 }
 
-/// `allow_non_tensor`: there the schema is lost, and only the very same objects may come again. Ours are kept in the
-/// structure.
+/// `allow_non_tensor`: there the schema is lost, and only the very same objects may come again.
+/// Ours are kept in the structure.
 #[test]
 fn constants_are_kept_in_the_structure() {
     let scale = |(x, times, _): (f64, i32, String)| x * f64::from(times);
@@ -143,7 +144,8 @@ fn constants_are_kept_in_the_structure() {
     assert_snapshot!(said(FlatFn::<f64, _, _, _>::new(scale, &example).map(drop)), @"expected f64, found i32 at `.1` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)");
 }
 
-/// `Instances((5, 6), scores, boxes)`, whose size is a tensor there. Ours: fields in declared order, the size static.
+/// `Instances((5, 6), scores, boxes)`, whose size is a tensor there. Ours: fields in declared
+/// order, the size static.
 #[test]
 fn instances_keep_their_size() {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]

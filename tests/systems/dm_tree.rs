@@ -114,7 +114,8 @@ fn walks_meet_nodes_in_both_orders() {
     assert_eq!(up, ["1", "2", "(1, 2)", "3", "[3]", "4", "{\"a\": 4}", root]);
 }
 
-/// `map_structure_up_to` skips keys that the shallow tree does not have. Ours refuses them; what is wanted is picked.
+/// `map_structure_up_to` skips keys that the shallow tree does not have. Ours refuses them; what is
+/// wanted is picked.
 #[test]
 fn extra_keys_are_refused_unless_they_are_dropped() {
     let x = tree("{\"a\": *, \"m\": None}", [1]);
@@ -129,14 +130,16 @@ fn extra_keys_are_refused_unless_they_are_dropped() {
     assert_eq!(sums.to_string(), "{\"a\": 6}");
 }
 
-/// There the recipe has no path when it fails at a key: `Could not find key 'b' in some input_trees`.
+/// There the recipe has no path when it fails at a key: `Could not find key 'b' in some
+/// input_trees`.
 #[test]
 fn a_missing_key_is_told_with_its_place() {
     assert_snapshot!(said(tree("{\"a\": {\"z\": *}}", [1]).flatten_up_to(&def("{\"a\": {\"z\": *}, \"b\": *}"))), @r#"the prefix has `*`, the tree nothing at `["b"]`"#);
     assert_snapshot!(said(tree("{\"a\": *}", [1]).flatten_up_to(&def("{\"a\": [*]}"))), @r#"the prefix has `[*]`, the tree `*` at `["a"]`"#);
 }
 
-/// dm-tree takes only attrs classes and namedtuples. Ours: every struct is a node, with its fields in declared order.
+/// dm-tree takes only attrs classes and namedtuples. Ours: every struct is a node, with its fields
+/// in declared order.
 #[test]
 fn structs_are_nodes_without_registration() {
     #[derive(serde::Serialize)]

@@ -122,7 +122,8 @@ fn numbers_are_restored_and_the_rest_kept() {
     assert_eq!((restored.enc.b, restored.head.1.as_str()), (0.5, "new"));
 }
 
-/// `Deserialised leaf … has changed shape from (4,) in `like` to (3,) on disk.`, `… has changed dtype from int64 …`.
+/// `Deserialised leaf … has changed shape from (4,) in `like` to (3,) on disk.`, `… has changed
+/// dtype from int64 …`.
 #[test]
 #[cfg(feature = "persist")]
 fn shapes_and_kinds_are_checked_on_the_way_back() {
@@ -183,7 +184,8 @@ fn a_subtree_is_replaced_by_its_path() {
     assert_eq!((some.to_string(), none.treedef()), ("[None, new]".to_owned(), &def("None")));
 }
 
-/// `tree_check` refuses a node that stands in two places. Ours: it is two equal nodes, as serde sees no addresses.
+/// `tree_check` refuses a node that stands in two places. Ours: it is two equal nodes, as serde
+/// sees no addresses.
 #[test]
 fn what_is_shared_becomes_two() {
     let shared = Rc::new(vec![1, 2]);
@@ -220,7 +222,8 @@ fn lines_break_where_they_get_long() {
         "{\"a\": [*, *, *], \"b\": {\"c\": (*, *), \"d\": *}}",
         ["1", "2", "3", "4", "5", "'xyz'"],
     );
-    // Ours: an opener stays on its key's line, and there is a comma after the last; the widths are theirs.
+    // Ours: an opener stays on its key's line, and there is a comma after the last; the widths are
+    // theirs.
     assert_snapshot!(format!("{value:#20}"), @r#"
     {
       "a": [1, 2, 3],

@@ -20,8 +20,8 @@ enum Fetch<T> {
     List(Vec<T>),
 }
 
-/// `{'k1': MyData(a, b), 'k2': [b, a, a, op]}`, by the names of what is fetched: ours tells leaves apart by equality,
-/// not by address.
+/// `{'k1': MyData(a, b), 'k2': [b, a, a, op]}`, by the names of what is fetched: ours tells leaves
+/// apart by equality, not by address.
 fn fetches() -> Tree<String> {
     let value = IndexMap::from([
         ("k1", Fetch::Data(MyData { a: "a", b: "b" })),
@@ -34,7 +34,8 @@ fn fetches() -> Tree<String> {
 fn equal_fetches_are_made_once() {
     let Unique { leaves, inverse } = fetches().unique();
     assert_eq!(leaves, ["a", "b", "op"]);
-    // Ours: one table of all leaves, where `_value_indices` has one for each container: [[0, 1], [1, 0, 2]].
+    // Ours: one table of all leaves, where `_value_indices` has one for each container: [[0, 1],
+    // [1, 0, 2]].
     assert_eq!(inverse.to_string(), "{\"k1\": MyData { a: 0, b: 1 }, \"k2\": [1, 0, 0, 2]}");
 }
 

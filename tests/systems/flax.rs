@@ -61,7 +61,8 @@ fn dicts_are_made_of_paths() {
     };
     let merged = Tree::merge(pairs.map(nested)).unwrap();
     assert_eq!(merged.to_string(), "{\"bar\": {\"a\": 2}, \"foo\": 1}");
-    // There `{('a',): 1, ('a', 'b'): 2}` is a TypeError in one order, and loses the second in the other.
+    // There `{('a',): 1, ('a', 'b'): 2}` is a TypeError in one order, and loses the second in the
+    // other.
     let conflict = [("[\"a\"]", 1), ("[\"a\"][\"b\"]", 2)];
     assert_snapshot!(said(Tree::merge(conflict.map(nested))), @r#"expected `*`, found `{"b": *}` at `["a"]`"#);
     let [first, second] = conflict;

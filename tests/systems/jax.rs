@@ -90,7 +90,8 @@ fn keys_of_bytes_print_as_in_the_table() {
     assert_eq!(def("{b\"k\": *}").to_jax_string().unwrap(), "PyTreeDef({b'k': *})");
 }
 
-/// What Python's `str.isprintable` says no to, beside controls and spaces: formats, private use, unassigned.
+/// What Python's `str.isprintable` says no to, beside controls and spaces: formats, private use,
+/// unassigned.
 #[test]
 fn keys_that_cannot_be_printed_are_escaped() {
     let rows = [
@@ -127,7 +128,8 @@ fn paths_render_as_in_the_table() {
         ("[None]", "[None]", "None"),
         (".x", ".x", "x"),
         ("[\"a\"].y.x", "['a'].y.x", "a/y/x"),
-        // Ours: what has no field names has positions. JAX has `[<flat index 1>]` for nodes without keys.
+        // Ours: what has no field names has positions. JAX has `[<flat index 1>]` for nodes without
+        // keys.
         ("[\"p\"].1[\"k\"]", "['p'][1]['k']", "p/1/k"),
     ];
     for (ours, str, simple) in rows {
@@ -188,8 +190,8 @@ fn none_is_a_leaf_when_told_so() {
     assert_ne!(leaf, def("[*]"));
 }
 
-/// JAX: a function that returns None removes the leaf. Ours: holes are `Option`s, and what is dropped is dropped by
-/// name.
+/// JAX: a function that returns None removes the leaf. Ours: holes are `Option`s, and what is
+/// dropped is dropped by name.
 #[test]
 fn leaves_are_dropped_on_purpose_only() {
     let even = |_: &treedef::Path, leaf: &usize| leaf.is_multiple_of(2);
@@ -277,13 +279,15 @@ fn numbers_are_ravelled_and_come_back_in_their_kinds() {
     let (empty, _) = of(&Vec::<f32>::new()).ravel().unwrap();
     assert!(empty.is_empty());
     assert_snapshot!(said(ravel.unravel(&[0.0; 7])), @"expected 3 leaves, found 7");
-    // JAX: another dtype is a TypeError. Ours: a vector of `f64`, of which each number has to fit its leaf.
+    // JAX: another dtype is a TypeError. Ours: a vector of `f64`, of which each number has to fit
+    // its leaf.
     assert_snapshot!(said(ravel.unravel(&[0.5, 1.0, 1.0])), @"0.5 is no i32 at `.0[0]`");
     let (_, same) = of(&(vec![7, 8], 9.5f32)).ravel().unwrap();
     assert_eq!(same, ravel);
 }
 
-/// Ours: the leaves are a slice, whose iterators fold, so there is no `tree_reduce`, `tree_all` and so on.
+/// Ours: the leaves are a slice, whose iterators fold, so there is no `tree_reduce`, `tree_all` and
+/// so on.
 #[test]
 fn leaves_are_folded() {
     let tree = numbered("[*, {\"a\": (*, *)}]");
@@ -334,7 +338,8 @@ fn subtrees_are_leaves_when_told_so() {
     assert_eq!(second.structure(&vec![(1, 2), (3, 4)]).unwrap(), def("[(*, *), *]"));
 }
 
-/// JAX prints `CustomNode(OrderedDict[('b', 'a')], [*, *])`; ours is a dict that says its order in front.
+/// JAX prints `CustomNode(OrderedDict[('b', 'a')], [*, *])`; ours is a dict that says its order in
+/// front.
 #[test]
 fn a_map_keeps_its_order_in_the_structure_when_told_so() {
     let map = IndexMap::from([("b", 1), ("a", 2)]);

@@ -1,6 +1,8 @@
-//! What each of the systems that people come from does, done by us: their own examples with their own values.
+//! What each of the systems that people come from does, done by us: their own examples with their
+//! own values.
 //!
-//! Where ours differs on purpose, a comment says so where it does. The exact texts of errors are ours.
+//! Where ours differs on purpose, a comment says so where it does. The exact texts of errors are
+//! ours.
 
 mod common;
 

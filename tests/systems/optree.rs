@@ -81,7 +81,8 @@ fn trees_are_told_apart_by_a_predicate() {
     assert_eq!(odd.leaves(), [Some(1), None, Some(3)]);
 }
 
-/// Ours: iterators over the slice of the leaves; of what is empty they give None where optree raises.
+/// Ours: iterators over the slice of the leaves; of what is empty they give None where optree
+/// raises.
 #[test]
 fn leaves_have_a_sum_a_least_and_a_largest() {
     let tree = tree("{\"a\": *, \"b\": [*, *]}", [3, 1, 2]);
@@ -138,8 +139,8 @@ fn prefixes_of_each_other_are_equal() {
     assert_eq!(a.check_equal(&b).is_ok(), a == b);
 }
 
-/// optree: `PyTreeSpecs must have the same none_is_leaf value.` Ours joins what no option binds, and must not lose one
-/// that does.
+/// optree: `PyTreeSpecs must have the same none_is_leaf value.` Ours joins what no option binds,
+/// and must not lose one that does.
 #[test]
 fn the_compact_form_is_not_forgotten() {
     let address: IpAddr = "1.2.3.4".parse().unwrap();

@@ -47,7 +47,8 @@ fn leaves_are_told_apart_with_holes() {
         (&[None, Some(2), Some(3)][..], &[Some(1), None, None][..])
     );
     assert_eq!(Tree::combine([large, rest]).unwrap(), t());
-    // A subtree is chosen by a mask that ends where it stands. Ours: the holes are always at the leaves.
+    // A subtree is chosen by a mask that ends where it stands. Ours: the holes are always at the
+    // leaves.
     let (inner, outer) = t().partition_mask(&tree("[*, *]", [false, true])).unwrap();
     assert_eq!(
         (inner.leaves(), outer.leaves()),
@@ -55,7 +56,8 @@ fn leaves_are_told_apart_with_holes() {
     );
 }
 
-/// There: `Expected the nodes at path [0] to have compatible structures … got 1 and 1, which are incompatible`.
+/// There: `Expected the nodes at path [0] to have compatible structures … got 1 and 1, which are
+/// incompatible`.
 #[test]
 fn parts_that_overlap_are_refused_with_the_place() {
     let part = || tree("[*, [*, *]]", [Some(1), None, None]);

@@ -35,7 +35,8 @@ fn value() -> Dict {
     ])
 }
 
-/// The numbers of the value. `Entry::Dict` is a struct variant without its tag, so a struct here and a dict there.
+/// The numbers of the value. `Entry::Dict` is a struct variant without its tag, so a struct here
+/// and a dict there.
 fn numbers() -> Tree<i32> {
     of(&value()).try_map(i32::try_from).unwrap()
 }
@@ -126,7 +127,8 @@ fn lists_become_tuples() {
     );
 }
 
-/// `flatten_dict_items`: a key that is a structure goes with a value of the same structure, leaf by leaf.
+/// `flatten_dict_items`: a key that is a structure goes with a value of the same structure, leaf by
+/// leaf.
 #[test]
 fn structured_keys_are_taken_apart_with_their_values() {
     let value = of(&IndexMap::from([((4, 5, (6, 8)), ("a", "b", ("c", "d")))]));
@@ -180,7 +182,8 @@ fn kinds_of_containers_may_be_ignored() {
     assert_equivalent_structure(&Ab { a: 1, b: 2 }, &Other { a: 3, b: 4 });
     assert_equivalent_structure(&Ab { a: 1, b: 2 }, &json!({"b": 1, "a": 2}));
     assert_snapshot!(said(def("(*, *)").check_equivalent(&def("[*, *, *]"))), @"expected 3 children, found 2 children at the root");
-    // dict and OrderedDict are the same even with types checked: so they are here, in the order of the keys.
+    // dict and OrderedDict are the same even with types checked: so they are here, in the order of
+    // the keys.
     assert_same_structure(
         &std::collections::BTreeMap::from([("a", 1), ("b", 2)]),
         &IndexMap::from([("b", 1), ("a", 2)]),

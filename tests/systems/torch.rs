@@ -182,7 +182,8 @@ fn constants_belong_to_the_structure() {
     assert_eq!(marked, treedef);
 }
 
-/// torch prints each child of a node on a line of its own. Ours: one line as long as it fits, then one for each child.
+/// torch prints each child of a node on a line of its own. Ours: one line as long as it fits, then
+/// one for each child.
 #[test]
 fn structures_print_over_several_lines() {
     let treedef = def("#[insertion, none_is_leaf] {\"b\": *, \"a\": [*, (*, *)]}");
@@ -213,7 +214,8 @@ fn what_torch_refuses_is_refused() {
     assert_snapshot!(said(treedef::TreeDef::from_bytes(b"[2, {\"type\": null}]")), @r#"expected a file with a treedef, found a text that begins with `[2, {"type": null}]`"#);
 }
 
-/// torch: a subclass of dict is silently a leaf. Ours: what serde calls a map is one, whatever its type.
+/// torch: a subclass of dict is silently a leaf. Ours: what serde calls a map is one, whatever its
+/// type.
 #[test]
 fn a_map_of_any_type_is_a_node() {
     let json: serde_json::Map<String, serde_json::Value> =

@@ -62,7 +62,8 @@ fn structures_are_equal_when_those_of_jax_are() {
     assert!(equal > 30 && equal < 270, "{equal} of 300 are equal, so this shows little");
 }
 
-/// JAX can be told to take None for a leaf, too: then a structure has as many leaves more as it has Nones.
+/// JAX can be told to take None for a leaf, too: then a structure has as many leaves more as it has
+/// Nones.
 #[test]
 fn none_is_a_leaf_when_told_so() {
     for vector in vectors() {

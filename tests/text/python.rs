@@ -1,4 +1,5 @@
-//! What JAX and Python print of what no vector has: kinds that they do not have, keys of all kinds, limits.
+//! What JAX and Python print of what no vector has: kinds that they do not have, keys of all kinds,
+//! limits.
 
 use insta::assert_snapshot;
 use serde::{Serialize, Serializer};

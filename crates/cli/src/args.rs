@@ -88,7 +88,8 @@ pub(crate) enum Command {
         /// The documents
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// A document with the right structure, or a structure: what `show` printed, in a file `….treedef`
+        /// A document with the right structure, or a structure: what `show` printed, in a file
+        /// `….treedef`
         #[arg(long, value_name = "FILE")]
         like: PathBuf,
         #[command(flatten)]

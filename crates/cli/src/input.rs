@@ -81,8 +81,8 @@ pub(crate) fn open(path: &Path, reading: Reading, otherwise: Format) -> Result<I
 }
 
 impl Input {
-    /// Reads what is known of the structure: of tensors the names, types and shapes. Of safetensors,
-    /// only the header is read.
+    /// Reads what is known of the structure: of tensors the names, types and shapes. Of
+    /// safetensors, only the header is read.
     pub(crate) fn document(mut self) -> Result<Document> {
         match self.format {
             Format::Safetensors => safetensors::read(&mut self.reader, self.size)

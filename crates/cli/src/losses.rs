@@ -41,8 +41,8 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Compares a tree with what comes back from the output, so that no loss stays silent. The kind of a
-/// number is one only if `widths` matter: where the document is typed.
+/// Compares a tree with what comes back from the output, so that no loss stays silent. The kind of
+/// a number is one only if `widths` matter: where the document is typed.
 pub(crate) fn losses(before: &Tree<Leaf>, after: &Tree<Leaf>, widths: bool) -> Vec<Loss> {
     let mut losses = Losses::new();
     let (old, new) = (before.leaves(), after.leaves());

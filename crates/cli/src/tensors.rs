@@ -62,8 +62,8 @@ pub(crate) fn shapes(tensors: &Tensors<'_>) -> Result<Tree<TensorLeaf>> {
     Names::of(named).into_tree()
 }
 
-/// The tree that was written, if the file has its structure, or that of the names. Each array is one
-/// leaf.
+/// The tree that was written, if the file has its structure, or that of the names. Each array is
+/// one leaf.
 pub(crate) fn tree(tensors: &Tensors<'_>, limits: Limits) -> Result<Tree<Leaf>> {
     if let Ok(tree) = Export::new().tree::<Leaf>(tensors) {
         return Ok(tree.with_arrays()?);
@@ -143,7 +143,8 @@ fn widened(bits: Leaf, is_f16: bool) -> Leaf {
     }
 }
 
-/// A tree as a file of tensors. In safetensors, the metadata has the structure and what is no number.
+/// A tree as a file of tensors. In safetensors, the metadata has the structure and what is no
+/// number.
 pub(crate) fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
     let is_safetensors = format == Format::Safetensors;
     let export =

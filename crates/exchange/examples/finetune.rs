@@ -86,11 +86,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn run(python: &str, task: &str, folder: &Path) -> Result<(), Box<dyn Error>> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/python/finetune.py");
     let status = Command::new(python).args([script, task]).arg(folder).status();
-    match status
-        .map_err(|error| format!("{python}: {error} (see `crates/exchange/README.md`)"))?
-        .success()
-    {
-        true => Ok(()),
-        false => Err(format!("{python} {script} failed: is safetensors installed?").into()),
+    let status =
+        status.map_err(|error| format!("{python}: {error} (see `crates/exchange/README.md`)"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{python} {script} failed: is safetensors installed?").into())
     }
 }

@@ -6,8 +6,8 @@ use treedef::{Array, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
 
 use crate::tensor::Dtype;
 
-/// A type of leaves that can be in a [`Tensor`](crate::Tensor): `bool`, an integer of up to 64 bits,
-/// a float, or [`Leaf`], where each block has the type of its leaves.
+/// A type of leaves that can be in a [`Tensor`](crate::Tensor): `bool`, an integer of up to 64
+/// bits, a float, or [`Leaf`], where each block has the type of its leaves.
 ///
 /// No other type can have it.
 pub trait Element: LeafType {
@@ -27,8 +27,8 @@ pub trait Element: LeafType {
     #[doc(hidden)]
     fn from_rest(leaf: Leaf) -> Option<Self>;
 
-    /// The tree with each number of an array as a leaf, if there are arrays whose numbers are not one
-    /// tensor as they are.
+    /// The tree with each number of an array as a leaf, if there are arrays whose numbers are not
+    /// one tensor as they are.
     #[doc(hidden)]
     fn without_arrays(_: &Tree<Self>) -> treedef::Result<Option<Tree<Self>>> {
         Ok(None)
@@ -49,10 +49,9 @@ macro_rules! numbers {
             }
 
             fn bytes(leaves: &[Self]) -> Cow<'_, [u8]> {
-                match cfg!(target_endian = "little") {
-                    true => Cow::Borrowed(bytemuck::cast_slice(leaves)), // any bytes are a `[u8]`
-                    false => leaves.iter().flat_map(|leaf| leaf.to_le_bytes()).collect(),
-                }
+                if cfg!(target_endian = "little") { Cow::Borrowed(bytemuck::cast_slice(leaves)) } else {
+// any bytes are a `[u8]`
+leaves.iter().flat_map(|leaf| leaf.to_le_bytes()).collect() }
             }
 
             fn read(dtype: Dtype, bytes: &[u8], into: &mut Vec<Self>) -> bool {

@@ -9,7 +9,8 @@ use crate::load::LoadReport;
 /// The result of an exchange.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of an exchange. It says where, if that is known: at a path of the structure, or at a byte of the input.
+/// An error of an exchange. It says where, if that is known: at a path of the structure, or at a
+/// byte of the input.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -27,13 +28,15 @@ enum Place {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The target has nothing like this node, and the [`Lowering`](crate::Lowering) does not replace it.
+    /// The target has nothing like this node, and the [`Lowering`](crate::Lowering) does not
+    /// replace it.
     NoCounterpart(String),
     /// The key of a map cannot be a key there.
     Key(String),
     /// The input is not of the format.
     Malformed(String),
-    /// What the other side has and this has not: elements without a [`Dtype`](crate::Dtype), metadata of an npz file.
+    /// What the other side has and this has not: elements without a [`Dtype`](crate::Dtype),
+    /// metadata of an npz file.
     Unsupported(String),
     /// The input or the structure is larger or deeper than the limits allow.
     Limit(String),
@@ -57,8 +60,8 @@ pub enum ErrorKind {
     Reserved(String),
     /// Leaves of kinds that no tensor holds, with the paths of their blocks.
     NoDtype(Vec<(Path, LeafKind)>),
-    /// A pattern that stacks nothing, or one of a [`Loader`](crate::Loader) that leads to nothing or
-    /// to two tensors.
+    /// A pattern that stacks nothing, or one of a [`Loader`](crate::Loader) that leads to nothing
+    /// or to two tensors.
     Rule(String),
     /// The tensors are not those that the type reads.
     Load(Box<LoadReport>),

@@ -38,9 +38,9 @@ const MAX_TEXT: usize = 1 << 26;
 /// | newtype, `Some` | nothing |
 /// | variant | its name, and then its field or index if it has several |
 ///
-/// An array in a newtype, also in a nested one, is one tensor. Newtypes of the names `f16` and `bf16`
-/// around a `u16` are half floats. There is no tensor for what has no leaves: `None`, an empty
-/// sequence, a unit, a static.
+/// An array in a newtype, also in a nested one, is one tensor. Newtypes of the names `f16` and
+/// `bf16` around a `u16` are half floats. There is no tensor for what has no leaves: `None`, an
+/// empty sequence, a unit, a static.
 ///
 /// ```
 /// use treedef::Tree;
@@ -171,8 +171,8 @@ impl Export {
         Ok(self)
     }
 
-    /// Whether leaves that no tensor holds (strings, chars, bytes, absent values and integers of 128
-    /// bits) go into the metadata, as literals under the names that their tensors would have.
+    /// Whether leaves that no tensor holds (strings, chars, bytes, absent values and integers of
+    /// 128 bits) go into the metadata, as literals under the names that their tensors would have.
     /// Otherwise they are an error.
     #[must_use]
     pub fn rest_in_metadata(self, yes: bool) -> Self {
@@ -180,16 +180,17 @@ impl Export {
     }
 
     /// Whether the metadata has the structure, so that [`tree`](Self::tree) can read the tensors.
-    /// It has by default. The order in which the entries of maps arrived is not part of it: they come
-    /// back in the order of their keys.
+    /// It has by default. The order in which the entries of maps arrived is not part of it: they
+    /// come back in the order of their keys.
     #[must_use]
     pub fn structure_in_metadata(self, yes: bool) -> Self {
         Export { structure: yes, ..self }
     }
 
     /// The tensors of a tree, in its order. On a little-endian machine, those of a tree of numbers
-    /// borrow its leaves, but for stacked ones. An [`Array`] that is one leaf is the tensor that its
-    /// numbers would be, and borrowed, unless it is column-major, of complex numbers, or a struct.
+    /// borrow its leaves, but for stacked ones. An [`Array`] that is one leaf is the tensor that
+    /// its numbers would be, and borrowed, unless it is column-major, of complex numbers, or a
+    /// struct.
     ///
     /// # Errors
     ///
@@ -251,13 +252,13 @@ impl Export {
         Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata })
     }
 
-    /// The tree that these options made into tensors, whatever the order of the tensors now is. Maps
-    /// have their entries in the order of their keys.
+    /// The tree that these options made into tensors, whatever the order of the tensors now is.
+    /// Maps have their entries in the order of their keys.
     ///
     /// # Errors
     ///
-    /// When the metadata has no structure, or a tensor is missing, is not part of it, or has another
-    /// shape or type.
+    /// When the metadata has no structure, or a tensor is missing, is not part of it, or has
+    /// another shape or type.
     ///
     /// ```
     /// use treedef::Tree;
@@ -310,9 +311,10 @@ impl Export {
             Naming::Separator(separator) => place.parts.join(separator),
             Naming::Function(function) => function(&place.key),
         };
-        match name == METADATA {
-            true => Err(Error::from(ErrorKind::Reserved(name)).at_path(path.clone())),
-            false => Ok((name, place)),
+        if name == METADATA {
+            Err(Error::from(ErrorKind::Reserved(name)).at_path(path.clone()))
+        } else {
+            Ok((name, place))
         }
     }
 
@@ -337,10 +339,7 @@ impl Export {
                 refused.push((path, leaf.kind()));
             }
         }
-        match refused.is_empty() {
-            true => Ok(metadata),
-            false => Err(ErrorKind::NoDtype(refused).into()),
-        }
+        if refused.is_empty() { Ok(metadata) } else { Err(ErrorKind::NoDtype(refused).into()) }
     }
 }
 
@@ -509,12 +508,11 @@ impl<L: Element> Reader<'_, '_, L> {
 
     /// Notes what was read. Nothing is read twice.
     fn mark(&mut self, name: String, indices: Vec<usize>, path: &Path) -> Result<()> {
-        match self.read.entry(name.clone()).or_default().insert(indices) {
-            true => Ok(()),
-            false => {
-                let what = format!("the name `{name}` is that of two paths");
-                Err(Error::from(ErrorKind::Structure(what)).at_path(path.clone()))
-            }
+        if self.read.entry(name.clone()).or_default().insert(indices) {
+            Ok(())
+        } else {
+            let what = format!("the name `{name}` is that of two paths");
+            Err(Error::from(ErrorKind::Structure(what)).at_path(path.clone()))
         }
     }
 }

@@ -62,7 +62,9 @@ const LISTED: usize = 10;
 /// # Errors
 ///
 /// When a name leads through a tensor (`a/b` beside `a`). When metadata is not `null`, `{}` or a
-/// string of JSON, as that of [`Export::structure_in_metadata`](crate::Export::structure_in_metadata). When a name has more than 200 parts, or a tensor more than 64 dimensions.
+/// string of JSON, as that of
+/// [`Export::structure_in_metadata`](crate::Export::structure_in_metadata). When a name has more
+/// than 200 parts, or a tensor more than 64 dimensions.
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     to_bytes_chunked(tensors, MAX_CHUNK)
 }
@@ -127,9 +129,9 @@ pub fn save(tensors: &Tensors<'_>, path: impl AsRef<Path>) -> Result<()> {
     file::save(path.as_ref(), |file| Ok(file.write_all(&bytes)?))
 }
 
-/// Reads a value from the bytes of a file by the names of its tensors, whoever wrote it. An empty map
-/// is any empty container, and `None` an absent value. A [`Loader`] with the separator `/` has rules
-/// for other names.
+/// Reads a value from the bytes of a file by the names of its tensors, whoever wrote it. An empty
+/// map is any empty container, and `None` an absent value. A [`Loader`] with the separator `/` has
+/// rules for other names.
 ///
 /// # Errors
 ///
@@ -225,7 +227,8 @@ impl<'t> Node<'t> {
     }
 }
 
-/// Whether a name can have this part: the first marks arrays in pieces, and the name of a lone array is "".
+/// Whether a name can have this part: the first marks arrays in pieces, and the name of a lone
+/// array is "".
 fn is_key(key: &str, depth: usize) -> bool {
     key != CHUNKED && !key.contains('/') && (depth > 0 || !key.is_empty())
 }
@@ -292,10 +295,10 @@ fn write_extension(dtype: Dtype, shape: &[usize], bytes: &[u8], out: &mut Vec<u8
 ///
 /// # Errors
 ///
-/// When the file is not of the format, with the byte, or has maps deeper than 200 levels. When a key
-/// stands twice, is no string, or contains `/`. When there are values that are neither tensors nor
-/// metadata, with their names: lists (`flax.serialization.to_bytes` writes maps for them), bytes,
-/// and arrays whose elements have no [`Dtype`].
+/// When the file is not of the format, with the byte, or has maps deeper than 200 levels. When a
+/// key stands twice, is no string, or contains `/`. When there are values that are neither tensors
+/// nor metadata, with their names: lists (`flax.serialization.to_bytes` writes maps for them),
+/// bytes, and arrays whose elements have no [`Dtype`].
 pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
     let mut reader = Reader::new(file);
     let mut read = Contents::default();
@@ -325,9 +328,10 @@ struct Contents<'a> {
 impl<'a> Contents<'a> {
     fn name(&mut self, name: &str) -> Result<String> {
         self.names = self.names.saturating_add(name.len());
-        match self.names <= MAX_BYTES {
-            true => Ok(name.to_owned()),
-            false => Err(ErrorKind::Limit(format!("more than {MAX_BYTES} bytes of names")).into()),
+        if self.names <= MAX_BYTES {
+            Ok(name.to_owned())
+        } else {
+            Err(ErrorKind::Limit(format!("more than {MAX_BYTES} bytes of names")).into())
         }
     }
 
@@ -605,9 +609,10 @@ impl<'a> Reader<'a> {
             items.push((index, read(self)?));
         }
         items.sort_by_key(|(index, _)| *index);
-        match items.iter().enumerate().all(|(at, (index, _))| *index == Some(at)) {
-            true => Ok(items.into_iter().map(|(_, item)| item).collect()),
-            false => Err(malformed(at, "its keys are not 0, 1, …")),
+        if items.iter().enumerate().all(|(at, (index, _))| *index == Some(at)) {
+            Ok(items.into_iter().map(|(_, item)| item).collect())
+        } else {
+            Err(malformed(at, "its keys are not 0, 1, …"))
         }
     }
 }

@@ -1,7 +1,8 @@
-//! JAX's treedefs: the protocol buffer of `PyTreeDef.serialize_using_proto`, the flatbuffer of `jax.export`, and the
-//! directory that `jax.experimental.array_serialization` opens.
+//! JAX's treedefs: the protocol buffer of `PyTreeDef.serialize_using_proto`, the flatbuffer of
+//! `jax.export`, and the directory that `jax.experimental.array_serialization` opens.
 //!
-//! JAX flattens dicts in the order of their keys, and has only strings for keys in its files. `None` is a node there.
+//! JAX flattens dicts in the order of their keys, and has only strings for keys in its files.
+//! `None` is a node there.
 
 mod flatbuffer;
 mod proto;
@@ -46,7 +47,8 @@ pub fn proto_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<
     Ok(Lowered::new(proto::write(&tree)?, order, statics, treedef))
 }
 
-/// The structure of what `serialize_using_proto` wrote. All of it is checked, which JAX leaves to the caller.
+/// The structure of what `serialize_using_proto` wrote. All of it is checked, which JAX leaves to
+/// the caller.
 ///
 /// # Errors
 ///
@@ -94,8 +96,8 @@ pub fn flatbuffer_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered
     Ok(Lowered::new(flatbuffer::write(&tree)?, order, statics, treedef))
 }
 
-/// The structure of a flatbuffer of a `PyTreeDef`. A registered class is a tuple struct of its name, an `OrderedDict` a
-/// map; both are named in [`Raised::classes`].
+/// The structure of a flatbuffer of a `PyTreeDef`. A registered class is a tuple struct of its
+/// name, an `OrderedDict` a map; both are named in [`Raised::classes`].
 ///
 /// # Errors
 ///
@@ -121,8 +123,9 @@ fn string_key(key: &PyKey) -> &str {
     }
 }
 
-/// What JAX knows of an array without its numbers: `jax.ShapeDtypeStruct`. It prints as in JAX's files,
-/// `Array(float32[3, 4])`, and parses back; what is no array is the name of its type in Python.
+/// What JAX knows of an array without its numbers: `jax.ShapeDtypeStruct`. It prints as in JAX's
+/// files, `Array(float32[3, 4])`, and parses back; what is no array is the name of its type in
+/// Python.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ShapeDtype {
@@ -202,7 +205,8 @@ impl FromStr for ShapeDtype {
     }
 }
 
-/// The arrays of a signature: what consists of sequences and tuples of the same numbers is one array, with its shape.
+/// The arrays of a signature: what consists of sequences and tuples of the same numbers is one
+/// array, with its shape.
 ///
 /// # Errors
 ///
@@ -261,7 +265,8 @@ fn shape_of(mut node: NodeRef<'_>) -> Option<Vec<usize>> {
 }
 
 /// The content of `pytreedef.json`: in a directory of its own, JAX opens it with
-/// `array_serialization.pytree_serialization.load_pytreedef(directory)` as a pytree of `ShapeDtypeStruct`.
+/// `array_serialization.pytree_serialization.load_pytreedef(directory)` as a pytree of
+/// `ShapeDtypeStruct`.
 ///
 /// # Errors
 ///
@@ -306,7 +311,8 @@ pub fn pytreedef_json_with(
     Ok(Lowered::new(text, lowered.order, lowered.statics, shapes.treedef()))
 }
 
-/// The structure of a `pytreedef.json`, and what its leaves are, in the order in which they are there.
+/// The structure of a `pytreedef.json`, and what its leaves are, in the order in which they are
+/// there.
 ///
 /// # Errors
 ///
@@ -327,11 +333,10 @@ pub fn from_pytreedef_json(text: &str) -> Result<(Raised, Vec<ShapeDtype>)> {
     })?;
     let shapes = ids.iter().map(|id| id.as_str().unwrap_or("null").parse());
     let shapes = shapes.collect::<Result<Vec<ShapeDtype>>>()?;
-    match shapes.len() == raised.order.len() {
-        true => Ok((raised, shapes)),
-        false => {
-            let (expected, found) = (raised.order.len(), shapes.len());
-            Err(ErrorKind::Leaves { expected, found }.into())
-        }
+    if shapes.len() == raised.order.len() {
+        Ok((raised, shapes))
+    } else {
+        let (expected, found) = (raised.order.len(), shapes.len());
+        Err(ErrorKind::Leaves { expected, found }.into())
     }
 }

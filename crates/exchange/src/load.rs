@@ -38,8 +38,8 @@ const WALKS: usize = 64;
 /// The type alone says what a name means. A struct asks for its fields, a sequence or a tuple for
 /// `0`, `1`, …, a map for whatever is below its name, and a newtype and `Some` for nothing, as
 /// [`Export`] names them. A tensor is read where the type has numbers: nested vectors and arrays,
-/// `ndarray` arrays, `{ shape, data }`, half floats. `Option` and `#[serde(default)]` may be missing;
-/// any other difference is an error, which lists them all.
+/// `ndarray` arrays, `{ shape, data }`, half floats. `Option` and `#[serde(default)]` may be
+/// missing; any other difference is an error, which lists them all.
 ///
 /// The rules change the names of the file into those of the type. Each is applied to all tensors
 /// before the next is. In their patterns, `*` is one part of a name, and `**` any number of them.
@@ -129,10 +129,10 @@ impl Loader {
     }
 
     /// Reads what the pattern names from tensors with a leading axis, as [`Export::stack`] makes
-    /// them. The pattern is that of [`Export::stack`] where names are joined by `.`: `[*]` stands for
-    /// the elements that are stacked, and a pattern without it names the sequence. `*` and `**` are
-    /// parts as in other rules. Where elements are tuples, stack all of them: in the names, `0` of a
-    /// tuple is `0` of the sequence.
+    /// them. The pattern is that of [`Export::stack`] where names are joined by `.`: `[*]` stands
+    /// for the elements that are stacked, and a pattern without it names the sequence. `*` and `**`
+    /// are parts as in other rules. Where elements are tuples, stack all of them: in the names, `0`
+    /// of a tuple is `0` of the sequence.
     ///
     /// ```
     /// use treedef::Tree;
@@ -156,8 +156,8 @@ impl Loader {
         self
     }
 
-    /// Whether floats of one width are read as those of another: `f16`, `bf16`, `f32`, `f64`. They are
-    /// rounded; a number that would become infinite is an error.
+    /// Whether floats of one width are read as those of another: `f16`, `bf16`, `f32`, `f64`. They
+    /// are rounded; a number that would become infinite is an error.
     #[must_use]
     pub fn convert_floats(self, yes: bool) -> Self {
         Loader { convert: yes, ..self }
@@ -200,9 +200,9 @@ impl Loader {
     ///
     /// # Errors
     ///
-    /// When a tensor is missing, unused, or of another shape or type; the error has all of them (see
-    /// [`ErrorKind::Load`]). When a rule matches nothing, or two tensors get one name. When the type
-    /// refuses a value.
+    /// When a tensor is missing, unused, or of another shape or type; the error has all of them
+    /// (see [`ErrorKind::Load`]). When a rule matches nothing, or two tensors get one name. When
+    /// the type refuses a value.
     pub fn load<T: Serialize + DeserializeOwned>(&self, tensors: &Tensors<'_>) -> Result<T> {
         let (value, report) = self.read(tensors, false)?;
         match value {
@@ -263,7 +263,8 @@ impl Loader {
         Ok((value, report))
     }
 
-    /// Checks the tensors that serde kept in a buffer: the value has to have numbers of their types.
+    /// Checks the tensors that serde kept in a buffer: the value has to have numbers of their
+    /// types.
     fn check_buffered<T: Serialize>(&self, value: &T, table: &Table<'_>) -> Result<()> {
         if table.entries.iter().all(|entry| !entry.buffered.get()) {
             return Ok(());

@@ -131,8 +131,8 @@ impl Lowering {
 
     /// The containers of a structure, and what was left out.
     ///
-    /// `refuse` says what is wrong with a key that the format does not have. The entries of dicts are `sorted` as JAX
-    /// and optree flatten them, or stay in the order of their declaration.
+    /// `refuse` says what is wrong with a key that the format does not have. The entries of dicts
+    /// are `sorted` as JAX and optree flatten them, or stay in the order of their declaration.
     pub(crate) fn lower(
         &self,
         treedef: &TreeDef,
@@ -271,12 +271,11 @@ impl Walk<'_> {
 
     fn spend(&mut self, bytes: usize) -> Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);
-        match self.bytes <= MAX_BYTES {
-            true => Ok(()),
-            false => {
-                let what = format!("keys of more than {MAX_BYTES} bytes in all");
-                Err(self.fail(ErrorKind::Limit(what)))
-            }
+        if self.bytes <= MAX_BYTES {
+            Ok(())
+        } else {
+            let what = format!("keys of more than {MAX_BYTES} bytes in all");
+            Err(self.fail(ErrorKind::Limit(what)))
         }
     }
 
@@ -349,13 +348,14 @@ fn py_key(node: NodeRef<'_>, leaves: &[Leaf], depth: usize) -> Option<PyKey> {
 
 /// A structure in a format of Python, and how its leaves are ordered there.
 ///
-/// JAX and optree flatten dicts in the order of their keys; structs here keep the order of their declaration. Without
-/// `order` the leaves end up in the wrong places, silently.
+/// JAX and optree flatten dicts in the order of their keys; structs here keep the order of their
+/// declaration. Without `order` the leaves end up in the wrong places, silently.
 #[derive(Clone, Debug)]
 pub struct Lowered<T> {
     /// What the format has.
     pub data: T,
-    /// For each leaf there its index among ours; none where that leaf is Python's `None`, which is a leaf to torch.
+    /// For each leaf there its index among ours; none where that leaf is Python's `None`, which is
+    /// a leaf to torch.
     pub order: Vec<Option<usize>>,
     /// What was left out, with its path.
     pub statics: Vec<(Path, Value)>,
@@ -393,8 +393,8 @@ impl<T> Lowered<T> {
         permuted(&self.order, leaves, self.treedef.num_leaves())
     }
 
-    /// The tree that has the leaves from there in their places, and the statics. What stands for a `None` there is passed
-    /// over, and may be left out.
+    /// The tree that has the leaves from there in their places, and the statics. What stands for a
+    /// `None` there is passed over, and may be left out.
     ///
     /// # Errors
     ///
@@ -417,9 +417,10 @@ pub(crate) fn permuted<L: Clone>(
     leaves: &[L],
     expected: usize,
 ) -> Result<Vec<Option<L>>> {
-    match leaves.len() == expected {
-        true => Ok(order.iter().map(|ours| leaves.get((*ours)?).cloned()).collect()),
-        false => Err(ErrorKind::Leaves { expected, found: leaves.len() }.into()),
+    if leaves.len() == expected {
+        Ok(order.iter().map(|ours| leaves.get((*ours)?).cloned()).collect())
+    } else {
+        Err(ErrorKind::Leaves { expected, found: leaves.len() }.into())
     }
 }
 

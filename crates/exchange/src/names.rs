@@ -8,8 +8,8 @@ use crate::error::Result;
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
     pub(crate) pattern: Pattern,
-    /// For each `[*]` the pattern before it, which names the sequence, and the pattern from there on.
-    /// Without one, the pattern names the sequence.
+    /// For each `[*]` the pattern before it, which names the sequence, and the pattern from there
+    /// on. Without one, the pattern names the sequence.
     ends: Vec<(Pattern, Pattern)>,
 }
 

@@ -34,8 +34,8 @@ use crate::tensor::{Tensor, Tensors};
 /// # Errors
 ///
 /// When there is metadata, for which a file of numpy has no place (see
-/// [`Export::structure_in_metadata`](crate::Export::structure_in_metadata)); when a name is too long
-/// for a zip file (some 64 KiB) or contains `\0`; and as [`npy::to_bytes`].
+/// [`Export::structure_in_metadata`](crate::Export::structure_in_metadata)); when a name is too
+/// long for a zip file (some 64 KiB) or contains `\0`; and as [`npy::to_bytes`].
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     let size =
         tensors.iter().map(|(name, tensor)| tensor.bytes().len() + 2 * name.len() + 512).sum();
@@ -188,9 +188,10 @@ fn member<'a>(
     // The vector grows with what is there, and not with what is declared.
     let mut bytes = Vec::new();
     member.read_to_end(&mut bytes).map_err(|error| damaged(&error.to_string()))?;
-    match bytes.len() == size {
-        true => Ok((name, Cow::Owned(bytes))),
-        false => Err(damaged("its size is wrong")),
+    if bytes.len() == size {
+        Ok((name, Cow::Owned(bytes)))
+    } else {
+        Err(damaged("its size is wrong"))
     }
 }
 

@@ -27,21 +27,21 @@ pub struct LeafMetadata {
 pub struct Metadata {
     /// The structure, with what is known of each leaf.
     pub tree: Tree<LeafMetadata>,
-    /// The leaves in the order of the file, which is that in which JAX flattened the saved value; and the classes that
-    /// the checkpoint names.
+    /// The leaves in the order of the file, which is that in which JAX flattened the saved value;
+    /// and the classes that the checkpoint names.
     pub raised: Raised,
 }
 
 /// Reads `_METADATA`.
 ///
-/// A checkpoint that was saved with `support_rich_types` says which containers are tuples and named tuples. In others a
-/// tuple that is not empty looks like a list, and a named tuple like a dict, so that is what they are here. The file has
-/// no dtypes: orbax keeps them beside the arrays.
+/// A checkpoint that was saved with `support_rich_types` says which containers are tuples and named
+/// tuples. In others a tuple that is not empty looks like a list, and a named tuple like a dict, so
+/// that is what they are here. The file has no dtypes: orbax keeps them beside the arrays.
 ///
 /// # Errors
 ///
-/// When the text is anything else; when keys contradict each other, or indices leave a gap. The error has the path, or
-/// the offset where the text is no JSON.
+/// When the text is anything else; when keys contradict each other, or indices leave a gap. The
+/// error has the path, or the offset where the text is no JSON.
 ///
 /// ```
 /// use treedef_exchange::orbax;
@@ -163,9 +163,10 @@ impl Reader {
     }
 
     fn expect_depth(&self, depth: usize) -> Result<()> {
-        match depth <= MAX_DEPTH {
-            true => Ok(()),
-            false => Err(ErrorKind::Limit(format!("nested deeper than {MAX_DEPTH} levels")).into()),
+        if depth <= MAX_DEPTH {
+            Ok(())
+        } else {
+            Err(ErrorKind::Limit(format!("nested deeper than {MAX_DEPTH} levels")).into())
         }
     }
 
@@ -193,9 +194,10 @@ impl Reader {
         self.expect_depth(depth)?;
         let Node { value, children, .. } = node;
         if let Some(value) = value {
-            return match children.is_empty() {
-                true => Ok(self.leaf_or_empty(value)),
-                false => Err(self.fail("something stands at the node and below it")),
+            return if children.is_empty() {
+                Ok(self.leaf_or_empty(value))
+            } else {
+                Err(self.fail("something stands at the node and below it"))
             };
         }
         let (mut entries, mut items) = (Vec::new(), Vec::new());

@@ -1,8 +1,8 @@
-//! Python literals: `{'a': [0, (1, None)]}`. Every library of pytrees makes its own structure of one, by
-//! `ast.literal_eval` and its `tree_structure`.
+//! Python literals: `{'a': [0, (1, None)]}`. Every library of pytrees makes its own structure of
+//! one, by `ast.literal_eval` and its `tree_structure`.
 //!
-//! A leaf is written as its index among ours. So the leaves of the literal, as any library flattens it, say how the leaves
-//! are ordered there:
+//! A leaf is written as its index among ours. So the leaves of the literal, as any library flattens
+//! it, say how the leaves are ordered there:
 //!
 //! ```
 //! use treedef_exchange::python;
@@ -23,13 +23,15 @@ use crate::lower::{Lowered, Lowering};
 use crate::pytree::{MAX_DEPTH, MAX_KEY_DEPTH, PyKey, PyTree};
 use crate::raise::{Raised, raise};
 
-/// The structure as a literal, lowered as [`Lowering::new`] says. Dicts have their keys in order, so that JAX, optree and
-/// torch flatten it alike; but `None` is a leaf to torch, which `order` does not count.
+/// The structure as a literal, lowered as [`Lowering::new`] says. Dicts have their keys in order,
+/// so that JAX, optree and torch flatten it alike; but `None` is a leaf to torch, which `order`
+/// does not count.
 ///
 /// # Errors
 ///
-/// When a key of a map cannot be a key of a dict, or two are the same to Python (`1` and `True`); when the structure is
-/// nested deeper than 200 levels or has more nodes than [`Lowering::max_nodes`].
+/// When a key of a map cannot be a key of a dict, or two are the same to Python (`1` and `True`);
+/// when the structure is nested deeper than 200 levels or has more nodes than
+/// [`Lowering::max_nodes`].
 pub fn literal(treedef: &TreeDef) -> Result<Lowered<String>> {
     literal_with(treedef, &Lowering::new())
 }
@@ -45,14 +47,17 @@ pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<St
     Ok(Lowered::new(tree.to_string(), order, statics, treedef))
 }
 
-/// The structure of a literal: of lists, tuples, dicts, `None`, and of any other literal as a leaf: numbers, strings,
-/// bytes, sets, `...`. Names of characters (`\\N{BULLET}`) and lone surrogates are not read.
+/// The structure of a literal: of lists, tuples, dicts, `None`, and of any other literal as a leaf:
+/// numbers, strings, bytes, sets, `...`. Names of characters (`\\N{BULLET}`) and lone surrogates
+/// are not read.
 ///
-/// The leaves are counted in the order of the text, which is that of JAX and optree where the keys of dicts stand in order.
+/// The leaves are counted in the order of the text, which is that of JAX and optree where the keys
+/// of dicts stand in order.
 ///
 /// # Errors
 ///
-/// When the text is no literal, with the byte; when a key stands twice in a dict; when it is nested deeper than 200 levels.
+/// When the text is no literal, with the byte; when a key stands twice in a dict; when it is nested
+/// deeper than 200 levels.
 ///
 /// ```
 /// use treedef_exchange::python;
@@ -361,15 +366,16 @@ impl<'t> Parser<'t> {
             if kind.replace(is_bytes).is_some_and(|kind| kind != is_bytes) {
                 return Err(malformed(start, "a string and bytes in a row"));
             }
-            match is_bytes {
-                true => self.string(word.contains('r'), false, &mut |char| {
+            if is_bytes {
+                self.string(word.contains('r'), false, &mut |char| {
                     bytes.push(u8::try_from(u32::from(char)).ok()?);
                     Some(())
-                })?,
-                false => self.string(word.contains('r'), true, &mut |char| {
+                })?
+            } else {
+                self.string(word.contains('r'), true, &mut |char| {
                     text.push(char);
                     Some(())
-                })?,
+                })?
             }
             let end = self.at;
             self.skip_space();

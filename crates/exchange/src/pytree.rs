@@ -40,7 +40,8 @@ pub(crate) enum PyKey {
     Str(String),
     Bytes(Vec<u8>),
     Tuple(Vec<PyKey>),
-    /// What a literal may be besides, and no key is here: an integer of more than 128 bits, a complex number, a set.
+    /// What a literal may be besides, and no key is here: an integer of more than 128 bits, a
+    /// complex number, a set.
     Other,
 }
 
@@ -178,8 +179,8 @@ impl PyKey {
     }
 }
 
-/// Puts entries into the order of their keys, in which JAX and optree flatten them. Returns two keys that Python cannot
-/// put in order, if there are such.
+/// Puts entries into the order of their keys, in which JAX and optree flatten them. Returns two
+/// keys that Python cannot put in order, if there are such.
 pub(crate) fn sort(entries: &mut [(PyKey, PyTree)]) -> Option<(PyKey, PyKey)> {
     entries.sort_by(|(a, _), (b, _)| a.total_compare(b));
     entries.windows(2).find_map(|pair| match pair {
@@ -253,7 +254,8 @@ fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 }
 
 impl PyTree {
-    /// The leaves in the order in which the tree is written, by their indices on the side that it came from.
+    /// The leaves in the order in which the tree is written, by their indices on the side that it
+    /// came from.
     pub(crate) fn leaves(&self) -> Vec<usize> {
         let mut leaves = Vec::new();
         self.each_leaf(&mut |leaf| leaves.extend(leaf));

@@ -13,9 +13,11 @@ use crate::pytree::{MAX_BYTES, MAX_DEPTH, PyKey, PyTree};
 pub struct Raised {
     /// The structure: lists as sequences, dicts as maps.
     pub treedef: TreeDef,
-    /// For each leaf there its index among ours; none where that leaf is Python's `None`, which is a leaf to torch.
+    /// For each leaf there its index among ours; none where that leaf is Python's `None`, which is
+    /// a leaf to torch.
     pub order: Vec<Option<usize>>,
-    /// Where the format has a class of its own, as `collections.OrderedDict`: the path, and its name.
+    /// Where the format has a class of its own, as `collections.OrderedDict`: the path, and its
+    /// name.
     pub classes: Vec<(Path, String)>,
 }
 
@@ -78,12 +80,11 @@ struct Writer {
 impl Writer {
     fn spend(&mut self, bytes: usize) -> Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);
-        match self.bytes <= MAX_BYTES {
-            true => Ok(()),
-            false => {
-                let what = format!("names of more than {MAX_BYTES} bytes in all");
-                Err(ErrorKind::Limit(what).into())
-            }
+        if self.bytes <= MAX_BYTES {
+            Ok(())
+        } else {
+            let what = format!("names of more than {MAX_BYTES} bytes in all");
+            Err(ErrorKind::Limit(what).into())
         }
     }
 

@@ -57,8 +57,8 @@ const DTYPES: [(&str, Dtype); 14] = [
 ///
 /// # Errors
 ///
-/// When the header is no JSON of the format, a name stands twice, the data has a hole, an overlap or
-/// a rest, a shape does not fit, or a tensor has a type that [`Dtype`] does not have.
+/// When the header is no JSON of the format, a name stands twice, the data has a hole, an overlap
+/// or a rest, a shape does not fit, or a tensor has a type that [`Dtype`] does not have.
 pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
     let short = || malformed(bytes.len(), "the file ends inside its header");
     let (prefix, rest) = bytes.split_first_chunk::<PREFIX>().ok_or_else(short)?;
@@ -143,8 +143,8 @@ pub fn load<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T> {
 ///
 /// # Errors
 ///
-/// When a name is `__metadata__`, a tensor is of complex numbers of 128 bits, or the header would be
-/// longer than readers accept.
+/// When a name is `__metadata__`, a tensor is of complex numbers of 128 bits, or the header would
+/// be longer than readers accept.
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     let mut bytes = header(tensors)?;
     let size = tensors.iter().map(|(_, tensor)| tensor.bytes().len());

@@ -115,9 +115,9 @@ impl fmt::Debug for Tensor<'_> {
     }
 }
 
-/// Serializes the numbers in nested sequences. Half floats are newtypes of the names `f16` and `bf16`
-/// around their bits, as those of the crate `half`, and complex numbers are structs `{ re, im }`. A tensor
-/// without elements is an empty sequence, whatever its other dimensions are.
+/// Serializes the numbers in nested sequences. Half floats are newtypes of the names `f16` and
+/// `bf16` around their bits, as those of the crate `half`, and complex numbers are structs `{ re,
+/// im }`. A tensor without elements is an empty sequence, whatever its other dimensions are.
 ///
 /// ```
 /// use treedef::Flattener;

@@ -16,8 +16,8 @@ use crate::raise::{Raised, raise};
 ///
 /// # Errors
 ///
-/// As [`python::literal`](crate::python::literal), and for keys that are neither strings, integers, floats nor bools, as
-/// JSON has no others.
+/// As [`python::literal`](crate::python::literal), and for keys that are neither strings, integers,
+/// floats nor bools, as JSON has no others.
 ///
 /// ```
 /// use treedef_exchange::torch;
@@ -113,8 +113,8 @@ fn write_json_str(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// The structure of a treespec. What Python alone has is read as what it is closest to, and named in
-/// [`Raised::classes`]:
+/// The structure of a treespec. What Python alone has is read as what it is closest to, and named
+/// in [`Raised::classes`]:
 ///
 /// | there | here |
 /// |---|---|
@@ -229,9 +229,10 @@ impl Reader {
         let mut seen = HashSet::new();
         let keyed = keys.iter().zip(children).map(|(key, child)| {
             let key = read_key(key, 0).ok_or_else(|| self.fail(format!("{key:?} is no key")))?;
-            match seen.insert(key.identity()) {
-                true => Ok((key, child)),
-                false => Err(self.fail(format!("the key {key} stands twice"))),
+            if seen.insert(key.identity()) {
+                Ok((key, child))
+            } else {
+                Err(self.fail(format!("the key {key} stands twice")))
             }
         });
         keyed.collect()

@@ -138,10 +138,7 @@ fn reports(communicator: &impl Communicator, code: Code, report: &Report<'_>) ->
 
 /// The report of one rank, on all ranks.
 fn hear(communicator: &impl Communicator, speaker: Rank, report: &Report<'_>) -> String {
-    let mut bytes = match communicator.rank() == speaker {
-        true => Bounded::of(report),
-        false => Vec::new(),
-    };
+    let mut bytes = if communicator.rank() == speaker { Bounded::of(report) } else { Vec::new() };
     let root = communicator.process_at_rank(speaker);
     let mut length = bytes.len() as u64;
     root.broadcast_into(&mut length);

@@ -66,9 +66,10 @@ pub struct Mismatch {
 impl std::fmt::Display for Mismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Mismatch { path, most, expected, others, found } = self;
-        match path.is_root() {
-            true => f.write_str("at the root")?,
-            false => write!(f, "at `{path}`")?,
+        if path.is_root() {
+            f.write_str("at the root")?
+        } else {
+            write!(f, "at `{path}`")?
         }
         write!(f, " {most} expected {expected}, {others} found {found}")
     }

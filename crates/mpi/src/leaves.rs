@@ -162,9 +162,10 @@ enum Numbers {
 
 impl Leaves {
     pub(crate) fn of(signature: &Signature) -> Self {
-        let numbers = match signature.runs().any(|(kind, _)| kind != LeafKind::F32) {
-            true => Numbers::F64(Vec::new()),
-            false => Numbers::F32(Vec::new()),
+        let numbers = if signature.runs().any(|(kind, _)| kind != LeafKind::F32) {
+            Numbers::F64(Vec::new())
+        } else {
+            Numbers::F32(Vec::new())
         };
         Leaves { numbers, packed_f32: Vec::new(), packed_f64: Vec::new() }
     }

@@ -135,10 +135,7 @@ pub fn scatter<T: Serialize + DeserializeOwned>(
     let shards = begin(communicator, &format!("scatter from rank {root}"), ready)?;
     let mut mine = None;
     for (rank, bytes) in (0..).zip(shards) {
-        match rank == root {
-            true => mine = Some(bytes),
-            false => send(communicator, rank, &bytes),
-        }
+        if rank == root { mine = Some(bytes) } else { send(communicator, rank, &bytes) }
     }
     let received = mine.map_or_else(|| receive(communicator, root), Ok);
     settle(communicator, received.and_then(|bytes| typed(decode(&bytes)?)))

@@ -3,7 +3,8 @@
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, SerializeTuple, Serializer};
 use serde_json::Value as Json;
 
-/// A tree of a vector: `{"list": […]}`, `{"tuple": […]}`, `{"dict": [[key, tree], …]}`, `"none"` or `{"leaf": x}`.
+/// A tree of a vector: `{"list": […]}`, `{"tuple": […]}`, `{"dict": [[key, tree], …]}`, `"none"` or
+/// `{"leaf": x}`.
 pub struct Vector<'a>(pub &'a Json);
 
 impl Serialize for Vector<'_> {

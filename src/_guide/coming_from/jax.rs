@@ -156,8 +156,8 @@
 //!
 //! # Files that both sides read
 //!
-//! The package `treedef-exchange`, in `crates/exchange`, writes and reads JAX's own formats, with the
-//! order in which JAX flattens the leaves:
+//! The package `treedef-exchange`, in `crates/exchange`, writes and reads JAX's own formats, with
+//! the order in which JAX flattens the leaves:
 //!
 //! ```text
 //! let lowered = treedef_exchange::jax::proto(&treedef)?; // or flatbuffer, pytreedef_json, a Python literal

@@ -148,8 +148,8 @@
 //!
 //! # Structures that both sides read
 //!
-//! optree stores its treespecs only as pickles. The package `treedef-exchange`, in `crates/exchange`,
-//! writes a Python literal, of which optree makes the same structure:
+//! optree stores its treespecs only as pickles. The package `treedef-exchange`, in
+//! `crates/exchange`, writes a Python literal, of which optree makes the same structure:
 //!
 //! ```text
 //! let lowered = treedef_exchange::python::literal(&treedef)?; // {'b': 2, 'w': [0, 1]}
@@ -163,7 +163,7 @@
 //!   [`none_is_leaf`](Flattener::none_is_leaf), `None` is a leaf and `Some(x)` has the structure of
 //!   `x`. The treedef remembers this option, so treedefs made with it and without it differ.
 //!   [`TreeDef::leaf`] and the other constructors make treedefs without it.
-//! - **Maps** keep the order in which their entries arrived, beside the treedef, as in optree, but
+//! - **Maps** keep the order in which their entries came, beside the treedef, as in optree, but
 //!   only until the structure is edited. Leaves are in the order of the keys. All maps are of one
 //!   kind, and a map never equals a struct. [`TreeDef::check_equivalent`] is a less exact
 //!   comparison.

@@ -5,12 +5,12 @@ use std::mem;
 
 use serde::Serialize;
 
+use crate::call_stack;
 use crate::error::{Matched, Mismatch};
 use crate::flatten::rows::slots::Slots;
 use crate::leaf::Scalar;
 use crate::leaf::leaf_type::put;
 use crate::model::{Name, NodeHead, TreeDef, Value};
-use crate::stack;
 use crate::treedef::node_ref::is_name;
 
 use super::known::{ChildCursor, Divergence, Known, LEAF};
@@ -126,7 +126,7 @@ impl<'m, 't> Matcher<'m, 't> {
     ) -> Matched<usize> {
         let Matcher { known, at, slot } = self;
         if known.overlooks_mark()? {
-            return stack::grow!(value.serialize(Matcher { known, at, slot }));
+            return call_stack::grow!(value.serialize(Matcher { known, at, slot }));
         }
         match keep {
             Keep::Static => {
@@ -143,7 +143,7 @@ impl<'m, 't> Matcher<'m, 't> {
                     Err(_) => Err(known.perhaps()),
                 }
             }
-            Keep::Leaf | Keep::Half => Err(known.differs()),
+            Keep::Key | Keep::Leaf | Keep::Half => Err(known.differs()),
         }
     }
 }
@@ -164,7 +164,7 @@ impl<'t> MatchedChildren<'_, 't> {
             self.known.owning += 1;
         }
         let matched = match self.next() {
-            Ok(place) => stack::grow!(value.serialize(place)),
+            Ok(place) => call_stack::grow!(value.serialize(place)),
             Err(mismatch) => Err(mismatch),
         };
         self.came(matched)
@@ -200,10 +200,7 @@ impl<'t> MatchedChildren<'_, 't> {
         name: &'static str,
         value: &T,
     ) -> Matched<()> {
-        match self.is_field(name) {
-            true => self.child(value),
-            false => Err(self.known.perhaps()),
-        }
+        if self.is_field(name) { self.child(value) } else { Err(self.known.perhaps()) }
     }
 
     #[inline]
@@ -242,10 +239,7 @@ impl<'t> MatchedChildren<'_, 't> {
 
     #[inline]
     pub(in crate::flatten) fn end(self) -> Matched<usize> {
-        match self.cursor.is_at_end() {
-            true => Ok(self.slot),
-            false => Err(self.known.differs()),
-        }
+        if self.cursor.is_at_end() { Ok(self.slot) } else { Err(self.known.differs()) }
     }
 }
 

@@ -4,9 +4,9 @@ use std::mem;
 
 use serde::{Serialize, ser};
 
+use crate::call_stack;
 use crate::error::{Matched, Mismatch};
 use crate::model::Value;
-use crate::stack;
 
 use super::children::{MatchedChildren, Matcher};
 use super::known::Known;
@@ -30,7 +30,7 @@ struct OutOfOrder<'t> {
     left: usize,
     /// The runs of the remaining entries: the first position, the first slot and the node of each.
     runs: Vec<(usize, usize, usize)>,
-    /// The remembered arrival order, probably of this map. Empty if there is none.
+    /// The remembered insertion order, probably of this map. Empty if there is none.
     expected: &'t [usize],
 }
 
@@ -67,12 +67,12 @@ impl<'m, 't> MatchedEntries<'m, 't> {
         Ok(())
     }
 
-    /// The next expected entry of a map in another order, if an arrival order is remembered.
+    /// The next expected entry of a map in another order, if an insertion order is remembered.
     fn out_of_order(&mut self) -> Matched<Option<usize>> {
         let disorder = match &mut self.disorder {
             Some(disorder) => disorder,
             none => {
-                let expected = self.children.known.next_arrival()?;
+                let expected = self.children.known.next_insertion()?;
                 none.insert(Box::new(OutOfOrder::new(&mut self.children, self.position, expected)))
             }
         };
@@ -95,7 +95,7 @@ impl<'m, 't> MatchedEntries<'m, 't> {
 
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Matched<()> {
         let place = self.place()?;
-        let matched = stack::grow!(value.serialize(place));
+        let matched = call_stack::grow!(value.serialize(place));
         self.came(matched)
     }
 
@@ -112,10 +112,7 @@ impl<'m, 't> MatchedEntries<'m, 't> {
 
     fn close(mut self) -> Matched<usize> {
         let left = self.disorder.as_ref().map_or(0, |disorder| disorder.left);
-        match left == 0 && !self.awaits_value {
-            true => self.children.end(),
-            false => Err(self.lost()),
-        }
+        if left == 0 && !self.awaits_value { self.children.end() } else { Err(self.lost()) }
     }
 
     /// Reports a mismatch in this map.

@@ -4,14 +4,14 @@
 
 use std::slice;
 
+use crate::call_stack;
 use crate::error::{Matched, Mismatch};
 use crate::flatten::rows::slots::Slots;
 use crate::leaf::Scalar;
 use crate::model::{
-    Arrival, Content, Labels, Leaf, Limits, Name, Node, NodeData, NodeHead, NodeKind, Options,
+    Content, Insertion, Labels, Leaf, Limits, Name, Node, NodeData, NodeHead, NodeKind, Options,
     TreeDef, Value,
 };
-use crate::stack;
 use crate::treedef::node_ref::is_name;
 
 use crate::flatten::rows::layout::{Layout, MOST_LEAVES};
@@ -28,9 +28,9 @@ pub(in crate::flatten) struct Known<'t> {
     ignore_statics: bool,
     /// The remaining depth, for compounds in an opaque leaf and for marks.
     depth_left: usize,
-    /// The remembered arrivals of the remaining maps. Map entries may come in any order, but most
+    /// The remembered insertions of the remaining maps. Map entries may come in any order, but most
     /// likely in the remembered one. If `None`, they must come in the order of the structure.
-    arrivals: Option<&'t [Arrival]>,
+    insertions: Option<&'t [Insertion]>,
     /// Room for the layout of elements.
     layout: Option<&'t mut Option<Layout<'t>>>,
     /// The number of children so far whose types own something. An element with such a child is not
@@ -103,7 +103,7 @@ impl<'t> Known<'t> {
     ) -> Matched<Self> {
         let encoding = &*treedef.encoding;
         let depth = encoding.nodes.first().ok_or(Mismatch)?.depth as usize;
-        let depth_left = stack::deepest(treedef.limits).checked_sub(depth).ok_or(Mismatch)?;
+        let depth_left = call_stack::deepest(treedef.limits).checked_sub(depth).ok_or(Mismatch)?;
         let options = encoding.options;
         Ok(Known {
             nodes: &encoding.nodes,
@@ -112,7 +112,7 @@ impl<'t> Known<'t> {
             options,
             ignore_statics,
             depth_left,
-            arrivals: (!options.insertion).then(|| treedef.arrivals()),
+            insertions: (!options.insertion).then(|| treedef.insertions()),
             layout: Some(room),
             owning: 0,
             narrow: false,
@@ -133,13 +133,13 @@ impl<'t> Known<'t> {
         };
         let options = self.of_opaque();
         let slots = Slots::Full(leaves);
-        let arrivals = Some(&[][..]);
+        let insertions = Some(&[][..]);
         Known {
             nodes,
             node_data,
             slots,
             options,
-            arrivals,
+            insertions,
             layout: None,
             owning: 0,
             narrow: false,
@@ -168,17 +168,19 @@ impl<'t> Known<'t> {
         if at != LEAF {
             return Err(self.differs());
         }
-        match self.slots.put(slot, scalar) {
-            true => Ok(slot + 1), // there was that slot
-            false => Err(self.unlike()),
+        if self.slots.put(slot, scalar) {
+            Ok(slot + 1) // there was that slot
+        } else {
+            Err(self.unlike())
         }
     }
 
     /// An opaque leaf, or a leaf with a mark.
     pub(in crate::flatten) fn put_leaf(&mut self, slot: usize, value: Value) -> Matched<usize> {
-        match self.slots.put_leaf(slot, Leaf::from(value)) {
-            true => Ok(slot + 1), // there was that slot
-            false => Err(self.perhaps()),
+        if self.slots.put_leaf(slot, Leaf::from(value)) {
+            Ok(slot + 1) // there was that slot
+        } else {
+            Err(self.perhaps())
         }
     }
 
@@ -348,15 +350,15 @@ impl<'t> Known<'t> {
         }
     }
 
-    /// Called when the entries of a map come in another order. Returns the next remembered arrival
-    /// order, which is probably that of this map, or an empty slice. Fails if entries must come in
-    /// order.
-    pub(in crate::flatten) fn next_arrival(&mut self) -> Matched<&'t [usize]> {
-        match &mut self.arrivals {
+    /// Called when the entries of a map come in another order. Returns the next remembered
+    /// insertion order, which is probably that of this map, or an empty slice. Fails if entries
+    /// must come in order.
+    pub(in crate::flatten) fn next_insertion(&mut self) -> Matched<&'t [usize]> {
+        match &mut self.insertions {
             None => Err(self.perhaps()),
-            Some(arrivals) => match arrivals.split_first() {
+            Some(insertions) => match insertions.split_first() {
                 Some((first, rest)) => {
-                    *arrivals = rest;
+                    *insertions = rest;
                     Ok(&first.order)
                 }
                 None => Ok(&[]),

@@ -172,7 +172,7 @@ impl<'t> Layout<'t> {
         let first = count * self.num_leaves; // there is room for `count` elements
         let at = Position((first as u32) << 16); // it is within the cells
         match element.serialize(LayoutSerializer::<true> { layout: Some(self), at }) {
-            Ok(Taken { at, .. })
+            Ok(Reached { at, .. })
                 if at.calls() == self.num_calls && self.stopped.get().is_none() =>
             {
                 Ok(())
@@ -217,7 +217,7 @@ impl<'t> Layout<'t> {
     fn stop(&self, at: Position, code: Code) -> LayoutMismatch {
         if self.stopped.get().is_none() {
             let surely = code != END && surely_differ(code, self.call(at).code);
-            let different = Different { surely, leaves: at.leaves(), narrow: narrow(code) };
+            let different = Different { surely, leaves: at.leaves(), narrow: is_narrow(code) };
             self.stopped.set(Some(different));
         }
         LayoutMismatch(code)
@@ -242,14 +242,14 @@ impl Different {
 
     /// A number of another kind, or no number.
     #[inline(never)]
-    pub(in crate::flatten) fn number(number: Option<Number>) -> Self {
-        let narrow = number.and_then(|number| narrow(number.code));
+    pub(in crate::flatten) fn number(number: Option<CodedNumber>) -> Self {
+        let narrow = number.and_then(|number| is_narrow(number.code));
         Different { narrow, ..Different::PERHAPS }
     }
 }
 
 /// Whether a call is for an `f32` (true) or for an `f64` (false).
-fn narrow(code: Code) -> Option<bool> {
+fn is_narrow(code: Code) -> Option<bool> {
     match code {
         F32 => Some(true),
         F64 => Some(false),
@@ -292,21 +292,21 @@ impl Position {
 
 /// A lone number.
 #[derive(Clone, Copy)]
-pub(in crate::flatten) struct Number {
+pub(in crate::flatten) struct CodedNumber {
     pub(in crate::flatten) code: Code,
     pub(in crate::flatten) bits: u64,
 }
 
-impl Number {
+impl CodedNumber {
     /// The number that an element is, if it is one.
     #[inline(always)]
     pub(in crate::flatten) fn of<T: Serialize + ?Sized>(
         element: &T,
         compact: bool,
-    ) -> Option<Number> {
+    ) -> Option<CodedNumber> {
         let at = Position(u32::from(compact));
         match element.serialize(LayoutSerializer::<true> { layout: None, at }) {
-            Ok(Taken { at: Position(code), bits }) => Some(Number { code, bits }),
+            Ok(Reached { at: Position(code), bits }) => Some(CodedNumber { code, bits }),
             Err(_) => None,
         }
     }
@@ -323,7 +323,7 @@ struct LayoutSerializer<'l, const OUTERMOST: bool> {
 }
 
 /// The place behind a value. For a lone number, its code and its bits.
-struct Taken {
+struct Reached {
     at: Position,
     bits: u64,
 }
@@ -335,14 +335,14 @@ impl<'l, const OUTERMOST: bool> LayoutSerializer<'l, OUTERMOST> {
     }
 
     #[inline(always)]
-    fn number(self, kind: LeafKind, bits: u64) -> Result<Taken, LayoutMismatch> {
+    fn number(self, kind: LeafKind, bits: u64) -> Result<Reached, LayoutMismatch> {
         let (at, code) = (self.at(), leaf(kind));
-        let Some(layout) = self.layout else { return Ok(Taken { at: Position(code), bits }) };
+        let Some(layout) = self.layout else { return Ok(Reached { at: Position(code), bits }) };
         if layout.call(at).code != code {
             return Err(LayoutMismatch(code));
         }
         layout.cells[at.leaves() % CELLS].set(bits); // in range
-        Ok(Taken { at: Position(at.0 + 0x1_0001), bits: 0 }) // at most the calls of a layout
+        Ok(Reached { at: Position(at.0 + 0x1_0001), bits: 0 }) // at most the calls of a layout
     }
 
     #[inline(always)]
@@ -398,7 +398,7 @@ impl LayoutChildren<'_> {
         self.left -= 1;
         let layout = Some(self.layout);
         match value.serialize(LayoutSerializer::<false> { layout, at: self.at }) {
-            Ok(Taken { at, .. }) => {
+            Ok(Reached { at, .. }) => {
                 self.at = at;
                 Ok(())
             }
@@ -419,33 +419,33 @@ impl LayoutChildren<'_> {
     }
 
     #[inline(always)]
-    fn end(self) -> Result<Taken, LayoutMismatch> {
+    fn end(self) -> Result<Reached, LayoutMismatch> {
         match self.left {
-            0 => Ok(Taken { at: self.at, bits: 0 }),
+            0 => Ok(Reached { at: self.at, bits: 0 }),
             _ => Err(LayoutMismatch(END)),
         }
     }
 }
 
 impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
-    type Ok = Taken;
+    type Ok = Reached;
     type Error = LayoutMismatch;
-    type SerializeSeq = Impossible<Taken, LayoutMismatch>;
+    type SerializeSeq = Impossible<Reached, LayoutMismatch>;
     type SerializeTuple = LayoutChildren<'l>;
     type SerializeTupleStruct = LayoutChildren<'l>;
-    type SerializeTupleVariant = Impossible<Taken, LayoutMismatch>;
-    type SerializeMap = Impossible<Taken, LayoutMismatch>;
+    type SerializeTupleVariant = Impossible<Reached, LayoutMismatch>;
+    type SerializeMap = Impossible<Reached, LayoutMismatch>;
     type SerializeStruct = LayoutChildren<'l>;
-    type SerializeStructVariant = Impossible<Taken, LayoutMismatch>;
+    type SerializeStructVariant = Impossible<Reached, LayoutMismatch>;
 
     numbers!(|self, kind, bits| self.number(kind, bits));
 
     mismatches! { |self| LayoutMismatch(END);
-        serialize_i128(i128) -> Taken;
-        serialize_u128(u128) -> Taken;
-        serialize_str(&str) -> Taken;
-        serialize_bytes(&[u8]) -> Taken;
-        serialize_unit_variant(&'static str, u32, &'static str) -> Taken;
+        serialize_i128(i128) -> Reached;
+        serialize_u128(u128) -> Reached;
+        serialize_str(&str) -> Reached;
+        serialize_bytes(&[u8]) -> Reached;
+        serialize_unit_variant(&'static str, u32, &'static str) -> Reached;
         serialize_seq(Option<usize>) -> Self::SerializeSeq;
         serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
         serialize_map(Option<usize>) -> Self::SerializeMap;
@@ -453,24 +453,24 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
     }
 
     #[inline(always)]
-    fn serialize_none(self) -> Result<Taken, LayoutMismatch> {
+    fn serialize_none(self) -> Result<Reached, LayoutMismatch> {
         self.open(NodeKind::None, "", 0)?.end()
     }
 
     #[inline(always)]
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Taken, LayoutMismatch> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Reached, LayoutMismatch> {
         let mut some = self.open(NodeKind::Some, "", 1)?;
         some.child(value)?;
         some.end()
     }
 
     #[inline(always)]
-    fn serialize_unit(self) -> Result<Taken, LayoutMismatch> {
+    fn serialize_unit(self) -> Result<Reached, LayoutMismatch> {
         self.open(NodeKind::Unit, "", 0)?.end()
     }
 
     #[inline(always)]
-    fn serialize_unit_struct(self, name: &'static str) -> Result<Taken, LayoutMismatch> {
+    fn serialize_unit_struct(self, name: &'static str) -> Result<Reached, LayoutMismatch> {
         self.open(NodeKind::UnitStruct, name, 0)?.end()
     }
 
@@ -479,7 +479,7 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
         self,
         name: &'static str,
         value: &T,
-    ) -> Result<Taken, LayoutMismatch> {
+    ) -> Result<Reached, LayoutMismatch> {
         let mut newtype = self.open(NodeKind::NewtypeStruct, name, 1)?;
         newtype.child(value)?;
         newtype.end()
@@ -514,22 +514,25 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<Taken, LayoutMismatch> {
+    ) -> Result<Reached, LayoutMismatch> {
         Err(LayoutMismatch(END))
     }
 
-    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, _: I) -> Result<Taken, LayoutMismatch> {
+    fn collect_seq<I: IntoIterator<Item: Serialize>>(
+        self,
+        _: I,
+    ) -> Result<Reached, LayoutMismatch> {
         Err(LayoutMismatch(END))
     }
 
     fn collect_map<K: Serialize, V: Serialize, I: IntoIterator<Item = (K, V)>>(
         self,
         _: I,
-    ) -> Result<Taken, LayoutMismatch> {
+    ) -> Result<Reached, LayoutMismatch> {
         Err(LayoutMismatch(END))
     }
 
-    fn collect_str<T: std::fmt::Display + ?Sized>(self, _: &T) -> Result<Taken, LayoutMismatch> {
+    fn collect_str<T: std::fmt::Display + ?Sized>(self, _: &T) -> Result<Reached, LayoutMismatch> {
         Err(LayoutMismatch(END))
     }
 
@@ -544,7 +547,7 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
 macro_rules! children {
     ($($trait:ident $method:ident($($name:ident)?) $verb:ident;)*) => {$(
         impl ser::$trait for LayoutChildren<'_> {
-            type Ok = Taken;
+            type Ok = Reached;
             type Error = LayoutMismatch;
 
             #[inline(always)]
@@ -553,7 +556,7 @@ macro_rules! children {
             }
 
             #[inline(always)]
-            fn end(self) -> Result<Taken, LayoutMismatch> {
+            fn end(self) -> Result<Reached, LayoutMismatch> {
                 self.end()
             }
         }

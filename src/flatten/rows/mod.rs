@@ -17,13 +17,13 @@ use crate::leaf::bits::{f32_of, is_number, scalar};
 use crate::leaf::float::widen;
 use crate::model::{Leaf, LeafKind};
 
-use layout::{Different, Layout, Number, leaf};
+use layout::{CodedNumber, Different, Layout, leaf};
 
 /// The minimum number of elements for which a layout is read.
 pub(super) const FEW: usize = 4;
 
 /// Numbers that are put at a time. A power of two.
-const CELLS: usize = 64;
+const BATCH_CELLS: usize = 64;
 
 /// Slots for the next elements.
 pub(super) struct Row<'r> {
@@ -183,7 +183,7 @@ fn put_numbers<I: Iterator<Item: Serialize>>(
     kind: Option<LeafKind>,
     items: &mut I,
 ) -> Option<I::Item> {
-    let cells = [const { Cell::new(0) }; CELLS];
+    let cells = [const { Cell::new(0) }; BATCH_CELLS];
     let (mut room, compact, code) = (row.room(), row.compact, kind.map(leaf));
     while room > 0 {
         let mut count = 0;
@@ -192,8 +192,10 @@ fn put_numbers<I: Iterator<Item: Serialize>>(
                 row.put(&cells, count);
                 return None;
             };
-            match Number::of(&item, compact) {
-                Some(Number { code: found, bits }) if code.is_none_or(|code| code == found) => {
+            match CodedNumber::of(&item, compact) {
+                Some(CodedNumber { code: found, bits })
+                    if code.is_none_or(|code| code == found) =>
+                {
                     cell.set(bits);
                 }
                 number => {
@@ -226,7 +228,7 @@ impl<'r> Row<'r> {
     fn room(&self) -> usize {
         let cells = match self.like {
             Expected::Layout(layout) => layout.room(),
-            Expected::KindAndBits(_) => CELLS,
+            Expected::KindAndBits(_) => BATCH_CELLS,
         };
         cells.min(self.left)
     }
@@ -246,7 +248,7 @@ impl<'r> Row<'r> {
         outcome.slot += cells.len(); // within the slots
         outcome.done += count; // at most the row
         self.left -= count; // as above
-        if !put(&mut self.slots, first..outcome.slot, kind, kinds, cells) {
+        if !put_cells(&mut self.slots, first..outcome.slot, kind, kinds, cells) {
             outcome.stop = Stop::Refused;
             return 0;
         }
@@ -265,7 +267,7 @@ impl<'r> Row<'r> {
 
 /// Puts leaves of one `kind`, or of the `kinds` in turn, into slots. Returns whether the slots take
 /// them.
-fn put(
+fn put_cells(
     all: &mut Slots<'_>,
     slots: Range<usize>,
     kind: Option<LeafKind>,
@@ -275,13 +277,13 @@ fn put(
     let bits = cells.iter().map(Cell::get);
     match (all, kind) {
         (Slots::Counted, _) => true,
-        (Slots::F64(all), Some(LeafKind::F64)) => fill(all, slots, bits.map(f64::from_bits)),
+        (Slots::F64(all), Some(LeafKind::F64)) => overwrite(all, slots, bits.map(f64::from_bits)),
         (Slots::F64(all), Some(LeafKind::F32)) => {
-            fill(all, slots, bits.map(|bits| widen(f32_of(bits))))
+            overwrite(all, slots, bits.map(|bits| widen(f32_of(bits))))
         }
-        (Slots::F32(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_of)),
-        (Slots::Leaves(all), Some(LeafKind::F64)) => fill(all, slots, bits.map(f64_leaf)),
-        (Slots::Leaves(all), Some(LeafKind::F32)) => fill(all, slots, bits.map(f32_leaf)),
+        (Slots::F32(all), Some(LeafKind::F32)) => overwrite(all, slots, bits.map(f32_of)),
+        (Slots::Leaves(all), Some(LeafKind::F64)) => overwrite(all, slots, bits.map(f64_leaf)),
+        (Slots::Leaves(all), Some(LeafKind::F32)) => overwrite(all, slots, bits.map(f32_leaf)),
         (Slots::Behind(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
         (Slots::Behind(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
         (Slots::Other(all), Some(kind)) => all.put_bits(slots.start, kind, cells),
@@ -307,7 +309,7 @@ fn extend(all: &mut Vec<Leaf>, leaves: impl Iterator<Item = Leaf>) -> bool {
     true
 }
 
-fn fill<L>(all: &mut [L], slots: Range<usize>, leaves: impl Iterator<Item = L>) -> bool {
+fn overwrite<L>(all: &mut [L], slots: Range<usize>, leaves: impl Iterator<Item = L>) -> bool {
     let Some(slots) = all.get_mut(slots) else { return false };
     slots.iter_mut().zip(leaves).for_each(|(slot, leaf)| *slot = leaf);
     true

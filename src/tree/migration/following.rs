@@ -10,8 +10,8 @@ use crate::path::{Key, Path};
 use crate::treedef::difference::{is_widened, migration_differences};
 
 use super::Migration;
-use super::origins::{Experiments, MOST, Origin, items};
-use super::sides::{Place, Side, Way, ways};
+use super::origins::{Experiments, MOST_EXPERIMENTS, Origin, items};
+use super::sides::{ChangedNode, Side, Way, ways};
 
 /// What a type made of a tree.
 pub(super) fn what_became(
@@ -38,7 +38,7 @@ pub(super) fn what_became(
     let migration = Migration { changed, ..Migration::default() };
     let (pairs, whole) = (Vec::new(), Vec::new());
     let mut following = Following { before, after, widened, pairs, whole, migration };
-    if !following.before.places.is_empty() && !following.after.places.is_empty() {
+    if !following.before.nodes.is_empty() && !following.after.nodes.is_empty() {
         following.follow(&rebuild);
     }
     following.finish()
@@ -51,15 +51,15 @@ struct Following<'a> {
     widened: bool,
     /// A leaf of the tree, and the leaf of the value that it became.
     pairs: Vec<(usize, usize)>,
-    /// Whole places: their indices on the two sides.
+    /// Whole nodes: their indices on the two sides.
     whole: Vec<(usize, usize)>,
     migration: Migration,
 }
 
 impl<'a> Following<'a> {
     fn follow(&mut self, rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>) {
-        let nodes = self.before.places.iter().filter_map(|place| place.node);
-        let mut asked: Vec<usize> = self.after.places.iter().flat_map(Place::leaves).collect();
+        let nodes = self.before.nodes.iter().filter_map(|changed| changed.node);
+        let mut asked: Vec<usize> = self.after.nodes.iter().flat_map(ChangedNode::leaves).collect();
         asked.sort_unstable();
         let (old, new) = (self.before.tree, self.after.tree);
         let experiments =
@@ -75,9 +75,10 @@ impl<'a> Following<'a> {
         }
         for (item, leaves) in leaves_of {
             let Some(item) = experiments.items.get(item) else { continue };
-            match item.len() == leaves.len() {
-                true => item.clone().zip(leaves).for_each(|(from, to)| self.pair(from, to)),
-                false => several.extend(leaves),
+            if item.len() == leaves.len() {
+                item.clone().zip(leaves).for_each(|(from, to)| self.pair(from, to))
+            } else {
+                several.extend(leaves)
             }
         }
         self.find_computed(&experiments, &free, &several);
@@ -111,7 +112,7 @@ impl<'a> Following<'a> {
         let unpaired = |leaves: &Range<usize>| !self.before.is_paired(leaves.start);
         let items = items.filter(|(_, leaves)| !several.is_empty() && unpaired(leaves));
         let mut found = Vec::new();
-        for (item, leaves) in items.take(MOST) {
+        for (item, leaves) in items.take(MOST_EXPERIMENTS) {
             let changed = experiments.changed([item]).unwrap_or_default();
             let depend = experiments.asked.iter().zip(changed).filter(|(_, changed)| *changed);
             let depend: Vec<usize> =
@@ -144,26 +145,27 @@ impl<'a> Following<'a> {
     ) -> Vec<(usize, usize)> {
         let (mut alike, mut followed, mut differing) = (HashMap::new(), 0, Vec::new());
         let by_path: HashMap<Path, usize> =
-            self.after.places.iter().map(|place| place.path.clone()).zip(0..).collect();
-        for from in 0..self.before.places.len() {
-            let Some(place) = self.before.places.get(from) else { continue };
-            let leaves = place.leaves();
+            self.after.nodes.iter().map(|changed| changed.path.clone()).zip(0..).collect();
+        for from in 0..self.before.nodes.len() {
+            let Some(changed) = self.before.nodes.get(from) else { continue };
+            let leaves = changed.leaves();
             let lost = |leaf: usize| fixed.contains(&leaf) && !self.before.is_paired(leaf);
-            if place.change.is_some() || !leaves.is_empty() && !leaves.clone().any(lost) {
+            if changed.change.is_some() || !leaves.is_empty() && !leaves.clone().any(lost) {
                 continue;
             }
-            let (general, indices) = generalised(&place.path);
+            let (general, indices) = generalised(&changed.path);
             let known = alike.get(&general).map(|to| specialised(to, &indices));
             let known = known.and_then(|to| by_path.get(&to).copied());
             let to = known.filter(|to| self.is_open(*to)).or_else(|| {
                 followed += 1;
-                (followed <= MOST).then(|| self.missing_without(&place.path, rebuild))?
+                (followed <= MOST_EXPERIMENTS)
+                    .then(|| self.missing_without(&changed.path, rebuild))?
             });
             let Some(to) = to else { continue };
-            if let Some(place) = self.after.places.get(to) {
-                alike.insert(general, generalised(&place.path).0);
+            if let Some(changed) = self.after.nodes.get(to) {
+                alike.insert(general, generalised(&changed.path).0);
             }
-            differing.extend(self.pair_places(from, to, fixed));
+            differing.extend(self.pair_nodes(from, to, fixed));
         }
         differing
     }
@@ -171,7 +173,7 @@ impl<'a> Following<'a> {
     /// Pairs leaves that cannot be changed with the only one that equals them.
     fn find_equal(&mut self, fixed: &HashSet<usize>) {
         let unpaired = |side: &Side<'a>| {
-            let leaves = side.places.iter().flat_map(Place::leaves);
+            let leaves = side.nodes.iter().flat_map(ChangedNode::leaves);
             let mut found = HashMap::<&'a Leaf, Vec<usize>>::new();
             for index in leaves.filter(|leaf| !side.is_paired(*leaf)) {
                 let leaf = side.tree.leaves.get(index);
@@ -189,17 +191,17 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// Whether a place of the value may be what became of one of the tree.
-    fn is_open(&self, place: usize) -> bool {
-        self.after.places.get(place).is_some_and(|place| {
+    /// Whether a node of the value may be what became of one of the tree.
+    fn is_open(&self, changed: usize) -> bool {
+        self.after.nodes.get(changed).is_some_and(|changed| {
             let unpaired = |leaf: usize| !self.after.is_paired(leaf);
-            let leaves = place.leaves();
+            let leaves = changed.leaves();
             let open = leaves.is_empty() || leaves.clone().any(unpaired);
-            place.change.is_none() && !place.paired && open
+            changed.change.is_none() && !changed.paired && open
         })
     }
 
-    /// The place of the value that is missing or another one if the tree has nothing at a path.
+    /// The node of the value that is missing or another one if the tree has nothing at a path.
     fn missing_without(
         &self,
         path: &Path,
@@ -208,8 +210,9 @@ impl<'a> Following<'a> {
         let mut without = self.before.tree.clone();
         without.remove(path).ok()?;
         let there = |tree: &Tree<Leaf>, path: &Path| tree.subtree(path).ok();
-        let open = (0..self.after.places.len()).filter(|place| self.is_open(*place));
-        let mut open = open.filter_map(|place| Some((place, &self.after.places.get(place)?.path)));
+        let open = (0..self.after.nodes.len()).filter(|changed| self.is_open(*changed));
+        let mut open =
+            open.filter_map(|changed| Some((changed, &self.after.nodes.get(changed)?.path)));
         let found = match rebuild(&without) {
             Ok(other) => open.find(|(_, path)| there(self.after.tree, path) != there(&other, path)),
             Err(error) => match error.kind() {
@@ -221,19 +224,19 @@ impl<'a> Following<'a> {
                 _ => None,
             },
         };
-        found.map(|(place, _)| place)
+        found.map(|(changed, _)| changed)
     }
 
-    /// Pairs the equal leaves of two places that have the same path there, or else the wholes, if one
-    /// has no leaves. Returns the others with the same path.
-    fn pair_places(
+    /// Pairs the equal leaves of two nodes that have the same path there, or else the wholes, if
+    /// one has no leaves. Returns the others with the same path.
+    fn pair_nodes(
         &mut self,
         from: usize,
         to: usize,
         fixed: &HashSet<usize>,
     ) -> Vec<(usize, usize)> {
         let mut differing = Vec::new();
-        let (before, after) = (self.before.places.get(from), self.after.places.get(to));
+        let (before, after) = (self.before.nodes.get(from), self.after.nodes.get(to));
         let (Some(before), Some(after)) = (before, after) else { return differing };
         let (treedef, depth, target) =
             (&self.after.tree.treedef, before.path.keys().len(), after.path.clone());
@@ -247,9 +250,10 @@ impl<'a> Following<'a> {
                 |other: &usize| !self.before.is_paired(leaf) && !self.after.is_paired(*other);
             let Some(other) = other.filter(is_free) else { continue };
             let (old, new) = (self.before.tree.leaves.get(leaf), self.after.tree.leaves.get(other));
-            match old == new {
-                true => self.pair(leaf, other),
-                false => differing.push((leaf, other)),
+            if old == new {
+                self.pair(leaf, other)
+            } else {
+                differing.push((leaf, other))
             }
             paired = true;
         }
@@ -264,7 +268,7 @@ impl<'a> Following<'a> {
     fn finish(mut self) -> Migration {
         let mut found = Vec::new();
         let whole = self.whole.iter().filter_map(|(from, to)| {
-            Some((self.before.places.get(*from)?, self.after.places.get(*to)?))
+            Some((self.before.nodes.get(*from)?, self.after.nodes.get(*to)?))
         });
         found.extend(
             whole.map(|(from, to)| (from.leaves().start, from.path.clone(), to.path.clone())),
@@ -318,8 +322,8 @@ impl<'a> Following<'a> {
     }
 }
 
-/// Whether a leaf of another kind is the same value: a number may be rounded, and a text may be what
-/// the other prints as.
+/// Whether a leaf of another kind is the same value: a number may be rounded, and a text may be
+/// what the other prints as.
 fn is_converted(old: &Leaf, new: &Leaf) -> bool {
     #[allow(clippy::cast_precision_loss, reason = "the other side is rounded too")]
     let number = |leaf: &Leaf| match leaf {

@@ -31,8 +31,8 @@ pub struct Migration {
     /// The tree has it under the first path, and the value under the second, e.g. after an `alias`.
     /// What differs inside is reported of its own, with the paths that it has in the two.
     pub renamed: Vec<(Path, Path)>,
-    /// What the value has under the second path depends on what the tree has under the first, and is
-    /// another value, e.g. because a `#[serde(from)]` computes it.
+    /// What the value has under the second path depends on what the tree has under the first, and
+    /// is another value, e.g. because a `#[serde(from)]` computes it.
     pub computed: Vec<(Path, Path)>,
     /// The leaf, the kind of node or the length differs, e.g. because a number was converted.
     pub changed: Vec<Difference>,
@@ -102,9 +102,12 @@ impl fmt::Display for Migration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = |path: &Path| format!("`{path}`");
         let rename = |(from, to): &(Path, Path)| format!("`{from}` to `{to}`");
-        let change = |Difference { path, expected, found, .. }: &Difference| match path.is_root() {
-            true => format!("{expected} to {found} at the root"),
-            false => format!("{expected} to {found} at `{path}`"),
+        let change = |Difference { path, expected, found, .. }: &Difference| {
+            if path.is_root() {
+                format!("{expected} to {found} at the root")
+            } else {
+                format!("{expected} to {found} at `{path}`")
+            }
         };
         let clauses = [
             clause("filled", &self.filled, path),
@@ -120,12 +123,12 @@ impl fmt::Display for Migration {
 
 /// A verb with the first few of the things that it applies to.
 fn clause<T>(verb: &str, all: &[T], print: impl Fn(&T) -> String) -> Option<String> {
-    const SHOWN: usize = 3;
-    let shown: Vec<String> = all.iter().take(SHOWN).map(print).collect();
+    const SHOWN_PATHS: usize = 3;
+    let shown: Vec<String> = all.iter().take(SHOWN_PATHS).map(print).collect();
     let listed = format!("{verb} {}", shown.join(", "));
     match all.len() {
         0 => None,
-        count if count > SHOWN => Some(format!("{listed} and {} more", count - SHOWN)),
+        count if count > SHOWN_PATHS => Some(format!("{listed} and {} more", count - SHOWN_PATHS)),
         _ => Some(listed),
     }
 }

@@ -8,11 +8,12 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::model::{Leaf, NodeKind, Packed, Tree, TreeDef, Value};
+use crate::leaf::each_scalar;
+use crate::model::{Leaf, NodeKind, Tree, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
 /// At most this many experiments follow what none of the usual ones can tell.
-pub(super) const MOST: usize = 64;
+pub(super) const MOST_EXPERIMENTS: usize = 64;
 
 /// Where a leaf of the value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl<R: Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>> Experiments<'_, R> {
             |item: &usize| leaves(&self.items[*item]).iter().any(|leaf| disturb(&mut leaf.clone()));
         let able: Vec<usize> = (0..self.items.len()).filter(changes).collect();
         let (mut free, mut groups) = (Vec::new(), vec![&able[..]]);
-        for _ in 0..MOST {
+        for _ in 0..MOST_EXPERIMENTS {
             let Some(group) = groups.pop() else { break };
             if self.changed(group.iter().copied()).is_some() {
                 free.extend(group);
@@ -116,9 +117,10 @@ pub(super) fn items(node: NodeRef<'_>) -> Vec<Range<usize>> {
             items.push(node.leaf_range());
         }
         for (child, repeat) in node.runs().filter(|(child, _)| child.num_leaves() > 0) {
-            match child.kind() == NodeKind::Leaf && !node.is_labelled() {
-                true => items.push(child.first_leaf()..child.first_leaf() + repeat),
-                false => nodes.extend((0..repeat).map(|skip| child.later(skip))),
+            if child.kind() == NodeKind::Leaf && !node.is_labelled() {
+                items.push(child.first_leaf()..child.first_leaf() + repeat)
+            } else {
+                nodes.extend((0..repeat).map(|skip| child.later(skip)))
             }
         }
     }
@@ -129,46 +131,40 @@ pub(super) fn items(node: NodeRef<'_>) -> Vec<Range<usize>> {
 /// Makes it another leaf of the same kind that the type is likely to take too. Returns whether it
 /// is another one.
 fn disturb(leaf: &mut Leaf) -> bool {
-    // Half of it is in the range of every type that it was in, and is no zero.
-    macro_rules! other {
-        ($value:expr) => {
-            match $value {
-                0 => 1,
-                value if value / 2 == 0 => value.wrapping_add(value),
-                value => value / 2,
+    let before = leaf.clone();
+    macro_rules! disturb {
+        ($($kind:ident: $type:ty, $calls:tt;)*) => {
+            match leaf {
+                Leaf::Bool(value) => *value = !*value,
+                // Half of it is in the range of every type that it was in, and is no zero.
+                $(Leaf::$kind(value) => {
+                    *value = match <$type>::from(*value) {
+                        0 => 1,
+                        value if value / 2 == 0 => value.wrapping_add(value),
+                        value => value / 2,
+                    }
+                    .into();
+                })*
+                Leaf::F32(value) if !value.is_finite() => *value = 1.0,
+                Leaf::F64(value) if !value.is_finite() => *value = 1.0,
+                Leaf::F32(value) => *value = if value.abs() < 1e3 { *value + 1.0 } else { *value / 2.0 },
+                Leaf::F64(value) => *value = if value.abs() < 1e3 { *value + 1.0 } else { *value / 2.0 },
+                Leaf::Char(value) => *value = if *value == 'a' { 'b' } else { 'a' },
+                Leaf::Str(text) => *text = other_text(text).into(),
+                Leaf::Bytes(bytes) => bytes.iter_mut().take(1).for_each(|byte| *byte ^= 1),
+                Leaf::Opaque(value) => {
+                    let mut leaves = value.leaves().into_owned();
+                    leaves.iter_mut().for_each(|leaf| {
+                        disturb(leaf);
+                    });
+                    let treedef = value.treedef().cloned().unwrap_or_else(TreeDef::leaf);
+                    *value = Value::from_tree(Tree { treedef, leaves }).into();
+                }
+                Leaf::None => {}
             }
         };
     }
-    let before = leaf.clone();
-    match leaf {
-        Leaf::Bool(value) => *value = !*value,
-        Leaf::I8(value) => *value = other!(*value),
-        Leaf::I16(value) => *value = other!(*value),
-        Leaf::I32(value) => *value = other!(*value),
-        Leaf::I64(value) => *value = other!(*value),
-        Leaf::I128(value) => *value = Packed(other!(value.get())),
-        Leaf::U8(value) => *value = other!(*value),
-        Leaf::U16(value) => *value = other!(*value),
-        Leaf::U32(value) => *value = other!(*value),
-        Leaf::U64(value) => *value = other!(*value),
-        Leaf::U128(value) => *value = Packed(other!(value.get())),
-        Leaf::F32(value) if !value.is_finite() => *value = 1.0,
-        Leaf::F64(value) if !value.is_finite() => *value = 1.0,
-        Leaf::F32(value) => *value = if value.abs() < 1e3 { *value + 1.0 } else { *value / 2.0 },
-        Leaf::F64(value) => *value = if value.abs() < 1e3 { *value + 1.0 } else { *value / 2.0 },
-        Leaf::Char(value) => *value = if *value == 'a' { 'b' } else { 'a' },
-        Leaf::Str(text) => *text = other_text(text).into(),
-        Leaf::Bytes(bytes) => bytes.iter_mut().take(1).for_each(|byte| *byte ^= 1),
-        Leaf::Opaque(value) => {
-            let mut leaves = value.leaves().into_owned();
-            leaves.iter_mut().for_each(|leaf| {
-                disturb(leaf);
-            });
-            let treedef = value.treedef().cloned().unwrap_or_else(TreeDef::leaf);
-            *value = Value::from_tree(Tree { treedef, leaves }).into();
-        }
-        Leaf::None => {}
-    }
+    each_scalar!([integers] => disturb);
     *leaf != before
 }
 

@@ -6,19 +6,20 @@ use std::ops::Range;
 use crate::model::{Leaf, Tree};
 use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
+use crate::treedef::walk::{Event, Stops, Walk};
 
 /// What only one of the two has: here one of them.
 pub(super) struct Side<'a> {
     pub(super) tree: &'a Tree<Leaf>,
     /// In the order of the tree.
-    pub(super) places: Vec<Place<'a>>,
-    /// For each leaf, the index of the place that it is in.
-    pub(super) place_of: Vec<Option<usize>>,
+    pub(super) nodes: Vec<ChangedNode<'a>>,
+    /// For each leaf, the index of the node that it is in.
+    pub(super) node_of: Vec<Option<usize>>,
     /// For each leaf, whether the other side has what became of it.
     pub(super) paired: Vec<bool>,
 }
 
-pub(super) struct Place<'a> {
+pub(super) struct ChangedNode<'a> {
     pub(super) path: Path,
     /// `None` inside a static.
     pub(super) node: Option<NodeRef<'a>>,
@@ -28,7 +29,7 @@ pub(super) struct Place<'a> {
     pub(super) paired: bool,
 }
 
-impl Place<'_> {
+impl ChangedNode<'_> {
     pub(super) fn leaves(&self) -> Range<usize> {
         self.node.map_or(0..0, NodeRef::leaf_range)
     }
@@ -37,7 +38,7 @@ impl Place<'_> {
 impl<'a> Side<'a> {
     pub(super) fn of(tree: &'a Tree<Leaf>) -> Self {
         let count = tree.leaves.len();
-        Side { tree, places: Vec::new(), place_of: vec![None; count], paired: vec![false; count] }
+        Side { tree, nodes: Vec::new(), node_of: vec![None; count], paired: vec![false; count] }
     }
 
     pub(super) fn push(&mut self, path: &Path, change: Option<usize>) {
@@ -45,15 +46,15 @@ impl<'a> Side<'a> {
             Ok((path, node)) => (path, Some(node)),
             Err(_) => (path.clone(), None),
         };
-        let place = Place { path, node, change, paired: false };
-        let leaves = self.place_of.get_mut(place.leaves()).unwrap_or_default();
-        leaves.fill(Some(self.places.len()));
-        self.places.push(place);
+        let changed = ChangedNode { path, node, change, paired: false };
+        let leaves = self.node_of.get_mut(changed.leaves()).unwrap_or_default();
+        leaves.fill(Some(self.nodes.len()));
+        self.nodes.push(changed);
     }
 
-    /// The place that a leaf is in.
-    pub(super) fn place_of(&self, leaf: usize) -> Option<&Place<'a>> {
-        self.places.get((*self.place_of.get(leaf)?)?)
+    /// The node that a leaf is in.
+    pub(super) fn node_of(&self, leaf: usize) -> Option<&ChangedNode<'a>> {
+        self.nodes.get((*self.node_of.get(leaf)?)?)
     }
 
     pub(super) fn is_paired(&self, leaf: usize) -> bool {
@@ -64,13 +65,13 @@ impl<'a> Side<'a> {
         self.paired.get_mut(leaves).unwrap_or_default().fill(true);
     }
 
-    /// Takes the whole place for paired.
-    pub(super) fn pair_whole(&mut self, place: usize) -> Option<Path> {
-        let place = self.places.get_mut(place)?;
-        place.paired = true;
-        let (path, leaves) = (place.path.clone(), place.leaves());
-        self.pair(leaves);
-        Some(path)
+    /// Takes the whole node for paired.
+    pub(super) fn pair_whole(&mut self, changed: usize) {
+        if let Some(changed) = self.nodes.get_mut(changed) {
+            changed.paired = true;
+            let leaves = changed.leaves();
+            self.pair(leaves);
+        }
     }
 
     pub(super) fn path_to(&self, leaf: usize) -> Path {
@@ -89,11 +90,12 @@ impl<'a> Side<'a> {
         run.map_or(0, |(first, repeat)| first.first_leaf() + repeat - leaf - 1)
     }
 
-    /// The place of a leaf, if all leaves there are among these (which are sorted), or its own path.
+    /// The node of a leaf, if all leaves there are among these (which are sorted), or its own
+    /// path.
     pub(super) fn highest(&self, leaf: usize, among: &[usize]) -> Path {
-        match self.place_of(leaf) {
-            Some(place) if place.leaves().all(|leaf| among.binary_search(&leaf).is_ok()) => {
-                place.path.clone()
+        match self.node_of(leaf) {
+            Some(changed) if changed.leaves().all(|leaf| among.binary_search(&leaf).is_ok()) => {
+                changed.path.clone()
             }
             _ => self.path_to(leaf),
         }
@@ -102,17 +104,17 @@ impl<'a> Side<'a> {
     /// The highest nodes that have leaves, none of which is on the other side.
     pub(super) fn without_pair(&self) -> Vec<Path> {
         let mut paths = Vec::new();
-        for place in self.places.iter().filter(|place| !place.paired) {
-            let Some(node) = place.node else {
-                paths.extend(place.change.is_none().then(|| place.path.clone()));
+        for changed in self.nodes.iter().filter(|changed| !changed.paired) {
+            let Some(node) = changed.node else {
+                paths.extend(changed.change.is_none().then(|| changed.path.clone()));
                 continue;
             };
             let unpaired = self.unpaired(node);
-            match place.change {
+            match changed.change {
                 // It says so, for the whole.
                 Some(_) if unpaired == node.num_leaves() => {}
-                None if node.num_leaves() == 0 => paths.push(place.path.clone()),
-                _ => self.collect(node, &place.path, &mut paths),
+                None if node.num_leaves() == 0 => paths.push(changed.path.clone()),
+                _ => self.collect(node, &changed.path, &mut paths),
             }
         }
         paths
@@ -124,16 +126,16 @@ impl<'a> Side<'a> {
     }
 
     pub(super) fn collect(&self, node: NodeRef<'_>, path: &Path, paths: &mut Vec<Path>) {
-        let mut nodes = vec![(node, path.clone())];
-        while let Some((node, path)) = nodes.pop() {
-            match self.unpaired(node) {
-                0 => {}
-                unpaired if unpaired == node.num_leaves() => paths.push(path),
-                _ => {
-                    let below: Vec<_> =
-                        node.entries().map(|(key, child)| (child, path.child(key))).collect();
-                    nodes.extend(below.into_iter().rev());
-                }
+        let (mut walk, mut below) = (Walk::new(node, Stops::AboveLeaves), Path::root());
+        while let Some(event) = walk.next() {
+            let Event::Enter { node, .. } = event else { continue };
+            walk.lead(&mut below);
+            let unpaired = self.unpaired(node);
+            if unpaired == node.num_leaves() {
+                paths.push(path.join(&below));
+            }
+            if unpaired == 0 || unpaired == node.num_leaves() {
+                walk.skip();
             }
         }
     }
@@ -182,12 +184,12 @@ struct WayOfOne {
 }
 
 /// The paths of two leaves without what they have in common at the end, but not shorter than those
-/// of their places. `None` if a change says it.
+/// of their nodes. `None` if a change says it.
 fn way(before: &Side<'_>, after: &Side<'_>, from: usize, to: usize) -> Option<WayOfOne> {
-    let (place, other) = (before.place_of(from)?, after.place_of(to)?);
+    let (changed, other) = (before.node_of(from)?, after.node_of(to)?);
     let (mut old, mut new) = (before.path_to(from), after.path_to(to));
     let depths = (old.keys().len(), new.keys().len());
-    let (top, other_top) = (place.path.keys().len(), other.path.keys().len());
+    let (top, other_top) = (changed.path.keys().len(), other.path.keys().len());
     while old.keys().len() > top && new.keys().len() > other_top {
         match (old.keys().last(), new.keys().last()) {
             (Some(a), Some(b)) if a == b || is_alike(a, b) => {
@@ -204,8 +206,8 @@ fn way(before: &Side<'_>, after: &Side<'_>, from: usize, to: usize) -> Option<Wa
             path.pop();
         }
     }
-    let same = place.change.is_some() && place.change == other.change;
-    let variants = place.node.is_some_and(|node| node.variant().is_some())
+    let same = changed.change.is_some() && changed.change == other.change;
+    let variants = changed.node.is_some_and(|node| node.variant().is_some())
         && other.node.is_some_and(|node| node.variant().is_some());
     let at_top = old.keys().len() == top && new.keys().len() == other_top;
     let ends_above = old.keys().len() < depths.0 && new.keys().len() < depths.1;

@@ -6,7 +6,7 @@ use similar::algorithms::{Capture, Replace, myers};
 
 use crate::treedef::node_ref::NodeRef;
 
-use super::DiffSide;
+use super::DiffNode;
 
 /// Corresponding elements of two sequences, in order.
 pub(super) enum Aligned<'a> {
@@ -17,14 +17,14 @@ pub(super) enum Aligned<'a> {
 }
 
 /// The maximum number of elements that are matched by content. More are paired by position.
-const MOST: usize = 1 << 11;
+const MOST_ELEMENTS: usize = 1 << 11;
 
 /// The maximum number of nodes that matching by content may compare.
 const MOST_NODES: usize = 1 << 25;
 
 /// Neighbouring elements that are handled together.
 struct ElementRun<'a, L> {
-    side: DiffSide<'a, L>,
+    side: DiffNode<'a, L>,
     count: usize,
 }
 
@@ -36,10 +36,10 @@ impl<L: PartialEq> PartialEq for ElementRun<'_, L> {
 
 /// Pairs the elements by position if the sequences have the same length. Otherwise as many equal
 /// elements as possible are paired.
-pub(super) fn align<'a, L: PartialEq>(a: DiffSide<'a, L>, b: DiffSide<'a, L>) -> Vec<Aligned<'a>> {
+pub(super) fn align<'a, L: PartialEq>(a: DiffNode<'a, L>, b: DiffNode<'a, L>) -> Vec<Aligned<'a>> {
     let mut aligned = Vec::new();
     let (many, others) = (a.node.num_children(), b.node.num_children());
-    let together = if many.max(others) > MOST { usize::MAX } else { 1 };
+    let together = if many.max(others) > MOST_ELEMENTS { usize::MAX } else { 1 };
     let (old, new) = (elements(a, together), elements(b, together));
     if many == others {
         pair(&old, &new, &mut aligned);
@@ -54,7 +54,7 @@ pub(super) fn align<'a, L: PartialEq>(a: DiffSide<'a, L>, b: DiffSide<'a, L>) ->
     let nodes = (old_end - head).saturating_mul(b.node.subtree().len());
 
     pair(&old[..head], &new[..head], &mut aligned);
-    if (old_end - head).max(new_end - head) > MOST || nodes > MOST_NODES {
+    if (old_end - head).max(new_end - head) > MOST_ELEMENTS || nodes > MOST_NODES {
         pair(&old[head..old_end], &new[head..new_end], &mut aligned);
     } else {
         let mut found = Replace::new(Capture::new());
@@ -69,7 +69,7 @@ pub(super) fn align<'a, L: PartialEq>(a: DiffSide<'a, L>, b: DiffSide<'a, L>) ->
 }
 
 /// The children, in groups of up to `most` equal ones. Children with leaves to compare stay single.
-fn elements<L>(side: DiffSide<'_, L>, most: usize) -> Vec<ElementRun<'_, L>> {
+fn elements<L>(side: DiffNode<'_, L>, most: usize) -> Vec<ElementRun<'_, L>> {
     let (mut elements, mut children) = (Vec::new(), side.node.children());
     while let Some(child) = children.clone().next() {
         let most = if side.at(child).counts_leaves() { 1 } else { most };

@@ -2,7 +2,7 @@
 
 mod classes;
 mod align;
-mod compare;
+mod changes;
 mod patch;
 mod report;
 
@@ -11,11 +11,11 @@ use crate::model::{Name, TreeDef};
 use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
 
-pub(crate) use compare::diff;
+pub(crate) use changes::diff;
 pub(crate) use patch::patch;
 
-/// The changes that turn one tree or structure into another. See [`Tree::diff`](crate::Tree::diff) and
-/// [`TreeDef::diff`].
+/// The changes that turn one tree or structure into another. See [`Tree::diff`](crate::Tree::diff)
+/// and [`TreeDef::diff`].
 ///
 /// It prints as a report with one line for each change. More than 20 changes are cut off, unless
 /// the format is `{:#}`.
@@ -147,28 +147,28 @@ impl Diffable for TreeDef {
 }
 
 /// A node, and the leaves of its whole tree if they are compared.
-struct DiffSide<'a, L> {
+struct DiffNode<'a, L> {
     node: NodeRef<'a>,
     leaves: Option<&'a [L]>,
     /// The [class](classes::Classes) of each node.
     classes: &'a [usize],
 }
 
-impl<L> Clone for DiffSide<'_, L> {
+impl<L> Clone for DiffNode<'_, L> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<L> Copy for DiffSide<'_, L> {}
+impl<L> Copy for DiffNode<'_, L> {}
 
-impl<'a, L> DiffSide<'a, L> {
+impl<'a, L> DiffNode<'a, L> {
     fn of<T: Diffable<Leaf = L>>(tree: &'a T, classes: &'a [usize]) -> Self {
-        DiffSide { node: tree.structure().root(), leaves: tree.own_leaves(), classes }
+        DiffNode { node: tree.structure().root(), leaves: tree.own_leaves(), classes }
     }
 
     fn at(self, node: NodeRef<'a>) -> Self {
-        DiffSide { node, ..self }
+        DiffNode { node, ..self }
     }
 
     /// The leaves of `siblings` siblings of one run, starting with this node.

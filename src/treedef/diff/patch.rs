@@ -6,12 +6,12 @@ use std::{mem, vec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, Name, NodeData, TreeDef};
 use crate::path::{Key, Path};
-use crate::treedef::difference::mismatch_at;
+use crate::treedef::difference::subtree_mismatch;
 use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::pairs::same_structure;
 use crate::treedef::treedef_builder::TreeDefBuilder;
 
-use super::{Change, ChangeKind, Diff, DiffSide, Diffable};
+use super::{Change, ChangeKind, Diff, DiffNode, Diffable};
 
 impl TreeDef {
     /// Applies a [`diff`](TreeDef::diff) to this structure.
@@ -49,7 +49,7 @@ enum PatchedChild<'a, 'c, T: Diffable> {
 }
 
 pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
-    let side = DiffSide::of(old, &[]);
+    let side = DiffNode::of(old, &[]);
     let mut next = match &diff.changes[..] {
         [] => return Ok(old.clone()),
         [Change { path, kind: ChangeKind::Replaced { old, new, .. }, .. }] if path.is_root() => {
@@ -89,24 +89,26 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
     }
     let treedef = builder.finish()?;
     // A diff that was read from a document may repeat a subtree that has leaves.
-    match old.own_leaves().is_none() || leaves.len() == treedef.num_leaves() {
-        true => Ok(T::join(treedef, leaves)),
-        false => Err(ErrorKind::DoesNotApply("a change repeats what has leaves").into()),
+    if old.own_leaves().is_none() || leaves.len() == treedef.num_leaves() {
+        Ok(T::join(treedef, leaves))
+    } else {
+        Err(ErrorKind::DoesNotApply("a change repeats what has leaves").into())
     }
 }
 
 /// Checks that the old subtree is the one that the change expects.
-fn expect<T: Diffable>(old: &T, found: DiffSide<'_, T::Leaf>, path: &Path) -> Result<()> {
+fn expect<T: Diffable>(old: &T, found: DiffNode<'_, T::Leaf>, path: &Path) -> Result<()> {
     let root = old.structure().root();
     if !same_structure(root, found.node) {
-        return Err(mismatch_at(path.clone(), root, found.node));
+        return Err(subtree_mismatch(path, root, found.node));
     }
     let same = |(old, found): (&T::Leaf, &T::Leaf)| {
         old == found || !equals_itself(old) && !equals_itself(found)
     };
-    match old.own_leaves().unwrap_or_default().iter().zip(found.below(1)).all(same) {
-        true => Ok(()),
-        false => Err(refused("another leaf than the one that was changed", path)),
+    if old.own_leaves().unwrap_or_default().iter().zip(found.below(1)).all(same) {
+        Ok(())
+    } else {
+        Err(refused("another leaf than the one that was changed", path))
     }
 }
 
@@ -130,7 +132,7 @@ struct Plan<'a, 'c, T: Diffable> {
 }
 
 impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
-    fn of(side: DiffSide<'a, T::Leaf>, changes: &'c [Change<T>], depth: usize) -> Result<Self> {
+    fn of(side: DiffNode<'a, T::Leaf>, changes: &'c [Change<T>], depth: usize) -> Result<Self> {
         let (node, rest, children) = (side.node, side.node.children(), Vec::new());
         let mut plan = Plan { node, depth, rest, came: 0, children, name: None };
         let (mut added, mut order) = (Vec::new(), None);
@@ -185,7 +187,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
     /// Applies a group of changes to a child of the old node, or to several equal children.
     fn change(
         &mut self,
-        side: DiffSide<'a, T::Leaf>,
+        side: DiffNode<'a, T::Leaf>,
         key: &Key,
         group: &'c [Change<T>],
     ) -> Result<()> {

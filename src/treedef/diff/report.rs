@@ -32,10 +32,7 @@ impl<T: fmt::Display> fmt::Display for Diff<T> {
 /// `- path: removed`, `+ path: added`, `~ path: old → new`.
 impl<T: fmt::Display> fmt::Display for Change<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = match self.path.is_root() {
-            true => "the root".to_owned(),
-            false => self.path.brief(),
-        };
+        let path = if self.path.is_root() { "the root".to_owned() } else { self.path.brief() };
         match &self.kind {
             ChangeKind::Removed(old) => write!(f, "- {path}: {}", brief(old))?,
             ChangeKind::Added { new, .. } => write!(f, "+ {path}: {}", brief(new))?,

@@ -7,7 +7,7 @@ use crc32c::{crc32c, crc32c_append};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Limits, Options};
 
-use super::wire::{invalid, wide};
+use super::wire::{self, invalid, wide};
 
 /// What a file holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ const BINCODE: u8 = 1;
 pub(super) const HEADER: usize = 64;
 
 /// The length of the file was checked before.
-const SHORT: ErrorKind = ErrorKind::Internal("a file is shorter than it is");
+const FILE_TOO_SHORT: ErrorKind = ErrorKind::Internal("a file is shorter than it is");
 
 /// The bits of [`Header::options`]. A reader refuses unknown bits, because it would rebuild a
 /// different structure.
@@ -49,33 +49,21 @@ pub(super) struct Header {
     pub(super) checksum: u32,
 }
 
+/// The fields of a header but for its own checksum: the magic bytes, the version that a reader has
+/// to know and that of the writer, the kind and the codec, the flags, the counts, and the checksum
+/// of the structure.
+type HeaderFields = ([u8; 8], [u16; 2], (u8, u8), u16, [u64; 5], u32);
+
 impl Header {
-    pub(super) fn write(&self) -> [u8; HEADER] {
-        let mut header = [0; HEADER];
-        let mut rest = &mut header[..];
-        let mut put = |bytes: &[u8]| {
-            // The fields below have 60 bytes together.
-            if let Some((field, after)) =
-                std::mem::take(&mut rest).split_at_mut_checked(bytes.len())
-            {
-                field.copy_from_slice(bytes);
-                rest = after;
-            }
-        };
-        put(&MAGIC);
-        put(&VERSION.to_le_bytes());
-        put(&VERSION.to_le_bytes());
-        put(&[self.kind.code(), BINCODE]);
-        put(&flags(self.options).to_le_bytes());
-        put(&self.structure.to_le_bytes());
-        put(&self.nodes.to_le_bytes());
-        put(&self.leaves.to_le_bytes());
-        put(&self.rest.to_le_bytes());
-        put(&[0; 8]);
-        put(&self.checksum.to_le_bytes());
-        let checksum = crc32c(&header[..HEADER - 4]);
-        header[HEADER - 4..].copy_from_slice(&checksum.to_le_bytes());
-        header
+    pub(super) fn write(&self) -> Result<Vec<u8>> {
+        let Header { kind, options, structure, nodes, leaves, rest, checksum } = *self;
+        let codes = (kind.code(), BINCODE);
+        let counts = [structure, nodes, leaves, rest, 0];
+        let fields: HeaderFields = (MAGIC, [VERSION; 2], codes, flags(options), counts, checksum);
+        let mut header = Vec::with_capacity(HEADER);
+        wire::write(&fields, &mut header)?;
+        wire::write(&crc32c(&header), &mut header)?;
+        Ok(header)
     }
 
     /// Reads the header of a file. `start` is the whole file or its first 64 bytes.
@@ -87,22 +75,21 @@ impl Header {
         let header: &[u8; HEADER] = start
             .first_chunk()
             .ok_or(ErrorKind::Truncated { expected: wide(HEADER), found: wide(start.len()) })?;
-        let mut fields = FieldReader(header);
         if crc32c(&header[..HEADER - 4]).to_le_bytes() != header[HEADER - 4..] {
             return Err(damaged("the header"));
         }
-        fields.take::<8>();
-        let known = |what, found: u16, known, is_known: bool| match is_known {
-            true => Ok(()),
-            false => Err(Error::from(ErrorKind::Unsupported { what, found, known })),
+        let (_, [version, written], (kind, codec), flags, counts, checksum): HeaderFields =
+            wire::read(&mut &header[..], "the header")?;
+        let known = |what, found: u16, known, is_known: bool| {
+            if is_known {
+                Ok(())
+            } else {
+                Err(Error::from(ErrorKind::Unsupported { what, found, known }))
+            }
         };
-        let version = u16::from_le_bytes(fields.take());
-        let written = u16::from_le_bytes(fields.take());
         known("format version", version, "up to 1", version <= VERSION)?;
         let of_version = (1..=written).contains(&version);
         check(of_version, "no release wrote this version")?;
-        let [kind, codec] = fields.take();
-        let flags = u16::from_le_bytes(fields.take());
         known("codec", codec.into(), "1", codec == BINCODE)?;
         let unknown = flags & !(INSERTION | NONE_IS_LEAF | COMPACT);
         known("flag", unknown, "1, 2 and 4", unknown == 0)?;
@@ -123,13 +110,11 @@ impl Header {
                 }
             });
         }
-        let mut long = || u64::from_le_bytes(fields.take());
-        let (structure, nodes, leaves, rest, reserved) = (long(), long(), long(), long(), long());
+        let [structure, nodes, leaves, rest, reserved] = counts;
         check(reserved == 0, "the reserved bytes are not 0")?;
         check(kind == Kind::Tree || rest == 0, "a treedef has leaves")?;
         limits.expect_bytes(usize::try_from(structure).unwrap_or(usize::MAX))?;
         limits.expect_nodes(usize::try_from(nodes).unwrap_or(usize::MAX))?;
-        let checksum = u32::from_le_bytes(fields.take());
         Ok(Header { kind, options: options(flags), structure, nodes, leaves, rest, checksum })
     }
 
@@ -144,9 +129,9 @@ impl Header {
     pub(super) fn parts<'a>(&self, file: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
         let expected = self.total()?;
         check_length(expected, wide(file.len()))?;
-        let (_, body) = file.split_at_checked(HEADER).ok_or(SHORT)?;
+        let (_, body) = file.split_at_checked(HEADER).ok_or(FILE_TOO_SHORT)?;
         let structure = usize::try_from(self.structure).map_err(|_| ErrorKind::TooLarge)?;
-        let (structure, rest) = body.split_at_checked(structure).ok_or(SHORT)?;
+        let (structure, rest) = body.split_at_checked(structure).ok_or(FILE_TOO_SHORT)?;
         if crc32c(structure) != self.checksum {
             return Err(damaged("the structure"));
         }
@@ -177,30 +162,24 @@ const CHUNK: usize = 1 << 16;
 const TABLE_BYTES: usize = 48;
 
 impl<'a> Trailer<'a> {
-    pub(super) fn write(orders: &[u8], values: &[u8], kinds: &[u8], leaves: &[u8]) -> Vec<u8> {
+    pub(super) fn write(parts: [&[u8]; 3], leaves: &[u8]) -> Result<Vec<u8>> {
+        let [orders, values, kinds] = parts;
+        let lengths = [orders, values, kinds, leaves].map(|part| wide(part.len()));
         let mut table = Vec::with_capacity(TABLE_BYTES);
-        for part in [orders, values, kinds, leaves] {
-            table.extend_from_slice(&wide(part.len()).to_le_bytes());
-        }
-        for part in [orders, values, kinds] {
-            table.extend_from_slice(&crc32c(part).to_le_bytes());
-        }
+        wire::write(&(lengths, parts.map(crc32c)), &mut table)?;
         let chunks: Vec<u8> =
             leaves.chunks(CHUNK).flat_map(|chunk| crc32c(chunk).to_le_bytes()).collect();
-        table.extend_from_slice(&crc32c_append(crc32c(&table), &chunks).to_le_bytes());
-        [&table, &chunks, orders, values, kinds, leaves].concat()
+        wire::write(&crc32c_append(crc32c(&table), &chunks), &mut table)?;
+        Ok([&table, &chunks, orders, values, kinds, leaves].concat())
     }
 
     /// Splits the bytes after the structure into parts.
     pub(super) fn read(rest: &'a [u8]) -> Result<Self> {
         let short = || invalid(TABLE, "its lengths do not fit");
         let (table, rest) = rest.split_first_chunk::<TABLE_BYTES>().ok_or_else(short)?;
-        let mut fields = FieldReader(table);
-        let lengths: [[u8; 8]; 4] = std::array::from_fn(|_| fields.take());
-        let expected: [[u8; 4]; 3] = std::array::from_fn(|_| fields.take());
-        let checksum: [u8; 4] = fields.take();
-
-        let length = |field| usize::try_from(u64::from_le_bytes(field)).ok();
+        let (lengths, expected, checksum): ([u64; 4], [u32; 3], u32) =
+            wire::read(&mut &table[..], TABLE)?;
+        let length = |length| usize::try_from(length).ok();
         let [Some(orders), Some(values), Some(kinds), Some(leaves)] = lengths.map(length) else {
             return Err(short());
         };
@@ -208,7 +187,7 @@ impl<'a> Trailer<'a> {
         // The lengths are not verified yet. If they do not fit, the table is damaged.
         let (checksums, rest) = rest.split_at_checked(chunks).ok_or_else(|| damaged(TABLE))?;
         let found = crc32c_append(crc32c(&table[..TABLE_BYTES - 4]), checksums);
-        if found.to_le_bytes() != checksum {
+        if found != checksum {
             return Err(damaged(TABLE));
         }
         let (orders, rest) = rest.split_at_checked(orders).ok_or_else(short)?;
@@ -219,7 +198,7 @@ impl<'a> Trailer<'a> {
         }
         let parts = [(orders, ORDERS), (values, VALUES), (kinds, KINDS)];
         for ((part, name), checksum) in parts.into_iter().zip(expected) {
-            if crc32c(part).to_le_bytes() != checksum {
+            if crc32c(part) != checksum {
                 return Err(damaged(name));
             }
         }
@@ -234,22 +213,6 @@ impl<'a> Trailer<'a> {
             .map(|(index, (chunk, _))| (index * CHUNK, index * CHUNK + chunk.len() - 1));
         let (first, end) = damaged.next()?;
         Some(first..=damaged.next_back().map_or(end, |(_, end)| end))
-    }
-}
-
-/// Reads fields of fixed width, one after another.
-struct FieldReader<'a>(&'a [u8]);
-
-impl FieldReader<'_> {
-    /// The next field. Returns zeros after the end, which no caller reaches.
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        match self.0.split_first_chunk() {
-            Some((field, rest)) => {
-                self.0 = rest;
-                *field
-            }
-            None => [0; N],
-        }
     }
 }
 
@@ -339,11 +302,12 @@ fn not_ours(start: &[u8], expected: Kind) -> Error {
     };
     let error = Error::from(ErrorKind::NotATreeDef { expected: expected.noun(), found });
     // These three letters usually survive a transfer as text or a wrong encoding.
-    match start.get(..8).unwrap_or(start).windows(3).any(|letters| letters == b"PYT") {
-        true => error.with_hint(
+    if start.get(..8).unwrap_or(start).windows(3).any(|letters| letters == b"PYT") {
+        error.with_hint(
             "it was one, and was changed by a transfer or an editor that took it for text",
-        ),
-        false => error,
+        )
+    } else {
+        error
     }
 }
 

@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Arrival, Content, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options,
+    Content, Insertion, Labels, Leaf, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options,
     Tree, TreeDef, Value,
 };
-use crate::treedef::builder::EncodingBuilder;
+use crate::treedef::encoding::EncodingBuilder;
 use crate::treedef::limits::{PrintCost, times_printed};
 
 use super::encode::frame;
 use super::orders::OrderReader;
 use super::scalars::{ScalarReader, Stored};
-use super::wire::{self, NONE, NodeDataRow, NodeRow, Tables, ValueRow, Values, form, node_kind};
+use super::wire::{
+    self, NO_INDEX, NodeDataRow, NodeRow, Tables, ValueRow, Values, form, node_kind,
+};
 
 /// The content of a part of a file.
 pub(super) struct Decoded {
@@ -43,18 +45,17 @@ fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Dec
     let tables = wire::read_tables(&mut bytes, part.name)?;
     let rows = wire::read_rows(&mut bytes, part.name)?;
     let (nodes, after) = (rows.len(), bytes);
-    let (values, scalars) = match bytes.is_empty() {
-        true => Default::default(),
-        false => {
-            let Values { rows, scalars } = wire::read(&mut bytes, part.name)?;
-            (rows.0, scalars)
-        }
+    let (values, scalars) = if bytes.is_empty() {
+        Default::default()
+    } else {
+        let Values { rows, scalars } = wire::read(&mut bytes, part.name)?;
+        (rows, scalars)
     };
     let decoder = Decoder {
         part: part.name,
         names: names(part, &tables, limits)?,
-        node_data: tables.node_data.0.into_iter(),
-        labels: tables.labels.0.into_iter(),
+        node_data: tables.node_data.into_iter(),
+        labels: tables.labels.into_iter(),
         nodes: rows,
         values: Vec::new(),
         orders,
@@ -76,7 +77,7 @@ fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Dec
 fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec<&'a str>> {
     let mut text = tables.text;
     let mut names = Vec::new();
-    for &length in &tables.names.0 {
+    for &length in &tables.names {
         let length = usize::try_from(length).map_err(|_| ErrorKind::TooLarge)?;
         let split = text.split_at_checked(length).filter(|_| length > 0);
         let (name, rest) =
@@ -90,8 +91,8 @@ fn names<'a>(part: &Part<'_>, tables: &Tables<'a>, limits: Limits) -> Result<Vec
         let name = usize::try_from(number).ok().and_then(|number| names.get(number));
         spelled = spelled.saturating_add(name.map_or(0, |name| name.len()));
     };
-    let mut labels = tables.labels.0.iter();
-    for data in &tables.node_data.0 {
+    let mut labels = tables.labels.iter();
+    for data in &tables.node_data {
         spell(data.name);
         spell(data.variant);
         let count = usize::try_from(data.labels).unwrap_or(usize::MAX);
@@ -225,16 +226,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     /// Decodes one structure from the next rows of the tables.
     fn structure(&mut self, extent: Extent) -> Result<DecodedStructure> {
         let mut builder = EncodingBuilder::default();
-        let (mut nesting, mut printed_in_data) = (0, Vec::new());
-        for number in 0..extent.node_data {
-            let (data, nested, printed) = self.data(extent.options)?;
-            nesting = nesting.max(nested);
-            printed_in_data.push(printed);
-            self.check(builder.add_data(data) == number, "node data stands twice")?;
-        }
-        let nested = nesting.saturating_add(usize::from(extent.is_value));
-        self.check(nested <= MAX_KEY_NESTING, "values stand too deep inside each other")?;
-
+        let (nesting, printed_in_data) = self.all_data(&mut builder, &extent)?;
         self.check(extent.nodes <= self.nodes.len(), "a table has fewer rows than belong to it")?;
         builder.nodes.reserve_exact(extent.nodes);
         let mut open: Vec<OpenRow> = Vec::new();
@@ -283,9 +275,28 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         self.limits.expect_stored(self.printed.and(printed), self.bytes)?;
         let limits = if extent.is_value { Limits::default() } else { self.limits };
         let mut treedef = builder.finish_numbered(extent.options, limits);
-        let arrivals: Vec<Arrival> = self.orders.next_structure(treedef.root())?;
-        treedef.arrivals = (!arrivals.is_empty()).then(|| Arc::from(arrivals));
+        let insertions: Vec<Insertion> = self.orders.next_structure(treedef.root())?;
+        treedef.insertions = (!insertions.is_empty()).then(|| Arc::from(insertions));
         Ok(DecodedStructure { treedef, nesting, printed })
+    }
+
+    /// The node data of a structure: how deep values are nested in it, and the cost of printing
+    /// each.
+    fn all_data(
+        &mut self,
+        builder: &mut EncodingBuilder,
+        extent: &Extent,
+    ) -> Result<(usize, Vec<PrintCost>)> {
+        let (mut nesting, mut printed_in_data) = (0, Vec::new());
+        for number in 0..extent.node_data {
+            let (data, nested, printed) = self.data(extent.options)?;
+            nesting = nesting.max(nested);
+            printed_in_data.push(printed);
+            self.check(builder.node_data.add(data) == number, "node data stands twice")?;
+        }
+        let nested = nesting.saturating_add(usize::from(extent.is_value));
+        self.check(nested <= MAX_KEY_NESTING, "values stand too deep inside each other")?;
+        Ok((nesting, printed_in_data))
     }
 
     /// The next node data, the nesting depth of its values, and what it adds to the text of a node.
@@ -296,7 +307,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let (name, variant) = (self.name(row.name)?, self.name(row.variant)?);
         let (mut nesting, mut printed) = (0, PrintCost::of_text(name.len() + variant.len()));
         let mut hold = |this: &mut Self| -> Result<Value> {
-            let number = index(this.labels.next().unwrap_or(NONE))?;
+            let number = index(this.labels.next().unwrap_or(NO_INDEX))?;
             let held = this.values.get_mut(number);
             let taken =
                 held.and_then(|held| Some((held.value.take()?, held.nesting, held.printed)));
@@ -330,7 +341,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     }
 
     fn name(&self, number: u32) -> Result<Name> {
-        if number == NONE {
+        if number == NO_INDEX {
             return Ok(Name::default());
         }
         let name = self.names.get(index(number)?);
@@ -342,7 +353,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let kind = node_kind(row.kind)
             .ok_or_else(|| wire::invalid(self.part, "a node is of an unknown kind"))?;
         self.check(kind != NodeKind::Static || !extent.is_value, "a value holds a static")?;
-        let data = if row.data == NONE { NodeData::NONE } else { index(row.data)? };
+        let data = if row.data == NO_INDEX { NodeData::NONE } else { index(row.data)? };
         self.check(data == NodeData::NONE || data < extent.node_data, "node data is missing")?;
         let repeat = usize::try_from(row.repeat).map_err(|_| ErrorKind::TooLarge)?;
         self.check(repeat > 0, "a node is repeated no times")?;
@@ -360,7 +371,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         }
         let single = node.kind.has_one_child();
         self.check(!single || children == 1, "a node around one child has another number")?;
-        let fits = has_its_data(node.kind, builder.data(node.data), children);
+        let fits = has_its_data(node.kind, builder.node_data.get(node.data), children);
         self.check(fits, "a node has node data of another kind")
     }
 

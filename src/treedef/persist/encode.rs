@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::error::Result;
-use crate::model::{Arrival, Encoding, Labels, Node, NodeData, TreeDef, Value};
+use crate::model::{Encoding, Insertion, Labels, Node, NodeData, TreeDef, Value};
 
 use super::scalars::ScalarWriter;
 use super::wire::{
-    self, NONE, NodeDataRow, NodeRow, Rows, Tables, ValueRow, Values, count, form, node_code, wide,
+    self, NO_INDEX, NodeDataRow, NodeRow, Tables, ValueRow, Values, count, form, node_code, wide,
 };
 
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct Encoder<'a> {
     structures: Vec<&'a Encoding>,
     values: Vec<ValueRow>,
     scalars: ScalarWriter,
-    orders: Vec<(usize, &'a [Arrival])>,
+    orders: Vec<(usize, &'a [Insertion])>,
 }
 
 /// A part of a file, without the rows of nodes, which come between the two halves.
@@ -31,8 +31,8 @@ pub(super) struct EncodedPart<'a> {
     structures: Vec<&'a Encoding>,
     /// The number of numbered structures: those of the values, and the one after them.
     pub(super) numbers: usize,
-    /// The arrival orders of maps, by the number of their structure.
-    pub(super) orders: Vec<(usize, &'a [Arrival])>,
+    /// The insertion orders of maps, by the number of their structure.
+    pub(super) orders: Vec<(usize, &'a [Insertion])>,
 }
 
 /// Encodes values, and the structure after them if there is one.
@@ -98,10 +98,10 @@ impl<'a> Encoder<'a> {
         Ok(number)
     }
 
-    /// Records the arrival orders of the maps in the next structure.
+    /// Records the insertion orders of the maps in the next structure.
     fn remember(&mut self, treedef: &'a TreeDef) {
-        if !treedef.arrivals().is_empty() {
-            self.orders.push((self.values.len(), treedef.arrivals()));
+        if !treedef.insertions().is_empty() {
+            self.orders.push((self.values.len(), treedef.insertions()));
         }
     }
 
@@ -151,7 +151,7 @@ impl<'a> Encoder<'a> {
 
     fn name(&mut self, name: &'a str) -> Result<u32> {
         if name.is_empty() {
-            return Ok(NONE);
+            return Ok(NO_INDEX);
         }
         if let Some(number) = self.numbers.get(name) {
             return Ok(*number);
@@ -167,15 +167,15 @@ impl<'a> Encoder<'a> {
         let (structures, numbers, orders) = (self.structures, self.values.len() + 1, self.orders);
         let tables = Tables {
             text: &self.text,
-            names: Rows(self.names),
-            node_data: Rows(self.node_data),
-            labels: Rows(self.labels),
+            names: self.names,
+            node_data: self.node_data,
+            labels: self.labels,
         };
         let (mut before, mut after) = (Vec::new(), Vec::new());
         wire::write(&tables, &mut before)?;
         if !self.values.is_empty() {
             let ScalarWriter { rows: scalars, bits } = self.scalars;
-            wire::write(&Values { rows: Rows(self.values), scalars }, &mut after)?;
+            wire::write(&Values { rows: self.values, scalars }, &mut after)?;
             after.extend_from_slice(&bits);
         }
         Ok(EncodedPart { before, after, structures, numbers, orders })
@@ -185,7 +185,7 @@ impl<'a> Encoder<'a> {
 fn row(node: &Node) -> Result<NodeRow> {
     Ok(NodeRow {
         kind: node_code(node.kind),
-        data: if node.data == NodeData::NONE { NONE } else { count(node.data)? },
+        data: if node.data == NodeData::NONE { NO_INDEX } else { count(node.data)? },
         span: count(node.span)?,
         repeat: wide(node.repeat),
     })

@@ -8,8 +8,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Limits, Tree, TreeDef};
 
+use super::atomic_file::{regular, replace};
 use super::container::{HEADER, Header, Kind, check_length};
-use super::replace::{regular, replace};
 use super::tree::read as read_tree;
 use super::wire::wide;
 

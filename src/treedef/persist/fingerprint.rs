@@ -12,10 +12,10 @@ use super::encode::frame;
 
 /// A 128-bit hash of a structure. It is the same on every platform, in every process and release.
 ///
-/// It is the first half of a BLAKE3 hash of the structure's encoding in file format 1. Two structures
-/// share one by accident with a probability of 2⁻¹²⁸, and finding two that do takes some 2⁶⁴ hashes.
-/// It prints as 32 hexadecimal digits and parses back, for example as the name of a directory in a
-/// cache.
+/// It is the first half of a BLAKE3 hash of the structure's encoding in file format 1. Two
+/// structures share one by accident with a probability of 2⁻¹²⁸, and finding two that do takes some
+/// 2⁶⁴ hashes. It prints as 32 hexadecimal digits and parses back, for example as the name of a
+/// directory in a cache.
 ///
 /// ```
 /// use treedef::Fingerprint;
@@ -81,9 +81,9 @@ impl FromStr for Fingerprint {
         let bits = u128::from_str_radix(text, 16).ok().filter(|_| digits(text));
         bits.map(Fingerprint).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
-            let (offset, expected) = (0, "32 hexadecimal digits in lower case");
-            ErrorKind::Syntax { offset, expected, found: format!("`{}`", shown.escape_debug()) }
-                .into()
+            let expected = "32 hexadecimal digits in lower case";
+            let found = format!("`{}`", shown.escape_debug());
+            ErrorKind::Syntax { offset: 0, expected, found }.into()
         })
     }
 }

@@ -12,7 +12,7 @@ mod decode;
 mod tree;
 mod fingerprint;
 mod serde;
-mod replace;
+mod atomic_file;
 mod file;
 
 use crate::error::Result;
@@ -35,7 +35,7 @@ const STRUCTURE: &str = "the structure";
 impl TreeDef {
     /// Encodes the treedef as the bytes of a file.
     ///
-    /// Equal treedefs have equal bytes on every platform, without [`Limits`] and arrival orders.
+    /// Equal treedefs have equal bytes on every platform, without [`Limits`] and insertion orders.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl TreeDef {
             rest: wide(rest),
             checksum: crc32c::crc32c(part),
         };
-        file.splice(..HEADER, header.write());
+        file.splice(..HEADER, header.write()?);
         Ok(file)
     }
 }
@@ -119,8 +119,9 @@ fn structure_of(
     let part = Part { name: STRUCTURE, bytes, structure: Some(header.options) };
     let Decoded { structure, nodes, .. } = decode(&part, orders, limits)?;
     let treedef = structure.ok_or_else(|| wire::invalid(STRUCTURE, "there is none"))?;
-    match (wide(nodes), wide(treedef.num_leaves())) == (header.nodes, header.leaves) {
-        true => Ok(treedef),
-        false => Err(wire::invalid("the header", "it counts other nodes or leaves than there are")),
+    if (wide(nodes), wide(treedef.num_leaves())) == (header.nodes, header.leaves) {
+        Ok(treedef)
+    } else {
+        Err(wire::invalid("the header", "it counts other nodes or leaves than there are"))
     }
 }

@@ -1,30 +1,34 @@
-//! The arrival orders of map entries, which are a separate part of a file.
+//! The insertion orders of map entries, which are a separate part of a file.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use crate::error::{ErrorKind, Result};
-use crate::model::{Arrival, NodeKind};
+use crate::model::{Insertion, NodeKind};
 use crate::treedef::node_ref::{Children, NodeRef};
 
 use super::container::ORDERS as PART;
-use super::wire::{self, OrderRow, Orders, Rows, count, wide};
+use super::wire::{self, OrderRow, Orders, count, wide};
 
-/// Adds the arrival orders of structures. Their numbers start at `first`.
-pub(super) fn write(orders: &[(usize, &[Arrival])], first: usize, into: &mut Orders) -> Result<()> {
-    for (structure, arrivals) in orders {
-        for arrival in *arrivals {
+/// Adds the insertion orders of structures. Their numbers start at `first`.
+pub(super) fn write(
+    orders: &[(usize, &[Insertion])],
+    first: usize,
+    into: &mut Orders,
+) -> Result<()> {
+    for (structure, insertions) in orders {
+        for insertion in *insertions {
             let structure = count(first + structure)?; // both count what is in memory
-            into.maps.0.push(OrderRow { structure, map: wide(arrival.map) });
-            for &position in &arrival.order {
-                into.positions.0.push(wide(position));
+            into.maps.push(OrderRow { structure, map: wide(insertion.map) });
+            for &position in &insertion.order {
+                into.positions.push(wide(position));
             }
         }
     }
     Ok(())
 }
 
-/// Returns the arrival orders of one structure after another.
+/// Returns the insertion orders of one structure after another.
 pub(super) struct OrderReader {
     maps: Peekable<IntoIter<OrderRow>>,
     positions: IntoIter<u64>,
@@ -33,13 +37,11 @@ pub(super) struct OrderReader {
 }
 
 impl OrderReader {
-    /// Reads the part of a file. If it is empty, all entries arrived in canonical order.
+    /// Reads the part of a file. If it is empty, all entries came in canonical order.
     pub(super) fn new(mut part: &[u8]) -> Result<Self> {
         let some = !part.is_empty();
-        let Orders { maps: Rows(maps), positions: Rows(positions) } = match some {
-            true => wire::read(&mut part, PART)?,
-            false => Orders::default(),
-        };
+        let Orders { maps, positions } =
+            if some { wire::read(&mut part, PART)? } else { Orders::default() };
         if some && maps.is_empty() {
             return Err(wire::invalid(PART, "it is of no map"));
         }
@@ -55,21 +57,21 @@ impl OrderReader {
         self.structure = self.structure.saturating_add(1);
     }
 
-    /// The arrival orders of the next structure.
-    pub(super) fn next_structure(&mut self, root: NodeRef<'_>) -> Result<Vec<Arrival>> {
+    /// The insertion orders of the next structure.
+    pub(super) fn next_structure(&mut self, root: NodeRef<'_>) -> Result<Vec<Insertion>> {
         let structure = self.structure;
         self.skip_structure();
-        let mut arrivals: Vec<Arrival> = Vec::new();
+        let mut insertions: Vec<Insertion> = Vec::new();
         let mut maps = Maps { root: Some(root), open: Vec::new() };
         while let Some(row) = self.maps.next_if(|row| row.structure == structure) {
             let map = usize::try_from(row.map).map_err(|_| ErrorKind::TooLarge)?;
-            let later = arrivals.last().is_none_or(|last| last.map < map);
+            let later = insertions.last().is_none_or(|last| last.map < map);
             let node = Some(map).filter(|_| later).and_then(|map| maps.find(map));
             let node =
                 node.ok_or_else(|| wire::invalid(PART, "it is of a map that is not there"))?;
-            arrivals.push(Arrival { map, order: self.order(node.num_children())? });
+            insertions.push(Insertion { map, order: self.order(node.num_children())? });
         }
-        Ok(arrivals)
+        Ok(insertions)
     }
 
     /// The positions of the entries of a map with `entries` entries.
@@ -87,17 +89,19 @@ impl OrderReader {
                 _ => return Err(wire::invalid(PART, "it is no order of the entries")),
             }
         }
-        match order.is_sorted() {
-            true => Err(wire::invalid(PART, "it is the canonical one")),
-            false => Ok(order.into()),
+        if order.is_sorted() {
+            Err(wire::invalid(PART, "it is the canonical one"))
+        } else {
+            Ok(order.into())
         }
     }
 
     /// Checks that every order was used.
     pub(super) fn finish(mut self) -> Result<()> {
-        match self.maps.next().is_none() && self.positions.next().is_none() {
-            true => Ok(()),
-            false => Err(wire::invalid(PART, "it is of a structure that is not there")),
+        if self.maps.next().is_none() && self.positions.next().is_none() {
+            Ok(())
+        } else {
+            Err(wire::invalid(PART, "it is of a structure that is not there"))
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::error::Result;
 use crate::leaf::Scalar;
+use crate::leaf::each_scalar;
 use crate::model::LeafKind;
 
-use super::wire::{KindRow, Rows, ScalarRows, invalid, leaf_code, leaf_kind, wide};
+use super::wire::{KindRow, ScalarRows, invalid, leaf_code, leaf_kind, wide};
 
 #[derive(Default)]
 pub(super) struct ScalarWriter {
@@ -16,26 +17,20 @@ impl ScalarWriter {
     pub(super) fn push(&mut self, scalar: Scalar<'_>) {
         self.count(scalar.kind());
         let bits = &mut self.bits;
-        match scalar {
-            Scalar::Bool(value) => bits.push(value.into()),
-            Scalar::I8(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::I16(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::I32(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::I64(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::I128(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::U8(value) => bits.push(value),
-            Scalar::U16(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::U32(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::U64(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::U128(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::F32(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::F64(value) => bits.extend_from_slice(&value.to_le_bytes()),
-            Scalar::Char(value) => bits.extend_from_slice(&u32::from(value).to_le_bytes()),
-            Scalar::Str(value) => self.push_bytes(value.as_bytes()),
-            Scalar::Bytes(value) => self.push_bytes(value),
-            // One byte, so that every leaf takes space in the file.
-            Scalar::None => bits.push(0),
+        macro_rules! write {
+            ($($kind:ident: $type:ty, $calls:tt;)*) => {
+                match scalar {
+                    Scalar::Bool(value) => bits.push(value.into()),
+                    $(Scalar::$kind(value) => bits.extend_from_slice(&value.to_le_bytes()),)*
+                    Scalar::Char(value) => bits.extend_from_slice(&u32::from(value).to_le_bytes()),
+                    Scalar::Str(value) => self.push_bytes(value.as_bytes()),
+                    Scalar::Bytes(value) => self.push_bytes(value),
+                    // One byte, so that every leaf takes space in the file.
+                    Scalar::None => bits.push(0),
+                }
+            };
         }
+        each_scalar!([integers floats] => write);
     }
 
     /// Adds a placeholder for an opaque leaf. Its value is in another part.
@@ -45,16 +40,16 @@ impl ScalarWriter {
     }
 
     fn push_bytes(&mut self, bytes: &[u8]) {
-        self.rows.lengths.0.push(wide(bytes.len()));
+        self.rows.lengths.push(wide(bytes.len()));
         self.bits.extend_from_slice(bytes);
     }
 
     fn count(&mut self, kind: LeafKind) {
         let kind = leaf_code(kind);
-        match self.rows.runs.0.last_mut() {
+        match self.rows.runs.last_mut() {
             // Cannot overflow: the scalars are in memory.
             Some(run) if run.kind == kind => run.count += 1,
-            _ => self.rows.runs.0.push(KindRow { kind, count: 1 }),
+            _ => self.rows.runs.push(KindRow { kind, count: 1 }),
         }
     }
 }
@@ -62,8 +57,8 @@ impl ScalarWriter {
 impl ScalarRows {
     /// The index of the scalar that contains a byte. `byte` counts from the end of the tables.
     pub(super) fn scalar_at(&self, byte: u64) -> u64 {
-        let (mut scalar, mut left, mut lengths) = (0u64, byte, self.lengths.0.iter());
-        for run in &self.runs.0 {
+        let (mut scalar, mut left, mut lengths) = (0u64, byte, self.lengths.iter());
+        for run in &self.runs {
             match leaf_kind(run.kind).and_then(LeafKind::width) {
                 Some(width) if left / width >= run.count => {
                     left = left.saturating_sub(run.count.saturating_mul(width));
@@ -89,15 +84,10 @@ impl ScalarRows {
 impl LeafKind {
     /// The number of bytes of a scalar of this kind. `None` if it varies.
     fn width(self) -> Option<u64> {
-        use LeafKind as Is;
-        Some(match self {
-            Is::Bool | Is::I8 | Is::U8 | LeafKind::None | Is::Opaque => 1,
-            Is::I16 | Is::U16 => 2,
-            Is::I32 | Is::U32 | Is::F32 | Is::Char => 4,
-            Is::I64 | Is::U64 | Is::F64 => 8,
-            Is::I128 | Is::U128 => 16,
-            Is::Str | Is::Bytes => return None,
-        })
+        match self {
+            LeafKind::None | LeafKind::Opaque => Some(1),
+            kind => kind.size().map(wide),
+        }
     }
 }
 
@@ -119,7 +109,7 @@ pub(super) struct ScalarReader<'a> {
 
 impl<'a> ScalarReader<'a> {
     pub(super) fn new(part: &'static str, rows: ScalarRows, bits: &'a [u8]) -> Result<Self> {
-        let ScalarRows { runs: Rows(runs), lengths: Rows(lengths) } = rows;
+        let ScalarRows { runs, lengths } = rows;
         for run in &runs {
             if run.count == 0 || leaf_kind(run.kind).is_none() {
                 return Err(invalid(part, "a run of scalars is empty or of an unknown kind"));
@@ -145,50 +135,45 @@ impl<'a> ScalarReader<'a> {
             self.left_in_run = run.count;
         }
         self.left_in_run -= 1;
-        Ok(Stored::Scalar(match self.kind {
-            LeafKind::Bool => match self.take()? {
-                [0] => Scalar::Bool(false),
-                [1] => Scalar::Bool(true),
-                [_] => return Err(invalid(self.part, "a bool is neither 0 nor 1")),
-            },
-            LeafKind::I8 => Scalar::I8(i8::from_le_bytes(self.take()?)),
-            LeafKind::I16 => Scalar::I16(i16::from_le_bytes(self.take()?)),
-            LeafKind::I32 => Scalar::I32(i32::from_le_bytes(self.take()?)),
-            LeafKind::I64 => Scalar::I64(i64::from_le_bytes(self.take()?)),
-            LeafKind::I128 => Scalar::I128(i128::from_le_bytes(self.take()?)),
-            LeafKind::U8 => Scalar::U8(u8::from_le_bytes(self.take()?)),
-            LeafKind::U16 => Scalar::U16(u16::from_le_bytes(self.take()?)),
-            LeafKind::U32 => Scalar::U32(u32::from_le_bytes(self.take()?)),
-            LeafKind::U64 => Scalar::U64(u64::from_le_bytes(self.take()?)),
-            LeafKind::U128 => Scalar::U128(u128::from_le_bytes(self.take()?)),
-            LeafKind::F32 => Scalar::F32(f32::from_le_bytes(self.take()?)),
-            LeafKind::F64 => Scalar::F64(f64::from_le_bytes(self.take()?)),
-            LeafKind::Char => {
-                let char = char::from_u32(u32::from_le_bytes(self.take()?));
-                Scalar::Char(char.ok_or_else(|| invalid(self.part, "a char is none"))?)
-            }
-            LeafKind::Str => {
-                let text = str::from_utf8(self.take_bytes()?);
-                Scalar::Str(text.map_err(|_| invalid(self.part, "a string is not UTF-8"))?)
-            }
-            LeafKind::Bytes => Scalar::Bytes(self.take_bytes()?),
-            LeafKind::None => {
-                self.take_nothing()?;
-                Scalar::None
-            }
-            LeafKind::Opaque => {
-                self.take_nothing()?;
-                return Ok(Stored::Opaque);
-            }
-        }))
+        macro_rules! read {
+            ($($kind:ident: $type:ty, $calls:tt;)*) => {
+                match self.kind {
+                    LeafKind::Bool => match self.take()? {
+                        [0] => Scalar::Bool(false),
+                        [1] => Scalar::Bool(true),
+                        [_] => return Err(invalid(self.part, "a bool is neither 0 nor 1")),
+                    },
+                    $(LeafKind::$kind => Scalar::$kind(<$type>::from_le_bytes(self.take()?)),)*
+                    LeafKind::Char => {
+                        let char = char::from_u32(u32::from_le_bytes(self.take()?));
+                        Scalar::Char(char.ok_or_else(|| invalid(self.part, "a char is none"))?)
+                    }
+                    LeafKind::Str => {
+                        let text = str::from_utf8(self.take_bytes()?);
+                        Scalar::Str(text.map_err(|_| invalid(self.part, "a string is not UTF-8"))?)
+                    }
+                    LeafKind::Bytes => Scalar::Bytes(self.take_bytes()?),
+                    LeafKind::None => {
+                        self.take_nothing()?;
+                        Scalar::None
+                    }
+                    LeafKind::Opaque => {
+                        self.take_nothing()?;
+                        return Ok(Stored::Opaque);
+                    }
+                }
+            };
+        }
+        Ok(Stored::Scalar(each_scalar!([integers floats] => read)))
     }
 
     /// Checks that every scalar has been read.
     pub(super) fn finish(mut self) -> Result<()> {
         let read = self.left_in_run == 0 && self.runs.next().is_none();
-        match read && self.lengths.next().is_none() && self.bits.is_empty() {
-            true => Ok(()),
-            false => Err(invalid(self.part, "it holds more scalars than there are places")),
+        if read && self.lengths.next().is_none() && self.bits.is_empty() {
+            Ok(())
+        } else {
+            Err(invalid(self.part, "it holds more scalars than there are places"))
         }
     }
 

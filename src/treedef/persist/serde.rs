@@ -20,18 +20,20 @@ use crate::model::TreeDef;
 /// ```
 impl Serialize for TreeDef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match serializer.is_human_readable() {
-            true => serializer.collect_str(self),
-            false => serializer.serialize_bytes(&self.to_bytes().map_err(ser::Error::custom)?),
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            serializer.serialize_bytes(&self.to_bytes().map_err(ser::Error::custom)?)
         }
     }
 }
 
 impl<'de> Deserialize<'de> for TreeDef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.is_human_readable() {
-            true => deserializer.deserialize_str(TreeDefVisitor),
-            false => deserializer.deserialize_bytes(TreeDefVisitor),
+        if deserializer.is_human_readable() {
+            deserializer.deserialize_str(TreeDefVisitor)
+        } else {
+            deserializer.deserialize_bytes(TreeDefVisitor)
         }
     }
 }

@@ -35,17 +35,14 @@ pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
     let (mut kinds, leaves) = (Vec::new(), writer.bits);
     wire::write(&writer.rows, &mut kinds)?;
 
-    let values = match opaque.is_empty() {
-        true => None,
-        false => Some(frame(opaque.iter().copied(), None)?),
-    };
+    let values = if opaque.is_empty() { None } else { Some(frame(opaque.iter().copied(), None)?) };
     let mut remembered = Orders::default();
     orders::write(&structure.orders, 0, &mut remembered)?;
     if let Some(values) = &values {
         orders::write(&values.orders, structure.numbers, &mut remembered)?;
     }
     let mut order = Vec::new();
-    if !remembered.maps.0.is_empty() {
+    if !remembered.maps.is_empty() {
         wire::write(&remembered, &mut order)?;
     }
     let values = values.map_or(Ok(Vec::new()), |values| values.part(0))?;
@@ -54,7 +51,7 @@ pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
     tree.treedef.limits.expect_stored(printed, values.len())?;
     let names = opaque.iter().map(|value| value.bytes_of_names());
     tree.treedef.limits.expect_names(names.fold(0, usize::saturating_add), values.len())?;
-    let rest = Trailer::write(&order, &values, &kinds, &leaves);
+    let rest = Trailer::write([&order, &values, &kinds], &leaves)?;
     let mut file = tree.treedef.begin_file(Kind::Tree, &structure, rest.len())?;
     file.extend_from_slice(&rest);
     Ok(file)
@@ -66,16 +63,12 @@ pub(crate) fn read<L: LeafType>(bytes: &[u8], limits: Limits) -> Result<Tree<L>>
     let parts = Trailer::read(rest)?;
     let mut orders = OrderReader::new(parts.orders)?;
     let treedef = structure_of(&header, structure, &mut orders, limits)?;
-    let values = match parts.values.is_empty() {
-        true => Vec::new(),
-        false => {
-            let part = Part { name: VALUES, bytes: parts.values, structure: None };
-            let Decoded { values, .. } = decode(&part, &mut orders, limits)?;
-            match values.is_empty() {
-                true => return Err(wire::invalid(VALUES, "there are none")),
-                false => values,
-            }
-        }
+    let values = if parts.values.is_empty() {
+        Vec::new()
+    } else {
+        let part = Part { name: VALUES, bytes: parts.values, structure: None };
+        let Decoded { values, .. } = decode(&part, &mut orders, limits)?;
+        if values.is_empty() { return Err(wire::invalid(VALUES, "there are none")) } else { values }
     };
     orders.finish()?;
     let mut kinds = parts.kinds;

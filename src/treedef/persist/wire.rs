@@ -1,10 +1,7 @@
 //! The rows of a file: flat, of fixed width, and independent of the types in memory.
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use bincode::config;
-use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -15,18 +12,18 @@ pub(super) struct Tables<'a> {
     /// All names, one after another. Each is stored once, in the order of the first use below.
     pub(super) text: &'a str,
     /// The number of bytes of each name.
-    pub(super) names: Rows<u32>,
-    pub(super) node_data: Rows<NodeDataRow>,
+    pub(super) names: Vec<u32>,
+    pub(super) node_data: Vec<NodeDataRow>,
     /// Beside each row of `node_data`: the names of its fields, or the numbers of its keys or its
     /// static.
-    pub(super) labels: Rows<u32>,
+    pub(super) labels: Vec<u32>,
 }
 
 /// The keys and statics, if there are any. Their scalars follow: see [`super::scalars`].
 #[derive(Default)]
 pub(super) struct Values {
     /// A value comes after the values that are keys of its own maps.
-    pub(super) rows: Rows<ValueRow>,
+    pub(super) rows: Vec<ValueRow>,
     pub(super) scalars: ScalarRows,
 }
 
@@ -51,7 +48,7 @@ pub(super) struct NodeDataRow {
 #[derive(Clone, Copy)]
 pub(super) struct NodeRow {
     pub(super) kind: u8,
-    /// The index of the node data in the same structure, numbered by first use; or [`NONE`].
+    /// The index of the node data in the same structure, numbered by first use; or [`NO_INDEX`].
     pub(super) data: u32,
     pub(super) span: u32,
     pub(super) repeat: u64,
@@ -64,9 +61,9 @@ impl NodeRow {
 /// Describes the bytes after it: runs of scalars of one kind.
 #[derive(Default)]
 pub(super) struct ScalarRows {
-    pub(super) runs: Rows<KindRow>,
+    pub(super) runs: Vec<KindRow>,
     /// The number of bytes of each `str` and `bytes`.
-    pub(super) lengths: Rows<u64>,
+    pub(super) lengths: Vec<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -75,11 +72,11 @@ pub(super) struct KindRow {
     pub(super) count: u64,
 }
 
-/// The arrival orders of maps. `positions` contains those of one map after another.
+/// The insertion orders of maps. `positions` contains those of one map after another.
 #[derive(Default)]
 pub(super) struct Orders {
-    pub(super) maps: Rows<OrderRow>,
-    pub(super) positions: Rows<u64>,
+    pub(super) maps: Vec<OrderRow>,
+    pub(super) positions: Vec<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -134,7 +131,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Tables<'a> {
 }
 
 /// No node data, or the empty name.
-pub(super) const NONE: u32 = u32::MAX;
+pub(super) const NO_INDEX: u32 = u32::MAX;
 
 pub(super) mod form {
     pub(in crate::treedef::persist) const NONE: u8 = 0;
@@ -143,47 +140,6 @@ pub(super) mod form {
     pub(in crate::treedef::persist) const STATIC: u8 = 3;
 }
 
-/// A table. At most 1,024 rows are allocated before they are read.
-pub(super) struct Rows<T>(pub(super) Vec<T>);
-
-impl<T> Default for Rows<T> {
-    fn default() -> Self {
-        Rows(Vec::new())
-    }
-}
-
-impl<T: Serialize> Serialize for Rows<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Rows<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(RowsVisitor(PhantomData)).map(Rows)
-    }
-}
-
-struct RowsVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for RowsVisitor<T> {
-    type Value = Vec<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Vec<T>, A::Error> {
-        const FIRST: usize = 1 << 10;
-        let mut table = Vec::with_capacity(rows.size_hint().unwrap_or_default().min(FIRST));
-        while let Some(row) = rows.next_element()? {
-            table.push(row);
-        }
-        Ok(table)
-    }
-}
-
-/// Appends tables to a part of a file.
 pub(super) fn write(tables: &impl Serialize, part: &mut Vec<u8>) -> Result<()> {
     bincode::serde::encode_into_std_write(tables, part, config::legacy())
         .map(drop)
@@ -201,16 +157,17 @@ pub(super) fn write_row(row: &NodeRow, table: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Reads owned tables from the front of `part`.
+/// Reads owned tables from the front of `part`. Before it reads a table, serde reserves at most
+/// 1 MiB for it, whatever its length claims to be.
 pub(super) fn read<T: DeserializeOwned>(part: &mut &[u8], name: &'static str) -> Result<T> {
     let read = bincode::serde::decode_from_slice(part, config::legacy());
-    split(part, name, read)
+    take_decoded(part, name, read)
 }
 
 /// Reads the tables of a structure from the front of `part`.
 pub(super) fn read_tables<'a>(part: &mut &'a [u8], name: &'static str) -> Result<Tables<'a>> {
     let read = bincode::serde::borrow_decode_from_slice(part, config::legacy());
-    split(part, name, read)
+    take_decoded(part, name, read)
 }
 
 /// Reads rows of nodes from the front of `part`. The iterator decodes each row lazily.
@@ -226,7 +183,7 @@ pub(super) fn read_rows<'a>(
     Ok(table.chunks_exact(NodeRow::BYTES).map(move |mut row| read(&mut row, name)))
 }
 
-fn split<T>(
+fn take_decoded<T>(
     part: &mut &[u8],
     name: &'static str,
     read: Result<(T, usize), bincode::error::DecodeError>,
@@ -243,7 +200,10 @@ pub(super) fn invalid(part: &'static str, reason: &'static str) -> Error {
 
 /// A number of rows, which has 32 bits in a file.
 pub(super) fn count(rows: usize) -> Result<u32> {
-    u32::try_from(rows).ok().filter(|rows| *rows != NONE).ok_or_else(|| ErrorKind::TooLarge.into())
+    u32::try_from(rows)
+        .ok()
+        .filter(|rows| *rows != NO_INDEX)
+        .ok_or_else(|| ErrorKind::TooLarge.into())
 }
 
 /// A size as it is stored in a file.
@@ -274,31 +234,6 @@ const NODE_KINDS: [NodeKind; 16] = {
     ]
 };
 
-/// The codes of leaf kinds in files: the index in this list. They must never change.
-const LEAF_KINDS: [LeafKind; 18] = {
-    use LeafKind as Is;
-    [
-        Is::Bool,
-        Is::I8,
-        Is::I16,
-        Is::I32,
-        Is::I64,
-        Is::I128,
-        Is::U8,
-        Is::U16,
-        Is::U32,
-        Is::U64,
-        Is::U128,
-        Is::F32,
-        Is::F64,
-        Is::Char,
-        Is::Str,
-        Is::Bytes,
-        Is::None,
-        Is::Opaque,
-    ]
-};
-
 /// The index of an item in a list of fewer than 256 items.
 fn code<T: PartialEq>(list: &[T], item: T) -> u8 {
     let place = list.iter().position(|known| *known == item);
@@ -313,10 +248,11 @@ pub(super) fn node_kind(code: u8) -> Option<NodeKind> {
     NODE_KINDS.get(usize::from(code)).copied()
 }
 
+/// The code of a leaf kind in files: its index in [`LeafKind::ALL`].
 pub(super) fn leaf_code(kind: LeafKind) -> u8 {
-    code(&LEAF_KINDS, kind)
+    code(&LeafKind::ALL, kind)
 }
 
 pub(super) fn leaf_kind(code: u8) -> Option<LeafKind> {
-    LEAF_KINDS.get(usize::from(code)).copied()
+    LeafKind::ALL.get(usize::from(code)).copied()
 }

@@ -50,36 +50,6 @@ impl TreeDef {
 }
 
 fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
-    let enter = |out: &mut String, node: NodeRef<'_>| {
-        let (name, variant) = (node.name().unwrap_or(""), node.variant().unwrap_or(""));
-        match node.kind() {
-            NodeKind::Leaf => out.write_str("*"),
-            NodeKind::None => out.write_str("None"),
-            NodeKind::Some => Ok(()),
-            NodeKind::Unit | NodeKind::Tuple => out.write_str("("),
-            NodeKind::Seq => out.write_str("["),
-            NodeKind::Map if node.is_sorted_map() => out.write_str("{"),
-            NodeKind::Map => {
-                let keys: Vec<String> = node.entry_keys().iter().map(python_repr).collect();
-                let comma = if keys.len() == 1 { "," } else { "" };
-                write!(out, "CustomNode(OrderedDict[({}{comma})], [", keys.join(", "))
-            }
-            NodeKind::UnitStruct
-            | NodeKind::NewtypeStruct
-            | NodeKind::TupleStruct
-            | NodeKind::Struct => {
-                write!(out, "CustomNode(namedtuple[{name}], [")
-            }
-            NodeKind::UnitVariant
-            | NodeKind::NewtypeVariant
-            | NodeKind::TupleVariant
-            | NodeKind::StructVariant => write!(out, "CustomNode({name}.{variant}[None], ["),
-            NodeKind::Static => {
-                let value = node.static_value().map(ToString::to_string).unwrap_or_default();
-                write!(out, "CustomNode(static[{value}], [")
-            }
-        }
-    };
     let mut walk = Walk::new(root, Stops::Everywhere);
     while let Some(event) = walk.next() {
         if out.len() > MAX_BYTES {
@@ -88,14 +58,7 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
         let node = match event {
             Event::Enter { node, .. } => node,
             Event::Leave(node) => {
-                out.write_str(match node.kind() {
-                    NodeKind::Leaf | NodeKind::None | NodeKind::Some => "",
-                    NodeKind::Tuple if node.num_children() == 1 => ",)",
-                    NodeKind::Unit | NodeKind::Tuple => ")",
-                    NodeKind::Seq => "]",
-                    NodeKind::Map if node.is_sorted_map() => "}",
-                    _ => "])",
-                })?;
+                out.write_str(end(node))?;
                 continue;
             }
         };
@@ -108,9 +71,51 @@ fn write_nodes(out: &mut String, root: NodeRef<'_>) -> fmt::Result {
                 write!(out, "{}: ", python_repr(key))?;
             }
         }
-        enter(out, node)?;
+        write_start(out, node)?;
     }
     Ok(())
+}
+
+fn write_start(out: &mut String, node: NodeRef<'_>) -> fmt::Result {
+    let (name, variant) = (node.name().unwrap_or(""), node.variant().unwrap_or(""));
+    match node.kind() {
+        NodeKind::Leaf => out.write_str("*"),
+        NodeKind::None => out.write_str("None"),
+        NodeKind::Some => Ok(()),
+        NodeKind::Unit | NodeKind::Tuple => out.write_str("("),
+        NodeKind::Seq => out.write_str("["),
+        NodeKind::Map if node.is_sorted_map() => out.write_str("{"),
+        NodeKind::Map => {
+            let keys: Vec<String> = node.entry_keys().iter().map(python_repr).collect();
+            let comma = if keys.len() == 1 { "," } else { "" };
+            write!(out, "CustomNode(OrderedDict[({}{comma})], [", keys.join(", "))
+        }
+        NodeKind::UnitStruct
+        | NodeKind::NewtypeStruct
+        | NodeKind::TupleStruct
+        | NodeKind::Struct => {
+            write!(out, "CustomNode(namedtuple[{name}], [")
+        }
+        NodeKind::UnitVariant
+        | NodeKind::NewtypeVariant
+        | NodeKind::TupleVariant
+        | NodeKind::StructVariant => write!(out, "CustomNode({name}.{variant}[None], ["),
+        NodeKind::Static => {
+            let value = node.static_value().map(ToString::to_string).unwrap_or_default();
+            write!(out, "CustomNode(static[{value}], [")
+        }
+    }
+}
+
+fn end(node: NodeRef<'_>) -> &'static str {
+    match node.kind() {
+        NodeKind::Leaf | NodeKind::None | NodeKind::Some => "",
+        NodeKind::Tuple if node.num_children() == 1 => ",)",
+        NodeKind::Unit | NodeKind::Tuple => ")",
+        NodeKind::Seq => "]",
+        NodeKind::Map if node.is_sorted_map() => "}",
+        _ => "])",
+    }
 }
 
 /// A key in the form of Python's `repr`. Values that Python does not have print as in a treedef.
@@ -211,10 +216,11 @@ fn write_python_float(out: &mut String, value: f64) -> fmt::Result {
     if value.is_nan() {
         out.write_str("nan")
     } else if value.is_infinite() || magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
-        match value.is_finite() {
-            // `Debug` would use an exponent for other numbers.
-            true if value.fract() == 0.0 => write!(out, "{value:.1}"),
-            _ => write!(out, "{value}"),
+        // `Debug` would use an exponent for other numbers.
+        if value.is_finite() && value.fract() == 0.0 {
+            write!(out, "{value:.1}")
+        } else {
+            write!(out, "{value}")
         }
     } else {
         let text = format!("{value:e}");

@@ -1,7 +1,7 @@
 //! Splits text into names, numbers and quoted texts.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Leaf, Name};
+use crate::model::{Leaf, LeafKind, Name};
 
 use super::literal::is_bare;
 
@@ -58,9 +58,10 @@ impl<'t> Lexer<'t> {
 
     /// Returns an error if a space is next, because paths contain none.
     pub(super) fn expect_no_space(&self) -> Result<()> {
-        match self.peek_here().is_some_and(char::is_whitespace) {
-            true => self.fail_here("no space inside a path"),
-            false => Ok(()),
+        if self.peek_here().is_some_and(char::is_whitespace) {
+            self.fail_here("no space inside a path")
+        } else {
+            Ok(())
         }
     }
 
@@ -92,9 +93,12 @@ impl<'t> Lexer<'t> {
         let found = match self.rest() {
             "" => "the end".to_owned(),
             rest => {
-                let escaped = |char: char| match char.is_control() {
-                    true => char.escape_debug().to_string(),
-                    false => char.to_string(),
+                let escaped = |char: char| {
+                    if char.is_control() {
+                        char.escape_debug().to_string()
+                    } else {
+                        char.to_string()
+                    }
                 };
                 format!("`{}`", rest.chars().take(12).map(escaped).collect::<String>())
             }
@@ -283,26 +287,12 @@ impl<'t> Lexer<'t> {
             }
         }
         let number = self.text.get(start..self.at)?;
-        let f64 = |number: &str| {
-            number.parse().ok().filter(|value: &f64| value.is_finite()).map(Leaf::F64)
+        let kind = match self.word_here() {
+            "" if is_float => LeafKind::F64,
+            "" => LeafKind::I32,
+            name => LeafKind::named(name).filter(|kind| kind.is_number())?,
         };
-        match self.word_here() {
-            "" if is_float => f64(number),
-            "" => number.parse().ok().map(Leaf::I32),
-            "f64" => f64(number),
-            "f32" => number.parse().ok().filter(|value: &f32| value.is_finite()).map(Leaf::F32),
-            "i8" => number.parse().ok().map(Leaf::I8),
-            "i16" => number.parse().ok().map(Leaf::I16),
-            "i32" => number.parse().ok().map(Leaf::I32),
-            "i64" => number.parse().ok().map(Leaf::I64),
-            "i128" => number.parse().ok().map(|value: i128| value.into()),
-            "u8" => number.parse().ok().map(Leaf::U8),
-            "u16" => number.parse().ok().map(Leaf::U16),
-            "u32" => number.parse().ok().map(Leaf::U32),
-            "u64" => number.parse().ok().map(Leaf::U64),
-            "u128" => number.parse().ok().map(|value: u128| value.into()),
-            _ => None,
-        }
+        Leaf::parsed(number, kind)
     }
 
     fn special_float(&mut self, negative: bool) -> Option<Leaf> {

@@ -29,10 +29,7 @@ pub(crate) fn is_bare(name: &str) -> bool {
 }
 
 pub(crate) fn write_name(out: &mut dyn Write, name: &str) -> Result {
-    match is_bare(name) {
-        true => out.write_str(name),
-        false => write_quoted(out, name, '`'),
-    }
+    if is_bare(name) { out.write_str(name) } else { write_quoted(out, name, '`') }
 }
 
 fn write_quoted(out: &mut dyn Write, text: &str, quote: char) -> Result {

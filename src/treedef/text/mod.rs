@@ -45,6 +45,7 @@
 mod literal;
 mod lex;
 mod print;
+mod syntax;
 mod parse;
 mod jax;
 mod path;
@@ -54,8 +55,6 @@ mod serde;
 pub(crate) use parse::parse_signature;
 #[cfg(feature = "insta")]
 pub(crate) use parse::{parse_signature_without_lengths, parse_structure_without_lengths};
-pub(crate) use print::{
-    KindsAndShapes, LeafText, LeafTexts, WithoutLengths, brief, first_other, write_tree,
-};
+pub(crate) use print::{KindsAndShapes, LeafText, LeafTexts, WithoutLengths, brief, write_tree};
 pub(crate) use serde::as_text;
 pub(crate) use serde::parsed;

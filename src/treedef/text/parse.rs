@@ -5,12 +5,12 @@ use std::str::FromStr;
 use crate::error::{Error, ErrorKind, Result, limited};
 use crate::leaf::sink::permute;
 use crate::model::{
-    Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options, Tree, TreeDef,
-    Value,
+    LeafKind, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options, Tree, TreeDef, Value,
 };
-use crate::treedef::builder::{EncodingBuilder, LabelsRef, NodeDataRef};
+use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 
 use super::lex::Lexer;
+use super::syntax::Syntax;
 
 struct Parser<'l, 't, L> {
     lexer: &'l mut Lexer<'t>,
@@ -24,27 +24,10 @@ struct Parser<'l, 't, L> {
     depth_above: usize,
 }
 
-/// What the text contains at its leaves.
-#[derive(Clone, Copy)]
-struct Syntax<L> {
-    /// Reads a leaf if one is next.
-    leaf: fn(&mut Lexer<'_>) -> Result<Option<L>>,
-    /// Whether the leaves are stored. Those of a treedef contain no data.
-    stores: bool,
-    /// Whether a leaf may have the dimensions of an array.
-    arrays: bool,
-    /// Whether statics are allowed. They are not inside a value.
-    statics: bool,
-    /// Whether `_` is a count, of one.
-    hides_lengths: bool,
-    /// What messages say if a node is missing.
-    expected: &'static str,
-}
-
 /// A node whose closing delimiter has not been read.
 struct OpenBracket {
     at: usize,
-    form: Bracket,
+    bracket: Bracket,
     name: Name,
     variant: Option<Name>,
     fields: Vec<Name>,
@@ -90,62 +73,37 @@ impl<L: Clone> Parser<'_, '_, L> {
                 more = self.lexer.eat(",");
                 top.listed |= more;
             }
-            if self.lexer.peek() == top.form.end().chars().next() {
+            if self.lexer.peek() == top.bracket.end().chars().next() {
                 top.check_children(self.lexer)?;
-                self.lexer.eat(top.form.end());
+                self.lexer.eat(top.bracket.end());
                 complete = open.pop().map(|node| self.close(node)).transpose()?;
             } else if more {
                 self.label(top, depth)?;
                 complete = self.begin(&mut open)?;
             } else {
-                return self.lexer.fail(top.form.expected());
+                return self.lexer.fail(top.bracket.expected());
             }
         }
     }
 
     /// Reads the beginning of a node: a whole atom, or everything before the first child.
     fn begin(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<Complete>> {
-        let first_leaf = self.leaves.len();
-        let depth = open.len();
-        let mut opens = |this: &mut Self, form: Bracket, name: Name, variant: Option<Name>| {
-            // The kind is set when the node is closed.
-            let at = this.builder.open(NodeKind::Tuple, NodeData::NONE);
-            let (fields, keys) = (Vec::new(), Vec::new());
-            open.push(OpenBracket {
-                at,
-                form,
-                name,
-                variant,
-                fields,
-                keys,
-                first_leaf,
-                children: 0,
-                last: None,
-                listed: false,
-            });
-            this.limits.expect_depth(this.depth_above + open.len())?;
-            Ok(None)
-        };
+        let (depth, first_leaf) = (open.len(), self.leaves.len());
         if self.lexer.eat("[") {
-            return opens(self, Bracket::Seq, Name::default(), None);
+            return self.open(open, Bracket::Seq, Name::default(), None);
         }
         if self.lexer.eat("{") {
-            return opens(self, Bracket::Map, Name::default(), None);
+            return self.open(open, Bracket::Map, Name::default(), None);
         }
         if self.lexer.eat("(") {
-            if self.lexer.eat(")") {
-                return Ok(Some(self.atom(NodeKind::Unit, NodeData::NONE)));
-            }
-            if self.lexer.eat(",") {
-                self.lexer.expect(")", "`)`, for an empty tuple")?;
-                let empty = self.atom(NodeKind::Tuple, NodeData::NONE);
-                self.builder.close(empty.node, NodeData::NONE)?;
-                return Ok(Some(empty));
-            }
-            return opens(self, Bracket::Tuple, Name::default(), None);
+            return match self.empty()? {
+                Some(empty) => Ok(Some(empty)),
+                None => self.open(open, Bracket::Tuple, Name::default(), None),
+            };
         }
         if let Some(leaf) = (self.syntax.leaf)(self.lexer)? {
-            self.leaves.extend(Some(leaf).filter(|_| self.syntax.stores));
+            // The leaves of a treedef have no data, and there may be 2⁶⁰.
+            self.leaves.extend(Some(leaf).filter(|_| size_of::<L>() > 0));
             if self.syntax.arrays {
                 return self.array(first_leaf, depth).map(Some);
             }
@@ -154,54 +112,85 @@ impl<L: Clone> Parser<'_, '_, L> {
         match self.lexer.peek_word() {
             "None" => {
                 self.lexer.word();
-                return Ok(Some(self.atom(NodeKind::None, NodeData::NONE)));
+                Ok(Some(self.atom(NodeKind::None, NodeData::NONE)))
             }
             "Some" => {
                 self.lexer.word();
                 self.lexer.expect("(", "`(`, as in `Some(*)`")?;
-                return opens(self, Bracket::Some, Name::default(), None);
+                self.open(open, Bracket::Some, Name::default(), None)
             }
             "static" if self.syntax.statics => {
                 self.lexer.word();
                 let value = self.value(depth)?;
                 let name = Name::default();
-                let labels = LabelsRef::Static(&value);
-                let data = self.builder.intern(NodeDataRef { name: &name, variant: &name, labels });
-                return Ok(Some(self.atom(NodeKind::Static, data)));
+                let data = self.data(&name, &name, LabelsRef::Static(&value));
+                Ok(Some(self.atom(NodeKind::Static, data)))
             }
-            _ if !self
-                .lexer
-                .peek()
-                .is_some_and(|char| char.is_ascii_alphabetic() || matches!(char, '_' | '`')) =>
-            {
-                return self.lexer.fail(self.syntax.expected);
-            }
-            "static" | "true" | "false" | "inf" | "nan" => {
-                return self.lexer.fail(self.syntax.expected);
-            }
-            _ => {}
+            "static" | "true" | "false" | "inf" | "nan" => self.lexer.fail(self.syntax.expected),
+            _ => match self.lexer.peek() {
+                Some('A'..='Z' | 'a'..='z' | '_' | '`') => self.named(open),
+                _ => self.lexer.fail(self.syntax.expected),
+            },
         }
+    }
+
+    fn open(
+        &mut self,
+        open: &mut Vec<OpenBracket>,
+        bracket: Bracket,
+        name: Name,
+        variant: Option<Name>,
+    ) -> Result<Option<Complete>> {
+        // The kind is set when the node is closed.
+        let at = self.builder.open(NodeKind::Tuple, NodeData::NONE);
+        open.push(OpenBracket {
+            at,
+            bracket,
+            name,
+            variant,
+            fields: Vec::new(),
+            keys: Vec::new(),
+            first_leaf: self.leaves.len(),
+            children: 0,
+            last: None,
+            listed: false,
+        });
+        self.limits.expect_depth(self.depth_above + open.len())?;
+        Ok(None)
+    }
+
+    /// The rest of `()` or `(,)`.
+    fn empty(&mut self) -> Result<Option<Complete>> {
+        if self.lexer.eat(")") {
+            return Ok(Some(self.atom(NodeKind::Unit, NodeData::NONE)));
+        }
+        if !self.lexer.eat(",") {
+            return Ok(None);
+        }
+        self.lexer.expect(")", "`)`, for an empty tuple")?;
+        let empty = self.atom(NodeKind::Tuple, NodeData::NONE);
+        self.builder.close(empty.node, NodeData::NONE)?;
+        Ok(Some(empty))
+    }
+
+    /// A node that begins with the name of its type.
+    fn named(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<Complete>> {
         let name = self.lexer.name()?;
         let variant = if self.lexer.eat("::") { Some(self.lexer.name()?) } else { None };
         if self.lexer.eat("(") {
-            return opens(self, Bracket::Parenthesis, name, variant);
+            return self.open(open, Bracket::Parenthesis, name, variant);
         }
         if self.lexer.eat("{") {
-            return opens(self, Bracket::Braces, name, variant);
+            return self.open(open, Bracket::Braces, name, variant);
         }
         let kind = if variant.is_some() { NodeKind::UnitVariant } else { NodeKind::UnitStruct };
-        let variant = variant.unwrap_or_default();
-        let data = self.builder.intern(NodeDataRef {
-            name: &name,
-            variant: &variant,
-            labels: LabelsRef::None,
-        });
+        let data = self.data(&name, &variant.unwrap_or_default(), LabelsRef::None);
         Ok(Some(self.atom(kind, data)))
     }
 
     /// Reads the label before a child: a field name or a map key.
     fn label(&mut self, parent: &mut OpenBracket, depth: usize) -> Result<()> {
-        match parent.form {
+        match parent.bracket {
             Bracket::Braces => parent.fields.push(self.lexer.name()?),
             Bracket::Map => {
                 let key = self.value(depth)?;
@@ -261,6 +250,10 @@ impl<L: Clone> Parser<'_, '_, L> {
         }
     }
 
+    fn data(&mut self, name: &Name, variant: &Name, labels: LabelsRef<'_, Name>) -> usize {
+        self.builder.node_data.intern(NodeDataRef { name, variant, labels })
+    }
+
     fn atom(&mut self, kind: NodeKind, data: usize) -> Complete {
         Complete { node: self.builder.open(kind, data), first_leaf: self.leaves.len() }
     }
@@ -268,7 +261,7 @@ impl<L: Clone> Parser<'_, '_, L> {
     /// Reads `; count` if it is next, and adds the child to its parent.
     fn add(&mut self, parent: &mut OpenBracket, child: Complete) -> Result<()> {
         let repeatable =
-            matches!(parent.form, Bracket::Seq | Bracket::Tuple | Bracket::Parenthesis);
+            matches!(parent.bracket, Bracket::Seq | Bracket::Tuple | Bracket::Parenthesis);
         let mut count = 1;
         if repeatable && self.lexer.eat(";") {
             if self.lexer.peek() == Some('0') {
@@ -298,56 +291,33 @@ impl<L: Clone> Parser<'_, '_, L> {
     }
 
     /// Completes a node. Its closing delimiter was read.
-    fn close(&mut self, node: OpenBracket) -> Result<Complete> {
-        let OpenBracket {
-            at,
-            form,
-            name,
-            variant,
-            fields,
-            mut keys,
-            first_leaf,
-            children,
-            listed,
-            ..
-        } = node;
-        let single = children == 1 && !listed;
-        let kind = match (form, &variant) {
-            (Bracket::Some, _) => NodeKind::Some,
-            (Bracket::Seq, _) => NodeKind::Seq,
-            (Bracket::Tuple, _) => NodeKind::Tuple,
-            (Bracket::Map, _) => NodeKind::Map,
-            (Bracket::Parenthesis, None) if single => NodeKind::NewtypeStruct,
-            (Bracket::Parenthesis, None) => NodeKind::TupleStruct,
-            (Bracket::Parenthesis, Some(_)) if single => NodeKind::NewtypeVariant,
-            (Bracket::Parenthesis, Some(_)) => NodeKind::TupleVariant,
-            (Bracket::Braces, None) => NodeKind::Struct,
-            (Bracket::Braces, Some(_)) => NodeKind::StructVariant,
-        };
+    fn close(&mut self, mut node: OpenBracket) -> Result<Complete> {
+        let (at, kind) = (node.at, node.kind());
         self.builder.nodes[at].kind = kind;
         // Checks that the totals used by sorting do not overflow.
         self.builder.close(at, NodeData::NONE)?;
-        if kind == NodeKind::Map && !self.options.insertion {
+        if kind == NodeKind::Map
+            && !self.options.insertion
             // The order in the text is not remembered, because it does not belong to a value.
-            if let Some(sorted) = self.builder.sort_entries(at, &mut keys) {
-                let leaves = self.leaves.get_mut(first_leaf..).unwrap_or_default();
-                if leaves.len() == sorted.leaves.len() {
-                    permute(sorted.leaves, |a, b| leaves.swap(a, b));
-                }
+            && let Some(sorted) = self.builder.sort_entries(at, &mut node.keys)
+        {
+            let leaves = self.leaves.get_mut(node.first_leaf..).unwrap_or_default();
+            if leaves.len() == sorted.leaves.len() {
+                permute(sorted.leaves, |a, b| leaves.swap(a, b));
             }
         }
         let labels = match kind {
-            NodeKind::Map => LabelsRef::Keys(&keys),
-            NodeKind::Struct | NodeKind::StructVariant => LabelsRef::Fields(&fields),
+            NodeKind::Map => LabelsRef::Keys(&node.keys),
+            NodeKind::Struct | NodeKind::StructVariant => LabelsRef::Fields(&node.fields),
             _ => LabelsRef::None,
         };
-        let variant = variant.unwrap_or_default();
-        let data = match kind.is_named() || kind == NodeKind::Map {
-            true => self.builder.intern(NodeDataRef { name: &name, variant: &variant, labels }),
-            false => NodeData::NONE,
+        let data = if kind.is_named() || kind == NodeKind::Map {
+            self.data(&node.name, &node.variant.unwrap_or_default(), labels)
+        } else {
+            NodeData::NONE
         };
         self.builder.name(at, data);
-        Ok(Complete { node: at, first_leaf })
+        Ok(Complete { node: at, first_leaf: node.first_leaf })
     }
 
     fn finish(mut self, limits: Limits) -> Tree<L> {
@@ -357,13 +327,32 @@ impl<L: Clone> Parser<'_, '_, L> {
 }
 
 impl OpenBracket {
+    fn kind(&self) -> NodeKind {
+        match (self.bracket, &self.variant) {
+            (Bracket::Some, _) => NodeKind::Some,
+            (Bracket::Seq, _) => NodeKind::Seq,
+            (Bracket::Tuple, _) => NodeKind::Tuple,
+            (Bracket::Map, _) => NodeKind::Map,
+            (Bracket::Parenthesis, None) if self.has_one() => NodeKind::NewtypeStruct,
+            (Bracket::Parenthesis, None) => NodeKind::TupleStruct,
+            (Bracket::Parenthesis, Some(_)) if self.has_one() => NodeKind::NewtypeVariant,
+            (Bracket::Parenthesis, Some(_)) => NodeKind::TupleVariant,
+            (Bracket::Braces, None) => NodeKind::Struct,
+            (Bracket::Braces, Some(_)) => NodeKind::StructVariant,
+        }
+    }
+
+    /// Whether it has one child, without a comma or a count.
+    fn has_one(&self) -> bool {
+        self.children == 1 && !self.listed
+    }
+
     /// Checks that the node may end here.
     fn check_children(&self, lexer: &mut Lexer<'_>) -> Result<()> {
-        let single = self.children == 1 && !self.listed;
-        match self.form {
+        match self.bracket {
             Bracket::Some if self.children == 0 => lexer.fail("a node: `Some` holds one"),
-            Bracket::Some if !single => lexer.fail("one node in `Some`, without a comma"),
-            Bracket::Tuple if single => lexer.fail("`,`, as in a tuple of one: `(*,)`"),
+            Bracket::Some if !self.has_one() => lexer.fail("one node in `Some`, without a comma"),
+            Bracket::Tuple if self.has_one() => lexer.fail("`,`, as in a tuple of one: `(*,)`"),
             _ => Ok(()),
         }
     }
@@ -402,66 +391,6 @@ fn parse<L: Clone>(
     Ok(parser.finish(limits))
 }
 
-/// `*`
-fn star(lexer: &mut Lexer<'_>) -> Result<Option<()>> {
-    Ok(lexer.eat("*").then_some(()))
-}
-
-/// `f32`
-fn kind(lexer: &mut Lexer<'_>) -> Result<Option<LeafKind>> {
-    let kind = LeafKind::named(lexer.peek_word());
-    if kind.is_some() {
-        lexer.word();
-    }
-    Ok(kind)
-}
-
-/// `1.5f32`
-fn literal(lexer: &mut Lexer<'_>) -> Result<Option<Leaf>> {
-    let leaf = match lexer.peek() {
-        Some('"') if lexer.eat("\"") => Leaf::from(lexer.quoted('"')?),
-        Some('\'') if lexer.eat("'") => match (lexer.char('\'')?, lexer.eat_here("'")) {
-            (Some(char), true) => Leaf::Char(char),
-            _ => return lexer.fail("one character in single quotes"),
-        },
-        Some('-' | '0'..='9') => lexer.number()?,
-        Some('b') if lexer.eat("b\"") => Leaf::from(lexer.bytes()?),
-        _ => match lexer.peek_word() {
-            word @ ("true" | "false") => {
-                lexer.word();
-                Leaf::Bool(word == "true")
-            }
-            "inf" | "inff32" | "inff64" => lexer.number()?,
-            "nan" => match lexer.number() {
-                Ok(nan) => nan,
-                Err(_) => {
-                    return lexer.fail("the bits of the NaN, as in `nan(0x7ff8000000000000)`");
-                }
-            },
-            _ => return Ok(None),
-        },
-    };
-    Ok(Some(leaf))
-}
-
-const STRUCTURE: Syntax<()> = Syntax {
-    leaf: star,
-    stores: false,
-    arrays: false,
-    statics: true,
-    hides_lengths: false,
-    expected: "a node (literals stand only in keys and statics)",
-};
-
-const SIGNATURE: Syntax<LeafKind> = Syntax {
-    leaf: kind,
-    stores: true,
-    arrays: true,
-    statics: true,
-    hides_lengths: false,
-    expected: "a node, or a kind such as `f32`",
-};
-
 fn parse_tree<L: Clone>(text: &str, limits: Limits, syntax: Syntax<L>) -> Result<Tree<L>> {
     parse_all(text, limits, |lexer| {
         let options = parse_options(lexer)?;
@@ -470,20 +399,20 @@ fn parse_tree<L: Clone>(text: &str, limits: Limits, syntax: Syntax<L>) -> Result
 }
 
 pub(crate) fn parse_signature(text: &str, limits: Limits) -> Result<Tree<LeafKind>> {
-    parse_tree(text, limits, SIGNATURE)
+    parse_tree(text, limits, Syntax::SIGNATURE)
 }
 
 /// Parses a structure, whose sequences may have `_` as the count of an element: one.
 #[cfg(feature = "insta")]
 pub(crate) fn parse_structure_without_lengths(text: &str) -> Result<TreeDef> {
-    let syntax = Syntax { hides_lengths: true, ..STRUCTURE };
+    let syntax = Syntax { hides_lengths: true, ..Syntax::STRUCTURE };
     Ok(parse_tree(text, Limits::default(), syntax)?.treedef)
 }
 
 /// As [`parse_structure_without_lengths`], for a signature.
 #[cfg(feature = "insta")]
 pub(crate) fn parse_signature_without_lengths(text: &str) -> Result<Tree<LeafKind>> {
-    parse_tree(text, Limits::default(), Syntax { hides_lengths: true, ..SIGNATURE })
+    parse_tree(text, Limits::default(), Syntax { hides_lengths: true, ..Syntax::SIGNATURE })
 }
 
 pub(super) fn parse_value(
@@ -492,15 +421,7 @@ pub(super) fn parse_value(
     nesting: usize,
     depth_above: usize,
 ) -> Result<Value> {
-    let syntax = Syntax {
-        leaf: literal,
-        stores: true,
-        arrays: false,
-        statics: false,
-        hides_lengths: false,
-        expected: "a value",
-    };
-    let tree = parse(lexer, syntax, Options::default(), limits, (nesting, depth_above))?;
+    let tree = parse(lexer, Syntax::VALUE, Options::default(), limits, (nesting, depth_above))?;
     // Its leaves were counted when they were repeated.
     lexer.spend(tree.treedef.root().work().saturating_sub(tree.leaves.len()))?;
     Ok(Value::from_tree(tree))
@@ -582,7 +503,7 @@ impl TreeDef {
         // The error of a structure that is too large has the byte, too.
         parse_all(text, limits, |lexer| {
             let options = parse_options(lexer)?;
-            parse(lexer, STRUCTURE, options, limits, (0, 0))?.treedef.within_limits()
+            parse(lexer, Syntax::STRUCTURE, options, limits, (0, 0))?.treedef.within_limits()
         })
     }
 }

@@ -86,12 +86,11 @@ pub(super) fn parse_key(lexer: &mut Lexer<'_>) -> Result<Key> {
         lexer.expect("]", "`]`")?;
         return Ok(key);
     }
-    let variant = match lexer.eat_here("::") {
-        true => {
-            lexer.expect_no_space()?;
-            Some(lexer.name()?)
-        }
-        false => None,
+    let variant = if lexer.eat_here("::") {
+        lexer.expect_no_space()?;
+        Some(lexer.name()?)
+    } else {
+        None
     };
     if !lexer.eat_here(".") {
         return lexer.fail("a key: one of `.name .0 [0] [\"key\"] ? ::Variant.0`");

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use crate::model::Limits;
-use crate::pattern::{Pattern, Step};
+use crate::pattern::{Pattern, PatternStep};
 
 use super::lex::Lexer;
 use super::parse::parse_all;
@@ -14,33 +14,33 @@ use super::path::{parse_first, parse_key};
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|step| match step {
-            Step::Key(key) => key.fmt(f),
-            Step::AnyField => f.write_str(".*"),
-            Step::AnyEntry => f.write_str("[*]"),
-            Step::AnySteps => f.write_str("**"),
+            PatternStep::Key(key) => key.fmt(f),
+            PatternStep::AnyField => f.write_str(".*"),
+            PatternStep::AnyEntry => f.write_str("[*]"),
+            PatternStep::AnySteps => f.write_str("**"),
         })
     }
 }
 
-fn parse_step(lexer: &mut Lexer<'_>, is_first: bool) -> Result<Step> {
+fn parse_step(lexer: &mut Lexer<'_>, is_first: bool) -> Result<PatternStep> {
     // `.***` is `.*` and `**`.
     let mut ahead = lexer.clone();
     if lexer.eat_here("**") || !ahead.eat_here(".***") && lexer.eat_here(".**") {
-        return Ok(Step::AnySteps);
+        return Ok(PatternStep::AnySteps);
     }
     if lexer.eat_here(".*") || is_first && lexer.eat_here("*") {
-        return Ok(Step::AnyField);
+        return Ok(PatternStep::AnyField);
     }
     if lexer.eat_here("[*]") {
-        return Ok(Step::AnyEntry);
+        return Ok(PatternStep::AnyEntry);
     }
     if is_range(lexer.clone()) {
         return lexer.fail("an index or `*` (a range is no pattern)");
     }
     let first = if is_first { parse_first(lexer)? } else { None };
     match first {
-        Some(key) => Ok(Step::Key(key)),
-        None => parse_key(lexer).map(Step::Key),
+        Some(key) => Ok(PatternStep::Key(key)),
+        None => parse_key(lexer).map(PatternStep::Key),
     }
 }
 

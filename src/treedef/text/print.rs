@@ -15,9 +15,21 @@ const WIDTH: usize = 80;
 /// What is printed at the leaves.
 pub(crate) trait LeafText {
     fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result;
+    /// Whether two leaves are printed alike.
+    fn same(&self, a: usize, b: usize) -> bool;
     /// How many of `count` siblings have the same leaves as the first, which has `leaves` leaves
     /// from index `first` on.
-    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize;
+    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
+        // Each sibling is compared with the previous one, so equal leaves are read only once.
+        let like_the_last = |sibling: usize| {
+            let first = first + sibling * leaves;
+            (first..first + leaves).all(|leaf| self.same(leaf - leaves, leaf))
+        };
+        match leaves {
+            0 => count,
+            _ => (1..count).find(|sibling| !like_the_last(*sibling)).unwrap_or(count),
+        }
+    }
     /// The text of a node that is printed as an array.
     fn array(&self, _: NodeRef<'_>) -> Option<String> {
         None
@@ -36,6 +48,10 @@ impl LeafText for Stars {
         out.write_char('*')
     }
 
+    fn same(&self, _: usize, _: usize) -> bool {
+        true
+    }
+
     fn equal(&self, _: usize, _: usize, count: usize) -> usize {
         count
     }
@@ -49,12 +65,8 @@ impl LeafText for Literals<'_> {
         self.0.scalar(index).map_or(Ok(()), |scalar| write_scalar(out, scalar, self.1))
     }
 
-    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
-        let of = |sibling: usize| {
-            let first = first + sibling * leaves;
-            (first..first + leaves).map(|index| self.0.scalar(index))
-        };
-        first_other(leaves, count, |sibling| of(sibling).eq(of(sibling - 1)))
+    fn same(&self, a: usize, b: usize) -> bool {
+        self.0.scalar(a) == self.0.scalar(b)
     }
 
     fn suffix(&self) -> Suffix {
@@ -91,12 +103,8 @@ impl LeafText for LeafTexts {
         self.leaf(index).map_or(Ok(()), |text| out.write_str(text))
     }
 
-    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
-        let texts = |sibling: usize| {
-            let first = first + sibling * leaves;
-            (first..first + leaves).map(|index| self.leaf(index))
-        };
-        first_other(leaves, count, |sibling| texts(sibling).eq(texts(sibling - 1)))
+    fn same(&self, a: usize, b: usize) -> bool {
+        self.leaf(a) == self.leaf(b)
     }
 }
 
@@ -108,10 +116,8 @@ impl LeafText for KindsAndShapes<'_> {
         self.0.get(index).map_or(Ok(()), |kind| write!(out, "{kind}"))
     }
 
-    fn equal(&self, first: usize, leaves: usize, count: usize) -> usize {
-        let of =
-            |sibling: usize| self.0.get(first + sibling * leaves..first + (sibling + 1) * leaves);
-        first_other(leaves, count, |sibling| of(sibling) == of(sibling - 1))
+    fn same(&self, a: usize, b: usize) -> bool {
+        self.0.get(a) == self.0.get(b)
     }
 
     fn array(&self, node: NodeRef<'_>) -> Option<String> {
@@ -131,19 +137,6 @@ impl LeafText for KindsAndShapes<'_> {
     }
 }
 
-/// How many of `count` siblings are equal to the first. Each is compared with the previous one, so
-/// equal leaves are read only once.
-pub(crate) fn first_other(
-    leaves: usize,
-    count: usize,
-    like_the_last: impl Fn(usize) -> bool,
-) -> usize {
-    match leaves {
-        0 => count,
-        _ => (1..count).find(|&sibling| !like_the_last(sibling)).unwrap_or(count),
-    }
-}
-
 pub(super) fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fmt::Result {
     match (leaf.as_scalar(), leaf) {
         (Some(scalar), _) => write_scalar(out, scalar, suffix),
@@ -154,7 +147,7 @@ pub(super) fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fm
 
 pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) -> fmt::Result {
     let leaves = &Literals(value, suffix);
-    Printer::new(&mut Columns::new(out), leaves, None).print(value.root())
+    Printer::new(&mut ColumnWriter::new(out), leaves, None).print(value.root())
 }
 
 /// One line, cut off if it is long, for messages.
@@ -163,18 +156,18 @@ pub(crate) fn brief(printed: &impl fmt::Display) -> String {
 }
 
 /// A writer that tracks the current column.
-struct Columns<'w> {
+struct ColumnWriter<'w> {
     out: &'w mut dyn Write,
     column: usize,
 }
 
-impl<'w> Columns<'w> {
+impl<'w> ColumnWriter<'w> {
     fn new(out: &'w mut dyn Write) -> Self {
-        Columns { out, column: 0 }
+        ColumnWriter { out, column: 0 }
     }
 }
 
-impl Write for Columns<'_> {
+impl Write for ColumnWriter<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.column = match text.rsplit_once('\n') {
             Some((_, line)) => line.chars().count(),
@@ -185,7 +178,7 @@ impl Write for Columns<'_> {
 }
 
 struct Printer<'p, 'w> {
-    out: &'p mut Columns<'w>,
+    out: &'p mut ColumnWriter<'w>,
     leaves: &'p dyn LeafText,
     pretty: Option<Pretty>,
     lengths: Lengths,
@@ -227,7 +220,11 @@ impl OpenPrint<'_> {
 }
 
 impl<'p, 'w> Printer<'p, 'w> {
-    fn new(out: &'p mut Columns<'w>, leaves: &'p dyn LeafText, pretty: Option<Pretty>) -> Self {
+    fn new(
+        out: &'p mut ColumnWriter<'w>,
+        leaves: &'p dyn LeafText,
+        pretty: Option<Pretty>,
+    ) -> Self {
         Printer { out, leaves, pretty, lengths: Lengths::Shown }
     }
 }
@@ -366,7 +363,7 @@ impl Printer<'_, '_> {
     fn fits(&self, node: NodeRef<'_>, width: usize) -> bool {
         let left = width.saturating_sub(1).saturating_sub(self.out.column);
         let mut rest = Limited { text: String::new(), left };
-        let out = &mut Columns::new(&mut rest);
+        let out = &mut ColumnWriter::new(&mut rest);
         Printer { out, leaves: self.leaves, pretty: None, lengths: self.lengths }
             .print(node)
             .is_ok()
@@ -409,7 +406,7 @@ impl fmt::Display for Options {
 }
 
 /// The pretty form: `{:#}`, or `{:#120}` for lines of 120 columns.
-fn pretty(f: &fmt::Formatter<'_>) -> Option<Pretty> {
+fn pretty_form(f: &fmt::Formatter<'_>) -> Option<Pretty> {
     f.alternate().then(|| Pretty { indent: 0, width: f.width().unwrap_or(WIDTH) })
 }
 
@@ -427,8 +424,8 @@ fn write(
     leaves: &dyn LeafText,
     lengths: Lengths,
 ) -> fmt::Result {
-    let pretty = pretty(f);
-    let out = &mut Columns::new(f);
+    let pretty = pretty_form(f);
+    let out = &mut ColumnWriter::new(f);
     write_options(out, treedef.encoding.options)?;
     Printer { out, leaves, pretty, lengths }.print(treedef.root())
 }
@@ -463,8 +460,8 @@ impl fmt::Debug for TreeDef {
 
 impl fmt::Display for NodeRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pretty = pretty(f);
-        Printer::new(&mut Columns::new(f), &Stars, pretty).print(*self)
+        let pretty = pretty_form(f);
+        Printer::new(&mut ColumnWriter::new(f), &Stars, pretty).print(*self)
     }
 }
 

@@ -24,7 +24,7 @@ use super::packed::PackedLayout;
 /// Proofs for each struct in a fixed layout: the address of field names that equal those of the
 /// struct, in their order, and the address of the type name of a visitor that is derived.
 #[derive(Default)]
-pub(in crate::unflatten) struct Proofs([Cell<(usize, usize)>; PackedLayout::NOTES]);
+pub(in crate::unflatten) struct Proofs([Cell<(usize, usize)>; PackedLayout::EXTRAS]);
 
 impl Proofs {
     /// Whether visitor `V` may read struct number `number`, of this node data, by position.

@@ -1,28 +1,28 @@
 //! Layouts of structs, tuples, units and `Option`s, packed into a number.
 //!
-//! A type that always has the same form makes serde calls that are known at compile time. So the
-//! [`LayoutCode`] of these calls is a constant, and comparing it with the form of a node means
-//! comparing two numbers. Types whose form varies work as well, but are slower. Names are not part
-//! of a form, and are compared one by one.
+//! If a type always makes the same serde calls, they are known at compile time. So their
+//! [`LayoutCode`] is a constant, and comparing it with the code of a node means comparing two
+//! numbers. Types whose calls vary work as well, but are slower. Names are not part of a code, and
+//! are compared one by one.
 
 use crate::error::{Matched, Mismatch};
 use crate::model::{Node, NodeKind};
 
-/// A node whose form fits into a number.
+/// A node whose code fits into a number.
 #[derive(Debug)]
 pub(in crate::unflatten) struct PackedLayout {
-    pub(in crate::unflatten) form: LayoutCode,
+    pub(in crate::unflatten) code: LayoutCode,
     pub(in crate::unflatten) leaves: usize,
-    /// One note for each compound that needs it, in pre-order: the index of its node data, or the
+    /// One extra for each compound that needs it, in pre-order: the index of its node data, or the
     /// number of its children.
-    pub(in crate::unflatten) notes: [u16; PackedLayout::NOTES],
+    pub(in crate::unflatten) extras: [u16; PackedLayout::EXTRAS],
 }
 
 impl PackedLayout {
-    pub(in crate::unflatten) const NOTES: usize = 8;
+    pub(in crate::unflatten) const EXTRAS: usize = 8;
 }
 
-/// The form of a node and its subtree, in pre-order.
+/// The code of a node and its subtree, in pre-order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::unflatten) struct LayoutCode(pub(in crate::unflatten) u128);
 
@@ -32,10 +32,10 @@ pub(in crate::unflatten) const WINDOW: usize = 64;
 /// The minimum number of elements for which a layout is read.
 pub(in crate::unflatten) const RUN: usize = 4;
 
-/// A leaf is a zero bit. Any other node is a one bit, its kind and its number of children, in a
-/// short or a long code. Two nodes of the same form have the same leaves in the same places.
+/// A leaf is a zero bit. Any other node is a one bit, its kind and its number of children, in few
+/// bits or in many. Two nodes of the same code have the same leaves in the same places.
 impl LayoutCode {
-    /// Begins with a one bit, so that forms of different lengths differ.
+    /// Begins with a one bit, so that codes of different lengths differ.
     const EMPTY: LayoutCode = LayoutCode(1);
     const SHORT: usize = 8;
     const LONG: usize = 12;
@@ -74,29 +74,29 @@ impl PackedLayout {
         if leaves > WINDOW {
             return None;
         }
-        let mut rigid =
-            PackedLayout { form: LayoutCode::EMPTY, leaves, notes: [0; PackedLayout::NOTES] };
-        rigid.add(nodes, &mut 0)?;
-        Some(rigid)
+        let mut layout =
+            PackedLayout { code: LayoutCode::EMPTY, leaves, extras: [0; PackedLayout::EXTRAS] };
+        layout.add(nodes, &mut 0)?;
+        Some(layout)
     }
 
-    /// Recursion ends at the latest when the form is full. `noted` counts the notes so far.
-    fn add(&mut self, nodes: &[Node], noted: &mut usize) -> Option<()> {
+    /// Recursion ends at the latest when the code is full.
+    fn add(&mut self, nodes: &[Node], extras_so_far: &mut usize) -> Option<()> {
         let own = nodes.first()?;
         let mut runs = nodes.get(1..own.span)?;
         match own.kind {
-            NodeKind::Leaf => return self.form.leaves(1).map(|form| self.form = form),
-            _ => self.form = self.form.compound(own.kind, own.children)?,
+            NodeKind::Leaf => return self.code.leaves(1).map(|code| self.code = code),
+            _ => self.code = self.code.compound(own.kind, own.children)?,
         }
-        if is_noted(own.kind) {
-            let note = if own.kind.is_named() { own.data } else { own.children };
-            *self.notes.get_mut(*noted)? = note.try_into().ok()?;
-            *noted += 1;
+        if has_extra(own.kind) {
+            let extra = if own.kind.is_named() { own.data } else { own.children };
+            *self.extras.get_mut(*extras_so_far)? = extra.try_into().ok()?;
+            *extras_so_far += 1;
         }
         while let Some(run) = runs.first() {
             match run.kind {
-                NodeKind::Leaf => self.form = self.form.leaves(run.repeat)?,
-                _ => (0..run.repeat).try_for_each(|_| self.add(runs, noted))?,
+                NodeKind::Leaf => self.code = self.code.leaves(run.repeat)?,
+                _ => (0..run.repeat).try_for_each(|_| self.add(runs, extras_so_far))?,
             }
             runs = runs.get(run.span..)?;
         }
@@ -104,44 +104,44 @@ impl PackedLayout {
     }
 }
 
-/// Whether a compound of this kind has a note in a [`PackedLayout`].
+/// Whether a compound of this kind has an extra in a [`PackedLayout`].
 #[inline(always)]
-fn is_noted(kind: NodeKind) -> bool {
+fn has_extra(kind: NodeKind) -> bool {
     kind.is_named() || matches!(kind, NodeKind::None | NodeKind::Some)
 }
 
-/// A walk over a value that should have a known form. `data` is where the leaves come from.
-pub(in crate::unflatten) struct Steps<'w, D> {
-    rigid: &'w PackedLayout,
-    form: LayoutCode,
+/// A walk over a value that should have a known code. `data` is where the leaves come from.
+pub(in crate::unflatten) struct LayoutSteps<'w, D> {
+    layout: &'w PackedLayout,
+    code: LayoutCode,
     leaves: usize,
-    notes: usize,
+    extras: usize,
     pub(in crate::unflatten) data: D,
 }
 
-impl<'w, D> Steps<'w, D> {
+impl<'w, D> LayoutSteps<'w, D> {
     /// A walk before the first call.
     #[inline(always)]
-    pub(in crate::unflatten) fn new(rigid: &'w PackedLayout, data: D) -> Self {
-        Steps { rigid, form: LayoutCode::EMPTY, leaves: 0, notes: 0, data }
+    pub(in crate::unflatten) fn new(layout: &'w PackedLayout, data: D) -> Self {
+        LayoutSteps { layout, code: LayoutCode::EMPTY, leaves: 0, extras: 0, data }
     }
 
     /// Whether exactly the calls of the layout were made.
     #[inline(always)]
     pub(in crate::unflatten) fn is_complete(&self) -> bool {
-        self.form == self.rigid.form
+        self.code == self.layout.code
     }
 
-    /// The number of notes so far.
+    /// The number of extras so far.
     #[inline(always)]
-    pub(in crate::unflatten) fn num_notes(&self) -> usize {
-        self.notes
+    pub(in crate::unflatten) fn num_extras(&self) -> usize {
+        self.extras
     }
 
-    /// The note of the next compound, if it has one.
+    /// The extra of the next compound, if it has one.
     #[inline(always)]
-    pub(in crate::unflatten) fn next_note(&self) -> Matched<usize> {
-        self.rigid.notes.get(self.notes).copied().map(usize::from).ok_or(Mismatch)
+    pub(in crate::unflatten) fn next_extra(&self) -> Matched<usize> {
+        self.layout.extras.get(self.extras).copied().map(usize::from).ok_or(Mismatch)
     }
 
     /// The number of leaves so far.
@@ -153,24 +153,24 @@ impl<'w, D> Steps<'w, D> {
     /// Adds a leaf, and returns its index.
     #[inline(always)]
     pub(in crate::unflatten) fn leaf(&mut self) -> Matched<usize> {
-        self.form = self.form.leaves(1).ok_or(Mismatch)?;
-        self.leaves += 1; // at most the bits of a form
+        self.code = self.code.leaves(1).ok_or(Mismatch)?;
+        self.leaves += 1; // at most the bits of a code
         Ok(self.leaves - 1)
     }
 
-    /// Adds a compound with `count` children, and returns its note if it has one.
+    /// Adds a compound with `count` children, and returns its extra if it has one.
     #[inline(always)]
     pub(in crate::unflatten) fn compound(
         &mut self,
         kind: NodeKind,
         count: usize,
     ) -> Matched<Option<usize>> {
-        self.form = self.form.compound(kind, count).ok_or(Mismatch)?;
-        if !is_noted(kind) {
+        self.code = self.code.compound(kind, count).ok_or(Mismatch)?;
+        if !has_extra(kind) {
             return Ok(None);
         }
-        let note = *self.rigid.notes.get(self.notes).ok_or(Mismatch)?;
-        self.notes += 1; // in range, as checked above
-        Ok(Some(note.into()))
+        let extra = *self.layout.extras.get(self.extras).ok_or(Mismatch)?;
+        self.extras += 1; // in range, as checked above
+        Ok(Some(extra.into()))
     }
 }

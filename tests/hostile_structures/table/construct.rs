@@ -102,9 +102,8 @@ pub(super) const ROWS: &[Row] = &[
             treedef.edit(|node| Ok(if is_leaf(node.kind()) { Edit::Remove } else { Edit::Keep }))
         });
         cases.pairs(|treedef, other| {
-            treedef.edit(|node| match is_leaf(node.kind()) {
-                true => Ok(Edit::Replace(other.clone())),
-                false => Ok(Edit::Keep),
+            treedef.edit(|node| {
+                if is_leaf(node.kind()) { Ok(Edit::Replace(other.clone())) } else { Ok(Edit::Keep) }
             })
         });
     }),
@@ -115,9 +114,8 @@ pub(super) const ROWS: &[Row] = &[
             treedef.edit_up(|node| Ok(if is_leaf(node) { Edit::Remove } else { Edit::Keep }))
         });
         cases.pairs(|treedef, other| {
-            treedef.edit_up(|node| match is_leaf(node) {
-                true => Ok(Edit::Replace(other.clone())),
-                false => Ok(Edit::Keep),
+            treedef.edit_up(|node| {
+                if is_leaf(node) { Ok(Edit::Replace(other.clone())) } else { Ok(Edit::Keep) }
             })
         });
         cases.structures(|treedef| {

@@ -95,9 +95,12 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("Debug for Structures", |cases| counted(cases, |it| debug(&it).map(drop))),
     ("PartialEq for Structures", |cases| {
-        counted(cases, |it| match it == it.clone() || it.by_count().is_err() {
-            true => Ok(()),
-            false => Err(Error::custom("differs from itself")),
+        counted(cases, |it| {
+            if it == it.clone() || it.by_count().is_err() {
+                Ok(())
+            } else {
+                Err(Error::custom("differs from itself"))
+            }
         });
     }),
     ("Serialize for Structures", |cases| counted(cases, |it| to_json(&it))),

@@ -26,9 +26,10 @@ struct Marked<T>(T, bool);
 
 impl<T: serde::Serialize> serde::Serialize for Marked<T> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.1 {
-            true => treedef::as_static(&self.0, serializer),
-            false => treedef::as_opaque(&self.0, serializer),
+        if self.1 {
+            treedef::as_static(&self.0, serializer)
+        } else {
+            treedef::as_opaque(&self.0, serializer)
         }
     }
 }

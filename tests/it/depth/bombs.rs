@@ -131,8 +131,8 @@ fn counts_that_overflow_err() {
     }
 }
 
-// Keys, statics and values hold structures of their own, which `Limits::max_work` must bound as well. What it allows is
-// printed and compared in time of the distinct.
+// Keys, statics and values hold structures of their own, which `Limits::max_work` must bound as
+// well. What it allows is printed and compared in time of the distinct.
 
 const ALLOWED: usize = 1 << 23;
 
@@ -183,7 +183,8 @@ fn keys_without_leaves_print_as_jax_does_at_once() {
     assert_quick("refusing", || assert_too_much(treedef.to_jax_string()));
 }
 
-/// One budget for all keys and statics of a text, and sums that are checked before entries are sorted.
+/// One budget for all keys and statics of a text, and sums that are checked before entries are
+/// sorted.
 #[test]
 fn a_short_text_never_stands_for_much() {
     let statics = (0..40).map(|i| format!("static [{i}; 1048000]")).collect::<Vec<_>>().join(", ");

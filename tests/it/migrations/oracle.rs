@@ -213,7 +213,8 @@ fn changed(old: &Schema, changes: &[Change]) -> Version {
             }),
             Change::Add(at, kind, number) => both(&mut |schema| {
                 at_struct(schema, at, false, &mut |fields, _| {
-                    // What is checked cannot be changed. If it moves, only its value tells it from a default.
+                    // What is checked cannot be changed. If it moves, only its value tells it from
+                    // a default.
                     let checked = if *kind == Kind::Checked { 600 } else { 0 };
                     let default = Some(Val::Number(*kind, checked + *number));
                     let (id, schema) =
@@ -298,9 +299,10 @@ fn leaves(
                 };
                 // A field may move, but not out of a vector.
                 let elements = mark.iter().copied().filter(|id| *id > usize::MAX / 2);
-                let outer: Vec<Id> = match mark.iter().any(|id| *id > usize::MAX / 2) {
-                    true => mark.clone(),
-                    false => elements.collect(),
+                let outer: Vec<Id> = if mark.iter().any(|id| *id > usize::MAX / 2) {
+                    mark.clone()
+                } else {
+                    elements.collect()
                 };
                 let mark = outer.into_iter().chain([field.id]).collect();
                 leaves(&field.schema, &values[&field.id], &path.child(key), &mark, out);

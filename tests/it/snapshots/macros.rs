@@ -121,7 +121,8 @@ fn a_failure_shows_the_changes_by_path() {
     assert_eq!(shown("snapshot_is_new"), None);
 }
 
-/// Runs an ignored test of this module in a process of its own: whether it passed, and what it printed.
+/// Runs an ignored test of this module in a process of its own: whether it passed, and what it
+/// printed.
 fn run(test: &str, setting: impl Fn(&mut Command) -> &mut Command) -> (bool, String) {
     let name = format!("{}::{test}", module_path!().split_once("::").unwrap().1);
     let mut command = Command::new(env::current_exe().unwrap());

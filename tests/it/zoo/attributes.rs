@@ -60,7 +60,8 @@ fn is_seven(value: &u8) -> bool {
     *value == 7
 }
 
-// Conversions: `with`, `serialize_with`, `deserialize_with`, `from`, `into`, `try_from`, `transparent`.
+// Conversions: `with`, `serialize_with`, `deserialize_with`, `from`, `into`, `try_from`,
+// `transparent`.
 types! {
     struct With {
         #[serde(with = "as_text")] number: u32,

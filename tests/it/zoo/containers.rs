@@ -91,7 +91,8 @@ impl From<Sixteen> for Sixteens {
     }
 }
 
-/// All words over `letters` of up to `length` letters: sequences that part from each other in every possible way.
+/// All words over `letters` of up to `length` letters: sequences that part from each other in every
+/// possible way.
 fn words<T: Clone>(letters: &[T], length: usize) -> Vec<Vec<T>> {
     let mut words = vec![Vec::new()];
     let mut last = words.clone();

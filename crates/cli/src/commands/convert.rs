@@ -25,7 +25,8 @@ pub(super) fn convert(file: &OneFile, to: &Output, report: Report) -> Result<boo
         (true, to) => input.with_bytes(|bytes, _, limits| {
             let tensors = tensors::read(bytes, from, limits)?;
             let tree = tensors::tree(&tensors, limits)?;
-            // JSON and the like have no half floats, and their numbers are worth more than their bits.
+            // JSON and the like have no half floats, and their numbers are worth more than their
+            // bits.
             let tree = if to == Format::Tree { tree } else { tensors::numbers(tree)? };
             let lost = tensors::not_in_tree(&tensors).into_iter().map(Loss::of);
             let mut written = write(&tree, from, to, limits)?;

@@ -29,16 +29,12 @@ pub(super) fn diff(
     let same_format = old.format == new.format || of_tensors == [true; 2];
     let is_typed = same_format && old.format.is_typed();
     // Names, types and shapes of tensors are known without their numbers.
-    let read = |input: Input| match structure && of_tensors == [true; 2] {
-        true => input.document(),
-        false => input.values(),
+    let read = |input: Input| {
+        if structure && of_tensors == [true; 2] { input.document() } else { input.values() }
     };
     match (read(old)?, read(new)?) {
         (Document::Tree(old), Document::Tree(new)) => {
-            let (old, new) = match same_format {
-                true => (old, new),
-                false => (plain(old)?, plain(new)?),
-            };
+            let (old, new) = if same_format { (old, new) } else { (plain(old)?, plain(new)?) };
             if structure {
                 return report(&kinds(old)?.diff(&kinds(new)?), json, true);
             }
@@ -47,9 +43,10 @@ pub(super) fn diff(
             if patch {
                 return write_patch(&old, &close, &diff);
             }
-            match has_arrays(&old) || has_arrays(&close) {
-                true => report_arrays(&diff, tolerance, json),
-                false => report(&diff, json, is_typed),
+            if has_arrays(&old) || has_arrays(&close) {
+                report_arrays(&diff, tolerance, json)
+            } else {
+                report(&diff, json, is_typed)
             }
         }
         (Document::Tensors(old), Document::Tensors(new)) => {
@@ -239,10 +236,7 @@ fn report<T: Display + Serialize>(diff: &Diff<T>, json: bool, is_typed: bool) ->
     if json {
         print_json(diff)?;
     } else {
-        let shown = |change| match is_typed {
-            true => line(change),
-            false => bare_numbers(&line(change)),
-        };
+        let shown = |change| if is_typed { line(change) } else { bare_numbers(&line(change)) };
         let lines = diff.changes().iter().map(|change| paint_change(&shown(change)) + "\n");
         print(&lines.collect::<String>())?;
     }

@@ -193,9 +193,10 @@ impl<'t> Viewed<'t> {
             extra.push("\"status\":\"added\"".to_owned());
         }
         self.changed(array, changes, &mut extra);
-        match extra.is_empty() {
-            true => out.push(']'),
-            false => out.push_str(&format!(",{{{}}}]", extra.join(","))),
+        if extra.is_empty() {
+            out.push(']')
+        } else {
+            out.push_str(&format!(",{{{}}}]", extra.join(",")))
         }
         Ok(())
     }

@@ -211,9 +211,10 @@ impl<'b> Reader<'b> {
     fn table(&mut self, table: usize, depth: usize) -> Result<PyTree> {
         self.tables += 1;
         if depth > MAX_DEPTH || self.tables > self.bytes.len() {
-            let what = match depth > MAX_DEPTH {
-                true => format!("nested deeper than {MAX_DEPTH} levels"),
-                false => "more nodes than bytes".to_owned(),
+            let what = if depth > MAX_DEPTH {
+                format!("nested deeper than {MAX_DEPTH} levels")
+            } else {
+                "more nodes than bytes".to_owned()
             };
             return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(table));
         }
@@ -251,7 +252,8 @@ impl<'b> Reader<'b> {
         })
     }
 
-    /// A class that JAX was told of: its name, and data that only it understands; that of an `OrderedDict` are its keys.
+    /// A class that JAX was told of: its name, and data that only it understands; that of an
+    /// `OrderedDict` are its keys.
     fn custom(&mut self, table: usize, children: Vec<PyTree>) -> Result<PyTree> {
         let field = self.field(table, 3)?;
         let field = field.ok_or_else(|| malformed(table, "a custom node without a name"))?;

@@ -284,9 +284,10 @@ fn entries(
         let string = string.ok_or_else(|| {
             malformed(offset, format!("key {id}, where there are {} strings", strings.len()))
         })?;
-        match seen.insert(*string) {
-            true => Ok((PyKey::Str((*string).to_owned()), child)),
-            false => Err(malformed(offset, format!("the key {string:?} stands twice"))),
+        if seen.insert(*string) {
+            Ok((PyKey::Str((*string).to_owned()), child))
+        } else {
+            Err(malformed(offset, format!("the key {string:?} stands twice")))
         }
     });
     keyed.collect()

@@ -43,9 +43,10 @@ impl<'de> Elements<'de> {
 }
 
 fn made(table: &Table<'_>) -> Result<(), Failure> {
-    match table.make() {
-        true => Ok(()),
-        false => Err(Failure::Limit("too many elements that take no bytes of the file".to_owned())),
+    if table.make() {
+        Ok(())
+    } else {
+        Err(Failure::Limit("too many elements that take no bytes of the file".to_owned()))
     }
 }
 
@@ -64,9 +65,10 @@ impl<'de> SeqAccess<'de> for &mut Elements<'de> {
         if array.tensor.is_empty() {
             made(self.part.table)?;
         }
-        let element = match self.flat {
-            true => Part { depth: array.dims.len(), offset: array.offset(self.next), ..self.part },
-            false => self.part.element(self.next),
+        let element = if self.flat {
+            Part { depth: array.dims.len(), offset: array.offset(self.next), ..self.part }
+        } else {
+            self.part.element(self.next)
         };
         self.next += 1;
         seed.deserialize(Place::Part(element)).map(Some)
@@ -249,9 +251,10 @@ fn require<T>(result: Result<T, Failure>, place: &Place<'_>, of: String) -> Resu
     let (Err(Failure::Field(field)), Some(absent)) = (&result, place.above()) else {
         return result;
     };
-    match absent.table.required.borrow_mut().insert((of, *field)) {
-        true => Err(Failure::Again),
-        false => result,
+    if absent.table.required.borrow_mut().insert((of, *field)) {
+        Err(Failure::Again)
+    } else {
+        result
     }
 }
 
@@ -406,7 +409,8 @@ impl<'de> VariantAccess<'de> for Place<'de> {
     }
 }
 
-/// The fields of an array struct: `Array { v, dim, data }` of `ndarray`, `{ shape, data }` of others.
+/// The fields of an array struct: `Array { v, dim, data }` of `ndarray`, `{ shape, data }` of
+/// others.
 pub(crate) struct ArrayFields<'de> {
     part: Part<'de>,
     fields: std::slice::Iter<'static, &'static str>,

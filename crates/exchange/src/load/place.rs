@@ -319,9 +319,10 @@ impl<'c> Names<'c> {
 }
 
 fn check_depth(depth: usize) -> Result<(), Failure> {
-    match depth > MAX_DEPTH {
-        true => Err(Failure::Limit(format!("names of more than {MAX_DEPTH} parts"))),
-        false => Ok(()),
+    if depth > MAX_DEPTH {
+        Err(Failure::Limit(format!("names of more than {MAX_DEPTH} parts")))
+    } else {
+        Ok(())
     }
 }
 

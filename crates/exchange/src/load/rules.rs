@@ -64,10 +64,12 @@ fn replaced<'a: 's, 's>(steps: impl Iterator<Item = &'s &'a str>, by: &'a str) -
 
 /// The parts of a name. The empty name, that of the root, has none.
 pub(crate) fn parts<'a>(name: &'a str, separator: &'a str) -> Vec<&'a str> {
-    match name.is_empty() {
-        true => Vec::new(),
-        false if separator.is_empty() => vec![name],
-        false => name.split(separator).collect(),
+    if name.is_empty() {
+        Vec::new()
+    } else if separator.is_empty() {
+        vec![name]
+    } else {
+        name.split(separator).collect()
     }
 }
 
@@ -80,8 +82,8 @@ impl<'a> Glob<'a> {
         self.captures(name).is_some()
     }
 
-    /// The parts of a name that each wildcard stands for. Greedy matching that only goes back to the
-    /// last `**`: the time is at most the product of the lengths.
+    /// The parts of a name that each wildcard stands for. Greedy matching that only goes back to
+    /// the last `**`: the time is at most the product of the lengths.
     fn captures(&self, name: &[&str]) -> Option<Vec<Range<usize>>> {
         let (mut captures, mut step, mut at) = (Vec::<Range<usize>>::new(), 0, 0);
         // The step after the last `**`, and the number of captures up to it.
@@ -121,9 +123,10 @@ impl<'a> Glob<'a> {
         let mut captures = self.captures(&name)?.into_iter();
         let mut renamed = Vec::new();
         for part in &to.parts {
-            match is_wildcard(part) {
-                true => renamed.extend(name.get(captures.next()?)?),
-                false => renamed.push(*part),
+            if is_wildcard(part) {
+                renamed.extend(name.get(captures.next()?)?)
+            } else {
+                renamed.push(*part)
             }
         }
         Some(renamed.join(self.separator))

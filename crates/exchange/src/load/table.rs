@@ -239,10 +239,7 @@ fn differs(
 
 /// By parts, so that those below a name follow it.
 fn compare(a: &str, b: &str, separator: &str) -> Ordering {
-    match separator.is_empty() {
-        true => a.cmp(b),
-        false => a.split(separator).cmp(b.split(separator)),
-    }
+    if separator.is_empty() { a.cmp(b) } else { a.split(separator).cmp(b.split(separator)) }
 }
 
 /// The tensors under the names that the rules give them.

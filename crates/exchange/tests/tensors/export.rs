@@ -166,10 +166,8 @@ fn trees_of_all_kinds_come_back() {
     for _ in 0..3_000 {
         let treedef = random::structure(&mut rng, 4);
         let uniform = rng.bool();
-        let leaves = (0..treedef.num_leaves()).map(|leaf| match uniform {
-            true => Leaf::from(leaf as f32),
-            false => random::leaf(&mut rng),
-        });
+        let leaves = (0..treedef.num_leaves())
+            .map(|leaf| if uniform { Leaf::from(leaf as f32) } else { random::leaf(&mut rng) });
         let tree = Tree::new(treedef, leaves.collect()).unwrap();
         let tensors = match export.tensors(&tree) {
             Ok(tensors) => tensors,

@@ -322,7 +322,8 @@ impl<'de> Visitor<'de> for Asker<'_> {
             owed: Cell::new(None),
             ..*self.run
         };
-        // The name of a variant asked for as an enum is an enum of that name, and so on: see the test below.
+        // The name of a variant asked for as an enum is an enum of that name, and so on: see the
+        // test below.
         let (_, variant) = match plain.kind {
             NodeKind::Leaf => data.variant::<String>().map(|(text, variant)| {
                 assert_eq!(Leaf::from(text), name.scalar);
@@ -395,8 +396,8 @@ fn unflatten(treedef: &TreeDef, leaves: &[Leaf], how: usize) -> Read {
     result.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Whoever asks for the value that the tape draws is handed its own leaves, by each of some of the three functions that
-/// rebuild. Says for each stranger to a value of some size whether it got one.
+/// Whoever asks for the value that the tape draws is handed its own leaves, by each of some of the
+/// three functions that rebuild. Says for each stranger to a value of some size whether it got one.
 pub fn hands_out_no_wrong_leaf(
     mut tape: Tape,
     functions: Range<usize>,

@@ -13,10 +13,8 @@ pub fn text(plain: &Plain, stars: bool) -> String {
     use NodeKind::*;
     let Plain { kind, children, .. } = plain;
     let name = name(plain.name);
-    let typed = match kind.is_variant() {
-        true => format!("{name}::{}", self::name(plain.variant)),
-        false => name,
-    };
+    let typed =
+        if kind.is_variant() { format!("{name}::{}", self::name(plain.variant)) } else { name };
     let fields = || {
         let fields = plain.fields.iter().zip(children);
         let fields: Vec<_> = fields
@@ -176,8 +174,8 @@ pub fn neighbours_agree(mut tape: Tape) -> TestCaseResult {
     Ok(())
 }
 
-/// A plain tree of numbers alone, and as one of many elements, beside one that differs a little: what fits into a window and
-/// a form is compared as a whole.
+/// A plain tree of numbers alone, and as one of many elements, beside one that differs a little:
+/// what fits into a window and a layout is compared as a whole.
 pub fn numbers_agree(mut tape: Tape) -> TestCaseResult {
     let elements = 70;
     let mut plain = Plain::draw(&mut tape, 3);

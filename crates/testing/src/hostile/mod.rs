@@ -1,7 +1,8 @@
 //! Hostile `Serialize` and `Deserialize` implementations, and the encoding beside a naive one.
 //!
-//! Each test draws a *tape* of bytes from proptest and makes of it a value, a script, or both: that generates fast, and
-//! shrinks to the bytes that matter. `TREEDEF_CASES` sets the number of cases. The fuzz targets hand in tapes of their own.
+//! Each test draws a *tape* of bytes from proptest and makes of it a value, a script, or both: that
+//! generates fast, and shrinks to the bytes that matter. `TREEDEF_CASES` sets the number of cases.
+//! The fuzz targets hand in tapes of their own.
 
 pub mod deserialize;
 pub mod differential;
@@ -195,7 +196,8 @@ impl Plain {
         !self.is_atom() && !matches!(self.kind, Some | NewtypeStruct | NewtypeVariant)
     }
 
-    /// Puts the entries of all maps in the order of their keys; with `keys_only`, those of maps in keys.
+    /// Puts the entries of all maps in the order of their keys; with `keys_only`, those of maps in
+    /// keys.
     pub fn sort(&mut self, keys_only: bool) {
         self.children.iter_mut().for_each(|child| child.sort(keys_only));
         self.keys.iter_mut().for_each(|key| key.sort(false));
@@ -258,8 +260,8 @@ impl Plain {
         self.children.iter().for_each(|child| child.leaves(into));
     }
 
-    /// Whether a struct has two fields of one name, or a map two entries of one key: their paths are ambiguous.
-    /// Maps in keys are in order.
+    /// Whether a struct has two fields of one name, or a map two entries of one key: their paths
+    /// are ambiguous. Maps in keys are in order.
     pub fn has_twins(&self) -> bool {
         let twins = |at: usize| self.fields[..at].contains(&self.fields[at]);
         let twin_keys = |at: usize| {

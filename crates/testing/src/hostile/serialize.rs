@@ -72,7 +72,8 @@ const COMPOUNDS: [NodeKind; 7] = [
 ];
 
 impl Script {
-    /// The script that does as a plain tree does, or differs from it in places, `lies` of 16 of them.
+    /// The script that does as a plain tree does, or differs from it in places, `lies` of 16 of
+    /// them.
     pub fn draw(tape: &mut Tape, depth: usize, lies: usize) -> Script {
         let kind = match depth {
             0 => NodeKind::Leaf,

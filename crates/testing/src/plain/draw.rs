@@ -188,7 +188,8 @@ impl Shape {
         }
     }
 
-    /// Another structure that has to do with this one: a prefix, what this is a prefix of, one with a few changes.
+    /// Another structure that has to do with this one: a prefix, what this is a prefix of, one with
+    /// a few changes.
     pub fn relative(&self, tape: &mut Tape) -> Shape {
         let mut other = self.clone();
         match tape.below(8) {

@@ -1,4 +1,5 @@
-//! Structures and trees as plain nested nodes: nothing shared, nothing compressed, every operation a recursion.
+//! Structures and trees as plain nested nodes: nothing shared, nothing compressed, every operation
+//! a recursion.
 
 pub mod build;
 pub mod draw;
@@ -275,7 +276,8 @@ impl<L: Clone + PartialEq> Node<L> {
         Node::Inner(Head::Map(keys), children)
     }
 
-    /// A node that lost the children that are gone, with their labels; nothing, if it cannot lose them.
+    /// A node that lost the children that are gone, with their labels; nothing, if it cannot lose
+    /// them.
     pub fn without(head: &Head, children: Vec<Option<Node<L>>>) -> Option<Node<L>> {
         let stay: Vec<usize> = (0..children.len()).filter(|at| children[*at].is_some()).collect();
         let all = stay.len() == children.len();

@@ -1,4 +1,5 @@
-//! Elements of which many are alike are compared by their form: whatever is different must be found all the same.
+//! Elements of which many are alike are compared by their layout: whatever is different must be found
+//! all the same.
 
 use std::cell::Cell;
 
@@ -8,7 +9,8 @@ use serde::ser::{
 };
 use treedef::{Flattener, Leaf, LeafType, Opaque, as_opaque, flatten, flatten_as};
 
-/// What a `Serialize` implementation may do, with names that are not always the right ones and counts that are not kept.
+/// What a `Serialize` implementation may do, with names that are not always the right ones and
+/// counts that are not kept.
 #[derive(Clone, Debug)]
 enum Call {
     Number(f64),
@@ -145,7 +147,7 @@ fn elements() -> Vec<Call> {
         tuple(&[Collected(vec![one(); 63]), one()]),
         tuple(&[Collected(vec![one(); 64]), one()]),
         tuple(&[one(), Whole(pair().into())]),
-        // As much as a window, a form and the list of names hold, and more.
+        // As much as a window, a layout and the list of names hold, and more.
         tuple(&vec![one(); 63]),
         tuple(&vec![one(); 64]),
         tuple(&vec![one(); 65]),

@@ -17,7 +17,7 @@ use crate::treedef::text::{as_text, brief};
 
 /// Implements both traits for a struct whose fields are all required.
 macro_rules! as_record {
-    ($($record:ident $(<$param:ident>)? { $($field:ident: $type:ty),* $(,)? })*) => {$(
+    ($($record:ident $(<$param:ident>)? { $($field:ident),* })*) => {$(
         impl $(<$param: Serialize>)? Serialize for $record $(<$param>)? {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 const FIELDS: &[&str] = &[$(stringify!($field)),*];
@@ -48,7 +48,7 @@ macro_rules! as_record {
                     }
 
                     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                        $(let mut $field: Option<$type> = None;)*
+                        $(let mut $field = None;)*
                         while let Some(key) = map.next_key::<String>()? {
                             match key.as_str() {
                                 $(stringify!($field) => $field = Some(map.next_value()?),)*
@@ -69,38 +69,14 @@ macro_rules! as_record {
 pub(crate) use as_record;
 
 as_record! {
-    Limits {
-        max_depth: usize,
-        max_work: usize,
-        max_bytes: usize,
-        max_nodes: usize,
-        max_text: usize,
-        max_names: usize,
-    }
-    Difference { path: Path, kind: DifferenceKind, expected: String, found: String }
-    Migration {
-        filled: Vec<Path>,
-        dropped: Vec<Path>,
-        renamed: Vec<(Path, Path)>,
-        computed: Vec<(Path, Path)>,
-        changed: Vec<Difference>,
-    }
-    ChangeRecord<T> {
-        path: Path,
-        spans: Vec<usize>,
-        change: String,
-        by: Option<DifferenceKind>,
-        position: Option<usize>,
-        old: Option<(T,)>,
-        new: Option<(T,)>,
-        to: Option<Key>,
-        names: Option<(Name, Name)>,
-        keys: Vec<Key>,
-    }
+    Limits { max_depth, max_work, max_bytes, max_nodes, max_text, max_names }
+    Difference { path, kind, expected, found }
+    Migration { filled, dropped, renamed, computed, changed }
+    ChangeRecord<T> { path, spans, change, by, position, old, new, to, names, keys }
 }
 
-/// A change as it is serialized. Fields that its kind does not use are empty. A subtree is in a list,
-/// because a subtree can be null too.
+/// A change as it is serialized. Fields that its kind does not use are empty. A subtree is in a
+/// list, because a subtree can be null too.
 struct ChangeRecord<T> {
     path: Path,
     spans: Vec<usize>,
@@ -203,7 +179,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Diff<T> {
 }
 
 /// The names of the kinds of differences.
-const KINDS: [(DifferenceKind, &str); 10] = {
+const KIND_NAMES: [(DifferenceKind, &str); 10] = {
     use DifferenceKind as Is;
     [
         (Is::Missing, "missing"),
@@ -221,7 +197,7 @@ const KINDS: [(DifferenceKind, &str); 10] = {
 
 impl fmt::Display for DifferenceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = KINDS.iter().find(|(kind, _)| kind == self).map_or("", |(_, name)| name);
+        let name = KIND_NAMES.iter().find(|(kind, _)| kind == self).map_or("", |(_, name)| name);
         f.pad(name)
     }
 }
@@ -230,7 +206,7 @@ impl FromStr for DifferenceKind {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let known = KINDS.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind);
+        let known = KIND_NAMES.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind);
         known.ok_or_else(|| {
             let (expected, found) = ("the kind of a difference", format!("`{}`", brief(&text)));
             ErrorKind::Syntax { offset: 0, expected, found }.into()

@@ -11,7 +11,7 @@ use tempfile::{Builder, NamedTempFile};
 const SUFFIX: &str = ".treedef-tmp";
 const RANDOM: usize = 6;
 /// Longer names leave no room for prefix and suffix: file systems allow 255 bytes.
-const LONGEST: usize = 200;
+const LONGEST_FILE_NAME: usize = 200;
 
 /// Writes a file, with its old permissions. The old contents stay until the new ones are on disk.
 ///
@@ -45,9 +45,10 @@ pub(super) fn regular(metadata: &fs::Metadata) -> io::Result<&fs::Metadata> {
     if metadata.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    match metadata.is_file() {
-        true => Ok(metadata),
-        false => Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file")),
+    if metadata.is_file() {
+        Ok(metadata)
+    } else {
+        Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"))
     }
 }
 
@@ -72,7 +73,7 @@ fn target(path: &Path) -> io::Result<PathBuf> {
 /// The beginning of the names of a file's temporary files.
 fn prefix(name: &OsStr) -> OsString {
     let mut prefix = OsString::from(".");
-    prefix.push(if name.len() > LONGEST { OsStr::new("treedef") } else { name });
+    prefix.push(if name.len() > LONGEST_FILE_NAME { OsStr::new("treedef") } else { name });
     prefix.push(".");
     prefix
 }

@@ -11,11 +11,11 @@ use crate::treedef::node_ref::is_name;
 
 /// Distinct node data, numbered in the order in which it was added.
 #[derive(Default)]
-pub(super) struct NodeDataTable {
-    pub(super) list: Vec<NodeData>,
+pub(crate) struct NodeDataTable {
+    pub(crate) list: Vec<NodeData>,
     /// For each of `list`, what its keys or static add to the work and the depth of a node.
     pub(super) costs: Vec<(usize, u32)>,
-    /// The indices of `list` by hash, once there are more than [`NodeDataTable::FEW`].
+    /// The indices of `list` by hash, once there are more than [`NodeDataTable::UNINDEXED`].
     index: HashTable<usize>,
     hasher: DefaultHashBuilder,
     /// Recently used node data, by the addresses of its names. This usually avoids comparing names.
@@ -40,13 +40,13 @@ pub(crate) enum LabelsRef<'a, N> {
 
 impl NodeDataTable {
     /// Up to this number, node data is found by comparing each.
-    const FEW: usize = 8;
+    const UNINDEXED: usize = 8;
     const RECENT: usize = 32;
     /// The maximum capacity that is kept.
     const MOST_ROOM: usize = 64;
 
     /// Like [`intern`](Self::intern), for node data with the names of a type.
-    pub(super) fn intern_static(&mut self, data: NodeDataRef<'_, &'static str>) -> usize {
+    pub(crate) fn intern_static(&mut self, data: NodeDataRef<'_, &'static str>) -> usize {
         let fields = if let LabelsRef::Fields(fields) = data.labels { fields.len() } else { 0 };
         let names = (data.name.as_ptr().addr() / 8) ^ data.variant.as_ptr().addr();
         let place = (names ^ fields) % NodeDataTable::RECENT;
@@ -59,7 +59,7 @@ impl NodeDataTable {
         index
     }
 
-    pub(super) fn intern<N: AsRef<str> + Clone + Into<Name>>(
+    pub(crate) fn intern<N: AsRef<str> + Clone + Into<Name>>(
         &mut self,
         data: NodeDataRef<'_, N>,
     ) -> usize {
@@ -70,7 +70,7 @@ impl NodeDataTable {
     }
 
     #[inline]
-    pub(super) fn with_key(
+    pub(crate) fn with_key(
         &self,
         data: usize,
         count: usize,
@@ -96,7 +96,7 @@ impl NodeDataTable {
         })
     }
 
-    pub(super) fn static_of(&self, value: Scalar<'_>) -> Option<usize> {
+    pub(crate) fn static_of(&self, value: Scalar<'_>) -> Option<usize> {
         self.newest().find(|&data| match self.list.get(data).map(|data| &data.labels) {
             Some(Labels::Static(known)) => known.as_leaf().and_then(Leaf::as_scalar) == Some(value),
             _ => false,
@@ -105,7 +105,7 @@ impl NodeDataTable {
 
     /// The newest node data, newest first.
     fn newest(&self) -> impl Iterator<Item = usize> {
-        (self.list.len().saturating_sub(NodeDataTable::FEW)..self.list.len()).rev()
+        (self.list.len().saturating_sub(NodeDataTable::UNINDEXED)..self.list.len()).rev()
     }
 
     #[inline]
@@ -116,7 +116,7 @@ impl NodeDataTable {
         }
     }
 
-    pub(super) fn intern_first(&mut self, data: usize, count: usize) -> usize {
+    pub(crate) fn intern_first(&mut self, data: usize, count: usize) -> usize {
         let Some(NodeData { name, variant, labels }) = self.list.get(data) else { return data };
         let labels = match labels {
             Labels::Fields(fields) if count < fields.len() => LabelsRef::Fields(&fields[..count]),
@@ -128,6 +128,29 @@ impl NodeDataTable {
             Some(known) => known,
             None => self.push(first.into_owned()),
         }
+    }
+
+    /// Like [`intern`](Self::intern), for the node data of a map. Its keys are moved out of `keys`,
+    /// from index `first` on.
+    pub(crate) fn intern_keys(&mut self, keys: &mut Vec<Value>, first: usize) -> usize {
+        let labels = LabelsRef::Keys(&keys[first..]);
+        if let Some(known) = self.position(&NodeDataRef { name: &"", variant: &"", labels }) {
+            keys.truncate(first);
+            return known;
+        }
+        let (name, variant) = (Name::Borrowed(""), Name::Borrowed(""));
+        let labels = Labels::Keys(keys.drain(first..).collect());
+        self.push(NodeData { name, variant, labels })
+    }
+
+    /// Like [`intern`](Self::intern), for node data that is already owned.
+    #[cfg(feature = "persist")]
+    pub(crate) fn add(&mut self, data: NodeData) -> usize {
+        self.position(&data.as_ref()).unwrap_or_else(|| self.push(data))
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&NodeData> {
+        self.list.get(index)
     }
 
     pub(super) fn position<N: AsRef<str>>(&self, data: &NodeDataRef<'_, N>) -> Option<usize> {
@@ -159,13 +182,12 @@ impl NodeDataTable {
 
     /// Removes all node data, and keeps the memory unless it is large.
     pub(super) fn clear(&mut self) {
-        match self.list.capacity() <= NodeDataTable::MOST_ROOM {
-            true => {
-                self.list.clear();
-                self.costs.clear();
-                self.index.clear();
-            }
-            false => *self = NodeDataTable::default(),
+        if self.list.capacity() <= NodeDataTable::MOST_ROOM {
+            self.list.clear();
+            self.costs.clear();
+            self.index.clear();
+        } else {
+            *self = NodeDataTable::default()
         }
     }
 
@@ -180,7 +202,7 @@ impl NodeDataTable {
         self.list.push(data);
         let (list, hasher) = (&self.list, &self.hasher);
         let first = match list.len() {
-            0..=NodeDataTable::FEW => return list.len() - 1,
+            0..=NodeDataTable::UNINDEXED => return list.len() - 1,
             _ if self.index.is_empty() => 0,
             more => more - 1,
         };

@@ -6,11 +6,10 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
-use crate::leaf::Scalar;
 use crate::leaf::sink::permute;
 use crate::model::{
-    Arrival, Content, Encoding, Labels, Leaf, Limits, Name, Node, NodeData, NodeKind, Options,
-    Tree, TreeDef, Value,
+    Content, Encoding, Insertion, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef,
+    Value,
 };
 use crate::treedef::node_ref::alike;
 
@@ -25,11 +24,11 @@ pub(crate) use node_data::{LabelsRef, NodeDataRef};
 #[derive(Default)]
 pub(crate) struct EncodingBuilder {
     pub(crate) nodes: Vec<Node>,
-    node_data: NodeDataTable,
+    pub(crate) node_data: NodeDataTable,
 }
 
 /// The maximum capacity, in nodes, that a builder keeps: about two megabytes.
-const MOST_ROOM: usize = 32_768;
+const MOST_SPARE_NODES: usize = 32_768;
 
 impl EncodingBuilder {
     /// Appends a node that has no children yet.
@@ -38,17 +37,16 @@ impl EncodingBuilder {
         let at = self.nodes.len();
         let leaves = usize::from(kind == NodeKind::Leaf);
         let maps = usize::from(kind == NodeKind::Map);
-        let (work, depth) = (1, 0);
         self.nodes.push(Node {
             kind,
-            depth,
+            depth: 0,
             data,
             repeat: 1,
             span: 1,
             children: 0,
             leaves,
             maps,
-            work,
+            work: 1,
         });
         if data != NodeData::NONE {
             self.name(at, data);
@@ -130,75 +128,9 @@ impl EncodingBuilder {
         &self.nodes[at..at + self.nodes[at].span]
     }
 
-    pub(crate) fn data(&self, index: usize) -> Option<&NodeData> {
-        self.node_data.list.get(index)
-    }
-
     /// Whether the last of `leaves` leaves is at the same position in two subtrees.
     pub(crate) fn agree(&self, a: usize, b: usize, leaves: usize) -> bool {
         ways_agree(self.subtree(a), self.subtree(b), leaves)
-    }
-
-    pub(crate) fn node_data(&self) -> &[NodeData] {
-        &self.node_data.list
-    }
-
-    /// The index of node data. Adds the node data if it is new.
-    pub(crate) fn intern<N: AsRef<str> + Clone + Into<Name>>(
-        &mut self,
-        data: NodeDataRef<'_, N>,
-    ) -> usize {
-        self.node_data.intern(data)
-    }
-
-    /// Like [`intern`](Self::intern), for node data with the names of a type. Such node data was
-    /// usually used recently.
-    pub(crate) fn intern_static(&mut self, data: NodeDataRef<'_, &'static str>) -> usize {
-        self.node_data.intern_static(data)
-    }
-
-    /// Looks among the newest node data for a static with this value.
-    pub(crate) fn static_of(&self, value: Scalar<'_>) -> Option<usize> {
-        self.node_data.static_of(value)
-    }
-
-    /// Finds known node data that has the same first `keys` keys as `data`, and whose next key
-    /// satisfies `is_next`. Looks at `data` itself and at the newest node data.
-    #[inline]
-    pub(crate) fn with_key(
-        &self,
-        data: usize,
-        keys: usize,
-        is_next: impl Fn(&Value) -> bool,
-    ) -> Option<usize> {
-        self.node_data.with_key(data, keys, is_next)
-    }
-
-    /// The index of the node data that has only the first `labels` labels of another.
-    pub(crate) fn intern_first(&mut self, data: usize, labels: usize) -> usize {
-        self.node_data.intern_first(data, labels)
-    }
-
-    /// Like [`intern`](Self::intern), for the node data of a map. Its keys are moved out of `keys`,
-    /// from index `first` on.
-    pub(crate) fn intern_keys(&mut self, keys: &mut Vec<Value>, first: usize) -> usize {
-        let labels = LabelsRef::Keys(&keys[first..]);
-        if let Some(known) =
-            self.node_data.position(&NodeDataRef { name: &"", variant: &"", labels })
-        {
-            keys.truncate(first);
-            return known;
-        }
-        let (name, variant) = (Name::Borrowed(""), Name::Borrowed(""));
-        let labels = Labels::Keys(keys.drain(first..).collect());
-        self.node_data.push(NodeData { name, variant, labels })
-    }
-
-    /// Like [`intern`](Self::intern), for node data that is already owned.
-    #[cfg(feature = "persist")]
-    pub(crate) fn add_data(&mut self, data: NodeData) -> usize {
-        let known = self.node_data.position(&data.as_ref());
-        known.unwrap_or_else(|| self.node_data.push(data))
     }
 
     /// Sorts the entries of the map at `at` into canonical order: its keys and its children.
@@ -209,25 +141,25 @@ impl EncodingBuilder {
             return None;
         }
         let entries = self.entries(at);
-        let arrived = canonical_order(keys);
-        let mut order = vec![0; arrived.len()];
-        for (canonical, &arrival) in arrived.iter().enumerate() {
-            order[arrival] = canonical;
+        let inserted = canonical_order(keys);
+        let mut order = vec![0; inserted.len()];
+        for (canonical, &insertion) in inserted.iter().enumerate() {
+            order[insertion] = canonical;
         }
-        let mut moved = Vec::with_capacity(arrived.len());
+        let mut moved = Vec::with_capacity(inserted.len());
         let leaves = entries.last().map_or(0, |entry| entry.leaf + self.nodes[entry.node].leaves);
         let mut destination = vec![0; leaves];
         let mut sorted: Vec<Node> = Vec::with_capacity(self.nodes.len() - at - 1);
         let (mut last, mut leaf, mut map) = (None, 0, 0);
-        for &arrival in &arrived {
-            let entry = entries[arrival];
+        for &insertion in &inserted {
+            let entry = entries[insertion];
             let node = self.nodes[entry.node];
             for (offset, place) in
                 destination.iter_mut().skip(entry.leaf).take(node.leaves).enumerate()
             {
                 *place = leaf + offset;
             }
-            moved.push((arrival, map));
+            moved.push((insertion, map));
             leaf += node.leaves;
             map += node.maps;
             match last {
@@ -250,20 +182,20 @@ impl EncodingBuilder {
         permute(order.clone(), |a, b| keys.swap(a, b));
 
         let mut maps = vec![(0, 0); entries.len()];
-        for (arrival, map) in moved {
-            maps[arrival] = (entries[arrival].map, map);
+        for (insertion, map) in moved {
+            maps[insertion] = (entries[insertion].map, map);
         }
         Some(Sorted { order: order.into(), leaves: destination, maps })
     }
 
     /// For each entry of the map at `at`: the index of its node, and the number of leaves and maps
     /// in the entries before it.
-    fn entries(&self, at: usize) -> Vec<Entry> {
+    fn entries(&self, at: usize) -> Vec<EntryStart> {
         let mut entries = Vec::new();
         let (mut run, mut leaf, mut map) = (at + 1, 0, 0);
         while let Some(node) = self.nodes.get(run) {
             for _ in 0..node.repeat {
-                entries.push(Entry { node: run, leaf, map });
+                entries.push(EntryStart { node: run, leaf, map });
                 leaf += node.leaves;
                 map += node.maps;
             }
@@ -275,7 +207,7 @@ impl EncodingBuilder {
     /// Removes all nodes and node data, and keeps the memory unless it is too large.
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
-        self.nodes.shrink_to(MOST_ROOM);
+        self.nodes.shrink_to(MOST_SPARE_NODES);
         self.node_data.clear();
     }
 
@@ -283,15 +215,16 @@ impl EncodingBuilder {
     pub(crate) fn finish(
         &mut self,
         options: Options,
-        arrivals: Vec<Arrival>,
+        insertions: Vec<Insertion>,
         limits: Limits,
     ) -> TreeDef {
         let node_data = self.node_data.take_numbered(&mut self.nodes);
-        let nodes = match self.nodes.capacity() <= MOST_ROOM {
-            true => self.nodes[..].into(),
-            false => mem::take(&mut self.nodes).into(),
+        let nodes = if self.nodes.capacity() <= MOST_SPARE_NODES {
+            self.nodes[..].into()
+        } else {
+            mem::take(&mut self.nodes).into()
         };
-        encode(nodes, node_data, options, arrivals, limits)
+        encode(nodes, node_data, options, insertions, limits)
     }
 
     /// Like [`finish`](Self::finish), for node data that is all used and numbered by first use.
@@ -305,17 +238,17 @@ impl EncodingBuilder {
         &mut self,
         at: usize,
         options: Options,
-        arrivals: Vec<Arrival>,
+        insertions: Vec<Insertion>,
     ) -> TreeDef {
         let mut nodes = self.nodes.split_off(at);
         let mut node_data = NodeDataTable::default();
         for node in &mut nodes {
-            if let Some(data) = self.data(node.data) {
+            if let Some(data) = self.node_data.get(node.data) {
                 node.data = node_data.intern(data.as_ref());
             }
         }
         let node_data = node_data.list.into();
-        encode(nodes.into(), node_data, options, arrivals, Limits::default())
+        encode(nodes.into(), node_data, options, insertions, Limits::default())
     }
 }
 
@@ -323,14 +256,14 @@ fn encode(
     nodes: Box<[Node]>,
     node_data: Box<[NodeData]>,
     options: Options,
-    mut arrivals: Vec<Arrival>,
+    mut insertions: Vec<Insertion>,
     limits: Limits,
 ) -> TreeDef {
-    arrivals.sort_unstable_by_key(|arrival| arrival.map); // they come as maps end, inner ones first
+    insertions.sort_unstable_by_key(|insertion| insertion.map); // they come as maps end, inner ones first
     let encoding = Encoding { options, nodes, node_data };
     TreeDef {
         encoding: Arc::new(encoding),
-        arrivals: (!arrivals.is_empty()).then(|| arrivals.into()),
+        insertions: (!insertions.is_empty()).then(|| insertions.into()),
         limits,
         walked: false,
     }
@@ -366,7 +299,7 @@ fn way_to_leaf(nodes: &[Node], mut index: usize) -> Vec<usize> {
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct EntryStart {
     node: usize,
     leaf: usize,
     map: usize,
@@ -378,7 +311,7 @@ pub(crate) struct Sorted {
     pub(crate) order: Box<[usize]>,
     /// The new index of each leaf of the map, counted from the map's first leaf.
     pub(crate) leaves: Vec<usize>,
-    /// For each entry, in arrival order: the number of the map's inner maps before it, in the old
+    /// For each entry, in insertion order: the number of the map's inner maps before it, in the old
     /// and in the new order.
     maps: Vec<(usize, usize)>,
 }

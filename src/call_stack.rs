@@ -31,18 +31,16 @@ pub(crate) fn deepest(limits: Limits) -> usize {
 /// Returns an error if `depth` exceeds the limits or the stack.
 pub(crate) fn expect_room(limits: Limits, depth: usize) -> Result<()> {
     limits.expect_depth(depth)?;
-    match depth <= DEEPEST {
-        true => Ok(()),
-        false => Err(too_deep(DEEPEST)),
-    }
+    if depth <= DEEPEST { Ok(()) } else { Err(too_deep(DEEPEST)) }
 }
 
 /// The error of a walk that met a compound deeper than `limit`, the result of [`deepest`].
 #[cold]
 pub(crate) fn too_deep(limit: usize) -> Error {
     let error = Error::from(ErrorKind::Depth { limit });
-    match limit == DEEPEST {
-        true => error.with_hint("deeper only with the feature `stacker`, which grows the stack"),
-        false => error.with_hint("`Flattener::max_depth` and `Limits::max_depth` allow more"),
+    if limit == DEEPEST {
+        error.with_hint("deeper only with the feature `stacker`, which grows the stack")
+    } else {
+        error.with_hint("`Flattener::max_depth` and `Limits::max_depth` allow more")
     }
 }

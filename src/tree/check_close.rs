@@ -147,7 +147,8 @@ fn in_array(path: &Path, found: &Array, expected: &Array, tolerance: Tolerance) 
     far.map(|(index, (found, expected))| difference(place(index), &found, &expected)).collect()
 }
 
-/// Whether the numbers of two arrays are close that are byte strings to serde, and so have no paths.
+/// Whether the numbers of two arrays are close that are byte strings to serde, and so have no
+/// paths.
 fn in_bytes(found: &Array, expected: &Array, tolerance: Tolerance) -> bool {
     let numbers = |array: &Array| array.numbers().map(Leaf::from).collect::<Vec<_>>();
     let (found_numbers, expected_numbers) = (numbers(found), numbers(expected));

@@ -9,29 +9,16 @@ use serde::ser::{self, Serialize, SerializeStruct, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{LeafKind, Limits, Tree, TreeDef};
-use crate::record::as_record;
+use crate::serde_impls::as_record;
 use crate::treedef::text::{as_text, brief};
 
-use super::recorder::{DEEPEST, Folds};
+use super::recorder::{DEEPEST_STRUCTURE, Folds};
 use super::structure::{Collection, Kinds, Structure, StructureLeaf};
-use super::{Entry, MOST, Seen, Structures, view};
+use super::{Entry, MOST_STRUCTURES, Seen, Structures, view};
 
 as_record! {
-    Record {
-        fold_lengths: bool,
-        fold_keys: Option<usize>,
-        fold_widths: bool,
-        fold_numbers: bool,
-        next_index: u64,
-        structures: Vec<EntryRecord>,
-    }
-    EntryRecord {
-        structure: Vec<Part>,
-        count: u64,
-        first: u64,
-        last: u64,
-        example: Option<(u64, String)>,
-    }
+    Record { fold_lengths, fold_keys, fold_widths, fold_numbers, next_index, structures }
+    EntryRecord { structure, count, first, last, example }
 }
 
 struct Record {
@@ -44,7 +31,7 @@ struct Record {
 }
 
 struct EntryRecord {
-    structure: Vec<Part>,
+    structure: Vec<StructurePart>,
     count: u64,
     first: u64,
     last: u64,
@@ -53,7 +40,7 @@ struct EntryRecord {
 
 /// The text of a treedef, and its leaves. For each leaf that is folded, the structures of its
 /// elements come next. So the document nests no deeper, however deep the structure is.
-type Part = (String, Vec<PartLeaf>);
+type StructurePart = (String, Vec<PartLeaf>);
 
 enum PartLeaf {
     /// As text `u64`.
@@ -110,7 +97,7 @@ fn folded(text: &str) -> Option<PartLeaf> {
 }
 
 /// Appends a structure as parts. The recursion is as deep as what is folded.
-fn write(structure: &Structure, parts: &mut Vec<Part>) {
+fn write_parts(structure: &Structure, parts: &mut Vec<StructurePart>) {
     let folded = |is_map, folded: &Collection| {
         let Collection { shortest, longest, ref elements } = *folded;
         PartLeaf::Folded { is_map, shortest, longest, elements: elements.len() }
@@ -123,24 +110,28 @@ fn write(structure: &Structure, parts: &mut Vec<Part>) {
     parts.push((structure.treedef.to_string(), structure.leaves.iter().map(leaf).collect()));
     for leaf in &structure.leaves {
         if let StructureLeaf::Seq(folded) | StructureLeaf::Map(folded) = leaf {
-            folded.elements.iter().for_each(|element| write(element, parts));
+            folded.elements.iter().for_each(|element| write_parts(element, parts));
         }
     }
 }
 
-fn invalid(reason: &'static str) -> Error {
+fn invalid_record(reason: &'static str) -> Error {
     ErrorKind::Invalid { part: "structures", reason }.into()
 }
 
 /// Reads the structure that comes next, at most `deepest` foldings deep.
-fn read(parts: &mut impl Iterator<Item = Part>, deepest: usize) -> Result<Structure> {
-    let missing = || invalid("a part of a structure is missing");
+fn read_parts(
+    parts: &mut impl Iterator<Item = StructurePart>,
+    deepest: usize,
+) -> Result<Structure> {
+    let missing = || invalid_record("a part of a structure is missing");
     let (treedef, leaves) = parts.next().ok_or_else(missing)?;
-    let inside = deepest.checked_sub(1).ok_or(ErrorKind::Depth { limit: DEEPEST })?;
+    let inside = deepest.checked_sub(1).ok_or(ErrorKind::Depth { limit: DEEPEST_STRUCTURE })?;
     let leaf = |leaf| match leaf {
         PartLeaf::Scalar(kinds) => Ok(StructureLeaf::Scalar(kinds)),
         PartLeaf::Folded { is_map, shortest, longest, elements } => {
-            let elements = (0..elements).map(|_| read(parts, inside)).collect::<Result<_>>()?;
+            let elements =
+                (0..elements).map(|_| read_parts(parts, inside)).collect::<Result<_>>()?;
             let folded = Arc::new(Collection { shortest, longest, elements });
             Ok(if is_map { StructureLeaf::Map(folded) } else { StructureLeaf::Seq(folded) })
         }
@@ -154,7 +145,7 @@ impl Structures {
         let clean = self.clean()?;
         let entry = |Entry { root, pools, seen }: &Entry| {
             let mut structure = Vec::new();
-            write(&view::structure(&clean.recorder.interner, *root, pools)?, &mut structure);
+            write_parts(&view::structure(&clean.recorder.interner, *root, pools)?, &mut structure);
             let Seen { count, first, last, ref example } = *seen;
             let example = example.as_ref().map(|(index, value)| (*index, value.to_string()));
             Ok(EntryRecord { structure, count, first, last, example })
@@ -177,16 +168,16 @@ impl Structures {
             widths: record.fold_widths,
             numbers: record.fold_numbers,
         };
-        let most = record.structures.len().max(MOST);
+        let most = record.structures.len().max(MOST_STRUCTURES);
         let mut structures = Structures::with(folds, Limits::default(), most);
         for EntryRecord { structure, count, first, last, example } in record.structures {
             if count == 0 || first > last {
-                return Err(invalid("a structure that no document has"));
+                return Err(invalid_record("a structure that no document has"));
             }
             let mut parts = structure.into_iter();
-            let structure = read(&mut parts, DEEPEST + 1)?;
+            let structure = read_parts(&mut parts, DEEPEST_STRUCTURE + 1)?;
             if parts.next().is_some() {
-                return Err(invalid("a structure has a part too many"));
+                return Err(invalid_record("a structure has a part too many"));
             }
             let parsed = |(index, text): (u64, String)| Ok::<_, Error>((index, text.parse()?));
             let example = example.map(parsed).transpose()?;

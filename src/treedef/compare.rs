@@ -1,0 +1,223 @@
+//! Compares two structures from the root down. Lists of differences and diffs are two views of it.
+//!
+//! [`compare`] visits pairs of nodes in pre-order. A [`View`] says what is compared, how children
+//! are paired, and what is kept of a difference: texts, or the subtrees that differ.
+
+use std::collections::{HashMap, VecDeque};
+use std::iter;
+
+use crate::error::DifferenceKind;
+use crate::model::NodeKind;
+use crate::path::{Key, Path};
+use crate::treedef::node_ref::{NodeRef, Overlap};
+
+/// What a comparison looks for.
+pub(crate) trait View<'a> {
+    /// A node of one of the two structures, with what belongs to it, e.g. its leaves.
+    type Compared: Copy + 'a;
+    /// A difference without its site.
+    type Found;
+
+    /// Compares two nodes. Returns what was found, and the pairs of children that are next.
+    fn compare(
+        &mut self,
+        site: &Site,
+        a: Self::Compared,
+        b: Self::Compared,
+    ) -> Steps<Self::Compared, Self::Found>;
+
+    fn keep(&mut self, site: &Site, found: Self::Found);
+
+    /// The next sibling of a node, if equal siblings are compared one by one until one of them
+    /// brings no difference. Otherwise they are compared once.
+    fn next_sibling(&self, node: Self::Compared) -> Option<Self::Compared>;
+
+    /// The number of differences so far.
+    fn num_found(&self) -> usize;
+
+    /// Whether there are so many differences that the comparison ends.
+    fn is_full(&self) -> bool;
+}
+
+/// Where two structures are compared.
+#[derive(Clone, Default)]
+pub(crate) struct Site {
+    pub(crate) path: Path,
+    /// For each key of the path, how many equal siblings the comparison covers, starting there.
+    pub(crate) spans: Vec<usize>,
+}
+
+/// What is done next: at the site itself, or at a child and as many siblings as the number says.
+pub(crate) struct Step<S, F> {
+    pub(crate) child: Option<(Key, usize)>,
+    pub(crate) task: Task<S, F>,
+}
+
+pub(crate) type Steps<S, F> = Vec<Step<S, F>>;
+
+pub(crate) enum Task<S, F> {
+    Compare(S, S),
+    Keep(F),
+}
+
+impl<S, F> Step<S, F> {
+    pub(crate) fn here(found: F) -> Self {
+        Step { child: None, task: Task::Keep(found) }
+    }
+
+    pub(crate) fn found(key: Key, span: usize, found: F) -> Self {
+        Step { child: Some((key, span)), task: Task::Keep(found) }
+    }
+
+    pub(crate) fn pair(key: Key, span: usize, a: S, b: S) -> Self {
+        Step { child: Some((key, span)), task: Task::Compare(a, b) }
+    }
+}
+
+/// A step that is pending, and the length of the path above it.
+struct Pending<S, F> {
+    above: usize,
+    step: Step<S, F>,
+    /// The number of differences before an equal sibling of the two nodes was compared.
+    before: Option<usize>,
+}
+
+/// Compares two structures, of which these are the roots.
+pub(crate) fn compare<'a, V: View<'a>>(view: &mut V, a: V::Compared, b: V::Compared) {
+    // In pre-order. The next is last.
+    let root = Step { child: None, task: Task::Compare(a, b) };
+    let mut pending = vec![Pending { above: 0, step: root, before: None }];
+    let mut site = Site::default();
+    while let Some(Pending { above, step: Step { child, task }, before }) = pending.pop() {
+        if view.is_full() {
+            return;
+        }
+        if before == Some(view.num_found()) {
+            continue; // what brought no difference once brings none again
+        }
+        site.path.0.truncate(above);
+        site.spans.truncate(above);
+        if let Some((key, mut span)) = child {
+            if let Task::Compare(a, b) = task
+                && span > 1
+                && let Some((a, b)) = view.next_sibling(a).zip(view.next_sibling(b))
+            {
+                let step = Step::pair(key.next(), span - 1, a, b);
+                pending.push(Pending { above, step, before: Some(view.num_found()) });
+                span = 1;
+            }
+            site.enter(key, span);
+        }
+        match task {
+            Task::Keep(found) => view.keep(&site, found),
+            Task::Compare(a, b) => {
+                let (next, above) = (view.compare(&site, a, b), site.spans.len());
+                let next = next.into_iter().rev();
+                pending.extend(next.map(|step| Pending { above, step, before: None }));
+            }
+        }
+    }
+}
+
+impl Site {
+    pub(crate) fn enter(&mut self, key: Key, span: usize) {
+        self.path.push(key);
+        self.spans.push(span);
+    }
+}
+
+/// What of two nodes must be equal, besides their kinds and variants.
+#[derive(Clone, Copy)]
+pub(crate) struct Heads {
+    /// The names of types.
+    pub(crate) names: bool,
+    /// The values of statics.
+    pub(crate) statics: bool,
+    /// A sequence differs from a tuple, and a map from a struct.
+    pub(crate) exact: bool,
+}
+
+impl Heads {
+    pub(crate) const EQUAL: Heads = Heads { names: true, statics: true, exact: true };
+
+    /// How two nodes differ, apart from their children. Names come last, because the children of two
+    /// nodes whose names differ can be compared nevertheless.
+    pub(crate) fn difference(self, a: NodeRef<'_>, b: NodeRef<'_>) -> Option<DifferenceKind> {
+        if !self.same_kind(a.kind(), b.kind()) {
+            Some(DifferenceKind::Node)
+        } else if a.variant() != b.variant() {
+            Some(DifferenceKind::Variant)
+        } else if self.statics && a.static_value() != b.static_value() {
+            Some(DifferenceKind::Static)
+        } else if self.names && a.name() != b.name() {
+            Some(DifferenceKind::Name)
+        } else {
+            None
+        }
+    }
+
+    fn same_kind(self, a: NodeKind, b: NodeKind) -> bool {
+        use NodeKind as Is;
+        let class = |kind| match kind {
+            Is::Tuple | Is::TupleStruct => Is::Seq,
+            Is::Struct => Is::Map,
+            Is::UnitStruct => Is::Unit,
+            other => other,
+        };
+        a == b || !self.exact && class(a) == class(b)
+    }
+}
+
+/// A field or an entry that one of two nodes has, or both. With that of the second node comes its
+/// position.
+#[derive(Clone, Copy)]
+pub(crate) enum Labelled<'a, 'b> {
+    First(NodeRef<'a>),
+    Second(usize, NodeRef<'b>),
+    Both(NodeRef<'a>, usize, NodeRef<'b>),
+}
+
+/// Pairs the children of two nodes whose labels are equal. Those that only `b` has come last.
+///
+/// A map may have a key twice. The first is then paired with the first, and so on.
+pub(crate) fn by_label<'a, 'b>(
+    a: NodeRef<'a>,
+    b: NodeRef<'b>,
+    label: impl Fn(&Key) -> Key,
+) -> Vec<(Key, Labelled<'a, 'b>)> {
+    let mut others: Vec<_> = b.entries().enumerate().map(Some).collect();
+    let mut positions = HashMap::<Key, VecDeque<usize>>::with_capacity(others.len());
+    for (position, (key, _)) in others.iter().flatten() {
+        positions.entry(label(key)).or_default().push_back(*position);
+    }
+    let mut children = Vec::with_capacity(others.len());
+    children.extend(a.entries().map(|(key, child)| {
+        let position = positions.get_mut(&label(&key)).and_then(VecDeque::pop_front);
+        match position.and_then(|position| others.get_mut(position)?.take()) {
+            Some((position, (_, other))) => (key, Labelled::Both(child, position, other)),
+            None => (key, Labelled::First(child)),
+        }
+    }));
+    let rest = others.into_iter().flatten();
+    children.extend(rest.map(|(position, (key, node))| (key, Labelled::Second(position, node))));
+    children
+}
+
+/// Pairs the children of two nodes by position. If leaves are compared, each pair that has some is
+/// on its own.
+pub(crate) fn by_position<'a, 'b>(
+    a: NodeRef<'a>,
+    b: NodeRef<'b>,
+    with_leaves: bool,
+) -> impl Iterator<Item = Overlap<'a, 'b>> {
+    let mut pairs = a.overlaps(b);
+    let most = move |a: NodeRef<'_>, b: NodeRef<'_>| {
+        if with_leaves && have_leaves(a, b) { 1 } else { usize::MAX }
+    };
+    iter::from_fn(move || pairs.next_up_to(most))
+}
+
+/// Whether one of two nodes has leaves.
+pub(crate) fn have_leaves(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
+    a.num_leaves() > 0 || b.num_leaves() > 0
+}

@@ -1,0 +1,304 @@
+//! Finds the changes between two trees or structures.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
+use crate::error::DifferenceKind;
+use crate::model::{Labels, Name, TreeDef};
+use crate::path::Key;
+use crate::treedef::compare::{Heads, Labelled, Site, Step, Steps, View, by_label, compare};
+use crate::treedef::node_ref::NodeRef;
+
+use super::align::{Aligned, align};
+use super::classes::Classes;
+use super::{Change, ChangeKind, Diff, DiffNode, Diffable};
+
+impl TreeDef {
+    /// Returns the changes that turn this structure into `new`.
+    ///
+    /// Elements of sequences are compared by position if the lengths are equal. Otherwise the
+    /// comparison pairs as many equal elements as possible. Fields and entries are compared by name
+    /// or key. A missing child was renamed if it equals exactly one new child, and no other missing
+    /// child equals that one.
+    ///
+    /// Time and memory depend on the stored structure, in which equal siblings are one node. If
+    /// there are more than 65,536 changes, the diff is one change that replaces the whole.
+    ///
+    /// ```
+    /// use treedef::{ChangeKind, TreeDef};
+    ///
+    /// let old: TreeDef = "[Point { x: *, y: * }; 1000000]".parse()?;
+    /// let new: TreeDef = "[Point { x: *, y: *, z: * }; 1000000]".parse()?;
+    /// let diff = old.diff(&new);
+    /// let [change] = diff.changes() else { panic!("one change") };
+    /// assert_eq!((change.path.to_string().as_str(), change.places()), ("[0].z", 1_000_000));
+    /// assert_eq!(change.kind, ChangeKind::Added { position: 2, new: TreeDef::leaf() });
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn diff(&self, new: &TreeDef) -> Diff<TreeDef> {
+        diff(self, new)
+    }
+}
+
+pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
+    let classes = Classes::of(&old.structure().encoding, &new.structure().encoding);
+    let (a, b) = (DiffNode::of(old, &classes.old), DiffNode::of(new, &classes.new));
+    // Only the comparison of leaves needs them.
+    let node_data = old.own_leaves().map(|_| &old.structure().encoding.node_data[..]);
+    let node_data = node_data.unwrap_or_default().iter().enumerate();
+    let with_twins = node_data.filter(|(_, data)| data.labels.has_twins()).map(|(at, _)| at);
+    let mut changes = Changes {
+        changes: Vec::new(),
+        with_twins: with_twins.collect(),
+        // Leaves without a size take no memory, so their number is not counted.
+        most: MOST_CHANGES.saturating_add(match size_of::<T::Leaf>() {
+            0 => 0,
+            _ => old.own_leaves().map_or(0, <[_]>::len),
+        }),
+    };
+    let same_options = a.node.options() == b.node.options();
+    if same_options {
+        compare(&mut changes, a, b);
+    }
+    if !same_options || changes.is_full() {
+        let by = if same_options { DifferenceKind::Node } else { DifferenceKind::Options };
+        changes.changes.clear();
+        changes.keep(&Site::default(), replaced(by, a, b));
+    }
+    Diff { changes: changes.changes }
+}
+
+/// The view of a [comparison](compare) that keeps the subtrees that differ.
+struct Changes<T> {
+    changes: Vec<Change<T>>,
+    /// The node data of the old structure that contains a field or key twice.
+    with_twins: HashSet<usize>,
+    /// If there are more changes, the whole tree is replaced instead: two small structures may
+    /// differ in 2⁶⁰ places.
+    most: usize,
+}
+
+/// The maximum number of listed changes, in addition to one for each leaf.
+const MOST_CHANGES: usize = 1 << 16;
+
+type Compared<'a, T> = DiffNode<'a, <T as Diffable>::Leaf>;
+
+impl<'a, T: Diffable> View<'a> for Changes<T>
+where
+    T::Leaf: 'a,
+{
+    type Compared = Compared<'a, T>;
+    type Found = ChangeKind<T>;
+
+    fn compare(
+        &mut self,
+        site: &Site,
+        a: Compared<'a, T>,
+        b: Compared<'a, T>,
+    ) -> Steps<Compared<'a, T>, ChangeKind<T>> {
+        if a.same_structure(b) {
+            self.compare_leaves(site, a, b);
+            return Vec::new();
+        }
+        let retyped = match Heads::EQUAL.difference(a.node, b.node) {
+            Some(DifferenceKind::Name) => Some(retyped(a.node, b.node)),
+            Some(by) => return vec![Step::here(replaced(by, a, b))],
+            None => None,
+        };
+        let below = if a.node.is_labelled() { labelled(a, b) } else { Some(listed(a, b)) };
+        match below {
+            Some(below) => retyped.into_iter().map(Step::here).chain(below).collect(),
+            None => vec![Step::here(replaced(DifferenceKind::Order, a, b))],
+        }
+    }
+
+    fn keep(&mut self, site: &Site, kind: ChangeKind<T>) {
+        let Site { path, spans } = site;
+        self.changes.push(Change { path: path.clone(), spans: spans.clone(), kind });
+    }
+
+    fn next_sibling(&self, _: Compared<'a, T>) -> Option<Compared<'a, T>> {
+        None
+    }
+
+    fn num_found(&self) -> usize {
+        self.changes.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.changes.len() > self.most
+    }
+}
+
+impl<T: Diffable> Changes<T> {
+    /// Compares the leaves of two equal structures.
+    fn compare_leaves(&mut self, site: &Site, a: Compared<'_, T>, b: Compared<'_, T>) {
+        let pairs = a.below(1).iter().zip(b.below(1));
+        let mut reported = 0;
+        for (index, _) in pairs.enumerate().filter(|(_, (old, new))| old != new) {
+            let (first, other) = (a.node.first_leaf() + index, b.node.first_leaf() + index);
+            if first < reported {
+                continue;
+            }
+            let (mut site, mut old, mut new) = (site.clone(), a.node, b.node);
+            let steps = a.node.steps_to_leaf(first).zip(b.node.steps_to_leaf(other));
+            for ((above, position, child), (_, _, other)) in steps {
+                // The second of two equal fields has no own path, so the whole struct is replaced.
+                if self.with_twins.contains(&above.raw().data) {
+                    break;
+                }
+                let Some(key) = above.key(position) else { break };
+                site.enter(key, 1);
+                (old, new) = (child, other);
+            }
+            reported = old.leaf_range().end;
+            self.keep(&site, replaced(DifferenceKind::Leaf, a.at(old), b.at(new)));
+        }
+    }
+}
+
+fn replaced<T: Diffable>(
+    by: DifferenceKind,
+    a: Compared<'_, T>,
+    b: Compared<'_, T>,
+) -> ChangeKind<T> {
+    ChangeKind::Replaced { by, old: T::cut(a.node, a.leaves), new: T::cut(b.node, b.leaves) }
+}
+
+fn retyped<T>(old: NodeRef<'_>, new: NodeRef<'_>) -> ChangeKind<T> {
+    let name = |node: NodeRef<'_>| Name::from(node.name().unwrap_or_default().to_owned());
+    ChangeKind::Retyped { old: name(old), new: name(new) }
+}
+
+/// Compares children by position, or so that as many as possible are equal.
+fn listed<'a, T: Diffable>(
+    a: Compared<'a, T>,
+    b: Compared<'a, T>,
+) -> Steps<Compared<'a, T>, ChangeKind<T>> {
+    let (mut steps, mut added) = (Vec::new(), Vec::new());
+    let (mut old, mut new) = (0, 0);
+    let key = |side: Compared<'a, T>, position| {
+        side.node.key(position).unwrap_or(Key::Position(position))
+    };
+    for aligned in align(a, b) {
+        match aligned {
+            Aligned::Pair(x, y, alike) => {
+                let (x, y) = (a.at(x), b.at(y));
+                if !x.equals(y, alike) {
+                    steps.push(Step::pair(key(a, old), alike, x, y));
+                }
+                (old, new) = (old + alike, new + alike);
+            }
+            Aligned::Removed(x, span) => {
+                let removed = ChangeKind::Removed(T::cut(x, a.leaves));
+                steps.push(Step::found(key(a, old), span, removed));
+                old += span;
+            }
+            Aligned::Added(y, span) => {
+                let kind = ChangeKind::Added { position: new, new: T::cut(y, b.leaves) };
+                added.push(Step::found(key(b, new), span, kind));
+                new += span;
+            }
+        }
+    }
+    steps.extend(added);
+    steps
+}
+
+/// Compares children by their fields or keys. Returns `None` if a field or key occurs twice.
+fn labelled<'a, T: Diffable>(
+    a: Compared<'a, T>,
+    b: Compared<'a, T>,
+) -> Option<Steps<Compared<'a, T>, ChangeKind<T>>> {
+    let twins =
+        |side: Compared<'_, T>| side.node.data().is_some_and(|data| data.labels.has_twins());
+    if twins(a) || twins(b) {
+        return None;
+    }
+    let children = by_label(a.node, b.node, Key::clone);
+    let alike = |x: NodeRef<'a>, y: NodeRef<'a>| a.at(x).equals(b.at(y), 1);
+    let renamed = renamed(&children, alike);
+    let mut steps = Vec::new();
+
+    let renamed_to = |at: usize| children.get(*renamed.get(&at)?);
+    let stays = |(at, (_, child)): (usize, &(Key, Labelled<'_, '_>))| match child {
+        Labelled::Both(_, position, _) => Some(*position),
+        Labelled::First(_) => match renamed_to(at)? {
+            (_, Labelled::Second(position, _)) => Some(*position),
+            _ => None,
+        },
+        Labelled::Second(..) => None,
+    };
+    let mut stay: Vec<usize> = children.iter().enumerate().filter_map(stays).collect();
+    if !stay.is_sorted() && !a.node.is_sorted_map() {
+        stay.sort_unstable();
+        let keys = stay.into_iter().filter_map(|position| b.node.key(position)).collect();
+        steps.push(Step::here(ChangeKind::Reordered { keys }));
+    }
+    let is_new = |at: usize| !renamed.values().any(|to| *to == at);
+    for (at, (key, child)) in children.iter().enumerate() {
+        let key = key.clone();
+        match *child {
+            Labelled::Both(x, _, y) if alike(x, y) => {}
+            Labelled::Both(x, _, y) => steps.push(Step::pair(key, 1, a.at(x), b.at(y))),
+            Labelled::First(x) => {
+                let kind = match renamed_to(at) {
+                    Some((to, _)) => ChangeKind::Renamed { to: to.clone() },
+                    None => ChangeKind::Removed(T::cut(x, a.leaves)),
+                };
+                steps.push(Step::found(key, 1, kind));
+            }
+            Labelled::Second(position, y) if is_new(at) => {
+                let new = T::cut(y, b.leaves);
+                steps.push(Step::found(key, 1, ChangeKind::Added { position, new }));
+            }
+            Labelled::Second(..) => {}
+        }
+    }
+    Some(steps)
+}
+
+/// The maximum number of missing or new fields or keys for which renames are detected.
+const MOST_RENAMES: usize = 256;
+
+/// For each renamed child of the old node the new one, by their indices in `children`. A missing
+/// child was renamed if it equals exactly one new child, and no other missing child equals that
+/// one.
+fn renamed<'a>(
+    children: &[(Key, Labelled<'a, 'a>)],
+    alike: impl Fn(NodeRef<'a>, NodeRef<'a>) -> bool,
+) -> HashMap<usize, usize> {
+    let (mut missing, mut extra) = (Vec::new(), Vec::new());
+    for (at, (_, child)) in children.iter().enumerate() {
+        match child {
+            Labelled::First(old) => missing.push((at, *old)),
+            Labelled::Second(_, new) => extra.push((at, *new)),
+            Labelled::Both(..) => {}
+        }
+    }
+    if missing.len().max(extra.len()) > MOST_RENAMES {
+        return HashMap::new();
+    }
+    let renamed = missing.iter().filter_map(|&(at, old)| {
+        let mut equal = extra.iter().filter(|(_, new)| alike(old, *new));
+        let (to, new) = equal.next().filter(|_| equal.next().is_none())?;
+        let twice = missing.iter().any(|(other, node)| *other != at && alike(*node, *new));
+        (!twice).then_some((at, *to))
+    });
+    renamed.collect()
+}
+
+impl Labels {
+    /// Whether a field or key occurs twice.
+    fn has_twins(&self) -> bool {
+        fn twins<T: Eq + Hash>(all: &[T]) -> bool {
+            let mut seen = HashSet::new();
+            !all.iter().all(|label| seen.insert(label))
+        }
+        match self {
+            Labels::Fields(fields) => twins(fields),
+            Labels::Keys(keys) => twins(keys),
+            Labels::None | Labels::Static(_) => false,
+        }
+    }
+}
