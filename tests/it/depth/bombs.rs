@@ -136,11 +136,16 @@ fn counts_that_overflow_err() {
 
 const ALLOWED: usize = 1 << 23;
 
+/// Checks that the least of five times is far less than what a visit of all nodes takes.
 #[track_caller]
-fn assert_quick(what: &str, f: impl FnOnce()) {
-    let start = Instant::now();
-    f();
-    assert!(start.elapsed() < Duration::from_millis(50), "{what} took {:?}", start.elapsed());
+fn assert_quick(what: &str, f: impl Fn()) {
+    let time = || {
+        let start = Instant::now();
+        f();
+        start.elapsed()
+    };
+    let least = (0..5).map(|_| time()).min().unwrap();
+    assert!(least < Duration::from_millis(50), "{what} took {least:?}");
 }
 
 #[track_caller]
