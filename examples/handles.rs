@@ -127,7 +127,7 @@ fn main() -> Result<()> {
     drop(model);
     assert_eq!(device::tensors_in_use(), 3);
 
-    // An unknown id, an id that stands twice, a tensor that no leaf takes: each is an error, and nothing leaks.
+    // An unknown id, an id that occurs twice, a tensor that no leaf takes: each is an error, and nothing leaks.
     let three = || (0..3).map(|_| Tensor::new(vec![0.0])).collect();
     let unknown = rebuild::<Vec<Layer>>(&treedef, &[7, 70, 9], three()).unwrap_err();
     assert_eq!(unknown.to_string(), "there is no tensor 70 at `[0].b?`");

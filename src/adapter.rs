@@ -88,7 +88,7 @@ where
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`new`](FlatFn::new).
     ///
     /// ```
     /// use std::error::Error;
@@ -118,7 +118,7 @@ where
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`with_flattener`](FlatFn::with_flattener).
     pub fn try_with_flattener<E>(flattener: Flattener, function: F, example: &A) -> Result<Self>
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -139,7 +139,7 @@ where
     ///
     /// # Errors
     ///
-    /// When `example` cannot be flattened to leaves of type `L`.
+    /// Returns an error when `example` cannot be flattened to leaves of type `L`.
     ///
     /// ```
     /// use treedef::FlatFn;
@@ -193,8 +193,8 @@ where
     ///
     /// # Errors
     ///
-    /// When `input` has another structure than the example, or another static; the error has the
-    /// path.
+    /// Returns an error when `input` has another structure than the example, or another static; the
+    /// error has the path.
     pub fn flatten_input(&self, input: &A) -> Result<Vec<L>> {
         let mut leaves = Vec::new();
         self.flattener.flatten_like(&self.inputs, input, &mut leaves)?;
@@ -205,8 +205,8 @@ where
     ///
     /// # Errors
     ///
-    /// Before the first call, because the structure of the output is not known yet; when the leaves
-    /// do not fit it.
+    /// Returns an error before the first call, because the structure of the output is not known
+    /// yet; when the leaves do not fit it.
     ///
     /// ```
     /// use treedef::FlatFn;
@@ -232,9 +232,9 @@ where
     ///
     /// # Errors
     ///
-    /// When the number of leaves is wrong, or a leaf does not fit; when the output cannot be
-    /// flattened to leaves of type `L`, or has another structure than the first output. The error
-    /// has the path. When the function fails: see [`try_new`](Self::try_new).
+    /// Returns an error when the number of leaves is wrong, or a leaf does not fit; when the output
+    /// cannot be flattened to leaves of type `L`, or has another structure than the first output,
+    /// with the path; when the function fails: see [`try_new`](Self::try_new).
     pub fn call(&mut self, leaves: &[L]) -> Result<Vec<L>> {
         let input = self.unflatten_input(leaves)?;
         let output = self.function.output(input)?;
@@ -255,7 +255,7 @@ where
     ///
     /// # Errors
     ///
-    /// As there, and if the output has more or fewer leaves than one.
+    /// As [`call`](Self::call), and when the output does not have exactly one leaf.
     ///
     /// ```
     /// use treedef::FlatFn;
@@ -270,7 +270,7 @@ where
         match output.pop().filter(|_| found == 1) {
             Some(leaf) => Ok(leaf),
             None => Err(Error::from(ErrorKind::LeafCount { expected: 1, found })
-                .with_hint("the output is no scalar")),
+                .with_hint("the output is not a scalar")),
         }
     }
 
@@ -292,7 +292,7 @@ where
     ///
     /// # Errors
     ///
-    /// As there, but for an output of another structure than before.
+    /// As [`call`](Self::call), except that the output may have another structure each time.
     ///
     /// ```
     /// use treedef::FlatFn;

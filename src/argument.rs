@@ -24,7 +24,7 @@ pub trait ToPath {
     ///
     /// # Errors
     ///
-    /// When the text is not a path; the error has the position in the text.
+    /// Returns an error when the text is not a path; the error has the position in the text.
     fn to_path(&self) -> Result<Cow<'_, Path>>;
 }
 
@@ -43,7 +43,7 @@ pub trait ToPattern {
     ///
     /// # Errors
     ///
-    /// When the text is not a pattern; the error has the position in the text.
+    /// Returns an error when the text is not a pattern; the error has the position in the text.
     fn to_pattern(&self) -> Result<Cow<'_, Pattern>>;
 }
 

@@ -1,13 +1,14 @@
 //! The error type: what went wrong, and at which path.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use serde::de::{Expected, Unexpected};
 
+use crate::message::{alternatives, counted, counted_bytes, limited, quoted_names};
 use crate::model::{LeafKind, Name};
 use crate::path::{Key, Path};
 
@@ -135,12 +136,17 @@ pub enum ErrorKind {
     /// A `Serialize` or `Deserialize` implementation broke serde's protocol.
     #[error("{0}")]
     Protocol(&'static str),
-    /// Parts that are put together overlap: two of them have the same leaf.
+    /// Parts that are put together overlap or have a gap: two of them have the same leaf, or none
+    /// has it.
     #[error("{0}")]
     Conflict(&'static str),
     /// A diff was made for another structure or tree.
     #[error("{0}")]
-    DoesNotApply(&'static str),
+    DoesNotApply(String),
+    /// What was passed to an operation does not suit it, e.g. a number that its leaf cannot hold,
+    /// or a child for a node that takes none.
+    #[error("{0}")]
+    Argument(String),
     /// A bug of this library. Please report it.
     #[error("a bug in treedef: {0}")]
     Internal(&'static str),
@@ -384,6 +390,11 @@ impl Error {
             Ok(ours) => ErrorKind::Function(ours).into(),
             Err(other) => ErrorKind::Function(other).into(),
         }
+    }
+
+    #[cold]
+    pub(crate) fn argument(message: impl fmt::Display) -> Self {
+        ErrorKind::Argument(message.to_string()).into()
     }
 
     #[cold]
@@ -649,59 +660,6 @@ fn of_prefix(differences: &[Difference]) -> String {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
-    }
-}
-
-/// The printed value, cut off after `most` characters.
-pub(crate) fn limited(printed: &impl fmt::Display, most: usize) -> String {
-    let mut out = Limited { text: String::new(), left: most };
-    match write!(out, "{printed}") {
-        Ok(()) => out.text,
-        Err(_) => out.text + "…",
-    }
-}
-
-/// A writer that fails when there is no room for more characters.
-pub(crate) struct Limited {
-    pub(crate) text: String,
-    pub(crate) left: usize,
-}
-
-impl fmt::Write for Limited {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for char in text.chars() {
-            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
-            self.text.push(char);
-        }
-        Ok(())
-    }
-}
-
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-fn counted_bytes(count: u64) -> String {
-    format!("{count} {} more", if count == 1 { "byte" } else { "bytes" })
-}
-
-fn quoted_names(names: &[Name]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.len() {
-        0 => "are no fields".to_owned(),
-        1 => format!("is {}", quoted.concat()),
-        _ => format!("are {}", quoted.join(", ")),
-    }
-}
-
-fn alternatives(names: &[&str]) -> String {
-    match names {
-        [] => "none: there are no variants".to_owned(),
-        [only] => format!("`{only}`"),
-        [names @ .., last] => {
-            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-            format!("{} or `{last}`", names.join(", "))
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod model;
 mod path;
 mod pattern;
+mod message;
 mod error;
 mod argument;
 mod call_stack;
@@ -21,7 +22,8 @@ mod adapter;
 mod snapshot;
 pub mod _guide;
 #[cfg(doctest)]
-mod readme;
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 pub use crate::{
     adapter::{BoxFlatFn, Fallible, FlatFn},
@@ -46,7 +48,9 @@ pub use crate::{
     structures::{
         Collection, Kinds, Structure, StructureCount, StructureLeaf, StructureSeed, Structures,
     },
-    tree::{Buffers, Migration, Ravel, Summary, Tolerance, TreeBlocks, Unique, WithShapes},
+    tree::{
+        Buffers, IntoLeaves, Migration, Ravel, Summary, Tolerance, TreeBlocks, Unique, WithShapes,
+    },
     treedef::{Block, Blocks, Change, ChangeKind, Children, Diff, Edit, LeafPaths, NodeRef, Nodes},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };

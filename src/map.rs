@@ -14,7 +14,7 @@ use crate::unflatten::{Leaves, unflatten};
 ///
 /// # Errors
 ///
-/// When the value cannot be flattened, or cannot be rebuilt from the new leaves.
+/// Returns an error when the value cannot be flattened, or cannot be rebuilt from the new leaves.
 ///
 /// ```
 /// use treedef::Leaf;
@@ -36,7 +36,7 @@ pub fn map<T: Serialize + DeserializeOwned>(value: &T, f: impl FnMut(Leaf) -> Le
 ///
 /// # Errors
 ///
-/// The first error of `f`, with the path of its leaf; otherwise as [`map`].
+/// Returns the first error of `f`, with the path of its leaf; otherwise as [`map`].
 ///
 /// ```
 /// use treedef::Leaf;
@@ -101,8 +101,8 @@ where
 ///
 /// # Errors
 ///
-/// When `example` cannot be flattened or rebuilt from these leaves; when there are too many or too
-/// few leaves.
+/// Returns an error when `example` cannot be flattened or rebuilt from these leaves; when there are
+/// too many or too few leaves.
 ///
 /// ```
 /// let example = ("a".to_owned(), vec![1, 2]);

@@ -240,8 +240,9 @@ pub struct Array {
     pub(crate) bytes: Option<Arc<dyn Late>>,
 }
 
-/// A leaf that is made when it is asked for. It says nothing new, so values with such leaves may be
-/// keys of maps; behind a trait, tools that look for interior mutability in keys do not see it.
+/// A leaf that is made from the numbers when it is asked for, because serde borrows it. Without it,
+/// the numbers of such an array would always be in memory twice. It is behind a trait because
+/// clippy would warn users of each map whose keys are paths (`mutable_key_type`).
 pub(crate) trait Late: Send + Sync + UnwindSafe + RefUnwindSafe {
     fn get(&self, make: &dyn Fn() -> Leaf) -> &Leaf;
 }
@@ -357,6 +358,10 @@ pub struct Tree<L> {
 /// assert_eq!("([*, *], Some(*))".parse::<TreeDef>()?, treedef);
 /// # Ok::<(), treedef::Error>(())
 /// ```
+#[doc(alias = "PyTreeDef")]
+#[doc(alias = "PyTreeSpec")]
+#[doc(alias = "TreeSpec")]
+#[doc(alias = "treespec")]
 #[derive(Clone)]
 pub struct TreeDef {
     pub(crate) encoding: Arc<Encoding>,
@@ -415,7 +420,7 @@ pub(crate) struct Node {
 pub enum NodeKind {
     /// A scalar, or a subtree that was declared a leaf: `*`.
     Leaf,
-    /// An absent `Option`: `None`. It is no leaf, unless
+    /// An absent `Option`: `None`. It is not a leaf, unless
     /// [`none_is_leaf`](crate::Flattener::none_is_leaf) is set.
     None,
     /// A present `Option`, with one child: `Some(*)`.

@@ -95,8 +95,8 @@ impl Pattern {
         self.names(keys.len() + 1..=keys.len() + levels.len(), named, is_some)
     }
 
-    /// Whether the pattern names a path of so many keys as the range has. `named` is whether a step
-    /// names the key at an index, and `is_some` whether that key is `?`.
+    /// Whether the pattern names a path whose number of keys is in the range. `named` is whether a
+    /// step names the key at an index, and `is_some` whether that key is `?`.
     ///
     /// Greedy matching only backtracks to the last `**`: the time is proportional to steps times
     /// keys.

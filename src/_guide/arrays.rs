@@ -54,7 +54,7 @@
 //! | a struct with the fields `re` and `im` | two leaves each | `c64`, `c128` |
 //! | a struct with the fields `shape` and `data` | sizes and each number | an array of that shape |
 //! | burn's `TensorData` (0.17 to 0.22) | one byte string, and sizes | an array of its shape and type; a quantized one stays as it is |
-//! | no elements: `Vec<f32>` or `[[f32; 0]; 3]` | no leaves | no leaves: nothing says a type |
+//! | no elements: `Vec<f32>` or `[[f32; 0]; 3]` | no leaves | no leaves: the type of the elements is unknown |
 //! | `String`, `char`, 128-bit integers | each a leaf | each a leaf |
 //!
 //! A rule belongs to the flattener, not to the value. A file has the value: what is read from one
@@ -63,8 +63,8 @@
 //!
 //! The [`signature`](crate::signature) of a leaf that is an array is `opaque`. For the types and
 //! shapes take the signature without `arrays`, which prints them:
-//! `Flattener::new().signature(&value)?.with_shapes()`. Messages and
-//! [`summary`](crate::Tree::summary) say them of long arrays, instead of the numbers.
+//! `Flattener::new().signature(&value)?.with_shapes()`. For a long array, messages and
+//! [`summary`](crate::Tree::summary) print type and shape instead of the numbers.
 //!
 //! `ndarray` tells serde the numbers in row-major order, whatever their order in memory is, so an
 //! array in Fortran order comes back in the standard order.

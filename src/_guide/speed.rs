@@ -74,7 +74,7 @@
 //! straight to their slots. At the first difference this walk stops, and the value is recorded.
 //! `flatten` does not compare a value with the last one of its type, because then the comparing
 //! serializer would be compiled for every type that is flattened. So for 28 numbers `flatten_like`
-//! is about five times as fast as `flatten`.
+//! is about seven times as fast as `flatten`.
 //!
 //! *Take plain data in rows.* Plain data owns no memory: numbers, and structs, tuples and options
 //! of numbers. An element is expected to look like the previous one. Lone numbers are taken by a
@@ -113,7 +113,7 @@
 //!
 //! - A [`Leaf`](crate::Leaf) takes 24 bytes, and a string leaf an allocation. A vector of numbers
 //!   is 1.6 to 20 times as fast. A hand-written loop that makes the same leaves of the matrices
-//!   takes 1.9 ns where `flatten` takes 2.2.
+//!   takes 1.2 ns where `flatten` takes 2.7.
 //! - An element that is not plain data is recorded: one that contains a string, an enum, a map, a
 //!   sequence or a static.
 //! - A map whose entries arrive in random order is sorted. `flatten_like` remembers the insertion

@@ -144,10 +144,39 @@ macro_rules! mismatches {
     )*};
 }
 
+/// The traits for the children of compounds. Each call goes to a method of the type.
+macro_rules! children {
+    (
+        $children:ty => $ok:ty, $error:ty; #[$inline:meta];
+        $($trait:ident: $($method:ident($($label:ident)?) $verb:ident),+;)*
+    ) => {$(
+        impl serde::ser::$trait for $children {
+            type Ok = $ok;
+            type Error = $error;
+
+            $(
+                #[$inline]
+                fn $method<T: Serialize + ?Sized>(
+                    &mut self,
+                    $($label: &'static str,)?
+                    value: &T,
+                ) -> Result<(), $error> {
+                    self.$verb($($label,)? value)
+                }
+            )+
+
+            #[$inline]
+            fn end(self) -> Result<$ok, $error> {
+                self.end()
+            }
+        }
+    )*};
+}
+
 /// The text of a value, or `None` if its `Display` fails, where `to_string` would panic.
 pub(super) fn text_of(value: std::fmt::Arguments<'_>) -> Option<String> {
     let mut text = String::new();
     std::fmt::Write::write_fmt(&mut text, value).ok().map(|()| text)
 }
 
-pub(super) use {mismatches, nodes, numbers, scalars};
+pub(super) use {children, mismatches, nodes, numbers, scalars};

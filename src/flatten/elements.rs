@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::model::{Name, Node, NodeKind};
 
 use super::recording::Recording;
-use super::rows::layout::{Layout, MOST_LEAVES};
+use super::rows::layout::{Divergence, Layout, MOST_LEAVES};
 use super::rows::{Expected, FEW, Outcome, Progress, Retry, Row, Stop};
 
 /// Maximum number of leaves for which slots are made at once.
@@ -103,7 +103,7 @@ impl Recording {
         let Some(last) = self.frame.last() else { return Ok(()) }; // there is one
         if let Some(Retry { template, different }) = progress.again.take() {
             let agrees = if template == last {
-                !different.surely
+                different.divergence == Divergence::Perhaps
             } else {
                 self.builder.agree(template, last, different.leaves)
             };

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::model::{Labels, LeafKind, Name, NodeKind};
 use crate::path::{Key, Path};
 
-use super::frame::{Frame, Role};
+use super::frame::{Frame, KnownData, Role};
 use super::recording::Recording;
 
 impl Recording {
@@ -23,7 +23,7 @@ impl Recording {
         }
         match self.frame.role {
             Role::Node => error.under(self.current_key()),
-            Role::Through | Role::Kept(..) => error,
+            Role::Through | Role::Kept { .. } => error,
         }
     }
 
@@ -78,7 +78,7 @@ impl Recording {
         let variant = || Name::Borrowed(variant);
         let field = || self.fields.get(first_label + position).map(|name| Name::Borrowed(*name));
         let key = || match known {
-            Some((data, count)) => match &self.builder.node_data.get(*data)?.labels {
+            Some(KnownData { data, count }) => match &self.builder.node_data.get(*data)?.labels {
                 Labels::Keys(keys) => keys.get(count.checked_sub(1)?).cloned(),
                 _ => None,
             },

@@ -21,9 +21,19 @@ pub(super) enum Role {
     Node,
     /// The only child takes the place of the frame.
     Through,
-    /// The only child is kept as one value. If the flag is set, no serde call opened the frame, and
-    /// it closes together with its child.
-    Kept(Keep, bool),
+    /// The only child is kept as one value.
+    Kept {
+        keep: Keep,
+        /// No serde call opened the frame, so none closes it: it closes together with its child.
+        closes_with_child: bool,
+    },
+}
+
+/// Node data from before, and how many of its keys are those of a map so far.
+#[derive(Clone, Copy)]
+pub(super) struct KnownData {
+    pub(super) data: usize,
+    pub(super) count: usize,
 }
 
 /// An open compound.
@@ -39,9 +49,8 @@ pub(super) struct Frame {
     /// The last run of children, if there are any.
     pub(super) last: usize,
     pub(super) children: usize,
-    /// Node data and a count: the keys of this map so far equal the first `count` keys of that.
-    /// For a static, its node data if that is known.
-    pub(super) known: Option<(usize, usize)>,
+    /// For a map: its keys so far, while they are known. For a static: its value, without keys.
+    pub(super) known: Option<KnownData>,
     /// A key of the map was recorded, but its value was not.
     pub(super) awaits_value: bool,
     /// The child is the inside of a `Some`, and the option `none_is_leaf` is set.

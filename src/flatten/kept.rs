@@ -10,30 +10,31 @@ use crate::treedef::encoding::{LabelsRef, NodeDataRef};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::text::brief;
 
-use super::frame::{Frame, NextValue, Role};
+use super::frame::{Frame, KnownData, NextValue, Role};
 use super::recording::Recording;
 use super::rules::Keep;
 
 impl Recording {
-    pub(super) fn begin_keeping(&mut self, keep: Keep, closes_itself: bool) -> Result<()> {
+    pub(super) fn begin_keeping(&mut self, keep: Keep, closes_with_child: bool) -> Result<()> {
         if self.keeping >= MAX_KEY_NESTING {
             return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
         }
-        self.start_keeping(keep, closes_itself);
+        self.start_keeping(keep, closes_with_child);
         Ok(())
     }
 
-    pub(super) fn start_keeping(&mut self, keep: Keep, closes_itself: bool) {
+    pub(super) fn start_keeping(&mut self, keep: Keep, closes_with_child: bool) {
         self.keeping += 1;
         self.expect_next(NextValue::Child);
-        self.push(Role::Kept(keep, closes_itself), NodeHead::new(NodeKind::Static));
+        let role = Role::Kept { keep, closes_with_child };
+        self.push(role, NodeHead::new(NodeKind::Static));
         self.frame.first_leaf = self.kept.len();
     }
 
     /// Takes out the kept value and puts it in its place.
     pub(super) fn end_keeping(&mut self) -> Result<()> {
-        let Role::Kept(keep, by_rule) = self.frame.role else { return Ok(()) };
-        if let Some((data, _)) = self.frame.known {
+        let Role::Kept { keep, closes_with_child } = self.frame.role else { return Ok(()) };
+        if let Some(KnownData { data, .. }) = self.frame.known {
             self.pop_kept();
             self.builder.open(NodeKind::Static, data);
             return Ok(());
@@ -52,7 +53,7 @@ impl Recording {
                 let kind = leaf.kind();
                 let opaque = (kind == LeafKind::Opaque).then(|| leaf.clone());
                 if !self.leaves.push_leaf(leaf) {
-                    let by = if by_rule { "a rule" } else { "a mark" };
+                    let by = if closes_with_child { "a rule" } else { "a mark" };
                     let error = match opaque {
                         Some(leaf) => self.wrong_kind(kind, || {
                             format!("{by} made one opaque leaf of `{}`", brief(&leaf))
@@ -98,9 +99,10 @@ impl Recording {
 
     /// Keeps a scalar.
     pub(super) fn keep_scalar(&mut self, scalar: Scalar<'_>) {
-        let is_static = matches!(self.frame.role, Role::Kept(Keep::Static, _)) && self.keeping == 1;
+        let is_static = matches!(self.frame.role, Role::Kept { keep: Keep::Static, .. });
+        let is_static = is_static && self.keeping == 1;
         match is_static.then(|| self.builder.node_data.static_of(scalar)).flatten() {
-            Some(data) => self.frame.known = Some((data, 0)),
+            Some(data) => self.frame.known = Some(KnownData { data, count: 0 }),
             None => self.kept.push(scalar.into()),
         }
     }

@@ -40,9 +40,9 @@ use crate::treedef::difference::{structure_differences, structure_mismatch};
 use crate::treedef::limits::PrintCost;
 
 use elements::gave_less;
-use matcher::known::Divergence;
 pub use reader::TreeSeed;
 use recording::Recording;
+use rows::layout::Divergence;
 use rules::{Keep, Rule, Rules};
 
 /// At most this many slots are allocated before the leaves are seen, because a treedef of a few
@@ -56,8 +56,8 @@ const BELIEVED: usize = 1 << 20;
 ///
 /// # Errors
 ///
-/// When the `Serialize` implementation of the value fails, or when the value nests deeper than 128
-/// levels ([`Flattener::max_depth`]).
+/// Returns an error when the `Serialize` implementation of the value fails, or when the value nests
+/// deeper than 128 levels ([`Flattener::max_depth`]).
 ///
 /// ```
 /// use treedef::Leaf;
@@ -254,7 +254,7 @@ impl Flattener {
 
     /// Only scalars of the kinds that `is_leaf` accepts are leaves. The others become static.
     ///
-    /// For example, an optimiser sees only the floats of a value. A `half::f16` is no float to
+    /// For example, an optimiser sees only the floats of a value. A `half::f16` is not a float to
     /// serde, but an integer with its bits: see [`with_half_rules`](Self::with_half_rules).
     ///
     /// ```
@@ -282,7 +282,7 @@ impl Flattener {
     /// Elements may be newtypes named `f16` and `bf16` around a `u16` (`half`), and structs with
     /// the fields `re` and `im`. Everything else stays as it is, also rows of different lengths.
     ///
-    /// What serde is not told, rules say:
+    /// For types that serialize without their shape, add a rule:
     /// [`with_complex_rules_at`](Self::with_complex_rules_at) and
     /// [`with_matrix_rules_at`](Self::with_matrix_rules_at).
     ///
@@ -342,7 +342,7 @@ impl Flattener {
     ///
     /// # Errors
     ///
-    /// When the text is not a valid pattern.
+    /// Returns an error when the text is not a valid pattern.
     ///
     /// ```
     /// use treedef::Flattener;
@@ -386,7 +386,7 @@ impl Flattener {
     ///
     /// # Errors
     ///
-    /// When the text is not a valid pattern.
+    /// Returns an error when the text is not a valid pattern.
     pub fn opaque_at(self, pattern: impl ToPattern) -> Result<Self> {
         let pattern = pattern.to_pattern()?.into_owned();
         Ok(self.with_rule(Rule::Path(pattern), Keep::Leaf))
@@ -633,8 +633,8 @@ impl Flattener {
     ///
     /// # Errors
     ///
-    /// When the value has another structure. The error lists the differences, and the buffer is
-    /// empty.
+    /// Returns an error when the value has another structure. The error lists the differences, and
+    /// the buffer is empty.
     ///
     /// ```
     /// use treedef::{Flattener, LeafKind};
@@ -671,13 +671,13 @@ impl Flattener {
     ) -> Result<()> {
         let options = treedef.encoding.options;
         let predicts = self.predicts(options) && self.arrays.is_none();
-        let mut mismatch = Divergence::Perhaps;
+        let mut divergence = Divergence::Perhaps;
         let count = treedef.num_leaves();
         if predicts && (count <= BELIEVED || count <= sink.capacity()) {
             sink.resize(count);
             match matcher::children::fill(treedef, sink.slots(), self.ignore_statics, value) {
                 Ok(()) => return Ok(()),
-                Err(difference) => mismatch = difference,
+                Err(met) => divergence = met,
             }
         }
         sink.resize(0);
@@ -695,7 +695,7 @@ impl Flattener {
         }
         *sink = leaves;
         self.expect_same(treedef, &found)?;
-        match mismatch {
+        match divergence {
             Divergence::Perhaps => Ok(()),
             // The first walk found a difference.
             Divergence::Surely => Err(gave_less()),
@@ -808,8 +808,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// When the value has another structure. The error lists the differences, and the buffer is
-    /// empty.
+    /// Returns an error when the value has another structure. The error lists the differences, and
+    /// the buffer is empty.
     ///
     /// ```
     /// let (mut buffer, treedef) = treedef::flatten_as::<f64>(&vec![(1.0, 2.0), (3.0, 4.0)])?;

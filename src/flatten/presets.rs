@@ -62,7 +62,7 @@ impl Flattener {
     ///
     /// # Errors
     ///
-    /// When the text is not a valid [`Pattern`](crate::Pattern).
+    /// Returns an error when the text is not a valid [`Pattern`](crate::Pattern).
     ///
     /// ```
     /// use treedef::Flattener;
@@ -86,9 +86,9 @@ impl Flattener {
     /// a `u16`.
     ///
     /// It is a leaf whatever [`leaves_where`](Self::leaves_where) says. The leaf is exact, and
-    /// becomes the same bits again, those of all NaNs too, unless something computes with it. An
-    /// other number is rounded to the nearest that fits, of two to the even one; a NaN stays a NaN,
-    /// and a finite number that would become infinite is an error. In `f64` leaves they are
+    /// becomes the same bits again, those of all NaNs too, unless something computes with it. Any
+    /// other number is rounded to the nearest, ties to even; a NaN stays a NaN, and a finite number
+    /// that would become infinite is an error. In `f64` leaves they are
     /// widened, as `f32`s are.
     ///
     /// Below `flatten`, `untagged` and an internal `tag` it does not come back: serde's buffers
@@ -126,7 +126,7 @@ impl Flattener {
     ///
     /// # Errors
     ///
-    /// When the text is not a valid [`Pattern`](crate::Pattern).
+    /// Returns an error when the text is not a valid [`Pattern`](crate::Pattern).
     ///
     /// ```
     /// use treedef::{Dtype, Flattener};
@@ -152,7 +152,7 @@ impl Flattener {
     ///
     /// # Errors
     ///
-    /// When the text is not a valid [`Pattern`](crate::Pattern).
+    /// Returns an error when the text is not a valid [`Pattern`](crate::Pattern).
     ///
     /// ```
     /// use treedef::Flattener;

@@ -6,7 +6,7 @@
 use std::fmt::{self, Display};
 use std::mem;
 
-use serde::{Serialize, Serializer, ser};
+use serde::{Serialize, Serializer};
 
 use crate::call_stack;
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
 use crate::model::{NodeHead, NodeKind, TreeDef, Value};
 
-use super::calls::{nodes, scalars, text_of};
+use super::calls::{children, nodes, scalars, text_of};
 use super::recording::Recording;
 use super::rows::{Progress, put_row};
 use super::rules::Keep;
@@ -89,6 +89,11 @@ impl Compound<'_> {
     /// Records the only child, and closes the compound.
     fn around<T: Serialize + ?Sized>(mut self, value: &T) -> Result<()> {
         self.child(value)?;
+        self.end()
+    }
+
+    #[inline]
+    fn end(self) -> Result<()> {
         self.recording.close()
     }
 }
@@ -182,28 +187,8 @@ impl Recording {
     }
 }
 
-macro_rules! compounds {
-    ($($trait:ident: $($method:ident($($label:ident)?) $verb:ident),+;)*) => {$(
-        impl ser::$trait for Compound<'_> {
-            type Ok = ();
-            type Error = Error;
-
-            $(
-                #[inline]
-                fn $method<T: Serialize + ?Sized>(&mut self, $($label: &'static str,)? value: &T) -> Result<()> {
-                    self.$verb($($label,)? value)
-                }
-            )+
-
-            #[inline]
-            fn end(self) -> Result<()> {
-                self.recording.close()
-            }
-        }
-    )*};
-}
-
-compounds! {
+children! {
+    Compound<'_> => (), Error; #[inline];
     SerializeSeq: serialize_element() child;
     SerializeTuple: serialize_element() child;
     SerializeTupleStruct: serialize_field() child;

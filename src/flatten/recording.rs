@@ -29,7 +29,7 @@ use crate::model::{
 use crate::path::Key;
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 
-use super::frame::{Frame, NextValue, Role};
+use super::frame::{Frame, KnownData, NextValue, Role};
 use super::rows::layout::Layout;
 use super::rules::{Keep, Rules};
 
@@ -159,9 +159,10 @@ impl Recording {
     /// The options at the current place: those of the treedef, but defaults inside a kept value,
     /// except `compact`.
     fn options(&self) -> Options {
-        match self.keeping {
-            0 => self.options,
-            _ => Options { compact: self.options.compact, ..Options::default() },
+        if self.keeping == 0 {
+            self.options
+        } else {
+            Options { compact: self.options.compact, ..Options::default() }
         }
     }
 
@@ -190,6 +191,15 @@ impl Recording {
     }
 }
 
+/// What a `None` is at the current place.
+enum Absence {
+    Node,
+    /// The option `none_is_leaf` is set.
+    Leaf,
+    /// As well, and around it is a `Some`, which then needs a node of its own.
+    LeafInsideSome,
+}
+
 /// An empty vector with the memory of another one, unless that is too large.
 fn emptied<T>(vec: &mut Vec<T>) -> Vec<T> {
     vec.clear();
@@ -200,8 +210,7 @@ fn emptied<T>(vec: &mut Vec<T>) -> Vec<T> {
 impl Recording {
     #[inline(always)]
     pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> Result<()> {
-        let copy = || scalar;
-        if self.plain && self.leaves.push(copy()) { Ok(()) } else { self.scalar_here(copy()) }
+        if self.plain && self.leaves.push(scalar) { Ok(()) } else { self.scalar_here(scalar) }
     }
 
     fn leaf(&mut self, scalar: Scalar<'_>) -> Result<()> {
@@ -239,10 +248,10 @@ impl Recording {
 
     /// An absent value.
     pub(super) fn none(&mut self) -> Result<()> {
-        match self.none_is_leaf() {
-            None => self.atom(NodeHead::new(NodeKind::None)),
-            Some(false) => self.scalar(Scalar::None),
-            Some(true) => {
+        match self.absence() {
+            Absence::Node => self.atom(NodeHead::new(NodeKind::None)),
+            Absence::Leaf => self.scalar(Scalar::None),
+            Absence::LeafInsideSome => {
                 self.open(NodeHead::new(NodeKind::Some))?;
                 self.child(false).scalar(Scalar::None)?;
                 self.added()?;
@@ -252,36 +261,38 @@ impl Recording {
     }
 
     pub(super) fn unit(&mut self) -> Result<()> {
-        match self.none_is_leaf() {
-            Some(true) => {
+        match self.absence() {
+            Absence::LeafInsideSome => {
                 self.open(NodeHead::new(NodeKind::Some))?;
                 self.child(false).atom(NodeHead::new(NodeKind::Unit))?;
                 self.added()?;
                 self.close()
             }
-            _ => self.atom(NodeHead::new(NodeKind::Unit)),
+            Absence::Node | Absence::Leaf => self.atom(NodeHead::new(NodeKind::Unit)),
         }
     }
 
     /// Opens a `Some`. With `none_is_leaf`, the `Some` gets no node unless it is itself inside a
     /// `Some`.
     pub(super) fn open_some(&mut self) -> Result<()> {
-        let elided = self.none_is_leaf();
-        match elided {
-            Some(false) => {
-                self.expect_next(NextValue::Child);
-                self.push(Role::Through, NodeHead::new(NodeKind::Some));
-            }
-            _ => self.open(NodeHead::new(NodeKind::Some))?,
+        let absence = self.absence();
+        if let Absence::Leaf = absence {
+            self.expect_next(NextValue::Child);
+            self.push(Role::Through, NodeHead::new(NodeKind::Some));
+        } else {
+            self.open(NodeHead::new(NodeKind::Some))?;
         }
-        self.frame.around_some = elided.is_some();
+        self.frame.around_some = !matches!(absence, Absence::Node);
         Ok(())
     }
 
-    /// If `None` is a leaf here, whether this is the inside of a `Some`.
-    fn none_is_leaf(&self) -> Option<bool> {
-        let is_leaf = self.options().none_is_leaf && !matches!(self.next_value, NextValue::Key);
-        is_leaf.then_some(matches!(self.next_value, NextValue::InsideSome))
+    fn absence(&self) -> Absence {
+        match self.next_value {
+            NextValue::Key => Absence::Node,
+            _ if !self.options().none_is_leaf => Absence::Node,
+            NextValue::InsideSome => Absence::LeafInsideSome,
+            NextValue::Child => Absence::Leaf,
+        }
     }
 
     /// Opens a newtype or a mark.
@@ -316,7 +327,7 @@ impl Recording {
         self.maps += usize::from(is_map);
         self.frame.next = at + 1;
         self.frame.counts = true;
-        self.frame.known = known.map(|data| (data, 0));
+        self.frame.known = known.map(|data| KnownData { data, count: 0 });
         self.frame.first_label = if is_map { self.keys.len() } else { self.fields.len() };
         Ok(())
     }
@@ -353,7 +364,7 @@ impl Recording {
         let Frame { role, counts, owning, .. } = self.frame;
         // Both were added when the frame was pushed.
         self.depth -= usize::from(counts);
-        self.keeping -= usize::from(matches!(role, Role::Kept(..)));
+        self.keeping -= usize::from(matches!(role, Role::Kept { .. }));
         self.frame = *self.outer.last().unwrap_or(&Frame::ROOT);
         self.outer.pop();
         self.frame.owning |= owning;
@@ -439,7 +450,7 @@ impl Recording {
 
     #[inline(never)]
     fn added_here(&mut self) -> Result<()> {
-        while let Role::Kept(_, true) = self.frame.role {
+        while let Role::Kept { closes_with_child: true, .. } = self.frame.role {
             self.end_keeping()?;
         }
         let Frame { role, next, around_some, watched, .. } = self.frame;
@@ -484,7 +495,7 @@ impl Recording {
     pub(super) fn key_came(&mut self, key: Result<()>) -> Result<()> {
         match (key, self.frame.role) {
             (Err(error), _) => Err(self.key_failed(error)),
-            (Ok(()), Role::Kept(Keep::Key, true)) => self.end_keeping(),
+            (Ok(()), Role::Kept { keep: Keep::Key, closes_with_child: true }) => self.end_keeping(),
             _ => Ok(()),
         }
     }
@@ -508,7 +519,7 @@ impl Recording {
                 self.pop();
                 Ok(())
             }
-            Role::Kept(..) => self.end_keeping(),
+            Role::Kept { .. } => self.end_keeping(),
         }
     }
 
@@ -520,10 +531,10 @@ impl Recording {
         self.pop();
         let mut sorted = None;
         let data = match (head.kind, known) {
-            (NodeKind::Map, Some((known, count))) => {
+            (NodeKind::Map, Some(KnownData { data, count })) => {
                 // Keys of known node data are in order, and none of them is on the stack.
-                self.last_keys = Some(known);
-                self.builder.node_data.intern_first(known, count)
+                self.last_keys = Some(data);
+                self.builder.node_data.intern_first(data, count)
             }
             (NodeKind::Map, None) => {
                 if !self.options().insertion {
@@ -545,9 +556,10 @@ impl Recording {
         self.builder.close(at, data)?;
         if let Some(mut sorted) = sorted {
             let moved = mem::take(&mut sorted.leaves);
-            match self.keeping {
-                0 => self.leaves.permute(first_leaf, moved),
-                _ => permute(moved, |a, b| self.kept.swap(first_leaf + a, first_leaf + b)),
+            if self.keeping == 0 {
+                self.leaves.permute(first_leaf, moved);
+            } else {
+                permute(moved, |a, b| self.kept.swap(first_leaf + a, first_leaf + b));
             }
             for below in &mut self.insertions[first_insertion..] {
                 below.map = first_map + 1 + sorted.moved(below.map - first_map - 1);
@@ -565,10 +577,10 @@ impl Recording {
 
     /// A scalar key. It often equals the key at the same position of the last map.
     fn scalar_key(&mut self, scalar: Scalar<'_>) {
-        if let Some((data, count)) = self.frame.known {
+        if let Some(KnownData { data, count }) = self.frame.known {
             let is_it = |key: &Value| key.as_leaf().and_then(Leaf::as_scalar) == Some(scalar);
             if let Some(data) = self.builder.node_data.with_key(data, count, is_it) {
-                self.frame.known = Some((data, count + 1));
+                self.frame.known = Some(KnownData { data, count: count + 1 });
                 return;
             }
         }
@@ -577,7 +589,7 @@ impl Recording {
 
     /// A key that is not known. From here on the keys of the map are on the stack.
     pub(super) fn other_key(&mut self, key: Value) {
-        if let Some((data, count)) = self.frame.known.take()
+        if let Some(KnownData { data, count }) = self.frame.known.take()
             && let Some(Labels::Keys(known)) =
                 self.builder.node_data.get(data).map(|data| &data.labels)
         {

@@ -49,7 +49,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// When there are more or fewer numbers, or when they are of another type.
+    /// Returns an error when there are more or fewer numbers, or when they are of another type.
     ///
     /// ```
     /// use treedef::{Leaf, Tree};
@@ -87,7 +87,7 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// When the numbers are of another type.
+    /// Returns an error when the numbers are of another type.
     ///
     /// ```
     /// use treedef::Tree;
@@ -105,7 +105,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// When the types, the shapes or the orders differ, or when the numbers are of another type.
+    /// Returns an error when the types, the shapes or the orders differ, or when the numbers are of
+    /// another type.
     ///
     /// ```
     /// use treedef::{Leaf, Tree};
@@ -125,7 +126,7 @@ impl Array {
                 |array: &Array| if array.column_major { " in column-major order" } else { "" };
             let (in_self, in_other) = (order(self), order(other));
             let message = format!("expected an array `{self}`{in_self}, found `{other}`{in_other}");
-            return Err(Error::custom(message));
+            return Err(Error::argument(message));
         }
         self.with_numbers(a.iter().zip(b).map(|(a, b)| f(a.clone(), b.clone())).collect())
     }

@@ -120,7 +120,7 @@ impl Leaf {
             };
         }
         let leaf: Option<Leaf> = each_scalar!([sized] => parse);
-        // What is too large for a float is no infinity.
+        // What is too large for a float is not an infinity.
         let spelled = || text.to_ascii_lowercase().contains("inf");
         leaf.filter(|leaf| leaf.as_f64().is_none_or(|value| !value.is_infinite()) || spelled())
     }

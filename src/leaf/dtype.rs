@@ -10,7 +10,7 @@ macro_rules! dtypes {
     ($($dtype:ident $name:literal $bytes:literal $($kind:ident)?;)*) => {
         impl Dtype {
             /// All types.
-            pub const ALL: [Dtype; 15] = [$(Dtype::$dtype),*];
+            pub const ALL: &'static [Dtype] = &[$(Dtype::$dtype),*];
 
             /// The name in JAX's notation, e.g. `f32`, `bf16`, `c64`.
             pub fn name(self) -> &'static str {

@@ -103,7 +103,7 @@ pub(crate) fn narrow_to_odd(value: f64) -> f32 {
         return near;
     }
     let beyond = u32::from(f64::from(near).abs() > value.abs());
-    f32::from_bits((near.to_bits() - beyond) | 1) // beyond it, `near` is no zero
+    f32::from_bits((near.to_bits() - beyond) | 1) // beyond it, `near` is not zero
 }
 
 /// Converts to the nearest `f32`. What was [widened](widen) from an `f32` becomes that `f32` again.

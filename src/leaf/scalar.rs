@@ -32,7 +32,7 @@ macro_rules! scalars {
 
         impl LeafKind {
             /// All kinds, in order.
-            pub const ALL: [LeafKind; 18] = [
+            pub const ALL: &'static [LeafKind] = &[
                 $(LeafKind::$kind,)*
                 LeafKind::Str,
                 LeafKind::Bytes,
@@ -147,6 +147,19 @@ impl Scalar<'_> {
         each_scalar!([signed i128] => integer Signed)
             .or_else(|| each_scalar!([unsigned u128] => integer Unsigned))
     }
+
+    /// The nearest `f64` of a number.
+    #[allow(clippy::cast_precision_loss, reason = "callers compare with the way back, or round")]
+    pub(crate) fn nearest_f64(self) -> Option<f64> {
+        match self {
+            Scalar::F32(value) => Some(widen(value)),
+            Scalar::F64(value) => Some(value),
+            other => other.as_integer().map(|integer| match integer {
+                Integer::Signed(value) => value as f64,
+                Integer::Unsigned(value) => value as f64,
+            }),
+        }
+    }
 }
 
 impl fmt::Display for Integer {
@@ -161,7 +174,7 @@ impl fmt::Display for Integer {
 impl LeafKind {
     /// The kind with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        LeafKind::ALL.into_iter().find(|kind| kind.name() == name)
+        LeafKind::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
     /// Whether this is `f32` or `f64`.
@@ -216,6 +229,14 @@ impl Leaf {
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Leaf::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The character, if this is a `char`.
+    pub fn as_char(&self) -> Option<char> {
+        match self {
+            Leaf::Char(value) => Some(*value),
             _ => None,
         }
     }

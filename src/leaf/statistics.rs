@@ -1,6 +1,6 @@
 //! The numbers of long arrays in few words.
 
-use crate::leaf::{Integer, Scalar};
+use crate::leaf::Scalar;
 use crate::model::{Array, Leaf, LeafKind};
 
 /// Arrays of at most this many elements print their elements.
@@ -29,21 +29,8 @@ pub(crate) fn statistics_of<'a, I: Iterator<Item = Scalar<'a>>>(scalars: impl Fn
             let count = |value| scalars().filter(|scalar| *scalar == Scalar::Bool(value)).count();
             format!(" true:{} false:{}", count(true), count(false))
         }
-        Some(kind) if kind.is_number() => statistics(|| scalars().filter_map(approximate)),
+        Some(kind) if kind.is_number() => statistics(|| scalars().filter_map(Scalar::nearest_f64)),
         _ => String::new(),
-    }
-}
-
-/// The nearest `f64`.
-#[allow(clippy::cast_precision_loss, reason = "for statistics of three digits")]
-fn approximate(scalar: Scalar<'_>) -> Option<f64> {
-    match scalar {
-        Scalar::F32(value) => Some(value.into()),
-        Scalar::F64(value) => Some(value),
-        other => other.as_integer().map(|integer| match integer {
-            Integer::Signed(value) => value as f64,
-            Integer::Unsigned(value) => value as f64,
-        }),
     }
 }
 

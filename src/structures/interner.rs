@@ -169,7 +169,7 @@ impl Interner {
     }
 }
 
-/// The number of what is added to so many.
+/// The number of the next item, after `count` items.
 pub(super) fn number(count: usize) -> Result<u32> {
     let number = u32::try_from(count).ok().filter(|number| *number != NO_ID);
     number.ok_or_else(|| ErrorKind::TooLarge.into())

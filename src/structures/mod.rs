@@ -6,9 +6,9 @@
 //! elements that there were.
 
 mod structure;
+mod pool;
 mod interner;
 mod places;
-mod pool;
 mod recorder;
 mod view;
 mod seed;
@@ -196,9 +196,9 @@ impl Structures {
         self.refold(|folds| folds.lengths = yes)
     }
 
-    /// Takes the keys of maps for data where there are more than so many distinct keys at one
-    /// place: `{*: f64; 3–90}` has one of each distinct value, and the least and the greatest
-    /// number of entries.
+    /// Folds the keys of the maps at a place where they have more than `more_than` distinct keys
+    /// together: such keys are data, not structure. `{*: f64; 3–90}` has one of each distinct
+    /// value, and the least and the greatest number of entries.
     ///
     /// A place is what the same keys lead to, with any index in sequences, in all documents. Which
     /// places are folded does not depend on the order of the documents.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::flatten::Flattener;
 use crate::model::{Leaf, LeafKind, Limits, NodeKind, Tree, Value};
 use crate::treedef::node_ref::NodeRef;
@@ -186,17 +186,19 @@ fn array(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
             all.push(of_node(child, leaves)?);
         }
     }
-    let items = match (all.is_empty(), distinct.is_empty()) {
-        (false, _) => vec![("prefixItems", Schema::List(all)), ("items", Schema::False)],
-        (true, false) => vec![("items", any_of(distinct.into_iter().collect()))],
-        (true, true) => Vec::new(),
+    let items = if !all.is_empty() {
+        vec![("prefixItems", Schema::List(all)), ("items", Schema::False)]
+    } else if !distinct.is_empty() {
+        vec![("items", any_of(distinct.into_iter().collect()))]
+    } else {
+        Vec::new()
     };
     let length = length as u64; // usize has at most 64 bits
     let lengths = [("minItems", Schema::Number(length)), ("maxItems", Schema::Number(length))];
     Ok(typed("array", items.into_iter().chain(lengths)))
 }
 
-/// The fields or entries. A key that stands twice is one property.
+/// The fields or entries. A key that occurs twice is one property.
 fn entries(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Vec<(String, Schema)>> {
     let mut all: Vec<(String, Vec<Schema>)> = Vec::new();
     for (position, child) in node.children().enumerate() {
@@ -228,7 +230,7 @@ fn property(key: &Value) -> Result<String> {
         }
         None => None,
     };
-    text.ok_or_else(|| ErrorKind::DoesNotApply("JSON has no such keys").into())
+    text.ok_or_else(|| Error::argument("JSON has no such keys"))
 }
 
 fn object(properties: Vec<(String, Schema)>) -> Schema {

@@ -56,9 +56,9 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When there are too many or too few leaves. When leaves of a zero-sized type, e.g. `()`, are
-    /// more than [`Limits::max_work`](crate::Limits::max_work): any number of them needs no memory,
-    /// but what is made of them does.
+    /// Returns an error when there are too many or too few leaves; when leaves of a zero-sized
+    /// type, e.g. `()`, are more than [`Limits::max_work`](crate::Limits::max_work): any number of
+    /// them needs no memory, but what is made of them does.
     ///
     /// ```
     /// use treedef::Tree;
@@ -79,7 +79,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When `example` cannot be flattened; when there are too many or too few leaves.
+    /// Returns an error when `example` cannot be flattened; when there are too many or too few
+    /// leaves.
     ///
     /// ```
     /// use treedef::Tree;

@@ -13,7 +13,7 @@ impl Tree<Leaf> {
     ///
     /// # Errors
     ///
-    /// When the tree without its arrays exceeds the limits of its treedef.
+    /// Returns an error when the tree without its arrays exceeds the limits of its treedef.
     ///
     /// ```
     /// use treedef::Tree;
@@ -36,7 +36,8 @@ impl Tree<Leaf> {
     ///
     /// # Errors
     ///
-    /// When there are more nodes than [`Limits::max_work`](crate::Limits::max_work) allows.
+    /// Returns an error when there are more nodes than
+    /// [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
     /// use treedef::Tree;

@@ -8,6 +8,7 @@ use crate::treedef::blocks::have_one_kind;
 use crate::treedef::{Block, Blocks};
 
 /// The blocks of a tree with their leaves. See [`Tree::blocks`].
+#[must_use = "iterators are lazy"]
 pub struct TreeBlocks<'a, L> {
     blocks: Blocks<'a>,
     leaves: &'a [L],

@@ -1,7 +1,7 @@
 //! Comparison of trees with a tolerance for numbers.
 
 use crate::error::{Difference, DifferenceKind, Result};
-use crate::leaf::{Integer, Scalar};
+use crate::leaf::Integer;
 use crate::model::{Array, Leaf, Tree};
 use crate::path::Path;
 use crate::treedef::difference::expect_none;
@@ -94,39 +94,30 @@ fn rank_f64(value: f64) -> i64 {
     if value.is_sign_negative() { -bits } else { bits }
 }
 
-/// A number as the nearest float; for an integer also its absolute value, and whether it is
-/// negative.
+/// A number as the nearest float; for an integer also whether it is negative, and its absolute
+/// value.
 #[derive(Clone, Copy)]
 struct Magnitude {
     float: f64,
-    integer: Option<(u128, bool)>,
+    integer: Option<(bool, u128)>,
 }
 
-#[allow(clippy::cast_precision_loss, reason = "what is asked for is a tolerance")]
 impl Magnitude {
     fn of(leaf: &Leaf) -> Option<Self> {
         let scalar = leaf.as_scalar()?;
-        let (magnitude, negative) = match scalar.as_integer() {
-            Some(Integer::Signed(value)) => (value.unsigned_abs(), value < 0),
-            Some(Integer::Unsigned(value)) => (value, false),
-            None => {
-                let float = match scalar {
-                    Scalar::F32(value) => value.into(),
-                    Scalar::F64(value) => value,
-                    _ => return None,
-                };
-                return Some(Magnitude { float, integer: None });
-            }
-        };
-        let sign = if negative { -1.0 } else { 1.0 };
-        Some(Magnitude { float: sign * magnitude as f64, integer: Some((magnitude, negative)) })
+        let integer = scalar.as_integer().map(|integer| match integer {
+            Integer::Signed(value) => (value < 0, value.unsigned_abs()),
+            Integer::Unsigned(value) => (false, value),
+        });
+        Some(Magnitude { float: scalar.nearest_f64()?, integer })
     }
 
     /// The difference of two numbers. It is exact for integers of the same sign, which may be equal
     /// as floats.
+    #[allow(clippy::cast_precision_loss, reason = "what is asked for is a tolerance")]
     fn apart(self, other: Self) -> f64 {
         match (self.integer, other.integer) {
-            (Some((a, below)), Some((b, other_below))) if below == other_below => {
+            (Some((below, a)), Some((other_below, b))) if below == other_below => {
                 a.abs_diff(b) as f64
             }
             _ => (self.float - other.float).abs(),
@@ -165,7 +156,7 @@ impl Tree<Leaf> {
     ///
     /// # Errors
     ///
-    /// When the trees differ; the error has all differences between the leaves.
+    /// Returns an error when the trees differ; the error has all differences between the leaves.
     ///
     /// ```
     /// use treedef::{Tolerance, Tree};

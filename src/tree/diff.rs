@@ -53,7 +53,8 @@ impl<L: Clone + PartialEq> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the tree differs at a place that the diff changes; the error has the path.
+    /// Returns an error when the tree differs at a place that the diff changes; the error has the
+    /// path.
     ///
     /// ```
     /// use treedef::Tree;

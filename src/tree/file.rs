@@ -14,9 +14,9 @@ impl<L: LeafType> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the structure exceeds its own [`Limits`], because [`from_bytes`](Tree::from_bytes)
-    /// would then refuse the bytes. When there are more than 2³² nodes, names, or values among the
-    /// leaves.
+    /// Returns an error when the structure exceeds its own [`Limits`], because
+    /// [`from_bytes`](Tree::from_bytes) would then refuse the bytes; when there are more than 2³²
+    /// nodes, names, or values among the leaves.
     ///
     /// ```
     /// use treedef::Tree;
@@ -37,8 +37,8 @@ impl Tree<Leaf> {
     ///
     /// # Errors
     ///
-    /// When the bytes are damaged, cut off, of a later format, of another kind of file, or exceed a
-    /// limit. If leaves are damaged, the error has their indices and paths.
+    /// Returns an error when the bytes are damaged, cut off, of a later format, of another kind of
+    /// file, or exceed a limit. If leaves are damaged, the error has their indices and paths.
     ///
     /// ```
     /// use treedef::Tree;

@@ -1,5 +1,7 @@
 //! Entries and elements put in by path, and leaves set by text.
 
+use std::mem;
+
 use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, Leaf, LeafKind, NodeData, NodeKind, Tree, TreeDef, Value};
@@ -35,8 +37,7 @@ impl<L> Tree<L> {
     pub fn insert(&mut self, path: impl ToPath, new: Tree<L>) -> Result<Option<Tree<L>>> {
         let path = path.to_path()?;
         let no_place = |path: &Path| {
-            Error::from(ErrorKind::DoesNotApply("only maps and sequences take a new child"))
-                .at(path.clone())
+            Error::argument("only maps and sequences take a new child").at(path.clone())
         };
         let Some((key, above)) = path.keys().split_last() else { return Err(no_place(&path)) };
         let (mut parent_path, mut parent) = self.treedef.find(&Path(above.to_vec()))?;
@@ -90,10 +91,10 @@ impl Tree<Leaf> {
     /// Sets the leaf at a path to what a text says, as on a command line: `server.port=443`.
     ///
     /// The text is read as the kind of the leaf that is there; a string takes it as it is. A `Some`
-    /// is passed through. In the place of a `None` the text makes a `Some`: of a bool, a number or
-    /// a string, whichever it reads as: the tree does not know the type that was absent. So `443`
-    /// becomes a number, which an `Option<String>` then refuses; put the string there with
-    /// [`replace`](Tree::replace). For a variant without fields the text is the name of another.
+    /// is passed through. A `None` becomes a `Some` of a bool, a number or a string, the first that
+    /// the text parses as, because the tree does not know the absent type. For an `Option<String>`
+    /// that should hold `443`, use [`replace`](Tree::replace). For a variant without fields the
+    /// text is the name of another. Returns what was there.
     ///
     /// # Errors
     ///
@@ -104,7 +105,7 @@ impl Tree<Leaf> {
     /// use treedef::Tree;
     ///
     /// let mut tree = Tree::of(&(80u16, "localhost", None::<f32>))?;
-    /// tree.set_text(".0", "443")?;
+    /// assert_eq!(tree.set_text(".0", "443")?.to_string(), "80u16");
     /// tree.set_text(".1", "example.org")?;
     /// tree.set_text(".2", "0.5")?;
     /// assert_eq!(
@@ -116,7 +117,7 @@ impl Tree<Leaf> {
     /// assert_eq!(error.to_string(), "expected u16, found `http` at `.0`");
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn set_text(&mut self, path: impl ToPath, text: &str) -> Result<()> {
+    pub fn set_text(&mut self, path: impl ToPath, text: &str) -> Result<Tree<Leaf>> {
         let (mut path, mut node) = self.treedef.find(&*path.to_path()?)?;
         enter_somes(&mut node, &mut path);
         match node.kind() {
@@ -132,8 +133,8 @@ impl Tree<Leaf> {
                     let (expected, found) = (kind.name(), text.to_owned());
                     Error::from(ErrorKind::Text { expected, found }).at(path.clone())
                 };
-                self.leaves[index] = leaf.ok_or_else(expected)?;
-                Ok(())
+                let new = leaf.ok_or_else(expected)?;
+                Ok(Tree::leaf(mem::replace(&mut self.leaves[index], new)))
             }
             NodeKind::None => {
                 // A `None` depends on the options, and so does what takes its place.
@@ -142,11 +143,11 @@ impl Tree<Leaf> {
                 builder.insert(TreeDef::leaf().root(), 1)?;
                 builder.close()?;
                 let some = Tree::new(builder.finish()?, vec![guess(text)])?;
-                self.replace(path, some).map(drop)
+                self.replace(path, some)
             }
             NodeKind::UnitVariant => {
                 let variant = TreeDef::unit_variant(node.name().unwrap_or_default(), text);
-                self.replace(path, Tree::new(variant, Vec::new())?).map(drop)
+                self.replace(path, Tree::new(variant, Vec::new())?)
             }
             _ => Err(Error::from(ErrorKind::NotALeaf { node: node.brief() }).at(path)),
         }

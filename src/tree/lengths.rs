@@ -13,7 +13,8 @@ impl Tree<LeafKind> {
     ///
     /// # Errors
     ///
-    /// When there are more nodes than [`Limits::max_work`](crate::Limits::max_work) allows.
+    /// Returns an error when there are more nodes than
+    /// [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
     /// let signature = treedef::signature(&vec![("a", vec![1u8, 2]), ("b", vec![3])])?;

@@ -13,8 +13,10 @@ use crate::treedef::difference::mismatch_at;
 use crate::treedef::node_ref::{NodeRef, Overlap};
 
 use crate::treedef::edit::{EditWalk, Visit};
-use crate::treedef::pairs::{expect_agreement, same_structure};
+use crate::treedef::pairs::{equal_subtrees, expect_agreement};
 use crate::treedef::treedef_builder::TreeDefBuilder;
+
+use super::partition::no_such_part;
 
 impl<L> Tree<L> {
     /// Keeps the leaves for which `f` returns `true`.
@@ -26,8 +28,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When no leaf remains and the root is a leaf or a newtype; when there are more nodes than
-    /// [`Limits::max_work`](crate::Limits::max_work) allows.
+    /// Returns an error when no leaf remains and the root is a leaf or a newtype; when there are
+    /// more nodes than [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
     /// use treedef::Tree;
@@ -104,8 +106,7 @@ impl<L> Tree<L> {
         for (path, leaf) in self.iter() {
             let number = part(&path, leaf);
             if number >= parts {
-                let said = format!("there is no part {number} among {parts}");
-                return Err(Error::custom(said).at(path));
+                return Err(no_such_part(number, parts).at(path));
             }
             chosen.push(number);
         }
@@ -127,8 +128,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When `parts` is empty; when two parts have different nodes or both a leaf in one place. The
-    /// error has the path.
+    /// Returns an error when `parts` is empty; when two parts have different nodes or both a leaf
+    /// in one place. The error has the path.
     ///
     /// ```
     /// use treedef::Tree;
@@ -139,7 +140,7 @@ impl<L> Tree<L> {
     /// assert_eq!(merged.to_string(), r#"{"l": {"b": 2, "w": 1}, "m": 3}"#);
     ///
     /// let error = Tree::merge([a.clone(), a]).unwrap_err();
-    /// assert_eq!(error.to_string(), r#"the leaf stands in two parts at `["l"]["w"]`"#);
+    /// assert_eq!(error.to_string(), r#"two parts have this leaf at `["l"]["w"]`"#);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn merge(parts: impl IntoIterator<Item = Tree<L>>) -> Result<Tree<L>> {
@@ -216,7 +217,7 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
                 move_from(&mut b_leaves, node);
                 builder.insert(node, 1)?;
             }
-            Some(Merged::Both(a, b, repeat)) if !have_leaves(a, b) && same_structure(a, b) => {
+            Some(Merged::Both(a, b, repeat)) if !have_leaves(a, b) && equal_subtrees(a, b) => {
                 builder.insert(a, repeat)?;
             }
             Some(Merged::Both(a, b, repeat)) => {
@@ -249,7 +250,7 @@ impl<'a> MergedNode<'a> {
     fn of(a: NodeRef<'a>, b: NodeRef<'a>, path: &Path) -> Result<Self> {
         let is_leaf = |node: NodeRef<'_>| node.kind() == NodeKind::Leaf;
         if is_leaf(a) && is_leaf(b) {
-            let twice = ErrorKind::Conflict("the leaf stands in two parts");
+            let twice = ErrorKind::Conflict("two parts have this leaf");
             return Err(Error::from(twice).at(path.clone()));
         }
         let labelled = a.is_labelled();

@@ -22,6 +22,7 @@ impl<L> Tree<L> {
     /// assert_eq!(Tree::combine([floats, others])?, tree);
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "tree_partition")]
     #[must_use]
     pub fn partition(
         self,
@@ -37,8 +38,9 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When `part` returns an index that is not less than `parts`; the error has the path. When
-    /// there are more holes than [`Limits::max_work`](crate::Limits::max_work) allows.
+    /// Returns an error when `part` returns an index that is not less than `parts`; the error has
+    /// the path; when there are more holes than [`Limits::max_work`](crate::Limits::max_work)
+    /// allows.
     ///
     /// ```
     /// use treedef::Tree;
@@ -60,8 +62,7 @@ impl<L> Tree<L> {
         for (path, leaf) in self.treedef.leaf_paths().zip(self.leaves) {
             let chosen = part(&path, &leaf);
             if chosen >= parts {
-                let said = format!("there is no part {chosen} among {parts}");
-                return Err(Error::custom(said).at(path));
+                return Err(no_such_part(chosen, parts).at(path));
             }
             let mut leaf = Some(leaf);
             for (number, leaves) in split.iter_mut().enumerate() {
@@ -77,7 +78,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When `mask` is not a prefix of this tree; the error has the path where they differ.
+    /// Returns an error when `mask` is not a prefix of this tree; the error has the path where they
+    /// differ.
     ///
     /// ```
     /// use treedef::Tree;
@@ -115,15 +117,15 @@ impl<L> Tree<Option<L>> {
     ///
     /// # Errors
     ///
-    /// When `parts` is empty; when two parts have different structures; when a leaf is in none of
-    /// the parts or in two of them. The error has the path.
+    /// Returns an error when `parts` is empty; when two parts have different structures; when a
+    /// leaf is in none of the parts or in two of them. The error has the path.
     ///
     /// ```
     /// use treedef::Tree;
     ///
     /// let part = |leaves| Tree::new("[*, *]".parse()?, leaves);
     /// let error = Tree::combine([part(vec![Some(1), None])?, part(vec![Some(2), None])?]).unwrap_err();
-    /// assert_eq!(error.to_string(), "the leaf stands in two parts at `[0]`");
+    /// assert_eq!(error.to_string(), "two parts have this leaf at `[0]`");
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn combine(parts: impl IntoIterator<Item = Tree<Option<L>>>) -> Result<Tree<L>> {
@@ -135,12 +137,23 @@ impl<L> Tree<Option<L>> {
             let pairs = combined.leaves.iter_mut().zip(part.leaves).enumerate();
             for (index, (leaf, other)) in pairs {
                 if leaf.is_some() && other.is_some() {
-                    let twice = ErrorKind::Conflict("the leaf stands in two parts");
+                    let twice = ErrorKind::Conflict("two parts have this leaf");
                     return Err(combined.treedef.error_at_leaf(index, twice));
                 }
                 *leaf = leaf.take().or(other);
             }
         }
-        combined.try_map(|leaf| leaf.ok_or("the leaf stands in no part"))
+        let missing = combined.leaves.iter().position(Option::is_none);
+        if let Some(index) = missing {
+            let none = ErrorKind::Conflict("no part has this leaf");
+            return Err(combined.treedef.error_at_leaf(index, none));
+        }
+        let leaves = combined.leaves.into_iter().flatten().collect();
+        Ok(Tree::from_parts(combined.treedef, leaves))
     }
+}
+
+#[cold]
+pub(super) fn no_such_part(chosen: usize, parts: usize) -> Error {
+    Error::argument(format_args!("there is no part {chosen} among {parts}"))
 }

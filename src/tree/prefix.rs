@@ -21,8 +21,9 @@ impl<L: Clone> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When `prefix` is not a prefix of this tree; the error has the path where they differ. When
-    /// it has more leaves than [`Limits::max_work`](crate::Limits::max_work) allows.
+    /// Returns an error when `prefix` is not a prefix of this tree; the error has the path where
+    /// they differ; when it has more leaves than [`Limits::max_work`](crate::Limits::max_work)
+    /// allows.
     ///
     /// ```
     /// use treedef::Tree;
@@ -43,7 +44,7 @@ impl<L: Clone> Tree<L> {
         let steps = leaf_steps(prefix.root(), self.treedef.root());
         let subtrees = steps.map(|(_, node)| {
             let treedef = match &last {
-                Some((known, treedef)) if node.same_structure(*known) => treedef.clone(),
+                Some((known, treedef)) if node.is_same_stored_node(*known) => treedef.clone(),
                 _ => node.to_treedef(),
             };
             last = Some((node, treedef.clone()));
@@ -57,9 +58,9 @@ impl<L: Clone> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When this tree is not a prefix of `full`; the error has the path where they differ. When
-    /// `full` has more leaves than its [`Limits::max_work`](crate::Limits::max_work) allows, unless
-    /// it was made by a walk through a value.
+    /// Returns an error when this tree is not a prefix of `full`; the error has the path where they
+    /// differ; when `full` has more leaves than its [`Limits::max_work`](crate::Limits::max_work)
+    /// allows, unless it was made by a walk through a value.
     ///
     /// ```
     /// use treedef::Tree;
@@ -70,6 +71,7 @@ impl<L: Clone> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     #[doc(alias = "broadcast_prefix")]
+    #[doc(alias = "tree_broadcast_prefix")]
     pub fn broadcast_to(&self, full: &TreeDef) -> Result<Tree<L>> {
         expect_prefix(&self.treedef, full)?;
         full.expect_made(full.num_leaves(), self.leaves_in_memory())?;

@@ -5,8 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::leaf::each_scalar;
-use crate::leaf::float::{narrow, widen};
-use crate::leaf::{Integer, Scalar};
+use crate::leaf::float::narrow;
 use crate::model::{Leaf, LeafKind, Tree, TreeDef};
 
 /// Turns a vector back into a tree; made by [`Tree::ravel`].
@@ -23,7 +22,8 @@ impl Tree<Leaf> {
     ///
     /// # Errors
     ///
-    /// When a leaf is not a number, or an `f64` cannot hold it exactly; the error has its path.
+    /// Returns an error when a leaf is not a number, or an `f64` cannot hold it exactly; the error
+    /// has its path.
     ///
     /// ```
     /// use treedef::Tree;
@@ -36,10 +36,10 @@ impl Tree<Leaf> {
     /// assert_eq!(ravel.unravel(&vector)?.into_typed::<(u8, [f32; 2], bool)>()?, (1, [0.25, 1.5], true));
     ///
     /// vector[0] = 0.5;
-    /// assert_eq!(ravel.unravel(&vector).unwrap_err().to_string(), "0.5 is no u8 at `.0`");
+    /// assert_eq!(ravel.unravel(&vector).unwrap_err().to_string(), "0.5 does not fit into u8 at `.0`");
     ///
     /// let error = Tree::of(&[9007199254740993i64])?.ravel().unwrap_err();
-    /// assert_eq!(error.to_string(), "9007199254740993i64 is no f64 at `.0`");
+    /// assert_eq!(error.to_string(), "9007199254740993i64 does not fit into f64 at `.0`");
     /// # Ok::<(), treedef::Error>(())
     /// ```
     #[doc(alias = "ravel_pytree")]
@@ -66,9 +66,9 @@ impl Ravel {
     ///
     /// # Errors
     ///
-    /// When there are too many or too few numbers. When an integer or a `bool` would not be equal
-    /// to its number, or a finite number would become an infinite `f32`; the error has the path.
-    /// Rounding to `f32` is no error.
+    /// Returns an error when there are too many or too few numbers; when an integer or a `bool`
+    /// would not be equal to its number, or a finite number would become an infinite `f32`; the
+    /// error has the path. Rounding to `f32` is not an error.
     pub fn unravel(&self, vector: &[f64]) -> Result<Tree<Leaf>> {
         self.treedef.expect_leaves(vector.len())?;
         let mut leaves = Vec::with_capacity(vector.len());
@@ -92,22 +92,15 @@ fn holds(leaf: &Leaf, number: f64) -> bool {
 
 #[cold]
 fn no_number(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Error {
-    treedef.error_at_leaf(index, Error::custom(format_args!("{leaf} is no {kind}")))
+    treedef.error_at_leaf(index, Error::argument(format_args!("{leaf} does not fit into {kind}")))
 }
 
 /// Converts to the nearest `f64`.
-#[allow(clippy::cast_precision_loss, reason = "callers compare with the way back")]
 fn to_f64(leaf: &Leaf) -> Option<f64> {
-    let scalar = leaf.as_scalar()?;
-    Some(match scalar {
-        Scalar::Bool(value) => f64::from(u8::from(value)),
-        Scalar::F32(value) => widen(value),
-        Scalar::F64(value) => value,
-        _ => match scalar.as_integer()? {
-            Integer::Signed(value) => value as f64,
-            Integer::Unsigned(value) => value as f64,
-        },
-    })
+    match leaf {
+        Leaf::Bool(value) => Some(f64::from(u8::from(*value))),
+        leaf => leaf.as_scalar()?.nearest_f64(),
+    }
 }
 
 /// Converts to the nearest number of a kind.

@@ -13,7 +13,7 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the path leads nowhere, or to a node that is not a leaf.
+    /// Returns an error when the path leads nowhere, or to a node that is not a leaf.
     ///
     /// ```
     /// use treedef::Tree;
@@ -117,7 +117,7 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`select`](Self::select).
     ///
     /// ```
     /// use treedef::Tree;
@@ -188,7 +188,7 @@ impl<L: Clone> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the path leads nowhere.
+    /// Returns an error when the path leads nowhere.
     ///
     /// ```
     /// use treedef::Tree;

@@ -1,7 +1,8 @@
 //! Many trees of one structure as one tree of vectors, and back: an array of structs as a struct of
 //! arrays.
 
-use crate::error::{Error, ErrorKind, Result, counted};
+use crate::error::{Error, ErrorKind, Result};
+use crate::message::counted;
 use crate::model::{Tree, TreeDef};
 use crate::treedef::limits::in_memory;
 use crate::treedef::pairs::expect_equal;
@@ -12,8 +13,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When `trees` is empty, because then the structure is not known; when two trees have
-    /// different structures.
+    /// Returns an error when `trees` is empty, because then the structure is not known; when two
+    /// trees have different structures.
     ///
     /// ```
     /// use treedef::Tree;
@@ -56,9 +57,9 @@ impl<L> Tree<Vec<L>> {
     ///
     /// # Errors
     ///
-    /// When two leaves have different numbers of elements; the error has the path. When there is no
-    /// leaf, because then the number of trees is not known. When there are more elements of a
-    /// zero-sized type than [`Limits::max_work`](crate::Limits::max_work) allows.
+    /// Returns an error when two leaves have different numbers of elements; the error has the path;
+    /// when there is no leaf, because then the number of trees is not known; when there are more
+    /// elements of a zero-sized type than [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
     /// use treedef::Tree;
@@ -77,7 +78,7 @@ impl<L> Tree<Vec<L>> {
             let found = self.leaves.get(index).map_or(0, Vec::len);
             let expected = counted(count, "element", "elements");
             let said = format!("expected {expected} as in the first leaf, found {found}");
-            return Err(self.treedef.error_at_leaf(index, Error::custom(said)));
+            return Err(self.treedef.error_at_leaf(index, Error::argument(said)));
         }
         let width = self.leaves.len();
         let in_memory = self.leaves.iter().map(|column| in_memory(column)).sum();

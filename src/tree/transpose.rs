@@ -14,7 +14,7 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the tree has another structure; the error has the path.
+    /// Returns an error when the tree has another structure; the error has the path.
     ///
     /// ```
     /// use treedef::{Tree, TreeDef};

@@ -20,8 +20,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// The first error of `f`; when a replacement has other options; when the root or the child of
-    /// a newtype is removed; when there are more nodes than
+    /// Returns the first error of `f`, and an error when a replacement has other options; when the
+    /// root or the child of a newtype is removed; when there are more nodes than
     /// [`Limits::max_work`](crate::Limits::max_work) allows.
     ///
     /// ```
@@ -113,7 +113,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// The first error of `f`; when a replacement has other options. The tree is then unchanged.
+    /// Returns the first error of `f`, and an error when a replacement has other options. The tree
+    /// is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -144,8 +145,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the path leads nowhere, to the root or to the child of a newtype. The tree is then
-    /// unchanged.
+    /// Returns an error when the path leads nowhere, to the root or to the child of a newtype. The
+    /// tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -174,7 +175,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the root or the child of a newtype matches. The tree is then unchanged.
+    /// Returns an error when the root or the child of a newtype matches. The tree is then
+    /// unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -229,7 +231,8 @@ impl<L> Tree<L> {
     }
 }
 
-/// The edited structure, and the subtrees that are replaced or removed, with their paths or without.
+/// The edited structure, and the subtrees that are replaced or removed, with their paths or
+/// without.
 fn cuts<'a, L>(
     treedef: &'a TreeDef,
     leaves: &[L],
@@ -292,7 +295,8 @@ impl<L> Tree<Tree<L>> {
     ///
     /// # Errors
     ///
-    /// When an inner tree has other options than this one; when the result exceeds the limits.
+    /// Returns an error when an inner tree has other options than this one; when the result exceeds
+    /// the limits.
     ///
     /// ```
     /// use treedef::Tree;

@@ -66,7 +66,7 @@ impl<L> Unique<L> {
     ///
     /// # Errors
     ///
-    /// When there are too many or too few results.
+    /// Returns an error when there are too many or too few results.
     pub fn rebuild<M: Clone>(&self, results: &[M]) -> Result<Tree<M>> {
         if results.len() != self.leaves.len() {
             let (expected, found) = (self.leaves.len(), results.len());

@@ -14,8 +14,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When the structures differ; the error has the differences. [`zip_prefix`](Self::zip_prefix)
-    /// only needs a prefix.
+    /// Returns an error when the structures differ; the error has the differences.
+    /// [`zip_prefix`](Self::zip_prefix) only needs a prefix.
     ///
     /// ```
     /// use treedef::Tree;
@@ -61,7 +61,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// When this tree is not a prefix of `full`; the error has the path where they differ.
+    /// Returns an error when this tree is not a prefix of `full`; the error has the path where they
+    /// differ.
     ///
     /// ```
     /// use treedef::Tree;

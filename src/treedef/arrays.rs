@@ -437,11 +437,9 @@ fn dtype_of_variant(node: NodeRef<'_>) -> Option<(Dtype, LeafKind)> {
         (NodeKind::UnitVariant, "F16") => Some((Dtype::F16, LeafKind::U16)),
         (NodeKind::UnitVariant, "BF16") => Some((Dtype::Bf16, LeafKind::U16)),
         (NodeKind::UnitVariant, _) => {
-            let dtype = Dtype::ALL.into_iter().find(named)?;
-            LeafKind::ALL
-                .iter()
-                .find(|kind| Dtype::of_kind(**kind) == Some(dtype))
-                .map(|kind| (dtype, *kind))
+            let dtype = Dtype::ALL.iter().copied().find(named)?;
+            let is_of_it = |kind: &LeafKind| Dtype::of_kind(*kind) == Some(dtype);
+            LeafKind::ALL.iter().copied().find(is_of_it).map(|kind| (dtype, kind))
         }
         (NodeKind::NewtypeVariant, "Bool") if node.child(0)?.variant() != Some("U32") => {
             Some((Dtype::Bool, LeafKind::Bool))

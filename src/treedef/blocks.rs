@@ -21,6 +21,7 @@ pub struct Block<'a> {
 }
 
 /// The blocks of a structure, in leaf order. See [`TreeDef::blocks`].
+#[must_use = "iterators are lazy"]
 pub struct Blocks<'a> {
     walk: Walk<'a>,
     path: Path,

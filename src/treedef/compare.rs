@@ -35,7 +35,7 @@ pub(crate) trait View<'a> {
     /// The number of differences so far.
     fn num_found(&self) -> usize;
 
-    /// Whether there are so many differences that the comparison ends.
+    /// Whether there are enough differences, so that the comparison ends.
     fn is_full(&self) -> bool;
 }
 
@@ -140,8 +140,8 @@ pub(crate) struct Heads {
 impl Heads {
     pub(crate) const EQUAL: Heads = Heads { names: true, statics: true, exact: true };
 
-    /// How two nodes differ, apart from their children. Names come last, because the children of two
-    /// nodes whose names differ can be compared nevertheless.
+    /// How two nodes differ, apart from their children. Names come last, because the children of
+    /// two nodes whose names differ can be compared nevertheless.
     pub(crate) fn difference(self, a: NodeRef<'_>, b: NodeRef<'_>) -> Option<DifferenceKind> {
         if !self.same_kind(a.kind(), b.kind()) {
             Some(DifferenceKind::Node)

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result, counted};
+use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result};
 use crate::leaf::float::widen;
+use crate::message::counted;
 use crate::model::{Array, Leaf, Name, NodeKind, Options, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::compare::{

@@ -220,7 +220,7 @@ impl<'a> EditWalk<'a> {
         if matches!(frame.node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant) {
             let said = format!("`{}` cannot lose its child", frame.node.brief());
             self.path.0.pop();
-            return Err(Error::custom(said).at(self.path.clone()));
+            return Err(Error::argument(said).at(self.path.clone()));
         }
         frame.removed.push(position..position + self.here.1); // in range: these siblings exist
         Ok(())

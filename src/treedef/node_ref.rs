@@ -410,7 +410,7 @@ impl<'a> NodeRef<'a> {
 
     /// Whether both nodes are the same stored node, for example siblings of one run. Their
     /// structures are then equal.
-    pub(crate) fn same_structure(self, other: NodeRef<'_>) -> bool {
+    pub(crate) fn is_same_stored_node(self, other: NodeRef<'_>) -> bool {
         std::ptr::eq(self.encoding, other.encoding) && self.node == other.node
     }
 
@@ -498,6 +498,7 @@ pub(crate) fn alike(a: &[Node], b: &[Node]) -> bool {
 
 /// The children of a node, in order.
 #[derive(Clone)]
+#[must_use = "iterators are lazy"]
 pub struct Children<'a> {
     /// The next child, if any is left.
     next: NodeRef<'a>,
@@ -521,7 +522,7 @@ impl<'a> Children<'a> {
 
     /// The number of siblings that are left in the run of `child`, the last returned child.
     pub(crate) fn left_in_run_of(&self, child: NodeRef<'_>) -> usize {
-        if child.same_structure(self.next) { self.left_in_run } else { 0 }
+        if child.is_same_stored_node(self.next) { self.left_in_run } else { 0 }
     }
 
     pub(crate) fn next_is_leafless(&self) -> bool {

@@ -98,12 +98,14 @@ fn compare_values(a: &Value, b: &Value) -> Ordering {
             PairEvent::Enter(Overlap { a: x, b: y, position, .. }) => {
                 let labels =
                     walk.parents().map_or(Ordering::Equal, |(x, y)| label_order(x, y, position));
-                labels.then_with(|| match (x.is_leaf(), y.is_leaf()) {
-                    (true, true) => rank(x, a).cmp(&rank(y, b)),
-                    (false, false) => {
-                        (x.kind(), x.name(), x.variant()).cmp(&(y.kind(), y.name(), y.variant()))
+                labels.then_with(|| {
+                    if x.is_leaf() && y.is_leaf() {
+                        rank(x, a).cmp(&rank(y, b))
+                    } else {
+                        // A scalar is less than any other node.
+                        let heads = [x, y].map(|node| (node.kind(), node.name(), node.variant()));
+                        y.is_leaf().cmp(&x.is_leaf()).then_with(|| heads[0].cmp(&heads[1]))
                     }
-                    (x, y) => y.cmp(&x), // a scalar is less than any other node
                 })
             }
             PairEvent::Leave(x, y) => x.num_children().cmp(&y.num_children()),

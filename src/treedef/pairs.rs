@@ -14,7 +14,7 @@ pub(crate) fn same_head(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
 }
 
 /// Whether two subtrees are equal.
-pub(crate) fn same_structure(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
+pub(crate) fn equal_subtrees(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     a.num_leaves() == b.num_leaves()
         && a.subtree().len() == b.subtree().len()
         && in_step(a, b, |_, subtree| subtree.kind() == NodeKind::Leaf)
@@ -52,19 +52,18 @@ pub(crate) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
 
 /// Returns an error with the differences if `prefix` is not a prefix of `full`.
 pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
-    let (a, b) = (prefix.root(), full.root());
-    match (options_fit(prefix, full) || options_meet(prefix, full), is_prefix(a, b)) {
-        (true, true) => Ok(()),
-        (true, false) => {
-            let differences = prefix_differences(a, b);
-            let none = differences.first().is_some_and(|first| first.expected == "`None`");
-            let error = structure_mismatch(differences).of_prefix();
-            let hint =
-                "for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`";
-            Err(if none { error.with_hint(hint) } else { error })
-        }
-        (false, _) => Err(options_mismatch(prefix.encoding.options, full.encoding.options)),
+    if !options_fit(prefix, full) && !options_meet(prefix, full) {
+        return Err(options_mismatch(prefix.encoding.options, full.encoding.options));
     }
+    if is_prefix(prefix.root(), full.root()) {
+        return Ok(());
+    }
+    let differences = prefix_differences(prefix.root(), full.root());
+    let place = differences.first().and_then(|first| prefix.find(&first.path).ok());
+    let is_none = place.is_some_and(|(_, node)| node.kind() == NodeKind::None);
+    let error = structure_mismatch(differences).of_prefix();
+    let hint = "for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`";
+    Err(if is_none { error.with_hint(hint) } else { error })
 }
 
 /// Returns an error with the differences if the two structures are not equal.

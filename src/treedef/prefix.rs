@@ -45,6 +45,7 @@ impl TreeDef {
     /// assert_eq!(left.common_suffix(&right)?.to_string(), "[(*, *), [*, *, *]]");
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "tree_broadcast_common")]
     pub fn common_suffix(&self, other: &TreeDef) -> Result<TreeDef> {
         expect_agreement(self, other)?;
         let mut builder = TreeDefBuilder::default();

@@ -169,6 +169,7 @@ impl<'a, 'b> PairWalk<'a, 'b> {
 }
 
 /// All nodes of a structure with their paths, parents before children. See [`TreeDef::nodes`].
+#[must_use = "iterators are lazy"]
 pub struct Nodes<'a> {
     walk: Walk<'a>,
     path: Path,
@@ -194,6 +195,7 @@ impl fmt::Debug for Nodes<'_> {
 }
 
 /// The paths of the leaves of a structure. See [`TreeDef::leaf_paths`].
+#[must_use = "iterators are lazy"]
 pub struct LeafPaths<'a>(Nodes<'a>);
 
 impl fmt::Debug for LeafPaths<'_> {
@@ -246,6 +248,7 @@ impl TreeDef {
     /// assert_eq!(paths, [".0", ".1.0", ".1.1"]);
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "tree_paths")]
     pub fn leaf_paths(&self) -> LeafPaths<'_> {
         LeafPaths(Nodes { walk: Walk::new(self.root(), Stops::AboveLeaves), path: Path::root() })
     }

@@ -4,7 +4,8 @@ use std::iter::Take;
 
 use serde::de::{DeserializeSeed, Expected, MapAccess};
 
-use crate::error::{Error, ErrorKind, Result, limited};
+use crate::error::{Error, ErrorKind, Result};
+use crate::message::limited;
 use crate::model::{Name, NodeKind, Value};
 use crate::path::Path;
 use crate::treedef::node_ref::{Children, NodeRef};

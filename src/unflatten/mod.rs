@@ -45,8 +45,8 @@ use plain::{is_plain, read_whole};
 ///
 /// # Errors
 ///
-/// When there are too many or too few leaves, and when the type does not fit the treedef. The error
-/// has the path.
+/// Returns an error when there are too many or too few leaves, and when the type does not fit the
+/// treedef. The error has the path.
 ///
 /// ```
 /// let (_, treedef) = treedef::flatten(&(1.0, [2.0, 3.0]))?;

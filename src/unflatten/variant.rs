@@ -7,7 +7,8 @@ use serde::de::{
     self, DeserializeSeed, Deserializer, EnumAccess, Expected, Unexpected, VariantAccess, Visitor,
 };
 
-use crate::error::{Error, ErrorKind, Result, limited};
+use crate::error::{Error, ErrorKind, Result};
+use crate::message::limited;
 use crate::model::{LeafKind, NodeKind};
 
 use super::cursor::{At, Cursor, NodeDeserializer};

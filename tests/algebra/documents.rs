@@ -104,18 +104,20 @@ fn integers_are_not_rounded() {
                 let back: (i64, f64) = ravel.unravel(&vector).unwrap().into_typed().unwrap();
                 assert_eq!((integer, back), ((1 << 24) + 1, (integer, 0.5)));
             }
-            Err(error) => assert_snapshot!(error, @"9007199254740993i64 is no f64 at `.0`"),
+            Err(error) => {
+                assert_snapshot!(error, @"9007199254740993i64 does not fit into f64 at `.0`")
+            }
         }
     }
     let (_, ravel) = Tree::of(&(1u8, 2i16, true, 0.5f32)).unwrap().ravel().unwrap();
     let refused = |vector: [f64; 4]| ravel.unravel(&vector).unwrap_err();
-    assert_snapshot!(refused([256.0, 0.0, 0.0, 0.0]), @"256.0 is no u8 at `.0`");
-    assert_snapshot!(refused([0.0, 0.5, 0.0, 0.0]), @"0.5 is no i16 at `.1`");
-    assert_snapshot!(refused([0.0, f64::NAN, 0.0, 0.0]), @"nan(0x7ff8000000000000) is no i16 at `.1`");
-    assert_snapshot!(refused([0.0, 0.0, 2.0, 0.0]), @"2.0 is no bool at `.2`");
-    assert_snapshot!(refused([0.0, 0.0, 1.0, 1e300]), @"1e300 is no f32 at `.3`");
+    assert_snapshot!(refused([256.0, 0.0, 0.0, 0.0]), @"256.0 does not fit into u8 at `.0`");
+    assert_snapshot!(refused([0.0, 0.5, 0.0, 0.0]), @"0.5 does not fit into i16 at `.1`");
+    assert_snapshot!(refused([0.0, f64::NAN, 0.0, 0.0]), @"nan(0x7ff8000000000000) does not fit into i16 at `.1`");
+    assert_snapshot!(refused([0.0, 0.0, 2.0, 0.0]), @"2.0 does not fit into bool at `.2`");
+    assert_snapshot!(refused([0.0, 0.0, 1.0, 1e300]), @"1e300 does not fit into f32 at `.3`");
     assert_snapshot!(ravel.unravel(&[1.0]).unwrap_err(), @"expected 4 leaves, found 1");
-    assert_snapshot!(Tree::of(&("a", 1)).unwrap().ravel().unwrap_err(), @r#""a" is no f64 at `.0`"#);
+    assert_snapshot!(Tree::of(&("a", 1)).unwrap().ravel().unwrap_err(), @r#""a" does not fit into f64 at `.0`"#);
     let rounded = ravel.unravel(&[-0.0, 1.0, 1.0, 0.1]).unwrap();
     assert_eq!(rounded.into_typed::<(u8, i16, bool, f32)>().unwrap(), (0, 1, true, 0.1));
 }

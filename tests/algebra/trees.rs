@@ -199,7 +199,7 @@ fn what_is_refused() {
     assert_snapshot!(a.clone().partition_into(2, |_, leaf| *leaf).unwrap_err(), @"there is no part 2 among 2 at `[1].1`");
     assert_snapshot!(a.clone().partition_mask(&numbered("[*]").map(|_| true)).unwrap_err(), @"the prefix has 1 child, the tree 2 children at the root");
     assert_snapshot!(Tree::combine([a.clone().map(Some), b.clone().map(Some)]).unwrap_err(), @"expected `(*, *)`, found `[*, *]` at `[1]`");
-    assert_snapshot!(Tree::combine([a.clone().map(|_| None::<u8>)]).unwrap_err(), @"the leaf stands in no part at `[0]`");
+    assert_snapshot!(Tree::combine([a.clone().map(|_| None::<u8>)]).unwrap_err(), @"no part has this leaf at `[0]`");
     assert_snapshot!(Tree::<Option<u8>>::combine([]).unwrap_err(), @"there are no parts to combine");
     assert_snapshot!(a.clone().unique().rebuild(&[1]).unwrap_err(), @"expected 3 leaves, found 1");
     assert_snapshot!(a.get("[1]").unwrap_err(), @"expected a leaf, found `(*, *)` at `[1]`");

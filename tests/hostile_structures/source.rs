@@ -63,6 +63,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Leaf::as_array", "lends what is there"),
     ("Value::as_array", "lends what is there"),
     ("Leaf::as_bool", "one scalar"),
+    ("Leaf::as_char", "one scalar"),
     ("Leaf::as_bytes", "lends what is there"),
     ("Leaf::as_f64", "one scalar"),
     ("Leaf::as_i128", "one scalar"),
@@ -283,7 +284,7 @@ pub(crate) fn compare(operations: &Operations, rows: &[&str]) -> Vec<String> {
         .iter()
         .enumerate()
         .filter(|(at, name)| rows_and_exempt[..*at].contains(name));
-    wrong.extend(twice.map(|(_, name)| format!("`{name}` stands twice")));
+    wrong.extend(twice.map(|(_, name)| format!("`{name}` occurs twice")));
     wrong
 }
 

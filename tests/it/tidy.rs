@@ -51,7 +51,6 @@ fn imports(text: &str, prefix: &str, module: &str) -> bool {
 #[track_caller]
 fn assert_layered(folder: &str, file: &str, prefix: &str) {
     let modules = modules(folder, file);
-    assert!(!modules.is_empty(), "{folder}/{file} has no modules");
     for (position, (_, files)) in modules.iter().enumerate() {
         for file in files {
             let text: String = read(file).split_whitespace().collect();
@@ -69,19 +68,15 @@ fn assert_layered(folder: &str, file: &str, prefix: &str) {
 #[test]
 fn modules_import_only_upwards() {
     assert_layered("src", "lib.rs", "crate");
-    for (folder, prefix) in [
-        ("leaf", "crate::leaf"),
-        ("treedef", "crate::treedef"),
-        ("treedef/text", "super"),
-        ("treedef/diff", "super"),
-        ("treedef/persist", "super"),
-        ("flatten", "super"),
-        ("flatten", "crate::flatten"),
-        ("unflatten", "super"),
-        ("tree", "super"),
-    ] {
-        assert_layered(&format!("src/{folder}"), "mod.rs", prefix);
+    let mut rooms = 0;
+    for file in files(&root().join("src")).iter().filter(|file| file.ends_with("mod.rs")) {
+        let room = file.parent().unwrap().strip_prefix(root()).unwrap().to_str().unwrap();
+        let path = room.replacen("src", "crate", 1).replace('/', "::");
+        assert_layered(room, "mod.rs", &path);
+        assert_layered(room, "mod.rs", "super");
+        rooms += 1;
     }
+    assert!(rooms > 10, "only {rooms} rooms were found");
 }
 
 /// `model` has what makes them data: equality, hash, the constructor that checks nothing.
@@ -201,13 +196,4 @@ fn links_of_the_readme_lead_to_files() {
             assert!(root().join(folder).join(link).exists(), "{folder}/README.md: {link}");
         }
     }
-}
-
-#[test]
-fn the_changelog_has_this_version() {
-    let changelog = read("CHANGELOG.md");
-    let version = env!("CARGO_PKG_VERSION");
-    assert!(
-        changelog.contains("## [Unreleased]") || changelog.contains(&format!("## [{version}]"))
-    );
 }

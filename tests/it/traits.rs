@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Debug;
 
 use treedef::{
-    Buffers, Children, Diff, DifferenceKind, Error, FlatFn, Flattener, Key, Leaf, LeafKind,
-    LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Tree, TreeDef, Unique,
-    Value,
+    Array, Blocks, Buffers, Change, Children, Diff, DifferenceKind, Error, FlatFn, Flattener, Key,
+    Leaf, LeafKind, LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Ravel,
+    Structures, Tree, TreeBlocks, TreeDef, Unique, Value,
 };
 
 fn crosses_threads<T: Send + Sync>() {}
@@ -25,6 +25,16 @@ fn types_cross_threads() {
     crosses_threads::<Value>();
     crosses_threads::<Buffers>();
     crosses_threads::<Diff<TreeDef>>();
+    crosses_threads::<Array>();
+    crosses_threads::<Blocks<'static>>();
+    crosses_threads::<Change<TreeDef>>();
+    crosses_threads::<Children<'static>>();
+    crosses_threads::<LeafPaths<'static>>();
+    crosses_threads::<Migration>();
+    crosses_threads::<Nodes<'static>>();
+    crosses_threads::<Ravel>();
+    crosses_threads::<Structures>();
+    crosses_threads::<TreeBlocks<'static, f64>>();
     crosses_threads::<FlatFn<f64, f64, f64, fn(f64) -> f64>>();
 }
 
@@ -86,7 +96,7 @@ fn texts_travel_in_documents() {
     there_and_back("**.w".parse::<Pattern>().unwrap(), "**.w");
     there_and_back(LeafKind::F32, "f32");
     for kind in LeafKind::ALL {
-        assert_eq!(kind.name().parse::<LeafKind>().unwrap(), kind);
+        assert_eq!(kind.name().parse::<LeafKind>().unwrap(), *kind);
     }
     let error = serde_json::from_str::<Path>("\"[\"").unwrap_err().to_string();
     assert!(error.starts_with("expected "), "{error}");

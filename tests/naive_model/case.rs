@@ -92,7 +92,7 @@ impl Case {
         })
     }
 
-    /// A value that is no scalar, or one.
+    /// A value that is not a scalar, or one.
     pub(crate) fn value(&mut self) -> Value {
         Constant::draw(&mut self.tape).value()
     }

@@ -66,7 +66,7 @@ fn one_leaf_is_one_change() {
         let diff = case.tree(&old).diff(&case.tree(&new));
         prop_assert_eq!(diff.changes().len(), 1, "{}", diff);
         let (told, leaf) = (diff.changes()[0].path.keys(), &*old.leaf_paths()[at]);
-        // Where a field or key stands twice no path leads to the second, so all of the node is
+        // Where a field or key occurs twice no path leads to the second, so all of the node is
         // replaced.
         let whole = told.len() < leaf.len() && leaf.starts_with(told);
         let node = case.tree(&old);

@@ -164,7 +164,7 @@ fn nones_among_the_scalars_of_a_key_are_refused() {
     read(0).unwrap();
     for code in [16, 17] {
         let refusal = read(code).unwrap_err().to_string();
-        assert!(refusal.ends_with("a value holds a leaf that is no scalar"), "{refusal}");
+        assert!(refusal.ends_with("a value holds a leaf that is not a scalar"), "{refusal}");
     }
 }
 

@@ -225,7 +225,7 @@ fn keys_of_different_kinds_have_an_order() {
 #[test]
 fn integers_are_not_rounded() {
     let beside_a_float = |integer: i64| of(&(integer, 0.5));
-    assert_snapshot!(said(beside_a_float((1 << 53) + 1).ravel()), @"9007199254740993i64 is no f64 at `.0`");
+    assert_snapshot!(said(beside_a_float((1 << 53) + 1).ravel()), @"9007199254740993i64 does not fit into f64 at `.0`");
     let (vector, ravel) = beside_a_float((1 << 24) + 1).ravel().unwrap();
     assert_eq!(vector, [16_777_217.0, 0.5]);
     assert_eq!(ravel.unravel(&vector).unwrap(), beside_a_float((1 << 24) + 1));
@@ -344,7 +344,7 @@ fn none_is_not_a_hole() {
     assert_eq!(nones.leaves(), [None, Some(Leaf::None), None]);
     assert_eq!(rest.leaves(), [Some(1.into()), None, Some(2.5.into())]);
     assert_eq!(Tree::combine([nones.clone(), rest]).unwrap(), value);
-    assert_snapshot!(said(Tree::combine([nones])), @"the leaf stands in no part at `.0`");
+    assert_snapshot!(said(Tree::combine([nones])), @"no part has this leaf at `.0`");
 }
 
 /// Equinox: one node given twice to `tree_at` gets the last replacement, silently.
@@ -455,7 +455,7 @@ fn a_merge_that_does_not_fit_is_told_with_its_place() {
     let deep = || tree("{\"l\": {\"w\": *}}", [1]);
     assert_snapshot!(said(Tree::merge([deep(), tree("{\"l\": *}", [2])])), @r#"expected `{"w": *}`, found `*` at `["l"]`"#);
     assert_snapshot!(said(Tree::merge([deep(), tree("{\"l\": {\"w\": {\"x\": *}}}", [2])])), @r#"expected `*`, found `{"x": *}` at `["l"]["w"]`"#);
-    assert_snapshot!(said(Tree::merge([deep(), deep()])), @r#"the leaf stands in two parts at `["l"]["w"]`"#);
+    assert_snapshot!(said(Tree::merge([deep(), deep()])), @r#"two parts have this leaf at `["l"]["w"]`"#);
 }
 
 /// penzai: a sequence that is too short is a bare KeyError.

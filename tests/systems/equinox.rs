@@ -104,7 +104,7 @@ fn two_places_are_changed_at_once() {
     "#);
 }
 
-/// `tree_deserialise_leaves(like=…)`: what is no array and no number is that of the skeleton.
+/// `tree_deserialise_leaves(like=…)`: what is neither an array nor a number is that of the skeleton.
 #[test]
 #[cfg(feature = "persist")]
 fn numbers_are_restored_and_the_rest_kept() {

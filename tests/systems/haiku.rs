@@ -70,7 +70,7 @@ fn values_are_mapped_by_their_names() {
 fn what_stands_in_two_is_refused() {
     let first = of(&params(&[("linear", &[("w", 1.0)])]));
     let second = of(&params(&[("linear", &[("w", 2.0), ("b", 3.0)])]));
-    assert_snapshot!(said(Tree::merge([first.clone(), second.clone()])), @r#"the leaf stands in two parts at `["linear"]["w"]`"#);
+    assert_snapshot!(said(Tree::merge([first.clone(), second.clone()])), @r#"two parts have this leaf at `["linear"]["w"]`"#);
     // The last wins when the first gives up what the second has.
     let rest = first.filter(|path, _| second.get(path).is_err()).unwrap();
     let merged = back(Tree::merge([rest, second]).unwrap());

@@ -281,7 +281,7 @@ fn numbers_are_ravelled_and_come_back_in_their_kinds() {
     assert_snapshot!(said(ravel.unravel(&[0.0; 7])), @"expected 3 leaves, found 7");
     // JAX: another dtype is a TypeError. Ours: a vector of `f64`, of which each number has to fit
     // its leaf.
-    assert_snapshot!(said(ravel.unravel(&[0.5, 1.0, 1.0])), @"0.5 is no i32 at `.0[0]`");
+    assert_snapshot!(said(ravel.unravel(&[0.5, 1.0, 1.0])), @"0.5 does not fit into i32 at `.0[0]`");
     let (_, same) = of(&(vec![7, 8], 9.5f32)).ravel().unwrap();
     assert_eq!(same, ravel);
 }

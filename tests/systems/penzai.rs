@@ -61,8 +61,8 @@ fn leaves_are_told_apart_with_holes() {
 #[test]
 fn parts_that_overlap_are_refused_with_the_place() {
     let part = || tree("[*, [*, *]]", [Some(1), None, None]);
-    assert_snapshot!(said(Tree::combine([part(), part()])), @"the leaf stands in two parts at `[0]`");
-    assert_snapshot!(said(Tree::combine([part()])), @"the leaf stands in no part at `[1][0]`");
+    assert_snapshot!(said(Tree::combine([part(), part()])), @"two parts have this leaf at `[0]`");
+    assert_snapshot!(said(Tree::combine([part()])), @"no part has this leaf at `[1][0]`");
     assert_snapshot!(said(Tree::combine([part(), tree("[*, *]", [None, None])])), @"expected `[*, *]`, found `*` at `[1]`");
 }
 

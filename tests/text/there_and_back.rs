@@ -314,7 +314,7 @@ fn scalars_come_back_at_their_extremes() {
     }
 }
 
-/// `None` as a leaf is no scalar of the grammar, but a key can be made of it.
+/// `None` as a leaf is not a scalar of the grammar, but a key can be made of it.
 #[test]
 fn a_key_of_an_absent_leaf_comes_back() {
     let key = Key::Entry(Value::from(Leaf::None));
@@ -388,8 +388,8 @@ fn errors_of_a_path_say_what_was_expected() {
 #[test]
 #[rustfmt::skip]
 fn errors_of_a_pattern_say_what_was_expected() {
-    assert_snapshot!(error::<Pattern>("layers[0..2].w"), @"expected an index or `*` (a range is no pattern), found `[0..2].w` at byte 6");
-    assert_snapshot!(error::<Pattern>("[1:3]"), @"expected an index or `*` (a range is no pattern), found `[1:3]` at byte 0");
+    assert_snapshot!(error::<Pattern>("layers[0..2].w"), @"expected an index or `*` (a range is not a pattern), found `[0..2].w` at byte 6");
+    assert_snapshot!(error::<Pattern>("[1:3]"), @"expected an index or `*` (a range is not a pattern), found `[1:3]` at byte 0");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) enum Command {
         /// Leave out the lengths of sequences
         #[arg(long)]
         fold_lengths: bool,
-        /// Show so many levels
+        /// Show at most N levels
         #[arg(long, value_name = "N")]
         depth: Option<usize>,
         #[command(flatten)]
@@ -55,13 +55,13 @@ pub(crate) enum Command {
         /// Compare keys, lengths and kinds only, not values
         #[arg(long, conflicts_with = "patch")]
         structure: bool,
-        /// Allow numbers to differ by so many times the old number
+        /// Allow numbers to differ by X times the old number
         #[arg(long, default_value_t = 0.0, value_name = "X")]
         rtol: f64,
-        /// Allow numbers to differ by so much
+        /// Allow numbers to differ by X
         #[arg(long, default_value_t = 0.0, value_name = "X")]
         atol: f64,
-        /// Allow floats to be so many steps apart
+        /// Allow floats to be N steps apart
         #[arg(long, default_value_t = 0, value_name = "N")]
         ulps: u64,
         /// Print a patch for `treedef apply`
@@ -178,7 +178,7 @@ pub(crate) struct Shapes {
     /// Fail at the first line that is not JSON
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Show so many structures; 0 for all
+    /// Show at most N structures; 0 for all
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) top: usize,
     /// Print a JSON Schema (draft 2020-12) of the documents
@@ -189,7 +189,7 @@ pub(crate) struct Shapes {
     /// The most structures that are told apart
     #[arg(long, value_name = "N", default_value_t = 1 << 16, help_heading = "Limits")]
     pub(crate) max_structures: usize,
-    /// Use so many threads; otherwise one for each core
+    /// Use N threads; otherwise one for each core
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 }

@@ -17,7 +17,7 @@ const LONGEST: usize = 1 << 30;
 /// The most bad lines that are listed.
 const LISTED: usize = 10;
 
-/// Lines that are no documents.
+/// Lines that are not documents.
 #[derive(Debug, Default)]
 pub(crate) struct Bad {
     pub(crate) count: u64,

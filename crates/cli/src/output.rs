@@ -49,7 +49,7 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         }
         Format::Ron => {
             let pretty = ron::ser::PrettyConfig::new();
-            // The tree is no deeper than its limits allow.
+            // The tree is not deeper than its limits allow.
             let options = ron::Options::default().without_recursion_limit();
             let text = options.to_string_pretty(tree, pretty).map_err(|error| refused(&error))?;
             bytes = (text + "\n").into_bytes();

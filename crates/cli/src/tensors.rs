@@ -112,7 +112,7 @@ pub(crate) fn numbers(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
     })?)
 }
 
-/// The library prints so many numbers of an array, and statistics of more.
+/// The most numbers of an array that the library prints. Of more it prints statistics.
 pub(crate) const SHORT: usize = 6;
 
 /// The tree with the numbers of short arrays of half floats, which would be printed as bits.

@@ -146,7 +146,7 @@ impl Export {
     ///
     /// # Errors
     ///
-    /// When the text is not a pattern.
+    /// Returns an error when the text is not a pattern.
     ///
     /// ```
     /// use serde::Serialize;
@@ -188,7 +188,7 @@ impl Export {
     }
 
     /// The tensors of a tree, in its order. On a little-endian machine, those of a tree of numbers
-    /// borrow its leaves, but for stacked ones. An [`Array`] that is one leaf is the tensor that
+    /// borrow its leaves, except stacked ones. An [`Array`] that is one leaf is the tensor that
     /// its numbers would be, and borrowed, unless it is column-major, of complex numbers, or a
     /// struct.
     ///
@@ -257,8 +257,8 @@ impl Export {
     ///
     /// # Errors
     ///
-    /// When the metadata has no structure, or a tensor is missing, is not part of it, or has
-    /// another shape or type.
+    /// Returns an error when the metadata has no structure, or a tensor is missing, is not part of
+    /// it, or has another shape or type.
     ///
     /// ```
     /// use treedef::Tree;

@@ -61,9 +61,9 @@ const LISTED: usize = 10;
 ///
 /// # Errors
 ///
-/// When a name leads through a tensor (`a/b` beside `a`). When metadata is not `null`, `{}` or a
-/// string of JSON, as that of
-/// [`Export::structure_in_metadata`](crate::Export::structure_in_metadata). When a name has more
+/// Returns an error when a name leads through a tensor (`a/b` beside `a`); when metadata is not
+/// `null`, `{}` or a string of JSON, as that of
+/// [`Export::structure_in_metadata`](crate::Export::structure_in_metadata); when a name has more
 /// than 200 parts, or a tensor more than 64 dimensions.
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     to_bytes_chunked(tensors, MAX_CHUNK)
@@ -210,7 +210,8 @@ impl<'t> Node<'t> {
             Node::Note(_, "{}") => write_map(0, out),
             Node::Note(name, text) => {
                 let parsed = serde_json::from_str::<String>(text).map_err(|_| {
-                    let what = "is no metadata of flax, which has `null`, `{}` and strings of JSON";
+                    let what =
+                        "is not metadata of flax, which has `null`, `{}` and strings of JSON";
                     let shown = format!("{} for {}", quoted(text), quoted(name));
                     ErrorKind::Unsupported(format!("{shown} {what}"))
                 })?;
@@ -295,10 +296,10 @@ fn write_extension(dtype: Dtype, shape: &[usize], bytes: &[u8], out: &mut Vec<u8
 ///
 /// # Errors
 ///
-/// When the file is not of the format, with the byte, or has maps deeper than 200 levels. When a
-/// key stands twice, is no string, or contains `/`. When there are values that are neither tensors
-/// nor metadata, with their names: lists (`flax.serialization.to_bytes` writes maps for them),
-/// bytes, and arrays whose elements have no [`Dtype`].
+/// Returns an error when the file is not of the format, with the byte, or has maps deeper than 200 levels; when a key
+/// occurs twice, is not a string, or contains `/`; when there are values that are neither tensors nor metadata, with
+/// their names: lists (`flax.serialization.to_bytes` writes maps for them), bytes, and arrays whose elements have no
+/// [`Dtype`].
 pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
     let mut reader = Reader::new(file);
     let mut read = Contents::default();
@@ -472,7 +473,7 @@ impl<'a> Reader<'a> {
                 return Err(malformed(at, not_a_key(key)));
             }
             if !seen.insert(key) {
-                return Err(malformed(at, format!("the key {} stands twice", quoted(key))));
+                return Err(malformed(at, format!("the key {} occurs twice", quoted(key))));
             }
             let end = name.len();
             name.push_str(if depth == 0 { "" } else { "/" });

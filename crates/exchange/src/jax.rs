@@ -24,7 +24,7 @@ use crate::raise::{Raised, raise};
 ///
 /// # Errors
 ///
-/// As [`python::literal`](crate::python::literal), and for keys that are no strings.
+/// As [`python::literal`](crate::python::literal), and for keys that are not strings.
 ///
 /// ```
 /// use treedef_exchange::jax;
@@ -52,7 +52,7 @@ pub fn proto_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<
 ///
 /// # Errors
 ///
-/// When the bytes are anything else, with the offset.
+/// Returns an error when the bytes are anything else, with the offset.
 ///
 /// ```
 /// use treedef_exchange::jax;
@@ -101,7 +101,7 @@ pub fn flatbuffer_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered
 ///
 /// # Errors
 ///
-/// When the bytes are anything else, with the offset.
+/// Returns an error when the bytes are anything else, with the offset.
 pub fn from_flatbuffer(bytes: &[u8]) -> Result<Raised> {
     raise(&flatbuffer::read(bytes)?)
 }
@@ -109,7 +109,7 @@ pub fn from_flatbuffer(bytes: &[u8]) -> Result<Raised> {
 fn lower(treedef: &TreeDef, lowering: &Lowering) -> Result<(PyTree, Vec<Option<usize>>, Statics)> {
     let (tree, statics) = lowering.lower(treedef, true, |key| match key {
         PyKey::Str(_) => None,
-        other => Some(format!("the key {other} is no string, as JAX's files want")),
+        other => Some(format!("the key {other} is not a string, as JAX's files want")),
     })?;
     let order = tree.leaves().into_iter().map(Some).collect();
     Ok((tree, order, statics))
@@ -124,7 +124,7 @@ fn string_key(key: &PyKey) -> &str {
 }
 
 /// What JAX knows of an array without its numbers: `jax.ShapeDtypeStruct`. It prints as in JAX's
-/// files, `Array(float32[3, 4])`, and parses back; what is no array is the name of its type in
+/// files, `Array(float32[3, 4])`, and parses back; what is not an array is the name of its type in
 /// Python.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -199,8 +199,9 @@ impl FromStr for ShapeDtype {
         };
         let axes = shape.split(',').map(str::trim).filter(|axis| !axis.is_empty());
         let shape = axes.map(str::parse).collect::<Result<Vec<usize>, _>>();
-        let shape = shape
-            .map_err(|_| ErrorKind::Malformed(format!("`{text}` has an axis that is no number")))?;
+        let shape = shape.map_err(|_| {
+            ErrorKind::Malformed(format!("`{text}` has an axis that is not a number"))
+        })?;
         Ok(ShapeDtype::array(dtype, shape))
     }
 }
@@ -210,7 +211,7 @@ impl FromStr for ShapeDtype {
 ///
 /// # Errors
 ///
-/// When the signature has more leaves than its limits allow to be visited.
+/// Returns an error when the signature has more leaves than its limits allow to be visited.
 ///
 /// ```
 /// use treedef_exchange::jax;
@@ -316,7 +317,8 @@ pub fn pytreedef_json_with(
 ///
 /// # Errors
 ///
-/// When the text is anything else; when it has more or fewer leaves than the structure.
+/// Returns an error when the text is anything else; when it has more or fewer leaves than the
+/// structure.
 pub fn from_pytreedef_json(text: &str) -> Result<(Raised, Vec<ShapeDtype>)> {
     let json = Json::parse(text)?;
     let missing = |what: &str| malformed(0, format!("`{what}` is missing"));

@@ -149,7 +149,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
         let (mut entries, mut seen) = (Vec::new(), std::collections::HashSet::new());
         while let Some((key, value)) = map.next_entry::<String, Json>()? {
             if !seen.insert(key.clone()) {
-                return Err(A::Error::custom(format_args!("the key {key:?} stands twice")));
+                return Err(A::Error::custom(format_args!("the key {key:?} occurs twice")));
             }
             entries.push((key, value));
         }

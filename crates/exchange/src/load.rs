@@ -121,7 +121,7 @@ impl Loader {
         self
     }
 
-    /// Leaves out the tensors that match. It is no error if none does.
+    /// Leaves out the tensors that match. It is not an error if none does.
     #[must_use]
     pub fn ignore(mut self, pattern: &str) -> Self {
         self.rules.push(Rule::Ignore(pattern.to_owned()));
@@ -168,7 +168,7 @@ impl Loader {
     ///
     /// # Errors
     ///
-    /// When the value cannot be flattened or exported.
+    /// Returns an error when the value cannot be flattened or exported.
     ///
     /// [`load_partial`]: Self::load_partial
     ///
@@ -200,9 +200,9 @@ impl Loader {
     ///
     /// # Errors
     ///
-    /// When a tensor is missing, unused, or of another shape or type; the error has all of them
-    /// (see [`ErrorKind::Load`]). When a rule matches nothing, or two tensors get one name. When
-    /// the type refuses a value.
+    /// Returns an error when a tensor is missing, unused, or of another shape or type; the error
+    /// has all of them (see [`ErrorKind::Load`]); when a rule matches nothing, or two tensors get
+    /// one name; when the type refuses a value.
     pub fn load<T: Serialize + DeserializeOwned>(&self, tensors: &Tensors<'_>) -> Result<T> {
         let (value, report) = self.read(tensors, false)?;
         match value {
@@ -274,7 +274,7 @@ impl Loader {
         let mut dtypes = HashMap::new();
         for (block, kinds) in signature.blocks() {
             let kind = kinds.first().copied().unwrap_or(LeafKind::None);
-            let dtype = Dtype::ALL.into_iter().find(|dtype| dtype.name() == kind.name());
+            let dtype = Dtype::ALL.iter().copied().find(|dtype| dtype.name() == kind.name());
             let half = half_float(block.node()).filter(|_| kind == LeafKind::U16);
             dtypes.insert(
                 printer.name(block.path(), &[]).parts.join(&self.separator),

@@ -381,7 +381,7 @@ impl<T> Lowered<T> {
     ///
     /// # Errors
     ///
-    /// When there are more or fewer leaves than the structure has.
+    /// Returns an error when there are more or fewer leaves than the structure has.
     ///
     /// ```
     /// let treedef = "Layer { w: *, b: * }".parse()?;
@@ -398,7 +398,7 @@ impl<T> Lowered<T> {
     ///
     /// # Errors
     ///
-    /// When there are more or fewer leaves than the format has.
+    /// Returns an error when there are more or fewer leaves than the format has.
     ///
     /// ```
     /// let treedef = "Layer { w: *, name: static \"a\", b: * }".parse()?;

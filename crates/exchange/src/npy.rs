@@ -32,7 +32,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// As many dimensions as an array of numpy can have.
 pub(crate) const MAX_DIMS: usize = 64;
 
-/// numpy leaves room for the first dimension to grow to so many digits, without a new header.
+/// The digits to which the first dimension can grow without a new header: numpy leaves room.
 const GROWTH_DIGITS: usize = 21;
 
 /// What numpy calls the types: in the header of a file, and by name.
@@ -95,7 +95,7 @@ impl Reading {
 ///
 /// # Errors
 ///
-/// When the array has more than 64 dimensions, which numpy cannot have.
+/// Returns an error when the array has more than 64 dimensions, which numpy cannot have.
 pub fn to_bytes(tensor: &Tensor<'_>) -> Result<Vec<u8>> {
     let mut file = header(tensor)?;
     file.extend_from_slice(tensor.bytes());
@@ -143,9 +143,9 @@ pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
 ///
 /// # Errors
 ///
-/// When the file is not of the format, with the byte, or has more or fewer elements than its shape.
-/// When its elements are no numbers of a [`Dtype`]: strings, records, Python's objects (which are
-/// pickled and could run anything), or `V2` (see [`Reading::bf16`]).
+/// Returns an error when the file is not of the format, with the byte, or has more or fewer
+/// elements than its shape; when its elements are not numbers of a [`Dtype`]: strings, records,
+/// Python's objects (which are pickled and could run anything), or `V2` (see [`Reading::bf16`]).
 pub fn from_bytes(file: &[u8]) -> Result<Tensor<'_>> {
     from_bytes_with(file, &Reading::new())
 }
@@ -293,7 +293,7 @@ impl Header {
             };
             if !known {
                 let what =
-                    format!("the key {} stands twice, or is not known", quoted(&key.to_string()));
+                    format!("the key {} occurs twice, or is not known", quoted(&key.to_string()));
                 return Err(ErrorKind::Malformed(what).into());
             }
             comma = parser.eat(",");
@@ -318,7 +318,7 @@ fn read_descr(parser: &mut Parser<'_>, reading: &Reading) -> Result<(Dtype, bool
         PyKey::Str(descr) => descr,
         other => {
             return Err(ErrorKind::Malformed(format!(
-                "{} is no type of elements",
+                "{} is not a type of elements",
                 quoted(&other.to_string())
             ))
             .into());
@@ -350,7 +350,7 @@ fn read_descr(parser: &mut Parser<'_>, reading: &Reading) -> Result<(Dtype, bool
 fn read_shape(key: PyKey) -> Result<Vec<usize>> {
     let wrong = |what: String| Error::from(ErrorKind::Malformed(what));
     let PyKey::Tuple(dims) = &key else {
-        return Err(wrong(format!("the shape {} is no tuple", quoted(&key.to_string()))));
+        return Err(wrong(format!("the shape {} is not a tuple", quoted(&key.to_string()))));
     };
     if dims.len() > MAX_DIMS {
         return Err(wrong(format!("{} dimensions; numpy has at most {MAX_DIMS}", dims.len())));
@@ -362,7 +362,7 @@ fn read_shape(key: PyKey) -> Result<Vec<usize>> {
     dims.iter()
         .map(|size| {
             dim(size).ok_or_else(|| {
-                wrong(format!("{} is no size of a dimension", quoted(&size.to_string())))
+                wrong(format!("{} is not the size of a dimension", quoted(&size.to_string())))
             })
         })
         .collect()

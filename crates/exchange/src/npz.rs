@@ -33,7 +33,7 @@ use crate::tensor::{Tensor, Tensors};
 ///
 /// # Errors
 ///
-/// When there is metadata, for which a file of numpy has no place (see
+/// Returns an error when there is metadata, for which a file of numpy has no place (see
 /// [`Export::structure_in_metadata`](crate::Export::structure_in_metadata)); when a name is too
 /// long for a zip file (some 64 KiB) or contains `\0`; and as [`npy::to_bytes`].
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
@@ -116,8 +116,8 @@ pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
 ///
 /// # Errors
 ///
-/// When the file is damaged, has a member that is no `.npy` file or two of one name, and as
-/// [`npy::from_bytes`]. When the compressed members have more than 2³⁰ bytes (see
+/// Returns an error when the file is damaged, has a member that is not a `.npy` file or two of one
+/// name, and as [`npy::from_bytes`]; when the compressed members have more than 2³⁰ bytes (see
 /// [`Reading::max_bytes`]).
 pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
     from_bytes_with(file, &Reading::new())
@@ -148,7 +148,7 @@ pub fn from_bytes_with<'a>(file: &'a [u8], reading: &Reading) -> Result<Tensors<
     for index in 0..archive.len() {
         let (name, member) = member(&mut archive, index, file, &mut left)?;
         let Some(stem) = name.strip_suffix(".npy") else {
-            let what = format!("the member {} is no `.npy` file", quoted(&name));
+            let what = format!("the member {} is not a `.npy` file", quoted(&name));
             return Err(ErrorKind::Malformed(what).into());
         };
         let tensor = npy::read(member, reading).map_err(|error| error.about(&quoted(&name)))?;

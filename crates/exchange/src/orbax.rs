@@ -40,8 +40,8 @@ pub struct Metadata {
 ///
 /// # Errors
 ///
-/// When the text is anything else; when keys contradict each other, or indices leave a gap. The
-/// error has the path, or the offset where the text is no JSON.
+/// Returns an error when the text is anything else; when keys contradict each other, or indices
+/// leave a gap. The error has the path, or the offset where the text is not JSON.
 ///
 /// ```
 /// use treedef_exchange::orbax;
@@ -129,7 +129,7 @@ impl Node {
             // 1 is an index, 2 the key of a dict.
             let key = match key.get("key_type") {
                 Some(Json::Int(1)) => {
-                    let index = text.parse().map_err(|_| wrong("an index that is no number"))?;
+                    let index = text.parse().map_err(|_| wrong("an index that is not a number"))?;
                     NodeKey::Index(index)
                 }
                 _ => NodeKey::Key(text.to_owned()),
@@ -147,7 +147,7 @@ impl Node {
         let value = value.ok_or_else(|| wrong("`value_metadata` is missing, or not known"))?;
         match node.value.replace(value) {
             None => Ok(()),
-            Some(_) => Err(wrong("it stands twice")),
+            Some(_) => Err(wrong("it occurs twice")),
         }
     }
 }
@@ -197,7 +197,7 @@ impl Reader {
             return if children.is_empty() {
                 Ok(self.leaf_or_empty(value))
             } else {
-                Err(self.fail("something stands at the node and below it"))
+                Err(self.fail("a leaf is at the node, and others are below it"))
             };
         }
         let (mut entries, mut items) = (Vec::new(), Vec::new());
@@ -255,7 +255,7 @@ impl Reader {
                 let names: HashSet<String> =
                     fields.iter().map(|(name, _)| name.identity()).collect();
                 if names.len() != fields.len() {
-                    return Err(self.fail("a field stands twice"));
+                    return Err(self.fail("a field occurs twice"));
                 }
                 let class = match text("module") {
                     Some(module) => format!("{module}.{class}"),

@@ -29,8 +29,8 @@ use crate::raise::{Raised, raise};
 ///
 /// # Errors
 ///
-/// When a key of a map cannot be a key of a dict, or two are the same to Python (`1` and `True`);
-/// when the structure is nested deeper than 200 levels or has more nodes than
+/// Returns an error when a key of a map cannot be a key of a dict, or two are the same to Python
+/// (`1` and `True`); when the structure is nested deeper than 200 levels or has more nodes than
 /// [`Lowering::max_nodes`].
 pub fn literal(treedef: &TreeDef) -> Result<Lowered<String>> {
     literal_with(treedef, &Lowering::new())
@@ -56,7 +56,7 @@ pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<St
 ///
 /// # Errors
 ///
-/// When the text is no literal, with the byte; when a key stands twice in a dict; when it is nested
+/// Returns an error when the text is not a literal, with the byte; when a key occurs twice in a dict; when it is nested
 /// deeper than 200 levels.
 ///
 /// ```
@@ -242,7 +242,7 @@ impl<'t> Parser<'t> {
             let start = self.at;
             let key = self.key(0)?;
             if !seen.insert(key.identity()) {
-                return Err(malformed(start, format!("the key {key} stands twice")));
+                return Err(malformed(start, format!("the key {key} occurs twice")));
             }
             if !self.eat(":") {
                 return Err(self.expected("`:`"));
@@ -517,7 +517,7 @@ fn read_number(digits: &str, negative: bool) -> Option<PyKey> {
         return None;
     }
     if plain.chars().all(|char| char.is_digit(radix)) {
-        // `01` is no number of Python, `00` is.
+        // `01` is not a number of Python, `00` is.
         if radix == 10
             && plain.len() > 1
             && plain.starts_with('0')

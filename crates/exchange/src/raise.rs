@@ -26,7 +26,7 @@ impl Raised {
     ///
     /// # Errors
     ///
-    /// When there are more or fewer leaves than the structure has.
+    /// Returns an error when there are more or fewer leaves than the structure has.
     pub fn permute<L: Clone>(&self, leaves: &[L]) -> Result<Vec<Option<L>>> {
         permuted(&self.order, leaves, self.treedef.num_leaves())
     }
@@ -35,7 +35,7 @@ impl Raised {
     ///
     /// # Errors
     ///
-    /// When there are more or fewer leaves than the format has.
+    /// Returns an error when there are more or fewer leaves than the format has.
     ///
     /// ```
     /// let raised = treedef_exchange::python::from_literal("{'b': 0, 'a': (0, None)}")?;
@@ -161,7 +161,7 @@ impl Writer {
         self.text.push_str(" {");
         for (key, child) in entries {
             let PyKey::Str(field) = key else {
-                let what = format!("{key} is no name of a field");
+                let what = format!("{key} is not the name of a field");
                 return Err(ErrorKind::Key(what).into());
             };
             self.spend(field.len())?;

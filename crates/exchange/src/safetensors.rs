@@ -57,8 +57,9 @@ const DTYPES: [(&str, Dtype); 14] = [
 ///
 /// # Errors
 ///
-/// When the header is no JSON of the format, a name stands twice, the data has a hole, an overlap
-/// or a rest, a shape does not fit, or a tensor has a type that [`Dtype`] does not have.
+/// Returns an error when the header is not JSON of the format, a name occurs twice, the data has a
+/// hole, an overlap or a rest, a shape does not fit, or a tensor has a type that [`Dtype`] does not
+/// have.
 pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
     let short = || malformed(bytes.len(), "the file ends inside its header");
     let (prefix, rest) = bytes.split_first_chunk::<PREFIX>().ok_or_else(short)?;
@@ -143,8 +144,8 @@ pub fn load<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> Result<T> {
 ///
 /// # Errors
 ///
-/// When a name is `__metadata__`, a tensor is of complex numbers of 128 bits, or the header would
-/// be longer than readers accept.
+/// Returns an error when a name is `__metadata__`, a tensor is of complex numbers of 128 bits, or
+/// the header would be longer than readers accept.
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     let mut bytes = header(tensors)?;
     let size = tensors.iter().map(|(_, tensor)| tensor.bytes().len());
@@ -284,7 +285,7 @@ impl<'de> Visitor<'de> for HeaderVisitor {
             if name == METADATA && metadata.is_none() {
                 metadata = Some(texts(map.next_value()?).map_err(A::Error::custom)?);
             } else if name == METADATA || !seen.insert(name.clone()) {
-                return Err(A::Error::custom(format_args!("the name {name:?} stands twice")));
+                return Err(A::Error::custom(format_args!("the name {name:?} occurs twice")));
             } else {
                 tensors.push((name, map.next_value()?));
             }

@@ -30,7 +30,7 @@ impl<'a> Tensor<'a> {
     ///
     /// # Errors
     ///
-    /// When the number of bytes is not that of the shape.
+    /// Returns an error when the number of bytes is not that of the shape.
     pub fn new(dtype: Dtype, shape: Vec<usize>, bytes: impl Into<Cow<'a, [u8]>>) -> Result<Self> {
         let bytes = bytes.into();
         if size_in_bytes(dtype, &shape) != Some(bytes.len()) {
@@ -189,7 +189,7 @@ impl Part<'_> {
             Dtype::Bool => match number!(u8, self.bytes) {
                 0 => serializer.serialize_bool(false),
                 1 => serializer.serialize_bool(true),
-                byte => Err(S::Error::custom(format_args!("the byte {byte} is no bool"))),
+                byte => Err(S::Error::custom(format_args!("the byte {byte} is not a bool"))),
             },
             Dtype::U8 => serializer.serialize_u8(number!(u8, self.bytes)),
             Dtype::I8 => serializer.serialize_i8(number!(i8, self.bytes)),
@@ -226,7 +226,7 @@ impl<'a> Tensors<'a> {
     ///
     /// # Errors
     ///
-    /// When two have the same name.
+    /// Returns an error when two have the same name.
     pub fn new(tensors: impl IntoIterator<Item = (String, Tensor<'a>)>) -> Result<Self> {
         let tensors: Vec<_> = tensors.into_iter().collect();
         let mut seen = HashSet::new();

@@ -125,7 +125,8 @@ fn write_json_str(out: &mut String, text: &str) {
 ///
 /// # Errors
 ///
-/// When the text is no treespec of protocol 1; where a context does not fit the children.
+/// Returns an error when the text is not a treespec of protocol 1; where a context does not fit the
+/// children.
 ///
 /// ```
 /// use treedef_exchange::torch;
@@ -220,7 +221,7 @@ impl Reader {
 
     fn entries(&self, keys: &Json, children: Vec<PyTree>) -> Result<Vec<(PyKey, PyTree)>> {
         let Some(keys) = keys.as_list() else {
-            return Err(self.fail("a context that is no list of keys"));
+            return Err(self.fail("a context that is not a list of keys"));
         };
         if keys.len() != children.len() {
             let what = format!("{} keys for {} children", keys.len(), children.len());
@@ -228,11 +229,11 @@ impl Reader {
         }
         let mut seen = HashSet::new();
         let keyed = keys.iter().zip(children).map(|(key, child)| {
-            let key = read_key(key, 0).ok_or_else(|| self.fail(format!("{key:?} is no key")))?;
+            let key = read_key(key, 0).ok_or_else(|| self.fail(format!("{key:?} is not a key")))?;
             if seen.insert(key.identity()) {
                 Ok((key, child))
             } else {
-                Err(self.fail(format!("the key {key} stands twice")))
+                Err(self.fail(format!("the key {key} occurs twice")))
             }
         });
         keyed.collect()

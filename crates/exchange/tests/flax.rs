@@ -139,7 +139,7 @@ fn files_that_are_none_are_refused() {
         (b"\x81\xa1\xff\x01".to_vec(), "a string that is not UTF-8 at byte 2"),
         (b"\x81\xa3a/b\x01".to_vec(), "\"a/b\" cannot be a key"),
         (b"\x81\xa0\x01".to_vec(), "\"\" cannot be a key"),
-        (b"\x82\xa1a\x01\xa1a\x01".to_vec(), "the key \"a\" stands twice at byte 4"),
+        (b"\x82\xa1a\x01\xa1a\x01".to_vec(), "the key \"a\" occurs twice at byte 4"),
         (b"\xdf\xff\xff\xff\xff".to_vec(), "expected a string at byte 5"),
         (b"\xdb\xff\xff\xff\xff".to_vec(), "4294967295 bytes are declared"),
         (b"\x81\xa1a".repeat(201), "nested deeper than 200 levels at byte 600"),

@@ -92,7 +92,10 @@ fn keys_that_python_does_not_tell_apart_are_refused() {
         "two keys of the dict are 1.0 to Python at the root",
     );
     refused(python::literal(&def("{[1]: *}")), "`[1]` cannot be the key of a dict at the root");
-    refused(jax::proto(&def("[{1: *}]")), "the key 1 is no string, as JAX's files want at `[0]`");
+    refused(
+        jax::proto(&def("[{1: *}]")),
+        "the key 1 is not a string, as JAX's files want at `[0]`",
+    );
     refused(
         torch::treespec(&def("{(1, 2): *}")),
         "the key (1, 2) has no JSON, in which torch stores keys at the root",
@@ -198,8 +201,8 @@ fn literals_that_are_none_are_refused_where_they_go_wrong() {
     let rows = [
         ("", "expected a literal, found the end at byte 0"),
         ("[1 2]", "expected `,` or `]`, found `2]` at byte 3"),
-        ("{'a': 1, 'a': 2}", "the key 'a' stands twice at byte 9"),
-        ("{1: 0, True: 0}", "the key True stands twice at byte 7"),
+        ("{'a': 1, 'a': 2}", "the key 'a' occurs twice at byte 9"),
+        ("{1: 0, True: 0}", "the key True occurs twice at byte 7"),
         ("{'a' 1}", "expected `:`, found `1}` at byte 5"),
         ("'abc", "a string that does not end at byte 4"),
         ("'\\N{BULLET}'", "an escape that is not known at byte 1"),
@@ -273,7 +276,7 @@ fn classes_of_python_are_named() {
 #[test]
 fn a_key_may_not_stand_twice_under_two_numbers() {
     let proto = b"\x0a\x02\x10\x01\x0a\x02\x10\x01\x0a\x0a\x08\x02\x10\x05\x1a\x04\x0a\x02\x00\x01\x12\x01b\x12\x01b";
-    refused(jax::from_proto(proto), "the key \"b\" stands twice at byte 8");
+    refused(jax::from_proto(proto), "the key \"b\" occurs twice at byte 8");
 }
 
 /// How many damaged files are tried: a million where somebody waits for them.

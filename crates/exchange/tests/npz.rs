@@ -93,7 +93,7 @@ fn what_cannot_be_serialized_is_told() {
     let bool = Tensor::new(Dtype::Bool, vec![2], vec![1, 2]).unwrap();
     let deep = Tensor::new(Dtype::U8, vec![1; 65], vec![0]).unwrap();
     let error = |tensor: &Tensor<'_>| Flattener::new().tree(tensor).unwrap_err().to_string();
-    assert_eq!(error(&bool), "the byte 2 is no bool at `[1]`");
+    assert_eq!(error(&bool), "the byte 2 is not a bool at `[1]`");
     assert_eq!(error(&deep), "65 dimensions, at most 64 are written as sequences at the root");
 }
 
@@ -122,12 +122,12 @@ fn headers_that_are_none_are_refused() {
         ("{}", "the header has no key 'descr'"),
         ("{'descr': '<f4'}", "the header has no key 'fortran_order'"),
         ("{'descr': '<f4', 'fortran_order': False}", "the header has no key 'shape'"),
-        ("{'descr': '<f4', 'descr': '<f4'}", "the key \"'descr'\" stands twice, or is not known"),
-        ("{'order': 1}", "the key \"'order'\" stands twice, or is not known"),
+        ("{'descr': '<f4', 'descr': '<f4'}", "the key \"'descr'\" occurs twice, or is not known"),
+        ("{'order': 1}", "the key \"'order'\" occurs twice, or is not known"),
         ("{'descr' '<f4'}", "expected `:`"),
         ("{'fortran_order': 0}", "expected `True` or `False`"),
         ("{'fortran_order': False 'shape': ()}", "expected `,` or `}`"),
-        ("{'descr': 4}", "\"4\" is no type of elements"),
+        ("{'descr': 4}", "\"4\" is not a type of elements"),
         ("{'descr': __import__('os')}", "expected a literal"),
         ("{'descr': '<f3'}", "\"<f3\" is not read"),
         ("{'descr': '|f4'}", "\"|f4\" is not read"),
@@ -138,12 +138,12 @@ fn headers_that_are_none_are_refused() {
         ("{'descr': '|O'}", "\"|O\" are objects, which are pickled"),
         ("{'descr': [('x', '<f4')]}", "the elements are records"),
         ("{'descr': '|V2'}", "see `npy::Reading::bf16`"),
-        (&f4("4"), "the shape \"4\" is no tuple"),
-        (&f4("(1)"), "the shape \"1\" is no tuple"),
-        (&f4("(-1,)"), "\"-1\" is no size of a dimension"),
-        (&f4("(True,)"), "\"True\" is no size of a dimension"),
-        (&f4("(1.0,)"), "\"1.0\" is no size of a dimension"),
-        (&f4("(99999999999999999999,)"), "is no size of a dimension"),
+        (&f4("4"), "the shape \"4\" is not a tuple"),
+        (&f4("(1)"), "the shape \"1\" is not a tuple"),
+        (&f4("(-1,)"), "\"-1\" is not the size of a dimension"),
+        (&f4("(True,)"), "\"True\" is not the size of a dimension"),
+        (&f4("(1.0,)"), "\"1.0\" is not the size of a dimension"),
+        (&f4("(99999999999999999999,)"), "is not the size of a dimension"),
         (&f4(&format!("({})", "1,".repeat(65))), "65 dimensions; numpy has at most 64"),
         (&f4("(2,)"), "4 bytes cannot be f32[2]"),
         (&f4("(4294967296, 4294967296, 4294967296)"), "4 bytes cannot be f32[4294967296"),
@@ -192,8 +192,8 @@ fn members_that_are_no_arrays_are_refused() {
     for (file, expected) in [
         (vec![], "as a zip file"),
         (b"PK".to_vec(), "as a zip file"),
-        (stored(&[("a", &array)]), "the member \"a\" is no `.npy` file"),
-        (stored(&[("a/", b"")]), "the member \"a/\" is no `.npy` file"),
+        (stored(&[("a", &array)]), "the member \"a\" is not a `.npy` file"),
+        (stored(&[("a/", b"")]), "the member \"a/\" is not a `.npy` file"),
         (stored(&[("a.npy", b"")]), "\"a.npy\": no npy file"),
         (stored(&[("a.npy", &array), ("b.npy", &array[..9])]), "\"b.npy\": the file ends"),
     ] {

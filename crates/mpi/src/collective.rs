@@ -86,7 +86,8 @@ pub struct Collective {
 ///
 /// # Errors
 ///
-/// When the example cannot be flattened, or has leaves that are not `f32` or `f64`.
+/// Returns an error when the example cannot be flattened, or has leaves that are not `f32` or
+/// `f64`.
 ///
 /// ```
 /// let fingerprint = treedef_mpi::fingerprint(&[0.5f32; 3]).map_err(|error| error.to_string())?;
@@ -107,8 +108,9 @@ impl Collective {
     ///
     /// # Errors
     ///
-    /// When the structures differ, [`Error::Structure`], with the first path that differs and both
-    /// sides. When an example cannot be flattened, [`Error::Value`]. All ranks get the same error.
+    /// Returns an error when the structures differ, [`Error::Structure`], with the first path that
+    /// differs and both sides; when an example cannot be flattened, [`Error::Value`]. All ranks get
+    /// the same error.
     pub fn new(
         communicator: &impl Communicator,
         example: &(impl Serialize + ?Sized),
@@ -185,9 +187,9 @@ impl Collective {
     ///
     /// # Errors
     ///
-    /// When the value of a rank has not the structure of the handshake, or a rank called something
-    /// else. All ranks get the same error, and no value has changed. Only [`Error::Rebuild`] is of
-    /// one rank alone; its value may have changed in part.
+    /// Returns an error when the value of a rank has not the structure of the handshake, or a rank
+    /// called something else. All ranks get the same error, and no value has changed. Only
+    /// [`Error::Rebuild`] is of one rank alone; its value may have changed in part.
     pub fn all_reduce_sum<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Result<()> {
         self.typed(Operation::Reduce(Reduction::Sum), None, value)
     }

@@ -186,7 +186,7 @@ impl Leaves {
         filled.map_err(|error| error.to_string())?;
         match &self.numbers {
             Numbers::F32(_) => Ok(()),
-            // The kinds of leaves are no part of a structure, so they may have changed.
+            // The kinds of leaves are not part of a structure, so they may have changed.
             Numbers::F64(leaves) => match whole.f32.iter().flat_map(Range::clone).find(|leaf| {
                 leaves.get(*leaf).is_some_and(|number| {
                     !number.is_nan() && f64::from(narrow(*number)).to_bits() != number.to_bits()

@@ -19,8 +19,8 @@ const CHUNK: usize = 1 << 24;
 ///
 /// # Errors
 ///
-/// When the value of `root` cannot be sent, or a rank's type does not fit it. All ranks get the
-/// same error.
+/// Returns an error when the value of `root` cannot be sent, or a rank's type does not fit it. All
+/// ranks get the same error.
 ///
 /// ```no_run
 /// use mpi::traits::Communicator;
@@ -61,8 +61,8 @@ pub fn broadcast_tree(
 ///
 /// # Errors
 ///
-/// When the elements of a rank cannot be sent, or do not fit the type of `root`. All ranks get the
-/// same error.
+/// Returns an error when the elements of a rank cannot be sent, or do not fit the type of `root`.
+/// All ranks get the same error.
 ///
 /// ```no_run
 /// use mpi::traits::Communicator;
@@ -106,8 +106,8 @@ pub fn gather<T: Serialize + DeserializeOwned>(
 ///
 /// # Errors
 ///
-/// When the elements cannot be sent, or do not fit the type of a rank. All ranks get the same
-/// error.
+/// Returns an error when the elements cannot be sent, or do not fit the type of a rank. All ranks
+/// get the same error.
 ///
 /// ```no_run
 /// use mpi::traits::Communicator;

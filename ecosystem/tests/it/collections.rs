@@ -16,7 +16,7 @@ fn indexmap() {
         treedef::unflatten(&treedef, leaves).unwrap();
     assert_eq!(format!("{rebuilt:?}"), format!("{nested:?}"));
 
-    // Keys that are no strings cannot stand below `flatten`, nor in a buffer as what they were.
+    // Keys that are not strings cannot stand below `flatten`, nor in a buffer as what they were.
     holds(IndexMap::<(u8, char), bool>::from([((2, 'a'), true), ((1, 'b'), false)]));
     holds(IndexMap::<Option<i64>, Vec<f32>>::from([(Some(-1), vec![1.0]), (None, vec![])]));
     holds(IndexSet::<String>::from(["z", "a"].map(str::to_owned)));

@@ -5,7 +5,7 @@
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `is_nested(s)` | [`structure(&value)?.root().kind() != NodeKind::Leaf`](NodeRef::kind) | |
+//! | `is_nested(s)` | [`!structure(&value)?.root().is_leaf()`](NodeRef::is_leaf) | |
 //! | `flatten(s)` | [`leaves(&value)?`](leaves()) | [`flatten`](flatten()) also returns the treedef |
 //! | `flatten_with_path(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `unflatten_as(s, flat)` | [`pack_as(&example, leaves)?`](pack_as) | for leaves of any type: [`Tree::like`] |

@@ -32,7 +32,7 @@
 //! | `all_leaves(xs)` | [`structure(&values)?.root().children().all(p)`](NodeRef::children) | `p` checks [`NodeRef::kind`] |
 //! | `flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | only structures; for subtrees use [`Tree::subtree`] |
 //! | `flatten_one_level_with_keys(x)` | [`treedef.root().key(0)`](NodeRef::key) | one key at a time |
-//! | `is_tree_node(type)` | [`treedef.root().kind() != NodeKind::Leaf`](NodeRef::kind) | for a value, not for a type |
+//! | `is_tree_node(type)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | for a value, not for a type |
 //! | `keystr(path)` | [`path.to_jax_string()`](Path::to_jax_string) | our own format is `Display` of [`Path`], which parses back |
 //! | `keystr(path, simple=True, separator='/')` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
 //! | `SequenceKey`, `FlattenedIndexKey` | [`Key::Index(0)`](Key::Index), [`Key::Position(0)`](Key::Position) | sequences, tuples |
@@ -90,7 +90,7 @@
 //! | `from_node_data_and_children` | [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a constructor for each kind, so the number of children is always right |
 //! | `treedef_tuple(ds)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple) | |
 //! | `d.from_iterable_tree(xs)` | [`unflatten::<T>(&treedef, leaves(&nested)?)?`](unflatten()) | only the numbers of leaves are compared |
-//! | `treedef_is_leaf(d)` | [`treedef.num_nodes() == 1`](TreeDef::num_nodes) | `treedef_is_strict_leaf`: `treedef.root().kind() == NodeKind::Leaf` |
+//! | `treedef_is_leaf(d)` | [`treedef.num_nodes() == 1`](TreeDef::num_nodes) | `treedef_is_strict_leaf`: `treedef.root().is_leaf()` |
 //! | `d.num_leaves`, `d.num_nodes` | [`treedef.num_leaves()`](TreeDef::num_leaves) | `Some` and newtypes are nodes too |
 //! | `d == e`, `hash(d)` | [`treedef == other`](TreeDef) | `Eq + Hash`; the hash covers names, keys and statics |
 //! | `str(d)` | [`treedef.to_jax_string()?`](TreeDef::to_jax_string) | our own format is `Display`, which parses back |

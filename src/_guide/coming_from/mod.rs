@@ -74,7 +74,7 @@
 //! | paths, accessors | [`treedef.leaf_paths()`](TreeDef::leaf_paths), [`TreeDef::leaf_path`] |
 //! | entries, entry | [`NodeRef::key`], [`NodeRef::fields`], [`NodeRef::entry_keys`] |
 //! | children, child | [`treedef.children()`](TreeDef::children), [`NodeRef::children`], [`NodeRef::child`] |
-//! | is leaf, for values, and strict for treedefs | `treedef.root().kind() == NodeKind::Leaf`: [`NodeRef::kind`] |
+//! | is leaf, for values, and strict for treedefs | [`treedef.root().is_leaf()`](NodeRef::is_leaf) |
 //! | is leaf, not strict | `treedef.num_nodes() == 1`: [`TreeDef::num_nodes`] |
 //! | predicates for leaves, of value, of path and value | [`Flattener::is_leaf`] sees path, kind and name, not the value. Also [`Flattener::opaque_type`], [`Flattener::opaque_at`], [`Flattener::leaves_where`] |
 //! | policies for None | [`Flattener::none_is_leaf`]; as an error, [`Tree::try_map`] |
@@ -94,7 +94,7 @@
 //! | replace Nones | [`Tree::edit`]; or [`Flattener::none_is_leaf`] and [`Tree::map`] |
 //! | reduce, associatively, sum, max, min, all, any | none: [`Tree::leaves`] is a slice, use its iterators |
 //! | ravel, unravel | [`tree.ravel()?`](Tree::ravel), [`Ravel::unravel`]; [`Tree::into_buffers`] |
-//! | Partial | none: a function is no serde value; see [`FlatFn`] |
+//! | Partial | none: a function is not a serde value; see [`FlatFn`] |
 //! | static nodes | [`Static`], [`Flattener::static_type`] |
 //! | dataclass nodes: data, meta, dropped fields | `derive`; [`as_static`](fn@as_static); `#[serde(skip)]` |
 //! | custom nodes with keys | `derive`, or `impl Serialize` |
@@ -123,7 +123,7 @@
 //! | keystr: simple, separator | [`Path::to_jax_string`], [`Path::to_joined_string`] |
 //! | codify | `format!("t{path}")`: a [`Path`] prints as Rust where possible |
 //! | accessor: call | [`Tree::get`], [`Tree::subtree`] |
-//! | accessor: join, slice | [`Path::child`], [`Path::keys`] and `collect` |
+//! | accessor: join, slice | [`Path::join`], [`Path::child`], [`Path::keys`] and `collect` |
 
 pub mod jax;
 pub mod optree;

@@ -14,7 +14,7 @@
 //! | `tree_iter(x)` | [`tree.iter()`](Tree::iter) | not lazy over a value: serde walks it in one go |
 //! | `tree_flatten_with_path(x)`, `…_with_accessor(x)` | [`tree.iter()`](Tree::iter) | a [`Path`] is path and accessor |
 //! | `tree_paths(x)`, `tree_accessors(x)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | one at a time: [`TreeDef::leaf_path`] |
-//! | `tree_is_leaf(x)`, `all_leaves(xs)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | |
+//! | `tree_is_leaf(x)`, `all_leaves(xs)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | |
 //! | `tree_map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for prefixes [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |
@@ -56,7 +56,7 @@
 //! | `s.children()`, `s.child(i)` | [`treedef.children()`](TreeDef::children), [`treedef.root().child(0)`](NodeRef::child) | [`NodeRef::to_treedef`] makes a treedef of a node |
 //! | `s.one_level()` | [`treedef.root().one_level()?`](NodeRef::one_level) | for a leaf: the leaf |
 //! | `s.is_one_level()` | [`treedef.root().one_level()? == treedef`](NodeRef::one_level) | true for a leaf, too |
-//! | `s.is_leaf()`, `treespec_is_strict_leaf(s)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | not strict: `treedef.num_nodes() == 1` |
+//! | `s.is_leaf()`, `treespec_is_strict_leaf(s)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | not strict: `treedef.num_nodes() == 1` |
 //! | `s.is_prefix(t)`, `s <= t` | [`treedef.is_prefix_of(&other)`](TreeDef::is_prefix_of) | no operators |
 //! | `s.is_suffix(t)`, `s >= t` | [`other.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | |
 //! | `s < t`, `strict=True` | [`treedef != other && treedef.is_prefix_of(&other)`](TreeDef::is_prefix_of) | |
@@ -79,7 +79,7 @@
 //! |---|---|---|
 //! | `acc(x)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::set`] and [`Tree::replace`] |
 //! | `acc.path`, `acc[1:]` | [`path.keys()`](Path::keys) | a slice; `collect` makes a path from keys |
-//! | `acc + other` | `a.keys().iter().chain(b.keys()).cloned().collect::<Path>()` | for one key: [`Path::child`] |
+//! | `acc + other` | [`a.join(&b)`](Path::join) | for one key: [`Path::child`] |
 //! | `acc * 2` | none | |
 //! | `acc.codify('t')` | `format!("t{path}")` | Rust where possible: `t.layers[0].w["b"]` |
 //! | `SequenceEntry`, `MappingEntry`, `NamedTupleEntry`, `DataclassEntry`, … | [`Key::Index(0)`](Key::Index) | each [`Key`] variant tells the kind of its node |

@@ -16,7 +16,7 @@
 //! | `map_structure(f, s, t, check_types=False)` | `Tree::of(&y.into_typed::<T>()?)?` | no single call: convert `y` to the type of `x`, then as above |
 //! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] returns an error |
 //! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | a sequence matches a tuple, and a map a struct; [`TreeDef::check_equivalent`] returns an error |
-//! | `is_nested(s)`, `is_nested_or_composite(s)` | [`structure(&value)?.root().kind() != NodeKind::Leaf`](NodeRef::kind) | |
+//! | `is_nested(s)`, `is_nested_or_composite(s)` | [`!structure(&value)?.root().is_leaf()`](NodeRef::is_leaf) | |
 //! | `expand_composites=True` | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf; [`Tree::flatten_up_to`] goes back |
 //! | `__tf_flatten__`, `__tf_unflatten__`, attrs | `#[derive(Serialize, Deserialize)]` | |
 //!

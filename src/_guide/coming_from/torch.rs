@@ -11,7 +11,7 @@
 //! | `tree_unflatten(leaves, spec)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | a typed value |
 //! | `tree_leaves(x)`, `tree_structure(x)` | [`leaves(&value)?`](leaves()), [`structure(&value)?`](structure()) | |
 //! | `tree_iter(x)` | [`tree.iter()`](Tree::iter) | not lazy over a value: serde walks it in one go |
-//! | `tree_is_leaf(x)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | |
+//! | `tree_is_leaf(x)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | for leaves of another type use [`Tree::map`] |
 //! | `tree_map(f, x, *rests)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; if `x` is a prefix use [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |
@@ -52,7 +52,7 @@
 //! | `s.num_nodes`, `s.num_leaves` | [`treedef.num_nodes()`](TreeDef::num_nodes), [`treedef.num_leaves()`](TreeDef::num_leaves) | |
 //! | `s.num_children`, `s.child(i)` | [`treedef.root().num_children()`](NodeRef::num_children), [`treedef.root().child(0)`](NodeRef::child) | |
 //! | `s.children()`, `s.children_specs` | [`treedef.children()`](TreeDef::children) | |
-//! | `s.is_leaf()`, `isinstance(s, LeafSpec)` | [`treedef.root().kind() == NodeKind::Leaf`](NodeRef::kind) | |
+//! | `s.is_leaf()`, `isinstance(s, LeafSpec)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
 //! | `s.flatten_up_to(x)` | [`tree.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | |
 //! | `s.unflatten(leaves)` | [`unflatten::<T>(&treedef, leaves)?`](unflatten()) | |
 //! | `s == t`, `hash(s)` | [`treedef == other`](TreeDef) | the structure of a sorted map does not depend on its insertion order |

@@ -13,9 +13,10 @@ use crate::leaf::leaf_type::put;
 use crate::model::{Name, NodeHead, TreeDef, Value};
 use crate::treedef::node_ref::is_name;
 
-use super::known::{ChildCursor, Divergence, Known, LEAF};
+use super::known::{ChildCursor, Known, LEAF};
 use crate::flatten::calls::text_of;
 use crate::flatten::recording::Recording;
+use crate::flatten::rows::layout::{Different, Divergence};
 use crate::flatten::rows::{Outcome, Progress, Row, Stop};
 use crate::flatten::rules::Keep;
 
@@ -43,7 +44,7 @@ impl<'t> Known<'t> {
         let matched = value.serialize(place);
         match (matched, self.mismatch()) {
             (Ok(_), None) => Ok(()),
-            (_, mismatch) => Err(mismatch.unwrap_or(Divergence::Perhaps)),
+            (_, divergence) => Err(divergence.unwrap_or(Divergence::Perhaps)),
         }
     }
 
@@ -133,7 +134,7 @@ impl<'m, 't> Matcher<'m, 't> {
                 let Some(expected) = known.static_at(at)? else { return Ok(slot) };
                 match known.inside(expected).fill(value) {
                     Ok(()) => Ok(slot),
-                    Err(difference) => Err(known.other_static(difference)),
+                    Err(divergence) => Err(known.stop(divergence)),
                 }
             }
             Keep::Leaf if at == LEAF => {
@@ -229,9 +230,11 @@ impl<'t> MatchedChildren<'_, 't> {
         match stop {
             Stop::Full => Ok(()),
             Stop::Refused => Err(self.known.unlike()),
-            Stop::Different(different) if different.surely => Err(self.known.differs()),
-            Stop::Different(different) => {
-                self.known.narrow = different.narrow.unwrap_or(self.known.narrow);
+            Stop::Different(Different { divergence: Divergence::Surely, .. }) => {
+                Err(self.known.differs())
+            }
+            Stop::Different(Different { narrow, .. }) => {
+                self.known.narrow = narrow.unwrap_or(self.known.narrow);
                 Ok(())
             }
         }
@@ -258,10 +261,7 @@ impl Matcher<'_, '_> {
 
     #[inline(never)]
     fn other_float(self, scalar: Scalar<'_>) -> Matched<usize> {
-        match scalar {
-            Scalar::F64(value) => self.scalar(Scalar::F64(value)),
-            scalar => self.scalar(scalar),
-        }
+        self.scalar(scalar)
     }
 
     #[inline(always)]

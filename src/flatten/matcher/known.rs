@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::treedef::node_ref::is_name;
 
-use crate::flatten::rows::layout::{Layout, MOST_LEAVES};
+use crate::flatten::rows::layout::{Divergence, Layout, MOST_LEAVES};
 use crate::flatten::rows::{Expected, FEW, Progress, Row};
 
 /// The place of a run of leaves, which needs no node because leaves have no children.
@@ -39,15 +39,6 @@ pub(in crate::flatten) struct Known<'t> {
     /// Whether floats for `f64` slots come as `f32`, as far as was seen.
     pub(in crate::flatten) narrow: bool,
     mismatch: Option<Divergence>,
-}
-
-/// What the first mismatch means.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::flatten) enum Divergence {
-    /// The value may still have the structure.
-    Perhaps,
-    /// The value has another structure.
-    Surely,
 }
 
 /// A position among the children of a node.
@@ -373,20 +364,23 @@ impl<'t> Known<'t> {
 
 /// Mismatches.
 impl Known<'_> {
-    /// The value has another structure.
     #[cold]
     #[inline(never)]
-    pub(in crate::flatten) fn differs(&mut self) -> Mismatch {
-        self.mismatch.get_or_insert(Divergence::Surely);
+    pub(in crate::flatten) fn stop(&mut self, divergence: Divergence) -> Mismatch {
+        self.mismatch.get_or_insert(divergence);
         Mismatch
+    }
+
+    /// The value has another structure.
+    #[cold]
+    pub(in crate::flatten) fn differs(&mut self) -> Mismatch {
+        self.stop(Divergence::Surely)
     }
 
     /// The value may have the structure, but this walk cannot tell.
     #[cold]
-    #[inline(never)]
     pub(in crate::flatten) fn perhaps(&mut self) -> Mismatch {
-        self.mismatch.get_or_insert(Divergence::Perhaps);
-        Mismatch
+        self.stop(Divergence::Perhaps)
     }
 
     /// A leaf is not as expected.
@@ -403,15 +397,6 @@ impl Known<'_> {
     pub(in crate::flatten) fn out_of_order(&mut self) -> Mismatch {
         self.mismatch = Some(Divergence::Perhaps);
         Mismatch
-    }
-
-    /// The inside of a static did not match.
-    #[cold]
-    pub(in crate::flatten) fn other_static(&mut self, inside: Divergence) -> Mismatch {
-        match inside {
-            Divergence::Surely => self.differs(),
-            Divergence::Perhaps => self.perhaps(),
-        }
     }
 
     /// The first mismatch. The result of the walk is not enough, because a `Serialize`

@@ -11,12 +11,12 @@ mod entries;
 
 use std::fmt::Display;
 
-use serde::{Serialize, Serializer, ser};
+use serde::{Serialize, Serializer};
 
 use crate::error::{Matched, Mismatch};
 use crate::model::{NodeHead, NodeKind};
 
-use super::calls::{nodes, scalars};
+use super::calls::{children, nodes, scalars};
 use super::rows::{Progress, put_row};
 use super::rules::Keep;
 use children::{MatchedChildren, Matcher};
@@ -110,30 +110,12 @@ impl<'m, 't> Serializer for Matcher<'m, 't> {
     }
 }
 
-macro_rules! children {
-    ($($trait:ident $method:ident($($name:ident)?) $verb:ident;)*) => {$(
-        impl ser::$trait for MatchedChildren<'_, '_> {
-            type Ok = usize;
-            type Error = Mismatch;
-
-            #[inline]
-            fn $method<T: Serialize + ?Sized>(&mut self, $($name: &'static str,)? value: &T) -> Matched<()> {
-                self.$verb($($name,)? value)
-            }
-
-            #[inline]
-            fn end(self) -> Matched<usize> {
-                self.end()
-            }
-        }
-    )*};
-}
-
 children! {
-    SerializeSeq serialize_element() child;
-    SerializeTuple serialize_element() child;
-    SerializeTupleStruct serialize_field() child;
-    SerializeTupleVariant serialize_field() child;
-    SerializeStruct serialize_field(name) field;
-    SerializeStructVariant serialize_field(name) field;
+    MatchedChildren<'_, '_> => usize, Mismatch; #[inline];
+    SerializeSeq: serialize_element() child;
+    SerializeTuple: serialize_element() child;
+    SerializeTupleStruct: serialize_field() child;
+    SerializeTupleVariant: serialize_field() child;
+    SerializeStruct: serialize_field(name) field;
+    SerializeStructVariant: serialize_field(name) field;
 }

@@ -18,7 +18,7 @@ use serde::{Serialize, Serializer};
 use crate::model::{Labels, LeafKind, Name, Node, NodeData, NodeKind};
 use crate::treedef::node_ref::is_name;
 
-use crate::flatten::calls::{mismatches, numbers};
+use crate::flatten::calls::{children, mismatches, numbers};
 
 /// The maximum number of leaves of a layout.
 pub(in crate::flatten) const MOST_LEAVES: usize = 64;
@@ -75,10 +75,15 @@ fn compound(kind: NodeKind, count: usize) -> Code {
     COMPOUND | (kind as Code) << 8 | count
 }
 
-/// Whether two calls mean different structures. Counts of children are not compared, because the
-/// count that serde gets is not binding. Kinds of leaves are not part of the structure.
-fn surely_differ(a: Code, b: Code) -> bool {
-    a >> 8 != b >> 8 // a leaf has zeros there
+/// What it means that `found` came instead of `expected`. Counts of children are not compared,
+/// because the count that serde gets is not binding. Kinds of leaves are not part of the structure.
+fn divergence(found: Code, expected: Code) -> Divergence {
+    // A leaf has zeros in the upper bits.
+    if found != END && found >> 8 != expected >> 8 {
+        Divergence::Surely
+    } else {
+        Divergence::Perhaps
+    }
 }
 
 impl<'t> Layout<'t> {
@@ -216,20 +221,27 @@ impl<'t> Layout<'t> {
     #[inline(never)]
     fn stop(&self, at: Position, code: Code) -> LayoutMismatch {
         if self.stopped.get().is_none() {
-            let surely = code != END && surely_differ(code, self.call(at).code);
-            let different = Different { surely, leaves: at.leaves(), narrow: is_narrow(code) };
-            self.stopped.set(Some(different));
+            let divergence = divergence(code, self.call(at).code);
+            let (leaves, narrow) = (at.leaves(), is_narrow(code));
+            self.stopped.set(Some(Different { divergence, leaves, narrow }));
         }
         LayoutMismatch(code)
     }
 }
 
+/// What is known of the structure of a value after its first mismatch. It was not visited further.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::flatten) enum Divergence {
+    /// It may still have the expected structure.
+    Perhaps,
+    /// It has another structure.
+    Surely,
+}
+
 /// An element that does not have the layout.
 #[derive(Clone, Copy)]
 pub(in crate::flatten) struct Different {
-    /// It has another structure. If false, it was not visited to the end, and may have the same
-    /// structure.
-    pub(in crate::flatten) surely: bool,
+    pub(in crate::flatten) divergence: Divergence,
     /// At least this many leaves were as expected.
     pub(in crate::flatten) leaves: usize,
     /// For a float: whether it was an `f32` instead of an `f64`.
@@ -238,7 +250,7 @@ pub(in crate::flatten) struct Different {
 
 impl Different {
     pub(in crate::flatten) const PERHAPS: Different =
-        Different { surely: false, leaves: 0, narrow: None };
+        Different { divergence: Divergence::Perhaps, leaves: 0, narrow: None };
 
     /// A number of another kind, or no number.
     #[inline(never)]
@@ -544,27 +556,9 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
     }
 }
 
-macro_rules! children {
-    ($($trait:ident $method:ident($($name:ident)?) $verb:ident;)*) => {$(
-        impl ser::$trait for LayoutChildren<'_> {
-            type Ok = Reached;
-            type Error = LayoutMismatch;
-
-            #[inline(always)]
-            fn $method<T: Serialize + ?Sized>(&mut self, $($name: &'static str,)? value: &T) -> Result<(), LayoutMismatch> {
-                self.$verb($($name,)? value)
-            }
-
-            #[inline(always)]
-            fn end(self) -> Result<Reached, LayoutMismatch> {
-                self.end()
-            }
-        }
-    )*};
-}
-
 children! {
-    SerializeTuple serialize_element() child;
-    SerializeTupleStruct serialize_field() child;
-    SerializeStruct serialize_field(name) field;
+    LayoutChildren<'_> => Reached, LayoutMismatch; #[inline(always)];
+    SerializeTuple: serialize_element() child;
+    SerializeTupleStruct: serialize_field() child;
+    SerializeStruct: serialize_field(name) field;
 }

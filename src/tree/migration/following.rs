@@ -325,11 +325,10 @@ impl<'a> Following<'a> {
 /// Whether a leaf of another kind is the same value: a number may be rounded, and a text may be
 /// what the other prints as.
 fn is_converted(old: &Leaf, new: &Leaf) -> bool {
-    #[allow(clippy::cast_precision_loss, reason = "the other side is rounded too")]
     let number = |leaf: &Leaf| match leaf {
         Leaf::Bool(value) => Some(f64::from(u8::from(*value))),
         Leaf::Str(text) => text.parse().ok(),
-        leaf => leaf.as_f64().or_else(|| leaf.as_i128().map(|value| value as f64)),
+        leaf => leaf.as_scalar()?.nearest_f64(),
     };
     let text = |leaf: &Leaf| match leaf {
         Leaf::Str(text) => Some(text.to_string()),

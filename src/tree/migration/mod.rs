@@ -1,8 +1,8 @@
 //! Rebuilds values of a type that has changed since they were flattened.
 
-mod following;
-mod origins;
 mod sides;
+mod origins;
+mod following;
 
 use std::fmt;
 

@@ -136,7 +136,7 @@ fn disturb(leaf: &mut Leaf) -> bool {
         ($($kind:ident: $type:ty, $calls:tt;)*) => {
             match leaf {
                 Leaf::Bool(value) => *value = !*value,
-                // Half of it is in the range of every type that it was in, and is no zero.
+                // Half of it is in the range of every type that it was in, and is not zero.
                 $(Leaf::$kind(value) => {
                     *value = match <$type>::from(*value) {
                         0 => 1,

@@ -87,7 +87,9 @@ fn runs<'a, L>(elements: &[ElementRun<'a, L>]) -> vec::IntoIter<(NodeRef<'a>, us
     let mut runs: Vec<(NodeRef<'a>, usize)> = Vec::new();
     for ElementRun { side, count } in elements {
         match runs.last_mut() {
-            Some((first, repeat)) if first.same_structure(side.node) && !side.counts_leaves() => {
+            Some((first, repeat))
+                if first.is_same_stored_node(side.node) && !side.counts_leaves() =>
+            {
                 *repeat += count;
             }
             _ => runs.push((side.node, *count)),
@@ -107,11 +109,11 @@ fn pair<'a, L>(
     loop {
         match (a, b) {
             (Some((x, left)), Some((y, others))) => {
-                let alike = left.min(others);
-                aligned.push(Aligned::Pair(x, y, alike));
-                a = if left > alike { Some((x.later(alike), left - alike)) } else { old.next() };
-                b = if others > alike {
-                    Some((y.later(alike), others - alike))
+                let count = left.min(others);
+                aligned.push(Aligned::Pair(x, y, count));
+                a = if left > count { Some((x.later(count), left - count)) } else { old.next() };
+                b = if others > count {
+                    Some((y.later(count), others - count))
                 } else {
                     new.next()
                 };

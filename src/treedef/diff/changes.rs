@@ -96,7 +96,7 @@ where
         a: Compared<'a, T>,
         b: Compared<'a, T>,
     ) -> Steps<Compared<'a, T>, ChangeKind<T>> {
-        if a.same_structure(b) {
+        if a.same_class(b) {
             self.compare_leaves(site, a, b);
             return Vec::new();
         }
@@ -182,12 +182,12 @@ fn listed<'a, T: Diffable>(
     };
     for aligned in align(a, b) {
         match aligned {
-            Aligned::Pair(x, y, alike) => {
+            Aligned::Pair(x, y, count) => {
                 let (x, y) = (a.at(x), b.at(y));
-                if !x.equals(y, alike) {
-                    steps.push(Step::pair(key(a, old), alike, x, y));
+                if !x.equals(y, count) {
+                    steps.push(Step::pair(key(a, old), count, x, y));
                 }
-                (old, new) = (old + alike, new + alike);
+                (old, new) = (old + count, new + count);
             }
             Aligned::Removed(x, span) => {
                 let removed = ChangeKind::Removed(T::cut(x, a.leaves));

@@ -176,7 +176,7 @@ impl<'a, L> DiffNode<'a, L> {
         below(self.node, self.leaves, siblings)
     }
 
-    fn same_structure(self, other: Self) -> bool {
+    fn same_class(self, other: Self) -> bool {
         self.classes.get(self.node.index()) == other.classes.get(other.node.index())
     }
 
@@ -185,7 +185,7 @@ impl<'a, L> DiffNode<'a, L> {
     where
         L: PartialEq,
     {
-        self.same_structure(other) && self.below(siblings) == other.below(siblings)
+        self.same_class(other) && self.below(siblings) == other.below(siblings)
     }
 
     /// Whether siblings must be compared one by one, because they have leaves.

@@ -8,7 +8,7 @@ use crate::model::{Labels, Name, NodeData, TreeDef};
 use crate::path::{Key, Path};
 use crate::treedef::difference::subtree_mismatch;
 use crate::treedef::node_ref::{Children, NodeRef};
-use crate::treedef::pairs::same_structure;
+use crate::treedef::pairs::equal_subtrees;
 use crate::treedef::treedef_builder::TreeDefBuilder;
 
 use super::{Change, ChangeKind, Diff, DiffNode, Diffable};
@@ -92,14 +92,14 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
     if old.own_leaves().is_none() || leaves.len() == treedef.num_leaves() {
         Ok(T::join(treedef, leaves))
     } else {
-        Err(ErrorKind::DoesNotApply("a change repeats what has leaves").into())
+        Err(ErrorKind::DoesNotApply("a change repeats what has leaves".to_owned()).into())
     }
 }
 
 /// Checks that the old subtree is the one that the change expects.
 fn expect<T: Diffable>(old: &T, found: DiffNode<'_, T::Leaf>, path: &Path) -> Result<()> {
     let root = old.structure().root();
-    if !same_structure(root, found.node) {
+    if !equal_subtrees(root, found.node) {
         return Err(subtree_mismatch(path, root, found.node));
     }
     let same = |(old, found): (&T::Leaf, &T::Leaf)| {
@@ -206,7 +206,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         let (child, count) = self.rest.next_up_to(span).unwrap_or((self.node, 0));
         if count < span {
             let said = format!("expected {span} equal children, found {count}");
-            return Err(Error::custom(said).at(here(self.depth + 1)));
+            return Err(refused(said, &here(self.depth + 1)));
         }
         self.came += span;
 
@@ -251,7 +251,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
             let ChangeKind::Added { position, new } = &change.kind else { continue };
             let key = change.path.keys().get(self.depth).filter(|_| labelled).cloned();
             if key.clone().is_some_and(|key| !keys.insert(key)) {
-                let said = "something stands already where something was added";
+                let said = "the added field or key exists already";
                 return Err(refused(said, &change.path));
             }
             while count < *position
@@ -288,11 +288,11 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
     }
 }
 
-const MOVED: &str = "the fields or keys stand in another order";
+const MOVED: &str = "the order of the fields or keys differs";
 
 #[cold]
-fn refused(said: &'static str, path: &Path) -> Error {
-    Error::from(ErrorKind::DoesNotApply(said)).at(path.clone())
+fn refused(said: impl Into<String>, path: &Path) -> Error {
+    Error::from(ErrorKind::DoesNotApply(said.into())).at(path.clone())
 }
 
 impl<T: Diffable> PatchedChild<'_, '_, T> {

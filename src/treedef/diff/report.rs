@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::counted;
+use crate::message::counted;
 use crate::path::Key;
 use crate::treedef::text::brief;
 

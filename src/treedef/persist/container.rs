@@ -49,7 +49,7 @@ pub(super) struct Header {
     pub(super) checksum: u32,
 }
 
-/// The fields of a header but for its own checksum: the magic bytes, the version that a reader has
+/// The fields of a header except its own checksum: the magic bytes, the version that a reader has
 /// to know and that of the writer, the kind and the codec, the flags, the counts, and the checksum
 /// of the structure.
 type HeaderFields = ([u8; 8], [u16; 2], (u8, u8), u16, [u64; 5], u32);

@@ -189,7 +189,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
         let (nodes, node_data) = (index(row.nodes)?, index(row.node_data)?);
         let places = index(row.scalars)?;
         if nodes == 0 {
-            self.check(node_data == 0 && places == 1, "a value without nodes is no scalar")?;
+            self.check(node_data == 0 && places == 1, "a value without nodes is not a scalar")?;
             self.orders.skip_structure();
             let leaf = self.scalar(scalars)?;
             let printed = PrintCost::of_leaf(&leaf);
@@ -219,7 +219,7 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
     fn scalar(&self, scalars: &mut ScalarReader<'_>) -> Result<Leaf> {
         match scalars.next()? {
             Stored::Scalar(scalar) if scalar != crate::leaf::Scalar::None => Ok(scalar.into()),
-            _ => Err(wire::invalid(self.part, "a value holds a leaf that is no scalar")),
+            _ => Err(wire::invalid(self.part, "a value holds a leaf that is not a scalar")),
         }
     }
 
@@ -292,10 +292,10 @@ impl<N: ExactSizeIterator<Item = Result<NodeRow>>> Decoder<'_, '_, N> {
             let (data, nested, printed) = self.data(extent.options)?;
             nesting = nesting.max(nested);
             printed_in_data.push(printed);
-            self.check(builder.node_data.add(data) == number, "node data stands twice")?;
+            self.check(builder.node_data.add(data) == number, "node data occurs twice")?;
         }
         let nested = nesting.saturating_add(usize::from(extent.is_value));
-        self.check(nested <= MAX_KEY_NESTING, "values stand too deep inside each other")?;
+        self.check(nested <= MAX_KEY_NESTING, "values are nested too deeply")?;
         Ok((nesting, printed_in_data))
     }
 

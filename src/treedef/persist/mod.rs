@@ -52,6 +52,7 @@ impl TreeDef {
     /// assert_eq!(TreeDef::from_bytes(&bytes)?, treedef);
     /// # Ok::<(), treedef::Error>(())
     /// ```
+    #[doc(alias = "treespec_dumps")]
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let frame = frame(std::iter::empty(), Some(self))?;
         self.begin_file(Kind::TreeDef, &frame, 0)
@@ -63,6 +64,7 @@ impl TreeDef {
     ///
     /// Returns an error if the bytes were changed or cut off, are of a later format or another kind
     /// of file, or exceed a limit.
+    #[doc(alias = "treespec_loads")]
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         TreeDef::from_bytes_with(bytes, Limits::default())
     }

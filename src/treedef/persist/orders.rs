@@ -86,7 +86,7 @@ impl OrderReader {
         for &position in &order {
             match seen.get_mut(position) {
                 Some(seen) if !*seen => *seen = true,
-                _ => return Err(wire::invalid(PART, "it is no order of the entries")),
+                _ => return Err(wire::invalid(PART, "it is not an order of the entries")),
             }
         }
         if order.is_sorted() {

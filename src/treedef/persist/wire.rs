@@ -178,7 +178,8 @@ pub(super) fn read_rows<'a>(
     let rows: u64 = read(part, name)?;
     let bytes = usize::try_from(rows).ok().and_then(|rows| rows.checked_mul(NodeRow::BYTES));
     let split = bytes.and_then(|bytes| part.split_at_checked(bytes));
-    let (table, rest) = split.ok_or_else(|| invalid(name, "a table ends early, or is no text"))?;
+    let (table, rest) =
+        split.ok_or_else(|| invalid(name, "a table ends early, or is not UTF-8"))?;
     *part = rest;
     Ok(table.chunks_exact(NodeRow::BYTES).map(move |mut row| read(&mut row, name)))
 }
@@ -188,7 +189,7 @@ fn take_decoded<T>(
     name: &'static str,
     read: Result<(T, usize), bincode::error::DecodeError>,
 ) -> Result<T> {
-    let (tables, used) = read.map_err(|_| invalid(name, "a table ends early, or is no text"))?;
+    let (tables, used) = read.map_err(|_| invalid(name, "a table ends early, or is not UTF-8"))?;
     *part = part.get(used..).unwrap_or_default();
     Ok(tables)
 }
@@ -250,7 +251,7 @@ pub(super) fn node_kind(code: u8) -> Option<NodeKind> {
 
 /// The code of a leaf kind in files: its index in [`LeafKind::ALL`].
 pub(super) fn leaf_code(kind: LeafKind) -> u8 {
-    code(&LeafKind::ALL, kind)
+    code(LeafKind::ALL, kind)
 }
 
 pub(super) fn leaf_kind(code: u8) -> Option<LeafKind> {

@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-use crate::error::{Error, ErrorKind, Result, limited};
+use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::sink::permute;
+use crate::message::limited;
 use crate::model::{
     LeafKind, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options, Tree, TreeDef, Value,
 };

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result, limited};
+use crate::error::{Error, Result};
+use crate::message::limited;
 use crate::model::Limits;
 use crate::path::{Key, Path};
 

@@ -35,7 +35,7 @@ fn parse_step(lexer: &mut Lexer<'_>, is_first: bool) -> Result<PatternStep> {
         return Ok(PatternStep::AnyEntry);
     }
     if is_range(lexer.clone()) {
-        return lexer.fail("an index or `*` (a range is no pattern)");
+        return lexer.fail("an index or `*` (a range is not a pattern)");
     }
     let first = if is_first { parse_first(lexer)? } else { None };
     match first {

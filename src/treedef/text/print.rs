@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::error::{Limited, limited};
+use crate::message::{Limited, limited};
 use crate::model::{Leaf, LeafKind, NodeKind, Options, Tree, TreeDef, Value};
 use crate::treedef::blocks::{have_one_kind, plain_dims};
 use crate::treedef::node_ref::{Children, NodeRef};

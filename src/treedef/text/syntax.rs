@@ -1,4 +1,4 @@
-//! What stands at the leaves of a text: `*`, kinds or literals.
+//! How the leaves of a text are written: as `*`, kinds or literals.
 
 use crate::error::Result;
 use crate::model::{Leaf, LeafKind};

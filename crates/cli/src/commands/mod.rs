@@ -68,7 +68,7 @@ pub(crate) fn run(command: Command) -> Result<bool> {
     }
 }
 
-/// Prints a text with colours, which are left out if the output is no terminal.
+/// Prints a text with colours, which are left out if the output is not a terminal.
 fn print(text: &str) -> Result<bool> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;

@@ -180,7 +180,7 @@ impl Counted {
             let bad = counted(self.bad.count, "line is", "lines are");
             let rest =
                 if more > 0 { format!(" ({} not listed)", grouped(more)) } else { String::new() };
-            anstream::eprintln!("treedef: {bad} no JSON and not counted{rest}");
+            anstream::eprintln!("treedef: {bad} not JSON and not counted{rest}");
         }
     }
 }

@@ -264,7 +264,7 @@ impl<'b> Reader<'b> {
                 let field = field.ok_or_else(|| malformed(table, "an OrderedDict without keys"))?;
                 let names = self.text(field)?;
                 let names: Vec<String> = serde_json::from_str(names)
-                    .map_err(|_| malformed(table, "the keys of an OrderedDict are no list"))?;
+                    .map_err(|_| malformed(table, "the keys of an OrderedDict are not a list"))?;
                 PyTree::Dict(entries(table, names, children)?)
             }
             _ => PyTree::Tuple(children),
@@ -284,7 +284,7 @@ fn entries(
     }
     let distinct: HashSet<&String> = names.iter().collect();
     if distinct.len() != names.len() {
-        return Err(malformed(table, "a name stands twice"));
+        return Err(malformed(table, "a name occurs twice"));
     }
     Ok(names.into_iter().map(PyKey::Str).zip(children).collect())
 }

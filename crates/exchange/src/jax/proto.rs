@@ -208,7 +208,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
         }
         let children: Vec<PyTree> = below.into_iter().map(|(child, _)| child).collect();
         if kind != DICT && !keys.is_empty() {
-            return Err(malformed(offset, "keys of a node that is no dict"));
+            return Err(malformed(offset, "keys of a node that is not a dict"));
         }
         let tree = match kind {
             LEAF | NONE if !children.is_empty() => {
@@ -257,7 +257,7 @@ fn read_node(mut message: Message<'_>, offset: usize) -> Result<Node> {
                                 node.keys.push(packed.varint()?);
                             }
                         }
-                        _ => return Err(malformed(offset, "a key that is no number")),
+                        _ => return Err(malformed(offset, "a key that is not a number")),
                     }
                 }
             }
@@ -287,7 +287,7 @@ fn entries(
         if seen.insert(*string) {
             Ok((PyKey::Str((*string).to_owned()), child))
         } else {
-            Err(malformed(offset, format!("the key {string:?} stands twice")))
+            Err(malformed(offset, format!("the key {string:?} occurs twice")))
         }
     });
     keyed.collect()

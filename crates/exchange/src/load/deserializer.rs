@@ -141,7 +141,10 @@ impl<'de> Place<'de> {
                 let value = float(dtype, bytes);
                 return value.and_then(N::from_f64).ok_or_else(|| {
                     let value = value.unwrap_or_default();
-                    Failure::Custom(format!("{value:e} is no {}", N::DTYPE), Some(self.name()))
+                    Failure::Custom(
+                        format!("{value:e} does not fit into {}", N::DTYPE),
+                        Some(self.name()),
+                    )
                 });
             }
             Some(_) => {
@@ -163,7 +166,7 @@ impl<'de> Place<'de> {
             (Some([0]), Dtype::Bool) => Ok(false),
             (Some([1]), Dtype::Bool) => Ok(true),
             (Some([byte]), Dtype::Bool) => {
-                Err(Failure::Custom(format!("the byte {byte} is no bool"), Some(self.name())))
+                Err(Failure::Custom(format!("the byte {byte} is not a bool"), Some(self.name())))
             }
             (Some(_), _) => {
                 part.table.change(part.entry, display(Dtype::Bool, &part.array.dims));
@@ -203,7 +206,9 @@ impl<'de> Place<'de> {
             Some(Leaf::Bytes(bytes)) => visitor.visit_bytes(&bytes),
             Some(Leaf::I128(number)) => visitor.visit_i128(number.get()),
             Some(Leaf::U128(number)) => visitor.visit_u128(number.get()),
-            Some(other) => Err(Failure::Custom(format!("{other} is no {kind}"), Some(self.name()))),
+            Some(other) => {
+                Err(Failure::Custom(format!("{other} does not fit into {kind}"), Some(self.name())))
+            }
             // It was reported.
             None => match kind {
                 "char" => visitor.visit_char('\0'),

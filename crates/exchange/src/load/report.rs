@@ -88,7 +88,7 @@ impl LoadReport {
             of.filter(|(name, _)| self.renamed.iter().all(|(_, to)| to != name)).collect();
     }
 
-    /// Whether the tensors are those that the type reads, but for what it was asked to fill.
+    /// Whether the tensors are those that the type reads, except those that it was asked to fill.
     pub fn is_exact(&self) -> bool {
         let LoadReport { filled: _, dropped, renamed, changed, missing, stopped } = self;
         missing.is_empty()

@@ -12,11 +12,11 @@ use crate::tensor::{Dtype, Tensor, Tensors, display};
 
 /// numpy has no arrays of more dimensions.
 const MAX_DIMS: usize = 64;
-/// So many elements without bytes, or that the file does not have, are made, and so many more for
-/// each tensor.
+/// The most elements that are made without bytes, or that the file does not have; and how many more
+/// for each tensor.
 const MADE: usize = 1 << 18;
 const MADE_FOR_EACH: usize = 64;
-/// So much is listed as missing before gaps in sequences are skipped.
+/// The most names that are listed as missing before gaps in sequences are skipped.
 const ENOUGH: usize = 1_000;
 
 /// A tensor or a text under its name in the type.
@@ -184,7 +184,7 @@ impl<'t> Table<'t> {
         })
     }
 
-    /// Forgets what the last walk found, but for what is required.
+    /// Forgets what the last walk found, except what is required.
     pub(crate) fn reset(&self) {
         self.missing.borrow_mut().clear();
         self.changed.borrow_mut().clear();

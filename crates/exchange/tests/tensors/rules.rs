@@ -27,11 +27,11 @@ fn floats_are_converted_on_request() {
     let refused = |error: Error| error.to_string();
     assert_snapshot!(refused(read::<[f32; 1]>(&loader, &[1e300]).unwrap_err()), @"
     the tensors do not fit the type
-    stopped: 1e300 is no f32 at the root
+    stopped: 1e300 does not fit into f32 at the root
     ");
     assert_snapshot!(refused(read::<[f16; 2]>(&loader, &[1.0f32, 1e6]).unwrap_err()), @"
     the tensors do not fit the type
-    stopped: 1e6 is no f16 at the root
+    stopped: 1e6 does not fit into f16 at the root
     ");
     assert_snapshot!(refused(read::<[f32; 1]>(&loader, &[1i32]).unwrap_err()), @"
     the tensors do not fit the type

@@ -188,7 +188,7 @@ on_ranks! {
         works(&mut collective);
     }
 
-    /// The kinds of leaves are no part of a structure, so a value may change them.
+    /// The kinds of leaves are not part of a structure, so a value may change them.
     fn a_leaf_that_changes_its_kind(world: 2) {
         #[derive(Serialize, Deserialize)]
         #[serde(untagged)]

@@ -184,7 +184,7 @@ fn a_mark_around_nothing_inside_an_option_when_none_is_a_leaf() {
 
 #[test]
 fn what_an_opaque_none_is_as_a_leaf() {
-    // Opaque or not, it comes back; and it is no scalar `None` unless `none_is_leaf`.
+    // Opaque or not, it comes back; and it is not a scalar `None` unless `none_is_leaf`.
     let leaves =
         treedef::leaves(&(Opaque(None::<u8>), Opaque(()), Opaque(1), Opaque([1]))).unwrap();
     let kinds: Vec<_> = leaves.iter().map(|leaf| leaf.kind().name()).collect();
