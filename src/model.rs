@@ -45,9 +45,12 @@
 //! | key, path, pattern | one step from a node to a child; the steps from the root; a set of paths |
 //! | insertion | the order in which the entries of a map came, before they were sorted |
 //! | frame | a compound whose children have not all come |
+//! | walk, event | a visit of all nodes, parents first; a node is entered or left |
+//! | cursor | the place in a known structure that a value has reached |
+//! | builder | makes an encoding node by node, and joins equal neighbours |
 //! | recorder, recording | serde's side of flattening; its state, the same for all types |
 //! | matcher | walks a value beside a known structure |
-//! | divergence | where a value stops matching |
+//! | divergence | what is known of the structure of a value after its first mismatch |
 //! | row | elements of a sequence that are taken together, because they should look like the last |
 //! | layout | the serde calls of a type that always makes the same ones |
 //! | block, shape | a rectangular part of a structure, like an array; its sizes |

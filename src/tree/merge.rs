@@ -12,9 +12,10 @@ use crate::treedef::compare::{self, Heads, Labelled, by_position, have_leaves};
 use crate::treedef::difference::mismatch_at;
 use crate::treedef::node_ref::{NodeRef, Overlap};
 
-use crate::treedef::edit::{EditWalk, Visit};
+use crate::treedef::edit::EditWalk;
 use crate::treedef::pairs::{equal_subtrees, expect_agreement};
 use crate::treedef::treedef_builder::TreeDefBuilder;
+use crate::treedef::walk::Event;
 
 use super::partition::no_such_part;
 
@@ -166,7 +167,7 @@ fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDe
     };
     let mut walk = EditWalk::singly(treedef, in_memory)?;
     while let Some(met) = walk.step() {
-        let Visit::Before(node) = met else {
+        let Event::Enter { node, .. } = met else {
             walk.leave()?;
             continue;
         };

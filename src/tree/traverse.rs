@@ -10,7 +10,8 @@ use crate::path::Path;
 use crate::treedef::limits::in_memory;
 use crate::treedef::node_ref::NodeRef;
 
-use crate::treedef::edit::{Edit, EditWalk, Visit};
+use crate::treedef::edit::{Edit, EditWalk};
+use crate::treedef::walk::Event;
 
 impl<L> Tree<L> {
     /// Edits this tree from the root down: `f` returns whether a node is kept, replaced or removed.
@@ -81,7 +82,7 @@ impl<L> Tree<L> {
         // The index of the first new leaf of each open node.
         let mut starts = Vec::new();
         while let Some(met) = walk.step() {
-            if let Visit::Before(node) = met {
+            if let Event::Enter { node, .. } = met {
                 starts.push(leaves.len());
                 leaves.extend(if node.is_leaf() { old.next() } else { None });
                 walk.enter()?;
@@ -242,7 +243,7 @@ fn cuts<'a, L>(
     let mut walk = EditWalk::singly(treedef, in_memory(leaves))?;
     let mut cuts = Vec::new();
     while let Some(met) = walk.step() {
-        let Visit::Before(node) = met else {
+        let Event::Enter { node, .. } = met else {
             walk.leave()?;
             continue;
         };
@@ -314,7 +315,7 @@ impl<L> Tree<Tree<L>> {
         let mut leaves = Vec::new();
         let mut walk = EditWalk::singly(&self.treedef, in_memory)?;
         while let Some(met) = walk.step() {
-            let Visit::Before(node) = met else {
+            let Event::Enter { node, .. } = met else {
                 walk.leave()?;
                 continue;
             };

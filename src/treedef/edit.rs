@@ -50,12 +50,12 @@ impl TreeDef {
         let mut walk = EditWalk::runs(self);
         while let Some(met) = walk.step() {
             match met {
-                Visit::Before(node) => match f(node)? {
+                Event::Enter { node, .. } => match f(node)? {
                     Edit::Keep => walk.enter()?,
                     Edit::Replace(other) => walk.put(other.root())?,
                     Edit::Remove => walk.remove()?,
                 },
-                Visit::After => walk.leave()?,
+                Event::Leave(_) => walk.leave()?,
             }
         }
         walk.finish()
@@ -82,8 +82,8 @@ impl TreeDef {
         let mut walk = EditWalk::runs(self);
         while let Some(met) = walk.step() {
             match met {
-                Visit::Before(_) => walk.enter()?,
-                Visit::After => {
+                Event::Enter { .. } => walk.enter()?,
+                Event::Leave(_) => {
                     let made = walk.leave_apart()?;
                     match f(&made)? {
                         Edit::Keep => walk.put(made.root())?,
@@ -137,14 +137,6 @@ struct EnteredNode<'a> {
     removed: Vec<Range<usize>>,
 }
 
-/// Where the walk is.
-pub(crate) enum Visit<'a> {
-    /// At a node, before its children.
-    Before(NodeRef<'a>),
-    /// At the node that was entered last, after all its children.
-    After,
-}
-
 impl<'a> EditWalk<'a> {
     /// A walk that visits equal siblings once.
     pub(crate) fn runs(treedef: &'a TreeDef) -> Self {
@@ -171,19 +163,19 @@ impl<'a> EditWalk<'a> {
     }
 
     /// Goes to the next node. The last one must have been entered, kept, replaced, removed or left.
-    pub(crate) fn step(&mut self) -> Option<Visit<'a>> {
-        match self.walk.next()? {
+    pub(crate) fn step(&mut self) -> Option<Event<'a>> {
+        let event = self.walk.next()?;
+        match event {
             Event::Enter { node, repeat } => {
                 self.walk.lead(&mut self.path);
                 (self.here, self.is_before) = ((node, repeat), true);
-                Some(Visit::Before(node))
             }
             Event::Leave(_) => {
                 self.is_before = false;
                 self.path.0.truncate(self.open.len().saturating_sub(1));
-                Some(Visit::After)
             }
         }
+        Some(event)
     }
 
     /// The path of the visited node, in the original structure.

@@ -289,7 +289,7 @@ impl NodeData {
 
 impl NodeData {
     /// The keys or the static.
-    fn values(&self) -> &[Value] {
+    pub(crate) fn values(&self) -> &[Value] {
         match &self.labels {
             Labels::Keys(keys) => keys,
             Labels::Static(value) => std::slice::from_ref(value),

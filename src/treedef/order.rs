@@ -43,9 +43,14 @@ impl Value {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum ScalarRank<'a> {
     Bool(bool),
-    /// Whether the number is not negative; its value in two's complement; its width. For equal
-    /// widths the signed kind is first.
-    Integer(bool, u128, (Option<usize>, LeafKind)),
+    Integer {
+        is_positive: bool,
+        /// The value in two's complement.
+        bits: u128,
+        /// Of equal numbers the narrower is first, and of equal sizes the signed one.
+        size: Option<usize>,
+        kind: LeafKind,
+    },
     F32(FloatBits<i32>),
     F64(FloatBits<i64>),
     Char(char),
@@ -66,7 +71,8 @@ impl<'a> ScalarRank<'a> {
                 Integer::Signed(value) => (value >= 0, value.cast_unsigned()),
                 Integer::Unsigned(value) => (true, value),
             };
-            return ScalarRank::Integer(is_positive, bits, (scalar.kind().size(), scalar.kind()));
+            let (size, kind) = (scalar.kind().size(), scalar.kind());
+            return ScalarRank::Integer { is_positive, bits, size, kind };
         }
         match scalar {
             Scalar::Bool(value) => ScalarRank::Bool(value),

@@ -369,7 +369,7 @@ fn errors_of_a_value_say_what_was_expected() {
     assert_snapshot!(error::<Value>(r#""\u{d800}""#), @r#"expected a character's code, such as `\u{7f}`, found `\u{d800}"` at byte 1"#);
     assert_snapshot!(error::<Value>(r#"b"\xg0""#), @r#"expected two hexadecimal digits after `\x`, found `\xg0"` at byte 2"#);
     assert_snapshot!(error::<Value>(r#"b"é""#), @r#"expected an ASCII character, an escape or a closing quote, found `é"` at byte 2"#);
-    assert_snapshot!(error::<Value>("[1; 99999999]"), @"99999985 nodes to visit, the limit is 16777216 at byte 12 (see `Limits::max_work`)");
+    assert_snapshot!(error::<Value>("[1; 99999999]"), @"expected at most 16777216 nodes to visit, found 99999985 at byte 12 (see `Limits::max_work`)");
     assert_snapshot!(error::<Value>("none"), @"expected a name, found `none` at byte 0");
 }
 

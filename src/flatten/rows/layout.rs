@@ -432,10 +432,7 @@ impl LayoutChildren<'_> {
 
     #[inline(always)]
     fn end(self) -> Result<Reached, LayoutMismatch> {
-        match self.left {
-            0 => Ok(Reached { at: self.at, bits: 0 }),
-            _ => Err(LayoutMismatch(END)),
-        }
+        if self.left == 0 { Ok(Reached { at: self.at, bits: 0 }) } else { Err(LayoutMismatch(END)) }
     }
 }
 

@@ -108,12 +108,7 @@ impl<'a> Encoder<'a> {
     fn structure(&mut self, encoding: &'a Encoding) -> Result<()> {
         let mut values = Vec::new();
         for data in &encoding.node_data {
-            let held = match &data.labels {
-                Labels::Keys(keys) => keys,
-                Labels::Static(value) => std::slice::from_ref(value),
-                Labels::None | Labels::Fields(_) => &[],
-            };
-            for value in held {
+            for value in data.values() {
                 values.push(self.value(value)?);
             }
         }

@@ -141,12 +141,16 @@ fn write_python(out: &mut String, node: NodeRef<'_>, key: &Value, depth: usize) 
             out.write_str(if node.num_children() == 1 { ",)" } else { ")" })
         }
         NodeKind::Leaf => match key.scalar(node.first_leaf()).ok_or(fmt::Error)? {
-            Scalar::Str(value) => write_python_str(out, value),
-            Scalar::Char(value) => write_python_str(out, value.encode_utf8(&mut [0; 4])),
+            Scalar::Str(value) => write_quoted(out, value.chars(), is_printable),
+            Scalar::Char(value) => write_quoted(out, std::iter::once(value), is_printable),
             Scalar::Bool(value) => out.write_str(if value { "True" } else { "False" }),
             Scalar::F32(value) => write_python_float(out, value.into()),
             Scalar::F64(value) => write_python_float(out, value),
-            Scalar::Bytes(value) => write_python_bytes(out, value),
+            Scalar::Bytes(value) => {
+                out.push('b');
+                let chars = value.iter().copied().map(char::from);
+                write_quoted(out, chars, |char| matches!(char, ' '..='~'))
+            }
             scalar => write!(out, "{}", scalar.as_integer().ok_or(fmt::Error)?),
         },
         _ => Err(fmt::Error),
@@ -162,11 +166,16 @@ pub(super) fn python_str(key: &Value) -> String {
     }
 }
 
-/// Uses single quotes, unless the text contains single but no double quotes.
-fn write_python_str(out: &mut String, text: &str) -> fmt::Result {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+/// Writes a string or bytes. Uses single quotes, unless there are single but no double quotes.
+fn write_quoted(
+    out: &mut String,
+    chars: impl Iterator<Item = char> + Clone,
+    is_printable: impl Fn(char) -> bool,
+) -> fmt::Result {
+    let contains = |quote| chars.clone().any(|char| char == quote);
+    let quote = if contains('\'') && !contains('"') { '"' } else { '\'' };
     out.push(quote);
-    for char in text.chars() {
+    for char in chars.clone() {
         match char {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
@@ -179,25 +188,6 @@ fn write_python_str(out: &mut String, text: &str) -> fmt::Result {
                 code @ ..=0xffff => write!(out, "\\u{code:04x}")?,
                 code => write!(out, "\\U{code:08x}")?,
             },
-        }
-    }
-    out.push(quote);
-    Ok(())
-}
-
-/// Like a string, with escapes for all bytes that are not printable ASCII.
-fn write_python_bytes(out: &mut String, bytes: &[u8]) -> fmt::Result {
-    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
-    write!(out, "b{quote}")?;
-    for byte in bytes {
-        match char::from(*byte) {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\\' => out.push_str("\\\\"),
-            char if char == quote => write!(out, "\\{char}")?,
-            char @ ' '..='~' => out.push(char),
-            _ => write!(out, "\\x{byte:02x}")?,
         }
     }
     out.push(quote);
