@@ -201,7 +201,7 @@ each_scalar!([signed unsigned floats] => bytes);
 /// Leaves in one column for each kind, and the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Columns {
-    pub(crate) layout: Vec<Segment>,
+    pub(crate) segments: Vec<Segment>,
     pub(crate) columns: Vec<Column>,
     /// The column of the last leaf.
     last: usize,
@@ -216,11 +216,11 @@ impl Columns {
 
     /// The column for `count` more leaves of a kind, which the caller adds to it.
     fn grow(&mut self, kind: LeafKind, count: usize) -> Option<&mut Column> {
-        match self.layout.last_mut() {
+        match self.segments.last_mut() {
             Some(segment) if segment.kind == kind => segment.leaves.end += count, // in memory
             _ => {
                 let (end, offset) = (self.len(), self.turn_to(home(kind)));
-                self.layout.push(Segment { kind, leaves: end..end + count, offset });
+                self.segments.push(Segment { kind, leaves: end..end + count, offset });
             }
         }
         self.columns.get_mut(self.last)
@@ -237,7 +237,7 @@ impl Columns {
 
     /// The number of leaves.
     pub(crate) fn len(&self) -> usize {
-        self.layout.last().map_or(0, |segment| segment.leaves.end)
+        self.segments.last().map_or(0, |segment| segment.leaves.end)
     }
 
     /// Makes the column of a kind the last one, and returns its length.
@@ -253,7 +253,7 @@ impl Columns {
     /// The column of all leaves from `first` on, and where they begin there, if they are of one
     /// kind.
     pub(crate) fn column_from(&mut self, first: usize) -> Option<(&mut dyn LeafVec, usize)> {
-        let Segment { leaves, offset, .. } = self.layout.last()?;
+        let Segment { leaves, offset, .. } = self.segments.last()?;
         let at = offset + first.checked_sub(leaves.start)?; // at most the end of the column
         Some((self.columns.get_mut(self.last)?.as_leaves(), at))
     }
@@ -261,17 +261,17 @@ impl Columns {
     /// Removes the leaves from an index on, and returns them in order.
     pub(crate) fn split_off(&mut self, first: usize) -> Vec<Leaf> {
         let mut removed = Vec::new();
-        while let Some(segment) = self.layout.pop_if(|segment| segment.leaves.end > first) {
+        while let Some(segment) = self.segments.pop_if(|segment| segment.leaves.end > first) {
             let kept = first.saturating_sub(segment.leaves.start);
             let at = segment.offset + kept; // in the column
             let column = self.columns.iter_mut().find(|of| of.home() == home(segment.kind));
             removed.push(column.map(|column| column.split_off(at)).unwrap_or_default());
             if kept > 0 {
                 let leaves = segment.leaves.start..first;
-                self.layout.push(Segment { leaves, ..segment });
+                self.segments.push(Segment { leaves, ..segment });
             }
         }
-        let last = self.layout.last().map(|segment| home(segment.kind));
+        let last = self.segments.last().map(|segment| home(segment.kind));
         let column = self.columns.iter().position(|column| Some(column.home()) == last);
         self.last = column.unwrap_or(0);
         removed.into_iter().rev().flatten().collect()

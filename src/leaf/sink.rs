@@ -114,8 +114,8 @@ impl LeafVec for Columns {
     }
 
     fn kind_at(&self, slot: usize) -> Option<LeafKind> {
-        let segment = self.layout.partition_point(|segment| segment.leaves.end <= slot);
-        self.layout.get(segment).map(|segment| segment.kind)
+        let segment = self.segments.partition_point(|segment| segment.leaves.end <= slot);
+        self.segments.get(segment).map(|segment| segment.kind)
     }
 
     fn push(&mut self, scalar: Scalar<'_>) -> bool {

@@ -20,7 +20,7 @@ impl Tree<Leaf> {
     /// let tree = Tree::of(&(1.5f32, [7i64, 9007199254740993], 2.5f32))?;
     /// let mut buffers = tree.clone().into_buffers();
     /// assert_eq!(buffers.get::<i64>(), [7, 9007199254740993]);
-    /// assert_eq!(buffers.layout()[2].offset, 1);
+    /// assert_eq!(buffers.segments()[2].offset, 1);
     ///
     /// buffers.get_mut::<f32>().iter_mut().for_each(|x| *x *= 2.0);
     /// assert_eq!(buffers.into_tree(), Tree::of(&(3f32, [7i64, 9007199254740993], 5f32))?);
@@ -38,8 +38,8 @@ impl Buffers {
     }
 
     /// The places of the leaves, in the order of the tree. Neighbours of one kind are one segment.
-    pub fn layout(&self) -> &[Segment] {
-        &self.leaves.layout
+    pub fn segments(&self) -> &[Segment] {
+        &self.leaves.segments
     }
 
     /// All leaves of type `L`, in order; empty if there are none. With [`Leaf`], all byte strings,
@@ -71,7 +71,7 @@ impl Buffers {
         let apart = |column: Column| (column.home(), column.into_leaves().into_iter());
         let mut columns: Vec<_> = self.leaves.columns.into_iter().map(apart).collect();
         let mut leaves = Vec::with_capacity(self.treedef.num_leaves());
-        for Segment { kind, leaves: here, .. } in self.leaves.layout {
+        for Segment { kind, leaves: here, .. } in self.leaves.segments {
             let column = columns.iter_mut().find(|(of, _)| *of == home(kind));
             leaves.extend(column.into_iter().flat_map(|(_, column)| column.take(here.len())));
         }

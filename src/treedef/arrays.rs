@@ -149,7 +149,7 @@ struct Arrays<'a> {
     columns_of: Option<(usize, usize)>,
     /// Whether a rule is about a part of the rectangle here.
     is_divided: bool,
-    layout: Vec<Segment>,
+    segments: Vec<Segment>,
     columns: Vec<Arc<Column>>,
     /// The structures of arrays, by their nodes: many arrays have the same.
     structures: HashMap<(Node, &'a [Node]), TreeDef>,
@@ -172,14 +172,14 @@ impl<'a> Arrays<'a> {
         let mut columns = leaves.columns;
         columns.iter_mut().for_each(Column::shrink);
         let columns = columns.into_iter().map(Arc::new).collect();
-        let (layout, structures) = (leaves.layout, HashMap::new());
+        let (segments, structures) = (leaves.segments, HashMap::new());
         Arrays {
             treedef,
             is_stored,
             complex: false,
             columns_of: None,
             is_divided: false,
-            layout,
+            segments,
             columns,
             structures,
         }
@@ -205,8 +205,8 @@ impl<'a> Arrays<'a> {
 
     /// The kind of leaves that all have one, their column, and their place in it.
     fn find(&self, leaves: Range<usize>) -> Option<(LeafKind, &Arc<Column>, Range<usize>)> {
-        let segment = self.layout.partition_point(|segment| segment.leaves.end <= leaves.start);
-        let segment = self.layout.get(segment).filter(|found| leaves.end <= found.leaves.end)?;
+        let segment = self.segments.partition_point(|segment| segment.leaves.end <= leaves.start);
+        let segment = self.segments.get(segment).filter(|found| leaves.end <= found.leaves.end)?;
         let column = self.columns.iter().find(|column| column.home() == home(segment.kind))?;
         let start = segment.offset + (leaves.start - segment.leaves.start); // it contains `leaves`
         Some((segment.kind, column, start..start + leaves.len()))

@@ -205,16 +205,16 @@ impl<'a> EditWalk<'a> {
     /// Removes the node.
     pub(crate) fn remove(&mut self) -> Result<()> {
         self.pass();
-        let (Some(frame), Some(position)) = (self.open.last_mut(), self.walk.position()) else {
+        let (Some(entered), Some(position)) = (self.open.last_mut(), self.walk.position()) else {
             self.root_was_removed = true;
             return Ok(());
         };
-        if matches!(frame.node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant) {
-            let said = format!("`{}` cannot lose its child", frame.node.brief());
+        if matches!(entered.node.kind(), NodeKind::NewtypeStruct | NodeKind::NewtypeVariant) {
+            let said = format!("`{}` cannot lose its child", entered.node.brief());
             self.path.0.pop();
             return Err(Error::argument(said).at(self.path.clone()));
         }
-        frame.removed.push(position..position + self.here.1); // in range: these siblings exist
+        entered.removed.push(position..position + self.here.1); // in range: these siblings exist
         Ok(())
     }
 
@@ -227,17 +227,17 @@ impl<'a> EditWalk<'a> {
 
     /// Closes the node that was entered last.
     pub(crate) fn leave(&mut self) -> Result<()> {
-        if let Some(frame) = self.open.pop() {
-            frame.relabel(&mut self.builder);
+        if let Some(entered) = self.open.pop() {
+            entered.relabel(&mut self.builder);
         }
         self.builder.close()
     }
 
     /// Closes the node that was entered last and returns its structure. `here` is now that node.
     pub(crate) fn leave_apart(&mut self) -> Result<TreeDef> {
-        if let Some(frame) = self.open.pop() {
-            frame.relabel(&mut self.builder);
-            self.here = (frame.node, frame.repeat);
+        if let Some(entered) = self.open.pop() {
+            entered.relabel(&mut self.builder);
+            self.here = (entered.node, entered.repeat);
         }
         self.builder.close_apart()
     }

@@ -11,7 +11,7 @@ use crate::model::{
 use crate::treedef::encoding::EncodingBuilder;
 use crate::treedef::limits::{PrintCost, times_printed};
 
-use super::encode::frame;
+use super::encode::encode_part;
 use super::orders::OrderReader;
 use super::scalars::{ScalarReader, Stored};
 use super::wire::{
@@ -67,8 +67,8 @@ fn read(part: &Part<'_>, orders: &mut OrderReader, limits: Limits) -> Result<Dec
         decoder.run(values, ScalarReader::new(part.name, scalars, bytes)?, part, nodes)?;
     // One comparison checks every choice that an encoder has. It does not cover the nodes, which
     // are the same in memory as in the file.
-    let frame = frame(decoded.values.iter(), decoded.structure.as_ref())?;
-    if !part.bytes.starts_with(&frame.before) || frame.after != after {
+    let encoded = encode_part(decoded.values.iter(), decoded.structure.as_ref())?;
+    if !part.bytes.starts_with(&encoded.before) || encoded.after != after {
         return Err(wire::invalid(part.name, "it is not written in the one way that there is"));
     }
     Ok(decoded)

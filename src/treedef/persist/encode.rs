@@ -36,7 +36,7 @@ pub(super) struct EncodedPart<'a> {
 }
 
 /// Encodes values, and the structure after them if there is one.
-pub(super) fn frame<'a>(
+pub(super) fn encode_part<'a>(
     values: impl Iterator<Item = &'a Value>,
     structure: Option<&'a TreeDef>,
 ) -> Result<EncodedPart<'a>> {

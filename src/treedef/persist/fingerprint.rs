@@ -8,7 +8,7 @@ use crate::model::TreeDef;
 use crate::treedef::text::as_text;
 
 use super::container::flags;
-use super::encode::frame;
+use super::encode::encode_part;
 
 /// A 128-bit hash of a structure. It is the same on every platform, in every process and release.
 ///
@@ -39,7 +39,7 @@ impl TreeDef {
         // Frozen with format 1. A later format gets another encoding, but fingerprints keep this.
         let mut hasher = blake3::Hasher::new_derive_key("treedef 2026 fingerprint of a structure");
         hasher.update(&flags(self.encoding.options).to_le_bytes());
-        hasher.update(&frame(std::iter::empty(), Some(self))?.part(0)?);
+        hasher.update(&encode_part(std::iter::empty(), Some(self))?.part(0)?);
         let mut first = [0; 16];
         hasher.finalize_xof().fill(&mut first);
         Ok(Fingerprint(u128::from_be_bytes(first)))

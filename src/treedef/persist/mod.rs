@@ -21,7 +21,7 @@ use crate::treedef::limits::PrintCost;
 
 use container::{HEADER, Header, Kind};
 use decode::{Decoded, Part, decode};
-use encode::{EncodedPart, frame};
+use encode::{EncodedPart, encode_part};
 use orders::OrderReader;
 use wire::wide;
 
@@ -54,8 +54,8 @@ impl TreeDef {
     /// ```
     #[doc(alias = "treespec_dumps")]
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let frame = frame(std::iter::empty(), Some(self))?;
-        self.begin_file(Kind::TreeDef, &frame, 0)
+        let encoded = encode_part(std::iter::empty(), Some(self))?;
+        self.begin_file(Kind::TreeDef, &encoded, 0)
     }
 
     /// Reads bytes that [`to_bytes`](Self::to_bytes) wrote, within [`Limits::default`].
@@ -93,15 +93,15 @@ impl TreeDef {
     }
 
     /// The header and the structure of a file. `rest` more bytes follow them.
-    fn begin_file(&self, kind: Kind, frame: &EncodedPart<'_>, rest: usize) -> Result<Vec<u8>> {
-        let mut file = frame.part(HEADER)?;
+    fn begin_file(&self, kind: Kind, encoded: &EncodedPart<'_>, rest: usize) -> Result<Vec<u8>> {
+        let mut file = encoded.part(HEADER)?;
         let part = file.get(HEADER..).unwrap_or_default();
-        self.expect_loadable(frame.nodes(), part.len())?;
+        self.expect_loadable(encoded.nodes(), part.len())?;
         let header = Header {
             kind,
             options: self.encoding.options,
             structure: wide(part.len()),
-            nodes: wide(frame.nodes()),
+            nodes: wide(encoded.nodes()),
             leaves: wide(self.num_leaves()),
             rest: wide(rest),
             checksum: crc32c::crc32c(part),

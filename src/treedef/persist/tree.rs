@@ -11,7 +11,7 @@ use crate::treedef::limits::PrintCost;
 
 use super::container::{Header, KINDS, Kind, Trailer, VALUES, damaged};
 use super::decode::{Decoded, Part, decode};
-use super::encode::frame;
+use super::encode::encode_part;
 use super::orders::{self, OrderReader};
 use super::scalars::{ScalarReader, ScalarWriter, Stored};
 use super::structure_of;
@@ -20,7 +20,7 @@ use super::wire::{self, Orders, ScalarRows, wide};
 const LEAVES: &str = "the leaves";
 
 pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
-    let structure = frame(std::iter::empty(), Some(&tree.treedef))?;
+    let structure = encode_part(std::iter::empty(), Some(&tree.treedef))?;
     let (mut writer, mut opaque) = (ScalarWriter::default(), Vec::new());
     for leaf in &tree.leaves {
         match (leaf.as_scalar(), leaf.opaque()) {
@@ -35,7 +35,8 @@ pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
     let (mut kinds, leaves) = (Vec::new(), writer.bits);
     wire::write(&writer.rows, &mut kinds)?;
 
-    let values = if opaque.is_empty() { None } else { Some(frame(opaque.iter().copied(), None)?) };
+    let values =
+        if opaque.is_empty() { None } else { Some(encode_part(opaque.iter().copied(), None)?) };
     let mut remembered = Orders::default();
     orders::write(&structure.orders, 0, &mut remembered)?;
     if let Some(values) = &values {
