@@ -119,7 +119,7 @@ pub enum ErrorKind {
     },
     /// An operation would visit or make more nodes, leaves or parts than
     /// [`Limits::max_work`](crate::Limits::max_work) allows.
-    #[error("expected at most {limit} nodes to visit, found {needed}")]
+    #[error("{needed} nodes to visit, the limit is {limit}")]
     Work {
         /// The number of nodes, leaves or parts.
         needed: usize,

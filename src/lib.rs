@@ -48,9 +48,7 @@ pub use crate::{
     structures::{
         Collection, Kinds, Structure, StructureCount, StructureLeaf, StructureSeed, Structures,
     },
-    tree::{
-        Buffers, IntoLeaves, Migration, Ravel, Summary, Tolerance, TreeBlocks, Unique, WithShapes,
-    },
+    tree::{Buffers, Migration, Ravel, Summary, Tolerance, TreeBlocks, Unique, WithShapes},
     treedef::{Block, Blocks, Change, ChangeKind, Children, Diff, Edit, LeafPaths, NodeRef, Nodes},
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };

@@ -243,7 +243,7 @@ impl Flattener {
     /// let error = Flattener::new().limits(Limits::default().max_work(100)).structure(&table).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "expected at most 100 nodes to visit, found 1001 at the root (see `Limits::max_work`)"
+    ///     "1001 nodes to visit, the limit is 100 at the root (see `Limits::max_work`)"
     /// );
     /// # Ok::<(), treedef::Error>(())
     /// ```

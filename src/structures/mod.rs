@@ -345,7 +345,7 @@ impl Structures {
     ///
     /// # Errors
     ///
-    /// Returns an error if there are too many structures, or too large ones; see
+    /// Returns an error when there are too many structures, or too large ones; see
     /// [`max_structures`](Self::max_structures) and [`limits`](Self::limits). The document is then
     /// not counted, and the next one may be.
     ///
@@ -405,8 +405,8 @@ impl Structures {
     ///
     /// # Errors
     ///
-    /// Returns an error if the other is folded in another way, or if there are more structures than
-    /// the more generous limits of both allow. Nothing is then added.
+    /// Returns an error when the other is folded in another way, or when there are more structures
+    /// than the more generous limits of both allow. Nothing is then added.
     ///
     /// ```
     /// use treedef::Structures;
@@ -440,7 +440,7 @@ impl Structures {
     ///
     /// # Errors
     ///
-    /// Returns an error if a structure exceeds the [limits](Self::limits) on text.
+    /// Returns an error when a structure exceeds the [limits](Self::limits) on text.
     pub fn by_count(&self) -> Result<Vec<StructureCount>> {
         let these = self.clean()?;
         let mut all = Vec::with_capacity(these.entries.len());

@@ -48,7 +48,7 @@ impl Structures {
     ///
     /// # Errors
     ///
-    /// Returns an error if a map has a key that cannot stand in JSON, or if the schema would nest
+    /// Returns an error when a map has a key that JSON does not have, or when the schema would nest
     /// deeper than 256 levels: three for each level of a document.
     ///
     /// ```

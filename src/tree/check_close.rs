@@ -5,6 +5,7 @@ use crate::leaf::Integer;
 use crate::model::{Array, Leaf, Tree};
 use crate::path::Path;
 use crate::treedef::difference::expect_none;
+use crate::treedef::walk::{Stops, Walk};
 
 /// The difference that two numbers may have; none by default.
 ///
@@ -134,7 +135,8 @@ fn difference(path: Path, found: &Leaf, expected: &Leaf) -> Difference {
 fn in_array(path: &Path, found: &Array, expected: &Array, tolerance: Tolerance) -> Vec<Difference> {
     let pairs = found.scalars().map(Leaf::from).zip(expected.scalars().map(Leaf::from)).enumerate();
     let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
-    let place = |index| path.join(&found.treedef.root().path_to_leaf(index));
+    let mut walk = Walk::new(found.treedef.root(), Stops::Everywhere);
+    let mut place = |index| path.join(&walk.path_to_leaf(index));
     far.map(|(index, (found, expected))| difference(place(index), &found, &expected)).collect()
 }
 
@@ -173,8 +175,9 @@ impl Tree<Leaf> {
         self.treedef.check_equal(&expected.treedef)?;
         let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();
         let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
+        let mut walk = Walk::new(self.treedef.root(), Stops::Everywhere);
         let differences = far.flat_map(|(index, (found, expected))| {
-            let path = self.treedef.root().path_to_leaf(index);
+            let path = walk.path_to_leaf(index);
             match (found.as_array(), expected.as_array()) {
                 (Some(a), Some(b)) if a.bytes.is_some() && in_bytes(a, b, tolerance) => Vec::new(),
                 (Some(a), Some(b))

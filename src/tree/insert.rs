@@ -18,9 +18,9 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// Returns an error if nothing is at the path of the parent, if the parent is neither a map nor
-    /// a sequence that has a place for the key, or if the structures have different options. The
-    /// tree is then unchanged.
+    /// Returns an error when nothing is at the path of the parent, when the parent is neither a map
+    /// nor a sequence that has a place for the key, or when the structures have different options.
+    /// The tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -65,6 +65,11 @@ impl<L> Tree<L> {
             {
                 (*index, None)
             }
+            (NodeKind::Seq, Key::Index(_) | Key::Position(_)) => {
+                let most = parent.num_children();
+                let error = Error::argument(format_args!("expected an index up to {most}"));
+                return Err(error.at(Path::clone(&path)));
+            }
             _ => return Err(no_place(&path)),
         };
         let mut builder = TreeDefBuilder::onto(parent, self.treedef.limits);
@@ -98,8 +103,8 @@ impl Tree<Leaf> {
     ///
     /// # Errors
     ///
-    /// Returns an error if nothing is at the path, if the text is not of the kind of the leaf, or
-    /// if the node is a container. The tree is then unchanged.
+    /// Returns an error when nothing is at the path, when the text is not of the kind of the leaf,
+    /// or when the node is a container. The tree is then unchanged.
     ///
     /// ```
     /// use treedef::Tree;
@@ -134,7 +139,8 @@ impl Tree<Leaf> {
                     Error::from(ErrorKind::Text { expected, found }).at(path.clone())
                 };
                 let new = leaf.ok_or_else(expected)?;
-                Ok(Tree::leaf(mem::replace(&mut self.leaves[index], new)))
+                let old = node.to_treedef().with_limits(self.treedef.limits);
+                Ok(Tree::from_parts(old, vec![mem::replace(&mut self.leaves[index], new)]))
             }
             NodeKind::None => {
                 // A `None` depends on the options, and so does what takes its place.

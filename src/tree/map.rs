@@ -1,10 +1,10 @@
 //! Functions applied to each leaf; the new leaves may have any type.
 
-use std::iter::{Enumerate, Zip};
-use std::{slice, vec};
+use std::iter::Zip;
+use std::slice;
 
 use crate::error::{Error, Result};
-use crate::model::{Tree, TreeDef};
+use crate::model::Tree;
 use crate::path::Path;
 use crate::treedef::walk::LeafPaths;
 
@@ -112,44 +112,6 @@ impl<L> Tree<L> {
     /// ```
     pub fn iter_mut(&mut self) -> Zip<LeafPaths<'_>, slice::IterMut<'_, L>> {
         self.treedef.leaf_paths().zip(&mut self.leaves)
-    }
-}
-
-/// The leaves of a tree by value, with their paths. See `IntoIterator` for [`Tree`].
-#[derive(Debug)]
-#[must_use = "iterators are lazy"]
-pub struct IntoLeaves<L> {
-    treedef: TreeDef,
-    leaves: Enumerate<vec::IntoIter<L>>,
-}
-
-impl<L> Iterator for IntoLeaves<L> {
-    type Item = (Path, L);
-
-    fn next(&mut self) -> Option<(Path, L)> {
-        let (index, leaf) = self.leaves.next()?;
-        Some((self.treedef.root().path_to_leaf(index), leaf))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.leaves.size_hint()
-    }
-}
-
-/// ```
-/// use treedef::Tree;
-///
-/// let tree = Tree::new("{\"a\": *, \"b\": *}".parse()?, vec!["x".to_owned(), "y".to_owned()])?;
-/// let leaves: Vec<(String, String)> = tree.into_iter().map(|(path, leaf)| (path.to_string(), leaf)).collect();
-/// assert_eq!(leaves[1], (r#"["b"]"#.to_owned(), "y".to_owned()));
-/// # Ok::<(), treedef::Error>(())
-/// ```
-impl<L> IntoIterator for Tree<L> {
-    type Item = (Path, L);
-    type IntoIter = IntoLeaves<L>;
-
-    fn into_iter(self) -> IntoLeaves<L> {
-        IntoLeaves { treedef: self.treedef, leaves: self.leaves.into_iter().enumerate() }
     }
 }
 

@@ -31,7 +31,6 @@ mod file;
 pub use blocks::TreeBlocks;
 pub use buffers::Buffers;
 pub use check_close::Tolerance;
-pub use map::IntoLeaves;
 pub use migration::Migration;
 pub use ravel::Ravel;
 pub use summary::Summary;

@@ -38,8 +38,8 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// Returns an error when `part` returns an index that is not less than `parts`; the error has
-    /// the path; when there are more holes than [`Limits::max_work`](crate::Limits::max_work)
+    /// Returns an error when `part` returns an index that is not less than `parts`, with the
+    /// path; when there are more holes than [`Limits::max_work`](crate::Limits::max_work)
     /// allows.
     ///
     /// ```

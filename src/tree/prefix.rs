@@ -21,8 +21,8 @@ impl<L: Clone> Tree<L> {
     ///
     /// # Errors
     ///
-    /// Returns an error when `prefix` is not a prefix of this tree; the error has the path where
-    /// they differ; when it has more leaves than [`Limits::max_work`](crate::Limits::max_work)
+    /// Returns an error when `prefix` is not a prefix of this tree, with the path where they
+    /// differ; when it has more leaves than [`Limits::max_work`](crate::Limits::max_work)
     /// allows.
     ///
     /// ```
@@ -58,7 +58,7 @@ impl<L: Clone> Tree<L> {
     ///
     /// # Errors
     ///
-    /// Returns an error when this tree is not a prefix of `full`; the error has the path where they
+    /// Returns an error when this tree is not a prefix of `full`, with the path where they
     /// differ; when `full` has more leaves than its [`Limits::max_work`](crate::Limits::max_work)
     /// allows, unless it was made by a walk through a value.
     ///

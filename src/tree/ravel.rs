@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::leaf::each_scalar;
 use crate::leaf::float::narrow;
 use crate::model::{Leaf, LeafKind, Tree, TreeDef};
+use crate::treedef::text::brief;
 
 /// Turns a vector back into a tree; made by [`Tree::ravel`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl Tree<Leaf> {
             // It is exact if the inverse conversion returns the same leaf.
             let exact =
                 to_f64(leaf).filter(|number| from_f64(*number, leaf.kind()).as_ref() == Some(leaf));
-            vector.push(exact.ok_or_else(|| no_number(&self.treedef, index, leaf, LeafKind::F64))?);
+            vector.push(exact.ok_or_else(|| refused(&self.treedef, index, leaf, LeafKind::F64))?);
         }
         let kinds = self.leaves.iter().map(Leaf::kind).collect();
         Ok((vector, Ravel { treedef: self.treedef.clone(), kinds }))
@@ -67,7 +68,7 @@ impl Ravel {
     /// # Errors
     ///
     /// Returns an error when there are too many or too few numbers; when an integer or a `bool`
-    /// would not be equal to its number, or a finite number would become an infinite `f32`; the
+    /// would not be equal to its number, or a finite number would become an infinite `f32`. The
     /// error has the path. Rounding to `f32` is not an error.
     pub fn unravel(&self, vector: &[f64]) -> Result<Tree<Leaf>> {
         self.treedef.expect_leaves(vector.len())?;
@@ -75,7 +76,7 @@ impl Ravel {
         for (index, (number, kind)) in vector.iter().zip(&self.kinds).enumerate() {
             let leaf = from_f64(*number, *kind).filter(|leaf| holds(leaf, *number));
             let number = || Leaf::F64(*number);
-            leaves.push(leaf.ok_or_else(|| no_number(&self.treedef, index, &number(), *kind))?);
+            leaves.push(leaf.ok_or_else(|| refused(&self.treedef, index, &number(), *kind))?);
         }
         Ok(Tree::from_parts(self.treedef.clone(), leaves))
     }
@@ -91,8 +92,12 @@ fn holds(leaf: &Leaf, number: f64) -> bool {
 }
 
 #[cold]
-fn no_number(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Error {
-    treedef.error_at_leaf(index, Error::argument(format_args!("{leaf} does not fit into {kind}")))
+fn refused(treedef: &TreeDef, index: usize, leaf: &Leaf, kind: LeafKind) -> Error {
+    let said = match to_f64(leaf) {
+        Some(_) => format!("{leaf} does not fit into {kind}"),
+        None => format!("expected a number, found `{}`", brief(leaf)),
+    };
+    treedef.error_at_leaf(index, Error::argument(said))
 }
 
 /// Converts to the nearest `f64`.

@@ -71,7 +71,7 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is not a pattern, or if it names no node of this tree.
+    /// Returns an error when the text is not a pattern, or when it names no node of this tree.
     /// [`select_any`](Self::select_any) accepts the latter.
     ///
     /// ```
@@ -98,7 +98,7 @@ impl<L> Tree<L> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is not a pattern.
+    /// Returns an error when the text is not a pattern.
     ///
     /// ```
     /// use treedef::Tree;
@@ -158,7 +158,7 @@ impl Tree<bool> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a text is not a pattern, or if one names no node of the structure.
+    /// Returns an error when a text is not a pattern, or when one names no node of the structure.
     ///
     /// ```
     /// use treedef::Tree;

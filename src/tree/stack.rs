@@ -57,7 +57,7 @@ impl<L> Tree<Vec<L>> {
     ///
     /// # Errors
     ///
-    /// Returns an error when two leaves have different numbers of elements; the error has the path;
+    /// Returns an error when two leaves have different numbers of elements, with the path;
     /// when there is no leaf, because then the number of trees is not known; when there are more
     /// elements of a zero-sized type than [`Limits::max_work`](crate::Limits::max_work) allows.
     ///

@@ -10,7 +10,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if the two differ. The error lists at most 4,096 differences. Equal
+    /// Returns an error when the two differ. The error lists at most 4,096 differences. Equal
     /// siblings that differ in the same way are listed once.
     ///
     /// ```
@@ -36,7 +36,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if the two differ in anything else. It lists at most 4,096 differences.
+    /// Returns an error when the two differ in anything else. It lists at most 4,096 differences.
     ///
     /// ```
     /// use treedef::TreeDef;

@@ -14,7 +14,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if the two have different options, or if the result exceeds the more
+    /// Returns an error when the two have different options, or when the result exceeds the more
     /// generous [`Limits`](crate::Limits) of the two.
     ///
     /// ```
@@ -49,8 +49,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if `outer` is not a prefix of this structure, if the subtrees at its leaves
-    /// differ, or if it has no leaf.
+    /// Returns an error when `outer` is not a prefix of this structure, when the subtrees at its
+    /// leaves differ, or when it has no leaf.
     ///
     /// ```
     /// use treedef::TreeDef;

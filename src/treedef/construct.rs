@@ -61,7 +61,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if children have different options, or if the result exceeds the most
+    /// Returns an error when children have different options, or when the result exceeds the most
     /// generous [`Limits`](crate::Limits) of its children.
     ///
     /// ```
@@ -80,8 +80,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if the result exceeds the [`Limits`](crate::Limits) of the child, or if it
-    /// has more than `usize::MAX` leaves.
+    /// Returns an error when the result exceeds the [`Limits`](crate::Limits) of the child, or when
+    /// it has more than `usize::MAX` leaves.
     ///
     /// ```
     /// use treedef::TreeDef;

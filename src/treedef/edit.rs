@@ -32,8 +32,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns the first error of `f`. Also returns an error if a replacement has other options, or
-    /// if `f` removes the root or the child of a newtype.
+    /// Returns the first error of `f`. Also returns an error when a replacement has other options,
+    /// or when `f` removes the root or the child of a newtype.
     ///
     /// ```
     /// use treedef::{Edit, TreeDef};

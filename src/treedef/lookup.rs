@@ -27,8 +27,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if no node is at the path, with the part that exists and the nearest key;
-    /// and if a key can mean two entries, with both.
+    /// Returns an error when no node is at the path, with the part that exists and the nearest key;
+    /// and when a key can mean two entries, with both.
     ///
     /// ```
     /// use std::collections::BTreeMap;

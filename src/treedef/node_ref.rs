@@ -70,7 +70,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such leaf.
+    /// Returns an error when there is no such leaf.
     ///
     /// ```
     /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
@@ -88,7 +88,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if no node is at the path. The error's path is the part that exists.
+    /// Returns an error when no node is at the path. The error's path is the part that exists.
     ///
     /// ```
     /// let treedef = treedef::structure(&vec![("a", 1), ("b", 2)])?;
@@ -330,16 +330,9 @@ impl<'a> NodeRef<'a> {
 
     /// The child that contains a leaf, and the index of the child.
     fn child_with_leaf(self, index: usize) -> Option<(usize, NodeRef<'a>)> {
-        let mut before = 0;
-        for (first, repeat) in self.runs() {
-            let leaves = first.num_leaves();
-            if leaves > 0 && (index - first.first_leaf) / leaves < repeat {
-                let skip = (index - first.first_leaf) / leaves;
-                return Some((before + skip, first.later(skip)));
-            }
-            before += repeat;
-        }
-        None
+        let mut children = self.children();
+        let child = children.with_leaf(index)?;
+        Some((self.num_children() - children.len() - 1, child))
     }
 
     /// The sibling that comes `skip` places later in the same run.
@@ -536,12 +529,26 @@ impl<'a> Children<'a> {
         }
     }
 
-    /// Skips to the child that is the map with this index, or contains it, and returns that child.
+    /// Skips to the child that is the leaf with this index, or contains it, and returns that child.
+    pub(crate) fn with_leaf(&mut self, index: usize) -> Option<NodeRef<'a>> {
+        self.with(index, NodeRef::first_leaf, NodeRef::num_leaves)
+    }
+
+    /// The same for a map.
     #[cfg(feature = "persist")]
     pub(crate) fn with_map(&mut self, index: usize) -> Option<NodeRef<'a>> {
+        self.with(index, NodeRef::first_map, |node| node.raw().maps)
+    }
+
+    fn with(
+        &mut self,
+        index: usize,
+        first: impl Fn(NodeRef<'a>) -> usize,
+        count: impl Fn(NodeRef<'a>) -> usize,
+    ) -> Option<NodeRef<'a>> {
         while self.left > 0 {
-            let ahead = index.checked_sub(self.next.first_map)?;
-            match ahead.checked_div(self.next.raw().maps) {
+            let ahead = index.checked_sub(first(self.next))?;
+            match ahead.checked_div(count(self.next)) {
                 Some(skipped) if skipped < self.left_in_run => {
                     self.skip_in_run(skipped);
                     return self.next();

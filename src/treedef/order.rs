@@ -44,7 +44,7 @@ impl Value {
 enum ScalarRank<'a> {
     Bool(bool),
     Integer {
-        is_positive: bool,
+        is_nonnegative: bool,
         /// The value in two's complement.
         bits: u128,
         /// Of equal numbers the narrower is first, and of equal sizes the signed one.
@@ -67,12 +67,12 @@ struct FloatBits<B>(B);
 impl<'a> ScalarRank<'a> {
     fn of(scalar: Scalar<'a>) -> Self {
         if let Some(integer) = scalar.as_integer() {
-            let (is_positive, bits) = match integer {
+            let (is_nonnegative, bits) = match integer {
                 Integer::Signed(value) => (value >= 0, value.cast_unsigned()),
                 Integer::Unsigned(value) => (true, value),
             };
             let (size, kind) = (scalar.kind().size(), scalar.kind());
-            return ScalarRank::Integer { is_positive, bits, size, kind };
+            return ScalarRank::Integer { is_nonnegative, bits, size, kind };
         }
         match scalar {
             Scalar::Bool(value) => ScalarRank::Bool(value),

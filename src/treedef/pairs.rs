@@ -1,6 +1,6 @@
 //! Visits two structures in parallel, where one is a prefix of the other.
 
-use crate::error::Result;
+use crate::error::{DifferenceKind, Result};
 use crate::model::{NodeKind, TreeDef};
 use crate::treedef::difference::{
     expect_none, options_mismatch, prefix_differences, structure_differences, structure_mismatch,
@@ -59,8 +59,10 @@ pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
         return Ok(());
     }
     let differences = prefix_differences(prefix.root(), full.root());
-    let place = differences.first().and_then(|first| prefix.find(&first.path).ok());
-    let is_none = place.is_some_and(|(_, node)| node.kind() == NodeKind::None);
+    let is_none = differences.first().is_some_and(|first| {
+        let place = prefix.find(&first.path).ok().filter(|_| first.kind == DifferenceKind::Node);
+        place.is_some_and(|(_, node)| node.kind() == NodeKind::None)
+    });
     let error = structure_mismatch(differences).of_prefix();
     let hint = "for a `None` in the place of a leaf, flatten the prefix with `none_is_leaf`";
     Err(if is_none { error.with_hint(hint) } else { error })

@@ -12,7 +12,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if no node is at the path, or if the structures have different options.
+    /// Returns an error when no node is at the path, or when the structures have different options.
     ///
     /// ```
     /// use treedef::TreeDef;

@@ -76,6 +76,43 @@ impl<'a> Walk<'a> {
         Event::Enter { node, repeat }
     }
 
+    /// The path of a leaf. The index must be greater in each call.
+    pub(crate) fn path_to_leaf(&mut self, index: usize) -> Path {
+        self.seek(NodeRef::is_leaf, |children| children.with_leaf(index));
+        self.open.iter().filter_map(|open| open.node.key(open.position)).collect()
+    }
+
+    /// The map with this index. The index must be greater in each call.
+    #[cfg(feature = "persist")]
+    pub(crate) fn map(&mut self, index: usize) -> Option<NodeRef<'a>> {
+        let is_it = |node: NodeRef<'_>| node.kind() == NodeKind::Map && node.first_map() == index;
+        self.seek(is_it, |children| children.with_map(index))
+    }
+
+    /// Goes on to a node, through the children that `next` chooses.
+    fn seek(
+        &mut self,
+        is_it: impl Fn(NodeRef<'a>) -> bool,
+        next: impl Fn(&mut Children<'a>) -> Option<NodeRef<'a>>,
+    ) -> Option<NodeRef<'a>> {
+        let mut entered = self.root.take();
+        loop {
+            if let Some(node) = entered {
+                self.enter(node, 1);
+                if is_it(node) {
+                    return Some(node);
+                }
+            }
+            let Entered { node, children, position } = self.open.last_mut()?;
+            entered = next(children);
+            if entered.is_none() {
+                self.open.pop();
+            } else {
+                *position = node.num_children() - children.len() - 1; // one was taken
+            }
+        }
+    }
+
     /// Skips the children of the node that was just entered. The node gets no `Leave` event.
     pub(crate) fn skip(&mut self) {
         self.open.pop();

@@ -82,7 +82,7 @@ impl<'de> Cursor<'de> {
         compact: bool,
         max_depth: usize,
     ) -> Self {
-        // A limit beyond 2³² is not a limit: so many nodes do not fit into memory.
+        // A limit beyond 2³² limits nothing: that many nodes do not fit into memory.
         let levels = u32::try_from(max_depth).unwrap_or(u32::MAX);
         let level = Level { holder: None, depth_left: levels, passes_left: levels };
         let at = At { node, kind: node.kind(), is_name: false, newtypes: 0, level };

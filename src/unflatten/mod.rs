@@ -45,7 +45,7 @@ use plain::{is_plain, read_whole};
 ///
 /// # Errors
 ///
-/// Returns an error when there are too many or too few leaves, and when the type does not fit the
+/// Returns an error when there are too many or too few leaves, or when the type does not fit the
 /// treedef. The error has the path.
 ///
 /// ```

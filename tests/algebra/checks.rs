@@ -50,8 +50,40 @@ fn kinds_of_containers_may_differ() {
     assert_snapshot!(refused("()", "[]"), @"expected `[]`, found `()` at the root");
 }
 
+/// Were each leaf looked up from the root, this would take minutes.
+#[test]
+fn each_of_many_leaves_is_found_where_the_last_one_was() {
+    let rows = |by: f64| -> Vec<(bool, Vec<f64>)> {
+        (0..100_000).map(|row| (true, vec![f64::from(row) + by; 1 + row as usize % 2])).collect()
+    };
+    let tree = |by| Tree::of(&rows(by)).unwrap();
+    let error = tree(0.5).check_close(&tree(0.0), Tolerance::new()).unwrap_err();
+    let paths: Vec<String> = error.differences().iter().map(|it| it.path.to_string()).collect();
+    assert_eq!(paths.len(), 150_000);
+    assert_eq!((&*paths[0], &*paths[2]), ("[0].1[0]", "[1].1[1]"));
+    assert_eq!(paths[149_999], "[99999].1[1]");
+}
+
 proptest! {
     #![proptest_config(few())]
+
+    #[test]
+    fn each_difference_has_the_path_of_its_leaf(a in data()) {
+        let tree = Tree::of(&a).unwrap();
+        let mut other = tree.clone();
+        for (_, leaf) in &mut other {
+            *leaf = match leaf {
+                Leaf::Bool(value) => (!*value).into(),
+                _ => true.into(),
+            };
+        }
+        let paths: Vec<_> = tree.treedef().leaf_paths().collect();
+        let found: Vec<_> = match other.check_close(&tree, Tolerance::new()) {
+            Ok(()) => Vec::new(),
+            Err(error) => error.differences().iter().map(|it| it.path.clone()).collect(),
+        };
+        prop_assert_eq!(found, paths);
+    }
 
     #[test]
     fn everything_is_close_to_itself(a in data()) {

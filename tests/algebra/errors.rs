@@ -1,7 +1,7 @@
 //! What is refused, and what is said.
 
 use insta::assert_snapshot;
-use treedef::{Tree, TreeDef};
+use treedef::{Error, ErrorKind, Leaf, Tree, TreeDef};
 
 fn treedef(text: &str) -> TreeDef {
     text.parse().unwrap()
@@ -11,6 +11,32 @@ fn numbered(text: &str) -> Tree<usize> {
     let treedef = treedef(text);
     let leaves = (0..treedef.num_leaves()).collect();
     Tree::new(treedef, leaves).unwrap()
+}
+
+/// Nobody else is blamed for what was passed to an operation.
+#[test]
+fn the_kind_says_who_is_wrong() {
+    let is_argument = |error: Error| matches!(error.kind(), ErrorKind::Argument(_));
+    let mut tree = numbered("(*, [*])");
+    assert!(is_argument(tree.insert("2", Tree::leaf(0)).unwrap_err()));
+    assert!(is_argument(tree.insert("1[2]", Tree::leaf(0)).unwrap_err()));
+    assert!(is_argument(tree.clone().partition_into(1, |_, leaf| *leaf).unwrap_err()));
+    assert!(is_argument(tree.clone().split_into(1, |_, leaf| *leaf).unwrap_err()));
+    assert!(is_argument(tree.clone().map(|leaf| vec![(); leaf]).unstack().unwrap_err()));
+    assert!(is_argument(Tree::of(&(1, "a")).unwrap().ravel().unwrap_err()));
+    let (_, ravel) = Tree::of(&(1u8, 2u8)).unwrap().ravel().unwrap();
+    assert!(is_argument(ravel.unravel(&[0.5, 256.0]).unwrap_err()));
+
+    let mut parts = tree.clone().partition_into(2, |_, leaf| *leaf).unwrap();
+    let first = parts.remove(0);
+    for parts in [vec![first.clone(), first.clone()], vec![first]] {
+        assert!(matches!(Tree::combine(parts).unwrap_err().kind(), ErrorKind::Conflict(_)));
+    }
+    let diff = treedef("[None; 9]").diff(&treedef("[(); 9]"));
+    let error = treedef("[None; 8]").patch(&diff).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::DoesNotApply(_)), "{error}");
+    let function = tree.try_map(|_| Err::<Leaf, _>("no")).unwrap_err();
+    assert!(matches!(function.kind(), ErrorKind::Function(_)), "{function}");
 }
 
 #[test]

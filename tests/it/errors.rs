@@ -171,11 +171,11 @@ fn too_deep_too_much_too_large() {
     assert_snapshot!(unflatten::<serde_json::Value>(&nested.with_limits(Limits::default().max_depth(3)), Vec::<Leaf>::new())
         .unwrap_err(), @"nested deeper than 3 levels at `[0][0][0]` (`Flattener::max_depth` and `Limits::max_depth` allow more)");
     assert_snapshot!(unflatten::<Vec<()>>(&"[(); 99999999]".parse().unwrap(), Vec::<Leaf>::new()).unwrap_err(),
-        @"expected at most 16777216 nodes to visit, found 100000000 at the root (see `Limits::max_work`)");
+        @"100000000 nodes to visit, the limit is 16777216 at the root (see `Limits::max_work`)");
     let doubled = (0..64).fold("*".to_owned(), |inside, _| format!("[{inside}; 2]"));
     assert_snapshot!(doubled.parse::<TreeDef>().unwrap_err(), @"too large: a count exceeds 64 bits at byte 321");
     assert_snapshot!("[(); 1234567]".parse::<TreeDef>().unwrap().to_jax_string().unwrap_err(),
-        @"expected at most 1048576 nodes to visit, found 1234568 at the root");
+        @"1234568 nodes to visit, the limit is 1048576 at the root");
 }
 
 #[test]
@@ -193,8 +193,8 @@ fn paths_that_lead_nowhere() {
 
 #[test]
 fn texts_that_are_none() {
-    assert_snapshot!("[*, ".parse::<TreeDef>().unwrap_err(), @"expected a node (literals stand only in keys and statics), found the end at byte 4");
-    assert_snapshot!("[1]".parse::<TreeDef>().unwrap_err(), @"expected a node (literals stand only in keys and statics), found `1]` at byte 1");
+    assert_snapshot!("[*, ".parse::<TreeDef>().unwrap_err(), @"expected a node (literals are only for keys and statics), found the end at byte 4");
+    assert_snapshot!("[1]".parse::<TreeDef>().unwrap_err(), @"expected a node (literals are only for keys and statics), found `1]` at byte 1");
     assert_snapshot!("(*)".parse::<TreeDef>().unwrap_err(),
         @"expected `,`, as in a tuple of one: `(*,)`, found `)` at byte 2");
     assert_snapshot!("[300u8]".parse::<Value>().unwrap_err(),

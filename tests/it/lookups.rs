@@ -192,10 +192,18 @@ fn texts_set_leaves_of_every_kind() {
     assert_snapshot!(said("9", "x"), @"no child `.9` in `(*; 6, Some(*); 2)` at the root");
     assert_snapshot!(said("", "x"), @"expected a leaf, found `(*; 6, Some(*); 2)` at the root");
 
+    let mut was = |path: &str, text: &str| tree.set_text(path, text).unwrap().to_string();
+    assert_eq!((was("1", "1"), was("6", "false")), ("-7i8".to_owned(), "true".to_owned()));
+    let mut absent = Tree::new(def("(None, Mode::Fast)"), vec![]).unwrap();
+    assert_eq!(absent.set_text("0", "7").unwrap().to_string(), "None");
+    assert_eq!(absent.set_text("1", "Slow").unwrap().to_string(), "Mode::Fast");
+    assert_eq!(absent.to_string(), "(Some(7i64), Mode::Slow)");
+
     let unset = treedef::Flattener::new().none_is_leaf(true).tree(&(None::<f64>, 1)).unwrap();
     let mut set = unset.clone();
-    set.set_text("0", "2.5").unwrap();
+    let was = set.set_text("0", "2.5").unwrap();
     assert_eq!(set.treedef(), unset.treedef());
+    assert_eq!(was.treedef().to_string(), "#[none_is_leaf] *");
     assert_eq!(set.into_typed::<(Option<f64>, i32)>().unwrap(), (Some(2.5), 1));
 }
 
@@ -215,7 +223,7 @@ fn entries_and_elements_are_put_in() {
     assert_eq!(tree.insert("by.b", Tree::leaf(0)).unwrap(), Some(Tree::leaf(9)));
     let before = tree.clone();
     let mut said = |path: &str| tree.insert(path, Tree::leaf(0)).unwrap_err().to_string();
-    assert_snapshot!(said("l[6]"), @"only maps and sequences take a new child at `.l[6]`");
+    assert_snapshot!(said("l[6]"), @"expected an index up to 5 at `.l[6]`");
     assert_snapshot!(said("x"), @"only maps and sequences take a new child at `.x`");
     assert_snapshot!(said(""), @"only maps and sequences take a new child at the root");
     assert_snapshot!(said("bye.x"), @r#"no child `.bye` in `M { by: {"a": *, "b": *, "c": [None, *, None]}, l: Some([*; …` at the root (did you mean `.by`?)"#);

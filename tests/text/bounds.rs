@@ -35,14 +35,14 @@ fn counts_in_values_stand_for_leaves_beyond_the_length_of_the_text() {
     let work = |text| least(text, |work| Limits::default().max_work(work));
     assert_snapshot!(work("[*; 1000]"), @"0");
     assert_snapshot!(work("static 1"), @"0");
-    assert_snapshot!(work("static [1; 100]"), @"101; expected at most 100 nodes to visit, found 101 at byte 15 (see `Limits::max_work`)");
-    assert_snapshot!(work("static [(); 100]"), @"101; expected at most 100 nodes to visit, found 101 at byte 16 (see `Limits::max_work`)");
-    assert_snapshot!(work("static [[1; 10]; 10]"), @"111; expected at most 110 nodes to visit, found 111 at byte 20 (see `Limits::max_work`)");
-    assert_snapshot!(work("[static [1; 50], static [1; 50]]"), @"102; expected at most 101 nodes to visit, found 102 at byte 32 (see `Limits::max_work`)");
-    assert_snapshot!(work("{[1; 50]: {[1; 50]: *}}"), @"102; expected at most 101 nodes to visit, found 102 at byte 23 (see `Limits::max_work`)");
+    assert_snapshot!(work("static [1; 100]"), @"101; 101 nodes to visit, the limit is 100 at byte 15 (see `Limits::max_work`)");
+    assert_snapshot!(work("static [(); 100]"), @"101; 101 nodes to visit, the limit is 100 at byte 16 (see `Limits::max_work`)");
+    assert_snapshot!(work("static [[1; 10]; 10]"), @"111; 111 nodes to visit, the limit is 110 at byte 20 (see `Limits::max_work`)");
+    assert_snapshot!(work("[static [1; 50], static [1; 50]]"), @"102; 102 nodes to visit, the limit is 101 at byte 32 (see `Limits::max_work`)");
+    assert_snapshot!(work("{[1; 50]: {[1; 50]: *}}"), @"102; 102 nodes to visit, the limit is 101 at byte 23 (see `Limits::max_work`)");
     let read = |work| Tree::<LeafKind>::parse_with("[u8; 100]", Limits::default().max_work(work));
     assert_eq!(read(90).unwrap().leaves().len(), 100);
-    assert_snapshot!(read(89).unwrap_err(), @"expected at most 89 nodes to visit, found 90 at byte 8 (see `Limits::max_work`)");
+    assert_snapshot!(read(89).unwrap_err(), @"90 nodes to visit, the limit is 89 at byte 8 (see `Limits::max_work`)");
 }
 
 #[test]

@@ -328,9 +328,9 @@ fn error<T: std::str::FromStr<Err = treedef::Error> + std::fmt::Debug>(text: &st
 #[test]
 #[rustfmt::skip]
 fn errors_of_a_treedef_say_what_was_expected() {
-    assert_snapshot!(error::<TreeDef>(""), @"expected a node (literals stand only in keys and statics), found the end at byte 0");
+    assert_snapshot!(error::<TreeDef>(""), @"expected a node (literals are only for keys and statics), found the end at byte 0");
     assert_snapshot!(error::<TreeDef>("[*"), @"expected `,`, `;` or `]`, found the end at byte 2");
-    assert_snapshot!(error::<TreeDef>("[*,, *]"), @"expected a node (literals stand only in keys and statics), found `, *]` at byte 3");
+    assert_snapshot!(error::<TreeDef>("[*,, *]"), @"expected a node (literals are only for keys and statics), found `, *]` at byte 3");
     assert_snapshot!(error::<TreeDef>("[* *]"), @"expected `,`, `;` or `]`, found `*]` at byte 3");
     assert_snapshot!(error::<TreeDef>("[*; 0]"), @"expected a count above 0, found `0]` at byte 4");
     assert_snapshot!(error::<TreeDef>("[*; -1]"), @"expected a number, found `-1]` at byte 4");
@@ -346,8 +346,8 @@ fn errors_of_a_treedef_say_what_was_expected() {
     assert_snapshot!(error::<TreeDef>("Point { 1: * }"), @"expected a name, found `1: * }` at byte 8");
     assert_snapshot!(error::<TreeDef>("Shape::"), @"expected a name, found the end at byte 7");
     assert_snapshot!(error::<TreeDef>("Shape::Circle(* *)"), @"expected `,`, `;` or `)`, found `*)` at byte 16");
-    assert_snapshot!(error::<TreeDef>("true"), @"expected a node (literals stand only in keys and statics), found `true` at byte 0");
-    assert_snapshot!(error::<TreeDef>("1"), @"expected a node (literals stand only in keys and statics), found `1` at byte 0");
+    assert_snapshot!(error::<TreeDef>("true"), @"expected a node (literals are only for keys and statics), found `true` at byte 0");
+    assert_snapshot!(error::<TreeDef>("1"), @"expected a node (literals are only for keys and statics), found `1` at byte 0");
     assert_snapshot!(error::<TreeDef>("static"), @"expected a value, found the end at byte 6");
     assert_snapshot!(error::<TreeDef>("* *"), @"expected the end, found `*` at byte 2");
     assert_snapshot!(error::<TreeDef>("`a"), @"expected a closing quote, found the end at byte 2");
@@ -369,7 +369,7 @@ fn errors_of_a_value_say_what_was_expected() {
     assert_snapshot!(error::<Value>(r#""\u{d800}""#), @r#"expected a character's code, such as `\u{7f}`, found `\u{d800}"` at byte 1"#);
     assert_snapshot!(error::<Value>(r#"b"\xg0""#), @r#"expected two hexadecimal digits after `\x`, found `\xg0"` at byte 2"#);
     assert_snapshot!(error::<Value>(r#"b"é""#), @r#"expected an ASCII character, an escape or a closing quote, found `é"` at byte 2"#);
-    assert_snapshot!(error::<Value>("[1; 99999999]"), @"expected at most 16777216 nodes to visit, found 99999985 at byte 12 (see `Limits::max_work`)");
+    assert_snapshot!(error::<Value>("[1; 99999999]"), @"99999985 nodes to visit, the limit is 16777216 at byte 12 (see `Limits::max_work`)");
     assert_snapshot!(error::<Value>("none"), @"expected a name, found `none` at byte 0");
 }
 

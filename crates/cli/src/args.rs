@@ -55,13 +55,13 @@ pub(crate) enum Command {
         /// Compare keys, lengths and kinds only, not values
         #[arg(long, conflicts_with = "patch")]
         structure: bool,
-        /// Allow numbers to differ by X times the old number
+        /// Allow numbers to differ by up to X times the old number
         #[arg(long, default_value_t = 0.0, value_name = "X")]
         rtol: f64,
-        /// Allow numbers to differ by X
+        /// Allow numbers to differ by up to X
         #[arg(long, default_value_t = 0.0, value_name = "X")]
         atol: f64,
-        /// Allow floats to be N steps apart
+        /// Allow floats to be up to N steps apart
         #[arg(long, default_value_t = 0, value_name = "N")]
         ulps: u64,
         /// Print a patch for `treedef apply`

@@ -56,7 +56,7 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// Returns an error if the extension is unknown.
+    /// Returns an error when the extension is unknown.
     pub fn of_path(path: &Path) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let inner = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));

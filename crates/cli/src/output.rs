@@ -14,7 +14,7 @@ use crate::tensors;
 ///
 /// # Errors
 ///
-/// Returns an error if the format cannot hold the tree, e.g. TOML if the root is not a map.
+/// Returns an error when the format cannot hold the tree, e.g. TOML if the root is not a map.
 pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
     let refused = |error: &dyn std::fmt::Display| {
         let message = error.to_string();

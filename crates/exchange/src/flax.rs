@@ -74,7 +74,7 @@ pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// As there.
+/// As [`from_bytes`].
 ///
 /// ```
 /// use treedef_exchange::{Dtype, Tensor, Tensors, flax};

@@ -41,7 +41,7 @@ pub fn proto(treedef: &TreeDef) -> Result<Lowered<Vec<u8>>> {
 ///
 /// # Errors
 ///
-/// As there, and for what is not lowered.
+/// As [`proto`], and when a part is not lowered.
 pub fn proto_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<u8>>> {
     let (tree, order, statics) = lower(treedef, lowering)?;
     Ok(Lowered::new(proto::write(&tree)?, order, statics, treedef))
@@ -90,7 +90,7 @@ pub fn flatbuffer(treedef: &TreeDef) -> Result<Lowered<Vec<u8>>> {
 ///
 /// # Errors
 ///
-/// As there, and for what is not lowered.
+/// As [`flatbuffer`], and when a part is not lowered.
 pub fn flatbuffer_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<Vec<u8>>> {
     let (tree, order, statics) = lower(treedef, lowering)?;
     Ok(Lowered::new(flatbuffer::write(&tree)?, order, statics, treedef))
@@ -293,7 +293,7 @@ pub fn pytreedef_json(shapes: &Tree<ShapeDtype>) -> Result<Lowered<String>> {
 ///
 /// # Errors
 ///
-/// As there, and for what is not lowered.
+/// As [`pytreedef_json`], and when a part is not lowered.
 pub fn pytreedef_json_with(
     shapes: &Tree<ShapeDtype>,
     lowering: &Lowering,

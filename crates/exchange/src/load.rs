@@ -200,8 +200,8 @@ impl Loader {
     ///
     /// # Errors
     ///
-    /// Returns an error when a tensor is missing, unused, or of another shape or type; the error
-    /// has all of them (see [`ErrorKind::Load`]); when a rule matches nothing, or two tensors get
+    /// Returns an error when a tensor is missing, unused, or of another shape or type, with all
+    /// of them (see [`ErrorKind::Load`]); when a rule matches nothing, or two tensors get
     /// one name; when the type refuses a value.
     pub fn load<T: Serialize + DeserializeOwned>(&self, tensors: &Tensors<'_>) -> Result<T> {
         let (value, report) = self.read(tensors, false)?;

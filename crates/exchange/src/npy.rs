@@ -154,7 +154,7 @@ pub fn from_bytes(file: &[u8]) -> Result<Tensor<'_>> {
 ///
 /// # Errors
 ///
-/// As there.
+/// As [`from_bytes`].
 ///
 /// ```
 /// use treedef_exchange::npy::{self, Reading};

@@ -35,7 +35,7 @@ use crate::tensor::{Tensor, Tensors};
 ///
 /// Returns an error when there is metadata, for which a file of numpy has no place (see
 /// [`Export::structure_in_metadata`](crate::Export::structure_in_metadata)); when a name is too
-/// long for a zip file (some 64 KiB) or contains `\0`; and as [`npy::to_bytes`].
+/// long for a zip file (some 64 KiB) or contains `\0`. See also [`npy::to_bytes`].
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     let size =
         tensors.iter().map(|(name, tensor)| tensor.bytes().len() + 2 * name.len() + 512).sum();
@@ -117,8 +117,8 @@ pub fn load<T: Serialize + DeserializeOwned>(file: &[u8]) -> Result<T> {
 /// # Errors
 ///
 /// Returns an error when the file is damaged, has a member that is not a `.npy` file or two of one
-/// name, and as [`npy::from_bytes`]; when the compressed members have more than 2³⁰ bytes (see
-/// [`Reading::max_bytes`]).
+/// name; when the compressed members have more than 2³⁰ bytes (see [`Reading::max_bytes`]). See also
+/// [`npy::from_bytes`].
 pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
     from_bytes_with(file, &Reading::new())
 }
@@ -127,7 +127,7 @@ pub fn from_bytes(file: &[u8]) -> Result<Tensors<'_>> {
 ///
 /// # Errors
 ///
-/// As there.
+/// As [`from_bytes`].
 ///
 /// ```
 /// use treedef_exchange::npy::Reading;

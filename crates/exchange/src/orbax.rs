@@ -197,7 +197,7 @@ impl Reader {
             return if children.is_empty() {
                 Ok(self.leaf_or_empty(value))
             } else {
-                Err(self.fail("a leaf is at the node, and others are below it"))
+                Err(self.fail("the node has a value and children"))
             };
         }
         let (mut entries, mut items) = (Vec::new(), Vec::new());

@@ -40,7 +40,7 @@ pub fn literal(treedef: &TreeDef) -> Result<Lowered<String>> {
 ///
 /// # Errors
 ///
-/// As there, and for what is not lowered.
+/// As [`literal`], and when a part is not lowered.
 pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
     let (tree, statics) = lowering.lower(treedef, true, |_| None)?;
     let order = tree.leaves().into_iter().map(Some).collect();

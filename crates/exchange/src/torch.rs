@@ -35,7 +35,7 @@ pub fn treespec(treedef: &TreeDef) -> Result<Lowered<String>> {
 ///
 /// # Errors
 ///
-/// As there, and for what is not lowered.
+/// As [`treespec`], and when a part is not lowered.
 pub fn treespec_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<String>> {
     let (tree, statics) = lowering.lower(treedef, false, |key| match key_json(key) {
         Some(_) => None,
@@ -125,7 +125,7 @@ fn write_json_str(out: &mut String, text: &str) {
 ///
 /// # Errors
 ///
-/// Returns an error when the text is not a treespec of protocol 1; where a context does not fit the
+/// Returns an error when the text is not a treespec of protocol 1, or when a context does not fit the
 /// children.
 ///
 /// ```

@@ -108,9 +108,9 @@ impl Collective {
     ///
     /// # Errors
     ///
-    /// Returns an error when the structures differ, [`Error::Structure`], with the first path that
-    /// differs and both sides; when an example cannot be flattened, [`Error::Value`]. All ranks get
-    /// the same error.
+    /// Returns [`Error::Structure`] when the structures differ, with the first path that differs and
+    /// both sides, and [`Error::Value`] when an example cannot be flattened. All ranks get the same
+    /// error.
     pub fn new(
         communicator: &impl Communicator,
         example: &(impl Serialize + ?Sized),
@@ -187,7 +187,7 @@ impl Collective {
     ///
     /// # Errors
     ///
-    /// Returns an error when the value of a rank has not the structure of the handshake, or a rank
+    /// Returns an error when the value of a rank does not have the structure of the handshake, or a rank
     /// called something else. All ranks get the same error, and no value has changed. Only
     /// [`Error::Rebuild`] is of one rank alone; its value may have changed in part.
     pub fn all_reduce_sum<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Result<()> {

@@ -29,7 +29,7 @@
 //! | `broadcast_prefix(prefix, full)` | [`prefix.broadcast_to(&treedef)?.into_parts().1`](Tree::into_parts) | the leaves alone |
 //! | `broadcast_flattened_prefix_with_treedef` | [`Tree::new(prefix, leaves)?.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
 //! | `is_leaf=p`, `is_leaf_takes_path=True` | [`Flattener::new().is_leaf(p).flatten(&value)?`](Flattener::is_leaf) | sees path, kind and name, not the value |
-//! | `all_leaves(xs)` | [`structure(&values)?.root().children().all(p)`](NodeRef::children) | `p` checks [`NodeRef::kind`] |
+//! | `all_leaves(xs)` | [`structure(&values)?.root().children().all(NodeRef::is_leaf)`](NodeRef::is_leaf) | |
 //! | `flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | only structures; for subtrees use [`Tree::subtree`] |
 //! | `flatten_one_level_with_keys(x)` | [`treedef.root().key(0)`](NodeRef::key) | one key at a time |
 //! | `is_tree_node(type)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | for a value, not for a type |

@@ -78,7 +78,7 @@
 //! | is leaf, not strict | `treedef.num_nodes() == 1`: [`TreeDef::num_nodes`] |
 //! | predicates for leaves, of value, of path and value | [`Flattener::is_leaf`] sees path, kind and name, not the value. Also [`Flattener::opaque_type`], [`Flattener::opaque_at`], [`Flattener::leaves_where`] |
 //! | policies for None | [`Flattener::none_is_leaf`]; as an error, [`Tree::try_map`] |
-//! | all leaves | [`NodeRef::children`] and [`NodeRef::kind`] |
+//! | all leaves | [`NodeRef::children`] and [`NodeRef::is_leaf`] |
 //! | is node, of a type | none: types are not registered; for a value, [`NodeRef::kind`] |
 //! | map | [`map(&value, f)?`](map()), [`Tree::map`], [`try_map`](try_map()), [`map_as`] |
 //! | map in place | [`Tree::leaves_mut`], [`Tree::select_mut`]; for a value, only `unflatten_into` with the feature `in_place` |

@@ -14,7 +14,8 @@
 //! | `tree_iter(x)` | [`tree.iter()`](Tree::iter) | not lazy over a value: serde walks it in one go |
 //! | `tree_flatten_with_path(x)`, `…_with_accessor(x)` | [`tree.iter()`](Tree::iter) | a [`Path`] is path and accessor |
 //! | `tree_paths(x)`, `tree_accessors(x)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | one at a time: [`TreeDef::leaf_path`] |
-//! | `tree_is_leaf(x)`, `all_leaves(xs)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
+//! | `tree_is_leaf(x)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
+//! | `all_leaves(xs)` | [`structure(&xs)?.root().children().all(NodeRef::is_leaf)`](NodeRef::is_leaf) | |
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | |
 //! | `tree_map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for prefixes [`Tree::zip_prefix`] |
 //! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |

@@ -263,7 +263,10 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
                 next = rest.map(|rest| (None, rest)).or_else(|| old.next());
             }
             if count != *position {
-                return Err(refused("too few children stand before what was added", &change.path));
+                return Err(refused(
+                    "there are too few children before what was added",
+                    &change.path,
+                ));
             }
             let span = change.span(self.depth);
             count = count.saturating_add(span);

@@ -34,7 +34,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if the structure has more than 2³² nodes or names.
+    /// Returns an error when the structure has more than 2³² nodes or names.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         // Frozen with format 1. A later format gets another encoding, but fingerprints keep this.
         let mut hasher = blake3::Hasher::new_derive_key("treedef 2026 fingerprint of a structure");

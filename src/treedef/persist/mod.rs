@@ -39,8 +39,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if the treedef exceeds its own [`Limits`], because
-    /// [`from_bytes`](Self::from_bytes) would refuse the bytes. Also returns an error if it has
+    /// Returns an error when the treedef exceeds its own [`Limits`], because
+    /// [`from_bytes`](Self::from_bytes) would refuse the bytes. Also returns an error when it has
     /// more than 2³² nodes or names.
     ///
     /// ```
@@ -62,8 +62,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes were changed or cut off, are of a later format or another kind
-    /// of file, or exceed a limit.
+    /// Returns an error when the bytes were changed or cut off, are of a later format or another
+    /// kind of file, or exceed a limit.
     #[doc(alias = "treespec_loads")]
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         TreeDef::from_bytes_with(bytes, Limits::default())

@@ -4,8 +4,9 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use crate::error::{ErrorKind, Result};
-use crate::model::{Insertion, NodeKind};
-use crate::treedef::node_ref::{Children, NodeRef};
+use crate::model::Insertion;
+use crate::treedef::node_ref::NodeRef;
+use crate::treedef::walk::{Stops, Walk};
 
 use super::container::ORDERS as PART;
 use super::wire::{self, OrderRow, Orders, count, wide};
@@ -62,11 +63,11 @@ impl OrderReader {
         let structure = self.structure;
         self.skip_structure();
         let mut insertions: Vec<Insertion> = Vec::new();
-        let mut maps = Maps { root: Some(root), open: Vec::new() };
+        let mut walk = Walk::new(root, Stops::Everywhere);
         while let Some(row) = self.maps.next_if(|row| row.structure == structure) {
             let map = usize::try_from(row.map).map_err(|_| ErrorKind::TooLarge)?;
             let later = insertions.last().is_none_or(|last| last.map < map);
-            let node = Some(map).filter(|_| later).and_then(|map| maps.find(map));
+            let node = Some(map).filter(|_| later).and_then(|map| walk.map(map));
             let node =
                 node.ok_or_else(|| wire::invalid(PART, "it is of a map that is not there"))?;
             insertions.push(Insertion { map, order: self.order(node.num_children())? });
@@ -102,31 +103,6 @@ impl OrderReader {
             Ok(())
         } else {
             Err(wire::invalid(PART, "it is of a structure that is not there"))
-        }
-    }
-}
-
-/// A walk that finds maps by their index.
-struct Maps<'a> {
-    root: Option<NodeRef<'a>>,
-    open: Vec<Children<'a>>,
-}
-
-impl<'a> Maps<'a> {
-    /// The map with this index. The index must be greater in each call.
-    fn find(&mut self, index: usize) -> Option<NodeRef<'a>> {
-        let mut node = self.root.take();
-        loop {
-            if let Some(node) = node {
-                self.open.push(node.children());
-                if node.kind() == NodeKind::Map && node.first_map() == index {
-                    return Some(node);
-                }
-            }
-            node = self.open.last_mut()?.with_map(index);
-            if node.is_none() {
-                self.open.pop();
-            }
         }
     }
 }

@@ -178,8 +178,7 @@ pub(super) fn read_rows<'a>(
     let rows: u64 = read(part, name)?;
     let bytes = usize::try_from(rows).ok().and_then(|rows| rows.checked_mul(NodeRow::BYTES));
     let split = bytes.and_then(|bytes| part.split_at_checked(bytes));
-    let (table, rest) =
-        split.ok_or_else(|| invalid(name, "a table ends early, or is not UTF-8"))?;
+    let (table, rest) = split.ok_or_else(|| invalid(name, "a table ends early"))?;
     *part = rest;
     Ok(table.chunks_exact(NodeRow::BYTES).map(move |mut row| read(&mut row, name)))
 }

@@ -24,7 +24,7 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if the structure has more than 2²⁰ nodes or the text more than 2²³ bytes,
+    /// Returns an error when the structure has more than 2²⁰ nodes or the text more than 2²³ bytes,
     /// because JAX has no runs.
     ///
     /// ```

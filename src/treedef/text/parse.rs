@@ -490,8 +490,8 @@ impl TreeDef {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is not a treedef, with the byte and what was expected there, or
-    /// if it exceeds a limit.
+    /// Returns an error when the text is not a treedef, with the byte and what was expected there,
+    /// or when it exceeds a limit.
     ///
     /// ```
     /// use treedef::{Limits, TreeDef};

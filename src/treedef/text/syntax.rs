@@ -69,7 +69,7 @@ impl Syntax<()> {
         arrays: false,
         statics: true,
         hides_lengths: false,
-        expected: "a node (literals stand only in keys and statics)",
+        expected: "a node (literals are only for keys and statics)",
     };
 }
 

@@ -60,9 +60,6 @@ pub(super) const ROWS: &[Row] = &[
     ("Tree::iter_mut", |cases| {
         cases.trees(&(), |mut tree| Ok(tree.iter_mut().take(10).count()));
     }),
-    ("Iterator for IntoLeaves", |cases| {
-        cases.trees(&(), |tree| Ok(tree.into_iter().take(10).count()));
-    }),
     ("Tree::with_arrays", |cases| {
         cases.trees(&Leaf::F32(1.5), |tree| Ok(tree.with_arrays()?.leaves().len()));
     }),

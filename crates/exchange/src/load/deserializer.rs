@@ -207,7 +207,7 @@ impl<'de> Place<'de> {
             Some(Leaf::I128(number)) => visitor.visit_i128(number.get()),
             Some(Leaf::U128(number)) => visitor.visit_u128(number.get()),
             Some(other) => {
-                Err(Failure::Custom(format!("{other} does not fit into {kind}"), Some(self.name())))
+                Err(Failure::Custom(format!("expected {kind}, found `{other}`"), Some(self.name())))
             }
             // It was reported.
             None => match kind {

@@ -12,9 +12,9 @@ use crate::tensor::{Dtype, Tensor, Tensors, display};
 
 /// numpy has no arrays of more dimensions.
 const MAX_DIMS: usize = 64;
-/// The most elements that are made without bytes, or that the file does not have; and how many more
-/// for each tensor.
+/// The most elements that are made without bytes, or that the file does not have.
 const MADE: usize = 1 << 18;
+/// How many more are made for each tensor.
 const MADE_FOR_EACH: usize = 64;
 /// The most names that are listed as missing before gaps in sequences are skipped.
 const ENOUGH: usize = 1_000;
