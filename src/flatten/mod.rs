@@ -827,13 +827,6 @@ impl TreeDef {
     ) -> Result<()> {
         Flattener::new().flatten_like(self, value, buffer)
     }
-
-    pub(crate) fn expect_leaves(&self, found: usize) -> Result<()> {
-        match self.num_leaves() {
-            expected if expected == found => Ok(()),
-            expected => Err(ErrorKind::LeafCount { expected, found }.into()),
-        }
-    }
 }
 
 impl Value {

@@ -1,11 +1,21 @@
 //! Checks that two structures are equal or equivalent.
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::model::TreeDef;
 use crate::treedef::difference::{expect_none, loose_differences, options_mismatch};
 use crate::treedef::pairs::expect_equal;
 
 impl TreeDef {
+    /// Checks that there are as many leaves as the structure has.
+    pub(crate) fn expect_leaves(&self, found: usize) -> Result<()> {
+        let expected = self.num_leaves();
+        if expected == found {
+            Ok(())
+        } else {
+            Err(ErrorKind::LeafCount { expected, found }.into())
+        }
+    }
+
     /// Checks that this structure equals `expected`.
     ///
     /// # Errors

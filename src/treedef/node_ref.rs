@@ -522,6 +522,10 @@ impl<'a> Children<'a> {
         self.left > 0 && self.next.num_leaves() == 0
     }
 
+    pub(crate) fn next_is_leaf(&self) -> bool {
+        self.left > 0 && self.next.is_leaf()
+    }
+
     /// Skips to the next child that has leaves.
     pub(crate) fn skip_leafless(&mut self) {
         while self.next_is_leafless() {

@@ -22,6 +22,8 @@ pub(crate) enum Stops {
     AtRuns,
     /// Every node that has leaves at or below it.
     AboveLeaves,
+    /// The same, but the first of neighbouring leaves.
+    AtLeafRuns,
     /// Every node that has leaves at or below it, and the first of other equal siblings.
     AtLeaflessRuns,
 }
@@ -54,16 +56,15 @@ impl<'a> Walk<'a> {
             return Some(self.enter(root, 1));
         }
         let Entered { node, children, position } = self.open.last_mut()?;
-        if let Stops::AboveLeaves = self.stops {
+        if let Stops::AboveLeaves | Stops::AtLeafRuns = self.stops {
             children.skip_leafless();
         }
         *position = node.num_children() - children.len();
         let child = match self.stops {
             Stops::AtRuns => children.next_run(),
             Stops::AtLeaflessRuns if children.next_is_leafless() => children.next_run(),
-            Stops::Everywhere | Stops::AboveLeaves | Stops::AtLeaflessRuns => {
-                children.next().map(|child| (child, 1))
-            }
+            Stops::AtLeafRuns if children.next_is_leaf() => children.next_run(),
+            _ => children.next().map(|child| (child, 1)),
         };
         match child {
             Some((child, repeat)) => Some(self.enter(child, repeat)),

@@ -9,8 +9,9 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::leaf::each_scalar;
-use crate::model::{Leaf, NodeKind, Tree, TreeDef, Value};
+use crate::model::{Leaf, Tree, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
+use crate::treedef::walk::{Event, Stops, Walk};
 
 /// At most this many experiments follow what none of the usual ones can tell.
 pub(super) const MOST_EXPERIMENTS: usize = 64;
@@ -111,20 +112,19 @@ impl<R: Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>> Experiments<'_, R> {
 
 /// The leaves below a node: neighbours in a sequence are one item.
 pub(super) fn items(node: NodeRef<'_>) -> Vec<Range<usize>> {
-    let (mut items, mut nodes) = (Vec::new(), vec![node]);
-    while let Some(node) = nodes.pop() {
-        if node.kind() == NodeKind::Leaf {
-            items.push(node.leaf_range());
-        }
-        for (child, repeat) in node.runs().filter(|(child, _)| child.num_leaves() > 0) {
-            if child.kind() == NodeKind::Leaf && !node.is_labelled() {
-                items.push(child.first_leaf()..child.first_leaf() + repeat)
+    let (mut items, mut walk) = (Vec::new(), Walk::new(node, Stops::AtLeafRuns));
+    while let Some(event) = walk.next() {
+        if let Event::Enter { node, repeat } = event
+            && node.is_leaf()
+        {
+            let run = node.first_leaf()..node.first_leaf() + repeat;
+            if walk.parent().is_some_and(|(parent, _)| parent.is_labelled()) {
+                items.extend(run.map(|leaf| leaf..leaf + 1));
             } else {
-                nodes.extend((0..repeat).map(|skip| child.later(skip)))
+                items.push(run);
             }
         }
     }
-    items.sort_by_key(|item| item.start);
     items
 }
 
