@@ -8,6 +8,8 @@ use crate::pattern::{Pattern, PatternStep};
 
 /// An argument that names one node: a [`Path`], or its text.
 ///
+/// Only what cannot fail takes a `Path` alone, such as [`Path::join`] and [`Pattern::matches`].
+///
 /// ```
 /// use treedef::{Path, Tree};
 ///
