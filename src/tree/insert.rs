@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, Leaf, LeafKind, NodeData, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::lookup::{enter_somes, position};
+use crate::treedef::node_ref::NodeRef;
 use crate::treedef::replace::split;
 use crate::treedef::treedef_builder::TreeDefBuilder;
 
@@ -36,42 +37,17 @@ impl<L> Tree<L> {
     /// ```
     pub fn insert(&mut self, path: impl ToPath, new: Tree<L>) -> Result<Option<Tree<L>>> {
         let path = path.to_path()?;
-        let no_place = |path: &Path| {
-            Error::argument("only maps and sequences take a new child").at(path.clone())
-        };
-        let Some((key, above)) = path.keys().split_last() else { return Err(no_place(&path)) };
+        let Some((key, above)) = path.keys().split_last() else { return Err(takes_no_child()) };
         let (mut parent_path, mut parent) = self.treedef.find(&Path(above.to_vec()))?;
         enter_somes(&mut parent, &mut parent_path);
-        let (position, data) = match (parent.kind(), key) {
-            (NodeKind::Map, _) => {
-                let found = position(parent, key).map_err(|error| error.at(parent_path.clone()))?;
-                if let Some(known) = found.and_then(|found| parent.key(found)) {
-                    return self.replace(parent_path.child(known), new).map(Some);
-                }
-                let entry = entry_key(key, parent.entry_keys()).ok_or_else(|| no_place(&path))?;
-                let keys = parent.entry_keys();
-                let position = if parent.is_sorted_map() {
-                    keys.partition_point(|key| *key < entry)
-                } else {
-                    keys.len()
-                };
-                let (before, after) = keys.split_at(position); // at most the length
-                let keys = before.iter().chain([&entry]).chain(after).cloned();
-                let labels = Labels::Keys(keys.collect());
-                (position, parent.data().map(|data| NodeData { labels, ..data.clone() }))
+        if parent.kind() == NodeKind::Map {
+            let found = position(parent, key).map_err(|error| error.at(parent_path.clone()))?;
+            if let Some(known) = found.and_then(|found| parent.key(found)) {
+                return self.replace(parent_path.child(known), new).map(Some);
             }
-            (NodeKind::Seq, Key::Index(index) | Key::Position(index))
-                if *index <= parent.num_children() =>
-            {
-                (*index, None)
-            }
-            (NodeKind::Seq, Key::Index(_) | Key::Position(_)) => {
-                let most = parent.num_children();
-                let error = Error::argument(format_args!("expected an index up to {most}"));
-                return Err(error.at(Path::clone(&path)));
-            }
-            _ => return Err(no_place(&path)),
-        };
+        }
+        let place = place_for(parent, key).map_err(|error| error.at(Path::clone(&path)));
+        let (position, data) = place?;
         let mut builder = TreeDefBuilder::onto(parent, self.treedef.limits);
         builder.open_new(parent.kind(), data.as_ref().map(NodeData::as_ref), 1);
         let (next, rest) = split(&mut builder, parent, position)?;
@@ -90,6 +66,39 @@ impl<L> Tree<L> {
         self.treedef = replaced;
         Ok(None)
     }
+}
+
+/// The position of a new child, and the node data of the parent with it, if that changes.
+fn place_for(parent: NodeRef<'_>, key: &Key) -> Result<(usize, Option<NodeData>)> {
+    match (parent.kind(), key) {
+        (NodeKind::Map, _) => {
+            let keys = parent.entry_keys();
+            let entry = entry_key(key, keys).ok_or_else(takes_no_child)?;
+            let position = if parent.is_sorted_map() {
+                keys.partition_point(|key| *key < entry)
+            } else {
+                keys.len()
+            };
+            let (before, after) = keys.split_at(position); // at most the length
+            let keys = before.iter().chain([&entry]).chain(after).cloned();
+            let labels = Labels::Keys(keys.collect());
+            Ok((position, parent.data().map(|data| NodeData { labels, ..data.clone() })))
+        }
+        (NodeKind::Seq, Key::Index(index) | Key::Position(index)) => {
+            let most = parent.num_children();
+            if *index <= most {
+                Ok((*index, None))
+            } else {
+                Err(Error::argument(format_args!("expected an index up to {most}")))
+            }
+        }
+        _ => Err(takes_no_child()),
+    }
+}
+
+#[cold]
+fn takes_no_child() -> Error {
+    Error::argument("only maps and sequences take a new child")
 }
 
 impl Tree<Leaf> {
