@@ -114,9 +114,8 @@ pub(crate) fn leaf_steps<'a, 'b>(
     full: NodeRef<'b>,
 ) -> impl Iterator<Item = (NodeRef<'a>, NodeRef<'b>)> {
     // Equal pairs without leaves are skipped as one.
-    let most = |_: NodeRef<'_>, a: NodeRef<'_>, _: NodeRef<'_>| match a.num_leaves() {
-        0 => usize::MAX,
-        _ => 1,
+    let most = |_: NodeRef<'_>, a: NodeRef<'_>, _: NodeRef<'_>| {
+        if a.num_leaves() == 0 { usize::MAX } else { 1 }
     };
     let mut walk = PairWalk::new(prefix, full, most);
     std::iter::from_fn(move || {

@@ -49,9 +49,11 @@ macro_rules! numbers {
             }
 
             fn bytes(leaves: &[Self]) -> Cow<'_, [u8]> {
-                if cfg!(target_endian = "little") { Cow::Borrowed(bytemuck::cast_slice(leaves)) } else {
-// any bytes are a `[u8]`
-leaves.iter().flat_map(|leaf| leaf.to_le_bytes()).collect() }
+                if cfg!(target_endian = "little") {
+                    Cow::Borrowed(bytemuck::cast_slice(leaves)) // any bytes are a `[u8]`
+                } else {
+                    leaves.iter().flat_map(|leaf| leaf.to_le_bytes()).collect()
+                }
             }
 
             fn read(dtype: Dtype, bytes: &[u8], into: &mut Vec<Self>) -> bool {

@@ -259,6 +259,7 @@ impl Matcher<'_, '_> {
         if put { Ok(slot + 1) } else { Matcher { known, at, slot }.other_float(scalar) }
     }
 
+    /// Out of line, because [`scalar`](Self::scalar) is compiled into each place that calls it.
     #[inline(never)]
     fn other_float(self, scalar: Scalar<'_>) -> Matched<usize> {
         self.scalar(scalar)

@@ -69,7 +69,10 @@ pub(crate) fn read<L: LeafType>(bytes: &[u8], limits: Limits) -> Result<Tree<L>>
     } else {
         let part = Part { name: VALUES, bytes: parts.values, structure: None };
         let Decoded { values, .. } = decode(&part, &mut orders, limits)?;
-        if values.is_empty() { return Err(wire::invalid(VALUES, "there are none")) } else { values }
+        if values.is_empty() {
+            return Err(wire::invalid(VALUES, "there are none"));
+        }
+        values
     };
     orders.finish()?;
     let mut kinds = parts.kinds;

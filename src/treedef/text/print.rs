@@ -25,10 +25,10 @@ pub(crate) trait LeafText {
             let first = first + sibling * leaves;
             (first..first + leaves).all(|leaf| self.same(leaf - leaves, leaf))
         };
-        match leaves {
-            0 => count,
-            _ => (1..count).find(|sibling| !like_the_last(*sibling)).unwrap_or(count),
+        if leaves == 0 {
+            return count;
         }
+        (1..count).find(|sibling| !like_the_last(*sibling)).unwrap_or(count)
     }
     /// The text of a node that is printed as an array.
     fn array(&self, _: NodeRef<'_>) -> Option<String> {
