@@ -5,7 +5,7 @@ mod workloads;
 
 use divan::{Bencher, black_box};
 use serde::Serialize;
-use treedef::{Flattener, Leaf, TreeDef, flatten, flatten_as, structure, unflatten};
+use treedef::{Flattener, Leaf, Path, TreeDef, flatten, flatten_as, structure, unflatten};
 use workloads::{Particle, Shape, Small};
 
 fn main() {
@@ -39,6 +39,29 @@ mod small {
     fn unflatten_numbers(bencher: Bencher<'_, '_>) {
         let (leaves, treedef) = flatten_as::<f64>(&workloads::small()).expect("it flattens");
         bencher.bench_local(|| unflatten::<Small>(&treedef, black_box(&leaves)));
+    }
+}
+
+/// Lookups among neighbours that all differ.
+#[divan::bench_group]
+mod among_20_000_different_siblings {
+    use super::*;
+
+    fn treedef() -> TreeDef {
+        let rows: Vec<Option<u8>> = (0..20_000).map(|n| (n % 2 == 0).then_some(1)).collect();
+        structure(&rows).expect("it flattens")
+    }
+
+    #[divan::bench]
+    fn node(bencher: Bencher<'_, '_>) {
+        let (treedef, path) = (treedef(), "[19998]".parse::<Path>().expect("it parses"));
+        bencher.bench_local(|| treedef.node(black_box(&path)).is_ok());
+    }
+
+    #[divan::bench]
+    fn leaf_path(bencher: Bencher<'_, '_>) {
+        let treedef = treedef();
+        bencher.bench_local(|| treedef.leaf_path(black_box(9_998)));
     }
 }
 

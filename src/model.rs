@@ -240,18 +240,18 @@ pub struct Array {
     pub(crate) shape: Box<[usize]>,
     pub(crate) column_major: bool,
     /// If serde sees one byte string in place of the numbers: that leaf, once it was asked for.
-    pub(crate) bytes: Option<Arc<dyn Late>>,
+    pub(crate) bytes: Option<Arc<dyn Late<Leaf>>>,
 }
 
-/// A leaf that is made from the numbers when it is asked for, because serde borrows it. Without it,
-/// the numbers of such an array would always be in memory twice. It is behind a trait because
-/// clippy would warn users of each map whose keys are paths (`mutable_key_type`).
-pub(crate) trait Late: Send + Sync + UnwindSafe + RefUnwindSafe {
-    fn get(&self, make: &dyn Fn() -> Leaf) -> &Leaf;
+/// What is made from the data beside it when it is first asked for: the bytes of an array, which
+/// would otherwise always be in memory twice; the index of the runs of a structure. It is behind a
+/// trait because clippy would warn users of each map whose keys are paths (`mutable_key_type`).
+pub(crate) trait Late<T>: Send + Sync + UnwindSafe + RefUnwindSafe {
+    fn get(&self, make: &dyn Fn() -> T) -> &T;
 }
 
-impl Late for OnceLock<Leaf> {
-    fn get(&self, make: &dyn Fn() -> Leaf) -> &Leaf {
+impl<T: Send + Sync + UnwindSafe + RefUnwindSafe> Late<T> for OnceLock<T> {
+    fn get(&self, make: &dyn Fn() -> T) -> &T {
         self.get_or_init(make)
     }
 }
@@ -375,11 +375,30 @@ pub struct TreeDef {
     pub(crate) walked: bool,
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Encoding {
     pub(crate) options: Options,
     pub(crate) nodes: Box<[Node]>,
     pub(crate) node_data: Box<[NodeData]>,
+    /// Follows from `nodes`. A structure of few nodes has none.
+    pub(crate) run_index: Option<Box<dyn Late<RunIndex>>>,
+}
+
+/// Where the runs of children are, for nodes with many of them. So a lookup need not pass all runs
+/// before the child that it looks for.
+pub(crate) struct RunIndex {
+    /// The nodes with many runs, in order, each with the index of its first mark.
+    pub(crate) wide: Vec<(usize, usize)>,
+    pub(crate) marks: Vec<RunMark>,
+}
+
+/// A run of children, and how many children, leaves and maps of the parent are before it.
+#[derive(Clone, Copy)]
+pub(crate) struct RunMark {
+    /// Index into the nodes.
+    pub(crate) run: usize,
+    pub(crate) children: usize,
+    pub(crate) leaves: usize,
+    pub(crate) maps: usize,
 }
 
 /// The options of the walk that made a treedef. Rebuilding and comparing need them.
@@ -686,6 +705,27 @@ pub struct NodeHead<'a> {
 impl NodeData {
     /// The index for nodes that have neither names nor keys.
     pub(crate) const NONE: usize = usize::MAX;
+}
+
+impl Encoding {
+    /// All that is compared: the rest follows from it.
+    fn compared(&self) -> (Options, &[Node], &[NodeData]) {
+        (self.options, &self.nodes, &self.node_data)
+    }
+}
+
+impl PartialEq for Encoding {
+    fn eq(&self, other: &Self) -> bool {
+        self.compared() == other.compared()
+    }
+}
+
+impl Eq for Encoding {}
+
+impl Hash for Encoding {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.compared().hash(state);
+    }
 }
 
 impl PartialEq for TreeDef {

@@ -79,7 +79,7 @@ impl Key {
     }
 
     /// The position, the index, or the number of an entry's key.
-    fn place(&self) -> Option<i128> {
+    pub(crate) fn place(&self) -> Option<i128> {
         match self {
             Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) => {
                 Some(*index as i128) // always wider

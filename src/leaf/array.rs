@@ -212,7 +212,7 @@ impl Array {
     }
 }
 
-pub(crate) fn late() -> Arc<dyn Late> {
+pub(crate) fn late() -> Arc<dyn Late<Leaf>> {
     Arc::new(OnceLock::new())
 }
 

@@ -1,5 +1,6 @@
 //! Treedefs: how structures are read, walked, built, printed, compared and stored.
 
+mod run_index;
 pub(crate) mod node_ref;
 pub(crate) mod walk;
 pub(crate) mod blocks;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Encoding, Labels, Name, Node, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
+    Encoding, Labels, Name, Node, NodeData, NodeHead, NodeKind, Options, RunIndex, RunMark,
+    TreeDef, Value,
 };
 use crate::path::{Key, Path};
 
@@ -66,7 +67,9 @@ impl TreeDef {
 
     /// The path of the leaf with this index.
     ///
-    /// The time grows with the depth, and with the number of distinct siblings along the path.
+    /// The time grows with the depth, and with the logarithm of the number of different siblings
+    /// along the path. The first such call on a structure visits all its nodes once. For the paths
+    /// of all leaves, [`leaf_paths`](Self::leaf_paths) takes less time.
     ///
     /// # Errors
     ///
@@ -84,7 +87,7 @@ impl TreeDef {
         Ok(self.root().path_to_leaf(index))
     }
 
-    /// The indices of the leaves at and below a path.
+    /// The indices of the leaves at and below a path, in the time of [`node`](Self::node).
     ///
     /// # Errors
     ///
@@ -201,12 +204,33 @@ impl<'a> NodeRef<'a> {
         Some(child)
     }
 
+    /// The children from some child on that is not beyond the one that is looked for.
+    fn children_near(self, is_before: impl Fn(&RunMark) -> bool) -> Children<'a> {
+        let index = self.encoding.run_index.as_ref().filter(|_| self.raw.is_wide());
+        let mark = index.and_then(|index| {
+            index.get(&|| RunIndex::of(&self.encoding.nodes)).last_mark(self.node, is_before)
+        });
+        let (Some(mark), Some(mut next)) = (mark, self.first_child()) else {
+            return self.children();
+        };
+        next.turn_to(mark.run);
+        (next.first_leaf, next.first_map) =
+            (next.first_leaf + mark.leaves, next.first_map + mark.maps);
+        Children { next, left_in_run: next.repeat(), left: self.num_children() - mark.children }
+    }
+
     /// The child at an index.
+    ///
+    /// The time grows with the logarithm of the number of different children. The first such call
+    /// on a structure visits all its nodes once.
     pub fn child(self, position: usize) -> Option<NodeRef<'a>> {
-        self.children().nth(position)
+        let mut children = self.children_near(|mark| mark.children <= position);
+        children.nth(position.checked_sub(self.num_children() - children.len())?)
     }
 
     /// The child with a key.
+    ///
+    /// The time is that of [`child`](Self::child) and of [`position`](Self::position).
     pub fn child_at(self, key: &Key) -> Option<NodeRef<'a>> {
         self.child(self.position(key)?)
     }
@@ -240,6 +264,10 @@ impl<'a> NodeRef<'a> {
     }
 
     /// The index of the child with a key.
+    ///
+    /// The time grows with the logarithm of the number of entries of a map, but with the number of
+    /// fields of a struct, and with that of entries under
+    /// [`MapOrder::Insertion`](crate::MapOrder::Insertion).
     pub fn position(self, key: &Key) -> Option<usize> {
         let is_variant = |name: &Name| self.variant() == Some(name.as_ref());
         let field = |name: &Name| self.fields().iter().position(|field| field == name);
@@ -330,7 +358,8 @@ impl<'a> NodeRef<'a> {
 
     /// The child that contains a leaf, and the index of the child.
     fn child_with_leaf(self, index: usize) -> Option<(usize, NodeRef<'a>)> {
-        let mut children = self.children();
+        let before = index.checked_sub(self.first_leaf)?;
+        let mut children = self.children_near(|mark| mark.leaves <= before);
         let child = children.with_leaf(index)?;
         Some((self.num_children() - children.len() - 1, child))
     }

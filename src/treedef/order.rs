@@ -38,6 +38,15 @@ impl Value {
             }
         }
     }
+
+    /// Whether this value is less than each integer of that number, whatever its type.
+    pub(crate) fn is_below(&self, number: i128) -> bool {
+        match self.as_leaf() {
+            Some(Leaf::Bool(_)) => true,
+            // A number that is no `i128` is greater than all of them.
+            leaf => leaf.and_then(Leaf::as_i128).is_some_and(|value| value < number),
+        }
+    }
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]

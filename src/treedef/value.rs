@@ -23,6 +23,7 @@ static LEAF_ENCODING: LazyLock<Encoding> = LazyLock::new(|| Encoding {
         work: 1,
     }]),
     node_data: Box::new([]),
+    run_index: None,
 });
 
 pub(crate) fn scalar_root() -> NodeRef<'static> {

@@ -270,3 +270,73 @@ fn a_text_that_a_leaf_cannot_hold_is_refused() {
     let back = tree.into_typed::<(f32, Option<String>, Option<u128>)>().unwrap();
     assert_eq!(back, (f32::NEG_INFINITY, Some("nan".to_owned()), Some(u128::MAX)));
 }
+
+/// Every place of a structure is where a walk through all of it says.
+fn lookups_agree_with_walks(treedef: &TreeDef) {
+    for (_, node) in treedef.nodes() {
+        for (position, child) in node.children().enumerate() {
+            let found = node.child(position).unwrap();
+            assert_eq!(found.leaf_range(), child.leaf_range());
+            assert_eq!(found.kind(), child.kind());
+        }
+        assert!(node.child(node.num_children()).is_none());
+    }
+    for (leaf, path) in treedef.leaf_paths().enumerate() {
+        assert_eq!(treedef.leaf_path(leaf).unwrap(), path);
+        assert_eq!(treedef.leaf_range(&path).unwrap(), leaf..leaf + 1);
+    }
+}
+
+#[test]
+fn children_are_found_among_many_different_ones() {
+    #[derive(Clone, Debug, Serialize)]
+    enum Row {
+        Leaf(u8),
+        Empty,
+        Many(Vec<u8>),
+        Map(BTreeMap<u8, u8>),
+    }
+    for len in [15, 16, 17, 31, 32, 33, 64, 65, 500] {
+        let kinds =
+            [Row::Leaf(1), Row::Empty, Row::Many(vec![1, 2]), Row::Map(BTreeMap::from([(1, 2)]))];
+        let rows: Vec<Row> = kinds.into_iter().cycle().take(len).collect();
+        lookups_agree_with_walks(&treedef::structure(&rows).unwrap());
+        lookups_agree_with_walks(&treedef::structure(&(7, &rows, [&rows[..]; 2])).unwrap());
+        // Maps that came in another order are found by their number.
+        let maps: Vec<HashMap<u8, Option<u8>>> = (0..len)
+            .map(|n| (0..3).map(|key| (key, (n % 3 == 0).then_some(key))).collect())
+            .collect();
+        let tree = Tree::of(&maps).unwrap();
+        lookups_agree_with_walks(tree.treedef());
+        assert_eq!(tree.into_typed::<Vec<HashMap<u8, Option<u8>>>>().unwrap(), maps);
+    }
+    proptest::proptest!(|(rows in proptest::collection::vec(0usize..4, 0..200))| {
+        let row = |kind: &usize| [Row::Leaf(1), Row::Empty, Row::Many(vec![3; 2]), Row::Many(vec![])][*kind].clone();
+        let rows: Vec<Row> = rows.iter().map(row).collect();
+        lookups_agree_with_walks(&treedef::structure(&(0, rows)).unwrap());
+    });
+}
+
+#[test]
+fn keys_of_large_maps_are_found_in_every_form() {
+    let names: BTreeMap<String, u32> = (0..200).map(|n| (format!("key {n}"), n)).collect();
+    let tree = Tree::of(&names).unwrap();
+    for n in 0..200 {
+        let field = Path::from(vec![Key::Field(format!("key {n}").into())]);
+        assert_eq!(tree.get(&field).unwrap(), &Leaf::U32(n));
+    }
+    let numbers: BTreeMap<i64, i64> = (-100..100).map(|n| (n, n)).collect();
+    let tree = Tree::of(&numbers).unwrap();
+    for n in 0..100 {
+        assert_eq!(tree.get(&Path::from(vec![Key::Index(n)])).unwrap(), &Leaf::I64(n as i64));
+    }
+    let mixed = def(
+        r#"{false: *, true: *, 2u8: *, 3i8: *, 3u8: *, 3u128: *, 4i128: *, 340282366920938463463374607431768211455u128: *, 3.0: *, '3': *, "3": *, b"3": *, (3,): *}"#,
+    );
+    assert_eq!(mixed.resolve("[4]").unwrap().to_string(), "[4i128]");
+    assert_eq!(mixed.resolve("[2]").unwrap().to_string(), "[2u8]");
+    assert_eq!(mixed.resolve("`3`").unwrap().to_string(), r#"["3"]"#);
+    let error = mixed.resolve("[3]").unwrap_err();
+    assert_snapshot!(error, @"`[3]` can mean `[3i8]` and `[3u8]` at the root");
+    assert!(mixed.resolve("[5]").is_err());
+}

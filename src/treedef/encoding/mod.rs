@@ -3,7 +3,7 @@
 mod node_data;
 
 use std::mem;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{ErrorKind, Result};
 use crate::leaf::sink::permute;
@@ -12,6 +12,7 @@ use crate::model::{
     Value,
 };
 use crate::treedef::node_ref::alike;
+use crate::treedef::run_index::INDEXED;
 
 use node_data::NodeDataTable;
 
@@ -260,7 +261,8 @@ fn encode(
     limits: Limits,
 ) -> TreeDef {
     insertions.sort_unstable_by_key(|insertion| insertion.map); // they come as maps end, inner ones first
-    let encoding = Encoding { options, nodes, node_data };
+    let run_index = (nodes.len() > INDEXED).then(|| Box::new(OnceLock::new()) as _);
+    let encoding = Encoding { options, nodes, node_data, run_index };
     TreeDef {
         encoding: Arc::new(encoding),
         insertions: (!insertions.is_empty()).then(|| insertions.into()),
