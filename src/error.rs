@@ -361,6 +361,11 @@ impl Error {
         self.0.path()
     }
 
+    /// Whether the error has no path yet. Each level may ask, so the path is not put together.
+    pub(crate) fn is_at_root(&self) -> bool {
+        self.0.above.is_empty() && self.0.path.is_root()
+    }
+
     /// What can be done about the error, if that is known. The message ends with it.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
@@ -386,7 +391,7 @@ impl Error {
         error: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
     ) -> Self {
         match error.into().downcast::<Error>() {
-            Ok(ours) if ours.path().is_root() => *ours,
+            Ok(ours) if ours.is_at_root() => *ours,
             Ok(ours) => ErrorKind::Function(ours).into(),
             Err(other) => ErrorKind::Function(other).into(),
         }
@@ -419,7 +424,7 @@ impl Error {
     /// Sets the path, unless the error already has one.
     #[cold]
     pub(crate) fn or_at(self, path: &Path) -> Self {
-        if self.path().is_root() { self.at(path.clone()) } else { self }
+        if self.is_at_root() { self.at(path.clone()) } else { self }
     }
 
     #[cold]
@@ -475,7 +480,7 @@ impl Error {
     /// node.
     #[cold]
     pub(crate) fn with_fields(mut self, fields: impl FnOnce() -> Vec<Name>) -> Self {
-        let is_here = self.path().is_root();
+        let is_here = self.is_at_root();
         if let ErrorKind::MissingField { present, .. } = &mut self.0.kind
             && is_here
             && present.is_empty()

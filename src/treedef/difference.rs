@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result};
-use crate::leaf::float::widen;
+use crate::leaf::float::{Half, widen};
 use crate::message::counted;
 use crate::model::{Array, Leaf, Name, NodeKind, Options, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
@@ -230,6 +230,15 @@ impl Differences {
         (!same).then(|| (DifferenceKind::Leaf, quoted_leaf(&expected), quoted_leaf(&found)))
     }
 
+    /// The comparison of a float with the half that was made of it: see
+    /// [`with_half_rules`](crate::Flattener::with_half_rules).
+    fn half(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<Option<Found>> {
+        let (expected, found) = (a.leaf()?, b.half()?);
+        let same = *expected == found || is_widened(&expected, &found);
+        let found = (DifferenceKind::Leaf, quoted_leaf(&expected), quoted_leaf(&found));
+        Some((!same).then_some(found))
+    }
+
     fn children<'a>(
         &self,
         a: ComparedNode<'a>,
@@ -299,6 +308,9 @@ impl<'a> View<'a> for Differences {
         b: ComparedNode<'a>,
     ) -> Steps<ComparedNode<'a>, Found> {
         let Some((a, b)) = self.seen(a, b) else { return Vec::new() };
+        if let Some(found) = self.half(a, b) {
+            return found.into_iter().map(Step::here).collect();
+        }
         let head = self.heads.difference(a.node, b.node);
         let found = head.map(|kind| (kind, quoted(a.node), quoted(b.node)));
         let mut steps: Steps<ComparedNode<'a>, Found> = found.into_iter().map(Step::here).collect();
@@ -354,6 +366,16 @@ impl<'a> ComparedNode<'a> {
                 inside: true,
             },
             None => self,
+        }
+    }
+
+    /// The float whose bits are in this newtype of the crate `half`.
+    fn half(self) -> Option<Leaf> {
+        let named = self.node.name().and_then(Half::named);
+        let half = named.filter(|_| self.node.kind() == NodeKind::NewtypeStruct)?;
+        match *self.child(self.node.child(0)?).leaf()? {
+            Leaf::U16(bits) => Some(Leaf::F32(half.widen(bits))),
+            _ => None,
         }
     }
 

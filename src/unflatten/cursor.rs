@@ -209,6 +209,17 @@ impl<'de> Cursor<'de> {
         }
     }
 
+    /// Goes inside the newtypes around a node, but not into one whose name no Rust type can have:
+    /// the visitor knows it.
+    pub(super) fn unwrap_to_message(&mut self) -> Result<()> {
+        self.enter();
+        let is_message = |at: &At<'_>| at.node.name().is_some_and(|name| name.starts_with('$'));
+        while self.at.kind == NodeKind::NewtypeStruct && !is_message(&self.at) {
+            self.unwrap_newtype()?;
+        }
+        Ok(())
+    }
+
     /// Goes inside the newtypes around a node.
     #[inline]
     pub(super) fn unwrap(&mut self) -> Result<()> {
@@ -221,11 +232,16 @@ impl<'de> Cursor<'de> {
 
     fn unwrap_newtypes(&mut self) -> Result<()> {
         while self.at.kind == NodeKind::NewtypeStruct {
-            let newtypes = self.at.newtypes + 1; // at most the number of levels
-            self.go_to_child()?;
-            self.at.newtypes = newtypes;
-            self.enter_held();
+            self.unwrap_newtype()?;
         }
+        Ok(())
+    }
+
+    fn unwrap_newtype(&mut self) -> Result<()> {
+        let newtypes = self.at.newtypes + 1; // at most the number of levels
+        self.go_to_child()?;
+        self.at.newtypes = newtypes;
+        self.enter_held();
         Ok(())
     }
 
@@ -289,11 +305,11 @@ impl<'de> Cursor<'de> {
         Number::of(self.scalar()?)
     }
 
-    /// The text or the character at the cursor.
+    /// The text, the character or the bytes at the cursor.
     pub(super) fn text(&mut self) -> Option<Taken<'de>> {
         self.unwrap().ok()?;
         match self.scalar()? {
-            Scalar::Str(_) | Scalar::Char(_) => self.take(),
+            Scalar::Str(_) | Scalar::Char(_) | Scalar::Bytes(_) => self.take(),
             _ => None,
         }
     }
@@ -398,7 +414,7 @@ impl At<'_> {
         let error = match error.kind() {
             // serde says nothing of what it tried.
             ErrorKind::Message(message)
-                if error.path().is_root() && message.contains("did not match any variant") =>
+                if error.is_at_root() && message.contains("did not match any variant") =>
             {
                 error.with_hint(format!("here is `{}`", self.node.brief()))
             }
@@ -447,6 +463,8 @@ impl<'c> Identifier<'_, 'c> {
     fn of(scalar: Scalar<'c>) -> Option<Self> {
         Some(match scalar {
             Scalar::Str(text) => Identifier::Text(text),
+            // Not by `visit_bytes`, which the compiler would then make of every struct.
+            Scalar::Bytes(bytes) => Identifier::Text(std::str::from_utf8(bytes).ok()?),
             Scalar::Bool(value) => Identifier::Bool(value),
             number => match Number::of(number)? {
                 Number::U64(value) => Identifier::U64(value),

@@ -16,6 +16,8 @@
 //! | payload | another form of payload | that payload as a plain value |
 //! | struct | a sequence | a map from the first fields to the elements |
 //! | bytes | a sequence of `u8` | the bytes |
+//! | bytes | anything else | as it is |
+//! | anything | a newtype with a name such as `$link` | the newtype: no Rust type has such a name, so it is a message to the type that reads it |
 
 use std::cell::Cell;
 
@@ -70,14 +72,16 @@ macro_rules! numbers {
     )*};
 }
 
-/// Requests for a text or a character.
+/// Requests for a text or a character. Bytes may be a text to the visitor, e.g. that of a path.
 macro_rules! texts {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
             let result = match self.0.text() {
                 Some(Taken::Scalar(Scalar::Str(text))) => visitor.visit_borrowed_str(text),
                 Some(Taken::Scalar(Scalar::Char(value))) => visitor.visit_char(value),
+                Some(Taken::Scalar(Scalar::Bytes(bytes))) => visitor.visit_borrowed_bytes(bytes),
                 Some(Taken::String(text)) => visitor.visit_string(text),
+                Some(Taken::Bytes(bytes)) => visitor.visit_byte_buf(bytes),
                 _ => return Err(self.0.unexpected(&visitor)),
             };
             outside!(self, result)
@@ -293,15 +297,14 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         use NodeKind as Is;
-        self.0.unwrap()?;
+        self.0.unwrap_to_message()?;
         match self.0.at.kind {
+            Is::NewtypeStruct => self.0.newtype(visitor),
             Is::Leaf => self.0.scalar_as_it_is(visitor),
             Is::UnitVariant => self.deserialize_str(visitor),
             Is::None => outside!(self, visitor.visit_none()),
             Is::Some => self.0.some(visitor),
-            Is::Unit | Is::UnitStruct | Is::NewtypeStruct | Is::Static => {
-                outside!(self, visitor.visit_unit())
-            }
+            Is::Unit | Is::UnitStruct | Is::Static => outside!(self, visitor.visit_unit()),
             Is::Seq | Is::Tuple | Is::TupleStruct => self.deserialize_seq(visitor),
             Is::Map | Is::Struct | Is::NewtypeVariant | Is::TupleVariant | Is::StructVariant => {
                 self.deserialize_map(visitor)
@@ -348,20 +351,8 @@ impl<'de> NodeDeserializer<'_, 'de> {
                 ))
             });
         }
-        if self.0.is_sequence() {
-            return self.deserialize_seq(visitor);
-        }
-        let result = match self.0.take() {
-            Some(Taken::Scalar(Scalar::Bytes(bytes))) => visitor.visit_borrowed_bytes(bytes),
-            Some(Taken::Scalar(Scalar::Str(text))) => visitor.visit_borrowed_str(text),
-            Some(Taken::Bytes(bytes)) => visitor.visit_byte_buf(bytes),
-            Some(Taken::String(text)) => visitor.visit_string(text),
-            _ => return Err(self.0.unexpected(&visitor)),
-        };
-        result.map_err(|error| {
-            let hint = "a type that borrows its bytes needs `unflatten_borrowed`";
-            at.outside(lend_hint(error, hint))
-        })
+        let hint = "a type that borrows its bytes needs `unflatten_borrowed`";
+        self.deserialize_any(visitor).map_err(|error| lend_hint(error, hint))
     }
 }
 

@@ -145,7 +145,7 @@ impl<'c, 'de> Entries<'c, 'de> {
             _ => field_names(node),
         });
         self.map.outside(match error.kind() {
-            ErrorKind::MissingField { .. } if error.path().is_root() => {
+            ErrorKind::MissingField { .. } if error.is_at_root() => {
                 let mut unknown =
                     node.fields().iter().filter(|field| !fields.contains(&field.as_ref()));
                 error.with_hint(match unknown.next() {
@@ -158,7 +158,7 @@ impl<'c, 'de> Entries<'c, 'de> {
             }
             ErrorKind::Message(message)
                 if matches!(self.order, EntryOrder::Fields(_))
-                    && error.path().is_root()
+                    && error.is_at_root()
                     && message.starts_with("duplicate field") =>
             {
                 let taken = limited(&format_args!("`{}`", self.taken().join("`, `")), 60);

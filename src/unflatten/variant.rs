@@ -160,7 +160,7 @@ pub(super) fn end(node: At<'_>, asked: bool) -> Result<()> {
 pub(super) fn explain(node: At<'_>, error: Error) -> Error {
     node.outside(match error.kind() {
         ErrorKind::UnknownVariant { variant, .. }
-            if node.kind.is_variant() && error.path().is_root() =>
+            if node.kind.is_variant() && error.is_at_root() =>
         {
             let variant = limited(&format_args!("{variant:?}"), 60);
             error.with_hint(format!("renamed? `#[serde(alias = {variant})]`"))

@@ -20,6 +20,7 @@ mod laws;
 mod layouts;
 mod lookups;
 mod migrations;
+mod misfits;
 mod properties;
 mod reading;
 mod rows;
