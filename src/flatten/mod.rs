@@ -193,8 +193,8 @@ impl Flattener {
         self
     }
 
-    /// Whether `None` is a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the
-    /// structure of `Vec<f64>`.
+    /// Makes `None` a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the structure of
+    /// `Vec<f64>`.
     ///
     /// A `Some` around a `None`, a `Some` or a unit stays a node, with or without newtypes and
     /// marks between them. So nested options stay exact, also in serde's buffers. Whether the node
@@ -215,8 +215,8 @@ impl Flattener {
         self
     }
 
-    /// Whether types with two forms use the human-readable one. An `IpAddr` is one string leaf by
-    /// default, and four numbers with `false`.
+    /// Sets whether types with two forms use the human-readable one. An `IpAddr` is one string leaf
+    /// by default, and four numbers with `false`.
     ///
     /// serde's own buffers (`flatten`, `untagged`, internal tags) always assume `true`.
     pub fn human_readable(mut self, yes: bool) -> Self {
@@ -224,7 +224,7 @@ impl Flattener {
         self
     }
 
-    /// The maximum depth of nested containers, including map keys. The default is 128.
+    /// Sets how deep containers may nest, including those in map keys. The default is 128.
     ///
     /// Each level uses stack, here and in the code of the value. More than 256 levels need the
     /// feature `stacker`, which grows the stack, and are an error without it. This sets
@@ -234,7 +234,7 @@ impl Flattener {
         self
     }
 
-    /// The limits of the new treedefs: the depth, and the cost of rebuilding, printing and saving.
+    /// Sets the limits of new treedefs: the depth, and the cost of rebuilding, printing and saving.
     ///
     /// ```
     /// use treedef::{Flattener, Limits, Static};
@@ -252,7 +252,7 @@ impl Flattener {
         self
     }
 
-    /// Only scalars of the kinds that `is_leaf` accepts are leaves. The others become static.
+    /// Makes leaves only of scalars of the kinds that `is_leaf` accepts. The others become static.
     ///
     /// For example, an optimiser sees only the floats of a value. A `half::f16` is not a float to
     /// serde, but an integer with its bits: see [`with_half_rules`](Self::with_half_rules).
@@ -272,7 +272,7 @@ impl Flattener {
         self.with_rules(|rules| rules.leaves_where = Some(Arc::new(is_leaf)))
     }
 
-    /// Whether each array is one leaf, whose numbers are in one buffer.
+    /// Makes each array one leaf, whose numbers are in one buffer.
     ///
     /// An array is what [`TreeDef::blocks`] calls a block, if it has dimensions and its leaves are
     /// numbers of one type or `bool`: `Vec<Vec<f32>>` with rows of one length, `[[f64; 3]; 3]`. The
@@ -430,7 +430,7 @@ impl Flattener {
         Ok(self.unmatched(&hits))
     }
 
-    /// Whether a rule about a type, a field or a path that matches nothing in a value is an error.
+    /// Makes it an error if a rule about a type, a field or a path matches nothing in a value.
     ///
     /// By default it is not, because an enum or an empty `Vec` may have nothing for it now.
     ///
@@ -467,7 +467,7 @@ impl Flattener {
         }
     }
 
-    /// Whether every value is serialized only once.
+    /// Serializes every value only once.
     ///
     /// By default a value is compared with the structure that it is expected to have: in
     /// [`flatten_like`](Self::flatten_like), and for an element of plain data, like a number or a
@@ -718,8 +718,8 @@ impl Flattener {
         })
     }
 
-    /// Whether [`flatten_like`](Self::flatten_like) accepts a static with another value, such as a
-    /// step counter. The default is `false`.
+    /// Lets [`flatten_like`](Self::flatten_like) accept a static with another value, such as a step
+    /// counter. The default is `false`.
     ///
     /// It concerns only that function and [`FlatFn`](crate::FlatFn), which calls it. Functions of
     /// two trees, such as [`Tree::zip_with`], always compare the statics. To combine two values

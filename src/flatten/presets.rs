@@ -14,7 +14,7 @@ use super::Flattener;
 use super::rules::{Keep, Rule};
 
 impl Flattener {
-    /// `ndarray` 0.15 to 0.17: the version and the shape of an `Array` are static.
+    /// Makes the version and the shape of an `Array` of `ndarray` 0.15 to 0.17 static.
     ///
     /// ```
     /// use serde::Serialize;
@@ -34,13 +34,13 @@ impl Flattener {
         self.with_fields("Array", &["v", "dim"])
     }
 
-    /// `sprs` 0.11: the shape and the indices of sparse matrices and vectors are static.
+    /// Makes the shape and the indices of matrices and vectors of `sprs` 0.11 static.
     pub fn with_sprs_rules(self) -> Self {
         self.with_fields("CsMatBase", &["nrows", "ncols", "indptr", "indices"])
             .with_fields("CsVecBase", &["dim", "indices"])
     }
 
-    /// `petgraph` 0.8: the holes and the edge ends of a `Graph` or `StableGraph` are static.
+    /// Makes the holes and the edge ends of a `Graph` or `StableGraph` of `petgraph` 0.8 static.
     ///
     /// The ends are in an unnamed triple, so their rules are paths: `**.edges[*]?.0` and
     /// `**.edges[*]?.1`. To make the nodes of a `GraphMap` static as well, add
@@ -54,8 +54,8 @@ impl Flattener {
             })
     }
 
-    /// `nalgebra` 0.32 to 0.35: the numbers of rows and columns are static, for dynamic matrices
-    /// and vectors at `pattern`.
+    /// Makes the numbers of rows and columns static, for dynamic matrices and vectors of `nalgebra`
+    /// 0.32 to 0.35 at `pattern`.
     ///
     /// A dynamic matrix serializes as a tuple `(numbers, rows, columns)` without a name, so only a
     /// path can find it. Matrices of fixed size consist of numbers only, and need no rule.
@@ -82,8 +82,8 @@ impl Flattener {
         Ok(self.with_preset(below(1)).with_preset(below(2))) // rows and columns
     }
 
-    /// `half` 2.7: an `f16` or `bf16` is an `f32` leaf, instead of a newtype of its bits, which are
-    /// a `u16`.
+    /// Makes an `f16` or `bf16` of `half` 2.7 an `f32` leaf, instead of a newtype of its bits, which
+    /// are a `u16`.
     ///
     /// It is a leaf whatever [`leaves_where`](Self::leaves_where) says. The leaf is exact, and
     /// becomes the same bits again, those of all NaNs too, unless something computes with it. Any
@@ -119,7 +119,8 @@ impl Flattener {
         self.with_preset_of(Rule::Half, Keep::Half)
     }
 
-    /// Pairs of floats are complex numbers, in the [arrays](Self::arrays) at `pattern` and below.
+    /// Takes pairs of floats for complex numbers, in the [arrays](Self::arrays) at `pattern` and
+    /// below.
     ///
     /// A `num_complex::Complex` is a pair to serde, like any other, so only a path can find it. A
     /// struct with the fields `re` and `im` needs no rule. A lone number stays two leaves.
@@ -143,7 +144,7 @@ impl Flattener {
         self.with_array_rule(pattern, ArrayMeaning::Complex)
     }
 
-    /// Lists of `rows * columns` numbers are matrices, column by column, in the
+    /// Takes lists of `rows * columns` numbers for matrices, column by column, in the
     /// [arrays](Self::arrays) at `pattern` and below.
     ///
     /// To serde, a matrix of fixed size is its numbers without its shape: an `SMatrix` of

@@ -128,7 +128,7 @@ impl TreeDef {
         self.limits
     }
 
-    /// The same treedef with other limits.
+    /// Replaces the limits.
     ///
     /// They also bound the work of rebuilding. Without this call, a treedef that was made from a
     /// value allows any amount of that work.

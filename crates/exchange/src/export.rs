@@ -103,7 +103,7 @@ impl Export {
         Export::default()
     }
 
-    /// Joins names by this, as `/`.
+    /// Sets what joins the parts of a name: `/` instead of `.`, for example.
     #[must_use]
     pub fn separator(self, separator: &str) -> Self {
         Export { naming: Naming::Separator(separator.to_owned()), ..self }
@@ -171,17 +171,17 @@ impl Export {
         Ok(self)
     }
 
-    /// Whether leaves that no tensor holds (strings, chars, bytes, absent values and integers of
-    /// 128 bits) go into the metadata, as literals under the names that their tensors would have.
+    /// Puts leaves that no tensor holds (strings, chars, bytes, absent values and integers of 128
+    /// bits) into the metadata, as literals under the names that their tensors would have.
     /// Otherwise they are an error.
     #[must_use]
     pub fn rest_in_metadata(self, yes: bool) -> Self {
         Export { rest: yes, ..self }
     }
 
-    /// Whether the metadata has the structure, so that [`tree`](Self::tree) can read the tensors.
-    /// It has by default. The order in which the entries of maps arrived is not part of it: they
-    /// come back in the order of their keys.
+    /// Sets whether the metadata has the structure, so that [`tree`](Self::tree) can read the
+    /// tensors. The default is `true`. The order in which the entries of maps arrived is not part
+    /// of it: they come back in the order of their keys.
     #[must_use]
     pub fn structure_in_metadata(self, yes: bool) -> Self {
         Export { structure: yes, ..self }

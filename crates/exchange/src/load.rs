@@ -100,7 +100,7 @@ impl Loader {
         Loader::default()
     }
 
-    /// The separator of the names, also of those in patterns.
+    /// Sets the separator of the names, also of those in patterns.
     #[must_use]
     pub fn separator(self, separator: &str) -> Self {
         Loader { separator: separator.to_owned(), ..self }
@@ -156,8 +156,8 @@ impl Loader {
         self
     }
 
-    /// Whether floats of one width are read as those of another: `f16`, `bf16`, `f32`, `f64`. They
-    /// are rounded; a number that would become infinite is an error.
+    /// Reads floats of one width as those of another: `f16`, `bf16`, `f32`, `f64`. They are rounded.
+    /// A number that would become infinite is an error.
     #[must_use]
     pub fn convert_floats(self, yes: bool) -> Self {
         Loader { convert: yes, ..self }

@@ -81,49 +81,49 @@ impl Lowering {
         }
     }
 
-    /// Whether structs become dicts.
+    /// Sets whether structs become dicts.
     #[must_use]
     pub fn structs(self, yes: bool) -> Self {
         Lowering { structs: yes, ..self }
     }
 
-    /// Whether tuple structs become tuples.
+    /// Sets whether tuple structs become tuples.
     #[must_use]
     pub fn tuple_structs(self, yes: bool) -> Self {
         Lowering { tuple_structs: yes, ..self }
     }
 
-    /// Whether newtypes become what is inside.
+    /// Sets whether newtypes become what is inside.
     #[must_use]
     pub fn newtypes(self, yes: bool) -> Self {
         Lowering { newtypes: yes, ..self }
     }
 
-    /// Whether `Some` becomes what is inside.
+    /// Sets whether `Some` becomes what is inside.
     #[must_use]
     pub fn options(self, yes: bool) -> Self {
         Lowering { options: yes, ..self }
     }
 
-    /// Whether variants become dicts of one entry.
+    /// Sets whether variants become dicts of one entry.
     #[must_use]
     pub fn variants(self, yes: bool) -> Self {
         Lowering { variants: yes, ..self }
     }
 
-    /// Whether units become empty tuples.
+    /// Sets whether units become empty tuples.
     #[must_use]
     pub fn units(self, yes: bool) -> Self {
         Lowering { units: yes, ..self }
     }
 
-    /// Whether statics are left out.
+    /// Sets whether statics are left out.
     #[must_use]
     pub fn statics(self, yes: bool) -> Self {
         Lowering { statics: yes, ..self }
     }
 
-    /// The nodes that a structure may have, as Python stores each of them: 2²⁴ by default.
+    /// Sets how many nodes a structure may have, as Python stores each of them: 2²⁴ by default.
     #[must_use]
     pub fn max_nodes(self, max_nodes: usize) -> Self {
         Lowering { max_nodes, ..self }

@@ -73,7 +73,7 @@ impl Reading {
         Reading::default()
     }
 
-    /// Whether elements of the type `V2`, two bytes of any kind, are read as [`Dtype::Bf16`].
+    /// Reads elements of the type `V2`, two bytes of any kind, as [`Dtype::Bf16`].
     ///
     /// numpy has no such type of its own. Arrays of `ml_dtypes.bfloat16`, which JAX uses, become
     /// `V2` when numpy writes them, and when [`to_bytes`] does.
@@ -81,8 +81,8 @@ impl Reading {
         Reading { bf16, ..self }
     }
 
-    /// How many bytes the compressed members of an `.npz` file may have when they are unpacked, all
-    /// together. Members that are not compressed are only borrowed, and do not count.
+    /// Sets how many bytes the compressed members of an `.npz` file may have when they are unpacked,
+    /// all together. Members that are not compressed are only borrowed, and do not count.
     pub fn max_bytes(self, max_bytes: usize) -> Self {
         Reading { max_bytes, ..self }
     }

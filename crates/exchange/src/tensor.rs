@@ -259,8 +259,8 @@ impl<'a> Tensors<'a> {
         Export::new().tensors(tree)
     }
 
-    /// The tensors with a text for the whole file, in place of one that has this key. Some readers
-    /// want `"format"` to be `"pt"`.
+    /// Adds a text for the whole file, in place of one that has this key. Some readers want
+    /// `"format"` to be `"pt"`.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
         let (key, text) = (key.into(), text.into());

@@ -157,8 +157,8 @@ impl Collective {
         .max_message(SHARE.saturating_mul(ranks)))
     }
 
-    /// The most numbers in one message, 2¹⁶ for each rank by default. It must be the same on all
-    /// ranks. More than MPI can count, 2³¹ − 1, is taken as that, and 0 as 1.
+    /// Sets how many numbers one message has at most, 2¹⁶ for each rank by default. It must be the
+    /// same on all ranks. More than MPI can count, 2³¹ − 1, is taken as that, and 0 as 1.
     #[must_use]
     pub fn max_message(mut self, numbers: usize) -> Self {
         self.max_message = numbers.clamp(1, usize::try_from(i32::MAX).unwrap_or(usize::MAX));
