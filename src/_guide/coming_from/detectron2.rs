@@ -17,13 +17,13 @@
 //! | `schema.sizes`, `_split`, `_concat` | [`treedef.leaf_range(&path)?`](TreeDef::leaf_range) | the indices of the leaves below a path |
 //! | `dump_dataclass(schema)`, `instantiate(config)` | [`treedef.to_string()`](TreeDef), [`text.parse::<TreeDef>()?`](TreeDef) | or [`TreeDef::to_bytes`], or JSON through serde |
 //! | `TracingAdapter(model, inputs)` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | pass several arguments as a tuple |
-//! | `TracingAdapter(…, allow_non_tensor=True)` | [`FlatFn::<f64, _, _, _>::with_flattener(flattener, f, &example)?`](FlatFn::with_flattener) | with [`Flattener::leaves_where`]: all other scalars are static, and kept |
+//! | `TracingAdapter(…, allow_non_tensor=True)` | [`FlatFn::with_flattener`] | with [`leaves_where`](Flattener::leaves_where): all other scalars are static, and kept |
 //! | `inference_func=f` | [`FlatFn::<f64, _, _, _>::new(f, &example)?`](FlatFn::new) | a closure |
 //! | `adapter.flattened_inputs` | [`flat.flatten_input(&example)?`](FlatFn::flatten_input) | |
 //! | `adapter.inputs_schema` | [`flat.inputs()`](FlatFn::inputs) | |
 //! | `adapter.outputs_schema` | [`flat.outputs()`](FlatFn::outputs) | `None` before the first call, as in Detectron2 |
 //! | `adapter.forward(*flat)` | [`flat.call(&leaves)?`](FlatFn::call) | |
-//! | `adapter._create_wrapper(traced)` | [`flat.unflatten_output(&traced(flat.flatten_input(&value)?))?`](FlatFn::unflatten_output) | the input's structure is checked too |
+//! | `adapter._create_wrapper(traced)` | [`flat.unflatten_output(&leaves)?`](FlatFn::unflatten_output) | `leaves` is what `traced` makes of `flat.flatten_input(&value)?`; the input's structure is checked too |
 //!
 //! # An example of most functions
 //!

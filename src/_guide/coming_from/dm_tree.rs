@@ -1,28 +1,29 @@
 //! From dm-tree: DeepMind's `tree`.
 //!
 //! For users of `tree`, where any value is its own structure. That works here too: `example` and
-//! `value` are any serde value. `tree` is a [`Tree`], `shallow` a [`TreeDef`], `f` a function.
+//! `value` are any serde value. `tree` is a [`Tree`], `shallow` a [`TreeDef`], `below` is
+//! `tree.flatten_up_to(&shallow)?`, `f` a function.
 //!
 //! | there | here | what differs |
 //! |---|---|---|
-//! | `is_nested(s)` | [`!structure(&value)?.root().is_leaf()`](NodeRef::is_leaf) | |
+//! | `is_nested(s)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | with the [`structure`] of the value |
 //! | `flatten(s)` | [`leaves(&value)?`](leaves()) | [`flatten`](flatten()) also returns the treedef |
 //! | `flatten_with_path(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `unflatten_as(s, flat)` | [`pack_as(&example, leaves)?`](pack_as) | for leaves of any type: [`Tree::like`] |
 //! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] returns an error |
-//! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | or [`TreeDef::check_equivalent`] |
+//! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | or [`check_equivalent`](TreeDef::check_equivalent) |
 //! | `map_structure(f, s)` | [`map(&value, f)?`](map()) | for leaves of another type: [`Tree::map`] |
 //! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for more than two: [`Tree::zip`] |
-//! | `map_structure_with_path(f, s)` | [`map_with_path(&value, f)?`](map_with_path()) | for two: `x.zip(y)?.map_with_path(f)` |
+//! | `map_structure_with_path(f, s)` | [`map_with_path(&value, f)?`](map_with_path()) | for two: [`Tree::zip`], then [`Tree::map_with_path`] |
 //! | `flatten_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?`](Tree::flatten_up_to) | a tree of trees; a shallow map needs all keys |
-//! | `flatten_with_path_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?.iter()`](Tree::iter) | |
-//! | `map_structure_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map(f)`](Tree::map) | for two: [`Tree::zip_with`] |
-//! | `map_structure_with_path_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map_with_path(f)`](Tree::map_with_path) | |
+//! | `flatten_with_path_up_to(shallow, s)` | [`below.iter()`](Tree::iter) | |
+//! | `map_structure_up_to(shallow, f, s)` | [`below.map(f)`](Tree::map) | for two: [`Tree::zip_with`] |
+//! | `map_structure_with_path_up_to(…)` | [`below.map_with_path(f)`](Tree::map_with_path) | |
 //! | … with keys that are missing in `shallow` | [`tree.filter(f)?`](Tree::filter) | drop them first |
 //! | `traverse(f, s)` | [`tree.edit(f)?`](Tree::edit) | `f` sees path, node and leaves, and returns an [`Edit`] |
 //! | `traverse(f, s, top_down=False)` | [`tree.edit_up(f)?`](Tree::edit_up) | `f` sees each node with its edited children |
 //! | `traverse_with_path(f, s)` | [`tree.edit(f)?`](Tree::edit) | |
-//! | `None`, a replacement, `MAP_TO_NONE` | [`Edit::Keep`], [`Edit::Replace(tree)`](Edit::Replace), [`Edit::Replace(none)`](Edit::Replace) | `none` is `Tree::new(TreeDef::none(), vec![])?`; there is also [`Edit::Remove`] |
+//! | `None`, a replacement, `MAP_TO_NONE` | [`Edit::Keep`], [`Edit::Replace(tree)`](Edit::Replace) | the tree of a `None` has [`TreeDef::none`]; there is also [`Edit::Remove`] |
 //! | `Structure[K]` | [`Tree::<f64>::new(treedef, leaves)?`](Tree::new) | |
 //! | `StructureKV[K, V]` | [`Key`] | keys of any kind |
 //!

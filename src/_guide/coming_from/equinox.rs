@@ -24,7 +24,7 @@
 //! | … `short_arrays`, `struct_as_array` | [`signature(&value)?`](signature()) | shows kinds instead of leaves, and equal neighbours once |
 //! | … `truncate_leaf`, `indent` | none | |
 //! | `tree_serialise_leaves(path, tree)` | [`tree.save(path)?`](Tree::save) | with the structure, checksums and a version |
-//! | `tree_deserialise_leaves(path, like)` | [`Tree::load(path)?.into_typed::<T>()?`](Tree::load) | needs no template; for a type that has changed: [`Tree::migrate`] |
+//! | `tree_deserialise_leaves(path, like)` | [`Tree::load(path)?.into_typed()?`](Tree::into_typed) | needs no template; for a type that has changed: [`Tree::migrate`] |
 //! | … `filter_spec` | [`tree.filter(f)?.save(path)?`](Tree::filter) | |
 //! | `field(static=True)`, `static_field` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | |
 //! | `field(converter=f)` | `#[serde(deserialize_with = "f")]` | called when the value is rebuilt |
@@ -47,13 +47,13 @@
 //! | `flatten_to_sequence(x)` | [`tree.iter()`](Tree::iter) | |
 //! | `t.iterate(x)`, `ModelParamTraversal(p).iterate(x)` | [`tree.select(pattern)?`](Tree::select) | `each()['w']` is the pattern `[*]["w"]`; for other selections filter [`Tree::iter`] |
 //! | `t.update(f, x)` | [`tree.select_mut(pattern)?`](Tree::select_mut) | in place |
-//! | `t.set(values, x)` | [`tree.select_mut(pattern)?.zip(leaves)`](Tree::select_mut) | `zip` does not check the number of leaves |
+//! | `t.set(values, x)` | [`tree.select_mut(pattern)?`](Tree::select_mut) | `.zip(leaves)` does not check the number of leaves |
 //! | `t.merge(…)`, `t.compose(…)` | none | patterns cannot be combined |
 //! | `cursor(x)['a']['x'] += 1`, `.build()` | [`*tree.get_mut(&path)? += 1`](Tree::get_mut) | |
 //! | `cursor(x).find_all(p)`, `.apply_update(f)` | [`tree.iter()`](Tree::iter), [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `struct.dataclass`, `field(pytree_node=False)` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | on the field, after `derive` |
 //! | `to_state_dict(x)` | `serde_json::to_value(&tree)?` | a tree serializes as the nested document; lists stay lists |
-//! | `from_state_dict(x, state)` | [`Tree::of(&state)?.into_typed::<T>()?`](Tree::into_typed) | |
+//! | `from_state_dict(x, state)` | [`Tree::of(&state)?.into_typed()?`](Tree::into_typed) | |
 //!
 //! # Chex
 //!
@@ -66,7 +66,7 @@
 //! | `assert_trees_all_equal_dtypes(a, b)` | `assert_eq!(signature(&a)?, signature(&b)?)` | the kinds of all leaves |
 //! | `assert_trees_all_equal_shapes`, `…_sizes`, `…_shapes_and_dtypes` | [`assert_same_structure(&a, &b)`](assert_same_structure) | a `Vec<f64>` is structure. None for opaque arrays |
 //! | `assert_tree_shape`, `…_shape_prefix`, `…_shape_suffix` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | if arrays are structure; none for suffixes |
-//! | `assert_trees_all_equal_comparator(f, msg, a, b)` | [`a.zip(b)?.try_map(f)?`](Tree::try_map) | the error has the path |
+//! | `assert_trees_all_equal_comparator` | [`a.zip(b)?.try_map(f)?`](Tree::try_map) | the error has the path |
 //! | `assert_tree_all_finite(t)`, `assert_tree_no_nones(t)` | [`tree.try_map(f)?`](Tree::try_map) | `f` returns an error; `None`s are leaves with `none_is_leaf` |
 //! | `assert_tree_has_only_ndarrays(t)` | [`flatten_as::<f64>(&value)?`](flatten_as) | an error unless all leaves are of one kind |
 //! | `assert_tree_is_on_device`, … | none | |
@@ -82,7 +82,7 @@
 //! | `filter(p, s)` | [`tree.filter(p)?`](Tree::filter) | |
 //! | `map(f, s)` | [`tree.map_with_path(f)`](Tree::map_with_path) | |
 //! | `merge(a, b)` | [`Tree::merge([a, b])?`](Tree::merge) | two leaves at one path are an error; the last never wins |
-//! | `is_subset(a, b)` | [`a.treedef().diff(b.treedef()).changes()`](Diff::changes) | true if all changes are [`ChangeKind::Added`] |
+//! | `is_subset(a, b)` | [`treedef.diff(&other).changes()`](Diff::changes) | true if all changes are [`ChangeKind::Added`] |
 //! | `traverse(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `tree_size(s)` | [`tree.leaves().len()`](Tree::leaves) | |
 //! | `tree_bytes(s)` | none | count the vectors of [`Tree::into_buffers`] |

@@ -13,8 +13,8 @@
 //! | `_uniquify_fetches(mappers)` | [`tree.unique_by(f)`](Tree::unique_by) | by `Eq + Hash`, or by a key such as the address of an `Rc` |
 //! | `mapper.build_results(values)` | [`unique.rebuild(&results)?`](Unique::rebuild) | their number is checked |
 //! | `_ElementFetchMapper`, expansion of one fetch to several | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf |
-//! | `contraction_fn` | [`results.flatten_up_to(&treedef)?.map(f)`](Tree::flatten_up_to) | with the treedef before the expansion |
-//! | `register_session_run_conversion_functions` | none | you pass the two functions yourself |
+//! | `contraction_fn` | [`results.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | with the treedef before the expansion; then [`Tree::map`] |
+//! | `register_…_conversion_functions` | none | you pass the two functions yourself |
 //! | `_FetchHandler(graph, fetches, feeds)` | [`tree.partition(p)`](Tree::partition) | the fed leaves, and the leaves to compute |
 //! | `handler.fetches()`, `handler.targets()` | [`unique.leaves.iter().filter(p)`](Unique::leaves) | |
 //! | `handler.build_results(session, values)` | [`Tree::combine([fed, computed])?`](Tree::combine) | you choose the result of an operation, such as `None` in an `Option` |

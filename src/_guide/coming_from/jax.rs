@@ -16,20 +16,20 @@
 //! | `tree.map(f, x)` | [`map(&value, f)?`](map()) | keeps the type of the value; for leaves of another type use [`Tree::map`] |
 //! | `tree.map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | both must have the same structure |
 //! | `tree.map(f, x, y, z)` | [`x.zip(y)?.zip(z)?.map(f)`](Tree::zip) | `f` takes `((x, y), z)` |
-//! | `tree.map(f, prefix, x)` | [`x.flatten_up_to(prefix.treedef())?.zip_with(prefix, f)?`](Tree::flatten_up_to) | only on request; leaf by leaf it is [`Tree::zip_prefix`] |
+//! | `tree.map(f, prefix, x)` | [`x.flatten_up_to(&treedef)?`](Tree::flatten_up_to) | with the treedef of `prefix`, then [`Tree::zip_with`]; leaf by leaf: [`Tree::zip_prefix`] |
 //! | `tree.flatten_with_path(x)`, `tree.leaves_with_path(x)`, `generate_key_paths(x)` | [`tree.iter()`](Tree::iter) | pairs of a [`Path`] and a leaf |
 //! | `tree.map_with_path(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | or [`Tree::map_with_path`] |
 //! | `tree.reduce(f, x, init)` | [`tree.leaves().iter().fold(init, f)`](Tree::leaves) | leaves are a slice, with all methods of iterators |
-//! | `tree.reduce_associative(f, x)` | [`tree.leaves().iter().copied().reduce(f)`](Tree::leaves) | leaves are a slice, so any parallel iterator works |
+//! | `tree.reduce_associative(f, x)` | [`tree.leaves()`](Tree::leaves) | a slice, for any parallel iterator |
 //! | `tree.all(x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | `any`, `sum`, `max` likewise |
 //! | `tree.transpose(outer, inner, x)` | [`tree.transpose(&outer, &inner)?`](Tree::transpose) | both structures are compared, not only counts |
 //! | `tree.transpose(outer, None, x)` | [`tree.treedef().inner_of(&outer)?`](TreeDef::inner_of) | finds `inner` |
 //! | `tree.broadcast(prefix, full)` | [`prefix.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
 //! | `vmap(f, in_axes=(None, 0))` | [`axes.broadcast_to(&treedef)?`](Tree::broadcast_to) | `axes` is flattened with [`none_is_leaf`](Flattener::none_is_leaf), so that a `None` is a leaf |
-//! | `broadcast_prefix(prefix, full)` | [`prefix.broadcast_to(&treedef)?.into_parts().1`](Tree::into_parts) | the leaves alone |
-//! | `broadcast_flattened_prefix_with_treedef` | [`Tree::new(prefix, leaves)?.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
-//! | `is_leaf=p`, `is_leaf_takes_path=True` | [`Flattener::new().is_leaf(p).flatten(&value)?`](Flattener::is_leaf) | sees path, kind and name, not the value |
-//! | `all_leaves(xs)` | [`structure(&values)?.root().children().all(NodeRef::is_leaf)`](NodeRef::is_leaf) | |
+//! | `broadcast_prefix(prefix, full)` | [`prefix.broadcast_to(&treedef)?`](Tree::broadcast_to) | the leaves alone are its [`Tree::leaves`] |
+//! | `broadcast_flattened_prefix_…` | [`Tree::new(prefix, leaves)?`](Tree::new) | then [`Tree::broadcast_to`] |
+//! | `is_leaf=p`, `is_leaf_takes_path=True` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | sees path, kind and name, not the value |
+//! | `all_leaves(xs)` | [`treedef.root().children()`](NodeRef::children) | `.all(NodeRef::is_leaf)` |
 //! | `flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | only structures; for subtrees use [`Tree::subtree`] |
 //! | `flatten_one_level_with_keys(x)` | [`treedef.root().key(0)`](NodeRef::key) | one key at a time |
 //! | `is_tree_node(type)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | for a value, not for a type |
@@ -41,7 +41,7 @@
 //! | `prefix_errors(prefix, full)` | [`error.differences()`](crate::Error::differences) | all differences as data, from the error of [`Tree::broadcast_to`] and similar functions |
 //! | `equality_errors(x, y)`, `equality_errors_pytreedef` | [`x.diff(&y)`](Tree::diff), [`treedef.diff(&other)`](TreeDef::diff) | data, a report, and a patch |
 //! | `tree.map(jnp.zeros_like, x)` | [`tree.map(\|_\| 0.0)`](Tree::map) | for a value: [`map_as(&value, \|_: f64\| 0.0)?`](map_as) |
-//! | `tree.map(jnp.shape, x)`, `jax.eval_shape(f, x)` | [`signature(&value)?`](signature()) | a `Vec` or an array is structure: `[f32; 9]`. One length is [`treedef.node(path)?.num_children()`](NodeRef::num_children). Nothing is traced: `f` runs |
+//! | `tree.map(jnp.shape, x)`, `jax.eval_shape(f, x)` | [`signature(&value)?`](signature()) | a `Vec` or an array is structure: `[f32; 9]`. One length is [`NodeRef::num_children`]. Nothing is traced: `f` runs |
 //! | `ravel_pytree(x)` | [`tree.ravel()?`](Tree::ravel) | exact or an error; [`Tree::into_buffers`] keeps every kind |
 //! | `Partial(f, x)` | none | a function is not a serde value; [`FlatFn`] holds a function and the statics of its input |
 //! | `FlatTree` | [`Tree::new(treedef, leaves)?`](Tree::new) | `Tree<L>` is the same idea |
@@ -59,9 +59,9 @@
 //! | `optax.masked(tx, mask)` | [`updates.select_mut("**.w")?`](Tree::select_mut) | a pattern; as a tree of `bool`s: [`Tree::mask`] and [`Tree::partition_mask`] |
 //! | `optax.multi_transform(txs, labels)` | [`labels.zip_prefix(params, f)?`](Tree::zip_prefix) | a label may stand for a subtree; a part for each label: [`Tree::partition_into`] |
 //! | `optax.flatten(tx)` | [`flatten_as::<f64>(&params)?`](flatten_as) | one vector, of all leaves |
-//! | orbax `StandardCheckpointer().save(path, state)` | [`Tree::of(&state)?.save(path)?`](Tree::save) | one file, with structure and checksums |
-//! | … `.restore(path, target)` | [`Tree::load(path)?.into_typed::<State>()?`](Tree::load) | the type is the target; one that has changed: [`Tree::migrate`] |
-//! | … `.metadata(path)` | [`Tree::load(path)?.treedef()`](Tree::treedef) | for what orbax wrote itself: `treedef_exchange::orbax` |
+//! | orbax `checkpointer.save(path, state)` | [`Tree::of(&state)?.save(path)?`](Tree::save) | one file, with structure and checksums |
+//! | … `.restore(path, target)` | [`Tree::load(path)?.into_typed()?`](Tree::into_typed) | the type is the target; one that has changed: [`Tree::migrate`] |
+//! | … `.metadata(path)` | [`Tree::load(path)?.treedef()`](Tree::treedef) | for what orbax wrote itself: the package `treedef-exchange` |
 //! | `flax.serialization.to_bytes(x)`, `from_bytes(target, bytes)` | [`tree.to_bytes()?`](Tree::to_bytes), [`Tree::from_bytes(&bytes)?`](Tree::from_bytes) | not msgpack |
 //! | `TrainState.create(…)`, `.replace(step=1)` | a struct with `derive` | bookkeeping is static: [`as_static`](fn@as_static) |
 //! | the rest of Flax, Equinox, Chex | [their page](super::equinox) | |
@@ -71,10 +71,10 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `register_pytree_node`, `register_pytree_with_keys`, `…_class` | `#[derive(Serialize, Deserialize)]` | nothing is global; field names are the keys; by hand: `impl Serialize` |
-//! | `register_dataclass(meta_fields=…)`, `jax.tree.static()` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | on the field; for types of others use [`Flattener::static_field`] |
-//! | `register_dataclass(drop_fields=…)` | `#[serde(skip)]` | comes back as its serde default |
-//! | `register_static` | [`Static(value)`](Static) | around any value; for all values of a type use [`Flattener::static_type`] |
-//! | `PyTreeRegistry(enable_none=False)`, `none_leaf_registry` | [`Flattener::new().none_is_leaf(true)`](Flattener::none_is_leaf) | kept in the treedef |
+//! | `register_dataclass`: `meta_fields`, `jax.tree.static()` | [`#[serde(serialize_with = "treedef::as_static")]`](fn@as_static) | on the field; for types of others: [`static_field`](Flattener::static_field) |
+//! | `register_dataclass`: `drop_fields` | `#[serde(skip)]` | comes back as its serde default |
+//! | `register_static` | [`Static(value)`](Static) | around any value; for all values of a type: [`static_type`](Flattener::static_type) |
+//! | `PyTreeRegistry`: `enable_none=False`, `none_leaf_registry` | [`Flattener::new().none_is_leaf(true)`](Flattener::none_is_leaf) | kept in the treedef |
 //! | `default_registry` | [`Flattener::new()`](Flattener) | a value, not a global |
 //!
 //! # `PyTreeDef`
@@ -90,15 +90,15 @@
 //! | `from_node_data_and_children` | [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a constructor for each kind, so the number of children is always right |
 //! | `treedef_tuple(ds)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple) | |
 //! | `d.from_iterable_tree(xs)` | [`unflatten::<T>(&treedef, leaves(&nested)?)?`](unflatten()) | only the numbers of leaves are compared |
-//! | `treedef_is_leaf(d)` | [`treedef.num_nodes() == 1`](TreeDef::num_nodes) | `treedef_is_strict_leaf`: `treedef.root().is_leaf()` |
+//! | `treedef_is_leaf(d)` | [`treedef.num_nodes() == 1`](TreeDef::num_nodes) | `treedef_is_strict_leaf`: [`NodeRef::is_leaf`] |
 //! | `d.num_leaves`, `d.num_nodes` | [`treedef.num_leaves()`](TreeDef::num_leaves) | `Some` and newtypes are nodes too |
 //! | `d == e`, `hash(d)` | [`treedef == other`](TreeDef) | `Eq + Hash`; the hash covers names, keys and statics |
 //! | `str(d)` | [`treedef.to_jax_string()?`](TreeDef::to_jax_string) | our own format is `Display`, which parses back |
 //! | `d.serialize_using_proto()` | [`treedef.to_bytes()?`](TreeDef::to_bytes) | for all kinds and keys; not the format of JAX |
-//! | `PyTreeDef.deserialize_using_proto(…)` | [`TreeDef::from_bytes(&bytes)?`](TreeDef::from_bytes) | checked and bounded |
+//! | `deserialize_using_proto(…)` | [`TreeDef::from_bytes(&bytes)?`](TreeDef::from_bytes) | checked and bounded |
 //! | `pickle.dumps(d)` | `serde_json::to_string(&treedef)?` | a treedef is `Serialize` in any format |
 //! | `jax.export`, `pytree_serialization.save` | [`treedef.save(path)?`](TreeDef::save) | with leaves: [`Tree::save`] |
-//! | `register_pytree_node_serialization` | none | the file contains names, keys and statics directly |
+//! | `register_…_serialization` | none | the file contains names, keys and statics directly |
 //!
 //! # An example of most functions
 //!

@@ -15,10 +15,10 @@
 //! | `tree_flatten_with_path(x)`, `…_with_accessor(x)` | [`tree.iter()`](Tree::iter) | a [`Path`] is path and accessor |
 //! | `tree_paths(x)`, `tree_accessors(x)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | one at a time: [`TreeDef::leaf_path`] |
 //! | `tree_is_leaf(x)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
-//! | `all_leaves(xs)` | [`structure(&xs)?.root().children().all(NodeRef::is_leaf)`](NodeRef::is_leaf) | |
+//! | `all_leaves(xs)` | [`treedef.root().children()`](NodeRef::children) | `.all(NodeRef::is_leaf)` |
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | |
 //! | `tree_map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for prefixes [`Tree::zip_prefix`] |
-//! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |
+//! | `tree_map_(f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | a slice; a tree is changed in place, a value is not |
 //! | `tree_map_with_path(f, x)`, `…_with_accessor(f, x)` | [`map_with_path(&value, f)?`](map_with_path()) | |
 //! | `tree_map_with_path_(f, x)`, `…_with_accessor_` | [`tree.select_mut(pattern)?`](Tree::select_mut) | the leaves that match a [`Pattern`]; `**` matches all |
 //! | `tree_replace_nones(x, tree)` | [`tree.edit(f)?`](Tree::edit) | or, with `none_is_leaf`, [`Tree::map`] each [`Leaf::None`] |
@@ -27,10 +27,10 @@
 //! | `tree_transpose_map(f, x)` | [`tree.try_map(f)?.compose()?`](Tree::compose) | then [`Tree::transpose`] |
 //! | `tree_transpose_map_with_path(f, x)`, `…_with_accessor` | [`tree.map_with_path(f).compose()?`](Tree::map_with_path) | likewise |
 //! | `tree_broadcast_prefix(x, full)` | [`x.broadcast_to(&treedef)?`](Tree::broadcast_to) | |
-//! | `broadcast_prefix(x, full)` | [`x.broadcast_to(&treedef)?.into_parts().1`](Tree::into_parts) | |
-//! | `tree_broadcast_common(x, y)` | [`x.treedef().common_suffix(y.treedef())?`](TreeDef::common_suffix) | then [`Tree::broadcast_to`] for each |
+//! | `broadcast_prefix(x, full)` | [`x.broadcast_to(&treedef)?`](Tree::broadcast_to) | the list is its [`Tree::leaves`] |
+//! | `tree_broadcast_common(x, y)` | [`treedef.common_suffix(&other)?`](TreeDef::common_suffix) | then [`Tree::broadcast_to`] for each |
 //! | `broadcast_common(x, y)` | [`x.broadcast_to(&common)?.leaves()`](Tree::leaves) | the same for each |
-//! | `tree_broadcast_map(f, x, y)` | [`x.broadcast_to(&common)?.zip_with(y.broadcast_to(&common)?, f)?`](Tree::zip_with) | |
+//! | `tree_broadcast_map(f, x, y)` | [`x.zip_with(y, f)?`](Tree::zip_with) | after broadcasting both |
 //! | `tree_broadcast_map_with_path(f, x, y)`, `…_with_accessor` | [`pairs.map_with_path(f)`](Tree::map_with_path) | on the pairs of [`Tree::zip`] |
 //! | `tree_reduce(f, x, init)` | [`tree.leaves().iter().fold(init, f)`](Tree::leaves) | |
 //! | `tree_sum`, `tree_max`, `tree_min`, `tree_all`, `tree_any` | [`tree.leaves().iter().sum::<f64>()`](Tree::leaves) | methods of iterators; `max` of an empty tree is `None` |
@@ -66,7 +66,7 @@
 //! | `s.num_children` | [`treedef.root().num_children()`](NodeRef::num_children) | |
 //! | `s.type`, `s.kind`, `PyTreeKind` | [`treedef.root().kind()`](NodeRef::kind) | a [`NodeKind`]; for the type use [`NodeRef::name`] |
 //! | `s.none_is_leaf`, `s.namespace` | none | but the text shows it: `#[none_is_leaf] [*]` |
-//! | `repr(s)` | [`treedef.to_string()`](TreeDef) | parses back: `text.parse::<TreeDef>()?` |
+//! | `repr(s)` | [`treedef.to_string()`](TreeDef) | parses back with `text.parse()?` |
 //! | `pickle.dumps(s)` | [`treedef.to_bytes()?`](TreeDef::to_bytes) | or any serde format |
 //! | `treespec_leaf()`, `treespec_none()` | [`TreeDef::leaf()`](TreeDef::leaf), [`TreeDef::none()`](TreeDef::none) | |
 //! | `treespec_tuple(…)`, `treespec_list(…)`, `treespec_deque(…)` | [`TreeDef::tuple(treedefs)?`](TreeDef::tuple), [`TreeDef::seq(treedefs)?`](TreeDef::seq) | a deque is a sequence; no `maxlen` |
@@ -94,7 +94,7 @@
 //! | `unregister_pytree_node`, `register_pytree_node.get` | none | nothing is registered |
 //! | `namespace='ns'`, `pytree.reexport(…)` | [`Flattener::new().static_field("Linear", "name")`](Flattener::static_field) | for several views of one type, use several [`Flattener`]s |
 //! | `none_is_leaf=True` | [`Flattener::new().none_is_leaf(true)`](Flattener::none_is_leaf) | |
-//! | `dict_insertion_ordered(True)` | [`Flattener::new().map_order(MapOrder::Insertion)`](Flattener::map_order) | the order is part of the structure |
+//! | `dict_insertion_ordered(True)` | [`map_order(MapOrder::Insertion)`](Flattener::map_order) | the order is part of the structure |
 //! | `is_leaf=p` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | sees path, kind and name, not the value |
 //!
 //! # An example of most functions

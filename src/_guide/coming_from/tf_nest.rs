@@ -1,8 +1,8 @@
 //! From TensorFlow: `tf.nest`, and the part of `tensorflow.python.util.nest` that is in use.
 //!
 //! For users of `tf.nest`, where any value is its own structure. That works here too: `example` and
-//! `value` are any serde value. `tree` is a [`Tree`], `shallow` and `treedef` are [`TreeDef`]s, `f`
-//! is a function, `p` a predicate.
+//! `value` are any serde value. `tree` is a [`Tree`], `shallow` and `treedef` are [`TreeDef`]s,
+//! `below` is `tree.flatten_up_to(&shallow)?`, `f` a function, `p` a predicate.
 //!
 //! # `tf.nest`
 //!
@@ -15,8 +15,8 @@
 //! | `map_structure(f, s, t)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; for more than two: [`Tree::zip`] |
 //! | `map_structure(f, s, t, check_types=False)` | `Tree::of(&y.into_typed::<T>()?)?` | no single call: convert `y` to the type of `x`, then as above |
 //! | `assert_same_structure(s, t)` | [`assert_same_structure(&a, &b)`](assert_same_structure) | panics; [`TreeDef::check_equal`] returns an error |
-//! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | a sequence matches a tuple, and a map a struct; [`TreeDef::check_equivalent`] returns an error |
-//! | `is_nested(s)`, `is_nested_or_composite(s)` | [`!structure(&value)?.root().is_leaf()`](NodeRef::is_leaf) | |
+//! | `assert_same_structure(s, t, check_types=False)` | [`assert_equivalent_structure(&a, &b)`](assert_equivalent_structure) | a sequence matches a tuple, and a map a struct; [`check_equivalent`](TreeDef::check_equivalent) returns an error |
+//! | `is_nested(s)`, `is_nested_or_composite(s)` | [`!treedef.root().is_leaf()`](NodeRef::is_leaf) | with the [`structure`] of the value |
 //! | `expand_composites=True` | [`tree.try_map(f)?.compose()?`](Tree::compose) | `f` makes a tree of each leaf; [`Tree::flatten_up_to`] goes back |
 //! | `__tf_flatten__`, `__tf_unflatten__`, attrs | `#[derive(Serialize, Deserialize)]` | |
 //!
@@ -25,11 +25,11 @@
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `flatten_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?`](Tree::flatten_up_to) | a tree of trees |
-//! | `flatten_with_tuple_paths_up_to(shallow, s)` | [`tree.flatten_up_to(&shallow)?.iter()`](Tree::iter) | |
-//! | `map_structure_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map(f)`](Tree::map) | for two: [`Tree::zip_with`] |
-//! | `map_structure_with_tuple_paths_up_to(shallow, f, s)` | [`tree.flatten_up_to(&shallow)?.map_with_path(f)`](Tree::map_with_path) | |
+//! | `flatten_with_tuple_paths_up_to(…)` | [`below.iter()`](Tree::iter) | |
+//! | `map_structure_up_to(shallow, f, s)` | [`below.map(f)`](Tree::map) | for two: [`Tree::zip_with`] |
+//! | `map_structure_with_tuple_paths_up_to` | [`below.map_with_path(f)`](Tree::map_with_path) | |
 //! | `map_structure_with_paths`, `…_with_tuple_paths` | [`map_with_path(&value, f)?`](map_with_path()) | `f` gets a [`Path`] |
-//! | `assert_shallow_structure(shallow, s)` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | for an error use [`Tree::flatten_up_to`]. A shallow map needs all keys |
+//! | `assert_shallow_structure(shallow, s)` | [`shallow.is_prefix_of(&treedef)`](TreeDef::is_prefix_of) | for an error: [`flatten_up_to`](Tree::flatten_up_to). A shallow map needs all keys |
 //! | `yield_flat_paths(s)` | [`treedef.leaf_paths()`](TreeDef::leaf_paths) | |
 //! | `flatten_with_tuple_paths(s)` | [`tree.iter()`](Tree::iter) | |
 //! | `flatten_with_joined_string_paths(s, separator)` | [`path.to_joined_string("/")`](Path::to_joined_string) | a separator inside a key is escaped |
@@ -37,7 +37,7 @@
 //! | `list_to_tuple(s)` | [`treedef.edit_up(f)?`](TreeDef::edit_up) | on the structure; the leaves stay |
 //! | `sequence_like(instance, args)` | [`pack_as(&instance, leaves)?`](pack_as) | |
 //! | `flatten_dict_items(d)` | none | a key is one value, and is not split |
-//! | `is_mapping(s)`, `is_attrs(s)`, `is_namedtuple(s)` | [`structure(&value)?.root().kind() == NodeKind::Map`](NodeRef::kind) | or [`NodeKind::Struct`] |
+//! | `is_mapping(s)`, `is_attrs(s)`, `is_namedtuple(s)` | [`treedef.root().kind()`](NodeRef::kind) | [`NodeKind::Map`], [`NodeKind::Struct`] |
 //! | `data.util.nest` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | `p` is true for [`NodeKind::Seq`], so lists are leaves |
 //!
 //! # An example of most functions

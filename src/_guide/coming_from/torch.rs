@@ -14,10 +14,10 @@
 //! | `tree_is_leaf(x)` | [`treedef.root().is_leaf()`](NodeRef::is_leaf) | |
 //! | `tree_map(f, x)` | [`map(&value, f)?`](map()) | for leaves of another type use [`Tree::map`] |
 //! | `tree_map(f, x, *rests)` | [`x.zip_with(y, f)?`](Tree::zip_with) | equal structures; if `x` is a prefix use [`Tree::zip_prefix`] |
-//! | `tree_map_(f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | a tree is changed in place, a value is not |
+//! | `tree_map_(f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | a slice; a tree is changed in place, a value is not |
 //! | `tree_map_only(T, f, x)`, `map_as(T)(f)` | [`tree.map(f)`](Tree::map) | `f` matches on [`Leaf`] and returns other leaves unchanged. [`map_as`] is for values with leaves of one kind |
-//! | … for many calls | [`Flattener::new().leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only the floats are leaves; all other scalars are static |
-//! | `tree_map_only_(T, f, x)` | [`tree.leaves_mut().iter_mut().for_each(f)`](Tree::leaves_mut) | `f` matches in the same way |
+//! | … for many calls | [`leaves_where(LeafKind::is_float)`](Flattener::leaves_where) | only the floats are leaves; all other scalars are static |
+//! | `tree_map_only_(T, f, x)` | [`tree.leaves_mut()`](Tree::leaves_mut) | `f` matches in the same way |
 //! | `tree_all(p, x)`, `tree_any(p, x)` | [`tree.leaves().iter().all(p)`](Tree::leaves) | for an empty tree: `all` is true, `any` is false |
 //! | `tree_all_only(T, p, x)`, `tree_any_only(T, p, x)` | [`buffers.get::<f64>().iter().all(p)`](Buffers::get) | on the result of [`Tree::into_buffers`] |
 //! | `tree_flatten_with_path(x)`, `tree_leaves_with_path(x)` | [`tree.iter()`](Tree::iter) | |
@@ -25,18 +25,18 @@
 //! | `keystr(kp)` | [`path.to_jax_string()`](Path::to_jax_string) | our own format is `Display` of [`Path`], which parses back |
 //! | `key_get(x, kp)` | [`tree.get(&path)?`](Tree::get), [`tree.subtree(&path)?`](Tree::subtree) | also [`Tree::set`] |
 //! | `SequenceKey`, `MappingKey`, `GetAttrKey` | [`Key::Index(0)`](Key::Index), [`Key::Entry(value)`](Key::Entry), [`Key::Field("w".into())`](Key::Field) | |
-//! | `_broadcast_to_and_flatten(x, spec)`, `broadcast_prefix` | [`x.broadcast_to(&treedef)?.into_parts().1`](Tree::broadcast_to) | returns an error instead of `None` |
+//! | `_broadcast_to_and_flatten(x, spec)`, `broadcast_prefix` | [`x.broadcast_to(&treedef)?`](Tree::broadcast_to) | returns an error instead of `None`; the list is its [`Tree::leaves`] |
 //! | `arg_tree_leaves(a, b)` | [`leaves(&(a, b))?`](leaves()) | |
-//! | `is_leaf=p` | [`Flattener::new().is_leaf(p).flatten(&value)?`](Flattener::is_leaf) | sees path, kind and name, not the value |
+//! | `is_leaf=p` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | sees path, kind and name, not the value |
 //!
 //! # Registration
 //!
 //! | there | here | what differs |
 //! |---|---|---|
 //! | `register_pytree_node`, `register_dataclass`, `_register_namedtuple` | `#[derive(Serialize, Deserialize)]` | |
-//! | `serialized_type_name="demo.Linear"` | `#[serde(rename = "demo.Linear")]` | otherwise the name of the type |
+//! | `serialized_type_name="a.B"` | `#[serde(rename = "a.B")]` | otherwise the name of the type |
 //! | `drop_field_names` | `#[serde(skip)]` | comes back as its serde default |
-//! | `register_constant(T)` | [`Flattener::new().static_type("Norm")`](Flattener::static_type) | or [`Static`], or [`as_static`](fn@as_static) on a field; treedefs with constants can also be printed and saved |
+//! | `register_constant(T)` | [`static_type("Norm")`](Flattener::static_type) | or [`Static`], or [`as_static`](fn@as_static) on a field; treedefs with constants can also be printed and saved |
 //! | `to_dumpable_context`, `from_dumpable_context` | none | keys and statics are serde values |
 //! | a class that holds tensors on a device, or another handle | `impl Serialize`, `impl Deserialize` | the leaf is the id of the handle, which is looked up on the way back: `examples/handles.rs` |
 //! | `is_constant_class(T)` | [`treedef.root().kind() == NodeKind::Static`](NodeRef::kind) | for a node, not for a type |
