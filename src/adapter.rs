@@ -260,7 +260,8 @@ where
     /// ```
     /// use treedef::FlatFn;
     ///
-    /// let mut loss = FlatFn::<f64, _, _, _>::new(|(x, y): (f64, [f64; 2])| x + y[0] * y[1], &(0.0, [0.0; 2]))?;
+    /// let mut loss =
+    ///     FlatFn::<f64, _, _, _>::new(|(x, y): (f64, [f64; 2])| x + y[0] * y[1], &(0.0, [0.0; 2]))?;
     /// assert_eq!(loss.call_scalar(&[1.0, 2.0, 3.0])?, 7.0);
     /// # Ok::<(), treedef::Error>(())
     /// ```

@@ -65,7 +65,8 @@ where
 /// ```
 /// use treedef::Leaf;
 ///
-/// let numbered = treedef::map_with_path(&vec![String::new(); 2], |path, _| Leaf::from(path.to_string()))?;
+/// let numbered =
+///     treedef::map_with_path(&vec![String::new(); 2], |path, _| Leaf::from(path.to_string()))?;
 /// assert_eq!(numbered, ["[0]", "[1]"]);
 /// # Ok::<(), treedef::Error>(())
 /// ```

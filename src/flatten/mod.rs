@@ -86,7 +86,11 @@ pub fn flatten<T: Serialize + ?Sized>(value: &T) -> Result<(Vec<Leaf>, TreeDef)>
 /// assert_eq!(treedef::unflatten::<(f64, [f64; 2])>(&treedef, leaves)?, (2.0, [4.0, 6.0]));
 ///
 /// let error = treedef::flatten_as::<f64>(&(1.0, 2)).unwrap_err();
-/// assert!(error.to_string().starts_with("expected f64, found i32 at `.1` (mark it `treedef::as_static`"));
+/// assert!(
+///     error
+///         .to_string()
+///         .starts_with("expected f64, found i32 at `.1` (mark it `treedef::as_static`")
+/// );
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub fn flatten_as<L: LeafType>(value: &(impl Serialize + ?Sized)) -> Result<(Vec<L>, TreeDef)> {
@@ -204,10 +208,14 @@ impl Flattener {
     /// ```
     /// use treedef::{Flattener, Leaf};
     ///
-    /// let (leaves, treedef) = Flattener::new().none_is_leaf(true).flatten(&(None::<u8>, Some(None::<u8>)))?;
+    /// let (leaves, treedef) =
+    ///     Flattener::new().none_is_leaf(true).flatten(&(None::<u8>, Some(None::<u8>)))?;
     /// assert_eq!(leaves, [Leaf::None, Leaf::None]);
     /// assert_eq!(treedef.to_string(), "#[none_is_leaf] (*, Some(*))");
-    /// assert_eq!(treedef::unflatten::<(Option<u8>, Option<Option<u8>>)>(&treedef, leaves)?, (None, Some(None)));
+    /// assert_eq!(
+    ///     treedef::unflatten::<(Option<u8>, Option<Option<u8>>)>(&treedef, leaves)?,
+    ///     (None, Some(None))
+    /// );
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn none_is_leaf(mut self, yes: bool) -> Self {
@@ -240,7 +248,8 @@ impl Flattener {
     /// use treedef::{Flattener, Limits, Static};
     ///
     /// let table = Static(vec![7u8; 1000]);
-    /// let error = Flattener::new().limits(Limits::default().max_work(100)).structure(&table).unwrap_err();
+    /// let error =
+    ///     Flattener::new().limits(Limits::default().max_work(100)).structure(&table).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     "1001 nodes to visit, the limit is 100 at the root (see `Limits::max_work`)"

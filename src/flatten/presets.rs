@@ -27,7 +27,10 @@ impl Flattener {
     /// let array = Array { v: 1, dim: [1, 2], data: vec![1.0, 2.0] };
     /// let (leaves, treedef) = Flattener::new().with_ndarray_rules().flatten_as::<f64>(&array)?;
     /// assert_eq!(leaves, [1.0, 2.0]);
-    /// assert_eq!(treedef.to_string(), "Array { v: static 1u8, dim: static (1u64, 2u64), data: [*, *] }");
+    /// assert_eq!(
+    ///     treedef.to_string(),
+    ///     "Array { v: static 1u8, dim: static (1u64, 2u64), data: [*, *] }"
+    /// );
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn with_ndarray_rules(self) -> Self {
@@ -135,7 +138,8 @@ impl Flattener {
     /// let (signal, spectrum) = (vec![[0.5f32; 2]; 3], vec![(0.5f32, 1.0f32); 3]);
     /// let flattener = Flattener::new().arrays(true).with_complex_rules_at(".1")?;
     /// let (leaves, treedef) = flattener.flatten(&(signal, &spectrum))?;
-    /// let shapes: Vec<_> = leaves.iter().filter_map(|leaf| Some(leaf.as_array()?.to_string())).collect();
+    /// let shapes: Vec<_> =
+    ///     leaves.iter().filter_map(|leaf| Some(leaf.as_array()?.to_string())).collect();
     /// assert_eq!(shapes, ["f32[3, 2]", "c64[3]"]);
     /// assert_eq!(leaves[1].clone().into_typed::<Vec<(f32, f32)>>()?, spectrum);
     /// # Ok::<(), treedef::Error>(())

@@ -261,7 +261,10 @@ impl Structures {
     /// let mut structures = Structures::new().max_structures(1);
     /// structures.add(&serde_json::from_str("1")?)?;
     /// let error = structures.add(&serde_json::from_str("true")?).unwrap_err();
-    /// assert_eq!(error.to_string(), "2 distinct structures, the limit is 1 (see `Structures::max_structures` and `fold_lengths`)");
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "2 distinct structures, the limit is 1 (see `Structures::max_structures` and `fold_lengths`)"
+    /// );
     /// structures.add(&serde_json::from_str("2")?)?;
     /// assert_eq!(structures.documents(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -279,7 +282,10 @@ impl Structures {
     ///
     /// let mut structures = Structures::new().limits(Limits::default().max_depth(1));
     /// let error = structures.add(&serde_json::from_str("[[1]]")?).unwrap_err();
-    /// assert_eq!(error.to_string(), "nested deeper than 1 level at `[0]` (`Flattener::max_depth` and `Limits::max_depth` allow more)");
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "nested deeper than 1 level at `[0]` (`Flattener::max_depth` and `Limits::max_depth` allow more)"
+    /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

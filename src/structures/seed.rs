@@ -28,7 +28,8 @@ use super::recorder::{By, StructureRecorder};
 /// use treedef::Structures;
 ///
 /// let mut structures = Structures::new();
-/// let mut count = |text| structures.seed().deserialize(&mut serde_json::Deserializer::from_str(text));
+/// let mut count =
+///     |text| structures.seed().deserialize(&mut serde_json::Deserializer::from_str(text));
 /// assert!(count(r#"{"a": 1, "b": [true]}"#)?);
 /// assert!(!count(r#"{"b": [false], "a": 2}"#)?);
 /// assert_eq!(structures.documents(), 2);

@@ -20,8 +20,14 @@ use crate::treedef::node_ref::NodeRef;
 /// ```
 /// use treedef::Tree;
 ///
-/// let losses = Tree::new("Model { name: static \"mlp\", layers: [Layer { w: * }; 2] }".parse()?, vec![0.5, 0.25])?;
-/// assert_eq!(serde_json::to_string(&losses)?, r#"{"name":"mlp","layers":[{"w":0.5},{"w":0.25}]}"#);
+/// let losses = Tree::new(
+///     "Model { name: static \"mlp\", layers: [Layer { w: * }; 2] }".parse()?,
+///     vec![0.5, 0.25],
+/// )?;
+/// assert_eq!(
+///     serde_json::to_string(&losses)?,
+///     r#"{"name":"mlp","layers":[{"w":0.5},{"w":0.25}]}"#
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl<L: Serialize> Serialize for Tree<L> {

@@ -59,7 +59,8 @@ impl<L> Tree<L> {
     /// ```
     /// use treedef::{Pattern, Tree};
     ///
-    /// let tree = Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
+    /// let tree =
+    ///     Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
     /// let weight: Pattern = "**.w".parse()?;
     /// let (weights, others) = tree.clone().split(|path, _| weight.matches(path))?;
     /// assert_eq!(weights.to_string(), r#"{"linear": {"w": 1}, "out": {"w": 3}}"#);

@@ -124,7 +124,8 @@ impl<L> Tree<Option<L>> {
     /// use treedef::Tree;
     ///
     /// let part = |leaves| Tree::new("[*, *]".parse()?, leaves);
-    /// let error = Tree::combine([part(vec![Some(1), None])?, part(vec![Some(2), None])?]).unwrap_err();
+    /// let error =
+    ///     Tree::combine([part(vec![Some(1), None])?, part(vec![Some(2), None])?]).unwrap_err();
     /// assert_eq!(error.to_string(), "two parts have this leaf at `[0]`");
     /// # Ok::<(), treedef::Error>(())
     /// ```

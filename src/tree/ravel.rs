@@ -34,10 +34,16 @@ impl Tree<Leaf> {
     /// assert_eq!(vector, [1.0, 0.5, 1.5, 1.0]);
     ///
     /// vector[1] = 0.25;
-    /// assert_eq!(ravel.unravel(&vector)?.into_typed::<(u8, [f32; 2], bool)>()?, (1, [0.25, 1.5], true));
+    /// assert_eq!(
+    ///     ravel.unravel(&vector)?.into_typed::<(u8, [f32; 2], bool)>()?,
+    ///     (1, [0.25, 1.5], true)
+    /// );
     ///
     /// vector[0] = 0.5;
-    /// assert_eq!(ravel.unravel(&vector).unwrap_err().to_string(), "0.5 does not fit into u8 at `.0`");
+    /// assert_eq!(
+    ///     ravel.unravel(&vector).unwrap_err().to_string(),
+    ///     "0.5 does not fit into u8 at `.0`"
+    /// );
     ///
     /// let error = Tree::of(&[9007199254740993i64])?.ravel().unwrap_err();
     /// assert_eq!(error.to_string(), "9007199254740993i64 does not fit into f64 at `.0`");

@@ -154,7 +154,10 @@ impl<L> Tree<L> {
     ///
     /// let mut tree = Tree::new("Model { w: [*, *], b: * }".parse()?, vec![1, 2, 3])?;
     /// let removed = tree.remove(".w[0]")?;
-    /// assert_eq!((tree.to_string().as_str(), removed.leaves()), ("Model { w: [2], b: 3 }", &[1][..]));
+    /// assert_eq!(
+    ///     (tree.to_string().as_str(), removed.leaves()),
+    ///     ("Model { w: [2], b: 3 }", &[1][..])
+    /// );
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn remove(&mut self, path: impl ToPath) -> Result<Tree<L>> {
@@ -304,7 +307,8 @@ impl<L> Tree<Tree<L>> {
     ///
     /// let wanted = Tree::new("{\"x\": *, \"y\": *}".parse()?, vec![2, 1])?;
     /// let outer = wanted.treedef().clone();
-    /// let fanned = wanted.try_map(|n| Tree::new(format!("[*; {n}]").parse()?, vec![n; n]))?.compose()?;
+    /// let fanned =
+    ///     wanted.try_map(|n| Tree::new(format!("[*; {n}]").parse()?, vec![n; n]))?.compose()?;
     /// assert_eq!(fanned.to_string(), r#"{"x": [2, 2], "y": [1]}"#);
     /// assert_eq!(fanned.flatten_up_to(&outer)?.leaves()[0].leaves(), [2, 2]);
     /// # Ok::<(), treedef::Error>(())

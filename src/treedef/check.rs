@@ -51,7 +51,8 @@ impl TreeDef {
     /// ```
     /// use treedef::TreeDef;
     ///
-    /// let (point, dict): (TreeDef, TreeDef) = ("P { x: *, y: [*] }".parse()?, r#"{"y": (*,), "x": *}"#.parse()?);
+    /// let (point, dict): (TreeDef, TreeDef) =
+    ///     ("P { x: *, y: [*] }".parse()?, r#"{"y": (*,), "x": *}"#.parse()?);
     /// assert!(dict.check_equivalent(&point).is_ok());
     ///
     /// let error = TreeDef::check_equivalent(&r#"{"y": (*,)}"#.parse()?, &point).unwrap_err();

@@ -22,7 +22,8 @@ impl TreeDef {
     ///
     /// ```
     /// let shapes = |sizes: &[usize]| -> treedef::Result<String> {
-    ///     let rows: Vec<(&str, Vec<u8>, [f32; 9])> = sizes.iter().map(|n| ("row", vec![0; *n], [0.0; 9])).collect();
+    ///     let rows: Vec<(&str, Vec<u8>, [f32; 9])> =
+    ///         sizes.iter().map(|n| ("row", vec![0; *n], [0.0; 9])).collect();
     ///     Ok(treedef::structure(&rows)?.without_lengths()?.to_string())
     /// };
     /// assert_eq!(shapes(&[3])?, "[(*, [*; _], (*; 9)); _]");

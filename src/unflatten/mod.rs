@@ -50,7 +50,10 @@ use plain::{is_plain, read_whole};
 ///
 /// ```
 /// let (_, treedef) = treedef::flatten(&(1.0, [2.0, 3.0]))?;
-/// assert_eq!(treedef::unflatten::<(f64, [f64; 2])>(&treedef, [10.0, 20.0, 30.0])?, (10.0, [20.0, 30.0]));
+/// assert_eq!(
+///     treedef::unflatten::<(f64, [f64; 2])>(&treedef, [10.0, 20.0, 30.0])?,
+///     (10.0, [20.0, 30.0])
+/// );
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[doc(alias = "tree_unflatten")]

@@ -48,7 +48,10 @@ const MAX_TEXT: usize = 1 << 26;
 ///
 /// let tree = Tree::of(&[("a", [[1f32, 2.0], [3.0, 4.0]])])?;
 /// let error = Export::new().tensors(&tree).unwrap_err();
-/// assert_eq!(error.to_string(), "tensors hold no str at `.0.0` (see `Export::rest_in_metadata`)");
+/// assert_eq!(
+///     error.to_string(),
+///     "tensors hold no str at `.0.0` (see `Export::rest_in_metadata`)"
+/// );
 ///
 /// let tensors = Export::new().separator("/").rest_in_metadata(true).tensors(&tree)?;
 /// assert_eq!(tensors.get("0/1").unwrap().to_string(), "f32[2, 2]");

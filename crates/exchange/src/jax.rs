@@ -216,7 +216,8 @@ impl FromStr for ShapeDtype {
 /// ```
 /// use treedef_exchange::jax;
 ///
-/// let signature = "Layer { w: [[f32; 4]; 3], b: [f32; 4], ragged: [[u8; 2], [u8]], step: u64 }".parse()?;
+/// let signature =
+///     "Layer { w: [[f32; 4]; 3], b: [f32; 4], ragged: [[u8; 2], [u8]], step: u64 }".parse()?;
 /// let shapes = jax::shapes(&signature)?;
 /// assert_eq!(
 ///     shapes.to_string(),
@@ -280,9 +281,16 @@ fn shape_of(mut node: NodeRef<'_>) -> Option<Vec<usize>> {
 /// let treedef = "Layer { w: *, b: * }".parse()?;
 /// let shapes = vec![ShapeDtype::array("float32", [3, 4]), ShapeDtype::array("bfloat16", [4])];
 /// let lowered = jax::pytreedef_json(&Tree::new(treedef, shapes)?)?;
-/// assert!(lowered.data.ends_with(r#""__jax_leaf_ids": ["Array(bfloat16[4])", "Array(float32[3, 4])"]}"#));
+/// assert!(
+///     lowered
+///         .data
+///         .ends_with(r#""__jax_leaf_ids": ["Array(bfloat16[4])", "Array(float32[3, 4])"]}"#)
+/// );
 /// let (raised, shapes) = jax::from_pytreedef_json(&lowered.data)?;
-/// assert_eq!(raised.restore(shapes)?.to_string(), r#"{"b": Array(bfloat16[4]), "w": Array(float32[3, 4])}"#);
+/// assert_eq!(
+///     raised.restore(shapes)?.to_string(),
+///     r#"{"b": Array(bfloat16[4]), "w": Array(float32[3, 4])}"#
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pytreedef_json(shapes: &Tree<ShapeDtype>) -> Result<Lowered<String>> {

@@ -31,7 +31,10 @@ use crate::pytree::{MAX_BYTES, MAX_DEPTH, MAX_KEY_DEPTH, PyKey, PyTree, sort};
 /// assert_eq!(lowered.statics[0].0.to_string(), ".act");
 ///
 /// let error = python::literal_with(&treedef, &Lowering::strict()).unwrap_err();
-/// assert_eq!(error.to_string(), "a struct has no counterpart in Python (see `Lowering`) at the root");
+/// assert_eq!(
+///     error.to_string(),
+///     "a struct has no counterpart in Python (see `Lowering`) at the root"
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -60,16 +60,31 @@
 //!     let sum = a.iter().zip(&b).map(|(x, y)| x + y).filter(|_| mode == "add").collect();
 //!     Outputs { sum, parts: (a.iter().map(|x| 2.0 * x).collect(), b) }
 //! };
-//! let inputs = |a: [f64; 2], b: &[f64], mode: &str| Inputs { a: a.into(), b: (b.into(),), mode: mode.into() };
+//! let inputs = |a: [f64; 2], b: &[f64], mode: &str| Inputs {
+//!     a: a.into(),
+//!     b: (b.into(),),
+//!     mode: mode.into(),
+//! };
 //! let floats = Flattener::new().leaves_where(LeafKind::is_float);
-//! let mut flat = FlatFn::<f64, _, _, _>::with_flattener(floats, model, &inputs([1.0, 2.0], &[10.0, 20.0], "add"))?;
-//! assert_eq!(flat.inputs().to_string(), r#"Inputs { a: [*, *], b: ([*, *],), mode: static "add" }"#);
+//! let mut flat = FlatFn::<f64, _, _, _>::with_flattener(
+//!     floats,
+//!     model,
+//!     &inputs([1.0, 2.0], &[10.0, 20.0], "add"),
+//! )?;
+//! assert_eq!(
+//!     flat.inputs().to_string(),
+//!     r#"Inputs { a: [*, *], b: ([*, *],), mode: static "add" }"#
+//! );
 //! assert!(flat.outputs().is_none());
 //! assert_eq!(flat.call(&[1.0, 2.0, 10.0, 20.0])?, [11.0, 22.0, 2.0, 4.0, 10.0, 20.0]);
-//! assert_eq!(flat.outputs().unwrap().to_string(), "Outputs { sum: [*, *], parts: ([*, *]; 2) }");
+//! assert_eq!(
+//!     flat.outputs().unwrap().to_string(),
+//!     "Outputs { sum: [*, *], parts: ([*, *]; 2) }"
+//! );
 //!
 //! // The typed signature over a flat function that was compiled from `flat`.
-//! let compiled = |x: Vec<f64>| vec![x[0] + x[2], x[1] + x[3], 2.0 * x[0], 2.0 * x[1], x[2], x[3]];
+//! let compiled =
+//!     |x: Vec<f64>| vec![x[0] + x[2], x[1] + x[3], 2.0 * x[0], 2.0 * x[1], x[2], x[3]];
 //! let leaves = flat.flatten_input(&inputs([0.0, 1.0], &[5.0, 5.0], "add"))?;
 //! let outputs = flat.unflatten_output(&compiled(leaves))?;
 //! assert_eq!(outputs, Outputs { sum: vec![5.0, 6.0], parts: (vec![0.0, 2.0], vec![5.0, 5.0]) });
@@ -79,10 +94,13 @@
 //! assert_eq!(error.to_string(), "expected 2 children, found 1 child at `.b.0`");
 //! let error = flat.flatten_input(&inputs([0.0, 1.0], &[5.0, 5.0], "mul")).unwrap_err();
 //! assert_eq!(error.path().to_string(), ".mode");
-//! let mut doubling = FlatFn::<f64, _, _, _>::new(|x: f64| vec![x; if x > 0.0 { 1 } else { 2 }], &1.0)?;
+//! let mut doubling =
+//!     FlatFn::<f64, _, _, _>::new(|x: f64| vec![x; if x > 0.0 { 1 } else { 2 }], &1.0)?;
 //! doubling.call(&[1.0])?;
 //! let error = doubling.call(&[-1.0]).unwrap_err().to_string();
-//! assert!(error.starts_with("expected 1 child, found 2 children at the root (the output has another structure"));
+//! assert!(error.starts_with(
+//!     "expected 1 child, found 2 children at the root (the output has another structure"
+//! ));
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!

@@ -37,7 +37,10 @@
 //! let tree = Tree::of(&s)?;
 //! let paths: Vec<String> = tree.iter().map(|(path, _)| path.to_string()).collect();
 //! assert_eq!(paths, [r#"["a"]["z"]"#, r#"["b"][0]"#, r#"["b"][1][0]"#, r#"["b"][1][1]"#]);
-//! assert_eq!(pack_as(&s, ["w", "x", "y", "z"].map(Leaf::from))?, serde_json::json!({"b": ["x", ["y", "z"]], "a": {"z": "w"}}));
+//! assert_eq!(
+//!     pack_as(&s, ["w", "x", "y", "z"].map(Leaf::from))?,
+//!     serde_json::json!({"b": ["x", ["y", "z"]], "a": {"z": "w"}})
+//! );
 //! let depths = map_with_path(&s, |path, _| Leaf::from(path.keys().len() as u64))?;
 //! assert_eq!(depths, serde_json::json!({"b": [2, [3, 3]], "a": {"z": 2}}));
 //!
@@ -54,7 +57,10 @@
 //!     visited += 1;
 //!     Ok(if inner(below, node.kind()) { Edit::Replace(Tree::of("CUT")?) } else { Edit::Keep })
 //! })?;
-//! assert_eq!((cut.to_string(), visited), (r#"{"a": {"z": 4u64}, "b": [1u64, "CUT"]}"#.into(), 6));
+//! assert_eq!(
+//!     (cut.to_string(), visited),
+//!     (r#"{"a": {"z": 4u64}, "b": [1u64, "CUT"]}"#.into(), 6)
+//! );
 //!
 //! // From the leaves up: sums of sums. `None` in a place, and a place that goes.
 //! let numbers = tree.try_map(u64::try_from)?;

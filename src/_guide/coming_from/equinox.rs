@@ -128,12 +128,18 @@
 //! }
 //!
 //! let enc = Linear { w: vec![1.0; 6], b: Some(0.5), kind: "dense".into() };
-//! assert_eq!(signature(&enc)?.to_string(), r#"Linear { w: [f32; 6], b: Some(f64), kind: static "dense" }"#);
+//! assert_eq!(
+//!     signature(&enc)?.to_string(),
+//!     r#"Linear { w: [f32; 6], b: Some(f64), kind: static "dense" }"#
+//! );
 //! let model = Model { enc, tag: "t".into() };
 //! let tree = Tree::of(&model)?;
 //! let (floats, others) = tree.clone().partition(|_, leaf| leaf.kind().is_float());
 //! assert_eq!(others.leaves()[7], Some(Leaf::from("t")));
-//! assert_eq!(floats.clone().zip_with(others.clone(), Option::or)?.leaves()[7], Some(Leaf::from("t")));
+//! assert_eq!(
+//!     floats.clone().zip_with(others.clone(), Option::or)?.leaves()[7],
+//!     Some(Leaf::from("t"))
+//! );
 //! assert_eq!(Tree::combine([floats, others])?, tree);
 //! let mask = Tree::new("Model { enc: *, tag: * }".parse()?, vec![true, false])?;
 //! assert_eq!(tree.clone().partition_mask(&mask)?.0.leaves()[7], None);
@@ -149,7 +155,10 @@
 //! let mut rest = edited.clone();
 //! rest.replace_all("**.w", |_, _, leaves| Tree::of(&leaves.len()))?;
 //! let removed = rest.remove_all("**.b")?;
-//! assert_eq!(format!("{rest:#60}"), "Model {\n  enc: Linear { w: 6u64, kind: static \"dense\" },\n  tag: \"new\",\n}");
+//! assert_eq!(
+//!     format!("{rest:#60}"),
+//!     "Model {\n  enc: Linear { w: 6u64, kind: static \"dense\" },\n  tag: \"new\",\n}"
+//! );
 //! assert_eq!(removed[0].0.to_joined_string("/"), "enc/b");
 //!
 //! // Comparing, saving.
@@ -163,10 +172,17 @@
 //! assert_eq!(Tree::of(&state)?.into_typed::<Model>()?, model);
 //!
 //! // Dropping, and merging again.
-//! let p = Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
+//! let p =
+//!     Tree::new(r#"{"linear": {"b": *, "w": *}, "out": {"w": *}}"#.parse()?, vec![2, 1, 3])?;
 //! let weight: Pattern = "**.w".parse()?;
 //! let (yes, no) = p.clone().split(|path, _| weight.matches(path))?;
-//! assert!(no.treedef().diff(p.treedef()).changes().iter().all(|change| matches!(change.kind, ChangeKind::Added { .. })));
+//! assert!(
+//!     no.treedef()
+//!         .diff(p.treedef())
+//!         .changes()
+//!         .iter()
+//!         .all(|change| matches!(change.kind, ChangeKind::Added { .. }))
+//! );
 //! assert_eq!(Tree::merge([yes, no])?, p);
 //! assert_eq!(p.partition_into(4, |_, n| *n)?[3].leaves(), [None, None, Some(3)]);
 //! assert!("Model { enc: *, tag: * }".parse::<TreeDef>()?.is_prefix_of(tree.treedef()));

@@ -39,11 +39,18 @@
 //! let compute = |name: &&str| (*name != "op").then(|| format!("V{name}"));
 //! let results: Vec<Option<String>> = unique.leaves.iter().map(compute).collect();
 //! let found = unique.rebuild(&results)?;
-//! assert_eq!(found.leaves()[2..], [results[1].clone(), results[0].clone(), results[0].clone(), None]);
-//! assert_eq!(unique.rebuild(&results[..2]).unwrap_err().to_string(), "expected 3 leaves, found 2");
+//! assert_eq!(
+//!     found.leaves()[2..],
+//!     [results[1].clone(), results[0].clone(), results[0].clone(), None]
+//! );
+//! assert_eq!(
+//!     unique.rebuild(&results[..2]).unwrap_err().to_string(),
+//!     "expected 3 leaves, found 2"
+//! );
 //!
 //! // Two names of one thing, told by a key.
-//! let aliases = Tree::like(&(0, 0), vec!["a:0", "a"])?.unique_by(|name| name.trim_end_matches(":0").to_owned());
+//! let aliases = Tree::like(&(0, 0), vec!["a:0", "a"])?
+//!     .unique_by(|name| name.trim_end_matches(":0").to_owned());
 //! assert_eq!((aliases.leaves, aliases.inverse.leaves()), (vec!["a:0"], &[0, 0][..]));
 //!
 //! // What is fed is not computed.
@@ -60,7 +67,8 @@
 //! };
 //! let expanded = sparse.clone().try_map(expand)?.compose()?;
 //! assert_eq!(expanded.to_string(), "((indices, values, shape), a)");
-//! let contracted = expanded.flatten_up_to(sparse.treedef())?.map(|below| below.leaves().join("+"));
+//! let contracted =
+//!     expanded.flatten_up_to(sparse.treedef())?.map(|below| below.leaves().join("+"));
 //! assert_eq!(contracted.leaves(), ["indices+values+shape", "a"]);
 //!
 //! // `None` is refused where that is wanted, and the error says where it stands.

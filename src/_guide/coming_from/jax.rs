@@ -104,7 +104,9 @@
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
-//! use treedef::{Edit, Flattener, Leaf, NodeKind, Path, Tree, TreeDef, flatten, map, structure, unflatten};
+//! use treedef::{
+//!     Edit, Flattener, Leaf, NodeKind, Path, Tree, TreeDef, flatten, map, structure, unflatten,
+//! };
 //!
 //! #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 //! struct Linear {
@@ -123,17 +125,28 @@
 //!
 //! let tree = Tree::new(treedef.clone(), leaves)?.try_map(f64::try_from)?;
 //! let paths: Vec<Path> = tree.iter().map(|(path, _)| path).collect();
-//! assert_eq!((paths[1].to_string(), paths[1].to_jax_string()), ("[0].w[1]".into(), "[0].w[1]".into()));
-//! assert_eq!((paths[1].to_joined_string("/"), tree.leaves().iter().sum::<f64>()), ("0/w/1".into(), 3.0));
+//! assert_eq!(
+//!     (paths[1].to_string(), paths[1].to_jax_string()),
+//!     ("[0].w[1]".into(), "[0].w[1]".into())
+//! );
+//! assert_eq!(
+//!     (paths[1].to_joined_string("/"), tree.leaves().iter().sum::<f64>()),
+//!     ("0/w/1".into(), 3.0)
+//! );
 //! assert_eq!(tree.clone().zip_with(tree.clone(), |a, b| a * b)?.leaves(), [1.0, 4.0]);
-//! assert_eq!(tree.as_ref().map(|_| 0.0).to_string(), r#"[Linear { w: [0, 0], b: None, act: static "relu" }]"#);
+//! assert_eq!(
+//!     tree.as_ref().map(|_| 0.0).to_string(),
+//!     r#"[Linear { w: [0, 0], b: None, act: static "relu" }]"#
+//! );
 //! assert_eq!(treedef.node("[0].w")?.num_children(), 2);
 //!
 //! // One leaf for each layer stands for all below it, where that is asked for.
 //! let rates = Tree::new("[*]".parse()?, vec![0.5])?;
 //! assert_eq!(rates.broadcast_to(&treedef)?.leaves(), [0.5, 0.5]);
 //! assert_eq!(rates.zip_prefix(tree.clone(), |rate, w| rate * w)?.leaves(), [0.5, 1.0]);
-//! let scaled = tree.flatten_up_to(rates.treedef())?.zip_with(rates, |layer, rate| layer.leaves()[1] * rate)?;
+//! let scaled = tree
+//!     .flatten_up_to(rates.treedef())?
+//!     .zip_with(rates, |layer, rate| layer.leaves()[1] * rate)?;
 //! assert_eq!(scaled.leaves(), [1.0]);
 //!
 //! // Outside in, with `inner` found; and a fold.
@@ -142,7 +155,8 @@
 //! let inner = rows.treedef().inner_of(&outer)?;
 //! assert_eq!(rows.clone().transpose(&outer, &inner)?.to_string(), "((1, 3, 5), (2, 4, 6))");
 //! assert!(rows.transpose(&inner, &outer).is_err());
-//! let sum = tree.edit_up(|_, below| Ok(Edit::Replace(Tree::leaf(below.leaves().iter().sum()))))?;
+//! let sum =
+//!     tree.edit_up(|_, below| Ok(Edit::Replace(Tree::leaf(below.leaves().iter().sum()))))?;
 //! assert_eq!(sum, Tree::leaf(3.0));
 //!
 //! let nones = Flattener::new().none_is_leaf(true);

@@ -122,7 +122,10 @@
 //! let common = x.treedef().common_suffix(y.treedef())?;
 //! assert!(x.treedef().is_prefix_of(&common) && y.treedef().is_prefix_of(&common));
 //! let (x, y) = (x.broadcast_to(&common)?, y.broadcast_to(&common)?);
-//! assert_eq!((x.to_string(), y.to_string()), ("((1, 1), (2, 3))".into(), "((4, 5), (6, 6))".into()));
+//! assert_eq!(
+//!     (x.to_string(), y.to_string()),
+//!     ("((1, 1), (2, 3))".into(), "((4, 5), (6, 6))".into())
+//! );
 //! let named = x.zip(y)?.map_with_path(|path, (a, b)| format!("{path}={a}{b}"));
 //! assert_eq!(named.leaves()[3], ".1.1=36");
 //!
@@ -141,7 +144,10 @@
 //! }))?;
 //! assert!(one_level != treedef && one_level.is_prefix_of(&treedef));
 //! let joined: Path = path.keys()[..1].iter().chain(path.keys()).cloned().collect();
-//! assert_eq!((one_level.to_string(), joined.to_string()), ("[*, *]".into(), "[0][0].1?".into()));
+//! assert_eq!(
+//!     (one_level.to_string(), joined.to_string()),
+//!     ("[*, *]".into(), "[0][0].1?".into())
+//! );
 //! let ordered = Flattener::new().map_order(MapOrder::Insertion).none_is_leaf(true);
 //! assert_eq!(ordered.structure(&value)?.to_string(), "#[insertion, none_is_leaf] [(*, *); 2]");
 //! # Ok::<(), treedef::Error>(())

@@ -61,9 +61,13 @@
 //!     c: (),
 //! }
 //!
-//! let s = S { b: Point { x: 1, y: vec![2, 3] }, a: BTreeMap::from([("z".to_owned(), 4)]), c: () };
+//! let s =
+//!     S { b: Point { x: 1, y: vec![2, 3] }, a: BTreeMap::from([("z".to_owned(), 4)]), c: () };
 //! let tree = Tree::of(&s)?;
-//! let joined: Vec<String> = tree.iter().map(|(path, leaf)| format!("{}={leaf}", path.to_joined_string("/"))).collect();
+//! let joined: Vec<String> = tree
+//!     .iter()
+//!     .map(|(path, leaf)| format!("{}={leaf}", path.to_joined_string("/")))
+//!     .collect();
 //! assert_eq!(joined, ["b/x=1", "b/y/0=2", "b/y/1=3", "a/z=4"]);
 //! assert_eq!(pack_as(&s, [5, 6, 7, 8])?.b, Point { x: 5, y: vec![6, 7] });
 //! let letters = Tree::like(&s, vec!["w", "x", "y", "z"])?;

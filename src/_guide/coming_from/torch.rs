@@ -89,7 +89,10 @@
 //! let text = r#"#[insertion, none_is_leaf] {"enc": Linear { w: [*, *], b: * }, "dec": Linear { w: [*], b: * }}"#;
 //! assert_eq!((treedef.to_string().as_str(), text.parse::<TreeDef>()?), (text, treedef.clone()));
 //! assert_eq!(treedef::unflatten::<IndexMap<String, Linear>>(&treedef, &leaves)?, value);
-//! assert_eq!((treedef.num_nodes(), treedef.num_leaves(), treedef.root().num_children()), (10, 5, 2));
+//! assert_eq!(
+//!     (treedef.num_nodes(), treedef.num_leaves(), treedef.root().num_children()),
+//!     (10, 5, 2)
+//! );
 //!
 //! let path = treedef.leaf_path(1)?;
 //! assert_eq!(path.to_jax_string(), "['enc'].w[1]");
@@ -111,7 +114,8 @@
 //! assert_eq!(error.to_string(), "the prefix has 1 child, the tree 2 children at the root");
 //!
 //! // What is static is kept, and comes back.
-//! let (leaves, treedef) = Flattener::new().leaves_where(LeafKind::is_float).flatten_as::<f64>(&("l2", 0.5))?;
+//! let (leaves, treedef) =
+//!     Flattener::new().leaves_where(LeafKind::is_float).flatten_as::<f64>(&("l2", 0.5))?;
 //! assert_eq!((leaves, treedef.root().child(0).unwrap().kind()), (vec![0.5], NodeKind::Static));
 //! assert_eq!(treedef::unflatten::<(String, f64)>(&treedef, [9.0])?, ("l2".to_owned(), 9.0));
 //! assert_eq!(TreeDef::from_bytes(&treedef.to_bytes()?)?, treedef);

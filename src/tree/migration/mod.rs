@@ -74,7 +74,10 @@ impl<L: LeafType> Tree<L> {
     ///
     /// let (new, migration) = Tree::of(&Old { w: 2.0, seed: 7 })?.migrate::<New>()?;
     /// assert_eq!((new.weight, new.momentum), (2.0, 0.0));
-    /// assert_eq!(migration.to_string(), "filled `.momentum`; dropped `.seed`; renamed `.w` to `.weight`");
+    /// assert_eq!(
+    ///     migration.to_string(),
+    ///     "filled `.momentum`; dropped `.seed`; renamed `.w` to `.weight`"
+    /// );
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn migrate<T: Serialize + DeserializeOwned>(self) -> Result<(T, Migration)> {

@@ -23,8 +23,10 @@ pub(crate) use patch::patch;
 /// ```
 /// use treedef::TreeDef;
 ///
-/// let old: TreeDef = "Model { layers: [(*, *); 12], head: Linear { w: * }, seed: static 7 }".parse()?;
-/// let new: TreeDef = "Model { layers: [(*, *); 9], head: Linear { weight: * }, seed: static 8 }".parse()?;
+/// let old: TreeDef =
+///     "Model { layers: [(*, *); 12], head: Linear { w: * }, seed: static 7 }".parse()?;
+/// let new: TreeDef =
+///     "Model { layers: [(*, *); 9], head: Linear { weight: * }, seed: static 8 }".parse()?;
 /// let diff = old.diff(&new);
 /// assert_eq!(diff.to_string(), "\
 /// 3 changes

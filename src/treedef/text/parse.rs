@@ -497,7 +497,10 @@ impl TreeDef {
     /// use treedef::{Limits, TreeDef};
     ///
     /// let error = TreeDef::parse_with("[[[*]]]", Limits::default().max_depth(2)).unwrap_err();
-    /// assert_eq!(error.to_string(), "nested deeper than 2 levels at byte 3 (see `Limits::max_depth`)");
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "nested deeper than 2 levels at byte 3 (see `Limits::max_depth`)"
+    /// );
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn parse_with(text: &str, limits: Limits) -> Result<Self> {
