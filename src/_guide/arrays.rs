@@ -57,8 +57,8 @@
 //! | no elements: `Vec<f32>` or `[[f32; 0]; 3]` | no leaves | no leaves: the type of the elements is unknown |
 //! | `String`, `char`, 128-bit integers | each a leaf | each a leaf |
 //!
-//! A rule belongs to the flattener, not to the value. A file has the value: what is read from one
-//! is an array again, but its pairs are pairs and its lists are lists. A tensor without elements
+//! Rules are not saved. A tree that is loaded has its arrays, but pairs and lists are not turned
+//! into complex numbers or matrices again. A tensor without elements
 //! keeps its type only where a struct says it, as burn's does.
 //!
 //! The [`signature`](crate::signature) of a leaf that is an array is `opaque`. For the types and
@@ -88,5 +88,5 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
-//! To files that Python reads, see the package `treedef-exchange` in `crates/exchange`:
+//! To write files that Python can read, see the package `treedef-exchange` in `crates/exchange`:
 //! safetensors, npz and flax.

@@ -120,8 +120,7 @@
 //!
 //! # Why bincode, and how it could be replaced
 //!
-//! bincode is the codec that this project was asked to use. It is fast, and what it writes here is
-//! specified above. It is no longer maintained (RUSTSEC-2025-0141), and its version 3 intentionally
+//! bincode is fast, and what it writes here is specified above. It is no longer maintained (RUSTSEC-2025-0141), and its version 3 intentionally
 //! does not compile. Hence:
 //!
 //! - It is pinned to `=2.0.1`, without the features that we do not need. None of its types is in a
@@ -137,7 +136,7 @@
 //!
 //! ```toml
 //! [advisories]
-//! ignore = [{ id = "RUSTSEC-2025-0141", reason = "pinned by treedef behind its own checked format" }]
+//! ignore = [{ id = "RUSTSEC-2025-0141", reason = "pinned by treedef, behind checks" }]
 //! ```
 
 #[allow(unused_imports, reason = "the page links to them")]

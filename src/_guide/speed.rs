@@ -123,9 +123,8 @@
 //! - A parsed structure owns its names, so names are compared letter by letter: about twice the
 //!   time.
 //! - If an element was expected to look like the previous one but differs, it is serialized twice.
-//!   [`Flattener::serialize_once`](crate::Flattener::serialize_once) prevents that. Plain data that
-//!   requests something else than the structure has, or refuses what it gets, is read twice, from
-//!   leaves that are kept.
+//!   [`Flattener::serialize_once`](crate::Flattener::serialize_once) prevents that. If a plain type
+//!   does not fit the structure, it is read a second time, by the general path.
 //!
 //! # Which call when
 //!

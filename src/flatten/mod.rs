@@ -654,7 +654,8 @@ impl Flattener {
     /// let error = floats.flatten_like(&treedef, &("adam", 2, 0.25), &mut buffer).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "expected `static 1`, found `static 2` at `.1` (statics are part of the structure; see `ignore_statics`)"
+    ///     "expected `static 1`, found `static 2` at `.1` \
+    ///      (statics are part of the structure; see `ignore_statics`)"
     /// );
     /// floats.ignore_statics(true).flatten_like(&treedef, &("adam", 2, 0.25), &mut buffer)?;
     /// assert_eq!(buffer, [0.25]);

@@ -113,8 +113,8 @@ impl Array {
     ///
     /// let (w, gradient) =
     ///     (Tree::of(&[1.0, 2.0])?.with_arrays()?, Tree::of(&[0.5, 0.5])?.with_arrays()?);
-    /// let stepped = w.zip_with(gradient, |w, gradient: Leaf| match (w.as_array(), gradient.as_array()) {
-    ///     (Some(w), Some(gradient)) => w.zip(gradient, |w: f64, g| w - 0.5 * g).map_or(Leaf::None, Leaf::from),
+    /// let stepped = w.zip_with(gradient, |w, g: Leaf| match (w.as_array(), g.as_array()) {
+    ///     (Some(w), Some(g)) => w.zip(g, |w: f64, g| w - 0.5 * g).map_or(Leaf::None, Leaf::from),
     ///     _ => w,
     /// })?;
     /// assert_eq!(stepped.into_typed::<[f64; 2]>()?, [0.75, 1.75]);

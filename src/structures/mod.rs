@@ -263,7 +263,8 @@ impl Structures {
     /// let error = structures.add(&serde_json::from_str("true")?).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "2 distinct structures, the limit is 1 (see `Structures::max_structures` and `fold_lengths`)"
+    ///     "2 distinct structures, the limit is 1 \
+    ///      (see `Structures::max_structures` and `fold_lengths`)"
     /// );
     /// structures.add(&serde_json::from_str("2")?)?;
     /// assert_eq!(structures.documents(), 2);
@@ -284,7 +285,8 @@ impl Structures {
     /// let error = structures.add(&serde_json::from_str("[[1]]")?).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "nested deeper than 1 level at `[0]` (`Flattener::max_depth` and `Limits::max_depth` allow more)"
+    ///     "nested deeper than 1 level at `[0]` \
+    ///      (`Flattener::max_depth` and `Limits::max_depth` allow more)"
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -63,7 +63,10 @@ impl Structures {
     ///         "type": "object",
     ///         "properties": {
     ///             "id": {"type": "integer", "minimum": 0},
-    ///             "tags": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
+    ///             "tags": {
+    ///                 "type": "array", "items": {"type": "string"},
+    ///                 "minItems": 2, "maxItems": 2,
+    ///             },
     ///         },
     ///         "required": ["id", "tags"],
     ///         "additionalProperties": false,

@@ -31,7 +31,9 @@ impl<L> Tree<L> {
     /// let tree = Tree::of(&([1, 2, 3], (4, "a"), None::<u8>))?;
     /// let edited = tree.edit(|path, node, leaves| Ok(match node.kind() {
     ///     NodeKind::None => Edit::Remove,
-    ///     NodeKind::Tuple if path.keys().len() == 1 && leaves.len() == 3 => Edit::Replace(Tree::of(&"cut")?),
+    ///     NodeKind::Tuple if path.keys().len() == 1 && leaves.len() == 3 => {
+    ///         Edit::Replace(Tree::of(&"cut")?)
+    ///     }
     ///     _ => Edit::Keep,
     /// }))?;
     /// assert_eq!(edited.to_string(), r#"("cut", (4, "a"))"#);
@@ -66,8 +68,8 @@ impl<L> Tree<L> {
     /// use treedef::{Edit, NodeKind, Tree};
     ///
     /// let tree = Tree::new("{\"a\": [*, (*, *)], \"b\": *}".parse()?, vec![1, 2, 3, 4])?;
-    /// let sums = tree.edit_up(|_, subtree| Ok(match subtree.treedef().root().kind() {
-    ///     NodeKind::Seq | NodeKind::Tuple => Edit::Replace(Tree::leaf(subtree.leaves().iter().sum())),
+    /// let sums = tree.edit_up(|_, below| Ok(match below.treedef().root().kind() {
+    ///     NodeKind::Seq | NodeKind::Tuple => Edit::Replace(Tree::leaf(below.leaves().iter().sum())),
     ///     _ => Edit::Keep,
     /// }))?;
     /// assert_eq!(sums.to_string(), r#"{"a": 6, "b": 4}"#);

@@ -69,7 +69,8 @@ pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves
 /// ```text
 /// error: implementation of `Deserialize` is not general enough
 ///   = note: `Row<'_>` must implement `Deserialize<'0>`, for any lifetime `'0`...
-///   = note: ...but `Row<'_>` actually implements `Deserialize<'1>`, for some specific lifetime `'1`
+///   = note: ...but `Row<'_>` actually implements `Deserialize<'1>`,
+///           for some specific lifetime `'1`
 /// ```
 ///
 /// Then either call this function, which borrows from `treedef` and `leaves`, or let the type own
@@ -88,7 +89,8 @@ pub fn unflatten<T: DeserializeOwned>(treedef: &TreeDef, mut leaves: impl Leaves
 ///
 /// ```compile_fail
 /// let (leaves, treedef) = treedef::flatten(&("a", [1, 2])).unwrap();
-/// let (name, _): (&str, [i32; 2]) = treedef::unflatten(&treedef, &leaves).unwrap(); // not general enough
+/// // This is not general enough:
+/// let (name, _): (&str, [i32; 2]) = treedef::unflatten(&treedef, &leaves).unwrap();
 /// ```
 pub fn unflatten_borrowed<'de, T: Deserialize<'de>>(
     treedef: &'de TreeDef,

@@ -49,7 +49,8 @@ pub struct Metadata {
 /// let metadata = orbax::metadata(r#"{"tree_metadata": {
 ///     "('w',)": {
 ///         "key_metadata": [{"key": "w", "key_type": 2}],
-///         "value_metadata": {"value_type": "jax.Array", "skip_deserialize": false, "write_shape": [3, 4]}
+///         "value_metadata": {"value_type": "jax.Array", "write_shape": [3, 4],
+///                            "skip_deserialize": false}
 ///     },
 ///     "('opt', '0')": {
 ///         "key_metadata": [{"key": "opt", "key_type": 2}, {"key": "0", "key_type": 1}],

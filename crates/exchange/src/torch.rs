@@ -133,7 +133,8 @@ fn write_json_str(out: &mut String, text: &str) {
 ///
 /// let leaf = r#"{"type": null, "context": null, "children_spec": []}"#;
 /// let raised = torch::from_treespec(&format!(
-///     r#"[1, {{"type": "demo.Linear", "context": "[[\"w\", \"b\"], []]", "children_spec": [{leaf}, {leaf}]}}]"#
+///     r#"[1, {{"type": "demo.Linear", "context": "[[\"w\", \"b\"], []]",
+///              "children_spec": [{leaf}, {leaf}]}}]"#
 /// ))?;
 /// assert_eq!(raised.treedef.to_string(), "`demo.Linear` { w: *, b: * }");
 /// assert_eq!(raised.classes[0].1, "demo.Linear");

@@ -174,8 +174,8 @@
 //! the order in which JAX flattens the leaves:
 //!
 //! ```text
-//! let lowered = treedef_exchange::jax::proto(&treedef)?; // or flatbuffer, pytreedef_json, a Python literal
-//! send(&lowered.data, lowered.permute(&leaves)?);        // PyTreeDef.deserialize_using_proto, tree.unflatten
+//! let lowered = treedef_exchange::jax::proto(&treedef)?;
+//! send(&lowered.data, lowered.permute(&leaves)?); // PyTreeDef.deserialize_using_proto
 //! let model: Model = lowered.restore(received)?.into_typed()?;
 //! ```
 //!

@@ -86,7 +86,8 @@
 //! ]);
 //! let (leaves, treedef) = torch.flatten(&value)?;
 //! assert_eq!((leaves.len(), &leaves[4]), (5, &Leaf::None));
-//! let text = r#"#[insertion, none_is_leaf] {"enc": Linear { w: [*, *], b: * }, "dec": Linear { w: [*], b: * }}"#;
+//! let text = "#[insertion, none_is_leaf] \
+//!     {\"enc\": Linear { w: [*, *], b: * }, \"dec\": Linear { w: [*], b: * }}";
 //! assert_eq!((treedef.to_string().as_str(), text.parse::<TreeDef>()?), (text, treedef.clone()));
 //! assert_eq!(treedef::unflatten::<IndexMap<String, Linear>>(&treedef, &leaves)?, value);
 //! assert_eq!(
