@@ -12,34 +12,32 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Nobody wrote an impl for treedef: `Metadata` derives `Serialize` and `Deserialize`, and that is enough.
     let (mut leaves, treedef) = flatten(&metadata)?;
+    println!("{} leaves in {} nodes", leaves.len(), treedef.num_nodes());
     let this = metadata
         .packages
         .iter()
         .position(|package| package.name == "treedef")
         .ok_or("no such package")?;
     let package = format!(".packages[{this}]");
-    println!("{:#}\n", treedef.node(&package)?);
-    let text = treedef.to_string();
-    println!(
-        "all: {} leaves in {} nodes, written in {} characters\n",
-        leaves.len(),
-        treedef.num_nodes(),
-        text.len()
-    );
+    let target = treedef.node(format!("{package}.targets[0]"))?;
+    println!("\nthe structure of a target of this package:\n{target:#}");
 
     // From a path to a leaf: the version of this package.
     let version = treedef.leaf_index(format!("{package}.version"))?;
-    println!("version: {}", leaves[version]);
+    println!("\nleaf {version} is `{package}.version`: {}", leaves[version]);
     leaves[version] = Leaf::from("9.9.9");
 
     // From leaves to paths: everything that names a place on this machine.
     let root = metadata.workspace_root.as_str();
+    let mut places = Vec::new();
     for (index, leaf) in leaves.iter_mut().enumerate() {
         if let Some(text) = leaf.as_str().filter(|text| text.contains(root)) {
             *leaf = Leaf::from(text.replace(root, "/home"));
-            println!("{:42} {leaf}", treedef.leaf_path(index)?.to_string());
+            places.push(format!("{} = {leaf}", treedef.leaf_path(index)?));
         }
     }
+    println!("\n{} leaves name the folder of this workspace, now `/home`:", places.len());
+    places.iter().take(3).for_each(|place| println!("  {place}"));
 
     // Back into the typed struct, checked: nothing was lost or changed but the leaves that we changed.
     let moved: Metadata = unflatten_strict(&treedef, leaves)?;

@@ -339,6 +339,7 @@ pub enum Dtype {
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
+#[doc(alias = "pytree")]
 pub struct Tree<L> {
     pub(crate) treedef: TreeDef,
     /// Its length is the number of leaves of `treedef`.

@@ -4,6 +4,7 @@ mod allocations;
 mod arrays;
 mod blocks;
 mod depth;
+mod docs;
 mod documents;
 mod errors;
 #[cfg(feature = "persist")]

@@ -1,0 +1,43 @@
+//! Recipes: one page for each task, with code that runs.
+//!
+//! | to | read |
+//! |---|---|
+//! | keep a part of a model as it is | [`freeze`] |
+//! | change weights, but not biases | [`weight_decay`] |
+//! | get an exact gradient with dual numbers | [`autodiff`] |
+//! | hand a struct to an optimiser, such as L-BFGS of argmin | [`optimiser`] |
+//! | save a model for PyTorch, and load one from there | [`pytorch`] |
+//! | send the changes of a document through a file | [`patch_file`] |
+//! | keep results by the structure of their input | [`cache_key`] |
+//! | notice in a test that a structure has changed | [`snapshot`] |
+//! | see which structures a log has | [`log_structures`] |
+
+#[doc(alias = "grad")]
+#[doc(alias = "gradient")]
+#[doc(alias = "dual numbers")]
+#[doc(alias = "automatic differentiation")]
+pub mod autodiff;
+#[doc(alias = "jit")]
+#[doc(alias = "memoize")]
+pub mod cache_key;
+#[doc(alias = "frozen")]
+#[doc(alias = "trainable")]
+pub mod freeze;
+#[doc(alias = "shapes")]
+#[doc(alias = "json lines")]
+pub mod log_structures;
+#[doc(alias = "argmin")]
+#[doc(alias = "optimizer")]
+#[doc(alias = "ravel_pytree")]
+pub mod optimiser;
+#[doc(alias = "json patch")]
+pub mod patch_file;
+#[doc(alias = "safetensors")]
+#[doc(alias = "state_dict")]
+pub mod pytorch;
+#[cfg(feature = "insta")]
+#[doc(alias = "insta")]
+pub mod snapshot;
+#[doc(alias = "mask")]
+#[doc(alias = "regularization")]
+pub mod weight_decay;

@@ -1,0 +1,126 @@
+//! What is rendered has to fit: rustdoc's column has 936 px, 94 columns of code.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What rustdoc and a repository page show: public doc comments, and the READMEs.
+fn pages() -> Vec<(PathBuf, Vec<String>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = vec![root.join("README.md"), root.join("crates/exchange/README.md")];
+    files.push(root.join("crates/mpi/README.md"));
+    let mut folders = vec![root.join("src"), root.join("crates/exchange/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            // Private modules: the grammar of the text, and a message of JAX.
+            let private = path.ends_with("treedef/text/mod.rs") || path.ends_with("jax/proto.rs");
+            match path.extension().and_then(|end| end.to_str()) {
+                None => folders.push(path),
+                Some("rs" | "md") if !private => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    let shown = |path: &PathBuf, line: &str| {
+        if path.extension().is_some_and(|end| end == "md") {
+            return line.to_owned();
+        }
+        let line = line.trim_start();
+        let text = line.strip_prefix("//!").or(line.strip_prefix("///")).unwrap_or("");
+        text.strip_prefix(' ').unwrap_or(text).to_owned()
+    };
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().map(|line| shown(&path, line)).collect();
+        (path, lines)
+    };
+    files.into_iter().map(read).collect()
+}
+
+#[test]
+fn lines_of_code_fit() {
+    let mut seen = 0;
+    for (path, lines) in pages() {
+        let mut in_code = false;
+        for line in lines {
+            if line.trim_start().starts_with("```") {
+                in_code = !in_code;
+            } else if in_code && !line.trim_start().starts_with("# ") {
+                let columns = line.chars().count();
+                assert!(columns <= 94, "{}, {columns} columns: {line}", path.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 1000, "only {seen} lines of code were found");
+}
+
+/// The widest piece of a cell that cannot be broken, in px, and whether it is in a sentence. A
+/// character of code takes 9.6 px; 8 are an upper bound for prose. The target of a link is not
+/// shown.
+fn widest(cell: &str) -> (f64, bool) {
+    let (mut widest, mut piece, mut words) = (0.0f64, 0.0, 0);
+    let (mut in_code, mut in_target, mut before) = (false, 0, ' ');
+    for char in cell.chars() {
+        match char {
+            '`' if in_target == 0 => {
+                in_code = !in_code;
+                piece += 2.0;
+            }
+            '(' if !in_code && (before == ']' || in_target > 0) => in_target += 1,
+            ')' if in_target > 0 => in_target -= 1,
+            _ if in_target > 0 => {}
+            ' ' => {
+                words += usize::from(!in_code);
+                widest = widest.max(piece);
+                piece = 0.0;
+            }
+            '[' | ']' if !in_code => {}
+            _ => piece += if in_code { 9.6 } else { 8.0 },
+        }
+        before = char;
+    }
+    (widest.max(piece), words >= 3)
+}
+
+#[test]
+fn tables_fit() {
+    let mut tables = 0;
+    for (path, lines) in pages() {
+        for table in lines.split(|line| !line.starts_with('|')).filter(|table| table.len() > 2) {
+            let mut columns: Vec<f64> = Vec::new();
+            for row in table.iter().filter(|row| !row.starts_with("|-")) {
+                let row = row.trim_matches('|').replace("\\|", "¦");
+                for (at, cell) in row.split('|').enumerate() {
+                    let (piece, is_prose) = widest(cell.trim());
+                    // A column of sentences is not readable below 200 px.
+                    let least = if is_prose { 200.0f64 } else { 0.0 };
+                    columns.resize(columns.len().max(at + 1), 0.0);
+                    columns[at] = columns[at].max(piece).max(least);
+                }
+            }
+            let px = columns.iter().map(|column| column + 17.0).sum::<f64>() + 1.0;
+            assert!(px <= 936.0, "{}: {columns:?} below {}", path.display(), table[0]);
+            tables += 1;
+        }
+    }
+    assert!(tables > 30, "only {tables} tables were found");
+}
+
+/// rustdoc's search finds names of items and aliases, not text.
+#[test]
+fn words_that_people_search_for_are_found() {
+    let sources: String = pages()
+        .into_iter()
+        .filter(|(path, _)| path.extension().is_some_and(|end| end == "rs"))
+        .map(|(path, _)| fs::read_to_string(path).unwrap())
+        .collect();
+    for word in
+        ["freeze", "autodiff", "gradient", "ravel", "pytree", "weight_decay", "argmin", "pytorch"]
+    {
+        let named = ["pub mod ", "pub fn "].map(|kind| format!("{kind}{word}"));
+        let found = named.iter().any(|item| sources.contains(item))
+            || sources.contains(&format!("doc(alias = \"{word}\")"));
+        assert!(found, "no item is named `{word}`, and none has it as an alias");
+    }
+}
