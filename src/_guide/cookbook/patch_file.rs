@@ -7,7 +7,7 @@
 //! let new: Tree<Leaf> = serde_json::from_str(r#"{"host": "a", "port": 443}"#)?;
 //! let patch = serde_json::to_string(&old.diff(&new))?; // write it to a file
 //!
-//! let patch: Diff<Leaf> = serde_json::from_str(&patch)?;
+//! let patch: Diff<Tree<Leaf>> = serde_json::from_str(&patch)?;
 //! assert_eq!(patch.to_string(), "1 change\n~ [\"port\"]: 80u64 → 443u64");
 //! let (host, port) = (r#"["host"]"#, r#"["port"]"#);
 //! let patched = old.patch(&patch)?;
