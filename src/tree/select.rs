@@ -9,7 +9,7 @@ use crate::pattern::Pattern;
 
 /// # Find by path or pattern
 impl<L> Tree<L> {
-    /// The leaf at a path.
+    /// The leaf at a path, in the time of [`TreeDef::node`](crate::TreeDef::node).
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl<L> Tree<L> {
         Ok(&self.leaves[self.treedef.leaf_index(path)?])
     }
 
-    /// The leaf at a path, mutable.
+    /// The leaf at a path, mutable, in the same time.
     ///
     /// # Errors
     ///
