@@ -6,7 +6,8 @@ use crate::path::{Key, Path};
 
 /// A path with wildcards: `layers[*].w`, `**.bias`.
 ///
-/// `.*` matches any field or position, `[*]` any index or map key, and `**` any number of steps.
+/// `.*` matches any field, position or text key of a map, `[*]` any index or map key, and `**` any
+/// number of steps. So both find the entries of a map whose keys are texts, as it is with a name.
 /// The other keys match what they find in a [lookup](crate::TreeDef::node): `.name` also the key
 /// `["name"]`, and `[1]` also an integer key of any kind, of which `[1u8]` matches only its own. A
 /// pattern names nodes, so where leaves are selected it selects all leaves below them. The dot
@@ -19,6 +20,7 @@ use crate::path::{Key, Path};
 /// assert!(pattern.matches(&".layers[3].w".parse()?));
 /// assert!(!pattern.matches(&".layers[3].w[0]".parse()?));
 /// assert!("**.bias".parse::<Pattern>()?.matches(&".layers[3].norm.bias".parse()?));
+/// assert!("env.*".parse::<Pattern>()?.matches(&r#".env["HOME"]"#.parse()?));
 /// # Ok::<(), treedef::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +29,7 @@ pub struct Pattern(pub(crate) Vec<PatternStep>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PatternStep {
     Key(Key),
-    /// `.*`
+    /// `.*`, which finds what some `.name` or `.0` is the exact key of, or can mean by its name.
     AnyField,
     /// `[*]`
     AnyEntry,
@@ -142,7 +144,8 @@ impl PatternStep {
             (PatternStep::AnySteps, _) => false,
             (PatternStep::AnyEntry, Key::Index(_) | Key::Entry(_)) => true,
             (PatternStep::AnyEntry, _) => false,
-            (PatternStep::AnyField, Key::Index(_) | Key::Entry(_) | Key::Some) => false,
+            (PatternStep::AnyField, Key::Index(_) | Key::Some) => false,
+            (PatternStep::AnyField, Key::Entry(key)) => key.as_str().is_some(),
             (PatternStep::AnyField, _) => true,
             // A number that is written with its kind means that kind.
             (PatternStep::Key(expected @ Key::Entry(_)), Key::Entry(_)) => expected == key,
