@@ -2,10 +2,12 @@
 
 use super::prefix::subtree_of;
 use crate::argument::{ToPath, ToPattern};
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Tree, TreeDef};
+use crate::error::Result;
+use crate::model::Tree;
 use crate::path::Path;
-use crate::pattern::Pattern;
+
+/// What accepts a pattern that names nothing.
+const SELECT_ANY: &str = "select_any";
 
 /// # Find by path or pattern
 impl<L> Tree<L> {
@@ -82,14 +84,14 @@ impl<L> Tree<L> {
     /// assert_eq!(weights, [1, 2, 4, 5]);
     ///
     /// let error = tree.select("**.bias").err().unwrap();
-    /// assert_eq!(error.to_string(), "no node matches `**.bias` (see `select_any`)");
+    /// assert_eq!(error.to_string(), "no node matches `**.bias` (did you mean `**.b`? or see `select_any`)");
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn select(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {
         let pattern = pattern.to_pattern()?;
         let mut found = self.select_any(pattern.clone().into_owned())?.peekable();
         if found.peek().is_none() {
-            expect_match(&self.treedef, &pattern, self.leaves_in_memory())?;
+            self.treedef.expect_match(&pattern, self.leaves_in_memory(), Some(SELECT_ANY))?;
         }
         Ok(found)
     }
@@ -131,55 +133,51 @@ impl<L> Tree<L> {
         &mut self,
         pattern: impl ToPattern,
     ) -> Result<impl Iterator<Item = (Path, &mut L)>> {
-        let pattern = pattern.to_pattern()?.into_owned();
-        let (named, memory) = (pattern.clone(), self.leaves_in_memory());
-        let leaves = self.treedef.leaf_paths().zip(&mut self.leaves);
-        let mut found = leaves.filter(move |(path, _)| named.covers(path)).peekable();
-        if found.peek().is_none() {
-            expect_match(&self.treedef, &pattern, memory)?;
-        }
-        Ok(found)
+        self.select_mut_or(pattern, Some(SELECT_ANY))
     }
-}
 
-/// Returns an error if a pattern that covers no leaf names no node either.
-fn expect_match(treedef: &TreeDef, pattern: &Pattern, leaves_in_memory: usize) -> Result<()> {
-    treedef.expect_work(leaves_in_memory)?;
-    if treedef.nodes().any(|(path, _)| pattern.matches(&path)) {
-        Ok(())
-    } else {
-        Err(Error::from(ErrorKind::NoMatch { pattern: pattern.to_string() })
-            .with_hint("see `select_any`"))
-    }
-}
-
-impl Tree<bool> {
-    /// For each leaf of a structure, whether one of the patterns names it or a node above it.
+    /// For each leaf, whether the pattern names it or a node above it.
     ///
     /// # Errors
     ///
-    /// Returns an error when a text is not a pattern, or when one names no node of the structure.
+    /// Returns an error when the text is not a pattern, or when it names no node of this tree.
     ///
     /// ```
     /// use treedef::Tree;
     ///
     /// let tree = Tree::new("[Layer { w: [*; 2], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?;
-    /// let mask = Tree::mask(tree.treedef(), ["**.w"])?;
+    /// let mut mask = tree.mask("**.w")?;
+    /// assert_eq!(mask.leaves(), [true, true, false, true, true, false]);
+    ///
+    /// // Another pattern adds to the mask.
+    /// mask.select_mut("[0].b")?.for_each(|(_, leaf)| *leaf = true);
     /// let (decayed, others) = tree.partition_mask(&mask)?;
-    /// assert_eq!(decayed.leaves().iter().flatten().count(), 4);
-    /// assert_eq!(others.leaves().iter().flatten().count(), 2);
+    /// assert_eq!(decayed.leaves().iter().flatten().count(), 5);
+    /// assert_eq!(others.leaves().iter().flatten().count(), 1);
     /// # Ok::<(), treedef::Error>(())
     /// ```
-    pub fn mask<P: ToPattern>(
-        treedef: &TreeDef,
-        patterns: impl IntoIterator<Item = P>,
-    ) -> Result<Self> {
-        treedef.expect_made(treedef.num_leaves(), 0)?;
-        let mut mask = Tree::from_parts(treedef.clone(), vec![false; treedef.num_leaves()]);
-        for pattern in patterns {
-            mask.select_mut(pattern)?.for_each(|(_, leaf)| *leaf = true);
-        }
+    pub fn mask(&self, pattern: impl ToPattern) -> Result<Tree<bool>> {
+        self.treedef.expect_made(self.leaves.len(), self.leaves_in_memory())?;
+        let mut mask = Tree::from_parts(self.treedef.clone(), vec![false; self.leaves.len()]);
+        mask.select_mut_or(pattern, None)?.for_each(|(_, leaf)| *leaf = true);
         Ok(mask)
+    }
+
+    /// As [`select_mut`](Self::select_mut). The error of a pattern that names nothing says which
+    /// function accepts it, if there is one.
+    fn select_mut_or(
+        &mut self,
+        pattern: impl ToPattern,
+        accepts: Option<&'static str>,
+    ) -> Result<impl Iterator<Item = (Path, &mut L)>> {
+        let pattern = pattern.to_pattern()?.into_owned();
+        let (named, memory) = (pattern.clone(), self.leaves_in_memory());
+        let leaves = self.treedef.leaf_paths().zip(&mut self.leaves);
+        let mut found = leaves.filter(move |(path, _)| named.covers(path)).peekable();
+        if found.peek().is_none() {
+            self.treedef.expect_match(&pattern, memory, accepts)?;
+        }
+        Ok(found)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::path::{Key, Path};
 use crate::treedef::node_ref::NodeRef;
 
 /// At most this many keys of a node are compared with one that it does not have.
-const COMPARED: usize = 1 << 10;
+pub(crate) const COMPARED: usize = 1 << 10;
 
 /// Names of more bytes are not compared: that takes the product of two lengths.
 const LONGEST_NAME: usize = 64;
@@ -200,14 +200,36 @@ fn nearest(node: NodeRef<'_>, path: &Path, key: &Key, rest: &[Key]) -> Option<Pa
         let found = rest.iter().all(|key| child(&mut node, &mut path, key).unwrap_or(false));
         (found && !rest.is_empty()).then_some(path)
     };
-    let text = key.text().filter(|text| text.len() <= LONGEST_NAME)?;
-    let close = |actual: Key| {
-        let distance = strsim::damerau_levenshtein(text, actual.text()?);
-        let length = text.chars().count();
-        (distance < length && distance <= 1 + length / 4).then_some((distance, actual))
-    };
+    let text = key.text()?;
+    let close = |actual: Key| Some((distance(text, actual.text()?)?, actual));
     let keys = (0..node.num_children().min(COMPARED)).filter_map(|position| node.key(position));
-    let keys = keys.filter(|actual| actual.text().is_some_and(|name| name.len() <= LONGEST_NAME));
     let spelled = keys.filter_map(close).min_by_key(|(distance, _)| *distance);
     spelled.map(|(_, actual)| path.child(actual)).or_else(without)
+}
+
+/// How near a name is to a text. The nearest is the least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Nearness {
+    /// It is spelled nearly so, except for this many edits.
+    Spelled(usize),
+    /// One is the beginning of the other, as `w` of `weight`. One is this much longer.
+    Begins(usize),
+}
+
+/// How near a name is to a text, if it can be what the text means.
+pub(crate) fn nearness(text: &str, name: &str) -> Option<Nearness> {
+    let begins =
+        !text.is_empty() && !name.is_empty() && (text.starts_with(name) || name.starts_with(text));
+    let begins = begins.then(|| Nearness::Begins(text.len().abs_diff(name.len())));
+    distance(text, name).map(Nearness::Spelled).or(begins)
+}
+
+/// The number of edits from a text to a name, if they are so few that the name can be meant.
+fn distance(text: &str, name: &str) -> Option<usize> {
+    if text.len() > LONGEST_NAME || name.len() > LONGEST_NAME {
+        return None;
+    }
+    let distance = strsim::damerau_levenshtein(text, name);
+    let length = text.chars().count();
+    (distance < length && distance <= 1 + length / 4).then_some(distance)
 }

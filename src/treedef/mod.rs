@@ -10,6 +10,7 @@ pub(crate) mod value;
 pub(crate) mod encoding;
 pub(crate) mod text;
 pub(crate) mod lookup;
+mod expect_match;
 pub(crate) mod compare;
 pub(crate) mod difference;
 pub(crate) mod treedef_builder;

@@ -145,8 +145,10 @@ fn patterns_name_nodes() {
     let none = Tree::of(&(None::<i32>, 1)).unwrap();
     assert_eq!(none.select("0").unwrap().count(), 0);
     assert_snapshot!(none.select("0.x").err().unwrap(), @"no node matches `.0.x` (see `select_any`)");
-    let mask = Tree::mask(tree.treedef(), ["0", "1"]).unwrap();
-    assert_eq!(mask.leaves(), [true; 3]);
+    assert_eq!(tree.mask("0").unwrap().leaves(), [true, false, false]);
+    assert_eq!(tree.mask("**").unwrap().leaves(), [true; 3]);
+    assert_eq!(tree.mask(&".1".parse::<Path>().unwrap()).unwrap().leaves(), [false, true, true]);
+    assert_eq!(none.mask("0").unwrap().leaves(), [false]);
 }
 
 #[test]
@@ -162,6 +164,44 @@ fn errors_say_what_was_perhaps_meant() {
     assert_snapshot!(at(".server.weights[1]"), @"no child `[1]` in `[*]` at `.server.weights?`");
     assert_snapshot!(at(".server.port.x"), @"no child `.x` in `*` at `.server.port`");
     assert_snapshot!(at(".server.x"), @"no child `.x` in `Server { port: *, weights: Some([*]) }` at `.server`");
+}
+
+#[test]
+fn a_pattern_that_names_nothing_says_what_was_perhaps_meant() {
+    let text = r#"M { layers: [Layer { w: [*, *], bias: * }; 2], head: {"scale": *}, act: A::Gelu { alpha: * } }"#;
+    let tree = Tree::new(def(text), vec![(); 8]).unwrap();
+    let said = |pattern: &str| tree.mask(pattern).unwrap_err().to_string();
+    assert_snapshot!(said("**.weights"), @"no node matches `**.weights` (did you mean `**.w`?)");
+    assert_snapshot!(said("**.bais"), @"no node matches `**.bais` (did you mean `**.bias`?)");
+    assert_snapshot!(said("layer[*].w"), @"no node matches `.layer[*].w` (did you mean `.layers[*].w`?)");
+    assert_snapshot!(said("layers[*].bais[0]"), @"no node matches `.layers[*].bais[0]` (did you mean `.layers[*].bias`?)");
+    assert_snapshot!(said("layer[*].x"), @"no node matches `.layer[*].x` (did you mean `.layers`?)");
+    assert_snapshot!(said("**.scales"), @r#"no node matches `**.scales` (did you mean `**["scale"]`?)"#);
+    assert_snapshot!(said("act::Relu.alpha"), @"no node matches `.act::Relu.alpha` (did you mean `.act::Gelu.alpha`?)");
+    assert_snapshot!(said("head.bias"), @"no node matches `.head.bias`");
+    assert_snapshot!(said("**.q"), @"no node matches `**.q`");
+    assert_snapshot!(said("layers[2].w"), @"no node matches `.layers[2].w`");
+    // `select_any` accepts what `select` and `select_mut` do not.
+    assert_snapshot!(tree.select("**.bais").err().unwrap(), @"no node matches `**.bais` (did you mean `**.bias`? or see `select_any`)");
+    assert_snapshot!(tree.clone().select_mut("**.q").err().unwrap(), @"no node matches `**.q` (see `select_any`)");
+}
+
+#[test]
+fn what_is_suggested_for_a_pattern_names_something() {
+    proptest::proptest!(|(data in crate::data::data(), name in "[a-c]{1,3}", rest in "(|\\[\\*\\]|\\.[a-c]{1,2})")| {
+        let tree = Tree::of(&data).unwrap();
+        for pattern in [format!("**.{name}{rest}"), format!("{name}{rest}")] {
+            let Err(error) = tree.mask(pattern.as_str()) else { continue };
+            let text = error.to_string();
+            if let Some((_, meant)) = text.split_once("did you mean `") {
+                assert!(tree.mask(meant.trim_end_matches("`?)")).is_ok(), "{text}: {tree}");
+            }
+        }
+    });
+    // However many leaves come before it.
+    let large = Tree::new(def("{\"wieght\": *, \"l\": [[*; 1000]; 1000]}"), vec![(); 1_000_001]);
+    let error = large.unwrap().mask("**.weight").unwrap_err();
+    assert!(error.to_string().ends_with("(did you mean `**[\"wieght\"]`?)"), "{error}");
 }
 
 #[test]

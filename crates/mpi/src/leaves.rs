@@ -122,7 +122,8 @@ impl Part {
 
     /// The leaves at and below the nodes that a pattern names.
     pub(crate) fn of_pattern(signature: &Signature, pattern: &str) -> treedef::Result<Self> {
-        let mask = Tree::mask(&signature.treedef, [pattern])?;
+        let treedef = &signature.treedef;
+        let mask = Tree::new(treedef.clone(), vec![(); treedef.num_leaves()])?.mask(pattern)?;
         let mut part = Part::default();
         for (kind, leaves) in signature.runs() {
             let mut start = leaves.start;

@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
         });
     }),
     ("Tree::mask", |cases| {
-        cases.trees_and_patterns(&1.5, |tree, pattern| Tree::mask(tree.treedef(), [pattern]));
+        cases.trees_and_patterns(&1.5, |tree, pattern| tree.mask(pattern));
     }),
     ("Tree::insert", |cases| {
         cases.trees_and_paths(&(), |mut tree, path| tree.insert(path, Tree::leaf(())));

@@ -69,7 +69,7 @@ on_ranks! {
         assert_eq!(value, expected);
 
         let error = collective.reduce_part("**.tail", Reduction::Sum, &mut value).unwrap_err();
-        assert_eq!(error.to_string(), "ranks 0-3: no node matches `**.tail` (see `select_any`)");
+        assert_eq!(error.to_string(), "ranks 0-3: no node matches `**.tail`");
     }
 
     /// The limit stands for the 2³¹ − 1 of MPI.
