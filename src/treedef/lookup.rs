@@ -225,7 +225,7 @@ pub(crate) fn nearness(text: &str, name: &str) -> Option<Nearness> {
 }
 
 /// The number of edits from a text to a name, if they are so few that the name can be meant.
-fn distance(text: &str, name: &str) -> Option<usize> {
+pub(crate) fn distance(text: &str, name: &str) -> Option<usize> {
     if text.len() > LONGEST_NAME || name.len() > LONGEST_NAME {
         return None;
     }

@@ -1,5 +1,6 @@
 //! The entries of a map, of a struct or of a variant.
 
+use std::collections::HashSet;
 use std::iter::Take;
 
 use serde::de::{DeserializeSeed, Expected, MapAccess};
@@ -8,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::message::limited;
 use crate::model::{Name, NodeKind, Value};
 use crate::path::Path;
+use crate::treedef::lookup::{COMPARED, distance};
 use crate::treedef::node_ref::{Children, NodeRef};
 
 use super::cursor::{At, Cursor, Level, NodeDeserializer};
@@ -145,10 +147,9 @@ impl<'c, 'de> Entries<'c, 'de> {
             _ => field_names(node),
         });
         self.map.outside(match error.kind() {
-            ErrorKind::MissingField { .. } if error.is_at_root() => {
-                let mut unknown =
-                    node.fields().iter().filter(|field| !fields.contains(&field.as_ref()));
-                error.with_hint(match unknown.next() {
+            ErrorKind::MissingField { field, .. } if error.is_at_root() => {
+                let old = old_name(node.fields(), fields, field);
+                error.with_hint(match old {
                     Some(old) => {
                         let old = limited(&format_args!("{old:?}"), 60);
                         format!("renamed? `#[serde(alias = {old})]`; new? `#[serde(default)]`")
@@ -203,6 +204,26 @@ impl<'de> EntryOrder<'de> {
             EntryOrder::Variant => (next == 0).then_some((0, node)),
         }
     }
+}
+
+/// The name that a missing field perhaps had before. It is one of those that the type does not
+/// know: the one that is spelled nearly so; or the only one, if the type finds all other fields.
+///
+/// Nothing is suggested if the type did not say which fields it has, as one with a flattened field.
+#[cold]
+fn old_name<'n>(present: &'n [Name], fields: &[&str], missing: &str) -> Option<&'n Name> {
+    if fields.is_empty() {
+        return None;
+    }
+    let known: HashSet<&str> = fields.iter().copied().collect();
+    let unknown: Vec<&Name> =
+        present.iter().filter(|name| !known.contains(name.as_ref())).take(COMPARED).collect();
+    let spelled = unknown.iter().filter_map(|name| Some((distance(missing, name)?, *name)));
+    let nearest = spelled.min_by_key(|(distance, _)| *distance).map(|(_, name)| name);
+    nearest.or_else(|| match unknown[..] {
+        [only] if present.len() == fields.len() => Some(only),
+        _ => None,
+    })
 }
 
 /// Adds a hint if a node cannot be a struct of this name.

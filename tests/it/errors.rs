@@ -282,6 +282,41 @@ fn what_serde_makes_impossible() {
     assert_snapshot!(treedef::unflatten_borrowed::<Plain<'_>>(&treedef, &leaves).unwrap_err(), @"invalid type: byte array, expected a borrowed byte array at `.`bytes`` (a plain `&[u8]` serializes as a sequence and cannot come back: annotate it with `serde_bytes`)");
 }
 
+/// A field that the type does not know is not yet the old name of one that is missing.
+#[test]
+fn an_old_name_is_suggested_only_if_it_can_be_one() {
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Net {
+        layers: Vec<f64>,
+        seed: u64,
+    }
+    let net = |tree: &str| {
+        let treedef: treedef::TreeDef = tree.parse().unwrap();
+        let leaves = vec![Leaf::from(1u64); treedef.num_leaves()];
+        treedef::unflatten::<Net>(&treedef, leaves).unwrap_err()
+    };
+    // Spelled nearly so, wherever it stands.
+    assert_snapshot!(net("Net { comment: *, laeyrs: [*], layer: [*], seed: * }"), @r#"missing field `layers`; here are `comment`, `laeyrs`, `layer`, `seed` at the root (renamed? `#[serde(alias = "laeyrs")]`; new? `#[serde(default)]`)"#);
+    // The only one, and the only one that is missing.
+    assert_snapshot!(net("Net { blocks: [*], seed: * }"), @r#"missing field `layers`; here are `blocks`, `seed` at the root (renamed? `#[serde(alias = "blocks")]`; new? `#[serde(default)]`)"#);
+    // One of two that are missing; one of two that are unknown; none.
+    assert_snapshot!(net("Net { comment: * }"), @"missing field `layers`; here is `comment` at the root (new? `#[serde(default)]`)");
+    assert_snapshot!(net("Net { comment: *, name: *, seed: * }"), @"missing field `layers`; here are `comment`, `name`, `seed` at the root (new? `#[serde(default)]`)");
+    assert_snapshot!(net("Net { seed: * }"), @"missing field `layers`; here is `seed` at the root (new? `#[serde(default)]`)");
+
+    // With a flattened field, the type does not say which fields it has.
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "it is only read")]
+    struct Flat {
+        w1: f64,
+        w2: f64,
+        #[serde(flatten)]
+        rest: std::collections::BTreeMap<String, f64>,
+    }
+    let treedef = "Flat { w1: *, b: * }".parse().unwrap();
+    assert_snapshot!(treedef::unflatten::<Flat>(&treedef, [1.0, 2.0]).unwrap_err(), @"missing field `w2`; here are `w1`, `b` at the root (new? `#[serde(default)]`)");
+}
+
 #[test]
 fn an_error_is_small_and_crosses_threads() {
     fn crosses<T: Send + Sync + 'static>() {}
