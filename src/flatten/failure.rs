@@ -59,9 +59,17 @@ impl Recording {
 
     #[cold]
     pub(super) fn wrong_scalar(&mut self, found: LeafKind) -> Error {
+        let expected = self.leaves.kind();
         self.wrong_kind(found, || {
-            "mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`"
-                .to_owned()
+            if expected.is_float() && found.is_float() {
+                // An f32 is widened, so what does not fit is an f64.
+                format!("`flatten_as::<{found}>` takes both, `flatten` leaves of every kind")
+            } else if expected.is_integer() && found.is_integer() {
+                format!("`flatten_as::<{found}>` if all are {found}, else `flatten`")
+            } else {
+                "mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`"
+                    .to_owned()
+            }
         })
     }
 

@@ -246,6 +246,6 @@ fn leaves_of_the_size_of_a_pointer() {
     assert_eq!(leaf(Leaf::U64(7)), Ok(7));
     // As with the other types of leaves, the kind has to be the same.
     assert_snapshot!(leaf(Leaf::I64(7)).unwrap_err(), @"expected u64, found i64 at the root");
-    assert_snapshot!(treedef::flatten_as::<usize>(&(1usize, 2u32)).unwrap_err(), @"expected u64, found u32 at `.1` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)");
-    assert_snapshot!(treedef::flatten_as::<isize>(&(1usize,)).unwrap_err(), @"expected i64, found u64 at `.0` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)");
+    assert_snapshot!(treedef::flatten_as::<usize>(&(1usize, 2u32)).unwrap_err(), @"expected u64, found u32 at `.1` (`flatten_as::<u32>` if all are u32, else `flatten`)");
+    assert_snapshot!(treedef::flatten_as::<isize>(&(1usize,)).unwrap_err(), @"expected i64, found u64 at `.0` (`flatten_as::<u64>` if all are u64, else `flatten`)");
 }

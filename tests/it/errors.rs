@@ -317,6 +317,21 @@ fn an_old_name_is_suggested_only_if_it_can_be_one() {
     assert_snapshot!(treedef::unflatten::<Flat>(&treedef, [1.0, 2.0]).unwrap_err(), @"missing field `w2`; here are `w1`, `b` at the root (new? `#[serde(default)]`)");
 }
 
+/// Leaves of two kinds of one class: what takes both.
+#[test]
+fn a_number_of_another_width_names_what_takes_it() {
+    let floats = treedef::Flattener::new().leaves_where(treedef::LeafKind::is_float);
+    let value = (1.0f64, 2.0f32, 1u8);
+    assert_snapshot!(floats.flatten_as::<f32>(&value).unwrap_err(), @"expected f32, found f64 at `.0` (`flatten_as::<f64>` takes both, `flatten` leaves of every kind)");
+    assert_eq!(floats.flatten_as::<f64>(&value).unwrap().0, [1.0, 2.0]);
+    assert_snapshot!(treedef::flatten_as::<u64>(&vec![1u32]).unwrap_err(), @"expected u64, found u32 at `[0]` (`flatten_as::<u32>` if all are u32, else `flatten`)");
+    assert_eq!(treedef::flatten_as::<u32>(&vec![1u32]).unwrap().0, [1]);
+    assert_snapshot!(treedef::flatten_as::<i64>(&(1i64, 2u8)).unwrap_err(), @"expected i64, found u8 at `.1` (`flatten_as::<u8>` if all are u8, else `flatten`)");
+    assert_eq!(treedef::flatten(&(1i64, 2u8)).unwrap().0.len(), 2);
+    // Of two classes: one of them is no leaf.
+    assert_snapshot!(treedef::flatten_as::<f64>(&(1.0, 2u8)).unwrap_err(), @"expected f64, found u8 at `.1` (mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`)");
+}
+
 #[test]
 fn an_error_is_small_and_crosses_threads() {
     fn crosses<T: Send + Sync + 'static>() {}
