@@ -147,7 +147,7 @@ fn patterns_name_nodes() {
     assert_snapshot!(none.select("0.x").err().unwrap(), @"no node matches `.0.x` (see `select_any`)");
     assert_eq!(tree.mask("0").unwrap().leaves(), [true, false, false]);
     assert_eq!(tree.mask("**").unwrap().leaves(), [true; 3]);
-    assert_eq!(tree.mask(&".1".parse::<Path>().unwrap()).unwrap().leaves(), [false, true, true]);
+    assert_eq!(tree.mask(".1".parse::<Path>().unwrap()).unwrap().leaves(), [false, true, true]);
     assert_eq!(none.mask("0").unwrap().leaves(), [false]);
 }
 
@@ -368,7 +368,7 @@ fn keys_of_large_maps_are_found_in_every_form() {
     let numbers: BTreeMap<i64, i64> = (-100..100).map(|n| (n, n)).collect();
     let tree = Tree::of(&numbers).unwrap();
     for n in 0..100 {
-        assert_eq!(tree.get(&Path::from(vec![Key::Index(n)])).unwrap(), &Leaf::I64(n as i64));
+        assert_eq!(tree.get(Path::from(vec![Key::Index(n)])).unwrap(), &Leaf::I64(n as i64));
     }
     let mixed = def(
         r#"{false: *, true: *, 2u8: *, 3i8: *, 3u8: *, 3u128: *, 4i128: *, 340282366920938463463374607431768211455u128: *, 3.0: *, '3': *, "3": *, b"3": *, (3,): *}"#,
