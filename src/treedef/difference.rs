@@ -43,7 +43,7 @@ struct Differences {
     none_is_leaf: bool,
     /// Whether an `f64` equals the `f32` that it was widened from.
     widened: bool,
-    /// A `Some` may be around a node on one side only.
+    /// A `Some` may be around a node on one side only, as in a migration.
     any_some: bool,
     found: Vec<Difference>,
 }
@@ -60,8 +60,10 @@ pub(crate) fn tree_differences(
     Differences { widened, ..Differences::of_values() }.of_trees(expected, found)
 }
 
-/// As [`tree_differences`], for what a type made of the tree: a map may be a struct, a sequence a
-/// tuple, and a `Some` may be around a value on one side only.
+/// As [`tree_differences`], for what a type made of the tree: a map may be a struct, and a `Some`
+/// may be around a value on one side only. A sequence that is a tuple on the other side is a
+/// difference of the kind `Name`, which does not occur otherwise: as there, the children are
+/// compared.
 pub(crate) fn migration_differences(
     expected: &Tree<Leaf>,
     found: &Tree<Leaf>,
@@ -224,6 +226,12 @@ impl Differences {
         }
     }
 
+    /// In a migration, whether only one of two nodes with elements is a sequence.
+    fn fixed_length(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<DifferenceKind> {
+        let is_seq = |compared: ComparedNode<'_>| compared.node.kind() == NodeKind::Seq;
+        (self.any_some && is_seq(a) != is_seq(b)).then_some(DifferenceKind::Name)
+    }
+
     fn different_leaves(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<Found> {
         let (expected, found) = (a.leaf()?, b.leaf()?);
         let same = expected == found || self.widened && is_widened(&expected, &found);
@@ -311,7 +319,7 @@ impl<'a> View<'a> for Differences {
         if let Some(found) = self.half(a, b) {
             return found.into_iter().map(Step::here).collect();
         }
-        let head = self.heads.difference(a.node, b.node);
+        let head = self.heads.difference(a.node, b.node).or_else(|| self.fixed_length(a, b));
         let found = head.map(|kind| (kind, quoted(a.node), quoted(b.node)));
         let mut steps: Steps<ComparedNode<'a>, Found> = found.into_iter().map(Step::here).collect();
         match a.node.kind() {

@@ -100,6 +100,100 @@ fn what_is_the_same_is_not_mentioned() {
 }
 
 #[test]
+fn a_sequence_that_becomes_a_tuple_is_a_change_and_its_elements_are_compared() {
+    #[derive(Serialize, Deserialize)]
+    struct New {
+        w: [f32; 2],
+        server: Server,
+        seed: u32,
+    }
+    assert_snapshot!(migrated::<New>(&old()), @"changed `[*, *]` to `(*, *)` at `.w`, `0.5` to `0.5f32` at `.w[0]`, `1.5` to `1.5f32` at `.w[1]`");
+    assert_snapshot!(migrated::<(f64, f64)>(&vec![0.5, 1.5]), @"changed `[*, *]` to `(*, *)` at the root");
+    assert_snapshot!(migrated::<Vec<f64>>(&[0.5, 1.5]), @"changed `(*, *)` to `[*, *]` at the root");
+    assert_snapshot!(migrated::<Vec<[u8; 1]>>(&vec![vec![1u8], vec![2]]), @"changed `[*]` to `(*,)` at `[0]`, `[*]` to `(*,)` at `[1]`");
+    // What is inside is followed.
+    #[derive(Serialize)]
+    struct Before {
+        w: f64,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct After {
+        #[serde(alias = "w")]
+        weight: f64,
+    }
+    assert_snapshot!(migrated::<[After; 1]>(&vec![Before { w: 0.5 }]), @"renamed `[0].w` to `.0.weight`; changed `[Before { w: * }]` to `(After { weight: * },)` at the root");
+}
+
+#[test]
+fn an_empty_report_is_of_the_same_value() {
+    use std::collections::BTreeMap;
+
+    fn is_empty<T: Serialize + DeserializeOwned>(old: &impl Serialize) -> bool {
+        let old = Tree::of(old).unwrap();
+        let (new, migration) = old.clone().migrate::<T>().unwrap();
+        assert_ne!(Tree::of(&new).unwrap(), old);
+        assert_eq!(migration.is_empty(), migration.to_string().is_empty());
+        migration.is_empty()
+    }
+    // The name of the type, and the order of fields.
+    #[derive(Serialize, Deserialize)]
+    struct Host {
+        socket: u16,
+        host: String,
+    }
+    assert!(is_empty::<Host>(&old().server));
+    // A struct and a map.
+    assert!(is_empty::<Pair>(&BTreeMap::from([("a", 1u8), ("b", 2)])));
+    assert!(is_empty::<BTreeMap<String, u8>>(&Pair { a: 1, b: 2 }));
+    #[derive(Serialize, Deserialize)]
+    struct Pair {
+        a: u8,
+        b: u8,
+    }
+    // A tuple and a tuple struct, a unit and a unit struct.
+    #[derive(Serialize, Deserialize)]
+    struct Point(f64, f64);
+    assert!(is_empty::<Point>(&(1.0, 2.0)));
+    #[derive(Serialize, Deserialize)]
+    struct Nothing;
+    assert!(is_empty::<(Nothing, u8)>(&((), 1u8)));
+    // A `Some`, and a static.
+    assert!(is_empty::<(Option<u8>, u8)>(&(1u8, 2u8)));
+    #[derive(Serialize, Deserialize)]
+    struct Marked {
+        #[serde(with = "treedef::as_static")]
+        a: u8,
+        b: u8,
+    }
+    assert!(is_empty::<Marked>(&Pair { a: 1, b: 2 }));
+    assert!(is_empty::<Pair>(&Marked { a: 1, b: 2 }));
+
+    // What changes a value: a variant, a newtype, a length, a kind of leaf.
+    #[derive(Serialize, Deserialize)]
+    enum Before {
+        Fast(u8),
+    }
+    #[derive(Serialize, Deserialize)]
+    enum After {
+        #[serde(alias = "Fast")]
+        Quick(u8),
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Meters(u8);
+    assert!(!is_empty::<After>(&Before::Fast(1)));
+    assert!(!is_empty::<(Meters, u8)>(&(1u8, 2u8)));
+    assert!(!is_empty::<[u8; 2]>(&vec![1u8, 2]));
+    assert!(!is_empty::<(u16, u8)>(&(1u8, 2u8)));
+    #[derive(Serialize, Deserialize)]
+    struct Other {
+        #[serde(with = "treedef::as_static", alias = "a")]
+        c: u8,
+        b: u8,
+    }
+    assert!(!is_empty::<Other>(&Pair { a: 1, b: 2 }));
+}
+
+#[test]
 fn two_fields_that_change_places_are_told_apart() {
     #[derive(Serialize)]
     struct Before {

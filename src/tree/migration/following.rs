@@ -32,6 +32,10 @@ pub(super) fn what_became(
                 after.push(path, Some(changed.len()));
                 changed.push(difference);
             }
+            // A sequence and a tuple. What became of their elements is in the list, too.
+            DifferenceKind::Name => {
+                changed.push(Difference { kind: DifferenceKind::Node, ..difference });
+            }
             _ => changed.push(difference),
         }
     }

@@ -34,7 +34,12 @@ pub struct Migration {
     /// What the value has under the second path depends on what the tree has under the first, and
     /// is another value, e.g. because a `#[serde(from)]` computes it.
     pub computed: Vec<(Path, Path)>,
-    /// The leaf, the kind of node or the length differs, e.g. because a number was converted.
+    /// The leaf, the kind of node or the length differs, e.g. because a number was converted, or a
+    /// `Vec<f64>` became a `[f64; 3]`, which is a tuple.
+    ///
+    /// Some kinds of nodes are the same here: a struct and a map with its fields as keys, a tuple
+    /// and a tuple struct, a unit and a unit struct, and a value with and without a `Some` around
+    /// it.
     pub changed: Vec<Difference>,
 }
 
@@ -95,7 +100,35 @@ impl<L: LeafType> Tree<L> {
 }
 
 impl Migration {
-    /// Whether the value has no difference to the tree.
+    /// Whether the value has all that the tree has, under the same names, and nothing else.
+    ///
+    /// The two trees may differ nevertheless in what does not change a value: in the names of
+    /// types (not of variants), the order of fields and entries, the kinds of nodes that are the
+    /// same in [`changed`](Self::changed), and which values are static. An `f32` also equals the
+    /// `f64` that it was widened to, if the tree has `f64` leaves.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Tree;
+    ///
+    /// #[derive(Serialize)]
+    /// struct Old {
+    ///     w: f64,
+    ///     seed: u32,
+    /// }
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct New {
+    ///     seed: Option<u32>,
+    ///     w: f64,
+    /// }
+    ///
+    /// let old = Tree::of(&Old { w: 2.0, seed: 7 })?;
+    /// let (new, migration) = old.clone().migrate::<New>()?;
+    /// assert!(migration.is_empty());
+    /// assert_ne!(Tree::of(&new)?, old);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         *self == Migration::default()
     }
