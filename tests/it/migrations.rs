@@ -111,6 +111,25 @@ fn a_sequence_that_becomes_a_tuple_is_a_change_and_its_elements_are_compared() {
     assert_snapshot!(migrated::<(f64, f64)>(&vec![0.5, 1.5]), @"changed `[*, *]` to `(*, *)` at the root");
     assert_snapshot!(migrated::<Vec<f64>>(&[0.5, 1.5]), @"changed `(*, *)` to `[*, *]` at the root");
     assert_snapshot!(migrated::<Vec<[u8; 1]>>(&vec![vec![1u8], vec![2]]), @"changed `[*]` to `(*,)` at `[0]`, `[*]` to `(*,)` at `[1]`");
+    // Under another name, too.
+    #[derive(Serialize, Deserialize)]
+    struct Renamed {
+        #[serde(alias = "w")]
+        weights: [f64; 2],
+        server: Server,
+        seed: u32,
+    }
+    assert_snapshot!(migrated::<Renamed>(&old()), @"renamed `.w` to `.weights`; changed `[*, *]` to `(*, *)` at `.weights`");
+    #[derive(Serialize)]
+    struct Rows {
+        rows: Vec<Vec<f64>>,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Points {
+        #[serde(alias = "rows")]
+        points: Vec<(f64, f64)>,
+    }
+    assert_snapshot!(migrated::<Points>(&Rows { rows: vec![vec![1.0, 2.0]; 2] }), @"renamed `.rows` to `.points`; changed `[*, *]` to `(*, *)` at `.points[0]`, `[*, *]` to `(*, *)` at `.points[1]`");
     // What is inside is followed.
     #[derive(Serialize)]
     struct Before {

@@ -282,6 +282,8 @@ impl<'a> Following<'a> {
             match self.retyped(&to, &pairs) {
                 None => self.migration.computed.push((from, to)),
                 Some(retyped) => {
+                    let containers = self.changed_containers(&from, &to);
+                    self.migration.changed.extend(containers);
                     self.migration.changed.extend(retyped);
                     found.push((pairs.first().map_or(0, |(from, _)| *from), from, to));
                 }
@@ -291,6 +293,22 @@ impl<'a> Following<'a> {
         let renamed = found.into_iter().map(|(_, from, to)| (from, to)).collect();
         let (dropped, filled) = (self.before.without_pair(), self.after.without_pair());
         Migration { dropped, filled, renamed, ..self.migration }
+    }
+
+    /// The sequences that became tuples, or the other way round, in a node with another name.
+    fn changed_containers(&self, from: &Path, to: &Path) -> Vec<Difference> {
+        let at = |tree: &Tree<Leaf>, path: &Path| tree.subtree(path).ok();
+        let (Some(old), Some(new)) = (at(self.before.tree, from), at(self.after.tree, to)) else {
+            return Vec::new();
+        };
+        let differences = migration_differences(&old, &new, self.widened).into_iter();
+        let containers = differences.filter(|found| found.kind == DifferenceKind::Name);
+        let in_value = |found: Difference| {
+            let path = to.join(&found.path);
+            let path = self.after.tree.treedef.resolve(&path).unwrap_or(path);
+            Difference { kind: DifferenceKind::Node, path, ..found }
+        };
+        containers.map(in_value).collect()
     }
 
     /// The kinds of leaves that differ, where these became those at a path. `None` if a value
