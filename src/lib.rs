@@ -49,7 +49,10 @@ pub use crate::{
         Collection, Kinds, Structure, StructureCount, StructureLeaf, StructureSeed, Structures,
     },
     tree::{Buffers, Migration, Ravel, Summary, Tolerance, TreeBlocks, Unique, WithShapes},
-    treedef::{Block, Blocks, Change, ChangeKind, Children, Diff, Edit, LeafPaths, NodeRef, Nodes},
+    treedef::{
+        ArrayFields, ArrayStruct, Block, Blocks, Change, ChangeKind, Children, Diff, Edit,
+        LeafPaths, NodeRef, Nodes,
+    },
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
 };
 

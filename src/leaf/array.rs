@@ -28,6 +28,12 @@ impl Array {
         self.column_major
     }
 
+    /// The leaves before and after the numbers: the version and the dimensions of an `ndarray`
+    /// array.
+    pub fn other_leaves(&self) -> impl Iterator<Item = &Leaf> {
+        self.before.iter().chain(&self.after)
+    }
+
     /// The numbers, if they are of this type: `u16` for `F16` and `Bf16`, two `f32` for each `C64`.
     /// A `usize` is a `u64` here, and an `isize` an `i64`.
     ///

@@ -15,19 +15,11 @@ use crate::model::{Array, Column, Dtype, Leaf, LeafKind, Node, NodeKind, Tree, T
 use crate::model::{Content, Value};
 use crate::path::Path;
 use crate::pattern::Pattern;
-use crate::treedef::blocks::{Rectangle, SHAPE_FIELDS, is_list, num_elements, only_run, rectangle};
+use crate::treedef::array_struct::{ArrayStruct, inside};
+use crate::treedef::blocks::{Rectangle, is_list, num_elements, only_run, rectangle};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::treedef_builder::TreeDefBuilder;
 use crate::treedef::walk::{Event, Stops, Walk};
-
-/// The fields of structs that hold an array: of `ndarray`, and of `rten` and others.
-const ARRAY_TYPES: [&[&str]; 2] = [&["v", "dim", "data"], &["shape", "data"]];
-
-/// The fields of the struct of `burn`, in which the numbers are one byte string.
-const TENSOR_DATA: [&str; 3] = ["bytes", "shape", "dtype"];
-
-/// The number of fields of the largest of them.
-const MOST_FIELDS: usize = 3;
 
 /// What serde does not say about the arrays at some paths, and below.
 #[derive(Clone, Debug)]
@@ -252,7 +244,7 @@ impl<'a> Arrays<'a> {
     fn numbers_at(&self, node: NodeRef<'_>) -> Option<Numbers> {
         let outer = rectangle(node);
         if outer.shape.is_empty() {
-            return self.in_array_type(outer.element).or_else(|| self.in_bytes(outer.element));
+            return self.in_array_type(outer.element);
         }
         let (dtype, shape) = self.elements(outer).filter(|_| !self.is_divided)?;
         let matrix = self.columns_of.filter(|(rows, columns)| {
@@ -309,69 +301,75 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    /// The numbers of a struct with flat `data` and a `dim` or `shape`, or of a tuple of flat data
-    /// with static numbers of rows and columns. All else in them must be integers: other leaves and
-    /// maps cannot be part of an array.
+    /// The numbers of a struct that holds an array, or of a tuple of flat data with static numbers
+    /// of rows and columns. All else in them must be integers: other leaves and maps cannot be part
+    /// of an array.
     fn in_array_type(&self, node: NodeRef<'_>) -> Option<Numbers> {
-        let children: Vec<_> = node.children().take(MOST_FIELDS + 1).collect();
-        let named = |name: &str| node.fields().iter().position(|field| field == name);
-        let (data, shape) = match node.kind() {
-            NodeKind::Struct if ARRAY_TYPES.iter().any(|fields| same_names(node, fields)) => {
-                let shape = SHAPE_FIELDS.iter().find_map(|field| named(field))?;
-                (named("data")?, shape..shape + 1)
-            }
-            NodeKind::Tuple if children.len() == 3 && self.has_known_sizes(&children) => (0, 1..3),
-            _ => return None,
-        };
-        let (dtype, flat) = self.elements(rectangle(*children.get(data)?))?;
-        let shape = self.sizes(children.get(shape)?)?;
-        if flat != [num_elements(&shape)?] {
+        if node.kind() == NodeKind::Struct {
+            let integer = |leaf| self.leaf(leaf)?.as_u64();
+            return self.in_struct(node, &node.array_struct(integer)?);
+        }
+        let is_matrix = node.kind() == NodeKind::Tuple && node.num_children() == 3;
+        let children: Vec<_> = node.children().take(3).collect();
+        let [data, sizes @ ..] = children.as_slice() else { return None };
+        if !is_matrix || !self.has_known_sizes(sizes) {
             return None;
         }
-        let (before, data_and_after) = children.split_at(data);
-        let (data, after) = data_and_after.split_first()?;
+        let (dtype, flat) = self.elements(rectangle(*data))?;
+        let shape = self.sizes(sizes)?;
+        (flat == [num_elements(&shape)?]).then_some(Numbers {
+            dtype,
+            shape,
+            column_major: true,
+            leaves: data.leaf_range(),
+            bytes: None,
+            before: Vec::new(),
+            after: self.integers(sizes)?,
+        })
+    }
+
+    /// The numbers of a struct that holds an array.
+    fn in_struct(&self, node: NodeRef<'_>, array: &ArrayStruct<'_>) -> Option<Numbers> {
+        let (data, shape) = (array.data(), array.shape().to_vec());
+        let (dtype, bytes) = match array.dtype() {
+            Some((dtype, kind)) => {
+                let (_, found, place) = self.find(data.leaf_range())?;
+                let Scalar::Bytes(bytes) = found.scalar(place.start)? else { return None };
+                let column = Column::from_bytes(kind, bytes)?;
+                if num_elements(&shape) != Some(column.len()) {
+                    return None;
+                }
+                (dtype, Some(column))
+            }
+            None => {
+                let (dtype, flat) = self.elements(rectangle(data))?;
+                if flat != [num_elements(&shape)?] {
+                    return None;
+                }
+                (dtype, None)
+            }
+        };
+        // The variant that names the type has no leaves.
+        let others = node.children().filter(|child| child.num_leaves() > 0 || is_static(child));
+        let others: Vec<_> = others.collect();
+        let at = others.iter().position(|child| child.leaf_range() == data.leaf_range())?;
+        let (before, data_and_after) = others.split_at_checked(at)?;
+        let (_, after) = data_and_after.split_first()?;
         Some(Numbers {
             dtype,
             shape,
-            column_major: node.kind() == NodeKind::Tuple,
+            column_major: false,
             leaves: data.leaf_range(),
-            bytes: None,
+            bytes,
             before: self.integers(before)?,
             after: self.integers(after)?,
         })
     }
 
-    /// The numbers of a struct with a byte string, and with the type of the numbers as a variant.
-    fn in_bytes(&self, node: NodeRef<'_>) -> Option<Numbers> {
-        if node.kind() != NodeKind::Struct || !same_names(node, &TENSOR_DATA) {
-            return None;
-        }
-        let at = |name: &str| node.fields().iter().position(|field| field == name);
-        let child = |name: &str| node.child(at(name)?);
-        let (data, shape, variant) = (child("bytes")?, child("shape")?, child("dtype")?);
-        let (dtype, kind) = dtype_of_variant(variant)?;
-        let (_, found, place) = self.find(data.leaf_range()).filter(|_| data.is_leaf())?;
-        let Scalar::Bytes(bytes) = found.scalar(place.start)? else { return None };
-        let column = Column::from_bytes(kind, bytes)?;
-        let (sizes, around) = (self.sizes(&[shape])?, self.integers(&[shape])?);
-        let (before, after) =
-            if at("shape") < at("bytes") { (around, Vec::new()) } else { (Vec::new(), around) };
-        (num_elements(&sizes) == Some(column.len())).then_some(Numbers {
-            dtype,
-            shape: sizes,
-            column_major: false,
-            leaves: data.leaf_range(),
-            bytes: Some(column),
-            before,
-            after,
-        })
-    }
-
     /// Whether the numbers of rows and columns after some data are known as such: they are static.
     /// In a value that was stored, they are leaves.
-    fn has_known_sizes(&self, children: &[NodeRef<'_>]) -> bool {
-        let is_static = |size: &NodeRef<'_>| size.kind() == NodeKind::Static;
-        self.is_stored || children.iter().skip(1).all(is_static)
+    fn has_known_sizes(&self, sizes: &[NodeRef<'_>]) -> bool {
+        self.is_stored || sizes.iter().all(is_static)
     }
 
     fn sizes(&self, nodes: &[NodeRef<'_>]) -> Option<Vec<usize>> {
@@ -383,9 +381,10 @@ impl<'a> Arrays<'a> {
     fn integers(&self, nodes: &[NodeRef<'_>]) -> Option<Vec<Leaf>> {
         let mut integers = Vec::new();
         for node in nodes {
+            let node = inside(*node);
             match node.static_value() {
                 Some(value) if is_list(value.root()) => integers.extend_from_slice(&value.leaves()),
-                None if is_list(*node) => {
+                None if is_list(node) => {
                     let leaves = node.leaf_range().map(|index| self.leaf(index));
                     integers.extend(leaves.collect::<Option<Vec<_>>>()?);
                 }
@@ -427,29 +426,7 @@ fn above_arrays(node: NodeRef<'_>, means: ArrayMeaning) -> Vec<NodeRef<'_>> {
     above
 }
 
-/// The type that a variant of burn's `DType` names, and the kind of its numbers in memory. `None`
-/// for quantized numbers, and for booleans of 32 bits.
-fn dtype_of_variant(node: NodeRef<'_>) -> Option<(Dtype, LeafKind)> {
-    let named =
-        |dtype: &Dtype| node.variant().is_some_and(|name| dtype.name().eq_ignore_ascii_case(name));
-    match (node.kind(), node.variant()?) {
-        (NodeKind::UnitVariant, "Flex32") => Some((Dtype::F32, LeafKind::F32)),
-        (NodeKind::UnitVariant, "F16") => Some((Dtype::F16, LeafKind::U16)),
-        (NodeKind::UnitVariant, "BF16") => Some((Dtype::Bf16, LeafKind::U16)),
-        (NodeKind::UnitVariant, _) => {
-            let dtype = Dtype::ALL.iter().copied().find(named)?;
-            let is_of_it = |kind: &LeafKind| Dtype::of_kind(*kind) == Some(dtype);
-            LeafKind::ALL.iter().copied().find(is_of_it).map(|kind| (dtype, kind))
-        }
-        (NodeKind::NewtypeVariant, "Bool") if node.child(0)?.variant() != Some("U32") => {
-            Some((Dtype::Bool, LeafKind::Bool))
-        }
-        _ => None,
-    }
-}
-
-/// Whether the fields of a struct are these, in any order.
-fn same_names(node: NodeRef<'_>, names: &[&str]) -> bool {
-    let has = |name: &&str| node.fields().iter().any(|field| field == name);
-    node.fields().len() == names.len() && names.iter().all(has)
+/// Whether a node is a static value, whose scalars are leaves of an array.
+fn is_static(node: &NodeRef<'_>) -> bool {
+    node.kind() == NodeKind::Static
 }

@@ -9,7 +9,7 @@ use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
 /// The fields that hold the shape of an array: `dim` in `ndarray`, `shape` elsewhere.
-pub(crate) const SHAPE_FIELDS: [&str; 2] = ["dim", "shape"];
+const SHAPE_FIELDS: [&str; 2] = ["dim", "shape"];
 
 /// A rectangular part of a structure: `[[*; 4]; 3]` is one block of shape `[3, 4]`. See
 /// [`TreeDef::blocks`].
@@ -85,11 +85,50 @@ impl<'a> Blocks<'a> {
         &mut self,
         belong_together: impl Fn(Range<usize>) -> bool,
     ) -> Option<Block<'a>> {
+        self.next_or_struct(|_, _| None, belong_together)
+    }
+
+    /// The next block, where structs may be blocks as a whole: those for which `shape_of_struct`
+    /// has a shape. A block whose leaves do not `belong_together` is none: its children are.
+    ///
+    /// [`NodeRef::array_struct`] has the shape of structs that hold an array. The
+    /// [leaves](Block::leaves) of such a block are all of the struct.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// #[derive(serde::Serialize)]
+    /// struct Matrix { shape: [usize; 2], data: Vec<f32> }
+    ///
+    /// let tree = Tree::of(&("w", Matrix { shape: [2, 3], data: vec![0.5; 6] }))?;
+    /// let mut blocks = tree.treedef().blocks();
+    /// let mut next = || {
+    ///     let integer = |leaf: usize| tree.leaves()[leaf].as_u64();
+    ///     let block = blocks.next_or_struct(
+    ///         |_, node| Some(node.array_struct(integer)?.shape().to_vec()),
+    ///         |_| true,
+    ///     );
+    ///     block.map(|block| (block.path().to_string(), block.shape().to_vec(), block.leaves()))
+    /// };
+    /// assert_eq!(next(), Some((".0".to_owned(), vec![], 0..1)));
+    /// assert_eq!(next(), Some((".1".to_owned(), vec![2, 3], 1..9)));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn next_or_struct(
+        &mut self,
+        mut shape_of_struct: impl FnMut(&Path, NodeRef<'a>) -> Option<Vec<usize>>,
+        belong_together: impl Fn(Range<usize>) -> bool,
+    ) -> Option<Block<'a>> {
         loop {
             let Event::Enter { node, .. } = self.walk.next()? else { continue };
             self.walk.lead(&mut self.path);
-            let Some(shape) = shape_of(node) else { continue };
-            if node.is_leaf() || belong_together(node.leaf_range()) {
+            let of_struct = match node.kind() {
+                NodeKind::Struct => shape_of_struct(&self.path, node),
+                _ => None,
+            };
+            let is_struct = of_struct.is_some();
+            let Some(shape) = of_struct.or_else(|| shape_of(node)) else { continue };
+            if is_struct || node.is_leaf() || belong_together(node.leaf_range()) {
                 self.walk.skip();
                 return Some(Block { path: self.path.clone(), node, shape });
             }

@@ -17,6 +17,7 @@ pub(crate) mod treedef_builder;
 pub(crate) mod pairs;
 mod construct;
 mod check;
+mod array_struct;
 pub(crate) mod arrays;
 mod compose;
 pub(crate) mod prefix;
@@ -27,6 +28,7 @@ pub(crate) mod diff;
 #[cfg(feature = "persist")]
 pub(crate) mod persist;
 
+pub use array_struct::{ArrayFields, ArrayStruct};
 pub use blocks::{Block, Blocks};
 pub use diff::{Change, ChangeKind, Diff};
 pub use edit::Edit;

@@ -30,6 +30,17 @@ pub(super) const ROWS: &[Row] = &[
         });
         cases.nodes(|node| Ok((node.children().len(), node.children().size_hint())));
     }),
+    ("NodeRef::array_struct", |cases| {
+        cases.nodes(|node| Ok(node.array_struct(|_| Some(1)).map(|array| array.shape().len())));
+    }),
+    ("Blocks::next_or_struct", |cases| {
+        cases.structures(|treedef| {
+            let mut blocks = treedef.blocks();
+            let shape = |node: NodeRef<'_>| Some(node.array_struct(|_| Some(1))?.shape().to_vec());
+            let next = || blocks.next_or_struct(|_, node| shape(node), |leaves| leaves.len() < 9);
+            Ok(std::iter::from_fn(next).take(10).count())
+        });
+    }),
     ("TreeDef::blocks", |cases| {
         cases.structures(|treedef| Ok(treedef.blocks().take(10).count()));
     }),

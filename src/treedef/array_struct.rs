@@ -1,0 +1,197 @@
+//! Structs that hold an array, which their fields show.
+
+use crate::model::{Dtype, LeafKind, Name, NodeKind};
+use crate::treedef::blocks::{dims, is_list, num_elements, rectangle};
+use crate::treedef::node_ref::NodeRef;
+
+/// The fields of these structs: of `ndarray`, of `rten` and others, and of `burn`.
+const STRUCTS: [&[&str]; 4] =
+    [&["v", "dim", "data"], &["shape", "data"], &["dim", "data"], &["bytes", "shape", "dtype"]];
+
+/// No array has more dimensions: numpy allows no more, and a structure may list any number.
+const MAX_DIMS: usize = 64;
+
+/// The fields of a struct that holds an array: `{ v, dim, data }` as in `ndarray`, `{ shape, data }`
+/// or `{ dim, data }` as in `rten` and others, `{ bytes, shape, dtype }` as in `burn`.
+///
+/// [`Flattener::arrays`](crate::Flattener::arrays) and the crate `treedef-exchange` know no others.
+///
+/// ```
+/// use treedef::ArrayFields;
+///
+/// let fields = ArrayFields::of(&["v", "dim", "data"]).unwrap();
+/// assert_eq!((fields.shape(), fields.data(), fields.dtype()), (1, 2, None));
+/// assert_eq!(ArrayFields::of(&["dim", "indices", "data"]), None); // a sparse vector
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrayFields {
+    version: Option<usize>,
+    shape: usize,
+    data: usize,
+    dtype: Option<usize>,
+}
+
+/// The array that a struct holds. See [`NodeRef::array_struct`].
+#[derive(Clone, Debug)]
+pub struct ArrayStruct<'a> {
+    fields: ArrayFields,
+    data: NodeRef<'a>,
+    shape: Vec<usize>,
+    dtype: Option<(Dtype, LeafKind)>,
+}
+
+impl ArrayFields {
+    /// Finds them among all fields of a struct, in any order. `None` if these are others.
+    pub fn of(fields: &[impl AsRef<str>]) -> Option<Self> {
+        let at = |name: &str| fields.iter().position(|field| field.as_ref() == name);
+        let are = |names: &&&[&str]| {
+            names.len() == fields.len() && names.iter().all(|name| at(name).is_some())
+        };
+        STRUCTS.iter().find(are)?;
+        Some(ArrayFields {
+            version: at("v"),
+            shape: at("shape").or_else(|| at("dim"))?,
+            data: at("data").or_else(|| at("bytes"))?,
+            dtype: at("dtype"),
+        })
+    }
+
+    /// The position of the field that has the numbers: one by one, or as one byte string if
+    /// [`dtype`](Self::dtype) says of which type they are.
+    pub fn data(&self) -> usize {
+        self.data
+    }
+
+    /// The position of the field that has the number of elements in each dimension.
+    pub fn shape(&self) -> usize {
+        self.shape
+    }
+
+    /// The position of the field that names the type of the numbers, if there is one.
+    pub fn dtype(&self) -> Option<usize> {
+        self.dtype
+    }
+
+    /// The position of the field that has the version of the format, if there is one.
+    pub fn version(&self) -> Option<usize> {
+        self.version
+    }
+}
+
+impl<'a> ArrayStruct<'a> {
+    /// Where the fields are.
+    pub fn fields(&self) -> ArrayFields {
+        self.fields
+    }
+
+    /// The numbers, in row-major order: a sequence or a tuple, or a leaf that is a byte string.
+    pub fn data(&self) -> NodeRef<'a> {
+        self.data
+    }
+
+    /// The number of elements in each dimension, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The type of the elements and the kind of the numbers in memory, if the numbers are a byte
+    /// string: `F16` and `U16`.
+    pub fn dtype(&self) -> Option<(Dtype, LeafKind)> {
+        self.dtype
+    }
+}
+
+impl<'a> NodeRef<'a> {
+    /// The array that a struct holds, if it has [the fields](ArrayFields) for it and they fit
+    /// together. `integer` gives the number that a leaf is, if it is an integer.
+    ///
+    /// There are as many elements as the shape says, unless they are a byte string, which the
+    /// structure does not show. The version, if there is one, is 1.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// #[derive(serde::Serialize)]
+    /// struct Matrix { shape: [usize; 2], data: Vec<f32> }
+    ///
+    /// let shape_of = |matrix| {
+    ///     let tree = Tree::of(&matrix)?;
+    ///     let array = tree.treedef().root().array_struct(|leaf| tree.leaves()[leaf].as_u64());
+    ///     Ok::<_, treedef::Error>(array.map(|array| array.shape().to_vec()))
+    /// };
+    /// assert_eq!(shape_of(Matrix { shape: [2, 3], data: vec![0.5; 6] })?, Some(vec![2, 3]));
+    /// assert_eq!(shape_of(Matrix { shape: [2, 3], data: vec![0.5; 5] })?, None);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn array_struct(self, integer: impl Fn(usize) -> Option<u64>) -> Option<ArrayStruct<'a>> {
+        let fields = array_fields(self)?;
+        let shape = sizes(self.child(fields.shape)?, &integer)?;
+        let dtype = match fields.dtype {
+            Some(dtype) => Some(dtype_of_variant(self.child(dtype)?)?),
+            None => None,
+        };
+        let version = match fields.version {
+            Some(version) => sizes(self.child(version)?, &integer)?,
+            None => vec![1],
+        };
+        let data = self.child(fields.data)?;
+        let length = match dtype {
+            Some(_) => data.is_leaf().then_some(num_elements(&shape)),
+            None if data.num_children() == 0 => (!data.is_leaf()).then_some(Some(0)),
+            None => Some(rectangle(data).shape.first().copied()),
+        };
+        let fits = length? == Some(num_elements(&shape)?) && version == [1];
+        fits.then_some(ArrayStruct { fields, data, shape, dtype })
+    }
+}
+
+/// Where a struct has the fields of an array.
+fn array_fields(node: NodeRef<'_>) -> Option<ArrayFields> {
+    let names: &[Name] = node.fields();
+    ArrayFields::of(names).filter(|_| node.kind() == NodeKind::Struct)
+}
+
+/// What is inside of newtypes.
+pub(crate) fn inside(mut node: NodeRef<'_>) -> NodeRef<'_> {
+    while let (NodeKind::NewtypeStruct, Some(child)) = (node.kind(), node.first_child()) {
+        node = child;
+    }
+    node
+}
+
+/// The sizes that a node lists: an integer, a sequence or a tuple of them, or a static that is one.
+fn sizes(node: NodeRef<'_>, integer: &impl Fn(usize) -> Option<u64>) -> Option<Vec<usize>> {
+    let node = inside(node);
+    if let Some(value) = node.static_value() {
+        return dims(value);
+    }
+    let leaves = node.leaf_range();
+    let all = || {
+        leaves.clone().try_fold(Vec::new(), |mut all, leaf| {
+            all.push(usize::try_from(integer(leaf)?).ok()?);
+            Some(all)
+        })
+    };
+    if leaves.len() <= MAX_DIMS && is_list(node) { all() } else { None }
+}
+
+/// The type that a variant of burn's `DType` names, and the kind of its numbers in memory. `None`
+/// for quantized numbers, and for booleans of 32 bits.
+fn dtype_of_variant(node: NodeRef<'_>) -> Option<(Dtype, LeafKind)> {
+    let named =
+        |dtype: &Dtype| node.variant().is_some_and(|name| dtype.name().eq_ignore_ascii_case(name));
+    match (node.kind(), node.variant()?) {
+        (NodeKind::UnitVariant, "Flex32") => Some((Dtype::F32, LeafKind::F32)),
+        (NodeKind::UnitVariant, "F16") => Some((Dtype::F16, LeafKind::U16)),
+        (NodeKind::UnitVariant, "BF16") => Some((Dtype::Bf16, LeafKind::U16)),
+        (NodeKind::UnitVariant, _) => {
+            let dtype = Dtype::ALL.iter().copied().find(named)?;
+            let is_of_it = |kind: &LeafKind| Dtype::of_kind(*kind) == Some(dtype);
+            LeafKind::ALL.iter().copied().find(is_of_it).map(|kind| (dtype, kind))
+        }
+        (NodeKind::NewtypeVariant, "Bool") if node.child(0)?.variant() != Some("U32") => {
+            Some((Dtype::Bool, LeafKind::Bool))
+        }
+        _ => None,
+    }
+}
