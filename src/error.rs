@@ -356,6 +356,17 @@ impl Error {
         &self.0.kind
     }
 
+    /// Whether a file or a folder is not there.
+    ///
+    /// ```
+    /// let error = treedef::TreeDef::load("no such file").unwrap_err();
+    /// assert!(error.is_not_found());
+    /// assert_eq!(error.file(), Some("no such file".as_ref()));
+    /// ```
+    pub fn is_not_found(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+
     /// The path of the error: the deepest node that was being walked or rebuilt.
     pub fn path(&self) -> &Path {
         self.0.path()

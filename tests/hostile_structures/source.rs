@@ -40,6 +40,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Error::custom", "the message is the caller's"),
     ("Error::file", "gives what is there"),
     ("Error::hint", "gives what is there"),
+    ("Error::is_not_found", "a kind"),
     ("Debug for Fingerprint", "prints a number"),
     ("Display for Fingerprint", "prints a number"),
     ("FromStr for Fingerprint", "reads a number"),

@@ -11,13 +11,21 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of an exchange. It says where, if that is known: at a path of the structure, or at a
 /// byte of the input.
-#[derive(Debug)]
+///
+/// `Debug` prints the same text as `Display`, because that is what `unwrap` and a `main` that
+/// returns an error print.
+///
+/// ```
+/// use treedef_exchange::npy;
+///
+/// let error = npy::from_bytes(b"PK").unwrap_err();
+/// assert_eq!(format!("{error:?}"), error.to_string());
+/// ```
 pub struct Error {
     kind: ErrorKind,
     place: Place,
 }
 
-#[derive(Debug)]
 enum Place {
     Unknown,
     Path(Path),
@@ -85,6 +93,23 @@ impl Error {
         }
     }
 
+    /// Whether a file or a folder is not there. A program that keeps a checkpoint begins without
+    /// one.
+    ///
+    /// ```
+    /// use treedef_exchange::{Tensors, npz};
+    ///
+    /// let error = npz::save(&Tensors::default(), "no such folder/model.npz").unwrap_err();
+    /// assert!(error.is_not_found());
+    /// ```
+    pub fn is_not_found(&self) -> bool {
+        match &self.kind {
+            ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::NotFound,
+            ErrorKind::TreeDef(error) => error.is_not_found(),
+            _ => false,
+        }
+    }
+
     /// The byte of the input at which reading failed.
     pub fn offset(&self) -> Option<usize> {
         match self.place {
@@ -141,6 +166,13 @@ impl From<ErrorKind> for Error {
 impl From<treedef::Error> for Error {
     fn from(error: treedef::Error) -> Self {
         ErrorKind::TreeDef(error).into()
+    }
+}
+
+/// The same text as `Display`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
