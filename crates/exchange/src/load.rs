@@ -4,6 +4,7 @@
 //! index; where it asks for numbers, or sequences of them, a tensor is read.
 
 mod access;
+mod array_access;
 mod deserializer;
 mod failure;
 mod place;
@@ -25,10 +26,11 @@ use crate::export::Export;
 use crate::load::deserializer::Place;
 use crate::load::failure::Failure;
 use crate::load::place::Names;
+use crate::load::report::Unused;
 use crate::load::rules::Rule;
 use crate::load::table::{Table, is_float};
 use crate::names::NamePrinter;
-use crate::tensor::{Dtype, Tensor, Tensors, display};
+use crate::tensor::{Dtype, Tensors, display};
 
 /// A walk ends where serde misses a field. So many are begun anew, to list all of them.
 const WALKS: usize = 64;
@@ -251,45 +253,56 @@ impl Loader {
         };
         report.changed = table.changed.take();
         report.changed.extend(table.replaced.iter().cloned());
-        let unused: Vec<(String, &Tensor<'_>)> = table
+        let unused: Vec<Unused<'_>> = table
             .entries
             .iter()
-            .filter(|entry| !entry.used.get() && !entry.filled)
-            .filter_map(|entry| Some((entry.original.to_owned(), entry.array()?.tensor)))
+            .filter(|entry| !entry.filled && entry.unread() > 0)
+            // Where the type refused to be read further, the rest is not known.
+            .filter(|entry| report.stopped.is_none() || !entry.is_read())
+            .filter_map(|entry| {
+                let array = entry.array()?;
+                let unread = entry.asked.get().then(|| (entry.unread(), array.num_numbers()));
+                Some(Unused { name: entry.original.to_owned(), tensor: array.tensor, unread })
+            })
             .collect();
         report.find_renamed(&table.missing.take(), &unused);
-        let filled = table.entries.iter().filter(|entry| entry.filled && entry.used.get());
+        let filled = table.entries.iter().filter(|entry| entry.filled && entry.is_read());
         report.filled = filled.map(|entry| entry.name.to_string()).collect();
         Ok((value, report))
     }
 
-    /// Checks the tensors that serde kept in a buffer: the value has to have numbers of their
-    /// types.
+    /// Checks the tensors that serde kept in a buffer: the value has to have numbers of their types
+    /// and in their shapes.
     fn check_buffered<T: Serialize>(&self, value: &T, table: &Table<'_>) -> Result<()> {
         if table.entries.iter().all(|entry| !entry.buffered.get()) {
             return Ok(());
         }
         let signature = treedef::signature(value)?;
         let mut printer = NamePrinter::new(signature.treedef());
-        let mut dtypes = HashMap::new();
+        let mut types = HashMap::new();
         for (block, kinds) in signature.blocks() {
             let kind = kinds.first().copied().unwrap_or(LeafKind::None);
             let dtype = Dtype::ALL.iter().copied().find(|dtype| dtype.name() == kind.name());
             let half = half_float(block.node()).filter(|_| kind == LeafKind::U16);
-            dtypes.insert(
-                printer.name(block.path(), &[]).parts.join(&self.separator),
-                half.or(dtype),
-            );
+            let name = printer.name(block.path(), &[]).parts.join(&self.separator);
+            types.insert(name, (half.or(dtype), block.shape().to_vec()));
         }
         for entry in table.entries.iter().filter(|entry| entry.buffered.get()) {
             let Some(array) = entry.array().filter(|array| !array.tensor.is_empty()) else {
                 continue;
             };
-            match dtypes.get(entry.name.as_ref()) {
-                Some(Some(dtype)) if *dtype == array.dtype => {}
-                Some(Some(dtype)) if self.convert && is_float(*dtype) && is_float(array.dtype) => {}
-                Some(Some(dtype)) => table.change(entry, display(*dtype, &array.dims)),
-                Some(None) | None => entry.used.set(false),
+            match types.get(entry.name.as_ref()) {
+                Some((Some(dtype), shape)) => {
+                    let is_type = *dtype == array.dtype
+                        || self.convert && is_float(*dtype) && is_float(array.dtype);
+                    if !is_type || *shape != array.dims {
+                        table.change(entry, display(*dtype, shape));
+                    }
+                }
+                Some((None, _)) | None => {
+                    entry.asked.set(false);
+                    entry.read.set(0);
+                }
             }
         }
         Ok(())

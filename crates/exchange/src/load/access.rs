@@ -1,11 +1,10 @@
 //! The elements, entries, fields and variants that serde asks for one after the other.
 
-use serde::de::value::SeqDeserializer;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-use crate::load::deserializer::{KeyDeserializer, Place, text, version};
+use crate::load::deserializer::{KeyDeserializer, Place, text};
 use crate::load::failure::Failure;
 use crate::load::place::{Absent, EMPTY, Names, Part};
 use crate::load::table::Table;
@@ -16,18 +15,22 @@ pub(crate) struct Elements<'de> {
     part: Part<'de>,
     next: usize,
     length: usize,
-    flat: bool,
+    /// How many dimensions are one sequence.
+    flat: Option<usize>,
 }
 
 impl<'de> Elements<'de> {
     pub(crate) fn new(part: Part<'de>, length: usize) -> Self {
-        Elements { part, next: 0, length, flat: false }
+        Elements { part, next: 0, length, flat: None }
     }
 
-    pub(crate) fn flat(part: Part<'de>) -> Self {
-        let array = part.array;
-        let length = array.tensor.bytes().len() / array.dtype.size();
-        Elements { part, next: 0, length, flat: true }
+    /// The elements of so many dimensions, in row-major order.
+    pub(crate) fn flat(part: Part<'de>, taken: usize) -> Self {
+        let dims = part.array.dims.iter().skip(part.depth).take(taken);
+        // It saturates only beside a dimension of 0, as the whole fits.
+        let length = dims.fold(1usize, |all, dim| all.saturating_mul(*dim));
+        let is_empty = part.array.dims.iter().skip(part.depth).take(taken).any(|dim| *dim == 0);
+        Elements { part, next: 0, length: if is_empty { 0 } else { length }, flat: Some(taken) }
     }
 
     pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
@@ -35,7 +38,8 @@ impl<'de> Elements<'de> {
         if self.next < self.length {
             let Part { table, entry, array, depth, .. } = self.part;
             let mut dims = array.dims.clone();
-            dims.get_mut(depth).into_iter().for_each(|dim| *dim = self.next);
+            let read = depth..depth.saturating_add(self.flat.unwrap_or(1)).min(dims.len());
+            dims.splice(read, [self.next]);
             table.change(entry, display(array.dtype, &dims));
         }
         Ok(value)
@@ -65,10 +69,14 @@ impl<'de> SeqAccess<'de> for &mut Elements<'de> {
         if array.tensor.is_empty() {
             made(self.part.table)?;
         }
-        let element = if self.flat {
-            Part { depth: array.dims.len(), offset: array.offset(self.next), ..self.part }
-        } else {
-            self.part.element(self.next)
+        let element = match self.flat {
+            Some(taken) => {
+                let Part { depth, offset, .. } = self.part;
+                let below = depth.saturating_add(taken).min(array.dims.len());
+                let within = array.offset(depth.min(below)..below, self.next);
+                Part { depth: below, offset: offset.saturating_add(within), ..self.part }
+            }
+            None => self.part.element(self.next),
         };
         self.next += 1;
         seed.deserialize(Place::Part(element)).map(Some)
@@ -109,6 +117,13 @@ impl<'de> Items<'de> {
         })
     }
 
+    fn table(&self) -> &'de Table<'de> {
+        match &self.source {
+            Source::Named(names) | Source::Stacked(names, ..) => names.table,
+            Source::Absent(absent, _) => absent.table,
+        }
+    }
+
     /// One element shows what all are.
     pub(crate) fn absent(absent: Absent<'de>, length: Option<usize>) -> Self {
         Items { source: Source::Absent(absent, length), next: 0, length: length.unwrap_or(1) }
@@ -128,8 +143,15 @@ impl<'de> Items<'de> {
             }
             _ => {}
         }
+        let table = self.table();
+        let reports = table.num_reports();
         let value = visitor.visit_seq(&mut self)?;
         match &self.source {
+            // What the elements are read from says nothing, so the sequence itself is reported.
+            Source::Absent(absent, _) if table.num_reports() == reports => {
+                absent.report_sequence(length);
+                Ok(value)
+            }
             Source::Stacked(_, _, axis, _) if self.next < *axis => {
                 let what = format!("only {} of {axis} elements were read", self.next);
                 Err(Failure::Custom(what, None))
@@ -266,7 +288,7 @@ impl<'de> Place<'de> {
                 Some(Absent::new(names.table, names.name().to_owned(), names.depth))
             }
             Place::Absent(absent) => Some(Absent::clone(absent)),
-            Place::Part(_) | Place::Flat(_) => None,
+            Place::Part(_) | Place::Flat(..) => None,
         }
     }
 }
@@ -405,81 +427,6 @@ impl<'de> VariantAccess<'de> for Place<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        self.deserialize_struct("", fields, visitor)
-    }
-}
-
-/// The fields of an array struct: `Array { v, dim, data }` of `ndarray`, `{ shape, data }` of
-/// others.
-pub(crate) struct ArrayFields<'de> {
-    part: Part<'de>,
-    fields: std::slice::Iter<'static, &'static str>,
-    value: &'static str,
-    /// Whether the type has another number of dimensions.
-    other: bool,
-}
-
-impl<'de> ArrayFields<'de> {
-    pub(crate) fn new(part: Part<'de>, fields: &'static [&'static str]) -> Self {
-        part.entry.used.set(true);
-        ArrayFields { part, fields: fields.iter(), value: "", other: false }
-    }
-}
-
-impl<'de> MapAccess<'de> for ArrayFields<'de> {
-    type Error = Failure;
-
-    fn next_key_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, Failure> {
-        let Some(field) = self.fields.next() else { return Ok(None) };
-        self.value = field;
-        seed.deserialize(text(field)).map(Some)
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
-        match self.value {
-            "v" => seed.deserialize(version()),
-            "data" if self.other => {
-                seed.deserialize(SeqDeserializer::new(std::iter::empty::<u64>()))
-            }
-            "data" => seed.deserialize(Place::Flat(self.part)),
-            _ => seed.deserialize(Dims { part: self.part, other: &mut self.other }),
-        }
-    }
-}
-
-/// The shape of a tensor as a value.
-struct Dims<'a, 'de> {
-    part: Part<'de>,
-    other: &'a mut bool,
-}
-
-impl<'de> Deserializer<'de> for Dims<'_, 'de> {
-    type Error = Failure;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let dims = self.part.array.dims.iter().map(|dim| u64::try_from(*dim).unwrap_or(u64::MAX));
-        visitor.visit_seq(SeqDeserializer::<_, Failure>::new(dims))
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(
-        self,
-        length: usize,
-        visitor: V,
-    ) -> Result<V::Value, Failure> {
-        let Part { table, entry, array, .. } = self.part;
-        if length == array.dims.len() {
-            return self.deserialize_any(visitor);
-        }
-        *self.other = true;
-        table.change(entry, format!("{}[{}]", array.dtype, vec!["_"; length].join(", ")));
-        visitor.visit_seq(SeqDeserializer::<_, Failure>::new(std::iter::repeat_n(0u64, length)))
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple_struct map struct enum identifier ignored_any
+        self.fields("", fields, visitor)
     }
 }

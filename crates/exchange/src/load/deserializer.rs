@@ -3,9 +3,10 @@
 use half::{bf16, f16};
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer, U8Deserializer, U16Deserializer};
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
-use treedef::{Leaf, Value};
+use treedef::{ArrayFields, Leaf, Value};
 
-use crate::load::access::{ArrayFields, Elements, Entries, Fields, Items, Variant};
+use crate::load::access::{Elements, Entries, Fields, Items, Variant};
+use crate::load::array_access::ArrayAccess;
 use crate::load::failure::Failure;
 use crate::load::place::{ABSENT, Absent, EMPTY, Names, Part};
 use crate::load::table::is_float;
@@ -16,8 +17,8 @@ use crate::tensor::{Dtype, display};
 pub(crate) enum Place<'de> {
     Names(Names<'de>),
     Part(Part<'de>),
-    /// All elements of a tensor, as one sequence.
-    Flat(Part<'de>),
+    /// The elements of so many dimensions as one sequence.
+    Flat(Part<'de>, usize),
     Absent(Box<Absent<'de>>),
 }
 
@@ -80,7 +81,7 @@ impl<'de> Place<'de> {
     pub(crate) fn name(&self) -> String {
         match self {
             Place::Names(names) => names.name().to_owned(),
-            Place::Part(part) | Place::Flat(part) => part.entry.name.to_string(),
+            Place::Part(part) | Place::Flat(part, _) => part.entry.name.to_string(),
             Place::Absent(absent) => absent.full_name(),
         }
     }
@@ -90,7 +91,7 @@ impl<'de> Place<'de> {
         match self {
             Place::Names(names) => names.tensor(),
             Place::Part(part) => Some(*part),
-            Place::Flat(_) | Place::Absent(_) => None,
+            Place::Flat(..) | Place::Absent(_) => None,
         }
     }
 
@@ -98,7 +99,7 @@ impl<'de> Place<'de> {
     fn absent(&self) -> Absent<'de> {
         match self {
             Place::Names(names) => Absent::new(names.table, names.name().to_owned(), names.depth),
-            Place::Part(part) | Place::Flat(part) => part.mismatch(),
+            Place::Part(part) | Place::Flat(part, _) => part.mismatch(),
             Place::Absent(absent) => Absent::clone(absent),
         }
     }
@@ -106,12 +107,24 @@ impl<'de> Place<'de> {
     /// A place without a tensor, for those who ask for names.
     fn without_tensor(self) -> Self {
         match self {
-            Place::Part(part) | Place::Flat(part) => {
+            Place::Part(part) | Place::Flat(part, _) => {
                 let name = part.entry.name.to_string();
                 Place::Absent(Box::new(Absent::new(part.table, name, part.depth)))
             }
             other => other,
         }
+    }
+
+    /// The fields of a struct, each with its name.
+    pub(crate) fn fields<V: Visitor<'de>>(
+        self,
+        type_name: &str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        let name = self.name();
+        let fields = Fields::new(self.without_tensor(), type_name, fields)?;
+        fields.visit(visitor).map_err(|error| error.at(|| name))
     }
 
     #[inline]
@@ -120,7 +133,7 @@ impl<'de> Place<'de> {
             && part.array.dtype == N::DTYPE
             && let Some(number) = part.bytes().and_then(N::read)
         {
-            part.entry.used.set(true);
+            part.entry.count_read();
             return Ok(number);
         }
         self.other_number()
@@ -133,7 +146,7 @@ impl<'de> Place<'de> {
             self.absent().report(Some(N::DTYPE), "");
             return Ok(N::default());
         };
-        part.entry.used.set(true);
+        part.entry.count_read();
         let dtype = part.array.dtype;
         match part.bytes() {
             Some(bytes) if dtype == N::DTYPE => return Ok(N::read(bytes).unwrap_or_default()),
@@ -161,7 +174,7 @@ impl<'de> Place<'de> {
             self.absent().report(Some(Dtype::Bool), "");
             return Ok(false);
         };
-        part.entry.used.set(true);
+        part.entry.count_read();
         match (part.bytes(), part.array.dtype) {
             (Some([0]), Dtype::Bool) => Ok(false),
             (Some([1]), Dtype::Bool) => Ok(true),
@@ -231,12 +244,14 @@ impl<'de> Place<'de> {
                 return items.visit(length, visitor).map_err(|error| error.at(|| self.name()));
             }
         }
-        if let Place::Flat(part) = &self {
-            return Elements::flat(*part).visit(visitor).map_err(|error| error.at(|| self.name()));
+        if let Place::Flat(part, taken) = &self {
+            return Elements::flat(*part, *taken)
+                .visit(visitor)
+                .map_err(|error| error.at(|| self.name()));
         }
         let name = || self.name();
         if let Some(part) = self.part() {
-            part.entry.used.set(true);
+            part.entry.asked.set(true);
             return match part.length() {
                 Some(found) if length.is_none_or(|length| length == found) => {
                     Elements::new(part, found).visit(visitor)
@@ -339,8 +354,10 @@ impl<'de> Deserializer<'de> for Place<'de> {
                     && part.array.dims.len() == 1
                     && part.depth == 0 =>
             {
-                part.entry.used.set(true);
-                visitor.visit_borrowed_bytes(part.array.tensor.bytes())
+                let bytes = part.array.tensor.bytes();
+                part.entry.asked.set(true);
+                part.entry.read.set(bytes.len());
+                visitor.visit_borrowed_bytes(bytes)
             }
             _ => self.visit_text("bytes", visitor),
         }
@@ -420,15 +437,17 @@ impl<'de> Deserializer<'de> for Place<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        let name = self.name();
-        let is_array = fields.contains(&"data")
-            && fields.iter().all(|field| ["v", "dim", "shape", "data"].contains(field))
-            && fields.len() > 1;
-        match self.part().filter(|part| is_array && part.depth == 0) {
-            Some(part) => visitor.visit_map(ArrayFields::new(part, fields)),
-            None => Fields::new(self.without_tensor(), type_name, fields)?.visit(visitor),
+        // A part of a tensor is no array of its own: it would be written as one.
+        let tensor = match &self {
+            Place::Names(names) => names.tensor(),
+            _ => None,
+        };
+        match (tensor, ArrayFields::of(fields)) {
+            (Some(part), Some(array)) => visitor
+                .visit_map(ArrayAccess::new(part, array, fields))
+                .map_err(|error| error.at(|| self.name())),
+            _ => self.fields(type_name, fields, visitor),
         }
-        .map_err(|error| error.at(|| name))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

@@ -1,5 +1,6 @@
 //! Where a type is read from: names below a prefix, a part of a tensor, or nothing.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::rc::Rc;
@@ -198,7 +199,7 @@ impl<'c> Names<'c> {
     pub(crate) fn text(&self) -> Option<&'c str> {
         self.views.iter().flat_map(View::own).find_map(|entry| match &entry.content {
             Content::Text(text) => {
-                entry.used.set(true);
+                entry.asked.set(true);
                 Some(*text)
             }
             Content::Array(_) => None,
@@ -293,7 +294,7 @@ impl<'c> Names<'c> {
 
     /// Does not report them as unused: they cannot be read.
     pub(crate) fn use_all(&self) {
-        self.arrays().for_each(|(entry, ..)| entry.used.set(true));
+        self.arrays().for_each(|(entry, ..)| entry.reported.set(true));
     }
 
     /// An element of a sequence of which some tensors may be stacked, and others have its index.
@@ -327,6 +328,31 @@ fn check_depth(depth: usize) -> Result<(), Failure> {
 }
 
 impl<'c> Part<'c> {
+    /// The bytes of all elements that are left, in row-major order.
+    pub(crate) fn all_bytes(&self) -> Cow<'c, [u8]> {
+        let (array, size) = (self.array, self.array.dtype.size());
+        let all = array.tensor.bytes();
+        let is_whole = self.depth == 0 && array.strides.is_sorted_by(|a, b| a >= b);
+        if is_whole {
+            return Cow::Borrowed(all);
+        }
+        let over = self.depth..array.dims.len();
+        let bytes = (0..self.num_left()).filter_map(|number| {
+            let start = self.offset.saturating_add(array.offset(over.clone(), number));
+            let start = start.checked_mul(size)?;
+            all.get(start..start.checked_add(size)?)
+        });
+        bytes.flatten().copied().collect()
+    }
+
+    /// The number of elements that are left.
+    pub(crate) fn num_left(&self) -> usize {
+        let above = self.array.dims.iter().take(self.depth);
+        // The product of all dimensions is that of a tensor, so it fits.
+        let above = above.fold(1usize, |all, dim| all.saturating_mul(*dim));
+        self.array.num_numbers().checked_div(above).unwrap_or(0)
+    }
+
     /// The bytes of the element, if no dimension is left.
     #[inline]
     pub(crate) fn bytes(&self) -> Option<&'c [u8]> {
@@ -368,11 +394,21 @@ impl<'c> Absent<'c> {
         let dims = self.dims.iter().map(|(dim, _)| *dim).collect();
         let asked = Asked { dtype, dims, kind };
         match self.instead {
-            Some(entry) if dtype.is_some() => {
-                entry.used.set(true);
-                self.table.change(entry, asked.to_string());
-            }
+            Some(entry) if dtype.is_some() => self.table.change(entry, asked.to_string()),
             _ => self.table.miss(&self.name, asked),
+        }
+    }
+
+    /// Reports that a sequence is asked for here, of this length if it is known.
+    pub(crate) fn report_sequence(&self, length: Option<usize>) {
+        match (self.instead, length) {
+            (Some(entry), None) => self.table.change(entry, "a sequence".to_owned()),
+            (Some(entry), Some(length)) => {
+                self.table.change(entry, format!("a sequence of {length}"));
+            }
+            // A fixed sequence of what has no tensor needs none.
+            (None, Some(_)) => {}
+            (None, None) => self.report(None, "a sequence"),
         }
     }
 

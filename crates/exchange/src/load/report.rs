@@ -16,7 +16,8 @@ pub struct LoadReport {
     /// The type reads them and the file does not have them:
     /// [`Loader::fill_from`](crate::Loader::fill_from) has their values.
     pub filled: Vec<String>,
-    /// The file has them and the type does not read them: the name, and what the tensor is.
+    /// The file has them and the type does not read them, or not all of their numbers: the name, and
+    /// what the tensor is.
     pub dropped: Vec<(String, String)>,
     /// A tensor of the file that the type does not read, and the only one that it misses of that
     /// shape: perhaps they are the same (see [`Loader::rename`](crate::Loader::rename)).
@@ -55,32 +56,53 @@ impl fmt::Display for Asked {
     }
 }
 
+/// A tensor whose numbers are not all in the value.
+pub(crate) struct Unused<'t> {
+    pub(crate) name: String,
+    pub(crate) tensor: &'t Tensor<'t>,
+    /// How many of how many were not read, if the type asked for what is there.
+    pub(crate) unread: Option<(usize, usize)>,
+}
+
+/// `f32[3, 2]`, or what else a type asks for there.
+impl fmt::Display for Unused<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tensor.fmt(f)?;
+        match self.unread {
+            None => Ok(()),
+            Some((unread, all)) if unread == all => {
+                f.write_str(", of which the type reads no number (`Loader::ignore` leaves it out)")
+            }
+            Some((unread, all)) => {
+                write!(f, ", of which the type does not read {unread} of {all} numbers")
+            }
+        }
+    }
+}
+
 /// So many pairs are compared to find what was renamed.
 const COMPARED: usize = 1 << 20;
 
 impl LoadReport {
     /// Takes what is missing and what is unused for renamed, where only one of each has a shape.
-    pub(crate) fn find_renamed(
-        &mut self,
-        missing: &[(String, Asked)],
-        unused: &[(String, &Tensor<'_>)],
-    ) {
+    pub(crate) fn find_renamed(&mut self, missing: &[(String, Asked)], unused: &[Unused<'_>]) {
         let mut candidates = HashMap::<usize, Vec<usize>>::new();
         if missing.len().saturating_mul(unused.len()) <= COMPARED {
             for (to, (_, asked)) in missing.iter().enumerate() {
                 let fitting = (0..unused.len())
-                    .filter(|from| unused.get(*from).is_some_and(|(_, tensor)| asked.is(tensor)));
+                    .filter(|from| unused.get(*from).is_some_and(|found| asked.is(found.tensor)));
                 fitting.for_each(|from| candidates.entry(from).or_default().push(to));
             }
         }
         let mut count = HashMap::<usize, usize>::new();
         candidates.values().flatten().for_each(|to| *count.entry(*to).or_default() += 1);
-        for (from, (name, tensor)) in unused.iter().enumerate() {
+        for (from, found) in unused.iter().enumerate() {
+            let name = &found.name;
             match candidates.get(&from).map(Vec::as_slice) {
                 Some([to]) if count.get(to) == Some(&1) => {
                     self.renamed.extend(missing.get(*to).map(|(to, _)| (name.clone(), to.clone())));
                 }
-                _ => self.dropped.push((name.clone(), tensor.to_string())),
+                _ => self.dropped.push((name.clone(), found.to_string())),
             }
         }
         let of = missing.iter().map(|(name, asked)| (name.clone(), asked.to_string()));

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::report::Asked;
@@ -25,7 +26,12 @@ pub(crate) struct Entry<'t> {
     /// The name in the file.
     pub(crate) original: &'t str,
     pub(crate) content: Content<'t>,
-    pub(crate) used: Cell<bool>,
+    /// Whether the type asked for what is here.
+    pub(crate) asked: Cell<bool>,
+    /// How many numbers of the tensor were read.
+    pub(crate) read: Cell<usize>,
+    /// Whether a report says already why the tensor cannot be read.
+    pub(crate) reported: Cell<bool>,
     /// Whether serde keeps it in a buffer, which hides what the type asks for.
     pub(crate) buffered: Cell<bool>,
     pub(crate) filled: bool,
@@ -60,6 +66,7 @@ pub(crate) struct Table<'t> {
     pub(crate) missing: RefCell<Vec<(String, Asked)>>,
     pub(crate) changed: RefCell<Vec<(String, String, String)>>,
     pub(crate) reported: RefCell<HashSet<String>>,
+    num_reports: Cell<usize>,
     /// The fields that a struct has to have, because serde missed them: the address of its list of
     /// fields, or the name of its place if it has none.
     pub(crate) required: RefCell<BTreeSet<(String, &'static str)>>,
@@ -96,10 +103,16 @@ impl<'t> Array<'t> {
         Array { tensor, dtype, dims, strides }
     }
 
-    /// The place of the element with this number in row-major order.
-    pub(crate) fn offset(&self, mut number: usize) -> usize {
+    pub(crate) fn num_numbers(&self) -> usize {
+        self.tensor.bytes().len() / self.dtype.size()
+    }
+
+    /// How far the element with this number is, in row-major order over some of the dimensions.
+    pub(crate) fn offset(&self, over: Range<usize>, mut number: usize) -> usize {
         let mut offset = 0;
-        for (dim, stride) in self.dims.iter().zip(&self.strides).rev() {
+        let dims = self.dims.get(over.clone()).unwrap_or_default();
+        let strides = self.strides.get(over).unwrap_or_default();
+        for (dim, stride) in dims.iter().zip(strides).rev() {
             let index = number.checked_rem(*dim).unwrap_or(0);
             offset = index.saturating_mul(*stride).saturating_add(offset);
             number = number.checked_div(*dim).unwrap_or(0);
@@ -109,6 +122,28 @@ impl<'t> Array<'t> {
 }
 
 impl Entry<'_> {
+    /// Counts a number that was read.
+    #[inline]
+    pub(crate) fn count_read(&self) {
+        self.read.set(self.read.get().saturating_add(1));
+    }
+
+    /// How many numbers of the tensor are not in the value. A tensor without numbers has one if it
+    /// was not asked for. None are if another report has the tensor.
+    pub(crate) fn unread(&self) -> usize {
+        let Some(array) = self.array().filter(|_| !self.reported.get()) else { return 0 };
+        match array.num_numbers() {
+            0 => usize::from(!self.asked.get()),
+            // A number that is read twice takes the place of none.
+            numbers => numbers.abs_diff(self.read.get()),
+        }
+    }
+
+    /// Whether some of it is in the value.
+    pub(crate) fn is_read(&self) -> bool {
+        self.asked.get() || self.read.get() > 0
+    }
+
     pub(crate) fn array(&self) -> Option<&Array<'_>> {
         match &self.content {
             Content::Array(array) => Some(array),
@@ -179,6 +214,7 @@ impl<'t> Table<'t> {
             missing: RefCell::default(),
             changed: RefCell::default(),
             reported: RefCell::default(),
+            num_reports: Cell::new(0),
             required: RefCell::default(),
             left: Cell::new(made),
         })
@@ -190,7 +226,9 @@ impl<'t> Table<'t> {
         self.changed.borrow_mut().clear();
         self.reported.borrow_mut().clear();
         for entry in &self.entries {
-            entry.used.set(false);
+            entry.asked.set(false);
+            entry.read.set(0);
+            entry.reported.set(false);
             entry.buffered.set(false);
         }
     }
@@ -208,12 +246,24 @@ impl<'t> Table<'t> {
     }
 
     pub(crate) fn miss(&self, name: &str, asked: Asked) {
+        self.count_report();
         if self.reported.borrow_mut().insert(name.to_owned()) {
             self.missing.borrow_mut().push((name.to_owned(), asked));
         }
     }
 
+    /// How many differences were reported, be it twice.
+    pub(crate) fn num_reports(&self) -> usize {
+        self.num_reports.get()
+    }
+
+    fn count_report(&self) {
+        self.num_reports.set(self.num_reports.get().saturating_add(1));
+    }
+
     pub(crate) fn change(&self, entry: &Entry<'_>, expected: String) {
+        entry.reported.set(true);
+        self.count_report();
         if let Some(array) = entry.array()
             && self.reported.borrow_mut().insert(entry.name.to_string())
         {
@@ -298,7 +348,9 @@ fn named<'t>(
         name,
         original,
         content,
-        used: Cell::new(false),
+        asked: Cell::new(false),
+        read: Cell::new(0),
+        reported: Cell::new(false),
         buffered: Cell::new(false),
         filled: false,
     };

@@ -11,6 +11,7 @@ mod loading;
 mod rules;
 mod safetensors;
 mod stacks;
+mod unread;
 
 use std::fmt::Debug;
 

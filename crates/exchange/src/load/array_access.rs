@@ -1,0 +1,281 @@
+//! A tensor as a struct that holds an array: `{ v, dim, data }` of `ndarray`, `{ shape, data }` of
+//! others, `{ bytes, shape, dtype }` of `burn`.
+
+use std::borrow::Cow;
+
+use serde::de::value::SeqDeserializer;
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, VariantAccess, Visitor,
+};
+use treedef::ArrayFields;
+
+use crate::load::deserializer::{Place, text, version};
+use crate::load::failure::Failure;
+use crate::load::place::Part;
+use crate::tensor::Dtype;
+
+/// What a boolean of `burn` is in memory: a byte.
+const BYTE: &str = "Native";
+
+/// The fields of the struct, with the shape before the numbers.
+pub(crate) struct ArrayAccess<'de> {
+    part: Part<'de>,
+    array: ArrayFields,
+    /// Names and positions, backwards.
+    fields: Vec<(&'static str, usize)>,
+    value: usize,
+    /// How many dimensions the type took as the shape. `None` if it has more than there are.
+    taken: Option<usize>,
+}
+
+impl<'de> ArrayAccess<'de> {
+    pub(crate) fn new(part: Part<'de>, array: ArrayFields, names: &'static [&'static str]) -> Self {
+        part.entry.asked.set(true);
+        let mut fields: Vec<_> = names.iter().copied().zip(0..).collect();
+        fields.sort_by_key(|(_, position)| *position != array.data()); // the numbers are last
+        ArrayAccess { part, array, fields, value: 0, taken: None }
+    }
+}
+
+impl<'de> MapAccess<'de> for ArrayAccess<'de> {
+    type Error = Failure;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Failure> {
+        let Some((name, position)) = self.fields.pop() else { return Ok(None) };
+        self.value = position;
+        seed.deserialize(text(name)).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
+        let position = Some(self.value);
+        if position == self.array.version() {
+            return seed.deserialize(version());
+        }
+        if position == Some(self.array.shape()) {
+            return seed.deserialize(Dims { part: self.part, taken: &mut self.taken });
+        }
+        if position == self.array.dtype() {
+            return seed.deserialize(Type(self.part));
+        }
+        match (self.array.dtype(), self.taken) {
+            (Some(_), _) => seed.deserialize(Bytes(self.part)),
+            (None, Some(taken)) => seed.deserialize(Place::Flat(self.part, taken)),
+            // It was reported that the shape does not fit.
+            (None, None) => seed.deserialize(SeqDeserializer::new(std::iter::empty::<u64>())),
+        }
+    }
+}
+
+/// The shape of a tensor as a value.
+struct Dims<'a, 'de> {
+    part: Part<'de>,
+    taken: &'a mut Option<usize>,
+}
+
+impl<'de> Dims<'_, 'de> {
+    fn all(&self) -> &'de [usize] {
+        self.part.array.dims.get(self.part.depth..).unwrap_or_default()
+    }
+
+    /// The first dimensions. The elements have the others.
+    fn first(self, length: usize) -> Option<&'de [usize]> {
+        let Part { table, entry, array, depth, .. } = self.part;
+        let dims = self.all().get(..length);
+        *self.taken = dims.map(<[usize]>::len);
+        if dims.is_none() {
+            let sizes = vec!["_"; depth.saturating_add(length)];
+            table.change(entry, format!("{}[{}]", array.dtype, sizes.join(", ")));
+        }
+        dims
+    }
+}
+
+/// A number as large as a dimension.
+fn size(dim: usize) -> u64 {
+    u64::try_from(dim).unwrap_or(u64::MAX)
+}
+
+macro_rules! one_size {
+    ($($deserialize:ident)*) => {
+        $(fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+            let dims = self.first(1);
+            visitor.visit_u64(dims.and_then(<[usize]>::first).copied().map_or(0, size))
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Dims<'_, 'de> {
+    type Error = Failure;
+
+    one_size! {
+        deserialize_u8 deserialize_i8 deserialize_u16 deserialize_i16 deserialize_u32
+        deserialize_i32 deserialize_u64 deserialize_i64 deserialize_u128 deserialize_i128
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let length = self.all().len();
+        self.deserialize_tuple(length, visitor)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        match self.first(length) {
+            Some(dims) => {
+                let sizes = dims.iter().map(|dim| size(*dim));
+                visitor.visit_seq(SeqDeserializer::<_, Failure>::new(sizes))
+            }
+            None => {
+                let sizes = std::iter::repeat_n(0u64, length);
+                visitor.visit_seq(SeqDeserializer::<_, Failure>::new(sizes))
+            }
+        }
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.deserialize_tuple(length, visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool f32 f64 char str string bytes byte_buf option unit unit_struct seq map struct enum
+        identifier ignored_any
+    }
+}
+
+/// All numbers as one byte string.
+struct Bytes<'de>(Part<'de>);
+
+impl<'de> Deserializer<'de> for Bytes<'de> {
+    type Error = Failure;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let Bytes(part) = self;
+        let read = &part.entry.read;
+        read.set(read.get().saturating_add(part.num_left()));
+        match part.all_bytes() {
+            Cow::Borrowed(bytes) => visitor.visit_borrowed_bytes(bytes),
+            Cow::Owned(bytes) => visitor.visit_byte_buf(bytes),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let Bytes(part) = self;
+        let read = &part.entry.read;
+        let mut bytes =
+            SeqDeserializer::<_, Failure>::new(part.all_bytes().into_owned().into_iter());
+        let value = visitor.visit_seq(&mut bytes)?;
+        bytes.end()?;
+        read.set(read.get().saturating_add(part.num_left()));
+        Ok(value)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct tuple tuple_struct map struct enum identifier
+    }
+}
+
+/// The type of the elements, as the variant of its name.
+struct Type<'de>(Part<'de>);
+
+impl<'de> Deserializer<'de> for Type<'de> {
+    type Error = Failure;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_str(self.0.array.tensor.dtype().name())
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        let dtype = self.0.array.tensor.dtype();
+        let is_of_it = |variant: &&&str| variant.eq_ignore_ascii_case(dtype.name());
+        match variants.iter().find(is_of_it) {
+            Some(variant) => visitor.visit_enum(TypeVariant(variant, dtype)),
+            None => Err(Failure::Custom(format!("{name} has no variant for {dtype}"), None)),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct TypeVariant(&'static str, Dtype);
+
+impl<'de> EnumAccess<'de> for TypeVariant {
+    type Error = Failure;
+    type Variant = Self;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Failure> {
+        Ok((seed.deserialize(text(self.0))?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for TypeVariant {
+    type Error = Failure;
+
+    fn unit_variant(self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Later versions say what a boolean is in memory.
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Failure> {
+        match self.1 {
+            Dtype::Bool => seed.deserialize(BYTE.into_deserializer()),
+            _ => Err(self.other()),
+        }
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Failure> {
+        Err(self.other())
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Failure> {
+        Err(self.other())
+    }
+}
+
+impl TypeVariant {
+    fn other(&self) -> Failure {
+        Failure::Custom(format!("the variant `{}` has more than a name", self.0), None)
+    }
+}
