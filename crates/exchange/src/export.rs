@@ -17,6 +17,8 @@ use crate::tensor::{Dtype, Tensor, Tensors, display};
 
 /// The key of the metadata that has the structure.
 const STRUCTURE: &str = "treedef";
+/// The key of the metadata that has the leaves of arrays which no tensor has.
+const BESIDE_ARRAYS: &str = "treedef.arrays";
 /// The name that safetensors keeps for itself.
 pub(crate) const METADATA: &str = "__metadata__";
 /// As deep as a structure may be that is read without more stack.
@@ -593,6 +595,11 @@ fn read_structure(tensors: &Tensors<'_>) -> Result<TreeDef> {
         Error::from(ErrorKind::Structure(what))
     })?;
     Ok(TreeDef::parse_with(text, Limits::default().max_depth(MAX_DEPTH))?)
+}
+
+/// Whether metadata of this key is that of the structure, which formats without metadata leave out.
+pub(crate) fn is_of_structure(key: &str) -> bool {
+    matches!(key, STRUCTURE | BESIDE_ARRAYS)
 }
 
 /// The number of elements that dimensions have.

@@ -34,6 +34,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
+use crate::export::is_of_structure;
 use crate::file;
 use crate::load::Loader;
 use crate::npy::{MAX_DIMS, TYPES};
@@ -57,14 +58,14 @@ const LISTED: usize = 10;
 /// The file that flax writes for the tensors as nested maps.
 ///
 /// `/` in a name separates the keys. The keys of a map stand in the order of the tensors, and those
-/// of the metadata behind them. [`from_bytes`] reads metadata in the order of its names.
+/// of the metadata behind them. [`from_bytes`] reads metadata in the order of its names. The
+/// structure, which [`Export`](crate::Export) puts into the metadata, is left out.
 ///
 /// # Errors
 ///
-/// Returns an error when a name leads through a tensor (`a/b` beside `a`); when metadata is not
-/// `null`, `{}` or a string of JSON, as that of
-/// [`Export::structure_in_metadata`](crate::Export::structure_in_metadata); when a name has more
-/// than 200 parts, or a tensor more than 64 dimensions.
+/// Returns an error when a name leads through a tensor (`a/b` beside `a`); when other metadata is
+/// not `null`, `{}` or a string of JSON; when a name has more than 200 parts, or a tensor more than
+/// 64 dimensions.
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     to_bytes_chunked(tensors, MAX_CHUNK)
 }
@@ -92,6 +93,11 @@ pub fn to_bytes_chunked(tensors: &Tensors<'_>, max_chunk: usize) -> Result<Vec<u
         root.insert(name, Node::Array(tensor))?;
     }
     for (name, text) in &tensors.metadata {
+        // flax may have a string of this name, too.
+        let is_empty_map = text == "{}" && tensors.tensors.is_empty();
+        if is_of_structure(name) && (!is_note(text) || is_empty_map) {
+            continue;
+        }
         root.insert(name, Node::Note(name, text))?;
     }
     let size = tensors.iter().map(|(name, tensor)| name.len() + tensor.bytes().len() + 64).sum();
@@ -117,7 +123,7 @@ pub fn to_bytes_chunked(tensors: &Tensors<'_>, max_chunk: usize) -> Result<Vec<u
 /// let path = folder.path().join("model.msgpack");
 /// let value = BTreeMap::from([("params".to_owned(), vec![(vec![[1.5f32; 2]; 3], 7u8)])]);
 /// let tree = Tree::of(&value)?;
-/// let export = Export::new().separator("/").structure_in_metadata(false);
+/// let export = Export::new().separator("/");
 /// flax::save(&export.tensors(&tree)?, &path)?; // {"params": {"0": {"0": array, "1": 7}}}
 ///
 /// let read: BTreeMap<String, Vec<(Vec<[f32; 2]>, u8)>> = flax::load(&std::fs::read(&path)?)?;
@@ -226,6 +232,11 @@ impl<'t> Node<'t> {
             }
         }
     }
+}
+
+/// Whether metadata can be a value in a file of flax.
+fn is_note(text: &str) -> bool {
+    matches!(text, "null" | "{}") || serde_json::from_str::<String>(text).is_ok()
 }
 
 /// Whether a name can have this part: the first marks arrays in pieces, and the name of a lone

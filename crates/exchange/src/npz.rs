@@ -23,19 +23,22 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::error::{Error, ErrorKind, Result, quoted};
+use crate::export::is_of_structure;
 use crate::file;
 use crate::npy::{self, Reading};
 use crate::tensor::{Tensor, Tensors};
 
 /// The file as `numpy.savez` writes one, with a member `name.npy` for each tensor, in their order.
 ///
-/// Nothing is compressed. The elements of each tensor begin at a multiple of 64 bytes.
+/// Nothing is compressed. The elements of each tensor begin at a multiple of 64 bytes. A file of
+/// numpy has no place for metadata: the structure, which [`Export`](crate::Export) puts there, is
+/// left out.
 ///
 /// # Errors
 ///
-/// Returns an error when there is metadata, for which a file of numpy has no place (see
-/// [`Export::structure_in_metadata`](crate::Export::structure_in_metadata)); when a name is too
-/// long for a zip file (some 64 KiB) or contains `\0`. See also [`npy::to_bytes`].
+/// Returns an error when there is other metadata, such as that of
+/// [`Export::rest_in_metadata`](crate::Export::rest_in_metadata); when a name is too long for a zip
+/// file (some 64 KiB) or contains `\0`. See also [`npy::to_bytes`].
 pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
     let size =
         tensors.iter().map(|(name, tensor)| tensor.bytes().len() + 2 * name.len() + 512).sum();
@@ -52,13 +55,13 @@ pub fn to_bytes(tensors: &Tensors<'_>) -> Result<Vec<u8>> {
 ///
 /// ```
 /// use treedef::Tree;
-/// use treedef_exchange::{Export, npz};
+/// use treedef_exchange::{Tensors, npz};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("model.npz");
 /// let value = vec![(vec![[1.5f32; 2]; 3], 7u8)];
 /// let tree = Tree::of(&value)?;
-/// npz::save(&Export::new().structure_in_metadata(false).tensors(&tree)?, &path)?;
+/// npz::save(&Tensors::of(&tree)?, &path)?;
 /// assert_eq!(npz::load::<Vec<(Vec<[f32; 2]>, u8)>>(&std::fs::read(&path)?)?, value);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -67,11 +70,12 @@ pub fn save(tensors: &Tensors<'_>, path: impl AsRef<Path>) -> Result<()> {
 }
 
 fn write<W: Write + Seek>(tensors: &Tensors<'_>, writer: W) -> Result<W> {
-    if let Some((key, _)) = tensors.metadata.first() {
+    let mut metadata = tensors.metadata.iter().filter(|(key, _)| !is_of_structure(key));
+    if let Some((key, text)) = metadata.next() {
         let what = format!(
-            "an npz file has no place for metadata, such as {} \
-             (see `Export::structure_in_metadata`)",
-            quoted(key)
+            "an npz file has no place for metadata, such as {}: {} (write a safetensors file)",
+            quoted(key),
+            quoted(text)
         );
         return Err(ErrorKind::Unsupported(what).into());
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
+use treedef::Tree;
 use treedef_exchange::{Dtype, ErrorKind, Tensor, Tensors, flax};
 
 #[allow(dead_code, reason = "the tests of npz need the rest")]
@@ -269,4 +270,24 @@ fn what_has_no_numbers_is_read_by_type() {
     }
     let error = flax::load::<One>(b"\x81\xa1a\x80").unwrap_err();
     assert_eq!(error.to_string(), "the tensors do not fit the type\nmissing `a/0`: u8[]");
+}
+
+/// The structure that `Tensors::of` adds is no metadata of the user.
+#[test]
+fn tensors_of_a_tree_are_written_as_they_are() {
+    let value = BTreeMap::from([("params".to_owned(), vec![1.5f32, 2.5])]);
+    let tree = Tree::of(&value).unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    assert!(tensors.metadata("treedef").is_some());
+    let file = flax::to_bytes(&tensors).unwrap();
+    assert_eq!(flax::load::<BTreeMap<String, Vec<f32>>>(&file).unwrap(), value);
+    assert_eq!(flax::from_bytes(&file).unwrap().metadata_keys().len(), 0);
+    let empty = Tree::of(&BTreeMap::<String, f32>::new()).unwrap();
+    assert_eq!(flax::to_bytes(&Tensors::of(&empty).unwrap()).unwrap(), b"\x80");
+    // A text of flax under that name is kept.
+    let text = b"\x82\xa7treedef\xa1x\xa1w\x01".to_vec();
+    let read = flax::from_bytes(&text).unwrap();
+    assert_eq!(flax::from_bytes(&flax::to_bytes(&read).unwrap()).unwrap(), read);
+    assert_eq!(read.metadata("treedef"), Some("\"x\""));
+    refused(flax::to_bytes(&tensors.with_metadata("format", "pt")), "is not metadata of flax");
 }

@@ -3,9 +3,9 @@
 use std::io::{Cursor, Write};
 
 use fastrand::Rng;
-use treedef::Flattener;
+use treedef::{Flattener, Tree};
 use treedef_exchange::npy::{self, Reading};
-use treedef_exchange::{Dtype, ErrorKind, Tensor, Tensors, npz};
+use treedef_exchange::{Dtype, ErrorKind, Export, Tensor, Tensors, npz};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -313,12 +313,32 @@ fn files_are_written_whole_or_not_at_all() {
     npz::save(&tensors, &path).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), npz::to_bytes(&tensors).unwrap());
 
-    let error = npz::save(&tensors.clone().with_metadata("treedef", "*"), &path).unwrap_err();
-    let expected = "an npz file has no place for metadata, such as \"treedef\" \
-                    (see `Export::structure_in_metadata`)";
+    let error = npz::save(&tensors.clone().with_metadata("format", "pt"), &path).unwrap_err();
+    let expected = "an npz file has no place for metadata, such as \"format\": \"pt\" \
+                    (write a safetensors file)";
     assert_eq!(error.to_string(), expected);
     assert_eq!(std::fs::read(&path).unwrap(), npz::to_bytes(&tensors).unwrap());
     let error = npz::save(&tensors, folder.path().join("none/a.npz")).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io(_)), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// The structure that `Tensors::of` adds is no metadata of the user.
+#[test]
+fn tensors_of_a_tree_are_saved_as_they_are() {
+    let value = vec![(vec![[1.5f32; 2]; 3], 7u8)];
+    let tree = Tree::of(&value).unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    assert!(tensors.metadata("treedef").is_some());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    npz::save(&tensors, &path).unwrap();
+    assert_eq!(
+        npz::load::<Vec<(Vec<[f32; 2]>, u8)>>(&std::fs::read(&path).unwrap()).unwrap(),
+        value
+    );
+    // A text is a part of the value, and would be lost.
+    let tree = Tree::of(&("text", 1u8)).unwrap();
+    let rest = Export::new().rest_in_metadata(true).tensors(&tree).unwrap();
+    refused(npz::to_bytes(&rest), r#"such as "0": "\"text\"""#);
 }
