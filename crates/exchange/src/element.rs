@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use treedef::{Array, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
+use treedef::{Array, ArrayFields, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
 
 use crate::tensor::Dtype;
 
@@ -23,6 +23,20 @@ pub trait Element: LeafType {
     #[doc(hidden)]
     fn read(dtype: Dtype, bytes: &[u8], into: &mut Vec<Self>) -> bool;
 
+    /// The number that a leaf is, if it is an integer.
+    #[doc(hidden)]
+    fn as_size(&self) -> Option<u64>;
+
+    /// A leaf beside the numbers of an array.
+    #[doc(hidden)]
+    fn from_integer(leaf: Leaf) -> Option<Self>;
+
+    /// Whether all leaves have the kind of the first.
+    #[doc(hidden)]
+    fn have_one_kind(_: &[Self]) -> bool {
+        true
+    }
+
     /// A leaf that is in no tensor.
     #[doc(hidden)]
     fn from_rest(leaf: Leaf) -> Option<Self>;
@@ -41,8 +55,29 @@ pub trait Element: LeafType {
     }
 }
 
+macro_rules! integers {
+    (integer $type:ty) => {
+        fn as_size(&self) -> Option<u64> {
+            (*self).try_into().ok()
+        }
+
+        fn from_integer(leaf: Leaf) -> Option<Self> {
+            leaf.as_u64()?.try_into().ok()
+        }
+    };
+    (other $type:ty) => {
+        fn as_size(&self) -> Option<u64> {
+            None
+        }
+
+        fn from_integer(_: Leaf) -> Option<Self> {
+            None
+        }
+    };
+}
+
 macro_rules! numbers {
-    ($($dtype:ident $type:ty;)*) => {
+    ($($dtype:ident $type:ty, $integer:ident;)*) => {
         $(impl Element for $type {
             fn dtype(_: &[Self]) -> Option<Dtype> {
                 Some(Dtype::$dtype)
@@ -64,6 +99,8 @@ macro_rules! numbers {
                 (dtype == Dtype::$dtype || is_half && Dtype::$dtype == Dtype::U16) && rest.is_empty()
             }
 
+            integers! { $integer $type }
+
             fn from_rest(_: Leaf) -> Option<Self> {
                 None
             }
@@ -82,8 +119,12 @@ macro_rules! numbers {
             }
 
             fn bytes(leaves: &[Self]) -> Cow<'_, [u8]> {
-                if let [Leaf::Opaque(value)] = leaves {
-                    return value.as_array().and_then(array_bytes).unwrap_or_default();
+                match leaves {
+                    [Leaf::Opaque(value)] => {
+                        return value.as_array().and_then(array_bytes).unwrap_or_default();
+                    }
+                    [Leaf::Bytes(bytes)] => return Cow::Borrowed(bytes), // those of an array
+                    _ => {}
                 }
                 let size = Leaf::dtype(leaves).map_or(0, Dtype::size);
                 let mut bytes = Vec::with_capacity(leaves.len().saturating_mul(size));
@@ -116,19 +157,33 @@ macro_rules! numbers {
                 }
             }
 
+            fn as_size(&self) -> Option<u64> {
+                self.as_u64()
+            }
+
+            fn from_integer(leaf: Leaf) -> Option<Self> {
+                Some(leaf)
+            }
+
+            fn have_one_kind(leaves: &[Self]) -> bool {
+                leaves.windows(2).all(|pair| matches!(pair, [a, b] if a.kind() == b.kind()))
+            }
+
             fn from_rest(leaf: Leaf) -> Option<Self> {
                 Some(leaf)
             }
 
             fn without_arrays(tree: &Tree<Self>) -> treedef::Result<Option<Tree<Self>>> {
-                let has_others = tree.leaves().iter().any(|leaf| match leaf {
-                    Leaf::Opaque(value) => value.as_array().is_some_and(|array| {
-                        array.is_column_major()
-                            || array_bytes(array).is_none()
-                            || !is_block(value.root(), array.shape())
-                    }),
-                    _ => false,
+                let arrays = tree.leaves().iter().filter_map(|leaf| match leaf {
+                    Leaf::Opaque(value) => Some((value.as_array()?, value.root())),
+                    _ => None,
                 });
+                let mut arrays = arrays.peekable();
+                // The fields of a struct may be arrays, and the struct one only with its elements.
+                let has_others = arrays.peek().is_some() && has_array_fields(tree.treedef().root())
+                    || arrays.any(|(array, root)| {
+                        array_bytes(array).is_none() || !is_tensor(array, root)
+                    });
                 has_others.then(|| tree.clone().without_arrays()).transpose()
             }
 
@@ -137,37 +192,31 @@ macro_rules! numbers {
             }
         }
 
-        /// The numbers of an array. None of complex ones, whose parts are leaves.
+        /// The numbers of an array; two for each complex one.
         fn array_bytes(array: &Array) -> Option<Cow<'_, [u8]>> {
             match array.dtype() {
                 Dtype::Bool => array.as_slice().map(bool::bytes),
                 $(Dtype::$dtype => array.as_slice().map(<$type>::bytes),)*
                 Dtype::F16 | Dtype::Bf16 => array.as_slice().map(u16::bytes),
+                Dtype::C64 => array.as_slice().map(f32::bytes),
+                Dtype::C128 => array.as_slice().map(f64::bytes),
                 _ => None,
             }
         }
     };
 }
 
-/// Whether a structure is one block of this shape.
-fn is_block(root: NodeRef<'_>, shape: &[usize]) -> bool {
-    let treedef = root.to_treedef();
-    let block = treedef.blocks().next();
-    block
-        .is_some_and(|block| block.shape() == shape && block.leaves().len() == treedef.num_leaves())
-}
-
 numbers! {
-    U8 u8;
-    I8 i8;
-    U16 u16;
-    I16 i16;
-    U32 u32;
-    I32 i32;
-    U64 u64;
-    I64 i64;
-    F32 f32;
-    F64 f64;
+    U8 u8, integer;
+    I8 i8, integer;
+    U16 u16, integer;
+    I16 i16, integer;
+    U32 u32, integer;
+    I32 i32, integer;
+    U64 u64, integer;
+    I64 i64, integer;
+    F32 f32, other;
+    F64 f64, other;
 }
 
 impl Element for bool {
@@ -184,9 +233,61 @@ impl Element for bool {
         dtype == Dtype::Bool && bytes.iter().all(|byte| *byte <= 1)
     }
 
+    integers! { other bool }
+
     fn from_rest(_: Leaf) -> Option<Self> {
         None
     }
+}
+
+/// What is inside of newtypes.
+pub(crate) fn inside(mut node: NodeRef<'_>) -> NodeRef<'_> {
+    while let (NodeKind::NewtypeStruct, Some(child)) = (node.kind(), node.child(0)) {
+        node = child;
+    }
+    node
+}
+
+/// Whether a struct of a structure has the fields of an array.
+fn has_array_fields(root: NodeRef<'_>) -> bool {
+    let mut nodes = vec![root];
+    while let Some(node) = nodes.pop() {
+        if node.kind() == NodeKind::Struct && ArrayFields::of(node.fields()).is_some() {
+            return true;
+        }
+        nodes.extend(node.runs().map(|(child, _)| child).filter(|child| child.num_leaves() > 0));
+    }
+    false
+}
+
+/// Whether an array that is one leaf is a tensor as it is: its numbers are in row-major order, and
+/// the structure has them in one block.
+fn is_tensor(array: &Array, root: NodeRef<'_>) -> bool {
+    if array.is_column_major() {
+        return false;
+    }
+    let root = inside(root);
+    let fields = ArrayFields::of(root.fields()).filter(|_| root.kind() == NodeKind::Struct);
+    let is_complex = matches!(array.dtype(), Dtype::C64 | Dtype::C128);
+    let parts = is_complex.then_some(2);
+    match fields {
+        Some(fields) if fields.dtype().is_some() => true,
+        Some(fields) => {
+            let length = array.shape().iter().product();
+            let data = root.child(fields.data());
+            data.is_some_and(|data| is_block(data, [length].into_iter().chain(parts)))
+        }
+        None => is_block(root, array.shape().iter().copied().chain(parts)),
+    }
+}
+
+/// Whether a structure is one block of this shape.
+fn is_block(root: NodeRef<'_>, shape: impl Iterator<Item = usize>) -> bool {
+    let treedef = root.to_treedef();
+    let mut blocks = treedef.blocks();
+    blocks.next().is_some_and(|block| {
+        block.shape().iter().copied().eq(shape) && block.leaves().len() == treedef.num_leaves()
+    })
 }
 
 /// The type of the half floats in a block: they are the only thing inside newtypes of this name.

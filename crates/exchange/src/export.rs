@@ -1,18 +1,18 @@
 //! Trees as named tensors, and named tensors as the tree that they were.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use treedef::{
-    Array, Block, Edit, Key, Leaf, Limits, NodeRef, Path, ToPattern, Tree, TreeDef, Value,
-};
+use treedef::{Edit, Key, Leaf, Limits, Path, ToPattern, Tree, TreeDef, Value};
 
-use crate::element::{Element, half_float};
+use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{Name, NamePrinter, Stack};
+use crate::parts::{Part, array, parts};
+use crate::restore::Reader;
 use crate::tensor::{Dtype, Tensor, Tensors, display};
 
 /// The key of the metadata that has the structure.
@@ -63,7 +63,7 @@ const MAX_TEXT: usize = 1 << 26;
 #[derive(Clone)]
 pub struct Export {
     naming: Naming,
-    stacks: Vec<Stack>,
+    pub(crate) stacks: Vec<Stack>,
     rest: bool,
     structure: bool,
 }
@@ -209,12 +209,16 @@ impl Export {
         }
         let mut printer = NamePrinter::new(tree.treedef());
         let (mut groups, mut by_name) = (Vec::<Group>::new(), HashMap::<String, usize>::new());
-        let mut rest = Vec::new();
+        let (mut rest, mut beside) = (Vec::new(), Vec::new());
         // The patterns that stacked nothing yet, and what they name without stacking it.
         let stacks = self.stacks.iter().enumerate();
         let mut idle: Vec<_> = stacks.map(|(index, stack)| (index, stack, None)).collect();
         for part in parts(tree) {
-            let part = part?;
+            let mut part = part?;
+            if let Some(leaves) = part.beside.take() {
+                let literals: Vec<String> = leaves.iter().map(Leaf::to_string).collect();
+                beside.push((part.path.to_string(), literals));
+            }
             let Some(dtype) = part.dtype else {
                 rest.push((part.path, part.leaves));
                 continue;
@@ -251,6 +255,7 @@ impl Export {
         let mut metadata = self.rest(tree, rest)?;
         if self.structure {
             write_structure(structure(tree)?.as_ref(), &mut metadata)?;
+            write_beside(beside, &mut metadata)?;
         }
         expect_distinct(&metadata)?;
         let tensors = groups.into_iter().map(|group| group.tensor(tree));
@@ -276,36 +281,13 @@ impl Export {
     /// ```
     pub fn tree<L: Element>(&self, tensors: &Tensors<'_>) -> Result<Tree<L>> {
         let treedef = read_structure(tensors)?;
-        let by_name: HashMap<&str, &Tensor<'_>> = tensors.iter().collect();
-        let printer = NamePrinter::new(&treedef);
-        // There is a byte for each of them, whatever the structure says.
-        let numbers: usize = tensors.iter().map(|(_, tensor)| tensor.len()).sum();
-        let mut reader = Reader {
-            export: self,
-            tensors,
-            by_name,
-            printer,
-            read: HashMap::new(),
-            leaves: Vec::with_capacity(treedef.num_leaves().min(numbers)),
-        };
-        for block in treedef.blocks() {
-            reader.block(block.path(), block.node(), Some(block.shape()))?;
-        }
-        let Reader { read, leaves, .. } = reader;
-        let is_read = |(name, tensor): &(&str, &Tensor<'_>)| {
-            let Some(places) = read.get(*name) else { return false };
-            let stacked = places.iter().next().map_or(0, Vec::len);
-            num_elements(tensor.shape().iter().take(stacked)) == Some(places.len())
-        };
-        if let Some((name, tensor)) = tensors.iter().find(|tensor| !is_read(tensor)) {
-            let what = format!("the tensor `{name}`, {tensor}, is not part of the structure");
-            return Err(ErrorKind::Structure(what).into());
-        }
+        let reader = Reader::new(self, tensors, &treedef, read_beside(tensors)?);
+        let leaves = reader.leaves(&treedef)?;
         Ok(Tree::new(treedef, leaves)?)
     }
 
     /// The name of a path, with its place in a stack.
-    fn name(
+    pub(crate) fn name(
         &self,
         printer: &mut NamePrinter<'_>,
         path: &Path,
@@ -395,45 +377,6 @@ impl Group {
     }
 }
 
-/// Leaves that are a tensor or a part of one, and its type if it has one.
-struct Part {
-    path: Path,
-    shape: Vec<usize>,
-    dtype: Option<Dtype>,
-    leaves: Range<usize>,
-}
-
-/// The blocks of leaves of one kind, and arrays that are leaves.
-fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<Part>> {
-    blocks(tree).flat_map(|(block, leaves)| {
-        let is_opaque = matches!(leaves.first().and_then(L::as_leaf), Some(Leaf::Opaque(_)));
-        let has_arrays = is_opaque && leaves.iter().any(|leaf| array(leaf).is_some());
-        let singles = block.leaves().filter(move |_| has_arrays).map(|index| {
-            let leaf = tree.leaves().get(index..=index).unwrap_or_default();
-            let shape = leaf.first().and_then(array).map(|array| array.shape().to_vec());
-            Ok(Part {
-                path: tree.treedef().leaf_path(index)?,
-                shape: shape.unwrap_or_default(),
-                dtype: L::dtype(leaf),
-                leaves: index..index + 1,
-            })
-        });
-        let dtype = L::dtype(leaves);
-        let half = half_float(block.node()).filter(|_| dtype == Some(Dtype::U16));
-        let whole = (!has_arrays).then(|| Part {
-            path: block.path().clone(),
-            shape: block.shape().to_vec(),
-            dtype: half.or(dtype),
-            leaves: block.leaves(),
-        });
-        singles.chain(whole.map(Ok)).collect::<Vec<_>>()
-    })
-}
-
-fn array<L: Element>(leaf: &L) -> Option<&Array> {
-    leaf.as_leaf()?.as_array()
-}
-
 /// The structure with each number of an array as a leaf.
 fn structure<L: Element>(tree: &Tree<L>) -> Result<Cow<'_, TreeDef>> {
     if tree.leaves().iter().all(|leaf| array(leaf).is_none()) {
@@ -453,100 +396,6 @@ fn structure<L: Element>(tree: &Tree<L>) -> Result<Cow<'_, TreeDef>> {
         }
     })?;
     Ok(Cow::Owned(edited.treedef().clone()))
-}
-
-/// The blocks of leaves of one kind. Where all leaves have one, they are not asked.
-fn blocks<L: Element>(tree: &Tree<L>) -> Box<dyn Iterator<Item = (Block<'_>, &[L])> + '_> {
-    match L::dtype(&[]) {
-        Some(_) => Box::new(tree.treedef().blocks().map(|block| {
-            let leaves = tree.leaves().get(block.leaves()).unwrap_or_default();
-            (block, leaves)
-        })),
-        None => Box::new(tree.blocks()),
-    }
-}
-
-/// Takes the leaves of a tree from tensors, block by block.
-struct Reader<'r, 'a, L> {
-    export: &'r Export,
-    tensors: &'r Tensors<'a>,
-    by_name: HashMap<&'r str, &'r Tensor<'a>>,
-    printer: NamePrinter<'r>,
-    /// The names that were read, and their indices in stacks.
-    read: HashMap<String, HashSet<Vec<usize>>>,
-    leaves: Vec<L>,
-}
-
-impl<L: Element> Reader<'_, '_, L> {
-    /// Reads a block; where it has no tensor, its children are the blocks. Each call but the last
-    /// reads a part of the tensors, so this ends.
-    fn block(&mut self, path: &Path, node: NodeRef<'_>, shape: Option<&[usize]>) -> Result<()> {
-        let stacks = &self.export.stacks;
-        let (name, place) = self.export.name(&mut self.printer, path, stacks)?;
-        let tensor = self.by_name.get(name.as_str());
-        let part = tensor.and_then(|tensor| part(tensor, &place.indices, node, shape));
-        // A tuple may have the name of that of its elements which is stacked.
-        let may_be_below = !stacks.is_empty() && part.is_none() && !node.is_leaf();
-        if let Some(tensor) = tensor.filter(|_| !may_be_below) {
-            let read = part.is_some_and(|part| L::read(tensor.dtype(), part, &mut self.leaves));
-            if !read {
-                let what = format!("the tensor `{name}`, {tensor}, is not what the structure has");
-                return Err(Error::from(ErrorKind::Structure(what)).at_path(path.clone()));
-            }
-            return self.mark(name, place.indices, path);
-        }
-        if !node.is_leaf() {
-            for (position, child) in node.children().enumerate() {
-                if let (Some(key), true) = (node.key(position), child.num_leaves() > 0) {
-                    self.block(&path.child(key), child, None)?;
-                }
-            }
-            return Ok(());
-        }
-        let (name, place) = self.export.name(&mut self.printer, path, &[])?;
-        let literal = self.tensors.metadata(&name).and_then(|text| text.parse::<Value>().ok());
-        let leaf = literal.and_then(|value| L::from_rest(value.into()));
-        let missing = || Error::from(ErrorKind::Structure(format!("there is no tensor `{name}`")));
-        self.leaves.push(leaf.ok_or_else(|| missing().at_path(path.clone()))?);
-        self.mark(name, place.indices, path)
-    }
-
-    /// Notes what was read. Nothing is read twice.
-    fn mark(&mut self, name: String, indices: Vec<usize>, path: &Path) -> Result<()> {
-        if self.read.entry(name.clone()).or_default().insert(indices) {
-            Ok(())
-        } else {
-            let what = format!("the name `{name}` is that of two paths");
-            Err(Error::from(ErrorKind::Structure(what)).at_path(path.clone()))
-        }
-    }
-}
-
-/// The bytes of a tensor at the indices in its stacks, if it has the shape and type of the node.
-fn part<'t>(
-    tensor: &'t Tensor<'_>,
-    indices: &[usize],
-    node: NodeRef<'_>,
-    shape: Option<&[usize]>,
-) -> Option<&'t [u8]> {
-    let (dims, rest) = tensor.shape().split_at_checked(indices.len())?;
-    let has_shape = match shape {
-        Some(shape) => rest == shape,
-        None => node
-            .to_treedef()
-            .blocks()
-            .next()
-            .is_some_and(|block| block.path().is_root() && block.shape() == rest),
-    };
-    let half = Some(tensor.dtype()).filter(|dtype| matches!(dtype, Dtype::F16 | Dtype::Bf16));
-    let is_type = half_float(node) == half || half.is_none() && tensor.dtype() != Dtype::U16;
-    let size = node.num_leaves().checked_mul(tensor.dtype().size())?;
-    let number = indices.iter().zip(dims).try_fold(0usize, |number, (index, dim)| {
-        number.checked_mul(*dim)?.checked_add(*index).filter(|_| index < dim)
-    })?;
-    let start = number.checked_mul(size)?;
-    let bytes = tensor.bytes().get(start..start.checked_add(size)?)?;
-    Some(bytes).filter(|_| has_shape && is_type)
 }
 
 /// A leaf as a literal that is read as the same leaf.
@@ -589,6 +438,29 @@ fn write_structure(treedef: &TreeDef, metadata: &mut Vec<(String, String)>) -> R
     Ok(())
 }
 
+/// Writes the leaves beside the numbers of arrays: a map of JSON from paths to literals.
+fn write_beside(
+    beside: Vec<(String, Vec<String>)>,
+    metadata: &mut Vec<(String, String)>,
+) -> Result<()> {
+    if !beside.is_empty() {
+        let all: BTreeMap<_, _> = beside.into_iter().collect();
+        let text = serde_json::to_string(&all).map_err(|error| {
+            ErrorKind::Malformed(format!("the leaves beside arrays have no JSON: {error}"))
+        })?;
+        metadata.push((BESIDE_ARRAYS.to_owned(), text));
+    }
+    Ok(())
+}
+
+fn read_beside(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<String>>> {
+    let Some(text) = tensors.metadata(BESIDE_ARRAYS) else { return Ok(HashMap::new()) };
+    serde_json::from_str(text).map_err(|error| {
+        let what = format!("the metadata `{BESIDE_ARRAYS}` is no map of lists of texts: {error}");
+        ErrorKind::Structure(what).into()
+    })
+}
+
 fn read_structure(tensors: &Tensors<'_>) -> Result<TreeDef> {
     let text = tensors.metadata(STRUCTURE).ok_or_else(|| {
         let what = "the metadata has no `treedef` (see `Loader`, which needs none)".to_owned();
@@ -603,6 +475,6 @@ pub(crate) fn is_of_structure(key: &str) -> bool {
 }
 
 /// The number of elements that dimensions have.
-fn num_elements<'a>(dims: impl IntoIterator<Item = &'a usize>) -> Option<usize> {
+pub(crate) fn num_elements<'a>(dims: impl IntoIterator<Item = &'a usize>) -> Option<usize> {
     dims.into_iter().try_fold(1usize, |all, dim| all.checked_mul(*dim))
 }

@@ -437,13 +437,17 @@ impl<'de> Deserializer<'de> for Place<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        // A part of a tensor is no array of its own: it would be written as one.
-        let tensor = match &self {
-            Place::Names(names) => names.tensor(),
-            _ => None,
+        let Some(array) = ArrayFields::of(fields) else {
+            return self.fields(type_name, fields, visitor);
         };
-        match (tensor, ArrayFields::of(fields)) {
-            (Some(part), Some(array)) => visitor
+        match (&self, self.part()) {
+            // It would be written as a tensor of its own.
+            (Place::Part(part), _) => {
+                let expected = "a tensor for each array (see `Loader::stack`)";
+                part.table.change(part.entry, expected.to_owned());
+                Err(Failure::Reported)
+            }
+            (_, Some(part)) => visitor
                 .visit_map(ArrayAccess::new(part, array, fields))
                 .map_err(|error| error.at(|| self.name())),
             _ => self.fields(type_name, fields, visitor),

@@ -33,7 +33,7 @@ struct Model {
     extra: Extra,
 }
 
-/// An array of `ndarray`, but not as a leaf.
+/// An array of `ndarray`.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Table {
     rows: Array2<f32>,
@@ -78,27 +78,19 @@ fn model(rng: &mut Rng) -> Model {
     }
 }
 
-/// The parts of a model, with its array as one tensor.
+/// The parts of a model, whose array is one tensor.
 fn parts(model: &Model) -> Vec<Part> {
     let tree = Tree::of(model).unwrap();
     let tensors = Tensors::of(&tree).unwrap();
-    let parts = tensors.iter().filter(|(name, _)| !name.starts_with("table."));
-    let mut parts: Vec<Part> = parts
+    let parts = tensors.iter();
+    parts
         .map(|(name, tensor)| Part {
             name: name.to_owned(),
             dtype: tensor.dtype().name().to_uppercase(),
             shape: tensor.shape().to_vec(),
             data: tensor.bytes().to_vec(),
         })
-        .collect();
-    let rows = &model.table.rows;
-    parts.push(Part {
-        name: "table.rows".to_owned(),
-        dtype: "F32".to_owned(),
-        shape: rows.shape().to_vec(),
-        data: rows.iter().flat_map(|number| number.to_le_bytes()).collect(),
-    });
-    parts
+        .collect()
 }
 
 /// Changes one tensor; returns the names that an error has to have.

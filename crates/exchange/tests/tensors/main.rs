@@ -3,6 +3,7 @@
 #[path = "../random/mod.rs"]
 mod random;
 
+mod arrays;
 mod attacks;
 mod differences;
 mod export;

@@ -1,0 +1,96 @@
+//! Structs that hold an array: they are one tensor, and the leaves beside its numbers are known.
+
+use std::ops::Range;
+
+use treedef::{Array, ArrayFields, ArrayStruct, Dtype, Leaf, NodeKind, NodeRef, Tree};
+
+use crate::element::{Element, half_float, inside};
+use crate::tensor::size_in_bytes;
+
+/// The numbers of an array that is a struct.
+pub(crate) struct Numbers {
+    pub(crate) dtype: Dtype,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) leaves: Range<usize>,
+}
+
+/// The array that a struct of a tree is, if its numbers can be a tensor.
+pub(crate) fn numbers<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Numbers> {
+    let array = node.array_struct(|leaf| tree.leaves().get(leaf)?.as_size())?;
+    let (data, shape) = (array.data(), full_shape(node, &array)?);
+    let leaves = data.leaf_range();
+    let numbers = tree.leaves().get(leaves.clone())?;
+    let dtype = match array.dtype() {
+        Some((dtype, _)) => {
+            let Leaf::Bytes(bytes) = numbers.first()?.as_leaf()? else { return None };
+            let is_bool = dtype != Dtype::Bool || bytes.iter().all(|byte| *byte <= 1);
+            let is_whole = size_in_bytes(dtype, &shape) == Some(bytes.len());
+            Some(dtype).filter(|_| is_bool && is_whole)?
+        }
+        // Nothing says the type of no numbers; it is that of most.
+        None if numbers.is_empty() => L::dtype(&[]).unwrap_or(Dtype::F32),
+        None => {
+            let is_number = !matches!(numbers.first()?.as_leaf(), Some(Leaf::Opaque(_)));
+            let dtype = L::dtype(numbers).filter(|_| is_number && L::have_one_kind(numbers))?;
+            half_float(data).filter(|_| dtype == Dtype::U16).unwrap_or(dtype)
+        }
+    };
+    Some(Numbers { dtype, shape, leaves })
+}
+
+/// The shape of an array whose elements may be arrays of a shape of their own: `[[f32; 3]]` with the
+/// shape `(2, 4)` is `f32[2, 4, 3]`. A type whose number of dimensions is not fixed has no such
+/// elements, as it would be read with all of these dimensions.
+pub(crate) fn full_shape(node: NodeRef<'_>, array: &ArrayStruct<'_>) -> Option<Vec<usize>> {
+    let (data, mut shape) = (array.data(), array.shape().to_vec());
+    if array.dtype().is_some() || data.num_children() == 0 {
+        return Some(shape);
+    }
+    let treedef = data.to_treedef();
+    let block = treedef.blocks().next()?;
+    let is_whole = block.path().is_root() && block.leaves().len() == treedef.num_leaves();
+    let (_, inner) = block.shape().split_first().filter(|_| is_whole)?;
+    if !inner.is_empty() {
+        let dims = inside(node.child(array.fields().shape())?);
+        let dims = dims.static_value().map_or(dims, |value| value.root());
+        shape.extend(Some(inner).filter(|_| dims.kind() != NodeKind::Seq)?);
+    }
+    Some(shape)
+}
+
+/// The leaves beside the numbers, as almost all arrays have them: the version 1, and a `usize` for
+/// each dimension. Statics have no leaves.
+pub(crate) fn usual_leaves(node: NodeRef<'_>, fields: ArrayFields, shape: &[usize]) -> Vec<Leaf> {
+    let mut leaves = Vec::new();
+    for (position, child) in node.children().enumerate() {
+        if child.num_leaves() > 0 && Some(position) == fields.version() {
+            leaves.push(Leaf::from(1u8));
+        } else if position == fields.shape() {
+            let dims = shape.iter().take(child.num_leaves());
+            leaves.extend(dims.map(|dim| Leaf::from(u64::try_from(*dim).unwrap_or(u64::MAX))));
+        }
+    }
+    leaves
+}
+
+/// The leaves beside the numbers, if they are not the usual ones.
+pub(crate) fn unusual_leaves<L: Element>(
+    tree: &Tree<L>,
+    node: NodeRef<'_>,
+    numbers: &Numbers,
+) -> Option<Vec<Leaf>> {
+    let fields = ArrayFields::of(node.fields())?;
+    let beside = node.leaf_range().filter(|leaf| !numbers.leaves.contains(leaf));
+    // Only an untyped tree has leaves of several kinds.
+    let leaves: Option<Vec<Leaf>> =
+        beside.map(|leaf| tree.leaves().get(leaf)?.as_leaf().cloned()).collect();
+    leaves.filter(|leaves| *leaves != usual_leaves(node, fields, &numbers.shape))
+}
+
+/// The same of an array that is one leaf.
+pub(crate) fn unusual_leaves_of(array: &Array, root: NodeRef<'_>) -> Option<Vec<Leaf>> {
+    let root = inside(root);
+    let fields = ArrayFields::of(root.fields()).filter(|_| root.kind() == NodeKind::Struct)?;
+    let leaves: Vec<Leaf> = array.other_leaves().cloned().collect();
+    Some(leaves).filter(|leaves| *leaves != usual_leaves(root, fields, array.shape()))
+}

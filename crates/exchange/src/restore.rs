@@ -1,0 +1,252 @@
+//! The leaves of a tree from the tensors that it was made into, by its structure.
+
+use std::collections::{HashMap, HashSet};
+
+use treedef::{ArrayFields, Dtype, Leaf, NodeRef, Path, TreeDef, Value};
+
+use crate::arrays;
+use crate::element::{Element, half_float};
+use crate::error::{Error, ErrorKind, Result};
+use crate::export::{Export, num_elements};
+use crate::names::NamePrinter;
+use crate::tensor::{Tensor, Tensors};
+
+/// So many arrays without numbers are made, for which a file needs no bytes if they are stacked.
+const EMPTY_ARRAYS: usize = 1 << 18;
+
+/// Takes the leaves of a tree from tensors, block by block.
+pub(crate) struct Reader<'r, 'a, L> {
+    export: &'r Export,
+    tensors: &'r Tensors<'a>,
+    by_name: HashMap<&'r str, &'r Tensor<'a>>,
+    printer: NamePrinter<'r>,
+    /// The leaves beside the numbers of arrays, if they are unusual: literals, by path.
+    beside: HashMap<String, Vec<String>>,
+    /// The names that were read, and their indices in stacks.
+    read: HashMap<String, HashSet<Vec<usize>>>,
+    empty_arrays: usize,
+    leaves: Vec<L>,
+}
+
+/// A tensor that is a struct with an array: its name, its place in a stack, and its shape.
+struct Found {
+    name: String,
+    indices: Vec<usize>,
+    shape: Vec<usize>,
+}
+
+impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
+    pub(crate) fn new(
+        export: &'r Export,
+        tensors: &'r Tensors<'a>,
+        treedef: &'r TreeDef,
+        beside: HashMap<String, Vec<String>>,
+    ) -> Self {
+        // There is a byte for each of them, whatever the structure says.
+        let numbers: usize = tensors.iter().map(|(_, tensor)| tensor.len()).sum();
+        Reader {
+            export,
+            tensors,
+            by_name: tensors.iter().collect(),
+            printer: NamePrinter::new(treedef),
+            beside,
+            read: HashMap::new(),
+            empty_arrays: 0,
+            leaves: Vec::with_capacity(treedef.num_leaves().min(numbers)),
+        }
+    }
+
+    /// All leaves of the structure, which has all numbers of all tensors.
+    pub(crate) fn leaves(mut self, treedef: &TreeDef) -> Result<Vec<L>> {
+        let mut blocks = treedef.blocks();
+        loop {
+            let mut array = None;
+            let shape = |path: &Path, node: NodeRef<'_>| {
+                array = self.find_array(path, node);
+                array.as_ref().map(|found| found.shape.clone())
+            };
+            let Some(block) = blocks.next_or_struct(shape, |_| true) else { break };
+            match array {
+                Some(found) => self.array(block.path(), block.node(), found)?,
+                None => self.block(block.path(), block.node(), Some(block.shape()))?,
+            }
+        }
+        let is_read = |(name, tensor): &(&str, &Tensor<'_>)| {
+            let Some(places) = self.read.get(*name) else { return false };
+            let stacked = places.iter().next().map_or(0, Vec::len);
+            num_elements(tensor.shape().iter().take(stacked)) == Some(places.len())
+        };
+        if let Some((name, tensor)) = self.tensors.iter().find(|tensor| !is_read(tensor)) {
+            let what = format!("the tensor `{name}`, {tensor}, is not part of the structure");
+            return Err(ErrorKind::Structure(what).into());
+        }
+        Ok(self.leaves)
+    }
+
+    /// The tensor that a struct is, if it has the fields and the shape of an array.
+    fn find_array(&mut self, path: &Path, node: NodeRef<'_>) -> Option<Found> {
+        let fields = ArrayFields::of(node.fields())?;
+        let (name, place) = self.export.name(&mut self.printer, path, &self.export.stacks).ok()?;
+        let indices = place.indices;
+        let (dtype, shape) = real(self.by_name.get(name.as_str())?);
+        let shape = shape.get(indices.len()..)?.to_vec();
+        // What the leaves beside the numbers have to be.
+        let ranges = node.children().enumerate().filter_map(|(position, child)| {
+            let is_version = Some(position) == fields.version();
+            let is_shape = position == fields.shape();
+            (is_version || is_shape).then_some((child.leaf_range(), is_version))
+        });
+        let ranges: Vec<_> = ranges.collect();
+        let integer = |leaf: usize| {
+            let (range, is_version) = ranges.iter().find(|(range, _)| range.contains(&leaf))?;
+            match shape.get(leaf.checked_sub(range.start)?) {
+                _ if *is_version => Some(1),
+                dim => u64::try_from(*dim?).ok(),
+            }
+        };
+        let array = node.array_struct(integer)?;
+        let is_type = match array.dtype() {
+            Some((expected, _)) => expected == dtype,
+            None => is_half(array.data(), dtype),
+        };
+        let fits = is_type && arrays::full_shape(node, &array)? == shape;
+        fits.then_some(Found { name, indices, shape })
+    }
+
+    /// Reads a struct that holds an array from its tensor.
+    fn array(&mut self, path: &Path, node: NodeRef<'_>, found: Found) -> Result<()> {
+        let Found { name, indices, shape } = found;
+        let wrong = |what: String| Error::from(ErrorKind::Structure(what)).at_path(path.clone());
+        let other = || wrong(format!("the tensor `{name}` is not what the structure has"));
+        let fields = ArrayFields::of(node.fields()).ok_or_else(other)?;
+        let usual = arrays::usual_leaves(node, fields, &shape);
+        let beside = match self.beside.get(&path.to_string()) {
+            Some(literals) => {
+                let read = literals.iter().map(|text| text.parse::<Value>().ok().map(Leaf::from));
+                let read: Option<Vec<Leaf>> = read.collect();
+                let integers =
+                    |leaves: &[Leaf]| -> Vec<_> { leaves.iter().map(Leaf::as_u64).collect() };
+                let same = |read: &Vec<Leaf>| integers(read) == integers(&usual);
+                read.filter(same).ok_or_else(other)?
+            }
+            None => usual,
+        };
+        let tensor = self.by_name.get(name.as_str()).ok_or_else(other)?;
+        let (dtype, _) = real(tensor);
+        let numbers = num_elements(&shape).and_then(|number| number.checked_mul(dtype.size()));
+        let bytes = numbers.and_then(|size| slice(tensor, &indices, size)).ok_or_else(other)?;
+        if shape.contains(&0) {
+            self.empty_arrays += 1; // it is at most the limit
+            if self.empty_arrays > EMPTY_ARRAYS {
+                let what = format!("more than {EMPTY_ARRAYS} arrays without numbers");
+                return Err(Error::from(ErrorKind::Limit(what)).at_path(path.clone()));
+            }
+        }
+        let mut beside = beside.into_iter();
+        for (position, child) in node.children().enumerate() {
+            if position != fields.data() {
+                for leaf in beside.by_ref().take(child.num_leaves()) {
+                    self.leaves.push(L::from_integer(leaf).ok_or_else(other)?);
+                }
+            } else if fields.dtype().is_some() {
+                let leaf = Leaf::Bytes(bytes.into());
+                self.leaves.push(L::from_rest(leaf).ok_or_else(other)?);
+            } else if !L::read(dtype, bytes, &mut self.leaves) {
+                return Err(other());
+            }
+        }
+        self.mark(name, indices, path)
+    }
+
+    /// Reads a block; where it has no tensor, its children are the blocks. Each call but the last
+    /// reads a part of the tensors, so this ends.
+    fn block(&mut self, path: &Path, node: NodeRef<'_>, shape: Option<&[usize]>) -> Result<()> {
+        let stacks = &self.export.stacks;
+        let (name, place) = self.export.name(&mut self.printer, path, stacks)?;
+        let tensor = self.by_name.get(name.as_str());
+        let part = tensor.and_then(|tensor| part(tensor, &place.indices, node, shape));
+        // A tuple may have the name of that of its elements which is stacked.
+        let may_be_below = !stacks.is_empty() && part.is_none() && !node.is_leaf();
+        if let Some(tensor) = tensor.filter(|_| !may_be_below) {
+            let read = part.is_some_and(|part| L::read(real(tensor).0, part, &mut self.leaves));
+            if !read {
+                let what = format!("the tensor `{name}`, {tensor}, is not what the structure has");
+                return Err(Error::from(ErrorKind::Structure(what)).at_path(path.clone()));
+            }
+            return self.mark(name, place.indices, path);
+        }
+        if !node.is_leaf() {
+            for (position, child) in node.children().enumerate() {
+                if let (Some(key), true) = (node.key(position), child.num_leaves() > 0) {
+                    self.block(&path.child(key), child, None)?;
+                }
+            }
+            return Ok(());
+        }
+        let (name, place) = self.export.name(&mut self.printer, path, &[])?;
+        let literal = self.tensors.metadata(&name).and_then(|text| text.parse::<Value>().ok());
+        let leaf = literal.and_then(|value| L::from_rest(value.into()));
+        let missing = || Error::from(ErrorKind::Structure(format!("there is no tensor `{name}`")));
+        self.leaves.push(leaf.ok_or_else(|| missing().at_path(path.clone()))?);
+        self.mark(name, place.indices, path)
+    }
+
+    /// Notes what was read. Nothing is read twice.
+    fn mark(&mut self, name: String, indices: Vec<usize>, path: &Path) -> Result<()> {
+        if self.read.entry(name.clone()).or_default().insert(indices) {
+            Ok(())
+        } else {
+            let what = format!("the name `{name}` is that of two paths");
+            Err(Error::from(ErrorKind::Structure(what)).at_path(path.clone()))
+        }
+    }
+}
+
+/// The bytes of a tensor at the indices in its stacks, if it has the shape and type of the node.
+fn part<'t>(
+    tensor: &'t Tensor<'_>,
+    indices: &[usize],
+    node: NodeRef<'_>,
+    shape: Option<&[usize]>,
+) -> Option<&'t [u8]> {
+    let (dtype, dims) = real(tensor);
+    let rest = dims.get(indices.len()..)?;
+    let has_shape = match shape {
+        Some(shape) => rest == shape,
+        None => node
+            .to_treedef()
+            .blocks()
+            .next()
+            .is_some_and(|block| block.path().is_root() && block.shape() == rest),
+    };
+    let size = node.num_leaves().checked_mul(dtype.size())?;
+    slice(tensor, indices, size).filter(|_| has_shape && is_half(node, dtype))
+}
+
+/// The bytes at the indices in stacks, of which each has so many.
+fn slice<'t>(tensor: &'t Tensor<'_>, indices: &[usize], size: usize) -> Option<&'t [u8]> {
+    let dims = tensor.shape();
+    let number = indices.iter().zip(dims).try_fold(0usize, |number, (index, dim)| {
+        number.checked_mul(*dim)?.checked_add(*index).filter(|_| index < dim)
+    })?;
+    let start = number.checked_mul(size)?;
+    tensor.bytes().get(start..start.checked_add(size)?)
+}
+
+/// The type and the shape, where a complex number is two numbers.
+fn real(tensor: &Tensor<'_>) -> (Dtype, Vec<usize>) {
+    let mut shape = tensor.shape().to_vec();
+    let dtype = match tensor.dtype() {
+        Dtype::C64 => Dtype::F32,
+        Dtype::C128 => Dtype::F64,
+        dtype => return (dtype, shape),
+    };
+    shape.push(2);
+    (dtype, shape)
+}
+
+/// Whether the numbers of a block are half floats if those of the tensor are.
+fn is_half(node: NodeRef<'_>, dtype: Dtype) -> bool {
+    let half = Some(dtype).filter(|dtype| matches!(dtype, Dtype::F16 | Dtype::Bf16));
+    half_float(node) == half || half.is_none() && dtype != Dtype::U16
+}
