@@ -124,10 +124,13 @@ fn a_field_is_found_where_flatten_made_a_map() {
 #[test]
 fn patterns_name_nodes() {
     let tree = Tree::of(&HashMap::from([("w", vec![1, 2])])).unwrap();
-    for pattern in ["**.w", "w", "w.**", "w[*]", r#"["w"]"#, "*", "**"] {
-        let count = tree.select_any(pattern).unwrap().count();
-        assert_eq!(count, if pattern == "*" { 0 } else { 2 }, "{pattern}");
+    for pattern in ["**.w", "w", "w.**", "w[*]", r#"["w"]"#, "*", "[*]", "**"] {
+        assert_eq!(tree.select_any(pattern).unwrap().count(), 2, "{pattern}");
     }
+    // `.*` is a name or a position: no index, and no key of a map that is a number.
+    let numbered = Tree::of(&(vec![1], BTreeMap::from([(7u8, 2)]))).unwrap();
+    assert_eq!(numbered.select_any(".*.*").unwrap().count(), 0);
+    assert_eq!(numbered.select_any(".*[*]").unwrap().count(), 2);
     let tree = Tree::of(&(Some(Some(1)), BTreeMap::from([(7u8, (2, 3))]))).unwrap();
     assert_eq!(tree.select("0").unwrap().count(), 1);
     assert_eq!(tree.select("1[7].1").unwrap().count(), 1);

@@ -30,6 +30,7 @@ impl Step {
         match (self, key) {
             (Step::AnyField, Key::Field(_) | Key::Position(_)) => true,
             (Step::AnyField, Key::VariantField(..) | Key::VariantPosition(..)) => true,
+            (Step::AnyField, Key::Entry(value)) => value.as_str().is_some(),
             (Step::AnyEntry, Key::Index(_) | Key::Entry(_)) => true,
             (Step::Key(expected), key) if expected == key => true,
             (Step::Key(Key::VariantField(..) | Key::VariantPosition(..)), _) => false,
