@@ -84,27 +84,16 @@ pub(crate) enum Command {
         report: Report,
     },
     /// Checks documents against the structure of another, and lists every violation
-    Check {
-        /// The documents
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-        /// A document with the right structure, or a structure: what `show` printed, in a file
-        /// `….treedef`
-        #[arg(long, value_name = "FILE")]
-        like: PathBuf,
-        #[command(flatten)]
-        reading: Reading,
-        #[command(flatten)]
-        folds: Folds,
-        #[command(flatten)]
-        json: Json,
-    },
+    Check(Check),
     /// Prints the leaves at and below a path, e.g. `'**.name'` or `'items[*].id'`
     Select {
-        /// A path; `.*` is any field, `[*]` any index or key, `**` any number of steps
+        /// A path; `.*` is any name, `[*]` any index or key, `**` any number of steps
         pattern: String,
         #[command(flatten)]
         file: OneFile,
+        /// Print every number of long arrays
+        #[arg(long)]
+        full: bool,
         /// Print a document with nothing but these leaves
         #[arg(long)]
         tree: bool,
@@ -158,6 +147,26 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Check {
+    /// The documents
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// A document with the right structure, or a structure: what `show` printed, in a file
+    /// `….treedef`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) like: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) folds: Folds,
+    /// List at most N violations of a file; 0 for all
+    #[arg(long, default_value_t = 1_000, value_name = "N")]
+    pub(crate) max: usize,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 #[derive(Debug, Group)]

@@ -1,8 +1,10 @@
 //! Files of tensors as trees, and trees as files of tensors.
 
 use std::fmt;
+use std::io::Write;
 
 use half::{bf16, f16};
+use serde::Serialize;
 use treedef::{Array, Dtype, Edit, Flattener, Leaf, NodeKind, NodeRef, Tree};
 use treedef_exchange::npy::Reading;
 use treedef_exchange::{Error, ErrorKind, Export, Tensor, Tensors, npy, npz, safetensors};
@@ -133,6 +135,75 @@ pub(crate) fn of_array(array: &Array) -> Tree<Leaf> {
         dtype @ (Dtype::F16 | Dtype::Bf16) => tree.map(|leaf| widened(leaf, dtype == Dtype::F16)),
         _ => tree,
     }
+}
+
+/// Writes the numbers of an array as JSON has nested sequences; of each sequence at most the first
+/// `most` elements, and `…` for the others. Returns `false` for an array that is no plain nested
+/// sequence to serde, e.g. a matrix that is stored by columns; nothing is written then.
+pub(crate) fn write_numbers(out: &mut dyn Write, array: &Array, most: usize) -> Result<bool> {
+    macro_rules! write {
+        ($($type:ty)*) => {
+            $(if let Some(numbers) = array.as_slice::<$type>() {
+                return write_rows(out, array.shape(), numbers, most, &|it| *it).map(|()| true);
+            })*
+        };
+    }
+    if array.is_column_major() || !is_plain(array) {
+        return Ok(false);
+    }
+    let half = match array.dtype() {
+        Dtype::F16 => |bits: &u16| f16::from_bits(*bits).to_f32(),
+        Dtype::Bf16 => |bits: &u16| bf16::from_bits(*bits).to_f32(),
+        _ => {
+            write!(f32 f64 u8 u16 u32 u64 i8 i16 i32 i64 bool);
+            return Ok(false);
+        }
+    };
+    let Some(bits) = array.as_slice::<u16>() else { return Ok(false) };
+    write_rows(out, array.shape(), bits, most, &half).map(|()| true)
+}
+
+/// Whether serde sees one leaf for each number, and nothing else.
+fn is_plain(array: &Array) -> bool {
+    let leaf = Leaf::from(array.clone());
+    let Leaf::Opaque(value) = &leaf else { return false };
+    let (mut node, mut expected) = (value.root(), 1_usize);
+    for size in array.shape() {
+        if !matches!(node.kind(), NodeKind::Seq | NodeKind::Tuple) || node.num_children() != *size {
+            return false;
+        }
+        expected = expected.saturating_mul(*size);
+        let Some(child) = node.child(0) else { return true };
+        node = child;
+    }
+    value.root().leaf_range().len() == expected
+}
+
+/// The recursion is as deep as the array has dimensions.
+fn write_rows<L, N: Serialize>(
+    out: &mut dyn Write,
+    shape: &[usize],
+    numbers: &[L],
+    most: usize,
+    number: &impl Fn(&L) -> N,
+) -> Result<()> {
+    let Some((size, inner)) = shape.split_first() else {
+        let first = numbers.first();
+        return Ok(first.map_or(Ok(()), |first| serde_json::to_writer(out, &number(first)))?);
+    };
+    let width = numbers.len().checked_div(*size).unwrap_or(0);
+    out.write_all(b"[")?;
+    for at in 0..*size.min(&most) {
+        if at > 0 {
+            out.write_all(b",")?;
+        }
+        let row = numbers.get(at * width..(at + 1) * width).unwrap_or_default();
+        write_rows(out, inner, row, most, number)?;
+    }
+    if *size > most {
+        out.write_all(",…".as_bytes())?;
+    }
+    Ok(out.write_all(b"]")?)
 }
 
 fn widened(bits: Leaf, is_f16: bool) -> Leaf {

@@ -122,6 +122,79 @@ fn a_closed_pipe_is_silent() {
     assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
 }
 
+/// A file of numpy with these numbers in a row.
+fn npy(numbers: u32) -> Vec<u8> {
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({numbers},), }}");
+    let header = format!("{header:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    bytes.extend(header.as_bytes());
+    (0..numbers).for_each(|number| bytes.extend((number as f32).to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn a_long_array_is_shortened_unless_asked_for() {
+    let selected = |numbers: u32, args: &[&str]| {
+        let args = [&["select", "**", "--format", "npy"], args].concat();
+        String::from_utf8(fed(&args, &npy(numbers)).stdout).unwrap()
+    };
+    let all = |numbers: u32| {
+        let all: Vec<String> = (0..numbers).map(|number| format!("{number}.0")).collect();
+        format!("[{}]", all.join(","))
+    };
+    assert_eq!(selected(100, &[]), format!("the root: {}\n", all(100)));
+    assert_eq!(selected(101, &[]), "the root: f32[101] [0.0,1.0,2.0,…]\n");
+    assert_eq!(selected(101, &["--full"]), format!("the root: {}\n", all(101)));
+    let json = format!("{{\"path\":\"\",\"value\":{}}}\n", all(101));
+    assert_eq!(selected(101, &["--json"]), json);
+}
+
+/// All numbers as text are some 25 MB, of which a pipe holds 64 kB: the rest is not written, and
+/// the numbers are not collected as texts before.
+#[test]
+fn a_large_tensor_ends_with_its_reader() {
+    let folder = Folder::new("pipe");
+    let path = folder.path("long.npy");
+    std::fs::write(&path, npy(3_000_000)).unwrap();
+    for option in ["--full", "--json"] {
+        let mut command = treedef(&["select", "**", option, &path]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut start = [0; 100];
+        let mut out = child.stdout.take().unwrap();
+        out.read_exact(&mut start).unwrap();
+        drop(out);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr), (Some(0), vec![]), "{option}");
+        assert!(String::from_utf8_lossy(&start).contains("[0.0,1.0,2.0,"), "{option}");
+    }
+}
+
+#[test]
+fn a_check_that_stops_says_so() {
+    let folder = Folder::new("many");
+    let (lines, like) = (folder.path("lines.jsonl"), folder.path("like.json"));
+    std::fs::write(&like, r#"{"id": 1}"#).unwrap();
+    let said = |bad: usize, args: &[&str]| {
+        std::fs::write(&lines, "{\"id\": 1}\n".to_owned() + &"{\"id\": true}\n".repeat(bad))
+            .unwrap();
+        let args = [&["check", &lines, "--like", &like], args].concat();
+        let output = treedef(&args).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let listed = String::from_utf8(output.stdout).unwrap().matches("expected u64").count();
+        (listed, String::from_utf8(output.stderr).unwrap())
+    };
+    let stopped = "treedef: at least 1,000 violations, stopped after 1,000 (`--max`)\n".to_owned();
+    assert_eq!(said(1_000, &[]), (1_000, "treedef: 1,000 violations\n".to_owned()));
+    assert_eq!(said(1_001, &[]), (1_000, stopped.clone()));
+    assert_eq!(said(1_001, &["--json"]), (1_000, stopped));
+    assert_eq!(said(1_001, &["--max", "0"]), (1_001, "treedef: 1,001 violations\n".to_owned()));
+    let one = "treedef: at least 1 violation, stopped after 1 (`--max`)\n".to_owned();
+    assert_eq!(said(2, &["--max", "1"]), (1, one));
+    let two = treedef(&["check", &lines, &lines, "--like", &like, "--max", "1"]).output().unwrap();
+    let two = String::from_utf8(two.stderr).unwrap();
+    assert_eq!(two, "treedef: at least 2 violations, stopped after 1 of a file (`--max`)\n");
+}
+
 #[test]
 fn gzip_is_read_through() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -2,29 +2,22 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use treedef::{Key, LeafKind, NodeKind, NodeRef, Tree};
 
-use crate::args::{Folds, Reading};
+use crate::args::{Check, Folds, Json, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
-use crate::paint::counted;
+use crate::paint::{counted, grouped};
 use crate::tensors::TensorLeaf;
 
 use super::{document, kinds, print, print_json, readable};
 
-/// The most violations of one file.
-const MOST: usize = 1_000;
-
-pub(super) fn check(
-    files: &[PathBuf],
-    like: &Path,
-    reading: Reading,
-    folds: Folds,
-    json: bool,
-) -> Result<bool> {
+pub(super) fn check(args: &Check) -> Result<bool> {
+    let Check { files, like, reading, folds, max, json: Json { json } } = args;
+    let (reading, folds, json) = (*reading, *folds, *json);
     let (_, expected) = document(like, Reading { format: None, ..reading })?;
     let expected = match expected {
         Document::Tree(tree) => kinds(tree)?.map(Form::Kind),
@@ -35,7 +28,8 @@ pub(super) fn check(
         }
         Document::Tensors(tree) => tree.map(Form::Tensor),
     };
-    let mut all = Vec::new();
+    let most = if *max == 0 { usize::MAX } else { *max };
+    let (mut all, mut is_stopped) = (Vec::new(), false);
     for file in files {
         let input = input::open(file, reading, Format::Json)?;
         let (name, is_lines) = (input.name.clone(), input.format == Format::Jsonl);
@@ -48,6 +42,7 @@ pub(super) fn check(
             expected: expected.leaves(),
             found: found.leaves(),
             folds,
+            most,
             violations: Vec::new(),
         };
         let (root, found) = (expected.treedef().root(), found.treedef().root());
@@ -58,12 +53,27 @@ pub(super) fn check(
         } else {
             checker.node(root, found, &mut treedef::Path::root());
         }
-        all.extend(checker.violations.into_iter().map(|violation| (name.clone(), violation)));
+        is_stopped |= checker.is_stopped();
+        all.extend(
+            checker.violations.into_iter().take(most).map(|violation| (name.clone(), violation)),
+        );
     }
     let ok = all.is_empty();
+    let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let count = counted(number(all.len()), "violation", "violations");
+    let count = match (is_stopped, files.len()) {
+        (false, _) => count,
+        (true, 1) => format!("at least {count}, stopped after {} (`--max`)", grouped(number(most))),
+        (true, _) => {
+            format!("at least {count}, stopped after {} of a file (`--max`)", grouped(number(most)))
+        }
+    };
     if json {
         let object = |(file, Violation { path, message }): (String, Violation)| serde_json::json!({"file": file, "path": path.to_string(), "message": message});
         print_json(&all.into_iter().map(object).collect::<Vec<_>>())?;
+        if is_stopped {
+            anstream::eprintln!("treedef: {count}");
+        }
         return Ok(ok);
     }
     let red = anstyle::AnsiColor::Red.on_default();
@@ -72,8 +82,7 @@ pub(super) fn check(
     };
     print(&all.iter().map(line).collect::<String>())?;
     if !ok {
-        let count = u64::try_from(all.len()).unwrap_or(u64::MAX);
-        anstream::eprintln!("treedef: {}", counted(count, "violation", "violations"));
+        anstream::eprintln!("treedef: {count}");
     }
     Ok(ok)
 }
@@ -111,6 +120,8 @@ struct Checker<'a> {
     expected: &'a [Form],
     found: &'a [Form],
     folds: Folds,
+    /// The most violations that are told. One more is looked for, to know whether there are more.
+    most: usize,
     violations: Vec<Violation>,
 }
 
@@ -127,7 +138,7 @@ fn is_nothing(node: NodeRef<'_>) -> bool {
 }
 
 /// A key as JSON would have it.
-fn text_of(key: &Key) -> String {
+pub(super) fn text_of(key: &Key) -> String {
     match key {
         Key::Field(name) => name.to_string(),
         Key::Entry(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
@@ -136,8 +147,12 @@ fn text_of(key: &Key) -> String {
 }
 
 impl Checker<'_> {
+    fn is_stopped(&self) -> bool {
+        self.violations.len() > self.most
+    }
+
     fn violation(&mut self, path: &treedef::Path, message: String) {
-        if self.violations.len() < MOST {
+        if !self.is_stopped() {
             self.violations.push(Violation { path: path.clone(), message });
         }
     }
@@ -189,6 +204,9 @@ impl Checker<'_> {
     /// Compares two nodes. The recursion is as deep as the limits of the trees allow.
     fn node(&mut self, expected: NodeRef<'_>, found: NodeRef<'_>, path: &mut treedef::Path) {
         use NodeKind as Is;
+        if self.is_stopped() {
+            return;
+        }
         let wanted = self.expected.get(expected.leaf_range().start);
         let form = self.found.get(found.leaf_range().start);
         let fits = match (expected.kind(), found.kind()) {

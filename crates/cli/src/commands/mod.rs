@@ -4,6 +4,7 @@ mod show;
 mod shapes;
 mod diff;
 mod check;
+mod nearest;
 mod select;
 mod convert;
 mod view;
@@ -36,11 +37,9 @@ pub(crate) fn run(command: Command) -> Result<bool> {
         Command::Apply { file, patch, to, reading, report } => {
             diff::apply(&file, &patch, &to, reading, report)
         }
-        Command::Check { files, like, reading, folds, json } => {
-            check::check(&files, &like, reading, folds, json.json)
-        }
-        Command::Select { pattern, file, tree, json } => {
-            select::select(&pattern, &file, tree, json.json)
+        Command::Check(args) => check::check(&args),
+        Command::Select { pattern, file, full, tree, json } => {
+            select::select(&pattern, &file, full, tree, json.json)
         }
         Command::Convert { file, to, report } => convert::convert(&file, &to, report),
         Command::Fingerprint { files, reading, json } => {
