@@ -185,7 +185,7 @@ pub(crate) struct Shapes {
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) elements: Option<String>,
     /// Fail at the first line that is not JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "skip_bad")]
     pub(crate) strict: bool,
     /// Show at most N structures; 0 for all
     #[arg(long, default_value_t = 20, value_name = "N")]
@@ -230,6 +230,9 @@ pub(crate) struct Reading {
     /// The format that is read, instead of that of the extension
     #[arg(short, long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<Format>,
+    /// Pass over lines that are not JSON, and count them on standard error
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
     #[command(flatten)]
     pub(crate) limits: Limits,
 }

@@ -47,6 +47,12 @@ impl Format {
         matches!(self, Format::Safetensors | Format::Npz | Format::Npy)
     }
 
+    /// Whether a file is text, which may begin with a byte order mark.
+    pub(crate) fn is_text(self) -> bool {
+        use Format::{Json, Jsonl, Ron, Toml, Treedef, Yaml};
+        matches!(self, Json | Jsonl | Toml | Yaml | Ron | Treedef)
+    }
+
     /// Whether the kinds of numbers mean something.
     pub(crate) fn is_typed(self) -> bool {
         self == Format::Tree || self.is_of_tensors()

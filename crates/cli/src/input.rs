@@ -1,5 +1,6 @@
 //! Opening and reading documents.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -11,11 +12,16 @@ use treedef::{Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef, TreeSeed};
 use crate::args::{Limits, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
+use crate::paint::{counted, grouped};
 use crate::safetensors;
 use crate::tensors::{self, TensorLeaf};
+use crate::yaml;
 
 /// Deeper than a tree may be: its own limit is told with the path.
 const DEEPEST: usize = 1 << 10;
+
+/// What Windows begins a text in UTF-8 with: the byte order mark.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What a file holds.
 #[derive(Debug)]
@@ -39,13 +45,14 @@ pub(crate) struct Input {
     pub(crate) reader: Box<dyn Read + Send>,
     /// The size of the file, if it is one and is not compressed.
     size: Option<u64>,
+    skip_bad: bool,
     limits: Limits,
 }
 
 /// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
 /// or `otherwise` for standard input.
 pub(crate) fn open(path: &Path, reading: Reading, otherwise: Format) -> Result<Input> {
-    let Reading { format, limits } = reading;
+    let Reading { format, skip_bad, limits } = reading;
     let is_stdin = path.as_os_str() == "-";
     if !is_stdin && path.is_dir() {
         return Err(Failure::at(path.display(), "a folder, pass the files in it"));
@@ -69,7 +76,7 @@ pub(crate) fn open(path: &Path, reading: Reading, otherwise: Format) -> Result<I
     let mut start = Vec::new();
     raw.by_ref().take(4).read_to_end(&mut start).map_err(of_file)?;
     let whole = Cursor::new(start.clone()).chain(raw);
-    let (reader, size): (Box<dyn Read + Send>, _) = match start.get(..) {
+    let (mut reader, size): (Box<dyn Read + Send>, _) = match start.get(..) {
         Some([0x1f, 0x8b, ..]) => (Box::new(flate2::read::MultiGzDecoder::new(whole)), None),
         Some([0x28, 0xb5, 0x2f, 0xfd]) => {
             let decoder = ruzstd::decoding::StreamingDecoder::new(whole);
@@ -77,7 +84,15 @@ pub(crate) fn open(path: &Path, reading: Reading, otherwise: Format) -> Result<I
         }
         _ => (Box::new(whole), size),
     };
-    Ok(Input { name, format, reader, size, limits })
+    if format.is_text() {
+        let mut start = Vec::new();
+        let most = u64::try_from(MARK.len()).unwrap_or_default();
+        reader.by_ref().take(most).read_to_end(&mut start).map_err(of_file)?;
+        if start != MARK {
+            reader = Box::new(Cursor::new(start).chain(reader));
+        }
+    }
+    Ok(Input { name, format, reader, size, skip_bad, limits })
 }
 
 impl Input {
@@ -97,7 +112,61 @@ impl Input {
 
     /// Reads the document with its values, if it has any.
     pub(crate) fn values(self) -> Result<Document> {
-        self.with_bytes(read_within)
+        if self.format != Format::Jsonl || !self.skip_bad {
+            return self.with_bytes(read_within);
+        }
+        let name = self.name.clone();
+        self.with_bytes(|bytes, format, limits| {
+            let (bytes, bad) = without_bad_lines(bytes, limits);
+            bad.tell(|line| format!("{name}:{line}"));
+            read_within(&bytes, format, limits)
+        })
+    }
+
+    /// As [`tree`](Self::tree), with the number of the line of each document if it is of JSON
+    /// lines.
+    pub(crate) fn tree_with_lines(self) -> Result<(Tree<Leaf>, Option<Vec<u64>>)> {
+        if self.format != Format::Jsonl {
+            return Ok((self.tree()?, None));
+        }
+        let (name, skip_bad) = (self.name.clone(), self.skip_bad);
+        self.with_bytes(|bytes, format, limits| {
+            let mut bytes = Cow::Borrowed(bytes);
+            if skip_bad {
+                let (good, bad) = without_bad_lines(&bytes, limits);
+                bad.tell(|line| format!("{name}:{line}"));
+                bytes = good.into();
+            }
+            let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
+            let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+            let lines = lines.map(|(number, _)| number).collect();
+            match read_within(&bytes, format, limits)? {
+                Document::Tree(tree) => Ok((tree, Some(lines))),
+                _ => Err(Failure::new("it has no values")),
+            }
+        })
+    }
+
+    /// As [`document`](Self::document), and whether it is a sequence of documents: of JSON lines,
+    /// or of a YAML file with several.
+    pub(crate) fn document_of_many(self) -> Result<(Document, bool)> {
+        match self.format {
+            Format::Jsonl => Ok((self.document()?, true)),
+            Format::Yaml => self.with_bytes(|bytes, _, limits| {
+                let trees = yaml::trees(text(bytes)?, limits)?;
+                let is_many = trees.len() > 1;
+                yaml::joined(trees).map(|tree| (Document::Tree(tree), is_many))
+            }),
+            _ => Ok((self.document()?, false)),
+        }
+    }
+
+    /// The documents of a file that may have several.
+    pub(crate) fn trees(self) -> Result<Vec<Tree<Leaf>>> {
+        if self.format == Format::Yaml {
+            return self.with_bytes(|bytes, _, limits| yaml::trees(text(bytes)?, limits));
+        }
+        Ok(vec![self.tree()?])
     }
 
     /// Reads a document that has values.
@@ -114,7 +183,7 @@ impl Input {
         self,
         make: impl FnOnce(&[u8], Format, Limits) -> Result<T>,
     ) -> Result<T> {
-        let Input { name, format, reader, limits, size } = self;
+        let Input { name, format, reader, limits, size, .. } = self;
         let most = u64::try_from(limits.max_bytes()).unwrap_or(u64::MAX);
         let mut bytes = Vec::new();
         let too_large = size.is_some_and(|size| size > most);
@@ -142,6 +211,7 @@ impl Input {
 ///
 /// Returns an error with line and column where the format knows them.
 pub fn read(bytes: &[u8], format: Format) -> Result<Document> {
+    let bytes = bytes.strip_prefix(MARK).filter(|_| format.is_text()).unwrap_or(bytes);
     read_within(bytes, format, Limits::default())
 }
 
@@ -169,7 +239,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
             })?
         }
         Format::Toml => toml_tree(text(bytes)?, seed)?,
-        Format::Yaml => yaml_tree(text(bytes)?, seed, limits)?,
+        Format::Yaml => yaml::tree(text(bytes)?, limits)?,
         Format::Ron => {
             let options = ron::Options::default().with_recursion_limit(DEEPEST);
             options.from_str_seed(text(bytes)?, seed).map_err(|error| {
@@ -305,44 +375,74 @@ fn toml_tree(text: &str, seed: TreeSeed) -> Result<Tree<Leaf>> {
     })?)
 }
 
-fn yaml_tree(text: &str, seed: TreeSeed, limits: Limits) -> Result<Tree<Leaf>> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_depth: limits.max_depth(),
-            max_nodes: limits.max_nodes(),
-            max_events: limits.max_nodes().saturating_mul(4),
-            max_total_scalar_bytes: limits.max_bytes(),
-        },
-        strict_booleans: true,
-        leading_zero_numbers_as_strings: true,
-        non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::PassThrough,
-        with_snippet: false,
-    };
-    let tree = serde_saphyr::with_deserializer_from_str_with_options(text, options, |yaml| {
-        seed.deserialize(yaml)
-    });
-    tree.map_err(|error| {
-        let message = error.to_string();
-        let message = message.trim_start_matches("error: ");
-        let first = message.lines().next().unwrap_or_default();
-        match error.location() {
-            Some(at) => {
-                let prefix = format!("line {} column {}: ", at.line(), at.column());
-                let first = first.trim_start_matches(&prefix);
-                let suffix = format!(" at line {}, column {}", at.line(), at.column());
-                let first = first.trim_end_matches(&suffix);
-                Failure::at(format!("{}:{}", at.line(), at.column()), first)
-            }
-            None => Failure::new(first),
-        }
-    })
-}
-
 /// A reader of JSON that leaves it to the tree how deep a document may be.
 pub(crate) fn json_of(bytes: &[u8]) -> serde_json::Deserializer<serde_json::de::SliceRead<'_>> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     json.disable_recursion_limit();
     json
+}
+
+/// The most bad lines that are listed.
+const LISTED: usize = 10;
+
+/// Lines that are not documents.
+#[derive(Debug, Default)]
+pub(crate) struct Bad {
+    pub(crate) count: u64,
+    /// The indices of the first ones, with column and message.
+    pub(crate) first: Vec<(u64, usize, String)>,
+}
+
+impl Bad {
+    pub(crate) fn of(index: u64, error: &serde_json::Error) -> Self {
+        let message = error.to_string();
+        let end = message.rfind(" at line ").unwrap_or(message.len());
+        let message = message.get(..end).unwrap_or_default().to_owned();
+        Bad { count: 1, first: vec![(index, error.column(), message)] }
+    }
+
+    pub(crate) fn add(&mut self, other: Bad) {
+        self.count += other.count;
+        self.first.extend(other.first);
+        self.first.sort();
+        self.first.truncate(LISTED);
+    }
+
+    /// Lists them on standard error, where `place` is that of an index.
+    pub(crate) fn tell(&self, place: impl Fn(u64) -> String) {
+        for (index, column, message) in &self.first {
+            let failure = Failure::at(format!("{}:{column}", place(*index)), message);
+            anstream::eprintln!("treedef: {failure}");
+        }
+        let listed = u64::try_from(self.first.len()).unwrap_or(u64::MAX);
+        let more = self.count.saturating_sub(listed);
+        if self.count > 0 {
+            let bad = counted(self.count, "line is", "lines are");
+            let rest =
+                if more > 0 { format!(" ({} not listed)", grouped(more)) } else { String::new() };
+            anstream::eprintln!("treedef: {bad} not JSON and passed over{rest}");
+        }
+    }
+}
+
+/// JSON lines, where each line that cannot be read is blank. Its index is its number, from 1.
+fn without_bad_lines(bytes: &[u8], limits: Limits) -> (Vec<u8>, Bad) {
+    let (mut good, mut bad) = (Vec::with_capacity(bytes.len()), Bad::default());
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        if number > 1 {
+            good.push(b'\n');
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let mut json = json_of(line);
+        let read = TreeSeed::new(limits.of_trees()).deserialize(&mut json);
+        match read.and_then(|_| json.end()) {
+            Ok(()) => good.extend_from_slice(line),
+            Err(error) => bad.add(Bad::of(number, &error)),
+        }
+    }
+    (good, bad)
 }
 
 /// JSON lines as one sequence.

@@ -5,13 +5,14 @@
 mod failure;
 mod format;
 mod args;
+mod paint;
 mod names;
 mod tensors;
 mod safetensors;
+mod yaml;
 mod input;
 mod losses;
 mod output;
-mod paint;
 mod lines;
 mod commands;
 

@@ -8,32 +8,12 @@ use serde::de::{DeserializeSeed, Deserializer, Visitor};
 use treedef::Structures;
 
 use crate::failure::{Failure, Result};
-use crate::input::json_of;
+use crate::input::{Bad, json_of};
 
 /// About the bytes that one thread gets at once.
 const BLOCK: usize = 1 << 20;
 /// The longest line.
 const LONGEST: usize = 1 << 30;
-/// The most bad lines that are listed.
-const LISTED: usize = 10;
-
-/// Lines that are not documents.
-#[derive(Debug, Default)]
-pub(crate) struct Bad {
-    pub(crate) count: u64,
-    /// The indices of the first ones, with column and message.
-    pub(crate) first: Vec<(u64, usize, String)>,
-}
-
-impl Bad {
-    fn add(&mut self, other: Bad) {
-        self.count += other.count;
-        self.first.extend(other.first);
-        self.first.sort();
-        self.first.truncate(LISTED);
-    }
-}
-
 /// Whole lines, and the index of the first.
 struct Block {
     first: u64,
@@ -190,9 +170,7 @@ impl Worker {
             // All structures together are too large, and each further line would be.
             self.fatal.get_or_insert(Failure::new(&message));
         }
-        let end = message.rfind(" at line ").unwrap_or(message.len());
-        let message = message.get(..end).unwrap_or_default().to_owned();
-        self.bad.add(Bad { count: 1, first: vec![(index, error.column(), message)] });
+        self.bad.add(Bad::of(index, &error));
     }
 }
 

@@ -196,6 +196,37 @@ fn a_check_that_stops_says_so() {
 }
 
 #[test]
+fn a_byte_order_mark_is_passed_over() {
+    let of_json = "# standard input: 2 nodes, 1 leaf\n{\"a\": u64}\n";
+    let cases = [
+        ("json", "{\"a\": 1}", of_json),
+        ("yaml", "a: 1", of_json),
+        ("yaml", "---\na: 1\n", of_json),
+        ("toml", "a = 1", "# standard input: 2 nodes, 1 leaf\n{\"a\": i64}\n"),
+        ("jsonl", "{\"a\": 1}", "# standard input: 3 nodes, 1 leaf\n[{\"a\": u64}]\n"),
+        ("ron", "{\"a\": 1}", "# standard input: 2 nodes, 1 leaf\n{\"a\": u8}\n"),
+        ("treedef", "{\"a\": u64}", of_json),
+    ];
+    for (format, text, expected) in cases {
+        let mut marked = b"\xef\xbb\xbf".to_vec();
+        marked.extend(text.as_bytes());
+        for text in [text.as_bytes(), &marked] {
+            let output = fed(&["show", "--format", format], text);
+            assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{format}");
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{format}");
+        }
+        let tree = treedef_cli::Format::of_path(format!("x.{format}").as_ref()).unwrap();
+        assert!(treedef_cli::read(&marked, tree).is_ok(), "{format}");
+    }
+    let shapes = fed(&["shapes"], b"\xef\xbb\xbf{\"a\": 1}\n{\"a\": 2}\n");
+    assert_eq!(shapes.status.code(), Some(0));
+    assert!(shapes.stdout.starts_with(b"2 documents, 1 structure\n"));
+    // Where the mark ends, lines and columns begin.
+    let wrong = fed(&["show"], b"\xef\xbb\xbf{x");
+    assert!(wrong.stderr.starts_with(b"treedef: standard input:1:2: "));
+}
+
+#[test]
 fn gzip_is_read_through() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(br#"{"a": [1, 2]}"#).unwrap();

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::path::Path;
 
 use treedef::{Key, LeafKind, NodeKind, NodeRef, Tree};
 
@@ -13,12 +12,13 @@ use crate::input::{self, Document};
 use crate::paint::{counted, grouped};
 use crate::tensors::TensorLeaf;
 
-use super::{document, kinds, print, print_json, readable};
+use super::{kinds, print, print_json, readable};
 
 pub(super) fn check(args: &Check) -> Result<bool> {
     let Check { files, like, reading, folds, max, json: Json { json } } = args;
     let (reading, folds, json) = (*reading, *folds, *json);
-    let (_, expected) = document(like, Reading { format: None, ..reading })?;
+    let of_like = Reading { format: None, ..reading };
+    let (expected, like_is_many) = input::open(like, of_like, Format::Json)?.document_of_many()?;
     let expected = match expected {
         Document::Tree(tree) => kinds(tree)?.map(Form::Kind),
         Document::Signature(tree) => tree.map(Form::Kind),
@@ -32,8 +32,10 @@ pub(super) fn check(args: &Check) -> Result<bool> {
     let (mut all, mut is_stopped) = (Vec::new(), false);
     for file in files {
         let input = input::open(file, reading, Format::Json)?;
-        let (name, is_lines) = (input.name.clone(), input.format == Format::Jsonl);
-        let found = match input.document()? {
+        let name = input.name.clone();
+        let (document, is_many) = input.document_of_many()?;
+        let is_many = is_many && !like_is_many;
+        let found = match document {
             Document::Tree(tree) => kinds(tree)?.map(Form::Kind),
             Document::Tensors(tree) => tree.map(Form::Tensor),
             _ => return Err(Failure::at(name, "it has no values, pass it as `--like`")),
@@ -46,7 +48,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
             violations: Vec::new(),
         };
         let (root, found) = (expected.treedef().root(), found.treedef().root());
-        if is_lines && like_is_one(like) {
+        if is_many {
             for (index, document) in found.children().enumerate() {
                 checker.node(root, document, &mut treedef::Path::root().child(Key::Index(index)));
             }
@@ -85,11 +87,6 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         anstream::eprintln!("treedef: {count}");
     }
     Ok(ok)
-}
-
-/// Whether the expectation is about one document, and not about JSON lines.
-fn like_is_one(like: &Path) -> bool {
-    Format::of_path(like).is_ok_and(|format| format != Format::Jsonl)
 }
 
 struct Violation {

@@ -103,11 +103,6 @@ fn document(path: &Path, reading: Reading) -> Result<(String, Document)> {
     Ok((input.name.clone(), input.document()?))
 }
 
-fn tree(path: &Path, reading: Reading) -> Result<(String, Tree<Leaf>)> {
-    let input = input::open(path, reading, Format::Json)?;
-    Ok((input.name.clone(), input.tree()?))
-}
-
 fn has_arrays(tree: &Tree<Leaf>) -> bool {
     tree.leaves().iter().any(|leaf| leaf.as_array().is_some())
 }

@@ -3,17 +3,18 @@
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
-use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, Value};
+use treedef::{Array, Edit, Key, Leaf, NodeRef, Path, Pattern, Tree, Value};
 
 use crate::args::OneFile;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
+use crate::input;
 use crate::output;
 use crate::paint::paint;
 use crate::tensors::{numbers, of_array, write_numbers};
 
 use super::nearest::no_match;
-use super::{readable, tree, write_bytes};
+use super::{readable, write_bytes};
 
 /// An array with more numbers is shortened.
 const LONG: usize = 100;
@@ -28,7 +29,9 @@ pub(super) fn select(
     json: bool,
 ) -> Result<bool> {
     let parsed = parse(pattern)?;
-    let (name, mut tree) = tree(&file.file, file.reading)?;
+    let input = input::open(&file.file, file.reading, Format::Json)?;
+    let name = input.name.clone();
+    let (mut tree, lines) = input.tree_with_lines()?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let is_found = |tree: &Tree<Leaf>| selected(tree, &parsed).next().is_some();
     if !is_found(&tree) {
@@ -46,9 +49,14 @@ pub(super) fn select(
     // What is read by another program is written as it is found: it may have read enough.
     let mut out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
     for (path, node) in selected(&tree, &parsed) {
+        let line = line_of(&path, lines.as_deref());
         let leaf = tree.leaves().get(node.leaf_range().start).filter(|_| node.is_leaf());
         if json {
-            write!(out, "{{\"path\":{},\"value\":", serde_json::Value::from(path.to_string()))?;
+            out.write_all(b"{")?;
+            if let Some((number, _)) = line {
+                write!(out, "\"file\":{},\"line\":{number},", serde_json::Value::from(&*name))?;
+            }
+            write!(out, "\"path\":{},\"value\":", serde_json::Value::from(path.to_string()))?;
             match leaf.and_then(Leaf::as_array) {
                 Some(array) => write_array(&mut out, array)?,
                 None => out.write_all(shown(node, leaf).as_bytes())?,
@@ -57,7 +65,13 @@ pub(super) fn select(
             continue;
         }
         let dim = anstyle::Style::new().dimmed();
-        write!(out, "{}{dim}:{dim:#} ", readable(&path))?;
+        match &line {
+            Some((number, below)) => {
+                write!(out, "{dim}{}:{number}:{dim:#} {}", name.escape_debug(), readable(below))?;
+            }
+            None => write!(out, "{}", readable(&path))?,
+        }
+        write!(out, "{dim}:{dim:#} ")?;
         match leaf.and_then(Leaf::as_array) {
             Some(array) if !full && array.shape().iter().product::<usize>() > LONG => {
                 write!(out, "{array} ")?;
@@ -87,6 +101,13 @@ fn parse(pattern: &str) -> Result<Pattern> {
     pattern.parse().map_err(|error: treedef::Error| {
         Failure::new(format!("the path `{pattern}`: {error}; try e.g. `'**.name'`"))
     })
+}
+
+/// The number of the line that a path leads into, and the path in its document.
+fn line_of(path: &Path, lines: Option<&[u64]>) -> Option<(u64, Path)> {
+    let (Key::Index(index), below) = path.keys().split_first()? else { return None };
+    let number = *lines?.get(*index)?;
+    Some((number, below.iter().fold(Path::root(), |path, key| path.child(key.clone()))))
 }
 
 /// The leaves that are selected, and what has nothing in it, such as `null`.

@@ -10,8 +10,8 @@ use treedef::{
 use crate::args::{Folds, Shapes};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input;
-use crate::lines::{Bad, LineCounter};
+use crate::input::{self, Bad};
+use crate::lines::LineCounter;
 use crate::paint::{counted, grouped, paint, paint_change, width};
 use crate::tensors::numbers;
 
@@ -30,8 +30,8 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
     } else {
         print(&counted.text(&all, args))?;
     }
-    counted.tell_bad();
-    Ok(counted.bad.count == 0)
+    counted.bad.tell(|index| counted.place(index));
+    Ok(counted.bad.count == 0 || args.reading.skip_bad)
 }
 
 struct Counted {
@@ -76,8 +76,10 @@ impl Counted {
                 let counted = counter.count(&mut input.reader);
                 counted.map_err(|failure| failure.in_file(&name))?;
             } else {
-                let counted = add(&mut counter, numbers(input.tree()?)?, args.elements.as_deref());
-                counted.map_err(|failure| failure.in_file(&name))?;
+                for tree in input.trees()? {
+                    let counted = add(&mut counter, numbers(tree)?, args.elements.as_deref());
+                    counted.map_err(|failure| failure.in_file(&name))?;
+                }
             }
             if args.strict && counter.bad.count > 0 {
                 break;
@@ -167,21 +169,6 @@ impl Counted {
             "bad": self.bad.count,
             "structures": all.iter().map(one).collect::<Vec<_>>(),
         })
-    }
-
-    fn tell_bad(&self) {
-        let listed = self.bad.first.len();
-        for (index, column, message) in &self.bad.first {
-            let failure = Failure::at(format!("{}:{column}", self.place(*index)), message);
-            anstream::eprintln!("treedef: {failure}");
-        }
-        let more = self.bad.count.saturating_sub(u64::try_from(listed).unwrap_or(u64::MAX));
-        if self.bad.count > 0 {
-            let bad = counted(self.bad.count, "line is", "lines are");
-            let rest =
-                if more > 0 { format!(" ({} not listed)", grouped(more)) } else { String::new() };
-            anstream::eprintln!("treedef: {bad} not JSON and not counted{rest}");
-        }
     }
 }
 

@@ -1,0 +1,224 @@
+//! YAML, of which a file may have several documents.
+
+use serde::de::DeserializeSeed;
+use serde_saphyr::Error;
+use serde_saphyr::budget::BudgetBreach;
+use treedef::{Leaf, Tree, TreeDef, TreeSeed};
+
+use crate::args::Limits;
+use crate::failure::{Failure, Result};
+use crate::paint::counted;
+
+/// A document of a file.
+struct Part<'t> {
+    /// The number of lines before it.
+    lines: usize,
+    text: &'t str,
+}
+
+/// The documents of a file. A line that begins with `---` or `...` ends a document wherever it
+/// stands, also in a text: so YAML forbids it in a text. Documents that have nothing in them, as
+/// templates leave them, are passed over; if all are so, the file has one.
+fn documents(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let (mut lines, mut at) = (0, 0);
+    let mut open = Part { lines: 0, text: "" };
+    let (mut start, mut has_content, mut in_header) = (0, false, true);
+    for line in text.split_inclusive('\n') {
+        let is_start = is_marker(line, "---");
+        if is_marker(line, "...") || is_start && !in_header {
+            open.text = text.get(start..at).unwrap_or_default();
+            if has_content {
+                parts.push(open);
+            }
+            open = Part { lines, text: "" };
+            (start, has_content, in_header) = (at, false, true);
+            if !is_start {
+                // The marker itself is no part of the next document.
+                (open.lines, start) = (lines + 1, at + line.len());
+            }
+        }
+        let content = line.strip_prefix("---").filter(|_| is_start).unwrap_or(line).trim();
+        let is_directive = in_header && !is_start && line.starts_with('%');
+        let is_blank = content.is_empty() || content.starts_with('#') || is_directive;
+        if is_start || !is_blank {
+            in_header = false;
+        }
+        has_content |= !is_blank && !is_marker(line, "...");
+        (lines, at) = (lines + 1, at + line.len());
+    }
+    open.text = text.get(start..).unwrap_or_default();
+    if has_content || parts.is_empty() {
+        parts.push(open);
+    }
+    parts
+}
+
+fn is_marker(line: &str, marker: &str) -> bool {
+    line.strip_prefix(marker)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+}
+
+/// The documents of a file, in their order. A text without any is one document, which is null.
+pub(crate) fn trees(text: &str, limits: Limits) -> Result<Vec<Tree<Leaf>>> {
+    let (mut all, mut nodes) = (Vec::new(), 0_usize);
+    for part in documents(text) {
+        let tree = part_tree(&part, TreeSeed::new(limits.of_trees()), limits)?;
+        nodes = nodes.saturating_add(tree.treedef().num_nodes());
+        if nodes > limits.max_nodes() {
+            let most = limits.max_nodes();
+            let message = format!("{nodes} nodes, the limit is {most} (`--max-nodes` allows more)");
+            return Err(Failure::new(message));
+        }
+        all.push(tree);
+    }
+    Ok(all)
+}
+
+/// The document of a file, or a sequence of them if there are several.
+pub(crate) fn tree(text: &str, limits: Limits) -> Result<Tree<Leaf>> {
+    joined(trees(text, limits)?)
+}
+
+/// The only document, or a sequence of several.
+pub(crate) fn joined(mut all: Vec<Tree<Leaf>>) -> Result<Tree<Leaf>> {
+    match (all.pop(), all.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (last, _) => {
+            let parts = all.into_iter().chain(last).map(Tree::into_parts);
+            let (treedefs, leaves): (Vec<TreeDef>, Vec<_>) = parts.unzip();
+            Ok(Tree::new(TreeDef::seq(treedefs)?, leaves.into_iter().flatten().collect())?)
+        }
+    }
+}
+
+/// Reads one document.
+fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits) -> Result<Tree<Leaf>> {
+    use serde_saphyr::options::NonFiniteFloatPolicy;
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: limits.max_depth(),
+            max_nodes: limits.max_nodes(),
+            max_events: limits.max_nodes().saturating_mul(4),
+            max_total_scalar_bytes: limits.max_bytes(),
+        },
+        strict_booleans: true,
+        leading_zero_numbers_as_strings: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+        with_snippet: false,
+    };
+    let tree = serde_saphyr::with_deserializer_from_str_with_options(part.text, options, |yaml| {
+        seed.deserialize(yaml)
+    });
+    tree.map_err(|error| failure(&error, part.lines, limits))
+}
+
+fn failure(error: &Error, lines: usize, limits: Limits) -> Failure {
+    let message = said(error, limits);
+    let Some(at) = error.location() else { return Failure::new(message) };
+    let line = usize::try_from(at.line()).unwrap_or(usize::MAX).saturating_add(lines);
+    Failure::at(format!("{line}:{}", at.column()), message)
+}
+
+/// What is wrong, without the options and functions of the library that reads YAML.
+fn said(error: &Error, limits: Limits) -> String {
+    let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    match error.without_snippet() {
+        Error::AliasError { error, .. } => said(error, limits),
+        Error::DuplicateMappingKey { key: Some(key), .. } => {
+            format!("the key `{key}` occurs twice in one map: rename or delete one")
+        }
+        Error::DuplicateMappingKey { key: None, .. } => {
+            "a key occurs twice in one map: rename or delete one".to_owned()
+        }
+        Error::Budget { breach, .. } => match breach {
+            BudgetBreach::Depth { .. } => {
+                let most = counted(number(limits.max_depth()), "level", "levels");
+                format!("nested deeper than {most} (`--max-depth` allows more)")
+            }
+            BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. } => {
+                let most = counted(number(limits.max_nodes()), "node", "nodes");
+                format!(
+                    "more than {most}, aliases such as `*name` written out (`--max-nodes` allows more)"
+                )
+            }
+            BudgetBreach::ScalarBytes { .. } => {
+                let most = counted(number(limits.max_bytes()), "byte", "bytes");
+                format!(
+                    "more than {most} of text, aliases such as `*name` written out (`--max-bytes` allows more)"
+                )
+            }
+            BudgetBreach::Aliases { aliases } => {
+                format!(
+                    "{} or more, too many to read",
+                    counted(number(*aliases), "alias", "aliases")
+                )
+            }
+            BudgetBreach::Anchors { anchors } => {
+                format!(
+                    "{} or more, too many to read",
+                    counted(number(*anchors), "anchor", "anchors")
+                )
+            }
+            _ => {
+                "aliases and merge keys stand for more than can be read: write them out".to_owned()
+            }
+        },
+        Error::AliasReplayLimitExceeded { max_total_replayed_events: most, .. } => format!(
+            "aliases such as `*name` stand for more than {}: write them out",
+            counted(number(*most), "value", "values")
+        ),
+        Error::AliasReplayStackDepthExceeded { .. } | Error::AliasExpansionLimitExceeded { .. } => {
+            "aliases such as `*name` stand for more than can be read: write them out".to_owned()
+        }
+        error => plain(error),
+    }
+}
+
+/// The first line of the message, without the position, which is told in front.
+fn plain(error: &Error) -> String {
+    let message = error.render_with_options(serde_saphyr::render_options! {
+        formatter: &serde_saphyr::UserMessageFormatter,
+    });
+    let first = message.trim_start_matches("error: ").lines().next().unwrap_or_default();
+    match error.location() {
+        Some(at) => {
+            let prefix = format!("line {} column {}: ", at.line(), at.column());
+            let suffix = format!(" at line {}, column {}", at.line(), at.column());
+            first.trim_start_matches(&prefix).trim_end_matches(&suffix).to_owned()
+        }
+        None => first.to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// The first line of each document, and its text.
+    fn split(text: &str) -> Vec<(usize, &str)> {
+        documents(text).iter().map(|part| (part.lines + 1, part.text)).collect()
+    }
+
+    #[test]
+    fn markers_part_documents() {
+        assert_eq!(split("a: 1\n"), [(1, "a: 1\n")]);
+        assert_eq!(split("---\na: 1\n"), [(1, "---\na: 1\n")]);
+        assert_eq!(
+            split("a: 1\n---\nb: 2\n--- 3\n"),
+            [(1, "a: 1\n"), (2, "---\nb: 2\n"), (4, "--- 3\n")]
+        );
+        assert_eq!(split("# x\n%YAML 1.2\n---\na: 1\n...\n# y\n---\nb\n").len(), 2);
+        assert_eq!(split("a: 1\n...\n---\nb\n"), [(1, "a: 1\n"), (3, "---\nb\n")]);
+        assert_eq!(split("---a: 1\n---- b\n").len(), 1);
+    }
+
+    #[test]
+    fn documents_without_content_are_passed_over() {
+        assert_eq!(split("---\n# Source: x.yaml\n---\na: 1\n---\n"), [(3, "---\na: 1\n")]);
+        assert_eq!(split(""), [(1, "")]);
+        assert_eq!(split("---\n---\n").len(), 1);
+        assert_eq!(split("---\n~\n---\na\n").len(), 2);
+    }
+}
