@@ -84,7 +84,8 @@ impl<L> Tree<L> {
     /// assert_eq!(weights, [1, 2, 4, 5]);
     ///
     /// let error = tree.select("**.bias").err().unwrap();
-    /// assert_eq!(error.to_string(), "no node matches `**.bias` (did you mean `**.b`? or see `select_any`)");
+    /// let message = "no node matches `**.bias` (did you mean `**.b`? or see `select_any`)";
+    /// assert_eq!(error.to_string(), message);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn select(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {

@@ -4,6 +4,7 @@
 
 mod failure;
 mod format;
+mod file;
 mod args;
 mod paint;
 mod names;

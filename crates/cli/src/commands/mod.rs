@@ -18,7 +18,8 @@ use serde::Serialize;
 use treedef::{Key, Leaf, LeafKind, Tree};
 
 use crate::args::{Args, Command, Reading};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
+use crate::file;
 use crate::format::Format;
 use crate::input::{self, Document};
 
@@ -136,10 +137,6 @@ fn readable(path: &treedef::Path) -> String {
 fn write_to(output: Option<&Path>, bytes: &[u8]) -> Result<bool> {
     match output {
         None => write_bytes(bytes),
-        Some(path) => {
-            let written = std::fs::write(path, bytes);
-            let named = |error| Failure::from(error).in_file(&path.display().to_string());
-            written.map_err(named).map(|()| true)
-        }
+        Some(path) => file::write(path, bytes).map(|()| true),
     }
 }

@@ -97,10 +97,13 @@ impl<'de> DeserializeSeed<'de> for Asker<'_> {
     }
 }
 
-/// Who asks for a number may get another type of it, and a character may be a name.
+/// Who asks for a number may get another type of it, and a character or bytes may be a name.
 fn same_scalar(a: &Leaf, b: &Leaf) -> bool {
     if let (Leaf::Str(text), Leaf::Char(char)) = (a, b) {
         return **text == char.to_string();
+    }
+    if let (Leaf::Str(text), Leaf::Bytes(bytes)) = (a, b) {
+        return text.as_bytes() == &**bytes;
     }
     let integer = |leaf: &Leaf| {
         leaf.kind()
