@@ -562,7 +562,7 @@ pub(crate) struct Insertion {
     /// The number of maps before this one in pre-order, with runs expanded.
     pub(crate) map: usize,
     /// The canonical position of the first entry that came, of the second, …
-    pub(crate) order: Box<[usize]>,
+    pub(crate) order: Arc<[usize]>,
 }
 
 /// Limits for the cost of rebuilding, printing, saving and transforming a treedef.
@@ -681,8 +681,13 @@ impl Limits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MapOrder {
     /// By key, so that equal maps have equal treedefs. The treedef also remembers the insertion
-    /// order. Equal maps in keys and statics are stored once, with the insertion order of the
-    /// first.
+    /// order, and so does each tree or treedef that is made from it. New entries come last.
+    ///
+    /// The order is not part of the structure. The text of a treedef and
+    /// [`TreeDef::to_bytes`](TreeDef::to_bytes) do not have it; [`Tree::to_bytes`](Tree::to_bytes)
+    /// does. Equal maps in keys and statics are stored once, with the insertion order of the first.
+    /// If one map is copied more often than [`Limits::max_nodes`] says, its copies are in the order
+    /// of their keys.
     #[default]
     Canonical,
     /// By insertion order, which is part of the structure, as in Python's `OrderedDict`. Maps in

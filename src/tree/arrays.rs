@@ -47,13 +47,9 @@ impl Tree<Leaf> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn without_arrays(self) -> Result<Tree<Leaf>> {
-        let insertions = self.treedef.insertions.clone();
-        let mut tree = self.edit(|_, node, leaves| {
+        self.edit(|_, node, leaves| {
             let array = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
             Ok(array.map_or(Edit::Keep, |array| Edit::Replace(array.to_tree())))
-        })?;
-        // An array has no maps, so the maps have the same numbers.
-        tree.treedef.insertions = insertions;
-        Ok(tree)
+        })
     }
 }

@@ -7,7 +7,7 @@ use crate::call_stack;
 use crate::flatten::TreeSeed;
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
-use crate::model::{Insertion, Leaf, NodeKind, Tree, Value};
+use crate::model::{Leaf, NodeKind, Tree, Value};
 use crate::treedef::node_ref::NodeRef;
 
 /// Serializes the nested document. Structs become maps of their fields. Unit variants become
@@ -35,8 +35,7 @@ impl<L: Serialize> Serialize for Tree<L> {
         self.treedef.expect_work(self.leaves_in_memory()).map_err(S::Error::custom)?;
         let root = self.treedef.root();
         call_stack::expect_room(self.treedef.limits, root.levels()).map_err(S::Error::custom)?;
-        let insertions = self.treedef.insertions();
-        Document { node: root, leaves: &self.leaves, insertions }.serialize(serializer)
+        Document { node: root, leaves: &self.leaves }.serialize(serializer)
     }
 }
 
@@ -59,8 +58,7 @@ impl Serialize for Leaf {
 /// Serializes the document of the value, as for a [`Tree`].
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let leaves = &*self.leaves();
-        Document { node: self.root(), leaves, insertions: self.insertions() }.serialize(serializer)
+        Document { node: self.root(), leaves: &self.leaves() }.serialize(serializer)
     }
 }
 
@@ -69,7 +67,6 @@ impl Serialize for Value {
 struct Document<'a, L> {
     node: NodeRef<'a>,
     leaves: &'a [L],
-    insertions: &'a [Insertion],
 }
 
 impl<L: Serialize> Serialize for Document<'_, L> {
@@ -159,17 +156,14 @@ impl<'a, L: Serialize> Document<'a, L> {
     fn entries<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (keys, children) = (self.node.entry_keys(), self.node.children());
         let mut entries = serializer.serialize_map(Some(keys.len()))?;
-        let insertion =
-            self.insertions.binary_search_by_key(&self.node.first_map(), |known| known.map);
-        let order = insertion.ok().and_then(|place| self.insertions.get(place));
-        let Some(Insertion { order, .. }) = order else {
+        let Some(order) = self.node.insertion_order() else {
             for (key, child) in keys.iter().zip(children) {
                 call_stack::grow!(entries.serialize_entry(key, &self.child(child)))?;
             }
             return entries.end();
         };
         let children: Vec<NodeRef<'a>> = children.collect();
-        for &position in order {
+        for &position in order.iter() {
             if let (Some(key), Some(child)) = (keys.get(position), children.get(position)) {
                 call_stack::grow!(entries.serialize_entry(key, &self.child(*child)))?;
             }

@@ -6,6 +6,7 @@ use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, Leaf, LeafKind, NodeData, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
+use crate::treedef::insertion::insertion_order;
 use crate::treedef::lookup::{enter_somes, position};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::replace::split;
@@ -14,8 +15,9 @@ use crate::treedef::treedef_builder::TreeDefBuilder;
 impl<L> Tree<L> {
     /// Puts a subtree into a map or a sequence, and returns the one that it replaces.
     ///
-    /// In a map, an entry with the same key is replaced; a new one is sorted in by its key. In a
-    /// sequence, the elements from the index on move up; the index may be the length.
+    /// In a map, an entry with the same key is replaced in its place. A new one is sorted in by its
+    /// key, and comes last where entries are in [insertion order](crate::MapOrder), as in a
+    /// document. In a sequence, the elements from the index on move up; the index may be the length.
     ///
     /// # Errors
     ///
@@ -50,13 +52,18 @@ impl<L> Tree<L> {
         let (position, data) = place?;
         let mut builder = TreeDefBuilder::onto(parent, self.treedef.limits);
         builder.open_new(parent.kind(), data.as_ref().map(NodeData::as_ref), 1);
+        if parent.is_sorted_map() {
+            let mut ranks = parent.insertion_ranks();
+            ranks.insert(position, parent.num_children()); // the new entry comes last
+            builder.set_insertion_order(insertion_order(&ranks));
+        }
         let (next, rest) = split(&mut builder, parent, position)?;
         let before = match parent.child(position) {
             Some(next) => next.first_leaf(),
             None => parent.leaf_range().end,
         };
         builder.unify_options(&new.treedef)?;
-        builder.insert(new.treedef.root(), 1)?;
+        builder.insert_copies(&new.treedef, 1)?;
         for (child, repeat) in next.into_iter().map(|next| (next, 1)).chain(rest) {
             builder.insert(child, repeat)?;
         }

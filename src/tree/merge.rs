@@ -3,6 +3,7 @@
 //! The idea is haiku's `data_structures.partition` and `merge`, which support two levels of dicts.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::vec;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -13,6 +14,7 @@ use crate::treedef::difference::mismatch_at;
 use crate::treedef::node_ref::{NodeRef, Overlap};
 
 use crate::treedef::edit::EditWalk;
+use crate::treedef::insertion::insertion_order;
 use crate::treedef::pairs::{equal_subtrees, expect_agreement};
 use crate::treedef::treedef_builder::TreeDefBuilder;
 use crate::treedef::walk::Event;
@@ -50,7 +52,7 @@ impl<L> Tree<L> {
 
     /// The leaves for which `f` returns `true`, and the others, as two [`filter`](Self::filter)s.
     /// [`merge`](Self::merge) puts the two together again, unless elements of a sequence or tuple
-    /// were removed. The order of struct fields may then differ.
+    /// were removed. Fields and entries may then be in another order.
     ///
     /// # Errors
     ///
@@ -126,7 +128,8 @@ impl<L> Tree<L> {
     /// Merges the fields and entries of all `parts` into one tree.
     ///
     /// Elements and positions are merged by index, so their number must be the same in all parts.
-    /// Fields are in the order in which they first occur, and entries in the order of their keys.
+    /// Fields are in the order in which they first occur. So is the insertion order of entries, which
+    /// are sorted by their keys.
     ///
     /// # Errors
     ///
@@ -185,6 +188,7 @@ fn thinned(treedef: &TreeDef, stays: &[bool], in_memory: usize) -> Result<TreeDe
 struct MergedNode<'a> {
     node: NodeRef<'a>,
     labels: Labels,
+    order: Option<Arc<[usize]>>,
     children: vec::IntoIter<(Option<Key>, Merged<'a>)>,
 }
 
@@ -228,11 +232,12 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
                 open.push(pair);
             }
             None => {
-                if let Some(MergedNode { node, labels, .. }) = open.pop()
+                if let Some(MergedNode { node, labels, order, .. }) = open.pop()
                     && let Some(data) = node.data()
                 {
                     let data = NodeData { labels, ..data.clone() };
                     builder.relabel(node.kind(), Some(data.as_ref()));
+                    builder.set_insertion_order(order);
                 }
                 builder.close()?;
             }
@@ -260,13 +265,8 @@ impl<'a> MergedNode<'a> {
         if !same || !labelled && a.num_children() != b.num_children() {
             return Err(mismatch_at(path.clone(), a, b));
         }
-        let both =
-            |Overlap { position, a: x, b: y, count }| (a.key(position), Merged::Both(x, y, count));
-        let children: Vec<_> = if labelled {
-            merged_by_label(a, b)
-        } else {
-            by_position(a, b, true).map(both).collect()
-        };
+        let (children, order) =
+            if labelled { merged_by_label(a, b) } else { (merged_by_position(a, b), None) };
         let labels = match a.kind() {
             NodeKind::Map => Labels::Keys(
                 children.iter().filter_map(|(key, _)| key.as_ref()?.entry().cloned()).collect(),
@@ -276,21 +276,50 @@ impl<'a> MergedNode<'a> {
             ),
             _ => Labels::None,
         };
-        Ok(MergedNode { node: a, labels, children: children.into_iter() })
+        Ok(MergedNode { node: a, labels, order, children: children.into_iter() })
     }
 }
 
-fn merged_by_label<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> Vec<(Option<Key>, Merged<'a>)> {
-    let children = compare::by_label(a, b, Key::clone).into_iter();
-    let merged = |(key, child)| match child {
+type MergedChildren<'a> = Vec<(Option<Key>, Merged<'a>)>;
+
+/// Several equal pairs are one item only if the entries of all their maps came in the same orders.
+fn merged_by_position<'a>(a: NodeRef<'a>, b: NodeRef<'a>) -> MergedChildren<'a> {
+    let mut children = Vec::new();
+    for Overlap { position, a: x, b: y, count } in by_position(a, b, true) {
+        let mut done = 0;
+        while done < count {
+            let (x, y, left) = (x.later(done), y.later(done), count - done);
+            let same = x.in_same_order(left).min(y.in_same_order(left));
+            children.push((a.key(position + done), Merged::Both(x, y, same)));
+            done += same;
+        }
+    }
+    children
+}
+
+/// The children of both, and the order in which the entries of a map came: first those of `a`.
+fn merged_by_label<'a>(
+    a: NodeRef<'a>,
+    b: NodeRef<'a>,
+) -> (MergedChildren<'a>, Option<Arc<[usize]>>) {
+    let merged = |key: Key, child: Labelled<'a, 'a>| match child {
         Labelled::Both(a, _, b) => (Some(key), Merged::Both(a, b, 1)),
         Labelled::First(a) => (Some(key), Merged::First(a)),
         Labelled::Second(_, b) => (Some(key), Merged::Second(b)),
     };
-    let mut children: Vec<_> = children.map(merged).collect();
-    if a.is_sorted_map() {
-        let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
-        children.sort_by_cached_key(|(key, _)| entry(key));
+    let children = compare::by_label(a, b, Key::clone).into_iter();
+    if !a.is_sorted_map() {
+        return (children.map(|(key, child)| merged(key, child)).collect(), None);
     }
-    children
+    let (first, second) = (a.insertion_ranks(), b.insertion_ranks());
+    let rank = |at: usize, child: &Labelled<'_, '_>| match child {
+        Labelled::Second(position, _) => (1, second.get(*position).copied()),
+        Labelled::First(_) | Labelled::Both(..) => (0, first.get(at).copied()),
+    };
+    let ranked = |(at, (key, child))| (rank(at, &child), merged(key, child));
+    let mut children: Vec<_> = children.enumerate().map(ranked).collect();
+    let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
+    children.sort_by_cached_key(|(_, (key, _))| entry(key));
+    let (ranks, children): (Vec<_>, Vec<_>) = children.into_iter().unzip();
+    (children, insertion_order(&ranks))
 }

@@ -44,7 +44,11 @@ impl<L: Clone> Tree<L> {
         let steps = leaf_steps(prefix.root(), self.treedef.root());
         let subtrees = steps.map(|(_, node)| {
             let treedef = match &last {
-                Some((known, treedef)) if node.is_same_stored_node(*known) => treedef.clone(),
+                Some((known, treedef))
+                    if node.is_same_stored_node(*known) && node.has_same_orders(*known) =>
+                {
+                    treedef.clone()
+                }
                 _ => node.to_treedef(),
             };
             last = Some((node, treedef.clone()));

@@ -102,7 +102,7 @@ impl<L> Tree<L> {
                     continue;
                 }
             };
-            walk.put(edited.treedef.root())?;
+            walk.put(&edited.treedef)?;
             leaves.extend(edited.leaves);
         }
         Ok(Tree::from_parts(walk.finish()?, leaves))
@@ -267,7 +267,7 @@ fn cuts<'a, L>(
                 Vec::new()
             }
             Action::Replace(new) => {
-                walk.put(new.treedef.root())?;
+                walk.put(&new.treedef)?;
                 new.leaves
             }
         };
@@ -328,7 +328,7 @@ impl<L> Tree<Tree<L>> {
             match node.kind() {
                 NodeKind::Leaf => {
                     if let Some(tree) = inner.next() {
-                        walk.put(tree.treedef.root())?;
+                        walk.put(&tree.treedef)?;
                         leaves.extend(tree.leaves);
                     }
                 }

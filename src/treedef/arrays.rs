@@ -109,8 +109,6 @@ pub(crate) fn collect_arrays(
         }
     }
     let mut collected = builder.finish()?;
-    // An array has no maps, so the remaining maps have the same numbers.
-    collected.insertions.clone_from(&treedef.insertions);
     collected.walked = treedef.walked;
     Ok((collected, leaves))
 }

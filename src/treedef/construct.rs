@@ -1,9 +1,12 @@
 //! Constructors for structures, without a value.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::model::{Name, NodeHead, NodeKind, TreeDef, Value};
 use crate::treedef::encoding::{LabelsRef, NodeDataRef};
 
+use super::insertion::insertion_order;
 use super::treedef_builder::TreeDefBuilder;
 
 impl TreeDef {
@@ -45,7 +48,7 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn some(child: TreeDef) -> Result<Self> {
-        NodeHead::new(NodeKind::Some).around(LabelsRef::None, [child])
+        NodeHead::new(NodeKind::Some).around(LabelsRef::None, None, [child])
     }
 
     /// `Meters(*)`
@@ -54,7 +57,11 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn newtype_struct(name: &str, child: TreeDef) -> Result<Self> {
-        NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }.around(LabelsRef::None, [child])
+        NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }.around(
+            LabelsRef::None,
+            None,
+            [child],
+        )
     }
 
     /// `[*, *]`
@@ -73,7 +80,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn seq(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        NodeHead::new(NodeKind::Seq).around(LabelsRef::None, children)
+        NodeHead::new(NodeKind::Seq).around(LabelsRef::None, None, children)
     }
 
     /// `[*; 1000]`. The elements are stored once.
@@ -94,7 +101,7 @@ impl TreeDef {
         let mut builder = TreeDefBuilder::onto(child.root(), child.limits);
         NodeHead::new(NodeKind::Seq).open(&mut builder, LabelsRef::None);
         if count > 0 {
-            builder.insert(child.root(), count)?;
+            builder.insert_copies(child, count)?;
         }
         builder.close()?;
         builder.finish()
@@ -106,7 +113,7 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn tuple(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        NodeHead::new(NodeKind::Tuple).around(LabelsRef::None, children)
+        NodeHead::new(NodeKind::Tuple).around(LabelsRef::None, None, children)
     }
 
     /// `Rgb(*, *, *)`
@@ -115,7 +122,11 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn tuple_struct(name: &str, children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        NodeHead { name, ..NodeHead::new(NodeKind::TupleStruct) }.around(LabelsRef::None, children)
+        NodeHead { name, ..NodeHead::new(NodeKind::TupleStruct) }.around(
+            LabelsRef::None,
+            None,
+            children,
+        )
     }
 
     /// `Point { x: *, y: * }`
@@ -130,8 +141,8 @@ impl TreeDef {
         NodeHead { name, ..NodeHead::new(NodeKind::Struct) }.around_fields(fields)
     }
 
-    /// `{"a": *, "b": *}`. The entries are sorted by their keys. For a key that occurs twice, see
-    /// [`parse_with`](Self::parse_with).
+    /// `{"a": *, "b": *}`. The entries are sorted by their keys, and the order in which they came
+    /// is remembered. For a key that occurs twice, see [`parse_with`](Self::parse_with).
     ///
     /// # Errors
     ///
@@ -145,13 +156,16 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn map(entries: impl IntoIterator<Item = (Value, TreeDef)>) -> Result<Self> {
-        let mut entries = collected(entries);
-        let options = TreeDefBuilder::options_of(entries.iter().map(|(_, child)| child))?;
+        let mut entries: Vec<_> = collected(entries).into_iter().enumerate().collect();
+        let children = entries.iter().map(|(_, (_, child))| child);
+        let options = TreeDefBuilder::options_of(children)?;
         if !options.insertion {
-            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            entries.sort_by(|(_, (a, _)), (_, (b, _))| a.cmp(b));
         }
+        let (ranks, entries): (Vec<usize>, Vec<(Value, TreeDef)>) = entries.into_iter().unzip();
         let (keys, children): (Vec<Value>, Vec<TreeDef>) = entries.into_iter().unzip();
-        NodeHead::new(NodeKind::Map).around(LabelsRef::Keys(&keys), children)
+        let order = insertion_order(&ranks);
+        NodeHead::new(NodeKind::Map).around(LabelsRef::Keys(&keys), order, children)
     }
 
     /// `Shape::Circle(*)`
@@ -160,7 +174,11 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn newtype_variant(name: &str, variant: &str, child: TreeDef) -> Result<Self> {
-        NodeHead { kind: NodeKind::NewtypeVariant, name, variant }.around(LabelsRef::None, [child])
+        NodeHead { kind: NodeKind::NewtypeVariant, name, variant }.around(
+            LabelsRef::None,
+            None,
+            [child],
+        )
     }
 
     /// `Shape::Line(*, *)`
@@ -173,7 +191,11 @@ impl TreeDef {
         variant: &str,
         children: impl IntoIterator<Item = TreeDef>,
     ) -> Result<Self> {
-        NodeHead { kind: NodeKind::TupleVariant, name, variant }.around(LabelsRef::None, children)
+        NodeHead { kind: NodeKind::TupleVariant, name, variant }.around(
+            LabelsRef::None,
+            None,
+            children,
+        )
     }
 
     /// `Shape::Box { w: *, h: * }`
@@ -219,16 +241,18 @@ impl NodeHead<'_> {
         let owned = |(field, child): (&str, TreeDef)| (Name::from(field.to_owned()), child);
         let fields = collected(fields.into_iter().map(owned));
         let (fields, children): (Vec<Name>, Vec<TreeDef>) = fields.into_iter().unzip();
-        self.around(LabelsRef::Fields(&fields), children)
+        self.around(LabelsRef::Fields(&fields), None, children)
     }
 
     fn around(
         self,
         labels: LabelsRef<'_, Name>,
+        order: Option<Arc<[usize]>>,
         children: impl IntoIterator<Item = TreeDef>,
     ) -> Result<TreeDef> {
         let mut builder = TreeDefBuilder::default();
         self.open(&mut builder, labels);
+        builder.set_insertion_order(order);
         for child in children {
             builder.allow(child.limits);
             builder.insert(child.root(), 1)?;

@@ -8,6 +8,7 @@ use crate::path::Path;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
+use super::insertion::insertion_order;
 use super::treedef_builder::TreeDefBuilder;
 
 /// What happens to a node and to everything below it.
@@ -28,7 +29,7 @@ impl TreeDef {
     /// Calls `f` for each node and replaces or removes the node as `f` says.
     ///
     /// It starts at the root, and skips everything below a replaced or removed node. For equal
-    /// siblings, `f` is called once, with the first.
+    /// siblings whose map entries came in the same order, `f` is called once, with the first.
     ///
     /// # Errors
     ///
@@ -52,7 +53,7 @@ impl TreeDef {
             match met {
                 Event::Enter { node, .. } => match f(node)? {
                     Edit::Keep => walk.enter()?,
-                    Edit::Replace(other) => walk.put(other.root())?,
+                    Edit::Replace(other) => walk.put(&other)?,
                     Edit::Remove => walk.remove()?,
                 },
                 Event::Leave(_) => walk.leave()?,
@@ -86,8 +87,8 @@ impl TreeDef {
                 Event::Leave(_) => {
                     let made = walk.leave_apart()?;
                     match f(&made)? {
-                        Edit::Keep => walk.put(made.root())?,
-                        Edit::Replace(other) => walk.put(other.root())?,
+                        Edit::Keep => walk.put(&made)?,
+                        Edit::Replace(other) => walk.put(&other)?,
                         Edit::Remove => walk.remove()?,
                     }
                 }
@@ -107,7 +108,8 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn children(&self) -> impl Iterator<Item = TreeDef> + '_ {
-        let runs = self.root().runs();
+        let mut children = self.root().children();
+        let runs = std::iter::from_fn(move || children.next_in_same_order());
         runs.flat_map(|(child, repeat)| {
             std::iter::repeat_n(child.to_treedef().with_limits(self.limits), repeat)
         })
@@ -193,13 +195,14 @@ impl<'a> EditWalk<'a> {
 
     /// Keeps the node and everything below it.
     pub(crate) fn keep(&mut self) -> Result<()> {
-        self.put(self.here.0)
+        self.pass();
+        self.builder.insert(self.here.0, self.here.1)
     }
 
     /// Replaces the node by another subtree.
-    pub(crate) fn put(&mut self, other: NodeRef<'_>) -> Result<()> {
+    pub(crate) fn put(&mut self, other: &TreeDef) -> Result<()> {
         self.pass();
-        self.builder.insert(other, self.here.1)
+        self.builder.insert_copies(other, self.here.1)
     }
 
     /// Removes the node.
@@ -264,20 +267,27 @@ impl EnteredNode<'_> {
         let data = self.node.data();
         let labels = data.map_or(Labels::None, |data| self.without_removed(&data.labels));
         let data = data.map(|data| NodeData { labels, ..data.clone() });
+        let order = self
+            .node
+            .insertion_order()
+            .and_then(|_| insertion_order(&without(&self.node.insertion_ranks(), &self.removed)));
         builder.relabel(kind, data.as_ref().map(NodeData::as_ref));
+        builder.set_insertion_order(order);
     }
 
     fn without_removed(&self, labels: &Labels) -> Labels {
-        fn kept<T: Clone>(all: &[T], removed: &[Range<usize>]) -> Box<[T]> {
-            let mut removed = removed.iter().flat_map(Range::clone).peekable();
-            let stays = |position: &usize| removed.next_if_eq(position).is_none();
-            let kept = (0..all.len()).filter(stays);
-            kept.filter_map(|position| all.get(position).cloned()).collect()
-        }
         match labels {
-            Labels::Fields(fields) => Labels::Fields(kept(fields, &self.removed)),
-            Labels::Keys(keys) => Labels::Keys(kept(keys, &self.removed)),
+            Labels::Fields(fields) => Labels::Fields(without(fields, &self.removed)),
+            Labels::Keys(keys) => Labels::Keys(without(keys, &self.removed)),
             Labels::None | Labels::Static(_) => labels.clone(),
         }
     }
+}
+
+/// All items except those in the ranges, which are in order.
+fn without<T: Clone>(all: &[T], removed: &[Range<usize>]) -> Box<[T]> {
+    let mut removed = removed.iter().flat_map(Range::clone).peekable();
+    let stays = |position: &usize| removed.next_if_eq(position).is_none();
+    let kept = (0..all.len()).filter(stays);
+    kept.filter_map(|position| all.get(position).cloned()).collect()
 }

@@ -2,6 +2,7 @@
 
 mod run_index;
 pub(crate) mod node_ref;
+pub(crate) mod insertion;
 pub(crate) mod walk;
 pub(crate) mod blocks;
 pub(crate) mod limits;

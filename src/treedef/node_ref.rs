@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Encoding, Labels, Name, Node, NodeData, NodeHead, NodeKind, Options, RunIndex, RunMark,
-    TreeDef, Value,
+    Encoding, Insertion, Labels, Name, Node, NodeData, NodeHead, NodeKind, Options, RunIndex,
+    RunMark, TreeDef, Value,
 };
 use crate::path::{Key, Path};
 
@@ -28,6 +29,8 @@ use crate::path::{Key, Path};
 #[derive(Clone, Copy)]
 pub struct NodeRef<'a> {
     encoding: &'a Encoding,
+    /// The insertion orders of the maps of the whole structure.
+    pub(super) insertions: Option<&'a Arc<[Insertion]>>,
     /// Index of the run in `encoding.nodes`. This node is one sibling of the run.
     node: usize,
     /// The run itself.
@@ -40,14 +43,15 @@ pub struct NodeRef<'a> {
 impl Encoding {
     pub(crate) fn root(&self) -> NodeRef<'_> {
         // Index 0 exists (invariant 1).
-        NodeRef { encoding: self, node: 0, raw: &self.nodes[0], first_leaf: 0, first_map: 0 }
+        let raw = &self.nodes[0];
+        NodeRef { encoding: self, insertions: None, node: 0, raw, first_leaf: 0, first_map: 0 }
     }
 }
 
 impl TreeDef {
     /// The root node, which describes the whole value.
     pub fn root(&self) -> NodeRef<'_> {
-        self.encoding.root()
+        NodeRef { insertions: self.insertions.as_ref(), ..self.encoding.root() }
     }
 
     /// The number of leaves of this structure.
@@ -532,6 +536,12 @@ impl<'a> Children<'a> {
     /// The rest of the current run: its first child and the number of children.
     pub(crate) fn next_run(&mut self) -> Option<(NodeRef<'a>, usize)> {
         self.next_up_to(usize::MAX)
+    }
+
+    /// The rest of the current run, as far as the entries of maps came in the same orders.
+    pub(crate) fn next_in_same_order(&mut self) -> Option<(NodeRef<'a>, usize)> {
+        let most = if self.left > 0 { self.next.in_same_order(self.left_in_run) } else { 0 };
+        self.next_up_to(most)
     }
 
     /// The rest of the current run, but at most `most` children.

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::TreeDef;
 use crate::treedef::difference::mismatch_at;
-use crate::treedef::node_ref::Overlap;
+use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::walk::{PairEvent, PairWalk};
 
 use super::pairs::{expect_agreement, is_prefix, options_fit, same_head};
@@ -31,7 +31,7 @@ impl TreeDef {
     }
 
     /// The smallest structure of which both are prefixes. Where one has a leaf, the result has the
-    /// subtree of the other.
+    /// subtree of the other. The entries of a map that both have keep the order of this one.
     ///
     /// # Errors
     ///
@@ -53,7 +53,10 @@ impl TreeDef {
         builder.allow(other.limits);
         builder.unify_options(self)?;
         builder.unify_options(other)?;
-        let mut walk = PairWalk::new(self.root(), other.root(), |_, _, _| usize::MAX);
+        let in_same_order = |_: NodeRef<'_>, a: NodeRef<'_>, b: NodeRef<'_>| {
+            a.in_same_order(usize::MAX).min(b.in_same_order(usize::MAX))
+        };
+        let mut walk = PairWalk::new(self.root(), other.root(), in_same_order);
         while let Some(event) = walk.next() {
             match event {
                 PairEvent::Enter(Overlap { a, b, count, .. }) if a.is_leaf() || b.is_leaf() => {

@@ -67,7 +67,7 @@ pub(crate) fn split<'a>(
         if before < repeat {
             found = Some(child.later(before));
             if repeat - before > 1 {
-                rest.push((child, repeat - before - 1));
+                rest.push((child.later(before + 1), repeat - before - 1));
             }
         }
     }

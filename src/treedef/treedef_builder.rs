@@ -1,9 +1,10 @@
 //! Builds a structure from parts of other structures.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Limits, Name, Node, NodeData, NodeKind, Options, TreeDef};
+use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef};
 use crate::treedef::difference::options_mismatch;
 use crate::treedef::encoding::{EncodingBuilder, NodeDataRef};
 use crate::treedef::node_ref::NodeRef;
@@ -11,10 +12,12 @@ use crate::treedef::walk::{Event, Stops, Walk};
 
 /// A structure that is built node by node in pre-order. Equal neighbours are merged into runs.
 ///
-/// The insertion order of map entries is not copied, because it is not part of a structure. Parts
-/// that depend on options must all have the same options, and the result has these. For example, a
-/// struct of numbers without options can be combined with any part. The number of nodes is checked
-/// against the [`Limits`] before nodes are added, everything else at the end.
+/// The insertion orders of maps are copied from the parts. A map with other keys gets one by
+/// [`set_insertion_order`](TreeDefBuilder::set_insertion_order).
+///
+/// Parts that depend on options must all have the same options, and the result has these. For
+/// example, a struct of numbers without options can be combined with any part. The number of nodes
+/// is checked against the [`Limits`] before nodes are added, everything else at the end.
 #[derive(Default)]
 pub(crate) struct TreeDefBuilder {
     encoding: EncodingBuilder,
@@ -23,19 +26,26 @@ pub(crate) struct TreeDefBuilder {
     /// Whether a part depends on the options.
     depends_on_options: bool,
     limits: Limits,
+    /// Sorted by the numbers of the maps.
+    insertions: Vec<Insertion>,
+    /// The number of maps so far, with runs expanded.
+    maps: usize,
 }
 
 /// A node whose children are still being added.
 struct OpenNode {
     at: usize,
-    data: usize,
     repeat: usize,
     last: Option<usize>,
+    /// The number of maps before this node.
+    first_map: usize,
 }
 
 /// A subtree that can be inserted several times.
 pub(crate) struct Fragment {
     nodes: Vec<Node>,
+    /// Counted from the first map of the subtree.
+    insertions: Vec<Insertion>,
 }
 
 impl NodeRef<'_> {
@@ -51,6 +61,7 @@ impl NodeRef<'_> {
         let mut builder = TreeDefBuilder::onto(self, Limits::default());
         let fragment = builder.fragment_of(self);
         builder.encoding.nodes = fragment.nodes;
+        builder.insertions = fragment.insertions;
         builder.encoding.nodes[0].repeat = 1; // a subtree has at least one node
         builder.finish_part()
     }
@@ -124,6 +135,7 @@ impl TreeDefBuilder {
         self.expect_room(1)?;
         let data = like.data().map(NodeData::as_ref);
         self.open_new(like.kind(), data, repeat);
+        self.set_insertion_order(like.insertion_order().cloned());
         Ok(())
     }
 
@@ -135,7 +147,8 @@ impl TreeDefBuilder {
     ) {
         let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
         let at = self.encoding.open(kind, data);
-        self.open.push(OpenNode { at, data, repeat, last: None });
+        self.open.push(OpenNode { at, repeat, last: None, first_map: self.maps });
+        self.maps = self.maps.saturating_add(usize::from(kind == NodeKind::Map));
     }
 
     /// Copies a subtree. For each node, `replace` may insert something else and return `true`; the
@@ -158,42 +171,83 @@ impl TreeDefBuilder {
 
     /// Closes the current node. All its children have been added.
     pub(crate) fn close(&mut self) -> Result<()> {
-        match self.complete()? {
-            Some((at, repeat)) => self.join(at, repeat),
-            None => Ok(()),
+        let Some(OpenNode { at, repeat, first_map, .. }) = self.complete()? else {
+            return Ok(());
+        };
+        if repeat > 1 {
+            let maps = self.maps.saturating_sub(first_map);
+            let orders = self.orders_from(first_map);
+            if self.has_room_for_orders(orders.len(), repeat) {
+                self.copy_orders(&orders, first_map, first_map, maps, repeat);
+            }
+            self.maps = first_map.saturating_add(maps.saturating_mul(repeat));
+        }
+        self.join(at, repeat)
+    }
+
+    /// Sets the order in which the entries of the current node came, if it is a map with sorted keys.
+    /// `None` is the order of the keys.
+    pub(crate) fn set_insertion_order(&mut self, order: Option<Arc<[usize]>>) {
+        let Some(OpenNode { at, first_map: map, .. }) = self.open.last() else { return };
+        // `at` is the index of the open node. Below another node, the map may be a child.
+        if self.encoding.nodes[*at].kind != NodeKind::Map {
+            return;
+        }
+        let place = self.insertions.binary_search_by_key(map, |insertion| insertion.map);
+        match (place, order) {
+            // In range: the index was just found.
+            (Ok(place), Some(order)) => self.insertions[place].order = order,
+            (Ok(place), None) => drop(self.insertions.remove(place)),
+            (Err(place), Some(order)) => {
+                self.insertions.insert(place, Insertion { map: *map, order });
+            }
+            (Err(_), None) => {}
         }
     }
 
-    /// Changes the kind and node data of the current node. They must fit its children.
+    /// Changes the kind and node data of the current node. They must fit its children. Entries of a
+    /// map are then in the order of their keys.
     pub(crate) fn relabel(&mut self, kind: NodeKind, data: Option<NodeDataRef<'_, Name>>) {
         let data = data.map_or(NodeData::NONE, |data| self.encoding.node_data.intern(data));
+        self.set_insertion_order(None);
         if let Some(open) = self.open.last_mut() {
-            open.data = data;
-            // `at` is the index of the open node.
-            self.encoding.nodes[open.at].kind = kind;
+            let node = &mut self.encoding.nodes[open.at]; // the index of the open node
+            (node.kind, node.data) = (kind, data);
         }
     }
 
     /// Closes the current node, removes it from the builder and returns it.
     pub(crate) fn close_apart(&mut self) -> Result<TreeDef> {
         let nothing = || Error::from(ErrorKind::Internal("no node is open"));
-        let (at, _) = self.complete()?.ok_or_else(nothing)?;
-        Ok(self.encoding.extract(at, self.options.unwrap_or_default(), Vec::new()))
+        let OpenNode { at, first_map, .. } = self.complete()?.ok_or_else(nothing)?;
+        let insertions = self.orders_from(first_map);
+        let insertions = insertions.iter().map(|order| order.moved(first_map, 0)).collect();
+        self.maps = first_map;
+        Ok(self.encoding.extract(at, self.options.unwrap_or_default(), insertions))
     }
 
-    fn complete(&mut self) -> Result<Option<(usize, usize)>> {
-        let Some(OpenNode { at, data, repeat, .. }) = self.open.pop() else { return Ok(None) };
+    fn complete(&mut self) -> Result<Option<OpenNode>> {
+        let Some(open) = self.open.pop() else { return Ok(None) };
         // `at` is the index of the open node.
-        if !self.encoding.nodes[at].kind.is_atom() {
-            self.encoding.close(at, data)?;
+        let Node { kind, data, .. } = self.encoding.nodes[open.at];
+        if !kind.is_atom() {
+            self.encoding.close(open.at, data)?;
         }
-        Ok(Some((at, repeat)))
+        Ok(Some(open))
     }
 
-    /// Inserts a subtree `repeat` times.
-    pub(crate) fn insert(&mut self, node: NodeRef<'_>, repeat: usize) -> Result<()> {
-        let fragment = self.fragment(node)?;
-        self.insert_fragment(&fragment, repeat)
+    /// Inserts `siblings` siblings of one run, starting with this node.
+    pub(crate) fn insert(&mut self, node: NodeRef<'_>, siblings: usize) -> Result<()> {
+        self.unify(node.options(), node.depends_on_options())?;
+        let nodes = self.nodes_of(node);
+        self.copy_orders(node.insertions(siblings), node.first_map(), self.maps, 0, 1);
+        self.insert_nodes(&nodes, siblings)
+    }
+
+    /// Inserts a structure `copies` times.
+    pub(crate) fn insert_copies(&mut self, treedef: &TreeDef, copies: usize) -> Result<()> {
+        let fragment = self.fragment(treedef.root())?;
+        self.insert_fragment(&fragment, copies)
     }
 
     /// Prepares a subtree that will be inserted several times.
@@ -203,6 +257,12 @@ impl TreeDefBuilder {
     }
 
     fn fragment_of(&mut self, root: NodeRef<'_>) -> Fragment {
+        let first = root.first_map();
+        let insertions = root.insertions(1).iter().map(|order| order.moved(first, 0));
+        Fragment { insertions: insertions.collect(), nodes: self.nodes_of(root) }
+    }
+
+    fn nodes_of(&mut self, root: NodeRef<'_>) -> Vec<Node> {
         // The node data of the other structure, by its numbers there.
         let mut numbers = HashMap::new();
         let nodes = root.subtree().iter().map(|node| {
@@ -214,7 +274,7 @@ impl TreeDefBuilder {
             };
             Node { data, ..*node }
         });
-        Fragment { nodes: nodes.collect() }
+        nodes.collect()
     }
 
     /// Returns an error if `nodes` more nodes exceed the limits.
@@ -223,11 +283,49 @@ impl TreeDefBuilder {
     }
 
     pub(crate) fn insert_fragment(&mut self, fragment: &Fragment, repeat: usize) -> Result<()> {
-        self.expect_room(fragment.nodes.len())?;
+        if self.has_room_for_orders(fragment.insertions.len(), repeat) {
+            let maps = fragment.nodes.first().map_or(0, |root| root.maps);
+            self.copy_orders(&fragment.insertions, 0, self.maps, maps, repeat);
+        }
+        self.insert_nodes(&fragment.nodes, repeat)
+    }
+
+    fn insert_nodes(&mut self, nodes: &[Node], repeat: usize) -> Result<()> {
+        self.expect_room(nodes.len())?;
         let at = self.encoding.nodes.len();
-        self.encoding.nodes.extend_from_slice(&fragment.nodes);
-        self.encoding.nodes[at].repeat = 1; // a subtree has at least one node
+        self.encoding.nodes.extend_from_slice(nodes);
+        let root = &mut self.encoding.nodes[at]; // a subtree has at least one node
+        root.repeat = 1;
+        self.maps = self.maps.saturating_add(root.maps.saturating_mul(repeat));
         self.join(at, repeat)
+    }
+
+    /// Takes out the insertion orders from a map on.
+    fn orders_from(&mut self, map: usize) -> Vec<Insertion> {
+        self.insertions.split_off(self.insertions.partition_point(|order| order.map < map))
+    }
+
+    /// Whether there are so few insertion orders that each of `copies` copies can have its own.
+    /// Equal siblings are stored once, but the orders of their maps are not.
+    fn has_room_for_orders(&self, orders: usize, copies: usize) -> bool {
+        let all = orders.saturating_mul(copies).saturating_add(self.insertions.len());
+        copies <= 1 || self.limits.expect_nodes(all).is_ok()
+    }
+
+    /// Adds the insertion orders of `copies` equal siblings with `maps` maps each. `orders` are
+    /// counted from the map `from`, and the first sibling begins at the map `to`.
+    fn copy_orders(
+        &mut self,
+        orders: &[Insertion],
+        from: usize,
+        to: usize,
+        maps: usize,
+        copies: usize,
+    ) {
+        for copy in 0..if orders.is_empty() { 0 } else { copies } {
+            let to = to.saturating_add(maps.saturating_mul(copy));
+            self.insertions.extend(orders.iter().map(|order| order.moved(from, to)));
+        }
     }
 
     /// Returns the structure. Its root must be closed.
@@ -249,7 +347,7 @@ impl TreeDefBuilder {
     }
 
     fn end(mut self) -> TreeDef {
-        self.encoding.finish(self.options.unwrap_or_default(), Vec::new(), self.limits)
+        self.encoding.finish(self.options.unwrap_or_default(), self.insertions, self.limits)
     }
 
     fn join(&mut self, at: usize, repeat: usize) -> Result<()> {

@@ -18,7 +18,7 @@ pub(crate) struct Walk<'a> {
 pub(crate) enum Stops {
     /// Every node.
     Everywhere,
-    /// The first of equal siblings.
+    /// The first of equal siblings. Those whose map entries came in another order are separate.
     AtRuns,
     /// Every node that has leaves at or below it.
     AboveLeaves,
@@ -61,7 +61,7 @@ impl<'a> Walk<'a> {
         }
         *position = node.num_children() - children.len();
         let child = match self.stops {
-            Stops::AtRuns => children.next_run(),
+            Stops::AtRuns => children.next_in_same_order(),
             Stops::AtLeaflessRuns if children.next_is_leafless() => children.next_run(),
             Stops::AtLeafRuns if children.next_is_leaf() => children.next_run(),
             _ => children.next().map(|child| (child, 1)),

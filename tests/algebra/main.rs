@@ -7,6 +7,7 @@ mod conformance;
 mod documents;
 mod edits;
 mod errors;
+mod orders;
 mod structures;
 mod trees;
 

@@ -32,9 +32,9 @@
 //! `Option`s around the leaves, so they are never confused with a `None` of the value.
 //!
 //! **Maps** are sorted by key, for keys of any type. A rebuilt value gets its entries in their
-//! insertion order. Operations that make another structure (replace, filter, edit, the subtree at a
-//! path) forget this order. [`MapOrder::Insertion`] makes it part of the structure. The fields of a
-//! struct are in the order of their declaration.
+//! insertion order. All operations on trees keep this order, and new entries come last.
+//! [`MapOrder::Insertion`] makes it part of the structure. The fields of a struct are in the order
+//! of their declaration.
 //!
 //! **Static** values are called aux data, metadata, context or constants elsewhere: they are stored
 //! in the treedef.

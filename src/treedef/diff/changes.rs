@@ -218,7 +218,8 @@ fn labelled<'a, T: Diffable>(
     let children = by_label(a.node, b.node, Key::clone);
     let alike = |x: NodeRef<'a>, y: NodeRef<'a>| a.at(x).equals(b.at(y), 1);
     let renamed = renamed(&children, alike);
-    let mut steps = Vec::new();
+    let (mut steps, mut added) = (Vec::new(), Vec::new());
+    let came = if b.node.is_sorted_map() { b.node.insertion_ranks() } else { Vec::new() };
 
     let renamed_to = |at: usize| children.get(*renamed.get(&at)?);
     let stays = |(at, (_, child)): (usize, &(Key, Labelled<'_, '_>))| match child {
@@ -250,11 +251,15 @@ fn labelled<'a, T: Diffable>(
             }
             Labelled::Second(position, y) if is_new(at) => {
                 let new = T::cut(y, b.leaves);
-                steps.push(Step::found(key, 1, ChangeKind::Added { position, new }));
+                let step = Step::found(key, 1, ChangeKind::Added { position, new });
+                added.push((came.get(position).copied(), step));
             }
             Labelled::Second(..) => {}
         }
     }
+    // Entries of a map are added in the order in which they came.
+    added.sort_by_key(|(came, _)| *came);
+    steps.extend(added.into_iter().map(|(_, step)| step));
     Some(steps)
 }
 

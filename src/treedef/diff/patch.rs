@@ -1,12 +1,14 @@
 //! Applies a diff to a tree or structure.
 
 use std::collections::{HashMap, HashSet};
-use std::{mem, vec};
+use std::mem;
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Labels, Name, NodeData, TreeDef};
+use crate::model::{Labels, Name, NodeData, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::difference::subtree_mismatch;
+use crate::treedef::insertion::insertion_order;
 use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::pairs::equal_subtrees;
 use crate::treedef::treedef_builder::TreeDefBuilder;
@@ -61,7 +63,8 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
     let treedef = old.structure();
     let (mut builder, mut leaves) =
         (TreeDefBuilder::onto(treedef.root(), treedef.limits), Vec::new());
-    let mut open: Vec<vec::IntoIter<PatchedChild<'_, '_, T>>> = Vec::new();
+    // The children that are left of each open node. The next is last.
+    let mut open: Vec<Vec<PatchedChild<'_, '_, T>>> = Vec::new();
     loop {
         match next {
             Some(PatchedChild::Old(node, repeat)) => {
@@ -69,15 +72,24 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
                 leaves.extend_from_slice(side.at(node).below(repeat));
             }
             Some(PatchedChild::New(new, repeat)) => {
-                builder.insert(new.structure().root(), repeat)?;
+                builder.insert_copies(new.structure(), repeat)?;
                 leaves.extend_from_slice(new.own_leaves().unwrap_or_default());
             }
-            Some(PatchedChild::Changed(node, repeat, changes)) => {
+            Some(part @ PatchedChild::Changed(node, repeat, changes)) => {
+                let same = node.in_same_order(repeat);
+                if same < repeat
+                    && let (first, Some(rest)) = part.split(same)
+                    && let Some(parts) = open.last_mut()
+                {
+                    parts.extend([rest, first]);
+                    next = parts.pop();
+                    continue;
+                }
                 let plan = Plan::of(side.at(node), changes, open.len())?;
                 let data = plan.data();
                 builder.open_new(node.kind(), data.as_ref().map(NodeData::as_ref), repeat);
-                let parts: Vec<_> = plan.children.into_iter().map(|(_, part)| part).collect();
-                open.push(parts.into_iter());
+                builder.set_insertion_order(plan.insertion_order());
+                open.push(plan.children.into_iter().rev().map(|child| child.part).collect());
             }
             None => {
                 builder.close()?;
@@ -85,7 +97,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
             }
         }
         let Some(parts) = open.last_mut() else { break };
-        next = parts.next();
+        next = parts.pop();
     }
     let treedef = builder.finish()?;
     // A diff that was read from a document may repeat a subtree that has leaves.
@@ -126,15 +138,26 @@ struct Plan<'a, 'c, T: Diffable> {
     /// The remaining children of the old node, and how many were visited.
     rest: Children<'a>,
     came: usize,
-    /// The children of the new node so far. They have keys if they are fields or entries.
-    children: Vec<(Option<Key>, PatchedChild<'a, 'c, T>)>,
+    /// The children of the new node so far.
+    children: Vec<PlannedChild<'a, 'c, T>>,
     name: Option<&'c Name>,
+    /// When the entries of the old node came, if it is a map with sorted keys.
+    ranks: Vec<usize>,
+}
+
+struct PlannedChild<'a, 'c, T: Diffable> {
+    /// Fields and entries have one.
+    key: Option<Key>,
+    /// When an entry of a map came.
+    rank: usize,
+    part: PatchedChild<'a, 'c, T>,
 }
 
 impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
     fn of(side: DiffNode<'a, T::Leaf>, changes: &'c [Change<T>], depth: usize) -> Result<Self> {
         let (node, rest, children) = (side.node, side.node.children(), Vec::new());
-        let mut plan = Plan { node, depth, rest, came: 0, children, name: None };
+        let ranks = if node.is_sorted_map() { node.insertion_ranks() } else { Vec::new() };
+        let mut plan = Plan { node, depth, rest, came: 0, children, name: None, ranks };
         let (mut added, mut order) = (Vec::new(), None);
         for group in changes.chunk_by(|a, b| a.about(depth) == b.about(depth)) {
             match group.first().map(|change| change.about(depth)) {
@@ -166,10 +189,20 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
             plan.add(&added)?;
         }
         if node.is_sorted_map() {
-            let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
-            plan.children.sort_by_cached_key(|(key, _)| entry(key));
+            plan.children.sort_by_cached_key(|child| child.entry().cloned());
         }
         Ok(plan)
+    }
+
+    /// When the entry of the old node at a position came.
+    fn rank(&self, position: usize) -> usize {
+        self.ranks.get(position).copied().unwrap_or_default()
+    }
+
+    /// The order in which the entries of a map came, if its keys are sorted. Added ones come last.
+    fn insertion_order(&self) -> Option<Arc<[usize]>> {
+        let ranks: Vec<usize> = self.children.iter().map(|child| child.rank).collect();
+        insertion_order(&ranks).filter(|_| self.node.is_sorted_map())
     }
 
     /// Keeps the remaining children of the old node before `position`.
@@ -179,7 +212,8 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
             let most = if labelled { 1 } else { position - self.came };
             let Some((child, count)) = self.rest.next_up_to(most) else { return };
             let key = self.node.key(self.came).filter(|_| labelled);
-            self.children.push((key, PatchedChild::Old(child, count)));
+            let (rank, part) = (self.rank(self.came), PatchedChild::Old(child, count));
+            self.children.push(PlannedChild { key, rank, part });
             self.came += count;
         }
     }
@@ -212,41 +246,44 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
 
         let old_child = side.at(child);
         let changed = PatchedChild::Changed(child, span, group);
-        self.children.push(match &change.kind {
-            _ if change.path.keys().len() > self.depth + 1 => (Some(key.clone()), changed),
+        let (key, part) = match &change.kind {
+            _ if change.path.keys().len() > self.depth + 1 => (key.clone(), changed),
             ChangeKind::Removed(_) if self.node.kind().has_one_child() => {
                 return Err(refused("what was removed cannot be missing here", &change.path));
             }
             ChangeKind::Removed(old) => return expect(old, old_child, &change.path),
-            ChangeKind::Renamed { to } => (Some(to.clone()), PatchedChild::Old(child, span)),
+            ChangeKind::Renamed { to } => (to.clone(), PatchedChild::Old(child, span)),
             ChangeKind::Replaced { old, new, .. } => {
                 expect(old, old_child, &change.path)?;
-                (Some(key.clone()), PatchedChild::New(new, span))
+                (key.clone(), PatchedChild::New(new, span))
             }
-            _ => (Some(key.clone()), changed),
-        });
+            _ => (key.clone(), changed),
+        };
+        let (key, rank) = (Some(key), self.rank(position));
+        self.children.push(PlannedChild { key, rank, part });
         Ok(())
     }
 
     /// Sorts the remaining children by `keys`. Returns `None` if their keys differ from these.
     fn reorder(&mut self, keys: &[Key]) -> Option<()> {
         let places: HashMap<&Key, usize> = keys.iter().zip(0..).collect();
-        let place = |key: &Option<Key>| places.get(key.as_ref()?).copied();
+        let place = |child: &PlannedChild<'_, '_, T>| places.get(child.key.as_ref()?).copied();
         let all = self.children.len() == places.len();
-        if !all || self.children.iter().any(|(key, _)| place(key).is_none()) {
+        if !all || self.children.iter().any(|child| place(child).is_none()) {
             return None;
         }
-        self.children.sort_by_key(|(key, _)| place(key));
+        self.children.sort_by_key(place);
         Some(())
     }
 
     /// Inserts the added children, in the order of their positions.
     fn add(&mut self, added: &[&'c Change<T>]) -> Result<()> {
         let labelled = self.node.is_labelled();
-        let keys = self.children.iter().filter_map(|(key, _)| key.clone());
+        let keys = self.children.iter().filter_map(|child| child.key.clone());
         let mut keys: HashSet<Key> = keys.filter(|_| labelled).collect();
         let mut old = mem::take(&mut self.children).into_iter();
         let (mut next, mut count) = (old.next(), 0);
+        let mut rank = self.ranks.len();
         for change in added {
             let ChangeKind::Added { position, new } = &change.kind else { continue };
             let key = change.path.keys().get(self.depth).filter(|_| labelled).cloned();
@@ -255,14 +292,15 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
                 return Err(refused(said, &change.path));
             }
             while count < *position
-                && let Some((key, part)) = next
+                && let Some(child) = next
             {
-                let (before, rest) = part.split(position - count);
-                count += before.count();
-                self.children.push((key, before));
-                next = rest.map(|rest| (None, rest)).or_else(|| old.next());
+                let (part, rest) = child.part.split(position - count);
+                count += part.count();
+                self.children.push(PlannedChild { part, ..child });
+                let rest = rest.map(|part| PlannedChild { key: None, rank: 0, part });
+                next = rest.or_else(|| old.next());
             }
-            if count != *position {
+            if count != *position && !self.node.is_sorted_map() {
                 return Err(refused(
                     "there are too few children before what was added",
                     &change.path,
@@ -270,7 +308,8 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
             }
             let span = change.span(self.depth);
             count = count.saturating_add(span);
-            self.children.push((key, PatchedChild::New(new, span)));
+            self.children.push(PlannedChild { key, rank, part: PatchedChild::New(new, span) });
+            rank += 1;
         }
         self.children.extend(next);
         self.children.extend(old);
@@ -280,7 +319,7 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
     /// The names and labels of the new node.
     fn data(&self) -> Option<NodeData> {
         let data = self.node.data()?;
-        let keys = || self.children.iter().filter_map(|(key, _)| key.as_ref());
+        let keys = || self.children.iter().filter_map(|child| child.key.as_ref());
         let labels = match data.labels {
             Labels::Keys(_) => Labels::Keys(keys().filter_map(Key::entry).cloned().collect()),
             Labels::Fields(_) => Labels::Fields(keys().filter_map(Key::field).cloned().collect()),
@@ -296,6 +335,12 @@ const MOVED: &str = "the order of the fields or keys differs";
 #[cold]
 fn refused(said: impl Into<String>, path: &Path) -> Error {
     Error::from(ErrorKind::DoesNotApply(said.into())).at(path.clone())
+}
+
+impl<T: Diffable> PlannedChild<'_, '_, T> {
+    fn entry(&self) -> Option<&Value> {
+        self.key.as_ref().and_then(Key::entry)
+    }
 }
 
 impl<T: Diffable> PatchedChild<'_, '_, T> {

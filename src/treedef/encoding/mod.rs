@@ -147,6 +147,7 @@ impl EncodingBuilder {
         for (canonical, &insertion) in inserted.iter().enumerate() {
             order[insertion] = canonical;
         }
+        let order: Arc<[usize]> = order.into();
         let mut moved = Vec::with_capacity(inserted.len());
         let leaves = entries.last().map_or(0, |entry| entry.leaf + self.nodes[entry.node].leaves);
         let mut destination = vec![0; leaves];
@@ -180,13 +181,13 @@ impl EncodingBuilder {
         }
         self.nodes.truncate(at + 1);
         self.nodes.extend(sorted);
-        permute(order.clone(), |a, b| keys.swap(a, b));
+        permute(order.to_vec(), |a, b| keys.swap(a, b));
 
         let mut maps = vec![(0, 0); entries.len()];
         for (insertion, map) in moved {
             maps[insertion] = (entries[insertion].map, map);
         }
-        Some(Sorted { order: order.into(), leaves: destination, maps })
+        Some(Sorted { order, leaves: destination, maps })
     }
 
     /// For each entry of the map at `at`: the index of its node, and the number of leaves and maps
@@ -310,7 +311,7 @@ struct EntryStart {
 /// How the entries of a map were sorted.
 pub(crate) struct Sorted {
     /// The canonical position of the first entry to arrive, of the second, and so on.
-    pub(crate) order: Box<[usize]>,
+    pub(crate) order: Arc<[usize]>,
     /// The new index of each leaf of the map, counted from the map's first leaf.
     pub(crate) leaves: Vec<usize>,
     /// For each entry, in insertion order: the number of the map's inner maps before it, in the old

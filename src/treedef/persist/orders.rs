@@ -1,6 +1,7 @@
 //! The insertion orders of map entries, which are a separate part of a file.
 
 use std::iter::Peekable;
+use std::sync::Arc;
 use std::vec::IntoIter;
 
 use crate::error::{ErrorKind, Result};
@@ -21,7 +22,7 @@ pub(super) fn write(
         for insertion in *insertions {
             let structure = count(first + structure)?; // both count what is in memory
             into.maps.push(OrderRow { structure, map: wide(insertion.map) });
-            for &position in &insertion.order {
+            for &position in &*insertion.order {
                 into.positions.push(wide(position));
             }
         }
@@ -76,7 +77,7 @@ impl OrderReader {
     }
 
     /// The positions of the entries of a map with `entries` entries.
-    fn order(&mut self, entries: usize) -> Result<Box<[usize]>> {
+    fn order(&mut self, entries: usize) -> Result<Arc<[usize]>> {
         if entries > self.positions.len() {
             return Err(wire::invalid(PART, "it holds fewer positions than there are entries"));
         }

@@ -1,0 +1,92 @@
+//! The orders in which the entries of maps came, beside a structure.
+
+use std::sync::Arc;
+
+use crate::model::{Insertion, NodeKind};
+use crate::treedef::node_ref::NodeRef;
+
+/// The canonical positions of the entries of a map in the order of their ranks, by which they
+/// came. Returns `None` if they came in canonical order.
+pub(crate) fn insertion_order<R: Ord>(ranks: &[R]) -> Option<Arc<[usize]>> {
+    if ranks.is_sorted() {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..ranks.len()).collect();
+    order.sort_by_key(|&position| &ranks[position]); // in range: each is the index of a rank
+    Some(order.into())
+}
+
+impl Insertion {
+    /// The same order for a map with another number: a part that began at the map `from` now begins
+    /// at `to`. If the number is too large, there is an error when the part is closed.
+    pub(crate) fn moved(&self, from: usize, to: usize) -> Insertion {
+        let map = (self.map - from).saturating_add(to); // the part contains the map
+        Insertion { map, order: Arc::clone(&self.order) }
+    }
+}
+
+impl<'a> NodeRef<'a> {
+    /// The insertion orders of the maps in `siblings` siblings of one run, starting with this node.
+    /// Maps whose entries came in canonical order have none.
+    pub(crate) fn insertions(self, siblings: usize) -> &'a [Insertion] {
+        self.insertions_after(0, siblings)
+    }
+
+    fn insertions_after(self, skipped: usize, siblings: usize) -> &'a [Insertion] {
+        let Some(all) = self.insertions else { return &[] };
+        let first = |skipped: usize| {
+            self.first_map().saturating_add(self.raw().maps.saturating_mul(skipped))
+        };
+        let place = |map| all.partition_point(|insertion| insertion.map < map);
+        let range = place(first(skipped))..place(first(skipped.saturating_add(siblings)));
+        all.get(range).unwrap_or_default()
+    }
+
+    /// The order in which the entries of this map came, if it is not that of their keys.
+    pub(crate) fn insertion_order(self) -> Option<&'a Arc<[usize]>> {
+        let all = self.insertions.filter(|_| self.kind() == NodeKind::Map)?;
+        let found = all.binary_search_by_key(&self.first_map(), |insertion| insertion.map).ok()?;
+        all.get(found).map(|insertion| &insertion.order)
+    }
+
+    /// For each entry of this map, when it came: the first has rank 0.
+    pub(crate) fn insertion_ranks(self) -> Vec<usize> {
+        let mut ranks: Vec<usize> = (0..self.num_children()).collect();
+        let order = self.insertion_order().into_iter().flat_map(|order| order.iter());
+        for (rank, &position) in order.enumerate() {
+            ranks[position] = rank; // an order has the positions of all entries
+        }
+        ranks
+    }
+
+    /// Whether the entries of all maps came in the same orders in two nodes of equal structures.
+    pub(crate) fn has_same_orders(self, other: NodeRef<'_>) -> bool {
+        same_orders(
+            (self.insertions(1), self.first_map()),
+            (other.insertions(1), other.first_map()),
+        )
+    }
+
+    /// How many of `most` siblings, starting with this node, have maps whose entries came in the
+    /// same orders.
+    pub(crate) fn in_same_order(self, most: usize) -> usize {
+        let (first, maps) = (self.insertions(1), self.raw().maps);
+        let Some(next) = self.insertions(most).first() else { return most };
+        if first.is_empty() {
+            return ((next.map - self.first_map()) / maps).min(most); // an order is that of a map
+        }
+        let same = |sibling: &usize| {
+            let start = self.first_map().saturating_add(maps.saturating_mul(*sibling));
+            same_orders((first, self.first_map()), (self.insertions_after(*sibling, 1), start))
+        };
+        1 + (1..most).take_while(same).count()
+    }
+}
+
+/// Whether the insertion orders of two parts are the same, which begin at these maps.
+fn same_orders((a, first): (&[Insertion], usize), (b, other): (&[Insertion], usize)) -> bool {
+    let same = |(a, b): (&Insertion, &Insertion)| {
+        a.map - first == b.map - other && a.order == b.order // the parts contain the maps
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
