@@ -12,4 +12,5 @@ mod marks;
 mod numbers;
 mod rules;
 mod strings;
+mod tensors;
 mod time_and_ids;

@@ -1,0 +1,205 @@
+//! Arrays of other crates as tensors: what the crate `safetensors`, which is the one of Python, writes and reads.
+
+use std::collections::{BTreeMap, HashMap};
+
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
+use serde::{Deserialize, Serialize};
+use treedef::{Flattener, Leaf, Tree};
+use treedef_exchange::{Export, Tensors};
+
+use crate::laws::Subject;
+
+/// Name, type, shape and bytes.
+type Listed = BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)>;
+
+/// An array wherever a model has one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Model<T> {
+    first: T,
+    layers: Vec<T>,
+    named: BTreeMap<String, T>,
+    best: Option<T>,
+    wrapped: Wrapped<T>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Wrapped<T>(T);
+
+impl<T: Clone> Model<T> {
+    fn new(value: &T) -> Self {
+        let copy = || value.clone();
+        Model {
+            first: copy(),
+            layers: vec![copy(); 2],
+            named: [("a".to_owned(), copy())].into(),
+            best: Some(copy()),
+            wrapped: Wrapped(copy()),
+        }
+    }
+}
+
+fn read(file: &[u8]) -> Listed {
+    let tensors = SafeTensors::deserialize(file).unwrap().tensors().into_iter();
+    tensors
+        .map(|(name, view)| (name, (view.dtype(), view.shape().to_vec(), view.data().to_vec())))
+        .collect()
+}
+
+fn write(tensors: &Listed) -> Vec<u8> {
+    let views = tensors.iter().map(|(name, (dtype, shape, bytes))| {
+        (name.clone(), TensorView::new(*dtype, shape.clone(), bytes).unwrap())
+    });
+    safetensors::serialize(views, None::<HashMap<_, _>>).unwrap()
+}
+
+/// Holds that a value comes back from the tensors that it is written as, and that a file of these which
+/// another wrote is read and written as it is: by default, and where arrays are leaves.
+#[track_caller]
+fn comes_back<T: Subject>(value: &T) -> Listed {
+    let file = |tree: &Tree<Leaf>| {
+        let tensors = Tensors::of(tree).unwrap();
+        treedef_exchange::safetensors::to_bytes(&tensors).unwrap()
+    };
+    let tree = Tree::of(value).unwrap();
+    let saved = read(&file(&tree));
+    let there = write(&saved);
+    let loaded: T = treedef_exchange::safetensors::load(&there).unwrap();
+    assert_eq!(loaded, *value);
+    assert_eq!(read(&file(&Tree::of(&loaded).unwrap())), saved);
+    let arrays = Flattener::new().arrays(true).tree(&loaded).unwrap();
+    assert_eq!(read(&file(&arrays)), saved);
+    assert_eq!(Export::new().tree::<Leaf>(&Tensors::of(&tree).unwrap()).unwrap(), tree);
+    saved
+}
+
+/// `f32[2, 3]`, the one tensor of an array, or all of what is none.
+#[track_caller]
+fn tensors<T: Subject>(value: T) -> String {
+    let model = comes_back(&Model::new(&value));
+    let show = |(dtype, shape, _): &(Dtype, Vec<usize>, Vec<u8>)| format!("{dtype:?}{shape:?}");
+    let alone = comes_back(&value);
+    // A vector of equal blocks is one tensor; arrays that are structs are one each.
+    assert!([5, 6].contains(&(model.len() / alone.len())) && model.len() % alone.len() == 0);
+    let show_all = |(name, tensor): (&String, &_)| match name.as_str() {
+        "" => show(tensor),
+        name => format!("{name}: {}", show(tensor)),
+    };
+    alone.iter().map(show_all).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn arrays_are_the_tensors_that_python_has() {
+    use burn_tensor::TensorData;
+    use euclid::{Point2D, UnknownUnit};
+    use half::{bf16, f16};
+    use nalgebra::{DMatrix, DVector, Isometry3, Matrix2xX, SMatrix, Vector3};
+    use ndarray::{Array3, ArrayD, IxDyn, ShapeBuilder, arr0, arr1, arr2};
+    use num_complex::Complex;
+    use sprs::{CsMat, CsVec};
+
+    let columns = ndarray::Array2::from_shape_fn((2, 3).f(), |(i, j)| (i * 3 + j) as f64);
+    let rows = [
+        ("ndarray::Array0<f64>", tensors(arr0(0.5))),
+        ("ndarray::Array1<i32>", tensors(arr1(&[1, 2, 3]))),
+        ("ndarray::Array2<f32>", tensors(arr2(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]))),
+        ("ndarray::Array2<f64>, columns", tensors(columns)),
+        ("ndarray::Array3<bool>", tensors(Array3::from_shape_fn((2, 1, 2), |(i, ..)| i > 0))),
+        ("ndarray::ArrayD<u8>", tensors(ArrayD::from_elem(IxDyn(&[2, 1, 3]), 7u8))),
+        ("ndarray::Array1<f16>", tensors(arr1(&[f16::ONE, f16::PI]))),
+        ("ndarray::Array1<Complex<f32>>", tensors(arr1(&[Complex::new(1.0f32, 2.0); 3]))),
+        ("ndarray::Array1<[u8; 4]>", tensors(arr1(&[[1u8, 2, 3, 4]; 3]))),
+        ("ndarray::Array2<f32>, empty", tensors(ndarray::Array2::<f32>::zeros((0, 3)))),
+        ("ndarray 0.16", tensors(ndarray_0_16::arr2(&[[1.0, 2.0], [3.0, 4.0]]))),
+        ("burn TensorData, f32", tensors(TensorData::from([[1.0f32, 2.0], [3.0, 4.0]]))),
+        ("burn TensorData, f64", tensors(TensorData::from([1.0f64]))),
+        ("burn TensorData, f16", tensors(TensorData::from([f16::PI; 2]))),
+        ("burn TensorData, bf16", tensors(TensorData::from([bf16::PI; 3]))),
+        ("burn TensorData, bool", tensors(TensorData::from([true, false]))),
+        ("burn TensorData, i64", tensors(TensorData::new(vec![7i64; 6], [1, 2, 3]))),
+        ("burn TensorData, u8, empty", tensors(TensorData::new(Vec::<u8>::new(), [0, 3]))),
+        ("burn TensorData, i16, scalar", tensors(TensorData::new(vec![-3i16], [0usize; 0]))),
+        ("Vec<Vec<f32>>", tensors(vec![vec![0.5f32; 4]; 3])),
+        ("[half::bf16; 2]", tensors([bf16::ONE; 2])),
+        ("[Complex<f64>; 2]", tensors([Complex::new(0.5, 1.5); 2])),
+        ("nalgebra::Vector3<f64>", tensors(Vector3::new(1.0, 2.0, 3.0))),
+        (
+            "nalgebra::SMatrix<f64, 2, 3>",
+            tensors(SMatrix::<f64, 2, 3>::from_fn(|i, j| (i + j) as f64)),
+        ),
+        (
+            "nalgebra::DMatrix<f64>",
+            tensors(DMatrix::from_row_slice(2, 3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])),
+        ),
+        (
+            "nalgebra::Matrix2xX<f32>",
+            tensors(Matrix2xX::from_column_slice(&[1.0f32, 2.0, 3.0, 4.0])),
+        ),
+        ("nalgebra::DVector<f64>", tensors(DVector::from_vec(vec![1.0, 2.0]))),
+        ("nalgebra::Isometry3<f64>", tensors(Isometry3::rotation(Vector3::new(0.1, 0.2, 0.3)))),
+        ("nalgebra 0.33", tensors(nalgebra_0_33::DVector::from_vec(vec![1.0, 2.0]))),
+        ("glam::Vec3", tensors(glam::Vec3::new(1.0, 2.0, 3.0))),
+        ("glam::Mat4", tensors(glam::Mat4::from_rotation_x(0.5))),
+        ("euclid::Point2D<f32>", tensors(Point2D::<f32, UnknownUnit>::new(1.0, 2.0))),
+        ("sprs::CsVec<f64>", tensors(CsVec::new(5, vec![0, 2], vec![0.5, 2.5]))),
+        ("geo_types::Point<f32>", tensors(geo_types::Point::new(1.0f32, 2.0))),
+        ("arrayvec::ArrayVec<f32, 4>", tensors(arrayvec::ArrayVec::<f32, 4>::from([0.5; 4]))),
+        (
+            "smallvec::SmallVec<[u8; 2]>",
+            tensors(smallvec::SmallVec::<[u8; 2]>::from_slice(&[1, 2, 3])),
+        ),
+    ];
+    let table: Vec<String> = rows.iter().map(|(of, shape)| format!("{of}: {shape}")).collect();
+    insta::assert_snapshot!(table.join("\n"), @"
+    ndarray::Array0<f64>: F64[]
+    ndarray::Array1<i32>: I32[3]
+    ndarray::Array2<f32>: F32[2, 3]
+    ndarray::Array2<f64>, columns: F64[2, 3]
+    ndarray::Array3<bool>: BOOL[2, 1, 2]
+    ndarray::ArrayD<u8>: U8[2, 1, 3]
+    ndarray::Array1<f16>: F16[2]
+    ndarray::Array1<Complex<f32>>: F32[3, 2]
+    ndarray::Array1<[u8; 4]>: U8[3, 4]
+    ndarray::Array2<f32>, empty: F32[0, 3]
+    ndarray 0.16: F64[2, 2]
+    burn TensorData, f32: F32[2, 2]
+    burn TensorData, f64: F64[1]
+    burn TensorData, f16: F16[2]
+    burn TensorData, bf16: BF16[3]
+    burn TensorData, bool: BOOL[2]
+    burn TensorData, i64: I64[1, 2, 3]
+    burn TensorData, u8, empty: U8[0, 3]
+    burn TensorData, i16, scalar: I16[]
+    Vec<Vec<f32>>: F32[3, 4]
+    [half::bf16; 2]: BF16[2]
+    [Complex<f64>; 2]: F64[2, 2]
+    nalgebra::Vector3<f64>: F64[3]
+    nalgebra::SMatrix<f64, 2, 3>: F64[6]
+    nalgebra::DMatrix<f64>: 0: F64[6]; 1: U64[]; 2: U64[]
+    nalgebra::Matrix2xX<f32>: 0: F32[4]; 2: U64[]
+    nalgebra::DVector<f64>: 0: F64[2]; 1: U64[]
+    nalgebra::Isometry3<f64>: rotation: F64[4]; translation: F64[3]
+    nalgebra 0.33: 0: F64[2]; 1: U64[]
+    glam::Vec3: F32[3]
+    glam::Mat4: F32[16]
+    euclid::Point2D<f32>: F32[2]
+    sprs::CsVec<f64>: data: F64[2]; dim: U64[]; indices: U64[2]
+    geo_types::Point<f32>: x: F32[]; y: F32[]
+    arrayvec::ArrayVec<f32, 4>: F32[4]
+    smallvec::SmallVec<[u8; 2]>: U8[3]
+    ");
+    // A sparse matrix is no array. Its variant has no tensor, so only its tree comes back.
+    let text = |matrix: CsMat<f32>| {
+        let tree = Tree::of(&matrix).unwrap();
+        let export = Export::new().rest_in_metadata(true);
+        let tensors = export.tensors(&tree).unwrap();
+        let back: Tree<Leaf> = export.tree(&tensors).unwrap();
+        assert_eq!(back.into_typed::<CsMat<f32>>().unwrap(), matrix);
+        tensors
+            .iter()
+            .map(|(name, tensor)| format!("{name}: {tensor}"))
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    insta::assert_snapshot!(text(CsMat::eye(2)), @"nrows: u64[]; ncols: u64[]; indptr: u64[3]; indices: u64[2]; data: f32[2]");
+}
