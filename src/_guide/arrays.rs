@@ -52,7 +52,7 @@
 //! | `Vec<half::f16>`, `half::bf16` | their bits, as `u16` | `f16[3]`, `bf16[3]` |
 //! | `Vec<num_complex::Complex<f32>>` | two leaves each | `f32[3, 2]`: a pair to serde; with [`with_complex_rules_at`](crate::Flattener::with_complex_rules_at) `c64[3]` |
 //! | a struct with the fields `re` and `im` | two leaves each | `c64`, `c128` |
-//! | a struct with the fields `shape` and `data` | sizes and each number | an array of that shape |
+//! | a struct with the fields `shape` and `data`, or `dim` and `data` | sizes and each number | an array of that shape |
 //! | burn's `TensorData` (0.17 to 0.22) | one byte string, and sizes | an array of its shape and type; a quantized one stays as it is |
 //! | no elements: `Vec<f32>` or `[[f32; 0]; 3]` | no leaves | no leaves: the type of the elements is unknown |
 //! | `String`, `char`, 128-bit integers | each a leaf | each a leaf |
@@ -89,4 +89,5 @@
 //! ```
 //!
 //! To write files that Python can read, see the package `treedef-exchange` in `crates/exchange`:
-//! safetensors, npz and flax.
+//! safetensors, npz and flax. It writes each array as the tensor that it is, with `arrays` or
+//! without.

@@ -1,6 +1,6 @@
 //! The rules that the source itself keeps.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -196,4 +196,63 @@ fn links_of_the_readme_lead_to_files() {
             assert!(root().join(folder).join(link).exists(), "{folder}/README.md: {link}");
         }
     }
+}
+
+/// rustdoc shows some of these files, and all comments, on pages that are not in a repository: there a
+/// path leads nowhere, and an anchor only to a heading of the page. rustdoc itself checks the names of items.
+#[test]
+fn links_of_the_docs_lead_to_pages_or_items() {
+    let mut pages = vec![("src/overview.md".to_owned(), read("src/overview.md"))];
+    for package in fs::read_dir(root().join("crates")).unwrap() {
+        let folder = package.unwrap().path();
+        let source = fs::read_to_string(folder.join("src/lib.rs")).unwrap_or_default();
+        if source.contains(r#"#![doc = include_str!("../README.md")]"#) {
+            let readme = folder.join("README.md");
+            pages.push((readme.display().to_string(), read(readme)));
+        }
+        pages.extend(doc_comments(&folder.join("src")));
+    }
+    pages.extend(doc_comments(&root().join("src")));
+    assert!(pages.len() > 100);
+    let anchors: HashSet<String> = pages.iter().flat_map(|(_, text)| anchors(text)).collect();
+    for (file, text) in pages {
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let is_page = link.starts_with("https://");
+            let is_item = !link.contains(['/', '#']) && !link.ends_with(".md");
+            let is_method = link.starts_with("#method.");
+            let is_heading = link.strip_prefix('#').is_some_and(|link| anchors.contains(link));
+            // The command has no docs of its own: its page is the repository's.
+            let is_picture = file.ends_with("crates/cli/README.md") && link == "page.png";
+            let leads_somewhere = is_page || is_item || is_method || is_heading || is_picture;
+            assert!(leads_somewhere, "{file}: {link}");
+        }
+    }
+}
+
+/// The comments of each source below a folder that rustdoc shows.
+fn doc_comments(folder: &Path) -> Vec<(String, String)> {
+    let comment = |line: &str| {
+        let line = line.trim_start();
+        let text = line.strip_prefix("//!").or(line.strip_prefix("///"))?;
+        Some(text.to_owned() + "\n")
+    };
+    let page = |file: PathBuf| {
+        let text = read(&file).lines().filter_map(comment).collect();
+        (file.display().to_string(), text)
+    };
+    files(folder).into_iter().map(page).collect()
+}
+
+/// The anchors of the headings of a page, as rustdoc makes them.
+fn anchors(page: &str) -> Vec<String> {
+    let slug = |heading: &str| -> String {
+        let letters = heading.trim().chars().filter_map(|letter| match letter {
+            ' ' | '-' => Some('-'),
+            '_' => Some('_'),
+            letter => letter.is_alphanumeric().then(|| letter.to_ascii_lowercase()),
+        });
+        letters.collect()
+    };
+    let lines = page.lines().map(str::trim).filter(|line| line.starts_with('#'));
+    lines.map(|line| slug(line.trim_start_matches('#'))).collect()
 }

@@ -28,7 +28,7 @@ const ALIKE: &str = " (name what is alike: see `Export::stack`)";
 /// No file has room for a longer text of a structure.
 const MAX_TEXT: usize = 1 << 26;
 
-/// How a tree becomes named tensors: one for each block of leaves of one kind.
+/// How a tree becomes named tensors: one for each block of leaves of one kind, and for each array.
 ///
 /// The name of a tensor is the path of its block, joined by `.`:
 ///
@@ -43,6 +43,27 @@ const MAX_TEXT: usize = 1 << 26;
 /// An array in a newtype, also in a nested one, is one tensor. Newtypes of the names `f16` and
 /// `bf16` around a `u16` are half floats. There is no tensor for what has no leaves: `None`, an
 /// empty sequence, a unit, a static.
+///
+/// A struct that holds an array is the tensor that it is: `{ v, dim, data }` of `ndarray`, `{ shape,
+/// data }` and `{ dim, data }` of others, `{ bytes, shape, dtype }` of `burn`, if there are as many
+/// numbers as the shape says (see [`ArrayFields`](treedef::ArrayFields)). If there are none, it is
+/// an `f32`, because nothing says their type. Matrices of `nalgebra` are tuples without a name, and
+/// stay tuples.
+///
+/// ```
+/// use treedef::Tree;
+/// use treedef_exchange::Tensors;
+///
+/// #[derive(serde::Serialize)]
+/// struct Linear { w: ndarray::Array2<f32>, b: Vec<f32> }
+///
+/// let layers = vec![Linear { w: ndarray::Array2::zeros((2, 3)), b: vec![0.5; 2] }];
+/// let tree = Tree::of(&layers)?;
+/// let tensors = Tensors::of(&tree)?;
+/// assert_eq!(tensors.get("0.w").unwrap().to_string(), "f32[2, 3]");
+/// assert_eq!(tensors.iter().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// ```
 /// use treedef::Tree;
@@ -193,9 +214,8 @@ impl Export {
     }
 
     /// The tensors of a tree, in its order. On a little-endian machine, those of a tree of numbers
-    /// borrow its leaves, except stacked ones. An [`Array`] that is one leaf is the tensor that
-    /// its numbers would be, and borrowed, unless it is column-major, of complex numbers, or a
-    /// struct.
+    /// borrow its leaves, except stacked ones. An [`Array`](treedef::Array) that is one leaf is the
+    /// tensor that its numbers would be, and borrowed, unless it is column-major.
     ///
     /// # Errors
     ///

@@ -1,0 +1,55 @@
+"""Writes random models with `safetensors.numpy`, has Rust load and save them, and compares the files.
+
+`load_save.py COUNT SEED COMMAND`: the command is the example `load_save`.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from safetensors import numpy
+
+
+def model(rng):
+    def numbers(shape, dtype):
+        data = rng.integers(0, 2 if dtype == "bool" else 100, shape)
+        return data.astype(dtype)
+
+    tensors = {}
+    for layer in range(rng.integers(1, 12)):
+        rows, columns = rng.integers(1, 5, 2)
+        tensors[f"layers.{layer}.w"] = numbers((rows, columns), "float32")
+        if rng.integers(2):
+            tensors[f"layers.{layer}.b"] = numbers((rows,), "float64")
+        tensors[f"layers.{layer}.scale"] = numbers((columns,), "float16")
+    tensors["table"] = numbers(rng.integers(1, 4, rng.integers(0, 4)), "int16")
+    tensors["colours"] = numbers((*rng.integers(1, 4, 2), 3), "uint8")
+    tensors["cube"] = numbers(rng.integers(1, 4, 3), "bool")
+    tensors["any"] = numbers(rng.integers(1, 4, rng.integers(0, 6)), "int64")
+    tensors["step"] = numbers((), "uint64")
+    tensors["plain"] = numbers((rng.integers(1, 4), 2), "float32")
+    return tensors
+
+
+def main():
+    count, seed, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    rng = np.random.default_rng(seed)
+    folder = Path(tempfile.mkdtemp())
+    before, after = folder / "before.safetensors", folder / "after.safetensors"
+    arrays = 0
+    for _ in range(count):
+        there = model(rng)
+        numpy.save_file(there, before)
+        subprocess.run([command, before, after], check=True)
+        here = numpy.load_file(after)
+        assert sorted(here) == sorted(there), (sorted(here), sorted(there))
+        for name, array in there.items():
+            assert here[name].shape == array.shape and here[name].dtype == array.dtype, name
+            assert here[name].tobytes() == array.tobytes(), name
+            arrays += 1
+    print(f"{count} models with {arrays} arrays are the same after Rust loaded and saved them")
+
+
+main()
