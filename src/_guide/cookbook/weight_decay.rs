@@ -9,8 +9,7 @@
 //! assert_eq!(net.leaves(), [0.9, 0.9, 1.0, 0.9, 0.9, 1.0]);
 //!
 //! // For an optimiser that takes one decay for each number of the flat vector:
-//! let mask = Tree::mask(net.treedef(), ["**.w"])?.broadcast_to(net.treedef())?;
-//! let decay = mask.map(|is_w| if is_w { 0.1 } else { 0.0 });
+//! let decay = net.mask("**.w")?.map(|is_w| if is_w { 0.1 } else { 0.0 });
 //! assert_eq!(decay.leaves(), [0.1, 0.1, 0.0, 0.1, 0.1, 0.0]);
 //! # Ok::<(), treedef::Error>(())
 //! ```
