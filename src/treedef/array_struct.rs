@@ -25,6 +25,7 @@ const MAX_DIMS: usize = 64;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayFields {
+    names: &'static [&'static str],
     version: Option<usize>,
     shape: usize,
     data: usize,
@@ -47,13 +48,19 @@ impl ArrayFields {
         let are = |names: &&&[&str]| {
             names.len() == fields.len() && names.iter().all(|name| at(name).is_some())
         };
-        STRUCTS.iter().find(are)?;
+        let names = STRUCTS.iter().find(are)?;
         Some(ArrayFields {
+            names,
             version: at("v"),
             shape: at("shape").or_else(|| at("dim"))?,
             data: at("data").or_else(|| at("bytes"))?,
             dtype: at("dtype"),
         })
+    }
+
+    /// Their names, in the order of the crate that has them.
+    pub fn names(&self) -> &'static [&'static str] {
+        self.names
     }
 
     /// The position of the field that has the numbers: one by one, or as one byte string if
@@ -189,8 +196,9 @@ fn dtype_of_variant(node: NodeRef<'_>) -> Option<(Dtype, LeafKind)> {
             let is_of_it = |kind: &LeafKind| Dtype::of_kind(*kind) == Some(dtype);
             LeafKind::ALL.iter().copied().find(is_of_it).map(|kind| (dtype, kind))
         }
-        (NodeKind::NewtypeVariant, "Bool") if node.child(0)?.variant() != Some("U32") => {
-            Some((Dtype::Bool, LeafKind::Bool))
+        (NodeKind::NewtypeVariant, "Bool") => {
+            let store = node.child(0).filter(|store| store.num_leaves() == 0)?;
+            (store.variant() != Some("U32")).then_some((Dtype::Bool, LeafKind::Bool))
         }
         _ => None,
     }

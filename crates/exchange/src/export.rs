@@ -6,7 +6,9 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use treedef::{Edit, Key, Leaf, Limits, Path, ToPattern, Tree, TreeDef, Value};
+use treedef::{
+    ArrayFields, Edit, Key, Leaf, Limits, NodeRef, Path, ToPattern, Tree, TreeDef, Value,
+};
 
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
@@ -479,6 +481,23 @@ fn read_beside(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<String>>> {
         let what = format!("the metadata `{BESIDE_ARRAYS}` is no map of lists of texts: {error}");
         ErrorKind::Structure(what).into()
     })
+}
+
+/// The names of the tensors that are structs with one number after the other, and the fields of these.
+pub(crate) fn array_names(
+    tensors: &Tensors<'_>,
+    separator: &str,
+) -> HashMap<String, &'static [&'static str]> {
+    let Ok(treedef) = read_structure(tensors) else { return HashMap::new() };
+    let (mut printer, mut names) = (NamePrinter::new(&treedef), HashMap::new());
+    let mut blocks = treedef.blocks();
+    let mut shape = |path: &Path, node: NodeRef<'_>| {
+        let fields = ArrayFields::of(node.fields()).filter(|fields| fields.dtype().is_none())?;
+        names.insert(printer.name(path, &[]).parts.join(separator), fields.names());
+        Some(Vec::new())
+    };
+    while blocks.next_or_struct(&mut shape, |_| true).is_some() {}
+    names
 }
 
 fn read_structure(tensors: &Tensors<'_>) -> Result<TreeDef> {

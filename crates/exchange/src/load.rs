@@ -35,6 +35,10 @@ use crate::tensor::{Dtype, Tensors, display};
 /// A walk ends where serde misses a field. So many are begun anew, to list all of them.
 const WALKS: usize = 64;
 
+/// Why a type may refuse what it would read elsewhere.
+const BUFFER: &str =
+    " (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)";
+
 /// How named tensors become a value, and what may differ.
 ///
 /// The type alone says what a name means. A struct asks for its fields, a sequence or a tuple for
@@ -240,14 +244,23 @@ impl Loader {
         let base = self.base.as_ref();
         let table = Table::new(tensors, base, &self.rules, &self.stacks, options, partial)?;
         let mut report = LoadReport::default();
-        let value = match walk::<T>(&table) {
+        let mut value = walk::<T>(&table);
+        if table.find_array_structs(tensors) {
+            value = walk::<T>(&table);
+        }
+        let value = match value {
             Ok(value) => {
                 self.check_buffered(&value, &table)?;
                 table.changed.borrow().is_empty().then_some(value)
             }
             Err(Failure::Reported | Failure::Again) => None,
             Err(failure) => {
-                report.stopped = Some(failure.to_string());
+                let in_buffer = table.entries.iter().any(|entry| entry.buffered.get());
+                let hint = match failure {
+                    Failure::Custom(..) if in_buffer && table.missing.borrow().is_empty() => BUFFER,
+                    _ => "",
+                };
+                report.stopped = Some(format!("{failure}{hint}"));
                 None
             }
         };
@@ -291,11 +304,16 @@ impl Loader {
             let Some(array) = entry.array().filter(|array| !array.tensor.is_empty()) else {
                 continue;
             };
-            match types.get(entry.name.as_ref()) {
+            let data = entry.fields.get().map(|_| [&entry.name, "data"].join(&self.separator));
+            let dims = match &data {
+                Some(_) => vec![array.num_numbers()],
+                None => array.dims.clone(),
+            };
+            match types.get(data.as_deref().unwrap_or(&entry.name)) {
                 Some((Some(dtype), shape)) => {
                     let is_type = *dtype == array.dtype
                         || self.convert && is_float(*dtype) && is_float(array.dtype);
-                    if !is_type || *shape != array.dims {
+                    if !is_type || *shape != dims {
                         table.change(entry, display(*dtype, shape));
                     }
                 }

@@ -474,10 +474,19 @@ impl<'de> Deserializer<'de> for Place<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         if let Some(part) = self.part() {
             part.entry.buffered.set(true);
+            let array = part.entry.fields.get().filter(|_| part.depth == 0);
+            if let Some((names, array)) =
+                array.and_then(|names| Some((names, ArrayFields::of(names)?)))
+            {
+                return visitor.visit_map(ArrayAccess::new(part, array, names));
+            }
             return match part.length() {
                 Some(_) => self.sequence(None, visitor),
                 None => Place::Part(part).any_number(part, visitor),
             };
+        }
+        if let Place::Flat(..) = &self {
+            return self.sequence(None, visitor);
         }
         let Place::Names(names) = &self else {
             self.absent().report(None, "anything");

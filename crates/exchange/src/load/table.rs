@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::export::array_names;
 use crate::load::report::Asked;
 use crate::load::rules::{Glob, Rule, Stack, parts};
 use crate::tensor::{Dtype, Tensor, Tensors, display};
@@ -35,6 +36,8 @@ pub(crate) struct Entry<'t> {
     /// Whether serde keeps it in a buffer, which hides what the type asks for.
     pub(crate) buffered: Cell<bool>,
     pub(crate) filled: bool,
+    /// The fields of the struct that it is in a buffer, if the file says so.
+    pub(crate) fields: Cell<Option<&'static [&'static str]>>,
 }
 
 pub(crate) enum Content<'t> {
@@ -233,6 +236,21 @@ impl<'t> Table<'t> {
         }
     }
 
+    /// Finds which of the tensors that serde keeps in a buffer are structs with an array: there the type
+    /// does not ask for one, but the structure in the metadata shows it. Returns whether there are any.
+    pub(crate) fn find_array_structs(&self, tensors: &Tensors<'_>) -> bool {
+        if self.entries.iter().all(|entry| !entry.buffered.get()) {
+            return false;
+        }
+        let names = array_names(tensors, self.separator);
+        let buffered = self.entries.iter().filter(|entry| entry.buffered.get() && !entry.filled);
+        let found = buffered.filter(|entry| {
+            entry.fields.set(names.get(entry.original).copied());
+            entry.fields.get().is_some()
+        });
+        found.count() > 0
+    }
+
     /// Counts an element that takes no bytes of the file. Returns whether there may be one more.
     pub(crate) fn make(&self) -> bool {
         let left = self.left.get();
@@ -353,6 +371,7 @@ fn named<'t>(
         reported: Cell::new(false),
         buffered: Cell::new(false),
         filled: false,
+        fields: Cell::new(None),
     };
     let arrays = all.into_iter().map(|(name, original, tensor, transposed)| {
         entry(name, original, Content::Array(Array::new(tensor, transposed)))
