@@ -44,8 +44,10 @@ const BUFFER: &str =
 /// The type alone says what a name means. A struct asks for its fields, a sequence or a tuple for
 /// `0`, `1`, …, a map for whatever is below its name, and a newtype and `Some` for nothing, as
 /// [`Export`] names them. A tensor is read where the type has numbers: nested vectors and arrays,
-/// `ndarray` arrays, `{ shape, data }`, half floats. `Option` and `#[serde(default)]` may be
-/// missing; any other difference is an error, which lists them all.
+/// `ndarray` arrays, `{ shape, data }`, burn's `TensorData`, half floats. `Option` and
+/// `#[serde(default)]` may be missing; any other difference is an error, which lists them all. Every
+/// number of every tensor is in the value, or the tensor is named as unused: a type whose fields all
+/// have defaults takes no numbers in silence.
 ///
 /// The rules change the names of the file into those of the type. Each is applied to all tensors
 /// before the next is. In their patterns, `*` is one part of a name, and `**` any number of them.

@@ -80,7 +80,9 @@ fn tensors<T: Subject>(value: T) -> String {
     let show = |(dtype, shape, _): &(Dtype, Vec<usize>, Vec<u8>)| format!("{dtype:?}{shape:?}");
     let alone = comes_back(&value);
     // A vector of equal blocks is one tensor; arrays that are structs are one each.
-    assert!([5, 6].contains(&(model.len() / alone.len())) && model.len() % alone.len() == 0);
+    assert!(
+        [5, 6].contains(&(model.len() / alone.len())) && model.len().is_multiple_of(alone.len())
+    );
     let show_all = |(name, tensor): (&String, &_)| match name.as_str() {
         "" => show(tensor),
         name => format!("{name}: {}", show(tensor)),
