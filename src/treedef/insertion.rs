@@ -33,7 +33,7 @@ impl<'a> NodeRef<'a> {
     }
 
     fn insertions_after(self, skipped: usize, siblings: usize) -> &'a [Insertion] {
-        let Some(all) = self.insertions else { return &[] };
+        let all = self.treedef.insertions();
         let first = |skipped: usize| {
             self.first_map().saturating_add(self.raw().maps.saturating_mul(skipped))
         };
@@ -44,7 +44,10 @@ impl<'a> NodeRef<'a> {
 
     /// The order in which the entries of this map came, if it is not that of their keys.
     pub(crate) fn insertion_order(self) -> Option<&'a Arc<[usize]>> {
-        let all = self.insertions.filter(|_| self.kind() == NodeKind::Map)?;
+        if self.kind() != NodeKind::Map {
+            return None;
+        }
+        let all = self.treedef.insertions();
         let found = all.binary_search_by_key(&self.first_map(), |insertion| insertion.map).ok()?;
         all.get(found).map(|insertion| &insertion.order)
     }

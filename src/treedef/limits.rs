@@ -70,9 +70,10 @@ impl Limits {
     }
 
     /// Checks a structure against all limits.
-    pub(crate) fn check(self, encoding: &Encoding) -> Result<()> {
+    fn check(self, treedef: &TreeDef) -> Result<()> {
+        let encoding = &*treedef.encoding;
         self.expect_nodes(encoding.nodes.len())?;
-        self.expect_depth(encoding.root().levels())?;
+        self.expect_depth(treedef.root().levels())?;
         self.expect_printed(PrintCost::of(encoding), bytes_of(encoding))
     }
 }
@@ -140,7 +141,7 @@ impl TreeDef {
 
     /// Returns the structure, or an error if it exceeds its limits.
     pub(crate) fn within_limits(self) -> Result<TreeDef> {
-        self.limits.check(&self.encoding)?;
+        self.limits.check(&self)?;
         Ok(self)
     }
 

@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    Encoding, Insertion, Labels, Name, Node, NodeData, NodeHead, NodeKind, Options, RunIndex,
-    RunMark, TreeDef, Value,
+    Encoding, Labels, Name, Node, NodeData, NodeHead, NodeKind, Options, RunIndex, RunMark,
+    TreeDef, Value,
 };
 use crate::path::{Key, Path};
 
@@ -28,10 +27,8 @@ use crate::path::{Key, Path};
 /// ```
 #[derive(Clone, Copy)]
 pub struct NodeRef<'a> {
-    encoding: &'a Encoding,
-    /// The insertion orders of the maps of the whole structure.
-    pub(super) insertions: Option<&'a Arc<[Insertion]>>,
-    /// Index of the run in `encoding.nodes`. This node is one sibling of the run.
+    pub(super) treedef: &'a TreeDef,
+    /// Index of the run in the nodes of the structure. This node is one sibling of the run.
     node: usize,
     /// The run itself.
     raw: &'a Node,
@@ -40,18 +37,11 @@ pub struct NodeRef<'a> {
     first_map: usize,
 }
 
-impl Encoding {
-    pub(crate) fn root(&self) -> NodeRef<'_> {
-        // Index 0 exists (invariant 1).
-        let raw = &self.nodes[0];
-        NodeRef { encoding: self, insertions: None, node: 0, raw, first_leaf: 0, first_map: 0 }
-    }
-}
-
 impl TreeDef {
     /// The root node, which describes the whole value.
     pub fn root(&self) -> NodeRef<'_> {
-        NodeRef { insertions: self.insertions.as_ref(), ..self.encoding.root() }
+        let raw = &self.encoding.nodes[0]; // it exists (invariant 1)
+        NodeRef { treedef: self, node: 0, raw, first_leaf: 0, first_map: 0 }
     }
 
     /// The number of leaves of this structure.
@@ -114,6 +104,11 @@ impl TreeDef {
 }
 
 impl<'a> NodeRef<'a> {
+    #[inline]
+    fn encoding(self) -> &'a Encoding {
+        &self.treedef.encoding
+    }
+
     /// The kind of the node.
     pub fn kind(self) -> NodeKind {
         self.raw().kind
@@ -174,7 +169,7 @@ impl<'a> NodeRef<'a> {
         // For each open node: how often it occurs in the expanded tree, and where its subtree ends.
         let mut open: Vec<(usize, usize)> = Vec::new();
         let end = self.node + self.raw().span;
-        for (index, node) in self.encoding.nodes.iter().enumerate().take(end).skip(self.node) {
+        for (index, node) in self.encoding().nodes.iter().enumerate().take(end).skip(self.node) {
             while open.pop_if(|(_, end)| *end <= index).is_some() {}
             let outer = open.last().map_or(1, |(times, _)| *times);
             let times = if index == self.node { 1 } else { outer.saturating_mul(node.repeat) };
@@ -210,9 +205,9 @@ impl<'a> NodeRef<'a> {
 
     /// The children from some child on that is not beyond the one that is looked for.
     fn children_near(self, is_before: impl Fn(&RunMark) -> bool) -> Children<'a> {
-        let index = self.encoding.run_index.as_ref().filter(|_| self.raw.is_wide());
+        let index = self.encoding().run_index.as_ref().filter(|_| self.raw.is_wide());
         let mark = index.and_then(|index| {
-            index.get(&|| RunIndex::of(&self.encoding.nodes)).last_mark(self.node, is_before)
+            index.get(&|| RunIndex::of(&self.encoding().nodes)).last_mark(self.node, is_before)
         });
         let (Some(mark), Some(mut next)) = (mark, self.first_child()) else {
             return self.children();
@@ -382,7 +377,7 @@ impl<'a> NodeRef<'a> {
 
     /// Whether this is a map whose entries are in the order of their keys.
     pub(crate) fn is_sorted_map(self) -> bool {
-        self.kind() == NodeKind::Map && !self.encoding.options.insertion
+        self.kind() == NodeKind::Map && !self.encoding().options.insertion
     }
 
     /// Whether other options would change this structure. Non-default options always matter: a leaf
@@ -414,7 +409,7 @@ impl<'a> NodeRef<'a> {
     #[inline]
     pub(crate) fn turn_to(&mut self, run: usize) -> &'a Node {
         // In range: the index is within the parent's span (invariant 2).
-        (self.node, self.raw) = (run, &self.encoding.nodes[run]);
+        (self.node, self.raw) = (run, &self.encoding().nodes[run]);
         self.raw
     }
 
@@ -437,7 +432,7 @@ impl<'a> NodeRef<'a> {
     /// Whether both nodes are the same stored node, for example siblings of one run. Their
     /// structures are then equal.
     pub(crate) fn is_same_stored_node(self, other: NodeRef<'_>) -> bool {
-        std::ptr::eq(self.encoding, other.encoding) && self.node == other.node
+        std::ptr::eq(self.encoding(), other.encoding()) && self.node == other.node
     }
 
     /// The nesting depth of compounds at and below this node, including keys and statics.
@@ -463,20 +458,20 @@ impl<'a> NodeRef<'a> {
 
     /// The nodes of this subtree. The `repeat` of the first may be greater than 1.
     pub(crate) fn subtree(self) -> &'a [Node] {
-        &self.encoding.nodes[self.node..self.node + self.raw().span]
+        &self.encoding().nodes[self.node..self.node + self.raw().span]
     }
 
     /// The node data that the nodes of this structure refer to.
     pub(crate) fn node_data(self) -> &'a [NodeData] {
-        &self.encoding.node_data
+        &self.encoding().node_data
     }
 
     pub(crate) fn options(self) -> Options {
-        self.encoding.options
+        self.encoding().options
     }
 
     pub(crate) fn data(self) -> Option<&'a NodeData> {
-        self.encoding.node_data.get(self.raw().data)
+        self.encoding().node_data.get(self.raw().data)
     }
 
     #[inline]

@@ -2,32 +2,38 @@
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use crate::leaf::Scalar;
-use crate::model::{Content, Encoding, Leaf, Node, NodeData, NodeKind, Tree, TreeDef, Value};
+use crate::model::{
+    Content, Encoding, Leaf, Limits, Node, NodeData, NodeKind, Tree, TreeDef, Value,
+};
 use crate::treedef::node_ref::NodeRef;
 
 /// The structure of every scalar: one leaf.
-static LEAF_ENCODING: LazyLock<Encoding> = LazyLock::new(|| Encoding {
-    options: Default::default(),
-    nodes: Box::new([Node {
-        kind: NodeKind::Leaf,
-        depth: 0,
-        data: NodeData::NONE,
-        repeat: 1,
-        span: 1,
-        children: 0,
-        leaves: 1,
-        maps: 0,
-        work: 1,
-    }]),
-    node_data: Box::new([]),
-    run_index: None,
+static LEAF: LazyLock<TreeDef> = LazyLock::new(|| {
+    let encoding = Encoding {
+        options: Default::default(),
+        nodes: Box::new([Node {
+            kind: NodeKind::Leaf,
+            depth: 0,
+            data: NodeData::NONE,
+            repeat: 1,
+            span: 1,
+            children: 0,
+            leaves: 1,
+            maps: 0,
+            work: 1,
+        }]),
+        node_data: Box::new([]),
+        run_index: None,
+    };
+    let limits = Limits::default();
+    TreeDef { encoding: Arc::new(encoding), insertions: None, limits, walked: false }
 });
 
 pub(crate) fn scalar_root() -> NodeRef<'static> {
-    LEAF_ENCODING.root()
+    LEAF.root()
 }
 
 impl Value {

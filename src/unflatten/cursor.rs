@@ -8,7 +8,7 @@ use crate::call_stack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::leaf::leaf_type::{Flat, Number, Source, Taken};
-use crate::model::{Insertion, Leaf, LeafKind, NodeKind, TreeDef, Value};
+use crate::model::{Leaf, LeafKind, NodeKind, TreeDef, Value};
 use crate::path::Key;
 use crate::treedef::node_ref::NodeRef;
 
@@ -27,7 +27,6 @@ pub(super) struct Cursor<'de> {
     /// for its child.
     pub(super) requests: usize,
     pub(super) leaves: Source<'de>,
-    pub(super) insertions: &'de [Insertion],
     pub(super) compact: bool,
     max_depth: u32,
     /// The layout of elements that was found last.
@@ -72,13 +71,12 @@ impl<'de> Cursor<'de> {
     pub(super) fn new(treedef: &'de TreeDef, leaves: Source<'de>) -> Self {
         let compact = treedef.encoding.options.compact;
         let max_depth = call_stack::deepest(treedef.limits);
-        Self::at(treedef.root(), leaves, treedef.insertions(), compact, max_depth)
+        Self::at(treedef.root(), leaves, compact, max_depth)
     }
 
     pub(super) fn at(
         node: NodeRef<'de>,
         leaves: Source<'de>,
-        insertions: &'de [Insertion],
         compact: bool,
         max_depth: usize,
     ) -> Self {
@@ -91,7 +89,6 @@ impl<'de> Cursor<'de> {
             name: "",
             requests: 0,
             leaves,
-            insertions,
             compact,
             max_depth: levels,
             fixed: None,

@@ -60,7 +60,7 @@ impl<'c, 'de> Entries<'c, 'de> {
             }
             (NodeKind::Struct | NodeKind::Map, _) => {
                 level = cursor.deeper()?;
-                (EntryOrder::of(cursor), map.node.fields())
+                (EntryOrder::of(map.node), map.node.fields())
             }
             // No field at all is more likely to be another type than a struct of options.
             (NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct, Some(fields))
@@ -171,22 +171,9 @@ impl<'c, 'de> Entries<'c, 'de> {
 }
 
 impl<'de> EntryOrder<'de> {
-    fn of(cursor: &Cursor<'de>) -> Self {
-        let At { node, kind, level, .. } = cursor.at;
-        if kind == NodeKind::Struct {
-            return EntryOrder::Canonical(node.children());
-        }
-        let insertions = level.holder.map_or(cursor.insertions, Value::insertions);
-        let insertion =
-            match insertions.binary_search_by_key(&node.first_map(), |insertion| insertion.map) {
-                Ok(index) => insertions.get(index),
-                Err(_) => None,
-            };
-        match insertion {
-            Some(insertion) => EntryOrder::Insertion {
-                order: &insertion.order,
-                children: node.children().collect(),
-            },
+    fn of(node: NodeRef<'de>) -> Self {
+        match node.insertion_order() {
+            Some(order) => EntryOrder::Insertion { order, children: node.children().collect() },
             None => EntryOrder::Canonical(node.children()),
         }
     }

@@ -26,7 +26,7 @@ use serde::de::{Deserialize, DeserializeOwned};
 use crate::error::{Difference, DifferenceKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType, Source};
-use crate::model::{Content, Insertion, Leaf, LeafKind, Limits, Tree, TreeDef, Value};
+use crate::model::{Content, Leaf, LeafKind, Limits, Tree, TreeDef, Value};
 use crate::treedef::difference::{structure_mismatch, tree_differences};
 use crate::treedef::value::scalar_root;
 
@@ -241,10 +241,6 @@ leaves! {
 }
 
 impl Value {
-    pub(crate) fn insertions(&self) -> &[Insertion] {
-        self.treedef().map_or(&[], TreeDef::insertions)
-    }
-
     /// Rebuilds the value as a type.
     ///
     /// # Errors
@@ -260,7 +256,7 @@ impl Value {
             }
         };
         let leaves = Flat::handed_over(std::slice::from_mut(&mut leaf));
-        let mut cursor = Cursor::at(scalar_root(), leaves, &[], false, limits.max_depth);
+        let mut cursor = Cursor::at(scalar_root(), leaves, false, limits.max_depth);
         T::deserialize(NodeDeserializer(&mut cursor))
     }
 }
