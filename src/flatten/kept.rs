@@ -146,12 +146,6 @@ fn float_of(value: Value) -> Leaf {
 
 /// Whether a value is an option or a unit, possibly inside newtypes.
 fn is_nothing(value: &Value) -> bool {
-    let mut node = value.root();
-    while node.kind() == NodeKind::NewtypeStruct
-        && let Some(inside) = node.child(0)
-    {
-        node = inside;
-    }
-    let kind = node.kind();
+    let kind = value.root().inside_newtypes().kind();
     matches!(kind, NodeKind::None | NodeKind::Some | NodeKind::Unit | NodeKind::UnitStruct)
 }

@@ -158,17 +158,9 @@ fn array_fields(node: NodeRef<'_>) -> Option<ArrayFields> {
     ArrayFields::of(names).filter(|_| node.kind() == NodeKind::Struct)
 }
 
-/// What is inside of newtypes.
-pub(crate) fn inside(mut node: NodeRef<'_>) -> NodeRef<'_> {
-    while let (NodeKind::NewtypeStruct, Some(child)) = (node.kind(), node.first_child()) {
-        node = child;
-    }
-    node
-}
-
 /// The sizes that a node lists: an integer, a sequence or a tuple of them, or a static that is one.
 fn sizes(node: NodeRef<'_>, integer: &impl Fn(usize) -> Option<u64>) -> Option<Vec<usize>> {
-    let node = inside(node);
+    let node = node.inside_newtypes();
     if let Some(value) = node.static_value() {
         return dims(value);
     }

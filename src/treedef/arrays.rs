@@ -15,7 +15,7 @@ use crate::model::{Array, Column, Dtype, Leaf, LeafKind, Node, NodeKind, Tree, T
 use crate::model::{Content, Value};
 use crate::path::Path;
 use crate::pattern::Pattern;
-use crate::treedef::array_struct::{ArrayStruct, inside};
+use crate::treedef::array_struct::ArrayStruct;
 use crate::treedef::blocks::{Rectangle, is_list, num_elements, only_run, rectangle};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::treedef_builder::TreeDefBuilder;
@@ -379,7 +379,7 @@ impl<'a> Arrays<'a> {
     fn integers(&self, nodes: &[NodeRef<'_>]) -> Option<Vec<Leaf>> {
         let mut integers = Vec::new();
         for node in nodes {
-            let node = inside(*node);
+            let node = node.inside_newtypes();
             match node.static_value() {
                 Some(value) if is_list(value.root()) => integers.extend_from_slice(&value.leaves()),
                 None if is_list(node) => {

@@ -48,7 +48,7 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn some(child: TreeDef) -> Result<Self> {
-        NodeHead::new(NodeKind::Some).around(LabelsRef::None, None, [child])
+        NodeHead::new(NodeKind::Some).around(LabelsRef::None, [child])
     }
 
     /// `Meters(*)`
@@ -57,11 +57,7 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn newtype_struct(name: &str, child: TreeDef) -> Result<Self> {
-        NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }.around(
-            LabelsRef::None,
-            None,
-            [child],
-        )
+        NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }.around(LabelsRef::None, [child])
     }
 
     /// `[*, *]`
@@ -80,7 +76,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn seq(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        NodeHead::new(NodeKind::Seq).around(LabelsRef::None, None, children)
+        NodeHead::new(NodeKind::Seq).around(LabelsRef::None, children)
     }
 
     /// `[*; 1000]`. The elements are stored once.
@@ -113,7 +109,7 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn tuple(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        NodeHead::new(NodeKind::Tuple).around(LabelsRef::None, None, children)
+        NodeHead::new(NodeKind::Tuple).around(LabelsRef::None, children)
     }
 
     /// `Rgb(*, *, *)`
@@ -122,11 +118,7 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn tuple_struct(name: &str, children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        NodeHead { name, ..NodeHead::new(NodeKind::TupleStruct) }.around(
-            LabelsRef::None,
-            None,
-            children,
-        )
+        NodeHead { name, ..NodeHead::new(NodeKind::TupleStruct) }.around(LabelsRef::None, children)
     }
 
     /// `Point { x: *, y: * }`
@@ -165,7 +157,7 @@ impl TreeDef {
         let (ranks, entries): (Vec<usize>, Vec<(Value, TreeDef)>) = entries.into_iter().unzip();
         let (keys, children): (Vec<Value>, Vec<TreeDef>) = entries.into_iter().unzip();
         let order = insertion_order(&ranks);
-        NodeHead::new(NodeKind::Map).around(LabelsRef::Keys(&keys), order, children)
+        NodeHead::new(NodeKind::Map).around_in_order(LabelsRef::Keys(&keys), order, children)
     }
 
     /// `Shape::Circle(*)`
@@ -174,11 +166,7 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn newtype_variant(name: &str, variant: &str, child: TreeDef) -> Result<Self> {
-        NodeHead { kind: NodeKind::NewtypeVariant, name, variant }.around(
-            LabelsRef::None,
-            None,
-            [child],
-        )
+        NodeHead { kind: NodeKind::NewtypeVariant, name, variant }.around(LabelsRef::None, [child])
     }
 
     /// `Shape::Line(*, *)`
@@ -191,11 +179,7 @@ impl TreeDef {
         variant: &str,
         children: impl IntoIterator<Item = TreeDef>,
     ) -> Result<Self> {
-        NodeHead { kind: NodeKind::TupleVariant, name, variant }.around(
-            LabelsRef::None,
-            None,
-            children,
-        )
+        NodeHead { kind: NodeKind::TupleVariant, name, variant }.around(LabelsRef::None, children)
     }
 
     /// `Shape::Box { w: *, h: * }`
@@ -241,10 +225,19 @@ impl NodeHead<'_> {
         let owned = |(field, child): (&str, TreeDef)| (Name::from(field.to_owned()), child);
         let fields = collected(fields.into_iter().map(owned));
         let (fields, children): (Vec<Name>, Vec<TreeDef>) = fields.into_iter().unzip();
-        self.around(LabelsRef::Fields(&fields), None, children)
+        self.around(LabelsRef::Fields(&fields), children)
     }
 
     fn around(
+        self,
+        labels: LabelsRef<'_, Name>,
+        children: impl IntoIterator<Item = TreeDef>,
+    ) -> Result<TreeDef> {
+        self.around_in_order(labels, None, children)
+    }
+
+    /// As [`around`](Self::around), for a map whose entries came in this order.
+    fn around_in_order(
         self,
         labels: LabelsRef<'_, Name>,
         order: Option<Arc<[usize]>>,

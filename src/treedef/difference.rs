@@ -233,18 +233,18 @@ impl Differences {
     }
 
     fn different_leaves(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<Found> {
-        let (expected, found) = (a.leaf()?, b.leaf()?);
-        let same = expected == found || self.widened && is_widened(&expected, &found);
-        (!same).then(|| (DifferenceKind::Leaf, quoted_leaf(&expected), quoted_leaf(&found)))
+        self.difference(&*a.leaf()?, &*b.leaf()?)
     }
 
     /// The comparison of a float with the half that was made of it: see
     /// [`with_half_rules`](crate::Flattener::with_half_rules).
     fn half(&self, a: ComparedNode<'_>, b: ComparedNode<'_>) -> Option<Option<Found>> {
-        let (expected, found) = (a.leaf()?, b.half()?);
-        let same = *expected == found || is_widened(&expected, &found);
-        let found = (DifferenceKind::Leaf, quoted_leaf(&expected), quoted_leaf(&found));
-        Some((!same).then_some(found))
+        Some(self.difference(&*a.leaf()?, &b.half()?))
+    }
+
+    fn difference(&self, expected: &Leaf, found: &Leaf) -> Option<Found> {
+        let same = expected == found || self.widened && is_widened(expected, found);
+        (!same).then(|| (DifferenceKind::Leaf, quoted_leaf(expected), quoted_leaf(found)))
     }
 
     fn children<'a>(

@@ -375,6 +375,14 @@ impl<'a> NodeRef<'a> {
         matches!(self.kind(), NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map)
     }
 
+    /// The node inside any newtypes that are here.
+    pub(crate) fn inside_newtypes(mut self) -> NodeRef<'a> {
+        while let (NodeKind::NewtypeStruct, Some(child)) = (self.kind(), self.first_child()) {
+            self = child;
+        }
+        self
+    }
+
     /// Whether this is a map whose entries are in the order of their keys.
     pub(crate) fn is_sorted_map(self) -> bool {
         self.kind() == NodeKind::Map && !self.encoding().options.insertion

@@ -117,9 +117,7 @@ impl Input {
         }
         let name = self.name.clone();
         self.with_bytes(|bytes, format, limits| {
-            let (bytes, bad) = without_bad_lines(bytes, limits);
-            bad.tell(|line| format!("{name}:{line}"));
-            read_within(&bytes, format, limits)
+            read_within(&without_bad_lines(bytes, &name, limits), format, limits)
         })
     }
 
@@ -133,9 +131,7 @@ impl Input {
         self.with_bytes(|bytes, format, limits| {
             let mut bytes = Cow::Borrowed(bytes);
             if skip_bad {
-                let (good, bad) = without_bad_lines(&bytes, limits);
-                bad.tell(|line| format!("{name}:{line}"));
-                bytes = good.into();
+                bytes = without_bad_lines(&bytes, &name, limits).into();
             }
             let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
             let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
@@ -425,8 +421,9 @@ impl Bad {
     }
 }
 
-/// JSON lines, where each line that cannot be read is blank. Its index is its number, from 1.
-fn without_bad_lines(bytes: &[u8], limits: Limits) -> (Vec<u8>, Bad) {
+/// JSON lines, where each line that cannot be read is blank. Lists these lines on standard error, by
+/// their numbers from 1.
+fn without_bad_lines(bytes: &[u8], name: &str, limits: Limits) -> Vec<u8> {
     let (mut good, mut bad) = (Vec::with_capacity(bytes.len()), Bad::default());
     for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         if number > 1 {
@@ -442,7 +439,8 @@ fn without_bad_lines(bytes: &[u8], limits: Limits) -> (Vec<u8>, Bad) {
             Err(error) => bad.add(Bad::of(number, &error)),
         }
     }
-    (good, bad)
+    bad.tell(|line| format!("{name}:{line}"));
+    good
 }
 
 /// JSON lines as one sequence.

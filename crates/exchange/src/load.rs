@@ -319,10 +319,7 @@ impl Loader {
                         table.change(entry, display(*dtype, shape));
                     }
                 }
-                Some((None, _)) | None => {
-                    entry.asked.set(false);
-                    entry.read.set(0);
-                }
+                Some((None, _)) | None => entry.forget(),
             }
         }
         Ok(())

@@ -17,6 +17,9 @@ use crate::tensor::Dtype;
 /// What a boolean of `burn` is in memory: a byte.
 const BYTE: &str = "Native";
 
+/// A type may ask for any number of dimensions; numpy has no more than 64.
+const MOST_PRINTED: usize = 65;
+
 /// The fields of the struct, with the shape before the numbers.
 pub(crate) struct ArrayAccess<'de> {
     part: Part<'de>,
@@ -86,7 +89,7 @@ impl<'de> Dims<'_, 'de> {
         let dims = self.all().get(..length);
         *self.taken = dims.map(<[usize]>::len);
         if dims.is_none() {
-            let sizes = vec!["_"; depth.saturating_add(length)];
+            let sizes = vec!["_"; depth.saturating_add(length).min(MOST_PRINTED)];
             table.change(entry, format!("{}[{}]", array.dtype, sizes.join(", ")));
         }
         dims
@@ -125,16 +128,10 @@ impl<'de> Deserializer<'de> for Dims<'_, 'de> {
         length: usize,
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        match self.first(length) {
-            Some(dims) => {
-                let sizes = dims.iter().map(|dim| size(*dim));
-                visitor.visit_seq(SeqDeserializer::<_, Failure>::new(sizes))
-            }
-            None => {
-                let sizes = std::iter::repeat_n(0u64, length);
-                visitor.visit_seq(SeqDeserializer::<_, Failure>::new(sizes))
-            }
-        }
+        // It was reported if there are not so many.
+        let dims = self.first(length).unwrap_or_default();
+        let sizes = (0..length).map(|at| dims.get(at).copied().map_or(0, size));
+        visitor.visit_seq(SeqDeserializer::<_, Failure>::new(sizes))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -168,8 +165,7 @@ impl<'de> Deserializer<'de> for Bytes<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         let Bytes(part) = self;
-        let read = &part.entry.read;
-        read.set(read.get().saturating_add(part.num_left()));
+        part.entry.count_read(part.num_left());
         match part.all_bytes() {
             Cow::Borrowed(bytes) => visitor.visit_borrowed_bytes(bytes),
             Cow::Owned(bytes) => visitor.visit_byte_buf(bytes),
@@ -178,12 +174,11 @@ impl<'de> Deserializer<'de> for Bytes<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         let Bytes(part) = self;
-        let read = &part.entry.read;
         let mut bytes =
             SeqDeserializer::<_, Failure>::new(part.all_bytes().into_owned().into_iter());
         let value = visitor.visit_seq(&mut bytes)?;
         bytes.end()?;
-        read.set(read.get().saturating_add(part.num_left()));
+        part.entry.count_read(part.num_left());
         Ok(value)
     }
 

@@ -133,7 +133,7 @@ impl<'de> Place<'de> {
             && part.array.dtype == N::DTYPE
             && let Some(number) = part.bytes().and_then(N::read)
         {
-            part.entry.count_read();
+            part.entry.count_read(1);
             return Ok(number);
         }
         self.other_number()
@@ -146,7 +146,7 @@ impl<'de> Place<'de> {
             self.absent().report(Some(N::DTYPE), "");
             return Ok(N::default());
         };
-        part.entry.count_read();
+        part.entry.count_read(1);
         let dtype = part.array.dtype;
         match part.bytes() {
             Some(bytes) if dtype == N::DTYPE => return Ok(N::read(bytes).unwrap_or_default()),
@@ -174,7 +174,7 @@ impl<'de> Place<'de> {
             self.absent().report(Some(Dtype::Bool), "");
             return Ok(false);
         };
-        part.entry.count_read();
+        part.entry.count_read(1);
         match (part.bytes(), part.array.dtype) {
             (Some([0]), Dtype::Bool) => Ok(false),
             (Some([1]), Dtype::Bool) => Ok(true),

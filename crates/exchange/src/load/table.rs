@@ -125,10 +125,16 @@ impl<'t> Array<'t> {
 }
 
 impl Entry<'_> {
-    /// Counts a number that was read.
+    /// Counts numbers that were read.
     #[inline]
-    pub(crate) fn count_read(&self) {
-        self.read.set(self.read.get().saturating_add(1));
+    pub(crate) fn count_read(&self, numbers: usize) {
+        self.read.set(self.read.get().saturating_add(numbers));
+    }
+
+    /// Takes it for not asked for.
+    pub(crate) fn forget(&self) {
+        self.asked.set(false);
+        self.read.set(0);
     }
 
     /// How many numbers of the tensor are not in the value. A tensor without numbers has one if it
@@ -229,8 +235,7 @@ impl<'t> Table<'t> {
         self.changed.borrow_mut().clear();
         self.reported.borrow_mut().clear();
         for entry in &self.entries {
-            entry.asked.set(false);
-            entry.read.set(0);
+            entry.forget();
             entry.reported.set(false);
             entry.buffered.set(false);
         }
