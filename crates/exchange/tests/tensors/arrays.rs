@@ -292,3 +292,35 @@ fn flattened_arrays_come_back() {
     stopped: invalid type: newtype struct, expected u8 at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)
     ");
 }
+
+/// A shape that asks for more dimensions than there can be, and reads none.
+#[derive(Debug, Serialize)]
+struct Endless;
+
+impl<'de> Deserialize<'de> for Endless {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+
+        impl<'de> serde::de::Visitor<'de> for Any {
+            type Value = Endless;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a shape")
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, _: A) -> Result<Endless, A::Error> {
+                Ok(Endless)
+            }
+        }
+
+        deserializer.deserialize_tuple(usize::MAX, Any)
+    }
+}
+
+#[test]
+fn a_shape_of_any_length_is_an_error() {
+    let tree = Tree::of(&[1f32; 2]).unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    let error = tensors.load::<Matrix<Endless, f32>>().unwrap_err().to_string();
+    assert!(error.contains("f32[2]") && error.contains("f32[_, _,"), "{error}");
+}
