@@ -223,6 +223,7 @@ proptest! {
         let unique = tree.clone().unique();
         same(&unique.rebuild(&unique.leaves).unwrap(), &doc);
         same(&Tree::of(&doc).unwrap().with_arrays().unwrap().without_arrays().unwrap(), &doc);
+        #[cfg(feature = "persist")]
         same(&Tree::from_bytes(&tree.to_bytes().unwrap()).unwrap(), &doc);
         same(&tree.clone().edit(|_, _, _| Ok(Edit::Keep)).unwrap(), &doc);
         same(&tree.clone().edit_up(|_, _| Ok(Edit::Keep)).unwrap(), &doc);
