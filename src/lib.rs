@@ -62,6 +62,9 @@ pub use crate::treedef::Fingerprint;
 #[cfg(feature = "in_place")]
 pub use crate::unflatten::unflatten_into;
 
+#[doc(hidden)]
+pub use crate::leaf::float::shortest_half as __shortest_half;
+
 #[cfg(feature = "insta")]
 #[doc(hidden)]
 pub use {crate::snapshot::calls as __snapshot, insta as __insta};

@@ -43,6 +43,18 @@ impl Half {
         }
     }
 
+    /// The shortest decimal that is read as the float with these bits, as an `f64`.
+    pub(crate) fn shortest(self, bits: u16) -> f64 {
+        let exact = f64::from(self.widen(bits));
+        if !exact.is_finite() {
+            return exact;
+        }
+        // Five digits tell apart all floats with a mantissa of 10 bits.
+        let mut decimals = (0..5).flat_map(|places| decimals(exact, places));
+        let is_same = |near: &f64| self.narrow(narrow_to_odd(*near)) == bits;
+        decimals.find(is_same).unwrap_or(exact)
+    }
+
     /// The bits of the nearest float, of two the even one. What was [widened](Self::widen) becomes
     /// the same bits again. A NaN stays a NaN, and what is too large becomes infinite.
     pub(crate) fn narrow(self, value: f32) -> u16 {
@@ -68,6 +80,24 @@ impl Half {
         };
         (sign | half) as u16 // 16 bits: the greatest is that of a NaN
     }
+}
+
+/// The shortest decimal that is read as the same half float: for the packages of this workspace.
+#[doc(hidden)]
+pub fn shortest_half(bits: u16, is_bf16: bool) -> f64 {
+    if is_bf16 { Half::Bf16 } else { Half::F16 }.shortest(bits)
+}
+
+/// The nearest decimal with so many digits after its first, and the next one away from zero: above
+/// a power of two, floats are further apart.
+fn decimals(number: f64, places: i32) -> [f64; 2] {
+    let text = format!("{number:.*e}", usize::try_from(places).unwrap_or_default());
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let sign = if digits.starts_with('-') { "-" } else { "" };
+    let digits: u32 = digits.replace(['-', '.'], "").parse().unwrap_or_default();
+    let exponent = exponent.parse::<i32>().unwrap_or_default() - places;
+    let decimal = |digits: u32| format!("{sign}{digits}e{exponent}").parse().unwrap_or(number);
+    [decimal(digits), decimal(digits + 1)]
 }
 
 /// The smallest `f16` above zero.

@@ -1,17 +1,40 @@
 //! The numbers of long arrays in few words.
 
 use crate::leaf::Scalar;
+use crate::leaf::float::Half;
+use crate::message::counted;
 use crate::model::{Array, Leaf, LeafKind};
 
 /// Arrays of at most this many elements print their elements.
 pub(crate) const SHORT_ARRAY: usize = 6;
 
 impl Array {
-    /// Type, shape and statistics, if there are many numbers.
+    /// Type, shape and statistics, or few numbers themselves. `None` for few elements that are more
+    /// than a number each, such as complex ones.
     pub(crate) fn in_few_words(&self) -> Option<String> {
         let size = self.shape().iter().product(); // as many as there are numbers
-        let is_long = self.num_leaves().max(size) > SHORT_ARRAY;
-        is_long.then(|| format!("{self}{}", statistics_of(|| self.numbers())))
+        if self.num_leaves().max(size) > SHORT_ARRAY {
+            return Some(format!("{self}{}", statistics_of(|| self.numbers())));
+        }
+        let numbers: Vec<String> = self.numbers_as_text().collect();
+        let is_plain = numbers.len() == size && !self.is_column_major();
+        is_plain.then(|| format!("{self} {}", nested(self.shape(), &numbers)))
+    }
+
+    /// The numbers without their kind, which is that of the array.
+    fn numbers_as_text(&self) -> impl Iterator<Item = String> {
+        let half = Half::named(self.dtype().name());
+        let bits = self.as_slice::<u16>().unwrap_or_default().iter();
+        let halves = half.into_iter().flat_map(move |half| {
+            bits.clone().map(move |bits| format!("{:?}", half.shortest(*bits)))
+        });
+        let plain = self.numbers().filter(move |_| half.is_none());
+        halves.chain(plain.map(|number| match number {
+            Scalar::F32(number) => format!("{number:?}"),
+            Scalar::F64(number) => format!("{number:?}"),
+            Scalar::Bool(value) => value.to_string(),
+            number => Leaf::from(number).as_i128().unwrap_or_default().to_string(),
+        }))
     }
 }
 
@@ -22,19 +45,27 @@ impl Leaf {
     }
 }
 
+/// `[[1.0, 2.0], [3.0, 4.0]]`. The recursion is as deep as the array has dimensions.
+fn nested(shape: &[usize], numbers: &[String]) -> String {
+    let Some((size, inner)) = shape.split_first() else { return numbers.concat() };
+    let width = numbers.len().checked_div(*size).unwrap_or(0);
+    let rows = numbers.chunks(width.max(1)).map(|row| nested(inner, row));
+    format!("[{}]", rows.collect::<Vec<_>>().join(", "))
+}
+
 /// The statistics of booleans or numbers; nothing for other kinds.
 pub(crate) fn statistics_of<'a, I: Iterator<Item = Scalar<'a>>>(scalars: impl Fn() -> I) -> String {
     match scalars().next().map(Scalar::kind) {
         Some(LeafKind::Bool) => {
             let count = |value| scalars().filter(|scalar| *scalar == Scalar::Bool(value)).count();
-            format!(" true:{} false:{}", count(true), count(false))
+            format!(" ({} true, {} false)", count(true), count(false))
         }
         Some(kind) if kind.is_number() => statistics(|| scalars().filter_map(Scalar::nearest_f64)),
         _ => String::new(),
     }
 }
 
-/// ` ≈0.1 ±1 [≥-2.3, ≤2.2] zero:3 nan:1 inf:2`
+/// ` (mean 0.1, sd 1, -2.3 … 2.2, 3 zeros, 1 NaN, 2 infinite)`
 #[allow(clippy::cast_precision_loss, reason = "counts, for a mean of three digits")]
 fn statistics<I: Iterator<Item = f64>>(numbers: impl Fn() -> I) -> String {
     let finite = || numbers().filter(|number| number.is_finite());
@@ -44,24 +75,26 @@ fn statistics<I: Iterator<Item = f64>>(numbers: impl Fn() -> I) -> String {
     let of_parts = || finite().map(|number| number / count).sum();
     let mean: f64 = if sum.is_finite() { sum / count } else { of_parts() };
     let deviation = finite().map(|number| (number - mean) / count.sqrt()).fold(0.0, f64::hypot);
-    let counts = [
-        ("zero", numbers().filter(|number| *number == 0.0).count()),
-        ("nan", numbers().filter(|number| number.is_nan()).count()),
-        ("inf", numbers().filter(|number| number.is_infinite()).count()),
-    ];
     let range = finite().fold(None, |range, number| {
         let (low, high) = range.unwrap_or((number, number));
         Some((number.min(low), number.max(high)))
     });
-    let mut text = String::new();
+    let mut parts = Vec::new();
     if let Some((low, high)) = range {
         let [mean, deviation, low, high] = [mean, deviation, low, high].map(three_digits);
-        text = format!(" ≈{mean} ±{deviation} [≥{low}, ≤{high}]");
+        parts = vec![format!("mean {mean}"), format!("sd {deviation}"), format!("{low} … {high}")];
     }
-    for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
-        text.push_str(&format!(" {name}:{count}"));
-    }
-    text
+    let count = |is: fn(f64) -> bool| numbers().filter(|number| is(*number)).count();
+    let (zeros, nans) = (count(|number| number == 0.0), count(f64::is_nan));
+    let infinite = count(f64::is_infinite);
+    let zeros_text = counted(zeros, "zero", "zeros");
+    let counts = [
+        (zeros, zeros_text),
+        (nans, format!("{nans} NaN")),
+        (infinite, format!("{infinite} infinite")),
+    ];
+    parts.extend(counts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text));
+    format!(" ({})", parts.join(", "))
 }
 
 /// A number with three digits, e.g. `0.571`, `1230` or `1.5e-9`.

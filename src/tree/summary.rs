@@ -16,10 +16,10 @@ pub struct Summary<'a, L>(&'a Tree<L>);
 
 impl<L: LeafType> Tree<L> {
     /// The tree in few lines: an array of more than six elements is its kind, its shape and
-    /// statistics of its numbers, in the style of treescope.
+    /// statistics of its numbers.
     ///
-    /// `≈` is the mean, `±` the standard deviation and `[≥, ≤]` the range of the finite numbers,
-    /// rounded to three digits. Zeros, NaNs and infinities are counted. `{:#}` prints one field a
+    /// These are the mean, the standard deviation (sd) and the range of the finite numbers, rounded
+    /// to three digits, and how many numbers are zero, NaN or infinite. `{:#}` prints one field a
     /// line.
     ///
     /// ```
@@ -35,7 +35,7 @@ impl<L: LeafType> Tree<L> {
     ///     format!("{:#}", tree.summary()),
     ///     r#"Layer {
     ///   name: "in",
-    ///   w: f32[2, 4] ≈0.571 ±0.776 [≥-0.5, ≤2] zero:2 nan:1,
+    ///   w: f32[2, 4] (mean 0.571, sd 0.776, -0.5 … 2, 2 zeros, 1 NaN),
     ///   b: (0.0f32, 1.0f32),
     /// }"#
     /// );

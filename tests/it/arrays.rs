@@ -191,7 +191,7 @@ fn numbers_of_arrays_are_compared_with_a_tolerance() {
     let error = close(&tree(2.0), &tree(2.5)).unwrap_err();
     assert_snapshot!(error, @"expected 2.5f32, found 2.0f32 at `.1[0][1]`, and 1 more difference");
     let other = flattener().tree(&("w", vec![vec![1.0f32, 2.0]; 3])).unwrap();
-    assert_snapshot!(close(&tree(2.0), &other).unwrap_err(), @"expected [[1.0f32, 2.0f32]; 3], found [[1.0f32, 2.0f32]; 2] at `.1`");
+    assert_snapshot!(close(&tree(2.0), &other).unwrap_err(), @"expected f32[3, 2] [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]], found f32[2, 2] [[1.0, 2.0], [1.0, 2.0]] at `.1`");
 }
 
 #[test]
@@ -239,9 +239,9 @@ fn other_walks_see_arrays_too() {
     let flattener = flattener();
     assert_snapshot!(flattener.structure(&value).unwrap(), @"(*, *)");
     assert_snapshot!(flattener.signature(&value).unwrap(), @"(opaque, u8)");
-    assert_snapshot!(flattener.tree(&value).unwrap().summary(), @"([[1.0f32, 1.0f32]; 2], 7u8)");
+    assert_snapshot!(flattener.tree(&value).unwrap().summary(), @"(f32[2, 2] [[1.0, 1.0], [1.0, 1.0]], 7u8)");
     let long = (vec![[0.5f32, 1.5]; 8], [bf16(0x3f80); 7], vec![false; 7]);
-    assert_snapshot!(flattener.tree(&long).unwrap().summary(), @"(f32[8, 2] ≈1 ±0.5 [≥0.5, ≤1.5], bf16[7] ≈1 ±0 [≥1, ≤1], bool[7] true:0 false:7)");
+    assert_snapshot!(flattener.tree(&long).unwrap().summary(), @"(f32[8, 2] (mean 1, sd 0.5, 0.5 … 1.5), bf16[7] (mean 1, sd 0, 1 … 1), bool[7] (0 true, 7 false))");
     let (mut leaves, treedef) = flattener.flatten(&value).unwrap();
     let other = (vec![vec![2.0f32; 2]; 3], 8u8);
     flattener.flatten_like(&treedef, &other, &mut leaves).unwrap();
@@ -253,6 +253,49 @@ fn other_walks_see_arrays_too() {
     let (leaves, treedef) = flattener.flatten(&map).unwrap();
     assert_eq!(leaves[0].as_array().unwrap().as_slice::<f64>(), Some(&[3.0, 4.0][..]));
     assert_eq!(treedef.to_string(), r#"{"a": *, "b": *}"#);
+}
+
+/// The shortest decimal that is read as the same float; there is none with fewer digits.
+#[test]
+fn half_floats_are_printed_as_short_as_they_can_be_read() {
+    #[derive(Serialize, Deserialize)]
+    #[allow(non_camel_case_types)]
+    struct f16(u16);
+
+    fn check<T: Serialize + serde::de::DeserializeOwned>(of: fn(u16) -> T, bits: fn(T) -> u16) {
+        let read = |decimal: &str| {
+            let number: f64 = decimal.parse().unwrap();
+            treedef::unflatten(&TreeDef::leaf(), [Leaf::F64(number)]).map(bits).ok()
+        };
+        for first in (0..=u16::MAX).step_by(97) {
+            let all: Vec<u16> = (0..5).map(|next| first.wrapping_add(next)).collect();
+            let text = flattener().tree(&all.iter().map(|bits| of(*bits)).collect::<Vec<_>>());
+            let text = text.unwrap().summary().to_string();
+            let numbers = text.split_once(" [").unwrap().1.trim_end_matches(']').split(", ");
+            for (number, expected) in numbers.zip(all) {
+                if matches!(number, "NaN" | "inf" | "-inf") {
+                    continue;
+                }
+                assert_eq!(read(number), Some(expected), "{number}");
+                let exact = format!("{:e}", number.parse::<f64>().unwrap().abs());
+                let (digits, exponent) = exact.split_once('e').unwrap();
+                let digits: u64 = digits.replace('.', "").parse().unwrap();
+                let exponent = exponent.parse::<i32>().unwrap() - digits.max(1).ilog10() as i32;
+                let sign = if number.starts_with('-') { "-" } else { "" };
+                if digits >= 10 {
+                    for fewer in [digits / 10, digits / 10 + 1] {
+                        let fewer = format!("{sign}{fewer}e{}", exponent + 1);
+                        assert_ne!(read(&fewer), Some(expected), "{number}: {fewer}");
+                    }
+                }
+            }
+        }
+    }
+
+    check(f16, |half| half.0);
+    check(bf16, |half| half.0);
+    let weights = flattener().tree(&[f16(0x36e1), f16(0xb800), f16(0x7e00)]).unwrap();
+    assert_snapshot!(weights.summary(), @"f16[3] [0.43, -0.5, NaN]");
 }
 
 #[test]
@@ -411,19 +454,19 @@ fn the_numbers_of_a_byte_string_are_numbers() {
     let halved = array.map(|x: f32| x / 2.0).unwrap();
     let rebuilt: TensorData = Leaf::from(halved).into_typed().unwrap();
     assert_eq!(rebuilt.bytes, floats(&[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5]));
-    assert_snapshot!(weights.summary(), @r#"("w", f32[8] ≈3.5 ±2.29 [≥0, ≤7] zero:1)"#);
+    assert_snapshot!(weights.summary(), @r#"("w", f32[8] (mean 3.5, sd 2.29, 0 … 7, 1 zero))"#);
 
     let near: Vec<f32> = ramp.iter().map(|x| x + 0.01).collect();
     assert!(weights.check_close(&tree(&near), Tolerance::new().atol(0.1)).is_ok());
     let error = weights.check_close(&tree(&near), Tolerance::new()).unwrap_err();
-    assert_snapshot!(error, @"expected f32[8] ≈3.51 ±2.29 [≥0.01, ≤7.01], found f32[8] ≈3.5 ±2.29 [≥0, ≤7] zero:1 at `.1`");
+    assert_snapshot!(error, @"expected f32[8] (mean 3.51, sd 2.29, 0.01 … 7.01), found f32[8] (mean 3.5, sd 2.29, 0 … 7, 1 zero) at `.1`");
 }
 
 #[test]
 fn a_message_does_not_have_all_numbers() {
     let tree = |rows: usize| flattener().tree(&vec![vec![0.5f32; 1_000]; rows]).unwrap();
     let error = tree(3).check_close(&tree(2), Tolerance::new()).unwrap_err();
-    assert_snapshot!(error, @"expected f32[2, 1000] ≈0.5 ±0 [≥0.5, ≤0.5], found f32[3, 1000] ≈0.5 ±0 [≥0.5, ≤0.5] at the root");
+    assert_snapshot!(error, @"expected f32[2, 1000] (mean 0.5, sd 0, 0.5 … 0.5), found f32[3, 1000] (mean 0.5, sd 0, 0.5 … 0.5) at the root");
 }
 
 #[test]
