@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::paths::with_shown_paths;
+
 /// A result whose error is a line for the user.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -44,9 +46,10 @@ impl Failure {
             let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
             shown.collect::<String>().trim().to_owned()
         };
-        let message = OPTIONS.iter().fold(message.to_string(), |message, (of_library, option)| {
-            message.replace(of_library, option)
-        });
+        let message = with_shown_paths(&message.to_string());
+        let message = OPTIONS
+            .iter()
+            .fold(message, |message, (of_library, option)| message.replace(of_library, option));
         Failure::Told { place: clean(place.to_string()), message: clean(message) }
     }
 

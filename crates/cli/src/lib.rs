@@ -2,6 +2,7 @@
 #![warn(missing_docs, unreachable_pub)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod paths;
 mod failure;
 mod format;
 mod file;

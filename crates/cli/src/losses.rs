@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
-use treedef::{Key, Leaf, NodeKind, NodeRef, Tree};
+use treedef::{Leaf, NodeKind, NodeRef, Tree};
 
 use crate::paint::counted;
+use crate::paths::{shown, text_of};
 
 /// What became what, and where first.
 type Losses = BTreeMap<(String, String), (u64, String)>;
@@ -77,7 +78,7 @@ fn described(node: NodeRef<'_>, leaf: Option<&Leaf>) -> String {
 
 impl Sides<'_> {
     fn lost(&mut self, old: String, new: String, path: &treedef::Path) {
-        let count = self.losses.entry((old, new)).or_insert_with(|| (0, path.to_string()));
+        let count = self.losses.entry((old, new)).or_insert_with(|| (0, shown(path)));
         count.0 += 1;
     }
 
@@ -160,14 +161,5 @@ impl Sides<'_> {
             }
             path.pop();
         }
-    }
-}
-
-/// A key as JSON would have it, apart from the kind.
-fn text_of(key: &Key) -> String {
-    match key {
-        Key::Field(name) => name.to_string(),
-        Key::Entry(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-        key => key.to_string(),
     }
 }

@@ -35,14 +35,16 @@ pub(crate) fn bare_scalars(text: &str) -> String {
     bare
 }
 
-/// The text with `7` for the integer `7u64`, as most documents have it.
+/// The text with `7` for the integer `7u64` and `0.5` for `0.5f32`, as most documents have them.
 pub(crate) fn bare_numbers(text: &str) -> String {
+    const KINDS: [&str; 10] =
+        ["u64", "i64", "f32", "u8", "i8", "u16", "i16", "u32", "u128", "i128"];
     let mut bare = String::with_capacity(text.len());
     tokens(text, |token, _| {
-        let kind = ["u64", "i64"].iter().find_map(|kind| token.strip_suffix(kind));
+        let kind = KINDS.iter().find_map(|kind| token.strip_suffix(kind));
         let is_number = |text: &&str| {
-            let digits = text.trim_start_matches('-');
-            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+            text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit())
+                && text.parse::<f64>().is_ok()
         };
         bare.push_str(kind.filter(is_number).unwrap_or(token));
     });
@@ -55,7 +57,7 @@ fn tokens(text: &str, mut each: impl FnMut(&str, &str)) {
     while let Some(first) = rest.chars().next() {
         let len = match first {
             '"' => string_end(rest),
-            c if c.is_alphanumeric() || matches!(c, '_' | '-' | '≈' | '±' | '≥' | '≤') => {
+            c if c.is_alphanumeric() || matches!(c, '_' | '-') => {
                 let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
                 let end = rest.char_indices().skip(1).find(|(_, c)| !is_word(*c));
                 end.map_or(rest.len(), |(end, _)| end)
@@ -79,6 +81,9 @@ fn string_end(text: &str) -> usize {
     end.map_or(text.len(), |(end, _)| end + 1)
 }
 
+/// The words of statistics.
+const STATISTICS: [&str; 6] = ["mean", "sd", "zero", "zeros", "NaN", "infinite"];
+
 fn style_of(token: &str, after: &str) -> Style {
     let color = |color: AnsiColor| color.on_default();
     let is_key = after.starts_with(':');
@@ -86,7 +91,8 @@ fn style_of(token: &str, after: &str) -> Style {
         Some('"') if is_key => color(AnsiColor::Blue),
         Some('"') => color(AnsiColor::Green),
         Some(c) if c.is_ascii_digit() || c == '-' => color(AnsiColor::Yellow),
-        Some('≈' | '±' | '≥' | '≤') => Style::new().dimmed(),
+        Some('…') => Style::new().dimmed(),
+        _ if STATISTICS.contains(&token) => Style::new().dimmed(),
         Some(c) if c.is_uppercase() => color(AnsiColor::Magenta),
         Some(c) if c.is_alphabetic() && is_key => color(AnsiColor::Blue),
         Some(c) if c.is_alphabetic() => color(AnsiColor::Cyan),
@@ -130,8 +136,7 @@ mod tests {
 
     #[test]
     fn colours_change_no_character() {
-        let text =
-            "# x\n{\"a\\\"b\": u64, \"c\": [\"x\"; 3], w: f32[3, 4] ≈0.5 ±1, L { ü: -1.5 }}\" open";
+        let text = "# x\n{\"a\\\"b\": u64, \"c\": [\"x\"; 3], w: f32[3, 4] (mean 0.5, sd 1, -2 … 2), L { ü: -1.5 }}\" open";
         assert_eq!(anstream::adapter::strip_str(&paint(text)).to_string(), text);
     }
 
@@ -142,10 +147,10 @@ mod tests {
     }
 
     #[test]
-    fn integers_lose_their_kinds_and_words_do_not() {
+    fn numbers_lose_their_kinds_and_words_do_not() {
         assert_eq!(
-            bare_numbers(r#"7u64 -1i64 "7u64" u64 x7u64 1.5"#),
-            r#"7 -1 "7u64" u64 x7u64 1.5"#
+            bare_numbers(r#"7u64 -1i64 "7u64" u64 x7u64 1.5 0.5f32 -1e-9f32 7u8"#),
+            r#"7 -1 "7u64" u64 x7u64 1.5 0.5 -1e-9 7"#
         );
     }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use half::{bf16, f16};
 use serde::Serialize;
-use treedef::{Array, Dtype, Edit, Flattener, Leaf, NodeKind, NodeRef, Tree};
+use treedef::{Array, Dtype, Edit, Flattener, Leaf, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_exchange::npy::Reading;
 use treedef_exchange::{Error, ErrorKind, Export, Tensor, Tensors, npy, npz, safetensors};
 
@@ -91,49 +91,87 @@ fn metadata(tensors: &Tensors<'_>) -> Option<String> {
     (!keys.is_empty()).then(|| format!("the metadata {}", keys.join(", ")))
 }
 
-/// The tree with each number of an array as a leaf, and with half floats as `f32` inside their
-/// newtypes. They are exact.
-pub(crate) fn numbers(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
-    let is_half = |node: NodeRef<'_>| {
-        node.kind() == NodeKind::NewtypeStruct && matches!(node.name(), Some("f16" | "bf16"))
-    };
+/// How a half float becomes a float of another type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Halves {
+    /// An `f32` inside of the newtype, without loss.
+    Exact,
+    /// The shortest decimal that is read as the same half float.
+    Short,
+}
+
+/// The tree with each number of an array as a leaf.
+pub(crate) fn numbers(tree: Tree<Leaf>, halves: Halves) -> Result<Tree<Leaf>> {
     let is_other = |leaf: &Leaf| leaf.as_array().is_some() || matches!(leaf, Leaf::U16(_));
     if !tree.leaves().iter().any(is_other) {
         return Ok(tree);
     }
     Ok(tree.edit(|_, node, leaves| match leaves {
         [leaf] if node.is_leaf() => match leaf.as_array() {
-            Some(array) => Ok(Edit::Replace(of_array(array))),
+            Some(array) => Ok(Edit::Replace(of_array(array, halves)?)),
             None => Ok(Edit::Keep),
         },
-        [leaf] if is_half(node) => {
-            let float = widened(leaf.clone(), node.name() == Some("f16"));
-            Ok(Edit::Replace(Tree::new(node.to_treedef(), vec![float])?))
-        }
+        [leaf] => half_at(node, leaf, halves),
         _ => Ok(Edit::Keep),
     })?)
+}
+
+/// The tree with half floats that are in no array as the shortest decimals.
+pub(crate) fn with_short_halves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
+    if !tree.leaves().iter().any(|leaf| matches!(leaf, Leaf::U16(_))) {
+        return Ok(tree);
+    }
+    tree.edit(|_, node, leaves| match leaves {
+        [leaf] => half_at(node, leaf, Halves::Short),
+        _ => Ok(Edit::Keep),
+    })
+}
+
+/// The float at a node, if it is the newtype of a half float.
+fn half_at(node: NodeRef<'_>, leaf: &Leaf, halves: Halves) -> treedef::Result<Edit<Tree<Leaf>>> {
+    let is_bf16 = match node.name().filter(|_| node.kind() == NodeKind::NewtypeStruct) {
+        Some("f16") => false,
+        Some("bf16") => true,
+        _ => return Ok(Edit::Keep),
+    };
+    let Leaf::U16(bits) = leaf else { return Ok(Edit::Keep) };
+    Ok(Edit::Replace(match halves {
+        Halves::Short => Tree::leaf(treedef::__shortest_half(*bits, is_bf16).into()),
+        Halves::Exact => Tree::new(node.to_treedef(), vec![widened(*bits, is_bf16).into()])?,
+    }))
 }
 
 /// The most numbers of an array that the library prints. Of more it prints statistics.
 pub(crate) const SHORT: usize = 6;
 
-/// The tree with the numbers of short arrays of half floats, which would be printed as bits.
-pub(crate) fn with_short_numbers(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
-    tree.edit(|_, node, leaves| {
-        let array = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
-        let is_half = |array: &&Array| matches!(array.dtype(), Dtype::F16 | Dtype::Bf16);
-        let is_short = |array: &&Array| array.shape().iter().product::<usize>() <= SHORT;
-        let array = array.filter(is_half).filter(is_short);
-        Ok(array.map_or(Edit::Keep, |array| Edit::Replace(of_array(array))))
-    })
+/// The numbers of an array.
+pub(crate) fn of_array(array: &Array, halves: Halves) -> treedef::Result<Tree<Leaf>> {
+    let tree = array.to_tree();
+    match (array.dtype(), halves) {
+        (dtype @ (Dtype::F16 | Dtype::Bf16), Halves::Exact) => Ok(tree.map(|leaf| match leaf {
+            Leaf::U16(bits) => widened(bits, dtype == Dtype::Bf16).into(),
+            other => other,
+        })),
+        (dtype @ (Dtype::F16 | Dtype::Bf16), Halves::Short) => {
+            let bits = array.as_slice::<u16>().unwrap_or_default();
+            if array.is_column_major() || bits.len() != array.shape().iter().product::<usize>() {
+                return with_short_halves(tree);
+            }
+            let seq = |of: TreeDef, size: &usize| TreeDef::seq_of(&of, *size);
+            let treedef = array.shape().iter().rev().try_fold(TreeDef::leaf(), seq)?;
+            let short = |bits: &u16| treedef::__shortest_half(*bits, dtype == Dtype::Bf16).into();
+            Tree::new(treedef, bits.iter().map(short).collect())
+        }
+        _ => Ok(tree),
+    }
 }
 
-/// The numbers of an array; see [`numbers`].
-pub(crate) fn of_array(array: &Array) -> Tree<Leaf> {
-    let tree = array.to_tree();
-    match array.dtype() {
-        dtype @ (Dtype::F16 | Dtype::Bf16) => tree.map(|leaf| widened(leaf, dtype == Dtype::F16)),
-        _ => tree,
+/// The text of a number without its kind, or that of another leaf.
+pub(crate) fn numeral(leaf: &Leaf) -> String {
+    match leaf {
+        Leaf::F32(number) => format!("{number:?}"),
+        Leaf::F64(number) => format!("{number:?}"),
+        leaf => leaf.as_i128().map_or_else(|| leaf.to_string(), |number| number.to_string()),
     }
 }
 
@@ -151,9 +189,9 @@ pub(crate) fn write_numbers(out: &mut dyn Write, array: &Array, most: usize) -> 
     if array.is_column_major() || !is_plain(array) {
         return Ok(false);
     }
-    let half = match array.dtype() {
-        Dtype::F16 => |bits: &u16| f16::from_bits(*bits).to_f32(),
-        Dtype::Bf16 => |bits: &u16| bf16::from_bits(*bits).to_f32(),
+    let half: fn(&u16) -> f64 = match array.dtype() {
+        Dtype::F16 => |bits| treedef::__shortest_half(*bits, false),
+        Dtype::Bf16 => |bits| treedef::__shortest_half(*bits, true),
         _ => {
             write!(f32 f64 u8 u16 u32 u64 i8 i16 i32 i64 bool);
             return Ok(false);
@@ -206,12 +244,8 @@ fn write_rows<L, N: Serialize>(
     Ok(out.write_all(b"]")?)
 }
 
-fn widened(bits: Leaf, is_f16: bool) -> Leaf {
-    match bits {
-        Leaf::U16(bits) if is_f16 => f16::from_bits(bits).to_f32().into(),
-        Leaf::U16(bits) => bf16::from_bits(bits).to_f32().into(),
-        other => other,
-    }
+fn widened(bits: u16, is_bf16: bool) -> f32 {
+    if is_bf16 { bf16::from_bits(bits).to_f32() } else { f16::from_bits(bits).to_f32() }
 }
 
 /// A tree as a file of tensors. In safetensors, the metadata has the structure and what is no

@@ -149,6 +149,40 @@ fn a_long_array_is_shortened_unless_asked_for() {
     assert_eq!(selected(101, &["--json"]), json);
 }
 
+/// A file of half floats with these bits.
+fn npy_of_halves(bits: &[u16]) -> Vec<u8> {
+    let header = format!(
+        "{:<117}\n",
+        format!("{{'descr': '<f2', 'fortran_order': False, 'shape': ({},), }}", bits.len())
+    );
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    bytes.extend(header.as_bytes());
+    bits.iter().for_each(|bits| bytes.extend(bits.to_le_bytes()));
+    bytes
+}
+
+/// 0x36e1 is 0.429931640625, and the nearest half float to 0.43.
+#[test]
+fn half_floats_are_printed_as_halves() {
+    let folder = Folder::new("halves");
+    let [old, new] = ["old.npy", "new.npy"].map(|name| folder.path(name));
+    std::fs::write(&old, npy_of_halves(&[0x36e1, 0xb800, 0x7c00])).unwrap();
+    std::fs::write(&new, npy_of_halves(&[0x36e2, 0xb800, 0x7c00])).unwrap();
+    assert_eq!(printed(&["summary", &old]), "f16[3] [0.43, -0.5, inf]\n");
+    assert_eq!(printed(&["select", "[0]", &old]), "[0]: 0.43\n");
+    let change = "~ the root: f16[3]: 1 of 3 numbers differ, most at [0]: 0.43 → 0.4302\n";
+    assert_eq!(printed(&["diff", &old, &new]), change);
+    std::fs::write(&old, npy_of_halves(&[0x36e1; 7])).unwrap();
+    assert_eq!(
+        printed(&["select", "**", &old]),
+        format!("the root: [0.43{}]\n", ",0.43".repeat(6))
+    );
+    let page = printed(&["view", &old]);
+    assert!(page.contains("\"f16[7] (mean 0.43, sd 0, 0.43 … 0.43)\""), "{page}");
+    assert!(page.contains(&format!("\"0.43{}\"", ", 0.43".repeat(6))), "{page}");
+    assert_eq!(printed(&["convert", &old, "--to", "jsonl"]), "0.43\n".repeat(7));
+}
+
 /// All numbers as text are some 25 MB, of which a pipe holds 64 kB: the rest is not written, and
 /// the numbers are not collected as texts before.
 #[test]

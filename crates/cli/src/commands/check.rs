@@ -10,9 +10,10 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
 use crate::paint::{counted, grouped};
+use crate::paths::{readable, shown, text_of};
 use crate::tensors::TensorLeaf;
 
-use super::{kinds, print, print_json, readable};
+use super::{kinds, print, print_json};
 
 pub(super) fn check(args: &Check) -> Result<bool> {
     let Check { files, like, reading, folds, max, json: Json { json } } = args;
@@ -71,7 +72,7 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         }
     };
     if json {
-        let object = |(file, Violation { path, message }): (String, Violation)| serde_json::json!({"file": file, "path": path.to_string(), "message": message});
+        let object = |(file, Violation { path, message }): (String, Violation)| serde_json::json!({"file": file, "path": shown(&path), "message": message});
         print_json(&all.into_iter().map(object).collect::<Vec<_>>())?;
         if is_stopped {
             anstream::eprintln!("treedef: {count}");
@@ -132,15 +133,6 @@ fn is_named(node: NodeRef<'_>) -> bool {
 
 fn is_nothing(node: NodeRef<'_>) -> bool {
     matches!(node.kind(), NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct)
-}
-
-/// A key as JSON would have it.
-pub(super) fn text_of(key: &Key) -> String {
-    match key {
-        Key::Field(name) => name.to_string(),
-        Key::Entry(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-        key => key.to_string(),
-    }
 }
 
 impl Checker<'_> {

@@ -9,7 +9,7 @@ use crate::format::Format;
 use crate::input::{self, Document};
 use crate::losses::{Loss, losses};
 use crate::output;
-use crate::tensors;
+use crate::tensors::{self, Halves};
 
 use super::{has_arrays, write_bytes, write_to};
 
@@ -27,7 +27,8 @@ pub(super) fn convert(file: &OneFile, to: &Output, report: Report) -> Result<boo
             let tree = tensors::tree(&tensors, limits)?;
             // JSON and the like have no half floats, and their numbers are worth more than their
             // bits.
-            let tree = if to == Format::Tree { tree } else { tensors::numbers(tree)? };
+            let halves = if to.is_text() { Halves::Short } else { Halves::Exact };
+            let tree = if to == Format::Tree { tree } else { tensors::numbers(tree, halves)? };
             let lost = tensors::not_in_tree(&tensors).into_iter().map(Loss::of);
             let mut written = write(&tree, from, to, limits)?;
             written.lost.splice(0..0, lost);

@@ -11,9 +11,10 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document, Input, json_failure};
 use crate::paint::{bare_numbers, paint_change};
-use crate::tensors::{TensorLeaf, numbers, of_array, with_short_numbers};
+use crate::paths::{readable, shown};
+use crate::tensors::{Halves, TensorLeaf, numbers, numeral, of_array, with_short_halves};
 
-use super::{convert::write_as, has_arrays, kinds, print, print_json, readable};
+use super::{convert::write_as, has_arrays, kinds, print, print_json};
 
 pub(super) fn diff(
     files: [&Path; 2],
@@ -36,26 +37,58 @@ pub(super) fn diff(
         (Document::Tree(old), Document::Tree(new)) => {
             let (old, new) = if same_format { (old, new) } else { (plain(old)?, plain(new)?) };
             if structure {
-                return report(&kinds(old)?.diff(&kinds(new)?), json, true);
+                return report(&changes(&kinds(old)?, &kinds(new)?), json, true);
             }
             let close = snapped(&old, new, tolerance)?;
             let diff = old.diff(&close);
             if patch {
                 return write_patch(&old, &close, &diff);
             }
+            let changes = without_renames(&diff, |path| old.subtree(path).ok());
             if has_arrays(&old) || has_arrays(&close) {
-                report_arrays(&diff, tolerance, json)
+                report_arrays(&changes, tolerance, json)
             } else {
-                report(&diff, json, is_typed)
+                report(&changes, json, is_typed)
             }
         }
         (Document::Tensors(old), Document::Tensors(new)) => {
             let texts = |tree: Tree<TensorLeaf>| tree.map(|it| it.to_string());
-            report(&texts(old).diff(&texts(new)), json, true)
+            report(&changes(&texts(old), &texts(new)), json, true)
         }
-        (Document::Signature(old), Document::Signature(new)) => report(&old.diff(&new), json, true),
-        (old, new) => report(&treedef_of(old).diff(&treedef_of(new)), json, true),
+        (Document::Signature(old), Document::Signature(new)) => {
+            report(&changes(&old, &new), json, true)
+        }
+        (old, new) => {
+            let (old, new) = (treedef_of(old), treedef_of(new));
+            let part = |path: &treedef::Path| old.node(path).ok().map(|node| node.to_treedef());
+            report(&without_renames(&old.diff(&new), part), json, true)
+        }
     }
+}
+
+fn changes<L: Clone + PartialEq>(old: &Tree<L>, new: &Tree<L>) -> Vec<Change<Tree<L>>> {
+    without_renames(&old.diff(new), |path| old.subtree(path).ok())
+}
+
+/// The changes of a diff. In a document, what has another key is another thing: that it was renamed
+/// is a guess. `part` is the old document at a path.
+pub(super) fn without_renames<T: Clone>(
+    diff: &Diff<T>,
+    part: impl Fn(&treedef::Path) -> Option<T>,
+) -> Vec<Change<T>> {
+    let mut all = Vec::new();
+    for change in diff.changes() {
+        let (ChangeKind::Renamed { to }, Some(it)) = (&change.kind, part(&change.path)) else {
+            all.push(change.clone());
+            continue;
+        };
+        let (mut removed, mut added) = (change.clone(), change.clone());
+        added.path = change.path.parent().unwrap_or_default().child(to.clone());
+        removed.kind = ChangeKind::Removed(it.clone());
+        added.kind = ChangeKind::Added { position: 0, new: it };
+        all.extend([removed, added]);
+    }
+    all
 }
 
 fn treedef_of(document: Document) -> TreeDef {
@@ -69,7 +102,7 @@ fn treedef_of(document: Document) -> TreeDef {
 
 /// A tree for the comparison of formats, which have other kinds of integers and of nothing.
 fn plain(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
-    let tree = numbers(tree)?.map(|leaf| {
+    let tree = numbers(tree, Halves::Short)?.map(|leaf| {
         let integer =
             leaf.as_i128().map(|number| match (u64::try_from(number), i64::try_from(number)) {
                 (Ok(number), _) => Leaf::from(number),
@@ -77,7 +110,8 @@ fn plain(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
                 _ => leaf.clone(),
             });
         match &leaf {
-            Leaf::F32(number) => Leaf::from(f64::from(*number)),
+            // As it is printed.
+            Leaf::F32(number) => number.to_string().parse::<f64>().map_or(leaf, Leaf::from),
             Leaf::Char(c) => Leaf::from(c.to_string()),
             _ => integer.unwrap_or(leaf),
         }
@@ -134,13 +168,14 @@ struct Far {
     count: usize,
     of: usize,
     /// Where they are furthest apart, and both numbers there.
-    most: Option<(treedef::Path, Leaf, Leaf)>,
+    most: Option<(treedef::Path, String, String)>,
 }
 
 impl Far {
     /// `None` if they have other types or shapes.
     fn between(old: &Array, new: &Array, tolerance: Tolerance) -> Option<Far> {
-        let (old, new) = (of_array(old), of_array(new));
+        let exact = |array| of_array(array, Halves::Exact).ok();
+        let (arrays, (old, new)) = ((old, new), (exact(old)?, exact(new)?));
         if old.treedef() != new.treedef() {
             return None;
         }
@@ -157,8 +192,12 @@ impl Far {
             }
         }
         let place = most.and_then(|(index, _)| {
+            // The newtype of a half float is no step.
+            let short = |array| of_array(array, Halves::Short).ok();
+            let (old, new) = (short(arrays.0)?, short(arrays.1)?);
             let path = old.treedef().leaf_path(index).ok()?;
-            Some((path, old.leaves().get(index)?.clone(), new.leaves().get(index)?.clone()))
+            let text = |tree: &Tree<Leaf>| tree.leaves().get(index).map(numeral);
+            Some((path, text(&old)?, text(&new)?))
         });
         Some(Far { count, of: old.leaves().len(), most: place })
     }
@@ -178,9 +217,9 @@ fn apart(a: &Leaf, b: &Leaf) -> f64 {
 /// One line for a change. Arrays are not printed number by number.
 pub(super) fn line_of_values(change: &Change<Tree<Leaf>>, tolerance: Tolerance) -> String {
     let path = readable(&change.path);
-    let summary = |tree: &Tree<Leaf>| match with_short_numbers(tree.clone()) {
-        Ok(tree) => tree.summary().to_string(),
-        Err(_) => tree.summary().to_string(),
+    let summary = |tree: &Tree<Leaf>| match with_short_halves(tree.clone()) {
+        Ok(tree) => bare_numbers(&tree.summary().to_string()),
+        Err(_) => bare_numbers(&tree.summary().to_string()),
     };
     match &change.kind {
         ChangeKind::Replaced { old, new, .. } if has_arrays(old) || has_arrays(new) => {
@@ -194,7 +233,13 @@ pub(super) fn line_of_values(change: &Change<Tree<Leaf>>, tolerance: Tolerance) 
         }
         ChangeKind::Removed(old) if has_arrays(old) => format!("- {path}: {}", summary(old)),
         ChangeKind::Added { new, .. } if has_arrays(new) => format!("+ {path}: {}", summary(new)),
-        _ => line(change),
+        // A kind is worth its characters where it is all that changed.
+        ChangeKind::Replaced { old, new, .. }
+            if bare_numbers(&old.to_string()) == bare_numbers(&new.to_string()) =>
+        {
+            line(change)
+        }
+        _ => bare_numbers(&line(change)),
     }
 }
 
@@ -213,8 +258,8 @@ fn far<'a>(
 }
 
 /// Prints the changes of a document with arrays. As JSON, each has its line.
-fn report_arrays(diff: &Diff<Tree<Leaf>>, tolerance: Tolerance, json: bool) -> Result<bool> {
-    let lines = diff.changes().iter().map(|change| (change, line_of_values(change, tolerance)));
+fn report_arrays(changes: &[Change<Tree<Leaf>>], tolerance: Tolerance, json: bool) -> Result<bool> {
+    let lines = changes.iter().map(|change| (change, line_of_values(change, tolerance)));
     if json {
         let object = |(change, line): (&Change<Tree<Leaf>>, String)| {
             let far = match &change.kind {
@@ -222,25 +267,73 @@ fn report_arrays(diff: &Diff<Tree<Leaf>>, tolerance: Tolerance, json: bool) -> R
                 _ => None,
             };
             let differ = far.map(|(_, far)| serde_json::json!({"count": far.count, "of": far.of}));
-            serde_json::json!({"path": change.path.to_string(), "line": line, "numbers": differ})
+            serde_json::json!({"path": shown(&change.path), "line": line, "numbers": differ})
         };
         print_json(&lines.map(object).collect::<Vec<_>>())?;
     } else {
         print(&lines.map(|(_, line)| paint_change(&line) + "\n").collect::<String>())?;
     }
-    Ok(diff.is_empty())
+    Ok(changes.is_empty())
+}
+
+/// A change as JSON.
+#[derive(Serialize)]
+struct Told<'a, T> {
+    path: String,
+    change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old: Option<Part<'a, T>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new: Option<Part<'a, T>>,
+    /// How many siblings one after another changed so, if it is more than this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    places: Option<usize>,
+}
+
+/// A part of a document, or a name.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Part<'a, T> {
+    Of(&'a T),
+    Named(String),
+}
+
+fn told<T>(change: &Change<T>) -> Told<'_, T> {
+    let names = |old: &dyn Display, new: &dyn Display| {
+        (Some(Part::Named(old.to_string())), Some(Part::Named(new.to_string())))
+    };
+    let (what, (old, new)) = match &change.kind {
+        ChangeKind::Removed(old) => ("removed", (Some(Part::Of(old)), None)),
+        ChangeKind::Added { new, .. } => ("added", (None, Some(Part::Of(new)))),
+        ChangeKind::Replaced { old, new, .. } => {
+            ("replaced", (Some(Part::Of(old)), Some(Part::Of(new))))
+        }
+        ChangeKind::Renamed { to } => ("renamed", (None, Some(Part::Named(to.to_string())))),
+        ChangeKind::Retyped { old, new } => ("retyped", names(old, new)),
+        ChangeKind::Reordered { keys } => {
+            let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+            ("reordered", (None, Some(Part::Named(keys.join(" ")))))
+        }
+        _ => ("changed", (None, None)),
+    };
+    let places = Some(change.places()).filter(|places| *places > 1);
+    Told { path: shown(&change.path), change: what, old, new, places }
 }
 
 /// Prints the changes. The kinds of integers are left out unless the documents are typed.
-fn report<T: Display + Serialize>(diff: &Diff<T>, json: bool, is_typed: bool) -> Result<bool> {
+fn report<T: Display + Serialize>(
+    changes: &[Change<T>],
+    json: bool,
+    is_typed: bool,
+) -> Result<bool> {
     if json {
-        print_json(diff)?;
+        print_json(&changes.iter().map(told).collect::<Vec<_>>())?;
     } else {
         let shown = |change| if is_typed { line(change) } else { bare_numbers(&line(change)) };
-        let lines = diff.changes().iter().map(|change| paint_change(&shown(change)) + "\n");
+        let lines = changes.iter().map(|change| paint_change(&shown(change)) + "\n");
         print(&lines.collect::<String>())?;
     }
-    Ok(diff.is_empty())
+    Ok(changes.is_empty())
 }
 
 /// Prints the diff as JSON, if it means the same when it is read again.

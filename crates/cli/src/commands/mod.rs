@@ -15,7 +15,7 @@ use std::path::Path;
 use clap::CommandFactory;
 use clap_complete::Generator;
 use serde::Serialize;
-use treedef::{Key, Leaf, LeafKind, Tree};
+use treedef::{Leaf, LeafKind, Tree};
 
 use crate::args::{Args, Command, Reading};
 use crate::failure::Result;
@@ -112,25 +112,6 @@ fn has_arrays(tree: &Tree<Leaf>) -> bool {
 fn kinds(tree: Tree<Leaf>) -> Result<Tree<LeafKind>> {
     let tree = if has_arrays(&tree) { tree.without_arrays()? } else { tree };
     Ok(tree.map(|leaf| leaf.kind()))
-}
-
-/// A path with `.name` for the key `["name"]`, which `select` finds too.
-fn readable(path: &treedef::Path) -> String {
-    if path.is_root() {
-        return "the root".to_owned();
-    }
-    let is_word = |text: &str| {
-        text.chars().all(|c| c.is_alphanumeric() || c == '_')
-            && text.starts_with(|c: char| c.is_alphabetic() || c == '_')
-    };
-    let key = |key: &Key| match key {
-        Key::Entry(value) => match value.as_str() {
-            Some(name) if is_word(name) => format!(".{name}"),
-            _ => key.to_string(),
-        },
-        _ => key.to_string(),
-    };
-    path.keys().iter().map(key).collect()
 }
 
 /// Writes bytes to a file, or to standard output.

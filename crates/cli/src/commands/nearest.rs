@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use treedef::{Key, Leaf, NodeKind, NodeRef, Path, Pattern, Tree};
 
-use super::check::text_of;
-use super::readable;
+use crate::paths::{readable, text_of};
 
 /// The most keys that are listed.
 const LISTED: usize = 5;

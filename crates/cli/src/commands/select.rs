@@ -11,10 +11,11 @@ use crate::format::Format;
 use crate::input;
 use crate::output;
 use crate::paint::paint;
-use crate::tensors::{numbers, of_array, write_numbers};
+use crate::paths::{readable, shown as path_shown};
+use crate::tensors::{Halves, numbers, of_array, with_short_halves, write_numbers};
 
 use super::nearest::no_match;
-use super::{readable, write_bytes};
+use super::write_bytes;
 
 /// An array with more numbers is shortened.
 const LONG: usize = 100;
@@ -31,7 +32,8 @@ pub(super) fn select(
     let parsed = parse(pattern)?;
     let input = input::open(&file.file, file.reading, Format::Json)?;
     let name = input.name.clone();
-    let (mut tree, lines) = input.tree_with_lines()?;
+    let (tree, lines) = input.tree_with_lines()?;
+    let mut tree = with_short_halves(tree)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let is_found = |tree: &Tree<Leaf>| selected(tree, &parsed).next().is_some();
     if !is_found(&tree) {
@@ -44,7 +46,7 @@ pub(super) fn select(
     if part {
         let kept = with_empty_leaves(tree).map_err(of_file)?;
         let kept = kept.filter(|path, _| parsed.covers(path)).map_err(of_file)?;
-        return write_bytes(&output::write(&numbers(kept)?, Format::Json)?);
+        return write_bytes(&output::write(&numbers(kept, Halves::Short)?, Format::Json)?);
     }
     // What is read by another program is written as it is found: it may have read enough.
     let mut out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
@@ -56,7 +58,7 @@ pub(super) fn select(
             if let Some((number, _)) = line {
                 write!(out, "\"file\":{},\"line\":{number},", serde_json::Value::from(&*name))?;
             }
-            write!(out, "\"path\":{},\"value\":", serde_json::Value::from(path.to_string()))?;
+            write!(out, "\"path\":{},\"value\":", serde_json::Value::from(path_shown(&path)))?;
             match leaf.and_then(Leaf::as_array) {
                 Some(array) => write_array(&mut out, array)?,
                 None => out.write_all(shown(node, leaf).as_bytes())?,
@@ -123,7 +125,7 @@ fn selected<'t>(
 fn into_arrays(tree: Tree<Leaf>, pattern: &Pattern) -> treedef::Result<Tree<Leaf>> {
     tree.edit(|path, node, leaves| {
         let array = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
-        let inner = array.map(of_array);
+        let inner = array.map(|array| of_array(array, Halves::Short)).transpose()?;
         let is_named = |inner: &Tree<Leaf>| {
             inner.treedef().nodes().any(|(below, _)| pattern.matches(&path.join(&below)))
         };
@@ -145,7 +147,7 @@ fn with_empty_leaves(tree: Tree<Leaf>) -> treedef::Result<Tree<Leaf>> {
 /// Writes all numbers. Where that can be, one at a time.
 fn write_array(out: &mut impl Write, array: &Array) -> Result<()> {
     if !write_numbers(out, array, usize::MAX)? {
-        serde_json::to_writer(out, &of_array(array))?;
+        serde_json::to_writer(out, &of_array(array, Halves::Short)?)?;
     }
     Ok(())
 }

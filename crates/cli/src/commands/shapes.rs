@@ -13,7 +13,7 @@ use crate::format::Format;
 use crate::input::{self, Bad};
 use crate::lines::LineCounter;
 use crate::paint::{counted, grouped, paint, paint_change, width};
-use crate::tensors::numbers;
+use crate::tensors::{Halves, numbers};
 
 use super::{diff, print, print_json};
 
@@ -77,7 +77,8 @@ impl Counted {
                 counted.map_err(|failure| failure.in_file(&name))?;
             } else {
                 for tree in input.trees()? {
-                    let counted = add(&mut counter, numbers(tree)?, args.elements.as_deref());
+                    let counted =
+                        add(&mut counter, numbers(tree, Halves::Exact)?, args.elements.as_deref());
                     counted.map_err(|failure| failure.in_file(&name))?;
                 }
             }
@@ -119,8 +120,7 @@ impl Counted {
             #[allow(clippy::cast_precision_loss, reason = "for one digit")]
             let percent = it.count as f64 * 100.0 / documents.max(1) as f64;
             let (count, place) = (grouped(it.count), self.place(it.first));
-            let diff = it.diff();
-            let changes: Vec<_> = diff.changes().iter().filter(|change| differs(change)).collect();
+            let changes = changes(all, it);
             text += &format!("\n{bold}{rank:>ranks$}{bold:#}  {percent:5.1} %  {count:>counts$}  ");
             if rank > 1 && changes.len() <= FEW {
                 let differences = counted(number(changes.len()), "difference", "differences");
@@ -128,7 +128,7 @@ impl Counted {
                     "{dim}first at {}: 1 with {differences}{dim:#}\n",
                     place.escape_debug()
                 );
-                for change in changes {
+                for change in &changes {
                     text +=
                         &format!("{}\n", paint_change(&format!("{:5}{}", "", diff::line(change))));
                 }
@@ -161,7 +161,7 @@ impl Counted {
                 "first": self.place(it.first),
                 "last": self.place(it.last),
                 "structure": it.structure.to_string(),
-                "differences": it.diff().changes().iter().filter(|change| differs(change)).map(diff::line).collect::<Vec<_>>(),
+                "differences": changes(all, it).iter().map(diff::line).collect::<Vec<_>>(),
             })
         };
         serde_json::json!({
@@ -170,6 +170,15 @@ impl Counted {
             "structures": all.iter().map(one).collect::<Vec<_>>(),
         })
     }
+}
+
+/// What is different in a structure than in the first of all.
+fn changes(all: &[StructureCount], it: &StructureCount) -> Vec<Change<Structure>> {
+    let first = all.first().map(|first| &first.structure);
+    let diff = it.diff();
+    let mut changes = diff::without_renames(&diff, |path| first?.subtree(path).ok());
+    changes.retain(differs);
+    changes
 }
 
 /// Whether a change is more than other lengths of what is folded.

@@ -11,7 +11,8 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
 use crate::paint::{bare_numbers, bare_scalars, counted, grouped, paint, width};
-use crate::tensors::{TensorLeaf, with_short_numbers};
+use crate::paths::shown;
+use crate::tensors::{TensorLeaf, with_short_halves};
 
 use super::{document, kinds, print, print_json};
 
@@ -141,11 +142,11 @@ fn cut<L: Display>(tree: Tree<L>, depth: usize) -> treedef::Result<Tree<String>>
 
 pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
     let input = input::open(&file.file, file.reading, Format::Json)?;
-    let (name, is_typed) = (input.name.clone(), input.format.is_typed());
+    let (name, is_typed) = (input.name.clone(), input.format == Format::Tree);
     let tree = input.tree()?;
     if json {
         let blocks = tree.blocks().map(|(block, leaves)| {
-            let path = block.path().to_string();
+            let path = shown(&block.path());
             let array = leaves.first().and_then(Leaf::as_array);
             let kind = match array {
                 Some(array) => Some(array.dtype().to_string()),
@@ -153,16 +154,17 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
             };
             let shape = array.map_or_else(|| block.shape(), Array::shape).to_vec();
             let of_block =
-                Tree::new(block.node().to_treedef(), leaves.to_vec()).and_then(with_short_numbers);
+                Tree::new(block.node().to_treedef(), leaves.to_vec()).and_then(with_short_halves);
             let summary = of_block.map(|tree| tree.summary().to_string());
-            summary.map(|summary| (path, kind, shape, summary))
+            summary
+                .map(|text| (path, kind, shape, if is_typed { text } else { bare_numbers(&text) }))
         });
         let blocks = blocks.collect::<treedef::Result<Vec<_>>>();
         let blocks = blocks.map_err(|error| Failure::from(error).in_file(&name))?;
         let object = |(path, kind, shape, summary)| serde_json::json!({"path": path, "kind": kind, "shape": shape, "summary": summary});
         return print_json(&blocks.into_iter().map(object).collect::<Vec<_>>());
     }
-    let text = format!("{:#1$}", with_short_numbers(tree)?.summary(), width());
+    let text = format!("{:#1$}", with_short_halves(tree)?.summary(), width());
     print(&format!("{}\n", paint(&if is_typed { text } else { bare_numbers(&text) })))
 }
 

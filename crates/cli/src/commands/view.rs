@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::Path;
 
-use treedef::{Change, ChangeKind, Diff, Key, Leaf, LeafKind, NodeKind, NodeRef, Tolerance, Tree};
+use treedef::{Change, ChangeKind, Key, Leaf, LeafKind, NodeKind, NodeRef, Tolerance, Tree};
 
 use crate::args::{Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
 use crate::paint::bare_numbers;
-use crate::tensors::{SHORT, of_array};
+use crate::paths::{readable, text_of};
+use crate::tensors::{Halves, SHORT, numeral, of_array, with_short_halves};
 
 use super::convert::report_json;
-use super::{diff, readable, write_to};
+use super::{diff, write_to};
 
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
@@ -37,10 +38,12 @@ pub(super) fn view(
         None => (name.clone(), None),
         Some(new) => {
             let (new_name, new) = viewed(new, reading)?;
-            (format!("{name} → {new_name}"), Some(old.diff(&new)))
+            let diff = old.diff(&new);
+            let changes = diff::without_renames(&diff, |path| old.subtree(path).ok());
+            (format!("{name} → {new_name}"), Some(changes))
         }
     };
-    let page = page(&title, &old, diff.as_ref()).map_err(of_file)?;
+    let page = page(&title, &old, diff.as_deref()).map_err(of_file)?;
     write_to(output, page.as_bytes())?;
     if !report.json {
         return Ok(true);
@@ -50,7 +53,7 @@ pub(super) fn view(
         "output": output.map(|path| path.display().to_string()),
         "bytes": page.len(),
         "nodes": old.treedef().num_nodes(),
-        "changes": diff.map(|diff| diff.changes().len()),
+        "changes": diff.map(|changes| changes.len()),
     });
     report_json(&told, output.is_some())
 }
@@ -59,7 +62,7 @@ fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<Leaf>)> {
     let input = input::open(file, reading, Format::Json)?;
     let name = input.name.clone();
     match input.values()? {
-        Document::Tree(tree) => Ok((name, tree)),
+        Document::Tree(tree) => Ok((name, with_short_halves(tree)?)),
         Document::Tensors(tree) => Ok((name, tree.map(|tensor| Leaf::from(tensor.to_string())))),
         Document::Signature(tree) => Ok((name, tree.map(|kind| Leaf::from(kind.to_string())))),
         Document::Structure(_) => Err(Failure::at(name, "it has no leaves; `show` can print it")),
@@ -70,14 +73,14 @@ fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<Leaf>)> {
 fn page(
     title: &str,
     tree: &Tree<Leaf>,
-    diff: Option<&Diff<Tree<Leaf>>>,
+    diff: Option<&[Change<Tree<Leaf>>]>,
 ) -> treedef::Result<String> {
     let mut changes = Changes::default();
-    for change in diff.into_iter().flat_map(Diff::changes) {
+    for change in diff.unwrap_or_default() {
         changes.put(change);
     }
     let mut data = format!("{{\"title\":{},\"changes\":", quoted(title));
-    data += &diff.map_or(String::from("null"), |diff| diff.changes().len().to_string());
+    data += &diff.map_or(String::from("null"), |changes| changes.len().to_string());
     data += ",\"root\":";
     let place = Place { key: "\"\"", repeat: 1, changes: diff.map(|_| &changes), added: false };
     Viewed::of(tree).node(tree.treedef().root(), place, &mut data)?;
@@ -153,15 +156,14 @@ impl<'t> Viewed<'t> {
         let Place { key, repeat, changes, added } = place;
         let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
         // The numbers of an array that is one leaf are only here, while it is drawn.
-        let stored =
-            leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array).map(of_array);
+        let stored = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
+        let stored = stored.map(|array| of_array(array, Halves::Short)).transpose()?;
         let numbers = stored.as_ref().map_or(leaves, Tree::leaves);
         let array = stored.is_some() || self.arrays.contains_key(&node.leaf_range());
-        let few = stored.as_ref().filter(|_| numbers.len() <= SHORT);
         let (class, label) = match (node.kind(), leaves) {
             _ if array => {
                 let whole = Tree::new(node.to_treedef(), leaves.to_vec())?;
-                ("array", few.unwrap_or(&whole).summary().to_string())
+                ("array", bare_numbers(&whole.summary().to_string()))
             }
             (NodeKind::Leaf, [leaf]) => (class_of(leaf), bare_numbers(&leaf.to_string())),
             _ if node.num_children() == 0 => ("none", node.to_treedef().to_string()),
@@ -171,7 +173,7 @@ impl<'t> Viewed<'t> {
         out.push_str(&format!("[{key},{class},{}", quoted(&label)));
         if array {
             out.push(',');
-            let some = numbers.iter().take(NUMBERS).map(|leaf| bare_numbers(&leaf.to_string()));
+            let some = numbers.iter().take(NUMBERS).map(numeral);
             let more = if numbers.len() > NUMBERS { ", …" } else { "" };
             out.push_str(&quoted(&(some.collect::<Vec<_>>().join(", ") + more)));
         } else if node.num_children() > 0
@@ -318,11 +320,7 @@ fn heading(node: NodeRef<'_>) -> String {
 }
 
 fn short(key: &Key) -> String {
-    let text = match key {
-        Key::Field(name) => name.to_string(),
-        Key::Entry(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-        key => key.to_string(),
-    };
+    let text = text_of(key);
     match text.char_indices().nth(24) {
         Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
         None => text,
@@ -405,7 +403,7 @@ mod tests {
         let children = &data["root"][3];
         assert_eq!(children[0][3].as_array().unwrap().len(), 2);
         assert_eq!(children[0][3][0][4]["repeat"], 2);
-        assert_eq!(children[1][2], "u64[2, 4] ≈4.5 ±2.29 [≥1, ≤8]");
+        assert_eq!(children[1][2], "u64[2, 4] (mean 4.5, sd 2.29, 1 … 8)");
         assert_eq!(children[1][3], "1, 2, 3, 4, 5, 6, 7, 8");
     }
 
@@ -424,7 +422,7 @@ mod tests {
         let read = |text| serde_json::from_str::<Tree<Leaf>>(text).unwrap();
         let (old, new) =
             (read(r#"{"a": [1, 1, 1], "b": "x"}"#), read(r#"{"a": [1, 2, 1], "c": true}"#));
-        let page = page("t", &old, Some(&old.diff(&new))).unwrap();
+        let page = page("t", &old, Some(old.diff(&new).changes())).unwrap();
         let data: serde_json::Value = serde_json::from_str(data_of(&page)).unwrap();
         let status = |node: &serde_json::Value| node[4]["status"].as_str().map(str::to_owned);
         let children = data["root"][3].as_array().unwrap();

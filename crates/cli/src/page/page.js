@@ -5,7 +5,8 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const tree = document.getElementById("tree"), found = document.getElementById("found");
 const input = document.querySelector("input"), output = document.querySelector("output");
 const CHUNK = 100, MOST = 1000;
-const WORD = /^\["([\p{L}_][\p{L}\p{N}_]*)"\]$/u;
+// The words of the grammar are in quotes, as `select` takes them.
+const WORD = /^\["(?!(?:static|None|Some|true|false|inf|nan|none|opaque|_|bool|[iu](?:8|16|32|64|128|size)|f32|f64|char|str|bytes|inff32|inff64)")([A-Za-z_][A-Za-z0-9_]*)"\]$/;
 
 document.title = data.title;
 document.querySelector("h1").textContent = data.title;

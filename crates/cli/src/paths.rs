@@ -1,0 +1,77 @@
+//! Paths, in one notation everywhere: `.name` also for the key `["name"]`, as `select` takes it.
+
+use treedef::{Key, Name, Path};
+
+/// The text of a path, which is empty for the root.
+pub(crate) fn shown(path: &Path) -> String {
+    path.keys().iter().map(key_shown).collect()
+}
+
+/// The text of a path in a sentence.
+pub(crate) fn readable(path: &Path) -> String {
+    if path.is_root() { "the root".to_owned() } else { shown(path) }
+}
+
+fn key_shown(key: &Key) -> String {
+    let Key::Entry(value) = key else { return key.to_string() };
+    // A name that is no plain word is in backquotes: then the quotes of the key are clearer.
+    let field = value.as_str().map(|name| Key::Field(Name::from(name.to_owned())).to_string());
+    field.filter(|field| !field.contains('`')).unwrap_or_else(|| key.to_string())
+}
+
+/// The key itself, as JSON would have it.
+pub(crate) fn text_of(key: &Key) -> String {
+    match key {
+        Key::Field(name) => name.to_string(),
+        Key::Entry(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+        key => key.to_string(),
+    }
+}
+
+/// A message of the library, with the paths that it has between backquotes in this notation.
+pub(crate) fn with_shown_paths(message: &str) -> String {
+    let part = |(index, part): (usize, &str)| match part.parse::<Path>() {
+        Ok(path) if index % 2 == 1 && part.contains("[\"") => shown(&path),
+        _ => part.to_owned(),
+    };
+    message.split('`').enumerate().map(part).collect::<Vec<_>>().join("`")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use treedef::{Leaf, Pattern, Value};
+
+    use super::*;
+
+    /// `select` finds the place whose path was printed, and no other key there.
+    #[test]
+    fn what_is_printed_is_a_pattern_for_it() {
+        let names = [
+            "a", "A_1", "größe", "none", "None", "true", "static", "u8", "inf", "nan", "", " ",
+            "a b", "a.b", "[0]", "0", "`", "\"", "\\", "?", "*", "**", "a*", "$ref", "::A",
+            "\u{2028}", "日本", "_", "\n", "🦀",
+        ];
+        let path = |name: &str| {
+            let key = Key::Entry(Value::from(Leaf::from(name)));
+            Path::root().child(Key::Index(0)).child(key)
+        };
+        for name in names {
+            let text = shown(&path(name));
+            let pattern: Pattern = text.parse().unwrap();
+            for other in names {
+                assert_eq!(pattern.matches(&path(other)), name == other, "{text} and {other:?}");
+            }
+        }
+        assert_eq!(shown(&path("a")), "[0].a");
+        assert_eq!(shown(&path("none")), "[0][\"none\"]");
+        assert!("".parse::<Pattern>().unwrap().matches(&Path::root()));
+    }
+
+    #[test]
+    fn only_paths_are_changed_in_messages() {
+        let message = r#"deeper at `["a"][0]["b c"]`, found `{"x": str}`, pass `--max`; `["a"`"#;
+        let shown = r#"deeper at `.a[0]["b c"]`, found `{"x": str}`, pass `--max`; `["a"`"#;
+        assert_eq!(with_shown_paths(message), shown);
+    }
+}
