@@ -19,7 +19,9 @@ use super::rules::Keep;
 
 /// Reads a document of a self-describing format into a tree, within limits.
 ///
-/// With [`Limits::default`], use `Tree::<Leaf>::deserialize`, which `serde_json::from_str` calls.
+/// With [`Limits::default`], use `Tree::<Leaf>::deserialize`, which `serde_json::from_str` calls. A
+/// map that has a key twice is read with both entries: [`NodeRef::entry_keys`](crate::NodeRef) has
+/// them next to each other.
 ///
 /// ```
 /// use serde::de::DeserializeSeed;

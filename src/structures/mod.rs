@@ -64,6 +64,8 @@ pub struct Structures {
     clean_size: usize,
     /// Its size before the current document.
     begun_size: usize,
+    /// The entry of the document that was counted last.
+    last: Option<usize>,
 }
 
 #[derive(Clone)]
@@ -169,6 +171,7 @@ impl Structures {
             max_structures,
             clean_size: 0,
             begun_size: 0,
+            last: None,
         }
     }
 
@@ -470,6 +473,55 @@ impl Structures {
         Ok(all.into_iter().map(count).collect())
     }
 
+    /// The index of the first document that has the structure of the document that was counted
+    /// last. So a second pass over the documents finds those of one structure.
+    ///
+    /// With [`fold_keys`](Self::fold_keys), call [`settle`](Self::settle) before the second pass.
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let documents = ["[1]", "true", "[2]"].map(serde_json::from_str);
+    /// let mut structures = Structures::new();
+    /// for document in &documents {
+    ///     structures.add(document.as_ref().unwrap())?;
+    /// }
+    /// structures.add(documents[2].as_ref().unwrap())?;
+    /// assert_eq!(structures.first_alike(), Some(0));
+    /// structures.add(documents[1].as_ref().unwrap())?;
+    /// assert_eq!(structures.first_alike(), Some(1));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn first_alike(&self) -> Option<u64> {
+        Some(self.entries.get(self.last?)?.seen.first)
+    }
+
+    /// Folds what was counted before its keys were known to be [data](Self::fold_keys).
+    /// [`by_count`](Self::by_count) does this each time, in a copy.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the structures exceed the [limits](Self::limits).
+    ///
+    /// ```
+    /// use treedef::Structures;
+    ///
+    /// let mut structures = Structures::new().fold_keys(1);
+    /// for text in [r#"{"a": 1}"#, r#"{"b": 1}"#] {
+    ///     structures.add(&serde_json::from_str(text)?)?;
+    /// }
+    /// structures.settle()?;
+    /// structures.add(&serde_json::from_str(r#"{"c": 1}"#)?)?;
+    /// assert_eq!(structures.first_alike(), Some(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn settle(&mut self) -> Result<()> {
+        if self.recorder.places.changed {
+            *self = self.rebuilt()?;
+        }
+        Ok(())
+    }
+
     /// One document at the next index.
     fn next(&self) -> Seen {
         Seen { count: 1, first: self.next_index, last: self.next_index, example: None }
@@ -494,11 +546,14 @@ impl Structures {
         let documents = self.documents.checked_add(seen.count).ok_or_else(too_large)?;
         let next_index = seen.last.saturating_add(1);
         let StructureRecorder { interner, pools, .. } = &mut self.recorder;
-        let known = self.entries.get_mut(interner.node(root).entry);
+        let at = interner.node(root).entry;
+        let known = self.entries.get_mut(at);
         let is_new = known.is_none();
+        self.last = None;
         match known {
             Some(entry) => {
                 entry.seen.join(seen);
+                self.last = Some(at);
                 interner.cost =
                     interner.cost.saturating_add(join(&mut entry.pools, pools.drain(..)));
             }
@@ -508,6 +563,7 @@ impl Structures {
                 at_most("distinct structures", needed, self.max_structures, hint)?;
                 interner.charge(interner.node(root).size.saturating_add(cost(pools)))?;
                 interner.nodes[root as usize].entry = self.entries.len();
+                self.last = Some(self.entries.len());
                 self.entries.push(Entry { root, pools: pools.split_off(0), seen });
                 // Once a place was folded, what came before may be garbage.
                 if !self.recorder.places.changed {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as Group, Parser, Subcommand, value_parser};
+use clap::{Args as Group, Parser, Subcommand, ValueEnum, value_parser};
 
 use crate::format::Format;
 
@@ -178,18 +178,25 @@ pub(crate) struct Shapes {
     pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) folds: Folds,
-    /// Keys are data where there are more than N at one place: `{*: f64}`
+    /// Treat the keys of a map as data if there are more than N: `{*: f64}`
     #[arg(long, value_name = "N")]
     pub(crate) fold_keys: Option<usize>,
-    /// The documents are the elements of the outermost sequence, or of that at PATH
+    /// Treat each element of the outermost sequence (or of the one at PATH) as a document
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) elements: Option<String>,
-    /// Fail at the first line that is not JSON
+    /// Fail at the first line that cannot be read
     #[arg(long, conflicts_with = "skip_bad")]
     pub(crate) strict: bool,
     /// Show at most N structures; 0 for all
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) top: usize,
+    /// List the places of the documents that have structure N: `log.jsonl:56`
+    #[arg(long, value_name = "N", conflicts_with_all = ["schema", "rare"])]
+    pub(crate) list: Option<usize>,
+    /// List the places of the documents whose structure occurs at most N times, each with the
+    /// number of its structure
+    #[arg(long, value_name = "N", conflicts_with = "schema")]
+    pub(crate) rare: Option<u64>,
     /// Print a JSON Schema (draft 2020-12) of the documents
     #[arg(long, conflicts_with = "json")]
     pub(crate) schema: bool,
@@ -227,14 +234,29 @@ pub(crate) struct OneFile {
 
 #[derive(Clone, Copy, Debug, Group)]
 pub(crate) struct Reading {
-    /// The format that is read, instead of that of the extension
+    /// Input format [default: by extension]
     #[arg(short, long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<Format>,
-    /// Pass over lines that are not JSON, and count them on standard error
+    /// Pass over lines that cannot be read, and count them on standard error
     #[arg(long)]
     pub(crate) skip_bad: bool,
+    /// Where a map has a key twice: `error`, `warn` and keep both, or take the `last`
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = DuplicateKeys::Error, hide_possible_values = true)]
+    pub(crate) duplicate_keys: DuplicateKeys,
     #[command(flatten)]
     pub(crate) limits: Limits,
+}
+
+/// What is done where a map has a key twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DuplicateKeys {
+    /// Fail
+    #[default]
+    Error,
+    /// Keep both, and say so
+    Warn,
+    /// Take the last
+    Last,
 }
 
 /// What a document may have.

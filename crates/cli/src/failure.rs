@@ -53,6 +53,45 @@ impl Failure {
         Failure::Told { place: clean(place.to_string()), message: clean(message) }
     }
 
+    /// The same failure with other words.
+    #[must_use]
+    pub(crate) fn with_message(self, message: String) -> Self {
+        match self {
+            Failure::Told { place, .. } => Failure::at(place, message),
+            Failure::BrokenPipe => self,
+        }
+    }
+
+    /// The place and what is wrong, for JSON.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match self {
+            Failure::Told { place, message } => {
+                serde_json::json!({"place": place, "message": message})
+            }
+            Failure::BrokenPipe => serde_json::Value::Null,
+        }
+    }
+
+    /// What is wrong, without the place.
+    pub(crate) fn message(&self) -> &str {
+        match self {
+            Failure::Told { message, .. } => message,
+            Failure::BrokenPipe => "",
+        }
+    }
+
+    /// The same failure, of which the text was a line of a file: `1:7` is `4:7` then.
+    #[must_use]
+    pub(crate) fn on_line(self, number: u64) -> Self {
+        match &self {
+            Failure::Told { place, message } => match place.rsplit_once(':') {
+                Some((_, column)) => Failure::at(format!("{number}:{column}"), message),
+                None => Failure::at(number, message),
+            },
+            Failure::BrokenPipe => self,
+        }
+    }
+
     /// The same failure, of a file.
     #[must_use]
     pub fn in_file(self, name: &str) -> Self {

@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
-use std::path::Path;
+use std::path;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
-use treedef::{Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef, TreeSeed};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny};
+use treedef::{Edit, Key, Leaf, LeafKind, NodeKind, Tree, TreeDef, TreeSeed};
 
-use crate::args::{Limits, Reading};
+use crate::args::{DuplicateKeys, Limits, Reading};
+use crate::duplicates::{self, resolved};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::paint::{counted, grouped};
+use crate::json::{BAD, Bad, Lines, json_failure, json_of};
 use crate::safetensors;
 use crate::tensors::{self, TensorLeaf};
 use crate::yaml;
@@ -45,14 +46,15 @@ pub(crate) struct Input {
     pub(crate) reader: Box<dyn Read + Send>,
     /// The size of the file, if it is one and is not compressed.
     size: Option<u64>,
-    skip_bad: bool,
-    limits: Limits,
+    pub(crate) skip_bad: bool,
+    pub(crate) duplicate_keys: DuplicateKeys,
+    pub(crate) limits: Limits,
 }
 
 /// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
 /// or `otherwise` for standard input.
-pub(crate) fn open(path: &Path, reading: Reading, otherwise: Format) -> Result<Input> {
-    let Reading { format, skip_bad, limits } = reading;
+pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Result<Input> {
+    let Reading { format, skip_bad, duplicate_keys, limits } = reading;
     let is_stdin = path.as_os_str() == "-";
     if !is_stdin && path.is_dir() {
         return Err(Failure::at(path.display(), "a folder, pass the files in it"));
@@ -92,7 +94,7 @@ pub(crate) fn open(path: &Path, reading: Reading, otherwise: Format) -> Result<I
             reader = Box::new(Cursor::new(start).chain(reader));
         }
     }
-    Ok(Input { name, format, reader, size, skip_bad, limits })
+    Ok(Input { name, format, reader, size, skip_bad, duplicate_keys, limits })
 }
 
 impl Input {
@@ -110,59 +112,35 @@ impl Input {
         }
     }
 
-    /// Reads the document with its values, if it has any.
+    /// Reads the document with its values, if it has any. Lines are one sequence.
     pub(crate) fn values(self) -> Result<Document> {
-        if self.format != Format::Jsonl || !self.skip_bad {
-            return self.with_bytes(read_within);
-        }
+        let Input { skip_bad, duplicate_keys: choice, .. } = self;
         let name = self.name.clone();
         self.with_bytes(|bytes, format, limits| {
-            read_within(&without_bad_lines(bytes, &name, limits), format, limits)
-        })
-    }
-
-    /// As [`tree`](Self::tree), with the number of the line of each document if it is of JSON
-    /// lines.
-    pub(crate) fn tree_with_lines(self) -> Result<(Tree<Leaf>, Option<Vec<u64>>)> {
-        if self.format != Format::Jsonl {
-            return Ok((self.tree()?, None));
-        }
-        let (name, skip_bad) = (self.name.clone(), self.skip_bad);
-        self.with_bytes(|bytes, format, limits| {
             let mut bytes = Cow::Borrowed(bytes);
-            if skip_bad {
-                bytes = without_bad_lines(&bytes, &name, limits).into();
+            match format {
+                Format::Yaml if choice == DuplicateKeys::Error => {
+                    return yaml::tree(text(&bytes)?, limits, true).map(Document::Tree);
+                }
+                // They say themselves that a key occurs twice, or have none.
+                Format::Toml | Format::Tree => return read_within(&bytes, format, limits),
+                Format::Jsonl if skip_bad => {
+                    bytes = without_bad_lines(&bytes, &name, choice).into();
+                }
+                _ => {}
             }
-            let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
-            let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-            let lines = lines.map(|(number, _)| number).collect();
             match read_within(&bytes, format, limits)? {
-                Document::Tree(tree) => Ok((tree, Some(lines))),
-                _ => Err(Failure::new("it has no values")),
+                Document::Tree(tree) if format == Format::Jsonl => {
+                    of_lines(tree, &bytes, &name, choice).map(Document::Tree)
+                }
+                Document::Tree(tree) => {
+                    let (tree, warning) = resolved(tree, &bytes, format, choice)?;
+                    warning.iter().for_each(|it| warn(&name, it));
+                    Ok(Document::Tree(tree))
+                }
+                document => Ok(document),
             }
         })
-    }
-
-    /// As [`document`](Self::document), and whether it is a sequence of documents: of JSON lines,
-    /// or of a YAML file with several.
-    pub(crate) fn document_of_many(self) -> Result<(Document, bool)> {
-        match self.format {
-            Format::Jsonl => Ok((self.document()?, true)),
-            Format::Yaml => self.with_bytes(|bytes, _, limits| {
-                let trees = yaml::trees(text(bytes)?, limits)?;
-                let is_many = trees.len() > 1;
-                yaml::joined(trees).map(|tree| (Document::Tree(tree), is_many))
-            }),
-            _ => Ok((self.document()?, false)),
-        }
-    }
-
-    /// The documents of a file that may have several.
-    pub(crate) fn trees(self) -> Result<Vec<Tree<Leaf>>> {
-        if self.format == Format::Yaml {
-            return self.with_bytes(|bytes, _, limits| yaml::trees(text(bytes)?, limits));
-        }
-        Ok(vec![self.tree()?])
     }
 
     /// Reads a document that has values.
@@ -235,7 +213,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
             })?
         }
         Format::Toml => toml_tree(text(bytes)?, seed)?,
-        Format::Yaml => yaml::tree(text(bytes)?, limits)?,
+        Format::Yaml => yaml::tree(text(bytes)?, limits, false)?,
         Format::Ron => {
             let options = ron::Options::default().with_recursion_limit(DEEPEST);
             options.from_str_seed(text(bytes)?, seed).map_err(|error| {
@@ -282,7 +260,7 @@ fn structure(bytes: &[u8]) -> Result<Document> {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str> {
+pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|error| {
         let place = position(bytes, error.valid_up_to());
         Failure::at(place, "not UTF-8, convert the file or pass its `--format`")
@@ -306,18 +284,6 @@ fn expect_end(rest: &[u8], bytes: &[u8]) -> Result<()> {
             "{rest} more bytes after the document, which ends at byte {}",
             bytes.len() - rest
         ))),
-    }
-}
-
-/// The failure of a document in JSON, whose message ends with the position.
-pub(crate) fn json_failure(error: serde_json::Error) -> Failure {
-    let (line, column) = (error.line(), error.column());
-    let message = error.to_string();
-    let position = format!(" at line {line} column {column}");
-    match message.strip_suffix(&position) {
-        Some(message) if column == 0 => Failure::at(line, message),
-        Some(message) => Failure::at(format!("{line}:{column}"), message),
-        None => Failure::new(message),
     }
 }
 
@@ -371,59 +337,9 @@ fn toml_tree(text: &str, seed: TreeSeed) -> Result<Tree<Leaf>> {
     })?)
 }
 
-/// A reader of JSON that leaves it to the tree how deep a document may be.
-pub(crate) fn json_of(bytes: &[u8]) -> serde_json::Deserializer<serde_json::de::SliceRead<'_>> {
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    json.disable_recursion_limit();
-    json
-}
-
-/// The most bad lines that are listed.
-const LISTED: usize = 10;
-
-/// Lines that are not documents.
-#[derive(Debug, Default)]
-pub(crate) struct Bad {
-    pub(crate) count: u64,
-    /// The indices of the first ones, with column and message.
-    pub(crate) first: Vec<(u64, usize, String)>,
-}
-
-impl Bad {
-    pub(crate) fn of(index: u64, error: &serde_json::Error) -> Self {
-        let message = error.to_string();
-        let end = message.rfind(" at line ").unwrap_or(message.len());
-        let message = message.get(..end).unwrap_or_default().to_owned();
-        Bad { count: 1, first: vec![(index, error.column(), message)] }
-    }
-
-    pub(crate) fn add(&mut self, other: Bad) {
-        self.count += other.count;
-        self.first.extend(other.first);
-        self.first.sort();
-        self.first.truncate(LISTED);
-    }
-
-    /// Lists them on standard error, where `place` is that of an index.
-    pub(crate) fn tell(&self, place: impl Fn(u64) -> String) {
-        for (index, column, message) in &self.first {
-            let failure = Failure::at(format!("{}:{column}", place(*index)), message);
-            anstream::eprintln!("treedef: {failure}");
-        }
-        let listed = u64::try_from(self.first.len()).unwrap_or(u64::MAX);
-        let more = self.count.saturating_sub(listed);
-        if self.count > 0 {
-            let bad = counted(self.count, "line is", "lines are");
-            let rest =
-                if more > 0 { format!(" ({} not listed)", grouped(more)) } else { String::new() };
-            anstream::eprintln!("treedef: {bad} not JSON and passed over{rest}");
-        }
-    }
-}
-
 /// JSON lines, where each line that cannot be read is blank. Lists these lines on standard error, by
 /// their numbers from 1.
-fn without_bad_lines(bytes: &[u8], name: &str, limits: Limits) -> Vec<u8> {
+fn without_bad_lines(bytes: &[u8], name: &str, choice: DuplicateKeys) -> Vec<u8> {
     let (mut good, mut bad) = (Vec::with_capacity(bytes.len()), Bad::default());
     for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         if number > 1 {
@@ -432,53 +348,50 @@ fn without_bad_lines(bytes: &[u8], name: &str, limits: Limits) -> Vec<u8> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let mut json = json_of(line);
-        let read = TreeSeed::new(limits.of_trees()).deserialize(&mut json);
-        match read.and_then(|_| json.end()) {
+        match checked(line, choice) {
             Ok(()) => good.extend_from_slice(line),
             Err(error) => bad.add(Bad::of(number, &error)),
         }
     }
-    bad.tell(|line| format!("{name}:{line}"));
+    bad.tell(|line| format!("{name}:{line}"), BAD);
     good
 }
 
-/// JSON lines as one sequence.
-struct Lines<'n, I> {
-    lines: I,
-    /// That of the line that was read last, from 1.
-    number: &'n Cell<usize>,
+/// Whether a text can be read, without a tree of it.
+fn checked(text: &[u8], choice: DuplicateKeys) -> serde_json::Result<()> {
+    if choice == DuplicateKeys::Error {
+        return duplicates::unique(text);
+    }
+    let mut json = json_of(text);
+    IgnoredAny::deserialize(&mut json)?;
+    json.end()
 }
 
-impl<'de, I: Iterator<Item = &'de [u8]>> Deserializer<'de> for Lines<'_, I> {
-    type Error = serde_json::Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        visitor.visit_seq(self)
+/// The sequence of all lines. A key that occurs twice is told with the line.
+fn of_lines(
+    tree: Tree<Leaf>,
+    bytes: &[u8],
+    name: &str,
+    choice: DuplicateKeys,
+) -> Result<Tree<Leaf>> {
+    let Some((path, _)) = duplicates::first(&tree) else { return Ok(tree) };
+    let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
+    let mut lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+    let line = match path.keys().first() {
+        Some(Key::Index(index)) if choice != DuplicateKeys::Last => lines.nth(*index),
+        _ => None,
+    };
+    let Some((number, line)) = line else { return Ok(duplicates::last_ones(tree)?) };
+    if let Document::Tree(one) = read_within(line, Format::Json, Limits::default())? {
+        let (_, warning) =
+            resolved(one, line, Format::Json, choice).map_err(|failure| failure.on_line(number))?;
+        warning.iter().for_each(|it| warn(&format!("{name}:{number}"), it));
     }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
-        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
-        ignored_any
-    }
+    Ok(tree)
 }
 
-impl<'de, I: Iterator<Item = &'de [u8]>> SeqAccess<'de> for Lines<'_, I> {
-    type Error = serde_json::Error;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Self::Error> {
-        for line in self.lines.by_ref() {
-            self.number.set(self.number.get() + 1);
-            if !line.trim_ascii().is_empty() {
-                let mut json = json_of(line);
-                let value = seed.deserialize(&mut json)?;
-                return json.end().map(|()| Some(value));
-            }
-        }
-        Ok(None)
-    }
+/// Says that a document has a key twice.
+pub(crate) fn warn(place: &str, message: &str) {
+    let failure = Failure::at(place, format!("{message}, and both are kept"));
+    anstream::eprintln!("treedef: {failure}");
 }

@@ -4,11 +4,13 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-use serde::de::{DeserializeSeed, Deserializer, Visitor};
-use treedef::Structures;
+use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
+use treedef::{Structures, TreeSeed};
 
+use crate::args::{DuplicateKeys, Reading};
+use crate::duplicates::last_ones;
 use crate::failure::{Failure, Result};
-use crate::input::{Bad, json_of};
+use crate::json::{Bad, json_of};
 
 /// About the bytes that one thread gets at once.
 const BLOCK: usize = 1 << 20;
@@ -26,6 +28,7 @@ pub(crate) struct LineCounter<'a> {
     pub(crate) bad: Bad,
     /// How many lines were read.
     pub(crate) lines: u64,
+    pub(crate) reading: Reading,
     pub(crate) threads: usize,
     pub(crate) strict: bool,
     /// Called with the number of bytes that were read.
@@ -40,10 +43,10 @@ impl LineCounter<'_> {
         let (to_reader, empty) = mpsc::channel::<Vec<u8>>();
         let (blocks, stop) = (Mutex::new(blocks), AtomicBool::new(false));
         let nothing = self.structures.clone();
-        let strict = self.strict;
+        let (strict, reading) = (self.strict, self.reading);
         let mut read = Ok(());
         let work = |to_reader: mpsc::Sender<Vec<u8>>, structures: Structures| {
-            let mut worker = Worker { structures, bad: Bad::default(), fatal: None };
+            let mut worker = Worker { structures, reading, bad: Bad::default(), fatal: None };
             loop {
                 let next = blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(block) = next else { break };
@@ -136,8 +139,24 @@ fn fill(reader: &mut dyn Read, bytes: &mut Vec<u8>, progress: &dyn Fn(usize)) ->
     }
 }
 
+/// Counts the document of a line.
+pub(crate) fn count_line(
+    structures: &mut Structures,
+    line: &[u8],
+    reading: Reading,
+) -> serde_json::Result<()> {
+    let mut json = json_of(line);
+    if reading.duplicate_keys != DuplicateKeys::Last {
+        return structures.seed().deserialize(Whole(&mut json)).map(drop);
+    }
+    let tree = TreeSeed::new(reading.limits.of_trees()).deserialize(Whole(&mut json))?;
+    let tree = last_ones(tree).map_err(serde_json::Error::custom)?;
+    structures.add(&tree).map(drop).map_err(serde_json::Error::custom)
+}
+
 struct Worker {
     structures: Structures,
+    reading: Reading,
     bad: Bad,
     fatal: Option<Failure>,
 }
@@ -158,8 +177,7 @@ impl Worker {
 
     fn line(&mut self, line: &[u8], index: u64) {
         self.structures.set_next_index(index);
-        let mut json = json_of(line);
-        let Err(error) = self.structures.seed().deserialize(Whole(&mut json)) else { return };
+        let Err(error) = count_line(&mut self.structures, line, self.reading) else { return };
         let message = error.to_string();
         if message.contains("distinct structures, the limit is") {
             let many = message.split(',').next().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Paths, in one notation everywhere: `.name` also for the key `["name"]`, as `select` takes it.
 
-use treedef::{Key, Name, Path};
+use treedef::{Key, Name, Path, Pattern};
 
 /// The text of a path, which is empty for the root.
 pub(crate) fn shown(path: &Path) -> String {
@@ -28,19 +28,34 @@ pub(crate) fn text_of(key: &Key) -> String {
     }
 }
 
-/// A message of the library, with the paths that it has between backquotes in this notation.
+/// A message of the library, with the paths and patterns that it has between backquotes in this
+/// notation.
 pub(crate) fn with_shown_paths(message: &str) -> String {
-    let part = |(index, part): (usize, &str)| match part.parse::<Path>() {
-        Ok(path) if index % 2 == 1 && part.contains("[\"") => shown(&path),
+    let part = |(index, part): (usize, &str)| match part.parse::<Pattern>() {
+        Ok(_) if index % 2 == 1 => with_bare_keys(part),
         _ => part.to_owned(),
     };
     message.split('`').enumerate().map(part).collect::<Vec<_>>().join("`")
 }
 
+/// A pattern with `.name` for each `["name"]`. A quote inside of a key has a backslash before it.
+fn with_bare_keys(pattern: &str) -> String {
+    let mut parts = pattern.split("[\"");
+    let mut bare = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let key = part.split_once("\"]").and_then(|(name, rest)| {
+            let field = Key::Field(Name::from(name.to_owned())).to_string();
+            (!field.contains('`')).then(|| field + rest)
+        });
+        bare += &key.unwrap_or_else(|| format!("[\"{part}"));
+    }
+    bare
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use treedef::{Leaf, Pattern, Value};
+    use treedef::{Leaf, Value};
 
     use super::*;
 
@@ -70,8 +85,9 @@ mod tests {
 
     #[test]
     fn only_paths_are_changed_in_messages() {
-        let message = r#"deeper at `["a"][0]["b c"]`, found `{"x": str}`, pass `--max`; `["a"`"#;
-        let shown = r#"deeper at `.a[0]["b c"]`, found `{"x": str}`, pass `--max`; `["a"`"#;
+        let message = r#"deeper at `["a"][0]["b c"]`, found `{"x": str}`, pass `--max`; `["a"`, `**["b"][*]`"#;
+        let shown =
+            r#"deeper at `.a[0]["b c"]`, found `{"x": str}`, pass `--max`; `["a"`, `**.b[*]`"#;
         assert_eq!(with_shown_paths(message), shown);
     }
 }

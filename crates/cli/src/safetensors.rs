@@ -7,7 +7,7 @@ use serde::Deserialize;
 use treedef::Tree;
 
 use crate::failure::{Failure, Result};
-use crate::input::json_failure;
+use crate::json::json_failure;
 use crate::names::Names;
 use crate::tensors::TensorLeaf;
 

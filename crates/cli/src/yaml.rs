@@ -6,6 +6,7 @@ use serde_saphyr::budget::BudgetBreach;
 use treedef::{Leaf, Tree, TreeDef, TreeSeed};
 
 use crate::args::Limits;
+use crate::duplicates::HINT;
 use crate::failure::{Failure, Result};
 use crate::paint::counted;
 
@@ -59,11 +60,12 @@ fn is_marker(line: &str, marker: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
-/// The documents of a file, in their order. A text without any is one document, which is null.
-pub(crate) fn trees(text: &str, limits: Limits) -> Result<Vec<Tree<Leaf>>> {
+/// The documents of a file, in their order. A text without any is one document, which is null. If
+/// `strict`, no map may have a key twice.
+pub(crate) fn trees(text: &str, limits: Limits, strict: bool) -> Result<Vec<Tree<Leaf>>> {
     let (mut all, mut nodes) = (Vec::new(), 0_usize);
     for part in documents(text) {
-        let tree = part_tree(&part, TreeSeed::new(limits.of_trees()), limits)?;
+        let tree = part_tree(&part, TreeSeed::new(limits.of_trees()), limits, strict)?;
         nodes = nodes.saturating_add(tree.treedef().num_nodes());
         if nodes > limits.max_nodes() {
             let most = limits.max_nodes();
@@ -76,8 +78,8 @@ pub(crate) fn trees(text: &str, limits: Limits) -> Result<Vec<Tree<Leaf>>> {
 }
 
 /// The document of a file, or a sequence of them if there are several.
-pub(crate) fn tree(text: &str, limits: Limits) -> Result<Tree<Leaf>> {
-    joined(trees(text, limits)?)
+pub(crate) fn tree(text: &str, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
+    joined(trees(text, limits, strict)?)
 }
 
 /// The only document, or a sequence of several.
@@ -93,8 +95,9 @@ pub(crate) fn joined(mut all: Vec<Tree<Leaf>>) -> Result<Tree<Leaf>> {
 }
 
 /// Reads one document.
-fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits) -> Result<Tree<Leaf>> {
-    use serde_saphyr::options::NonFiniteFloatPolicy;
+fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
+    use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
+    let (error, pass) = (DuplicateKeyPolicy::Error, DuplicateKeyPolicy::PassThrough);
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: limits.max_depth(),
@@ -102,6 +105,7 @@ fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits) -> Result<Tree<Lea
             max_events: limits.max_nodes().saturating_mul(4),
             max_total_scalar_bytes: limits.max_bytes(),
         },
+        duplicate_keys: if strict { error } else { pass },
         strict_booleans: true,
         leading_zero_numbers_as_strings: true,
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
@@ -126,10 +130,10 @@ fn said(error: &Error, limits: Limits) -> String {
     match error.without_snippet() {
         Error::AliasError { error, .. } => said(error, limits),
         Error::DuplicateMappingKey { key: Some(key), .. } => {
-            format!("the key `{key}` occurs twice in one map: rename or delete one")
+            format!("the key `{key}` occurs twice in one map: {HINT}")
         }
         Error::DuplicateMappingKey { key: None, .. } => {
-            "a key occurs twice in one map: rename or delete one".to_owned()
+            format!("a key occurs twice in one map: {HINT}")
         }
         Error::Budget { breach, .. } => match breach {
             BudgetBreach::Depth { .. } => {

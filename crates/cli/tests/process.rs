@@ -84,6 +84,118 @@ fn counts_are_exact_with_any_number_of_threads() {
     }
 }
 
+/// The lines of each structure, as reading every line alone finds them; folded and not.
+#[test]
+fn the_lines_of_a_structure_are_listed() {
+    let folder = Folder::new("list");
+    let (path, alone) = (folder.path("log.jsonl"), folder.path("line.json"));
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut text = String::new();
+    for _ in 0..200 {
+        match rng.u8(0..20) {
+            0 => text += "{\"id\": \n",
+            1 => text += "\n",
+            _ => text += &format!("{}\n", line(&mut rng)),
+        }
+    }
+    // Without an end of line.
+    text += "{\"keys\": {\"a\": 1, \"b\": 2}}\n{\"keys\": {\"c\": 1}}";
+    std::fs::write(&path, &text).unwrap();
+    let folds: [&[&str]; 3] = [
+        &[],
+        &["--fold-lengths", "--fold-numbers"],
+        &["--fold-keys", "2", "--fold-lengths", "--duplicate-keys", "last"],
+    ];
+    for folds in folds {
+        let printed = |args: &[&str]| {
+            let args = [&["shapes", &path, "--skip-bad"], folds, args].concat();
+            String::from_utf8(treedef(&args).output().unwrap().stdout).unwrap()
+        };
+        let all: serde_json::Value = serde_json::from_str(&printed(&["--json"])).unwrap();
+        let all = all["structures"].as_array().unwrap();
+        let mut listed = std::collections::BTreeMap::new();
+        for (rank, structure) in (1..).zip(all) {
+            let lines = printed(&["--list", &rank.to_string()]);
+            let lines: Vec<u64> = lines
+                .lines()
+                .map(|line| line.strip_prefix(&format!("{path}:")).unwrap().parse().unwrap())
+                .collect();
+            assert!(lines.is_sorted());
+            assert_eq!(lines.len(), structure["count"]);
+            assert_eq!(format!("{path}:{}", lines[0]), structure["first"].as_str().unwrap());
+            assert_eq!(
+                format!("{path}:{}", lines[lines.len() - 1]),
+                structure["last"].as_str().unwrap()
+            );
+            listed.extend(lines.into_iter().map(|line| (line, rank)));
+        }
+        let (mut rare, many) = (String::new(), all[all.len() / 2]["count"].as_u64().unwrap());
+        for (number, rank) in &listed {
+            if all[rank - 1]["count"].as_u64().unwrap() <= many {
+                rare += &format!("{path}:{number}: structure {rank}\n");
+            }
+        }
+        assert!(!rare.is_empty());
+        assert_eq!(printed(&["--rare", &many.to_string()]), rare);
+        // Lines are listed together if alone they have one structure.
+        let mut alike: HashMap<String, usize> = HashMap::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let Some(rank) = listed.get(&number) else {
+                assert!(serde_json::from_str::<serde_json::Value>(line).is_err());
+                continue;
+            };
+            if number % 7 == 0 && folds.is_empty() {
+                std::fs::write(&alone, line).unwrap();
+                let args = [&["shapes", &alone, "--json"], folds].concat();
+                let found = treedef(&args).output().unwrap().stdout;
+                let found: serde_json::Value = serde_json::from_slice(&found).unwrap();
+                let structure = found["structures"][0]["structure"].as_str().unwrap();
+                assert_eq!(*alike.entry(structure.to_owned()).or_insert(*rank), *rank, "{line}");
+            }
+        }
+    }
+}
+
+/// Through a pipe, the lines could not be read again.
+#[test]
+fn lines_of_a_pipe_are_not_listed() {
+    let output = fed(&["shapes", "--list", "1"], b"{}\n");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("treedef: standard input: it is read twice"), "{said}");
+    #[cfg(unix)]
+    {
+        let output = treedef(&["shapes", "/dev/stdin", "--format", "jsonl", "--rare", "1"]);
+        let mut output = output;
+        let output = output.stdin(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+    }
+}
+
+/// One line is in memory at a time: 80 MB of lines are read in less than 150 MB of addresses, where
+/// the text and its tree would have twice 80 MB.
+#[cfg(target_os = "linux")]
+#[test]
+fn lines_are_read_one_at_a_time() {
+    let folder = Folder::new("memory");
+    let (path, like) = (folder.path("log.jsonl"), folder.path("like.json"));
+    let line = format!("{{\"id\": 1, \"text\": {:?}}}\n", "x".repeat(20_000));
+    std::fs::write(&path, line.repeat(4_000) + "{\"id\": \n{\"id\": 2, \"text\": \"\"}\n").unwrap();
+    std::fs::write(&like, &line).unwrap();
+    for args in [
+        &["select", "id", &path, "--skip-bad"][..],
+        &["check", &path, "--like", &like, "--skip-bad"],
+        &["shapes", &path, "--list", "1", "--skip-bad"],
+    ] {
+        let script = "ulimit -v 150000; exec \"$0\" \"$@\"";
+        let exe = env!("CARGO_BIN_EXE_treedef");
+        let output = Command::new("bash").args(["-c", script, exe]).args(args).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {said}");
+        assert!(said.contains(":4001:"), "{said}");
+    }
+}
+
 #[test]
 fn a_line_may_be_longer_than_a_block() {
     let long = format!("[{}1]", "1,".repeat(3 << 20));

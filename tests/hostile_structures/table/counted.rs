@@ -43,6 +43,7 @@ pub(super) const ROWS: &[Row] = &[
         });
     }),
     ("Structures::by_count", |cases| counted(cases, |it| it.by_count().map(drop))),
+    ("Structures::settle", |cases| counted(cases, |mut it| it.settle())),
     ("Structures::fold_lengths", |cases| {
         counted(cases, |it| it.fold_lengths(true).by_count().map(drop));
     }),

@@ -6,6 +6,7 @@ use std::fmt;
 use treedef::{Key, LeafKind, NodeKind, NodeRef, Tree};
 
 use crate::args::{Check, Folds, Json, Reading};
+use crate::documents::Place;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
@@ -20,46 +21,38 @@ pub(super) fn check(args: &Check) -> Result<bool> {
     let (reading, folds, json) = (*reading, *folds, *json);
     let of_like = Reading { format: None, ..reading };
     let (expected, like_is_many) = input::open(like, of_like, Format::Json)?.document_of_many()?;
-    let expected = match expected {
-        Document::Tree(tree) => kinds(tree)?.map(Form::Kind),
-        Document::Signature(tree) => tree.map(Form::Kind),
-        Document::Structure(treedef) => {
-            let any = vec![Form::Any; treedef.num_leaves()];
-            Tree::new(treedef, any)?
-        }
-        Document::Tensors(tree) => tree.map(Form::Tensor),
-    };
+    let expected = forms(expected)?;
     let most = if *max == 0 { usize::MAX } else { *max };
     let (mut all, mut is_stopped) = (Vec::new(), false);
     for file in files {
         let input = input::open(file, reading, Format::Json)?;
         let name = input.name.clone();
-        let (document, is_many) = input.document_of_many()?;
-        let is_many = is_many && !like_is_many;
-        let found = match document {
-            Document::Tree(tree) => kinds(tree)?.map(Form::Kind),
-            Document::Tensors(tree) => tree.map(Form::Tensor),
-            _ => return Err(Failure::at(name, "it has no values, pass it as `--like`")),
+        let mut found = Vec::new();
+        let violations = |found: &Tree<Form>, told: usize| {
+            let most = most.saturating_sub(told);
+            violations(&expected, found, folds, most)
         };
-        let mut checker = Checker {
-            expected: expected.leaves(),
-            found: found.leaves(),
-            folds,
-            most,
-            violations: Vec::new(),
-        };
-        let (root, found) = (expected.treedef().root(), found.treedef().root());
-        if is_many {
-            for (index, document) in found.children().enumerate() {
-                checker.node(root, document, &mut treedef::Path::root().child(Key::Index(index)));
+        if matches!(input.format, Format::Jsonl | Format::Yaml) && !like_is_many {
+            let mut documents = input.documents()?;
+            while found.len() <= most
+                && let Some((place, tree)) = documents.next()?
+            {
+                let new = violations(&forms(Document::Tree(tree))?, found.len());
+                found.extend(new.into_iter().map(|violation| (place, violation)));
             }
+            documents.tell();
         } else {
-            checker.node(root, found, &mut treedef::Path::root());
+            match input.document()? {
+                document @ (Document::Tree(_) | Document::Tensors(_)) => {
+                    let new = violations(&forms(document)?, 0);
+                    found.extend(new.into_iter().map(|violation| (Place::Whole, violation)));
+                }
+                _ => return Err(Failure::at(name, "it has no values, pass it as `--like`")),
+            }
         }
-        is_stopped |= checker.is_stopped();
-        all.extend(
-            checker.violations.into_iter().take(most).map(|violation| (name.clone(), violation)),
-        );
+        is_stopped |= found.len() > most;
+        let found = found.into_iter().take(most);
+        all.extend(found.map(|(place, violation)| (name.clone(), place, violation)));
     }
     let ok = all.is_empty();
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
@@ -72,7 +65,12 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         }
     };
     if json {
-        let object = |(file, Violation { path, message }): (String, Violation)| serde_json::json!({"file": file, "path": shown(&path), "message": message});
+        let object = |(file, place, Violation { path, message }): (String, Place, Violation)| {
+            let mut object = place.to_json(&file);
+            object.insert("path".to_owned(), shown(&path).into());
+            object.insert("message".to_owned(), message.into());
+            object
+        };
         print_json(&all.into_iter().map(object).collect::<Vec<_>>())?;
         if is_stopped {
             anstream::eprintln!("treedef: {count}");
@@ -80,14 +78,28 @@ pub(super) fn check(args: &Check) -> Result<bool> {
         return Ok(ok);
     }
     let red = anstyle::AnsiColor::Red.on_default();
-    let line = |(file, Violation { path, message }): &(String, Violation)| {
-        format!("{}: {red}{}{red:#}: {message}\n", file.escape_debug(), readable(path))
+    let line = |(file, place, Violation { path, message }): &(String, Place, Violation)| {
+        let place = place.in_file(file);
+        format!("{}: {red}{}{red:#}: {message}\n", place.escape_debug(), readable(path))
     };
     print(&all.iter().map(line).collect::<String>())?;
     if !ok {
         anstream::eprintln!("treedef: {count}");
     }
     Ok(ok)
+}
+
+/// What the leaves of a document are.
+fn forms(document: Document) -> Result<Tree<Form>> {
+    Ok(match document {
+        Document::Tree(tree) => kinds(tree)?.map(Form::Kind),
+        Document::Signature(tree) => tree.map(Form::Kind),
+        Document::Structure(treedef) => {
+            let any = vec![Form::Any; treedef.num_leaves()];
+            Tree::new(treedef, any)?
+        }
+        Document::Tensors(tree) => tree.map(Form::Tensor),
+    })
 }
 
 struct Violation {
@@ -133,6 +145,25 @@ fn is_named(node: NodeRef<'_>) -> bool {
 
 fn is_nothing(node: NodeRef<'_>) -> bool {
     matches!(node.kind(), NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct)
+}
+
+/// The violations of a document. There is one more than `most` if there are more.
+fn violations(
+    expected: &Tree<Form>,
+    found: &Tree<Form>,
+    folds: Folds,
+    most: usize,
+) -> Vec<Violation> {
+    let mut checker = Checker {
+        expected: expected.leaves(),
+        found: found.leaves(),
+        folds,
+        most,
+        violations: Vec::new(),
+    };
+    let (root, found) = (expected.treedef().root(), found.treedef().root());
+    checker.node(root, found, &mut treedef::Path::root());
+    checker.violations
 }
 
 impl Checker<'_> {

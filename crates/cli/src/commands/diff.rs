@@ -9,7 +9,8 @@ use treedef::{Array, Change, ChangeKind, Diff, Edit, Leaf, NodeKind, Tolerance, 
 use crate::args::{Output, Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Document, Input, json_failure};
+use crate::input::{self, Document, Input};
+use crate::json::json_failure;
 use crate::paint::{bare_numbers, paint_change};
 use crate::paths::{readable, shown};
 use crate::tensors::{Halves, TensorLeaf, numbers, numeral, of_array, with_short_halves};

@@ -4,35 +4,36 @@ use std::collections::HashSet;
 
 use treedef::{Key, Leaf, NodeKind, NodeRef, Path, Pattern, Tree};
 
-use crate::paths::{readable, text_of};
+use crate::paths::{readable, text_of, with_shown_paths};
 
 /// The most keys that are listed.
 const LISTED: usize = 5;
 /// The most nodes whose keys are looked at, and the most keys.
 const LOOKED_AT: usize = 10_000;
 
-/// Says why a pattern finds nothing: how far it leads, and what is there.
-pub(super) fn no_match(tree: &Tree<Leaf>, pattern: &Pattern) -> String {
+/// Says why a pattern finds nothing in some documents: how far it leads, and what is there.
+pub(super) fn no_match(documents: &[Tree<Leaf>], pattern: &Pattern) -> String {
     let whole = pattern.to_string();
-    let (prefix, step) = longest_match(tree, &whole);
+    let (prefix, step) = longest_match(documents, &whole);
     let place = match prefix {
-        "" | "**" => "the document".to_owned(),
+        "" | "**" if documents.len() == 1 => "the document".to_owned(),
+        "" | "**" => "the documents".to_owned(),
         prefix => format!("`{prefix}`"),
     };
-    let keys = keys_below(tree, prefix);
+    let keys = keys_below(documents, prefix);
     let mut message = format!("no match: nothing in {place} fits `{step}`");
     if keys.is_empty() {
-        let mut nodes = matching(tree, prefix);
+        let mut nodes = matching(documents, prefix);
         return match (nodes.next(), nodes.next()) {
-            (Some((_, node)), None) => {
+            (Some((tree, _, node)), None) => {
                 let what = what_is(tree, node);
                 format!("no match: nothing in {place}, which is {what}, fits `{step}`")
             }
             _ => message,
         };
     }
-    if let Some(path) = nearest(step, &keys) {
-        message += &format!("; did you mean `{}`?", readable(path));
+    if let Some(meant) = documents.iter().find_map(|tree| meant(tree, pattern)) {
+        message += &format!("; {meant}");
     }
     let listed = keys.iter().take(LISTED).map(|path| {
         let key = path.keys().last().cloned().into_iter();
@@ -48,6 +49,14 @@ pub(super) fn no_match(tree: &Tree<Leaf>, pattern: &Pattern) -> String {
     message + end + are + " " + &listed.join(", ") + &more
 }
 
+/// What the library takes for meant: `did you mean …?`.
+fn meant(tree: &Tree<Leaf>, pattern: &Pattern) -> Option<String> {
+    let said = tree.select(pattern).err()?.to_string();
+    let (_, meant) = said.split_once("did you mean ")?;
+    let (meant, _) = meant.split_once("`?")?;
+    Some(with_shown_paths(&format!("did you mean {meant}`?")))
+}
+
 fn what_is(tree: &Tree<Leaf>, node: NodeRef<'_>) -> String {
     let leaf = tree.leaves().get(node.leaf_range().start).filter(|_| node.is_leaf());
     match (leaf, node.kind()) {
@@ -61,7 +70,7 @@ fn what_is(tree: &Tree<Leaf>, node: NodeRef<'_>) -> String {
 
 /// The longest beginning of a pattern that finds something, maybe nothing of it, and the step
 /// behind it.
-fn longest_match<'p>(tree: &Tree<Leaf>, whole: &'p str) -> (&'p str, &'p str) {
+fn longest_match<'p>(documents: &[Tree<Leaf>], whole: &'p str) -> (&'p str, &'p str) {
     let mut end = whole.len();
     for (at, _) in whole.char_indices().rev() {
         let (prefix, rest) = whole.split_at_checked(at).unwrap_or(("", whole));
@@ -71,7 +80,7 @@ fn longest_match<'p>(tree: &Tree<Leaf>, whole: &'p str) -> (&'p str, &'p str) {
         if at > 0 && !is_step {
             continue;
         }
-        if at == 0 || matching(tree, prefix).next().is_some() {
+        if at == 0 || matching(documents, prefix).next().is_some() {
             return (prefix, whole.get(at..end).unwrap_or(rest));
         }
         end = at;
@@ -79,20 +88,26 @@ fn longest_match<'p>(tree: &Tree<Leaf>, whole: &'p str) -> (&'p str, &'p str) {
     ("", whole)
 }
 
-/// The nodes that are named; by an empty text, the root.
-fn matching<'t>(tree: &'t Tree<Leaf>, prefix: &str) -> impl Iterator<Item = (Path, NodeRef<'t>)> {
+/// The nodes that are named, with their documents; by an empty text, the roots.
+fn matching<'t>(
+    documents: &'t [Tree<Leaf>],
+    prefix: &str,
+) -> impl Iterator<Item = (&'t Tree<Leaf>, Path, NodeRef<'t>)> {
     let pattern = prefix.parse::<Pattern>().ok();
     let is_root = prefix.is_empty();
-    tree.treedef().nodes().filter(move |(path, _)| {
+    let nodes = documents
+        .iter()
+        .flat_map(|tree| tree.treedef().nodes().map(move |(path, node)| (tree, path, node)));
+    nodes.filter(move |(_, path, _)| {
         if is_root { path.is_root() } else { pattern.as_ref().is_some_and(|it| it.matches(path)) }
     })
 }
 
 /// A path for each distinct key below the nodes that are named.
-fn keys_below(tree: &Tree<Leaf>, prefix: &str) -> Vec<Path> {
+fn keys_below(documents: &[Tree<Leaf>], prefix: &str) -> Vec<Path> {
     let mut known = HashSet::new();
     let mut all = Vec::new();
-    for (path, node) in matching(tree, prefix).take(LOOKED_AT) {
+    for (_, path, node) in matching(documents, prefix).take(LOOKED_AT) {
         for at in 0..node.num_children().min(LOOKED_AT) {
             let Some(key) = node.key(at) else { continue };
             if all.len() < LOOKED_AT && known.insert(text_of(&key)) {
@@ -106,17 +121,4 @@ fn keys_below(tree: &Tree<Leaf>, prefix: &str) -> Vec<Path> {
         all.retain(|path| !is_index(path));
     }
     all
-}
-
-/// The path whose last key is most like a step, if one is alike.
-fn nearest<'k>(step: &str, keys: &'k [Path]) -> Option<&'k Path> {
-    let name = step.trim_start_matches(['.', '[', '"']).trim_end_matches(['"', ']']);
-    let likeness = |path: &&Path| {
-        let key = path.keys().last().map(text_of).unwrap_or_default();
-        let likeness = strsim::jaro_winkler(&name.to_lowercase(), &key.to_lowercase());
-        let is_index = matches!(path.keys().last(), Some(Key::Index(_)));
-        (!is_index && likeness > 0.8).then_some(likeness)
-    };
-    let alike = keys.iter().filter_map(|path| Some((likeness(&path)?, path)));
-    alike.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, path)| path)
 }

@@ -3,9 +3,10 @@
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
-use treedef::{Array, Edit, Key, Leaf, NodeRef, Path, Pattern, Tree, Value};
+use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, Value};
 
 use crate::args::OneFile;
+use crate::documents::Place;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input;
@@ -14,11 +15,13 @@ use crate::paint::paint;
 use crate::paths::{readable, shown as path_shown};
 use crate::tensors::{Halves, numbers, of_array, with_short_halves, write_numbers};
 
+use super::has_arrays;
 use super::nearest::no_match;
-use super::write_bytes;
 
 /// An array with more numbers is shortened.
 const LONG: usize = 100;
+/// The most documents that are looked at for what was meant.
+const LOOKED_AT: usize = 100;
 /// The numbers that are left of each dimension.
 const LEFT: usize = 3;
 
@@ -29,65 +32,98 @@ pub(super) fn select(
     part: bool,
     json: bool,
 ) -> Result<bool> {
-    let parsed = parse(pattern)?;
+    let pattern = parse(pattern)?;
     let input = input::open(&file.file, file.reading, Format::Json)?;
     let name = input.name.clone();
-    let (tree, lines) = input.tree_with_lines()?;
-    let mut tree = with_short_halves(tree)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
-    let is_found = |tree: &Tree<Leaf>| selected(tree, &parsed).next().is_some();
-    if !is_found(&tree) {
-        tree = into_arrays(tree, &parsed).map_err(of_file)?;
-        if !is_found(&tree) {
-            anstream::eprintln!("treedef: {name}: {}", no_match(&tree, &parsed));
-            return Ok(false);
-        }
-    }
-    if part {
-        let kept = with_empty_leaves(tree).map_err(of_file)?;
-        let kept = kept.filter(|path, _| parsed.covers(path)).map_err(of_file)?;
-        return write_bytes(&output::write(&numbers(kept, Halves::Short)?, Format::Json)?);
-    }
+    let mut documents = input.documents()?;
     // What is read by another program is written as it is found: it may have read enough.
     let mut out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
-    for (path, node) in selected(&tree, &parsed) {
-        let line = line_of(&path, lines.as_deref());
-        let leaf = tree.leaves().get(node.leaf_range().start).filter(|_| node.is_leaf());
-        if json {
-            out.write_all(b"{")?;
-            if let Some((number, _)) = line {
-                write!(out, "\"file\":{},\"line\":{number},", serde_json::Value::from(&*name))?;
+    let (mut is_found, mut without) = (false, Vec::new());
+    while let Some((place, tree)) = documents.next()? {
+        let tree = with_short_halves(tree).map_err(of_file)?;
+        let tree = into_arrays(tree, &pattern).map_err(of_file)?;
+        if selected(&tree, &pattern).next().is_none() {
+            if !is_found && without.len() < LOOKED_AT {
+                without.push(tree);
             }
-            write!(out, "\"path\":{},\"value\":", serde_json::Value::from(path_shown(&path)))?;
-            match leaf.and_then(Leaf::as_array) {
-                Some(array) => write_array(&mut out, array)?,
-                None => out.write_all(shown(node, leaf).as_bytes())?,
-            }
-            out.write_all(b"}\n")?;
             continue;
         }
-        let dim = anstyle::Style::new().dimmed();
-        match &line {
-            Some((number, below)) => {
-                write!(out, "{dim}{}:{number}:{dim:#} {}", name.escape_debug(), readable(below))?;
+        is_found = true;
+        if part {
+            let kept = with_empty_leaves(tree).map_err(of_file)?;
+            let kept = kept.filter(|path, _| pattern.covers(path)).map_err(of_file)?;
+            let kept = numbers(kept, Halves::Short)?;
+            match place {
+                Place::Whole => out.write_all(&output::write(&kept, Format::Json)?)?,
+                _ => {
+                    serde_json::to_writer(&mut out, &kept)?;
+                    out.write_all(b"\n")?;
+                }
             }
-            None => write!(out, "{}", readable(&path))?,
+            continue;
         }
-        write!(out, "{dim}:{dim:#} ")?;
-        match leaf.and_then(Leaf::as_array) {
+        for (path, node) in selected(&tree, &pattern) {
+            let found = Found { tree: &tree, node, path: &path, place, name: &name };
+            if json { found.write_json(&mut out)? } else { found.write_text(&mut out, full)? }
+        }
+    }
+    out.flush()?;
+    drop(out);
+    documents.tell();
+    if !is_found {
+        anstream::eprintln!("treedef: {name}: {}", no_match(&without, &pattern));
+    }
+    Ok(is_found)
+}
+
+/// A place that was found.
+struct Found<'a> {
+    tree: &'a Tree<Leaf>,
+    node: NodeRef<'a>,
+    path: &'a Path,
+    place: Place,
+    name: &'a str,
+}
+
+impl Found<'_> {
+    fn leaf(&self) -> Option<&Leaf> {
+        let at = self.node.leaf_range().start;
+        self.tree.leaves().get(at).filter(|_| self.node.is_leaf())
+    }
+
+    fn write_json(&self, out: &mut impl Write) -> Result<()> {
+        out.write_all(b"{")?;
+        if self.place != Place::Whole {
+            let place = serde_json::Value::from(self.place.to_json(self.name)).to_string();
+            write!(out, "{},", place.trim_matches(['{', '}']))?;
+        }
+        write!(out, "\"path\":{},\"value\":", serde_json::Value::from(path_shown(self.path)))?;
+        match self.leaf().and_then(Leaf::as_array) {
+            Some(array) => write_array(out, array)?,
+            None => out.write_all(shown(self.node, self.leaf()).as_bytes())?,
+        }
+        Ok(out.write_all(b"}\n")?)
+    }
+
+    fn write_text(&self, out: &mut impl Write, full: bool) -> Result<()> {
+        let dim = anstyle::Style::new().dimmed();
+        if self.place != Place::Whole {
+            write!(out, "{dim}{}:{dim:#} ", self.place.in_file(self.name).escape_debug())?;
+        }
+        write!(out, "{}{dim}:{dim:#} ", readable(self.path))?;
+        match self.leaf().and_then(Leaf::as_array) {
             Some(array) if !full && array.shape().iter().product::<usize>() > LONG => {
                 write!(out, "{array} ")?;
-                if !write_numbers(&mut out, array, LEFT)? {
+                if !write_numbers(out, array, LEFT)? {
                     out.write_all("…".as_bytes())?;
                 }
             }
-            Some(array) => write_array(&mut out, array)?,
-            None => out.write_all(paint(&shown(node, leaf)).as_bytes())?,
+            Some(array) => write_array(out, array)?,
+            None => out.write_all(paint(&shown(self.node, self.leaf())).as_bytes())?,
         }
-        out.write_all(b"\n")?;
+        Ok(out.write_all(b"\n")?)
     }
-    out.flush()?;
-    Ok(true)
 }
 
 fn parse(pattern: &str) -> Result<Pattern> {
@@ -105,13 +141,6 @@ fn parse(pattern: &str) -> Result<Pattern> {
     })
 }
 
-/// The number of the line that a path leads into, and the path in its document.
-fn line_of(path: &Path, lines: Option<&[u64]>) -> Option<(u64, Path)> {
-    let (Key::Index(index), below) = path.keys().split_first()? else { return None };
-    let number = *lines?.get(*index)?;
-    Some((number, below.iter().fold(Path::root(), |path, key| path.child(key.clone()))))
-}
-
 /// The leaves that are selected, and what has nothing in it, such as `null`.
 fn selected<'t>(
     tree: &'t Tree<Leaf>,
@@ -121,8 +150,11 @@ fn selected<'t>(
     nodes.filter(|(path, _)| pattern.covers(path))
 }
 
-/// The tree with the numbers of those arrays that the pattern leads into.
+/// The tree with the numbers of those arrays that the pattern leads into, if it finds nothing else.
 fn into_arrays(tree: Tree<Leaf>, pattern: &Pattern) -> treedef::Result<Tree<Leaf>> {
+    if !has_arrays(&tree) || selected(&tree, pattern).next().is_some() {
+        return Ok(tree);
+    }
     tree.edit(|path, node, leaves| {
         let array = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
         let inner = array.map(|array| of_array(array, Halves::Short)).transpose()?;

@@ -1,5 +1,7 @@
 //! `shapes`: the distinct structures of many documents, counted.
 
+use std::collections::HashMap;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -7,11 +9,14 @@ use treedef::{
     Change, ChangeKind, Leaf, NodeKind, Structure, StructureCount, Structures, Tree, TreeDef,
 };
 
-use crate::args::{Folds, Shapes};
+use crate::args::{DuplicateKeys, Folds, Shapes};
+use crate::documents::{Documents, LineReader, Place};
+use crate::duplicates;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Bad};
-use crate::lines::LineCounter;
+use crate::input::{self, Input};
+use crate::json::{BAD, Bad, TWICE};
+use crate::lines::{LineCounter, count_line};
 use crate::paint::{counted, grouped, paint, paint_change, width};
 use crate::tensors::{Halves, numbers};
 
@@ -21,6 +26,9 @@ use super::{diff, print, print_json};
 const FEW: usize = 8;
 
 pub(super) fn shapes(args: &Shapes) -> Result<bool> {
+    if let Some(wanted) = Wanted::of(args)? {
+        return wanted.list(args);
+    }
     let counted = Counted::of(args)?;
     let all = counted.structures.by_count()?;
     if args.schema {
@@ -30,15 +38,132 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
     } else {
         print(&counted.text(&all, args))?;
     }
-    counted.bad.tell(|index| counted.place(index));
-    Ok(counted.bad.count == 0 || args.reading.skip_bad)
+    counted.told(&all, args)
 }
 
 struct Counted {
     structures: Structures,
     bad: Bad,
-    /// Each file with the index of its first line.
-    files: Vec<(String, u64)>,
+    files: Vec<Counting>,
+}
+
+/// A file whose documents were counted.
+struct Counting {
+    name: String,
+    /// The index of its first document; of JSON lines, of its first line.
+    first: u64,
+    /// What an index says of a place.
+    indices: Indices,
+}
+
+enum Indices {
+    /// Nothing: there is one document.
+    One,
+    Lines,
+    Documents,
+    /// The elements of the sequence at a path.
+    Elements(String),
+}
+
+/// The structures whose documents are listed. What is listed is found in a second pass, as there
+/// may be as many as there are documents.
+struct Wanted {
+    counted: Counted,
+    /// The rank of each structure that is wanted, by the index of its first document.
+    ranks: HashMap<u64, usize>,
+}
+
+impl Wanted {
+    fn of(args: &Shapes) -> Result<Option<Self>> {
+        let is_wanted = |rank: usize, it: &StructureCount| match (args.list, args.rare) {
+            (Some(wanted), _) => rank == wanted,
+            (None, Some(most)) => it.count <= most,
+            (None, None) => false,
+        };
+        if args.list.or(args.rare.map(|_| 0)).is_none() {
+            return Ok(None);
+        }
+        for file in &args.files {
+            let is_stdin = file.as_os_str() == "-";
+            let data = std::fs::metadata(file);
+            if is_stdin || data.is_ok_and(|data| !data.is_file() && !data.is_dir()) {
+                let name = if is_stdin { "standard input".into() } else { file.to_string_lossy() };
+                let message = "it is read twice to list its documents: write it to a file first";
+                return Err(Failure::at(name, message));
+            }
+        }
+        let mut counted = Counted::of(args)?;
+        let all = counted.structures.by_count()?;
+        if let Some(rank) = args.list.filter(|rank| !(1..=all.len()).contains(rank)) {
+            let many = counted_structures(all.len());
+            return Err(Failure::new(format!("there is no structure {rank}, only {many}")));
+        }
+        counted.structures.settle()?;
+        let ranks = (1..).zip(&all).filter(|(rank, it)| is_wanted(*rank, it));
+        let ranks = ranks.map(|(rank, it)| (it.first, rank)).collect();
+        Ok(Some(Wanted { counted, ranks }))
+    }
+
+    fn list(self, args: &Shapes) -> Result<bool> {
+        let mut out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
+        let mut structures = self.counted.structures.clone();
+        for (file, at) in args.files.iter().zip(0..) {
+            let input = input::open(file, args.reading, Format::Jsonl)?;
+            let name = input.name.clone();
+            let mut index = self.counted.files.get(at).map_or(0, |file: &Counting| file.first);
+            if input.format == Format::Jsonl && args.elements.is_none() {
+                let mut lines = LineReader::of(input.reader);
+                while lines.advance(args.reading.limits).map_err(|it| it.in_file(&name))? {
+                    structures.set_next_index(index);
+                    // What cannot be read was told by the first pass.
+                    if count_line(&mut structures, &lines.line, args.reading).is_ok() {
+                        self.write(&mut out, args, index, structures.first_alike())?;
+                    }
+                    index += 1;
+                }
+                continue;
+            }
+            let mut documents = documents(input, args)?;
+            while let Some((_, tree)) = documents.next()? {
+                for document in elements(tree, args.elements.as_deref())? {
+                    structures.set_next_index(index);
+                    structures.add(&document)?;
+                    self.write(&mut out, args, index, structures.first_alike())?;
+                    index += 1;
+                }
+            }
+        }
+        out.flush()?;
+        drop(out);
+        let all = self.counted.structures.by_count()?;
+        self.counted.told(&all, args)
+    }
+
+    fn write(
+        &self,
+        out: &mut impl Write,
+        args: &Shapes,
+        index: u64,
+        first_alike: Option<u64>,
+    ) -> Result<()> {
+        let Some(rank) = first_alike.and_then(|first| self.ranks.get(&first)) else {
+            return Ok(());
+        };
+        let place = self.counted.place(index);
+        if args.json.json {
+            let object = serde_json::json!({"place": place, "structure": rank});
+            return Ok(writeln!(out, "{object}")?);
+        }
+        match args.rare {
+            Some(_) => writeln!(out, "{}: structure {rank}", place.escape_debug())?,
+            None => writeln!(out, "{}", place.escape_debug())?,
+        }
+        Ok(())
+    }
+}
+
+fn counted_structures(number: usize) -> String {
+    counted(u64::try_from(number).unwrap_or(u64::MAX), "structure", "structures")
 }
 
 fn folded(args: &Shapes) -> Structures {
@@ -63,6 +188,7 @@ impl Counted {
             structures: folded(args),
             bad: Bad::default(),
             lines: 0,
+            reading: args.reading,
             threads: args.threads.unwrap_or(cores).clamp(1, 256),
             strict: args.strict,
             progress: &|bytes| bar.inc(u64::try_from(bytes).unwrap_or(0)),
@@ -71,17 +197,27 @@ impl Counted {
         for file in &args.files {
             let mut input = input::open(file, args.reading, Format::Jsonl)?;
             let name = input.name.clone();
-            files.push((name.clone(), counter.lines));
+            let (first, of_file) = (counter.lines, |failure: Failure| failure.in_file(&name));
+            let mut indices = Indices::One;
             if input.format == Format::Jsonl && args.elements.is_none() {
-                let counted = counter.count(&mut input.reader);
-                counted.map_err(|failure| failure.in_file(&name))?;
+                indices = Indices::Lines;
+                counter.count(&mut input.reader).map_err(of_file)?;
             } else {
-                for tree in input.trees()? {
-                    let counted =
-                        add(&mut counter, numbers(tree, Halves::Exact)?, args.elements.as_deref());
-                    counted.map_err(|failure| failure.in_file(&name))?;
+                let mut documents = documents(input, args)?;
+                while let Some((place, tree)) = documents.next()? {
+                    match &args.elements {
+                        Some(path) => indices = Indices::Elements(path.clone()),
+                        None if place != Place::Whole => indices = Indices::Documents,
+                        None => {}
+                    }
+                    for document in elements(tree, args.elements.as_deref()).map_err(of_file)? {
+                        counter.structures.set_next_index(counter.lines);
+                        counter.structures.add(&document).map_err(|it| of_file(it.into()))?;
+                        counter.lines += 1;
+                    }
                 }
             }
+            files.push(Counting { name, first, indices });
             if args.strict && counter.bad.count > 0 {
                 break;
             }
@@ -89,18 +225,42 @@ impl Counted {
         bar.finish_and_clear();
         let LineCounter { structures, bad, .. } = counter;
         let counted = Counted { structures, bad, files };
-        match counted.bad.first.first() {
-            Some((index, column, message)) if args.strict => {
-                Err(Failure::at(format!("{}:{column}", counted.place(*index)), message))
-            }
-            _ => Ok(counted),
-        }
+        let first_bad = counted.bad.listed(|index| counted.place(index)).next();
+        first_bad.filter(|_| args.strict).map_or(Ok(counted), Err)
     }
 
-    /// A file and a line, by the index of the document.
+    /// Lists lines that were passed over, and structures that have a key twice. Returns whether
+    /// there are none, or they may be there.
+    fn told(&self, all: &[StructureCount], args: &Shapes) -> Result<bool> {
+        let mut twice = Bad::default();
+        for it in all {
+            if let Some((path, key)) = duplicates::first(&it.structure) {
+                let one = Bad::said(it.first, &duplicates::message(&path, &key));
+                twice.add(Bad { count: it.count, ..one });
+            }
+        }
+        twice.tell(|index| self.place(index), TWICE);
+        self.bad.tell(|index| self.place(index), BAD);
+        let may_be_twice = args.reading.duplicate_keys != DuplicateKeys::Error;
+        Ok((self.bad.count == 0 || args.reading.skip_bad) && (twice.count == 0 || may_be_twice))
+    }
+
+    /// A file and the place in it, by the index of the document.
     fn place(&self, index: u64) -> String {
-        let file = self.files.iter().rev().find(|(_, first)| *first <= index);
-        file.map_or_else(String::new, |(name, first)| format!("{name}:{}", index - first + 1))
+        let file = self.files.iter().rev().find(|file| file.first <= index);
+        file.map_or_else(String::new, |Counting { name, first, indices }| {
+            let number = index - first + 1;
+            match indices {
+                Indices::One => Place::Whole.in_file(name),
+                Indices::Lines => Place::Line(number).in_file(name),
+                Indices::Documents => Place::Document(number).in_file(name),
+                Indices::Elements(path) => {
+                    let dot =
+                        if path.is_empty() || path.starts_with(['.', '[']) { "" } else { "." };
+                    format!("{name}: {dot}{path}[{}]", index - first)
+                }
+            }
+        })
     }
 
     fn text(&self, all: &[StructureCount], args: &Shapes) -> String {
@@ -167,6 +327,7 @@ impl Counted {
         serde_json::json!({
             "documents": self.structures.documents(),
             "bad": self.bad.count,
+            "bad_lines": self.bad.listed(|index| self.place(index)).map(|failure| failure.to_json()).collect::<Vec<_>>(),
             "structures": all.iter().map(one).collect::<Vec<_>>(),
         })
     }
@@ -197,28 +358,27 @@ fn without_lengths(text: &str) -> String {
     rest
 }
 
-/// Counts a document, or the elements of the sequence at a path in it.
-fn add(counter: &mut LineCounter<'_>, tree: Tree<Leaf>, elements: Option<&str>) -> Result<()> {
-    let documents = match elements {
-        None => vec![tree],
-        Some(path) => {
-            let sequence = if path.is_empty() { tree } else { tree.subtree(path)? };
-            let root = sequence.treedef().root();
-            if root.kind() != NodeKind::Seq {
-                let message =
-                    "`--elements` needs a sequence, pass the path of one: `--elements=items`";
-                return Err(Failure::new(message));
-            }
-            let each = TreeDef::seq_of(&TreeDef::leaf(), root.num_children())?;
-            sequence.flatten_up_to(&each)?.into_parts().1
-        }
-    };
-    for document in documents {
-        counter.structures.set_next_index(counter.lines);
-        counter.structures.add(&document)?;
-        counter.lines += 1;
+/// The documents of a file. If their elements are to be counted, several are one sequence.
+fn documents(input: Input, args: &Shapes) -> Result<Documents> {
+    if args.elements.is_none() {
+        return input.documents();
     }
-    Ok(())
+    let name = input.name.clone();
+    Ok(Documents::of(name, input.tree()?))
+}
+
+/// The document with its numbers, or the elements of the sequence at a path in it.
+fn elements(tree: Tree<Leaf>, path: Option<&str>) -> Result<Vec<Tree<Leaf>>> {
+    let tree = numbers(tree, Halves::Exact)?;
+    let Some(path) = path else { return Ok(vec![tree]) };
+    let sequence = if path.is_empty() { tree } else { tree.subtree(path)? };
+    let root = sequence.treedef().root();
+    if root.kind() != NodeKind::Seq {
+        let message = "`--elements` needs a sequence, pass the path of one: `--elements=items`";
+        return Err(Failure::new(message));
+    }
+    let each = TreeDef::seq_of(&TreeDef::leaf(), root.num_children())?;
+    Ok(sequence.flatten_up_to(&each)?.into_parts().1)
 }
 
 /// A bar on standard error, if that is a terminal and the work is long.

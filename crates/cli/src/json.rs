@@ -1,0 +1,126 @@
+//! JSON and JSON lines.
+
+use std::cell::Cell;
+
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+
+use crate::failure::{Failure, Result};
+use crate::paint::{counted, grouped};
+
+/// A reader of JSON that leaves it to the tree how deep a document may be.
+pub(crate) fn json_of(bytes: &[u8]) -> serde_json::Deserializer<serde_json::de::SliceRead<'_>> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    json.disable_recursion_limit();
+    json
+}
+
+/// The most lines that are listed.
+const LISTED: usize = 10;
+
+/// Lines with something to tell of.
+#[derive(Debug, Default)]
+pub(crate) struct Bad {
+    pub(crate) count: u64,
+    /// The indices of the first ones, with column and message.
+    pub(crate) first: Vec<(u64, Option<usize>, String)>,
+}
+
+impl Bad {
+    pub(crate) fn of(index: u64, error: &serde_json::Error) -> Self {
+        let message = error.to_string();
+        let end = message.rfind(" at line ").unwrap_or(message.len());
+        let message = message.get(..end).unwrap_or_default().to_owned();
+        Bad { count: 1, first: vec![(index, Some(error.column()), message)] }
+    }
+
+    pub(crate) fn said(index: u64, message: &str) -> Self {
+        Bad { count: 1, first: vec![(index, None, message.to_owned())] }
+    }
+
+    pub(crate) fn add(&mut self, other: Bad) {
+        self.count += other.count;
+        self.first.extend(other.first);
+        self.first.sort();
+        self.first.truncate(LISTED);
+    }
+
+    /// The first lines, each with its column and its message, where `place` is that of an index.
+    pub(crate) fn listed(&self, place: impl Fn(u64) -> String) -> impl Iterator<Item = Failure> {
+        self.first.iter().map(move |(index, column, message)| match column {
+            Some(column) => Failure::at(format!("{}:{column}", place(*index)), message),
+            None => Failure::at(place(*index), message),
+        })
+    }
+
+    /// Lists them on standard error, and says what they are: that of one, and of many.
+    pub(crate) fn tell(&self, place: impl Fn(u64) -> String, [one, many]: [&str; 2]) {
+        self.listed(place).for_each(|failure| anstream::eprintln!("treedef: {failure}"));
+        let listed = u64::try_from(self.first.len()).unwrap_or(u64::MAX);
+        let rest = match self.count.saturating_sub(listed) {
+            0 => String::new(),
+            more => format!(" ({} not listed)", grouped(more)),
+        };
+        if self.count > 0 {
+            anstream::eprintln!("treedef: {}{rest}", counted(self.count, one, many));
+        }
+    }
+}
+
+/// What is said of lines that are passed over.
+pub(crate) const BAD: [&str; 2] =
+    ["line cannot be read and is passed over", "lines cannot be read and are passed over"];
+/// What is said of lines with maps that have a key twice.
+pub(crate) const TWICE: [&str; 2] =
+    ["line has a key twice, and both are kept", "lines have a key twice, and both are kept"];
+
+/// The failure of a document in JSON, whose message ends with the position.
+pub(crate) fn json_failure(error: serde_json::Error) -> Failure {
+    let (line, column) = (error.line(), error.column());
+    let message = error.to_string();
+    let position = format!(" at line {line} column {column}");
+    match message.strip_suffix(&position) {
+        Some(message) if column == 0 => Failure::at(line, message),
+        Some(message) => Failure::at(format!("{line}:{column}"), message),
+        None => Failure::new(message),
+    }
+}
+
+/// JSON lines as one sequence.
+pub(crate) struct Lines<'n, I> {
+    pub(crate) lines: I,
+    /// That of the line that was read last, from 1.
+    pub(crate) number: &'n Cell<usize>,
+}
+
+impl<'de, I: Iterator<Item = &'de [u8]>> Deserializer<'de> for Lines<'_, I> {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_seq(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+        ignored_any
+    }
+}
+
+impl<'de, I: Iterator<Item = &'de [u8]>> SeqAccess<'de> for Lines<'_, I> {
+    type Error = serde_json::Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Self::Error> {
+        for line in self.lines.by_ref() {
+            self.number.set(self.number.get() + 1);
+            if !line.trim_ascii().is_empty() {
+                let mut json = json_of(line);
+                let value = seed.deserialize(&mut json)?;
+                return json.end().map(|()| Some(value));
+            }
+        }
+        Ok(None)
+    }
+}
