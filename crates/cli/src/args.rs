@@ -72,9 +72,9 @@ pub(crate) enum Command {
     },
     /// Applies a patch of `treedef diff --patch`
     Apply {
-        /// The document to change; it stays as it is
+        /// The document to patch (the file is not modified)
         file: PathBuf,
-        /// The patch
+        /// The patch, as `treedef diff --patch` prints it
         patch: PathBuf,
         #[command(flatten)]
         to: Output,
@@ -127,7 +127,7 @@ pub(crate) enum Command {
         new: Option<PathBuf>,
         #[command(flatten)]
         reading: Reading,
-        /// Where to write the page; otherwise standard output
+        /// Output file [default: standard output]
         #[arg(short, long, value_name = "PAGE.html")]
         output: Option<PathBuf>,
         #[command(flatten)]
@@ -202,10 +202,10 @@ pub(crate) struct Shapes {
     pub(crate) schema: bool,
     #[command(flatten)]
     pub(crate) json: Json,
-    /// The most structures that are told apart
+    /// Maximum number of structures that are told apart
     #[arg(long, value_name = "N", default_value_t = 1 << 16, help_heading = "Limits")]
     pub(crate) max_structures: usize,
-    /// Use N threads; otherwise one for each core
+    /// Number of threads [default: one for each core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 }
@@ -262,13 +262,13 @@ pub(crate) enum DuplicateKeys {
 /// What a document may have.
 #[derive(Clone, Copy, Debug, Group)]
 pub(crate) struct Limits {
-    /// The most nested sequences and maps, at most 256
+    /// Maximum nesting depth, up to 256
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = value_parser!(u16).range(1..=256), help_heading = "Limits")]
     max_depth: u16,
-    /// The most nodes; equal neighbours count as one
+    /// Maximum number of nodes; equal neighbours count as one
     #[arg(long, value_name = "N", default_value_t = 1 << 24, help_heading = "Limits")]
     max_nodes: usize,
-    /// The most bytes, also after decompression
+    /// Maximum number of bytes, also after decompression
     #[arg(long, value_name = "N", default_value_t = 4 << 30, help_heading = "Limits")]
     max_bytes: usize,
 }
@@ -302,10 +302,10 @@ impl Limits {
 
 #[derive(Debug, Group)]
 pub(crate) struct Output {
-    /// Where to write; the extension says the format. Otherwise standard output
+    /// Output file; its extension says the format [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// The format that is written, instead of that of the extension
+    /// Output format [default: by extension]
     #[arg(short, long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) to: Option<Format>,
 }
@@ -319,7 +319,7 @@ pub(crate) struct Json {
 
 #[derive(Clone, Copy, Debug, Group)]
 pub(crate) struct Report {
-    /// Print as JSON what was written and lost; on standard error if that has not `--output`
+    /// Print a JSON report of what was written and lost (to standard error without `--output`)
     #[arg(long)]
     pub(crate) json: bool,
 }

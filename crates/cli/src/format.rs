@@ -58,12 +58,23 @@ impl Format {
         self == Format::Tree || self.is_of_tensors()
     }
 
+    /// Whether there is a null in it.
+    pub(crate) fn has_null(self) -> bool {
+        use Format::{Cbor, Json, Jsonl, Msgpack, Yaml};
+        matches!(self, Cbor | Json | Jsonl | Msgpack | Yaml)
+    }
+
     /// The format of a file with this name; `.gz` and `.zst` at its end are passed over.
     ///
     /// # Errors
     ///
     /// Returns an error when the extension is unknown.
     pub fn of_path(path: &Path) -> Result<Self> {
+        Format::of_path_or(path, "--format")
+    }
+
+    /// As [`of_path`](Self::of_path). The error names the option that says the format otherwise.
+    pub(crate) fn of_path_or(path: &Path, option: &str) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let inner = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
         let extension = inner.unwrap_or(&name).rsplit_once('.').map_or("", |(_, end)| end);
@@ -81,8 +92,9 @@ impl Format {
             "npz" => Format::Npz,
             "npy" => Format::Npy,
             _ => {
-                let message =
-                    "the format is not clear from the name, pass `--format`, e.g. `--format json`";
+                let message = format!(
+                    "the format is not clear from the name, pass `{option}`, e.g. `{option} json`"
+                );
                 return Err(Failure::at(path.display(), message));
             }
         })

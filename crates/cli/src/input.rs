@@ -10,10 +10,12 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny};
 use treedef::{Edit, Key, Leaf, LeafKind, NodeKind, Tree, TreeDef, TreeSeed};
 
 use crate::args::{DuplicateKeys, Limits, Reading};
+use crate::comments::has_comments;
 use crate::duplicates::{self, resolved};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json::{BAD, Bad, Lines, json_failure, json_of};
+use crate::paint::without_null;
 use crate::safetensors;
 use crate::tensors::{self, TensorLeaf};
 use crate::yaml;
@@ -114,31 +116,24 @@ impl Input {
 
     /// Reads the document with its values, if it has any. Lines are one sequence.
     pub(crate) fn values(self) -> Result<Document> {
-        let Input { skip_bad, duplicate_keys: choice, .. } = self;
+        let Input { skip_bad, duplicate_keys, .. } = self;
         let name = self.name.clone();
         self.with_bytes(|bytes, format, limits| {
-            let mut bytes = Cow::Borrowed(bytes);
-            match format {
-                Format::Yaml if choice == DuplicateKeys::Error => {
-                    return yaml::tree(text(&bytes)?, limits, true).map(Document::Tree);
-                }
-                // They say themselves that a key occurs twice, or have none.
-                Format::Toml | Format::Tree => return read_within(&bytes, format, limits),
-                Format::Jsonl if skip_bad => {
-                    bytes = without_bad_lines(&bytes, &name, choice).into();
-                }
-                _ => {}
-            }
-            match read_within(&bytes, format, limits)? {
-                Document::Tree(tree) if format == Format::Jsonl => {
-                    of_lines(tree, &bytes, &name, choice).map(Document::Tree)
-                }
+            values_of(bytes, (&name, format), skip_bad, duplicate_keys, limits)
+        })
+    }
+
+    /// Reads a document that has values. Returns whether there are comments beside it, too.
+    pub(crate) fn tree_and_comments(self) -> Result<(Tree<Leaf>, bool)> {
+        let Input { skip_bad, duplicate_keys, .. } = self;
+        let name = self.name.clone();
+        self.with_bytes(|bytes, format, limits| {
+            match values_of(bytes, (&name, format), skip_bad, duplicate_keys, limits)? {
                 Document::Tree(tree) => {
-                    let (tree, warning) = resolved(tree, &bytes, format, choice)?;
-                    warning.iter().for_each(|it| warn(&name, it));
-                    Ok(Document::Tree(tree))
+                    let has_comments = has_comments(bytes, format, &tree, limits);
+                    Ok((tree, has_comments))
                 }
-                document => Ok(document),
+                _ => Err(Failure::new(NO_VALUES)),
             }
         })
     }
@@ -148,7 +143,7 @@ impl Input {
         let name = self.name.clone();
         match self.values()? {
             Document::Tree(tree) => Ok(tree),
-            _ => Err(Failure::at(name, "it has no values; `show` and `check --like` can read it")),
+            _ => Err(Failure::at(name, NO_VALUES)),
         }
     }
 
@@ -175,6 +170,40 @@ impl Input {
             return Err(Failure::at(name, message));
         }
         make(&bytes, format, limits).map_err(|failure| failure.in_file(&name))
+    }
+}
+
+const NO_VALUES: &str = "it has no values; `show` and `check --like` can read it";
+
+/// Reads a document as it was chosen: without lines that cannot be read, and with maps that have a
+/// key twice or without them.
+fn values_of(
+    bytes: &[u8],
+    (name, format): (&str, Format),
+    skip_bad: bool,
+    choice: DuplicateKeys,
+    limits: Limits,
+) -> Result<Document> {
+    let mut bytes = Cow::Borrowed(bytes);
+    match format {
+        Format::Yaml if choice == DuplicateKeys::Error => {
+            return yaml::tree(text(&bytes)?, limits, true).map(Document::Tree);
+        }
+        // They say themselves that a key occurs twice, or have none.
+        Format::Toml | Format::Tree => return read_within(&bytes, format, limits),
+        Format::Jsonl if skip_bad => bytes = without_bad_lines(&bytes, name, choice).into(),
+        _ => {}
+    }
+    match read_within(&bytes, format, limits)? {
+        Document::Tree(tree) if format == Format::Jsonl => {
+            of_lines(tree, &bytes, name, choice).map(Document::Tree)
+        }
+        Document::Tree(tree) => {
+            let (tree, warning) = resolved(tree, &bytes, format, choice)?;
+            warning.iter().for_each(|it| warn(name, it));
+            Ok(Document::Tree(tree))
+        }
+        document => Ok(document),
     }
 }
 
@@ -250,7 +279,7 @@ fn structure(bytes: &[u8]) -> Result<Document> {
         return Ok(Document::Structure(TreeDef::from_bytes(bytes)?));
     }
     let lines = text(bytes)?.lines().filter(|line| !line.starts_with('#'));
-    let text = lines.collect::<Vec<_>>().join("\n");
+    let text = without_null(&lines.collect::<Vec<_>>().join("\n"));
     match text.parse::<Tree<LeafKind>>() {
         Ok(signature) => Ok(Document::Signature(signature)),
         Err(error) => match text.parse::<TreeDef>() {

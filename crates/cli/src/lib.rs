@@ -16,6 +16,7 @@ mod duplicates;
 mod yaml;
 mod input;
 mod documents;
+mod comments;
 mod losses;
 mod output;
 mod lines;

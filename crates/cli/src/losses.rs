@@ -1,7 +1,10 @@
-//! What a document lost when it was converted.
+//! What a document lost when it was written in another format.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::hash::Hasher;
+use std::io;
 
 use serde::Serialize;
 use treedef::{Leaf, NodeKind, NodeRef, Tree};
@@ -9,77 +12,161 @@ use treedef::{Leaf, NodeKind, NodeRef, Tree};
 use crate::paint::counted;
 use crate::paths::{shown, text_of};
 
-/// What became what, and where first.
-type Losses = BTreeMap<(String, String), (u64, String)>;
-
-/// What was lost, as a text; where it is known, what it was, what it became, and how often.
+/// What was lost, and where it is known how often, and where first.
 #[derive(Serialize)]
 pub(crate) struct Loss {
     what: String,
+    /// What it is now, where a value is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    became: Option<Became>,
-}
-
-#[derive(Serialize)]
-struct Became {
-    new: String,
-    count: u64,
-    first: String,
+    became: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<String>,
 }
 
 impl Loss {
-    pub(crate) fn of(what: String) -> Self {
-        Loss { what, became: None }
+    pub(crate) fn of(what: impl Into<String>) -> Self {
+        Loss { what: what.into(), became: None, count: None, first: None }
+    }
+
+    /// The line that says so.
+    pub(crate) fn line(&self, format: &str) -> String {
+        let verb = if self.became.is_some() { "changed" } else { "not kept" };
+        format!("{verb} in {format}: {self}")
     }
 }
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Loss { what, became } = self;
-        let Some(Became { new, count, first }) = became else { return f.write_str(what) };
+        f.write_str(&self.what)?;
+        if let Some(new) = &self.became {
+            write!(f, " became {new}")?;
+        }
+        let (Some(count), Some(first)) = (self.count, &self.first) else { return Ok(()) };
         let first = if first.is_empty() { "the root" } else { first };
-        write!(f, "{what} became {new}, {}, first at {first}", counted(*count, "time", "times"))
+        write!(f, ", {}, first at {first}", counted(count, "time", "times"))
     }
 }
 
-/// Compares a tree with what comes back from the output, so that no loss stays silent. The kind of
-/// a number is one only if `widths` matter: where the document is typed.
-pub(crate) fn losses(before: &Tree<Leaf>, after: &Tree<Leaf>, widths: bool) -> Vec<Loss> {
-    let mut losses = Losses::new();
+/// What is not as it was.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Lost {
+    /// What something is to Rust; its content is there: `struct Complex`, `a map`.
+    Form(String, String),
+    /// A value, and what it became.
+    Value(String, String),
+}
+
+/// Compares a tree with what comes back from the output, so that no loss stays silent. The type of
+/// a number is one only if the document is `typed`. `types` were lost already.
+pub(crate) fn losses(
+    before: &Tree<Leaf>,
+    after: &Tree<Leaf>,
+    typed: bool,
+    types: BTreeSet<String>,
+) -> Vec<Loss> {
     let (old, new) = (before.leaves(), after.leaves());
-    let mut sides = Sides { before: old, after: new, widths, losses: &mut losses };
+    let mut sides = Sides { before: old, after: new, typed, types, lost: BTreeMap::new() };
     sides.compare(before.treedef().root(), after.treedef().root(), &mut treedef::Path::root());
-    let loss =
-        |((what, new), (count, first))| Loss { what, became: Some(Became { new, count, first }) };
-    losses.into_iter().map(loss).collect()
+    let Sides { types, lost, .. } = sides;
+    let mut all = Vec::new();
+    if !types.is_empty() {
+        let types: Vec<String> = types.into_iter().collect();
+        all.push(Loss::of(format!("the types of values: {}", types.join(", "))));
+    }
+    if !typed && lost.is_empty() && order_of(before) != order_of(after) {
+        all.push(Loss::of("the order of keys"));
+    }
+    all.extend(lost.into_iter().map(|(lost, (count, first))| {
+        let (what, became) = match lost {
+            Lost::Form(old, new) => (format!("{old}, which is {new} there"), None),
+            Lost::Value(old, new) => (old, Some(new)),
+        };
+        Loss { what, became, count: Some(count), first: Some(first) }
+    }));
+    all
+}
+
+/// A hash of the keys in the order in which they came. `None` if the tree has keys that JSON has
+/// not.
+fn order_of(tree: &Tree<Leaf>) -> Option<u64> {
+    struct Hashed(DefaultHasher);
+
+    impl io::Write for Hashed {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.write(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let keys = Tree::new(tree.treedef().clone(), vec![(); tree.leaves().len()]).ok()?;
+    let mut hashed = Hashed(DefaultHasher::new());
+    serde_json::to_writer(io::BufWriter::new(&mut hashed), &keys).ok()?;
+    Some(hashed.0.finish())
 }
 
 struct Sides<'a> {
     before: &'a [Leaf],
     after: &'a [Leaf],
-    widths: bool,
-    losses: &'a mut Losses,
+    typed: bool,
+    types: BTreeSet<String>,
+    lost: BTreeMap<Lost, (u64, String)>,
 }
 
 /// What a node is, for a message.
 fn described(node: NodeRef<'_>, leaf: Option<&Leaf>) -> String {
     match (node.kind(), leaf) {
         (NodeKind::Leaf, Some(leaf)) => leaf.kind().to_string(),
-        (NodeKind::None | NodeKind::Unit, _) => "an absent value".to_owned(),
+        (NodeKind::None | NodeKind::Unit, _) => "null".to_owned(),
         (NodeKind::Seq, _) => "a sequence".to_owned(),
         (NodeKind::Map, _) => "a map".to_owned(),
         (kind, _) => match (node.name(), node.variant()) {
-            (Some(name), Some(variant)) => format!("{kind} {name}::{variant}"),
-            (Some(name), None) => format!("{kind} {name}"),
-            _ => kind.to_string(),
+            (Some(name), Some(variant)) => format!("the {kind} {name}::{variant}"),
+            (Some(name), None) => format!("the {kind} {name}"),
+            _ => format!("a {kind}"),
         },
     }
 }
 
+/// Whether both are the same number or text, as far as the type of the first can tell.
+fn is_same(old: &Leaf, new: &Leaf) -> bool {
+    #[allow(clippy::cast_possible_truncation, reason = "that is the question")]
+    let is_near = |old: f32| new.as_f64().is_some_and(|new| new as f32 == old);
+    match old {
+        Leaf::F32(number) => is_near(*number) || old.as_f64() == new.as_f64(),
+        _ => {
+            old.as_i128().is_some() && old.as_i128() == new.as_i128()
+                || old.as_f64().is_some() && old.as_f64() == new.as_f64()
+                || old.as_str().is_some() && old.as_str() == new.as_str()
+        }
+    }
+}
+
 impl Sides<'_> {
-    fn lost(&mut self, old: String, new: String, path: &treedef::Path) {
-        let count = self.losses.entry((old, new)).or_insert_with(|| (0, shown(path)));
-        count.0 += 1;
+    fn lost(&mut self, lost: Lost, path: &treedef::Path) {
+        self.lost.entry(lost).or_insert_with(|| (0, shown(path))).0 += 1;
+    }
+
+    fn leaves(&mut self, old: &Leaf, new: &Leaf, path: &treedef::Path) {
+        if old == new {
+            return;
+        }
+        let (kind, other) = (old.kind(), new.kind());
+        match (is_same(old, new), kind == other) {
+            (true, _) if !self.typed => {}
+            (true, _) => drop(self.types.insert(kind.to_string())),
+            (false, true) => {
+                self.lost(Lost::Value(kind.to_string(), "another value".to_owned()), path);
+            }
+            (false, false) => {
+                self.lost(Lost::Value(kind.to_string(), format!("{other} of another value")), path);
+            }
+        }
     }
 
     /// The recursion is as deep as the limits of the trees allow.
@@ -87,36 +174,28 @@ impl Sides<'_> {
         use NodeKind as Is;
         let (old, new) =
             (self.before.get(before.leaf_range().start), self.after.get(after.leaf_range().start));
-        let said = |node, leaf| described(node, leaf);
         match (before.kind(), after.kind()) {
             (Is::Leaf, Is::Leaf) => {
-                let (Some(old), Some(new)) = (old, new) else { return };
-                if old == new {
-                    return;
-                }
-                let (kind, other) = (old.kind(), new.kind());
-                if kind != other {
-                    let exact = old.as_i128().is_some() && old.as_i128() == new.as_i128()
-                        || old.as_f64().is_some() && old.as_f64() == new.as_f64()
-                        || old.as_str().is_some() && old.as_str() == new.as_str();
-                    if exact && !self.widths {
-                        return;
-                    }
-                    let changed = if exact { "" } else { " of another value" };
-                    self.lost(kind.to_string(), format!("{other}{changed}"), path);
-                } else {
-                    self.lost(kind.to_string(), "another value".to_owned(), path);
+                if let (Some(old), Some(new)) = (old, new) {
+                    self.leaves(old, new, path);
                 }
             }
             (Is::None | Is::Unit, Is::None | Is::Unit) => {}
             (Is::Some | Is::NewtypeStruct, kind) if kind != before.kind() => {
-                if before.kind() == Is::NewtypeStruct {
-                    self.lost(said(before, old), "its content".to_owned(), path);
+                match before.name() {
+                    Some(half @ ("f16" | "bf16")) => drop(self.types.insert(half.to_owned())),
+                    Some(_) => {
+                        let form = Lost::Form(described(before, old), "its content".to_owned());
+                        self.lost(form, path);
+                    }
+                    None => {}
                 }
                 let Some(child) = before.child(0) else { return };
                 self.compare(child, after, path);
             }
-            _ => self.compound(before, after, path, (said(before, old), said(after, new))),
+            _ => {
+                self.compound(before, after, path, (described(before, old), described(after, new)))
+            }
         }
     }
 
@@ -133,14 +212,19 @@ impl Sides<'_> {
             |node: NodeRef<'_>| matches!(node.kind(), Is::Seq | Is::Tuple | Is::TupleStruct);
         let is_named = |node: NodeRef<'_>| matches!(node.kind(), Is::Map | Is::Struct);
         if old != new {
-            self.lost(old, new, path);
+            let is_form = !before.is_leaf() && !after.is_leaf();
+            self.lost(if is_form { Lost::Form(old, new) } else { Lost::Value(old, new) }, path);
         }
         let alike = before.kind() == after.kind()
             || is_list(before) && is_list(after)
             || is_named(before) && is_named(after);
         if !alike || children != after.num_children() {
             if alike {
-                self.lost(format!("{children} children"), after.num_children().to_string(), path);
+                let many = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+                let [one, more] =
+                    if is_named(before) { ["entry", "entries"] } else { ["element", "elements"] };
+                let old = counted(many(children), one, more);
+                self.lost(Lost::Value(old, after.num_children().to_string()), path);
             }
             return;
         }
@@ -157,7 +241,10 @@ impl Sides<'_> {
             path.push(key);
             match other {
                 Some(other) => self.compare(child, other, path),
-                None => self.lost("a key".to_owned(), "another key".to_owned(), path),
+                None => {
+                    let lost = Lost::Value("a key".to_owned(), "another key".to_owned());
+                    self.lost(lost, path);
+                }
             }
             path.pop();
         }

@@ -8,6 +8,7 @@ use treedef::{Leaf, NodeKind, Tree};
 
 use crate::failure::{Failure, Result};
 use crate::format::Format;
+use crate::paths::readable;
 use crate::tensors;
 
 /// Writes a tree as a document.
@@ -36,6 +37,11 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
             tree.serialize(&mut lines).map_err(|error| refused(&error))?;
         }
         Format::Toml => {
+            let mut nodes = tree.treedef().nodes();
+            if let Some((path, _)) = nodes.find(|(_, node)| node.kind() == NodeKind::Unit) {
+                let message = format!("it has no null, and there is one at `{}`", readable(&path));
+                return Err(refused(&message));
+            }
             bytes = toml::to_string_pretty(tree).map_err(|error| refused(&error))?.into_bytes();
         }
         Format::Yaml => {

@@ -35,6 +35,29 @@ pub(crate) fn bare_scalars(text: &str) -> String {
     bare
 }
 
+/// The text with `null` for `()`, as most formats call it.
+pub(crate) fn with_null(text: &str) -> String {
+    let mut with_null = String::with_capacity(text.len());
+    let mut skip = false;
+    let mut is_name = false;
+    tokens(text, |token, after| {
+        let is_unit = token == "(" && after.starts_with(')') && !is_name;
+        if !std::mem::take(&mut skip) {
+            with_null.push_str(if is_unit { "null" } else { token });
+        }
+        skip = is_unit;
+        is_name = token.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '`'));
+    });
+    with_null
+}
+
+/// The text of a structure with `()` for `null`; see [`with_null`].
+pub(crate) fn without_null(text: &str) -> String {
+    let mut without = String::with_capacity(text.len());
+    tokens(text, |token, _| without.push_str(if token == "null" { "()" } else { token }));
+    without
+}
+
 /// The text with `7` for the integer `7u64` and `0.5` for `0.5f32`, as most documents have them.
 pub(crate) fn bare_numbers(text: &str) -> String {
     const KINDS: [&str; 10] =
@@ -152,6 +175,14 @@ mod tests {
             bare_numbers(r#"7u64 -1i64 "7u64" u64 x7u64 1.5 0.5f32 -1e-9f32 7u8"#),
             r#"7 -1 "7u64" u64 x7u64 1.5 0.5 -1e-9 7"#
         );
+    }
+
+    #[test]
+    fn null_has_its_name_and_comes_back() {
+        let text = r#"{"()": (), "a": [(), "\"()"], "b": Rgb(), "c": ((), (,))}"#;
+        let shown = r#"{"()": null, "a": [null, "\"()"], "b": Rgb(), "c": (null, (,))}"#;
+        assert_eq!(with_null(text), shown);
+        assert_eq!(without_null(shown), text);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Files of tensors as trees, and trees as files of tensors.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write;
 
@@ -72,6 +73,11 @@ pub(crate) fn tree(tensors: &Tensors<'_>, limits: Limits) -> Result<Tree<Leaf>> 
     }
     let named = tensors.iter().map(|(name, tensor)| (name.to_owned(), tensor));
     Ok(Flattener::new().arrays(true).limits(limits.of_trees()).tree(&Names::of(named))?)
+}
+
+/// The types of the elements.
+pub(crate) fn types(tensors: &Tensors<'_>) -> BTreeSet<String> {
+    tensors.iter().map(|(_, tensor)| tensor.dtype().to_string()).collect()
 }
 
 /// What the tree does not have of these tensors.

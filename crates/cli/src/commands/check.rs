@@ -184,7 +184,7 @@ impl Checker<'_> {
                 format!("a sequence of {}", node.num_children())
             }
             _ if is_named(node) => "a map".to_owned(),
-            _ if is_nothing(node) => "nothing".to_owned(),
+            _ if is_nothing(node) => "null".to_owned(),
             (kind, _) => kind.to_string(),
         }
     }
@@ -255,7 +255,13 @@ impl Checker<'_> {
     fn pairs(&mut self, expected: NodeRef<'_>, found: NodeRef<'_>, path: &mut treedef::Path) {
         let (wanted, there) = (expected.num_children(), found.num_children());
         if wanted != there {
-            self.violation(path, format!("expected {wanted} elements, found {there}"));
+            self.violation(
+                path,
+                format!(
+                    "expected {}, found {there}",
+                    counted(u64::try_from(wanted).unwrap_or(u64::MAX), "element", "elements")
+                ),
+            );
         }
         for (at, (expected, element)) in expected.children().zip(found.children()).enumerate() {
             let Some(key) = found.key(at) else { continue };

@@ -1,5 +1,7 @@
 //! `convert`.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use treedef::{Leaf, Tree};
 
@@ -30,32 +32,39 @@ pub(super) fn convert(file: &OneFile, to: &Output, report: Report) -> Result<boo
             let halves = if to.is_text() { Halves::Short } else { Halves::Exact };
             let tree = if to == Format::Tree { tree } else { tensors::numbers(tree, halves)? };
             let lost = tensors::not_in_tree(&tensors).into_iter().map(Loss::of);
-            let mut written = write(&tree, from, to, limits)?;
+            // The other types are told by the numbers that are read again.
+            let halves = tensors::types(&tensors).into_iter().filter(|_| to.is_text());
+            let halves = halves.filter(|dtype| matches!(&**dtype, "f16" | "bf16")).collect();
+            let mut written = write(&tree, from, to, limits, halves)?;
             written.lost.splice(0..0, lost);
             Ok(written)
         })?,
-        _ => write(&input.tree()?, from, format, file.reading.limits)
-            .map_err(|failure| failure.in_file(&name))?,
+        _ => {
+            let (tree, has_comments) = input.tree_and_comments()?;
+            let written = write(&tree, from, format, file.reading.limits, BTreeSet::new());
+            written.map_err(|failure| failure.in_file(&name))?.with_comments(has_comments)
+        }
     };
     written.put(&name, to, report)
 }
 
 /// Writes a tree where it should go, and says what was lost.
 pub(super) fn write_as(
-    tree: &Tree<Leaf>,
+    (tree, has_comments): (&Tree<Leaf>, bool),
     (name, from): (&str, Format),
     to: &Output,
     limits: Limits,
     report: Report,
 ) -> Result<bool> {
-    let written = write(tree, from, format_of(to, Some(from))?, limits);
-    written.map_err(|failure| failure.in_file(name))?.put(name, to, report)
+    let written = write(tree, from, format_of(to, Some(from))?, limits, BTreeSet::new());
+    let written = written.map_err(|failure| failure.in_file(name))?;
+    written.with_comments(has_comments).put(name, to, report)
 }
 
 fn format_of(to: &Output, otherwise: Option<Format>) -> Result<Format> {
     match (to.to, &to.output, otherwise) {
         (Some(format), _, _) => Ok(format),
-        (None, Some(path), _) => Format::of_path(path),
+        (None, Some(path), _) => Format::of_path_or(path, "--to"),
         (None, None, Some(format)) => Ok(format),
         (None, None, None) => {
             Err(Failure::new("to which format? Pass `--to toml` or `--output file.toml`"))
@@ -70,7 +79,14 @@ struct Written {
     lost: Vec<Loss>,
 }
 
-fn write(tree: &Tree<Leaf>, from: Format, format: Format, limits: Limits) -> Result<Written> {
+/// Writes a tree, and reads it again to see what was lost. `types` are lost already.
+fn write(
+    tree: &Tree<Leaf>,
+    from: Format,
+    format: Format,
+    limits: Limits,
+    types: BTreeSet<String>,
+) -> Result<Written> {
     let bytes = output::write(tree, format)?;
     let lost = match input::read_within(&bytes, format, limits) {
         Ok(Document::Tree(back)) => {
@@ -82,10 +98,13 @@ fn write(tree: &Tree<Leaf>, from: Format, format: Format, limits: Limits) -> Res
                 before.as_ref().unwrap_or(tree),
                 after.as_ref().unwrap_or(&back),
                 from.is_typed(),
+                types,
             )
         }
-        Ok(_) => vec![Loss::of("the values are not in it".to_owned())],
-        Err(failure) => vec![Loss::of(format!("it may not be readable again: {failure}"))],
+        Ok(_) => vec![Loss::of("the values")],
+        Err(failure) => {
+            vec![Loss::of(format!("all of it: what was written is not read again: {failure}"))]
+        }
     };
     Ok(Written { bytes, format, lost })
 }
@@ -100,6 +119,14 @@ struct Told<'a> {
 }
 
 impl Written {
+    /// The same, of a document that has comments.
+    fn with_comments(mut self, has_comments: bool) -> Self {
+        if has_comments {
+            self.lost.insert(0, Loss::of("comments"));
+        }
+        self
+    }
+
     fn put(self, name: &str, to: &Output, report: Report) -> Result<bool> {
         let Written { bytes, format, lost } = self;
         write_to(to.output.as_deref(), &bytes)?;
@@ -113,10 +140,7 @@ impl Written {
         }
         let yellow = anstyle::AnsiColor::Yellow.on_default();
         for loss in lost {
-            anstream::eprintln!(
-                "treedef: {name}: {yellow}lost in {}: {loss}{yellow:#}",
-                format.name()
-            );
+            anstream::eprintln!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
         }
         Ok(true)
     }

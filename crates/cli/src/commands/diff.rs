@@ -11,7 +11,7 @@ use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document, Input};
 use crate::json::json_failure;
-use crate::paint::{bare_numbers, paint_change};
+use crate::paint::{bare_numbers, paint_change, with_null};
 use crate::paths::{readable, shown};
 use crate::tensors::{Halves, TensorLeaf, numbers, numeral, of_array, with_short_halves};
 
@@ -29,7 +29,10 @@ pub(super) fn diff(
     let (old, new) = (old?, new?);
     let of_tensors = [old.format, new.format].map(Format::is_of_tensors);
     let same_format = old.format == new.format || of_tensors == [true; 2];
-    let is_typed = same_format && old.format.is_typed();
+    let style = Style {
+        is_typed: same_format && old.format.is_typed(),
+        has_null: old.format.has_null() || new.format.has_null(),
+    };
     // Names, types and shapes of tensors are known without their numbers.
     let read = |input: Input| {
         if structure && of_tensors == [true; 2] { input.document() } else { input.values() }
@@ -38,7 +41,7 @@ pub(super) fn diff(
         (Document::Tree(old), Document::Tree(new)) => {
             let (old, new) = if same_format { (old, new) } else { (plain(old)?, plain(new)?) };
             if structure {
-                return report(&changes(&kinds(old)?, &kinds(new)?), json, true);
+                return report(&changes(&kinds(old)?, &kinds(new)?), json, style.typed());
             }
             let close = snapped(&old, new, tolerance)?;
             let diff = old.diff(&close);
@@ -47,22 +50,22 @@ pub(super) fn diff(
             }
             let changes = without_renames(&diff, |path| old.subtree(path).ok());
             if has_arrays(&old) || has_arrays(&close) {
-                report_arrays(&changes, tolerance, json)
+                report_arrays(&changes, tolerance, json, style)
             } else {
-                report(&changes, json, is_typed)
+                report(&changes, json, style)
             }
         }
         (Document::Tensors(old), Document::Tensors(new)) => {
             let texts = |tree: Tree<TensorLeaf>| tree.map(|it| it.to_string());
-            report(&changes(&texts(old), &texts(new)), json, true)
+            report(&changes(&texts(old), &texts(new)), json, style.typed())
         }
         (Document::Signature(old), Document::Signature(new)) => {
-            report(&changes(&old, &new), json, true)
+            report(&changes(&old, &new), json, style.typed())
         }
         (old, new) => {
             let (old, new) = (treedef_of(old), treedef_of(new));
             let part = |path: &treedef::Path| old.node(path).ok().map(|node| node.to_treedef());
-            report(&without_renames(&old.diff(&new), part), json, true)
+            report(&without_renames(&old.diff(&new), part), json, style.typed())
         }
     }
 }
@@ -90,6 +93,25 @@ pub(super) fn without_renames<T: Clone>(
         all.extend([removed, added]);
     }
     all
+}
+
+/// How the lines of changes are written.
+#[derive(Clone, Copy)]
+struct Style {
+    /// Whether the kinds of numbers are in them.
+    is_typed: bool,
+    has_null: bool,
+}
+
+impl Style {
+    fn typed(self) -> Self {
+        Style { is_typed: true, ..self }
+    }
+
+    fn of(self, line: String) -> String {
+        let line = if self.is_typed { line } else { bare_numbers(&line) };
+        if self.has_null { with_null(&line) } else { line }
+    }
 }
 
 fn treedef_of(document: Document) -> TreeDef {
@@ -259,8 +281,16 @@ fn far<'a>(
 }
 
 /// Prints the changes of a document with arrays. As JSON, each has its line.
-fn report_arrays(changes: &[Change<Tree<Leaf>>], tolerance: Tolerance, json: bool) -> Result<bool> {
-    let lines = changes.iter().map(|change| (change, line_of_values(change, tolerance)));
+fn report_arrays(
+    changes: &[Change<Tree<Leaf>>],
+    tolerance: Tolerance,
+    json: bool,
+    style: Style,
+) -> Result<bool> {
+    let lines = changes.iter().map(|change| {
+        let line = line_of_values(change, tolerance);
+        (change, if style.has_null { with_null(&line) } else { line })
+    });
     if json {
         let object = |(change, line): (&Change<Tree<Leaf>>, String)| {
             let far = match &change.kind {
@@ -322,16 +352,11 @@ fn told<T>(change: &Change<T>) -> Told<'_, T> {
 }
 
 /// Prints the changes. The kinds of integers are left out unless the documents are typed.
-fn report<T: Display + Serialize>(
-    changes: &[Change<T>],
-    json: bool,
-    is_typed: bool,
-) -> Result<bool> {
+fn report<T: Display + Serialize>(changes: &[Change<T>], json: bool, style: Style) -> Result<bool> {
     if json {
         print_json(&changes.iter().map(told).collect::<Vec<_>>())?;
     } else {
-        let shown = |change| if is_typed { line(change) } else { bare_numbers(&line(change)) };
-        let lines = changes.iter().map(|change| paint_change(&shown(change)) + "\n");
+        let lines = changes.iter().map(|change| paint_change(&style.of(line(change))) + "\n");
         print(&lines.collect::<String>())?;
     }
     Ok(changes.is_empty())
@@ -360,11 +385,27 @@ pub(super) fn apply(
 ) -> Result<bool> {
     let input = input::open(file, reading, Format::Json)?;
     let (name, format) = (input.name.clone(), input.format);
-    let tree = input.tree()?;
     let patch_name = patch.display().to_string();
     let text = std::fs::read(patch).map_err(|error| Failure::from(error).in_file(&patch_name))?;
-    let diff: Diff<Tree<Leaf>> =
-        serde_json::from_slice(&text).map_err(|error| json_failure(error).in_file(&patch_name))?;
+    let diff: Diff<Tree<Leaf>> = serde_json::from_slice(&text)
+        .map_err(|error| not_a_patch(error, file, patch).in_file(&patch_name))?;
+    let (tree, has_comments) = input.tree_and_comments()?;
     let patched = tree.patch(&diff).map_err(|error| Failure::from(error).in_file(&name))?;
-    write_as(&patched, (&name, format), to, reading.limits, told)
+    write_as((&patched, has_comments), (&name, format), to, reading.limits, told)
+}
+
+/// Says what a patch is, and whether the other file is one.
+fn not_a_patch(error: serde_json::Error, file: &Path, patch: &Path) -> Failure {
+    let failure = json_failure(error);
+    let mut message = format!(
+        "not a patch ({}): that is a list such as `[{{\"path\": …, \"change\": \"replaced\", …}}]`, \
+         which `treedef diff --patch` prints",
+        failure.message()
+    );
+    let other = std::fs::read(file).unwrap_or_default();
+    if serde_json::from_slice::<Diff<Tree<Leaf>>>(&other).is_ok() {
+        let (file, patch) = (file.display(), patch.display());
+        message += &format!("; the document comes first: `treedef apply {patch} {file}`");
+    }
+    failure.with_message(message)
 }

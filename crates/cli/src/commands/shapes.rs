@@ -17,7 +17,7 @@ use crate::format::Format;
 use crate::input::{self, Input};
 use crate::json::{BAD, Bad, TWICE};
 use crate::lines::{LineCounter, count_line};
-use crate::paint::{counted, grouped, paint, paint_change, width};
+use crate::paint::{counted, grouped, paint, paint_change, width, with_null};
 use crate::tensors::{Halves, numbers};
 
 use super::{diff, print, print_json};
@@ -45,6 +45,8 @@ struct Counted {
     structures: Structures,
     bad: Bad,
     files: Vec<Counting>,
+    /// Whether the formats have a null.
+    has_null: bool,
 }
 
 /// A file whose documents were counted.
@@ -193,12 +195,13 @@ impl Counted {
             strict: args.strict,
             progress: &|bytes| bar.inc(u64::try_from(bytes).unwrap_or(0)),
         };
-        let mut files = Vec::new();
+        let (mut files, mut has_null) = (Vec::new(), true);
         for file in &args.files {
             let mut input = input::open(file, args.reading, Format::Jsonl)?;
             let name = input.name.clone();
             let (first, of_file) = (counter.lines, |failure: Failure| failure.in_file(&name));
             let mut indices = Indices::One;
+            has_null &= input.format.has_null() || input.format.is_of_tensors();
             if input.format == Format::Jsonl && args.elements.is_none() {
                 indices = Indices::Lines;
                 counter.count(&mut input.reader).map_err(of_file)?;
@@ -224,9 +227,13 @@ impl Counted {
         }
         bar.finish_and_clear();
         let LineCounter { structures, bad, .. } = counter;
-        let counted = Counted { structures, bad, files };
+        let counted = Counted { structures, bad, files, has_null };
         let first_bad = counted.bad.listed(|index| counted.place(index)).next();
         first_bad.filter(|_| args.strict).map_or(Ok(counted), Err)
+    }
+
+    fn with_null(&self, text: &str) -> String {
+        if self.has_null { with_null(text) } else { text.to_owned() }
     }
 
     /// Lists lines that were passed over, and structures that have a key twice. Returns whether
@@ -289,13 +296,16 @@ impl Counted {
                     place.escape_debug()
                 );
                 for change in &changes {
-                    text +=
-                        &format!("{}\n", paint_change(&format!("{:5}{}", "", diff::line(change))));
+                    text += &format!(
+                        "{}\n",
+                        paint_change(&self.with_null(&format!("{:5}{}", "", diff::line(change))))
+                    );
                 }
             } else {
                 text += &format!("{dim}first at {}{dim:#}\n", place.escape_debug());
                 let width = width().saturating_sub(5);
-                let structure = paint(&format!("{:#width$}", it.structure));
+                let structure = self.with_null(&format!("{:#width$}", it.structure));
+                let structure = paint(&structure);
                 for line in structure.lines() {
                     text += &format!("     {line}\n");
                 }
@@ -320,8 +330,8 @@ impl Counted {
                 "count": it.count,
                 "first": self.place(it.first),
                 "last": self.place(it.last),
-                "structure": it.structure.to_string(),
-                "differences": changes(all, it).iter().map(diff::line).collect::<Vec<_>>(),
+                "structure": self.with_null(&it.structure.to_string()),
+                "differences": changes(all, it).iter().map(|change| self.with_null(&diff::line(change))).collect::<Vec<_>>(),
             })
         };
         serde_json::json!({

@@ -10,7 +10,7 @@ use crate::args::{OneFile, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
-use crate::paint::{bare_numbers, bare_scalars, counted, grouped, paint, width};
+use crate::paint::{bare_numbers, bare_scalars, counted, grouped, paint, width, with_null};
 use crate::paths::shown;
 use crate::tensors::{TensorLeaf, with_short_halves};
 
@@ -39,16 +39,18 @@ pub(super) fn show(
     depth: Option<usize>,
     json: bool,
 ) -> Result<bool> {
-    let (name, document) = document(&file.file, file.reading)?;
+    let input = input::open(&file.file, file.reading, Format::Json)?;
+    let (name, has_null) = (input.name.clone(), input.format.has_null());
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let width = width();
-    let (treedef, totals, text) = match document {
+    let (treedef, totals, text) = match input.document()? {
         Document::Tree(tree) => signature(kinds(tree)?, fold_lengths, depth, width),
         Document::Signature(tree) => signature(tree, fold_lengths, depth, width),
         Document::Structure(treedef) => structure(treedef, fold_lengths, depth, width),
         Document::Tensors(tree) => tensors(tree, depth, width),
     }
     .map_err(of_file)?;
+    let text = if has_null { with_null(&text) } else { text };
     let (leaves, nodes) = (treedef.num_leaves(), treedef.num_nodes());
     if json {
         let fingerprint = treedef.fingerprint().map_err(of_file)?.to_string();
@@ -142,7 +144,12 @@ fn cut<L: Display>(tree: Tree<L>, depth: usize) -> treedef::Result<Tree<String>>
 
 pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
     let input = input::open(&file.file, file.reading, Format::Json)?;
-    let (name, is_typed) = (input.name.clone(), input.format == Format::Tree);
+    let (name, format) = (input.name.clone(), input.format);
+    // The kinds of numbers mean something in a tree that was saved.
+    let bare = |text: String| {
+        let text = if format == Format::Tree { text } else { bare_numbers(&text) };
+        if format.has_null() { with_null(&text) } else { text }
+    };
     let tree = input.tree()?;
     if json {
         let blocks = tree.blocks().map(|(block, leaves)| {
@@ -156,8 +163,7 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
             let of_block =
                 Tree::new(block.node().to_treedef(), leaves.to_vec()).and_then(with_short_halves);
             let summary = of_block.map(|tree| tree.summary().to_string());
-            summary
-                .map(|text| (path, kind, shape, if is_typed { text } else { bare_numbers(&text) }))
+            summary.map(|text| (path, kind, shape, bare(text)))
         });
         let blocks = blocks.collect::<treedef::Result<Vec<_>>>();
         let blocks = blocks.map_err(|error| Failure::from(error).in_file(&name))?;
@@ -165,7 +171,7 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
         return print_json(&blocks.into_iter().map(object).collect::<Vec<_>>());
     }
     let text = format!("{:#1$}", with_short_halves(tree)?.summary(), width());
-    print(&format!("{}\n", paint(&if is_typed { text } else { bare_numbers(&text) })))
+    print(&format!("{}\n", paint(&bare(text))))
 }
 
 pub(super) fn fingerprint(files: &[PathBuf], reading: Reading, json: bool) -> Result<bool> {

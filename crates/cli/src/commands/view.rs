@@ -10,7 +10,7 @@ use crate::args::{Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
-use crate::paint::bare_numbers;
+use crate::paint::{bare_numbers, with_null};
 use crate::paths::{readable, text_of};
 use crate::tensors::{Halves, SHORT, numeral, of_array, with_short_halves};
 
@@ -32,18 +32,19 @@ pub(super) fn view(
     output: Option<&Path>,
     report: Report,
 ) -> Result<bool> {
-    let (name, old) = viewed(file, reading)?;
+    let (name, old, mut has_null) = viewed(file, reading)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let (title, diff) = match new {
         None => (name.clone(), None),
         Some(new) => {
-            let (new_name, new) = viewed(new, reading)?;
+            let (new_name, new, also) = viewed(new, reading)?;
+            has_null |= also;
             let diff = old.diff(&new);
             let changes = diff::without_renames(&diff, |path| old.subtree(path).ok());
             (format!("{name} → {new_name}"), Some(changes))
         }
     };
-    let page = page(&title, &old, diff.as_deref()).map_err(of_file)?;
+    let page = page(&title, &old, diff.as_deref(), has_null).map_err(of_file)?;
     write_to(output, page.as_bytes())?;
     if !report.json {
         return Ok(true);
@@ -58,15 +59,19 @@ pub(super) fn view(
     report_json(&told, output.is_some())
 }
 
-fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<Leaf>)> {
+/// The name of a file, its tree, and whether its format has a null.
+fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<Leaf>, bool)> {
     let input = input::open(file, reading, Format::Json)?;
-    let name = input.name.clone();
-    match input.values()? {
-        Document::Tree(tree) => Ok((name, with_short_halves(tree)?)),
-        Document::Tensors(tree) => Ok((name, tree.map(|tensor| Leaf::from(tensor.to_string())))),
-        Document::Signature(tree) => Ok((name, tree.map(|kind| Leaf::from(kind.to_string())))),
-        Document::Structure(_) => Err(Failure::at(name, "it has no leaves; `show` can print it")),
-    }
+    let (name, has_null) = (input.name.clone(), input.format.has_null());
+    let tree = match input.values()? {
+        Document::Tree(tree) => with_short_halves(tree)?,
+        Document::Tensors(tree) => tree.map(|tensor| Leaf::from(tensor.to_string())),
+        Document::Signature(tree) => tree.map(|kind| Leaf::from(kind.to_string())),
+        Document::Structure(_) => {
+            return Err(Failure::at(name, "it has no leaves; `show` can print it"));
+        }
+    };
+    Ok((name, tree, has_null))
 }
 
 /// The page. The document is in it as JSON, and the script makes elements of what is unfolded.
@@ -74,6 +79,7 @@ fn page(
     title: &str,
     tree: &Tree<Leaf>,
     diff: Option<&[Change<Tree<Leaf>>]>,
+    has_null: bool,
 ) -> treedef::Result<String> {
     let mut changes = Changes::default();
     for change in diff.unwrap_or_default() {
@@ -83,7 +89,7 @@ fn page(
     data += &diff.map_or(String::from("null"), |changes| changes.len().to_string());
     data += ",\"root\":";
     let place = Place { key: "\"\"", repeat: 1, changes: diff.map(|_| &changes), added: false };
-    Viewed::of(tree).node(tree.treedef().root(), place, &mut data)?;
+    Viewed::of(tree, has_null).node(tree.treedef().root(), place, &mut data)?;
     data.push('}');
     let parts = PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT);
     Ok(parts.replacen("/*DATA*/", &in_script(&data), 1))
@@ -137,10 +143,11 @@ struct Place<'a> {
 struct Viewed<'t> {
     leaves: &'t [Leaf],
     arrays: HashMap<Range<usize>, Vec<usize>>,
+    has_null: bool,
 }
 
 impl<'t> Viewed<'t> {
-    fn of(tree: &'t Tree<Leaf>) -> Self {
+    fn of(tree: &'t Tree<Leaf>, has_null: bool) -> Self {
         let is_array = |kind: LeafKind| kind.is_number() || kind == LeafKind::Bool;
         let arrays = tree.blocks().filter(|(block, leaves)| {
             leaves.len() > SHORT
@@ -148,7 +155,11 @@ impl<'t> Viewed<'t> {
                 && leaves.first().is_some_and(|leaf| is_array(leaf.kind()))
         });
         let arrays = arrays.map(|(block, _)| (block.leaves(), block.shape().to_vec())).collect();
-        Viewed { leaves: tree.leaves(), arrays }
+        Viewed { leaves: tree.leaves(), arrays, has_null }
+    }
+
+    fn shown(&self, text: String) -> String {
+        if self.has_null { with_null(&text) } else { text }
     }
 
     /// Appends a node. The recursion is as deep as the limits of the tree allow.
@@ -166,7 +177,7 @@ impl<'t> Viewed<'t> {
                 ("array", bare_numbers(&whole.summary().to_string()))
             }
             (NodeKind::Leaf, [leaf]) => (class_of(leaf), bare_numbers(&leaf.to_string())),
-            _ if node.num_children() == 0 => ("none", node.to_treedef().to_string()),
+            _ if node.num_children() == 0 => ("none", self.shown(node.to_treedef().to_string())),
             _ => ("node", heading(node)),
         };
         let class = CLASSES.iter().position(|known| *known == class).unwrap_or(0);
@@ -216,7 +227,8 @@ impl<'t> Viewed<'t> {
             if let ChangeKind::Removed(_) = change.kind {
                 continue;
             }
-            let line = bare_numbers(&diff::line_of_values(change, Tolerance::new()));
+            let line = diff::line_of_values(change, Tolerance::new());
+            let line = self.shown(bare_numbers(&line));
             let prefix = format!("~ {}: ", readable(&change.path));
             lines.push(line.strip_prefix(&prefix).unwrap_or(&line).to_owned());
         }
@@ -225,7 +237,7 @@ impl<'t> Viewed<'t> {
             let mut inner = Vec::new();
             changes.collect(&mut inner);
             let inner = inner.into_iter().take(20);
-            lines.extend(inner.map(|change| bare_numbers(&diff::line(change))));
+            lines.extend(inner.map(|change| self.shown(bare_numbers(&diff::line(change)))));
         }
         if let Some(status) = status {
             extra.push(format!("\"status\":\"{status}\",\"note\":{}", quoted(&lines.join("\n"))));
@@ -277,7 +289,7 @@ impl<'t> Viewed<'t> {
                     separate(out);
                     let key = quoted(key);
                     let place = Place { key: &key, repeat: 1, changes: None, added: true };
-                    Viewed::of(new).node(new.treedef().root(), place, out)?;
+                    Viewed::of(new, self.has_null).node(new.treedef().root(), place, out)?;
                 }
             }
         }
@@ -366,7 +378,7 @@ mod tests {
 
     fn page_of(text: &str) -> String {
         let tree: Tree<Leaf> = serde_json::from_str(text).unwrap();
-        page(EVIL, &tree, None).unwrap()
+        page(EVIL, &tree, None, true).unwrap()
     }
 
     fn data_of(page: &str) -> &str {
@@ -413,7 +425,7 @@ mod tests {
             serde_json::from_str(r#"{"w": [[1, 2, 3, 4], [5, 6, 7, 8]], "t": "a"}"#).unwrap();
         let stored = tree.clone().with_arrays().unwrap();
         assert_eq!(stored.leaves().len(), 2);
-        let pages = [&tree, &stored].map(|tree| page("t", tree, None).unwrap());
+        let pages = [&tree, &stored].map(|tree| page("t", tree, None, true).unwrap());
         assert_eq!(data_of(&pages[0]), data_of(&pages[1]));
     }
 
@@ -422,7 +434,7 @@ mod tests {
         let read = |text| serde_json::from_str::<Tree<Leaf>>(text).unwrap();
         let (old, new) =
             (read(r#"{"a": [1, 1, 1], "b": "x"}"#), read(r#"{"a": [1, 2, 1], "c": true}"#));
-        let page = page("t", &old, Some(old.diff(&new).changes())).unwrap();
+        let page = page("t", &old, Some(old.diff(&new).changes()), true).unwrap();
         let data: serde_json::Value = serde_json::from_str(data_of(&page)).unwrap();
         let status = |node: &serde_json::Value| node[4]["status"].as_str().map(str::to_owned);
         let children = data["root"][3].as_array().unwrap();
