@@ -47,7 +47,9 @@ pub(crate) struct Input {
     /// Decompressed.
     pub(crate) reader: Box<dyn Read + Send>,
     /// The size of the file, if it is one and is not compressed.
-    size: Option<u64>,
+    pub(crate) size: Option<u64>,
+    /// Its path then.
+    pub(crate) plain: Option<path::PathBuf>,
     pub(crate) skip_bad: bool,
     pub(crate) duplicate_keys: DuplicateKeys,
     pub(crate) limits: Limits,
@@ -96,7 +98,8 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
             reader = Box::new(Cursor::new(start).chain(reader));
         }
     }
-    Ok(Input { name, format, reader, size, skip_bad, duplicate_keys, limits })
+    let plain = size.map(|_| path.to_owned());
+    Ok(Input { name, format, reader, size, plain, skip_bad, duplicate_keys, limits })
 }
 
 impl Input {

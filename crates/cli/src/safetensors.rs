@@ -24,13 +24,28 @@ struct Entry {
 #[derive(Deserialize)]
 struct Header {
     #[serde(rename = "__metadata__", default)]
-    _metadata: serde::de::IgnoredAny,
+    metadata: BTreeMap<String, String>,
     #[serde(flatten)]
     tensors: BTreeMap<String, Entry>,
 }
 
+/// What the header says.
+pub(crate) struct Contents {
+    pub(crate) metadata: BTreeMap<String, String>,
+    /// Each with its name, and where its bytes begin among those of all.
+    pub(crate) tensors: Vec<(String, TensorLeaf, u64)>,
+    /// Where they begin in the file.
+    pub(crate) start: u64,
+}
+
 /// Reads the header, and no tensor.
 pub(crate) fn read(reader: &mut dyn Read, size: Option<u64>) -> Result<Tree<TensorLeaf>> {
+    let tensors = header(reader, size)?.tensors.into_iter();
+    Names::of(tensors.map(|(name, leaf, _)| (name, leaf))).into_tree()
+}
+
+/// Reads the header. `size` is that of the file.
+pub(crate) fn header(reader: &mut dyn Read, size: Option<u64>) -> Result<Contents> {
     let cut_off = |error: io::Error| match error.kind() {
         io::ErrorKind::UnexpectedEof => Failure::new("cut off in the header, get the file again"),
         _ => Failure::from(error),
@@ -46,7 +61,7 @@ pub(crate) fn read(reader: &mut dyn Read, size: Option<u64>) -> Result<Tree<Tens
     if u64::try_from(header.len()).is_ok_and(|found| found < length) {
         return Err(cut_off(io::ErrorKind::UnexpectedEof.into()));
     }
-    let Header { tensors, .. } = serde_json::from_slice(&header).map_err(json_failure)?;
+    let Header { tensors, metadata } = serde_json::from_slice(&header).map_err(json_failure)?;
     let end = tensors.values().map(|tensor| tensor.data_offsets.1).max().unwrap_or(0);
     let expected = end.saturating_add(length).saturating_add(8);
     if let Some(size) = size.filter(|size| *size < expected) {
@@ -55,9 +70,10 @@ pub(crate) fn read(reader: &mut dyn Read, size: Option<u64>) -> Result<Tree<Tens
     }
     let named = tensors.into_iter().map(|(name, Entry { dtype, shape, data_offsets })| {
         let size = data_offsets.1.saturating_sub(data_offsets.0);
-        (name, TensorLeaf { dtype: dtype.to_lowercase(), shape, size })
+        (name, TensorLeaf { dtype: dtype.to_lowercase(), shape, size }, data_offsets.0)
     });
-    Names::of(named).into_tree()
+    let (tensors, start) = (named.collect(), length.saturating_add(8));
+    Ok(Contents { metadata, tensors, start })
 }
 
 #[cfg(test)]

@@ -56,13 +56,17 @@ pub(crate) fn read(bytes: &[u8], format: Format, limits: Limits) -> Result<Tenso
 
 /// The types and shapes by name.
 pub(crate) fn shapes(tensors: &Tensors<'_>) -> Result<Tree<TensorLeaf>> {
+    Names::of(leaves(tensors)).into_tree()
+}
+
+/// The types and shapes with their names.
+pub(crate) fn leaves(tensors: &Tensors<'_>) -> impl Iterator<Item = (String, TensorLeaf)> {
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-    let named = tensors.iter().map(|(name, tensor)| {
+    tensors.iter().map(move |(name, tensor)| {
         let shape = tensor.shape().iter().map(|size| number(*size)).collect();
         let size = number(tensor.bytes().len());
         (name.to_owned(), TensorLeaf { dtype: tensor.dtype().to_string(), shape, size })
-    });
-    Names::of(named).into_tree()
+    })
 }
 
 /// The tree that was written, if the file has its structure, or that of the names. Each array is

@@ -187,11 +187,8 @@ fn lines_are_read_one_at_a_time() {
         &["check", &path, "--like", &like, "--skip-bad"],
         &["shapes", &path, "--list", "1", "--skip-bad"],
     ] {
-        let script = "ulimit -v 150000; exec \"$0\" \"$@\"";
-        let exe = env!("CARGO_BIN_EXE_treedef");
-        let output = Command::new("bash").args(["-c", script, exe]).args(args).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {said}");
+        let (code, _, said) = in_little_memory(args);
+        assert_eq!(code, Some(0), "{args:?}: {said}");
         assert!(said.contains(":4001:"), "{said}");
     }
 }
@@ -499,6 +496,89 @@ fn the_numbers_of_large_tensors_are_not_read_for_their_names() {
          `diff --structure` read only the header\n"
     );
     assert_eq!(said, expected);
+}
+
+/// A file of safetensors, whose data is `w`, as many zeros as `zeros`, and `b`, two numbers.
+#[cfg(target_os = "linux")]
+fn sparse(path: &str, zeros: u64, numbers: [f32; 2], metadata: &str) {
+    let size = zeros * 2;
+    let header = format!(
+        r#"{{"__metadata__":{metadata},"b":{{"dtype":"F32","shape":[2],"data_offsets":[{size},{}]}},"w":{{"dtype":"BF16","shape":[{zeros}],"data_offsets":[0,{size}]}}}}"#,
+        size + 8
+    );
+    let length = u64::try_from(header.len()).unwrap();
+    let mut file = std::fs::File::create(path).unwrap();
+    file.write_all(&length.to_le_bytes()).unwrap();
+    file.write_all(header.as_bytes()).unwrap();
+    file.set_len(8 + length + size).unwrap(); // without blocks on the disk
+    let mut file = std::fs::File::options().append(true).open(path).unwrap();
+    numbers.iter().for_each(|number| file.write_all(&number.to_le_bytes()).unwrap());
+}
+
+/// Runs the command with 150 MB of addresses.
+#[cfg(target_os = "linux")]
+fn in_little_memory(args: &[&str]) -> (Option<i32>, String, String) {
+    let script = "ulimit -v 150000; exec \"$0\" \"$@\"";
+    let exe = env!("CARGO_BIN_EXE_treedef");
+    let output = Command::new("bash").args(["-c", script, exe]).args(args).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn only_the_tensors_that_are_asked_for_are_read() {
+    let folder = Folder::new("one");
+    let path = folder.path("model.safetensors");
+    sparse(&path, 10_000_000_000, [0.5, 1.5], "{}");
+    let printed = |args: &[&str]| {
+        let (code, out, said) =
+            in_little_memory(&[&["select", args[0], &path], &args[1..]].concat());
+        assert_eq!((code, &*said), (Some(0), ""), "{args:?}");
+        out
+    };
+    assert_eq!(printed(&["b"]), ".b: [0.5,1.5]\n");
+    assert_eq!(printed(&["b[1]"]), ".b[1]: 1.5\n");
+    assert_eq!(printed(&["b", "--json"]), "{\"path\":\".b\",\"value\":[0.5,1.5]}\n");
+    let no_match = in_little_memory(&["select", "c", &path]);
+    let said = "no match: nothing in the document fits `.c`; there are `.b`, `.w`";
+    assert_eq!(no_match, (Some(1), String::new(), format!("treedef: {path}: {said}\n")));
+    let (code, _, said) = in_little_memory(&["select", "w", &path]);
+    assert_eq!(code, Some(2));
+    let expected =
+        format!("treedef: {path}: more than 4294967296 bytes, `--max-bytes` allows more\n");
+    assert_eq!(said, expected);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn only_the_tensors_that_differ_are_decoded() {
+    let folder = Folder::new("differ");
+    let [a, b, c] = ["a", "b", "c"].map(|name| folder.path(&format!("{name}.safetensors")));
+    sparse(&a, 100_000_000, [0.5, 1.5], r#"{"format":"pt","step":"1"}"#);
+    sparse(&b, 100_000_000, [0.5, 2.5], r#"{"format":"np","epoch":"2"}"#);
+    sparse(&c, 100_000_001, [0.5, 1.5], r#"{"format":"pt","step":"1"}"#);
+    assert_eq!(in_little_memory(&["diff", &a, &a]), (Some(0), String::new(), String::new()));
+    let expected = "\
+~ metadata \"format\": \"pt\" → \"np\"
+- metadata \"step\": \"1\"
++ metadata \"epoch\": \"2\"
+~ .b: f32[2]: 1 of 2 numbers differ, most at [1]: 1.5 → 2.5
+";
+    assert_eq!(in_little_memory(&["diff", &a, &b]), (Some(1), expected.to_owned(), String::new()));
+    let (_, json, _) = in_little_memory(&["diff", &a, &b, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["metadata"], "format");
+    assert_eq!(json[3]["numbers"], serde_json::json!({"count": 1, "of": 2}));
+    let expected = "~ .w: bf16[100000000] → bf16[100000001]\n";
+    assert_eq!(in_little_memory(&["diff", &a, &c]), (Some(1), expected.to_owned(), String::new()));
+}
+
+#[test]
+fn a_page_of_tensors_has_shapes_and_counts() {
+    let page = printed(&["view", &recorded("model.safetensors")]);
+    assert!(page.contains("\"{weight: f32[2, 4]}\""), "{page}");
+    assert!(page.contains("5 tensors, 22 parameters\""), "{page}");
 }
 
 #[test]

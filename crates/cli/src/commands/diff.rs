@@ -1,10 +1,11 @@
 //! `diff` and `apply`.
 
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serialize;
-use treedef::{Array, Change, ChangeKind, Diff, Edit, Leaf, NodeKind, Tolerance, Tree, TreeDef};
+use treedef::{Change, ChangeKind, Diff, Edit, Leaf, NodeKind, Tolerance, Tree, TreeDef};
 
 use crate::args::{Output, Reading, Report};
 use crate::failure::{Failure, Result};
@@ -12,9 +13,12 @@ use crate::format::Format;
 use crate::input::{self, Document, Input};
 use crate::json::json_failure;
 use crate::paint::{bare_numbers, paint_change, with_null};
-use crate::paths::{readable, shown};
-use crate::tensors::{Halves, TensorLeaf, numbers, numeral, of_array, with_short_halves};
+use crate::paths::shown;
+use crate::stored::{STRUCTURE, Stored};
+use crate::tensors::{Halves, TensorLeaf, numbers};
 
+use super::changes::{far, line, line_of_values, snapped, without_renames};
+use super::diff_tensors::{Line, are_equal, diff_tensors, metadata_lines, report_lines};
 use super::{convert::write_as, has_arrays, kinds, print, print_json};
 
 pub(super) fn diff(
@@ -33,27 +37,28 @@ pub(super) fn diff(
         is_typed: same_format && old.format.is_typed(),
         has_null: old.format.has_null() || new.format.has_null(),
     };
+    if of_tensors == [true; 2] && !structure {
+        let (old, new) = (Stored::open(old)?, Stored::open(new)?);
+        return if are_equal(&old, &new)? {
+            print(if json || patch { "[]\n" } else { "" })
+        } else if patch || old.has_structure() || new.has_structure() {
+            diff_structured(old, new, (tolerance, patch, json), style)
+        } else {
+            diff_tensors(&old, &new, tolerance, json)
+        };
+    }
     // Names, types and shapes of tensors are known without their numbers.
     let read = |input: Input| {
-        if structure && of_tensors == [true; 2] { input.document() } else { input.values() }
+        if of_tensors == [true; 2] { input.document() } else { input.values() }
     };
-    match (read(old)?, read(new)?) {
+    let (old, new) = (read(old)?, read(new)?);
+    match (old, new) {
         (Document::Tree(old), Document::Tree(new)) => {
             let (old, new) = if same_format { (old, new) } else { (plain(old)?, plain(new)?) };
             if structure {
                 return report(&changes(&kinds(old)?, &kinds(new)?), json, style.typed());
             }
-            let close = snapped(&old, new, tolerance)?;
-            let diff = old.diff(&close);
-            if patch {
-                return write_patch(&old, &close, &diff);
-            }
-            let changes = without_renames(&diff, |path| old.subtree(path).ok());
-            if has_arrays(&old) || has_arrays(&close) {
-                report_arrays(&changes, tolerance, json, style)
-            } else {
-                report(&changes, json, style)
-            }
+            diff_values(&old, new, (tolerance, patch, json), style, Vec::new())
         }
         (Document::Tensors(old), Document::Tensors(new)) => {
             let texts = |tree: Tree<TensorLeaf>| tree.map(|it| it.to_string());
@@ -72,27 +77,6 @@ pub(super) fn diff(
 
 fn changes<L: Clone + PartialEq>(old: &Tree<L>, new: &Tree<L>) -> Vec<Change<Tree<L>>> {
     without_renames(&old.diff(new), |path| old.subtree(path).ok())
-}
-
-/// The changes of a diff. In a document, what has another key is another thing: that it was renamed
-/// is a guess. `part` is the old document at a path.
-pub(super) fn without_renames<T: Clone>(
-    diff: &Diff<T>,
-    part: impl Fn(&treedef::Path) -> Option<T>,
-) -> Vec<Change<T>> {
-    let mut all = Vec::new();
-    for change in diff.changes() {
-        let (ChangeKind::Renamed { to }, Some(it)) = (&change.kind, part(&change.path)) else {
-            all.push(change.clone());
-            continue;
-        };
-        let (mut removed, mut added) = (change.clone(), change.clone());
-        added.path = change.path.parent().unwrap_or_default().child(to.clone());
-        removed.kind = ChangeKind::Removed(it.clone());
-        added.kind = ChangeKind::Added { position: 0, new: it };
-        all.extend([removed, added]);
-    }
-    all
 }
 
 /// How the lines of changes are written.
@@ -147,164 +131,53 @@ fn plain(tree: Tree<Leaf>) -> Result<Tree<Leaf>> {
     })?)
 }
 
-/// The new tree with the old number wherever the two are close.
-fn snapped(old: &Tree<Leaf>, new: Tree<Leaf>, tolerance: Tolerance) -> Result<Tree<Leaf>> {
-    if tolerance == Tolerance::new() {
-        return Ok(new);
-    }
-    let snap = |old: &Leaf, leaf: Leaf| {
-        if let (Some(was), Some(array)) = (old.as_array(), leaf.as_array()) {
-            let is_close = Far::between(was, array, tolerance).is_some_and(|far| far.count == 0);
-            return if is_close { old.clone() } else { leaf };
-        }
-        let is_close = old != &leaf
-            && leaf.kind().is_number()
-            && Tree::leaf(leaf.clone()).check_close(&Tree::leaf(old.clone()), tolerance).is_ok();
-        if is_close { old.clone() } else { leaf }
-    };
-    if old.treedef() == new.treedef() {
-        let (treedef, leaves) = new.into_parts();
-        let leaves = old.leaves().iter().zip(leaves).map(|(old, leaf)| snap(old, leaf)).collect();
-        return Ok(Tree::new(treedef, leaves)?);
-    }
-    Ok(new.map_with_path(|path, leaf| match old.get(path) {
-        Ok(old) => snap(old, leaf),
-        Err(_) => leaf,
-    }))
-}
-
-/// One line for a change, with a readable path.
-pub(super) fn line<T: Display>(change: &Change<T>) -> String {
-    let text = change.to_string();
-    let path = change.path.to_string();
-    match text.get(2..).and_then(|rest| rest.strip_prefix(&path)) {
-        Some(rest) if !path.is_empty() => {
-            format!("{}{}{rest}", text.get(..2).unwrap_or_default(), readable(&change.path))
-        }
-        _ => text,
-    }
-}
-
-/// How far two arrays of one type and shape are apart.
-struct Far {
-    /// How many numbers are not close.
-    count: usize,
-    of: usize,
-    /// Where they are furthest apart, and both numbers there.
-    most: Option<(treedef::Path, String, String)>,
-}
-
-impl Far {
-    /// `None` if they have other types or shapes.
-    fn between(old: &Array, new: &Array, tolerance: Tolerance) -> Option<Far> {
-        let exact = |array| of_array(array, Halves::Exact).ok();
-        let (arrays, (old, new)) = ((old, new), (exact(old)?, exact(new)?));
-        if old.treedef() != new.treedef() {
-            return None;
-        }
-        let close = |a: &Leaf, b: &Leaf| {
-            a == b || Tree::leaf(b.clone()).check_close(&Tree::leaf(a.clone()), tolerance).is_ok()
-        };
-        let (mut count, mut most) = (0, None);
-        let pairs = old.leaves().iter().zip(new.leaves()).enumerate();
-        for (index, (a, b)) in pairs.filter(|(_, (a, b))| !close(a, b)) {
-            count += 1;
-            let apart = apart(a, b);
-            if most.as_ref().is_none_or(|(_, furthest)| apart > *furthest) {
-                most = Some((index, apart));
-            }
-        }
-        let place = most.and_then(|(index, _)| {
-            // The newtype of a half float is no step.
-            let short = |array| of_array(array, Halves::Short).ok();
-            let (old, new) = (short(arrays.0)?, short(arrays.1)?);
-            let path = old.treedef().leaf_path(index).ok()?;
-            let text = |tree: &Tree<Leaf>| tree.leaves().get(index).map(numeral);
-            Some((path, text(&old)?, text(&new)?))
-        });
-        Some(Far { count, of: old.leaves().len(), most: place })
-    }
-}
-
-/// The difference of two numbers, to find the greatest. What is not a number is furthest.
-fn apart(a: &Leaf, b: &Leaf) -> f64 {
-    #[allow(clippy::cast_precision_loss, reason = "to compare differences")]
-    let float = |leaf: &Leaf| match leaf {
-        Leaf::F32(number) => f64::from(*number),
-        leaf => leaf.as_f64().or(leaf.as_i128().map(|it| it as f64)).unwrap_or(f64::NAN),
-    };
-    let apart = (float(a) - float(b)).abs();
-    if apart.is_nan() { f64::INFINITY } else { apart }
-}
-
-/// One line for a change. Arrays are not printed number by number.
-pub(super) fn line_of_values(change: &Change<Tree<Leaf>>, tolerance: Tolerance) -> String {
-    let path = readable(&change.path);
-    let summary = |tree: &Tree<Leaf>| match with_short_halves(tree.clone()) {
-        Ok(tree) => bare_numbers(&tree.summary().to_string()),
-        Err(_) => bare_numbers(&tree.summary().to_string()),
-    };
-    match &change.kind {
-        ChangeKind::Replaced { old, new, .. } if has_arrays(old) || has_arrays(new) => {
-            let far = far(old, new, tolerance).map(|(array, far)| {
-                let most = far.most.map_or_else(String::new, |(place, a, b)| {
-                    format!(", most at {}: {a} → {b}", readable(&place))
-                });
-                format!("~ {path}: {array}: {} of {} numbers differ{most}", far.count, far.of)
-            });
-            far.unwrap_or_else(|| format!("~ {path}: {} → {}", summary(old), summary(new)))
-        }
-        ChangeKind::Removed(old) if has_arrays(old) => format!("- {path}: {}", summary(old)),
-        ChangeKind::Added { new, .. } if has_arrays(new) => format!("+ {path}: {}", summary(new)),
-        // A kind is worth its characters where it is all that changed.
-        ChangeKind::Replaced { old, new, .. }
-            if bare_numbers(&old.to_string()) == bare_numbers(&new.to_string()) =>
-        {
-            line(change)
-        }
-        _ => bare_numbers(&line(change)),
-    }
-}
-
-/// How far two trees are apart that are one array each.
-fn far<'a>(
-    old: &'a Tree<Leaf>,
-    new: &Tree<Leaf>,
-    tolerance: Tolerance,
-) -> Option<(&'a Array, Far)> {
-    let array = |tree: &'a Tree<Leaf>| {
-        tree.leaves().first().filter(|_| tree.treedef().root().is_leaf())?.as_array()
-    };
-    let old = array(old)?;
-    let new = new.leaves().first().filter(|_| new.treedef().root().is_leaf())?.as_array()?;
-    Some((old, Far::between(old, new, tolerance)?))
-}
-
-/// Prints the changes of a document with arrays. As JSON, each has its line.
-fn report_arrays(
-    changes: &[Change<Tree<Leaf>>],
-    tolerance: Tolerance,
-    json: bool,
+/// Compares files of tensors by the structure in their metadata.
+fn diff_structured(
+    old: Stored,
+    new: Stored,
+    options: (Tolerance, bool, bool),
     style: Style,
 ) -> Result<bool> {
-    let lines = changes.iter().map(|change| {
-        let line = line_of_values(change, tolerance);
-        (change, if style.has_null { with_null(&line) } else { line })
-    });
-    if json {
-        let object = |(change, line): (&Change<Tree<Leaf>>, String)| {
-            let far = match &change.kind {
-                ChangeKind::Replaced { old, new, .. } => far(old, new, tolerance),
-                _ => None,
-            };
-            let differ = far.map(|(_, far)| serde_json::json!({"count": far.count, "of": far.of}));
-            serde_json::json!({"path": shown(&change.path), "line": line, "numbers": differ})
-        };
-        print_json(&lines.map(object).collect::<Vec<_>>())?;
-    } else {
-        print(&lines.map(|(_, line)| paint_change(&line) + "\n").collect::<String>())?;
+    let (a, b) = (old.read_all()?, new.read_all()?);
+    let paths = [&a, &b].into_iter().flat_map(|tree| tree.treedef().leaf_paths());
+    let mut parts: HashSet<String> = paths.map(|path| path.to_joined_string(".")).collect();
+    parts.extend([STRUCTURE.to_owned(), format!("{STRUCTURE}.arrays")]);
+    let lines = metadata_lines([&old, &new], options.2, |key| parts.contains(key));
+    diff_values(&a, b, options, style, lines)
+}
+
+/// Compares the values of two documents. `lines` were found already.
+fn diff_values(
+    old: &Tree<Leaf>,
+    new: Tree<Leaf>,
+    (tolerance, patch, json): (Tolerance, bool, bool),
+    style: Style,
+    mut lines: Vec<Line>,
+) -> Result<bool> {
+    let close = snapped(old, new, tolerance)?;
+    let diff = old.diff(&close);
+    if patch {
+        return write_patch(old, &close, &diff);
     }
-    Ok(changes.is_empty())
+    let changes = without_renames(&diff, |path| old.subtree(path).ok());
+    if lines.is_empty() && !has_arrays(old) && !has_arrays(&close) {
+        return report(&changes, json, style);
+    }
+    // Arrays are not printed number by number. As JSON, each has its line.
+    lines.extend(changes.iter().map(|change| {
+        let line = line_of_values(change, tolerance);
+        let line = if style.has_null { with_null(&line) } else { line };
+        let far = match &change.kind {
+            ChangeKind::Replaced { old, new, .. } => far(old, new, tolerance),
+            _ => None,
+        };
+        let object = json.then(|| {
+            let numbers = far.map(|far| far.to_json());
+            serde_json::json!({"path": shown(&change.path), "line": line, "numbers": numbers})
+        });
+        (line, object)
+    }));
+    report_lines(&lines, json)
 }
 
 /// A change as JSON.

@@ -1,8 +1,10 @@
 //! The subcommands.
 
 mod show;
-mod shapes;
+mod changes;
+mod diff_tensors;
 mod diff;
+mod shapes;
 mod check;
 mod nearest;
 mod select;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use treedef::{Key, Leaf, NodeKind, NodeRef, Path, Pattern, Tree};
+use treedef::{Key, NodeKind, NodeRef, Path, Pattern, Tree};
 
 use crate::paths::{readable, text_of, with_shown_paths};
 
@@ -11,8 +11,13 @@ const LISTED: usize = 5;
 /// The most nodes whose keys are looked at, and the most keys.
 const LOOKED_AT: usize = 10_000;
 
-/// Says why a pattern finds nothing in some documents: how far it leads, and what is there.
-pub(super) fn no_match(documents: &[Tree<Leaf>], pattern: &Pattern) -> String {
+/// Says why a pattern finds nothing in some documents: how far it leads, and what is there. `what` is
+/// the text of a leaf.
+pub(super) fn no_match<L>(
+    documents: &[Tree<L>],
+    pattern: &Pattern,
+    what: impl Fn(&L) -> String,
+) -> String {
     let whole = pattern.to_string();
     let (prefix, step) = longest_match(documents, &whole);
     let place = match prefix {
@@ -26,7 +31,7 @@ pub(super) fn no_match(documents: &[Tree<Leaf>], pattern: &Pattern) -> String {
         let mut nodes = matching(documents, prefix);
         return match (nodes.next(), nodes.next()) {
             (Some((tree, _, node)), None) => {
-                let what = what_is(tree, node);
+                let what = what_is(tree, node, what);
                 format!("no match: nothing in {place}, which is {what}, fits `{step}`")
             }
             _ => message,
@@ -50,19 +55,17 @@ pub(super) fn no_match(documents: &[Tree<Leaf>], pattern: &Pattern) -> String {
 }
 
 /// What the library takes for meant: `did you mean …?`.
-fn meant(tree: &Tree<Leaf>, pattern: &Pattern) -> Option<String> {
+fn meant<L>(tree: &Tree<L>, pattern: &Pattern) -> Option<String> {
     let said = tree.select(pattern).err()?.to_string();
     let (_, meant) = said.split_once("did you mean ")?;
     let (meant, _) = meant.split_once("`?")?;
     Some(with_shown_paths(&format!("did you mean {meant}`?")))
 }
 
-fn what_is(tree: &Tree<Leaf>, node: NodeRef<'_>) -> String {
+fn what_is<L>(tree: &Tree<L>, node: NodeRef<'_>, what: impl Fn(&L) -> String) -> String {
     let leaf = tree.leaves().get(node.leaf_range().start).filter(|_| node.is_leaf());
     match (leaf, node.kind()) {
-        (Some(leaf), _) => {
-            leaf.as_array().map_or_else(|| leaf.kind().to_string(), ToString::to_string)
-        }
+        (Some(leaf), _) => what(leaf),
         (None, NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct) => "null".to_owned(),
         _ => "empty".to_owned(),
     }
@@ -70,7 +73,7 @@ fn what_is(tree: &Tree<Leaf>, node: NodeRef<'_>) -> String {
 
 /// The longest beginning of a pattern that finds something, maybe nothing of it, and the step
 /// behind it.
-fn longest_match<'p>(documents: &[Tree<Leaf>], whole: &'p str) -> (&'p str, &'p str) {
+fn longest_match<'p, L>(documents: &[Tree<L>], whole: &'p str) -> (&'p str, &'p str) {
     let mut end = whole.len();
     for (at, _) in whole.char_indices().rev() {
         let (prefix, rest) = whole.split_at_checked(at).unwrap_or(("", whole));
@@ -89,10 +92,10 @@ fn longest_match<'p>(documents: &[Tree<Leaf>], whole: &'p str) -> (&'p str, &'p 
 }
 
 /// The nodes that are named, with their documents; by an empty text, the roots.
-fn matching<'t>(
-    documents: &'t [Tree<Leaf>],
+fn matching<'t, L>(
+    documents: &'t [Tree<L>],
     prefix: &str,
-) -> impl Iterator<Item = (&'t Tree<Leaf>, Path, NodeRef<'t>)> {
+) -> impl Iterator<Item = (&'t Tree<L>, Path, NodeRef<'t>)> {
     let pattern = prefix.parse::<Pattern>().ok();
     let is_root = prefix.is_empty();
     let nodes = documents
@@ -104,7 +107,7 @@ fn matching<'t>(
 }
 
 /// A path for each distinct key below the nodes that are named.
-fn keys_below(documents: &[Tree<Leaf>], prefix: &str) -> Vec<Path> {
+fn keys_below<L>(documents: &[Tree<L>], prefix: &str) -> Vec<Path> {
     let mut known = HashSet::new();
     let mut all = Vec::new();
     for (_, path, node) in matching(documents, prefix).take(LOOKED_AT) {

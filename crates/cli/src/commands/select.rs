@@ -3,16 +3,17 @@
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
-use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, Value};
+use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, TreeDef, Value};
 
 use crate::args::OneFile;
-use crate::documents::Place;
+use crate::documents::{Documents, Place};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input;
 use crate::output;
 use crate::paint::paint;
 use crate::paths::{readable, shown as path_shown};
+use crate::stored::{Slot, Stored};
 use crate::tensors::{Halves, numbers, of_array, with_short_halves, write_numbers};
 
 use super::has_arrays;
@@ -35,46 +36,135 @@ pub(super) fn select(
     let pattern = parse(pattern)?;
     let input = input::open(&file.file, file.reading, Format::Json)?;
     let name = input.name.clone();
-    let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
-    let mut documents = input.documents()?;
     // What is read by another program is written as it is found: it may have read enough.
-    let mut out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
-    let (mut is_found, mut without) = (false, Vec::new());
-    while let Some((place, tree)) = documents.next()? {
-        let tree = with_short_halves(tree).map_err(of_file)?;
-        let tree = into_arrays(tree, &pattern).map_err(of_file)?;
-        if selected(&tree, &pattern).next().is_none() {
-            if !is_found && without.len() < LOOKED_AT {
+    let out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
+    let (found, options) = (false, (full, part, json));
+    let mut selecting = Selecting { pattern: &pattern, name: &name, options, out, found };
+    let no_match = if input.format.is_of_tensors() {
+        let stored = Stored::open(input)?;
+        if stored.has_structure() {
+            let documents = Documents::of(name.clone(), stored.read_all()?);
+            selecting.documents(documents)?
+        } else {
+            selecting.tensors(&stored)?
+        }
+    } else {
+        selecting.documents(input.documents()?)?
+    };
+    if let Some(message) = no_match {
+        anstream::eprintln!("treedef: {name}: {message}");
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// What was asked for, and where it goes.
+struct Selecting<'a, W> {
+    pattern: &'a Pattern,
+    name: &'a str,
+    /// `--full`, `--tree` and `--json`.
+    options: (bool, bool, bool),
+    out: W,
+    found: bool,
+}
+
+impl<W: Write> Selecting<'_, W> {
+    /// Prints what is in documents. Says what is there instead, if there is nothing.
+    fn documents(&mut self, mut documents: Documents) -> Result<Option<String>> {
+        let mut without = Vec::new();
+        while let Some((place, tree)) = documents.next()? {
+            let tree = self.document(place, &Path::root(), tree);
+            let tree = tree.map_err(|failure| failure.in_file(self.name))?;
+            if let Some(tree) = tree.filter(|_| !self.found && without.len() < LOOKED_AT) {
                 without.push(tree);
             }
-            continue;
         }
-        is_found = true;
-        if part {
-            let kept = with_empty_leaves(tree).map_err(of_file)?;
-            let kept = kept.filter(|path, _| pattern.covers(path)).map_err(of_file)?;
-            let kept = numbers(kept, Halves::Short)?;
-            match place {
-                Place::Whole => out.write_all(&output::write(&kept, Format::Json)?)?,
-                _ => {
-                    serde_json::to_writer(&mut out, &kept)?;
-                    out.write_all(b"\n")?;
-                }
+        self.out.flush()?;
+        documents.tell();
+        let what = |leaf: &Leaf| {
+            leaf.as_array().map_or_else(|| leaf.kind().to_string(), ToString::to_string)
+        };
+        Ok((!self.found).then(|| no_match(&without, self.pattern, what)))
+    }
+
+    /// As [`documents`](Self::documents), of tensors. Only those that are asked for are read.
+    fn tensors(&mut self, stored: &Stored) -> Result<Option<String>> {
+        let slots = || stored.tree.treedef().leaf_paths().zip(stored.tree.leaves());
+        let wanted = wanted_by(self.pattern, || slots().map(|(path, _)| path));
+        if self.options.1 {
+            let nothing = Tree::new(TreeDef::unit(), Vec::new())?;
+            let trees =
+                slots().map(
+                    |(path, slot)| {
+                        if wanted(&path) { stored.read(slot) } else { Ok(nothing.clone()) }
+                    },
+                );
+            let trees = trees.collect::<Result<Vec<_>>>()?;
+            let tree = Tree::new(stored.tree.treedef().clone(), trees)?.compose()?;
+            self.document(Place::Whole, &Path::root(), tree)?;
+        } else {
+            for (path, slot) in slots().filter(|(path, _)| wanted(path)) {
+                self.document(Place::Whole, &path, stored.read(slot)?)?;
             }
-            continue;
         }
-        for (path, node) in selected(&tree, &pattern) {
-            let found = Found { tree: &tree, node, path: &path, place, name: &name };
-            if json { found.write_json(&mut out)? } else { found.write_text(&mut out, full)? }
+        self.out.flush()?;
+        let trees = [stored.tree.clone()];
+        let what = |slot: &Slot| slot.leaf.to_string();
+        Ok((!self.found).then(|| no_match(&trees, self.pattern, what)))
+    }
+
+    /// Prints what is in the part of a document at a path. Returns it if that is nothing.
+    fn document(
+        &mut self,
+        place: Place,
+        above: &Path,
+        tree: Tree<Leaf>,
+    ) -> Result<Option<Tree<Leaf>>> {
+        let (pattern, (full, part, json)) = (self.pattern, self.options);
+        let tree = into_arrays(with_short_halves(tree)?, above, pattern)?;
+        if selected(&tree, above, pattern).next().is_none() {
+            return Ok(Some(tree));
+        }
+        self.found = true;
+        if part {
+            let kept = with_empty_leaves(tree)?.filter(|path, _| pattern.covers(path))?;
+            let kept = numbers(kept, Halves::Short)?;
+            if place == Place::Whole {
+                self.out.write_all(&output::write(&kept, Format::Json)?)?;
+            } else {
+                serde_json::to_writer(&mut self.out, &kept)?;
+                self.out.write_all(b"\n")?;
+            }
+            return Ok(None);
+        }
+        for (path, node) in selected(&tree, above, pattern) {
+            let found = Found { tree: &tree, node, path: &path, place, name: self.name };
+            if json {
+                found.write_json(&mut self.out)?;
+            } else {
+                found.write_text(&mut self.out, full)?;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Tells the paths of tensors that a pattern names, or leads into if it names none.
+fn wanted_by<P: Iterator<Item = Path>>(
+    pattern: &Pattern,
+    paths: impl Fn() -> P,
+) -> impl Fn(&Path) -> bool {
+    let mut names = vec![pattern.clone()];
+    let text = pattern.to_string();
+    let mut rest = text.as_str();
+    if !paths().any(|path| pattern.covers(&path)) {
+        // What is behind a tensor are indices.
+        while let Some((before, _)) = rest.strip_suffix(']').and_then(|it| it.rsplit_once('[')) {
+            rest = before;
+            names.extend(before.parse::<Pattern>());
         }
     }
-    out.flush()?;
-    drop(out);
-    documents.tell();
-    if !is_found {
-        anstream::eprintln!("treedef: {name}: {}", no_match(&without, &pattern));
-    }
-    Ok(is_found)
+    move |path| names.iter().any(|pattern| pattern.covers(path))
 }
 
 /// A place that was found.
@@ -141,23 +231,26 @@ fn parse(pattern: &str) -> Result<Pattern> {
     })
 }
 
-/// The leaves that are selected, and what has nothing in it, such as `null`.
+/// The leaves that are selected, and what has nothing in it, such as `null`. The tree is at a path.
 fn selected<'t>(
     tree: &'t Tree<Leaf>,
+    above: &Path,
     pattern: &Pattern,
 ) -> impl Iterator<Item = (Path, NodeRef<'t>)> {
     let nodes = tree.treedef().nodes().filter(|(_, node)| node.num_children() == 0);
+    let nodes = nodes.map(|(path, node)| (above.join(&path), node));
     nodes.filter(|(path, _)| pattern.covers(path))
 }
 
 /// The tree with the numbers of those arrays that the pattern leads into, if it finds nothing else.
-fn into_arrays(tree: Tree<Leaf>, pattern: &Pattern) -> treedef::Result<Tree<Leaf>> {
-    if !has_arrays(&tree) || selected(&tree, pattern).next().is_some() {
+fn into_arrays(tree: Tree<Leaf>, above: &Path, pattern: &Pattern) -> treedef::Result<Tree<Leaf>> {
+    if !has_arrays(&tree) || selected(&tree, above, pattern).next().is_some() {
         return Ok(tree);
     }
     tree.edit(|path, node, leaves| {
         let array = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_array);
         let inner = array.map(|array| of_array(array, Halves::Short)).transpose()?;
+        let path = above.join(path);
         let is_named = |inner: &Tree<Leaf>| {
             inner.treedef().nodes().any(|(below, _)| pattern.matches(&path.join(&below)))
         };

@@ -20,7 +20,7 @@ use crate::lines::{LineCounter, count_line};
 use crate::paint::{counted, grouped, paint, paint_change, width, with_null};
 use crate::tensors::{Halves, numbers};
 
-use super::{diff, print, print_json};
+use super::{changes, print, print_json};
 
 /// Differences beyond which a structure is shown as a whole.
 const FEW: usize = 8;
@@ -298,7 +298,11 @@ impl Counted {
                 for change in &changes {
                     text += &format!(
                         "{}\n",
-                        paint_change(&self.with_null(&format!("{:5}{}", "", diff::line(change))))
+                        paint_change(&self.with_null(&format!(
+                            "{:5}{}",
+                            "",
+                            changes::line(change)
+                        )))
                     );
                 }
             } else {
@@ -331,7 +335,7 @@ impl Counted {
                 "first": self.place(it.first),
                 "last": self.place(it.last),
                 "structure": self.with_null(&it.structure.to_string()),
-                "differences": changes(all, it).iter().map(|change| self.with_null(&diff::line(change))).collect::<Vec<_>>(),
+                "differences": changes(all, it).iter().map(|change| self.with_null(&changes::line(change))).collect::<Vec<_>>(),
             })
         };
         serde_json::json!({
@@ -347,7 +351,7 @@ impl Counted {
 fn changes(all: &[StructureCount], it: &StructureCount) -> Vec<Change<Structure>> {
     let first = all.first().map(|first| &first.structure);
     let diff = it.diff();
-    let mut changes = diff::without_renames(&diff, |path| first?.subtree(path).ok());
+    let mut changes = changes::without_renames(&diff, |path| first?.subtree(path).ok());
     changes.retain(differs);
     changes
 }

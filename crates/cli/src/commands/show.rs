@@ -153,7 +153,7 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
     let tree = input.tree()?;
     if json {
         let blocks = tree.blocks().map(|(block, leaves)| {
-            let path = shown(&block.path());
+            let path = shown(block.path());
             let array = leaves.first().and_then(Leaf::as_array);
             let kind = match array {
                 Some(array) => Some(array.dtype().to_string()),

@@ -10,18 +10,20 @@ use crate::args::{Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
-use crate::paint::{bare_numbers, with_null};
+use crate::paint::{bare_numbers, counted, with_null};
 use crate::paths::{readable, text_of};
 use crate::tensors::{Halves, SHORT, numeral, of_array, with_short_halves};
 
 use super::convert::report_json;
-use super::{diff, write_to};
+use super::{changes, write_to};
 
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
 const SCRIPT: &str = include_str!("../page/page.js");
 /// The classes of nodes, by which the script knows them.
 const CLASSES: [&str; 6] = ["node", "array", "text", "number", "bool", "none"];
+/// So many tensors of a node are named with their shapes.
+const FEW: usize = 3;
 /// The most numbers of an array that are in the page.
 const NUMBERS: usize = 100;
 
@@ -32,19 +34,19 @@ pub(super) fn view(
     output: Option<&Path>,
     report: Report,
 ) -> Result<bool> {
-    let (name, old, mut has_null) = viewed(file, reading)?;
+    let (name, old, mut traits) = viewed(file, reading)?;
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let (title, diff) = match new {
         None => (name.clone(), None),
         Some(new) => {
             let (new_name, new, also) = viewed(new, reading)?;
-            has_null |= also;
+            traits.has_null |= also.has_null;
             let diff = old.diff(&new);
-            let changes = diff::without_renames(&diff, |path| old.subtree(path).ok());
+            let changes = changes::without_renames(&diff, |path| old.subtree(path).ok());
             (format!("{name} → {new_name}"), Some(changes))
         }
     };
-    let page = page(&title, &old, diff.as_deref(), has_null).map_err(of_file)?;
+    let page = page(&title, &old, diff.as_deref(), traits).map_err(of_file)?;
     write_to(output, page.as_bytes())?;
     if !report.json {
         return Ok(true);
@@ -59,10 +61,17 @@ pub(super) fn view(
     report_json(&told, output.is_some())
 }
 
-/// The name of a file, its tree, and whether its format has a null.
-fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<Leaf>, bool)> {
+/// What a format is like.
+#[derive(Clone, Copy, Default)]
+struct Traits {
+    has_null: bool,
+    is_of_tensors: bool,
+}
+
+/// The name of a file, its tree, and what its format is like.
+fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<Leaf>, Traits)> {
     let input = input::open(file, reading, Format::Json)?;
-    let (name, has_null) = (input.name.clone(), input.format.has_null());
+    let (name, format) = (input.name.clone(), input.format);
     let tree = match input.values()? {
         Document::Tree(tree) => with_short_halves(tree)?,
         Document::Tensors(tree) => tree.map(|tensor| Leaf::from(tensor.to_string())),
@@ -71,7 +80,8 @@ fn viewed(file: &Path, reading: Reading) -> Result<(String, Tree<Leaf>, bool)> {
             return Err(Failure::at(name, "it has no leaves; `show` can print it"));
         }
     };
-    Ok((name, tree, has_null))
+    let (has_null, is_of_tensors) = (format.has_null(), format.is_of_tensors());
+    Ok((name, tree, Traits { has_null, is_of_tensors }))
 }
 
 /// The page. The document is in it as JSON, and the script makes elements of what is unfolded.
@@ -79,7 +89,7 @@ fn page(
     title: &str,
     tree: &Tree<Leaf>,
     diff: Option<&[Change<Tree<Leaf>>]>,
-    has_null: bool,
+    traits: Traits,
 ) -> treedef::Result<String> {
     let mut changes = Changes::default();
     for change in diff.unwrap_or_default() {
@@ -89,7 +99,7 @@ fn page(
     data += &diff.map_or(String::from("null"), |changes| changes.len().to_string());
     data += ",\"root\":";
     let place = Place { key: "\"\"", repeat: 1, changes: diff.map(|_| &changes), added: false };
-    Viewed::of(tree, has_null).node(tree.treedef().root(), place, &mut data)?;
+    Viewed::of(tree, traits).node(tree.treedef().root(), place, &mut data)?;
     data.push('}');
     let parts = PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT);
     Ok(parts.replacen("/*DATA*/", &in_script(&data), 1))
@@ -143,11 +153,11 @@ struct Place<'a> {
 struct Viewed<'t> {
     leaves: &'t [Leaf],
     arrays: HashMap<Range<usize>, Vec<usize>>,
-    has_null: bool,
+    traits: Traits,
 }
 
 impl<'t> Viewed<'t> {
-    fn of(tree: &'t Tree<Leaf>, has_null: bool) -> Self {
+    fn of(tree: &'t Tree<Leaf>, traits: Traits) -> Self {
         let is_array = |kind: LeafKind| kind.is_number() || kind == LeafKind::Bool;
         let arrays = tree.blocks().filter(|(block, leaves)| {
             leaves.len() > SHORT
@@ -155,11 +165,35 @@ impl<'t> Viewed<'t> {
                 && leaves.first().is_some_and(|leaf| is_array(leaf.kind()))
         });
         let arrays = arrays.map(|(block, _)| (block.leaves(), block.shape().to_vec())).collect();
-        Viewed { leaves: tree.leaves(), arrays, has_null }
+        Viewed { leaves: tree.leaves(), arrays, traits }
+    }
+
+    /// As [`heading`], with the shapes of few tensors, or how many parameters there are.
+    fn tensors_at(&self, node: NodeRef<'_>) -> String {
+        let leaves = self.leaves.get(node.leaf_range()).unwrap_or_default();
+        let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        let size = |leaf: &Leaf| match leaf.as_array() {
+            Some(array) => array.shape().iter().product(),
+            None => 1,
+        };
+        if node.kind() == NodeKind::Map
+            && node.children().all(NodeRef::is_leaf)
+            && leaves.len() <= FEW
+        {
+            let keys = (0..leaves.len()).filter_map(|at| node.key(at));
+            let tensors = keys.zip(leaves).map(|(key, leaf)| match leaf.as_array() {
+                Some(array) => format!("{}: {array}", short(&key)),
+                None => format!("{}: {}", short(&key), leaf.kind()),
+            });
+            return format!("{{{}}}", tensors.collect::<Vec<_>>().join(", "));
+        }
+        let tensors = counted(number(leaves.len()), "tensor", "tensors");
+        let sum = leaves.iter().map(size).fold(0, usize::saturating_add);
+        format!("{} {tensors}, {}", heading(node), counted(number(sum), "parameter", "parameters"))
     }
 
     fn shown(&self, text: String) -> String {
-        if self.has_null { with_null(&text) } else { text }
+        if self.traits.has_null { with_null(&text) } else { text }
     }
 
     /// Appends a node. The recursion is as deep as the limits of the tree allow.
@@ -178,6 +212,7 @@ impl<'t> Viewed<'t> {
             }
             (NodeKind::Leaf, [leaf]) => (class_of(leaf), bare_numbers(&leaf.to_string())),
             _ if node.num_children() == 0 => ("none", self.shown(node.to_treedef().to_string())),
+            _ if self.traits.is_of_tensors => ("node", self.tensors_at(node)),
             _ => ("node", heading(node)),
         };
         let class = CLASSES.iter().position(|known| *known == class).unwrap_or(0);
@@ -227,7 +262,7 @@ impl<'t> Viewed<'t> {
             if let ChangeKind::Removed(_) = change.kind {
                 continue;
             }
-            let line = diff::line_of_values(change, Tolerance::new());
+            let line = changes::line_of_values(change, Tolerance::new());
             let line = self.shown(bare_numbers(&line));
             let prefix = format!("~ {}: ", readable(&change.path));
             lines.push(line.strip_prefix(&prefix).unwrap_or(&line).to_owned());
@@ -237,7 +272,7 @@ impl<'t> Viewed<'t> {
             let mut inner = Vec::new();
             changes.collect(&mut inner);
             let inner = inner.into_iter().take(20);
-            lines.extend(inner.map(|change| self.shown(bare_numbers(&diff::line(change)))));
+            lines.extend(inner.map(|change| self.shown(bare_numbers(&changes::line(change)))));
         }
         if let Some(status) = status {
             extra.push(format!("\"status\":\"{status}\",\"note\":{}", quoted(&lines.join("\n"))));
@@ -289,7 +324,7 @@ impl<'t> Viewed<'t> {
                     separate(out);
                     let key = quoted(key);
                     let place = Place { key: &key, repeat: 1, changes: None, added: true };
-                    Viewed::of(new, self.has_null).node(new.treedef().root(), place, out)?;
+                    Viewed::of(new, self.traits).node(new.treedef().root(), place, out)?;
                 }
             }
         }
@@ -378,7 +413,7 @@ mod tests {
 
     fn page_of(text: &str) -> String {
         let tree: Tree<Leaf> = serde_json::from_str(text).unwrap();
-        page(EVIL, &tree, None, true).unwrap()
+        page(EVIL, &tree, None, Traits::default()).unwrap()
     }
 
     fn data_of(page: &str) -> &str {
@@ -425,7 +460,7 @@ mod tests {
             serde_json::from_str(r#"{"w": [[1, 2, 3, 4], [5, 6, 7, 8]], "t": "a"}"#).unwrap();
         let stored = tree.clone().with_arrays().unwrap();
         assert_eq!(stored.leaves().len(), 2);
-        let pages = [&tree, &stored].map(|tree| page("t", tree, None, true).unwrap());
+        let pages = [&tree, &stored].map(|tree| page("t", tree, None, Traits::default()).unwrap());
         assert_eq!(data_of(&pages[0]), data_of(&pages[1]));
     }
 
@@ -434,7 +469,7 @@ mod tests {
         let read = |text| serde_json::from_str::<Tree<Leaf>>(text).unwrap();
         let (old, new) =
             (read(r#"{"a": [1, 1, 1], "b": "x"}"#), read(r#"{"a": [1, 2, 1], "c": true}"#));
-        let page = page("t", &old, Some(old.diff(&new).changes()), true).unwrap();
+        let page = page("t", &old, Some(old.diff(&new).changes()), Traits::default()).unwrap();
         let data: serde_json::Value = serde_json::from_str(data_of(&page)).unwrap();
         let status = |node: &serde_json::Value| node[4]["status"].as_str().map(str::to_owned);
         let children = data["root"][3].as_array().unwrap();

@@ -1,0 +1,124 @@
+//! The changes of documents, and a line for each.
+
+use std::fmt::Display;
+
+use treedef::{Array, Change, ChangeKind, Diff, Leaf, Tolerance, Tree};
+
+use crate::failure::Result;
+use crate::far::Far;
+use crate::paint::bare_numbers;
+use crate::paths::readable;
+use crate::tensors::with_short_halves;
+
+use super::has_arrays;
+
+/// The changes of a diff. In a document, what has another key is another thing: that it was renamed
+/// is a guess. `part` is the old document at a path.
+pub(super) fn without_renames<T: Clone>(
+    diff: &Diff<T>,
+    part: impl Fn(&treedef::Path) -> Option<T>,
+) -> Vec<Change<T>> {
+    let mut all = Vec::new();
+    for change in diff.changes() {
+        let (ChangeKind::Renamed { to }, Some(it)) = (&change.kind, part(&change.path)) else {
+            all.push(change.clone());
+            continue;
+        };
+        let (mut removed, mut added) = (change.clone(), change.clone());
+        added.path = change.path.parent().unwrap_or_default().child(to.clone());
+        removed.kind = ChangeKind::Removed(it.clone());
+        added.kind = ChangeKind::Added { position: 0, new: it };
+        all.extend([removed, added]);
+    }
+    all
+}
+
+/// The new tree with the old number wherever the two are close.
+pub(super) fn snapped(
+    old: &Tree<Leaf>,
+    new: Tree<Leaf>,
+    tolerance: Tolerance,
+) -> Result<Tree<Leaf>> {
+    if tolerance == Tolerance::new() {
+        return Ok(new);
+    }
+    let snap = |old: &Leaf, leaf: Leaf| {
+        if let (Some(was), Some(array)) = (old.as_array(), leaf.as_array()) {
+            let is_close = Far::between(was, array, tolerance).is_some_and(|far| far.count == 0);
+            return if is_close { old.clone() } else { leaf };
+        }
+        let is_close = old != &leaf
+            && leaf.kind().is_number()
+            && Tree::leaf(leaf.clone()).check_close(&Tree::leaf(old.clone()), tolerance).is_ok();
+        if is_close { old.clone() } else { leaf }
+    };
+    if old.treedef() == new.treedef() {
+        let (treedef, leaves) = new.into_parts();
+        let leaves = old.leaves().iter().zip(leaves).map(|(old, leaf)| snap(old, leaf)).collect();
+        return Ok(Tree::new(treedef, leaves)?);
+    }
+    Ok(new.map_with_path(|path, leaf| match old.get(path) {
+        Ok(old) => snap(old, leaf),
+        Err(_) => leaf,
+    }))
+}
+
+/// One line for a change, with a readable path.
+pub(super) fn line<T: Display>(change: &Change<T>) -> String {
+    let text = change.to_string();
+    let path = change.path.to_string();
+    match text.get(2..).and_then(|rest| rest.strip_prefix(&path)) {
+        Some(rest) if !path.is_empty() => {
+            format!("{}{}{rest}", text.get(..2).unwrap_or_default(), readable(&change.path))
+        }
+        _ => text,
+    }
+}
+
+/// One line for a change. Arrays are not printed number by number.
+pub(super) fn line_of_values(change: &Change<Tree<Leaf>>, tolerance: Tolerance) -> String {
+    let path = readable(&change.path);
+    match &change.kind {
+        ChangeKind::Replaced { old, new, .. } if has_arrays(old) || has_arrays(new) => {
+            replaced(&path, old, new, far(old, new, tolerance).as_ref())
+        }
+        ChangeKind::Removed(old) if has_arrays(old) => format!("- {path}: {}", summary(old)),
+        ChangeKind::Added { new, .. } if has_arrays(new) => format!("+ {path}: {}", summary(new)),
+        // A kind is worth its characters where it is all that changed.
+        ChangeKind::Replaced { old, new, .. }
+            if bare_numbers(&old.to_string()) == bare_numbers(&new.to_string()) =>
+        {
+            line(change)
+        }
+        _ => bare_numbers(&line(change)),
+    }
+}
+
+/// The line of a part that was replaced, where there are arrays.
+pub(super) fn replaced(
+    path: &str,
+    old: &Tree<Leaf>,
+    new: &Tree<Leaf>,
+    far: Option<&Far>,
+) -> String {
+    let Some(Far { array, count, of, most }) = far else {
+        return format!("~ {path}: {} → {}", summary(old), summary(new));
+    };
+    let most = most.as_ref().map_or_else(String::new, |(place, a, b)| {
+        format!(", most at {}: {a} → {b}", readable(place))
+    });
+    format!("~ {path}: {array}: {count} of {of} numbers differ{most}")
+}
+
+fn summary(tree: &Tree<Leaf>) -> String {
+    let tree = with_short_halves(tree.clone()).unwrap_or_else(|_| tree.clone());
+    bare_numbers(&tree.summary().to_string())
+}
+
+/// How far two trees are apart that are one array each.
+pub(super) fn far(old: &Tree<Leaf>, new: &Tree<Leaf>, tolerance: Tolerance) -> Option<Far> {
+    fn array(tree: &Tree<Leaf>) -> Option<&Array> {
+        tree.leaves().first().filter(|_| tree.treedef().root().is_leaf())?.as_array()
+    }
+    Far::between(array(old)?, array(new)?, tolerance)
+}

@@ -1,0 +1,214 @@
+//! The tensors of a file, of which each is read when it is asked for.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{Read, Seek, SeekFrom};
+
+use treedef::{Dtype, Flattener, Leaf, Tree};
+use treedef_exchange::{Tensor, Tensors};
+
+use crate::args::Limits;
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::input::Input;
+use crate::names::Names;
+use crate::safetensors;
+use crate::tensors::{self, TensorLeaf};
+
+/// How much is compared at once.
+const PIECE: usize = 1 << 20;
+/// The metadata that has the structure, if the library wrote the file.
+pub(crate) const STRUCTURE: &str = "treedef";
+
+/// A file of tensors.
+pub(crate) struct Stored {
+    pub(crate) name: String,
+    pub(crate) format: Format,
+    /// By the parts of their names.
+    pub(crate) tree: Tree<Slot>,
+    pub(crate) metadata: BTreeMap<String, String>,
+    source: Source,
+    limits: Limits,
+}
+
+/// A tensor, and where it is.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) leaf: TensorLeaf,
+    name: String,
+    /// Where the bytes begin in the file.
+    start: u64,
+}
+
+enum Source {
+    File(File),
+    Memory(Tensors<'static>),
+}
+
+impl Stored {
+    /// Opens a file of tensors. Of safetensors, only the header is read, unless the file is
+    /// compressed or a pipe.
+    pub(crate) fn open(mut input: Input) -> Result<Self> {
+        let (name, format, limits) = (input.name.clone(), input.format, input.limits);
+        if let Some(path) = input.plain.clone().filter(|_| format == Format::Safetensors) {
+            let of_file = |failure: Failure| failure.in_file(&name);
+            let size = input.size;
+            let header = safetensors::header(&mut input.reader, size).map_err(of_file)?;
+            let file = File::open(path).map_err(|error| of_file(error.into()))?;
+            let start = header.start;
+            let slots = header.tensors.into_iter().map(|(name, leaf, offset)| {
+                (name.clone(), Slot { leaf, name, start: start.saturating_add(offset) })
+            });
+            let tree = Names::of(slots).into_tree()?;
+            let metadata = header.metadata;
+            return Ok(Stored { name, format, tree, metadata, source: Source::File(file), limits });
+        }
+        let tensors = input.with_bytes(|bytes, format, limits| {
+            Ok(tensors::read(bytes, format, limits)?.into_owned())
+        })?;
+        let slots = tensors::leaves(&tensors);
+        let slots = slots.map(|(name, leaf)| (name.clone(), Slot { leaf, name, start: 0 }));
+        let tree = Names::of(slots).into_tree()?;
+        let text = |key: &str| tensors.metadata(key).unwrap_or_default().to_owned();
+        let metadata = tensors.metadata_keys().map(|key| (key.to_owned(), text(key))).collect();
+        Ok(Stored { name, format, tree, metadata, source: Source::Memory(tensors), limits })
+    }
+
+    /// All values as one tree.
+    pub(crate) fn read_all(&self) -> Result<Tree<Leaf>> {
+        self.read_file().map_err(|failure| failure.in_file(&self.name))
+    }
+
+    fn read_file(&self) -> Result<Tree<Leaf>> {
+        let mut file = match &self.source {
+            Source::Memory(tensors) => return tensors::tree(tensors, self.limits),
+            Source::File(file) => file,
+        };
+        let most = self.limits.max_bytes();
+        let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(0))?;
+        file.take(limit).read_to_end(&mut bytes)?;
+        if bytes.len() > most {
+            return Err(Failure::new(format!("more than {most} bytes, `--max-bytes` allows more")));
+        }
+        tensors::tree(&tensors::read(&bytes, self.format, self.limits)?, self.limits)
+    }
+
+    /// Whether the metadata has another structure than that of the names.
+    pub(crate) fn has_structure(&self) -> bool {
+        self.metadata.contains_key(STRUCTURE)
+    }
+
+    /// A tensor as a tree of one leaf.
+    pub(crate) fn read(&self, slot: &Slot) -> Result<Tree<Leaf>> {
+        self.read_tensor(slot).map_err(|failure| failure.in_file(&self.name))
+    }
+
+    fn read_tensor(&self, slot: &Slot) -> Result<Tree<Leaf>> {
+        let read;
+        let tensor = match &self.source {
+            Source::Memory(tensors) => tensors.get(&slot.name),
+            Source::File(file) => {
+                let most = self.limits.max_bytes();
+                let size = usize::try_from(slot.leaf.size).ok().filter(|size| *size <= most);
+                let size = size.ok_or_else(|| {
+                    Failure::new(format!("more than {most} bytes, `--max-bytes` allows more"))
+                })?;
+                let mut bytes = Vec::new();
+                let mut file = file;
+                file.seek(SeekFrom::Start(slot.start))?;
+                file.take(slot.leaf.size).read_to_end(&mut bytes)?;
+                if bytes.len() != size {
+                    return Err(Failure::new("cut off, get the file again"));
+                }
+                let dtype = Dtype::ALL.iter().find(|dtype| dtype.name() == slot.leaf.dtype);
+                let dtype = dtype.ok_or_else(|| {
+                    Failure::new(format!("the type {} is not supported", slot.leaf.dtype))
+                })?;
+                let shape = slot.leaf.shape.iter().map(|size| usize::try_from(*size).ok());
+                let shape: Option<Vec<usize>> = shape.collect();
+                read = Tensor::new(*dtype, shape.unwrap_or_default(), bytes)?;
+                Some(&read)
+            }
+        };
+        let tensor = tensor.ok_or_else(|| Failure::new("no such tensor"))?;
+        Ok(Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(tensor)?)
+    }
+
+    /// Calls `each` with the bytes of a tensor, piece by piece, until it returns `false`.
+    fn pieces(&self, slot: &Slot, mut each: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
+        match &self.source {
+            Source::Memory(tensors) => {
+                let bytes = tensors.get(&slot.name).map_or(&[][..], Tensor::bytes);
+                for piece in bytes.chunks(PIECE) {
+                    if !each(piece)? {
+                        break;
+                    }
+                }
+            }
+            Source::File(file) => {
+                let (mut file, mut left) = (file, slot.leaf.size);
+                let mut buffer = vec![0; PIECE];
+                file.seek(SeekFrom::Start(slot.start))?;
+                while left > 0 {
+                    let size = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+                    let piece = buffer.get_mut(..size).unwrap_or_default();
+                    file.read_exact(piece)?;
+                    left = left.saturating_sub(u64::try_from(size).unwrap_or(u64::MAX));
+                    if !each(piece)? {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether two tensors have the same type, shape and bytes.
+    pub(crate) fn is_same(&self, slot: &Slot, other: (&Stored, &Slot)) -> Result<bool> {
+        let (there, its_slot) = other;
+        if slot.leaf != its_slot.leaf {
+            return Ok(false);
+        }
+        let mut same = true;
+        let mut at = 0_u64;
+        self.pieces(slot, |piece| {
+            // Files are read one after the other, in pieces of one size.
+            let length = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+            same = there.has_at(its_slot, at, piece)?;
+            at = at.saturating_add(length);
+            Ok(same)
+        })?;
+        Ok(same)
+    }
+
+    /// Whether a tensor has these bytes from `at` on.
+    fn has_at(&self, slot: &Slot, at: u64, expected: &[u8]) -> Result<bool> {
+        match &self.source {
+            Source::Memory(tensors) => {
+                let bytes = tensors.get(&slot.name).map_or(&[][..], Tensor::bytes);
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                Ok(bytes.get(at..).and_then(|rest| rest.get(..expected.len())) == Some(expected))
+            }
+            Source::File(file) => {
+                let mut file = file;
+                let mut found = vec![0; expected.len()];
+                file.seek(SeekFrom::Start(slot.start.saturating_add(at)))?;
+                file.read_exact(&mut found)?;
+                Ok(found == expected)
+            }
+        }
+    }
+
+    /// A number that is the same for equal tensors, and hardly for others.
+    pub(crate) fn hash(&self, slot: &Slot, keys: &RandomState) -> Result<u64> {
+        let mut hasher = keys.build_hasher();
+        self.pieces(slot, |piece| {
+            hasher.write(piece);
+            Ok(true)
+        })?;
+        Ok(hasher.finish())
+    }
+}
