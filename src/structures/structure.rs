@@ -94,9 +94,11 @@ impl fmt::Display for StructureLeaf {
             write!(f, "{between}{element}")?;
         }
         let Collection { shortest, longest, .. } = **collection;
+        // In `[str, u64; 3]` there would be three integers.
+        let is_clear = open == "{*" || collection.elements.len() <= 1;
         match (shortest, longest) {
             (_, 0) => {}
-            (shortest, longest) if shortest == longest => write!(f, "; {longest}")?,
+            (shortest, longest) if shortest == longest && is_clear => write!(f, "; {longest}")?,
             (shortest, longest) => write!(f, "; {shortest}–{longest}")?,
         }
         f.write_str(close)

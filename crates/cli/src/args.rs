@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as Group, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{ArgGroup, Args as Group, Parser, Subcommand, ValueEnum, value_parser};
 
 use crate::format::Format;
 
@@ -83,7 +83,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         report: Report,
     },
-    /// Checks documents against the structure of another, and lists every violation
+    /// Checks documents against a structure or a JSON Schema, and lists every violation
     Check(Check),
     /// Prints the leaves at and below a path, e.g. `'**.name'` or `'items[*].id'`
     Select {
@@ -150,14 +150,20 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Group)]
+#[cfg_attr(feature = "schema", command(group = ArgGroup::new("expected").required(true).args(["like", "schema"])))]
+#[cfg_attr(not(feature = "schema"), command(group = ArgGroup::new("expected").required(true).args(["like"])))]
 pub(crate) struct Check {
     /// The documents
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// A document with the right structure, or a structure: what `show` printed, in a file
-    /// `….treedef`
+    /// A document with the right structure, or a structure: what `show` or `shapes` printed, in a
+    /// file `….treedef`, where `"key"?:` may be missing or null
     #[arg(long, value_name = "FILE")]
-    pub(crate) like: PathBuf,
+    pub(crate) like: Option<PathBuf>,
+    /// A JSON Schema
+    #[cfg(feature = "schema")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fold_lengths", "fold_widths", "fold_numbers"])]
+    pub(crate) schema: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]

@@ -276,9 +276,14 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
     }))
 }
 
+/// Whether the library saved it.
+pub(crate) fn is_saved(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x89PYT")
+}
+
 /// A structure: a file of the library, or its text, where lines that start with `#` are comments.
 fn structure(bytes: &[u8]) -> Result<Document> {
-    if bytes.starts_with(b"\x89PYT") {
+    if is_saved(bytes) {
         return Ok(Document::Structure(TreeDef::from_bytes(bytes)?));
     }
     let lines = text(bytes)?.lines().filter(|line| !line.starts_with('#'));

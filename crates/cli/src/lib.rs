@@ -16,9 +16,12 @@ mod safetensors;
 mod duplicates;
 mod yaml;
 mod input;
+mod notation;
 mod documents;
 mod stored;
 mod comments;
+#[cfg(feature = "schema")]
+mod schema;
 mod losses;
 mod output;
 mod lines;

@@ -75,7 +75,7 @@ pub(crate) fn bare_numbers(text: &str) -> String {
 }
 
 /// Calls `each` with every word, string or other character, and the text after it.
-fn tokens(text: &str, mut each: impl FnMut(&str, &str)) {
+pub(crate) fn tokens(text: &str, mut each: impl FnMut(&str, &str)) {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let len = match first {

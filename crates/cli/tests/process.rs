@@ -156,6 +156,69 @@ fn the_lines_of_a_structure_are_listed() {
     }
 }
 
+/// What `shapes` prints is a structure that `check` reads, and that each of its lines has.
+#[test]
+fn the_lines_of_a_structure_are_as_it_says() {
+    let folder = Folder::new("notation");
+    let [log, some, like] =
+        ["log.jsonl", "some.jsonl", "like.treedef"].map(|name| folder.path(name));
+    let mut rng = fastrand::Rng::with_seed(5);
+    fn document(rng: &mut fastrand::Rng, depth: usize) -> String {
+        let many = rng.usize(0..3);
+        match rng.usize(0..if depth == 0 { 5 } else { 8 }) {
+            0 => rng.i8(..).to_string(),
+            1 => "0.5".to_owned(),
+            2 => "null".to_owned(),
+            3 => "true".to_owned(),
+            4 => "\"; 0–1\"".to_owned(),
+            5 | 6 => {
+                let all: Vec<_> = (0..many).map(|_| document(rng, depth - 1)).collect();
+                format!("[{}]", all.join(","))
+            }
+            _ => {
+                let keys = ["a", "b c", "none", "?"];
+                let entry = |key| format!("{key:?}:{}", document(rng, depth - 1));
+                format!("{{{}}}", keys[..many].iter().map(entry).collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+    let lines: Vec<String> = (0..300).map(|_| document(&mut rng, 3)).collect();
+    std::fs::write(&log, lines.join("\n")).unwrap();
+    let folds: [&[&str]; 4] = [
+        &[],
+        &["--fold-lengths"],
+        &["--fold-lengths", "--fold-numbers"],
+        &["--fold-lengths", "--fold-widths", "--fold-keys", "2"],
+    ];
+    let mut checked = 0;
+    for folds in folds {
+        let all = printed(&[&["shapes", &log, "--json"], folds].concat());
+        let all: serde_json::Value = serde_json::from_str(&all).unwrap();
+        let all = all["structures"].as_array().unwrap();
+        for (rank, it) in (1..).zip(all).take(25) {
+            std::fs::write(&like, it["structure"].as_str().unwrap()).unwrap();
+            let listed = printed(&[&["shapes", &log, "--list", &rank.to_string()], folds].concat());
+            let numbers = listed.lines().map(|line| line.rsplit_once(':').unwrap().1);
+            let numbers: Vec<usize> = numbers.map(|number| number.parse().unwrap()).collect();
+            let text: Vec<&str> = numbers.iter().map(|at| lines[at - 1].as_str()).collect();
+            std::fs::write(&some, text.join("\n")).unwrap();
+            let output = treedef(&["check", &some, "--like", &like]).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{folds:?} {it}: {output:?}");
+            // Without folds, others do not have it.
+            if folds.is_empty() {
+                let output = treedef(&["check", &log, "--like", &like, "--max", "0"]).output();
+                let found = String::from_utf8(output.unwrap().stdout).unwrap();
+                let others = (1..=lines.len()).filter(|number| !numbers.contains(number));
+                for number in others {
+                    assert!(found.contains(&format!("{log}:{number}: ")), "{number} {it}");
+                }
+            }
+            checked += numbers.len();
+        }
+    }
+    assert!(checked > 400, "{checked}");
+}
+
 /// Through a pipe, the lines could not be read again.
 #[test]
 fn lines_of_a_pipe_are_not_listed() {

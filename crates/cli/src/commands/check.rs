@@ -1,54 +1,109 @@
 //! `check`: a gate for documents.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
+use std::path::Path;
 
-use treedef::{Key, LeafKind, NodeKind, NodeRef, Tree};
+use treedef::{Key, NodeKind, NodeRef, Tree};
 
 use crate::args::{Check, Folds, Json, Reading};
 use crate::documents::Place;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
+use crate::notation::{self, Folded, Form, Numbers};
 use crate::paint::{counted, grouped};
 use crate::paths::{readable, shown, text_of};
-use crate::tensors::TensorLeaf;
+#[cfg(feature = "schema")]
+use crate::schema::Schema;
+#[cfg(feature = "schema")]
+use crate::tensors::{Halves, numbers};
 
 use super::{kinds, print, print_json};
 
+/// What documents are checked against.
+enum Expected {
+    /// A structure, and whether it is one of several documents.
+    Structure(Box<Tree<Form>>, bool),
+    #[cfg(feature = "schema")]
+    Schema(Box<Schema>),
+}
+
+impl Expected {
+    fn of(args: &Check) -> Result<Self> {
+        #[cfg(feature = "schema")]
+        if let Some(schema) = &args.schema {
+            return Ok(Expected::Schema(Box::new(Schema::read(schema)?)));
+        }
+        let like = args.like.as_deref().unwrap_or(Path::new("-"));
+        let input = input::open(like, Reading { format: None, ..args.reading }, Format::Json)?;
+        if input.format == Format::Treedef {
+            let tree = input.with_bytes(|bytes, format, limits| {
+                match std::str::from_utf8(bytes).ok().filter(|_| !input::is_saved(bytes)) {
+                    Some(text) => notation::read(text),
+                    None => forms(input::read_within(bytes, format, limits)?),
+                }
+            })?;
+            return Ok(Expected::Structure(Box::new(tree), false));
+        }
+        let (document, is_many) = input.document_of_many()?;
+        Ok(Expected::Structure(Box::new(forms(document)?), is_many))
+    }
+
+    fn is_many(&self) -> bool {
+        matches!(self, Expected::Structure(_, true))
+    }
+
+    /// The violations of a document. There is one more than `most` if there are more.
+    fn violations(&self, document: Document, folds: Folds, most: usize) -> Result<Vec<Violation>> {
+        match (self, document) {
+            (Expected::Structure(expected, _), document) => {
+                Ok(violations(expected, &forms(document)?, folds, most))
+            }
+            #[cfg(feature = "schema")]
+            (Expected::Schema(schema), Document::Tree(tree)) => {
+                let tree = numbers(tree, Halves::Short)?;
+                let all = schema.violations(&tree, most.saturating_add(1))?;
+                Ok(all.into_iter().map(|(path, message)| Violation { path, message }).collect())
+            }
+            #[cfg(feature = "schema")]
+            _ => Err(Failure::new("it has no values")),
+        }
+    }
+}
+
 pub(super) fn check(args: &Check) -> Result<bool> {
-    let Check { files, like, reading, folds, max, json: Json { json } } = args;
+    let Check { files, reading, folds, max, json: Json { json }, .. } = args;
     let (reading, folds, json) = (*reading, *folds, *json);
-    let of_like = Reading { format: None, ..reading };
-    let (expected, like_is_many) = input::open(like, of_like, Format::Json)?.document_of_many()?;
-    let expected = forms(expected)?;
+    let expected = Expected::of(args)?;
     let most = if *max == 0 { usize::MAX } else { *max };
     let (mut all, mut is_stopped) = (Vec::new(), false);
     for file in files {
         let input = input::open(file, reading, Format::Json)?;
         let name = input.name.clone();
         let mut found = Vec::new();
-        let violations = |found: &Tree<Form>, told: usize| {
-            let most = most.saturating_sub(told);
-            violations(&expected, found, folds, most)
+        let violations = |document: Document, told: usize| {
+            let violations = expected.violations(document, folds, most.saturating_sub(told));
+            violations.map_err(|failure| failure.in_file(&name))
         };
-        if matches!(input.format, Format::Jsonl | Format::Yaml) && !like_is_many {
+        let may_be_many = matches!(input.format, Format::Jsonl | Format::Yaml);
+        // The header of a file of tensors has no values for a schema.
+        let has_values = matches!(expected, Expected::Structure(..));
+        if may_be_many && !expected.is_many() {
             let mut documents = input.documents()?;
             while found.len() <= most
                 && let Some((place, tree)) = documents.next()?
             {
-                let new = violations(&forms(Document::Tree(tree))?, found.len());
+                let new = violations(Document::Tree(tree), found.len())?;
                 found.extend(new.into_iter().map(|violation| (place, violation)));
             }
             documents.tell();
         } else {
-            match input.document()? {
-                document @ (Document::Tree(_) | Document::Tensors(_)) => {
-                    let new = violations(&forms(document)?, 0);
-                    found.extend(new.into_iter().map(|violation| (Place::Whole, violation)));
-                }
-                _ => return Err(Failure::at(name, "it has no values, pass it as `--like`")),
+            let document = if has_values { input.document()? } else { input.values()? };
+            if !matches!(document, Document::Tree(_) | Document::Tensors(_)) {
+                return Err(Failure::at(name, "it has no values, pass it as `--like`"));
             }
+            let new = violations(document, 0)?;
+            found.extend(new.into_iter().map(|violation| (Place::Whole, violation)));
         }
         is_stopped |= found.len() > most;
         let found = found.into_iter().take(most);
@@ -107,25 +162,6 @@ struct Violation {
     message: String,
 }
 
-/// What a leaf is.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Form {
-    /// Not known.
-    Any,
-    Kind(LeafKind),
-    Tensor(TensorLeaf),
-}
-
-impl fmt::Display for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Form::Any => f.write_str("a scalar"),
-            Form::Kind(kind) => kind.fmt(f),
-            Form::Tensor(tensor) => tensor.fmt(f),
-        }
-    }
-}
-
 struct Checker<'a> {
     expected: &'a [Form],
     found: &'a [Form],
@@ -166,7 +202,7 @@ fn violations(
     checker.violations
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
     fn is_stopped(&self) -> bool {
         self.violations.len() > self.most
     }
@@ -194,6 +230,11 @@ impl Checker<'_> {
         let Folds { fold_widths, fold_numbers, .. } = self.folds;
         match (expected, found) {
             (Form::Any, _) => true,
+            (Form::Numbers(numbers), Form::Kind(found)) => match numbers {
+                Numbers::Integers => found.is_integer(),
+                Numbers::Floats => found.is_float() || fold_numbers && found.is_number(),
+                Numbers::All => found.is_number(),
+            },
             (Form::Kind(expected), Form::Kind(found)) => {
                 expected == found
                     || fold_numbers && expected.is_number() && found.is_number()
@@ -222,12 +263,21 @@ impl Checker<'_> {
     }
 
     /// Compares two nodes. The recursion is as deep as the limits of the trees allow.
-    fn node(&mut self, expected: NodeRef<'_>, found: NodeRef<'_>, path: &mut treedef::Path) {
+    fn node(&mut self, expected: NodeRef<'a>, found: NodeRef<'_>, path: &mut treedef::Path) {
         use NodeKind as Is;
         if self.is_stopped() {
             return;
         }
         let wanted = self.expected.get(expected.leaf_range().start);
+        match wanted.filter(|_| expected.is_leaf()) {
+            Some(Form::List(folded)) if is_list(found) => {
+                return self.folded(folded, found, path);
+            }
+            Some(Form::Map(folded)) if is_named(found) => {
+                return self.folded(folded, found, path);
+            }
+            _ => {}
+        }
         let form = self.found.get(found.leaf_range().start);
         let fits = match (expected.kind(), found.kind()) {
             (Is::Leaf, Is::Leaf) => wanted.zip(form).is_some_and(|(a, b)| self.is_form(a, b)),
@@ -252,7 +302,7 @@ impl Checker<'_> {
         }
     }
 
-    fn pairs(&mut self, expected: NodeRef<'_>, found: NodeRef<'_>, path: &mut treedef::Path) {
+    fn pairs(&mut self, expected: NodeRef<'a>, found: NodeRef<'_>, path: &mut treedef::Path) {
         let (wanted, there) = (expected.num_children(), found.num_children());
         if wanted != there {
             self.violation(
@@ -271,20 +321,46 @@ impl Checker<'_> {
         }
     }
 
-    fn list(&mut self, expected: NodeRef<'_>, found: NodeRef<'_>, path: &mut treedef::Path) {
+    fn list(&mut self, expected: NodeRef<'a>, found: NodeRef<'_>, path: &mut treedef::Path) {
         if !self.folds.fold_lengths || expected.kind() != NodeKind::Seq {
             return self.pairs(expected, found, path);
         }
         let mut known = HashSet::new();
-        let forms: Vec<NodeRef<'_>> = expected
+        let forms = expected
             .children()
             .filter(|form| known.insert((form.to_treedef(), self.expected.get(form.leaf_range()))))
-            .collect();
+            .map(|form| (form, self.expected))
+            .collect::<Vec<_>>();
+        self.each(&forms, found, path);
+    }
+
+    /// Compares what is in a sequence or a map with what is folded.
+    fn folded(&mut self, folded: &'a Folded, found: NodeRef<'_>, path: &mut treedef::Path) {
+        let there = found.num_children();
+        let fits = folded.lengths.is_none_or(|(least, most)| (least..=most).contains(&there));
+        if !fits && !self.folds.fold_lengths {
+            let length = folded.length();
+            self.violation(path, format!("expected {length}, found {there}"));
+        }
+        let forms = folded.forms.iter().map(|form| (form.treedef().root(), form.leaves()));
+        self.each(&forms.collect::<Vec<_>>(), found, path);
+    }
+
+    /// Compares each child with the form that it fits best. A form has its own leaves.
+    fn each(
+        &mut self,
+        forms: &[(NodeRef<'a>, &'a [Form])],
+        found: NodeRef<'_>,
+        path: &mut treedef::Path,
+    ) {
+        let leaves = self.expected;
         for (at, element) in found.children().enumerate() {
-            path.push(Key::Index(at));
+            let Some(key) = found.key(at) else { continue };
+            path.push(key);
             let before = self.violations.len();
             let mut best: Option<Vec<Violation>> = None;
-            for form in &forms {
+            for (form, of_form) in forms {
+                self.expected = of_form;
                 self.node(*form, element, path);
                 let violations = self.violations.split_off(before);
                 if best.as_ref().is_none_or(|best| violations.len() < best.len()) {
@@ -297,9 +373,10 @@ impl Checker<'_> {
             self.violations.extend(best.unwrap_or_default());
             path.pop();
         }
+        self.expected = leaves;
     }
 
-    fn named(&mut self, expected: NodeRef<'_>, found: NodeRef<'_>, path: &mut treedef::Path) {
+    fn named(&mut self, expected: NodeRef<'a>, found: NodeRef<'_>, path: &mut treedef::Path) {
         let entries = |node: NodeRef<'_>| -> BTreeMap<String, (Key, usize)> {
             let keys = (0..node.num_children()).filter_map(|at| Some((node.key(at)?, at)));
             keys.map(|(key, at)| (text_of(&key), (key, at))).collect()
