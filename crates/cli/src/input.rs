@@ -7,10 +7,11 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny};
-use treedef::{Edit, Key, Leaf, LeafKind, NodeKind, Tree, TreeDef, TreeSeed};
+use treedef::{Key, Leaf, LeafKind, Tree, TreeDef, TreeSeed};
 
 use crate::args::{DuplicateKeys, Limits, Reading};
 use crate::comments::has_comments;
+use crate::dates::Dates;
 use crate::duplicates::{self, resolved};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
@@ -53,6 +54,13 @@ pub(crate) struct Input {
     pub(crate) skip_bad: bool,
     pub(crate) duplicate_keys: DuplicateKeys,
     pub(crate) limits: Limits,
+}
+
+/// What a document has beside its tree.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    pub(crate) has_comments: bool,
+    pub(crate) dates: Dates,
 }
 
 /// Opens a file, or standard input for `-`. Its format is that of `--format`, or of the extension,
@@ -126,15 +134,24 @@ impl Input {
         })
     }
 
-    /// Reads a document that has values. Returns whether there are comments beside it, too.
-    pub(crate) fn tree_and_comments(self) -> Result<(Tree<Leaf>, bool)> {
+    /// Reads a document that has values, and what no tree of it has.
+    pub(crate) fn tree_and_rest(self) -> Result<(Tree<Leaf>, Rest)> {
         let Input { skip_bad, duplicate_keys, .. } = self;
         let name = self.name.clone();
         self.with_bytes(|bytes, format, limits| {
-            match values_of(bytes, (&name, format), skip_bad, duplicate_keys, limits)? {
+            let mut dates = Dates::default();
+            let document = if format == Format::Toml {
+                let seed = TreeSeed::new(limits.of_trees());
+                let (tree, found) = toml_tree(text(bytes)?, seed)?;
+                dates = found;
+                Document::Tree(tree)
+            } else {
+                values_of(bytes, (&name, format), skip_bad, duplicate_keys, limits)?
+            };
+            match document {
                 Document::Tree(tree) => {
                     let has_comments = has_comments(bytes, format, &tree, limits);
-                    Ok((tree, has_comments))
+                    Ok((tree, Rest { has_comments, dates }))
                 }
                 _ => Err(Failure::new(NO_VALUES)),
             }
@@ -244,7 +261,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
                 Failure::at(format!("{}:{column}", number.get()), message)
             })?
         }
-        Format::Toml => toml_tree(text(bytes)?, seed)?,
+        Format::Toml => toml_tree(text(bytes)?, seed)?.0,
         Format::Yaml => yaml::tree(text(bytes)?, limits, false)?,
         Format::Ron => {
             let options = ron::Options::default().with_recursion_limit(DEEPEST);
@@ -355,23 +372,14 @@ fn cbor_failure(error: ciborium::de::Error<io::Error>) -> Failure {
     })
 }
 
-fn toml_tree(text: &str, seed: TreeSeed) -> Result<Tree<Leaf>> {
+/// A document in TOML, with texts for its dates, and where they are.
+fn toml_tree(text: &str, seed: TreeSeed) -> Result<(Tree<Leaf>, Dates)> {
     let tree = toml::Deserializer::parse(text).and_then(|toml| seed.deserialize(toml));
     let tree = tree.map_err(|error| match error.span() {
         Some(span) => Failure::at(position(text.as_bytes(), span.start), error.message()),
         None => Failure::new(error.message()),
     })?;
-    // A date is a map with this one key, to serde.
-    let is_date = |key: &treedef::Value| key.as_str() == Some("$__toml_private_datetime");
-    if !text.contains(':') {
-        return Ok(tree);
-    }
-    Ok(tree.edit(|_, node, leaves| match (node.kind(), node.entry_keys(), leaves) {
-        (NodeKind::Map, [key], [date]) if is_date(key) => {
-            Ok(Edit::Replace(Tree::leaf(date.clone())))
-        }
-        _ => Ok(Edit::Keep),
-    })?)
+    Ok(Dates::taken_from(tree)?)
 }
 
 /// JSON lines, where each line that cannot be read is blank. Lists these lines on standard error, by

@@ -13,6 +13,7 @@ mod tensors;
 mod far;
 mod json;
 mod safetensors;
+mod dates;
 mod duplicates;
 mod yaml;
 mod input;

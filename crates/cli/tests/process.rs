@@ -666,6 +666,47 @@ fn documents_as_deep_as_the_option_allows_are_converted() {
 }
 
 #[test]
+fn dates_of_toml_stay_dates_in_toml() {
+    let folder = Folder::new("dates");
+    let [old, new, patch, made] =
+        ["old.toml", "new.toml", "patch.json", "made.toml"].map(|name| folder.path(name));
+    let text = "\
+z = 1979-05-27
+text = \"1979-05-27\"
+at = [1979-05-27T07:32:00Z, 07:32:00, 1979-05-27 07:32:00.5]
+
+[[list]]
+when = 1979-05-27
+
+[[list]]
+when = 1980-05-27
+";
+    std::fs::write(&old, text).unwrap();
+    let convert = treedef(&["convert", &old, "--to", "toml"]).output().unwrap();
+    assert_eq!(String::from_utf8(convert.stderr).unwrap(), "");
+    let converted = String::from_utf8(convert.stdout).unwrap();
+    let value = |text: &str| text.parse::<toml::Table>().unwrap();
+    assert_eq!(value(&converted), value(text));
+    assert!(converted.find("z =").unwrap() < converted.find("text =").unwrap(), "{converted}");
+
+    // Also where a list has become longer, and where a date is another one.
+    let text = text.replace("1980", "2026") + "\n[[list]]\nwhen = 1981-05-27\n";
+    std::fs::write(&new, &text).unwrap();
+    let diff = treedef(&["diff", "--patch", &old, &new]).output().unwrap();
+    std::fs::write(&patch, diff.stdout).unwrap();
+    let apply = treedef(&["apply", &old, &patch, "-o", &made]).output().unwrap();
+    assert_eq!((apply.status.code(), apply.stderr), (Some(0), vec![]));
+    assert_eq!(value(&std::fs::read_to_string(&made).unwrap()), value(&text));
+
+    let json = treedef(&["convert", &old, "--to", "json"]).output().unwrap();
+    let said = String::from_utf8(json.stderr).unwrap();
+    assert_eq!(said, format!("treedef: {old}: not kept in json: dates, which are texts there\n"));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["z"], "1979-05-27");
+    assert_eq!(printed(&["select", "z", &old]), ".z: \"1979-05-27\"\n");
+}
+
+#[test]
 fn a_patch_leads_from_the_old_document_to_the_new() {
     let folder = Folder::new("patch");
     let path = |name: &str| folder.path(name);

@@ -8,7 +8,7 @@ use treedef::{Leaf, Tree};
 use crate::args::{Limits, OneFile, Output, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Document};
+use crate::input::{self, Document, Rest};
 use crate::losses::{Loss, losses};
 use crate::output;
 use crate::tensors::{self, Halves};
@@ -40,9 +40,9 @@ pub(super) fn convert(file: &OneFile, to: &Output, report: Report) -> Result<boo
             Ok(written)
         })?,
         _ => {
-            let (tree, has_comments) = input.tree_and_comments()?;
-            let written = write(&tree, from, format, file.reading.limits, BTreeSet::new());
-            written.map_err(|failure| failure.in_file(&name))?.with_comments(has_comments)
+            let (tree, rest) = input.tree_and_rest()?;
+            let written = write_rest(&tree, &rest, (from, format), file.reading.limits);
+            written.map_err(|failure| failure.in_file(&name))?
         }
     };
     written.put(&name, to, report)
@@ -50,15 +50,35 @@ pub(super) fn convert(file: &OneFile, to: &Output, report: Report) -> Result<boo
 
 /// Writes a tree where it should go, and says what was lost.
 pub(super) fn write_as(
-    (tree, has_comments): (&Tree<Leaf>, bool),
+    (tree, rest): (&Tree<Leaf>, &Rest),
     (name, from): (&str, Format),
     to: &Output,
     limits: Limits,
     report: Report,
 ) -> Result<bool> {
-    let written = write(tree, from, format_of(to, Some(from))?, limits, BTreeSet::new());
-    let written = written.map_err(|failure| failure.in_file(name))?;
-    written.with_comments(has_comments).put(name, to, report)
+    let written = write_rest(tree, rest, (from, format_of(to, Some(from))?), limits);
+    written.map_err(|failure| failure.in_file(name))?.put(name, to, report)
+}
+
+/// Writes a tree and what was beside it, as far as the format holds that.
+fn write_rest(
+    tree: &Tree<Leaf>,
+    rest: &Rest,
+    (from, to): (Format, Format),
+    limits: Limits,
+) -> Result<Written> {
+    let mut written = write(tree, from, to, limits, BTreeSet::new())?;
+    if !rest.dates.is_empty() {
+        if to == Format::Toml {
+            written.bytes = output::write(&rest.dates.put_into(tree.clone())?, to)?;
+        } else {
+            written.lost.insert(0, Loss::of("dates, which are texts there"));
+        }
+    }
+    if rest.has_comments {
+        written.lost.insert(0, Loss::of("comments"));
+    }
+    Ok(written)
 }
 
 fn format_of(to: &Output, otherwise: Option<Format>) -> Result<Format> {
@@ -119,14 +139,6 @@ struct Told<'a> {
 }
 
 impl Written {
-    /// The same, of a document that has comments.
-    fn with_comments(mut self, has_comments: bool) -> Self {
-        if has_comments {
-            self.lost.insert(0, Loss::of("comments"));
-        }
-        self
-    }
-
     fn put(self, name: &str, to: &Output, report: Report) -> Result<bool> {
         let Written { bytes, format, lost } = self;
         write_to(to.output.as_deref(), &bytes)?;

@@ -262,9 +262,9 @@ pub(super) fn apply(
     let text = std::fs::read(patch).map_err(|error| Failure::from(error).in_file(&patch_name))?;
     let diff: Diff<Tree<Leaf>> = serde_json::from_slice(&text)
         .map_err(|error| not_a_patch(error, file, patch).in_file(&patch_name))?;
-    let (tree, has_comments) = input.tree_and_comments()?;
+    let (tree, rest) = input.tree_and_rest()?;
     let patched = tree.patch(&diff).map_err(|error| Failure::from(error).in_file(&name))?;
-    write_as((&patched, has_comments), (&name, format), to, reading.limits, told)
+    write_as((&patched, &rest), (&name, format), to, reading.limits, told)
 }
 
 /// Says what a patch is, and whether the other file is one.
