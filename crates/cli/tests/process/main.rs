@@ -1,0 +1,208 @@
+//! The command as a process: its input and output, pipes and exit codes.
+
+mod lines;
+mod shell;
+mod tensors;
+
+use std::io::{Read, Write};
+use std::process::{Command, Output, Stdio};
+
+fn treedef(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_treedef"));
+    command.args(args);
+    command
+}
+
+/// Runs the command with this text as standard input.
+fn fed(args: &[&str], input: &[u8]) -> Output {
+    let mut command = treedef(args);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        // The command may end before it has read everything.
+        scope.spawn(move || drop(stdin.write_all(input)));
+        child.wait_with_output().unwrap()
+    })
+}
+
+#[test]
+fn a_closed_pipe_is_silent() {
+    let many = format!("[{}1]", "\"x\",".repeat(100_000));
+    let mut command = treedef(&["select", "[*]"]);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(many.as_bytes()).unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_byte_order_mark_is_passed_over() {
+    let of_json = "# standard input: 2 nodes, 1 leaf\n{\"a\": u64}\n";
+    let cases = [
+        ("json", "{\"a\": 1}", of_json),
+        ("yaml", "a: 1", of_json),
+        ("yaml", "---\na: 1\n", of_json),
+        ("toml", "a = 1", "# standard input: 2 nodes, 1 leaf\n{\"a\": i64}\n"),
+        ("jsonl", "{\"a\": 1}", "# standard input: 3 nodes, 1 leaf\n[{\"a\": u64}]\n"),
+        ("ron", "{\"a\": 1}", "# standard input: 2 nodes, 1 leaf\n{\"a\": u8}\n"),
+        ("treedef", "{\"a\": u64}", of_json),
+    ];
+    for (format, text, expected) in cases {
+        let mut marked = b"\xef\xbb\xbf".to_vec();
+        marked.extend(text.as_bytes());
+        for text in [text.as_bytes(), &marked] {
+            let output = fed(&["show", "--format", format], text);
+            assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{format}");
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{format}");
+        }
+        let tree = treedef_cli::Format::of_path(format!("x.{format}").as_ref()).unwrap();
+        assert!(treedef_cli::read(&marked, tree).is_ok(), "{format}");
+    }
+    let shapes = fed(&["shapes"], b"\xef\xbb\xbf{\"a\": 1}\n{\"a\": 2}\n");
+    assert_eq!(shapes.status.code(), Some(0));
+    assert!(shapes.stdout.starts_with(b"2 documents, 1 structure\n"));
+    // Where the mark ends, lines and columns begin.
+    let wrong = fed(&["show"], b"\xef\xbb\xbf{x");
+    assert!(wrong.stderr.starts_with(b"treedef: standard input:1:2: "));
+}
+
+#[test]
+fn gzip_is_read_through() {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(br#"{"a": [1, 2]}"#).unwrap();
+    let output = fed(&["show", "--format", "json"], &gzip.finish().unwrap());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text, "# standard input: 4 nodes, 2 leaves\n{\"a\": u64[2]}\n");
+}
+
+#[test]
+fn zstd_is_read_through() {
+    let level = ruzstd::encoding::CompressionLevel::Fastest;
+    let zstd = ruzstd::encoding::compress_to_vec(&br#"{"a": [1, 2]}"#[..], level);
+    let output = fed(&["summary"], &zstd);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "{\"a\": [1, 2]}\n");
+}
+
+/// A folder that is removed with what is in it.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("treedef-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A file of `tests/tensors.py`.
+fn recorded(name: &str) -> String {
+    format!("{}/tests/commands/tensors.in/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs the command with 150 MB of addresses.
+#[cfg(target_os = "linux")]
+fn in_little_memory(args: &[&str]) -> (Option<i32>, String, String) {
+    let script = "ulimit -v 150000; exec \"$0\" \"$@\"";
+    let exe = env!("CARGO_BIN_EXE_treedef");
+    let output = Command::new("bash").args(["-c", script, exe]).args(args).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn documents_as_deep_as_the_option_allows_are_converted() {
+    let folder = Folder::new("deep");
+    let old = folder.path("old.json");
+    let text = format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200));
+    std::fs::write(&old, &text).unwrap();
+    let refused = treedef(&["show", &old]).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.ends_with("(`--max-depth` allows more)\n"), "{said}");
+    for format in ["json", "yaml", "cbor", "msgpack", "ron", "tree"] {
+        let (new, back) = (folder.path(&format!("new.{format}")), folder.path("back.json"));
+        for (from, to) in [(&old, &new), (&new, &back)] {
+            let args = ["convert", "--max-depth", "200", from, "-o", to];
+            let convert = treedef(&args).output().unwrap();
+            assert_eq!(String::from_utf8(convert.stderr).unwrap(), "", "{format}");
+        }
+        let back: String = std::fs::read_to_string(&back).unwrap();
+        assert_eq!(back.replace(char::is_whitespace, ""), text, "{format}");
+    }
+}
+
+#[test]
+fn dates_of_toml_stay_dates_in_toml() {
+    let folder = Folder::new("dates");
+    let [old, new, patch, made] =
+        ["old.toml", "new.toml", "patch.json", "made.toml"].map(|name| folder.path(name));
+    let text = "\
+z = 1979-05-27
+text = \"1979-05-27\"
+at = [1979-05-27T07:32:00Z, 07:32:00, 1979-05-27 07:32:00.5]
+
+[[list]]
+when = 1979-05-27
+
+[[list]]
+when = 1980-05-27
+";
+    std::fs::write(&old, text).unwrap();
+    let convert = treedef(&["convert", &old, "--to", "toml"]).output().unwrap();
+    assert_eq!(String::from_utf8(convert.stderr).unwrap(), "");
+    let converted = String::from_utf8(convert.stdout).unwrap();
+    let value = |text: &str| text.parse::<toml::Table>().unwrap();
+    assert_eq!(value(&converted), value(text));
+    assert!(converted.find("z =").unwrap() < converted.find("text =").unwrap(), "{converted}");
+
+    // Also where a list has become longer, and where a date is another one.
+    let text = text.replace("1980", "2026") + "\n[[list]]\nwhen = 1981-05-27\n";
+    std::fs::write(&new, &text).unwrap();
+    let diff = treedef(&["diff", "--patch", &old, &new]).output().unwrap();
+    std::fs::write(&patch, diff.stdout).unwrap();
+    let apply = treedef(&["apply", &old, &patch, "-o", &made]).output().unwrap();
+    assert_eq!((apply.status.code(), apply.stderr), (Some(0), vec![]));
+    assert_eq!(value(&std::fs::read_to_string(&made).unwrap()), value(&text));
+
+    let json = treedef(&["convert", &old, "--to", "json"]).output().unwrap();
+    let said = String::from_utf8(json.stderr).unwrap();
+    assert_eq!(said, format!("treedef: {old}: not kept in json: dates, which are texts there\n"));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["z"], "1979-05-27");
+    assert_eq!(printed(&["select", "z", &old]), ".z: \"1979-05-27\"\n");
+}
+
+#[test]
+fn a_patch_leads_from_the_old_document_to_the_new() {
+    let folder = Folder::new("patch");
+    let path = |name: &str| folder.path(name);
+    std::fs::write(path("old.json"), r#"{"a": [1, 2, 3], "b": null, "c": {"d": 0.1}}"#).unwrap();
+    std::fs::write(path("new.json"), r#"{"a": [1, 3, null], "c": {"e": 0.1, "f": ""}}"#).unwrap();
+    let diff =
+        treedef(&["diff", "--patch", &path("old.json"), &path("new.json")]).output().unwrap();
+    assert_eq!(diff.status.code(), Some(1));
+    std::fs::write(path("patch.json"), diff.stdout).unwrap();
+    let apply = ["apply", &path("old.json"), &path("patch.json"), "--output", &path("made.json")];
+    assert!(treedef(&apply).status().unwrap().success());
+    let again = treedef(&["diff", &path("new.json"), &path("made.json")]).output().unwrap();
+    assert_eq!((again.status.code(), again.stdout), (Some(0), Vec::new()));
+}
+
+/// What the command prints, whether it fails or not.
+fn printed(args: &[&str]) -> String {
+    String::from_utf8(treedef(args).output().unwrap().stdout).unwrap()
+}

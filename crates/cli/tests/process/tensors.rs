@@ -1,0 +1,247 @@
+//! Files of tensors.
+
+use std::io::{Read, Write};
+use std::process::Stdio;
+
+#[cfg(target_os = "linux")]
+use crate::in_little_memory;
+use crate::{Folder, fed, printed, recorded, treedef};
+
+/// A file of numpy with these numbers in a row.
+fn npy(numbers: u32) -> Vec<u8> {
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({numbers},), }}");
+    let header = format!("{header:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    bytes.extend(header.as_bytes());
+    (0..numbers).for_each(|number| bytes.extend((number as f32).to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn a_long_array_is_shortened_unless_asked_for() {
+    let selected = |numbers: u32, args: &[&str]| {
+        let args = [&["select", "**", "--format", "npy"], args].concat();
+        String::from_utf8(fed(&args, &npy(numbers)).stdout).unwrap()
+    };
+    let all = |numbers: u32| {
+        let all: Vec<String> = (0..numbers).map(|number| format!("{number}.0")).collect();
+        format!("[{}]", all.join(","))
+    };
+    assert_eq!(selected(100, &[]), format!("the root: {}\n", all(100)));
+    assert_eq!(selected(101, &[]), "the root: f32[101] [0.0,1.0,2.0,…]\n");
+    assert_eq!(selected(101, &["--full"]), format!("the root: {}\n", all(101)));
+    let json = format!("{{\"path\":\"\",\"value\":{}}}\n", all(101));
+    assert_eq!(selected(101, &["--json"]), json);
+}
+
+/// A file of half floats with these bits.
+fn npy_of_halves(bits: &[u16]) -> Vec<u8> {
+    let header = format!(
+        "{:<117}\n",
+        format!("{{'descr': '<f2', 'fortran_order': False, 'shape': ({},), }}", bits.len())
+    );
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    bytes.extend(header.as_bytes());
+    bits.iter().for_each(|bits| bytes.extend(bits.to_le_bytes()));
+    bytes
+}
+
+/// 0x36e1 is 0.429931640625, and the nearest half float to 0.43.
+#[test]
+fn half_floats_are_printed_as_halves() {
+    let folder = Folder::new("halves");
+    let [old, new] = ["old.npy", "new.npy"].map(|name| folder.path(name));
+    std::fs::write(&old, npy_of_halves(&[0x36e1, 0xb800, 0x7c00])).unwrap();
+    std::fs::write(&new, npy_of_halves(&[0x36e2, 0xb800, 0x7c00])).unwrap();
+    assert_eq!(printed(&["summary", &old]), "f16[3] [0.43, -0.5, inf]\n");
+    assert_eq!(printed(&["select", "[0]", &old]), "[0]: 0.43\n");
+    let change = "~ the root: f16[3]: 1 of 3 numbers differ, most at [0]: 0.43 → 0.4302\n";
+    assert_eq!(printed(&["diff", &old, &new]), change);
+    std::fs::write(&old, npy_of_halves(&[0x36e1; 7])).unwrap();
+    assert_eq!(
+        printed(&["select", "**", &old]),
+        format!("the root: [0.43{}]\n", ",0.43".repeat(6))
+    );
+    let page = printed(&["view", &old]);
+    assert!(page.contains("\"f16[7] (mean 0.43, sd 0, 0.43 … 0.43)\""), "{page}");
+    assert!(page.contains(&format!("\"0.43{}\"", ", 0.43".repeat(6))), "{page}");
+    assert_eq!(printed(&["convert", &old, "--to", "jsonl"]), "0.43\n".repeat(7));
+}
+
+/// All numbers as text are some 25 MB, of which a pipe holds 64 kB: the rest is not written, and
+/// the numbers are not collected as texts before.
+#[test]
+fn a_large_tensor_ends_with_its_reader() {
+    let folder = Folder::new("pipe");
+    let path = folder.path("long.npy");
+    std::fs::write(&path, npy(3_000_000)).unwrap();
+    for option in ["--full", "--json"] {
+        let mut command = treedef(&["select", "**", option, &path]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut start = [0; 100];
+        let mut out = child.stdout.take().unwrap();
+        out.read_exact(&mut start).unwrap();
+        drop(out);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr), (Some(0), vec![]), "{option}");
+        assert!(String::from_utf8_lossy(&start).contains("[0.0,1.0,2.0,"), "{option}");
+    }
+}
+
+#[test]
+fn tensors_come_back_from_each_format_that_holds_them() {
+    let folder = Folder::new("tensors");
+    let original = recorded("model.safetensors");
+    let mut from = original.clone();
+    for name in ["a.npz", "b.safetensors", "c.tree", "d.npz", "e.tree", "f.safetensors"] {
+        let to = folder.path(name);
+        assert!(treedef(&["convert", &from, "-o", &to]).status().unwrap().success(), "{name}");
+        let values = |file: &str| treedef(&["select", "**", file]).output().unwrap().stdout;
+        assert_eq!(values(&original), values(&to), "{name}");
+        assert!(!values(&to).is_empty());
+        from = to;
+    }
+    let dtypes = treedef(&["diff", "--structure", &original, &from]).output().unwrap();
+    assert_eq!((dtypes.status.code(), dtypes.stdout), (Some(0), vec![]));
+}
+
+#[test]
+fn what_is_no_number_comes_back_from_safetensors() {
+    let folder = Folder::new("rest");
+    let (old, there, back) =
+        (folder.path("old.json"), folder.path("x.safetensors"), folder.path("back.json"));
+    let text =
+        r#"{"a": ["x", null, true], "b": {"c.d": [[0.5], [1.5]], "e": []}, "f": [[1], [2, 3]]}"#;
+    std::fs::write(&old, text).unwrap();
+    for (from, to) in [(&old, &there), (&there, &back)] {
+        let convert = treedef(&["convert", from, "-o", to]).output().unwrap();
+        assert_eq!(String::from_utf8(convert.stderr).unwrap(), "");
+    }
+    let json = |path| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    assert_eq!(json(&back), json(&old));
+}
+
+#[test]
+fn what_npz_does_not_hold_is_told() {
+    let folder = Folder::new("npz");
+    let old = folder.path("old.json");
+    std::fs::write(&old, r#"{"a": [1, 2], "b": [], "c": {"1": [0.5], "x.y": 1}}"#).unwrap();
+    let to = folder.path("new.npz");
+    let convert = treedef(&["convert", &old, "-o", &to, "--json"]).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&convert.stdout).unwrap();
+    let lost = told["lost"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|loss| format!("{} → {} at {}", loss["what"], loss["became"], loss["first"]));
+    let lost: Vec<String> = lost.collect();
+    assert_eq!(lost, [r#""3 entries" → "2" at """#]);
+}
+
+#[test]
+fn the_numbers_of_large_tensors_are_not_read_for_their_names() {
+    let folder = Folder::new("sparse");
+    let rows: u64 = 40_000_000;
+    let size = rows * 256 * 2;
+    let header =
+        format!(r#"{{"w":{{"dtype":"BF16","shape":[{rows},256],"data_offsets":[0,{size}]}}}}"#);
+    let length = u64::try_from(header.len()).unwrap();
+    let path = folder.path("model.safetensors");
+    let mut file = std::fs::File::create(&path).unwrap();
+    file.write_all(&length.to_le_bytes()).unwrap();
+    file.write_all(header.as_bytes()).unwrap();
+    file.set_len(8 + length + size).unwrap(); // without blocks on the disk
+    for args in [
+        &["show", &path][..],
+        &["fingerprint", &path],
+        &["check", &path, "--like", &path],
+        &["diff", "--structure", &path, &path],
+    ] {
+        let start = std::time::Instant::now();
+        assert!(treedef(args).stdout(Stdio::null()).status().unwrap().success(), "{args:?}");
+        // Reading 20 GB takes longer, whatever the disk.
+        assert!(start.elapsed().as_secs_f64() < 1.0, "{args:?}: {:?}", start.elapsed());
+    }
+    let summary = treedef(&["summary", &path]).output().unwrap();
+    let said = String::from_utf8(summary.stderr).unwrap();
+    let expected = format!(
+        "treedef: {path}: more than 4294967296 bytes, `--max-bytes` allows more; `show` and \
+         `diff --structure` read only the header\n"
+    );
+    assert_eq!(said, expected);
+}
+
+/// A file of safetensors, whose data is `w`, as many zeros as `zeros`, and `b`, two numbers.
+#[cfg(target_os = "linux")]
+fn sparse(path: &str, zeros: u64, numbers: [f32; 2], metadata: &str) {
+    let size = zeros * 2;
+    let header = format!(
+        r#"{{"__metadata__":{metadata},"b":{{"dtype":"F32","shape":[2],"data_offsets":[{size},{}]}},"w":{{"dtype":"BF16","shape":[{zeros}],"data_offsets":[0,{size}]}}}}"#,
+        size + 8
+    );
+    let length = u64::try_from(header.len()).unwrap();
+    let mut file = std::fs::File::create(path).unwrap();
+    file.write_all(&length.to_le_bytes()).unwrap();
+    file.write_all(header.as_bytes()).unwrap();
+    file.set_len(8 + length + size).unwrap(); // without blocks on the disk
+    let mut file = std::fs::File::options().append(true).open(path).unwrap();
+    numbers.iter().for_each(|number| file.write_all(&number.to_le_bytes()).unwrap());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn only_the_tensors_that_are_asked_for_are_read() {
+    let folder = Folder::new("one");
+    let path = folder.path("model.safetensors");
+    sparse(&path, 10_000_000_000, [0.5, 1.5], "{}");
+    let printed = |args: &[&str]| {
+        let (code, out, said) =
+            in_little_memory(&[&["select", args[0], &path], &args[1..]].concat());
+        assert_eq!((code, &*said), (Some(0), ""), "{args:?}");
+        out
+    };
+    assert_eq!(printed(&["b"]), ".b: [0.5,1.5]\n");
+    assert_eq!(printed(&["b[1]"]), ".b[1]: 1.5\n");
+    assert_eq!(printed(&["b", "--json"]), "{\"path\":\".b\",\"value\":[0.5,1.5]}\n");
+    let no_match = in_little_memory(&["select", "c", &path]);
+    let said = "no match: nothing in the document fits `.c`; there are `.b`, `.w`";
+    assert_eq!(no_match, (Some(1), String::new(), format!("treedef: {path}: {said}\n")));
+    let (code, _, said) = in_little_memory(&["select", "w", &path]);
+    assert_eq!(code, Some(2));
+    let expected =
+        format!("treedef: {path}: more than 4294967296 bytes, `--max-bytes` allows more\n");
+    assert_eq!(said, expected);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn only_the_tensors_that_differ_are_decoded() {
+    let folder = Folder::new("differ");
+    let [a, b, c] = ["a", "b", "c"].map(|name| folder.path(&format!("{name}.safetensors")));
+    sparse(&a, 100_000_000, [0.5, 1.5], r#"{"format":"pt","step":"1"}"#);
+    sparse(&b, 100_000_000, [0.5, 2.5], r#"{"format":"np","epoch":"2"}"#);
+    sparse(&c, 100_000_001, [0.5, 1.5], r#"{"format":"pt","step":"1"}"#);
+    assert_eq!(in_little_memory(&["diff", &a, &a]), (Some(0), String::new(), String::new()));
+    let expected = "\
+~ metadata \"format\": \"pt\" → \"np\"
+- metadata \"step\": \"1\"
++ metadata \"epoch\": \"2\"
+~ .b: f32[2]: 1 of 2 numbers differ, most at [1]: 1.5 → 2.5
+";
+    assert_eq!(in_little_memory(&["diff", &a, &b]), (Some(1), expected.to_owned(), String::new()));
+    let (_, json, _) = in_little_memory(&["diff", &a, &b, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["metadata"], "format");
+    assert_eq!(json[3]["numbers"], serde_json::json!({"count": 1, "of": 2}));
+    let expected = "~ .w: bf16[100000000] → bf16[100000001]\n";
+    assert_eq!(in_little_memory(&["diff", &a, &c]), (Some(1), expected.to_owned(), String::new()));
+}
+
+#[test]
+fn a_page_of_tensors_has_shapes_and_counts() {
+    let page = printed(&["view", &recorded("model.safetensors")]);
+    assert!(page.contains("\"{weight: f32[2, 4]}\""), "{page}");
+    assert!(page.contains("5 tensors, 22 parameters\""), "{page}");
+}
