@@ -10,7 +10,7 @@ use crate::args::{DuplicateKeys, Limits};
 use crate::duplicates::{self, resolved};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{Document, Input, text, warn};
+use crate::input::{Document, Input, more_than, text, warn};
 use crate::json::{BAD, Bad, TWICE, json_failure, json_of};
 use crate::yaml;
 
@@ -146,8 +146,7 @@ impl LineReader {
         let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
         let read = self.reader.by_ref().take(limit).read_until(b'\n', &mut self.line)?;
         if self.line.len() > most {
-            let message = format!("a line of more than {most} bytes, `--max-bytes` allows more");
-            return Err(Failure::at(self.number, message));
+            return Err(Failure::at(self.number, format!("a line of {}", more_than(most))));
         }
         if self.line.ends_with(b"\n") {
             self.line.pop();

@@ -16,7 +16,7 @@ use crate::duplicates::{self, resolved};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json::{BAD, Bad, Lines, json_failure, json_of};
-use crate::paint::without_null;
+use crate::paint::{counted, without_null};
 use crate::safetensors;
 use crate::tensors::{self, TensorLeaf};
 use crate::yaml;
@@ -186,11 +186,17 @@ impl Input {
                 Format::Safetensors => "; `show` and `diff --structure` read only the header",
                 _ => "",
             };
-            let message = format!("more than {most} bytes, `--max-bytes` allows more{hint}");
+            let message = more_than(limits.max_bytes()) + hint;
             return Err(Failure::at(name, message));
         }
         make(&bytes, format, limits).map_err(|failure| failure.in_file(&name))
     }
+}
+
+/// Says that something is too large.
+pub(crate) fn more_than(most: usize) -> String {
+    let most = counted(u64::try_from(most).unwrap_or(u64::MAX), "byte", "bytes");
+    format!("more than {most}, `--max-bytes` allows more")
 }
 
 const NO_VALUES: &str = "it has no values; `show` and `check --like` can read it";
@@ -335,7 +341,8 @@ fn expect_end(rest: &[u8], bytes: &[u8]) -> Result<()> {
     match rest.len() {
         0 => Ok(()),
         rest => Err(Failure::new(format!(
-            "{rest} more bytes after the document, which ends at byte {}",
+            "{} after the document, which ends at byte {}",
+            counted(u64::try_from(rest).unwrap_or(u64::MAX), "more byte", "more bytes"),
             bytes.len() - rest
         ))),
     }

@@ -11,7 +11,7 @@ use treedef_exchange::{Tensor, Tensors};
 use crate::args::Limits;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::Input;
+use crate::input::{Input, more_than};
 use crate::names::Names;
 use crate::safetensors;
 use crate::tensors::{self, TensorLeaf};
@@ -91,7 +91,7 @@ impl Stored {
         file.seek(SeekFrom::Start(0))?;
         file.take(limit).read_to_end(&mut bytes)?;
         if bytes.len() > most {
-            return Err(Failure::new(format!("more than {most} bytes, `--max-bytes` allows more")));
+            return Err(Failure::new(more_than(most)));
         }
         tensors::tree(&tensors::read(&bytes, self.format, self.limits)?, self.limits)
     }
@@ -113,9 +113,7 @@ impl Stored {
             Source::File(file) => {
                 let most = self.limits.max_bytes();
                 let size = usize::try_from(slot.leaf.size).ok().filter(|size| *size <= most);
-                let size = size.ok_or_else(|| {
-                    Failure::new(format!("more than {most} bytes, `--max-bytes` allows more"))
-                })?;
+                let size = size.ok_or_else(|| Failure::new(more_than(most)))?;
                 let mut bytes = Vec::new();
                 let mut file = file;
                 file.seek(SeekFrom::Start(slot.start))?;

@@ -104,10 +104,11 @@ pub(super) fn replaced(
     let Some(Far { array, count, of, most }) = far else {
         return format!("~ {path}: {} → {}", summary(old), summary(new));
     };
+    let differ = if *of == 1 { "1 number differs" } else { &format!("{of} numbers differ") };
     let most = most.as_ref().map_or_else(String::new, |(place, a, b)| {
         format!(", most at {}: {a} → {b}", readable(place))
     });
-    format!("~ {path}: {array}: {count} of {of} numbers differ{most}")
+    format!("~ {path}: {array}: {count} of {differ}{most}")
 }
 
 fn summary(tree: &Tree<Leaf>) -> String {

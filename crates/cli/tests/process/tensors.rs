@@ -167,7 +167,7 @@ fn the_numbers_of_large_tensors_are_not_read_for_their_names() {
     let summary = treedef(&["summary", &path]).output().unwrap();
     let said = String::from_utf8(summary.stderr).unwrap();
     let expected = format!(
-        "treedef: {path}: more than 4294967296 bytes, `--max-bytes` allows more; `show` and \
+        "treedef: {path}: more than 4,294,967,296 bytes, `--max-bytes` allows more; `show` and \
          `diff --structure` read only the header\n"
     );
     assert_eq!(said, expected);
@@ -211,7 +211,7 @@ fn only_the_tensors_that_are_asked_for_are_read() {
     let (code, _, said) = in_little_memory(&["select", "w", &path]);
     assert_eq!(code, Some(2));
     let expected =
-        format!("treedef: {path}: more than 4294967296 bytes, `--max-bytes` allows more\n");
+        format!("treedef: {path}: more than 4,294,967,296 bytes, `--max-bytes` allows more\n");
     assert_eq!(said, expected);
 }
 
