@@ -4,10 +4,6 @@ use crate::model::{Dtype, LeafKind, Name, NodeKind};
 use crate::treedef::blocks::{dims, is_list, num_elements, rectangle};
 use crate::treedef::node_ref::NodeRef;
 
-/// The fields of these structs: of `ndarray`, of `rten` and others, and of `burn`.
-const STRUCTS: [&[&str]; 4] =
-    [&["v", "dim", "data"], &["shape", "data"], &["dim", "data"], &["bytes", "shape", "dtype"]];
-
 /// No array has more dimensions: numpy allows no more, and a structure may list any number.
 const MAX_DIMS: usize = 64;
 
@@ -42,13 +38,18 @@ pub struct ArrayStruct<'a> {
 }
 
 impl ArrayFields {
+    /// The names of the fields of each of these structs: of `ndarray`, of `rten` and others, and of
+    /// `burn`.
+    pub const NAMES: [&'static [&'static str]; 4] =
+        [&["v", "dim", "data"], &["shape", "data"], &["dim", "data"], &["bytes", "shape", "dtype"]];
+
     /// Finds them among all fields of a struct, in any order. `None` if these are others.
     pub fn of(fields: &[impl AsRef<str>]) -> Option<Self> {
         let at = |name: &str| fields.iter().position(|field| field.as_ref() == name);
         let are = |names: &&&[&str]| {
             names.len() == fields.len() && names.iter().all(|name| at(name).is_some())
         };
-        let names = STRUCTS.iter().find(are)?;
+        let names = Self::NAMES.iter().find(are)?;
         Some(ArrayFields {
             names,
             version: at("v"),

@@ -314,8 +314,9 @@ impl<'a> Arrays<'a> {
             return None;
         }
         let (dtype, flat) = self.elements(rectangle(*data))?;
-        let shape = self.sizes(sizes)?;
-        (flat == [num_elements(&shape)?]).then_some(Numbers {
+        let [length] = flat.as_slice() else { return None };
+        let shape = self.matrix_shape(sizes, *length)?;
+        (num_elements(&shape) == Some(*length)).then_some(Numbers {
             dtype,
             shape,
             column_major: true,
@@ -370,18 +371,34 @@ impl<'a> Arrays<'a> {
         self.is_stored || sizes.iter().all(is_static)
     }
 
-    fn sizes(&self, nodes: &[NodeRef<'_>]) -> Option<Vec<usize>> {
-        let size = |leaf: &Leaf| usize::try_from(leaf.as_u64()?).ok();
-        self.integers(nodes)?.iter().map(size).collect()
+    /// The numbers of rows and columns of a matrix. A number that the type has is a unit, and follows
+    /// from the other: a vector has one row or column, and is an array of one dimension.
+    fn matrix_shape(&self, sizes: &[NodeRef<'_>], length: usize) -> Option<Vec<usize>> {
+        let size = |node: &NodeRef<'_>| match self.integers(&[*node])?.as_slice() {
+            [] => Some(None),
+            [size] => Some(Some(usize::try_from(size.as_u64()?).ok()?)),
+            _ => None,
+        };
+        let sizes: Vec<Option<usize>> = sizes.iter().map(size).collect::<Option<_>>()?;
+        let [rows, columns] = sizes.as_slice() else { return None };
+        let other = |size: usize| length.checked_div(size).filter(|other| *other != 1);
+        Some(match (*rows, *columns) {
+            (Some(rows), Some(columns)) => vec![rows, columns],
+            (Some(rows), None) => [rows].into_iter().chain(other(rows)).collect(),
+            (None, Some(columns)) => other(columns).into_iter().chain([columns]).collect(),
+            (None, None) => return None,
+        })
     }
 
-    /// The integers of some nodes, each of which is an integer or a list of them.
+    /// The integers of some nodes, each of which is an integer, a list of them, or a unit.
     fn integers(&self, nodes: &[NodeRef<'_>]) -> Option<Vec<Leaf>> {
         let mut integers = Vec::new();
         for node in nodes {
             let node = node.inside_newtypes();
             match node.static_value() {
                 Some(value) if is_list(value.root()) => integers.extend_from_slice(&value.leaves()),
+                Some(value) if value.root().kind() == NodeKind::Unit => {}
+                None if node.kind() == NodeKind::Unit => {}
                 None if is_list(node) => {
                     let leaves = node.leaf_range().map(|index| self.leaf(index));
                     integers.extend(leaves.collect::<Option<Vec<_>>>()?);

@@ -88,8 +88,9 @@ impl<'a> Blocks<'a> {
         self.next_or_struct(|_, _| None, belong_together)
     }
 
-    /// The next block, where structs may be blocks as a whole: those for which `shape_of_struct`
-    /// has a shape. A block whose leaves do not `belong_together` is none: its children are.
+    /// The next block, where other containers may be blocks as a whole: those for which
+    /// `shape_as_whole` has a shape. A block whose leaves do not `belong_together` is none: its
+    /// children are.
     ///
     /// [`NodeRef::array_struct`] has the shape of structs that hold an array. The
     /// [leaves](Block::leaves) of such a block are all of the struct.
@@ -116,19 +117,16 @@ impl<'a> Blocks<'a> {
     /// ```
     pub fn next_or_struct(
         &mut self,
-        mut shape_of_struct: impl FnMut(&Path, NodeRef<'a>) -> Option<Vec<usize>>,
+        mut shape_as_whole: impl FnMut(&Path, NodeRef<'a>) -> Option<Vec<usize>>,
         belong_together: impl Fn(Range<usize>) -> bool,
     ) -> Option<Block<'a>> {
         loop {
             let Event::Enter { node, .. } = self.walk.next()? else { continue };
             self.walk.lead(&mut self.path);
-            let of_struct = match node.kind() {
-                NodeKind::Struct => shape_of_struct(&self.path, node),
-                _ => None,
-            };
-            let is_struct = of_struct.is_some();
-            let Some(shape) = of_struct.or_else(|| shape_of(node)) else { continue };
-            if is_struct || node.is_leaf() || belong_together(node.leaf_range()) {
+            let as_whole = if node.is_leaf() { None } else { shape_as_whole(&self.path, node) };
+            let is_whole = as_whole.is_some();
+            let Some(shape) = as_whole.or_else(|| shape_of(node)) else { continue };
+            if is_whole || node.is_leaf() || belong_together(node.leaf_range()) {
                 self.walk.skip();
                 return Some(Block { path: self.path.clone(), node, shape });
             }

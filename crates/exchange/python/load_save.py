@@ -1,6 +1,6 @@
 """Writes random models with `safetensors.numpy`, has Rust load and save them, and compares the files.
 
-`load_save.py COUNT SEED COMMAND`: the command is the example `load_save`.
+`load_save.py COUNT SEED COMMAND`: the command is the example `load_save` of the package `ecosystem`.
 """
 
 import subprocess
@@ -10,6 +10,13 @@ from pathlib import Path
 
 import numpy as np
 from safetensors import numpy
+
+
+BURN = ["float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool"]
+
+
+def by_index(rows, columns, dtype):
+    return np.fromfunction(lambda row, column: row * 10 + column, (rows, columns)).astype(dtype)
 
 
 def model(rng):
@@ -24,12 +31,20 @@ def model(rng):
         if rng.integers(2):
             tensors[f"layers.{layer}.b"] = numbers((rows,), "float64")
         tensors[f"layers.{layer}.scale"] = numbers((columns,), "float16")
+        tensors[f"layers.{layer}.burn"] = numbers(rng.integers(1, 4, rng.integers(0, 4)), rng.choice(BURN))
     tensors["table"] = numbers(rng.integers(1, 4, rng.integers(0, 4)), "int16")
     tensors["colours"] = numbers((*rng.integers(1, 4, 2), 3), "uint8")
     tensors["cube"] = numbers(rng.integers(1, 4, 3), "bool")
     tensors["any"] = numbers(rng.integers(1, 4, rng.integers(0, 6)), "int64")
     tensors["step"] = numbers((), "uint64")
     tensors["plain"] = numbers((rng.integers(1, 4), 2), "float32")
+    tensors["mask"] = numbers(rng.integers(1, 4, 2), "bool")
+    tensors["gain"] = numbers(rng.integers(1, 4, 2), "int32")
+    tensors["bias"] = numbers((rng.integers(1, 4),), "float32")
+    tensors["columns.fixed"] = by_index(2, 3, "float64")
+    tensors["columns.square"] = by_index(3, 3, "float32")
+    tensors["columns.dynamic"] = by_index(*rng.integers(1, 5, 2), "float32")
+    tensors["columns.vector"] = numbers((rng.integers(1, 5),), "float16")
     return tensors
 
 

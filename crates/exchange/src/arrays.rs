@@ -1,21 +1,78 @@
-//! Structs that hold an array: they are one tensor, and the leaves beside its numbers are known.
+//! Structs that hold an array, and matrices of columns: they are one tensor, and the leaves beside its
+//! numbers are known.
 
 use std::ops::Range;
 
 use treedef::{Array, ArrayFields, ArrayStruct, Dtype, Leaf, NodeKind, NodeRef, Tree};
 
 use crate::element::{Element, half_float, inside};
+use crate::export::num_elements;
 use crate::tensor::size_in_bytes;
 
-/// The numbers of an array that is a struct.
+/// The numbers of an array that is a struct or a matrix.
 pub(crate) struct Numbers {
     pub(crate) dtype: Dtype,
     pub(crate) shape: Vec<usize>,
     pub(crate) leaves: Range<usize>,
+    /// The number of dimensions of a matrix: its numbers are its columns, one after the other.
+    pub(crate) matrix: Option<usize>,
 }
 
-/// The array that a struct of a tree is, if its numbers can be a tensor.
+/// The array that a node of a tree is, if its numbers can be a tensor.
 pub(crate) fn numbers<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Numbers> {
+    match node.kind() {
+        NodeKind::Struct => numbers_of_struct(tree, node),
+        NodeKind::Tuple => numbers_of_matrix(tree, node),
+        _ => None,
+    }
+}
+
+/// The numbers of a matrix of `nalgebra` whose numbers of rows and columns are static.
+fn numbers_of_matrix<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Numbers> {
+    let data = matrix_data(node)?;
+    let size = |position| {
+        let value = node.child(position)?.static_value()?;
+        match (value.root().kind(), value.leaves().as_ref()) {
+            (NodeKind::Unit, []) => Some(None),
+            (NodeKind::Leaf, [size]) => Some(Some(usize::try_from(size.as_u64()?).ok()?)),
+            _ => None,
+        }
+    };
+    let treedef = data.to_treedef();
+    let block = treedef.blocks().next()?;
+    let is_whole = block.path().is_root() && block.leaves().len() == treedef.num_leaves();
+    let (length, inner) = block.shape().split_first().filter(|_| is_whole)?;
+    let mut shape = matrix_shape(size(1)?, size(2)?, *length)?;
+    let matrix = Some(shape.len());
+    shape.extend(inner);
+    let leaves = data.leaf_range();
+    let numbers = tree.leaves().get(leaves.clone())?;
+    let dtype = L::dtype(numbers).filter(|_| L::have_one_kind(numbers))?;
+    let dtype = half_float(data).filter(|_| dtype == Dtype::U16).unwrap_or(dtype);
+    Some(Numbers { dtype, shape, leaves, matrix })
+}
+
+/// The numbers of a tuple of numbers, rows and columns.
+pub(crate) fn matrix_data(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
+    let data = node.child(0)?;
+    let is_list = matches!(data.kind(), NodeKind::Seq) && data.num_children() > 0;
+    (node.kind() == NodeKind::Tuple && node.num_children() == 3 && is_list).then_some(data)
+}
+
+/// The shape of so many numbers. A size that the type has is not known; a vector has one dimension.
+fn matrix_shape(rows: Option<usize>, columns: Option<usize>, length: usize) -> Option<Vec<usize>> {
+    let other = |size: usize| length.checked_div(size).filter(|other| *other != 1);
+    let shape: Vec<usize> = match (rows, columns) {
+        (Some(rows), Some(columns)) => vec![rows, columns],
+        (Some(rows), None) => [rows].into_iter().chain(other(rows)).collect(),
+        (None, Some(columns)) => other(columns).into_iter().chain([columns]).collect(),
+        (None, None) => return None,
+    };
+    (num_elements(&shape) == Some(length)).then_some(shape)
+}
+
+/// The array that a struct is.
+fn numbers_of_struct<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Numbers> {
     let array = node.array_struct(|leaf| tree.leaves().get(leaf)?.as_size())?;
     let (data, shape) = (array.data(), full_shape(node, &array)?);
     let leaves = data.leaf_range();
@@ -35,7 +92,7 @@ pub(crate) fn numbers<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<N
             half_float(data).filter(|_| dtype == Dtype::U16).unwrap_or(dtype)
         }
     };
-    Some(Numbers { dtype, shape, leaves })
+    Some(Numbers { dtype, shape, leaves, matrix: None })
 }
 
 /// The shape of an array whose elements may be arrays of a shape of their own: `[[f32; 3]]` with the
@@ -73,6 +130,33 @@ pub(crate) fn usual_leaves(node: NodeRef<'_>, fields: ArrayFields, shape: &[usiz
     leaves
 }
 
+/// The numbers of rows and columns of a matrix, where they are leaves, as `nalgebra` has them. `node` is
+/// the tuple, and the shape that of the matrix.
+pub(crate) fn usual_sizes(node: NodeRef<'_>, shape: &[usize]) -> Vec<Leaf> {
+    let sizes = match shape {
+        [rows, columns] => [*rows, *columns],
+        [size] => [*size; 2], // of a vector: the other is none
+        _ => return Vec::new(),
+    };
+    let leaf = |size| Leaf::from(u64::try_from(size).unwrap_or(u64::MAX));
+    let has_leaf = |position| node.child(position).is_some_and(NodeRef::is_leaf);
+    let sizes = [1, 2].into_iter().zip(sizes);
+    sizes.filter(|(position, _)| has_leaf(*position)).map(|(_, size)| leaf(size)).collect()
+}
+
+/// Numbers that are columns, as rows: `size` is that of an element in bytes.
+pub(crate) fn transposed(bytes: &[u8], rows: usize, columns: usize, size: usize) -> Vec<u8> {
+    let mut all = Vec::with_capacity(bytes.len());
+    for row in 0..rows {
+        for column in 0..columns {
+            let start = column.saturating_mul(rows).saturating_add(row).saturating_mul(size);
+            let element = bytes.get(start..start.saturating_add(size));
+            all.extend_from_slice(element.unwrap_or_default()); // as many bytes as the shape has
+        }
+    }
+    all
+}
+
 /// The leaves beside the numbers, if they are not the usual ones.
 pub(crate) fn unusual_leaves<L: Element>(
     tree: &Tree<L>,
@@ -90,6 +174,10 @@ pub(crate) fn unusual_leaves<L: Element>(
 /// The same of an array that is one leaf.
 pub(crate) fn unusual_leaves_of(array: &Array, root: NodeRef<'_>) -> Option<Vec<Leaf>> {
     let root = inside(root);
+    if array.is_column_major() {
+        let leaves: Vec<Leaf> = array.other_leaves().cloned().collect();
+        return Some(leaves).filter(|leaves| *leaves != usual_sizes(root, array.shape()));
+    }
     let fields = ArrayFields::of(root.fields()).filter(|_| root.kind() == NodeKind::Struct)?;
     let leaves: Vec<Leaf> = array.other_leaves().cloned().collect();
     Some(leaves).filter(|leaves| *leaves != usual_leaves(root, fields, array.shape()))

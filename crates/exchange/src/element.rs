@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use treedef::{Array, ArrayFields, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
+use treedef::{Array, ArrayFields, Edit, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
 
 use crate::tensor::Dtype;
 
@@ -41,8 +41,8 @@ pub trait Element: LeafType {
     #[doc(hidden)]
     fn from_rest(leaf: Leaf) -> Option<Self>;
 
-    /// The tree with each number of an array as a leaf, if there are arrays whose numbers are not
-    /// one tensor as they are.
+    /// The tree with each number of an array as a leaf where the array is not one tensor as it is, if
+    /// there are such arrays.
     #[doc(hidden)]
     fn without_arrays(_: &Tree<Self>) -> treedef::Result<Option<Tree<Self>>> {
         Ok(None)
@@ -179,17 +179,41 @@ macro_rules! numbers {
                     _ => None,
                 });
                 let mut arrays = arrays.peekable();
-                // The fields of a struct may be arrays, and the struct one only with its elements.
                 let has_others = arrays.peek().is_some() && has_array_fields(tree.treedef().root())
-                    || arrays.any(|(array, root)| {
-                        array_bytes(array).is_none() || !is_tensor(array, root)
-                    });
-                has_others.then(|| tree.clone().without_arrays()).transpose()
+                    || arrays.any(|(array, root)| is_other(array, root));
+                if !has_others {
+                    return Ok(None);
+                }
+                // The fields of a struct may be arrays, and the struct one only with its elements.
+                let mut fields = 0..0;
+                let edited = tree.clone().edit(|_, node, leaves| {
+                    if node.kind() == NodeKind::Struct && ArrayFields::of(node.fields()).is_some() {
+                        fields = node.leaf_range();
+                    }
+                    Ok(match leaves.first().filter(|_| node.is_leaf()) {
+                        Some(Leaf::Opaque(value)) => match value.as_array() {
+                            Some(array)
+                                if is_other(array, value.root())
+                                    || fields.contains(&node.leaf_range().start) =>
+                            {
+                                Edit::Replace(array.to_tree())
+                            }
+                            _ => Edit::Keep,
+                        },
+                        _ => Edit::Keep,
+                    })
+                });
+                edited.map(Some)
             }
 
             fn as_leaf(&self) -> Option<&Leaf> {
                 Some(self)
             }
+        }
+
+        /// Whether an array is a tensor only with each number as a leaf.
+        fn is_other(array: &Array, root: NodeRef<'_>) -> bool {
+            array_bytes(array).is_none() || !is_tensor(array, root)
         }
 
         /// The numbers of an array; two for each complex one.
@@ -260,11 +284,11 @@ fn has_array_fields(root: NodeRef<'_>) -> bool {
     false
 }
 
-/// Whether an array that is one leaf is a tensor as it is: its numbers are in row-major order, and
-/// the structure has them in one block.
+/// Whether an array that is one leaf is a tensor as it is: a matrix of columns, or an array whose
+/// numbers the structure has in one block.
 fn is_tensor(array: &Array, root: NodeRef<'_>) -> bool {
     if array.is_column_major() {
-        return false;
+        return true;
     }
     let root = inside(root);
     let fields = ArrayFields::of(root.fields()).filter(|_| root.kind() == NodeKind::Struct);

@@ -6,10 +6,12 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde_json::Value as Json;
 use treedef::{
     ArrayFields, Edit, Key, Leaf, Limits, NodeRef, Path, ToPattern, Tree, TreeDef, Value,
 };
 
+use crate::arrays::transposed;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{Name, NamePrinter, Stack};
@@ -21,6 +23,8 @@ use crate::tensor::{Dtype, Tensor, Tensors, display};
 const STRUCTURE: &str = "treedef";
 /// The key of the metadata that has the leaves of arrays which no tensor has.
 const BESIDE_ARRAYS: &str = "treedef.arrays";
+/// The key of the metadata that has the paths of matrices whose numbers the tree has by columns.
+const MATRICES: &str = "treedef.matrices";
 /// The name that safetensors keeps for itself.
 pub(crate) const METADATA: &str = "__metadata__";
 /// As deep as a structure may be that is read without more stack.
@@ -49,8 +53,33 @@ const MAX_TEXT: usize = 1 << 26;
 /// A struct that holds an array is the tensor that it is: `{ v, dim, data }` of `ndarray`, `{ shape,
 /// data }` and `{ dim, data }` of others, `{ bytes, shape, dtype }` of `burn`, if there are as many
 /// numbers as the shape says (see [`ArrayFields`](treedef::ArrayFields)). If there are none, it is
-/// an `f32`, because nothing says their type. Matrices of `nalgebra` are tuples without a name, and
-/// stay tuples.
+/// an `f32`, because nothing says their type.
+///
+/// Matrices of `nalgebra` and `glam` have no name for serde: a static one is a tuple of its numbers,
+/// and a dynamic one is a tuple of numbers, rows and columns. They stay tuples, unless the flattener
+/// has [a rule](treedef::Flattener::with_matrix_rules_at) for them. Then they are the tensor that they
+/// are: `[i, j]` is the same number here and in Python.
+/// [`Loader::column_major`](crate::Loader::column_major) reads them.
+///
+/// ```
+/// use treedef::Flattener;
+/// use treedef_exchange::{Loader, Tensors};
+///
+/// // What serde sees of an `SMatrix<f64, 2, 3>` and of a `DMatrix<f64>`: columns.
+/// let model = ((1.0, 4.0, 2.0, 5.0, 3.0, 6.0), (vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0], 2u64, 3u64));
+/// let rules = Flattener::new().arrays(true);
+/// let rules = rules.with_matrix_rules_at(".0", 2, 3)?.with_nalgebra_rules_at(".1")?;
+/// let tree = rules.tree(&model)?;
+/// let tensors = Tensors::of(&tree)?;
+/// for name in ["0", "1"] {
+///     let tensor = tensors.get(name).unwrap();
+///     assert_eq!(tensor.shape(), [2, 3]);
+///     assert_eq!(tensor.as_slice::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+/// }
+/// # type Model = ((f64, f64, f64, f64, f64, f64), (Vec<f64>, u64, u64));
+/// assert_eq!(Loader::new().column_major("*").load::<Model>(&tensors)?, model);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// ```
 /// use treedef::Tree;
@@ -122,7 +151,8 @@ struct Group {
     /// The indices of the last block in the stacked sequences, and the lengths of these.
     last: Vec<usize>,
     dims: Vec<usize>,
-    leaves: Vec<Range<usize>>,
+    /// The leaves, and whether they are the columns of a matrix of two dimensions.
+    leaves: Vec<(Range<usize>, bool)>,
 }
 
 impl Export {
@@ -217,7 +247,8 @@ impl Export {
 
     /// The tensors of a tree, in its order. On a little-endian machine, those of a tree of numbers
     /// borrow its leaves, except stacked ones. An [`Array`](treedef::Array) that is one leaf is the
-    /// tensor that its numbers would be, and borrowed, unless it is column-major.
+    /// tensor that its numbers would be, and borrowed, unless it is column-major: then its rows are
+    /// written.
     ///
     /// # Errors
     ///
@@ -226,17 +257,25 @@ impl Export {
     /// - When the elements of a stacked sequence differ, or a pattern names what is below
     ///   elements, but stacks none, or names nothing at all.
     pub fn tensors<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
-        if let Some(tree) = L::without_arrays(tree)? {
-            return Ok(self.tensors(&tree)?.into_owned());
+        match L::without_arrays(tree)? {
+            Some(tree) => Ok(self.tensors_of(&tree)?.into_owned()),
+            None => self.tensors_of(tree),
         }
+    }
+
+    /// The tensors of a tree whose arrays are tensors as they are.
+    fn tensors_of<'a, L: Element>(&self, tree: &'a Tree<L>) -> Result<Tensors<'a>> {
         let mut printer = NamePrinter::new(tree.treedef());
         let (mut groups, mut by_name) = (Vec::<Group>::new(), HashMap::<String, usize>::new());
-        let (mut rest, mut beside) = (Vec::new(), Vec::new());
+        let (mut rest, mut beside, mut matrices) = (Vec::new(), Vec::new(), Vec::new());
         // The patterns that stacked nothing yet, and what they name without stacking it.
         let stacks = self.stacks.iter().enumerate();
         let mut idle: Vec<_> = stacks.map(|(index, stack)| (index, stack, None)).collect();
         for part in parts(tree) {
             let mut part = part?;
+            if part.matrix.is_some() {
+                matrices.push(part.path.to_string());
+            }
             if let Some(leaves) = part.beside.take() {
                 let literals: Vec<String> = leaves.iter().map(Leaf::to_string).collect();
                 beside.push((part.path.to_string(), literals));
@@ -278,6 +317,9 @@ impl Export {
         if self.structure {
             write_structure(structure(tree)?.as_ref(), &mut metadata)?;
             write_beside(beside, &mut metadata)?;
+            if !matrices.is_empty() {
+                metadata.push((MATRICES.to_owned(), Json::from(matrices).to_string()));
+            }
         }
         expect_distinct(&metadata)?;
         let tensors = groups.into_iter().map(|group| group.tensor(tree));
@@ -303,7 +345,8 @@ impl Export {
     /// ```
     pub fn tree<L: Element>(&self, tensors: &Tensors<'_>) -> Result<Tree<L>> {
         let treedef = read_structure(tensors)?;
-        let reader = Reader::new(self, tensors, &treedef, read_beside(tensors)?);
+        let (beside, matrices) = (read_beside(tensors)?, read_matrices(tensors)?);
+        let reader = Reader::new(self, tensors, &treedef, beside, matrices);
         let leaves = reader.leaves(&treedef)?;
         Ok(Tree::new(treedef, leaves)?)
     }
@@ -354,14 +397,23 @@ impl Export {
 
 impl Group {
     fn new(name: String, part: Part, dtype: Dtype, place: Name) -> Self {
-        let Part { path, shape, leaves, .. } = part;
+        let Part { path, shape, leaves, matrix, .. } = part;
         let Name { key, indices: last, dims, .. } = place;
-        Group { name, path, key, dtype, shape, last, dims, leaves: vec![leaves] }
+        Group {
+            name,
+            path,
+            key,
+            dtype,
+            shape,
+            last,
+            dims,
+            leaves: vec![(leaves, matrix == Some(2))],
+        }
     }
 
     /// Adds the block of a later element.
     fn push(&mut self, part: Part, dtype: Dtype, place: Name) -> Result<()> {
-        let Part { path, shape, leaves, .. } = part;
+        let Part { path, shape, leaves, matrix, .. } = part;
         // The order of the tree is that of the indices, of which all have as many.
         let is_next = place.indices.len() == self.last.len() && place.indices > self.last;
         if place.key != self.key || !is_next {
@@ -378,7 +430,7 @@ impl Group {
             *dim = other.max(*dim);
         }
         self.last = place.indices;
-        self.leaves.push(leaves);
+        self.leaves.push((leaves, matrix == Some(2)));
         Ok(())
     }
 
@@ -388,8 +440,16 @@ impl Group {
             let what = format!("not all elements have `{name}`, so they cannot be stacked{ALIKE}");
             return Err(Error::from(ErrorKind::Structure(what)).at_path(self.path));
         }
-        let bytes =
-            |range: &Range<usize>| L::bytes(tree.leaves().get(range.clone()).unwrap_or_default());
+        let bytes = |(range, by_columns): &(Range<usize>, bool)| {
+            let bytes = L::bytes(tree.leaves().get(range.clone()).unwrap_or_default());
+            match self.shape.as_slice() {
+                [rows, columns, inner @ ..] if *by_columns => {
+                    let size = num_elements(inner).unwrap_or(0).saturating_mul(self.dtype.size());
+                    Cow::Owned(transposed(&bytes, *rows, *columns, size))
+                }
+                _ => bytes,
+            }
+        };
         let all = match self.leaves.as_slice() {
             [range] => bytes(range),
             ranges => ranges.iter().flat_map(|range| bytes(range).into_owned()).collect(),
@@ -483,6 +543,14 @@ fn read_beside(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<String>>> {
     })
 }
 
+fn read_matrices(tensors: &Tensors<'_>) -> Result<HashSet<String>> {
+    let Some(text) = tensors.metadata(MATRICES) else { return Ok(HashSet::new()) };
+    serde_json::from_str(text).map_err(|error| {
+        let what = format!("the metadata `{MATRICES}` is no list of texts: {error}");
+        ErrorKind::Structure(what).into()
+    })
+}
+
 /// The names of the tensors that are structs with one number after the other, and the fields of these.
 pub(crate) fn array_names(
     tensors: &Tensors<'_>,
@@ -510,7 +578,7 @@ fn read_structure(tensors: &Tensors<'_>) -> Result<TreeDef> {
 
 /// Whether metadata of this key is that of the structure, which formats without metadata leave out.
 pub(crate) fn is_of_structure(key: &str) -> bool {
-    matches!(key, STRUCTURE | BESIDE_ARRAYS)
+    matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES)
 }
 
 /// The number of elements that dimensions have.

@@ -5,8 +5,10 @@
 
 mod access;
 mod array_access;
+mod buffered;
 mod deserializer;
 mod failure;
+mod matrix;
 mod place;
 mod report;
 mod rules;
@@ -16,21 +18,20 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{LeafKind, Tree};
+use treedef::Tree;
 
 pub use report::LoadReport;
 
-use crate::element::half_float;
 use crate::error::{ErrorKind, Result};
 use crate::export::Export;
+use crate::load::buffered::Form;
 use crate::load::deserializer::Place;
 use crate::load::failure::Failure;
 use crate::load::place::Names;
 use crate::load::report::Unused;
 use crate::load::rules::Rule;
 use crate::load::table::{Table, is_float};
-use crate::names::NamePrinter;
-use crate::tensor::{Dtype, Tensors, display};
+use crate::tensor::{Dtype, Tensor, Tensors, display};
 
 /// A walk ends where serde misses a field. So many are begun anew, to list all of them.
 const WALKS: usize = 64;
@@ -126,6 +127,34 @@ impl Loader {
     #[must_use]
     pub fn transpose(mut self, pattern: &str) -> Self {
         self.rules.push(Rule::Transpose(pattern.to_owned()));
+        self
+    }
+
+    /// Reads the tensors that match into matrices of `nalgebra` and `glam`, which serde sees column by
+    /// column: a static matrix as a tuple of its numbers, a dynamic one as a tuple of the numbers, and
+    /// as many rows and columns as the tensor has. `[i, j]` is the same number in the file and in the
+    /// matrix. A vector is a tensor of one dimension.
+    ///
+    /// ```
+    /// use treedef_exchange::{Dtype, Loader, Tensor, Tensors};
+    ///
+    /// let numbers = [1u8, 2, 3, 4, 5, 6]; // `[[1, 2, 3], [4, 5, 6]]`
+    /// let tensor = Tensor::new(Dtype::U8, vec![2, 3], numbers.to_vec())?;
+    /// let tensors = Tensors::new([("w".to_owned(), tensor)])?;
+    ///
+    /// // What serde sees of an `SMatrix<u8, 2, 3>` and of a `DMatrix<u8>`.
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Model<T> { w: T }
+    ///
+    /// let loader = Loader::new().column_major("w");
+    /// assert_eq!(loader.load::<Model<[u8; 6]>>(&tensors)?.w, [1, 4, 2, 5, 3, 6]);
+    /// let dynamic: Model<(Vec<u8>, usize, usize)> = loader.load(&tensors)?;
+    /// assert_eq!(dynamic.w, (vec![1, 4, 2, 5, 3, 6], 2, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn column_major(mut self, pattern: &str) -> Self {
+        self.rules.push(Rule::ColumnMajor(pattern.to_owned()));
         self
     }
 
@@ -246,10 +275,7 @@ impl Loader {
         let base = self.base.as_ref();
         let table = Table::new(tensors, base, &self.rules, &self.stacks, options, partial)?;
         let mut report = LoadReport::default();
-        let mut value = walk::<T>(&table);
-        if table.find_array_structs(tensors) {
-            value = walk::<T>(&table);
-        }
+        let value = buffered::with_forms(&table, tensors, walk::<T>);
         let value = match value {
             Ok(value) => {
                 self.check_buffered(&value, &table)?;
@@ -292,37 +318,49 @@ impl Loader {
         if table.entries.iter().all(|entry| !entry.buffered.get()) {
             return Ok(());
         }
-        let signature = treedef::signature(value)?;
-        let mut printer = NamePrinter::new(signature.treedef());
-        let mut types = HashMap::new();
-        for (block, kinds) in signature.blocks() {
-            let kind = kinds.first().copied().unwrap_or(LeafKind::None);
-            let dtype = Dtype::ALL.iter().copied().find(|dtype| dtype.name() == kind.name());
-            let half = half_float(block.node()).filter(|_| kind == LeafKind::U16);
-            let name = printer.name(block.path(), &[]).parts.join(&self.separator);
-            types.insert(name, (half.or(dtype), block.shape().to_vec()));
-        }
+        let tree = Tree::of(value)?;
+        let export = Export::new().separator(&self.separator).rest_in_metadata(true);
+        let saved = export.structure_in_metadata(false).tensors(&tree)?;
+        let saved: HashMap<&str, &Tensor<'_>> = saved.iter().collect();
         for entry in table.entries.iter().filter(|entry| entry.buffered.get()) {
             let Some(array) = entry.array().filter(|array| !array.tensor.is_empty()) else {
                 continue;
             };
-            let data = entry.fields.get().map(|_| [&entry.name, "data"].join(&self.separator));
-            let dims = match &data {
-                Some(_) => vec![array.num_numbers()],
-                None => array.dims.clone(),
+            // A matrix of columns is flat there, or the first of a tuple.
+            let first = [&entry.name, "0"].join(&self.separator);
+            let name = if let Form::Matrix(_) = entry.form.get() { &first } else { &*entry.name };
+            let mut dims = array.dims.clone();
+            if array.column_major {
+                dims.splice(..array.tensor.shape().len(), [array.tensor.len()]);
+            }
+            let Some((dtype, found)) = self.saved(&saved, name) else {
+                entry.forget();
+                continue;
             };
-            match types.get(data.as_deref().unwrap_or(&entry.name)) {
-                Some((Some(dtype), shape)) => {
-                    let is_type = *dtype == array.dtype
-                        || self.convert && is_float(*dtype) && is_float(array.dtype);
-                    if !is_type || *shape != dims {
-                        table.change(entry, display(*dtype, shape));
-                    }
-                }
-                Some((None, _)) | None => entry.forget(),
+            let is_type =
+                dtype == array.dtype || self.convert && is_float(dtype) && is_float(array.dtype);
+            if !is_type || found != dims {
+                table.change(entry, display(dtype, found));
             }
         }
         Ok(())
+    }
+
+    /// The type and the shape of what is saved under a name: a tensor, or an element of one.
+    fn saved<'t>(
+        &self,
+        saved: &HashMap<&str, &'t Tensor<'_>>,
+        mut name: &str,
+    ) -> Option<(Dtype, &'t [usize])> {
+        for depth in 0.. {
+            if let Some(tensor) = saved.get(name) {
+                return Some((tensor.dtype(), tensor.shape().get(depth..)?));
+            }
+            let (above, index) = name.rsplit_once(self.separator.as_str()).unwrap_or(("", name));
+            index.parse::<usize>().ok()?;
+            name = above;
+        }
+        None
     }
 }
 

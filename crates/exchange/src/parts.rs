@@ -15,6 +15,8 @@ pub(crate) struct Part {
     pub(crate) shape: Vec<usize>,
     pub(crate) dtype: Option<Dtype>,
     pub(crate) leaves: Range<usize>,
+    /// The number of dimensions of a matrix: the numbers are its columns, one after the other.
+    pub(crate) matrix: Option<usize>,
     /// The leaves beside the numbers of an array, if they do not follow from its shape.
     pub(crate) beside: Option<Vec<Leaf>>,
 }
@@ -35,8 +37,9 @@ pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<P
         let path = block.path().clone();
         if let Some(numbers) = found.into_inner() {
             let beside = arrays::unusual_leaves(tree, block.node(), &numbers);
-            let Numbers { dtype, shape, leaves } = numbers;
-            return Some(vec![Ok(Part { path, shape, dtype: Some(dtype), leaves, beside })]);
+            let Numbers { dtype, shape, leaves, matrix } = numbers;
+            let dtype = Some(dtype);
+            return Some(vec![Ok(Part { path, shape, dtype, leaves, matrix, beside })]);
         }
         let leaves = of(block.leaves());
         let is_opaque = matches!(leaves.first().and_then(L::as_leaf), Some(Leaf::Opaque(_)));
@@ -46,7 +49,7 @@ pub(crate) fn parts<L: Element>(tree: &Tree<L>) -> impl Iterator<Item = Result<P
         let dtype = L::dtype(leaves);
         let half = half_float(block.node()).filter(|_| dtype == Some(Dtype::U16));
         let (shape, dtype, leaves) = (block.shape().to_vec(), half.or(dtype), block.leaves());
-        Some(vec![Ok(Part { path, shape, dtype, leaves, beside: None })])
+        Some(vec![Ok(Part { path, shape, dtype, leaves, matrix: None, beside: None })])
     };
     std::iter::from_fn(next).flatten()
 }
@@ -66,6 +69,10 @@ fn single<L: Element>(tree: &Tree<L>, index: usize) -> Result<Part> {
         shape: leaf.and_then(array).map(|array| array.shape().to_vec()).unwrap_or_default(),
         dtype: L::dtype(leaves),
         leaves: index..index + 1, // it is that of a leaf
+        matrix: leaf
+            .and_then(array)
+            .filter(|array| array.is_column_major())
+            .map(|array| array.shape().len()),
         beside,
     })
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use treedef::{ArrayFields, Dtype, Leaf, NodeRef, Path, TreeDef, Value};
 
 use crate::arrays;
-use crate::element::{Element, half_float};
+use crate::element::{Element, half_float, inside};
 use crate::error::{Error, ErrorKind, Result};
 use crate::export::{Export, num_elements};
 use crate::names::NamePrinter;
@@ -22,17 +22,21 @@ pub(crate) struct Reader<'r, 'a, L> {
     printer: NamePrinter<'r>,
     /// The leaves beside the numbers of arrays, if they are unusual: literals, by path.
     beside: HashMap<String, Vec<String>>,
+    /// The paths of matrices whose numbers the structure has by columns.
+    matrices: HashSet<String>,
     /// The names that were read, and their indices in stacks.
     read: HashMap<String, HashSet<Vec<usize>>>,
     empty_arrays: usize,
     leaves: Vec<L>,
 }
 
-/// A tensor that is a struct with an array: its name, its place in a stack, and its shape.
+/// A tensor that is a struct with an array, or a matrix: its name, its place in a stack, and its shape.
 struct Found {
     name: String,
     indices: Vec<usize>,
     shape: Vec<usize>,
+    /// The number of dimensions of a matrix, without those of its elements.
+    matrix: Option<usize>,
 }
 
 impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
@@ -41,6 +45,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         tensors: &'r Tensors<'a>,
         treedef: &'r TreeDef,
         beside: HashMap<String, Vec<String>>,
+        matrices: HashSet<String>,
     ) -> Self {
         // There is a byte for each of them, whatever the structure says.
         let numbers: usize = tensors.iter().map(|(_, tensor)| tensor.len()).sum();
@@ -50,6 +55,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             by_name: tensors.iter().collect(),
             printer: NamePrinter::new(treedef),
             beside,
+            matrices,
             read: HashMap::new(),
             empty_arrays: 0,
             leaves: Vec::with_capacity(treedef.num_leaves().min(numbers)),
@@ -67,6 +73,9 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             };
             let Some(block) = blocks.next_or_struct(shape, |_| true) else { break };
             match array {
+                Some(found) if found.matrix.is_some() => {
+                    self.matrix(block.path(), block.node(), found)?;
+                }
                 Some(found) => self.array(block.path(), block.node(), found)?,
                 None => self.block(block.path(), block.node(), Some(block.shape()))?,
             }
@@ -83,8 +92,11 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         Ok(self.leaves)
     }
 
-    /// The tensor that a struct is, if it has the fields and the shape of an array.
+    /// The tensor that a node is, if it has the fields and the shape of an array, or is a matrix.
     fn find_array(&mut self, path: &Path, node: NodeRef<'_>) -> Option<Found> {
+        if let Some(found) = self.find_matrix(path, node) {
+            return Some(found);
+        }
         let fields = ArrayFields::of(node.fields())?;
         let (name, place) = self.export.name(&mut self.printer, path, &self.export.stacks).ok()?;
         let indices = place.indices;
@@ -110,27 +122,80 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             None => is_half(array.data(), dtype),
         };
         let fits = is_type && arrays::full_shape(node, &array)? == shape;
-        fits.then_some(Found { name, indices, shape })
+        fits.then_some(Found { name, indices, shape, matrix: None })
+    }
+
+    /// The tensor that a matrix is, which has its numbers by columns: a list of them, or a tuple of
+    /// these, rows and columns.
+    fn find_matrix(&mut self, path: &Path, node: NodeRef<'_>) -> Option<Found> {
+        if self.matrices.is_empty() || !self.matrices.contains(&path.to_string()) {
+            return None;
+        }
+        let (name, place) = self.export.name(&mut self.printer, path, &self.export.stacks).ok()?;
+        let indices = place.indices;
+        let (dtype, shape) = real(self.by_name.get(name.as_str())?);
+        let shape = shape.get(indices.len()..)?.to_vec();
+        let node = inside(node);
+        let treedef = arrays::matrix_data(node).unwrap_or(node).to_treedef();
+        let block = treedef.blocks().next()?;
+        let is_whole = block.path().is_root() && block.leaves().len() == treedef.num_leaves();
+        let (length, inner) = block.shape().split_first().filter(|_| is_whole)?;
+        let sizes = shape.strip_suffix(inner).filter(|sizes| matches!(sizes.len(), 1 | 2))?;
+        let fits = num_elements(sizes) == Some(*length) && is_half(block.node(), dtype);
+        let matrix = Some(sizes.len());
+        fits.then_some(Found { name, indices, shape, matrix })
+    }
+
+    /// Reads a matrix from its tensor.
+    fn matrix(&mut self, path: &Path, node: NodeRef<'_>, found: Found) -> Result<()> {
+        let Found { name, indices, shape, matrix } = found;
+        let other = || {
+            let what = format!("the tensor `{name}` is not what the structure has");
+            Error::from(ErrorKind::Structure(what)).at_path(path.clone())
+        };
+        let node = inside(node);
+        let tensor = self.by_name.get(name.as_str()).ok_or_else(other)?;
+        let (dtype, _) = real(tensor);
+        let size = num_elements(&shape).and_then(|number| number.checked_mul(dtype.size()));
+        let bytes = size.and_then(|size| slice(tensor, &indices, size)).ok_or_else(other)?;
+        let is_read = match shape.as_slice() {
+            [rows, columns, inner @ ..] if matrix == Some(2) => {
+                let size = num_elements(inner).map(|number| number.saturating_mul(dtype.size()));
+                let bytes = arrays::transposed(bytes, *columns, *rows, size.unwrap_or(0));
+                L::read(dtype, &bytes, &mut self.leaves)
+            }
+            _ => L::read(dtype, bytes, &mut self.leaves),
+        };
+        if !is_read {
+            return Err(other());
+        }
+        if arrays::matrix_data(node).is_some() {
+            let sizes = shape.get(..matrix.unwrap_or(0)).unwrap_or_default();
+            let usual = arrays::usual_sizes(node, sizes);
+            for leaf in self.leaves_beside(path, usual).ok_or_else(other)? {
+                self.leaves.push(L::from_integer(leaf).ok_or_else(other)?);
+            }
+        }
+        self.mark(name, indices, path)
+    }
+
+    /// The leaves beside the numbers of an array: the usual ones, or others that are the same numbers.
+    fn leaves_beside(&self, path: &Path, usual: Vec<Leaf>) -> Option<Vec<Leaf>> {
+        let Some(literals) = self.beside.get(&path.to_string()) else { return Some(usual) };
+        let read = literals.iter().map(|text| text.parse::<Value>().ok().map(Leaf::from));
+        let read: Option<Vec<Leaf>> = read.collect();
+        let integers = |leaves: &[Leaf]| -> Vec<_> { leaves.iter().map(Leaf::as_u64).collect() };
+        read.filter(|read| integers(read) == integers(&usual))
     }
 
     /// Reads a struct that holds an array from its tensor.
     fn array(&mut self, path: &Path, node: NodeRef<'_>, found: Found) -> Result<()> {
-        let Found { name, indices, shape } = found;
+        let Found { name, indices, shape, .. } = found;
         let wrong = |what: String| Error::from(ErrorKind::Structure(what)).at_path(path.clone());
         let other = || wrong(format!("the tensor `{name}` is not what the structure has"));
         let fields = ArrayFields::of(node.fields()).ok_or_else(other)?;
         let usual = arrays::usual_leaves(node, fields, &shape);
-        let beside = match self.beside.get(&path.to_string()) {
-            Some(literals) => {
-                let read = literals.iter().map(|text| text.parse::<Value>().ok().map(Leaf::from));
-                let read: Option<Vec<Leaf>> = read.collect();
-                let integers =
-                    |leaves: &[Leaf]| -> Vec<_> { leaves.iter().map(Leaf::as_u64).collect() };
-                let same = |read: &Vec<Leaf>| integers(read) == integers(&usual);
-                read.filter(same).ok_or_else(other)?
-            }
-            None => usual,
-        };
+        let beside = self.leaves_beside(path, usual).ok_or_else(other)?;
         let tensor = self.by_name.get(name.as_str()).ok_or_else(other)?;
         let (dtype, _) = real(tensor);
         let numbers = num_elements(&shape).and_then(|number| number.checked_mul(dtype.size()));
@@ -161,6 +226,9 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
     /// Reads a block; where it has no tensor, its children are the blocks. Each call but the last
     /// reads a part of the tensors, so this ends.
     fn block(&mut self, path: &Path, node: NodeRef<'_>, shape: Option<&[usize]>) -> Result<()> {
+        if let Some(found) = self.find_matrix(path, node) {
+            return self.matrix(path, node, found);
+        }
         let stacks = &self.export.stacks;
         let (name, place) = self.export.name(&mut self.printer, path, stacks)?;
         let tensor = self.by_name.get(name.as_str());

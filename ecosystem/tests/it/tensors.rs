@@ -6,7 +6,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, Leaf, Tree};
-use treedef_exchange::{Export, Tensors};
+use treedef_exchange::{Export, Loader, Tensors};
 
 use crate::laws::Subject;
 
@@ -53,32 +53,91 @@ fn write(tensors: &Listed) -> Vec<u8> {
     safetensors::serialize(views, None::<HashMap<_, _>>).unwrap()
 }
 
+/// Says what serde does not: how to flatten, and how to load.
+struct Rules {
+    flattener: Flattener,
+    loader: Loader,
+}
+
+impl Rules {
+    fn none() -> Self {
+        Rules { flattener: Flattener::new(), loader: Loader::new() }
+    }
+}
+
 /// Holds that a value comes back from the tensors that it is written as, and that a file of these which
 /// another wrote is read and written as it is: by default, and where arrays are leaves.
 #[track_caller]
-fn comes_back<T: Subject>(value: &T) -> Listed {
+fn comes_back<T: Subject>(value: &T, rules: &Rules) -> Listed {
     let file = |tree: &Tree<Leaf>| {
         let tensors = Tensors::of(tree).unwrap();
         treedef_exchange::safetensors::to_bytes(&tensors).unwrap()
     };
-    let tree = Tree::of(value).unwrap();
+    let tree = rules.flattener.tree(value).unwrap();
     let saved = read(&file(&tree));
     let there = write(&saved);
-    let loaded: T = treedef_exchange::safetensors::load(&there).unwrap();
+    let there = treedef_exchange::safetensors::from_bytes(&there).unwrap();
+    let loaded: T = rules.loader.load(&there).unwrap();
     assert_eq!(loaded, *value);
-    assert_eq!(read(&file(&Tree::of(&loaded).unwrap())), saved);
-    let arrays = Flattener::new().arrays(true).tree(&loaded).unwrap();
+    assert_eq!(read(&file(&rules.flattener.tree(&loaded).unwrap())), saved);
+    let arrays = rules.flattener.clone().arrays(true).tree(&loaded).unwrap();
     assert_eq!(read(&file(&arrays)), saved);
-    assert_eq!(Export::new().tree::<Leaf>(&Tensors::of(&tree).unwrap()).unwrap(), tree);
+    let back: Tree<Leaf> = Export::new().tree(&Tensors::of(&tree).unwrap()).unwrap();
+    assert_eq!(back, tree.without_arrays().unwrap());
     saved
+}
+
+/// serde does not say what is asked for below `flatten`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Outer<T> {
+    epoch: u64,
+    #[serde(flatten)]
+    inner: Inner<T>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Inner<T> {
+    array: T,
+    list: Vec<f32>,
 }
 
 /// `f32[2, 3]`, the one tensor of an array, or all of what is none.
 #[track_caller]
 fn tensors<T: Subject>(value: T) -> String {
-    let model = comes_back(&Model::new(&value));
+    tensors_by(value, &|_| Rules::none())
+}
+
+/// The same of a matrix, with rules for where it is.
+#[track_caller]
+fn matrix<T: Subject>(value: T, rule: impl Fn(Flattener, &str) -> Flattener) -> String {
+    tensors_by(value, &|places| {
+        let places = places.iter();
+        places.fold(Rules::none(), |Rules { flattener, loader }, (path, name)| Rules {
+            flattener: rule(flattener.arrays(true), path),
+            loader: loader.column_major(name),
+        })
+    })
+}
+
+/// Where a [`Model`] has arrays: paths, and names.
+const PLACES: [(&str, &str); 5] = [
+    (".first", "first"),
+    (".layers[*]", "layers.*"),
+    (".named[*]", "named.*"),
+    (".best?", "best"),
+    (".wrapped", "wrapped"),
+];
+
+#[track_caller]
+fn tensors_by<T: Subject>(value: T, rules: &dyn Fn(&[(&str, &str)]) -> Rules) -> String {
+    let model = comes_back(&Model::new(&value), &rules(&PLACES));
     let show = |(dtype, shape, _): &(Dtype, Vec<usize>, Vec<u8>)| format!("{dtype:?}{shape:?}");
-    let alone = comes_back(&value);
+    let alone = comes_back(&value, &rules(&[("", "")]));
+    // There a tuple with a unit in it looks like a map.
+    if alone.keys().all(|name| name.parse::<usize>().is_err()) {
+        let inner = Inner { array: value, list: vec![0.5, 1.5] };
+        comes_back(&Outer { epoch: 7, inner }, &rules(&[(r#"["array"]"#, "array")]));
+    }
     // A vector of equal blocks is one tensor; arrays that are structs are one each.
     assert!(
         [5, 6].contains(&(model.len() / alone.len())) && model.len().is_multiple_of(alone.len())
@@ -90,17 +149,66 @@ fn tensors<T: Subject>(value: T) -> String {
     alone.iter().map(show_all).collect::<Vec<_>>().join("; ")
 }
 
+/// A `flex32` is an `f32` in files, and is read as one.
+#[track_caller]
+fn flex32(value: burn_tensor::TensorData) -> String {
+    let tree = Tree::of(&value).unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    let file = treedef_exchange::safetensors::to_bytes(&tensors).unwrap();
+    let loaded: burn_tensor::TensorData = treedef_exchange::safetensors::load(&file).unwrap();
+    assert_eq!(loaded.dtype, burn_tensor::DType::F32);
+    assert_eq!((&loaded.bytes, &loaded.shape), (&value.bytes, &value.shape));
+    // The structure has the type.
+    let back = treedef_exchange::safetensors::to_tree(&file).unwrap();
+    assert_eq!(back, tree);
+    assert_eq!(back.into_typed::<burn_tensor::TensorData>().unwrap().dtype, value.dtype);
+    self::tensors(loaded)
+}
+
+/// The element at a row and a column is the same number here and in a file.
+#[test]
+fn matrices_have_their_rows_and_columns() {
+    use nalgebra::{DMatrix, SMatrix};
+
+    let number = |row: usize, column: usize| (row * 10 + column) as f64;
+    let value = (
+        DMatrix::from_fn(2, 3, number),
+        SMatrix::<f64, 2, 3>::from_fn(number),
+        ndarray::Array2::from_shape_fn((2, 3), |(row, column)| number(row, column)),
+    );
+    let rules = Flattener::new().arrays(true).with_nalgebra_rules_at(".0").unwrap();
+    let tree = rules.with_matrix_rules_at(".1", 2, 3).unwrap().tree(&value).unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    for name in ["0", "1", "2"] {
+        let tensor = tensors.get(name).unwrap();
+        assert_eq!(tensor.shape(), [2, 3]);
+        let numbers: &[f64] = tensor.as_slice().unwrap();
+        assert_eq!(numbers, [0.0, 1.0, 2.0, 10.0, 11.0, 12.0], "{name}");
+    }
+}
+
 #[test]
 fn arrays_are_the_tensors_that_python_has() {
-    use burn_tensor::TensorData;
+    use burn_tensor::{DType, TensorData};
     use euclid::{Point2D, UnknownUnit};
     use half::{bf16, f16};
-    use nalgebra::{DMatrix, DVector, Isometry3, Matrix2xX, SMatrix, Vector3};
+    use nalgebra::{
+        DMatrix, DVector, Isometry3, Matrix2, Matrix2xX, MatrixXx3, RowDVector, SMatrix, Vector3,
+    };
     use ndarray::{Array3, ArrayD, IxDyn, ShapeBuilder, arr0, arr1, arr2};
     use num_complex::Complex;
     use sprs::{CsMat, CsVec};
 
     let columns = ndarray::Array2::from_shape_fn((2, 3).f(), |(i, j)| (i * 3 + j) as f64);
+    let dynamic = |rules: Flattener, path: &str| {
+        let inside = path.replace(".wrapped", ".wrapped.0"); // the tuple is in the newtype
+        rules.with_nalgebra_rules_at(&inside).unwrap()
+    };
+    let fixed = |rows, columns| {
+        move |rules: Flattener, path: &str| rules.with_matrix_rules_at(path, rows, columns).unwrap()
+    };
+    let by_rows = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let flex = TensorData { dtype: DType::Flex32, ..TensorData::from([1.5f32, 2.5]) };
     let rows = [
         ("ndarray::Array0<f64>", tensors(arr0(0.5))),
         ("ndarray::Array1<i32>", tensors(arr1(&[1, 2, 3]))),
@@ -121,6 +229,7 @@ fn arrays_are_the_tensors_that_python_has() {
         ("burn TensorData, i64", tensors(TensorData::new(vec![7i64; 6], [1, 2, 3]))),
         ("burn TensorData, u8, empty", tensors(TensorData::new(Vec::<u8>::new(), [0, 3]))),
         ("burn TensorData, i16, scalar", tensors(TensorData::new(vec![-3i16], [0usize; 0]))),
+        ("burn TensorData, flex32", flex32(flex)),
         ("Vec<Vec<f32>>", tensors(vec![vec![0.5f32; 4]; 3])),
         ("[half::bf16; 2]", tensors([bf16::ONE; 2])),
         ("[Complex<f64>; 2]", tensors([Complex::new(0.5, 1.5); 2])),
@@ -139,6 +248,30 @@ fn arrays_are_the_tensors_that_python_has() {
         ),
         ("nalgebra::DVector<f64>", tensors(DVector::from_vec(vec![1.0, 2.0]))),
         ("nalgebra::Isometry3<f64>", tensors(Isometry3::rotation(Vector3::new(0.1, 0.2, 0.3)))),
+        ("by rule:", String::new()),
+        ("nalgebra::SMatrix<f64, 2, 3>", {
+            matrix(SMatrix::<f64, 2, 3>::from_row_slice(&by_rows), fixed(2, 3))
+        }),
+        ("nalgebra::SMatrix<f32, 1, 3>", {
+            matrix(SMatrix::<f32, 1, 3>::new(1.0, 2.0, 3.0), fixed(1, 3))
+        }),
+        ("nalgebra::Matrix2<Complex<f32>>", {
+            let complex = |rules: Flattener, path: &str| {
+                fixed(2, 2)(rules.with_complex_rules_at("**").unwrap(), path)
+            };
+            matrix(Matrix2::from_element(Complex::new(1.0f32, 2.0)), complex)
+        }),
+        ("nalgebra::DMatrix<f64>", matrix(DMatrix::from_row_slice(2, 3, &by_rows), dynamic)),
+        ("nalgebra::DMatrix<f16>", matrix(DMatrix::from_element(3, 1, f16::PI), dynamic)),
+        ("nalgebra::DVector<i64>", matrix(DVector::from_vec(vec![1i64, 2]), dynamic)),
+        ("nalgebra::RowDVector<u8>", matrix(RowDVector::from_vec(vec![1u8, 2]), dynamic)),
+        ("nalgebra::Matrix2xX<f32>", {
+            matrix(Matrix2xX::from_column_slice(&[1.0f32, 2.0, 3.0, 4.0]), dynamic)
+        }),
+        ("nalgebra::MatrixXx3<u8>", matrix(MatrixXx3::from_column_slice(&[1u8, 2, 3]), dynamic)),
+        ("nalgebra 0.33", matrix(nalgebra_0_33::DMatrix::from_row_slice(2, 3, &by_rows), dynamic)),
+        ("glam::Mat3", matrix(glam::Mat3::from_rotation_x(0.5), fixed(3, 3))),
+        ("without a rule again:", String::new()),
         ("nalgebra 0.33", tensors(nalgebra_0_33::DVector::from_vec(vec![1.0, 2.0]))),
         ("glam::Vec3", tensors(glam::Vec3::new(1.0, 2.0, 3.0))),
         ("glam::Mat4", tensors(glam::Mat4::from_rotation_x(0.5))),
@@ -172,6 +305,7 @@ fn arrays_are_the_tensors_that_python_has() {
     burn TensorData, i64: I64[1, 2, 3]
     burn TensorData, u8, empty: U8[0, 3]
     burn TensorData, i16, scalar: I16[]
+    burn TensorData, flex32: F32[2]
     Vec<Vec<f32>>: F32[3, 4]
     [half::bf16; 2]: BF16[2]
     [Complex<f64>; 2]: F64[2, 2]
@@ -181,6 +315,19 @@ fn arrays_are_the_tensors_that_python_has() {
     nalgebra::Matrix2xX<f32>: 0: F32[4]; 2: U64[]
     nalgebra::DVector<f64>: 0: F64[2]; 1: U64[]
     nalgebra::Isometry3<f64>: rotation: F64[4]; translation: F64[3]
+    by rule:: 
+    nalgebra::SMatrix<f64, 2, 3>: F64[2, 3]
+    nalgebra::SMatrix<f32, 1, 3>: F32[1, 3]
+    nalgebra::Matrix2<Complex<f32>>: C64[2, 2]
+    nalgebra::DMatrix<f64>: F64[2, 3]
+    nalgebra::DMatrix<f16>: F16[3, 1]
+    nalgebra::DVector<i64>: I64[2]
+    nalgebra::RowDVector<u8>: U8[2]
+    nalgebra::Matrix2xX<f32>: F32[2, 2]
+    nalgebra::MatrixXx3<u8>: U8[1, 3]
+    nalgebra 0.33: F64[2, 3]
+    glam::Mat3: F32[3, 3]
+    without a rule:: 
     nalgebra 0.33: 0: F64[2]; 1: U64[]
     glam::Vec3: F32[3]
     glam::Mat4: F32[16]

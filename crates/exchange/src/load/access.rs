@@ -70,12 +70,7 @@ impl<'de> SeqAccess<'de> for &mut Elements<'de> {
             made(self.part.table)?;
         }
         let element = match self.flat {
-            Some(taken) => {
-                let Part { depth, offset, .. } = self.part;
-                let below = depth.saturating_add(taken).min(array.dims.len());
-                let within = array.offset(depth.min(below)..below, self.next);
-                Part { depth: below, offset: offset.saturating_add(within), ..self.part }
-            }
+            Some(taken) => self.part.element_of_all(taken, self.next),
             None => self.part.element(self.next),
         };
         self.next += 1;
@@ -273,6 +268,9 @@ fn require<T>(result: Result<T, Failure>, place: &Place<'_>, of: String) -> Resu
     let (Err(Failure::Field(field)), Some(absent)) = (&result, place.above()) else {
         return result;
     };
+    if absent.table.is_trying.get() {
+        return result;
+    }
     if absent.table.required.borrow_mut().insert((of, *field)) {
         Err(Failure::Again)
     } else {

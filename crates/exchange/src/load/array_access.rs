@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 
-use serde::de::value::SeqDeserializer;
+use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, VariantAccess, Visitor,
 };
 use treedef::ArrayFields;
 
+use crate::load::buffered::Form;
 use crate::load::deserializer::{Place, text, version};
 use crate::load::failure::Failure;
 use crate::load::place::Part;
@@ -118,9 +119,16 @@ impl<'de> Deserializer<'de> for Dims<'_, 'de> {
         deserialize_i32 deserialize_u64 deserialize_i64 deserialize_u128 deserialize_i128
     }
 
+    /// serde keeps it in a buffer.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let length = self.all().len();
-        self.deserialize_tuple(length, visitor)
+        match self.part.entry.form.get() {
+            Form::Struct { is_size: true, .. } => self.deserialize_u64(visitor),
+            form => {
+                let inner = if let Form::Struct { inner, .. } = form { inner } else { 0 };
+                let length = self.all().len().saturating_sub(inner);
+                self.deserialize_tuple(length, visitor)
+            }
+        }
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(
@@ -206,8 +214,16 @@ struct Type<'de>(Part<'de>);
 impl<'de> Deserializer<'de> for Type<'de> {
     type Error = Failure;
 
+    /// serde keeps it in a buffer, and the variants are those of burn.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        visitor.visit_str(self.0.array.tensor.dtype().name())
+        let dtype = self.0.array.tensor.dtype();
+        match (dtype, self.0.entry.form.get()) {
+            (Dtype::Bool, Form::Struct { has_store: true, .. }) => {
+                visitor.visit_map(MapDeserializer::new([("Bool", BYTE)].into_iter()))
+            }
+            (Dtype::Bool, _) => visitor.visit_str("Bool"),
+            _ => visitor.visit_string(dtype.name().to_ascii_uppercase()),
+        }
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

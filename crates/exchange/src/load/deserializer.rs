@@ -7,7 +7,9 @@ use treedef::{ArrayFields, Leaf, Value};
 
 use crate::load::access::{Elements, Entries, Fields, Items, Variant};
 use crate::load::array_access::ArrayAccess;
-use crate::load::failure::Failure;
+use crate::load::buffered::Form;
+use crate::load::failure::{Failure, STANDS_FOR};
+use crate::load::matrix;
 use crate::load::place::{ABSENT, Absent, EMPTY, Names, Part};
 use crate::load::table::is_float;
 use crate::tensor::{Dtype, display};
@@ -252,6 +254,10 @@ impl<'de> Place<'de> {
         let name = || self.name();
         if let Some(part) = self.part() {
             part.entry.asked.set(true);
+            if part.is_of_columns() {
+                return matrix::visit(part, matches!(self, Place::Names(_)), length, visitor)
+                    .map_err(|error| error.at(name));
+            }
             return match part.length() {
                 Some(found) if length.is_none_or(|length| length == found) => {
                     Elements::new(part, found).visit(visitor)
@@ -474,13 +480,23 @@ impl<'de> Deserializer<'de> for Place<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         if let Some(part) = self.part() {
             part.entry.buffered.set(true);
-            let array = part.entry.fields.get().filter(|_| part.depth == 0);
-            if let Some((names, array)) =
-                array.and_then(|names| Some((names, ArrayFields::of(names)?)))
-            {
-                return visitor.visit_map(ArrayAccess::new(part, array, names));
+            let is_whole = matches!(self, Place::Names(_));
+            match part.entry.form.get() {
+                Form::Unknown(number) if is_whole => {
+                    return visitor.visit_string(format!("{STANDS_FOR}{number}"));
+                }
+                Form::Struct { names, .. } if is_whole => {
+                    if let Some(array) = ArrayFields::of(names) {
+                        return visitor.visit_map(ArrayAccess::new(part, array, names));
+                    }
+                }
+                Form::Matrix(sizes) if is_whole => {
+                    return matrix::visit_tuple(part, sizes, visitor);
+                }
+                _ => {}
             }
             return match part.length() {
+                Some(_) if part.is_of_columns() && is_whole => matrix::visit_numbers(part, visitor),
                 Some(_) => self.sequence(None, visitor),
                 None => Place::Part(part).any_number(part, visitor),
             };

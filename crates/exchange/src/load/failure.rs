@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use serde::de::{Expected, Unexpected};
+
+/// The beginning of a text that is read in place of a tensor. Its number follows.
+pub(crate) const STANDS_FOR: &str = "\u{0}treedef tensor ";
+
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// serde misses a field that has no default.
@@ -11,6 +16,8 @@ pub(crate) enum Failure {
     /// What was reported suffices.
     Reported,
     Limit(String),
+    /// The type refused what stands for the tensor of this number, and what it expected instead.
+    Wish(usize, String),
     /// An error of the type, and the name of the place.
     Custom(String, Option<String>),
 }
@@ -30,6 +37,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Field(field) => write!(f, "missing field `{field}`"),
             Failure::Again | Failure::Reported => f.write_str("it was reported"),
+            Failure::Wish(_, expected) => write!(f, "expected {expected}"),
             Failure::Limit(what) | Failure::Custom(what, None) => f.write_str(what),
             Failure::Custom(what, Some(name)) if name.is_empty() => write!(f, "{what} at the root"),
             Failure::Custom(what, Some(name)) => write!(f, "{what} at `{name}`"),
@@ -42,6 +50,17 @@ impl std::error::Error for Failure {}
 impl serde::de::Error for Failure {
     fn custom<T: fmt::Display>(text: T) -> Self {
         Failure::Custom(text.to_string(), None)
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let stands_for = match found {
+            Unexpected::Str(text) => text.strip_prefix(STANDS_FOR),
+            _ => None,
+        };
+        match stands_for.and_then(|number| number.parse().ok()) {
+            Some(number) => Failure::Wish(number, expected.to_string()),
+            None => Failure::custom(format_args!("invalid type: {found}, expected {expected}")),
+        }
     }
 
     fn missing_field(field: &'static str) -> Self {

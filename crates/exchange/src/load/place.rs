@@ -376,6 +376,19 @@ impl<'c> Part<'c> {
         }
     }
 
+    /// Whether it is a matrix that a type has by columns, and no element of it.
+    pub(crate) fn is_of_columns(&self) -> bool {
+        let parts = usize::from(self.array.dtype != self.array.tensor.dtype()); // of a complex number
+        self.array.column_major && self.depth.saturating_add(parts) < self.array.dims.len()
+    }
+
+    /// The element of this number among those of so many dimensions, in row-major order.
+    pub(crate) fn element_of_all(&self, taken: usize, number: usize) -> Part<'c> {
+        let below = self.depth.saturating_add(taken).min(self.array.dims.len());
+        let within = self.array.offset(self.depth.min(below)..below, number);
+        Part { depth: below, offset: self.offset.saturating_add(within), ..*self }
+    }
+
     /// What is read instead to find out which shape the type expects.
     pub(crate) fn mismatch(&self) -> Absent<'c> {
         let dims = self.array.dims.iter().take(self.depth).map(|dim| (Some(*dim), 0)).collect();

@@ -9,6 +9,7 @@ use crate::error::{ErrorKind, Result};
 pub(crate) enum Rule {
     Rename(String, String),
     Transpose(String),
+    ColumnMajor(String),
     Ignore(String),
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::export::array_names;
+use crate::load::buffered::Form;
 use crate::load::report::Asked;
 use crate::load::rules::{Glob, Rule, Stack, parts};
 use crate::tensor::{Dtype, Tensor, Tensors, display};
@@ -36,8 +36,8 @@ pub(crate) struct Entry<'t> {
     /// Whether serde keeps it in a buffer, which hides what the type asks for.
     pub(crate) buffered: Cell<bool>,
     pub(crate) filled: bool,
-    /// The fields of the struct that it is in a buffer, if the file says so.
-    pub(crate) fields: Cell<Option<&'static [&'static str]>>,
+    /// What it is in a buffer.
+    pub(crate) form: Cell<Form>,
 }
 
 pub(crate) enum Content<'t> {
@@ -53,6 +53,9 @@ pub(crate) struct Array<'t> {
     pub(crate) dims: Vec<usize>,
     /// How far the next index of a dimension is, in elements.
     pub(crate) strides: Vec<usize>,
+    /// Whether it is a matrix for a type that has its columns one after the other: then the dimensions
+    /// are those of the type, columns first.
+    pub(crate) column_major: bool,
 }
 
 pub(crate) fn is_float(dtype: Dtype) -> bool {
@@ -73,6 +76,8 @@ pub(crate) struct Table<'t> {
     /// The fields that a struct has to have, because serde missed them: the address of its list of
     /// fields, or the name of its place if it has none.
     pub(crate) required: RefCell<BTreeSet<(String, &'static str)>>,
+    /// Whether the forms of tensors are tried: a field that is missing then says nothing.
+    pub(crate) is_trying: Cell<bool>,
     /// How many elements without bytes may still be made, in all walks.
     left: Cell<usize>,
 }
@@ -103,11 +108,33 @@ impl<'t> Array<'t> {
             dims.push(2);
             strides.push(1);
         }
-        Array { tensor, dtype, dims, strides }
+        Array { tensor, dtype, dims, strides, column_major: false }
     }
 
     pub(crate) fn num_numbers(&self) -> usize {
         self.tensor.bytes().len() / self.dtype.size()
+    }
+
+    /// Swaps the last two dimensions, for a type that has columns.
+    fn by_columns(tensor: &'t Tensor<'t>, transposed: bool) -> Self {
+        let is_matrix = tensor.shape().len() > 1;
+        Array { column_major: true, ..Array::new(tensor, is_matrix && !transposed) }
+    }
+
+    /// Whether it has one dimension, beside the parts of complex numbers.
+    pub(crate) fn is_vector(&self) -> bool {
+        self.tensor.shape().len() == 1
+    }
+
+    /// The type and the shape that are printed: those of the file.
+    pub(crate) fn display(&self) -> String {
+        let mut dims = self.dims.clone();
+        let complex = usize::from(self.dtype != self.tensor.dtype());
+        let matrix = dims.len().saturating_sub(complex);
+        if let (true, Some([.., a, b])) = (self.column_major, dims.get_mut(..matrix)) {
+            std::mem::swap(a, b);
+        }
+        display(self.dtype, &dims)
     }
 
     /// How far the element with this number is, in row-major order over some of the dimensions.
@@ -225,6 +252,7 @@ impl<'t> Table<'t> {
             reported: RefCell::default(),
             num_reports: Cell::new(0),
             required: RefCell::default(),
+            is_trying: Cell::new(false),
             left: Cell::new(made),
         })
     }
@@ -239,21 +267,6 @@ impl<'t> Table<'t> {
             entry.reported.set(false);
             entry.buffered.set(false);
         }
-    }
-
-    /// Finds which of the tensors that serde keeps in a buffer are structs with an array: there the type
-    /// does not ask for one, but the structure in the metadata shows it. Returns whether there are any.
-    pub(crate) fn find_array_structs(&self, tensors: &Tensors<'_>) -> bool {
-        if self.entries.iter().all(|entry| !entry.buffered.get()) {
-            return false;
-        }
-        let names = array_names(tensors, self.separator);
-        let buffered = self.entries.iter().filter(|entry| entry.buffered.get() && !entry.filled);
-        let found = buffered.filter(|entry| {
-            entry.fields.set(names.get(entry.original).copied());
-            entry.fields.get().is_some()
-        });
-        found.count() > 0
     }
 
     /// Counts an element that takes no bytes of the file. Returns whether there may be one more.
@@ -290,7 +303,7 @@ impl<'t> Table<'t> {
         if let Some(array) = entry.array()
             && self.reported.borrow_mut().insert(entry.name.to_string())
         {
-            let found = display(array.dtype, &array.dims);
+            let found = array.display();
             self.changed.borrow_mut().push((entry.name.to_string(), expected, found));
         }
     }
@@ -305,7 +318,11 @@ fn differs(
     let (found, expected) = (entry.array()?, filling.get(entry.name.as_ref())?);
     let is_type = found.dtype == expected.dtype
         || convert && is_float(found.dtype) && is_float(expected.dtype);
-    let show = |array: &Array<'_>| display(array.dtype, &array.dims);
+    let show = |array: &Array<'_>| array.display();
+    // What a type with columns has is flat, or in a tuple, so its shape is not known.
+    if found.column_major {
+        return None;
+    }
     (found.dims != expected.dims || !is_type)
         .then(|| (entry.name.to_string(), show(expected), show(found)))
 }
@@ -321,7 +338,7 @@ fn named<'t>(
     rules: &'t [Rule],
     separator: &'t str,
 ) -> Result<Vec<Entry<'t>>> {
-    let mut all: Vec<(Cow<'t, str>, &str, &Tensor<'_>, bool)> = Vec::new();
+    let mut all: Vec<(Cow<'t, str>, &str, &Tensor<'_>, bool, bool)> = Vec::new();
     for (name, tensor) in tensors.iter() {
         if tensor.shape().len() > MAX_DIMS {
             let what = format!(
@@ -330,13 +347,13 @@ fn named<'t>(
             );
             return Err(ErrorKind::Limit(what).into());
         }
-        all.push((Cow::Borrowed(name), name, tensor, false));
+        all.push((Cow::Borrowed(name), name, tensor, false, false));
     }
     for rule in rules {
         let mut matched = false;
         let (from, to) = match rule {
             Rule::Rename(from, to) => (from, Some(Glob::new(to, separator))),
-            Rule::Transpose(from) | Rule::Ignore(from) => (from, None),
+            Rule::Transpose(from) | Rule::ColumnMajor(from) | Rule::Ignore(from) => (from, None),
         };
         let glob = Glob::new(from, separator);
         if let Some(to) = &to {
@@ -346,7 +363,7 @@ fn named<'t>(
             all.retain(|(name, ..)| !glob.matches(&parts(name, separator)));
             continue;
         }
-        for (name, _, tensor, transposed) in &mut all {
+        for (name, _, tensor, transposed, column_major) in &mut all {
             if !glob.matches(&parts(name, separator)) {
                 continue;
             }
@@ -360,6 +377,7 @@ fn named<'t>(
                     let what = format!("`{name}`, {tensor}, cannot be transposed");
                     return Err(ErrorKind::Rule(what).into());
                 }
+                Rule::ColumnMajor(_) => *column_major = true,
                 Rule::Transpose(_) | Rule::Ignore(_) => *transposed = !*transposed,
             }
         }
@@ -376,10 +394,11 @@ fn named<'t>(
         reported: Cell::new(false),
         buffered: Cell::new(false),
         filled: false,
-        fields: Cell::new(None),
+        form: Cell::new(Form::Nested),
     };
-    let arrays = all.into_iter().map(|(name, original, tensor, transposed)| {
-        entry(name, original, Content::Array(Array::new(tensor, transposed)))
+    let arrays = all.into_iter().map(|(name, original, tensor, transposed, column_major)| {
+        let new = if column_major { Array::by_columns } else { Array::new };
+        entry(name, original, Content::Array(new(tensor, transposed)))
     });
     let texts = tensors.metadata.iter();
     let texts = texts.map(|(key, text)| entry(Cow::Borrowed(key), key, Content::Text(text)));

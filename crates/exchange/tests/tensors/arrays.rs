@@ -14,15 +14,15 @@ use treedef_exchange::{Dtype, Export, Loader, Tensor, Tensors, safetensors};
 use crate::{listed, refused};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Matrix<S, N> {
-    shape: S,
-    data: Vec<N>,
+pub(crate) struct Matrix<S, N> {
+    pub(crate) shape: S,
+    pub(crate) data: Vec<N>,
 }
 
 /// The tensors of a value, which come back as the value and as its tree. Those of a tree whose arrays
 /// are leaves are the same.
 #[track_caller]
-fn tensors<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) -> String {
+pub(crate) fn tensors<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) -> String {
     let tree = Tree::of(value).unwrap();
     let tensors = Tensors::of(&tree).unwrap();
     assert_eq!(&tensors.load::<T>().unwrap(), value);
@@ -258,39 +258,6 @@ fn shapes_that_do_not_fit_have_both_sides() {
     let rounded: Array2<f16> =
         Loader::new().convert_floats(true).transpose("").load(&file).unwrap();
     assert_eq!(rounded, Array2::from_elem((3, 2), f16::ONE));
-}
-
-/// serde does not say what it asks for there, but the structure in the metadata does.
-#[test]
-fn flattened_arrays_come_back() {
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Outer {
-        a: f32,
-        #[serde(flatten)]
-        inner: Inner,
-    }
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Inner {
-        b: Vec<[f32; 2]>,
-        half: Array1<f16>,
-        layers: Vec<Matrix<Vec<usize>, u8>>,
-        w: Array2<f32>,
-    }
-    let inner = Inner {
-        b: vec![[1.0, 2.0]; 3],
-        half: arr1(&[f16::PI]),
-        layers: vec![Matrix { shape: vec![1, 2], data: vec![3, 4] }],
-        w: arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
-    };
-    let value = Outer { a: 1.0, inner };
-    assert_snapshot!(tensors(&value), @"a: f32[]; b: f32[3, 2]; half: f16[1]; layers.0: u8[1, 2]; w: f32[2, 3]");
-    // Without the structure they are sequences of sequences, which is told.
-    let tree = Tree::of(&value).unwrap();
-    let plain = Export::new().structure_in_metadata(false).tensors(&tree).unwrap();
-    assert_snapshot!(plain.load::<Outer>().unwrap_err(), @"
-    the tensors do not fit the type
-    stopped: invalid type: newtype struct, expected u8 at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)
-    ");
 }
 
 /// A shape that asks for more dimensions than there can be, and reads none.

@@ -111,7 +111,7 @@ fn buffered_tensors_have_the_shape_of_the_value() {
     let tensors = Tensors::new([("layers".to_owned(), tensor)]).unwrap();
     assert_snapshot!(tensors.load::<Outer>().unwrap_err(), @"
     the tensors do not fit the type
-    unused `layers`: u32[2, 2]
+    `layers` is u32[2, 2], expected u32[1, 2]
     ");
 }
 

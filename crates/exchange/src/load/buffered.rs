@@ -1,0 +1,180 @@
+//! Tensors in a buffer of serde, as below `flatten`: the type does not say what it asks for.
+//!
+//! They are read as nested sequences. Where the type refuses these, texts stand for the tensors, so
+//! that the type says of each what it expects, and is offered what can be that.
+
+use std::collections::HashMap;
+
+use treedef::ArrayFields;
+
+use crate::export::array_names;
+use crate::load::failure::Failure;
+use crate::load::table::{Entry, Table};
+use crate::tensor::Tensors;
+
+/// So often a value is read to find what its tensors are.
+const WALKS: usize = 1 << 10;
+
+/// What a tensor is in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Nested sequences, or the numbers of a matrix of columns.
+    Nested,
+    /// A struct with an array.
+    Struct {
+        names: &'static [&'static str],
+        /// How many dimensions the elements have. The shape has the others.
+        inner: usize,
+        /// Whether the shape is one integer.
+        is_size: bool,
+        /// Whether the type of a boolean says what it is in memory, as later versions of burn do.
+        has_store: bool,
+    },
+    /// A tuple of numbers, rows and columns, of which the type may have one.
+    Matrix([bool; 2]),
+    /// Not known: a text with this number stands for it.
+    Unknown(usize),
+}
+
+/// Reads a value, with the tensors that serde keeps in a buffer in the forms that the type takes.
+pub(crate) fn with_forms<T>(
+    table: &Table<'_>,
+    tensors: &Tensors<'_>,
+    walk: impl Fn(&Table<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let first = walk(table);
+    let buffered: Vec<&Entry<'_>> = table.entries.iter().filter(is_buffered).collect();
+    if buffered.is_empty() {
+        return first;
+    }
+    // Where there is our structure, it says it.
+    let names = array_names(tensors, table.separator);
+    let mut is_known = false;
+    for entry in buffered.iter().filter(|entry| !entry.filled) {
+        if let Some(names) = names.get(entry.original) {
+            let (inner, is_size, has_store) = (0, false, false);
+            entry.form.set(Form::Struct { names, inner, is_size, has_store });
+            is_known = true;
+        }
+    }
+    let first = if is_known { walk(table) } else { first };
+    if !matches!(first, Err(Failure::Custom(..))) {
+        return first;
+    }
+    let known: Vec<Form> = buffered.iter().map(|entry| entry.form.get()).collect();
+    table.is_trying.set(true);
+    let found = find(table, &buffered, &walk);
+    table.is_trying.set(false);
+    found.unwrap_or_else(|refused| {
+        buffered.iter().zip(known).for_each(|(entry, form)| entry.form.set(form));
+        let result = walk(table); // its reports are those of the tensors as they are known
+        match (result, refused) {
+            (Err(Failure::Custom(..)), Some(refused)) => Err(refused),
+            (result, _) => result,
+        }
+    })
+}
+
+/// Whether a type took what it was offered up to here.
+fn is_read<T>(result: &Result<T, Failure>) -> bool {
+    !matches!(result, Err(Failure::Custom(..) | Failure::Field(_)))
+}
+
+fn is_buffered(entry: &&Entry<'_>) -> bool {
+    entry.buffered.get() && entry.array().is_some()
+}
+
+/// Asks the type for the form of one tensor after the other. An error names the one that fits no form.
+fn find<T>(
+    table: &Table<'_>,
+    buffered: &[&Entry<'_>],
+    walk: &impl Fn(&Table<'_>) -> Result<T, Failure>,
+) -> Result<Result<T, Failure>, Option<Failure>> {
+    for (number, entry) in buffered.iter().enumerate() {
+        entry.form.set(Form::Unknown(number));
+    }
+    // What fitted where the type expected the same in words.
+    let mut fitted = HashMap::<String, Form>::new();
+    let mut walks = 0..WALKS;
+    let mut result = walk(table);
+    while let Err(Failure::Wish(number, expected)) = result {
+        let entry = buffered.get(number).ok_or(None)?;
+        let (mut misses_field, mut cause) = (false, None);
+        let alike = place(entry, table.separator);
+        let same_place: Vec<&Entry<'_>> = buffered
+            .iter()
+            .copied()
+            .filter(|other| matches!(other.form.get(), Form::Unknown(_)))
+            .filter(|other| place(other, table.separator) == alike)
+            .collect();
+        let mut forms = forms(entry, expected.starts_with("struct "));
+        if let Some(known) = fitted.get(&expected).filter(|known| forms.contains(known)) {
+            forms.insert(0, *known);
+        }
+        // Elements of a sequence mostly have one type.
+        let all = [same_place.as_slice(), std::slice::from_ref(entry)];
+        let all = if same_place.len() > 1 { &all[..] } else { &all[..1] };
+        let mut tries = forms.iter().flat_map(|form| all.iter().map(move |all| (*all, *form)));
+        result = loop {
+            walks.next().ok_or(None)?;
+            let Some((entries, form)) = tries.next() else {
+                let found = entry.array().map(|array| array.display()).unwrap_or_default();
+                let what = format!("expected {expected}, found {found}");
+                let what = cause.filter(|_| expected.starts_with('a')).unwrap_or(what);
+                let refused = Failure::Custom(what, Some(entry.name.to_string()));
+                return Err(Some(refused).filter(|_| !misses_field));
+            };
+            let unknown: Vec<Form> = entries.iter().map(|entry| entry.form.get()).collect();
+            entries.iter().for_each(|entry| entry.form.set(form));
+            let result = walk(table);
+            if is_read(&result) {
+                fitted.insert(expected, form);
+                break result;
+            }
+            // It may be missing behind a tensor that fits.
+            misses_field |= matches!(result, Err(Failure::Field(_)));
+            match result {
+                Err(Failure::Custom(text, _)) if form == Form::Nested => cause = Some(text),
+                _ => {}
+            }
+            entries.iter().zip(unknown).for_each(|(entry, form)| entry.form.set(form));
+        };
+    }
+    if !is_read(&result) {
+        return Err(None);
+    }
+    // What was not asked for may still be a text that a type of texts took.
+    let unknown = buffered.iter().filter(|entry| matches!(entry.form.get(), Form::Unknown(_)));
+    let unknown = unknown.map(|entry| entry.form.set(Form::Nested)).count();
+    let result = if unknown > 0 { walk(table) } else { result };
+    if is_read(&result) { Ok(result) } else { Err(None) }
+}
+
+/// The name without the indices of elements.
+fn place<'e>(entry: &'e Entry<'_>, separator: &'e str) -> Vec<&'e str> {
+    let parts = crate::load::rules::parts(&entry.name, separator);
+    let index = |part: &'e str| if part.parse::<usize>().is_ok() { "*" } else { part };
+    parts.into_iter().map(index).collect()
+}
+
+/// The forms that a tensor can have.
+fn forms(entry: &Entry<'_>, is_struct: bool) -> Vec<Form> {
+    let Some(array) = entry.array() else { return Vec::new() };
+    if array.column_major {
+        let sizes = [[true, true], [true, false], [false, true]];
+        let sizes = sizes.into_iter().filter(|sizes| *sizes != [true, true] || !array.is_vector());
+        return [Form::Nested].into_iter().chain(sizes.map(Form::Matrix)).collect();
+    }
+    let all = |names: &'static [&'static str]| {
+        let form = Form::Struct { names, inner: 0, is_size: false, has_store: false };
+        if names.contains(&"dtype") {
+            return vec![form, Form::Struct { names, inner: 0, is_size: false, has_store: true }];
+        }
+        let shapes = (0..=array.dims.len()).flat_map(|inner| [(inner, false), (inner, true)]);
+        let struct_of = |(inner, is_size)| Form::Struct { names, inner, is_size, has_store: false };
+        shapes.map(struct_of).collect()
+    };
+    let mut forms: Vec<Form> = ArrayFields::NAMES.iter().flat_map(|names| all(names)).collect();
+    forms.insert(if is_struct { forms.len() } else { 0 }, Form::Nested);
+    forms
+}

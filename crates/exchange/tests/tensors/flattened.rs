@@ -1,0 +1,148 @@
+//! Arrays below `#[serde(flatten)]`, where serde keeps tensors in a buffer and does not say what the type
+//! asks for.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use half::f16;
+use insta::assert_snapshot;
+use ndarray::{Array1, Array2, ArrayD, IxDyn, arr0, arr1, arr2};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use treedef::Tree;
+use treedef_exchange::{Export, Loader, Tensors, flax, npz, safetensors};
+
+use crate::arrays::{Matrix, tensors};
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Outer<T> {
+    a: f32,
+    #[serde(flatten)]
+    inner: T,
+}
+
+fn outer<T>(inner: T) -> Outer<T> {
+    Outer { a: 1.0, inner }
+}
+
+/// The value comes back with and without our metadata, from each format.
+#[track_caller]
+fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(inner: T) -> String {
+    let value = outer(inner);
+    let tree = Tree::of(&value).unwrap();
+    let plain = Export::new().structure_in_metadata(false).tensors(&tree).unwrap();
+    assert_eq!(plain.load::<Outer<T>>().unwrap(), value);
+    let bytes = safetensors::to_bytes(&plain).unwrap();
+    assert_eq!(safetensors::load::<Outer<T>>(&bytes).unwrap(), value);
+    assert_eq!(npz::load::<Outer<T>>(&npz::to_bytes(&plain).unwrap()).unwrap(), value);
+    let nested = Export::new().separator("/").tensors(&tree).unwrap();
+    assert_eq!(flax::load::<Outer<T>>(&flax::to_bytes(&nested).unwrap()).unwrap(), value);
+    tensors(&value)
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Inner {
+    b: Vec<[f32; 2]>,
+    half: Array1<f16>,
+    layers: Vec<Matrix<Vec<usize>, u8>>,
+    w: Array2<f32>,
+}
+
+fn inner() -> Inner {
+    Inner {
+        b: vec![[1.0, 2.0]; 3],
+        half: arr1(&[f16::PI]),
+        layers: vec![Matrix { shape: vec![1, 2], data: vec![3, 4] }; 3],
+        w: arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+    }
+}
+
+#[test]
+fn flattened_arrays_come_back() {
+    assert_snapshot!(comes_back(inner()), @"a: f32[]; b: f32[3, 2]; half: f16[1]; layers.0: u8[1, 2]; layers.1: u8[1, 2]; layers.2: u8[1, 2]; w: f32[2, 3]");
+    assert_snapshot!(comes_back(outer2(inner())), @"a: f32[]; b: f32[3, 2]; c: u16[2]; half: f16[1]; layers.0: u8[1, 2]; layers.1: u8[1, 2]; layers.2: u8[1, 2]; w: f32[2, 3]");
+    type Named<T> = BTreeMap<String, T>;
+    let named = |value: Array2<i64>| Named::from([("x".to_owned(), value)]);
+    assert_snapshot!(comes_back(named(arr2(&[[1, 2], [3, 4]]))), @"a: f32[]; x: i64[2, 2]");
+    let mixed = (arr1(&[1u8; 3]), Matrix { shape: 3usize, data: vec![0.5f64; 3] }, vec![2u8, 3]);
+    assert_snapshot!(comes_back(Named::from([("m".to_owned(), mixed)])), @"a: f32[]; m.0: u8[3]; m.1: f64[3]; m.2: u8[2]");
+    let scalars = Named::from([("s".to_owned(), (arr0(1.5f32), 2.5f32))]);
+    assert_snapshot!(comes_back(scalars), @"a: f32[]; s.0: f32[]; s.1: f32[]");
+    // Elements with a shape of their own, of which nothing tells the first dimensions.
+    let colours = Array2::from_shape_fn((2, 3), |(row, column)| [row as u8, column as u8, 7, 9]);
+    assert_snapshot!(comes_back(Named::from([("c".to_owned(), colours)])), @"a: f32[]; c: u8[2, 3, 4]");
+    let any = ArrayD::from_elem(IxDyn(&[1, 2, 1]), true);
+    assert_snapshot!(comes_back(Named::from([("d".to_owned(), any)])), @"a: f32[]; d: bool[1, 2, 1]");
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Between {
+    c: Array1<u16>,
+    #[serde(flatten)]
+    inner: Inner,
+}
+
+fn outer2(inner: Inner) -> Between {
+    Between { c: arr1(&[1, 2]), inner }
+}
+
+/// Elements of a sequence are asked for at once, and one by one where they differ.
+#[test]
+fn elements_may_differ() {
+    type Alike = (Vec<f32>, Array1<f32>, Vec<f32>, Matrix<[usize; 1], f32>);
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Mixed {
+        m: Alike,
+    }
+    let numbers = || vec![0.5f32, 1.5];
+    let m = (numbers(), arr1(&[0.5, 1.5]), numbers(), Matrix { shape: [2], data: numbers() });
+    assert_snapshot!(comes_back(Mixed { m }), @"a: f32[]; m.0: f32[2]; m.1: f32[2]; m.2: f32[2]; m.3: f32[2]");
+}
+
+/// Many tensors take few walks.
+#[test]
+fn many_arrays_are_read() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Many {
+        layers: Vec<BTreeMap<String, Array1<f32>>>,
+    }
+    let names = ["q", "k", "v", "o"];
+    let layer = || names.map(|name| (name.to_owned(), arr1(&[0.5; 3]))).into();
+    comes_back(Many { layers: (0..500).map(|_| layer()).collect() });
+}
+
+/// What fits no form is told in words of the type, and numbers that came back as others are.
+#[test]
+fn what_does_not_fit_is_told() {
+    let plain = |value: &Outer<Inner>| {
+        let tree = Tree::of(value).unwrap();
+        let export = Export::new().structure_in_metadata(false);
+        export.tensors(&tree).unwrap().into_owned()
+    };
+    let file = plain(&outer(inner()));
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Other {
+        b: Vec<[f32; 2]>,
+        half: Array1<f16>,
+        layers: Vec<Matrix<Vec<usize>, u8>>,
+        w: Array2<u8>,
+    }
+    assert_snapshot!(file.load::<Outer<Other>>().unwrap_err(), @"
+    the tensors do not fit the type
+    stopped: expected ndarray representation, found f32[2, 3] at `w` (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)
+    ");
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Text {
+        b: String,
+    }
+    assert_snapshot!(file.load::<Outer<Text>>().unwrap_err(), @"
+    the tensors do not fit the type
+    stopped: invalid type: sequence, expected a string at the root (in a buffer of serde, as below `flatten`, where a tensor is nested sequences)
+    ");
+    let b = Tensors::new(
+        [("a", "a"), ("b", "b")]
+            .map(|(name, from)| (name.to_owned(), file.get(from).unwrap().clone())),
+    );
+    type Named = Outer<BTreeMap<String, Vec<[f32; 2]>>>;
+    assert!(Loader::new().load_partial::<Named>(&b.unwrap()).unwrap().1.is_exact());
+}

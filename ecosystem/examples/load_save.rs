@@ -1,0 +1,87 @@
+//! Loads a safetensors file into a struct of arrays of other crates and saves it again: `-- FROM TO`.
+//!
+//! `load_save.py` of the package `treedef-exchange` writes such files, and compares what comes back.
+
+use std::error::Error;
+use std::fs;
+
+use burn_tensor::TensorData;
+use half::f16;
+use nalgebra::{DMatrix, DVector, SMatrix};
+use ndarray::{Array0, Array1, Array2, Array3, ArrayD};
+use serde::{Deserialize, Serialize};
+use treedef::{Flattener, Leaf, Tree};
+use treedef_exchange::{Export, Loader, Tensors, safetensors};
+
+#[derive(Serialize, Deserialize)]
+struct Layer {
+    w: Array2<f32>,
+    b: Option<Array1<f64>>,
+    scale: Array1<f16>,
+    burn: TensorData,
+}
+
+/// An array of a program that has no `ndarray`.
+#[derive(Serialize, Deserialize)]
+struct Matrix {
+    shape: Vec<u32>,
+    data: Vec<i16>,
+}
+
+/// serde does not say what these ask for.
+#[derive(Serialize, Deserialize)]
+struct Flattened {
+    mask: TensorData,
+    gain: Array2<i32>,
+    bias: Vec<f32>,
+}
+
+/// Matrices by columns: `[i, j]` is `10 i + j` there.
+#[derive(Serialize, Deserialize)]
+struct Columns {
+    fixed: SMatrix<f64, 2, 3>,
+    square: glam::Mat3,
+    dynamic: DMatrix<f32>,
+    vector: DVector<f16>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Model {
+    layers: Vec<Layer>,
+    table: Matrix,
+    colours: Array2<[u8; 3]>,
+    cube: Array3<bool>,
+    any: ArrayD<i64>,
+    step: Array0<u64>,
+    plain: Vec<[f32; 2]>,
+    columns: Columns,
+    #[serde(flatten)]
+    flattened: Flattened,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [from, to] = arguments.as_slice() else { return Err("usage: load_save FROM TO".into()) };
+    let file = fs::read(from)?;
+    let loader = Loader::new().column_major("columns.*");
+    let model: Model = loader.load(&safetensors::from_bytes(&file)?)?;
+    let rules = Flattener::new()
+        .arrays(true)
+        .with_matrix_rules_at("**.fixed", 2, 3)?
+        .with_matrix_rules_at("**.square", 3, 3)?
+        .with_nalgebra_rules_at("**.dynamic")?
+        .with_nalgebra_rules_at("**.vector")?;
+    let at = |row: usize, column: usize| (row * 10 + column) as f32;
+    let Columns { fixed, square, dynamic, .. } = &model.columns;
+    assert_eq!(*fixed, SMatrix::<f64, 2, 3>::from_fn(|row, column| f64::from(at(row, column))));
+    assert_eq!(square.row(2).to_array(), [at(2, 0), at(2, 1), at(2, 2)]);
+    assert_eq!(*dynamic, DMatrix::from_fn(dynamic.nrows(), dynamic.ncols(), at));
+    let tree = rules.tree(&model)?;
+    let tensors = Tensors::of(&tree)?;
+    safetensors::save(&tensors, to)?;
+    // The structure in the metadata makes the same tree.
+    let saved = fs::read(to)?;
+    let back: Tree<Leaf> = Export::new().tree(&safetensors::from_bytes(&saved)?)?;
+    assert_eq!(back, tree.clone().without_arrays()?);
+    Ok(())
+}
