@@ -40,6 +40,7 @@ use crate::treedef::difference::{structure_differences, structure_mismatch};
 use crate::treedef::limits::PrintCost;
 
 use elements::gave_less;
+pub(crate) use reader::CBOR_TAG;
 pub use reader::TreeSeed;
 use recording::Recording;
 use rows::layout::Divergence;

@@ -67,6 +67,9 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
     }
 }
 
+/// The variant as which `ciborium` tells a tag of CBOR: a number beside a value.
+pub(crate) const CBOR_TAG: &str = "@@TAGGED@@";
+
 /// Records the next value.
 struct Reader<'r>(&'r mut Recording);
 
@@ -172,7 +175,14 @@ impl<'de> Visitor<'de> for Reader<'_> {
             recording.key_came(Ok(()))?;
             recording.value(true).map(drop)
         })?;
-        variant.newtype_variant_seed(ChildReader(self.0))?;
+        if name == CBOR_TAG {
+            // Read as a newtype, it would lose its number.
+            let level = self.0.level();
+            variant.tuple_variant(2, Reader(self.0.child(true)))?;
+            told(self.0, |recording| recording.child_came(level, Ok(())))?;
+        } else {
+            variant.newtype_variant_seed(ChildReader(self.0))?;
+        }
         told(self.0, Recording::close)
     }
 }

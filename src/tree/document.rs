@@ -8,6 +8,7 @@ use crate::flatten::TreeSeed;
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::model::{Leaf, NodeKind, Tree, Value};
+use crate::tree::private::{self, Form, Private};
 use crate::treedef::node_ref::NodeRef;
 
 /// Serializes the nested document. Structs become maps of their fields. Unit variants become
@@ -16,6 +17,10 @@ use crate::treedef::node_ref::NodeRef;
 ///
 /// If a format writes structs, variants or newtypes in another way, rebuild the value:
 /// [`Tree::into_typed`].
+///
+/// Some formats have values that serde has no kind for, such as the dates of TOML, and tell them
+/// under private names. They are such values again in their own format, and texts in others. The
+/// [overview](crate) lists them.
 ///
 /// ```
 /// use treedef::Tree;
@@ -72,6 +77,11 @@ struct Document<'a, L> {
 impl<L: Serialize> Serialize for Document<'_, L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use NodeKind as Is;
+        if let Some(private) = Private::of(self.node)
+            && !private::is_ours::<S>()
+        {
+            return self.private(private, serializer);
+        }
         let variant = self.node.variant().unwrap_or_default();
         match self.node.kind() {
             Is::Leaf => match self.leaves.get(self.node.first_leaf()) {
@@ -117,6 +127,43 @@ impl<'a, L: Serialize> Document<'a, L> {
 
     fn only_child(&self) -> Option<Self> {
         self.node.children().next().map(|node| self.child(node))
+    }
+
+    /// A value of a format that has no kind in serde: that format knows it by its name, and others get a
+    /// text, or what has a tag.
+    fn private<S: Serializer>(
+        &self,
+        private: &'static Private,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let is_known = private.is_known_to::<S>();
+        let children: Vec<_> = match self.node.kind() {
+            NodeKind::Map if matches!(private.form, Form::Tag { .. }) => {
+                let inside = self.node.child(0);
+                inside.map(|inside| inside.children().take(3).collect()).unwrap_or_default()
+            }
+            _ => self.node.children().take(3).collect(),
+        };
+        match (private.form, children.as_slice()) {
+            (Form::Tag { .. }, [tag, value]) if is_known && tag.is_leaf() => {
+                private.tag(&self.child(*tag), &self.child(*value), serializer)
+            }
+            (Form::Tag { .. }, [_, value]) => {
+                call_stack::grow!(self.child(*value).serialize(serializer))
+            }
+            (Form::Newtype, [value]) if is_known => private.known(&self.child(*value), serializer),
+            (Form::Text { .. } | Form::Number { .. }, [value]) => {
+                match (private::text_of(&self.child(*value)), private.form) {
+                    (Some(text), _) if is_known => private.known(&text, serializer),
+                    (Some(text), Form::Number { .. }) => {
+                        private::serialize_number(&text, serializer)
+                    }
+                    (Some(text), _) => serializer.serialize_str(&text),
+                    (None, _) => self.inside(serializer),
+                }
+            }
+            _ => self.inside(serializer),
+        }
     }
 
     fn inside<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

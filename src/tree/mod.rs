@@ -23,6 +23,7 @@ mod arrays;
 mod summary;
 mod check_close;
 mod diff;
+pub(crate) mod private;
 mod document;
 mod migration;
 #[cfg(feature = "persist")]

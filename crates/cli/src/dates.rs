@@ -6,7 +6,7 @@ use std::str::FromStr;
 use toml::value::Datetime;
 use treedef::{Edit, Key, Leaf, NodeKind, Path, Tree, TreeDef, Value};
 
-/// A date is a map with this one key, to serde.
+/// A date is a map with this one key, to serde. Where TOML is written, such a map is a date again.
 const KEY: &str = "$__toml_private_datetime";
 
 /// Where there are dates in a document.
@@ -72,10 +72,4 @@ impl Dates {
             })
         })
     }
-}
-
-/// Whether a tree has dates in it.
-pub(crate) fn has_dates(tree: &Tree<Leaf>) -> bool {
-    let is_date = |key: &Value| key.as_str() == Some(KEY);
-    tree.treedef().nodes().any(|(_, node)| matches!(node.entry_keys(), [key] if is_date(key)))
 }

@@ -6,7 +6,6 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 use treedef::{Leaf, NodeKind, Tree};
 
-use crate::dates::has_dates;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::paths::readable;
@@ -43,14 +42,7 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
                 let message = format!("it has no null, and there is one at `{}`", readable(&path));
                 return Err(refused(&message));
             }
-            // Only a value of TOML has dates; it has its keys in their order, too.
-            let text = if has_dates(tree) {
-                let value: toml::Value = tree.clone().into_typed()?;
-                toml::to_string_pretty(&value)
-            } else {
-                toml::to_string_pretty(tree)
-            };
-            bytes = text.map_err(|error| refused(&error))?.into_bytes();
+            bytes = toml::to_string_pretty(tree).map_err(|error| refused(&error))?.into_bytes();
         }
         Format::Yaml => {
             bytes = serde_saphyr::to_string(tree).map_err(|error| refused(&error))?.into_bytes();

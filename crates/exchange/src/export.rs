@@ -66,7 +66,8 @@ const MAX_TEXT: usize = 1 << 26;
 /// use treedef_exchange::{Loader, Tensors};
 ///
 /// // What serde sees of an `SMatrix<f64, 2, 3>` and of a `DMatrix<f64>`: columns.
-/// let model = ((1.0, 4.0, 2.0, 5.0, 3.0, 6.0), (vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0], 2u64, 3u64));
+/// let columns = vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0];
+/// let model = ((1.0, 4.0, 2.0, 5.0, 3.0, 6.0), (columns, 2u64, 3u64));
 /// let rules = Flattener::new().arrays(true);
 /// let rules = rules.with_matrix_rules_at(".0", 2, 3)?.with_nalgebra_rules_at(".1")?;
 /// let tree = rules.tree(&model)?;

@@ -51,3 +51,22 @@ fn a_number_is_one_string() {
         "`$serde_json::private::Number` { `$serde_json::private::Number`: * }"
     );
 }
+
+/// A document of any format has numbers again, if they are the same numbers there.
+#[test]
+fn numbers_are_numbers_again() {
+    use treedef::{Leaf, Tree};
+
+    let text =
+        r#"[1,-7,1.10,1e3,-0.0,-0,18446744073709551616,123456789012345678901234567890.5,1e1000]"#;
+    let document: Tree<Leaf> = serde_json::from_str(text).unwrap();
+    let value: Value = serde_json::from_str(text).unwrap();
+    for tree in [document, Tree::of(&value).unwrap()] {
+        assert_eq!(serde_json::to_string(&tree).unwrap(), serde_json::to_string(&value).unwrap());
+        let ron = ron::to_string(&tree).unwrap();
+        assert_eq!(
+            ron,
+            r#"[1,-7,1.1,1000.0,-0.0,-0.0,"18446744073709551616","123456789012345678901234567890.5","1e+1000"]"#
+        );
+    }
+}

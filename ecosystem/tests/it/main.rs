@@ -10,6 +10,7 @@ mod graphs;
 mod limits;
 mod marks;
 mod numbers;
+mod private;
 mod rules;
 mod strings;
 mod tensors;

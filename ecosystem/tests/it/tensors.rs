@@ -327,7 +327,7 @@ fn arrays_are_the_tensors_that_python_has() {
     nalgebra::MatrixXx3<u8>: U8[1, 3]
     nalgebra 0.33: F64[2, 3]
     glam::Mat3: F32[3, 3]
-    without a rule:: 
+    without a rule again:: 
     nalgebra 0.33: 0: F64[2]; 1: U64[]
     glam::Vec3: F32[3]
     glam::Mat4: F32[16]

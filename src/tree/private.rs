@@ -1,0 +1,278 @@
+//! Values of formats that have no kind in serde: dates of TOML, numbers of any length, tags of CBOR.
+//!
+//! A format tells serde such a value under a private name, and knows it by this name when it is
+//! written. For all others the name has no meaning.
+
+use std::any::type_name;
+use std::fmt::{self, Display};
+
+use serde::ser::{self, Impossible, Serialize, SerializeStruct, SerializeTupleVariant, Serializer};
+
+use crate::flatten::CBOR_TAG;
+use crate::model::NodeKind;
+use crate::treedef::node_ref::NodeRef;
+
+/// How serde sees the values.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// A text, as the only field of a struct or the only entry of a map.
+    Text { field: &'static str },
+    /// The same, of a number.
+    Number { field: &'static str },
+    /// What is in a newtype.
+    Newtype,
+    /// A number beside a value, in the only variant of an enum.
+    Tag { variant: &'static str },
+}
+
+/// A private name.
+pub(crate) struct Private {
+    name: &'static str,
+    pub(crate) form: Form,
+    /// The crates that know it.
+    owners: &'static [&'static str],
+}
+
+const fn text(name: &'static str, field: &'static str, owners: &'static [&'static str]) -> Private {
+    Private { name, form: Form::Text { field }, owners }
+}
+
+const fn newtype(name: &'static str, owners: &'static [&'static str]) -> Private {
+    Private { name, form: Form::Newtype, owners }
+}
+
+const NUMBER: &str = "$serde_json::private::Number";
+const RAW_JSON: &str = "$serde_json::private::RawValue";
+
+const ALL: [Private; 9] = [
+    text("$__toml_private_Datetime", "$__toml_private_datetime", &["toml", "toml_edit"]),
+    Private { name: NUMBER, form: Form::Number { field: NUMBER }, owners: &["serde_json"] },
+    text(RAW_JSON, RAW_JSON, &["serde_json"]),
+    Private { name: "@@TAG@@", form: Form::Tag { variant: CBOR_TAG }, owners: &["ciborium"] },
+    newtype("$ron::private::RawValue", &["ron"]),
+    newtype("_ExtStruct", &["rmp_serde", "rmpv"]),
+    newtype("PLIST-DATE", &["plist"]),
+    newtype("PLIST-UID", &["plist"]),
+    newtype(
+        "$__private__serde__identifier__for__cid",
+        &["ipld_core", "serde_ipld_dagcbor", "serde_ipld_dagjson"],
+    ),
+];
+
+impl Private {
+    /// The private name of a node, whose value is below it.
+    pub(crate) fn of(node: NodeRef<'_>) -> Option<&'static Private> {
+        let (kind, count) = (node.kind(), node.num_children());
+        let is = |private: &&Private| match private.form {
+            Form::Text { field } | Form::Number { field } => match kind {
+                NodeKind::Struct => node.fields().iter().any(|name| name.as_ref() == field),
+                _ => node.entry_keys().iter().any(|key| key.as_str() == Some(field)),
+            },
+            Form::Newtype => kind == NodeKind::NewtypeStruct && node.name() == Some(private.name),
+            Form::Tag { variant } => match kind {
+                NodeKind::TupleVariant => node.variant() == Some(variant),
+                _ => node.entry_keys().iter().any(|key| key.as_str() == Some(variant)),
+            },
+        };
+        let may_be = match kind {
+            NodeKind::Struct | NodeKind::Map | NodeKind::NewtypeStruct => count == 1,
+            NodeKind::TupleVariant => count == 2,
+            _ => false,
+        };
+        if may_be { ALL.iter().find(is) } else { None }
+    }
+
+    /// Whether a serializer is one of a format that knows the name.
+    pub(crate) fn is_known_to<S>(&self) -> bool {
+        self.owners.contains(&owner::<S>())
+    }
+
+    /// Writes a text for a format that knows it.
+    pub(crate) fn known<S: Serializer>(
+        &self,
+        value: &impl Serialize,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match self.form {
+            Form::Text { field } | Form::Number { field } => {
+                let mut value_of = serializer.serialize_struct(self.name, 1)?;
+                value_of.serialize_field(field, value)?;
+                value_of.end()
+            }
+            Form::Newtype | Form::Tag { .. } => {
+                serializer.serialize_newtype_struct(self.name, value)
+            }
+        }
+    }
+
+    /// Writes a tag and what has it for a format that knows it.
+    pub(crate) fn tag<S: Serializer>(
+        &self,
+        tag: &impl Serialize,
+        value: &impl Serialize,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut tagged = serializer.serialize_tuple_variant(self.name, 0, CBOR_TAG, 2)?;
+        tagged.serialize_field(tag)?;
+        tagged.serialize_field(value)?;
+        tagged.end()
+    }
+}
+
+/// Whether a serializer is ours, which sees all that serde tells.
+pub(crate) fn is_ours<S>() -> bool {
+    owner::<S>() == env!("CARGO_CRATE_NAME")
+}
+
+/// The crate that a serializer is of. Nothing but the name of its type shows that: a wrapper around it is
+/// another's.
+fn owner<S>() -> &'static str {
+    let mut path = type_name::<S>();
+    while let Some(referred) = path.strip_prefix("&mut ").or(path.strip_prefix('&')) {
+        path = referred;
+    }
+    path.split("::").next().unwrap_or_default()
+}
+
+/// Writes the text of a number as a number if that is the same number, and else as a text.
+pub(crate) fn serialize_number<S: Serializer>(
+    text: &str,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    if let Some(number) = text.parse().ok().filter(|number: &u64| number.to_string() == text) {
+        return serializer.serialize_u64(number);
+    }
+    if let Some(number) = text.parse().ok().filter(|number: &i64| number.to_string() == text) {
+        return serializer.serialize_i64(number);
+    }
+    let float = text.parse::<f64>().ok().filter(|float| float.is_finite());
+    match float.filter(|float| Decimal::of(&format!("{float:e}")) == Decimal::of(text)) {
+        Some(float) => serializer.serialize_f64(float),
+        None => serializer.serialize_str(text),
+    }
+}
+
+/// A decimal number: its digits without outer zeros, and the power of ten of the last one.
+#[derive(PartialEq)]
+struct Decimal {
+    is_negative: bool,
+    digits: String,
+    exponent: i64,
+}
+
+impl Decimal {
+    fn of(text: &str) -> Option<Self> {
+        let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let is_negative = number.starts_with('-');
+        let number = number.trim_start_matches(['-', '+']);
+        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        let all = [whole, part].concat();
+        let digits = all.trim_end_matches('0');
+        let zeros = i64::try_from(all.len() - digits.len()).ok()?; // a part of it
+        let part = i64::try_from(part.len()).ok()?;
+        let digits = digits.trim_start_matches('0').to_owned();
+        let exponent = exponent.parse::<i64>().ok()?.checked_sub(part)?.checked_add(zeros)?;
+        let exponent = if digits.is_empty() { 0 } else { exponent };
+        Some(Decimal { is_negative, digits, exponent })
+    }
+}
+
+/// The text that a value is, if it is one.
+pub(crate) fn text_of(value: &impl Serialize) -> Option<String> {
+    value.serialize(Text).ok()
+}
+
+/// Takes texts alone.
+struct Text;
+
+#[derive(Debug)]
+struct NoText;
+
+impl Display for NoText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no text")
+    }
+}
+
+impl std::error::Error for NoText {}
+
+impl ser::Error for NoText {
+    fn custom<T: Display>(_: T) -> Self {
+        NoText
+    }
+}
+
+macro_rules! no_text {
+    ($($serialize:ident($($type:ty),*) -> $returned:ty;)*) => {
+        $(fn $serialize(self, $(_: $type),*) -> Result<$returned, NoText> {
+            Err(NoText)
+        })*
+    };
+}
+
+type Never = Impossible<String, NoText>;
+
+impl Serializer for Text {
+    type Ok = String;
+    type Error = NoText;
+    type SerializeSeq = Never;
+    type SerializeTuple = Never;
+    type SerializeTupleStruct = Never;
+    type SerializeTupleVariant = Never;
+    type SerializeMap = Never;
+    type SerializeStruct = Never;
+    type SerializeStructVariant = Never;
+
+    fn serialize_str(self, text: &str) -> Result<String, NoText> {
+        Ok(text.to_owned())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<String, NoText> {
+        Err(NoText)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: &T,
+    ) -> Result<String, NoText> {
+        Err(NoText)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<String, NoText> {
+        Err(NoText)
+    }
+
+    no_text! {
+        serialize_bool(bool) -> String;
+        serialize_i8(i8) -> String;
+        serialize_i16(i16) -> String;
+        serialize_i32(i32) -> String;
+        serialize_i64(i64) -> String;
+        serialize_u8(u8) -> String;
+        serialize_u16(u16) -> String;
+        serialize_u32(u32) -> String;
+        serialize_u64(u64) -> String;
+        serialize_f32(f32) -> String;
+        serialize_f64(f64) -> String;
+        serialize_char(char) -> String;
+        serialize_bytes(&[u8]) -> String;
+        serialize_none() -> String;
+        serialize_unit() -> String;
+        serialize_unit_struct(&'static str) -> String;
+        serialize_unit_variant(&'static str, u32, &'static str) -> String;
+        serialize_seq(Option<usize>) -> Never;
+        serialize_tuple(usize) -> Never;
+        serialize_tuple_struct(&'static str, usize) -> Never;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Never;
+        serialize_map(Option<usize>) -> Never;
+        serialize_struct(&'static str, usize) -> Never;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Never;
+    }
+}
