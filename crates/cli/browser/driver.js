@@ -7,6 +7,11 @@ const mode = document.documentElement.dataset.check;
 
 check("no script of the document ran", window.hacked === undefined && document.querySelectorAll("img, iframe, svg").length === 0);
 check("two scripts and the driver", document.querySelectorAll("script").length === 3);
+const other = document.createElement("script");
+other.textContent = "window.injected = 1";
+document.body.append(other);
+other.remove();
+check("another script does not run", window.injected === undefined);
 if (mode === "plain") {
   check("the root is open", rows().length > 1 && document.querySelector("[role=treeitem]").getAttribute("aria-expanded") === "true");
   press("ArrowDown");

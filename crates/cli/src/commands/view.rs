@@ -406,6 +406,10 @@ fn histogram(leaves: &[Leaf]) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use sha2::{Digest, Sha256};
+
     use super::*;
 
     const EVIL: &str =
@@ -431,6 +435,24 @@ mod tests {
         assert_eq!(data["root"][3][0][3][0][2], Leaf::from(EVIL).to_string());
         // The page has its own two elements and no other.
         assert_eq!(page.matches("</script>").count(), 2);
+    }
+
+    /// So no other script runs, whatever a document holds.
+    #[test]
+    fn the_policy_names_script_and_style_by_their_hashes() {
+        let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+        let (style, script) = (hash(STYLE), hash(SCRIPT));
+        let policy = format!("default-src 'none'; style-src {style}; script-src {script}");
+        let page = page_of("1");
+        assert!(page.contains(&format!("content=\"{policy}\"")), "page.html has to say: {policy}");
+        for element in [format!("<style>{STYLE}</style>"), format!("<script>{SCRIPT}</script>")] {
+            assert_eq!(page.matches(&element).count(), 1);
+        }
+        // The data is no script, and there are no attributes that are one.
+        let outside = PAGE.replace("<script>/*SCRIPT*/</script>", "");
+        assert_eq!(outside.matches("<script").count(), 1);
+        assert!(outside.contains("<script type=\"application/json\""));
+        assert!(!outside.contains("unsafe") && !outside.contains(" on") && !outside.contains("style="));
     }
 
     #[test]
