@@ -1,14 +1,14 @@
 //! The error type: what went wrong, and at which path.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use serde::de::{Expected, Unexpected};
 
-use crate::message::{alternatives, counted, counted_bytes, limited, quoted_names};
+use crate::message::{Shown, alternatives, counted, counted_bytes, limited, quoted_names};
 use crate::model::{LeafKind, Name};
 use crate::path::{Key, Path};
 
@@ -592,7 +592,7 @@ impl std::error::Error for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        write!(Shown(f), "{}", self.0)
     }
 }
 

@@ -13,6 +13,39 @@ pub(crate) fn limited(printed: &impl fmt::Display, most: usize) -> String {
     }
 }
 
+/// Whether a character has no shape of its own, but hides others or turns them round: controls, and what
+/// Unicode calls format characters, separators of lines and default ignorable.
+///
+/// Variation selectors are not among them: they change the shape of the character before them.
+pub(crate) fn is_invisible(char: char) -> bool {
+    char.is_control()
+        || matches!(char,
+            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
+            | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
+}
+
+/// A writer of messages, which may quote what somebody else wrote: such characters are escaped, apart
+/// from those that part lines.
+pub(crate) struct Shown<'a, 'f>(pub(crate) &'a mut fmt::Formatter<'f>);
+
+impl fmt::Write for Shown<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let is_escaped = |char: char| is_invisible(char) && !matches!(char, '\n' | '\t');
+        let mut rest = text;
+        while let Some((at, char)) = rest.char_indices().find(|(_, char)| is_escaped(*char)) {
+            let (before, after) = rest.split_at(at);
+            write!(self.0, "{before}\\u{{{:x}}}", u32::from(char))?;
+            rest = after.get(char.len_utf8()..).unwrap_or_default();
+        }
+        self.0.write_str(rest)
+    }
+}
+
 /// A writer that fails when there is no room for more characters.
 pub(crate) struct Limited {
     pub(crate) text: String,

@@ -371,3 +371,15 @@ fn a_float_for_an_integer_names_what_keeps_integers() {
     assert!(!said(unflatten::<(u128,)>(&treedef, [1.5]).unwrap_err()));
     assert!(!said(unflatten::<(String,)>(&treedef, [1.5]).unwrap_err()));
 }
+
+/// A message may quote what somebody else wrote.
+#[test]
+fn messages_turn_nothing_round() {
+    let evil = "a\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}";
+    assert_snapshot!(Error::custom(evil), @r"a\u{202e}b\u{1b}[31mc\u{2028}d\u{200b} at the root");
+    let document = BTreeMap::from([(evil, 0.5)]);
+    let (leaves, treedef) = flatten(&document).unwrap();
+    assert_snapshot!(unflatten::<Shape>(&treedef, &leaves).unwrap_err(), @r"unknown variant `a\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}`, the type has `Circle` or `Box` at the root");
+    assert_snapshot!(unflatten::<BTreeMap<u8, f64>>(&treedef, &leaves).unwrap_err(), @r#"invalid type: string "a\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}", expected u8 at the root"#);
+    assert_snapshot!(evil.parse::<TreeDef>().unwrap_err(), @r"expected the end, found `\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}` at byte 1");
+}

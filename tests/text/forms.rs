@@ -4,7 +4,7 @@ use treedef::{Key, Leaf, LeafKind, NodeKind, Path, Pattern, Tree, TreeDef, Value
 
 #[test]
 fn a_scalar_prints_in_one_form() {
-    let cases: [(Leaf, &str); 41] = [
+    let cases: [(Leaf, &str); 45] = [
         (true.into(), "true"),
         (false.into(), "false"),
         ((-1i8).into(), "-1i8"),
@@ -39,6 +39,10 @@ fn a_scalar_prints_in_one_form() {
         ('\0'.into(), r"'\u{0}'"),
         ('\u{7f}'.into(), r"'\u{7f}'"),
         ('\u{85}'.into(), r"'\u{85}'"),
+        ('\u{202e}'.into(), r"'\u{202e}'"),
+        ('\u{301}'.into(), "'\u{301}'"),
+        ("a\u{2028}b\u{200b}".into(), r#""a\u{2028}b\u{200b}""#),
+        ("❤\u{fe0f}".into(), "\"❤\u{fe0f}\""),
         ("".into(), r#""""#),
         ("a b".into(), r#""a b""#),
         ("\"'`\\\n\r\t\u{1b}é".into(), r#""\"'`\\\n\r\t\u{1b}é""#),

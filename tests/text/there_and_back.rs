@@ -255,6 +255,31 @@ proptest! {
     }
 }
 
+/// What has no shape of its own, but may turn round or hide what stands beside it, is escaped.
+#[test]
+fn invisible_characters_come_back() {
+    let escaped = |char: char| !Leaf::from(char).to_string().contains(char);
+    for char in ('\u{80}'..=char::MAX).filter(|char| escaped(*char)) {
+        come_back(Leaf::from(char));
+        let text = format!("a{char}b");
+        come_back(Leaf::from(&*text));
+        let (key, code) = (Leaf::from(&*text), u32::from(char));
+        let treedef = format!("{{{key}: `a\\u{{{code:x}}}b` {{ x: * }}}}");
+        let treedef: TreeDef = treedef.parse().unwrap();
+        assert!(!treedef.to_string().contains(char), "{treedef}");
+        assert_eq!(treedef.to_string().parse::<TreeDef>().unwrap(), treedef);
+        let path = treedef.leaf_path(0).unwrap().to_string();
+        assert!(!path.contains(char), "{path}");
+        assert_eq!(treedef.resolve(&path).unwrap(), treedef.leaf_path(0).unwrap());
+    }
+    for char in "\u{ad}\u{61c}\u{180e}\u{200b}\u{200d}\u{200e}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}\u{3164}\u{feff}\u{fff9}\u{e0041}".chars() {
+        assert!(escaped(char), "{:x}", u32::from(char));
+    }
+    for char in "é中\u{301}\u{fe0f}😀\u{a0}\u{3000}\u{e000}".chars() {
+        assert!(!escaped(char), "{:x}", u32::from(char));
+    }
+}
+
 /// A scalar comes back as a value, inside one, and as a key of a path and of a treedef.
 #[track_caller]
 fn come_back(leaf: Leaf) {

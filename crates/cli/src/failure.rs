@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use treedef::Leaf;
+
 use crate::paths::with_shown_paths;
 
 /// A result whose error is a line for the user.
@@ -41,10 +43,19 @@ impl Failure {
 
     /// A failure at a place: a file, or a file with a line and a column.
     pub fn at(place: impl fmt::Display, message: impl fmt::Display) -> Self {
-        // What a document holds must not reach the terminal as control characters.
+        // What a document holds must not reach the terminal as control characters, nor turn the text
+        // round there.
         let clean = |text: String| -> String {
-            let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-            shown.collect::<String>().trim().to_owned()
+            let mut shown = String::with_capacity(text.len());
+            for char in text.chars() {
+                match char {
+                    _ if char.is_control() => shown.push(' '),
+                    _ if char.is_ascii() => shown.push(char),
+                    // As the texts of trees have it.
+                    _ => shown.push_str(Leaf::from(char).to_string().trim_matches('\'')),
+                }
+            }
+            shown.trim().to_owned()
         };
         let message = with_shown_paths(&message.to_string());
         let message = OPTIONS

@@ -3,6 +3,7 @@
 use std::fmt::{Result, Write};
 
 use crate::leaf::Scalar;
+use crate::message::is_invisible;
 use crate::model::LeafKind;
 
 /// Words of the grammar and primitive types, which are not bare names. `inff32` is an infinity.
@@ -47,7 +48,7 @@ fn write_char(out: &mut dyn Write, char: char, quote: char) -> Result {
         '\t' => out.write_str("\\t"),
         '\\' => out.write_str("\\\\"),
         _ if char == quote => write!(out, "\\{char}"),
-        _ if char.is_control() => write!(out, "\\u{{{:x}}}", u32::from(char)),
+        _ if is_invisible(char) => write!(out, "\\u{{{:x}}}", u32::from(char)),
         _ => out.write_char(char),
     }
 }

@@ -34,7 +34,7 @@
 //!          | "nan(0x" hexadecimal bits ")"
 //! suffix   = the kind: "u8", "f32", …       i32 and f64 need none, but in a path
 //! char     = any but control characters, the quote and "\" | "\\" | '\"' | "\'" | "\`" | "\n" | "\r" | "\t"
-//!          | "\u{" hexadecimal code "}"
+//!          | "\u{" hexadecimal code "}"      which is printed for all that is invisible, such as U+202E
 //! byte     = printable ASCII but '"' and "\" | an escape as above, without "\u" | "\x" two hexadecimal digits
 //!
 //! path     = { key }

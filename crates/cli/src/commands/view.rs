@@ -452,7 +452,9 @@ mod tests {
         let outside = PAGE.replace("<script>/*SCRIPT*/</script>", "");
         assert_eq!(outside.matches("<script").count(), 1);
         assert!(outside.contains("<script type=\"application/json\""));
-        assert!(!outside.contains("unsafe") && !outside.contains(" on") && !outside.contains("style="));
+        assert!(
+            !outside.contains("unsafe") && !outside.contains(" on") && !outside.contains("style=")
+        );
     }
 
     #[test]
