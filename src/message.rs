@@ -18,6 +18,9 @@ pub(crate) fn limited(printed: &impl fmt::Display, most: usize) -> String {
 ///
 /// Variation selectors are not among them: they change the shape of the character before them.
 pub(crate) fn is_invisible(char: char) -> bool {
+    if char.is_ascii() {
+        return char.is_ascii_control();
+    }
     char.is_control()
         || matches!(char,
             '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'

@@ -95,13 +95,42 @@ pub(crate) fn tokens(text: &str, mut each: impl FnMut(&str, &str)) {
 
 /// Where a string literal ends, its quotes included.
 fn string_end(text: &str) -> usize {
-    let mut escaped = false;
-    let end = text.char_indices().skip(1).find(|(_, c)| {
-        let ends = *c == '"' && !escaped;
-        escaped = *c == '\\' && !escaped;
-        ends
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += next;
+        match bytes.get(at) {
+            Some(b'"') => return at + 1,
+            _ => at += 2, // what is escaped is ASCII
+        }
+    }
+    text.len()
+}
+
+/// The text with `…` and the number of characters for the end of each string that nobody reads, such as
+/// a key of a megabyte.
+pub(crate) fn short_strings(text: &str) -> String {
+    const MOST: usize = 500;
+    const KEPT: usize = 100;
+    let mut short = String::with_capacity(text.len().min(1 << 20));
+    tokens(text, |token, _| {
+        let end = match token.len() > MOST && token.starts_with('"') {
+            true => token.char_indices().nth(KEPT).map(|(end, _)| end),
+            false => None,
+        };
+        // An escape is not parted.
+        let start = end.and_then(|end| token.get(..end));
+        let start = start.map(|start| start.rsplit_once('\\').map_or(start, |(start, _)| start));
+        match start {
+            Some(start) => {
+                let length = token.chars().count().saturating_sub(2);
+                let length = u64::try_from(length).unwrap_or(u64::MAX);
+                short.push_str(&format!("{start}…\" /* {} characters */", grouped(length)));
+            }
+            None => short.push_str(token),
+        }
     });
-    end.map_or(text.len(), |(end, _)| end + 1)
+    short
 }
 
 /// The words of statistics.
@@ -154,6 +183,7 @@ pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -183,6 +213,17 @@ mod tests {
         let shown = r#"{"()": null, "a": [null, "\"()"], "b": Rgb(), "c": (null, (,))}"#;
         assert_eq!(with_null(text), shown);
         assert_eq!(without_null(shown), text);
+    }
+
+    #[test]
+    fn long_strings_are_shortened() {
+        let long = format!(r#"{{"{}": u64, "a\"b": "{}"}}"#, "k".repeat(600), "\\n".repeat(300));
+        let kept = "k".repeat(99);
+        let rest = short_strings(&long);
+        let rest =
+            rest.strip_prefix(&format!(r#"{{"{kept}…" /* 600 characters */: u64, "a\"b": ""#));
+        assert_eq!(rest.unwrap(), format!(r#"{}…" /* 600 characters */}}"#, "\\n".repeat(49)));
+        assert_eq!(short_strings(r#"{"a": "b"} "open"#), r#"{"a": "b"} "open"#);
     }
 
     #[test]

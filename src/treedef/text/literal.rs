@@ -35,8 +35,18 @@ pub(crate) fn write_name(out: &mut dyn Write, name: &str) -> Result {
 
 fn write_quoted(out: &mut dyn Write, text: &str, quote: char) -> Result {
     out.write_char(quote)?;
-    for char in text.chars() {
-        write_char(out, char, quote)?;
+    let is_plain = |char: char| char != quote && char != '\\' && !is_invisible(char);
+    let mut rest = text;
+    while let Some(char) = rest.chars().next() {
+        // A long text is written as a whole where nothing in it is escaped.
+        let plain = rest.find(|char| !is_plain(char)).unwrap_or(rest.len());
+        let (before, after) = rest.split_at(plain.max(char.len_utf8()));
+        if plain > 0 {
+            out.write_str(before)?
+        } else {
+            write_char(out, char, quote)?
+        }
+        rest = after;
     }
     out.write_char(quote)
 }

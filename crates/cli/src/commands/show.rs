@@ -10,7 +10,9 @@ use crate::args::{OneFile, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document};
-use crate::paint::{bare_numbers, bare_scalars, counted, grouped, paint, width, with_null};
+use crate::paint::{
+    bare_numbers, bare_scalars, counted, grouped, paint, short_strings, width, with_null,
+};
 use crate::paths::shown;
 use crate::tensors::{TensorLeaf, with_short_halves};
 
@@ -73,7 +75,8 @@ pub(super) fn show(
         ),
     };
     let dim = anstyle::Style::new().dimmed();
-    print(&format!("{dim}# {}: {counts}{dim:#}\n{}\n", name.escape_debug(), paint(&text)))
+    let text = paint(&short_strings(&text));
+    print(&format!("{dim}# {}: {counts}{dim:#}\n{text}\n", name.escape_debug()))
 }
 
 /// Bytes as a person reads them: `13.5 GB`.
