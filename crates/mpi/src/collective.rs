@@ -86,15 +86,15 @@ pub struct Collective {
 ///
 /// # Errors
 ///
-/// Returns an error when the example cannot be flattened, or has leaves that are not `f32` or
-/// `f64`.
+/// Returns an error when the example cannot be flattened, or has leaves that are neither floats nor
+/// integers of up to 64 bits.
 ///
 /// ```
 /// let fingerprint = treedef_mpi::fingerprint(&[0.5f32; 3]).map_err(|error| error.to_string())?;
 /// assert_ne!(treedef_mpi::fingerprint(&[0.5f64; 3])?, fingerprint);
 ///
-/// let error = treedef_mpi::fingerprint(&(0.5, 3u8)).unwrap_err();
-/// assert!(error.starts_with("expected f32 or f64, found u8 at `.1`"));
+/// let error = treedef_mpi::fingerprint(&(0.5, "a")).unwrap_err();
+/// assert!(error.starts_with("expected a float, or an integer of up to 64 bits, found str at `.1`"));
 /// # Ok::<(), String>(())
 /// ```
 pub fn fingerprint(example: &(impl Serialize + ?Sized)) -> Result<Fingerprint, String> {
@@ -104,7 +104,7 @@ pub fn fingerprint(example: &(impl Serialize + ?Sized)) -> Result<Fingerprint, S
 
 impl Collective {
     /// The handshake: checks that the examples of all ranks have the same structure, with the same
-    /// names, statics and kinds of leaves. All leaves must be `f32` or `f64`.
+    /// names, statics and kinds of leaves. All leaves must be floats, or integers of up to 64 bits.
     ///
     /// # Errors
     ///
@@ -182,13 +182,15 @@ impl Collective {
 
     /// Replaces each number of the value by the sum of those of all ranks.
     ///
-    /// The sum of two ranks is rounded as in `a + b`; with more ranks, MPI chooses the order. All
+    /// Integers are summed exactly, and a sum that their type does not have is an error. Of floats the
+    /// sum of two ranks is rounded as in `a + b`; with more ranks, MPI chooses the order. All
     /// ranks get the same bits if MPI reduces in the same order for all, as OpenMPI does.
     ///
     /// # Errors
     ///
     /// Returns an error when the value of a rank does not have the structure of the handshake, or a rank
-    /// called something else. All ranks get the same error, and no value has changed. Only
+    /// called something else, or a sum of integers is too large. All ranks get the same error, with the
+    /// path, and no value has changed. Only
     /// [`Error::Rebuild`] is of one rank alone; its value may have changed in part.
     pub fn all_reduce_sum<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Result<()> {
         self.typed(Operation::Reduce(Reduction::Sum), None, value)
@@ -199,7 +201,8 @@ impl Collective {
     ///
     /// # Errors
     ///
-    /// As [`all_reduce_sum`](Self::all_reduce_sum).
+    /// As [`all_reduce_sum`](Self::all_reduce_sum). Also when there are integers, whose mean is none in
+    /// general: take their sum, or the mean of a [part](Self::reduce_part) without them.
     pub fn all_reduce_mean<T: Serialize + DeserializeOwned>(
         &mut self,
         value: &mut T,
@@ -298,10 +301,17 @@ impl Collective {
         self.agree(&Call { operation, of, longest: self.max_message }, ready)?;
         let start = Instant::now();
         let part = pattern.and_then(|pattern| self.parts.get(pattern)).unwrap_or(&self.whole);
+        let mut done = Ok(());
         if let Ok(communicator) = &self.communicator {
-            self.leaves.exchange(communicator, part, operation, self.max_message, &mut self.sent);
+            let (of, sent) = ((&self.signature, part), &mut self.sent);
+            let all = self.leaves.exchange(communicator, of, operation, self.max_message, sent);
+            done = all.map_err(|message| {
+                let ranks: Vec<Rank> = (0..communicator.size()).collect();
+                Error::Value { ranks: ranks.into(), message }
+            });
         }
         self.time += start.elapsed();
+        done?;
         self.leaves.put(&self.signature.treedef, value).map_err(Error::Rebuild)
     }
 
@@ -324,6 +334,8 @@ impl Collective {
             }
             self.parts.insert(pattern.to_owned(), part.map_err(|error| error.to_string())?);
         }
+        let part = pattern.and_then(|pattern| self.parts.get(pattern)).unwrap_or(&self.whole);
+        part.expect(operation, &self.signature)?;
         self.leaves.fill(&self.flattener, &self.signature, &self.whole, value)
     }
 

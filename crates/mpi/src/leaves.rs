@@ -8,7 +8,7 @@ use mpi::collective::SystemOperation;
 use mpi::traits::{Communicator, CommunicatorCollectives, Equivalence, Root};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{Flattener, LeafKind, LeafType, Tree, TreeDef};
+use treedef::{Flattener, Leaf, LeafKind, LeafType, Tree, TreeDef};
 
 pub(crate) use sealed::Sent;
 
@@ -28,6 +28,7 @@ mod sealed {
     pub struct Sent {
         f32: Vec<f32>,
         f64: Vec<f64>,
+        pub(super) words: Vec<i64>,
     }
 
     /// What is needed of a float here.
@@ -109,6 +110,7 @@ impl Reduction {
 pub(crate) struct Part {
     f32: Vec<Range<usize>>,
     f64: Vec<Range<usize>>,
+    integers: Vec<Range<usize>>,
 }
 
 impl Part {
@@ -141,7 +143,20 @@ impl Part {
     fn of(&mut self, kind: LeafKind) -> &mut Vec<Range<usize>> {
         match kind {
             LeafKind::F32 => &mut self.f32,
-            _ => &mut self.f64,
+            LeafKind::F64 => &mut self.f64,
+            _ => &mut self.integers,
+        }
+    }
+
+    /// Says why an operation is none of these leaves.
+    pub(crate) fn expect(&self, operation: Operation, signature: &Signature) -> Result<(), String> {
+        match (operation, signature.integer_in(&self.integers)) {
+            (Operation::Reduce(Reduction::Mean), Some((kind, leaf))) => Err(format!(
+                "the mean of integers is none: found {kind} {} (take the sum and divide it, or the \
+                 mean of a part without it: `reduce_part`)",
+                place(&signature.treedef, leaf)
+            )),
+            _ => Ok(()),
         }
     }
 }
@@ -152,6 +167,8 @@ pub(crate) struct Leaves {
     /// Leaves of one kind that are not neighbours, to be sent as one message.
     packed_f32: Vec<f32>,
     packed_f64: Vec<f64>,
+    /// Integers in words that MPI computes with.
+    words: Vec<i64>,
 }
 
 enum Numbers {
@@ -159,16 +176,21 @@ enum Numbers {
     F32(Vec<f32>),
     /// Some leaves are `f64`. An `f32` is widened, and narrowed for its message, which is exact.
     F64(Vec<f64>),
+    /// Some leaves are integers.
+    Any(Vec<Leaf>),
 }
 
 impl Leaves {
     pub(crate) fn of(signature: &Signature) -> Self {
-        let numbers = if signature.runs().any(|(kind, _)| kind != LeafKind::F32) {
+        let has = |is: fn(LeafKind) -> bool| signature.runs().any(|(kind, _)| is(kind));
+        let numbers = if has(LeafKind::is_integer) {
+            Numbers::Any(Vec::new())
+        } else if has(|kind| kind != LeafKind::F32) {
             Numbers::F64(Vec::new())
         } else {
             Numbers::F32(Vec::new())
         };
-        Leaves { numbers, packed_f32: Vec::new(), packed_f64: Vec::new() }
+        Leaves { numbers, packed_f32: Vec::new(), packed_f64: Vec::new(), words: Vec::new() }
     }
 
     /// Takes the leaves of a value, which must have the structure of the handshake.
@@ -183,10 +205,26 @@ impl Leaves {
         let filled = match &mut self.numbers {
             Numbers::F32(leaves) => flattener.flatten_like(treedef, value, leaves),
             Numbers::F64(leaves) => flattener.flatten_like(treedef, value, leaves),
+            Numbers::Any(leaves) => flattener.flatten_like(treedef, value, leaves),
         };
         filled.map_err(|error| error.to_string())?;
         match &self.numbers {
             Numbers::F32(_) => Ok(()),
+            Numbers::Any(leaves) => {
+                let mut kinds = signature
+                    .runs()
+                    .flat_map(|(kind, leaves)| leaves.map(move |leaf| (kind, leaf)));
+                let differs = kinds.find_map(|(kind, leaf)| {
+                    let found = leaves.get(leaf)?.kind();
+                    (found != kind).then_some((kind, found, leaf))
+                });
+                match differs {
+                    None => Ok(()),
+                    Some((kind, found, leaf)) => {
+                        Err(format!("expected {kind}, found {found} {}", place(treedef, leaf)))
+                    }
+                }
+            }
             // The kinds of leaves are not part of a structure, so they may have changed.
             Numbers::F64(leaves) => match whole.f32.iter().flat_map(Range::clone).find(|leaf| {
                 leaves.get(*leaf).is_some_and(|number| {
@@ -200,22 +238,51 @@ impl Leaves {
     }
 
     /// Does the operation on a part of the leaves, with one message for each kind, or one for each
-    /// `longest` numbers of a kind.
+    /// `longest` numbers of a kind. All ranks get the same integers, so they get the same error where a
+    /// sum is too large.
     pub(crate) fn exchange(
         &mut self,
         communicator: &impl Communicator,
-        part: &Part,
+        (signature, part): (&Signature, &Part),
         operation: Operation,
         longest: usize,
         sent: &mut Sent,
-    ) {
-        let Leaves { numbers, packed_f32, packed_f64 } = self;
+    ) -> Result<(), String> {
+        let Leaves { numbers, packed_f32, packed_f64, words } = self;
         match numbers {
+            Numbers::Any(leaves) => {
+                let single = |leaf: &Leaf| if let Leaf::F32(number) = leaf { *number } else { 0.0 };
+                pack(leaves, &part.f32, packed_f32, single);
+                exchange(communicator, packed_f32, operation, longest, sent);
+                unpack(leaves, &part.f32, packed_f32, Leaf::from);
+                let double = |leaf: &Leaf| if let Leaf::F64(number) = leaf { *number } else { 0.0 };
+                pack(leaves, &part.f64, packed_f64, double);
+                exchange(communicator, packed_f64, operation, longest, sent);
+                unpack(leaves, &part.f64, packed_f64, Leaf::from);
+                let integers = part.integers.iter().flat_map(Range::clone);
+                let form = Form::of(operation);
+                words.clear();
+                for leaf in integers.clone().filter_map(|leaf| leaves.get(leaf)) {
+                    form.put(leaf.as_i128().unwrap_or(0), leaf.kind(), words);
+                }
+                exchange_words(communicator, words, (operation, form), longest, sent);
+                let mut all = words.chunks_exact(form.size());
+                for index in integers {
+                    let (Some(leaf), Some(words)) = (leaves.get_mut(index), all.next()) else {
+                        continue;
+                    };
+                    let number = form.number(words, leaf.kind());
+                    *leaf = integer(leaf.kind(), number).ok_or_else(|| {
+                        let place = place(&signature.treedef, index);
+                        format!("the sum {number} does not fit into {} {place}", leaf.kind())
+                    })?;
+                }
+            }
             Numbers::F32(leaves) => in_one(leaves, &part.f32, packed_f32, |message| {
                 exchange(communicator, message, operation, longest, sent);
             }),
             Numbers::F64(leaves) => {
-                pack(leaves, &part.f32, packed_f32, narrow);
+                pack(leaves, &part.f32, packed_f32, |number| narrow(*number));
                 exchange(communicator, packed_f32, operation, longest, sent);
                 unpack(leaves, &part.f32, packed_f32, f64::from);
                 in_one(leaves, &part.f64, packed_f64, |message| {
@@ -223,6 +290,7 @@ impl Leaves {
                 });
             }
         }
+        Ok(())
     }
 
     /// Puts the leaves back into the value that they were taken from.
@@ -234,7 +302,95 @@ impl Leaves {
         match &self.numbers {
             Numbers::F32(leaves) => treedef::unflatten_into(value, treedef, leaves),
             Numbers::F64(leaves) => treedef::unflatten_into(value, treedef, leaves),
+            Numbers::Any(leaves) => treedef::unflatten_into(value, treedef, leaves),
         }
+    }
+}
+
+/// How an integer of up to 64 bits is in words.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Its upper bits, and its lower 32: no sum over the ranks overflows, which are fewer than 2³¹.
+    Halves,
+    /// One word. Words are in the order of the integers of a kind.
+    Whole,
+}
+
+impl Form {
+    fn of(operation: Operation) -> Self {
+        match operation {
+            Operation::Reduce(Reduction::Sum | Reduction::Mean) => Form::Halves,
+            Operation::Reduce(Reduction::Max) | Operation::Broadcast(_) => Form::Whole,
+        }
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Form::Halves => 2,
+            Form::Whole => 1,
+        }
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "an integer has up to 64 bits")]
+    fn put(self, number: i128, kind: LeafKind, words: &mut Vec<i64>) {
+        match self {
+            Form::Halves => words.extend([(number >> 32) as i64, (number & LOW) as i64]),
+            Form::Whole => words.push((number - least_word(kind)) as i64),
+        }
+    }
+
+    fn number(self, words: &[i64], kind: LeafKind) -> i128 {
+        match words {
+            [high, low] => (i128::from(*high) << 32) + i128::from(*low),
+            [word] => i128::from(*word) + least_word(kind),
+            _ => 0,
+        }
+    }
+}
+
+const LOW: i128 = 0xffff_ffff;
+
+/// How much greater an integer is than its word.
+fn least_word(kind: LeafKind) -> i128 {
+    if kind == LeafKind::U64 { 1 << 63 } else { 0 }
+}
+
+/// The leaf of an integer, if the kind has it.
+fn integer(kind: LeafKind, number: i128) -> Option<Leaf> {
+    Some(match kind {
+        LeafKind::U8 => u8::try_from(number).ok()?.into(),
+        LeafKind::I8 => i8::try_from(number).ok()?.into(),
+        LeafKind::U16 => u16::try_from(number).ok()?.into(),
+        LeafKind::I16 => i16::try_from(number).ok()?.into(),
+        LeafKind::U32 => u32::try_from(number).ok()?.into(),
+        LeafKind::I32 => i32::try_from(number).ok()?.into(),
+        LeafKind::U64 => u64::try_from(number).ok()?.into(),
+        LeafKind::I64 => i64::try_from(number).ok()?.into(),
+        _ => return None,
+    })
+}
+
+/// As [`exchange`], of the words of integers.
+fn exchange_words(
+    communicator: &impl Communicator,
+    words: &mut [i64],
+    (operation, form): (Operation, Form),
+    longest: usize,
+    sent: &mut Sent,
+) {
+    // MPI counts words.
+    let longest = (longest / form.size()).max(1).saturating_mul(form.size());
+    for message in words.chunks_mut(longest) {
+        let operation = match operation {
+            Operation::Reduce(reduction) => reduction.operation(),
+            Operation::Broadcast(root) => {
+                communicator.process_at_rank(root).broadcast_into(message);
+                continue;
+            }
+        };
+        sent.words.clear();
+        sent.words.extend_from_slice(message);
+        communicator.all_reduce_into(&sent.words[..], message, operation);
     }
 }
 
@@ -248,20 +404,15 @@ fn in_one<L: Copy>(
     if let [range] = ranges {
         return exchange(leaves.get_mut(range.clone()).unwrap_or_default());
     }
-    pack(leaves, ranges, packed, |number| number);
+    pack(leaves, ranges, packed, |number| *number);
     exchange(packed);
     unpack(leaves, ranges, packed, |number| number);
 }
 
-fn pack<A: Copy, B>(
-    leaves: &[A],
-    ranges: &[Range<usize>],
-    packed: &mut Vec<B>,
-    f: impl Fn(A) -> B,
-) {
+fn pack<A, B>(leaves: &[A], ranges: &[Range<usize>], packed: &mut Vec<B>, f: impl Fn(&A) -> B) {
     packed.clear();
     for range in ranges {
-        packed.extend(leaves.get(range.clone()).unwrap_or_default().iter().map(|leaf| f(*leaf)));
+        packed.extend(leaves.get(range.clone()).unwrap_or_default().iter().map(&f));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What ranks compare in a handshake: a structure, and which leaves are `f32` and which `f64`.
+//! What ranks compare in a handshake: a structure, and the kinds of its leaves.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,21 @@ use std::ops::Range;
 use serde::Serialize;
 use treedef::{Fingerprint, Flattener, LeafKind, Path, TreeDef, Value};
 
-/// A structure whose leaves are floats.
+/// The kinds of leaves. No release may change their names, which ranks compare.
+const KINDS: [LeafKind; 10] = [
+    LeafKind::F32,
+    LeafKind::F64,
+    LeafKind::U8,
+    LeafKind::I8,
+    LeafKind::U16,
+    LeafKind::I16,
+    LeafKind::U32,
+    LeafKind::I32,
+    LeafKind::U64,
+    LeafKind::I64,
+];
+
+/// A structure whose leaves are floats, or integers of up to 64 bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub(crate) treedef: TreeDef,
@@ -24,15 +38,22 @@ impl Signature {
         let runs = leaves.chunk_by(|a, b| a == b);
         let kinds = runs.filter_map(|run| Some((*run.first()?, run.len())));
         let signature = Signature { treedef, kinds: kinds.collect() };
-        let other = signature.runs().find(|(kind, _)| !kind.is_float());
+        let other = signature.runs().find(|(kind, _)| !KINDS.contains(kind));
         match other {
             None => Ok(signature),
             Some((kind, leaves)) => Err(format!(
-                "expected f32 or f64, found {kind} {} (mark it `treedef::as_static`, or use \
-                 `Flattener::leaves_where`)",
+                "expected a float, or an integer of up to 64 bits, found {kind} {} (what is equal on \
+                 all ranks can be `treedef::as_static`; `treedef_mpi::gather` collects what is not)",
                 place(&signature.treedef, leaves.start)
             )),
         }
+    }
+
+    /// The first leaf of a part that is an integer.
+    pub(crate) fn integer_in(&self, part: &[Range<usize>]) -> Option<(LeafKind, usize)> {
+        let first = part.first()?.start;
+        let kind = self.runs().find(|(_, leaves)| leaves.contains(&first))?.0;
+        Some((kind, first))
     }
 
     /// The kinds with the leaves that have them, in order.
@@ -45,7 +66,7 @@ impl Signature {
     }
 
     pub(crate) fn fingerprint(&self) -> treedef::Result<Fingerprint> {
-        let names: Vec<_> = self.kinds.iter().map(|(kind, count)| (name(*kind), count)).collect();
+        let names: Vec<_> = self.kinds.iter().map(|(kind, count)| (kind.name(), count)).collect();
         let both = (self.treedef.fingerprint()?.to_bits(), names);
         TreeDef::static_value(Value::of(&both)?).fingerprint()
     }
@@ -56,7 +77,7 @@ impl Signature {
         let treedef: TreeDef = treedef.parse().ok()?;
         let kinds = kinds.split(' ').filter(|run| !run.is_empty()).map(|run| {
             let (kind, count) = run.split_once(':')?;
-            let kind = [LeafKind::F32, LeafKind::F64].into_iter().find(|of| name(*of) == kind)?;
+            let kind = KINDS.into_iter().find(|of| of.name() == kind)?;
             Some((kind, count.parse().ok()?))
         });
         let kinds = kinds.collect::<Option<Vec<(LeafKind, usize)>>>()?;
@@ -90,15 +111,6 @@ impl Signature {
     }
 }
 
-/// The name in a text: that of the kind, which no other release may change.
-fn name(kind: LeafKind) -> &'static str {
-    match kind {
-        LeafKind::F32 => "f32",
-        LeafKind::F64 => "f64",
-        _ => "other",
-    }
-}
-
 /// Where a leaf is, for an error.
 pub(crate) fn place(treedef: &TreeDef, leaf: usize) -> String {
     match treedef.leaf_path(leaf) {
@@ -111,7 +123,7 @@ pub(crate) fn place(treedef: &TreeDef, leaf: usize) -> String {
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (kind, count) in &self.kinds {
-            write!(f, "{}:{count} ", name(*kind))?;
+            write!(f, "{}:{count} ", kind.name())?;
         }
         write!(f, "\n{}", self.treedef)
     }

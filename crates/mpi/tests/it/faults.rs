@@ -112,16 +112,26 @@ on_ranks! {
         );
     }
 
-    fn a_leaf_that_is_no_float(world: 4) {
+    fn a_leaf_that_is_no_number(world: 4) {
+        let error = match world.rank() {
+            3 => refused(world, &(0.5, vec!["a"])),
+            _ => refused(world, &(0.5, vec![7.0])),
+        };
+        assert_eq!(
+            error,
+            "rank 3: expected a float, or an integer of up to 64 bits, found str at `.1[0]` (what is \
+             equal on all ranks can be `treedef::as_static`; `treedef_mpi::gather` collects what is \
+             not)"
+        );
         let error = match world.rank() {
             3 => refused(world, &(0.5, vec![7u64])),
             _ => refused(world, &(0.5, vec![7.0])),
         };
         assert_eq!(
             error,
-            "rank 3: expected f32 or f64, found u64 at `.1[0]` (mark it `treedef::as_static`, or \
-             use `Flattener::leaves_where`)"
+            "the ranks have different structures: at `.1[0]` ranks 0-2 expected f64, rank 3 found u64"
         );
+        // Static, they take no part.
         let floats = Flattener::new().leaves_where(LeafKind::is_float);
         let mut value = (0.5, vec![7u64]);
         let mut collective = Collective::with_flattener(world, floats, &value).unwrap();

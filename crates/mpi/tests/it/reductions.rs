@@ -1,6 +1,7 @@
 //! What the collective operations compute.
 
 use mpi::traits::Communicator;
+use serde::{Deserialize, Serialize};
 use treedef_mpi::{Collective, Reduction};
 
 use crate::launch::on_ranks;
@@ -8,6 +9,15 @@ use crate::{Model, mapped, model};
 
 /// The sums of `rank + 1` over 4 ranks is 10.
 const SUM: f64 = 10.0;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Counts {
+    steps: Vec<u64>,
+    losses: [f32; 2],
+    signed: i64,
+    small: (u8, i8, u16, i16, u32, i32),
+    mean: f64,
+}
 
 on_ranks! {
     fn values_are_summed_averaged_and_compared(world: 4) {
@@ -70,6 +80,91 @@ on_ranks! {
 
         let error = collective.reduce_part("**.tail", Reduction::Sum, &mut value).unwrap_err();
         assert_eq!(error.to_string(), "ranks 0-3: no node matches `**.tail`");
+    }
+
+    /// Integers of each kind beside floats, exactly.
+    fn integers_are_summed_exactly(world: 4) {
+        let rank = world.rank();
+        let unsigned = u64::try_from(rank).unwrap();
+        let value = || Counts {
+            steps: vec![unsigned + (1 << 60); 3],
+            losses: [0.5 * rank as f32; 2],
+            signed: i64::from(rank) - (1 << 60),
+            small: (rank as u8, -(rank as i8), rank as u16, -(rank as i16), rank as u32, -rank),
+            mean: f64::from(rank),
+        };
+        let mut collective = Collective::new(world, &value()).unwrap();
+        let mut summed = value();
+        collective.all_reduce_sum(&mut summed).unwrap();
+        let expected = Counts {
+            steps: vec![6 + (4 << 60); 3],
+            losses: [3.0; 2],
+            signed: 6 - (4 << 60),
+            small: (6, -6, 6, -6, 6, -6),
+            mean: 6.0,
+        };
+        assert_eq!(summed, expected);
+
+        let mut greatest = Counts { signed: -i64::from(rank), ..value() };
+        greatest.steps[1] = u64::MAX - unsigned;
+        collective.all_reduce_max(&mut greatest).unwrap();
+        assert_eq!(greatest.steps, [3 + (1 << 60), u64::MAX, 3 + (1 << 60)]);
+        assert_eq!((greatest.signed, greatest.small), (0, (3, 0, 3, 0, 3, 0)));
+
+        let mut theirs = Counts { signed: i64::MIN + i64::from(rank), ..value() };
+        theirs.steps[0] = u64::MAX - unsigned;
+        collective.broadcast(2, &mut theirs).unwrap();
+        assert_eq!((theirs.steps[0], theirs.signed), (u64::MAX - 2, i64::MIN + 2));
+
+        // So few words a message that integers are parted from each other, but not in themselves.
+        for longest in [1, 2, 3, 4] {
+            let mut short = Collective::new(world, &value()).unwrap().max_message(longest);
+            let mut summed = value();
+            short.all_reduce_sum(&mut summed).unwrap();
+            assert_eq!(summed, expected);
+        }
+    }
+
+    fn a_sum_that_is_too_large_is_the_same_error_everywhere(world: 4) {
+        let mut collective = Collective::new(world, &(0.5, vec![0u64; 3], 0i64, 0u8)).unwrap();
+        let large = |place: usize| {
+            let mut value = (1.5, vec![1u64; 3], 1i64, 1u8);
+            value.1[place] = u64::MAX / 4 + 1;
+            value
+        };
+        let mut value = large(2);
+        let error = collective.all_reduce_sum(&mut value).unwrap_err().to_string();
+        assert_eq!(error, "ranks 0-3: the sum 18446744073709551616 does not fit into u64 at `.1[2]`");
+        assert_eq!(value, large(2)); // nothing has changed
+        for (signed, sum) in [(i64::MAX, "36893488147419103228"), (i64::MIN, "-36893488147419103232")] {
+            let error = collective.all_reduce_sum(&mut (0.5, vec![0u64; 3], signed, 0u8)).unwrap_err();
+            let expected = format!("ranks 0-3: the sum {sum} does not fit into i64 at `.2`");
+            assert_eq!(error.to_string(), expected);
+        }
+        let error = collective.all_reduce_sum(&mut (0.5, vec![0u64; 3], 0i64, 64u8)).unwrap_err();
+        assert_eq!(error.to_string(), "ranks 0-3: the sum 256 does not fit into u8 at `.3`");
+        // The next call works, and reaches the limits.
+        let mut value = (0.5, vec![u64::MAX / 4; 3], i64::MIN / 4, 63u8);
+        collective.all_reduce_sum(&mut value).unwrap();
+        assert_eq!(value, (2.0, vec![u64::MAX - 3; 3], i64::MIN, 252));
+    }
+
+    fn the_mean_of_integers_says_what_to_do(world: 3) {
+        let mut value = (vec![3u32; 2], vec![f64::from(world.rank()); 2]);
+        let mut collective = Collective::new(world, &value).unwrap();
+        let error = collective.all_reduce_mean(&mut value).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "ranks 0-2: the mean of integers is none: found u32 at `.0[0]` (take the sum and divide \
+             it, or the mean of a part without it: `reduce_part`)"
+        );
+        collective.reduce_part(".1", Reduction::Mean, &mut value).unwrap();
+        assert_eq!(value, (vec![3; 2], vec![1.0; 2]));
+        collective.reduce_part(".0", Reduction::Sum, &mut value).unwrap();
+        assert_eq!(value, (vec![9; 2], vec![1.0; 2]));
+        // Another kind than that of the handshake.
+        let error = collective.all_reduce_sum(&mut (vec![3u64; 2], vec![0.5; 2])).unwrap_err();
+        assert_eq!(error.to_string(), "ranks 0-2: expected u32, found u64 at `.0[0]`");
     }
 
     /// The limit stands for the 2³¹ − 1 of MPI.
