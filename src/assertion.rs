@@ -62,7 +62,8 @@ where
     report("the structures differ", check());
 }
 
-/// Asserts that two values have the same structure, and leaves of the same kinds and bits.
+/// Asserts that all leaves of two values are equal: that they have the same structure, and leaves of the
+/// same kinds and bits.
 ///
 /// # Panics
 ///
@@ -71,6 +72,17 @@ where
 /// ```should_panic
 /// treedef::assert_all_equal(&[1.0, f64::NAN], &[1.0, 2.0]); // not equal at `.1`
 /// ```
+///
+/// More than two are compared one after the other:
+///
+/// ```
+/// let replicas = [vec![0.5, 1.5], vec![0.5, 1.5], vec![0.5, 1.5]];
+/// for other in &replicas[1..] {
+///     treedef::assert_all_equal(other, &replicas[0]);
+/// }
+/// ```
+#[doc(alias = "assert_tree_eq")]
+#[doc(alias = "assert_trees_all_equal")]
 #[track_caller]
 pub fn assert_all_equal<A, B>(found: &A, expected: &B)
 where
@@ -85,7 +97,8 @@ where
     }
 }
 
-/// Asserts that two values have the same structure and close leaves.
+/// Asserts that all leaves of two values are close: that they have the same structure, and numbers
+/// within a tolerance.
 ///
 /// # Panics
 ///
@@ -96,6 +109,8 @@ where
 ///
 /// treedef::assert_all_close(&[0.1 + 0.2, 1.0], &[0.3, 1.0], Tolerance::new().ulps(1));
 /// ```
+#[doc(alias = "assert_tree_close")]
+#[doc(alias = "assert_trees_all_close")]
 #[track_caller]
 pub fn assert_all_close<A, B>(found: &A, expected: &B, tolerance: Tolerance)
 where

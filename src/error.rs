@@ -468,6 +468,13 @@ impl Error {
         }
     }
 
+    /// The same error in other words.
+    #[cold]
+    pub(crate) fn saying(mut self, message: String) -> Self {
+        self.0.kind = ErrorKind::Message(message);
+        self
+    }
+
     #[cold]
     pub(crate) fn in_tree(mut self, index: usize) -> Self {
         self.0.tree = Some(index);

@@ -316,7 +316,7 @@ pub enum Dtype {
 /// | to | call |
 /// |---|---|
 /// | [make](#make) a tree | [`of`](Tree::of), [`of_as`](Tree::of_as), [`new`](Tree::new), [`like`](Tree::like), [`leaf`](Tree::leaf), [`Flattener::tree`](crate::Flattener::tree) |
-/// | take it [apart](#take-apart), or rebuild its value | [`treedef`](Tree::treedef), [`leaves`](Tree::leaves), [`leaves_mut`](Tree::leaves_mut), [`into_parts`](Tree::into_parts), [`into_typed`](Tree::into_typed) |
+/// | take it [apart](#take-apart), or rebuild its value | [`treedef`](Tree::treedef), [`leaves`](Tree::leaves), [`leaves_mut`](Tree::leaves_mut), [`into_parts`](Tree::into_parts), [`into_typed`](Tree::into_typed), [`into_typed_strict`](Tree::into_typed_strict) |
 /// | print and parse [signatures](#signatures) | [`parse_with`](Tree::parse_with), [`with_shapes`](Tree::with_shapes), [`without_lengths`](Tree::without_lengths) |
 /// | go [leaf by leaf](#leaf-by-leaf) | [`map`](Tree::map), [`try_map`](Tree::try_map), [`map_with_path`](Tree::map_with_path), [`as_ref`](Tree::as_ref), [`iter`](Tree::iter), [`iter_mut`](Tree::iter_mut) |
 /// | [combine](#combine-with-another) it with another tree | [`zip_with`](Tree::zip_with), [`zip`](Tree::zip), [`zip_prefix`](Tree::zip_prefix), [`unzip`](Tree::unzip), [`flatten_up_to`](Tree::flatten_up_to), [`broadcast_to`](Tree::broadcast_to) |

@@ -23,10 +23,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
-use crate::error::{Difference, DifferenceKind, Result};
+use crate::error::{Difference, DifferenceKind, Error, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType, Source};
-use crate::model::{Content, Leaf, LeafKind, Limits, Tree, TreeDef, Value};
+use crate::model::{Content, Leaf, LeafKind, Limits, NodeKind, Tree, TreeDef, Value};
 use crate::treedef::difference::{structure_mismatch, tree_differences};
 use crate::treedef::value::scalar_root;
 
@@ -188,7 +188,24 @@ fn rebuild<'de, T: Deserialize<'de>>(treedef: &'de TreeDef, leaves: Source<'de>)
     {
         return Ok(value);
     }
-    T::deserialize(NodeDeserializer(&mut cursor))
+    match T::deserialize(NodeDeserializer(&mut cursor)) {
+        Err(error) => Err(naming_struct(error, treedef)),
+        value => value,
+    }
+}
+
+/// Says which struct a type refused, which serde calls a map.
+#[cold]
+fn naming_struct(error: Error, treedef: &TreeDef) -> Error {
+    let Some(("map", expected)) = error.refused_type() else { return error };
+    match treedef.node(error.path()) {
+        Ok(node) if node.kind() == NodeKind::Struct => {
+            let name = node.name().unwrap_or_default();
+            let message = format!("invalid type: struct `{name}`, expected {expected}");
+            error.saying(message)
+        }
+        _ => error,
+    }
 }
 
 /// Checks the leaf count and the limits before a value is rebuilt.

@@ -383,3 +383,16 @@ fn messages_turn_nothing_round() {
     assert_snapshot!(unflatten::<BTreeMap<u8, f64>>(&treedef, &leaves).unwrap_err(), @r#"invalid type: string "a\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}", expected u8 at the root"#);
     assert_snapshot!(evil.parse::<TreeDef>().unwrap_err(), @r"expected the end, found `\u{202e}b\u{1b}[31mc\u{2028}d\u{200b}` at byte 1");
 }
+
+/// serde calls a struct a map.
+#[test]
+fn a_struct_that_is_refused_has_its_name() {
+    let (leaves, treedef) = flatten(&vec![("a", model().layers.remove(0))]).unwrap();
+    let said = unflatten::<Vec<(String, Vec<u8>)>>(&treedef, &leaves).unwrap_err();
+    assert_snapshot!(said, @"invalid type: struct `Layer`, expected a sequence at `[0].1`");
+    let (leaves, treedef) = flatten(&model()).unwrap();
+    assert_snapshot!(unflatten::<Vec<u8>>(&treedef, &leaves).unwrap_err(), @"invalid type: struct `Model`, expected a sequence at the root");
+    assert_snapshot!(unflatten::<f64>(&treedef, &leaves).unwrap_err(), @"invalid type: struct `Model`, expected f64 at the root");
+    let (leaves, treedef) = flatten(&BTreeMap::from([("a", 1)])).unwrap();
+    assert_snapshot!(unflatten::<Vec<u8>>(&treedef, &leaves).unwrap_err(), @"invalid type: map, expected a sequence at the root");
+}
