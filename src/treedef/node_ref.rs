@@ -375,8 +375,19 @@ impl<'a> NodeRef<'a> {
         matches!(self.kind(), NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map)
     }
 
-    /// The node inside any newtypes that are here.
-    pub(crate) fn inside_newtypes(mut self) -> NodeRef<'a> {
+    /// The node inside any newtypes that are here, or the node itself.
+    ///
+    /// ```
+    /// #[derive(serde::Serialize)]
+    /// struct Metres(f64);
+    ///
+    /// let treedef = treedef::structure(&[Metres(0.5)])?;
+    /// let metres = treedef.node(".0")?;
+    /// assert_eq!(metres.name(), Some("Metres"));
+    /// assert!(metres.inside_newtypes().is_leaf());
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn inside_newtypes(mut self) -> NodeRef<'a> {
         while let (NodeKind::NewtypeStruct, Some(child)) = (self.kind(), self.first_child()) {
             self = child;
         }

@@ -3,6 +3,7 @@
 mod allocations;
 mod arrays;
 mod blocks;
+mod claims;
 mod depth;
 mod docs;
 mod documents;

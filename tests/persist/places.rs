@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use tempfile::{TempDir, tempdir};
-use treedef::TreeDef;
+use treedef::{Limits, Tree, TreeDef};
 
 use crate::saving::{MIB, names, saved, saver, uniform, whole};
 
@@ -202,15 +202,29 @@ fn a_long_name() {
     }
 }
 
-/// As a save to `/dev/null` or `/dev/stdout`, which would take the place of the device.
+/// A pipe, such as `/dev/stdout` may be, and a device are written into, and stay what they are.
 #[test]
-fn what_is_no_file_is_not_replaced() {
+fn what_is_no_file_is_written_into() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("pipe");
     pipe(&path);
-    let target = path.clone();
-    soon(move || uniform(2.0, 8).save(target)).expect_err("it was replaced");
-    assert_eq!(names(folder.path()), ["pipe"]);
+    symlink("pipe", folder.path().join("link")).unwrap();
+    for name in ["pipe", "link"] {
+        let (from, target) = (path.clone(), folder.path().join(name));
+        let reader = std::thread::spawn(move || fs::read(from).unwrap());
+        soon(move || uniform(2.0, 8).save(target)).unwrap();
+        let bytes = reader.join().unwrap();
+        let saved = Tree::from_bytes_as::<f64>(&bytes, Limits::default()).unwrap();
+        assert_eq!(saved, uniform(2.0, 8));
+        assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
+    }
+    assert_eq!(names(folder.path()), ["link", "pipe"]);
+    uniform(2.0, 8).save("/dev/null").unwrap();
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    // A full disk.
+    let error = uniform(2.0, 8).save("/dev/full").unwrap_err();
+    assert!(error.to_string().contains("No space left"), "{error}");
+    assert!(fs::metadata("/dev/full").unwrap().file_type().is_char_device());
 }
 
 /// A pipe with the name of a temporary: opening it would wait for the other end.

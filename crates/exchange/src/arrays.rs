@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use treedef::{Array, ArrayFields, ArrayStruct, Dtype, Leaf, NodeKind, NodeRef, Tree};
 
-use crate::element::{Element, half_float, inside};
+use crate::element::{Element, half_float};
 use crate::export::num_elements;
 use crate::tensor::size_in_bytes;
 
@@ -108,7 +108,7 @@ pub(crate) fn full_shape(node: NodeRef<'_>, array: &ArrayStruct<'_>) -> Option<V
     let is_whole = block.path().is_root() && block.leaves().len() == treedef.num_leaves();
     let (_, inner) = block.shape().split_first().filter(|_| is_whole)?;
     if !inner.is_empty() {
-        let dims = inside(node.child(array.fields().shape())?);
+        let dims = node.child(array.fields().shape())?.inside_newtypes();
         let dims = dims.static_value().map_or(dims, |value| value.root());
         shape.extend(Some(inner).filter(|_| dims.kind() != NodeKind::Seq)?);
     }
@@ -173,7 +173,7 @@ pub(crate) fn unusual_leaves<L: Element>(
 
 /// The same of an array that is one leaf.
 pub(crate) fn unusual_leaves_of(array: &Array, root: NodeRef<'_>) -> Option<Vec<Leaf>> {
-    let root = inside(root);
+    let root = root.inside_newtypes();
     if array.is_column_major() {
         let leaves: Vec<Leaf> = array.other_leaves().cloned().collect();
         return Some(leaves).filter(|leaves| *leaves != usual_sizes(root, array.shape()));

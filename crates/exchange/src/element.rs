@@ -264,14 +264,6 @@ impl Element for bool {
     }
 }
 
-/// What is inside of newtypes.
-pub(crate) fn inside(mut node: NodeRef<'_>) -> NodeRef<'_> {
-    while let (NodeKind::NewtypeStruct, Some(child)) = (node.kind(), node.child(0)) {
-        node = child;
-    }
-    node
-}
-
 /// Whether a struct of a structure has the fields of an array.
 fn has_array_fields(root: NodeRef<'_>) -> bool {
     let mut nodes = vec![root];
@@ -290,7 +282,7 @@ fn is_tensor(array: &Array, root: NodeRef<'_>) -> bool {
     if array.is_column_major() {
         return true;
     }
-    let root = inside(root);
+    let root = root.inside_newtypes();
     let fields = ArrayFields::of(root.fields()).filter(|_| root.kind() == NodeKind::Struct);
     let is_complex = matches!(array.dtype(), Dtype::C64 | Dtype::C128);
     let parts = is_complex.then_some(2);

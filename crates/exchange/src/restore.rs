@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use treedef::{ArrayFields, Dtype, Leaf, NodeRef, Path, TreeDef, Value};
 
 use crate::arrays;
-use crate::element::{Element, half_float, inside};
+use crate::element::{Element, half_float};
 use crate::error::{Error, ErrorKind, Result};
 use crate::export::{Export, num_elements};
 use crate::names::NamePrinter;
@@ -135,7 +135,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         let indices = place.indices;
         let (dtype, shape) = real(self.by_name.get(name.as_str())?);
         let shape = shape.get(indices.len()..)?.to_vec();
-        let node = inside(node);
+        let node = node.inside_newtypes();
         let treedef = arrays::matrix_data(node).unwrap_or(node).to_treedef();
         let block = treedef.blocks().next()?;
         let is_whole = block.path().is_root() && block.leaves().len() == treedef.num_leaves();
@@ -153,7 +153,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
             let what = format!("the tensor `{name}` is not what the structure has");
             Error::from(ErrorKind::Structure(what)).at_path(path.clone())
         };
-        let node = inside(node);
+        let node = node.inside_newtypes();
         let tensor = self.by_name.get(name.as_str()).ok_or_else(other)?;
         let (dtype, _) = real(tensor);
         let size = num_elements(&shape).and_then(|number| number.checked_mul(dtype.size()));

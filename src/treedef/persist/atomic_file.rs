@@ -15,10 +15,17 @@ const LONGEST_FILE_NAME: usize = 200;
 
 /// Writes a file, with its old permissions. The old contents stay until the new ones are on disk.
 ///
-/// If the path is a symbolic link, its target is written. Anything but a regular file is refused.
+/// If the path is a symbolic link, its target is written. A device and a pipe are written into.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let path = target(path)?;
-    let old = match fs::metadata(&path) {
+    if fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir()) {
+        return fs::write(path, bytes);
+    }
+    let path = &target(path)?;
+    // `/dev/stdout` is an open file, not the name of one.
+    if path.starts_with("/dev") || path.starts_with("/proc") {
+        return fs::write(path, bytes);
+    }
+    let old = match fs::metadata(path) {
         Ok(old) => Some(regular(&old)?.permissions()),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
@@ -35,12 +42,12 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         file.as_file().set_permissions(permissions)?;
     }
     file.as_file().sync_all()?;
-    let locked = file.persist(&path).map_err(|error| error.error)?;
+    let locked = file.persist(path).map_err(|error| error.error)?;
     drop(locked);
     folder.sync()
 }
 
-/// Checks that a path is a regular file: a device must not be replaced, and a pipe may block.
+/// Checks that a path is a regular file: a device may have no end, and a pipe may block.
 pub(super) fn regular(metadata: &fs::Metadata) -> io::Result<&fs::Metadata> {
     if metadata.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
@@ -57,14 +64,11 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     const LINKS: usize = 40; // as many as Linux follows
     let mut path = path.to_owned();
     for _ in 0..LINKS {
-        match fs::canonicalize(&path) {
-            Ok(path) => return Ok(path),
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
         match fs::read_link(&path) {
-            Ok(next) => path = path.parent().unwrap_or(Path::new("")).join(next),
-            Err(_) => return Ok(path),
+            Ok(next) if !path.starts_with("/proc") => {
+                path = path.parent().unwrap_or(Path::new("")).join(next);
+            }
+            _ => return Ok(path),
         }
     }
     Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))

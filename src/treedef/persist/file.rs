@@ -16,7 +16,8 @@ use super::wire::wide;
 impl TreeDef {
     /// Writes the treedef to a file. Its old contents are kept until the new ones are safe on disk.
     ///
-    /// The file keeps its permissions. If the path is a symbolic link, its target is written.
+    /// The file keeps its permissions. If the path is a symbolic link, its target is written; a device
+    /// and a pipe are written into.
     ///
     /// # Errors
     ///

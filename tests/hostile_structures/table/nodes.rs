@@ -30,6 +30,7 @@ pub(super) const ROWS: &[Row] = &[
         });
         cases.nodes(|node| Ok((node.children().len(), node.children().size_hint())));
     }),
+    ("NodeRef::inside_newtypes", |cases| cases.nodes(|node| Ok(node.inside_newtypes().kind()))),
     ("NodeRef::array_struct", |cases| {
         cases.nodes(|node| Ok(node.array_struct(|_| Some(1)).map(|array| array.shape().len())));
     }),

@@ -362,7 +362,7 @@ impl<'de> Deserializer<'de> for Place<'de> {
             {
                 let bytes = part.array.tensor.bytes();
                 part.entry.asked.set(true);
-                part.entry.read.set(bytes.len());
+                part.entry.count_read(bytes.len());
                 visitor.visit_borrowed_bytes(bytes)
             }
             _ => self.visit_text("bytes", visitor),

@@ -176,7 +176,7 @@ fn saving_replaces_a_file_as_a_whole() {
     safetensors::save(&reserved, &path).unwrap();
     assert_eq!(safetensors::from_bytes(&std::fs::read(&path).unwrap()).unwrap(), reserved);
     let error = safetensors::save(&reserved, folder.path()).unwrap_err();
-    assert!(error.to_string().ends_with("not a regular file"), "{error}");
+    assert!(error.to_string().ends_with(": a folder"), "{error}");
     let error = safetensors::save(&reserved, folder.path().join("none/file")).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io(_)));
     // Nothing is left beside it.
@@ -205,4 +205,42 @@ fn errors_of_a_writer_are_told() {
         assert!(matches!(error.kind(), ErrorKind::Io(_)));
     }
     assert_eq!(tensors.get("").unwrap().dtype(), Dtype::U8);
+}
+
+/// Links stay what they are, and devices and pipes are written into.
+#[cfg(unix)]
+#[test]
+fn saving_leaves_links_and_pipes_where_they_are() {
+    use std::fs;
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::path::Path;
+
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let tree = Tree::of(&[1u8, 2]).unwrap();
+    let tensors = Tensors::of(&tree).unwrap();
+    let expected = safetensors::to_bytes(&tensors).unwrap();
+
+    symlink("to_come", at("dangling")).unwrap();
+    symlink("dangling", at("chain")).unwrap();
+    safetensors::save(&tensors, at("chain")).unwrap();
+    assert_eq!(fs::read(at("to_come")).unwrap(), expected);
+    assert_eq!(fs::read_link(at("dangling")).unwrap(), Path::new("to_come"));
+    assert_eq!(fs::read_link(at("chain")).unwrap(), Path::new("dangling"));
+    symlink("loop", at("loop")).unwrap();
+    let error = safetensors::save(&tensors, at("loop")).unwrap_err();
+    assert!(error.to_string().contains("links"), "{error}");
+
+    let made = std::process::Command::new("mkfifo").arg(at("pipe")).status();
+    assert!(made.unwrap().success());
+    let pipe = at("pipe");
+    let reader = std::thread::spawn(move || fs::read(pipe).unwrap());
+    safetensors::save(&tensors, at("pipe")).unwrap();
+    assert_eq!(reader.join().unwrap(), expected);
+    assert!(fs::metadata(at("pipe")).unwrap().file_type().is_fifo());
+
+    safetensors::save(&tensors, "/dev/null").unwrap();
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    assert!(safetensors::save(&tensors, "/dev/full").is_err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5); // nothing is left beside them
 }
