@@ -114,12 +114,10 @@ pub(crate) fn short_strings(text: &str) -> String {
     const KEPT: usize = 100;
     let mut short = String::with_capacity(text.len().min(1 << 20));
     tokens(text, |token, _| {
-        let end = match token.len() > MOST && token.starts_with('"') {
-            true => token.char_indices().nth(KEPT).map(|(end, _)| end),
-            false => None,
-        };
+        let long = Some(token).filter(|token| token.len() > MOST && token.starts_with('"'));
+        let end = long.and_then(|token| token.char_indices().nth(KEPT));
         // An escape is not parted.
-        let start = end.and_then(|end| token.get(..end));
+        let start = end.and_then(|(end, _)| token.get(..end));
         let start = start.map(|start| start.rsplit_once('\\').map_or(start, |(start, _)| start));
         match start {
             Some(start) => {

@@ -15,7 +15,7 @@ fn paths(flattener: Flattener, patterns: &[&str]) -> Flattener {
 /// A dynamic matrix is `(numbers, rows, columns)` without a name, so each field that holds one is named.
 fn nalgebra_rules(flattener: Flattener, fields: &[&str]) -> Flattener {
     fields.iter().fold(flattener, |flattener, field| {
-        flattener.with_nalgebra_rules_at(&format!("**.{field}")).unwrap()
+        flattener.with_nalgebra_rules_at(format!("**.{field}")).unwrap()
     })
 }
 

@@ -119,8 +119,11 @@ fn matrix<T: Subject>(value: T, rule: impl Fn(Flattener, &str) -> Flattener) -> 
     })
 }
 
-/// Where a [`Model`] has arrays: paths, and names.
-const PLACES: [(&str, &str); 5] = [
+/// A path and a name.
+type Place = (&'static str, &'static str);
+
+/// Where a [`Model`] has arrays.
+const PLACES: [Place; 5] = [
     (".first", "first"),
     (".layers[*]", "layers.*"),
     (".named[*]", "named.*"),
@@ -129,7 +132,7 @@ const PLACES: [(&str, &str); 5] = [
 ];
 
 #[track_caller]
-fn tensors_by<T: Subject>(value: T, rules: &dyn Fn(&[(&str, &str)]) -> Rules) -> String {
+fn tensors_by<T: Subject>(value: T, rules: &dyn Fn(&[Place]) -> Rules) -> String {
     let model = comes_back(&Model::new(&value), &rules(&PLACES));
     let show = |(dtype, shape, _): &(Dtype, Vec<usize>, Vec<u8>)| format!("{dtype:?}{shape:?}");
     let alone = comes_back(&value, &rules(&[("", "")]));
