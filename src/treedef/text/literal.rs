@@ -13,6 +13,9 @@ const RESERVED: [&str; 30] = [
     "bytes", "usize", "isize", "inff32", "inff64",
 ];
 
+/// How many characters are written at once.
+const PIECE: usize = 128;
+
 /// Which numbers are printed with a suffix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Suffix {
@@ -38,8 +41,10 @@ fn write_quoted(out: &mut dyn Write, text: &str, quote: char) -> Result {
     let is_plain = |char: char| char != quote && char != '\\' && !is_invisible(char);
     let mut rest = text;
     while let Some(char) = rest.chars().next() {
-        // A long text is written as a whole where nothing in it is escaped.
-        let plain = rest.find(|char| !is_plain(char)).unwrap_or(rest.len());
+        // Pieces, as a writer may have room for the beginning only.
+        let piece = rest.char_indices().take(PIECE).find(|(_, char)| !is_plain(*char));
+        let end = || rest.char_indices().nth(PIECE).map_or(rest.len(), |(end, _)| end);
+        let plain = piece.map_or_else(end, |(end, _)| end);
         let (before, after) = rest.split_at(plain.max(char.len_utf8()));
         if plain > 0 {
             out.write_str(before)?
