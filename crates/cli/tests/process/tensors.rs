@@ -245,3 +245,28 @@ fn a_page_of_tensors_has_shapes_and_counts() {
     assert!(page.contains("\"{weight: f32[2, 4]}\""), "{page}");
     assert!(page.contains("5 tensors, 22 parameters\""), "{page}");
 }
+
+/// A file that the command wrote has its structure, and what is no number, in the metadata.
+#[test]
+fn files_with_a_structure_are_compared_by_it() {
+    let folder = Folder::new("structured");
+    let mut files = Vec::new();
+    for (name, text) in
+        [("a", r#"{"w": [1.5, 2.5], "n": "x"}"#), ("b", r#"{"w": [1.5, 3.5], "n": "y"}"#)]
+    {
+        let [json, tensors] =
+            ["json", "safetensors"].map(|format| folder.path(&format!("{name}.{format}")));
+        std::fs::write(&json, text).unwrap();
+        assert!(treedef(&["convert", &json, "-o", &tensors]).status().unwrap().success());
+        files.push(tensors);
+    }
+    let [a, b] = &files[..] else { panic!("two files") };
+    assert_eq!(printed(&["diff", a, a]), "");
+    assert_eq!(printed(&["diff", a, a, "--json"]), "[]\n");
+    let expected =
+        "~ .n: \"x\" → \"y\"\n~ .w: f64[2]: 1 of 2 numbers differ, most at [1]: 2.5 → 3.5\n";
+    assert_eq!(printed(&["diff", a, b]), expected);
+    let piped = fed(&["diff", a, "-", "--format", "safetensors"], &std::fs::read(b).unwrap());
+    assert_eq!(String::from_utf8(piped.stdout).unwrap(), expected);
+    assert_eq!(printed(&["select", "n", a]), ".n: \"x\"\n");
+}
