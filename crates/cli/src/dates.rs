@@ -66,10 +66,10 @@ impl Dates {
             let text = leaves.first().filter(|_| node.is_leaf()).and_then(Leaf::as_str);
             let is_date = text.is_some_and(|text| Datetime::from_str(text).is_ok())
                 && (self.paths.contains(path) || self.places.contains(&place_of(path)));
-            Ok(match is_date {
-                true => Edit::Replace(Tree::new(date.clone(), leaves.to_vec())?),
-                false => Edit::Keep,
-            })
+            if is_date {
+                return Ok(Edit::Replace(Tree::new(date.clone(), leaves.to_vec())?));
+            }
+            Ok(Edit::Keep)
         })
     }
 }
