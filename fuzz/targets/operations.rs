@@ -226,7 +226,7 @@ fn on_structures(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape) {
     }
 }
 
-fn on_trees<L: Clone + Eq + Hash + Debug>(
+fn on_trees<L: Clone + Eq + Hash + Debug + 'static>(
     operation: u8,
     (x, leaf): (&TreeDef, L),
     (y, other): (&TreeDef, L),

@@ -1,9 +1,19 @@
 //! Diffs of trees, leaves included.
 
-use crate::error::Result;
-use crate::model::{Tree, TreeDef};
+use std::any::Any;
+use std::cell::Cell;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, de};
+
+use crate::error::{ErrorKind, Result};
+use crate::leaf::each_scalar;
+use crate::leaf::leaf_type::LeafType;
+use crate::model::{Leaf, LeafKind, Tree, TreeDef};
+use crate::treedef::arrays::in_one_buffer;
 use crate::treedef::diff::{Diff, Diffable, below, diff, patch};
 use crate::treedef::node_ref::NodeRef;
+use crate::treedef::text::{ExactText, brief, read_kinds, read_leaves, write_kinds, write_leaves};
 
 impl<L: Clone + PartialEq> Diffable for Tree<L> {
     type Leaf = L;
@@ -47,7 +57,7 @@ impl<L: Clone + PartialEq> Tree<L> {
     }
 }
 
-impl<L: Clone + PartialEq> Tree<L> {
+impl<L: Clone + PartialEq + 'static> Tree<L> {
     /// Applies a [`diff`](Tree::diff) to this tree. The tree may differ from the one that the diff
     /// was made with, but only where the diff changes nothing.
     ///
@@ -64,10 +74,70 @@ impl<L: Clone + PartialEq> Tree<L> {
     /// assert_eq!(Tree::of(&vec![9, 2, 9])?.patch(&diff)?, Tree::of(&vec![9, 5, 9])?);
     ///
     /// let error = new.patch(&diff).unwrap_err();
-    /// assert_eq!(error.to_string(), "another leaf than the one that was changed at `[1]`");
+    /// assert_eq!(error.to_string(), "expected `2`, found `5` at `[1]`");
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn patch(&self, diff: &Diff<Tree<L>>) -> Result<Tree<L>> {
-        patch(self, diff)
+        patch(self, diff, &|leaf| leaf_text(leaf))
+    }
+}
+
+/// A leaf for a message. Not every type of leaf can be printed.
+fn leaf_text(leaf: &dyn Any) -> Option<String> {
+    macro_rules! printed {
+        ($($kind:ident: $type:ty, $calls:tt;)*) => {
+            printed!(Leaf LeafKind String &'static str usize isize $($type)*)
+        };
+        ($($type:ty)*) => {
+            None$(.or_else(|| leaf.downcast_ref::<$type>().map(brief)))*
+        };
+    }
+    each_scalar!([sized] => printed)
+}
+
+/// The same tree with leaves of another type, which must fit.
+fn with_leaves_of<L: LeafType>(tree: Tree<Leaf>) -> Result<Tree<L>> {
+    let leaves = tree.leaves.into_iter().enumerate().map(|(index, leaf)| {
+        let leaf = match leaf {
+            Leaf::Opaque(value) => {
+                Leaf::Opaque(Arc::new(in_one_buffer(Arc::unwrap_or_clone(value))))
+            }
+            scalar => scalar,
+        };
+        let (expected, found) = (L::KIND, leaf.kind());
+        L::from_leaf(leaf).ok_or_else(|| {
+            tree.treedef.error_at_leaf(index, ErrorKind::LeafKind { expected, found })
+        })
+    });
+    let leaves = leaves.collect::<Result<_>>()?;
+    Ok(Tree::from_parts(tree.treedef, leaves))
+}
+
+impl<L: LeafType> ExactText for Tree<L> {
+    fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
+        write_leaves(self, work)
+    }
+
+    fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
+        with_leaves_of(read_leaves(text, work)?)
+    }
+
+    fn from_document<'de, D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
+        with_leaves_of(Tree::<Leaf>::deserialize(document)?).map_err(de::Error::custom)
+    }
+}
+
+impl ExactText for Tree<LeafKind> {
+    fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
+        write_kinds(self, work)
+    }
+
+    fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
+        read_kinds(text, work)
+    }
+
+    fn from_document<'de, D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
+        let tree: Tree<String> = ExactText::from_document(document)?;
+        tree.try_map(|kind| kind.parse()).map_err(de::Error::custom)
     }
 }

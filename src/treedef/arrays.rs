@@ -10,9 +10,9 @@ use crate::leaf::Scalar;
 use crate::leaf::array::late;
 use crate::leaf::column::{Columns, Segment, home};
 use crate::leaf::sink::Sink;
-use crate::model::{Array, Column, Dtype, Leaf, LeafKind, Node, NodeKind, Tree, TreeDef};
-#[cfg(feature = "persist")]
-use crate::model::{Content, Value};
+use crate::model::{
+    Array, Column, Content, Dtype, Leaf, LeafKind, Node, NodeKind, Tree, TreeDef, Value,
+};
 use crate::path::Path;
 use crate::pattern::Pattern;
 use crate::treedef::array_struct::ArrayStruct;
@@ -114,7 +114,6 @@ pub(crate) fn collect_arrays(
 }
 
 /// Stores a value as an array, if it is one.
-#[cfg(feature = "persist")]
 pub(crate) fn in_one_buffer(value: Value) -> Value {
     let Content::Tree(tree) = &value.0 else { return value };
     let root = tree.treedef.root();

@@ -154,7 +154,7 @@ pub(crate) fn options_mismatch(expected: Options, found: Options) -> Error {
 }
 
 /// The maximum number of listed differences between structures. Small ones may have 2⁶⁰.
-const MOST_DIFFERENCES: usize = 1 << 12;
+pub(crate) const MOST_DIFFERENCES: usize = 1 << 12;
 
 impl Differences {
     fn of_structures() -> Self {

@@ -8,6 +8,7 @@ mod documents;
 mod edits;
 mod errors;
 mod orders;
+mod patch_files;
 mod structures;
 mod trees;
 

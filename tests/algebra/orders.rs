@@ -7,6 +7,7 @@
 //! |---|---|
 //! | text: `Display`, `parse`, `TreeDef` in JSON | the text of a structure is canonical |
 //! | `TreeDef::to_bytes`, fingerprints | equal structures have equal bytes |
+//! | a diff in a file: maps in keys | a path has a key as its text |
 //! | `Structures` | one structure stands for many documents |
 //! | more copies of a map than [`Limits::max_nodes`](treedef::Limits) | each needs memory of its own |
 

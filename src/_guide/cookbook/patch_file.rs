@@ -3,16 +3,19 @@
 //! ```
 //! use treedef::{Diff, Leaf, Tree};
 //!
-//! let old: Tree<Leaf> = serde_json::from_str(r#"{"host": "a", "port": 80}"#)?;
-//! let new: Tree<Leaf> = serde_json::from_str(r#"{"host": "a", "port": 443}"#)?;
+//! #[derive(serde::Serialize, serde::Deserialize)]
+//! struct Server { host: String, port: u16 }
+//!
+//! let server = |port| Server { host: "a".to_owned(), port };
+//! let (old, new) = (Tree::of(&server(80))?, Tree::of(&server(443))?);
 //! let patch = serde_json::to_string(&old.diff(&new))?; // write it to a file
 //!
 //! let patch: Diff<Tree<Leaf>> = serde_json::from_str(&patch)?;
-//! assert_eq!(patch.to_string(), "1 change\n~ [\"port\"]: 80u64 → 443u64");
-//! let (host, port) = (r#"["host"]"#, r#"["port"]"#);
-//! let patched = old.patch(&patch)?;
-//! assert_eq!((patched.get(host)?, patched.get(port)?), (&"a".into(), &Leaf::U64(443)));
+//! assert_eq!(patch.to_string(), "1 change\n~ .port: 80u16 → 443u16");
+//! let patched: Server = old.patch(&patch)?.into_typed()?;
+//! assert_eq!((patched.host.as_str(), patched.port), ("a", 443));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! JSON has one kind of integer, so a patch from JSON fits trees that were read from JSON, too.
+//! The file may have any format: TOML, for example, or MessagePack. A patch keeps the kind of each
+//! number, so it fits trees from the same source: a tree that was read from JSON has `80u64`.

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result};
 use crate::model::{Labels, Name, NodeData, TreeDef, Value};
 use crate::path::{Key, Path};
-use crate::treedef::difference::subtree_mismatch;
+use crate::treedef::difference::{MOST_DIFFERENCES, expect_none, subtree_mismatch};
 use crate::treedef::insertion::insertion_order;
 use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::pairs::equal_subtrees;
@@ -37,7 +37,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn patch(&self, diff: &Diff<TreeDef>) -> Result<TreeDef> {
-        patch(self, diff)
+        patch(self, diff, &|()| None)
     }
 }
 
@@ -50,12 +50,16 @@ enum PatchedChild<'a, 'c, T: Diffable> {
     New(&'c T, usize),
 }
 
-pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
+/// Prints a leaf for a message, if it can be printed.
+type LeafPrint<'p, T> = &'p dyn Fn(&<T as Diffable>::Leaf) -> Option<String>;
+
+/// Applies a diff. `print` is for a message.
+pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T>) -> Result<T> {
     let side = DiffNode::of(old, &[]);
     let mut next = match &diff.changes[..] {
         [] => return Ok(old.clone()),
         [Change { path, kind: ChangeKind::Replaced { old, new, .. }, .. }] if path.is_root() => {
-            expect(old, side, path)?;
+            expect(old, side, path, print)?;
             return Ok(new.clone());
         }
         changes => Some(PatchedChild::Changed(side.node, 1, changes)),
@@ -85,7 +89,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
                     next = parts.pop();
                     continue;
                 }
-                let plan = Plan::of(side.at(node), changes, open.len())?;
+                let plan = Plan::of(side.at(node), changes, open.len(), print)?;
                 let data = plan.data();
                 builder.open_new(node.kind(), data.as_ref().map(NodeData::as_ref), repeat);
                 builder.set_insertion_order(plan.insertion_order());
@@ -109,19 +113,29 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>) -> Result<T> {
 }
 
 /// Checks that the old subtree is the one that the change expects.
-fn expect<T: Diffable>(old: &T, found: DiffNode<'_, T::Leaf>, path: &Path) -> Result<()> {
+fn expect<T: Diffable>(
+    old: &T,
+    found: DiffNode<'_, T::Leaf>,
+    path: &Path,
+    print: LeafPrint<'_, T>,
+) -> Result<()> {
     let root = old.structure().root();
     if !equal_subtrees(root, found.node) {
         return Err(subtree_mismatch(path, root, found.node));
     }
-    let same = |(old, found): (&T::Leaf, &T::Leaf)| {
-        old == found || !equals_itself(old) && !equals_itself(found)
+    let differs = |(_, (old, found)): &(usize, (&T::Leaf, &T::Leaf))| {
+        old != found && (equals_itself(*old) || equals_itself(*found))
     };
-    if old.own_leaves().unwrap_or_default().iter().zip(found.below(1)).all(same) {
-        Ok(())
-    } else {
-        Err(refused("another leaf than the one that was changed", path))
-    }
+    let pairs = old.own_leaves().unwrap_or_default().iter().zip(found.below(1)).enumerate();
+    let differences = pairs.filter(differs).take(MOST_DIFFERENCES).map(|(at, (old, found))| {
+        let quoted = |leaf| Some(format!("`{}`", print(leaf)?));
+        let path = path.join(&root.path_to_leaf(at));
+        let (expected, found) = quoted(old)
+            .zip(quoted(found))
+            .ok_or_else(|| refused("another leaf than the one that was changed", &path))?;
+        Ok(Difference { path, kind: DifferenceKind::Leaf, expected, found })
+    });
+    expect_none(differences.collect::<Result<_>>()?)
 }
 
 /// Whether a leaf equals itself. A NaN does not: it stands for any NaN.
@@ -143,6 +157,7 @@ struct Plan<'a, 'c, T: Diffable> {
     name: Option<&'c Name>,
     /// When the entries of the old node came, if it is a map with sorted keys.
     ranks: Vec<usize>,
+    print: LeafPrint<'c, T>,
 }
 
 struct PlannedChild<'a, 'c, T: Diffable> {
@@ -154,10 +169,15 @@ struct PlannedChild<'a, 'c, T: Diffable> {
 }
 
 impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
-    fn of(side: DiffNode<'a, T::Leaf>, changes: &'c [Change<T>], depth: usize) -> Result<Self> {
+    fn of(
+        side: DiffNode<'a, T::Leaf>,
+        changes: &'c [Change<T>],
+        depth: usize,
+        print: LeafPrint<'c, T>,
+    ) -> Result<Self> {
         let (node, rest, children) = (side.node, side.node.children(), Vec::new());
         let ranks = if node.is_sorted_map() { node.insertion_ranks() } else { Vec::new() };
-        let mut plan = Plan { node, depth, rest, came: 0, children, name: None, ranks };
+        let mut plan = Plan { node, depth, rest, came: 0, children, name: None, ranks, print };
         let (mut added, mut order) = (Vec::new(), None);
         for group in changes.chunk_by(|a, b| a.about(depth) == b.about(depth)) {
             match group.first().map(|change| change.about(depth)) {
@@ -251,10 +271,10 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
             ChangeKind::Removed(_) if self.node.kind().has_one_child() => {
                 return Err(refused("what was removed cannot be missing here", &change.path));
             }
-            ChangeKind::Removed(old) => return expect(old, old_child, &change.path),
+            ChangeKind::Removed(old) => return expect(old, old_child, &change.path, self.print),
             ChangeKind::Renamed { to } => (to.clone(), PatchedChild::Old(child, span)),
             ChangeKind::Replaced { old, new, .. } => {
-                expect(old, old_child, &change.path)?;
+                expect(old, old_child, &change.path, self.print)?;
                 (key.clone(), PatchedChild::New(new, span))
             }
             _ => (key.clone(), changed),

@@ -33,6 +33,11 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
+    /// How many nodes counts may still expand to, beyond the bytes of the text.
+    pub(super) fn left(&self) -> usize {
+        self.budget.min(self.work)
+    }
+
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or("")
     }

@@ -47,11 +47,13 @@ mod lex;
 mod print;
 mod syntax;
 mod parse;
+mod exact;
 mod jax;
 mod path;
 mod pattern;
 mod serde;
 
+pub(crate) use exact::{ExactText, read_kinds, read_leaves, write_kinds, write_leaves};
 pub(crate) use parse::parse_signature;
 #[cfg(feature = "insta")]
 pub(crate) use parse::{parse_signature_without_lengths, parse_structure_without_lengths};

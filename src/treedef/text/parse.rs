@@ -1,14 +1,16 @@
 //! Parses text into structures. Only keys and statics recurse, and their nesting is bounded.
 
+use std::mem;
 use std::str::FromStr;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::sink::permute;
 use crate::message::limited;
 use crate::model::{
-    LeafKind, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options, Tree, TreeDef, Value,
+    Insertion, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options, Tree, TreeDef,
+    Value,
 };
-use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
+use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, Sorted};
 
 use super::lex::Lexer;
 use super::syntax::Syntax;
@@ -17,6 +19,9 @@ struct Parser<'l, 't, L> {
     lexer: &'l mut Lexer<'t>,
     builder: EncodingBuilder,
     leaves: Vec<L>,
+    /// The number of maps so far, with runs expanded, and their insertion orders.
+    maps: usize,
+    insertions: Vec<Insertion>,
     syntax: Syntax<L>,
     options: Options,
     limits: Limits,
@@ -33,7 +38,7 @@ struct OpenBracket {
     variant: Option<Name>,
     fields: Vec<Name>,
     keys: Vec<Value>,
-    first_leaf: usize,
+    start: Start,
     children: usize,
     /// The last run of children.
     last: Option<usize>,
@@ -53,11 +58,19 @@ enum Bracket {
     Braces,
 }
 
-/// A complete node, and the index of its first leaf.
+/// A complete node.
 #[derive(Clone, Copy)]
 struct Complete {
     node: usize,
-    first_leaf: usize,
+    start: Start,
+}
+
+/// The number of leaves, maps and insertion orders before a node.
+#[derive(Clone, Copy)]
+struct Start {
+    leaves: usize,
+    maps: usize,
+    orders: usize,
 }
 
 impl<L: Clone> Parser<'_, '_, L> {
@@ -89,7 +102,7 @@ impl<L: Clone> Parser<'_, '_, L> {
 
     /// Reads the beginning of a node: a whole atom, or everything before the first child.
     fn begin(&mut self, open: &mut Vec<OpenBracket>) -> Result<Option<Complete>> {
-        let (depth, first_leaf) = (open.len(), self.leaves.len());
+        let (depth, start) = (open.len(), self.start());
         if self.lexer.eat("[") {
             return self.open(open, Bracket::Seq, Name::default(), None);
         }
@@ -106,9 +119,17 @@ impl<L: Clone> Parser<'_, '_, L> {
             // The leaves of a treedef have no data, and there may be 2⁶⁰.
             self.leaves.extend(Some(leaf).filter(|_| size_of::<L>() > 0));
             if self.syntax.arrays {
-                return self.array(first_leaf, depth).map(Some);
+                return self.array(start, depth).map(Some);
             }
-            return Ok(Some(Complete { first_leaf, ..self.atom(NodeKind::Leaf, NodeData::NONE) }));
+            return Ok(Some(Complete { start, ..self.atom(NodeKind::Leaf, NodeData::NONE) }));
+        }
+        if let Some(opaque) = self.syntax.opaque
+            && self.lexer.peek_word() == "opaque"
+        {
+            self.lexer.word();
+            let value = self.value(depth)?;
+            self.leaves.push(opaque(value));
+            return Ok(Some(Complete { start, ..self.atom(NodeKind::Leaf, NodeData::NONE) }));
         }
         match self.lexer.peek_word() {
             "None" => {
@@ -142,6 +163,8 @@ impl<L: Clone> Parser<'_, '_, L> {
         name: Name,
         variant: Option<Name>,
     ) -> Result<Option<Complete>> {
+        let start = self.start();
+        self.maps = self.maps.saturating_add(usize::from(bracket == Bracket::Map));
         // The kind is set when the node is closed.
         let at = self.builder.open(NodeKind::Tuple, NodeData::NONE);
         open.push(OpenBracket {
@@ -151,7 +174,7 @@ impl<L: Clone> Parser<'_, '_, L> {
             variant,
             fields: Vec::new(),
             keys: Vec::new(),
-            first_leaf: self.leaves.len(),
+            start,
             children: 0,
             last: None,
             listed: false,
@@ -206,22 +229,23 @@ impl<L: Clone> Parser<'_, '_, L> {
         if self.nesting >= MAX_KEY_NESTING {
             return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
         }
-        parse_value(self.lexer, self.limits, self.nesting + 1, self.depth_above + depth)
+        let nesting = (self.nesting + 1, self.depth_above + depth);
+        parse_value(self.lexer, self.limits, nesting, self.syntax.keeps_order)
     }
 
     /// Reads the dimensions after the kind of a leaf, if there are any, and adds the array.
-    fn array(&mut self, first_leaf: usize, depth: usize) -> Result<Complete> {
+    fn array(&mut self, start: Start, depth: usize) -> Result<Complete> {
         let dims = self.dims(depth)?;
         let containers: Vec<usize> =
             dims.iter().map(|(kind, _)| self.builder.open(*kind, NodeData::NONE)).collect();
         let mut node = self.builder.open(NodeKind::Leaf, NodeData::NONE);
         for ((_, size), container) in dims.into_iter().zip(containers).rev() {
-            self.repeat_leaves(first_leaf, size)?;
+            self.repeat_leaves(start.leaves, size)?;
             self.builder.join(None, node, size)?;
             self.builder.close(container, NodeData::NONE)?;
             node = container;
         }
-        Ok(Complete { node, first_leaf })
+        Ok(Complete { node, start })
     }
 
     /// The containers of an array and their sizes, from the outside in: `[3, 4](2)`, or `[]`.
@@ -256,7 +280,11 @@ impl<L: Clone> Parser<'_, '_, L> {
     }
 
     fn atom(&mut self, kind: NodeKind, data: usize) -> Complete {
-        Complete { node: self.builder.open(kind, data), first_leaf: self.leaves.len() }
+        Complete { node: self.builder.open(kind, data), start: self.start() }
+    }
+
+    fn start(&self) -> Start {
+        Start { leaves: self.leaves.len(), maps: self.maps, orders: self.insertions.len() }
     }
 
     /// Reads `; count` if it is next, and adds the child to its parent.
@@ -270,7 +298,8 @@ impl<L: Clone> Parser<'_, '_, L> {
             }
             if !(self.syntax.hides_lengths && self.lexer.eat("_")) {
                 count = self.lexer.count()?;
-                self.repeat_leaves(child.first_leaf, count)?;
+                self.repeat_leaves(child.start.leaves, count)?;
+                self.repeat_orders(child.start, count);
             }
             parent.listed = true;
         }
@@ -291,6 +320,30 @@ impl<L: Clone> Parser<'_, '_, L> {
         Ok(())
     }
 
+    /// Repeats the insertion orders of a child, so that they occur `count` times. As elsewhere, too
+    /// many copies are in the order of their keys.
+    fn repeat_orders(&mut self, first: Start, count: usize) {
+        let maps = self.maps - first.maps;
+        let orders = self.insertions.get(first.orders..).unwrap_or_default().to_vec();
+        let all = orders.len().saturating_mul(count - 1).saturating_add(self.insertions.len());
+        if !orders.is_empty() && self.limits.expect_nodes(all).is_ok() {
+            for copy in 1..count {
+                let to = first.maps.saturating_add(maps.saturating_mul(copy));
+                self.insertions.extend(orders.iter().map(|order| order.moved(first.maps, to)));
+            }
+        }
+        self.maps = first.maps.saturating_add(maps.saturating_mul(count));
+    }
+
+    /// Remembers the order in which the entries of a map came, and where the maps in it are now.
+    fn remember(&mut self, map: Start, sorted: Sorted) {
+        for below in self.insertions.get_mut(map.orders..).unwrap_or_default() {
+            // It is inside the map, so it comes later.
+            below.map = map.maps + 1 + sorted.moved(below.map - map.maps - 1);
+        }
+        self.insertions.push(Insertion { map: map.maps, order: sorted.order });
+    }
+
     /// Completes a node. Its closing delimiter was read.
     fn close(&mut self, mut node: OpenBracket) -> Result<Complete> {
         let (at, kind) = (node.at, node.kind());
@@ -299,12 +352,16 @@ impl<L: Clone> Parser<'_, '_, L> {
         self.builder.close(at, NodeData::NONE)?;
         if kind == NodeKind::Map
             && !self.options.insertion
-            // The order in the text is not remembered, because it does not belong to a value.
-            && let Some(sorted) = self.builder.sort_entries(at, &mut node.keys)
+            && let Some(mut sorted) = self.builder.sort_entries(at, &mut node.keys)
         {
-            let leaves = self.leaves.get_mut(node.first_leaf..).unwrap_or_default();
-            if leaves.len() == sorted.leaves.len() {
-                permute(sorted.leaves, |a, b| leaves.swap(a, b));
+            let moved = mem::take(&mut sorted.leaves);
+            let leaves = self.leaves.get_mut(node.start.leaves..).unwrap_or_default();
+            if leaves.len() == moved.len() {
+                permute(moved, |a, b| leaves.swap(a, b));
+            }
+            // Elsewhere the order in the text is not remembered: it does not belong to a value.
+            if self.syntax.keeps_order {
+                self.remember(node.start, sorted);
             }
         }
         let labels = match kind {
@@ -318,11 +375,11 @@ impl<L: Clone> Parser<'_, '_, L> {
             NodeData::NONE
         };
         self.builder.name(at, data);
-        Ok(Complete { node: at, first_leaf: node.first_leaf })
+        Ok(Complete { node: at, start: node.start })
     }
 
     fn finish(mut self, limits: Limits) -> Tree<L> {
-        let treedef = self.builder.finish(self.options, Vec::new(), limits);
+        let treedef = self.builder.finish(self.options, self.insertions, limits);
         Tree { treedef, leaves: self.leaves }
     }
 }
@@ -378,16 +435,25 @@ impl Bracket {
     }
 }
 
-fn parse<L: Clone>(
+pub(super) fn parse<L: Clone>(
     lexer: &mut Lexer<'_>,
     syntax: Syntax<L>,
     options: Options,
     limits: Limits,
     (nesting, depth_above): (usize, usize),
 ) -> Result<Tree<L>> {
-    let (builder, leaves) = (EncodingBuilder::default(), Vec::new());
-    let mut parser =
-        Parser { lexer, builder, leaves, syntax, options, limits, nesting, depth_above };
+    let mut parser = Parser {
+        lexer,
+        builder: EncodingBuilder::default(),
+        leaves: Vec::new(),
+        maps: 0,
+        insertions: Vec::new(),
+        syntax,
+        options,
+        limits,
+        nesting,
+        depth_above,
+    };
     parser.parse()?;
     Ok(parser.finish(limits))
 }
@@ -419,10 +485,11 @@ pub(crate) fn parse_signature_without_lengths(text: &str) -> Result<Tree<LeafKin
 pub(super) fn parse_value(
     lexer: &mut Lexer<'_>,
     limits: Limits,
-    nesting: usize,
-    depth_above: usize,
+    nesting: (usize, usize),
+    keeps_order: bool,
 ) -> Result<Value> {
-    let tree = parse(lexer, Syntax::VALUE, Options::default(), limits, (nesting, depth_above))?;
+    let syntax = Syntax { keeps_order, ..Syntax::VALUE };
+    let tree = parse(lexer, syntax, Options::default(), limits, nesting)?;
     // Its leaves were counted when they were repeated.
     lexer.spend(tree.treedef.root().work().saturating_sub(tree.leaves.len()))?;
     Ok(Value::from_tree(tree))
@@ -434,13 +501,23 @@ pub(super) fn parse_all<T>(
     limits: Limits,
     parse: impl FnOnce(&mut Lexer<'_>) -> Result<T>,
 ) -> Result<T> {
-    let mut lexer = Lexer::new(text, limits.max_work);
+    parse_part(text, &mut { limits.max_work }, parse)
+}
+
+/// Parses one of several texts, whose counts may expand to `work` more nodes in all.
+pub(super) fn parse_part<T>(
+    text: &str,
+    work: &mut usize,
+    parse: impl FnOnce(&mut Lexer<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut lexer = Lexer::new(text, *work);
     let parsed = parse(&mut lexer).map_err(|error| error.at_byte(lexer.offset()))?;
+    *work = lexer.left();
     if lexer.at_end() { Ok(parsed) } else { lexer.fail("the end") }
 }
 
 /// `#[insertion, none_is_leaf, compact]`
-fn parse_options(lexer: &mut Lexer<'_>) -> Result<Options> {
+pub(super) fn parse_options(lexer: &mut Lexer<'_>) -> Result<Options> {
     let mut options = Options::default();
     if lexer.eat("#[") {
         loop {
@@ -535,6 +612,8 @@ impl FromStr for Value {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        parse_all(text, Limits::default(), |lexer| parse_value(lexer, Limits::default(), 0, 0))
+        parse_all(text, Limits::default(), |lexer| {
+            parse_value(lexer, Limits::default(), (0, 0), false)
+        })
     }
 }

@@ -125,7 +125,7 @@ fn parse_index(lexer: &mut Lexer<'_>) -> Result<Key> {
             return index.map(Key::Index);
         }
     }
-    parse_value(lexer, Limits::default(), 0, 0).map(Key::Entry)
+    parse_value(lexer, Limits::default(), (0, 0), false).map(Key::Entry)
 }
 
 impl FromStr for Key {

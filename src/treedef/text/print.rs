@@ -25,10 +25,14 @@ pub(crate) trait LeafText {
             let first = first + sibling * leaves;
             (first..first + leaves).all(|leaf| self.same(leaf - leaves, leaf))
         };
-        if leaves == 0 {
+        if leaves == 0 || self.all_alike() {
             return count;
         }
         (1..count).find(|sibling| !like_the_last(*sibling)).unwrap_or(count)
+    }
+    /// Whether all leaves are printed alike.
+    fn all_alike(&self) -> bool {
+        false
     }
     /// The text of a node that is printed as an array.
     fn array(&self, _: NodeRef<'_>) -> Option<String> {
@@ -38,6 +42,20 @@ pub(crate) trait LeafText {
     fn suffix(&self) -> Suffix {
         Suffix::Sparing
     }
+    /// What is printed at the leaves of a key or a static.
+    fn inside<'v>(&'v self, value: &'v Value) -> Box<dyn LeafText + 'v> {
+        Box::new(Literals(value, self.suffix()))
+    }
+    /// Whether the entries of maps are printed as they came, not by their keys.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+    /// How many siblings may be printed as one.
+    fn most_repeated(&self, _: NodeRef<'_>) -> usize {
+        usize::MAX
+    }
+    /// Called when siblings are printed as one.
+    fn repeated(&self, _: NodeRef<'_>, _: usize) {}
 }
 
 /// `*` for every leaf.
@@ -52,8 +70,8 @@ impl LeafText for Stars {
         true
     }
 
-    fn equal(&self, _: usize, _: usize, count: usize) -> usize {
-        count
+    fn all_alike(&self) -> bool {
+        true
     }
 }
 
@@ -137,7 +155,7 @@ impl LeafText for KindsAndShapes<'_> {
     }
 }
 
-pub(super) fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fmt::Result {
+fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fmt::Result {
     match (leaf.as_scalar(), leaf) {
         (Some(scalar), _) => write_scalar(out, scalar, suffix),
         (None, Leaf::Opaque(value)) => write_value(out, value, suffix),
@@ -146,8 +164,7 @@ pub(super) fn write_leaf(out: &mut dyn Write, leaf: &Leaf, suffix: Suffix) -> fm
 }
 
 pub(super) fn write_value(out: &mut dyn Write, value: &Value, suffix: Suffix) -> fmt::Result {
-    let leaves = &Literals(value, suffix);
-    Printer::new(&mut ColumnWriter::new(out), leaves, None).print(value.root())
+    write_node(out, value.root(), &Literals(value, suffix))
 }
 
 /// One line, cut off if it is long, for messages.
@@ -205,6 +222,8 @@ struct Pretty {
 struct OpenPrint<'a> {
     node: NodeRef<'a>,
     children: Children<'a>,
+    /// The entries of a map as they came, with their positions, if not in the order of `children`.
+    came: Option<Vec<(usize, NodeRef<'a>)>>,
     /// Printed after the node: nothing for one, `; _` for an unknown number.
     repeat: Option<usize>,
     /// Whether each child is on its own line.
@@ -242,12 +261,14 @@ impl Printer<'_, '_> {
                 open.pop();
                 continue;
             };
+            let came = top.came.as_ref().and_then(|came| came.get(position)).copied();
+            let (label, child) = came.unwrap_or((position, child));
             if top.broken {
                 write!(self.out, "{}\n{:indent$}", if position > 0 { "," } else { "" }, "")?;
             } else if position > 0 {
                 self.out.write_str(", ")?;
             }
-            self.label(parent, position)?;
+            self.label(parent, label)?;
             let repeat = self.repeat(parent.kind(), child, &top.children);
             if let Some(more) = repeat.and_then(|repeat| repeat.checked_sub(2)) {
                 top.children.nth(more);
@@ -262,7 +283,7 @@ impl Printer<'_, '_> {
             write_name(self.out, name)?;
             self.out.write_str(": ")?;
         } else if let Some(key) = parent.entry_keys().get(position) {
-            write_value(self.out, key, self.leaves.suffix())?;
+            Printer::new(self.out, &*self.leaves.inside(key), None).print(key.root())?;
             self.out.write_str(": ")?;
         }
         Ok(())
@@ -277,9 +298,24 @@ impl Printer<'_, '_> {
         if !matches!(parent, Is::Seq | Is::Tuple | Is::TupleStruct | Is::TupleVariant) {
             return Some(1);
         }
-        let run = 1 + rest.left_in_run_of(child);
-        let equal = self.leaves.equal(child.first_leaf(), child.num_leaves(), run);
-        Some(if equal >= 5 || child.num_children() > 0 { equal } else { 1 })
+        let run = (1 + rest.left_in_run_of(child)).min(self.leaves.most_repeated(child));
+        let equal = |most| self.leaves.equal(child.first_leaf(), child.num_leaves(), most);
+        let equal = if self.leaves.keeps_order() {
+            // Twice as many each time: as much work as is printed as one.
+            let mut most = 1usize;
+            loop {
+                most = run.min(most.saturating_mul(2));
+                let equal = child.in_same_order(equal(most));
+                if equal < most || most == run {
+                    break equal;
+                }
+            }
+        } else {
+            equal(run)
+        };
+        let repeat = if equal >= 5 || child.num_children() > 0 { equal } else { 1 };
+        self.leaves.repeated(child, repeat);
+        Some(repeat)
     }
 
     /// Writes the beginning of a node. Opens it unless it is an atom.
@@ -320,7 +356,9 @@ impl Printer<'_, '_> {
                 if is_spaced(node) && !broken {
                     self.out.write_char(' ')?;
                 }
-                open.push(OpenPrint { node, children: node.children(), repeat, broken, indent });
+                let came = self.leaves.keeps_order().then(|| entries_as_they_came(node)).flatten();
+                let children = node.children();
+                open.push(OpenPrint { node, children, came, repeat, broken, indent });
                 return Ok(());
             }
         }
@@ -356,7 +394,7 @@ impl Printer<'_, '_> {
     fn static_value(&mut self, node: NodeRef<'_>, pretty: Option<Pretty>) -> fmt::Result {
         self.out.write_str("static ")?;
         let Some(value) = node.static_value() else { return Ok(()) };
-        Printer::new(self.out, &Literals(value, Suffix::Sparing), pretty).print(value.root())
+        Printer::new(self.out, &*self.leaves.inside(value), pretty).print(value.root())
     }
 
     /// Whether the node and one more character fit into the rest of the line.
@@ -368,6 +406,14 @@ impl Printer<'_, '_> {
             .print(node)
             .is_ok()
     }
+}
+
+/// The entries of a map in the order in which they came, with their positions, if that is not the
+/// order of the keys.
+fn entries_as_they_came(node: NodeRef<'_>) -> Option<Vec<(usize, NodeRef<'_>)>> {
+    let order = node.insertion_order()?;
+    let children: Vec<_> = node.children().collect();
+    order.iter().map(|&position| Some((position, *children.get(position)?))).collect()
 }
 
 fn delimiters(kind: NodeKind) -> (&'static str, &'static str) {
@@ -388,7 +434,7 @@ fn is_spaced(node: NodeRef<'_>) -> bool {
     matches!(node.kind(), NodeKind::Struct | NodeKind::StructVariant) && node.num_children() > 0
 }
 
-fn write_options(out: &mut dyn Write, options: Options) -> fmt::Result {
+pub(super) fn write_options(out: &mut dyn Write, options: Options) -> fmt::Result {
     if options == Options::default() { Ok(()) } else { write!(out, "{options} ") }
 }
 
@@ -428,6 +474,15 @@ fn write(
     let out = &mut ColumnWriter::new(f);
     write_options(out, treedef.encoding.options)?;
     Printer { out, leaves, pretty, lengths }.print(treedef.root())
+}
+
+/// Prints a node in one line.
+pub(super) fn write_node(
+    out: &mut dyn Write,
+    node: NodeRef<'_>,
+    leaves: &dyn LeafText,
+) -> fmt::Result {
+    Printer::new(&mut ColumnWriter::new(out), leaves, None).print(node)
 }
 
 /// A structure or signature in whose sequences each form of element stands once. It prints `_` as

@@ -1,7 +1,9 @@
 //! How the leaves of a text are written: as `*`, kinds or literals.
 
+use std::sync::Arc;
+
 use crate::error::Result;
-use crate::model::{Leaf, LeafKind};
+use crate::model::{Leaf, LeafKind, Value};
 
 use super::lex::Lexer;
 
@@ -16,6 +18,10 @@ pub(super) struct Syntax<L> {
     pub(super) statics: bool,
     /// Whether `_` is a count, of one.
     pub(super) hides_lengths: bool,
+    /// Whether the entries of maps came in the order of the text. Otherwise the text has none.
+    pub(super) keeps_order: bool,
+    /// The leaf of a value behind `opaque`, if there are such leaves.
+    pub(super) opaque: Option<fn(Value) -> L>,
     /// What messages say if a node is missing.
     pub(super) expected: &'static str,
 }
@@ -32,6 +38,15 @@ fn kind(lexer: &mut Lexer<'_>) -> Result<Option<LeafKind>> {
         lexer.word();
     }
     Ok(kind)
+}
+
+/// `1.5f32`, or `none`.
+fn literal_or_none(lexer: &mut Lexer<'_>) -> Result<Option<Leaf>> {
+    if lexer.peek_word() == "none" {
+        lexer.word();
+        return Ok(Some(Leaf::None));
+    }
+    literal(lexer)
 }
 
 /// `1.5f32`
@@ -69,6 +84,8 @@ impl Syntax<()> {
         arrays: false,
         statics: true,
         hides_lengths: false,
+        keeps_order: false,
+        opaque: None,
         expected: "a node (literals are only for keys and statics)",
     };
 }
@@ -80,6 +97,8 @@ impl Syntax<LeafKind> {
         arrays: true,
         statics: true,
         hides_lengths: false,
+        keeps_order: false,
+        opaque: None,
         expected: "a node, or a kind such as `f32`",
     };
 }
@@ -91,6 +110,17 @@ impl Syntax<Leaf> {
         arrays: false,
         statics: false,
         hides_lengths: false,
+        keeps_order: false,
+        opaque: None,
         expected: "a value",
+    };
+
+    /// `[1.5f32, {"b": none, "a": opaque [2u8]}]`: a tree with all that belongs to it.
+    pub(super) const TREE: Self = Syntax {
+        leaf: literal_or_none,
+        statics: true,
+        keeps_order: true,
+        opaque: Some(|value| Leaf::Opaque(Arc::new(value))),
+        ..Syntax::VALUE
     };
 }

@@ -1,0 +1,175 @@
+//! Text from which a whole tree comes back: with the kinds of its leaves, and with the entries of
+//! maps in the order in which they came.
+//!
+//! It is the notation of treedefs with literals for leaves, `none` for an absent value that is a
+//! leaf, and `opaque` before the value of an opaque leaf.
+
+use std::cell::Cell;
+use std::fmt::{self, Write};
+
+use serde::Deserializer;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::leaf::leaf_type::Flat;
+use crate::model::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
+use crate::treedef::node_ref::NodeRef;
+
+use super::literal::{Suffix, write_scalar};
+use super::parse::{parse, parse_options, parse_part};
+use super::print::{LeafText, write_node, write_options};
+use super::syntax::Syntax;
+
+/// A structure, or a tree with its leaves, that can be text. Cannot be named outside the crate.
+///
+/// A count such as `; 1000` stands for many leaves. How many more than the bytes of the texts is
+/// bounded for all texts of one document, on both sides: `work` are those that are left.
+pub trait ExactText: Sized {
+    fn to_exact_text(&self, work: &Cell<usize>) -> Result<String>;
+
+    fn from_exact_text(text: &str, work: &mut usize) -> Result<Self>;
+
+    /// Reads the document that it was serialized as before it was text.
+    fn from_document<'de, D: Deserializer<'de>>(document: D) -> Result<Self, D::Error>;
+}
+
+/// What is printed at the leaves.
+enum ExactLeaves<'a, L> {
+    /// `*`
+    Stars,
+    Kinds(&'a [LeafKind]),
+    Leaves(&'a [L]),
+    /// The scalars of a key, a static or an opaque leaf.
+    Inside(&'a Value),
+}
+
+struct Exact<'a, L> {
+    leaves: ExactLeaves<'a, L>,
+    work: &'a Cell<usize>,
+}
+
+impl<L: Flat> LeafText for Exact<'_, L> {
+    fn write(&self, index: usize, out: &mut dyn Write) -> fmt::Result {
+        let scalar = match &self.leaves {
+            ExactLeaves::Stars => return out.write_char('*'),
+            ExactLeaves::Kinds(kinds) => {
+                return kinds.get(index).map_or(Ok(()), |kind| write!(out, "{kind}"));
+            }
+            ExactLeaves::Inside(value) => value.scalar(index),
+            ExactLeaves::Leaves(leaves) => {
+                let Some(leaf) = leaves.get(index) else { return Ok(()) };
+                if let Some(value) = leaf.opaque() {
+                    out.write_str("opaque ")?;
+                    return write_node(out, value.root(), &*self.inside(value));
+                }
+                leaf.as_scalar()
+            }
+        };
+        scalar.map_or(Ok(()), |scalar| write_scalar(out, scalar, Suffix::Sparing))
+    }
+
+    fn same(&self, a: usize, b: usize) -> bool {
+        match &self.leaves {
+            ExactLeaves::Stars => true,
+            ExactLeaves::Kinds(kinds) => kinds.get(a) == kinds.get(b),
+            ExactLeaves::Inside(value) => value.scalar(a) == value.scalar(b),
+            // Equal opaque leaves may have maps whose entries came in other orders.
+            ExactLeaves::Leaves(leaves) => {
+                let scalar = |index: usize| leaves.get(index).and_then(Flat::as_scalar);
+                scalar(a).is_some() && scalar(a) == scalar(b)
+            }
+        }
+    }
+
+    fn all_alike(&self) -> bool {
+        matches!(self.leaves, ExactLeaves::Stars)
+    }
+
+    fn inside<'v>(&'v self, value: &'v Value) -> Box<dyn LeafText + 'v> {
+        Box::new(Exact::<L> { leaves: ExactLeaves::Inside(value), work: self.work })
+    }
+
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    fn most_repeated(&self, node: NodeRef<'_>) -> usize {
+        self.work
+            .get()
+            .checked_div(self.work_of(node))
+            .map_or(usize::MAX, |more| more.saturating_add(1))
+    }
+
+    fn repeated(&self, node: NodeRef<'_>, count: usize) {
+        // It is not more than is left: see above.
+        let spent = self.work_of(node).saturating_mul(count - 1);
+        self.work.set(self.work.get().saturating_sub(spent));
+    }
+}
+
+impl<L> Exact<'_, L> {
+    /// What a reader spends for a further sibling.
+    fn work_of(&self, node: NodeRef<'_>) -> usize {
+        match &self.leaves {
+            ExactLeaves::Stars => 0,
+            ExactLeaves::Kinds(_) | ExactLeaves::Leaves(_) => node.num_leaves(),
+            ExactLeaves::Inside(_) => node.work(),
+        }
+    }
+}
+
+fn write_exact<L: Flat>(
+    treedef: &TreeDef,
+    leaves: ExactLeaves<'_, L>,
+    work: &Cell<usize>,
+) -> Result<String> {
+    // What the default limits do not allow could not be read again.
+    treedef.clone().with_limits(Limits::default()).within_limits()?;
+    let mut text = String::new();
+    let written = write_options(&mut text, treedef.encoding.options)
+        .and_then(|()| write_node(&mut text, treedef.root(), &Exact { leaves, work }));
+    // A `String` takes everything.
+    written.map_err(|_| Error::from(ErrorKind::Internal("a text was not written")))?;
+    Ok(text)
+}
+
+fn parse_exact<L: Clone>(text: &str, syntax: Syntax<L>, work: &mut usize) -> Result<Tree<L>> {
+    let syntax = Syntax { keeps_order: true, ..syntax };
+    parse_part(text, work, |lexer| {
+        let options = parse_options(lexer)?;
+        let Tree { treedef, leaves } = parse(lexer, syntax, options, Limits::default(), (0, 0))?;
+        Ok(Tree { treedef: treedef.within_limits()?, leaves })
+    })
+}
+
+pub(crate) fn write_leaves<L: Flat>(tree: &Tree<L>, work: &Cell<usize>) -> Result<String> {
+    write_exact(&tree.treedef, ExactLeaves::Leaves(&tree.leaves), work)
+}
+
+pub(crate) fn read_leaves(text: &str, work: &mut usize) -> Result<Tree<Leaf>> {
+    parse_exact(text, Syntax::TREE, work)
+}
+
+pub(crate) fn write_kinds(tree: &Tree<LeafKind>, work: &Cell<usize>) -> Result<String> {
+    write_exact::<Leaf>(&tree.treedef, ExactLeaves::Kinds(&tree.leaves), work)
+}
+
+pub(crate) fn read_kinds(text: &str, work: &mut usize) -> Result<Tree<LeafKind>> {
+    parse_exact(text, Syntax::SIGNATURE, work)
+}
+
+impl ExactText for TreeDef {
+    fn to_exact_text(&self, work: &Cell<usize>) -> Result<String> {
+        write_exact::<Leaf>(self, ExactLeaves::Stars, work)
+    }
+
+    fn from_exact_text(text: &str, work: &mut usize) -> Result<Self> {
+        Ok(parse_exact(text, Syntax::STRUCTURE, work)?.treedef)
+    }
+
+    fn from_document<'de, D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
+        #[cfg(feature = "persist")]
+        return serde::Deserialize::deserialize(document);
+        #[cfg(not(feature = "persist"))]
+        super::parsed(document)
+    }
+}

@@ -1,0 +1,328 @@
+//! Diffs in files of other formats, and those that earlier versions wrote.
+
+use std::fmt::Debug;
+use std::fs;
+use std::path::Path;
+
+use indexmap::IndexMap;
+use proptest::prelude::*;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use treedef::{Diff, Flattener, Leaf, MapOrder, Tree, TreeDef};
+
+use crate::data::{Data, data};
+use crate::structures::few;
+
+/// The same diff from each format.
+fn through_formats<T>(diff: &T) -> [(&'static str, T); 6]
+where
+    T: Serialize + DeserializeOwned + Debug + PartialEq,
+{
+    let config = bincode::config::standard();
+    let bytes = bincode::serde::encode_to_vec(diff, config).unwrap();
+    let json = serde_json::to_string(diff).unwrap();
+    let read = [
+        ("json", serde_json::from_str(&json).unwrap()),
+        ("json value", serde_json::from_value(serde_json::to_value(diff).unwrap()).unwrap()),
+        ("toml", toml::from_str(&toml::to_string(diff).unwrap()).unwrap()),
+        ("msgpack", rmp_serde::from_slice(&rmp_serde::to_vec(diff).unwrap()).unwrap()),
+        ("named msgpack", rmp_serde::from_slice(&rmp_serde::to_vec_named(diff).unwrap()).unwrap()),
+        ("bincode", bincode::serde::decode_from_slice(&bytes, config).unwrap().0),
+    ];
+    for (format, again) in &read {
+        assert_eq!(again, diff, "{format}");
+    }
+    read
+}
+
+/// The same data without maps in keys. A path has these in the order of their keys.
+fn without_maps_in_keys(data: Data) -> Data {
+    let each = |all: Vec<Data>| all.into_iter().map(without_maps_in_keys).collect();
+    let boxed = |data: Box<Data>| Box::new(without_maps_in_keys(*data));
+    let fields = |all: Vec<(&'static str, Data)>| {
+        all.into_iter().map(|(name, data)| (name, without_maps_in_keys(data))).collect()
+    };
+    match data {
+        Data::Some(data) => Data::Some(boxed(data)),
+        Data::NewtypeStruct(name, data) => Data::NewtypeStruct(name, boxed(data)),
+        Data::NewtypeVariant(name, variant, data) => {
+            Data::NewtypeVariant(name, variant, boxed(data))
+        }
+        Data::Seq(all) => Data::Seq(each(all)),
+        Data::Tuple(all) => Data::Tuple(each(all)),
+        Data::TupleStruct(name, all) => Data::TupleStruct(name, each(all)),
+        Data::TupleVariant(name, variant, all) => Data::TupleVariant(name, variant, each(all)),
+        Data::Struct(name, all) => Data::Struct(name, fields(all)),
+        Data::StructVariant(name, variant, all) => Data::StructVariant(name, variant, fields(all)),
+        Data::Map(entries) => {
+            let key = |key: Data| match format!("{key:?}") {
+                text if text.contains("Map") => Data::Str(text),
+                _ => key,
+            };
+            let entry = |(of, data)| (key(of), without_maps_in_keys(data));
+            Data::Map(entries.into_iter().map(entry).collect())
+        }
+        scalar => scalar,
+    }
+}
+
+/// Trees with leaves, statics and options of all kinds.
+fn tree_of(data: &Data, way: u8) -> Tree<Leaf> {
+    let flattener = match way % 6 {
+        0 => Flattener::new(),
+        1 => Flattener::new().none_is_leaf(true),
+        2 => Flattener::new().map_order(MapOrder::Insertion),
+        3 => Flattener::new().is_leaf(|path, _| path.keys().len() == 2),
+        4 => Flattener::new().arrays(true),
+        _ => Flattener::new().static_at("**.x").unwrap().static_type("Point").opaque_type("A"),
+    };
+    flattener.tree(data).unwrap()
+}
+
+proptest! {
+    #![proptest_config(few())]
+
+    /// What is written and read does what the diff itself does: also to the order of entries and
+    /// the bits of NaNs, which the bytes of a tree contain.
+    #[test]
+    fn a_diff_of_trees_comes_back(a in data(), b in data(), way in any::<u8>(), other in any::<u8>()) {
+        let [a, b] = [a, b].map(without_maps_in_keys);
+        for (old, new) in [(tree_of(&a, way), tree_of(&b, way)), (tree_of(&a, way), tree_of(&b, other))] {
+            let diff = old.diff(&new);
+            let patched = old.patch(&diff).unwrap();
+            prop_assert_eq!(&patched, &new);
+            let bytes = patched.to_bytes().unwrap();
+            for (format, again) in through_formats(&diff) {
+                prop_assert_eq!(&old.patch(&again).unwrap().to_bytes().unwrap(), &bytes, "{}", format);
+            }
+            let kinds = |tree: &Tree<Leaf>| tree.clone().map(|leaf| leaf.kind());
+            through_formats(&kinds(&old).diff(&kinds(&new)));
+            through_formats(&old.treedef().diff(new.treedef()));
+        }
+    }
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Config {
+    server: Server,
+    rate: f32,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Server {
+    host: String,
+    port: u16,
+}
+
+fn config(port: u16, rate: f32) -> Tree<Leaf> {
+    Tree::of(&Config { server: Server { host: "a".into(), port }, rate }).unwrap()
+}
+
+#[test]
+fn a_patch_of_typed_data_fits_typed_data() {
+    let (old, new) = (config(80, 0.5), config(443, f32::NAN));
+    let diff = old.diff(&new);
+    let json = serde_json::to_string_pretty(&diff).unwrap();
+    insta::assert_snapshot!(json, @r#"
+    {
+      "changes": [
+        {
+          "path": ".server.port",
+          "change": "replaced",
+          "by": "leaf",
+          "old": "80u16",
+          "new": "443u16"
+        },
+        {
+          "path": ".rate",
+          "change": "replaced",
+          "by": "leaf",
+          "old": "0.5f32",
+          "new": "nan(0x7fc00000)f32"
+        }
+      ]
+    }
+    "#);
+    insta::assert_snapshot!(toml::to_string(&diff).unwrap(), @r#"
+    [[changes]]
+    path = ".server.port"
+    change = "replaced"
+    by = "leaf"
+    old = "80u16"
+    new = "443u16"
+
+    [[changes]]
+    path = ".rate"
+    change = "replaced"
+    by = "leaf"
+    old = "0.5f32"
+    new = "nan(0x7fc00000)f32"
+    "#);
+    for (format, diff) in through_formats(&diff) {
+        let patched: Config = old.patch(&diff).unwrap().into_typed().unwrap();
+        assert_eq!(patched.server.port, 443, "{format}");
+        assert_eq!(patched.rate.to_bits(), f32::NAN.to_bits());
+    }
+
+    let diff = through_formats(&diff)[0].1.clone();
+    let other = config(8080, 0.5).patch(&diff).unwrap_err();
+    insta::assert_snapshot!(other, @"expected `80u16`, found `8080u16` at `.server.port`");
+    let list: Tree<Leaf> = serde_json::from_str("[80, [1, 2]]").unwrap();
+    let typed = Tree::of(&(80u16, (1u8, 2u8))).unwrap().diff(&Tree::of(&()).unwrap());
+    insta::assert_snapshot!(list.patch(&typed).unwrap_err(), @"expected `(*, (*, *))`, found `[*, [*, *]]` at the root");
+    let list = Tree::of(&(80u64, (1u8, 3u8))).unwrap();
+    insta::assert_snapshot!(list.patch(&typed).unwrap_err(), @"expected `80u16`, found `80u64` at `.0`, and 1 more difference");
+    assert_eq!(list.patch(&typed).unwrap_err().differences().len(), 2);
+}
+
+/// Also in maps of maps, in copies of maps, and inside of opaque leaves.
+#[test]
+fn what_was_added_keeps_the_order_of_its_entries() {
+    let read = |text| serde_json::from_str::<Tree<Leaf>>(text).unwrap();
+    let old = read(r#"{"z": 1}"#);
+    let new = r#"{"z":1,"y":{"b":[{"d":1,"c":{"f":2,"e":3}},{"d":1,"c":{"f":2,"e":3}},{"c":{"f":2,"e":3},"d":1}],"a":2}}"#;
+    let diff = old.diff(&read(new));
+    assert_eq!(serde_json::to_string(&old.patch(&diff).unwrap()).unwrap(), new);
+    for (format, diff) in through_formats(&diff) {
+        assert_eq!(serde_json::to_string(&old.patch(&diff).unwrap()).unwrap(), new, "{format}");
+    }
+    let text = serde_json::to_value(&diff).unwrap()["changes"][0]["new"].clone();
+    insta::assert_snapshot!(text.as_str().unwrap(), @r#"{"b": [{"d": 1u64, "c": {"f": 2u64, "e": 3u64}}; 2, {"c": {"f": 2u64, "e": 3u64}, "d": 1u64}], "a": 2u64}"#);
+
+    let map =
+        || IndexMap::from([("b", IndexMap::from([("d", 1), ("c", 2)])), ("a", IndexMap::new())]);
+    let new = Flattener::new().opaque_at("[1]").unwrap().tree(&vec![map(), map()]).unwrap();
+    let old = Tree::of(&vec![map()]).unwrap();
+    let json = serde_json::to_string(&new).unwrap();
+    for (format, diff) in through_formats(&old.diff(&new)) {
+        assert_eq!(serde_json::to_string(&old.patch(&diff).unwrap()).unwrap(), json, "{format}");
+    }
+}
+
+/// Equal elements are one text with a count. What the counts of one diff stand for is bounded;
+/// beyond, the elements are written one by one.
+#[test]
+fn counts_stand_for_bounded_work() {
+    let of = |count: usize| Tree::of(&vec![0u8; count]).unwrap();
+    let (old, new) = (of(1), Tree::of(&(vec![0u8; 1 << 20], 1)).unwrap());
+    let json = serde_json::to_string(&old.diff(&new)).unwrap();
+    assert!(json.len() < 200, "{json}");
+    // The budget is that of all subtrees, on both sides.
+    let old = Tree::new("[*; 9000000]".parse().unwrap(), vec![true; 9_000_000]).unwrap();
+    let new = Tree::new("{1: [*; 9000000]}".parse().unwrap(), vec![true; 9_000_000]).unwrap();
+    let diff = old.diff(&new);
+    let json = serde_json::to_string(&diff).unwrap();
+    assert!(json.len() > 2_000_000);
+    assert!(serde_json::from_str::<Diff<Tree<bool>>>(&json).unwrap() == diff);
+}
+
+#[test]
+fn diffs_of_earlier_versions_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/algebra/specimens");
+    let file = |name: &str| fs::read(folder.join(name)).unwrap();
+    let (old, new) = (specimen::old(), specimen::new());
+    let json = serde_json::from_slice(&file("tree.json")).unwrap();
+    let msgpack = ["tree.msgpack", "tree_named.msgpack"]
+        .map(|name| rmp_serde::from_slice::<Diff<Tree<Leaf>>>(&file(name)).unwrap());
+    // In MessagePack a number is of the smallest kind that holds it.
+    let smallest = |tree: &Tree<Leaf>| {
+        tree.clone().map(|leaf| match leaf.as_i64() {
+            Some(number @ ..0) => Leaf::from(i8::try_from(number).unwrap()),
+            Some(number @ 0..256) => Leaf::from(u8::try_from(number).unwrap()),
+            Some(number) => Leaf::from(u16::try_from(number).unwrap()),
+            None => leaf,
+        })
+    };
+    let [a, b] = msgpack.map(|diff| (diff, smallest(&old), smallest(&new)));
+    for (diff, old, new) in [a, b, (json, old, new)] {
+        assert_eq!(old.patch(&diff).unwrap(), new);
+        assert_eq!(diff, old.diff(&new));
+    }
+
+    let parsed = |text: &str| text.parse::<TreeDef>().unwrap();
+    let old = parsed("Old { layers: [(*, *); 12], w: (*, [*]), seed: static 7, a: *, b: () }");
+    let new = parsed(
+        "New { layers: [(*, *); 9], weight: (*, [*]), seed: static 8, b: (), a: *, c: {\"x\": None} }",
+    );
+    let config = bincode::config::standard();
+    let bincode = bincode::serde::decode_from_slice(&file("structure.bincode"), config).unwrap().0;
+    let read: [Diff<TreeDef>; 3] = [
+        serde_json::from_slice(&file("structure.json")).unwrap(),
+        rmp_serde::from_slice(&file("structure.msgpack")).unwrap(),
+        bincode,
+    ];
+    for diff in read {
+        assert_eq!(old.patch(&diff).unwrap(), new);
+        assert_eq!(diff, old.diff(&new));
+    }
+}
+
+/// What the specimens of diffs are about.
+mod specimen {
+    use serde::Serialize;
+    use treedef::{Leaf, Tree};
+
+    #[derive(Serialize)]
+    struct Old {
+        host: &'static str,
+        port: u64,
+        rate: f64,
+        gone: bool,
+        w: Vec<u64>,
+        inner: Inner,
+        tags: Vec<&'static str>,
+    }
+
+    #[derive(Serialize)]
+    struct Inner {
+        a: u64,
+        b: i64,
+    }
+
+    #[derive(Serialize)]
+    struct New {
+        port: u64,
+        host: &'static str,
+        rate: f64,
+        weight: Vec<u64>,
+        inner: Other,
+        tags: Vec<&'static str>,
+        more: Vec<f64>,
+    }
+
+    #[derive(Serialize)]
+    struct Other {
+        a: u64,
+        b: i64,
+    }
+
+    pub(super) fn old() -> Tree<Leaf> {
+        let (inner, tags) = (Inner { a: 1, b: -2 }, vec!["x", "y", "z"]);
+        Tree::of(&Old { host: "a", port: 80, rate: 0.5, gone: true, w: vec![1, 2], inner, tags })
+            .unwrap()
+    }
+
+    pub(super) fn new() -> Tree<Leaf> {
+        let (inner, tags) = (Other { a: 1, b: -3 }, vec!["x", "z"]);
+        let (weight, more) = (vec![1, 2], vec![1.5]);
+        Tree::of(&New { port: 443, host: "a", rate: 0.25, weight, inner, tags, more }).unwrap()
+    }
+}
+
+/// What somebody else wrote.
+#[test]
+fn a_text_that_is_no_diff_is_refused() {
+    let refused =
+        |text: &str| serde_json::from_str::<Diff<Tree<Leaf>>>(text).unwrap_err().to_string();
+    let change = |rest: &str| refused(&format!(r#"{{"changes": [{{"path": "[0]", {rest}}}]}}"#));
+    insta::assert_snapshot!(refused("{}"), @"missing field `changes` at line 1 column 2");
+    insta::assert_snapshot!(refused(r#"{"change": []}"#), @"unknown field `change`, expected `changes` at line 1 column 9");
+    insta::assert_snapshot!(refused("1"), @"invalid type: integer `1`, expected the changes of a diff at line 1 column 1");
+    insta::assert_snapshot!(change(r#""change": "removed""#), @"a change that is not complete at line 1 column 51");
+    insta::assert_snapshot!(change(r#""change": "removed", "old": "80u15""#), @"expected a number that its kind can hold, found `80u15` at byte 0 at line 1 column 67");
+    insta::assert_snapshot!(change(r#""change": "removed", "old": "[0u8; 100000000]""#), @"99999983 nodes to visit, the limit is 16777216 at byte 15 (see `Limits::max_work`) at line 1 column 78");
+    insta::assert_snapshot!(change(r#""change": "removed", "old": "opaque [(); 100000000]""#), @"99999979 nodes to visit, the limit is 16777216 at byte 22 (see `Limits::max_work`) at line 1 column 84");
+    insta::assert_snapshot!(change(r#""change": "lost""#), @"a change that is not complete at line 1 column 48");
+    let small = r#"{"path": "[0]", "change": "removed", "old": "[0u8; 10000000]"}"#;
+    insta::assert_snapshot!(refused(&format!(r#"{{"changes": [{small}, {small}]}}"#)), @"9999984 nodes to visit, the limit is 6777232 at byte 14 (see `Limits::max_work`) at line 1 column 141");
+}
