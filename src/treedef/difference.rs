@@ -45,6 +45,8 @@ struct Differences {
     widened: bool,
     /// A `Some` may be around a node on one side only, as in a migration.
     any_some: bool,
+    /// Whether it does not matter what the two roots are, e.g. which variants.
+    below: bool,
     found: Vec<Difference>,
 }
 
@@ -72,6 +74,13 @@ pub(crate) fn migration_differences(
     let heads = Heads { names: false, exact: false, ..Heads::EQUAL };
     Differences { widened, heads, any_some: true, ..Differences::of_values() }
         .of_trees(expected, found)
+}
+
+/// As [`migration_differences`], without leaves, and without what two nodes are themselves.
+pub(crate) fn differences_below(expected: NodeRef<'_>, found: NodeRef<'_>) -> Vec<Difference> {
+    let heads = Heads { names: false, exact: false, ..Heads::EQUAL };
+    let differences = Differences { heads, any_some: true, ..Differences::of_values() };
+    Differences { below: true, ..differences }.between(expected, found)
 }
 
 /// All places where `found` differs from `expected`, without leaves. Of equal siblings that differ
@@ -165,6 +174,7 @@ impl Differences {
             none_is_leaf: false,
             widened: false,
             any_some: false,
+            below: false,
             found: Vec::new(),
         }
     }
@@ -266,6 +276,7 @@ impl Differences {
             Key::Entry(text) if !self.heads.exact && text.as_str().is_some() => {
                 Key::Field(Name::from(text.as_str().unwrap_or_default().to_owned()))
             }
+            Key::VariantField(_, field) if !self.heads.exact => Key::Field(field.clone()),
             key => key.clone(),
         });
         let mut steps = Vec::with_capacity(children.len());
@@ -311,7 +322,7 @@ impl<'a> View<'a> for Differences {
 
     fn compare(
         &mut self,
-        _: &Site,
+        site: &Site,
         a: ComparedNode<'a>,
         b: ComparedNode<'a>,
     ) -> Steps<ComparedNode<'a>, Found> {
@@ -320,6 +331,7 @@ impl<'a> View<'a> for Differences {
             return found.into_iter().map(Step::here).collect();
         }
         let head = self.heads.difference(a.node, b.node).or_else(|| self.fixed_length(a, b));
+        let head = head.filter(|_| !self.below || !site.path.is_root());
         let found = head.map(|kind| (kind, quoted(a.node), quoted(b.node)));
         let mut steps: Steps<ComparedNode<'a>, Found> = found.into_iter().map(Step::here).collect();
         match a.node.kind() {

@@ -506,3 +506,98 @@ fn a_long_vector_is_one_item() {
     let old = Before { w: w.clone(), b: w };
     assert_snapshot!(migrated::<After>(&old), @"renamed `.w` to `.weights`, `.b` to `.bias`; changed f64 to f32 at `.weights`");
 }
+
+/// What has no leaves cannot be followed by a leaf: it is compared where its parent is now.
+#[test]
+fn what_has_no_leaves_in_a_renamed_struct_is_mentioned() {
+    #[derive(Serialize)]
+    struct Before<T> {
+        eta: T,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct After<T> {
+        #[serde(alias = "eta")]
+        kappa: T,
+    }
+    #[derive(Serialize, Deserialize, Default)]
+    struct Full {
+        beta: f64,
+        #[serde(default)]
+        eps: Vec<f64>,
+        #[serde(default)]
+        n: Option<u8>,
+        #[serde(default)]
+        unit: (),
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Lean {
+        beta: f64,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Other {
+        beta: f64,
+        #[serde(alias = "eps")]
+        epsilons: Vec<f64>,
+    }
+    let full = || Full { beta: 1.0, ..Full::default() };
+    assert_snapshot!(migrated::<After<Lean>>(&Before { eta: full() }), @"dropped `.eta.eps`, `.eta.n`, `.eta.unit`; renamed `.eta` to `.kappa`");
+    assert_snapshot!(migrated::<After<Full>>(&Before { eta: Lean { beta: 1.0 } }), @"filled `.kappa.eps`, `.kappa.n`, `.kappa.unit`; renamed `.eta` to `.kappa`");
+    assert_snapshot!(migrated::<After<Other>>(&Before { eta: full() }), @"dropped `.eta.n`, `.eta.unit`; renamed `.eta` to `.kappa`, `.eta.eps` to `.kappa.epsilons`");
+    assert_snapshot!(migrated::<After<Full>>(&Before { eta: full() }), @"renamed `.eta` to `.kappa`");
+    assert_snapshot!(migrated::<After<Vec<Lean>>>(&Before { eta: [full(), full()] }), @"dropped `.eta.0.eps`, `.eta.0.n`, `.eta.0.unit` and 3 more; renamed `.eta` to `.kappa`; changed `(Full { beta: *, eps: [], n: None, unit: () }; 2)` to `[Lean { beta: * }; 2]` at `.kappa`");
+    assert_snapshot!(migrated::<After<(Lean,)>>(&Before { eta: [full()] }), @"dropped `.eta.0.eps`, `.eta.0.n`, `.eta.0.unit`; renamed `.eta` to `.kappa`");
+    assert_snapshot!(migrated::<Vec<After<Lean>>>(&[Before { eta: full() }, Before { eta: full() }]), @"dropped `.0.eta.eps`, `.0.eta.n`, `.0.eta.unit` and 3 more; renamed `.0.eta` to `[0].kappa`, `.1.eta` to `[1].kappa`; changed `(Before { eta: Full { beta: *, eps: [], n: None, unit: () } …` to `[After { kappa: Lean { beta: * } }; 2]` at the root");
+    // A level that is renamed below a level that is renamed.
+    assert_snapshot!(migrated::<After<After<Lean>>>(&Before { eta: Before { eta: full() } }), @"dropped `.eta.eta.eps`, `.eta.eta.n`, `.eta.eta.unit`; renamed `.eta.eta` to `.kappa.kappa`");
+    // The only leaf has another name, too.
+    #[derive(Serialize, Deserialize)]
+    struct Renamed {
+        #[serde(alias = "beta")]
+        momentum: f64,
+        #[serde(default)]
+        seed: Option<u8>,
+    }
+    assert_snapshot!(migrated::<After<Renamed>>(&Before { eta: full() }), @"filled `.kappa.seed`; dropped `.eta.eps`, `.eta.n`, `.eta.unit`; renamed `.eta.beta` to `.kappa.momentum`");
+    #[derive(Serialize)]
+    enum Rule {
+        Adam { beta: f64, eps: Vec<f64> },
+    }
+    assert_snapshot!(migrated::<Kind>(&Rule::Adam { beta: 1.0, eps: vec![] }), @"dropped `::Adam.eps`; changed `Rule::Adam { beta: *, eps: [] }` to `Rule::Adamax { beta: * }` at the root");
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename = "Rule")]
+    enum Kind {
+        #[serde(alias = "Adam")]
+        Adamax { beta: f64 },
+    }
+}
+
+/// In each element of a list the same is found as in the first.
+#[test]
+fn what_has_no_leaves_is_renamed_in_each_element() {
+    #[derive(Serialize)]
+    struct Before {
+        eta: Inner,
+    }
+    #[derive(Serialize)]
+    struct Inner {
+        beta: f64,
+        eps: Vec<f64>,
+        n: Option<u8>,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct After {
+        #[serde(alias = "eta")]
+        kappa: Other,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Other {
+        beta: f64,
+        #[serde(alias = "eps")]
+        epsilons: Vec<f64>,
+    }
+    let each = |_| Before { eta: Inner { beta: 1.0, eps: vec![], n: None } };
+    let old: Vec<Before> = (0..100).map(each).collect();
+    let (_, migration) = Tree::of(&old).unwrap().migrate::<Vec<After>>().unwrap();
+    assert_snapshot!(migration, @"dropped `[0].eta.n`, `[1].eta.n`, `[2].eta.n` and 97 more; renamed `[0].eta` to `[0].kappa`, `[0].eta.eps` to `[0].kappa.epsilons`, `[1].eta` to `[1].kappa` and 197 more");
+    assert_eq!(migration.renamed.len(), 200);
+}

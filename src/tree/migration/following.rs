@@ -44,20 +44,21 @@ pub(super) fn what_became(
     let mut following = Following { before, after, widened, pairs, whole, migration };
     if !following.before.nodes.is_empty() && !following.after.nodes.is_empty() {
         following.follow(&rebuild);
+        following.follow_leafless(&rebuild);
     }
     following.finish()
 }
 
 /// The search for what became of the leaves.
-struct Following<'a> {
-    before: Side<'a>,
-    after: Side<'a>,
+pub(super) struct Following<'a> {
+    pub(super) before: Side<'a>,
+    pub(super) after: Side<'a>,
     widened: bool,
     /// A leaf of the tree, and the leaf of the value that it became.
-    pairs: Vec<(usize, usize)>,
+    pub(super) pairs: Vec<(usize, usize)>,
     /// Whole nodes: their indices on the two sides.
     whole: Vec<(usize, usize)>,
-    migration: Migration,
+    pub(super) migration: Migration,
 }
 
 impl<'a> Following<'a> {
@@ -90,7 +91,7 @@ impl<'a> Following<'a> {
         let items = experiments.items.iter().enumerate();
         let fixed = items.filter(|(item, _)| !free.contains(item));
         let fixed = fixed.flat_map(|(_, leaves)| leaves.clone()).collect();
-        let differing = self.follow_fixed(&fixed, rebuild);
+        let differing = self.follow_fixed(0, &fixed, rebuild);
         self.find_equal(&fixed);
         for (from, to) in differing {
             if !self.before.is_paired(from) && !self.after.is_paired(to) {
@@ -141,16 +142,17 @@ impl<'a> Following<'a> {
 
     /// Follows what cannot be changed, e.g. an address, or has no leaves: what is missing without
     /// it, or what has its default then? Elements of a sequence that are renamed alike are followed
-    /// once. Returns the leaves that have the same path there and are not equal.
-    fn follow_fixed(
+    /// once. `first` is the index of the first node that is looked at. Returns the leaves that have the same path there and are not equal.
+    pub(super) fn follow_fixed(
         &mut self,
+        first: usize,
         fixed: &HashSet<usize>,
         rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
     ) -> Vec<(usize, usize)> {
         let (mut alike, mut followed, mut differing) = (HashMap::new(), 0, Vec::new());
         let by_path: HashMap<Path, usize> =
             self.after.nodes.iter().map(|changed| changed.path.clone()).zip(0..).collect();
-        for from in 0..self.before.nodes.len() {
+        for from in first..self.before.nodes.len() {
             let Some(changed) = self.before.nodes.get(from) else { continue };
             let leaves = changed.leaves();
             let lost = |leaf: usize| fixed.contains(&leaf) && !self.before.is_paired(leaf);
@@ -221,9 +223,18 @@ impl<'a> Following<'a> {
             Ok(other) => open.find(|(_, path)| there(self.after.tree, path) != there(&other, path)),
             Err(error) => match error.kind() {
                 ErrorKind::MissingField { field, .. } => {
-                    let to = error.path().child(Key::Field(Name::Borrowed(*field)));
-                    let (to, _) = self.after.tree.treedef.find(&to).ok()?;
-                    open.find(|(_, path)| **path == to)
+                    let field = Key::Field(Name::Borrowed(*field));
+                    match self.after.tree.treedef.find(&error.path().child(field.clone())) {
+                        Ok((to, _)) => open.find(|(_, path)| **path == to),
+                        // What is around it was renamed, too.
+                        Err(_) => {
+                            let (_, indices) = generalised(path);
+                            let mut named = open.filter(|(_, to)| {
+                                to.keys().last() == Some(&field) && generalised(to).1 == indices
+                            });
+                            named.next().filter(|_| named.next().is_none())
+                        }
+                    }
                 }
                 _ => None,
             },

@@ -3,6 +3,7 @@
 mod sides;
 mod origins;
 mod following;
+mod leafless;
 
 use std::fmt;
 

@@ -14,7 +14,7 @@ pub(super) struct Side<'a> {
     /// In the order of the tree.
     pub(super) nodes: Vec<ChangedNode<'a>>,
     /// For each leaf, the index of the node that it is in.
-    pub(super) node_of: Vec<Option<usize>>,
+    node_of: Vec<Option<usize>>,
     /// For each leaf, whether the other side has what became of it.
     pub(super) paired: Vec<bool>,
 }
@@ -54,7 +54,12 @@ impl<'a> Side<'a> {
 
     /// The node that a leaf is in.
     pub(super) fn node_of(&self, leaf: usize) -> Option<&ChangedNode<'a>> {
-        self.nodes.get((*self.node_of.get(leaf)?)?)
+        self.nodes.get(self.index_of(leaf)?)
+    }
+
+    /// The index of the node that a leaf is in.
+    pub(super) fn index_of(&self, leaf: usize) -> Option<usize> {
+        *self.node_of.get(leaf)?
     }
 
     pub(super) fn is_paired(&self, leaf: usize) -> bool {
@@ -104,7 +109,10 @@ impl<'a> Side<'a> {
     /// The highest nodes that have leaves, none of which is on the other side.
     pub(super) fn without_pair(&self) -> Vec<Path> {
         let mut paths = Vec::new();
-        for changed in self.nodes.iter().filter(|changed| !changed.paired) {
+        // Nodes without leaves may have been found last. The sort is stable.
+        let mut nodes: Vec<_> = self.nodes.iter().filter(|changed| !changed.paired).collect();
+        nodes.sort_by_key(|changed| changed.leaves().start);
+        for changed in nodes {
             let Some(node) = changed.node else {
                 paths.extend(changed.change.is_none().then(|| changed.path.clone()));
                 continue;
