@@ -226,3 +226,58 @@ mod json_lines {
         assert_eq!(structures.by_count().map(|all| all.len()).ok(), Some(50));
     }
 }
+
+/// Elements that all differ from their neighbours in structure, of a type whose field was renamed.
+#[divan::bench_group(sample_count = 5)]
+mod irregular_100_000 {
+    use super::*;
+    use serde::Deserialize;
+    use treedef::Tree;
+
+    #[derive(Serialize, Clone)]
+    enum Figure {
+        Circle { r: f64, id: u32 },
+        Square { side: f64, id: u32, tag: Option<u8> },
+    }
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename = "Figure")]
+    enum Renamed {
+        Circle {
+            #[serde(alias = "r")]
+            radius: f64,
+            id: u32,
+        },
+        Square {
+            side: f64,
+            id: u32,
+            tag: Option<u8>,
+        },
+    }
+
+    fn figures() -> Vec<Figure> {
+        let figure = |n: u32| match n % 2 {
+            0 => Figure::Circle { r: f64::from(n), id: n },
+            _ => Figure::Square { side: f64::from(n), id: n, tag: (n % 3 == 0).then_some(7) },
+        };
+        (0..100_000).map(figure).collect()
+    }
+
+    #[divan::bench]
+    fn migrate(bencher: Bencher<'_, '_>) {
+        let tree = Tree::of(&figures()).expect("it flattens");
+        let migrated = |tree: Tree<Leaf>| tree.migrate::<Vec<Renamed>>();
+        bencher.with_inputs(|| tree.clone()).bench_local_values(migrated);
+    }
+
+    /// One element in a thousand was removed.
+    #[divan::bench]
+    fn diff(bencher: Bencher<'_, '_>) {
+        let old = figures();
+        let kept = old.iter().enumerate().filter(|(at, _)| at % 1_000 != 500);
+        let new: Vec<Figure> = kept.map(|(_, figure)| figure.clone()).collect();
+        let (old, new) = (Tree::of(&old), Tree::of(&new));
+        let (old, new) = (old.expect("it flattens"), new.expect("it flattens"));
+        bencher.bench_local(|| black_box(&old).diff(&new));
+    }
+}

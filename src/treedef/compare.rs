@@ -186,6 +186,9 @@ pub(crate) fn by_label<'a, 'b>(
     label: impl Fn(&Key) -> Key,
 ) -> Vec<(Key, Labelled<'a, 'b>)> {
     let mut others: Vec<_> = b.entries().enumerate().map(Some).collect();
+    if a.num_children().max(others.len()) <= FEW_CHILDREN {
+        return few_by_label(a, others, label);
+    }
     let mut positions = HashMap::<Key, VecDeque<usize>>::with_capacity(others.len());
     for (position, (key, _)) in others.iter().flatten() {
         positions.entry(label(key)).or_default().push_back(*position);
@@ -194,6 +197,33 @@ pub(crate) fn by_label<'a, 'b>(
     children.extend(a.entries().map(|(key, child)| {
         let position = positions.get_mut(&label(&key)).and_then(VecDeque::pop_front);
         match position.and_then(|position| others.get_mut(position)?.take()) {
+            Some((position, (_, other))) => (key, Labelled::Both(child, position, other)),
+            None => (key, Labelled::First(child)),
+        }
+    }));
+    let rest = others.into_iter().flatten();
+    children.extend(rest.map(|(position, (key, node))| (key, Labelled::Second(position, node))));
+    children
+}
+
+/// The most children for which comparing all labels takes less time than a hash table.
+const FEW_CHILDREN: usize = 8;
+
+/// A child of the second node, with its position and its key.
+type Other<'b> = Option<(usize, (Key, NodeRef<'b>))>;
+
+fn few_by_label<'a, 'b>(
+    a: NodeRef<'a>,
+    mut others: Vec<Other<'b>>,
+    label: impl Fn(&Key) -> Key,
+) -> Vec<(Key, Labelled<'a, 'b>)> {
+    let labels: Vec<Key> = others.iter().flatten().map(|(_, (key, _))| label(key)).collect();
+    let mut children = Vec::with_capacity(others.len());
+    children.extend(a.entries().map(|(key, child)| {
+        let labelled = label(&key);
+        let mut pairs = labels.iter().zip(&mut others);
+        let same = pairs.find(|(other, child)| child.is_some() && **other == labelled);
+        match same.and_then(|(_, other)| other.take()) {
             Some((position, (_, other))) => (key, Labelled::Both(child, position, other)),
             None => (key, Labelled::First(child)),
         }

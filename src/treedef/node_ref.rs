@@ -363,6 +363,13 @@ impl<'a> NodeRef<'a> {
         Some((self.num_children() - children.len() - 1, child))
     }
 
+    /// How many siblings are left of the run of the child that contains a leaf, after that child.
+    pub(crate) fn left_in_run_with_leaf(self, index: usize) -> usize {
+        let Some(before) = index.checked_sub(self.first_leaf) else { return 0 };
+        let mut children = self.children_near(|mark| mark.leaves <= before);
+        children.with_leaf(index).map_or(0, |child| children.left_in_run_of(child))
+    }
+
     /// The sibling that comes `skip` places later in the same run.
     #[inline]
     pub(crate) fn later(mut self, skip: usize) -> NodeRef<'a> {

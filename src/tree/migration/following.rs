@@ -1,5 +1,6 @@
 //! Follows the leaves from a tree to the value that was made of it.
 
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
@@ -8,17 +9,25 @@ use crate::leaf::float::{narrow, widen};
 use crate::model::{Leaf, LeafKind, Name, Tree};
 use crate::path::{Key, Path};
 use crate::treedef::difference::{is_widened, migration_differences};
+use crate::treedef::pairs::equal_subtrees;
 
 use super::Migration;
 use super::origins::{Experiments, MOST_EXPERIMENTS, Origin, items};
 use super::sides::{ChangedNode, Side, Way, ways};
+
+/// The value that a type makes of a tree: as a tree, and only its leaves, if it has the structure
+/// that it had first.
+pub(super) struct Rebuild<'a> {
+    pub(super) tree: &'a dyn Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
+    pub(super) leaves: &'a dyn Fn(&Tree<Leaf>, &mut Vec<Leaf>) -> Result<()>,
+}
 
 /// What a type made of a tree.
 pub(super) fn what_became(
     old: &Tree<Leaf>,
     new: &Tree<Leaf>,
     widened: bool,
-    rebuild: impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
+    rebuild: &Rebuild<'_>,
 ) -> Migration {
     let (mut before, mut after) = (Side::of(old), Side::of(new));
     let mut changed = Vec::new();
@@ -41,10 +50,11 @@ pub(super) fn what_became(
     }
     let migration = Migration { changed, ..Migration::default() };
     let (pairs, whole) = (Vec::new(), Vec::new());
-    let mut following = Following { before, after, widened, pairs, whole, migration };
+    let mut following =
+        Following { before, after, widened, pairs, whole, migration, compared: Cell::new(0) };
     if !following.before.nodes.is_empty() && !following.after.nodes.is_empty() {
-        following.follow(&rebuild);
-        following.follow_leafless(&rebuild);
+        following.follow(rebuild);
+        following.follow_leafless(rebuild);
     }
     following.finish()
 }
@@ -59,16 +69,18 @@ pub(super) struct Following<'a> {
     /// Whole nodes: their indices on the two sides.
     whole: Vec<(usize, usize)>,
     pub(super) migration: Migration,
+    compared: Cell<usize>,
 }
 
 impl<'a> Following<'a> {
-    fn follow(&mut self, rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>) {
+    fn follow(&mut self, rebuild: &Rebuild<'_>) {
         let nodes = self.before.nodes.iter().filter_map(|changed| changed.node);
         let mut asked: Vec<usize> = self.after.nodes.iter().flat_map(ChangedNode::leaves).collect();
         asked.sort_unstable();
         let (old, new) = (self.before.tree, self.after.tree);
-        let experiments =
-            Experiments { old, new, rebuild, items: nodes.flat_map(items).collect(), asked };
+        let items = nodes.flat_map(items).collect();
+        let (rebuild_leaves, memory) = (rebuild.leaves, RefCell::new((old.clone(), Vec::new())));
+        let experiments = Experiments { old, new, rebuild: rebuild_leaves, memory, items, asked };
         let (free, origins) = experiments.origins();
         let (mut leaves_of, mut several) = (BTreeMap::<usize, Vec<usize>>::new(), HashSet::new());
         for (leaf, origin) in experiments.asked.iter().zip(&origins) {
@@ -107,7 +119,7 @@ impl<'a> Following<'a> {
     }
 
     /// What depends on several items.
-    fn find_computed<R: Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>>(
+    fn find_computed<R: Fn(&Tree<Leaf>, &mut Vec<Leaf>) -> Result<()>>(
         &mut self,
         experiments: &Experiments<'_, R>,
         free: &[usize],
@@ -132,9 +144,7 @@ impl<'a> Following<'a> {
                 from.pop();
             }
             self.before.pair(leaves);
-            let mut to: Vec<Path> =
-                depend.iter().map(|leaf| self.after.highest(*leaf, &depend)).collect();
-            to.dedup();
+            let to = self.after.highest(&depend);
             depend.iter().for_each(|leaf| self.after.pair(*leaf..leaf + 1));
             self.migration.computed.extend(to.into_iter().map(|to| (from.clone(), to)));
         }
@@ -147,11 +157,10 @@ impl<'a> Following<'a> {
         &mut self,
         first: usize,
         fixed: &HashSet<usize>,
-        rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
+        rebuild: &Rebuild<'_>,
     ) -> Vec<(usize, usize)> {
         let (mut alike, mut followed, mut differing) = (HashMap::new(), 0, Vec::new());
-        let by_path: HashMap<Path, usize> =
-            self.after.nodes.iter().map(|changed| changed.path.clone()).zip(0..).collect();
+        let mut by_path: Option<HashMap<Path, usize>> = None;
         for from in first..self.before.nodes.len() {
             let Some(changed) = self.before.nodes.get(from) else { continue };
             let leaves = changed.leaves();
@@ -161,7 +170,10 @@ impl<'a> Following<'a> {
             }
             let (general, indices) = generalised(&changed.path);
             let known = alike.get(&general).map(|to| specialised(to, &indices));
-            let known = known.and_then(|to| by_path.get(&to).copied());
+            let known = known.and_then(|to| {
+                let paths = || self.after.nodes.iter().map(|changed| changed.path.clone());
+                by_path.get_or_insert_with(|| paths().zip(0..).collect()).get(&to).copied()
+            });
             let to = known.filter(|to| self.is_open(*to)).or_else(|| {
                 followed += 1;
                 (followed <= MOST_EXPERIMENTS)
@@ -208,19 +220,23 @@ impl<'a> Following<'a> {
     }
 
     /// The node of the value that is missing or another one if the tree has nothing at a path.
-    fn missing_without(
-        &self,
-        path: &Path,
-        rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
-    ) -> Option<usize> {
+    fn missing_without(&self, path: &Path, rebuild: &Rebuild<'_>) -> Option<usize> {
         let mut without = self.before.tree.clone();
         without.remove(path).ok()?;
-        let there = |tree: &Tree<Leaf>, path: &Path| tree.subtree(path).ok();
         let open = (0..self.after.nodes.len()).filter(|changed| self.is_open(*changed));
         let mut open =
             open.filter_map(|changed| Some((changed, &self.after.nodes.get(changed)?.path)));
-        let found = match rebuild(&without) {
-            Ok(other) => open.find(|(_, path)| there(self.after.tree, path) != there(&other, path)),
+        let found = match (rebuild.tree)(&without) {
+            Ok(other) => {
+                let compared = self.compared.get();
+                let mut left = MOST_COMPARED.saturating_sub(compared);
+                let found = open.find(|(_, path)| {
+                    left = left.saturating_sub(1);
+                    left == 0 || !is_same_at(self.after.tree, &other, path)
+                });
+                self.compared.set(MOST_COMPARED - left);
+                found.filter(|_| left > 0)
+            }
             Err(error) => match error.kind() {
                 ErrorKind::MissingField { field, .. } => {
                     let field = Key::Field(Name::Borrowed(*field));
@@ -352,6 +368,21 @@ impl<'a> Following<'a> {
             }
             _ => retyped.into_iter().map(each).collect(),
         })
+    }
+}
+
+/// How many nodes are compared at most to find those that are others without what is fixed.
+const MOST_COMPARED: usize = 1 << 22;
+
+/// Whether two trees have the same node at a path, with the same leaves.
+fn is_same_at(a: &Tree<Leaf>, b: &Tree<Leaf>, path: &Path) -> bool {
+    match (a.treedef.node(path), b.treedef.node(path)) {
+        (Ok(x), Ok(y)) => {
+            let same = a.leaves.get(x.leaf_range()) == b.leaves.get(y.leaf_range());
+            same && equal_subtrees(x, y)
+        }
+        (Err(_), Err(_)) => true,
+        _ => false,
     }
 }
 

@@ -2,19 +2,18 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::error::{Difference, DifferenceKind, Result};
-use crate::model::{Leaf, Tree};
+use crate::error::{Difference, DifferenceKind};
 use crate::path::Path;
 use crate::treedef::difference::differences_below;
 use crate::treedef::node_ref::NodeRef;
 
-use super::following::Following;
+use super::following::{Following, Rebuild};
 use super::sides::{Side, ways};
 
 impl Following<'_> {
     /// Finds what has no leaves and only one of two nodes has, of which one became the other. So
     /// far only these nodes themselves are on the two sides.
-    pub(super) fn follow_leafless(&mut self, rebuild: &impl Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>) {
+    pub(super) fn follow_leafless(&mut self, rebuild: &Rebuild<'_>) {
         let (mut missing, mut extra) = (Counted::default(), Counted::default());
         for (from, to) in self.links() {
             missing.partners(&from);
@@ -44,6 +43,9 @@ impl Following<'_> {
         let first = self.before.nodes.len();
         missing.in_all().for_each(|path| self.before.push(&path, None));
         extra.in_all().for_each(|path| self.after.push(&path, None));
+        if first == self.before.nodes.len() {
+            return;
+        }
         // There are no leaves that could differ.
         drop(self.follow_fixed(first, &HashSet::new(), rebuild));
     }

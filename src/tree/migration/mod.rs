@@ -17,7 +17,7 @@ use crate::model::{Leaf, LeafKind, Tree};
 use crate::path::Path;
 use crate::unflatten::unflatten;
 
-use following::what_became;
+use following::{Rebuild, what_became};
 
 /// The differences between a rebuilt value and the tree that it was rebuilt from.
 ///
@@ -89,14 +89,20 @@ impl<L: LeafType> Tree<L> {
     pub fn migrate<T: Serialize + DeserializeOwned>(self) -> Result<(T, Migration)> {
         let (treedef, widened) = (self.treedef, L::KIND == LeafKind::F64);
         let old = Tree { treedef, leaves: self.leaves.into_iter().map(Flat::into_leaf).collect() };
-        let rebuild = |tree: &Tree<Leaf>| -> Result<(T, Tree<Leaf>)> {
-            let value = unflatten(&tree.treedef, &tree.leaves)?;
-            let (leaves, treedef) = Flattener::with_options_of(&tree.treedef).flatten(&value)?;
-            Ok((value, Tree { treedef, leaves }))
+        let value_of = |tree: &Tree<Leaf>| unflatten::<T>(&tree.treedef, &tree.leaves);
+        let flattener = Flattener::with_options_of(&old.treedef);
+        let tree_of = |value: &T| {
+            let (leaves, treedef) = flattener.flatten(value)?;
+            Ok(Tree { treedef, leaves })
         };
-        let (value, new) = rebuild(&old)?;
-        let without = |tree: &Tree<Leaf>| rebuild(tree).map(|(_, new)| new);
-        Ok((value, what_became(&old, &new, widened, without)))
+        let value = value_of(&old)?;
+        let new: Tree<Leaf> = tree_of(&value)?;
+        let leaves = |tree: &Tree<Leaf>, leaves: &mut Vec<Leaf>| {
+            flattener.flatten_like(&new.treedef, &value_of(tree)?, leaves)
+        };
+        let rebuild = Rebuild { tree: &|tree| tree_of(&value_of(tree)?), leaves: &leaves };
+        let migration = what_became(&old, &new, widened, &rebuild);
+        Ok((value, migration))
     }
 }
 

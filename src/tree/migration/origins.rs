@@ -1,10 +1,11 @@
 //! Finds out which leaves of a rebuilt value came from which leaves of the tree: it changes leaves
 //! of the tree, rebuilds the value again, and looks which of its leaves are others then.
 //!
-//! Each item has a number, and all items whose number has a bit are changed at once. A leaf of the
-//! value spells the number of its item in the experiments that change it. So a thousand items need
-//! twenty experiments.
+//! Each item has a code, and all items whose code has a bit are changed at once. A leaf of the value
+//! spells the code of its item in the experiments that change it. So a thousand items need fourteen
+//! experiments.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::error::Result;
@@ -31,27 +32,36 @@ pub(super) struct Experiments<'a, R> {
     pub(super) old: &'a Tree<Leaf>,
     /// The value that was rebuilt from `old`.
     pub(super) new: &'a Tree<Leaf>,
+    /// Puts the leaves of the value that is rebuilt from a tree into a buffer, if it has the
+    /// structure of `new`.
     pub(super) rebuild: R,
+    /// A copy of `old` and that buffer. In large trees, new memory for each experiment would take
+    /// as much time as the rest.
+    pub(super) memory: RefCell<(Tree<Leaf>, Vec<Leaf>)>,
     /// Leaves of `old`: one, or neighbours in a sequence.
     pub(super) items: Vec<Range<usize>>,
     /// The leaves of `new` whose origin is asked for.
     pub(super) asked: Vec<usize>,
 }
 
-impl<R: Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>> Experiments<'_, R> {
+impl<R: Fn(&Tree<Leaf>, &mut Vec<Leaf>) -> Result<()>> Experiments<'_, R> {
     /// Whether each of the leaves that are asked for is another one if these items are. `None` if
     /// no value can be rebuilt then, or one of another structure.
     pub(super) fn changed(&self, items: impl IntoIterator<Item = usize>) -> Option<Vec<bool>> {
-        let mut old = self.old.clone();
-        for item in items {
-            let leaves = old.leaves.get_mut(self.items.get(item)?.clone())?;
-            leaves.iter_mut().for_each(|leaf| {
-                disturb(leaf);
-            });
+        let (old, buffer) = &mut *self.memory.borrow_mut();
+        let ranges: Vec<_> = items.into_iter().filter_map(|item| self.items.get(item)).collect();
+        let changed = ranges.iter().flat_map(|range| (*range).clone());
+        for index in changed.clone() {
+            old.leaves.get_mut(index).map(disturb);
         }
-        let other = (self.rebuild)(&old).ok().filter(|it| it.treedef == self.new.treedef)?;
-        let differs = |leaf: &usize| other.leaves.get(*leaf) != self.new.leaves.get(*leaf);
-        Some(self.asked.iter().map(differs).collect())
+        let rebuilt = (self.rebuild)(old, buffer);
+        for index in changed {
+            if let Some((leaf, was)) = old.leaves.get_mut(index).zip(self.old.leaves.get(index)) {
+                leaf.clone_from(was);
+            }
+        }
+        let differs = |leaf: &usize| buffer.get(*leaf) != self.new.leaves.get(*leaf);
+        rebuilt.ok().map(|()| self.asked.iter().map(differs).collect())
     }
 
     /// The items that may be changed, and the origin of each leaf that is asked for.
@@ -60,30 +70,25 @@ impl<R: Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>> Experiments<'_, R> {
         // A default that is never the same says nothing.
         let Some(unstable) = self.changed([]) else { return unknown() };
         let free = self.free();
-        let bits = usize::BITS - free.len().leading_zeros();
-        // For each leaf, in which experiments it is another one: with a bit set, and with it clear.
-        let mut spelled = vec![(0usize, 0usize); self.asked.len()];
-        for bit in 0..bits {
-            for set in [true, false] {
-                let numbers = free.iter().zip(1usize..);
-                let chosen = numbers.filter(|(_, number)| (number >> bit & 1 == 1) == set);
-                let Some(changed) = self.changed(chosen.map(|(item, _)| *item)) else {
-                    return unknown();
-                };
-                let changed = spelled.iter_mut().zip(changed).filter(|(_, changed)| *changed);
-                changed.for_each(|((ones, zeros), _)| {
-                    *(if set { ones } else { zeros }) |= 1 << bit;
-                });
-            }
+        let code = Code::of(free.len());
+        // For each leaf, the bits whose experiments change it.
+        let mut spelled = vec![0u128; self.asked.len()];
+        for bit in 0..code.bits() {
+            let numbers = free.iter().zip(1usize..);
+            let chosen = numbers.filter(|(_, number)| code.word(*number) >> bit & 1 == 1);
+            let Some(changed) = self.changed(chosen.map(|(item, _)| *item)) else {
+                return unknown();
+            };
+            let changed = spelled.iter_mut().zip(changed).filter(|(_, changed)| *changed);
+            changed.for_each(|(word, _)| *word |= 1 << bit);
         }
-        let origin = |((ones, zeros), unstable): ((usize, usize), bool)| match (ones, zeros) {
-            (0, 0) => Origin::Default,
-            _ if unstable => Origin::Default,
-            (number, others) if number & others == 0 => {
+        let origin = |(word, unstable): (u128, bool)| match code.number(word) {
+            _ if word == 0 || unstable => Origin::Default,
+            Some(number) => {
                 let item = free.get(number.wrapping_sub(1));
                 item.map_or(Origin::Several, |item| Origin::Item(*item))
             }
-            _ => Origin::Several,
+            None => Origin::Several,
         };
         let origins = spelled.into_iter().zip(unstable).map(origin).collect();
         (free, origins)
@@ -107,6 +112,37 @@ impl<R: Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>> Experiments<'_, R> {
             }
         }
         free
+    }
+}
+
+/// Numbers as words with a checksum: the count of the bits that are clear. If some bits are set
+/// that should be clear, as where the words of two numbers are mixed, the checksum does not fit: it
+/// cannot become less. (It is the code of J. M. Berger.)
+struct Code {
+    /// The number of bits of a number, and of the checksum.
+    number: u32,
+    check: u32,
+}
+
+impl Code {
+    fn of(greatest: usize) -> Self {
+        let number = usize::BITS - greatest.leading_zeros();
+        Code { number, check: u32::BITS - number.leading_zeros() }
+    }
+
+    fn bits(&self) -> u32 {
+        self.number + self.check
+    }
+
+    fn word(&self, number: usize) -> u128 {
+        let clear = self.number.saturating_sub(number.count_ones());
+        u128::from(clear) << self.number | number as u128 // `usize` has at most 64 bits
+    }
+
+    /// The number of a word; `None` if it is a mixture.
+    fn number(&self, word: u128) -> Option<usize> {
+        let number = usize::try_from(word & ((1 << self.number) - 1)).ok()?;
+        (self.word(number) == word).then_some(number)
     }
 }
 

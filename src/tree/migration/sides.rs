@@ -85,25 +85,23 @@ impl<'a> Side<'a> {
 
     /// How many leaves come after a leaf, as its neighbours in a sequence.
     fn left_in_run(&self, leaf: usize) -> usize {
-        let Some((parent, ..)) = self.tree.treedef.root().steps_to_leaf(leaf).last() else {
-            return 0;
-        };
-        let run = parent.runs().find(|(first, repeat)| {
-            let leaves = first.first_leaf()..first.first_leaf().saturating_add(*repeat);
-            !parent.is_labelled() && first.is_leaf() && leaves.contains(&leaf)
-        });
-        run.map_or(0, |(first, repeat)| first.first_leaf() + repeat - leaf - 1)
+        let parent = self.tree.treedef.root().steps_to_leaf(leaf).last();
+        let parent = parent.map(|(parent, ..)| parent).filter(|parent| !parent.is_labelled());
+        parent.map_or(0, |parent| parent.left_in_run_with_leaf(leaf))
     }
 
-    /// The node of a leaf, if all leaves there are among these (which are sorted), or its own
-    /// path.
-    pub(super) fn highest(&self, leaf: usize, among: &[usize]) -> Path {
-        match self.node_of(leaf) {
-            Some(changed) if changed.leaves().all(|leaf| among.binary_search(&leaf).is_ok()) => {
-                changed.path.clone()
+    /// The nodes of which all leaves are among these (which are sorted), and the paths of the
+    /// other leaves.
+    pub(super) fn highest(&self, leaves: &[usize]) -> Vec<Path> {
+        let of_one_node = |a: &usize, b: &usize| self.index_of(*a) == self.index_of(*b);
+        let paths = leaves.chunk_by(of_one_node).flat_map(|chunk| {
+            let node = chunk.first().and_then(|leaf| self.node_of(*leaf));
+            match node.filter(|node| node.leaves().len() == chunk.len()) {
+                Some(node) => vec![node.path.clone()],
+                None => chunk.iter().map(|leaf| self.path_to(*leaf)).collect(),
             }
-            _ => self.path_to(leaf),
-        }
+        });
+        paths.collect()
     }
 
     /// The highest nodes that have leaves, none of which is on the other side.
@@ -160,7 +158,9 @@ pub(super) struct Way {
 /// The ways of pairs, in the order of the pairs. What is inside a change that says so for the whole
 /// is left out.
 pub(super) fn ways(before: &Side<'_>, after: &Side<'_>, pairs: &[(usize, usize)]) -> Vec<Way> {
-    let (mut ways, mut known) = (Vec::<Way>::new(), HashMap::new());
+    let mut ways = Vec::<Way>::new();
+    // Most ways are those from one whole node to another. Paths are longer than indices.
+    let (mut known, mut known_nodes) = (HashMap::new(), HashMap::new());
     let mut left = pairs;
     while let Some((from, to)) = left.first() {
         let found = way(before, after, *from, *to);
@@ -174,8 +174,11 @@ pub(super) fn ways(before: &Side<'_>, after: &Side<'_>, pairs: &[(usize, usize)]
         let alike = left.iter().enumerate().take_while(|pair| follow(*pair)).take(most + 1).count();
         let (here, rest) = left.split_at(alike); // at least the first
         left = rest;
-        let Some(WayOfOne { from, to, .. }) = found else { continue };
-        let index = *known.entry((from.clone(), to.clone())).or_insert(ways.len());
+        let Some(WayOfOne { from, to, nodes, .. }) = found else { continue };
+        let index = match nodes {
+            Some(nodes) => *known_nodes.entry(nodes).or_insert(ways.len()),
+            None => *known.entry((from.clone(), to.clone())).or_insert(ways.len()),
+        };
         match ways.get_mut(index) {
             Some(way) => way.pairs.extend(here),
             None => ways.push(Way { from, to, pairs: here.to_vec() }),
@@ -189,12 +192,20 @@ struct WayOfOne {
     to: Path,
     /// Whether these are the paths of nodes above the two leaves.
     ends_above: bool,
+    /// The indices of the two nodes, if these are their paths.
+    nodes: Option<(usize, usize)>,
 }
 
 /// The paths of two leaves without what they have in common at the end, but not shorter than those
 /// of their nodes. `None` if a change says it.
 fn way(before: &Side<'_>, after: &Side<'_>, from: usize, to: usize) -> Option<WayOfOne> {
-    let (changed, other) = (before.node_of(from)?, after.node_of(to)?);
+    let nodes = (before.index_of(from)?, after.index_of(to)?);
+    let (changed, other) = (before.nodes.get(nodes.0)?, after.nodes.get(nodes.1)?);
+    let is_leaf = |changed: &ChangedNode<'_>| changed.node.is_some_and(NodeRef::is_leaf);
+    if is_leaf(changed) && is_leaf(other) && changed.change.is_none() {
+        let (from, to) = (changed.path.clone(), other.path.clone());
+        return Some(WayOfOne { from, to, ends_above: false, nodes: Some(nodes) });
+    }
     let (mut old, mut new) = (before.path_to(from), after.path_to(to));
     let depths = (old.keys().len(), new.keys().len());
     let (top, other_top) = (changed.path.keys().len(), other.path.keys().len());
@@ -219,7 +230,8 @@ fn way(before: &Side<'_>, after: &Side<'_>, from: usize, to: usize) -> Option<Wa
         && other.node.is_some_and(|node| node.variant().is_some());
     let at_top = old.keys().len() == top && new.keys().len() == other_top;
     let ends_above = old.keys().len() < depths.0 && new.keys().len() < depths.1;
-    (!same || variants && !at_top).then_some(WayOfOne { from: old, to: new, ends_above })
+    let nodes = Some(nodes).filter(|_| at_top);
+    (!same || variants && !at_top).then_some(WayOfOne { from: old, to: new, ends_above, nodes })
 }
 
 /// Whether two keys say the same in containers of other kinds.
