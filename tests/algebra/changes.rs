@@ -1,7 +1,7 @@
 //! Diffs as data, as reports and as patches.
 
 use proptest::prelude::*;
-use treedef::{ChangeKind, DifferenceKind, Edit, Limits, NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{ChangeKind, Diff, DifferenceKind, Edit, Limits, NodeKind, NodeRef, Tree, TreeDef};
 
 use crate::data::data;
 use crate::structures::{few, numbered, small};
@@ -307,4 +307,68 @@ fn deep_and_wide_structures_are_compared_in_time_of_the_distinct() {
     let diff = deep("*").diff(&deep("None"));
     assert_eq!(diff.changes().len(), 1);
     assert_eq!(deep("*").patch(&diff).unwrap(), deep("None"));
+}
+
+/// Lists of more than 2,048 elements are matched from one difference to the next.
+#[test]
+fn few_changes_in_a_long_list_are_few_changes() {
+    let list = |numbers: &[usize]| {
+        // The elements differ in structure, too, so that runs are short.
+        let texts = ["(*, *)", "[*]", "*", "(*, None)"];
+        let elements: Vec<&str> = numbers.iter().map(|number| texts[number % 4]).collect();
+        let each = |number: &usize| vec![*number; if number.is_multiple_of(4) { 2 } else { 1 }];
+        let leaves = numbers.iter().flat_map(each).collect();
+        Tree::new(parsed(&format!("[{}]", elements.join(", "))), leaves).unwrap()
+    };
+    let plain = |numbers: &[usize]| Tree::<u64>::of_as(numbers).unwrap();
+    fn holds<T: std::fmt::Display>(diff: &Diff<T>, most: usize) {
+        let places = diff.changes().iter().map(|change| change.places()).sum::<usize>();
+        assert!(places <= most, "{places} > {most}: {diff}");
+    }
+    let few = |old: &[usize], new: &[usize], most: usize| {
+        let (a, b) = (list(old), list(new));
+        let diff = a.diff(&b);
+        assert_eq!(a.patch(&diff).unwrap(), b);
+        holds(&diff, most);
+        let structures = a.treedef().diff(b.treedef());
+        assert_eq!(a.treedef().patch(&structures).unwrap(), *b.treedef());
+        // There are four kinds of elements, so that it is not always clear what was removed.
+        holds(&structures, 2 * most);
+        let (a, b) = (plain(old), plain(new));
+        let diff = a.diff(&b);
+        assert_eq!(a.patch(&diff).unwrap(), b);
+        holds(&diff, most);
+    };
+    let old: Vec<usize> = (0..20_000usize).map(|n| (n * 2_654_435_761 >> 9) % 7_919).collect();
+    let without = |gone: &dyn Fn(usize) -> bool| -> Vec<usize> {
+        old.iter().enumerate().filter(|(at, _)| !gone(*at)).map(|(_, number)| *number).collect()
+    };
+    // Single elements, some of them close to each other.
+    few(&old, &without(&|at| at % 1_000 == 7 || at % 1_000 == 11), 40);
+    few(&without(&|at| at % 1_000 == 7 || at % 1_000 == 11), &old, 40);
+    // A block that is longer than any window, at the start, within and at the end.
+    for start in [0, 9_000, 15_000] {
+        few(&old, &without(&|at| (start..start + 5_000).contains(&at)), 5_000);
+        few(&without(&|at| (start..start + 5_000).contains(&at)), &old, 5_000);
+    }
+    // A block of others in its place, and one element that is gone.
+    let mut other = without(&|at| at == 500);
+    other[9_000..9_300].iter_mut().for_each(|number| *number += 8_000);
+    few(&old, &other, 400); // elements of two numbers have two changes
+    // Others are added here and removed there.
+    let mut other = without(&|at| at % 500 == 3);
+    (0..100).for_each(|at| other.insert(at * 190, 9_001));
+    few(&old, &other, 140);
+}
+
+/// Nothing in common: what is compared is bounded.
+#[test]
+fn long_lists_without_anything_in_common_are_compared_by_position() {
+    let numbers = |from: u64, count: u64| {
+        Tree::<u64>::of_as(&(from..from + count).collect::<Vec<_>>()).unwrap()
+    };
+    let (old, new) = (numbers(0, 30_000), numbers(100_000, 30_001));
+    let diff = old.diff(&new);
+    assert_eq!(diff.changes().len(), 30_001);
+    assert_eq!(old.patch(&diff).unwrap(), new);
 }

@@ -19,8 +19,10 @@ use super::sides::{ChangedNode, Side, Way, ways};
 /// that it had first.
 pub(super) struct Rebuild<'a> {
     pub(super) tree: &'a dyn Fn(&Tree<Leaf>) -> Result<Tree<Leaf>>,
-    pub(super) leaves: &'a dyn Fn(&Tree<Leaf>, &mut Vec<Leaf>) -> Result<()>,
+    pub(super) leaves: &'a RebuildLeaves<'a>,
 }
+
+type RebuildLeaves<'a> = dyn Fn(&Tree<Leaf>, &mut Vec<Leaf>) -> Result<()> + 'a;
 
 /// What a type made of a tree.
 pub(super) fn what_became(

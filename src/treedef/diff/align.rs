@@ -3,24 +3,34 @@
 use std::vec;
 
 use similar::algorithms::{Capture, Replace, myers};
+use similar::{DiffOp, DiffTag};
 
-use crate::treedef::node_ref::NodeRef;
+use crate::treedef::node_ref::{Children, NodeRef};
 
 use super::DiffNode;
 
 /// Corresponding elements of two sequences, in order.
 pub(super) enum Aligned<'a> {
+    /// The number of equal pairs.
+    Same(usize),
     /// The first of several equal pairs, and their number. The two elements of a pair may differ.
     Pair(NodeRef<'a>, NodeRef<'a>, usize),
     Removed(NodeRef<'a>, usize),
     Added(NodeRef<'a>, usize),
 }
 
-/// The maximum number of elements that are matched by content. More are paired by position.
+/// The maximum number of elements that are matched all at once. Longer sequences are matched from
+/// one difference to the next.
 const MOST_ELEMENTS: usize = 1 << 11;
 
-/// The maximum number of nodes that matching by content may compare.
+/// The maximum number of nodes that matching all at once may compare.
 const MOST_NODES: usize = 1 << 25;
+
+/// How many elements of a long sequence are matched at once after a difference.
+const WINDOW: usize = 1 << 6;
+
+/// How many equal neighbours say that two long sequences go on alike.
+const ALIKE: usize = 1 << 4;
 
 /// Neighbouring elements that are handled together.
 struct ElementRun<'a, L> {
@@ -35,16 +45,24 @@ impl<L: PartialEq> PartialEq for ElementRun<'_, L> {
 }
 
 /// Pairs the elements by position if the sequences have the same length. Otherwise as many equal
-/// elements as possible are paired.
-pub(super) fn align<'a, L: PartialEq>(a: DiffNode<'a, L>, b: DiffNode<'a, L>) -> Vec<Aligned<'a>> {
+/// elements as possible are paired; in a long sequence, as many as are found near each difference.
+/// `work` bounds what is compared for that.
+pub(super) fn align<'a, L: PartialEq>(
+    a: DiffNode<'a, L>,
+    b: DiffNode<'a, L>,
+    work: &mut usize,
+) -> Vec<Aligned<'a>> {
     let mut aligned = Vec::new();
     let (many, others) = (a.node.num_children(), b.node.num_children());
-    let together = if many.max(others) > MOST_ELEMENTS { usize::MAX } else { 1 };
-    let (old, new) = (elements(a, together), elements(b, together));
     if many == others {
-        pair(&old, &new, &mut aligned);
+        pair_rest(Elements::of(a, usize::MAX), Elements::of(b, usize::MAX), &mut aligned);
         return aligned;
     }
+    if many.max(others) > MOST_ELEMENTS {
+        align_long(Elements::of(a, usize::MAX), Elements::of(b, usize::MAX), work, &mut aligned);
+        return aligned;
+    }
+    let (old, new): (Vec<_>, Vec<_>) = (Elements::of(a, 1).collect(), Elements::of(b, 1).collect());
     let same = |(a, b): &(&ElementRun<'_, L>, &ElementRun<'_, L>)| a == b;
     let head = old.iter().zip(&new).take_while(same).count();
     // In range: `head` is at most both lengths.
@@ -54,32 +72,188 @@ pub(super) fn align<'a, L: PartialEq>(a: DiffNode<'a, L>, b: DiffNode<'a, L>) ->
     let nodes = (old_end - head).saturating_mul(b.node.subtree().len());
 
     pair(&old[..head], &new[..head], &mut aligned);
-    if (old_end - head).max(new_end - head) > MOST_ELEMENTS || nodes > MOST_NODES {
-        pair(&old[head..old_end], &new[head..new_end], &mut aligned);
+    let (old_part, new_part) = (&old[head..old_end], &new[head..new_end]);
+    if nodes > MOST_NODES {
+        pair(old_part, new_part, &mut aligned);
     } else {
-        let mut found = Replace::new(Capture::new());
-        // Capturing does not fail.
-        let _ = myers::diff(&mut found, &old[..], head..old_end, &new[..], head..new_end);
-        for found in found.into_inner().into_ops() {
-            pair(&old[found.old_range()], &new[found.new_range()], &mut aligned);
+        for found in matched(old_part, new_part) {
+            pair(&old_part[found.old_range()], &new_part[found.new_range()], &mut aligned);
         }
     }
     pair(&old[old_end..], &new[new_end..], &mut aligned);
     aligned
 }
 
-/// The children, in groups of up to `most` equal ones. Children with leaves to compare stay single.
-fn elements<L>(side: DiffNode<'_, L>, most: usize) -> Vec<ElementRun<'_, L>> {
-    let (mut elements, mut children) = (Vec::new(), side.node.children());
-    while let Some(child) = children.clone().next() {
-        let most = if side.at(child).counts_leaves() { 1 } else { most };
-        elements.extend(
-            children
-                .next_up_to(most)
-                .map(|(node, count)| ElementRun { side: side.at(node), count }),
-        );
+/// The equal elements of two sequences, and what is between them.
+fn matched<L: PartialEq>(old: &[ElementRun<'_, L>], new: &[ElementRun<'_, L>]) -> Vec<DiffOp> {
+    let mut found = Replace::new(Capture::new());
+    // Capturing does not fail.
+    let _ = myers::diff(&mut found, old, 0..old.len(), new, 0..new.len());
+    found.into_inner().into_ops()
+}
+
+/// Goes through two long sequences. Where they differ, it looks for the next place from which they
+/// go on alike: first among the next few elements, then without some elements of one side, or of
+/// both. So the time grows with the lengths, and only differences take memory.
+fn align_long<'a, L: PartialEq>(
+    mut old: Elements<'a, L>,
+    mut new: Elements<'a, L>,
+    work: &mut usize,
+    aligned: &mut Vec<Aligned<'a>>,
+) {
+    loop {
+        let same = old.skip_equal(&mut new);
+        aligned.extend(Some(Aligned::Same(same)).filter(|_| same > 0));
+        let (mut old_rest, mut new_rest) = (old.clone(), new.clone());
+        let window: Vec<_> = old_rest.by_ref().take(WINDOW).collect();
+        let other: Vec<_> = new_rest.by_ref().take(WINDOW).collect();
+        let leaves = |elements: &[ElementRun<'_, L>]| {
+            elements.iter().map(|element| 1 + element.side.node.num_leaves()).sum::<usize>()
+        };
+        let cost = leaves(&window).saturating_mul(other.len());
+        if window.is_empty() || other.is_empty() || cost > *work {
+            return pair_rest(old, new, aligned);
+        }
+        *work -= cost;
+        let is_last = old_rest.clone().next().is_none() && new_rest.clone().next().is_none();
+        let mut found = matched(&window, &other);
+        if !is_last {
+            let is_alike =
+                |found: &DiffOp| found.tag() == DiffTag::Equal && found.old_range().len() >= ALIKE;
+            found.truncate(found.iter().rposition(is_alike).map_or(0, |last| last + 1));
+        }
+        for found in &found {
+            if found.tag() == DiffTag::Equal {
+                let counts = window[found.old_range()].iter().map(|element| element.count);
+                aligned.push(Aligned::Same(counts.sum()));
+                continue;
+            }
+            pair(&window[found.old_range()], &other[found.new_range()], aligned);
+        }
+        let (skipped, others) = match found.last() {
+            Some(last) => (last.old_range().end, last.new_range().end),
+            None => {
+                let Some((skipped, others)) = next_alike(&old, &new, work) else {
+                    return pair_rest(old, new, aligned);
+                };
+                let part = |elements: &Elements<'a, L>, count| {
+                    elements.clone().take(count).collect::<Vec<_>>()
+                };
+                pair(&part(&old, skipped), &part(&new, others), aligned);
+                (skipped, others)
+            }
+        };
+        old.by_ref().take(skipped).for_each(drop);
+        new.by_ref().take(others).for_each(drop);
     }
-    elements
+}
+
+/// How many elements of each side are before the next place from which both go on alike.
+fn next_alike<L: PartialEq>(
+    old: &Elements<'_, L>,
+    new: &Elements<'_, L>,
+    work: &mut usize,
+) -> Option<(usize, usize)> {
+    let (mut later, mut later_new) = (old.clone(), new.clone());
+    for skipped in 1.. {
+        let (was, is) = (later.next(), later_new.next());
+        let leaves = |element: &ElementRun<'_, L>| 1 + element.side.node.num_leaves();
+        let cost = was.iter().chain(&is).map(leaves).fold(0usize, usize::saturating_add);
+        *work = work.checked_sub(cost).filter(|_| cost > 0)?;
+        if later.goes_on_alike(new) {
+            return Some((skipped, 0));
+        }
+        if old.goes_on_alike(&later_new) {
+            return Some((0, skipped));
+        }
+        if later.goes_on_alike(&later_new) {
+            return Some((skipped, skipped));
+        }
+    }
+    None
+}
+
+/// The children of a node, in groups of up to `most` equal ones. Children with leaves to compare
+/// stay single.
+struct Elements<'a, L> {
+    side: DiffNode<'a, L>,
+    children: Children<'a>,
+    most: usize,
+}
+
+impl<L> Clone for Elements<'_, L> {
+    fn clone(&self) -> Self {
+        Elements { children: self.children.clone(), ..*self }
+    }
+}
+
+impl<'a, L> Iterator for Elements<'a, L> {
+    type Item = ElementRun<'a, L>;
+
+    fn next(&mut self) -> Option<ElementRun<'a, L>> {
+        let child = self.children.clone().next()?;
+        let most = if self.side.at(child).counts_leaves() { 1 } else { self.most };
+        let (node, count) = self.children.next_up_to(most)?;
+        Some(ElementRun { side: self.side.at(node), count })
+    }
+}
+
+impl<'a, L: PartialEq> Elements<'a, L> {
+    fn of(side: DiffNode<'a, L>, most: usize) -> Self {
+        Elements { side, children: side.node.children(), most }
+    }
+
+    /// Skips the next elements that are equal on both sides, and returns their number.
+    fn skip_equal(&mut self, other: &mut Self) -> usize {
+        let mut skipped = 0;
+        loop {
+            let (mut rest, mut others) = (self.clone(), other.clone());
+            match (rest.next(), others.next()) {
+                (Some(a), Some(b)) if a == b => {
+                    skipped += a.count;
+                    (*self, *other) = (rest, others);
+                }
+                _ => return skipped,
+            }
+        }
+    }
+
+    /// How many elements the next group has.
+    fn next_count(&self) -> usize {
+        self.clone().next().map_or(0, |element| element.count)
+    }
+
+    /// Whether the next few elements are equal on both sides. At the end of both there are fewer.
+    fn goes_on_alike(&self, other: &Self) -> bool {
+        let (mut a, mut b) = (self.clone(), other.clone());
+        (0..ALIKE).all(|_| a.next() == b.next())
+    }
+}
+
+/// Pairs the remaining elements by position.
+fn pair_rest<'a, L: PartialEq>(
+    mut old: Elements<'a, L>,
+    mut new: Elements<'a, L>,
+    aligned: &mut Vec<Aligned<'a>>,
+) {
+    loop {
+        let same = old.skip_equal(&mut new);
+        aligned.extend(Some(Aligned::Same(same)).filter(|_| same > 0));
+        match (old.children.clone().next(), new.children.clone().next()) {
+            (Some(_), Some(_)) => {
+                let most = old.next_count().min(new.next_count());
+                let pairs = old.children.next_up_to(most).zip(new.children.next_up_to(most));
+                aligned.extend(pairs.map(|((x, count), (y, _))| Aligned::Pair(x, y, count)));
+            }
+            (Some(_), None) => {
+                aligned.extend(old.next().map(|it| Aligned::Removed(it.side.node, it.count)))
+            }
+            (None, Some(_)) => {
+                aligned.extend(new.next().map(|it| Aligned::Added(it.side.node, it.count)))
+            }
+            (None, None) => return,
+        }
+    }
 }
 
 /// Merges neighbouring elements of one run, unless their leaves are compared.

@@ -17,7 +17,9 @@ impl TreeDef {
     /// Returns the changes that turn this structure into `new`.
     ///
     /// Elements of sequences are compared by position if the lengths are equal. Otherwise the
-    /// comparison pairs as many equal elements as possible. Fields and entries are compared by name
+    /// comparison pairs as many equal elements as possible; in sequences of more than 2,048
+    /// elements, as many as it finds near each difference, in time that grows with the length.
+    /// Fields and entries are compared by name
     /// or key. A missing child was renamed if it equals exactly one new child, and no other missing
     /// child equals that one.
     ///
@@ -47,13 +49,15 @@ pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
     let node_data = old.own_leaves().map(|_| &old.structure().encoding.node_data[..]);
     let node_data = node_data.unwrap_or_default().iter().enumerate();
     let with_twins = node_data.filter(|(_, data)| data.labels.has_twins()).map(|(at, _)| at);
+    let leaves = old.own_leaves().map_or(0, <[_]>::len);
     let mut changes = Changes {
         changes: Vec::new(),
+        work: MOST_WORK.saturating_add(leaves.saturating_mul(WORK_PER_LEAF)),
         with_twins: with_twins.collect(),
         // Leaves without a size take no memory, so their number is not counted.
         most: MOST_CHANGES.saturating_add(match size_of::<T::Leaf>() {
             0 => 0,
-            _ => old.own_leaves().map_or(0, <[_]>::len),
+            _ => leaves,
         }),
     };
     let same_options = a.node.options() == b.node.options();
@@ -76,7 +80,13 @@ struct Changes<T> {
     /// If there are more changes, the whole tree is replaced instead: two small structures may
     /// differ in 2⁶⁰ places.
     most: usize,
+    /// How many leaves may be compared to pair elements by their content, in the whole diff.
+    work: usize,
 }
+
+/// The same in every diff, and for each leaf of the old tree.
+const MOST_WORK: usize = 1 << 26;
+const WORK_PER_LEAF: usize = 1 << 6;
 
 /// The maximum number of listed changes, in addition to one for each leaf.
 const MOST_CHANGES: usize = 1 << 16;
@@ -105,7 +115,8 @@ where
             Some(by) => return vec![Step::here(replaced(by, a, b))],
             None => None,
         };
-        let below = if a.node.is_labelled() { labelled(a, b) } else { Some(listed(a, b)) };
+        let below =
+            if a.node.is_labelled() { labelled(a, b) } else { Some(listed(a, b, &mut self.work)) };
         match below {
             Some(below) => retyped.into_iter().map(Step::here).chain(below).collect(),
             None => vec![Step::here(replaced(DifferenceKind::Order, a, b))],
@@ -174,14 +185,16 @@ fn retyped<T>(old: NodeRef<'_>, new: NodeRef<'_>) -> ChangeKind<T> {
 fn listed<'a, T: Diffable>(
     a: Compared<'a, T>,
     b: Compared<'a, T>,
+    work: &mut usize,
 ) -> Steps<Compared<'a, T>, ChangeKind<T>> {
     let (mut steps, mut added) = (Vec::new(), Vec::new());
     let (mut old, mut new) = (0, 0);
     let key = |side: Compared<'a, T>, position| {
         side.node.key(position).unwrap_or(Key::Position(position))
     };
-    for aligned in align(a, b) {
+    for aligned in align(a, b, work) {
         match aligned {
+            Aligned::Same(count) => (old, new) = (old + count, new + count),
             Aligned::Pair(x, y, count) => {
                 let (x, y) = (a.at(x), b.at(y));
                 if !x.equals(y, count) {
