@@ -48,7 +48,10 @@ pub use crate::{
     structures::{
         Collection, Kinds, Structure, StructureCount, StructureLeaf, StructureSeed, Structures,
     },
-    tree::{Buffers, Migration, Ravel, Summary, Tolerance, TreeBlocks, Unique, WithShapes},
+    tree::{
+        Buffers, Migration, MigrationGroup, MigrationKind, Ravel, Summary, Tolerance, TreeBlocks,
+        Unique, WithShapes,
+    },
     treedef::{
         ArrayFields, ArrayStruct, Block, Blocks, Change, ChangeKind, Children, Diff, Edit,
         LeafPaths, NodeRef, Nodes,

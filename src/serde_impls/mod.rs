@@ -70,7 +70,7 @@ pub(crate) use as_record;
 as_record! {
     Limits { max_depth, max_work, max_bytes, max_nodes, max_text, max_names }
     Difference { path, kind, expected, found }
-    Migration { filled, dropped, renamed, computed, changed }
+    Migration { filled, dropped, renamed, renamed_nodes, computed, changed }
 }
 
 /// The names of the kinds of differences.

@@ -32,7 +32,7 @@ mod file;
 pub use blocks::TreeBlocks;
 pub use buffers::Buffers;
 pub use check_close::Tolerance;
-pub use migration::Migration;
+pub use migration::{Migration, MigrationGroup, MigrationKind};
 pub use ravel::Ravel;
 pub use summary::Summary;
 pub use text::WithShapes;

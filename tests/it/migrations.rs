@@ -110,7 +110,7 @@ fn a_sequence_that_becomes_a_tuple_is_a_change_and_its_elements_are_compared() {
     assert_snapshot!(migrated::<New>(&old()), @"changed `[*, *]` to `(*, *)` at `.w`, `0.5` to `0.5f32` at `.w[0]`, `1.5` to `1.5f32` at `.w[1]`");
     assert_snapshot!(migrated::<(f64, f64)>(&vec![0.5, 1.5]), @"changed `[*, *]` to `(*, *)` at the root");
     assert_snapshot!(migrated::<Vec<f64>>(&[0.5, 1.5]), @"changed `(*, *)` to `[*, *]` at the root");
-    assert_snapshot!(migrated::<Vec<[u8; 1]>>(&vec![vec![1u8], vec![2]]), @"changed `[*]` to `(*,)` at `[0]`, `[*]` to `(*,)` at `[1]`");
+    assert_snapshot!(migrated::<Vec<[u8; 1]>>(&vec![vec![1u8], vec![2]]), @"changed `[*]` to `(*,)` at `[*]` (×2)");
     // Under another name, too.
     #[derive(Serialize, Deserialize)]
     struct Renamed {
@@ -129,7 +129,7 @@ fn a_sequence_that_becomes_a_tuple_is_a_change_and_its_elements_are_compared() {
         #[serde(alias = "rows")]
         points: Vec<(f64, f64)>,
     }
-    assert_snapshot!(migrated::<Points>(&Rows { rows: vec![vec![1.0, 2.0]; 2] }), @"renamed `.rows` to `.points`; changed `[*, *]` to `(*, *)` at `.points[0]`, `[*, *]` to `(*, *)` at `.points[1]`");
+    assert_snapshot!(migrated::<Points>(&Rows { rows: vec![vec![1.0, 2.0]; 2] }), @"renamed `.rows` to `.points`; changed `[*, *]` to `(*, *)` at `.points[*]` (×2)");
     // What is inside is followed.
     #[derive(Serialize)]
     struct Before {
@@ -290,7 +290,7 @@ fn what_changed_inside_of_a_renamed_struct_is_reported() {
         #[serde(default)]
         tls: bool,
     }
-    assert_snapshot!(migrated::<New>(&old()), @"filled `.service.tls`; dropped `.server.host`; renamed `.server.socket` to `.service.port`; changed u16 to u32 at `.service.port`");
+    assert_snapshot!(migrated::<New>(&old()), @"filled `.service.tls`; dropped `.server.host`; renamed `.server` to `.service`, `.server.socket` to `.service.port`; changed u16 to u32 at `.service.port`");
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn what_moved_is_found_where_it_is() {
             New { seed, net: Net { address: host, port: Some(socket), tls: false } }
         }
     }
-    assert_snapshot!(migrated::<New>(&old()), @"filled `.net.tls`; dropped `.w`; renamed `.server.host` to `.net.address`, `.server.socket` to `.net.port`");
+    assert_snapshot!(migrated::<New>(&old()), @"filled `.net.tls`; dropped `.w`; renamed `.server` to `.net`, `.server.host` to `.net.address`, `.server.socket` to `.net.port`");
 }
 
 #[test]
@@ -548,7 +548,7 @@ fn what_has_no_leaves_in_a_renamed_struct_is_mentioned() {
     assert_snapshot!(migrated::<After<(Lean,)>>(&Before { eta: [full()] }), @"dropped `.eta.0.eps`, `.eta.0.n`, `.eta.0.unit`; renamed `.eta` to `.kappa`");
     assert_snapshot!(migrated::<Vec<After<Lean>>>(&[Before { eta: full() }, Before { eta: full() }]), @"dropped `.0.eta.eps`, `.0.eta.n`, `.0.eta.unit` and 3 more; renamed `.0.eta` to `[0].kappa`, `.1.eta` to `[1].kappa`; changed `(Before { eta: Full { beta: *, eps: [], n: None, unit: () } …` to `[After { kappa: Lean { beta: * } }; 2]` at the root");
     // A level that is renamed below a level that is renamed.
-    assert_snapshot!(migrated::<After<After<Lean>>>(&Before { eta: Before { eta: full() } }), @"dropped `.eta.eta.eps`, `.eta.eta.n`, `.eta.eta.unit`; renamed `.eta.eta` to `.kappa.kappa`");
+    assert_snapshot!(migrated::<After<After<Lean>>>(&Before { eta: Before { eta: full() } }), @"dropped `.eta.eta.eps`, `.eta.eta.n`, `.eta.eta.unit`; renamed `.eta` to `.kappa`, `.eta.eta` to `.kappa.kappa`");
     // The only leaf has another name, too.
     #[derive(Serialize, Deserialize)]
     struct Renamed {
@@ -557,7 +557,7 @@ fn what_has_no_leaves_in_a_renamed_struct_is_mentioned() {
         #[serde(default)]
         seed: Option<u8>,
     }
-    assert_snapshot!(migrated::<After<Renamed>>(&Before { eta: full() }), @"filled `.kappa.seed`; dropped `.eta.eps`, `.eta.n`, `.eta.unit`; renamed `.eta.beta` to `.kappa.momentum`");
+    assert_snapshot!(migrated::<After<Renamed>>(&Before { eta: full() }), @"filled `.kappa.seed`; dropped `.eta.eps`, `.eta.n`, `.eta.unit`; renamed `.eta` to `.kappa`, `.eta.beta` to `.kappa.momentum`");
     #[derive(Serialize)]
     enum Rule {
         Adam { beta: f64, eps: Vec<f64> },
@@ -598,6 +598,96 @@ fn what_has_no_leaves_is_renamed_in_each_element() {
     let each = |_| Before { eta: Inner { beta: 1.0, eps: vec![], n: None } };
     let old: Vec<Before> = (0..100).map(each).collect();
     let (_, migration) = Tree::of(&old).unwrap().migrate::<Vec<After>>().unwrap();
-    assert_snapshot!(migration, @"dropped `[0].eta.n`, `[1].eta.n`, `[2].eta.n` and 97 more; renamed `[0].eta` to `[0].kappa`, `[0].eta.eps` to `[0].kappa.epsilons`, `[1].eta` to `[1].kappa` and 197 more");
+    assert_snapshot!(migration, @"dropped `[*].eta.n` (×100); renamed `[*].eta` to `[*].kappa` (×100), `[*].eta.eps` to `[*].kappa.epsilons` (×100)");
     assert_eq!(migration.renamed.len(), 200);
+}
+
+/// Forty layers that are renamed alike are two lines, and forty entries as data.
+#[test]
+fn what_is_renamed_alike_is_one_line() {
+    #[derive(Serialize)]
+    struct Old {
+        l: Vec<Layer>,
+        m: Vec<Layer>,
+        seed: u32,
+    }
+    #[derive(Serialize)]
+    struct Layer {
+        w: Vec<f64>,
+        b: f64,
+        gone: Option<f64>,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct New {
+        #[serde(alias = "l")]
+        body: Vec<Linear>,
+        m: Vec<Linear>,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct Linear {
+        #[serde(alias = "w")]
+        weight: Vec<f32>,
+        b: f64,
+    }
+    let layers = |count: usize| -> Vec<Layer> {
+        let layer =
+            |n: usize| Layer { w: vec![n as f64; n % 3 + 1], b: 0.5 + n as f64, gone: None };
+        (0..count).map(layer).collect()
+    };
+    let old = Old { l: layers(40), m: layers(1), seed: 7 };
+    let (_, migration) = Tree::of(&old).unwrap().migrate::<New>().unwrap();
+    assert_snapshot!(migration, @"dropped `.l[*].gone` (×40), `.m[0].gone`, `.seed`; renamed `.l[*].w` to `.body[*].weight` (×40), `.l` to `.body`, `.m[0].w` to `.m[0].weight`; changed f64 to f32 at `.body[*].weight` (×40), f64 to f32 at `.m[0].weight`");
+    assert_snapshot!(format!("{migration:#}"), @"
+    dropped `.l[*].gone` (×40)
+    dropped `.m[0].gone`
+    dropped `.seed`
+    renamed `.l[*].w` to `.body[*].weight` (×40)
+    renamed `.l` to `.body`
+    renamed `.m[0].w` to `.m[0].weight`
+    changed f64 to f32 at `.body[*].weight` (×40)
+    changed f64 to f32 at `.m[0].weight`
+    ");
+    let moved = migration.renamed.iter().filter(|(from, to)| {
+        let expected = from.to_string().replacen(".l", ".body", 1).replacen(".w", ".weight", 1);
+        from.to_string().starts_with(".l[") && to.to_string() == expected
+    });
+    assert_eq!(moved.count(), 40);
+    let all = migration.renamed.len() + migration.renamed_nodes.len() + migration.dropped.len();
+    let all = all + migration.changed.len() + migration.filled.len() + migration.computed.len();
+    assert_eq!(migration.groups().iter().map(|group| group.count).sum::<usize>(), all);
+    // What went to two places has no new name.
+    #[derive(Serialize)]
+    struct Pair {
+        x: Both,
+    }
+    #[derive(Serialize)]
+    struct Both {
+        a: f64,
+        b: f64,
+    }
+    #[derive(Deserialize)]
+    struct Read {
+        x: Both2,
+    }
+    #[derive(Deserialize)]
+    struct Both2 {
+        a: f64,
+        b: f64,
+    }
+    #[derive(Serialize, Deserialize)]
+    #[serde(from = "Read")]
+    struct Apart {
+        y: One,
+        z: One,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct One {
+        c: f64,
+    }
+    impl From<Read> for Apart {
+        fn from(read: Read) -> Self {
+            Apart { y: One { c: read.x.a }, z: One { c: read.x.b } }
+        }
+    }
+    assert_snapshot!(migrated::<Apart>(&Pair { x: Both { a: 1.0, b: 2.0 } }), @"renamed `.x.a` to `.y.c`, `.x.b` to `.z.c`");
 }

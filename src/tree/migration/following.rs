@@ -12,6 +12,7 @@ use crate::treedef::difference::{is_widened, migration_differences};
 use crate::treedef::pairs::equal_subtrees;
 
 use super::Migration;
+use super::groups::generalised;
 use super::origins::{Experiments, MOST_EXPERIMENTS, Origin, items};
 use super::sides::{ChangedNode, Side, Way, ways};
 
@@ -307,10 +308,15 @@ impl<'a> Following<'a> {
             whole.map(|(from, to)| (from.leaves().start, from.path.clone(), to.path.clone())),
         );
         self.pairs.sort_unstable();
+        let mut nodes = RenamedNodes::default();
         for Way { from, to, pairs } in ways(&self.before, &self.after, &self.pairs) {
             match self.retyped(&to, &pairs) {
-                None => self.migration.computed.push((from, to)),
+                None => {
+                    nodes.spoil(&self.before, &self.after, &pairs);
+                    self.migration.computed.push((from, to));
+                }
                 Some(retyped) => {
+                    nodes.add(&self.before, &self.after, &from, &to, &pairs);
                     let containers = self.changed_containers(&from, &to);
                     self.migration.changed.extend(containers);
                     self.migration.changed.extend(retyped);
@@ -321,7 +327,8 @@ impl<'a> Following<'a> {
         found.sort_by_key(|(first, ..)| *first);
         let renamed = found.into_iter().map(|(_, from, to)| (from, to)).collect();
         let (dropped, filled) = (self.before.without_pair(), self.after.without_pair());
-        Migration { dropped, filled, renamed, ..self.migration }
+        let renamed_nodes = nodes.paths(&self.before, &self.after);
+        Migration { dropped, filled, renamed, renamed_nodes, ..self.migration }
     }
 
     /// The sequences that became tuples, or the other way round, in a node with another name.
@@ -373,6 +380,69 @@ impl<'a> Following<'a> {
     }
 }
 
+/// For each node of the tree the one of the value that all its leaves went to, and the other way
+/// round. `None` if there are several.
+#[derive(Default)]
+struct RenamedNodes {
+    to: BTreeMap<usize, Option<usize>>,
+    from: HashMap<usize, Option<usize>>,
+    /// The nodes that were renamed as a whole, which the report says anyway.
+    whole: HashSet<usize>,
+}
+
+impl RenamedNodes {
+    fn add(
+        &mut self,
+        before: &Side<'_>,
+        after: &Side<'_>,
+        from: &Path,
+        to: &Path,
+        pairs: &[(usize, usize)],
+    ) {
+        if generalised(from).1 != generalised(to).1 {
+            return self.spoil(before, after, pairs);
+        }
+        for (a, b) in indices(before, after, pairs) {
+            let other = self.to.entry(a).or_insert(Some(b));
+            *other = other.filter(|other| *other == b);
+            let other = self.from.entry(b).or_insert(Some(a));
+            *other = other.filter(|other| *other == a);
+            if before.nodes.get(a).is_some_and(|node| node.path == *from) {
+                self.whole.insert(a);
+            }
+        }
+    }
+
+    /// Says that some leaves went elsewhere.
+    fn spoil(&mut self, before: &Side<'_>, after: &Side<'_>, pairs: &[(usize, usize)]) {
+        for (a, b) in indices(before, after, pairs) {
+            self.to.insert(a, None);
+            self.from.insert(b, None);
+        }
+    }
+
+    fn paths(self, before: &Side<'_>, after: &Side<'_>) -> Vec<(Path, Path)> {
+        let nodes = self.to.iter().filter_map(|(a, b)| Some((*a, (*b)?)));
+        let nodes =
+            nodes.filter(|(a, b)| self.from.get(b) == Some(&Some(*a)) && !self.whole.contains(a));
+        let paths = nodes.filter_map(|(a, b)| {
+            let (a, b) = (before.nodes.get(a)?, after.nodes.get(b)?);
+            let named = a.change.is_none() && b.change.is_none();
+            named.then(|| (a.path.clone(), b.path.clone()))
+        });
+        paths.collect()
+    }
+}
+
+/// The nodes that the leaves of pairs are in, without neighbours that are equal.
+fn indices(before: &Side<'_>, after: &Side<'_>, pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let nodes =
+        pairs.iter().filter_map(|(from, to)| Some((before.index_of(*from)?, after.index_of(*to)?)));
+    let mut nodes: Vec<_> = nodes.collect();
+    nodes.dedup();
+    nodes
+}
+
 /// How many nodes are compared at most to find those that are others without what is fixed.
 const MOST_COMPARED: usize = 1 << 22;
 
@@ -413,19 +483,6 @@ fn is_converted(old: &Leaf, new: &Leaf) -> bool {
         (Some(old), Some(new)) => rounds(old).to_bits() == new.to_bits(),
         _ => text(old).is_some_and(|old| text(new) == Some(old)),
     }
-}
-
-/// A path without its indices, and these.
-fn generalised(path: &Path) -> (Path, Vec<usize>) {
-    let mut indices = Vec::new();
-    let keys = path.keys().iter().map(|key| match key {
-        Key::Index(index) => {
-            indices.push(*index);
-            Key::Index(0)
-        }
-        key => key.clone(),
-    });
-    (keys.collect(), indices)
 }
 
 /// The path that has these indices.

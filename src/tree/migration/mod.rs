@@ -1,11 +1,10 @@
 //! Rebuilds values of a type that has changed since they were flattened.
 
+mod groups;
 mod sides;
 mod origins;
 mod following;
 mod leafless;
-
-use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,11 +16,14 @@ use crate::model::{Leaf, LeafKind, Tree};
 use crate::path::Path;
 use crate::unflatten::unflatten;
 
+pub use groups::{MigrationGroup, MigrationKind};
+
 use following::{Rebuild, what_became};
 
 /// The differences between a rebuilt value and the tree that it was rebuilt from.
 ///
-/// It prints as one line, which is empty if there is no difference.
+/// It prints as one line, which is empty if there is no difference, and with `{:#}` as one line for
+/// each of its [groups](Migration::groups).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Migration {
@@ -32,6 +34,10 @@ pub struct Migration {
     /// The tree has it under the first path, and the value under the second, e.g. after an `alias`.
     /// What differs inside is reported of its own, with the paths that it has in the two.
     pub renamed: Vec<(Path, Path)>,
+    /// Nodes of which all that was carried over is below the second path now, at the same indices,
+    /// though something below them was renamed, too. It is in [`renamed`](Self::renamed): if
+    /// `.l[0].w` was renamed to `.body[0].weight`, and so on, `.l` was renamed to `.body`.
+    pub renamed_nodes: Vec<(Path, Path)>,
     /// What the value has under the second path depends on what the tree has under the first, and
     /// is another value, e.g. because a `#[serde(from)]` computes it.
     pub computed: Vec<(Path, Path)>,
@@ -138,40 +144,5 @@ impl Migration {
     /// ```
     pub fn is_empty(&self) -> bool {
         *self == Migration::default()
-    }
-}
-
-impl fmt::Display for Migration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = |path: &Path| format!("`{path}`");
-        let rename = |(from, to): &(Path, Path)| format!("`{from}` to `{to}`");
-        let change = |Difference { path, expected, found, .. }: &Difference| {
-            if path.is_root() {
-                format!("{expected} to {found} at the root")
-            } else {
-                format!("{expected} to {found} at `{path}`")
-            }
-        };
-        let clauses = [
-            clause("filled", &self.filled, path),
-            clause("dropped", &self.dropped, path),
-            clause("renamed", &self.renamed, rename),
-            clause("computed", &self.computed, |(from, to)| format!("`{to}` from `{from}`")),
-            clause("changed", &self.changed, change),
-        ];
-        let clauses: Vec<String> = clauses.into_iter().flatten().collect();
-        f.write_str(&clauses.join("; "))
-    }
-}
-
-/// A verb with the first few of the things that it applies to.
-fn clause<T>(verb: &str, all: &[T], print: impl Fn(&T) -> String) -> Option<String> {
-    const SHOWN_PATHS: usize = 3;
-    let shown: Vec<String> = all.iter().take(SHOWN_PATHS).map(print).collect();
-    let listed = format!("{verb} {}", shown.join(", "));
-    match all.len() {
-        0 => None,
-        count if count > SHOWN_PATHS => Some(format!("{listed} and {} more", count - SHOWN_PATHS)),
-        _ => Some(listed),
     }
 }

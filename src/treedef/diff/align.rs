@@ -55,14 +55,24 @@ pub(super) fn align<'a, L: PartialEq>(
     let mut aligned = Vec::new();
     let (many, others) = (a.node.num_children(), b.node.num_children());
     if many == others {
-        pair_rest(Elements::of(a, usize::MAX), Elements::of(b, usize::MAX), &mut aligned);
+        pair_rest(
+            AlignedElements::of(a, usize::MAX),
+            AlignedElements::of(b, usize::MAX),
+            &mut aligned,
+        );
         return aligned;
     }
     if many.max(others) > MOST_ELEMENTS {
-        align_long(Elements::of(a, usize::MAX), Elements::of(b, usize::MAX), work, &mut aligned);
+        align_long(
+            AlignedElements::of(a, usize::MAX),
+            AlignedElements::of(b, usize::MAX),
+            work,
+            &mut aligned,
+        );
         return aligned;
     }
-    let (old, new): (Vec<_>, Vec<_>) = (Elements::of(a, 1).collect(), Elements::of(b, 1).collect());
+    let (old, new): (Vec<_>, Vec<_>) =
+        (AlignedElements::of(a, 1).collect(), AlignedElements::of(b, 1).collect());
     let same = |(a, b): &(&ElementRun<'_, L>, &ElementRun<'_, L>)| a == b;
     let head = old.iter().zip(&new).take_while(same).count();
     // In range: `head` is at most both lengths.
@@ -96,8 +106,8 @@ fn matched<L: PartialEq>(old: &[ElementRun<'_, L>], new: &[ElementRun<'_, L>]) -
 /// go on alike: first among the next few elements, then without some elements of one side, or of
 /// both. So the time grows with the lengths, and only differences take memory.
 fn align_long<'a, L: PartialEq>(
-    mut old: Elements<'a, L>,
-    mut new: Elements<'a, L>,
+    mut old: AlignedElements<'a, L>,
+    mut new: AlignedElements<'a, L>,
     work: &mut usize,
     aligned: &mut Vec<Aligned<'a>>,
 ) {
@@ -136,7 +146,7 @@ fn align_long<'a, L: PartialEq>(
                 let Some((skipped, others)) = next_alike(&old, &new, work) else {
                     return pair_rest(old, new, aligned);
                 };
-                let part = |elements: &Elements<'a, L>, count| {
+                let part = |elements: &AlignedElements<'a, L>, count| {
                     elements.clone().take(count).collect::<Vec<_>>()
                 };
                 pair(&part(&old, skipped), &part(&new, others), aligned);
@@ -150,8 +160,8 @@ fn align_long<'a, L: PartialEq>(
 
 /// How many elements of each side are before the next place from which both go on alike.
 fn next_alike<L: PartialEq>(
-    old: &Elements<'_, L>,
-    new: &Elements<'_, L>,
+    old: &AlignedElements<'_, L>,
+    new: &AlignedElements<'_, L>,
     work: &mut usize,
 ) -> Option<(usize, usize)> {
     let (mut later, mut later_new) = (old.clone(), new.clone());
@@ -175,19 +185,19 @@ fn next_alike<L: PartialEq>(
 
 /// The children of a node, in groups of up to `most` equal ones. Children with leaves to compare
 /// stay single.
-struct Elements<'a, L> {
+struct AlignedElements<'a, L> {
     side: DiffNode<'a, L>,
     children: Children<'a>,
     most: usize,
 }
 
-impl<L> Clone for Elements<'_, L> {
+impl<L> Clone for AlignedElements<'_, L> {
     fn clone(&self) -> Self {
-        Elements { children: self.children.clone(), ..*self }
+        AlignedElements { children: self.children.clone(), ..*self }
     }
 }
 
-impl<'a, L> Iterator for Elements<'a, L> {
+impl<'a, L> Iterator for AlignedElements<'a, L> {
     type Item = ElementRun<'a, L>;
 
     fn next(&mut self) -> Option<ElementRun<'a, L>> {
@@ -198,9 +208,9 @@ impl<'a, L> Iterator for Elements<'a, L> {
     }
 }
 
-impl<'a, L: PartialEq> Elements<'a, L> {
+impl<'a, L: PartialEq> AlignedElements<'a, L> {
     fn of(side: DiffNode<'a, L>, most: usize) -> Self {
-        Elements { side, children: side.node.children(), most }
+        AlignedElements { side, children: side.node.children(), most }
     }
 
     /// Skips the next elements that are equal on both sides, and returns their number.
@@ -232,8 +242,8 @@ impl<'a, L: PartialEq> Elements<'a, L> {
 
 /// Pairs the remaining elements by position.
 fn pair_rest<'a, L: PartialEq>(
-    mut old: Elements<'a, L>,
-    mut new: Elements<'a, L>,
+    mut old: AlignedElements<'a, L>,
+    mut new: AlignedElements<'a, L>,
     aligned: &mut Vec<Aligned<'a>>,
 ) {
     loop {

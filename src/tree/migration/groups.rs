@@ -1,0 +1,265 @@
+//! Puts what is alike in a migration together.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+
+use crate::error::Difference;
+use crate::path::{Key, Path};
+use crate::pattern::{Pattern, PatternStep};
+
+use super::Migration;
+
+/// What became of a part of a tree: the lists of a [`Migration`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MigrationKind {
+    /// [`Migration::filled`]
+    Filled,
+    /// [`Migration::dropped`]
+    Dropped,
+    /// [`Migration::renamed_nodes`]
+    RenamedNode,
+    /// [`Migration::renamed`]
+    Renamed,
+    /// [`Migration::computed`]
+    Computed,
+    /// [`Migration::changed`]
+    Changed,
+}
+
+/// Entries of one list of a [`Migration`] whose paths differ only in indices. See
+/// [`Migration::groups`].
+///
+/// It prints as one line, e.g. ``renamed `.l[*].w` to `.body[*].weight` (×40)``.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MigrationGroup {
+    /// The list.
+    pub kind: MigrationKind,
+    /// The paths in the tree, with `[*]` for the indices that differ. `None` for what only the value
+    /// has, and for what changed.
+    pub from: Option<Pattern>,
+    /// The paths in the value. `None` for what was dropped.
+    pub to: Option<Pattern>,
+    /// The number of entries.
+    pub count: usize,
+    /// For what changed: the first of the entries.
+    pub first: Option<Difference>,
+}
+
+impl Migration {
+    /// The entries of all lists, those together whose paths differ only in indices.
+    ///
+    /// Two entries that have two paths each are together if their indices are the same on both
+    /// sides: `.l[0].w` to `.body[0].weight` and `.l[1].w` to `.body[1].weight`.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Tree;
+    ///
+    /// #[derive(Serialize)]
+    /// struct Old {
+    ///     l: Vec<Layer>,
+    /// }
+    /// #[derive(Serialize)]
+    /// struct Layer {
+    ///     w: f64,
+    ///     b: f64,
+    /// }
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct New {
+    ///     #[serde(alias = "l")]
+    ///     body: Vec<Linear>,
+    /// }
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Linear {
+    ///     #[serde(alias = "w")]
+    ///     weight: f64,
+    /// }
+    ///
+    /// let layer = |_| Layer { w: 0.5, b: 0.0 };
+    /// let old = Tree::of(&Old { l: (0..40).map(layer).collect() })?;
+    /// let (_, migration) = old.migrate::<New>()?;
+    /// let groups: Vec<String> = migration.groups().iter().map(ToString::to_string).collect();
+    /// assert_eq!(groups, [
+    ///     "dropped `.l[*].b` (×40)",
+    ///     "renamed `.l` to `.body`",
+    ///     "renamed `.l[*].w` to `.body[*].weight` (×40)",
+    /// ]);
+    /// assert_eq!(migration.renamed.len(), 40);
+    /// assert_eq!(migration.groups()[2].count, 40);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn groups(&self) -> Vec<MigrationGroup> {
+        use MigrationKind as Is;
+        let one = |kind, paths: &[Path]| {
+            let (from, to) = (kind == Is::Dropped, kind == Is::Filled);
+            let path = |wanted: bool, path: &Path| Some(path.clone()).filter(|_| wanted);
+            let entry =
+                |it: &Path| MigrationEntry { from: path(from, it), to: path(to, it), about: () };
+            grouped(kind, paths.iter().map(entry))
+        };
+        let two = |kind, pairs: &[(Path, Path)]| {
+            let entry = |(from, to): &(Path, Path)| MigrationEntry {
+                from: Some(from.clone()),
+                to: Some(to.clone()),
+                about: (),
+            };
+            grouped(kind, pairs.iter().map(entry))
+        };
+        let change = |it: &Difference| MigrationEntry {
+            from: None,
+            to: Some(it.path.clone()),
+            about: (it.kind, it.expected.clone(), it.found.clone()),
+        };
+        let changed = grouped(Is::Changed, self.changed.iter().map(change));
+        let changed = changed
+            .into_iter()
+            .map(|(at, group)| MigrationGroup { first: self.changed.get(at).cloned(), ..group });
+        let groups = [
+            one(Is::Filled, &self.filled),
+            one(Is::Dropped, &self.dropped),
+            two(Is::RenamedNode, &self.renamed_nodes),
+            two(Is::Renamed, &self.renamed),
+            two(Is::Computed, &self.computed),
+        ];
+        groups.into_iter().flatten().map(|(_, group)| group).chain(changed).collect()
+    }
+}
+
+/// An entry of a list. Those of one group have equal `about`.
+struct MigrationEntry<A> {
+    from: Option<Path>,
+    to: Option<Path>,
+    about: A,
+}
+
+/// The entries of a group so far: the paths of the first, which indices of them all entries have,
+/// and how many entries there are.
+struct Alike {
+    first: usize,
+    paths: [Option<Path>; 2],
+    indices: Vec<Option<usize>>,
+    count: usize,
+}
+
+/// The groups, each with the position of its first entry.
+fn grouped<A: Eq + Hash>(
+    kind: MigrationKind,
+    entries: impl Iterator<Item = MigrationEntry<A>>,
+) -> Vec<(usize, MigrationGroup)> {
+    let (mut groups, mut known) = (Vec::<Alike>::new(), HashMap::new());
+    for (first, MigrationEntry { from, to, about }) in entries.enumerate() {
+        let paths = [from, to];
+        let parts = [0, 1].map(|side| paths[side].as_ref().map(generalised));
+        let [indices, others] = [0, 1].map(|side| parts[side].as_ref().map(|(_, found)| found));
+        // Where the indices differ, the two paths do not say the same of each element.
+        let own = match (indices, others) {
+            (Some(a), Some(b)) if a != b => Some(first),
+            _ => None,
+        };
+        let indices: Vec<Option<usize>> =
+            indices.or(others).into_iter().flatten().map(|index| Some(*index)).collect();
+        let general = parts.map(|part| part.map(|(path, _)| path));
+        let at = *known.entry((general, about, own)).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some(alike) => {
+                alike.count += 1;
+                for (all, index) in alike.indices.iter_mut().zip(indices) {
+                    *all = all.filter(|all| Some(*all) == index);
+                }
+            }
+            None => groups.push(Alike { first, paths, indices, count: 1 }),
+        }
+    }
+    let group = |Alike { first, paths: [from, to], indices, count }: Alike| {
+        let pattern = |path: Path| {
+            let mut indices = indices.iter();
+            let steps = path.keys().iter().map(|key| match key {
+                // With one path whose indices are its own there is one entry, so none is missing.
+                Key::Index(_) if indices.next() == Some(&None) => PatternStep::AnyEntry,
+                key => PatternStep::Key(key.clone()),
+            });
+            Pattern(steps.collect())
+        };
+        let (from, to) = (from.map(pattern), to.map(pattern));
+        (first, MigrationGroup { kind, from, to, count, first: None })
+    };
+    groups.into_iter().map(group).collect()
+}
+
+/// A path without its indices, and these.
+pub(super) fn generalised(path: &Path) -> (Path, Vec<usize>) {
+    let mut indices = Vec::new();
+    let keys = path.keys().iter().map(|key| match key {
+        Key::Index(index) => {
+            indices.push(*index);
+            Key::Index(0)
+        }
+        key => key.clone(),
+    });
+    (keys.collect(), indices)
+}
+
+impl MigrationKind {
+    fn verb(self) -> &'static str {
+        match self {
+            MigrationKind::Filled => "filled",
+            MigrationKind::Dropped => "dropped",
+            MigrationKind::RenamedNode | MigrationKind::Renamed => "renamed",
+            MigrationKind::Computed => "computed",
+            MigrationKind::Changed => "changed",
+        }
+    }
+}
+
+impl MigrationGroup {
+    /// The line without its verb.
+    fn rest(&self) -> String {
+        let times = if self.count > 1 { format!(" (×{})", self.count) } else { String::new() };
+        let text = match (&self.first, &self.from, &self.to) {
+            (Some(Difference { expected, found, .. }), _, to) => match to {
+                Some(to) if !to.0.is_empty() => format!("{expected} to {found} at `{to}`"),
+                _ => format!("{expected} to {found} at the root"),
+            },
+            (None, Some(from), Some(to)) if self.kind == MigrationKind::Computed => {
+                format!("`{to}` from `{from}`")
+            }
+            (None, Some(from), Some(to)) => format!("`{from}` to `{to}`"),
+            (None, Some(path), None) | (None, None, Some(path)) => format!("`{path}`"),
+            (None, None, None) => String::new(), // every entry has a path
+        };
+        text + &times
+    }
+}
+
+impl fmt::Display for MigrationGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.verb(), self.rest())
+    }
+}
+
+/// One line, in which the first few groups of each list stand; with `{:#}` a line for each group.
+impl fmt::Display for Migration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 3;
+        let groups = self.groups();
+        if f.alternate() {
+            let lines: Vec<String> = groups.iter().map(ToString::to_string).collect();
+            return f.write_str(&lines.join("\n"));
+        }
+        let clause = |groups: &[MigrationGroup]| {
+            let verb = groups.first().map_or("", |group| group.kind.verb());
+            let shown: Vec<String> = groups.iter().take(SHOWN).map(MigrationGroup::rest).collect();
+            let listed = format!("{verb} {}", shown.join(", "));
+            match groups.len().saturating_sub(SHOWN) {
+                0 => listed,
+                more => format!("{listed} and {more} more"),
+            }
+        };
+        let clauses = groups.chunk_by(|a, b| a.kind.verb() == b.kind.verb()).map(clause);
+        f.write_str(&clauses.collect::<Vec<_>>().join("; "))
+    }
+}
