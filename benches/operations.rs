@@ -258,7 +258,9 @@ mod irregular_100_000 {
     fn figures() -> Vec<Figure> {
         let figure = |n: u32| match n % 2 {
             0 => Figure::Circle { r: f64::from(n), id: n },
-            _ => Figure::Square { side: f64::from(n), id: n, tag: (n % 3 == 0).then_some(7) },
+            _ => {
+                Figure::Square { side: f64::from(n), id: n, tag: n.is_multiple_of(3).then_some(7) }
+            }
         };
         (0..100_000).map(figure).collect()
     }

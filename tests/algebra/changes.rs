@@ -339,7 +339,7 @@ fn few_changes_in_a_long_list_are_few_changes() {
         assert_eq!(a.patch(&diff).unwrap(), b);
         holds(&diff, most);
     };
-    let old: Vec<usize> = (0..20_000usize).map(|n| (n * 2_654_435_761 >> 9) % 7_919).collect();
+    let old: Vec<usize> = (0..20_000usize).map(|n| ((n * 2_654_435_761) >> 9) % 7_919).collect();
     let without = |gone: &dyn Fn(usize) -> bool| -> Vec<usize> {
         old.iter().enumerate().filter(|(at, _)| !gone(*at)).map(|(_, number)| *number).collect()
     };
