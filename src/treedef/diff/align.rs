@@ -118,7 +118,7 @@ fn align_long<'a, L: PartialEq>(
         let window: Vec<_> = old_rest.by_ref().take(WINDOW).collect();
         let other: Vec<_> = new_rest.by_ref().take(WINDOW).collect();
         let leaves = |elements: &[ElementRun<'_, L>]| {
-            elements.iter().map(|element| 1 + element.side.node.num_leaves()).sum::<usize>()
+            elements.iter().map(|element| 1 + element.side.below(1).len()).sum::<usize>()
         };
         let cost = leaves(&window).saturating_mul(other.len());
         if window.is_empty() || other.is_empty() || cost > *work {
@@ -167,7 +167,7 @@ fn next_alike<L: PartialEq>(
     let (mut later, mut later_new) = (old.clone(), new.clone());
     for skipped in 1.. {
         let (was, is) = (later.next(), later_new.next());
-        let leaves = |element: &ElementRun<'_, L>| 1 + element.side.node.num_leaves();
+        let leaves = |element: &ElementRun<'_, L>| 1 + element.side.below(1).len();
         let cost = was.iter().chain(&is).map(leaves).fold(0usize, usize::saturating_add);
         *work = work.checked_sub(cost).filter(|_| cost > 0)?;
         if later.goes_on_alike(new) {
