@@ -518,6 +518,23 @@ pub(crate) struct Mismatch;
 /// The result of a comparison.
 pub(crate) type Matched<T> = std::result::Result<T, Mismatch>;
 
+/// The error of a walk through an element that has another layout than was expected: the code of
+/// the call that was not. The element is walked again, and nobody sees it.
+#[derive(Debug, thiserror::Error)]
+#[error("another layout")]
+pub(crate) struct LayoutMismatch(pub(crate) u32);
+
+impl LayoutMismatch {
+    /// The code if the value itself failed.
+    pub(crate) const UNKNOWN: u32 = (1 << 31) - 1;
+}
+
+impl serde::ser::Error for LayoutMismatch {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        LayoutMismatch(LayoutMismatch::UNKNOWN)
+    }
+}
+
 impl serde::ser::Error for Mismatch {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Mismatch

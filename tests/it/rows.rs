@@ -175,3 +175,37 @@ fn a_large_element_is_asked_once() {
     let once = Flattener::new().serialize_once(true);
     assert_eq!(treedef::flatten(&values()).unwrap(), once.flatten(&values()).unwrap());
 }
+
+/// Parameters, some of which are fixed.
+enum Parameter {
+    Free(f64),
+    Fixed(f64),
+}
+
+impl Serialize for Parameter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Parameter::Free(number) => number.serialize(serializer),
+            Parameter::Fixed(number) => treedef::as_static(number, serializer),
+        }
+    }
+}
+
+/// A mark is no number, also in a row of numbers.
+#[test]
+fn a_static_among_numbers_stays_static() {
+    let parameters: Vec<Parameter> = (0..12)
+        .map(|at| if at % 4 == 3 { Parameter::Fixed(0.5) } else { Parameter::Free(0.25) })
+        .collect();
+    let once = Flattener::new().serialize_once(true);
+    let (leaves, treedef) = once.flatten_as::<f64>(&parameters).unwrap();
+    assert_eq!(leaves, [0.25; 9]);
+    let third = "*, *, *, static 0.5";
+    assert_eq!(treedef.to_string(), format!("[{third}, {third}, {third}]"));
+    assert_eq!(treedef::flatten_as::<f64>(&parameters).unwrap(), (leaves, treedef.clone()));
+    let pairs: Vec<_> = parameters.iter().map(|parameter| (1.0, parameter)).collect();
+    assert_eq!(treedef::structure(&pairs).unwrap(), once.structure(&pairs).unwrap());
+    let mut buffer: Vec<f64> = Vec::new();
+    treedef.flatten_like(&parameters, &mut buffer).unwrap();
+    assert_eq!(buffer, [0.25; 9]);
+}

@@ -12,13 +12,15 @@
 use std::cell::Cell;
 use std::mem;
 
-use serde::ser::{self, Impossible};
+use serde::ser::Impossible;
 use serde::{Serialize, Serializer};
 
+use crate::error::LayoutMismatch;
 use crate::model::{Labels, LeafKind, Name, Node, NodeData, NodeKind};
 use crate::treedef::node_ref::is_name;
 
 use crate::flatten::calls::{children, mismatches, numbers};
+use crate::flatten::rules::Keep;
 
 /// The maximum number of leaves of a layout.
 pub(in crate::flatten) const MOST_LEAVES: usize = 64;
@@ -59,7 +61,7 @@ pub(in crate::flatten) type Code = u32;
 const COMPOUND: Code = 1 << 31;
 /// The code behind the last call, where no call is expected. An error that the value itself returns
 /// has this code, too.
-const END: Code = COMPOUND - 1;
+const END: Code = LayoutMismatch::UNKNOWN;
 const MOST_CHILDREN: usize = 127;
 
 pub(in crate::flatten) const fn leaf(kind: LeafKind) -> Code {
@@ -374,24 +376,6 @@ impl<'l, const OUTERMOST: bool> LayoutSerializer<'l, OUTERMOST> {
     }
 }
 
-/// A call that was not expected.
-#[derive(Debug)]
-struct LayoutMismatch(Code);
-
-impl std::fmt::Display for LayoutMismatch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("another layout")
-    }
-}
-
-impl std::error::Error for LayoutMismatch {}
-
-impl ser::Error for LayoutMismatch {
-    fn custom<T: std::fmt::Display>(_: T) -> Self {
-        LayoutMismatch(END)
-    }
-}
-
 /// The children of an open compound.
 struct LayoutChildren<'l> {
     layout: &'l Layout<'l>,
@@ -489,6 +473,10 @@ impl<'l, const OUTERMOST: bool> Serializer for LayoutSerializer<'l, OUTERMOST> {
         name: &'static str,
         value: &T,
     ) -> Result<Reached, LayoutMismatch> {
+        // A mark may make a leaf or a static of the value.
+        if Keep::marked_by(name).is_some() {
+            return Err(LayoutMismatch(END));
+        }
         let mut newtype = self.open(NodeKind::NewtypeStruct, name, 1)?;
         newtype.child(value)?;
         newtype.end()
