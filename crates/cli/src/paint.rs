@@ -115,10 +115,7 @@ pub(crate) fn short_strings(text: &str) -> String {
     let mut short = String::with_capacity(text.len().min(1 << 20));
     tokens(text, |token, _| {
         let long = Some(token).filter(|token| token.len() > MOST && token.starts_with('"'));
-        let end = long.and_then(|token| token.char_indices().nth(KEPT));
-        // An escape is not parted.
-        let start = end.and_then(|(end, _)| token.get(..end));
-        let start = start.map(|start| start.rsplit_once('\\').map_or(start, |(start, _)| start));
+        let start = long.map(|token| beginning(token, KEPT));
         match start {
             Some(start) => {
                 let length = token.chars().count().saturating_sub(2);
@@ -129,6 +126,28 @@ pub(crate) fn short_strings(text: &str) -> String {
         }
     });
     short
+}
+
+/// The beginning of a string in quotes, of at most that many characters. No escape is parted.
+fn beginning(token: &str, most: usize) -> &str {
+    let (mut end, mut count) = (0, 0);
+    while let Some(rest) = token.get(end..).filter(|rest| !rest.is_empty()) {
+        let escape = match rest.strip_prefix('\\') {
+            Some(escape) if escape.starts_with("u{") => escape.split_inclusive('}').next(),
+            Some(escape) => escape.split_inclusive(|_| true).next(),
+            None => None,
+        };
+        let unit = match escape {
+            Some(escape) => 1 + escape.len(), // with the backslash
+            None => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        count += rest.get(..unit).map_or(1, |unit| unit.chars().count());
+        if count > most {
+            break;
+        }
+        end += unit;
+    }
+    token.get(..end).unwrap_or(token)
 }
 
 /// The words of statistics.
@@ -203,6 +222,19 @@ mod tests {
             bare_numbers(r#"7u64 -1i64 "7u64" u64 x7u64 1.5 0.5f32 -1e-9f32 7u8"#),
             r#"7 -1 "7u64" u64 x7u64 1.5 0.5 -1e-9 7"#
         );
+    }
+
+    #[test]
+    fn no_escape_is_parted() {
+        let part = |text: &str, count| beginning(text, count).to_owned();
+        assert_eq!(part(r#""C:\\windows"#, 4), r#""C:"#);
+        assert_eq!(part(r#""C:\\windows"#, 6), r#""C:\\w"#);
+        assert_eq!(part(r#""a\u{202e}b"#, 10), r#""a\u{202e}"#);
+        assert_eq!(part(r#""äöü"#, 3), r#""äö"#);
+        assert_eq!(part(r#""\"#, 9), r#""\"#);
+        let long = format!(r#"{{"C:\\{}": u64}}"#, "x".repeat(600));
+        let shown = format!(r#"{{"C:\\{}…" /* 604 characters */: u64}}"#, "x".repeat(95));
+        assert_eq!(short_strings(&long), shown);
     }
 
     #[test]
