@@ -66,7 +66,9 @@ pub use crate::treedef::Fingerprint;
 pub use crate::unflatten::unflatten_into;
 
 #[doc(hidden)]
-pub use crate::leaf::float::shortest_half as __shortest_half;
+pub use crate::{
+    leaf::float::shortest_half as __shortest_half, treedef::arrays::matrix_shape as __matrix_shape,
+};
 
 #[cfg(feature = "insta")]
 #[doc(hidden)]

@@ -179,4 +179,5 @@ pub(super) fn text_of(value: std::fmt::Arguments<'_>) -> Option<String> {
     std::fmt::Write::write_fmt(&mut text, value).ok().map(|()| text)
 }
 
-pub(super) use {children, mismatches, nodes, numbers, scalars};
+pub(crate) use mismatches;
+pub(super) use {children, nodes, numbers, scalars};

@@ -39,6 +39,7 @@ use crate::treedef::arrays::{ArrayRule, Collector};
 use crate::treedef::difference::{structure_differences, structure_mismatch};
 use crate::treedef::limits::PrintCost;
 
+pub(crate) use calls::mismatches;
 use elements::gave_less;
 pub(crate) use reader::CBOR_TAG;
 pub use reader::TreeSeed;

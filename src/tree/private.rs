@@ -4,11 +4,11 @@
 //! written. For all others the name has no meaning.
 
 use std::any::type_name;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 
 use serde::ser::{self, Impossible, Serialize, SerializeStruct, SerializeTupleVariant, Serializer};
 
-use crate::flatten::CBOR_TAG;
+use crate::flatten::{CBOR_TAG, mismatches};
 use crate::model::NodeKind;
 use crate::treedef::node_ref::NodeRef;
 
@@ -185,29 +185,14 @@ pub(crate) fn text_of(value: &impl Serialize) -> Option<String> {
 /// Takes texts alone.
 struct Text;
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("no text")]
 struct NoText;
-
-impl Display for NoText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no text")
-    }
-}
-
-impl std::error::Error for NoText {}
 
 impl ser::Error for NoText {
     fn custom<T: Display>(_: T) -> Self {
         NoText
     }
-}
-
-macro_rules! no_text {
-    ($($serialize:ident($($type:ty),*) -> $returned:ty;)*) => {
-        $(fn $serialize(self, $(_: $type),*) -> Result<$returned, NoText> {
-            Err(NoText)
-        })*
-    };
 }
 
 type Never = Impossible<String, NoText>;
@@ -249,7 +234,7 @@ impl Serializer for Text {
         Err(NoText)
     }
 
-    no_text! {
+    mismatches! { |self| NoText;
         serialize_bool(bool) -> String;
         serialize_i8(i8) -> String;
         serialize_i16(i16) -> String;

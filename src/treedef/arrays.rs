@@ -68,6 +68,22 @@ impl fmt::Debug for Collector {
     }
 }
 
+/// The shape of a matrix with so many numbers. A size that the type has is `None`, and follows from
+/// the other: a vector has one row or column, and is an array of one dimension.
+pub fn matrix_shape(
+    rows: Option<usize>,
+    columns: Option<usize>,
+    length: usize,
+) -> Option<Vec<usize>> {
+    let other = |size: usize| length.checked_div(size).filter(|other| *other != 1);
+    Some(match (rows, columns) {
+        (Some(rows), Some(columns)) => vec![rows, columns],
+        (Some(rows), None) => [rows].into_iter().chain(other(rows)).collect(),
+        (None, Some(columns)) => other(columns).into_iter().chain([columns]).collect(),
+        (None, None) => return None,
+    })
+}
+
 /// Makes one leaf of each array.
 pub(crate) fn collect_arrays(
     treedef: &TreeDef,
@@ -314,7 +330,7 @@ impl<'a> Arrays<'a> {
         }
         let (dtype, flat) = self.elements(rectangle(*data))?;
         let [length] = flat.as_slice() else { return None };
-        let shape = self.matrix_shape(sizes, *length)?;
+        let shape = self.shape_of_matrix(sizes, *length)?;
         (num_elements(&shape) == Some(*length)).then_some(Numbers {
             dtype,
             shape,
@@ -370,9 +386,8 @@ impl<'a> Arrays<'a> {
         self.is_stored || sizes.iter().all(is_static)
     }
 
-    /// The numbers of rows and columns of a matrix. A number that the type has is a unit, and follows
-    /// from the other: a vector has one row or column, and is an array of one dimension.
-    fn matrix_shape(&self, sizes: &[NodeRef<'_>], length: usize) -> Option<Vec<usize>> {
+    /// The numbers of rows and columns of a matrix. A number that the type has is a unit.
+    fn shape_of_matrix(&self, sizes: &[NodeRef<'_>], length: usize) -> Option<Vec<usize>> {
         let size = |node: &NodeRef<'_>| match self.integers(&[*node])?.as_slice() {
             [] => Some(None),
             [size] => Some(Some(usize::try_from(size.as_u64()?).ok()?)),
@@ -380,13 +395,7 @@ impl<'a> Arrays<'a> {
         };
         let sizes: Vec<Option<usize>> = sizes.iter().map(size).collect::<Option<_>>()?;
         let [rows, columns] = sizes.as_slice() else { return None };
-        let other = |size: usize| length.checked_div(size).filter(|other| *other != 1);
-        Some(match (*rows, *columns) {
-            (Some(rows), Some(columns)) => vec![rows, columns],
-            (Some(rows), None) => [rows].into_iter().chain(other(rows)).collect(),
-            (None, Some(columns)) => other(columns).into_iter().chain([columns]).collect(),
-            (None, None) => return None,
-        })
+        matrix_shape(*rows, *columns, length)
     }
 
     /// The integers of some nodes, each of which is an integer, a list of them, or a unit.

@@ -3,9 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::NamedTempFile;
+use treedef_exchange::{__folder as folder, __target as target};
 
 use crate::failure::{Failure, Result};
 
@@ -16,8 +17,6 @@ const RANDOM: usize = 6;
 const LONGEST_NAME: usize = 200;
 /// How much is written between two looks at the signals.
 const PIECE: usize = 1 << 20;
-/// As many symbolic links as Linux follows.
-const LINKS: usize = 40;
 
 /// Writes a file. What was there stays until the new contents are on the disk.
 ///
@@ -113,22 +112,6 @@ fn fill(
     }
     file.as_file().sync_all()?;
     signals.check()
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Follows symbolic links, including links to files that do not exist yet.
-fn target(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..LINKS {
-        match fs::read_link(&path) {
-            Ok(next) if !path.starts_with("/proc") => path = folder(&path).join(next),
-            _ => return Ok(path),
-        }
-    }
-    Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
 /// Creates a temporary file. Its lock keeps other writers from removing it as abandoned.

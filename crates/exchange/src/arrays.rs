@@ -42,7 +42,8 @@ fn numbers_of_matrix<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Nu
     let block = treedef.blocks().next()?;
     let is_whole = block.path().is_root() && block.leaves().len() == treedef.num_leaves();
     let (length, inner) = block.shape().split_first().filter(|_| is_whole)?;
-    let mut shape = matrix_shape(size(1)?, size(2)?, *length)?;
+    let shape = treedef::__matrix_shape(size(1)?, size(2)?, *length);
+    let mut shape = shape.filter(|shape| num_elements(shape) == Some(*length))?;
     let matrix = Some(shape.len());
     shape.extend(inner);
     let leaves = data.leaf_range();
@@ -57,18 +58,6 @@ pub(crate) fn matrix_data(node: NodeRef<'_>) -> Option<NodeRef<'_>> {
     let data = node.child(0)?;
     let is_list = matches!(data.kind(), NodeKind::Seq) && data.num_children() > 0;
     (node.kind() == NodeKind::Tuple && node.num_children() == 3 && is_list).then_some(data)
-}
-
-/// The shape of so many numbers. A size that the type has is not known; a vector has one dimension.
-fn matrix_shape(rows: Option<usize>, columns: Option<usize>, length: usize) -> Option<Vec<usize>> {
-    let other = |size: usize| length.checked_div(size).filter(|other| *other != 1);
-    let shape: Vec<usize> = match (rows, columns) {
-        (Some(rows), Some(columns)) => vec![rows, columns],
-        (Some(rows), None) => [rows].into_iter().chain(other(rows)).collect(),
-        (None, Some(columns)) => other(columns).into_iter().chain([columns]).collect(),
-        (None, None) => return None,
-    };
-    (num_elements(&shape) == Some(length)).then_some(shape)
 }
 
 /// The array that a struct is.

@@ -54,12 +54,13 @@ pub(crate) fn save(
     Ok(())
 }
 
-fn folder(path: &Path) -> &Path {
+/// The folder that a path is in.
+pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Follows symbolic links, including links to files that do not exist yet.
-fn target(path: &Path) -> io::Result<PathBuf> {
+pub fn target(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         match fs::read_link(&path) {

@@ -32,3 +32,6 @@ pub use load::{LoadReport, Loader};
 pub use lower::{Lowered, Lowering};
 pub use raise::Raised;
 pub use tensor::{Dtype, Tensor, Tensors};
+
+#[doc(hidden)]
+pub use file::{folder as __folder, target as __target};

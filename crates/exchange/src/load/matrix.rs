@@ -28,8 +28,7 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
     length: Option<usize>,
     visitor: V,
 ) -> Result<V::Value, Failure> {
-    let matrix = Matrix::new(part);
-    let matrix = matrix.ok_or_else(|| refuse(part, "a matrix, which has two dimensions"))?;
+    let matrix = Matrix::of(part)?;
     if !is_whole {
         return Err(refuse(part, "a tensor for each matrix (see `Loader::stack`)"));
     }
@@ -48,8 +47,7 @@ pub(crate) fn visit_numbers<'de, V: Visitor<'de>>(
     part: Part<'de>,
     visitor: V,
 ) -> Result<V::Value, Failure> {
-    let matrix = Matrix::new(part);
-    let matrix = matrix.ok_or_else(|| refuse(part, "a matrix, which has two dimensions"))?;
+    let matrix = Matrix::of(part)?;
     Elements::flat(part, matrix.rank()).visit(visitor)
 }
 
@@ -59,8 +57,7 @@ pub(crate) fn visit_tuple<'de, V: Visitor<'de>>(
     sizes: [bool; 2],
     visitor: V,
 ) -> Result<V::Value, Failure> {
-    let matrix = Matrix::new(part);
-    let matrix = matrix.ok_or_else(|| refuse(part, "a matrix, which has two dimensions"))?;
+    let matrix = Matrix::of(part)?;
     Parts::new(matrix, Some(sizes)).visit(visitor)
 }
 
@@ -70,6 +67,10 @@ fn refuse(part: Part<'_>, expected: &str) -> Failure {
 }
 
 impl<'de> Matrix<'de> {
+    fn of(part: Part<'de>) -> Result<Self, Failure> {
+        Matrix::new(part).ok_or_else(|| refuse(part, "a matrix, which has two dimensions"))
+    }
+
     fn new(part: Part<'de>) -> Option<Self> {
         let array = part.array;
         let dims = array.dims.get(part.depth..)?;
