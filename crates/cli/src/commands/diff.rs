@@ -40,7 +40,7 @@ pub(super) fn diff(
     if of_tensors == [true; 2] && !structure {
         let (old, new) = (Stored::open(old)?, Stored::open(new)?);
         return if are_equal(&old, &new)? {
-            print(if json || patch { "[]\n" } else { "" })
+            no_changes(patch, json)
         } else if patch || old.has_structure() || new.has_structure() {
             diff_structured(old, new, (tolerance, patch, json), style)
         } else {
@@ -73,6 +73,17 @@ pub(super) fn diff(
             report(&without_renames(&old.diff(&new), part), json, style.typed())
         }
     }
+}
+
+/// Prints that two documents are equal.
+fn no_changes(patch: bool, json: bool) -> Result<bool> {
+    if patch {
+        let same = Tree::leaf(Leaf::None);
+        print_json(&same.diff(&same))?;
+    } else if json {
+        print("[]\n")?;
+    }
+    Ok(true)
 }
 
 fn changes<L: Clone + PartialEq>(old: &Tree<L>, new: &Tree<L>) -> Vec<Change<Tree<L>>> {
