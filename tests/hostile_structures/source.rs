@@ -98,6 +98,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Display for NodeKind", "a kind"),
     ("Display for Kinds", "kinds"),
     ("Structures::documents", "a number"),
+    ("matrix_shape", "three numbers"),
     ("shortest_half", "a number"),
     ("Structures::first_alike", "a number"),
     ("Structures::max_structures", "sets a number"),
