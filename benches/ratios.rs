@@ -17,7 +17,7 @@ use bincode::config::{Configuration, Fixint, LittleEndian};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Leaf, LeafType, flatten, flatten_as, unflatten};
-use workloads::{Mlp, Particle, Small, Wide};
+use workloads::{Mlp, Net, Particle, Small, Wide};
 
 const FIXED: Configuration<LittleEndian, Fixint> =
     bincode::config::standard().with_fixed_int_encoding();
@@ -31,11 +31,20 @@ fn main() {
         std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     if !tsv() {
         println!(
-            "ns per leaf, medians of {ROUNDS} rounds; × is the ratio to bincode in the same rounds\n"
+            "ns per leaf, medians of {ROUNDS} rounds; × is the ratio to bincode in the same rounds; serde_json is \
+             `to_value` or `from_value`\n"
         );
         println!(
-            "{:<14}{:<34}{:>9}{:>9}{:>11}{:>11}{:>12}{:>13}",
-            "workload", "operation", "ns", "×", "bincode", "by hand", "serde_json", "serde-value"
+            "{:<14}{:<34}{:>9}{:>9}{:>11}{:>11}{:>12}{:>10}{:>13}",
+            "workload",
+            "operation",
+            "ns",
+            "×",
+            "bincode",
+            "by hand",
+            "serde_json",
+            "× it",
+            "serde-value"
         );
     }
     let wanted = |name: &str| name.contains(&filter);
@@ -54,6 +63,14 @@ fn main() {
             &particles,
             |value, out: &mut Vec<f64>| hand::particles(value, out),
             hand::particles_back,
+        );
+    }
+    if wanted("27 numbers") {
+        numeric(
+            "27 numbers",
+            &workloads::net(),
+            |value, out: &mut Vec<f64>| hand::net(value, out),
+            hand::net_back,
         );
     }
     if wanted("small") {
@@ -160,23 +177,22 @@ fn contest(
     let (operations, peers) = rounds.split_at(names.len());
     let figure = |value: f64| if value.is_nan() { "–".to_owned() } else { format!("{value:.2}") };
     for (name, measured) in names.into_iter().zip(operations) {
-        let ratios: Vec<f64> =
-            measured.iter().zip(&peers[0]).map(|(own, bincode)| own / bincode).collect();
+        let ratio_to = |peer: &[f64]| -> f64 {
+            median(&measured.iter().zip(peer).map(|(own, peer)| own / peer).collect::<Vec<f64>>())
+        };
+        let (to_bincode, to_json) = (ratio_to(&peers[0]), ratio_to(&peers[2]));
         if tsv() {
-            println!(
-                "{workload}\t{name}\t{}\t{}",
-                figure(median(measured)),
-                figure(median(&ratios))
-            );
+            println!("{workload}\t{name}\t{}\t{}", figure(median(measured)), figure(to_bincode));
             continue;
         }
         println!(
-            "{workload:<14}{name:<34}{:>9}{:>9}{:>11}{:>11}{:>12}{:>13}",
+            "{workload:<14}{name:<34}{:>9}{:>9}{:>11}{:>11}{:>12}{:>10}{:>13}",
             figure(median(measured)),
-            figure(median(&ratios)),
+            figure(to_bincode),
             figure(median(&peers[0])),
             figure(median(&peers[1])),
             figure(median(&peers[2])),
+            figure(to_json),
             figure(median(&peers[3])),
         );
     }
@@ -364,6 +380,29 @@ mod hand {
             gain: take(1)[0],
         });
         Mlp { layers: layers.collect() }
+    }
+
+    pub(crate) fn net(value: &Net, out: &mut Vec<f64>) {
+        for layer in &value.layers {
+            layer.w.iter().for_each(|row| out.extend_from_slice(row));
+            out.extend_from_slice(&layer.b);
+            out.push(layer.gain);
+        }
+        out.push(value.lr);
+    }
+
+    pub(crate) fn net_back(shape: &Net, mut leaves: &[f64]) -> Net {
+        let mut take = |n: usize| {
+            let (taken, rest) = leaves.split_at(n);
+            leaves = rest;
+            taken.to_vec()
+        };
+        let layers = shape.layers.iter().map(|layer| workloads::Dense {
+            w: layer.w.iter().map(|row| take(row.len())).collect(),
+            b: take(layer.b.len()),
+            gain: take(1)[0],
+        });
+        Net { layers: layers.collect(), lr: take(1)[0] }
     }
 
     pub(crate) fn particles(value: &Vec<Particle>, out: &mut Vec<f64>) {
