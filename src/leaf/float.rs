@@ -1,7 +1,7 @@
 //! Conversions between floats of 16, 32 and 64 bits that keep the bits of NaNs where they fit.
 
 /// A float of 16 bits, as the crate `half` has them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Half {
     /// Of IEEE 754, with a mantissa of 10 bits.
     F16,

@@ -96,15 +96,6 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    #[inline]
-    fn of_leaf(leaf: &Leaf) -> Option<Self> {
-        match leaf {
-            Leaf::F64(value) => Some(Number::F64(*value)),
-            Leaf::F32(value) => Some(Number::F32(*value)),
-            other => Number::of(other.as_plain()?),
-        }
-    }
-
     pub(crate) fn of(scalar: Scalar<'_>) -> Option<Self> {
         macro_rules! number {
             ($wide:ident $($kind:ident: $type:ty, $calls:tt;)*) => {
@@ -146,19 +137,6 @@ impl<'s> Source<'s> {
             Source::OwnedLeaves(leaves) => leaves[index].as_scalar(),
             Source::OwnedStrings(leaves) => Some(Scalar::Str(&leaves[index])),
             Source::Typed(leaves) => Some(leaves.scalar(index)),
-        }
-    }
-
-    /// The leaf, if it is a number.
-    #[inline]
-    pub(crate) fn number(&self, index: usize) -> Option<Number> {
-        match self {
-            Source::Leaves(leaves) => Number::of_leaf(&leaves[index]),
-            Source::OwnedLeaves(leaves) => Number::of_leaf(&leaves[index]),
-            Source::OwnedStrings(_) => None,
-            Source::Typed(Typed::F64(leaves)) => Some(Number::F64(leaves[index])),
-            Source::Typed(Typed::F32(leaves)) => Some(Number::F32(leaves[index])),
-            Source::Typed(leaves) => Number::of(leaves.scalar(index)),
         }
     }
 

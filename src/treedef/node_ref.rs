@@ -27,7 +27,7 @@ use crate::path::{Key, Path};
 /// ```
 #[derive(Clone, Copy)]
 pub struct NodeRef<'a> {
-    pub(super) treedef: &'a TreeDef,
+    pub(crate) treedef: &'a TreeDef,
     /// Index of the run in the nodes of the structure. This node is one sibling of the run.
     node: usize,
     /// The run itself.
@@ -40,8 +40,7 @@ pub struct NodeRef<'a> {
 impl TreeDef {
     /// The root node, which describes the whole value.
     pub fn root(&self) -> NodeRef<'_> {
-        let raw = &self.encoding.nodes[0]; // it exists (invariant 1)
-        NodeRef { treedef: self, node: 0, raw, first_leaf: 0, first_map: 0 }
+        NodeRef::at(self, 0, 0, 0) // it exists (invariant 1)
     }
 
     /// The number of leaves of this structure.
@@ -104,6 +103,21 @@ impl TreeDef {
 }
 
 impl<'a> NodeRef<'a> {
+    /// The node at an index, one sibling of its run, and how many leaves and maps are before it.
+    pub(crate) fn at(
+        treedef: &'a TreeDef,
+        node: usize,
+        first_leaf: usize,
+        first_map: usize,
+    ) -> Self {
+        NodeRef { treedef, node, raw: &treedef.encoding.nodes[node], first_leaf, first_map }
+    }
+
+    /// The stored nodes from this one on, to the end of the structure.
+    pub(crate) fn stored_from_here(self) -> &'a [Node] {
+        &self.encoding().nodes[self.node..]
+    }
+
     #[inline]
     fn encoding(self) -> &'a Encoding {
         &self.treedef.encoding
@@ -417,12 +431,6 @@ impl<'a> NodeRef<'a> {
     #[inline]
     pub(crate) fn index(self) -> usize {
         self.node
-    }
-
-    /// The index of the run after this one.
-    #[inline]
-    pub(crate) fn next_run(self) -> usize {
-        self.node + self.raw.span
     }
 
     /// The number of siblings in this run.

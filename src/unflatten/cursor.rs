@@ -1,473 +1,554 @@
-//! The cursor of a walk that rebuilds a value.
+//! The cursor of a walk that rebuilds a value: one walk in pre-order.
 //!
-//! Nothing here depends on the type that is rebuilt, so it is compiled once.
-
-use serde::de::{self, Expected, Unexpected};
+//! A place is two numbers: the stored nodes from the current one on, and the index of its first
+//! leaf. Each compound that is being read keeps the place of its [next child](super::children) for
+//! itself. So it does not matter where a child leaves the cursor: it may read all, skip, fail, or
+//! have its error ignored. A path is made only for an error, from the positions on the way up.
+//!
+//! Nothing here depends on the type that is rebuilt. Small steps are compiled once in a dev build,
+//! and are inlined in a release build: hence `cfg_attr(not(debug_assertions), inline)` on them.
 
 use crate::call_stack;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::leaf::Scalar;
-use crate::leaf::leaf_type::{Flat, Number, Source, Taken};
-use crate::model::{Leaf, LeafKind, NodeKind, TreeDef, Value};
-use crate::path::Key;
+use crate::leaf::float::Half;
+use crate::leaf::leaf_type::Source;
+use crate::model::{Labels, Node, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
-use super::layout::FixedNode;
+use super::supply::Supply;
 
-/// The [`Deserializer`](super::deserializer) of the node at a cursor. It is only a reference, so
+/// The [`Deserializer`](super::deserializer) of what is at a cursor. It is only a reference, so
 /// asking for a scalar moves nothing.
 pub(super) struct NodeDeserializer<'c, 'de>(pub(super) &'c mut Cursor<'de>);
 
 /// The current place of the walk, and the state of the whole walk.
 pub(super) struct Cursor<'de> {
-    pub(super) at: At<'de>,
-    /// The current name, if `at.is_name` is set.
-    name: &'de str,
-    /// The number of requests for a value. If it does not change, a value was made without asking
-    /// for its child.
-    pub(super) requests: usize,
-    pub(super) leaves: Source<'de>,
+    pub(super) found: Found,
+    /// Whether there was a request since this was cleared. If not, a value was made without asking
+    /// for what is inside.
+    pub(super) asked: bool,
     pub(super) compact: bool,
+    /// Whether the last request was refused because the compound is too deep.
+    pub(super) is_too_deep: bool,
+    /// How many structures are around the current one.
+    level: u32,
+    /// The number of newtypes around the place that were not asked for.
+    pub(super) newtypes: u32,
+    /// Those newtypes are not taken off.
+    pub(super) left: Allowance,
+    /// The stored nodes from the current one on.
+    pub(super) rest: &'de [Node],
+    /// The index of the first leaf at the place.
+    pub(super) leaf: usize,
+    /// How many maps are before the place.
+    pub(super) map: usize,
+    pub(super) supply: Supply<'de>,
+    /// The current name, if a name was found.
+    pub(super) text: &'de str,
+    /// The current field, if a number was found, and all fields.
+    pub(super) number: usize,
+    fields: &'static [&'static str],
+    /// The current structure.
+    pub(super) treedef: &'de TreeDef,
+    /// The key, static or opaque leaf that is the current structure, and holds its leaves.
+    pub(super) held: Option<&'de Value>,
+    /// What a leaf of the current structure is.
+    leaf_found: Found,
+    /// The structures around the current one, and what held them.
+    outer: Vec<(&'de TreeDef, Option<&'de Value>)>,
     max_depth: u32,
-    /// The layout of elements that was found last.
-    pub(super) fixed: Option<Box<FixedNode<'de>>>,
     /// Room for the text of a character.
-    character: [u8; 4],
+    pub(super) character: [u8; 4],
 }
 
-/// A place in the structure.
-#[derive(Clone, Copy)]
-pub(super) struct At<'de> {
-    pub(super) node: NodeRef<'de>,
-    /// The kind that the node is treated as: its own, or that of the payload of a variant.
-    pub(super) kind: NodeKind,
-    /// The place is the name of a field or a variant, which is read like a leaf.
-    is_name: bool,
-    /// The number of newtypes around the node that were not asked for.
-    newtypes: u32,
-    pub(super) level: Level<'de>,
+/// What is at the cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A node. The payload of a variant has the kind that it has without the variant. A leaf is one
+    /// of those given for rebuilding.
+    Node(NodeKind),
+    /// A leaf of a key, a static or an opaque leaf.
+    Kept,
+    /// The name of a field or a variant, which is read like a leaf.
+    Name,
+    /// The number of a field, which answers nothing but a request for an identifier. It exists only
+    /// for speed.
+    Number,
+    /// A leaf that is a float, where a newtype of 16 bits was asked for: `half::f16`.
+    F16,
+    /// The same for `half::bf16`.
+    Bf16,
 }
 
-/// What siblings have in common.
+/// A leaf of those given for rebuilding.
+pub(super) const LEAF: Found = Found::Node(NodeKind::Leaf);
+
+/// How much deeper the walk may go.
 #[derive(Clone, Copy)]
-pub(super) struct Level<'de> {
-    /// The key, static or opaque leaf that contains the siblings and holds their leaves.
-    pub(super) holder: Option<&'de Value>,
+pub(super) struct Allowance {
     /// How many more levels of compounds are allowed.
-    depth_left: u32,
-    /// How many more times a node may answer in place of its inside. This ends `struct W(Box<W>)`.
-    passes_left: u32,
+    pub(super) levels: u32,
+    /// How many more times a place may answer in place of its inside. This ends `struct W(Box<W>)`.
+    passes: u32,
 }
 
-impl Level<'_> {
-    /// Whether `depth` more levels of compounds are allowed here.
-    pub(super) fn admits(self, depth: u32) -> bool {
-        depth <= self.depth_left
-    }
+/// A compound that is being read: where it is, for its errors, and what is put back after it.
+#[derive(Clone, Copy)]
+pub(super) struct Parent {
+    /// The number of stored nodes from this one on.
+    pub(super) rest: usize,
+    level: u32,
+    pub(super) newtypes: u32,
+    left: Allowance,
+}
+
+/// Where the inside of an option or of a newtype is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interior {
+    /// There is none.
+    Nothing,
+    /// In the only child.
+    Child,
+    /// It is the node itself.
+    Same,
+    /// In the entries of a struct of the same name.
+    Entries,
+    /// In a child that is too deep.
+    TooDeep,
 }
 
 impl<'de> Cursor<'de> {
     /// A cursor at the root of a structure.
-    pub(super) fn new(treedef: &'de TreeDef, leaves: Source<'de>) -> Self {
-        let compact = treedef.encoding.options.compact;
-        let max_depth = call_stack::deepest(treedef.limits);
-        Self::at(treedef.root(), leaves, compact, max_depth)
-    }
-
-    pub(super) fn at(
-        node: NodeRef<'de>,
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn new(
+        treedef: &'de TreeDef,
         leaves: Source<'de>,
         compact: bool,
         max_depth: usize,
     ) -> Self {
         // A limit beyond 2³² limits nothing: that many nodes do not fit into memory.
         let levels = u32::try_from(max_depth).unwrap_or(u32::MAX);
-        let level = Level { holder: None, depth_left: levels, passes_left: levels };
-        let at = At { node, kind: node.kind(), is_name: false, newtypes: 0, level };
+        let rest = &*treedef.encoding.nodes;
         Cursor {
-            at,
-            name: "",
-            requests: 0,
-            leaves,
+            found: Found::Node(rest[0].kind), // the root exists (invariant 1 of the encoding)
+            asked: false,
             compact,
+            is_too_deep: false,
+            newtypes: 0,
+            level: 0,
+            left: Allowance { levels, passes: levels },
+            rest,
+            leaf: 0,
+            map: 0,
+            supply: Supply::new(leaves),
+            text: "",
+            number: 0,
+            fields: &[],
+            treedef,
+            held: None,
+            leaf_found: LEAF,
+            outer: Vec::new(),
             max_depth: levels,
-            fixed: None,
             character: [0; 4],
         }
     }
 
-    /// Goes to a node.
-    #[inline]
-    pub(super) fn go(&mut self, node: NodeRef<'de>, level: Level<'de>) {
-        self.go_to_sibling(&node, 0, level);
+    /// The node at the cursor.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn node(&self) -> &'de Node {
+        &self.rest[0] // a cursor is always at a node
     }
 
-    /// Goes to a later sibling of a node in the same run. The fields are assigned one by one,
-    /// because it is slow to copy a whole value that was just written in parts.
-    #[inline]
-    pub(super) fn go_to_sibling(&mut self, node: &NodeRef<'de>, after: usize, level: Level<'de>) {
-        let at = &mut self.at;
-        at.node = *node;
-        at.node.skip(after);
-        (at.kind, at.is_name, at.newtypes) = (node.kind(), false, 0);
-        at.level = level;
+    /// The same node, with all that is known of it.
+    pub(super) fn here(&self) -> NodeRef<'de> {
+        let index = self.treedef.encoding.nodes.len() - self.rest.len();
+        NodeRef::at(self.treedef, index, self.leaf, self.map)
     }
 
-    /// Goes to the root of a key.
-    pub(super) fn go_to_key(&mut self, value: &'de Value, level: Level<'de>) {
-        self.go(value.root(), Level { holder: Some(value), ..level });
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn data(&self) -> Option<&'de NodeData> {
+        self.treedef.encoding.node_data.get(self.node().data)
     }
 
-    /// Goes to a name, which serde reads as a value.
-    #[inline]
-    pub(super) fn go_to_name(&mut self, name: &'de str, level: Level<'de>) {
-        self.name = name;
-        let kind = NodeKind::Leaf;
-        self.at = At { node: self.at.node, kind, is_name: true, newtypes: 0, level };
+    /// What a node of this kind is in the current structure.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn found_of(&self, kind: NodeKind) -> Found {
+        if kind == NodeKind::Leaf { self.leaf_found } else { Found::Node(kind) }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn go_to_name(&mut self, name: &'de str) {
+        self.text = name;
+        self.found = Found::Name;
+        self.newtypes = 0;
+    }
+
+    /// Goes to the field with a number, which is in range.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn go_to_number(&mut self, fields: &'static [&'static str], number: usize) {
+        (self.fields, self.number) = (fields, number);
+        self.found = Found::Number;
+        self.newtypes = 0;
+    }
+
+    /// Goes to a key, which is a structure of its own unless it is a text.
+    pub(super) fn go_to_key(&mut self, key: &'de Value) {
+        match key.as_str() {
+            Some(text) => self.go_to_name(text),
+            None => {
+                self.newtypes = 0;
+                self.enter(key);
+            }
+        }
     }
 
     /// Goes to the only child.
-    pub(super) fn go_to_child(&mut self) -> Result<()> {
-        let Some(node) = self.at.node.first_child() else {
-            return Err(Error::from(ErrorKind::Internal("a node has no child")));
-        };
-        let level = self.deeper()?;
-        self.go(node, level);
-        Ok(())
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn go_down(&mut self) {
+        let node = self.node();
+        self.map += usize::from(node.kind == NodeKind::Map);
+        self.rest = &self.rest[1..]; // the child (invariant 2 of the encoding)
+        self.found = self.found_of(self.node().kind);
     }
 
-    /// Goes to the payload of a variant, which is then read as a value of its own.
-    pub(super) fn go_to_payload(&mut self) -> Result<()> {
-        self.at.newtypes = 0;
-        self.at.kind = match self.at.kind {
-            NodeKind::NewtypeVariant => return self.go_to_child(),
-            NodeKind::UnitVariant => NodeKind::Unit,
-            NodeKind::TupleVariant => NodeKind::Tuple,
-            NodeKind::StructVariant => NodeKind::Struct,
-            kind => kind,
-        };
-        Ok(())
+    /// Goes to the root of a structure that is held.
+    #[inline(never)]
+    fn enter(&mut self, value: &'de Value) {
+        self.outer.push((self.treedef, self.held));
+        self.level += 1; // at most the depth of the call stack
+        self.treedef = value.root().treedef;
+        (self.held, self.leaf_found) = (Some(value), Found::Kept);
+        self.rest = &self.treedef.encoding.nodes;
+        (self.leaf, self.map) = (0, 0);
+        self.found = self.found_of(self.node().kind);
     }
 
-    /// Stays at the node, which answers in place of its inside.
-    pub(super) fn pass(&mut self) -> Result<()> {
-        match self.at.level.passes_left.checked_sub(1) {
-            Some(left) => self.at.level.passes_left = left,
-            None => return Err(self.too_deep()),
+    /// Goes back to the structure that is so many structures deep.
+    #[inline(never)]
+    fn leave(&mut self, level: u32) {
+        while self.level > level
+            && let Some((treedef, held)) = self.outer.pop()
+        {
+            (self.treedef, self.held) = (treedef, held);
+            self.leaf_found = if held.is_some() { Found::Kept } else { LEAF };
+            self.level -= 1;
         }
-        Ok(())
     }
 
-    /// The level of the children.
-    #[inline]
-    pub(super) fn deeper(&self) -> Result<Level<'de>> {
-        match self.at.level.depth_left.checked_sub(1) {
-            Some(depth_left) => Ok(Level { depth_left, ..self.at.level }),
-            None => Err(self.too_deep()),
+    /// Goes back to the structure of a compound.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn back_to(&mut self, parent: &Parent) {
+        if self.level != parent.level {
+            self.leave(parent.level);
         }
+    }
+
+    /// Goes back to a compound itself, to the kind that it had.
+    pub(super) fn go_to_parent(&mut self, parent: &Parent, found: Found, leaf: usize, map: usize) {
+        self.back_to(parent);
+        let nodes = &self.treedef.encoding.nodes;
+        self.rest = &nodes[nodes.len() - parent.rest..]; // it is of this structure
+        (self.found, self.leaf, self.map, self.newtypes) = (found, leaf, map, 0);
+    }
+
+    /// The compound at the cursor, of which nothing was read.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn parent(&self) -> Parent {
+        Parent {
+            rest: self.rest.len(),
+            level: self.level,
+            newtypes: self.newtypes,
+            left: self.left,
+        }
+    }
+
+    /// Whether one more level of compounds is allowed.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_room(&self) -> bool {
+        self.newtypes < self.left.levels
+    }
+
+    /// The same; if not, [`unexpected`](Self::unexpected) says so.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn expect_room(&mut self) -> bool {
+        self.has_room() || self.refuse()
     }
 
     #[cold]
-    fn too_deep(&self) -> Error {
+    fn refuse(&mut self) -> bool {
+        self.is_too_deep = true;
+        false
+    }
+
+    /// Counts the newtypes around the place and `levels` more. There is [room](Self::has_room).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn descend(&mut self, levels: u32) {
+        self.left.levels -= self.newtypes + levels;
+        self.newtypes = 0;
+    }
+
+    /// Puts back what [`descend`](Self::descend) and [`pass`](Self::pass) took, after a compound.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn ascend(&mut self, parent: &Parent) {
+        self.left = parent.left;
+    }
+
+    #[cold]
+    pub(super) fn too_deep(&self) -> Error {
         // Lossless, because it was a `usize` before.
         call_stack::too_deep(self.max_depth as usize)
     }
 
     /// The value in place of the node: a static, or the content of an opaque leaf.
-    fn held(&self) -> Option<&'de Value> {
-        match &self.leaves {
-            _ if self.at.kind == NodeKind::Static => self.at.node.static_value(),
-            // The leaves of a value that is kept are scalars (invariant 6 of the encoding).
-            _ if self.at.is_name || self.at.level.holder.is_some() => None,
-            Source::Leaves(leaves) => {
-                let leaves: &'de [Leaf] = leaves;
-                leaves.get(self.at.node.first_leaf())?.opaque()
-            }
+    fn inside(&self) -> Option<&'de Value> {
+        match self.found {
+            Found::Node(NodeKind::Static) => match &self.data()?.labels {
+                Labels::Static(value) => Some(value),
+                _ => None,
+            },
+            LEAF => self.supply.opaque(self.leaf),
             _ => None,
         }
     }
 
     /// Goes to the value in place of the node, if there is one.
-    #[inline]
-    pub(super) fn enter(&mut self) {
-        self.requests = self.requests.wrapping_add(1);
-        if matches!(self.at.kind, NodeKind::Static | NodeKind::Leaf) {
-            self.enter_held();
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn enter_held(&mut self) {
+        self.asked = true;
+        match self.found {
+            Found::Node(NodeKind::Static | NodeKind::Leaf)
+            | Found::Number
+            | Found::F16
+            | Found::Bf16 => {
+                self.enter_what_is_held();
+            }
+            _ => {}
         }
     }
 
-    fn enter_held(&mut self) {
-        while matches!(self.at.kind, NodeKind::Static | NodeKind::Leaf)
-            && let Some(value) = self.held()
-        {
-            self.at.node = value.root();
-            self.at.kind = self.at.node.kind();
-            self.at.level.holder = Some(value);
+    #[inline(never)]
+    fn enter_what_is_held(&mut self) {
+        match self.found {
+            Found::Number => self.go_to_name_of_number(),
+            Found::F16 | Found::Bf16 => self.found = self.found_of(NodeKind::Leaf),
+            _ => {}
+        }
+        while let Some(value) = self.inside() {
+            self.enter(value);
         }
     }
 
-    /// Goes inside the newtypes around a node, but not into one whose name no Rust type can have:
-    /// the visitor knows it.
-    pub(super) fn unwrap_to_message(&mut self) -> Result<()> {
-        self.enter();
-        let is_message = |at: &At<'_>| at.node.name().is_some_and(|name| name.starts_with('$'));
-        while self.at.kind == NodeKind::NewtypeStruct && !is_message(&self.at) {
-            self.unwrap_newtype()?;
-        }
-        Ok(())
+    /// Something else than an identifier is asked for, so the field is its name after all.
+    fn go_to_name_of_number(&mut self) {
+        self.go_to_name(self.fields[self.number]); // it is one of them
     }
 
-    /// Goes inside the newtypes around a node.
-    #[inline]
-    pub(super) fn unwrap(&mut self) -> Result<()> {
-        self.enter();
-        match self.at.kind {
-            NodeKind::NewtypeStruct => self.unwrap_newtypes(),
+    /// Goes inside a static or an opaque leaf, and the newtypes around a node.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn settle(&mut self) -> Result<()> {
+        self.asked = true;
+        match self.found {
+            Found::Node(NodeKind::Static | NodeKind::Leaf | NodeKind::NewtypeStruct)
+            | Found::Number
+            | Found::F16
+            | Found::Bf16 => self.unwrap(false),
             _ => Ok(()),
         }
     }
 
-    fn unwrap_newtypes(&mut self) -> Result<()> {
-        while self.at.kind == NodeKind::NewtypeStruct {
-            self.unwrap_newtype()?;
-        }
-        Ok(())
-    }
-
-    fn unwrap_newtype(&mut self) -> Result<()> {
-        let newtypes = self.at.newtypes + 1; // at most the number of levels
-        self.go_to_child()?;
-        self.at.newtypes = newtypes;
-        self.enter_held();
-        Ok(())
-    }
-
-    /// The index of the leaf, if it is one of the leaves given for rebuilding.
-    #[inline]
-    fn given(&self) -> Option<usize> {
-        let At { node, kind, is_name, level, .. } = &self.at;
-        let is_given = *kind == NodeKind::Leaf && level.holder.is_none() && !is_name;
-        is_given.then(|| node.first_leaf())
-    }
-
-    /// The scalar, if the structure holds it: a name, or a scalar in a key, a static or an opaque
-    /// leaf.
-    fn kept(&self) -> Option<Scalar<'de>> {
-        let At { node, kind, is_name, level, .. } = self.at;
-        match kind {
-            NodeKind::Leaf if is_name => Some(Scalar::Str(self.name)),
-            NodeKind::Leaf => level.holder?.scalar(node.first_leaf()),
-            NodeKind::UnitVariant => node.variant().map(Scalar::Str),
-            _ => None,
-        }
-    }
-
-    /// The scalar, if the node is one.
-    #[inline]
-    pub(super) fn scalar(&self) -> Option<Scalar<'_>> {
-        match self.given() {
-            Some(leaf) => self.leaves.scalar(leaf),
-            None => self.kept(),
-        }
-    }
-
-    /// The kind of the scalar, if the node is one.
-    pub(super) fn leaf_kind(&self) -> Option<LeafKind> {
-        self.scalar().map(Scalar::kind)
-    }
-
-    /// Takes the scalar, if the node is one.
-    pub(super) fn take(&mut self) -> Option<Taken<'de>> {
-        match self.given() {
-            Some(leaf) => self.leaves.take(leaf),
-            None => self.kept().map(Taken::Scalar),
-        }
-    }
-
-    /// The number at the cursor.
-    #[inline]
-    pub(super) fn number(&mut self) -> Option<Number> {
-        if let Some(leaf) = self.given() {
-            self.requests = self.requests.wrapping_add(1);
-            if let Some(number) = self.leaves.number(leaf) {
-                return Some(number);
-            }
-        }
-        self.held_number()
+    /// The same, but not into a newtype whose name no Rust type can have: the visitor knows it.
+    pub(super) fn settle_to_message(&mut self) -> Result<()> {
+        self.asked = true;
+        self.unwrap(true)
     }
 
     #[inline(never)]
-    fn held_number(&mut self) -> Option<Number> {
-        self.unwrap().ok()?;
-        Number::of(self.scalar()?)
+    fn unwrap(&mut self, to_message: bool) -> Result<()> {
+        self.enter_held();
+        while self.found == Found::Node(NodeKind::NewtypeStruct)
+            && !(to_message && self.is_message())
+        {
+            if !self.has_room() {
+                return Err(self.too_deep());
+            }
+            self.newtypes += 1; // at most the number of levels
+            self.go_down();
+            self.enter_held();
+        }
+        Ok(())
     }
 
-    /// The text, the character or the bytes at the cursor.
-    pub(super) fn text(&mut self) -> Option<Taken<'de>> {
-        self.unwrap().ok()?;
-        match self.scalar()? {
-            Scalar::Str(_) | Scalar::Char(_) | Scalar::Bytes(_) => self.take(),
-            _ => None,
+    fn is_message(&self) -> bool {
+        self.data().is_some_and(|data| data.name.starts_with('$'))
+    }
+
+    /// Stays at the node, which answers in place of its inside.
+    pub(super) fn pass(&mut self) -> Interior {
+        match self.left.passes.checked_sub(1) {
+            Some(left) => self.left.passes = left,
+            None => return Interior::TooDeep,
+        }
+        Interior::Same
+    }
+
+    /// Goes to the only child, which is asked for.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn go_inside(&mut self) -> Interior {
+        if !self.has_room() {
+            return Interior::TooDeep;
+        }
+        self.descend(1);
+        self.go_down();
+        self.asked = false;
+        Interior::Child
+    }
+
+    /// Goes inside an option.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn option(&mut self) -> Interior {
+        match self.found {
+            // A unit is read as `None`, because `Some(())` has a `Some` node.
+            Found::Node(NodeKind::None | NodeKind::Unit) => Interior::Nothing,
+            Found::Node(NodeKind::Some) => self.go_inside(),
+            _ => self.other_option(),
         }
     }
 
-    /// The key or the name at the cursor, for a request for a field. Below `#[serde(flatten)]` the
-    /// keys of a map are fields, too.
-    pub(super) fn identifier(&mut self) -> Option<Identifier<'de, '_>> {
-        if self.at.is_name {
-            self.requests = self.requests.wrapping_add(1);
-            return Some(Identifier::Lent(self.name));
+    #[inline(never)]
+    fn other_option(&mut self) -> Interior {
+        match self.found {
+            LEAF | Found::Kept if matches!(self.scalar(), Some(Scalar::None)) => Interior::Nothing,
+            _ => self.pass(),
         }
-        self.unwrap().ok()?;
-        if let Some(Scalar::Char(value)) = self.scalar() {
-            return Some(Identifier::Text(value.encode_utf8(&mut self.character)));
-        }
-        let lent = match self.given() {
-            Some(leaf) => self.leaves.lent_text(leaf),
-            None => match self.kept() {
-                Some(Scalar::Str(text)) => Some(text),
-                _ => None,
+    }
+
+    /// Goes inside a newtype struct of this name.
+    #[inline(never)]
+    pub(super) fn newtype(&mut self, name: &str) -> Interior {
+        match self.found {
+            Found::Node(NodeKind::NewtypeStruct) => self.go_inside(),
+            Found::Node(NodeKind::Struct) if self.data().is_some_and(|data| data.name == name) => {
+                Interior::Entries
+            }
+            LEAF | Found::Kept => match (Half::named(name), self.scalar()) {
+                (Some(half), Some(Scalar::F32(_) | Scalar::F64(_))) => {
+                    self.found = match half {
+                        Half::F16 => Found::F16,
+                        Half::Bf16 => Found::Bf16,
+                    };
+                    Interior::Same
+                }
+                _ => self.pass(),
             },
-        };
-        match lent {
-            Some(text) => Some(Identifier::Lent(text)),
-            None => Identifier::of(self.scalar()?),
+            _ => self.pass(),
         }
     }
 
-    pub(super) fn boolean(&mut self) -> Option<bool> {
-        self.unwrap().ok()?;
-        match self.scalar()? {
-            Scalar::Bool(value) => Some(value),
-            _ => None,
+    /// Goes to the payload of a variant, which is then read as a value of its own. Returns whether
+    /// it may be read.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn go_to_payload(&mut self) -> bool {
+        let has_room = self.found != Found::Node(NodeKind::NewtypeVariant) || self.has_room();
+        if has_room {
+            self.enter_payload();
         }
+        has_room
+    }
+
+    /// The same for a payload that may be read.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn enter_payload(&mut self) {
+        let kind = match self.found {
+            Found::Node(NodeKind::NewtypeVariant) => {
+                self.descend(1);
+                return self.go_down();
+            }
+            Found::Node(NodeKind::UnitVariant) => NodeKind::Unit,
+            Found::Node(NodeKind::TupleVariant) => NodeKind::Tuple,
+            _ => NodeKind::Struct,
+        };
+        self.descend(0);
+        self.found = Found::Node(kind);
+    }
+
+    /// Goes to the only child of a map of one entry.
+    pub(super) fn go_to_entry(&mut self) -> bool {
+        let has_room = self.has_room();
+        if has_room {
+            self.descend(1);
+            self.go_down();
+        }
+        has_room
     }
 
     /// Whether this is a unit.
+    #[inline(never)]
     pub(super) fn is_unit(&mut self) -> bool {
-        self.unwrap().is_ok() && matches!(self.at.kind, NodeKind::Unit | NodeKind::UnitStruct)
+        self.settle().is_ok()
+            && matches!(self.found, Found::Node(NodeKind::Unit | NodeKind::UnitStruct))
     }
 
-    /// Whether this is a sequence, a tuple or a tuple struct.
+    /// Whether this is a sequence, a tuple or a tuple struct that may be read.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_sequence(&mut self) -> bool {
-        self.unwrap().is_ok()
-            && matches!(self.at.kind, NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct)
+        self.asked = true;
+        (self.found.is_sequence() || self.settles_at_sequence()) && self.expect_room()
     }
 
-    /// Whether this is a sequence of `u8`.
-    pub(super) fn is_bytes(&self) -> bool {
-        let At { node, kind, level, .. } = self.at;
-        let is_byte = |leaf: usize| match level.holder {
-            None => matches!(self.leaves.scalar(leaf), Some(Scalar::U8(_))),
-            Some(holder) => matches!(holder.scalar(leaf), Some(Scalar::U8(_))),
-        };
-        matches!(kind, NodeKind::Seq | NodeKind::Tuple)
-            && node.runs().all(|(child, _)| child.kind() == NodeKind::Leaf)
-            && node.leaf_range().all(is_byte)
+    #[inline(never)]
+    fn settles_at_sequence(&mut self) -> bool {
+        self.settle().is_ok() && self.found.is_sequence()
     }
 
-    /// The error for a visitor that expected something else.
-    #[cold]
-    pub(super) fn unexpected(&mut self, expected: &dyn Expected) -> Error {
-        if let Err(error) = self.unwrap() {
-            return error;
+    /// Whether this is a map that may be read, or a struct: something with entries. If a struct
+    /// with `fields` is asked for, a sequence is one, too.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn is_map(&mut self, fields: Option<&[&str]>) -> bool {
+        self.asked = true;
+        match self.found {
+            Found::Node(NodeKind::Struct | NodeKind::Map) => self.expect_room(),
+            _ => self.settles_at_map(fields),
         }
-        let other;
-        let found = match (self.at.kind, self.scalar()) {
-            (_, Some(Scalar::Bool(value))) => Unexpected::Bool(value),
-            (_, Some(Scalar::Char(value))) => Unexpected::Char(value),
-            (_, Some(Scalar::Str(text))) => Unexpected::Str(text),
-            (_, Some(Scalar::Bytes(bytes))) => Unexpected::Bytes(bytes),
-            (_, Some(Scalar::None)) => Unexpected::Option,
-            (_, Some(number)) => match Number::of(number) {
-                Some(Number::U64(value)) => Unexpected::Unsigned(value),
-                Some(Number::I64(value)) => Unexpected::Signed(value),
-                Some(Number::F64(value)) => Unexpected::Float(value),
-                Some(Number::F32(value)) => Unexpected::Float(value.into()),
-                Some(Number::I128(value)) => {
-                    other = format!("integer `{}` as i128", value.get());
-                    Unexpected::Other(&other)
-                }
-                Some(Number::U128(value)) => {
-                    other = format!("integer `{}` as u128", value.get());
-                    Unexpected::Other(&other)
-                }
-                None => Unexpected::Other("something else"),
-            },
-            (NodeKind::None | NodeKind::Some, _) => Unexpected::Option,
-            (NodeKind::Unit | NodeKind::UnitStruct | NodeKind::Static, _) => Unexpected::Unit,
-            (NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct, _) => Unexpected::Seq,
-            _ => Unexpected::Map,
-        };
-        let error = de::Error::invalid_type(found, expected);
-        self.at.outside(error)
     }
-}
 
-impl At<'_> {
-    /// Adds the newtypes around the node to the path of a visitor's error.
-    #[cold]
-    pub(super) fn outside(&self, error: Error) -> Error {
-        let error = match error.kind() {
-            // serde says nothing of what it tried.
-            ErrorKind::Message(message)
-                if error.is_at_root() && message.contains("did not match any variant") =>
-            {
-                error.with_hint(format!("here is `{}`", self.node.brief()))
+    #[inline(never)]
+    fn settles_at_map(&mut self, fields: Option<&[&str]>) -> bool {
+        if self.settle().is_err() {
+            return false;
+        }
+        match self.found {
+            Found::Node(NodeKind::Struct | NodeKind::Map | NodeKind::NewtypeVariant) => {
+                self.expect_room()
             }
-            _ => error,
-        };
-        (0..self.newtypes).fold(error, |error, _| error.under(Key::Position(0)))
-    }
-
-    /// Adds the key of a child to the path of its error, but not the newtypes around the node: see
-    /// [`outside`](Self::outside).
-    #[cold]
-    pub(super) fn under(&self, error: Error, position: usize) -> Error {
-        match self.node.key(position) {
-            Some(key) => error.under(key),
-            None => error,
+            Found::Node(NodeKind::TupleVariant | NodeKind::StructVariant) => true,
+            // No field at all is more likely to be another type than a struct of options.
+            found if found.is_sequence() => {
+                fields.is_some_and(|fields| fields.is_empty() || self.node().children > 0)
+                    && self.expect_room()
+            }
+            _ => false,
         }
-    }
-
-    /// Adds the payload of a variant to the path of an error.
-    #[cold]
-    pub(super) fn under_payload(&self, error: Error) -> Error {
-        match self.kind {
-            NodeKind::NewtypeVariant => self.under(error, 0),
-            _ => error,
-        }
-    }
-
-    /// The error for a value that was made although `left` children were not read.
-    #[cold]
-    pub(super) fn unread(&self, left: usize) -> Error {
-        let children = self.node.num_children();
-        self.outside(ErrorKind::Unread { children, read: children - left }.into())
     }
 }
 
-/// The name of a field, a variant or an entry.
-pub(super) enum Identifier<'de, 'c> {
-    Lent(&'de str),
-    Text(&'c str),
-    U64(u64),
-    I64(i64),
-    Bool(bool),
-}
+impl Found {
+    /// The newtype of 16 bits that was asked for.
+    pub(super) fn half(self) -> Option<Half> {
+        match self {
+            Found::F16 => Some(Half::F16),
+            Found::Bf16 => Some(Half::Bf16),
+            _ => None,
+        }
+    }
 
-impl<'c> Identifier<'_, 'c> {
-    fn of(scalar: Scalar<'c>) -> Option<Self> {
-        Some(match scalar {
-            Scalar::Str(text) => Identifier::Text(text),
-            // Not by `visit_bytes`, which the compiler would then make of every struct.
-            Scalar::Bytes(bytes) => Identifier::Text(std::str::from_utf8(bytes).ok()?),
-            Scalar::Bool(value) => Identifier::Bool(value),
-            number => match Number::of(number)? {
-                Number::U64(value) => Identifier::U64(value),
-                Number::I64(value) => Identifier::I64(value),
-                _ => return None,
-            },
-        })
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn is_variant(self) -> bool {
+        matches!(self, Found::Node(kind) if kind.is_variant())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is_sequence(self) -> bool {
+        matches!(self, Found::Node(NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct))
     }
 }

@@ -1,4 +1,4 @@
-//! serde's side of rebuilding: the deserializer of the node at a [`Cursor`].
+//! serde's side of rebuilding: the deserializer of what is at a [`Cursor`].
 //!
 //! There is only one deserializer type, for all types of leaves and also for names and keys. So
 //! each type that a user rebuilds is compiled for it once. As in serde_json, a request calls only
@@ -19,9 +19,6 @@
 //! | bytes | anything else | as it is |
 //! | anything | a newtype with a name such as `$link` | the newtype: no Rust type has such a name, so it is a message to the type that reads it |
 
-use std::cell::Cell;
-
-use serde::Deserialize;
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 
 use crate::call_stack::grow;
@@ -30,19 +27,21 @@ use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::leaf::float::{narrow, widen};
 use crate::leaf::leaf_type::{Number, Taken};
-use crate::model::{LeafKind, NodeKind};
+use crate::model::NodeKind;
 
-use super::cursor::{Cursor, Identifier, NodeDeserializer};
+use super::cursor::{Found, Interior, NodeDeserializer};
 use super::elements::Elements;
-use super::entries::{self, Entries};
-use super::variant::{self, Variant};
+use super::entries::Entries;
+use super::hints;
+use super::scalars::Identifier;
+use super::variant::Variant;
 
 /// Adds the newtypes around the node to the path of an error by a visitor.
 macro_rules! outside {
     ($this:expr, $result:expr) => {
         match $result {
             Ok(value) => Ok(value),
-            Err(error) => Err($this.0.at.outside(error)),
+            Err(error) => Err($this.0.outside(error)),
         }
     };
 }
@@ -52,7 +51,9 @@ macro_rules! outside {
 macro_rules! numbers {
     ($($kind:ident: $type:ty, {$serialize:ident $visit:ident $method:ident};)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            let result = match self.0.number() {
+            let number =
+                if const { is_u16::<$type>() } { self.0.u16() } else { self.0.integer() };
+            let result = match number {
                 Some(Number::U64(value)) => match <$type>::try_from(value) {
                     Ok(value) => visitor.$visit(value),
                     Err(_) => visitor.visit_u64(value),
@@ -72,6 +73,11 @@ macro_rules! numbers {
     )*};
 }
 
+/// Whether this integer is the `u16`, in which a float of 16 bits has its bits.
+const fn is_u16<T: Copy>() -> bool {
+    size_of::<T>() == 2
+}
+
 /// Requests for a text or a character. Bytes may be a text to the visitor, e.g. that of a path.
 macro_rules! texts {
     ($($method:ident)*) => {$(
@@ -89,21 +95,18 @@ macro_rules! texts {
     )*};
 }
 
-/// Reads the only child of a `Some` or a newtype.
-macro_rules! only_child {
-    ($($method:ident $visit:ident;)*) => {$(
-        fn $method<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
-            let (parent, requests) = (self.at, self.requests);
-            if let Err(error) = self.go_to_child() {
-                return Err(error);
-            }
-            match grow!(visitor.$visit(NodeDeserializer(self))) {
-                Ok(value) if self.requests != requests => Ok(value),
-                Ok(_) => Err(parent.unread(1)),
-                Err(error) => Err(parent.outside(parent.under(error, 0))),
-            }
+/// Reads the inside of an option or of a newtype, where the cursor is. `$parent` is what it is the
+/// inside of.
+macro_rules! inside {
+    ($this:ident, $visitor:ident.$visit:ident, $inside:ident, $parent:ident) => {{
+        let result = grow!($visitor.$visit(NodeDeserializer($this.0)));
+        $this.0.ascend(&$parent);
+        match result {
+            Ok(value) if $this.0.asked => Ok(value),
+            Ok(_) => Err($this.0.inside_error(&$parent, $inside, None)),
+            Err(error) => Err($this.0.inside_error(&$parent, $inside, Some(error))),
         }
-    )*};
+    }};
 }
 
 impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
@@ -120,38 +123,20 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         }
     }
 
-    /// serde would turn a finite `f64` beyond the range of `f32` into infinity, and a signalling
-    /// NaN into a quiet NaN. So both are handled here.
     #[inline]
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let result = match self.0.number() {
-            Some(Number::F32(value)) => visitor.visit_f32(value),
-            Some(Number::F64(value)) if value.is_nan() => visitor.visit_f32(narrow(value)),
-            Some(Number::F64(value)) if value.is_finite() && narrow(value).is_infinite() => {
-                Err(beyond_f32(value))
-            }
-            Some(Number::F64(value)) => visitor.visit_f64(value),
-            Some(Number::U64(value)) => visitor.visit_u64(value),
-            Some(Number::I64(value)) => visitor.visit_i64(value),
-            Some(Number::U128(value)) => visitor.visit_u128(value.get()),
-            Some(Number::I128(value)) => visitor.visit_i128(value.get()),
-            None => return Err(self.0.unexpected(&visitor)),
-        };
-        outside!(self, result)
+        match self.0.f32() {
+            Some(value) => outside!(self, visitor.visit_f32(value)),
+            None => self.f32_of_other(visitor),
+        }
     }
 
     #[inline]
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let result = match self.0.number() {
-            Some(Number::F64(value)) => visitor.visit_f64(value),
-            Some(Number::F32(value)) => visitor.visit_f64(widen(value)),
-            Some(Number::U64(value)) => visitor.visit_u64(value),
-            Some(Number::I64(value)) => visitor.visit_i64(value),
-            Some(Number::U128(value)) => visitor.visit_u128(value.get()),
-            Some(Number::I128(value)) => visitor.visit_i128(value.get()),
-            None => return Err(self.0.unexpected(&visitor)),
-        };
-        outside!(self, result)
+        match self.0.f64() {
+            Some(value) => outside!(self, visitor.visit_f64(value)),
+            None => self.f64_of_other(visitor),
+        }
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -163,16 +148,12 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.0.enter();
-        match self.0.at.kind {
-            // A unit is read as `None`, because `Some(())` has a `Some` node.
-            NodeKind::None | NodeKind::Unit => visitor.visit_none(),
-            NodeKind::Some => self.0.some(visitor),
-            NodeKind::Leaf if self.0.leaf_kind() == Some(LeafKind::None) => visitor.visit_none(),
-            _ => match self.0.pass() {
-                Ok(()) => grow!(visitor.visit_some(NodeDeserializer(self.0))),
-                Err(error) => Err(error),
-            },
+        self.0.enter_held();
+        let parent = self.0.parent();
+        match self.0.option() {
+            Interior::Nothing => visitor.visit_none(),
+            Interior::TooDeep => Err(self.0.too_deep()),
+            inside => inside!(self, visitor.visit_some, inside, parent),
         }
     }
 
@@ -197,32 +178,27 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value> {
-        self.0.enter();
-        match self.0.at.kind {
-            NodeKind::NewtypeStruct => self.0.newtype(visitor),
-            NodeKind::Struct if self.0.at.node.name() == Some(name) => {
-                self.deserialize_map(visitor)
-            }
-            _ => match (self.0.half(name), self.0.pass()) {
-                (Some(float), _) => outside!(self, visitor.visit_newtype_struct(float)),
-                (None, Ok(())) => grow!(visitor.visit_newtype_struct(NodeDeserializer(self.0))),
-                (None, Err(error)) => Err(error),
-            },
+        self.0.enter_held();
+        let parent = self.0.parent();
+        match self.0.newtype(name) {
+            Interior::Entries => self.deserialize_map(visitor),
+            Interior::TooDeep => Err(self.0.too_deep()),
+            inside => inside!(self, visitor.visit_newtype_struct, inside, parent),
         }
     }
 
     #[inline]
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let mut elements = match Elements::of(self.0, &visitor) {
-            Ok(elements) => elements,
-            Err(error) => return Err(error),
-        };
+        if !self.0.is_sequence() {
+            return Err(self.0.unexpected(&visitor));
+        }
+        let mut elements = Elements::of(self.0);
         match grow!(visitor.visit_seq(&mut elements)) {
             Ok(value) => match elements.end() {
                 Ok(()) => Ok(value),
                 Err(error) => Err(error),
             },
-            Err(error) => Err(elements.outside(error)),
+            Err(error) => Err(elements.failed(error)),
         }
     }
 
@@ -262,18 +238,16 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        let asked = Cell::new(false);
-        let variant = match Variant::of(self.0, &asked, &visitor) {
+        let mut variant = match Variant::of(self.0, &visitor) {
             Ok(variant) => variant,
             Err(error) => return Err(error),
         };
-        let node = variant.node();
-        match grow!(visitor.visit_enum(variant)) {
-            Ok(value) => match variant::end(node, asked.get()) {
+        match grow!(visitor.visit_enum(&mut variant)) {
+            Ok(value) => match variant.end() {
                 Ok(()) => Ok(value),
                 Err(error) => Err(error),
             },
-            Err(error) => Err(variant::explain(node, error)),
+            Err(error) => Err(variant.failed(error)),
         }
     }
 
@@ -291,20 +265,32 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 
     /// Skips the whole subtree.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.0.enter();
+        self.0.asked = true;
         visitor.visit_unit()
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         use NodeKind as Is;
-        self.0.unwrap_to_message()?;
-        match self.0.at.kind {
-            Is::NewtypeStruct => self.0.newtype(visitor),
-            Is::Leaf => self.0.scalar_as_it_is(visitor),
+        match self.0.take_anything() {
+            Ok(None) => {}
+            Ok(Some(taken)) => return self.scalar_as_it_is(taken, visitor),
+            Err(error) => return Err(error),
+        }
+        let Found::Node(kind) = self.0.found else { return Err(self.0.unexpected(&visitor)) };
+        match kind {
+            Is::NewtypeStruct | Is::Some => {
+                let parent = self.0.parent();
+                match (self.0.go_inside(), kind) {
+                    (Interior::TooDeep, _) => Err(self.0.too_deep()),
+                    (inside, Is::Some) => inside!(self, visitor.visit_some, inside, parent),
+                    (inside, _) => inside!(self, visitor.visit_newtype_struct, inside, parent),
+                }
+            }
             Is::UnitVariant => self.deserialize_str(visitor),
             Is::None => outside!(self, visitor.visit_none()),
-            Is::Some => self.0.some(visitor),
-            Is::Unit | Is::UnitStruct | Is::Static => outside!(self, visitor.visit_unit()),
+            Is::Unit | Is::UnitStruct | Is::Static | Is::Leaf => {
+                outside!(self, visitor.visit_unit())
+            }
             Is::Seq | Is::Tuple | Is::TupleStruct => self.deserialize_seq(visitor),
             Is::Map | Is::Struct | Is::NewtypeVariant | Is::TupleVariant | Is::StructVariant => {
                 self.deserialize_map(visitor)
@@ -318,6 +304,38 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
 }
 
 impl<'de> NodeDeserializer<'_, 'de> {
+    /// serde would turn a finite `f64` beyond the range of `f32` into infinity, and a signalling
+    /// NaN into a quiet NaN. So both are handled here.
+    fn f32_of_other<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let result = match self.0.number() {
+            Some(Number::F32(value)) => visitor.visit_f32(value),
+            Some(Number::F64(value)) if value.is_nan() => visitor.visit_f32(narrow(value)),
+            Some(Number::F64(value)) if value.is_finite() && narrow(value).is_infinite() => {
+                Err(beyond_f32(value))
+            }
+            Some(Number::F64(value)) => visitor.visit_f64(value),
+            Some(Number::U64(value)) => visitor.visit_u64(value),
+            Some(Number::I64(value)) => visitor.visit_i64(value),
+            Some(Number::U128(value)) => visitor.visit_u128(value.get()),
+            Some(Number::I128(value)) => visitor.visit_i128(value.get()),
+            None => return Err(self.0.unexpected(&visitor)),
+        };
+        outside!(self, result)
+    }
+
+    fn f64_of_other<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let result = match self.0.number() {
+            Some(Number::F64(value)) => visitor.visit_f64(value),
+            Some(Number::F32(value)) => visitor.visit_f64(widen(value)),
+            Some(Number::U64(value)) => visitor.visit_u64(value),
+            Some(Number::I64(value)) => visitor.visit_i64(value),
+            Some(Number::U128(value)) => visitor.visit_u128(value.get()),
+            Some(Number::I128(value)) => visitor.visit_i128(value.get()),
+            None => return Err(self.0.unexpected(&visitor)),
+        };
+        outside!(self, result)
+    }
+
     /// Reads entries, or the fields of a struct, by name. Nothing here calls `visit_seq` of a
     /// struct, so the compiler need not compile it for this deserializer.
     fn map<V: Visitor<'de>>(
@@ -326,53 +344,44 @@ impl<'de> NodeDeserializer<'_, 'de> {
         fields: Option<&'static [&'static str]>,
         visitor: V,
     ) -> Result<V::Value> {
-        let mut entries = match Entries::of(self.0, fields, &visitor) {
-            Ok(entries) => entries,
-            Err(error) => return Err(entries::explain(error, name)),
-        };
+        if !self.0.is_map(fields) {
+            let error = self.0.unexpected(&visitor);
+            return Err(hints::of_no_struct(name, error));
+        }
+        let mut entries = Entries::of(self.0, fields.unwrap_or_default());
         match grow!(visitor.visit_map(&mut entries)) {
             Ok(value) => match entries.end() {
                 Ok(()) => Ok(value),
                 Err(error) => Err(error),
             },
-            Err(error) => Err(entries.outside(error)),
+            Err(error) => Err(entries.failed(error)),
         }
     }
 
     fn bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.0.unwrap()?;
-        let at = self.0.at;
-        if self.0.is_bytes() {
-            let bytes = Vec::<u8>::deserialize(NodeDeserializer(self.0))?;
-            return visitor.visit_byte_buf(bytes).map_err(|error| {
-                at.outside(lend_hint(
-                    error,
-                    "a plain `&[u8]` serializes as a sequence and cannot come back: annotate it with `serde_bytes`",
-                ))
-            });
+        if let Err(error) = self.0.settle() {
+            return Err(error);
         }
-        let hint = "a type that borrows its bytes needs `unflatten_borrowed`";
-        self.deserialize_any(visitor).map_err(|error| lend_hint(error, hint))
+        let parent = self.0.parent();
+        match self.0.byte_sequence() {
+            Ok(Some(bytes)) => visitor.visit_byte_buf(bytes).map_err(|error| {
+                let hint = "a plain `&[u8]` serializes as a sequence and cannot come back: annotate it with `serde_bytes`";
+                self.0.outside_of(&parent, hints::of_borrowed(error, hint))
+            }),
+            Ok(None) => self.deserialize_any(visitor).map_err(|error| {
+                let hint = "a type that borrows its bytes needs `unflatten_borrowed`";
+                hints::of_borrowed(error, hint)
+            }),
+            Err(error) => Err(error),
+        }
     }
-}
 
-impl<'de> Cursor<'de> {
-    only_child! {
-        some visit_some;
-        newtype visit_newtype_struct;
-    }
-
-    /// Reads the scalar as its own kind.
-    fn scalar_as_it_is<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
-        let scalar = match self.take() {
-            Some(Taken::Scalar(scalar)) => scalar,
-            Some(Taken::String(text)) => {
-                return visitor.visit_string(text).map_err(|error| self.at.outside(error));
-            }
-            Some(Taken::Bytes(bytes)) => {
-                return visitor.visit_byte_buf(bytes).map_err(|error| self.at.outside(error));
-            }
-            None => return Err(self.unexpected(&visitor)),
+    /// Hands over the scalar as its own kind.
+    fn scalar_as_it_is<V: Visitor<'de>>(self, taken: Taken<'de>, visitor: V) -> Result<V::Value> {
+        let scalar = match taken {
+            Taken::Scalar(scalar) => scalar,
+            Taken::String(text) => return outside!(self, visitor.visit_string(text)),
+            Taken::Bytes(bytes) => return outside!(self, visitor.visit_byte_buf(bytes)),
         };
         macro_rules! visit {
             ($($kind:ident: $type:ty, {$serialize:ident $visit:ident $deserialize:ident};)*) => {
@@ -385,36 +394,16 @@ impl<'de> Cursor<'de> {
             };
         }
         let is_wide = matches!(scalar, Scalar::I128(_) | Scalar::U128(_));
-        each_scalar!([sized] => visit)
-            .map_err(|error| self.at.outside(if is_wide { unbuffered(error) } else { error }))
+        match each_scalar!([sized] => visit) {
+            Ok(value) => Ok(value),
+            Err(error) if is_wide => Err(self.0.outside(hints::of_wide_integer(error))),
+            Err(error) => Err(self.0.outside(error)),
+        }
     }
-}
-
-/// Adds a hint if a visitor rejected text or bytes that it could not borrow.
-#[cold]
-fn lend_hint(error: Error, hint: &'static str) -> Error {
-    let borrows = |(_, expected): (&str, &str)| expected.contains("borrowed");
-    if error.refused_type().is_some_and(borrows) { error.with_hint(hint) } else { error }
 }
 
 #[cold]
 fn beyond_f32(value: f64) -> Error {
     let found = format!("floating point `{value:?}`");
     de::Error::invalid_value(Unexpected::Other(&found), &"f32")
-}
-
-/// Adds a hint if a 128-bit integer was rejected because of a gap in serde.
-#[cold]
-fn unbuffered(error: Error) -> Error {
-    // The error of a visitor that has no method for them.
-    let unknown =
-        |(found, _): (&str, &str)| found.ends_with(" as i128") || found.ends_with(" as u128");
-    if error.refused_type().is_some_and(unknown) {
-        error.with_hint(
-            "below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit \
-             integers: serde issue 1682; serialize them as strings there",
-        )
-    } else {
-        error
-    }
 }

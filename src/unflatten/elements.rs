@@ -2,123 +2,91 @@
 
 use std::marker::PhantomData;
 
-use serde::de::{Deserialize, DeserializeSeed, Expected, SeqAccess};
+use serde::de::{Deserialize, DeserializeSeed, SeqAccess};
 
 use crate::error::{Error, Result};
-use crate::treedef::node_ref::NodeRef;
 
-use super::cursor::{At, Cursor, Level, NodeDeserializer};
-use super::plain::{Ahead, is_plain};
+use super::children::NextChild;
+use super::cursor::{Cursor, NodeDeserializer, Parent};
+use super::fast::ahead::Ahead;
+use super::fast::is_plain;
 
 /// The elements of a sequence, a tuple or a tuple struct.
 pub(super) struct Elements<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
-    parent: At<'de>,
-    level: Level<'de>,
-    /// The first child of the current run, which has `left` remaining children. The parent, if it
-    /// has no children.
-    run: NodeRef<'de>,
-    left: usize,
-    /// The number of children in the later runs.
-    after: usize,
-    /// If this has leaves of the run, only it counts them, and `left` is outdated: see
-    /// [`settle`](Self::settle).
+    next: NextChild<'de>,
+    parent: Parent,
+    /// If this has leaves of the run, only it counts them, and `next` is outdated.
     ahead: Ahead<'de>,
 }
 
 impl<'c, 'de> Elements<'c, 'de> {
-    pub(super) fn of(cursor: &'c mut Cursor<'de>, expected: &dyn Expected) -> Result<Self> {
-        if !cursor.is_sequence() {
-            return Err(cursor.unexpected(expected));
-        }
-        let (parent, level) = (cursor.at, cursor.deeper()?);
-        let (run, left) =
-            parent.node.first_child().map_or((parent.node, 0), |node| (node, node.repeat()));
-        let after = parent.node.num_children() - left; // one of the runs (invariant 2 of the encoding)
-        let ahead = Ahead::leaves_of(cursor, run, left);
-        Ok(Elements { cursor, parent, level, run, left, after, ahead })
+    /// Those of the sequence at the cursor, which [may be read](Cursor::is_sequence).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn of(cursor: &'c mut Cursor<'de>) -> Self {
+        let (parent, next) = (cursor.parent(), NextChild::of(cursor));
+        cursor.descend(1);
+        let ahead = Ahead::of(cursor, &next);
+        Elements { cursor, next, parent, ahead }
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn len(&self) -> usize {
-        self.ahead.leaves().unwrap_or(self.left) + self.after
-    }
-
-    fn next_run(&mut self) -> bool {
-        if self.after == 0 {
-            return false;
-        }
-        self.run.skip(self.run.repeat());
-        self.left = self.run.turn_to(self.run.next_run()).repeat;
-        self.after -= self.left; // `after` is the sum of these (invariant 2 of the encoding)
-        if let Ahead::Fixed = self.ahead {
-            self.ahead = Ahead::Unknown;
-        }
-        true
+        self.next.after + self.ahead.leaves().unwrap_or(self.next.left)
     }
 
     /// Goes to the next element, if there is one. The element is read like any other value.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn step(&mut self) -> bool {
-        match self.ahead.leaves() {
-            Some(left) => self.settle(left),
-            // The element that is read now may replace the layout in the cursor.
-            None if matches!(self.ahead, Ahead::Fixed) => self.ahead = Ahead::Unknown,
-            None => {}
+        self.ahead.settle(&mut self.next);
+        if self.next.left == 0 {
+            self.ahead = Ahead::Unknown; // of the next run
         }
-        if self.left == 0 && !self.next_run() {
-            return false;
-        }
-        self.cursor.go_to_sibling(&self.run, self.run.repeat() - self.left, self.level);
-        self.left -= 1; // a run has at least one
-        true
+        self.next.step(self.cursor, &self.parent)
     }
 
-    /// The next element, which may be plain data.
-    #[inline(never)]
-    fn plain<T: Deserialize<'de>>(mut self: &mut Self) -> Result<Option<T>> {
-        if let Ahead::Unknown = self.ahead {
-            self.ahead = Ahead::nodes_of(self.cursor, self.run, self.level, self.left);
+    /// The same within a run of elements that are read one by one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn step_in_run(&mut self) -> bool {
+        let is_in_run = self.ahead.is_nothing() && self.next.left > 0;
+        if is_in_run {
+            self.next.step_in_run(self.cursor, &self.parent);
         }
-        if let (Ahead::Fixed, Some(fixed)) = (&self.ahead, &mut self.cursor.fixed)
-            && self.left > 0
-        {
-            let next = self.run.later(self.run.repeat() - self.left);
-            if let Ok(value) = fixed.read(&self.cursor.leaves, next.first_leaf()) {
-                self.left -= 1; // there was one
-                return Ok(Some(value));
-            }
-            self.ahead = Ahead::Nothing;
-        }
-        self.next_element_seed(PhantomData)
+        is_in_run
     }
 
-    /// Continues one by one, with `left` remaining elements in the run.
+    /// The next element, if it is not known that it is read like any other value.
     #[inline(never)]
-    fn settle(&mut self, left: usize) {
-        self.left = left;
-        self.ahead = Ahead::Nothing;
+    fn next_plain<T: Deserialize<'de>>(mut self: &mut Self) -> Result<Option<T>> {
+        match self.ahead.next_plain(self.cursor, &mut self.next) {
+            Some(value) => Ok(Some(value)),
+            None => self.next_element_seed(PhantomData),
+        }
     }
 
     /// Rejects a value that was made without reading all elements.
-    #[inline]
-    pub(super) fn end(&self) -> Result<()> {
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn end(&mut self) -> Result<()> {
+        self.cursor.ascend(&self.parent);
         match self.len() {
             0 => Ok(()),
-            left => Err(self.parent.unread(left)),
+            left => Err(self.cursor.unread(&self.parent, left)),
         }
     }
 
-    /// Adds the path of the last child to its error.
+    /// Completes an error of the visitor.
     #[cold]
-    fn under(&self, error: Error) -> Error {
-        self.parent.under(error, self.parent.node.num_children() - self.len() - 1) // it exists
+    pub(super) fn failed(&mut self, error: Error) -> Error {
+        self.cursor.ascend(&self.parent);
+        self.cursor.outside_of(&self.parent, error)
     }
 
-    /// Adds the newtypes around the parent to the path of an error.
+    /// Adds the position of the last child to the path of its error.
     #[cold]
-    pub(super) fn outside(&self, error: Error) -> Error {
-        self.parent.outside(error)
+    fn under(&mut self, error: Error) -> Error {
+        let children = self.cursor.node_of(&self.parent).num_children();
+        let position = children - self.len() - 1; // it was read
+        self.cursor.under(&self.parent, position, error)
     }
 }
 
@@ -136,15 +104,21 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
         }
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>> {
         if const { is_plain::<T>() } {
-            match self.ahead.next_leaf() {
-                Some(value) => Ok(Some(value)),
-                None => self.plain(),
+            if let Some(value) = self.ahead.next_leaf() {
+                return Ok(Some(value));
             }
-        } else {
-            self.next_element_seed(PhantomData)
+            if !self.step_in_run() {
+                return if self.len() == 0 { Ok(None) } else { self.next_plain() };
+            }
+        } else if !self.step() {
+            return Ok(None);
+        }
+        match T::deserialize(NodeDeserializer(self.cursor)) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => Err(self.under(error)),
         }
     }
 

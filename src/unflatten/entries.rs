@@ -1,234 +1,254 @@
 //! The entries of a map, of a struct or of a variant.
 
-use std::collections::HashSet;
-use std::iter::Take;
+use serde::de::{Deserialize, DeserializeSeed, MapAccess};
 
-use serde::de::{DeserializeSeed, Expected, MapAccess};
-
-use crate::error::{Error, ErrorKind, Result};
-use crate::message::limited;
-use crate::model::{Name, NodeKind, Value};
+use crate::error::{Error, Result};
+use crate::model::{Labels, Name, Node, NodeKind, Value};
 use crate::path::Path;
-use crate::treedef::lookup::{COMPARED, distance};
-use crate::treedef::node_ref::{Children, NodeRef};
+use crate::treedef::node_ref::NodeRef;
 
-use super::cursor::{At, Cursor, Level, NodeDeserializer};
+use super::children::NextChild;
+use super::cursor::{Cursor, Found, NodeDeserializer, Parent};
+use super::fast::numbers::{FieldNumbers, KeyType, agree};
+use super::hints;
 
 /// The entries of a map, the fields of a struct, the elements of a sequence that is read as a
 /// struct, or a variant as one entry from its name to its payload.
 pub(super) struct Entries<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
-    map: At<'de>,
-    /// The level of the values.
-    level: Level<'de>,
-    order: EntryOrder<'de>,
-    names: &'de [Name],
-    /// The fields of the struct that is read, if it is one.
-    fields: Option<&'static [&'static str]>,
-    /// The number of keys and of values that were handed out.
-    keys: usize,
-    values: usize,
-    /// The value of the last key with its position, until it is handed out.
-    value: Option<(usize, NodeRef<'de>)>,
+    keys: EntryKeys<'de>,
+    count: usize,
+    /// How many keys were handed out.
+    position: usize,
+    /// Whether the value of the last key was not handed out.
+    is_pending: bool,
+    /// How many values were passed over, because the next key was asked for before them.
+    passed: usize,
+    next: NextChild<'de>,
+    parent: Parent,
+    /// The fields of the struct that is read, if it says them.
+    fields: &'static [&'static str],
+    numbers: FieldNumbers,
 }
 
-enum EntryOrder<'de> {
-    Canonical(Children<'de>),
-    Insertion {
+enum EntryKeys<'de> {
+    Names(&'de [Name]),
+    Keys(&'de [Value]),
+    /// In insertion order. `places` has the place of each child, unless they are one run.
+    Inserted {
+        keys: &'de [Value],
         order: &'de [usize],
-        children: Vec<NodeRef<'de>>,
+        places: Box<[ChildPlace<'de>]>,
     },
     /// The elements of a sequence, as the first fields of a struct, and no more than it has. If a
     /// field has aliases, they are among the fields, and a visitor of serde_derive rejects the
     /// second name of that field.
-    Fields(Take<Children<'de>>),
+    Fields(&'static [&'static str]),
     /// One entry, for a variant.
-    Variant,
+    Variant(&'de str),
+}
+
+struct ChildPlace<'de> {
+    rest: &'de [Node],
+    leaf: usize,
+    map: usize,
 }
 
 impl<'c, 'de> Entries<'c, 'de> {
-    pub(super) fn of(
-        cursor: &'c mut Cursor<'de>,
-        fields: Option<&'static [&'static str]>,
-        expected: &dyn Expected,
-    ) -> Result<Self> {
-        cursor.unwrap()?;
-        let (map, mut level) = (cursor.at, cursor.at.level);
-        let (order, names): (_, &[Name]) = match (map.kind, fields) {
-            (NodeKind::NewtypeVariant | NodeKind::TupleVariant | NodeKind::StructVariant, _) => {
-                (EntryOrder::Variant, &[])
+    /// Those of the node at the cursor, which [may be read](Cursor::is_map).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn of(cursor: &'c mut Cursor<'de>, fields: &'static [&'static str]) -> Self {
+        let (parent, next) = (cursor.parent(), NextChild::of(cursor));
+        let mut numbers = FieldNumbers::NONE;
+        let (keys, count) = match (cursor.found, cursor.data().map(|data| &data.labels)) {
+            (Found::Node(NodeKind::Struct), Some(Labels::Fields(names))) => {
+                numbers = FieldNumbers::of(names, fields);
+                (EntryKeys::Names(names), names.len())
             }
-            (NodeKind::Struct | NodeKind::Map, _) => {
-                level = cursor.deeper()?;
-                (EntryOrder::of(map.node), map.node.fields())
+            (Found::Node(NodeKind::Map), Some(Labels::Keys(keys))) => {
+                (EntryKeys::of_map(cursor, keys, &next), keys.len())
             }
-            // No field at all is more likely to be another type than a struct of options.
-            (NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct, Some(fields))
-                if map.node.num_children() > 0 || fields.is_empty() =>
-            {
-                level = cursor.deeper()?;
-                (EntryOrder::Fields(map.node.children().take(fields.len())), &[])
-            }
-            _ => return Err(cursor.unexpected(expected)),
+            _ => return Self::of_other(cursor, fields),
         };
-        Ok(Entries { cursor, map, level, order, names, fields, keys: 0, values: 0, value: None })
+        cursor.descend(1);
+        let (position, is_pending, passed) = (0, false, 0);
+        Entries { cursor, keys, count, position, is_pending, passed, next, parent, fields, numbers }
     }
 
-    /// Goes to the key of the next entry, if there is one.
-    fn go_to_key(&mut self) -> bool {
-        let Some((position, child)) = self.order.get(self.map.node, self.keys) else {
-            return false;
+    /// Those of a variant, or of a sequence that is read as a struct.
+    #[inline(never)]
+    fn of_other(cursor: &'c mut Cursor<'de>, fields: &'static [&'static str]) -> Self {
+        let (parent, next) = (cursor.parent(), NextChild::of(cursor));
+        let (keys, count, next) = match cursor.data() {
+            Some(data) if cursor.found.is_variant() => {
+                cursor.enter_payload();
+                (EntryKeys::Variant(&data.variant), 1, NextChild::only(cursor))
+            }
+            _ => {
+                let count = cursor.node().children.min(fields.len());
+                cursor.descend(1);
+                (EntryKeys::Fields(fields), count, next)
+            }
         };
-        self.keys += 1;
-        self.value = Some((position, child));
-        if let Some(name) = self.taken().last() {
-            self.cursor.go_to_name(name, self.level);
-        } else if let Some(name) = self.names.get(position) {
-            self.cursor.go_to_name(name, self.level);
-        } else if let Some(key) = self.map.node.entry_keys().get(position) {
-            self.cursor.go_to_key(key, self.level);
-        } else {
-            // Every entry of a map has a key, so this is a variant.
-            self.cursor.go_to_name(self.map.node.variant().unwrap_or_default(), self.level);
+        let (position, is_pending, passed, numbers) = (0, false, 0, FieldNumbers::NONE);
+        Entries { cursor, keys, count, position, is_pending, passed, next, parent, fields, numbers }
+    }
+
+    /// Goes on to the next entry, if there is one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn step(&mut self) -> bool {
+        if self.position == self.count {
+            return false;
         }
+        if self.is_pending {
+            self.pass_over_value();
+        }
+        self.position += 1;
+        self.is_pending = true;
         true
     }
 
-    /// Goes to the value of the last key, and returns its position.
-    fn go_to_value(&mut self) -> Result<usize> {
-        let Some((position, child)) = self.value.take() else {
+    #[inline(never)]
+    fn pass_over_value(&mut self) {
+        self.passed += 1;
+        self.cursor.back_to(&self.parent);
+        if !matches!(self.keys, EntryKeys::Inserted { .. }) {
+            self.next.skip(self.cursor, &self.parent);
+        }
+    }
+
+    /// Goes to the number of the current field, if this type of keys takes it, or to the key.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn go_to_number_or_key(&mut self, keys: KeyType<'de>) {
+        if self.numbers.suit(keys, self.fields, self.cursor) {
+            self.cursor.go_to_number(self.fields, self.position - 1);
+        } else {
+            self.go_to_key();
+        }
+    }
+
+    /// Goes to the current key.
+    #[inline(never)]
+    fn go_to_key(&mut self) {
+        self.cursor.back_to(&self.parent);
+        // In range: `position` is at most the number of keys.
+        let position = self.position - 1;
+        let key = match &self.keys {
+            EntryKeys::Names(names) => return self.cursor.go_to_name(&names[position]),
+            EntryKeys::Fields(names) => return self.cursor.go_to_name(names[position]),
+            EntryKeys::Variant(name) => return self.cursor.go_to_name(name),
+            EntryKeys::Keys(keys) => &keys[position],
+            EntryKeys::Inserted { keys, order, .. } => &keys[order[position]],
+        };
+        self.cursor.go_to_key(key);
+    }
+
+    /// Goes to the value of the last key.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn go_to_value(&mut self) -> Result<()> {
+        if !self.is_pending {
             return Err(Error::protocol(
                 "a `Deserialize` implementation asked for a map's value before its key",
             ));
-        };
-        self.values += 1;
-        if let EntryOrder::Variant = self.order {
-            self.cursor.at = self.map;
-            self.cursor.go_to_payload()?;
-        } else {
-            self.cursor.go(child, self.level);
         }
-        Ok(position)
+        self.is_pending = false;
+        match self.keys {
+            EntryKeys::Inserted { .. } => self.go_to_inserted(),
+            _ => drop(self.next.step(self.cursor, &self.parent)), // there is one for each key
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn go_to_inserted(&mut self) {
+        let EntryKeys::Inserted { order, places, .. } = &self.keys else { return };
+        let (next, position) = (&self.next, order[self.position - 1]);
+        self.cursor.back_to(&self.parent);
+        let run = &next.rest[0]; // a map with an order has entries
+        let (rest, leaf, map) = match places.get(position) {
+            Some(place) => (place.rest, place.leaf, place.map),
+            None => (next.rest, next.leaf + position * run.leaves, next.map + position * run.maps),
+        };
+        let cursor = &mut *self.cursor;
+        (cursor.rest, cursor.leaf, cursor.map, cursor.newtypes) = (rest, leaf, map, 0);
+        cursor.found = cursor.found_of(cursor.node().kind);
+    }
+
+    /// The position of the last key in the structure.
+    fn last_position(&self) -> usize {
+        match &self.keys {
+            EntryKeys::Inserted { order, .. } => order[self.position - 1],
+            _ => self.position - 1, // a value has a key
+        }
     }
 
     #[cold]
-    fn under(&self, error: Error, position: usize) -> Error {
-        match self.order {
-            EntryOrder::Variant => self.map.under_payload(error),
-            _ => self.map.under(error, position),
-        }
-    }
-
-    /// The fields that elements of a sequence were taken as.
-    fn taken(&self) -> &'static [&'static str] {
-        match (&self.order, self.fields) {
-            (EntryOrder::Fields(_), Some(fields)) => fields.get(..self.keys).unwrap_or_default(),
-            _ => &[],
+    fn under(&mut self, error: Error) -> Error {
+        let kind = self.cursor.node_of(&self.parent).kind();
+        match self.keys {
+            EntryKeys::Variant(_) if kind != NodeKind::NewtypeVariant => error,
+            _ => self.cursor.under(&self.parent, self.last_position(), error),
         }
     }
 
     /// Visitors of structs may leave fields out, but an entry of a map or an element that was not
     /// read is an error.
-    pub(super) fn end(&self) -> Result<()> {
-        let must_be_read =
-            self.map.kind == NodeKind::Map || matches!(self.order, EntryOrder::Fields(_));
-        match self.map.node.num_children().saturating_sub(self.values) {
-            left if left > 0 && must_be_read => Err(self.map.unread(left)),
-            _ => Ok(()),
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn end(&mut self) -> Result<()> {
+        self.cursor.ascend(&self.parent);
+        match self.keys {
+            EntryKeys::Names(_) | EntryKeys::Variant(_) => Ok(()),
+            _ => self.end_of_all(),
+        }
+    }
+
+    #[inline(never)]
+    fn end_of_all(&mut self) -> Result<()> {
+        let read = self.position - self.passed - usize::from(self.is_pending);
+        match self.cursor.node_of(&self.parent).num_children() - read {
+            0 => Ok(()),
+            left => Err(self.cursor.unread(&self.parent, left)),
         }
     }
 
     /// Completes an error of the visitor or of a child.
     #[cold]
-    pub(super) fn outside(&self, error: Error) -> Error {
-        let (node, fields) = (self.map.node, self.fields.unwrap_or_default());
-        let error = error.with_fields(|| match &self.order {
-            EntryOrder::Fields(_) => self.taken().iter().copied().map(Name::Borrowed).collect(),
-            _ => field_names(node),
-        });
-        self.map.outside(match error.kind() {
-            ErrorKind::MissingField { field, .. } if error.is_at_root() => {
-                let old = old_name(node.fields(), fields, field);
-                error.with_hint(match old {
-                    Some(old) => {
-                        let old = limited(&format_args!("{old:?}"), 60);
-                        format!("renamed? `#[serde(alias = {old})]`; new? `#[serde(default)]`")
-                    }
-                    None => "new? `#[serde(default)]`".to_owned(),
-                })
-            }
-            ErrorKind::Message(message)
-                if matches!(self.order, EntryOrder::Fields(_))
-                    && error.is_at_root()
-                    && message.starts_with("duplicate field") =>
-            {
-                let taken = limited(&format_args!("`{}`", self.taken().join("`, `")), 60);
-                error.with_hint(format!("the elements were taken as the fields {taken}"))
-            }
-            _ => error,
-        })
+    pub(super) fn failed(&mut self, error: Error) -> Error {
+        self.cursor.ascend(&self.parent);
+        let taken = match self.keys {
+            EntryKeys::Fields(names) => names.get(..self.position),
+            _ => None,
+        };
+        let error = hints::of_struct(self.cursor.node_of(&self.parent), self.fields, taken, error);
+        self.cursor.outside_of(&self.parent, error)
     }
 }
 
-impl<'de> EntryOrder<'de> {
-    fn of(node: NodeRef<'de>) -> Self {
-        match node.insertion_order() {
-            Some(order) => EntryOrder::Insertion { order, children: node.children().collect() },
-            None => EntryOrder::Canonical(node.children()),
+impl<'de> EntryKeys<'de> {
+    /// The keys of a map, in the order in which its entries came.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn of_map(cursor: &Cursor<'de>, keys: &'de [Value], next: &NextChild<'de>) -> Self {
+        match cursor.treedef.insertions {
+            None => EntryKeys::Keys(keys),
+            Some(_) => EntryKeys::inserted(cursor, keys, next),
         }
     }
 
-    /// The value of the next entry, with its position.
-    #[inline]
-    fn get(&mut self, node: NodeRef<'de>, next: usize) -> Option<(usize, NodeRef<'de>)> {
-        match self {
-            EntryOrder::Canonical(children) => Some((next, children.next()?)),
-            EntryOrder::Insertion { order, children } => {
-                let position = *order.get(next)?;
-                Some((position, *children.get(position)?))
-            }
-            EntryOrder::Fields(elements) => Some((next, elements.next()?)),
-            EntryOrder::Variant => (next == 0).then_some((0, node)),
+    #[inline(never)]
+    fn inserted(cursor: &Cursor<'de>, keys: &'de [Value], next: &NextChild<'de>) -> Self {
+        let Some(order) = cursor.here().insertion_order() else { return EntryKeys::Keys(keys) };
+        let mut places = Vec::new();
+        if next.after > 0 {
+            let children = cursor.here().children();
+            let place = |child: NodeRef<'de>| ChildPlace {
+                rest: child.stored_from_here(),
+                leaf: child.first_leaf(),
+                map: child.first_map(),
+            };
+            places = children.map(place).collect();
         }
+        EntryKeys::Inserted { keys, order, places: places.into() }
     }
-}
-
-/// The name that a missing field perhaps had before. It is one of those that the type does not
-/// know: the one that is spelled nearly so; or the only one, if the type finds all other fields.
-///
-/// Nothing is suggested if the type did not say which fields it has, as one with a flattened field.
-#[cold]
-fn old_name<'n>(present: &'n [Name], fields: &[&str], missing: &str) -> Option<&'n Name> {
-    if fields.is_empty() {
-        return None;
-    }
-    let known: HashSet<&str> = fields.iter().copied().collect();
-    let unknown: Vec<&Name> =
-        present.iter().filter(|name| !known.contains(name.as_ref())).take(COMPARED).collect();
-    let spelled = unknown.iter().filter_map(|name| Some((distance(missing, name)?, *name)));
-    let nearest = spelled.min_by_key(|(distance, _)| *distance).map(|(_, name)| name);
-    nearest.or_else(|| match unknown[..] {
-        [only] if present.len() == fields.len() => Some(only),
-        _ => None,
-    })
-}
-
-/// Adds a hint if a node cannot be a struct of this name.
-#[cold]
-pub(super) fn explain(error: Error, name: &str) -> Error {
-    match name {
-        "$__serde_spanned_private_Spanned" => error.with_hint(
-            "a `Spanned` serializes as its value alone and cannot come back: keep spans elsewhere",
-        ),
-        _ => error,
-    }
-}
-
-/// The names of the fields of a struct. A struct with a flattened field is a map.
-fn field_names(node: NodeRef<'_>) -> Vec<Name> {
-    let keys =
-        node.entry_keys().iter().filter_map(Value::as_str).map(|key| Name::Owned(key.to_owned()));
-    node.fields().iter().cloned().chain(keys).collect()
 }
 
 impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
@@ -236,9 +256,10 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
 
     #[inline]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
-        if !self.go_to_key() {
+        if !self.step() {
             return Ok(None);
         }
+        self.go_to_key();
         match seed.deserialize(NodeDeserializer(self.cursor)) {
             Ok(key) => Ok(Some(key)),
             // The path inside a key is dropped, because it is not a path inside the map.
@@ -247,22 +268,40 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
     }
 
     #[inline]
+    fn next_key<K: Deserialize<'de>>(&mut self) -> Result<Option<K>> {
+        if !self.step() {
+            return Ok(None);
+        }
+        self.go_to_number_or_key(agree::<K>);
+        match K::deserialize(NodeDeserializer(self.cursor)) {
+            Ok(key) => Ok(Some(key)),
+            Err(error) => Err(error.at(Path::root())),
+        }
+    }
+
+    #[inline]
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
-        let position = match self.go_to_value() {
-            Ok(position) => position,
-            Err(error) => return Err(error),
-        };
+        if let Err(error) = self.go_to_value() {
+            return Err(error);
+        }
         match seed.deserialize(NodeDeserializer(self.cursor)) {
             Ok(value) => Ok(value),
-            Err(error) => Err(self.under(error, position)),
+            Err(error) => Err(self.under(error)),
+        }
+    }
+
+    #[inline]
+    fn next_value<V: Deserialize<'de>>(&mut self) -> Result<V> {
+        if let Err(error) = self.go_to_value() {
+            return Err(error);
+        }
+        match V::deserialize(NodeDeserializer(self.cursor)) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.under(error)),
         }
     }
 
     fn size_hint(&self) -> Option<usize> {
-        match &self.order {
-            EntryOrder::Variant => Some(1 - self.keys.min(1)),
-            EntryOrder::Fields(elements) => Some(elements.len()),
-            _ => Some(self.map.node.num_children() - self.keys),
-        }
+        Some(self.count - self.position)
     }
 }

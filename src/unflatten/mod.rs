@@ -1,21 +1,24 @@
 //! Rebuilds a value from leaves and a treedef.
 //!
-//! The [`cursor`] is the place of the walk. The [`deserializer`] answers serde's requests there;
-//! for nodes with children it uses [`elements`], [`entries`] and [`variant`]. [`plain`] exists only
-//! for speed: all tests pass without it.
+//! The [`cursor`] is the place of the walk, and [`supply`] has the leaves. The [`deserializer`]
+//! answers serde's requests there; for nodes with children it uses [`elements`], [`entries`] and
+//! [`variant`]. [`fast`] exists only for speed: all tests pass without it.
 
 #![allow(
     clippy::question_mark,
     reason = "`?` is one more function for each type that is rebuilt: see the page about speed"
 )]
 
-mod layout;
+mod hints;
+mod supply;
 mod cursor;
-mod plain;
+mod scalars;
+mod errors;
+mod children;
+mod fast;
 mod elements;
 mod entries;
 mod variant;
-mod half_float;
 mod deserializer;
 
 use std::sync::Arc;
@@ -23,6 +26,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
+use crate::call_stack::deepest;
 use crate::error::{Difference, DifferenceKind, Error, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType, Source};
@@ -31,7 +35,7 @@ use crate::treedef::difference::{structure_mismatch, tree_differences};
 use crate::treedef::value::scalar_root;
 
 use cursor::{Cursor, NodeDeserializer};
-use plain::{is_plain, read_whole};
+use fast::{is_plain, read_whole};
 
 /// Rebuilds a value from a treedef and leaves, either the original leaves or new ones.
 ///
@@ -212,7 +216,8 @@ fn naming_struct(error: Error, treedef: &TreeDef) -> Error {
 fn cursor<'de>(treedef: &'de TreeDef, leaves: Source<'de>) -> Result<Cursor<'de>> {
     treedef.expect_leaves(leaves.len())?;
     treedef.expect_work(leaves.len())?;
-    Ok(Cursor::new(treedef, leaves))
+    let (compact, levels) = (treedef.encoding.options.compact, deepest(treedef.limits));
+    Ok(Cursor::new(treedef, leaves, compact, levels))
 }
 
 /// Leaves for rebuilding a value: `Vec<L>` and `[L; N]`, which are moved, or `&Vec<L>`, `&[L]` and
@@ -273,7 +278,7 @@ impl Value {
             }
         };
         let leaves = Flat::handed_over(std::slice::from_mut(&mut leaf));
-        let mut cursor = Cursor::at(scalar_root(), leaves, false, limits.max_depth);
+        let mut cursor = Cursor::new(scalar_root().treedef, leaves, false, limits.max_depth);
         T::deserialize(NodeDeserializer(&mut cursor))
     }
 }

@@ -1,29 +1,29 @@
 //! The variant of an enum: its name and its payload.
 
-use std::cell::Cell;
-
-use serde::Deserialize;
 use serde::de::{
     self, DeserializeSeed, Deserializer, EnumAccess, Expected, Unexpected, VariantAccess, Visitor,
 };
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::message::limited;
-use crate::model::{LeafKind, NodeKind};
+use crate::error::{Error, Result};
+use crate::leaf::Scalar;
+use crate::model::{NodeKind, Value};
 
-use super::cursor::{At, Cursor, NodeDeserializer};
+use super::cursor::{Cursor, Found, Interior, NodeDeserializer, Parent};
+use super::hints;
 
-/// A node that is read as a variant.
+/// A node that is read as a variant. The cursor is at its name.
 pub(super) struct Variant<'c, 'de> {
     cursor: &'c mut Cursor<'de>,
+    parent: Parent,
     form: VariantForm,
-    node: At<'de>,
-    /// Set when the payload is requested.
-    asked: &'c Cell<bool>,
+    /// The place of the node.
+    found: Found,
+    leaf: usize,
+    map: usize,
 }
 
 /// The form of the variant in the structure.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum VariantForm {
     Variant,
     /// A map of one entry.
@@ -34,82 +34,138 @@ enum VariantForm {
 
 impl<'c, 'de> Variant<'c, 'de> {
     /// Goes to the name of the variant.
-    pub(super) fn of(
-        cursor: &'c mut Cursor<'de>,
-        asked: &'c Cell<bool>,
-        expected: &dyn Expected,
-    ) -> Result<Self> {
-        cursor.unwrap()?;
-        let node = cursor.at;
-        let form = match (node.kind, node.node.entry_keys()) {
-            (kind, _) if kind.is_variant() => {
-                cursor.go_to_name(node.node.variant().unwrap_or_default(), node.level);
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn of(cursor: &'c mut Cursor<'de>, expected: &dyn Expected) -> Result<Self> {
+        if !cursor.found.is_variant()
+            && let Err(error) = cursor.settle()
+        {
+            return Err(error);
+        }
+        let (parent, found, leaf, map) = (cursor.parent(), cursor.found, cursor.leaf, cursor.map);
+        cursor.descend(0);
+        let form = match (found, cursor.data()) {
+            (found, Some(data)) if found.is_variant() => {
+                cursor.go_to_name(&data.variant);
                 VariantForm::Variant
             }
-            (NodeKind::Map, [key]) => {
-                cursor.go_to_key(key, node.level);
-                VariantForm::Entry
-            }
-            (NodeKind::Leaf, _) if cursor.leaf_kind() == Some(LeafKind::Str) => {
-                cursor.pass()?;
-                VariantForm::Name
-            }
-            _ => return Err(cursor.unexpected(expected)),
+            _ => match cursor.go_to_name_of_other(expected) {
+                Ok(form) => form,
+                Err(error) => return Err(error),
+            },
         };
-        Ok(Variant { cursor, form, node, asked })
-    }
-
-    /// The place of the cursor before it went to the name.
-    pub(super) fn node(&self) -> At<'de> {
-        self.node
+        cursor.asked = false;
+        Ok(Variant { cursor, parent, form, found, leaf, map })
     }
 
     /// Goes to the payload.
+    #[cfg_attr(not(debug_assertions), inline)]
     fn go_to_payload(&mut self, expected: &str) -> Result<()> {
-        self.asked.set(true);
-        self.cursor.at = self.node;
+        self.cursor.asked = true;
         match self.form {
-            VariantForm::Variant => self.cursor.go_to_payload(),
-            VariantForm::Entry => self.cursor.go_to_child(),
-            VariantForm::Name => Err(de::Error::invalid_type(Unexpected::UnitVariant, &expected)),
+            VariantForm::Variant => {
+                self.cursor.found = self.found; // reading a name moves nothing
+                if self.cursor.go_to_payload() { Ok(()) } else { Err(self.cursor.too_deep()) }
+            }
+            _ => self.go_to_other_payload(expected),
         }
+    }
+
+    #[inline(never)]
+    fn go_to_other_payload(&mut self, expected: &str) -> Result<()> {
+        if let VariantForm::Name = self.form {
+            return Err(de::Error::invalid_type(Unexpected::UnitVariant, &expected));
+        }
+        self.cursor.go_to_parent(&self.parent, self.found, self.leaf, self.map);
+        if self.cursor.go_to_entry() { Ok(()) } else { Err(self.cursor.too_deep()) }
     }
 
     /// Adds the path of the payload to its error.
     #[cold]
-    fn under(&self, error: Error) -> Error {
-        match self.form {
-            VariantForm::Variant => self.node.under_payload(error),
-            VariantForm::Entry => self.node.under(error, 0),
-            VariantForm::Name => error,
+    fn under(&mut self, error: Error) -> Error {
+        let has_key = match self.form {
+            VariantForm::Variant => self.found == Found::Node(NodeKind::NewtypeVariant),
+            form => form == VariantForm::Entry,
+        };
+        if has_key { self.cursor.under(&self.parent, 0, error) } else { error }
+    }
+
+    /// Rejects a value that was made without reading the payload.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn end(&mut self) -> Result<()> {
+        self.cursor.ascend(&self.parent);
+        if self.cursor.asked { Ok(()) } else { self.end_without_payload() }
+    }
+
+    #[inline(never)]
+    fn end_without_payload(&mut self) -> Result<()> {
+        self.cursor.asked = true;
+        match self.cursor.node_of(&self.parent).num_children() {
+            children if children > 0 && self.form != VariantForm::Name => {
+                Err(self.cursor.unread(&self.parent, children))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Completes an error of the visitor.
+    #[cold]
+    pub(super) fn failed(&mut self, error: Error) -> Error {
+        self.cursor.asked = true;
+        self.cursor.ascend(&self.parent);
+        let error = hints::of_variant(self.found.is_variant(), error);
+        self.cursor.outside_of(&self.parent, error)
+    }
+}
+
+impl<'de> Cursor<'de> {
+    /// Goes to what is read as the name of a variant: the only key of a map, or a string leaf.
+    #[inline(never)]
+    fn go_to_name_of_other(&mut self, expected: &dyn Expected) -> Result<VariantForm> {
+        let keys: &'de [Value] = self.here().entry_keys();
+        match keys {
+            [key] if self.found == Found::Node(NodeKind::Map) => {
+                self.go_to_key(key);
+                Ok(VariantForm::Entry)
+            }
+            _ if matches!(self.scalar(), Some(Scalar::Str(_))) => match self.pass() {
+                Interior::TooDeep => Err(self.too_deep()),
+                _ => Ok(VariantForm::Name),
+            },
+            _ => Err(self.unexpected(expected)),
         }
     }
 }
 
-impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
+impl<'de> EnumAccess<'de> for &mut Variant<'_, 'de> {
     type Error = Error;
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self)> {
-        match seed.deserialize(NodeDeserializer(self.cursor)) {
+        let name = seed.deserialize(NodeDeserializer(self.cursor));
+        self.cursor.asked = false; // the payload was not
+        match name {
             Ok(name) => Ok((name, self)),
             Err(error) => Err(error),
         }
     }
 }
 
-impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
+impl<'de> VariantAccess<'de> for &mut Variant<'_, 'de> {
     type Error = Error;
 
-    fn unit_variant(mut self) -> Result<()> {
+    fn unit_variant(self) -> Result<()> {
         if let VariantForm::Name = self.form {
             return Ok(());
         }
         self.go_to_payload("unit variant")?;
-        <()>::deserialize(NodeDeserializer(self.cursor)).map_err(|error| self.under(error))
+        if self.cursor.is_unit() {
+            return Ok(());
+        }
+        let error = self.cursor.unexpected(&"unit");
+        Err(self.under(error))
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(mut self, seed: T) -> Result<T::Value> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
         if let Err(error) = self.go_to_payload("newtype variant") {
             return Err(error);
         }
@@ -119,7 +175,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
         }
     }
 
-    fn tuple_variant<V: Visitor<'de>>(mut self, count: usize, visitor: V) -> Result<V::Value> {
+    fn tuple_variant<V: Visitor<'de>>(self, count: usize, visitor: V) -> Result<V::Value> {
         if let Err(error) = self.go_to_payload("tuple variant") {
             return Err(error);
         }
@@ -130,7 +186,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     }
 
     fn struct_variant<V: Visitor<'de>>(
-        mut self,
+        self,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
@@ -142,29 +198,4 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
             Err(error) => Err(self.under(error)),
         }
     }
-}
-
-/// Rejects a value that was made without reading the payload.
-pub(super) fn end(node: At<'_>, asked: bool) -> Result<()> {
-    match node.node.num_children() {
-        // At a name, `node.node` is the node that has the name, so its children do not count.
-        children if children > 0 && !asked && node.kind != NodeKind::Leaf => {
-            Err(node.unread(children))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Completes an error of the visitor of an enum.
-#[cold]
-pub(super) fn explain(node: At<'_>, error: Error) -> Error {
-    node.outside(match error.kind() {
-        ErrorKind::UnknownVariant { variant, .. }
-            if node.kind.is_variant() && error.is_at_root() =>
-        {
-            let variant = limited(&format_args!("{variant:?}"), 60);
-            error.with_hint(format!("renamed? `#[serde(alias = {variant})]`"))
-        }
-        _ => error,
-    })
 }

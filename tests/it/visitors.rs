@@ -116,6 +116,120 @@ fn an_edited_derive_is_read_by_name() {
     assert_eq!(unflatten::<ByNameOnly>(&treedef, &leaves).unwrap(), by_name);
 }
 
+// A derive whose keys are expanded and edited: their numbers are not in the order of the names.
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename = "Point")]
+struct Renumbered {
+    x: String,
+    y: String,
+}
+
+const _: () = {
+    #[allow(non_camel_case_types, reason = "the name that serde_derive gives it")]
+    enum __Field {
+        X,
+        Y,
+        Other,
+    }
+
+    struct __FieldVisitor;
+
+    impl Visitor<'_> for __FieldVisitor {
+        type Value = __Field;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("field identifier")
+        }
+
+        fn visit_u64<E: de::Error>(self, number: u64) -> Result<__Field, E> {
+            Ok([__Field::Y, __Field::X].into_iter().nth(number as usize).unwrap_or(__Field::Other))
+        }
+
+        fn visit_str<E: de::Error>(self, name: &str) -> Result<__Field, E> {
+            Ok(match name {
+                "x" => __Field::X,
+                "y" => __Field::Y,
+                _ => __Field::Other,
+            })
+        }
+    }
+
+    impl<'de> Deserialize<'de> for __Field {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_identifier(__FieldVisitor)
+        }
+    }
+
+    struct __Visitor;
+
+    impl<'de> Visitor<'de> for __Visitor {
+        type Value = Renumbered;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("struct Point")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Renumbered, A::Error> {
+            let (mut x, mut y) = (None, None);
+            while let Some(key) = map.next_key()? {
+                match key {
+                    __Field::X => x = Some(map.next_value()?),
+                    __Field::Y => y = Some(map.next_value()?),
+                    __Field::Other => drop(map.next_value::<IgnoredAny>()?),
+                }
+            }
+            let missing = de::Error::missing_field;
+            Ok(Renumbered { x: x.ok_or_else(|| missing("x"))?, y: y.ok_or_else(|| missing("y"))? })
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Renumbered {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_struct("Point", FIELDS, __Visitor)
+        }
+    }
+};
+
+#[test]
+fn fields_whose_numbers_are_not_those_of_their_names_are_read_by_name() {
+    let point = Renumbered { x: "x".to_owned(), y: "y".to_owned() };
+    let (leaves, treedef) = flatten(&vec![point.clone(); 3]).unwrap();
+    for _ in 0..2 {
+        assert_eq!(
+            unflatten::<Vec<Renumbered>>(&treedef, &leaves).unwrap(),
+            vec![point.clone(); 3]
+        );
+    }
+}
+
+/// The names of an alias are among the fields, so the second field does not have number 1.
+#[test]
+fn fields_with_an_alias_are_read_by_name() {
+    #[derive(Serialize)]
+    #[serde(rename = "Entry")]
+    struct Old {
+        id: String,
+        name: String,
+        note: String,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename = "Entry")]
+    struct Entry {
+        #[serde(alias = "id")]
+        name: String,
+        note: String,
+    }
+
+    let old = |text: &str| text.to_owned();
+    let old = [Old { id: old("1"), name: old("a"), note: old("n") }];
+    let (leaves, treedef) = flatten(&old).unwrap();
+    let errors = [0; 2].map(|_| unflatten::<[Entry; 1]>(&treedef, &leaves).unwrap_err());
+    assert_eq!(errors[0].to_string(), errors[1].to_string());
+    assert_snapshot!(errors[0], @"duplicate field `name` at `.0`");
+}
+
 /// As in serde_json, where `null` is both.
 #[test]
 fn a_unit_is_an_absent_option() {

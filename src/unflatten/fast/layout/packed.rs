@@ -10,27 +10,24 @@ use crate::model::{Node, NodeKind};
 
 /// A node whose code fits into a number.
 #[derive(Debug)]
-pub(in crate::unflatten) struct PackedLayout {
-    pub(in crate::unflatten) code: LayoutCode,
-    pub(in crate::unflatten) leaves: usize,
+pub(in crate::unflatten::fast) struct PackedLayout {
+    pub(in crate::unflatten::fast) code: LayoutCode,
+    pub(in crate::unflatten::fast) leaves: usize,
     /// One extra for each compound that needs it, in pre-order: the index of its node data, or the
     /// number of its children.
-    pub(in crate::unflatten) extras: [u16; PackedLayout::EXTRAS],
+    pub(in crate::unflatten::fast) extras: [u16; PackedLayout::EXTRAS],
 }
 
 impl PackedLayout {
-    pub(in crate::unflatten) const EXTRAS: usize = 8;
+    pub(in crate::unflatten::fast) const EXTRAS: usize = 8;
 }
 
 /// The code of a node and its subtree, in pre-order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::unflatten) struct LayoutCode(pub(in crate::unflatten) u128);
+pub(in crate::unflatten::fast) struct LayoutCode(pub(in crate::unflatten::fast) u128);
 
 /// The maximum number of leaves of a layout.
-pub(in crate::unflatten) const WINDOW: usize = 64;
-
-/// The minimum number of elements for which a layout is read.
-pub(in crate::unflatten) const RUN: usize = 4;
+pub(in crate::unflatten::fast) const WINDOW: usize = 64;
 
 /// A leaf is a zero bit. Any other node is a one bit, its kind and its number of children, in few
 /// bits or in many. Two nodes of the same code have the same leaves in the same places.
@@ -69,7 +66,7 @@ impl LayoutCode {
 
 impl PackedLayout {
     /// The layout of the first node with its subtree, if it has one.
-    pub(in crate::unflatten) fn of(nodes: &[Node]) -> Option<Self> {
+    pub(in crate::unflatten::fast) fn of(nodes: &[Node]) -> Option<Self> {
         let leaves = nodes.first()?.leaves;
         if leaves > WINDOW {
             return None;
@@ -111,48 +108,48 @@ fn has_extra(kind: NodeKind) -> bool {
 }
 
 /// A walk over a value that should have a known code. `data` is where the leaves come from.
-pub(in crate::unflatten) struct LayoutSteps<'w, D> {
+pub(in crate::unflatten::fast) struct LayoutSteps<'w, D> {
     layout: &'w PackedLayout,
     code: LayoutCode,
     leaves: usize,
     extras: usize,
-    pub(in crate::unflatten) data: D,
+    pub(in crate::unflatten::fast) data: D,
 }
 
 impl<'w, D> LayoutSteps<'w, D> {
     /// A walk before the first call.
     #[inline(always)]
-    pub(in crate::unflatten) fn new(layout: &'w PackedLayout, data: D) -> Self {
+    pub(in crate::unflatten::fast) fn new(layout: &'w PackedLayout, data: D) -> Self {
         LayoutSteps { layout, code: LayoutCode::EMPTY, leaves: 0, extras: 0, data }
     }
 
     /// Whether exactly the calls of the layout were made.
     #[inline(always)]
-    pub(in crate::unflatten) fn is_complete(&self) -> bool {
+    pub(in crate::unflatten::fast) fn is_complete(&self) -> bool {
         self.code == self.layout.code
     }
 
     /// The number of extras so far.
     #[inline(always)]
-    pub(in crate::unflatten) fn num_extras(&self) -> usize {
+    pub(in crate::unflatten::fast) fn num_extras(&self) -> usize {
         self.extras
     }
 
     /// The extra of the next compound, if it has one.
     #[inline(always)]
-    pub(in crate::unflatten) fn next_extra(&self) -> Matched<usize> {
+    pub(in crate::unflatten::fast) fn next_extra(&self) -> Matched<usize> {
         self.layout.extras.get(self.extras).copied().map(usize::from).ok_or(Mismatch)
     }
 
     /// The number of leaves so far.
     #[inline(always)]
-    pub(in crate::unflatten) fn num_leaves(&self) -> usize {
+    pub(in crate::unflatten::fast) fn num_leaves(&self) -> usize {
         self.leaves
     }
 
     /// Adds a leaf, and returns its index.
     #[inline(always)]
-    pub(in crate::unflatten) fn leaf(&mut self) -> Matched<usize> {
+    pub(in crate::unflatten::fast) fn leaf(&mut self) -> Matched<usize> {
         self.code = self.code.leaves(1).ok_or(Mismatch)?;
         self.leaves += 1; // at most the bits of a code
         Ok(self.leaves - 1)
@@ -160,7 +157,7 @@ impl<'w, D> LayoutSteps<'w, D> {
 
     /// Adds a compound with `count` children, and returns its extra if it has one.
     #[inline(always)]
-    pub(in crate::unflatten) fn compound(
+    pub(in crate::unflatten::fast) fn compound(
         &mut self,
         kind: NodeKind,
         count: usize,

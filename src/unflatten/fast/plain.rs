@@ -5,12 +5,11 @@
 //! `mlp`, `particles` and `wide` in `benches/ratios`.
 //!
 //! A value that does not fit is read again from its beginning by the general
-//! [deserializer](super::deserializer), which adapts or reports the error. This is possible because
+//! [deserializer](super::super::deserializer), which adapts or reports the error. This is possible because
 //! plain data takes nothing from the leaves. Whether a type owns nothing is known at compile time,
 //! so no other type is compiled for this module.
 
 use std::mem;
-use std::ops::Range;
 use std::panic::Location;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
@@ -20,30 +19,17 @@ use crate::error::{Matched, Mismatch};
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
-use crate::leaf::leaf_type::{Source, Typed};
-use crate::model::{Leaf, NodeKind, Value};
-use crate::treedef::node_ref::NodeRef;
+use crate::model::{Leaf, NodeKind};
 
-use super::cursor::{At, Cursor, Level};
+use super::super::cursor::Cursor;
+use super::super::supply::Supply;
 use super::layout::FixedNode;
 use super::layout::derived::same_place;
-use super::layout::packed::{LayoutSteps, PackedLayout, RUN};
+use super::layout::packed::LayoutSteps;
 
 /// Whether values of a type own nothing, and are not zero-sized.
-pub(super) const fn is_plain<T>() -> bool {
+pub(in crate::unflatten) const fn is_plain<T>() -> bool {
     !mem::needs_drop::<T>() && size_of::<T>() > 0
-}
-
-/// What is known of the next elements.
-pub(super) enum Ahead<'de> {
-    Unknown,
-    /// They are read one by one.
-    Nothing,
-    /// The remaining leaves of a run.
-    F64(&'de [f64]),
-    F32(&'de [f32]),
-    /// The remaining nodes of a run have the fixed layout in the cursor.
-    Fixed,
 }
 
 impl<'de> FixedNode<'de> {
@@ -51,23 +37,23 @@ impl<'de> FixedNode<'de> {
     #[inline(always)]
     pub(super) fn read<'t, T: Deserialize<'t>>(
         &mut self,
-        source: &Source<'_>,
+        supply: &Supply<'_>,
         first: usize,
     ) -> Matched<T> {
         // A type aligned like `f32` has no `f64`, and one aligned like a byte no float at all: what
         // it cannot need is not compiled for it.
         if const { align_of::<T>() >= align_of::<f64>() }
-            && let Source::Typed(Typed::F64(leaves)) = source
+            && let Some(leaves @ [_, ..]) = supply.f64s.get(first..)
         {
-            return self.read_from(leaves.get(first..).ok_or(Mismatch)?);
+            return self.read_from(leaves);
         }
         if const { align_of::<T>() == align_of::<f32>() }
-            && let Source::Typed(Typed::F32(leaves)) = source
+            && let Some(leaves @ [_, ..]) = supply.f32s.get(first..)
         {
-            return self.read_from(leaves.get(first..).ok_or(Mismatch)?);
+            return self.read_from(leaves);
         }
         let mut kept = mem::take(&mut self.kept);
-        let value = self.read_from(self.window(source, first, &mut kept));
+        let value = self.read_from(self.window(supply, first, &mut kept));
         self.kept = kept;
         value
     }
@@ -76,21 +62,19 @@ impl<'de> FixedNode<'de> {
     #[inline(never)]
     fn window<'l>(
         &self,
-        source: &'l Source<'_>,
+        supply: &'l Supply<'_>,
         first: usize,
         kept: &'l mut Vec<Leaf>,
     ) -> &'l [Leaf] {
-        match source {
-            Source::Leaves(leaves) => leaves.get(first..).unwrap_or_default(),
-            Source::OwnedLeaves(leaves) => leaves.get(first..).unwrap_or_default(),
-            _ => {
-                let end = source.len().min(first + self.layout.leaves);
-                let leaves = (first..end).filter_map(|index| source.scalar(index));
-                kept.clear();
-                kept.extend(leaves.map(Leaf::from));
-                kept
-            }
+        if let Some(leaves) = supply.as_leaves().get(first..)
+            && !leaves.is_empty()
+        {
+            return leaves;
         }
+        let leaves = (first..first + self.layout.leaves).map_while(|index| supply.scalar(index));
+        kept.clear();
+        kept.extend(leaves.map(Leaf::from));
+        kept
     }
 
     #[inline(always)]
@@ -149,92 +133,11 @@ impl LeafWindow for &[Leaf] {
 
 /// Reads a whole value, if it is plain data.
 #[inline]
-pub(super) fn read_whole<'de, T: Deserialize<'de>>(cursor: &Cursor<'de>) -> Option<T> {
-    let At { node, level, .. } = cursor.at;
-    let layout = PackedLayout::of(node.subtree()).filter(|_| level.admits(node.depth()))?;
-    FixedNode::new(layout, node, cursor.compact).read(&cursor.leaves, 0).ok()
-}
-
-impl<'de> Ahead<'de> {
-    /// For a run with `left` remaining leaves.
-    #[inline]
-    pub(super) fn leaves_of(cursor: &Cursor<'de>, node: NodeRef<'de>, left: usize) -> Self {
-        let leaves = node.first_leaf()..node.first_leaf() + left;
-        match (node.kind(), cursor.at.level.holder, &cursor.leaves) {
-            (NodeKind::Leaf, None, Source::Typed(Typed::F64(all))) => {
-                all.get(leaves).map_or(Ahead::Nothing, Ahead::F64)
-            }
-            (NodeKind::Leaf, None, Source::Typed(Typed::F32(all))) => {
-                all.get(leaves).map_or(Ahead::Nothing, Ahead::F32)
-            }
-            (NodeKind::Leaf, Some(holder), _) => Ahead::in_array(holder, leaves),
-            (NodeKind::Leaf, ..) | (_, Some(_), _) => Ahead::Nothing,
-            _ => Ahead::Unknown,
-        }
-    }
-
-    /// For leaves of an array that is one leaf.
-    fn in_array(holder: &'de Value, leaves: Range<usize>) -> Self {
-        let Some(array) = holder.as_array() else { return Ahead::Nothing };
-        if let Some(numbers) = array.numbers_at::<f32>(leaves.clone()) {
-            return Ahead::F32(numbers);
-        }
-        array.numbers_at(leaves).map_or(Ahead::Nothing, Ahead::F64)
-    }
-
-    /// For a run with `left` remaining nodes that are not leaves.
-    #[inline(never)]
-    pub(super) fn nodes_of(
-        cursor: &mut Cursor<'de>,
-        node: NodeRef<'de>,
-        level: Level<'de>,
-        left: usize,
-    ) -> Self {
-        if left < RUN {
-            return Ahead::Unknown;
-        }
-        match PackedLayout::of(node.subtree()) {
-            Some(layout) if level.admits(node.depth()) => {
-                let fixed = FixedNode::new(layout, node, cursor.compact);
-                match &mut cursor.fixed {
-                    Some(known) => **known = fixed,
-                    none => *none = Some(Box::new(fixed)),
-                }
-                Ahead::Fixed
-            }
-            _ => Ahead::Nothing,
-        }
-    }
-
-    /// Reads the next leaf of a run.
-    #[inline(always)]
-    pub(super) fn next_leaf<'t, T: Deserialize<'t>>(&mut self) -> Option<T> {
-        match self {
-            Ahead::F64(leaves) if const { size_of::<T>() == 8 } => {
-                let (leaf, rest) = leaves.split_first()?;
-                let value = lone(*leaf)?;
-                *leaves = rest;
-                Some(value)
-            }
-            Ahead::F32(leaves) if const { size_of::<T>() == 4 } => {
-                let (leaf, rest) = leaves.split_first()?;
-                let value = lone(*leaf)?;
-                *leaves = rest;
-                Some(value)
-            }
-            _ => None,
-        }
-    }
-
-    /// The number of remaining leaves, if these are leaves.
-    #[inline]
-    pub(super) fn leaves(&self) -> Option<usize> {
-        match self {
-            Ahead::F64(leaves) => Some(leaves.len()),
-            Ahead::F32(leaves) => Some(leaves.len()),
-            _ => None,
-        }
-    }
+pub(in crate::unflatten) fn read_whole<'de, T: Deserialize<'de>>(
+    cursor: &Cursor<'de>,
+) -> Option<T> {
+    let mut fixed = FixedNode::of(cursor, cursor.rest)?;
+    fixed.read(&cursor.supply, 0).ok()
 }
 
 /// A walk through a node with a fixed layout: the calls so far, and the leaves.
@@ -352,7 +255,7 @@ impl<'de, S: LeafWindow> Deserializer<'de> for FixedDeserializer<'_, '_, '_, S> 
     ) -> Matched<V::Value> {
         let PlainWalk { fixed, steps } = &mut *self.0;
         let number = steps.num_extras();
-        let data = fixed.root.node_data().get(steps.next_extra()?);
+        let data = fixed.node_data.get(steps.next_extra()?);
         if !fixed.proofs.by_position::<V>(number, data, fields) {
             return Err(Mismatch);
         }
@@ -417,11 +320,11 @@ impl<'de, S: LeafWindow> SeqAccess<'de> for PlainChildren<'_, '_, '_, S> {
 }
 
 /// A leaf of a run, and whether it was read.
-struct LoneLeaf<'c, F>(F, &'c mut bool);
+pub(super) struct LoneLeaf<'c, F>(F, &'c mut bool);
 
 /// Reads one leaf. Returns `None` on a mismatch, even if a `Deserialize` implementation ignores it.
 #[inline(always)]
-fn lone<'de, F, T: Deserialize<'de>>(leaf: F) -> Option<T>
+pub(super) fn lone<'de, F, T: Deserialize<'de>>(leaf: F) -> Option<T>
 where
     for<'c> LoneLeaf<'c, F>: Deserializer<'de>,
 {
@@ -481,6 +384,9 @@ mod tests {
     fn derived_structs_of_numbers_are_read_by_position() {
         let particle = Particle { place: [1.0, 2.0, 3.0], mass: Mass(4.0), charge: Some(5.0) };
         let (leaves, treedef) = flatten_as::<f64>(&particle).expect("numbers");
-        assert_eq!(read_whole(&Cursor::new(&treedef, Flat::lent(&leaves))), Some(particle));
+        assert_eq!(
+            read_whole(&Cursor::new(&treedef, Flat::lent(&leaves), false, 128)),
+            Some(particle)
+        );
     }
 }

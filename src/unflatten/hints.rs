@@ -1,0 +1,128 @@
+//! What the errors of visitors say beyond serde's words: what is there, and what may help.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, ErrorKind};
+use crate::message::limited;
+use crate::model::{Name, Value};
+use crate::treedef::lookup::{COMPARED, distance};
+use crate::treedef::node_ref::NodeRef;
+
+/// serde says nothing of what an untagged enum tried.
+#[cold]
+pub(super) fn of_untagged(node: NodeRef<'_>, error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Message(message)
+            if error.is_at_root() && message.contains("did not match any variant") =>
+        {
+            error.with_hint(format!("here is `{}`", node.brief()))
+        }
+        _ => error,
+    }
+}
+
+/// For an error of the visitor of an enum, or of its payload.
+#[cold]
+pub(super) fn of_variant(is_variant: bool, error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::UnknownVariant { variant, .. } if is_variant && error.is_at_root() => {
+            let variant = limited(&format_args!("{variant:?}"), 60);
+            error.with_hint(format!("renamed? `#[serde(alias = {variant})]`"))
+        }
+        _ => error,
+    }
+}
+
+/// For an error of the visitor of a struct with these fields, which was read from a node. `taken`
+/// are the names that elements of a sequence were given.
+#[cold]
+pub(super) fn of_struct(
+    node: NodeRef<'_>,
+    fields: &[&str],
+    taken: Option<&'static [&'static str]>,
+    error: Error,
+) -> Error {
+    let error = error.with_fields(|| match taken {
+        Some(taken) => taken.iter().copied().map(Name::Borrowed).collect(),
+        None => field_names(node),
+    });
+    match (error.kind(), taken) {
+        (ErrorKind::MissingField { field, .. }, _) if error.is_at_root() => {
+            let old = old_name(node.fields(), fields, field);
+            error.with_hint(match old {
+                Some(old) => {
+                    let old = limited(&format_args!("{old:?}"), 60);
+                    format!("renamed? `#[serde(alias = {old})]`; new? `#[serde(default)]`")
+                }
+                None => "new? `#[serde(default)]`".to_owned(),
+            })
+        }
+        (ErrorKind::Message(message), Some(taken))
+            if error.is_at_root() && message.starts_with("duplicate field") =>
+        {
+            let taken = limited(&format_args!("`{}`", taken.join("`, `")), 60);
+            error.with_hint(format!("the elements were taken as the fields {taken}"))
+        }
+        _ => error,
+    }
+}
+
+/// If a node cannot be a struct of this name.
+#[cold]
+pub(super) fn of_no_struct(name: &str, error: Error) -> Error {
+    match name {
+        "$__serde_spanned_private_Spanned" => error.with_hint(
+            "a `Spanned` serializes as its value alone and cannot come back: keep spans elsewhere",
+        ),
+        _ => error,
+    }
+}
+
+/// If a visitor rejected text or bytes that it could not borrow.
+#[cold]
+pub(super) fn of_borrowed(error: Error, hint: &'static str) -> Error {
+    let borrows = |(_, expected): (&str, &str)| expected.contains("borrowed");
+    if error.refused_type().is_some_and(borrows) { error.with_hint(hint) } else { error }
+}
+
+/// If a 128-bit integer was rejected because of a gap in serde.
+#[cold]
+pub(super) fn of_wide_integer(error: Error) -> Error {
+    // The error of a visitor that has no method for them.
+    let unknown =
+        |(found, _): (&str, &str)| found.ends_with(" as i128") || found.ends_with(" as u128");
+    if error.refused_type().is_some_and(unknown) {
+        error.with_hint(
+            "below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit \
+             integers: serde issue 1682; serialize them as strings there",
+        )
+    } else {
+        error
+    }
+}
+
+/// The name that a missing field perhaps had before. It is one of those that the type does not
+/// know: the one that is spelled nearly so; or the only one, if the type finds all other fields.
+///
+/// Nothing is suggested if the type did not say which fields it has, as one with a flattened field.
+fn old_name<'n>(present: &'n [Name], fields: &[&str], missing: &str) -> Option<&'n Name> {
+    if fields.is_empty() {
+        return None;
+    }
+    let known: HashSet<&str> = fields.iter().copied().collect();
+    let unknown: Vec<&Name> =
+        present.iter().filter(|name| !known.contains(name.as_ref())).take(COMPARED).collect();
+    let spelled = unknown.iter().filter_map(|name| Some((distance(missing, name)?, *name)));
+    let nearest = spelled.min_by_key(|(distance, _)| *distance).map(|(_, name)| name);
+    nearest.or_else(|| match unknown[..] {
+        [only] if present.len() == fields.len() => Some(only),
+        _ => None,
+    })
+}
+
+/// The names of the fields of a struct. A struct with a flattened field is a map.
+fn field_names(node: NodeRef<'_>) -> Vec<Name> {
+    let keys =
+        node.entry_keys().iter().filter_map(Value::as_str).map(|key| Name::Owned(key.to_owned()));
+    node.fields().iter().cloned().chain(keys).collect()
+}

@@ -1,0 +1,262 @@
+//! The scalars at a [`Cursor`].
+//!
+//! serde asks for a type, and most leaves are of that type. So a request looks at such a leaf
+//! first, which is one test of a length and one of a kind. Anything else goes the general way: a
+//! leaf of another type, a name, a leaf of a key or a static, what is inside a newtype.
+
+use std::mem;
+
+use serde::Deserialize;
+
+use crate::error::Result;
+use crate::leaf::Scalar;
+use crate::leaf::float::{Half, narrow_to_odd};
+use crate::leaf::leaf_type::{Number, Taken};
+use crate::model::{Leaf, NodeKind};
+
+use super::cursor::{Cursor, Found, LEAF, NodeDeserializer};
+use super::supply::LeafSlice;
+
+impl<'de> Cursor<'de> {
+    /// The scalar, if there is one.
+    pub(super) fn scalar(&self) -> Option<Scalar<'_>> {
+        match (self.found, self.held) {
+            (Found::Node(NodeKind::Leaf), _) | (Found::F16 | Found::Bf16, None) => {
+                self.supply.scalar(self.leaf)
+            }
+            _ => self.kept(),
+        }
+    }
+
+    /// The scalar, if the structure holds it: a name, or a scalar in a key, a static or an opaque
+    /// leaf.
+    fn kept(&self) -> Option<Scalar<'de>> {
+        match self.found {
+            Found::Name => Some(Scalar::Str(self.text)),
+            Found::Kept | Found::F16 | Found::Bf16 => self.held?.scalar(self.leaf),
+            Found::Node(NodeKind::UnitVariant) => {
+                self.data().map(|data| Scalar::Str(&data.variant))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes the scalar, if there is one.
+    #[inline(never)]
+    pub(super) fn take(&mut self) -> Option<Taken<'de>> {
+        match self.found {
+            LEAF => self.supply.take(self.leaf),
+            _ => self.kept().map(Taken::Scalar),
+        }
+    }
+
+    /// Takes the scalar, for a request for anything. If there is none, this goes inside newtypes.
+    #[inline(never)]
+    pub(super) fn take_anything(&mut self) -> Result<Option<Taken<'de>>> {
+        if self.found == LEAF
+            && let Some(taken) = self.supply.take(self.leaf)
+        {
+            self.asked = true;
+            return Ok(Some(taken));
+        }
+        self.settle_to_message()?;
+        Ok(match self.found {
+            LEAF | Found::Kept | Found::Name => self.take(),
+            _ => None,
+        })
+    }
+
+    /// The leaf, if it is an `f64`.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn f64(&mut self) -> Option<f64> {
+        if self.found != LEAF {
+            return None;
+        }
+        self.asked = true;
+        match (self.supply.f64s.get(self.leaf), self.supply.as_leaves().get(self.leaf)) {
+            (Some(value), _) | (_, Some(Leaf::F64(value))) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The leaf, if it is an `f32`.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn f32(&mut self) -> Option<f32> {
+        if self.found != LEAF {
+            return None;
+        }
+        self.asked = true;
+        match (self.supply.f32s.get(self.leaf), self.supply.as_leaves().get(self.leaf)) {
+            (Some(value), _) | (_, Some(Leaf::F32(value))) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The number, for a request for an integer.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn integer(&mut self) -> Option<Number> {
+        if self.found == LEAF {
+            self.asked = true;
+            match self.supply.as_leaves().get(self.leaf) {
+                Some(Leaf::U64(value)) => return Some(Number::U64(*value)),
+                Some(Leaf::U32(value)) => return Some(Number::U64((*value).into())),
+                Some(Leaf::U8(value)) => return Some(Number::U64((*value).into())),
+                Some(Leaf::I64(value)) => return Some(Number::I64(*value)),
+                Some(Leaf::I32(value)) => return Some(Number::I64((*value).into())),
+                _ => {}
+            }
+        }
+        self.number()
+    }
+
+    /// The number, whatever it is.
+    #[inline(never)]
+    pub(super) fn number(&mut self) -> Option<Number> {
+        self.settle().ok()?;
+        Number::of(self.scalar()?)
+    }
+
+    /// The number, for a request for a `u16`: inside a newtype of 16 bits, those of the float.
+    #[inline(never)]
+    pub(super) fn u16(&mut self) -> Option<Number> {
+        let Some(half) = self.found.half() else { return self.integer() };
+        self.asked = true;
+        let (bits, is_beyond) = self.bits(half)?;
+        if is_beyond { None } else { Some(Number::U64(bits.into())) }
+    }
+
+    /// The bits of the float nearest to the one here, and whether that is infinite, but this is not.
+    pub(super) fn bits(&self, half: Half) -> Option<(u16, bool)> {
+        let (value, is_finite) = match self.scalar()? {
+            Scalar::F64(value) => (narrow_to_odd(value), value.is_finite()),
+            Scalar::F32(value) => (value, value.is_finite()),
+            _ => return None,
+        };
+        let bits = half.narrow(value);
+        Some((bits, is_finite && half.widen(bits).is_infinite()))
+    }
+
+    /// The text, the character or the bytes, for a request for a text.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn text(&mut self) -> Option<Taken<'de>> {
+        match self.found {
+            Found::Name => {
+                self.asked = true;
+                Some(Taken::Scalar(Scalar::Str(self.text)))
+            }
+            LEAF => self.text_of_leaf(),
+            _ => self.other_text(),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn text_of_leaf(&mut self) -> Option<Taken<'de>> {
+        self.asked = true;
+        match &mut self.supply.leaves {
+            LeafSlice::Owned(leaves) => {
+                if let Some(Leaf::Str(text)) = leaves.get_mut(self.leaf) {
+                    return Some(Taken::String(mem::take(text).into()));
+                }
+            }
+            LeafSlice::Lent(leaves) => {
+                let leaves: &'de [Leaf] = leaves;
+                if let Some(Leaf::Str(text)) = leaves.get(self.leaf) {
+                    return Some(Taken::Scalar(Scalar::Str(text)));
+                }
+            }
+        }
+        self.other_text()
+    }
+
+    #[inline(never)]
+    fn other_text(&mut self) -> Option<Taken<'de>> {
+        self.settle().ok()?;
+        match self.scalar()? {
+            Scalar::Str(_) | Scalar::Char(_) | Scalar::Bytes(_) => self.take(),
+            _ => None,
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn boolean(&mut self) -> Option<bool> {
+        self.settle().ok()?;
+        match self.scalar()? {
+            Scalar::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The key or the name, for a request for a field. Below `#[serde(flatten)]` the keys of a map
+    /// are fields, too.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn identifier(&mut self) -> Option<Identifier<'de, '_>> {
+        match self.found {
+            Found::Number => {
+                self.asked = true;
+                Some(Identifier::U64(self.number as u64)) // not wider
+            }
+            Found::Name => {
+                self.asked = true;
+                Some(Identifier::Lent(self.text))
+            }
+            _ => self.other_identifier(),
+        }
+    }
+
+    #[inline(never)]
+    fn other_identifier(&mut self) -> Option<Identifier<'de, '_>> {
+        self.settle().ok()?;
+        if let Some(Scalar::Char(value)) = self.scalar() {
+            return Some(Identifier::Text(value.encode_utf8(&mut self.character)));
+        }
+        let lent = match self.found {
+            LEAF => self.supply.lent_text(self.leaf),
+            _ => match self.kept() {
+                Some(Scalar::Str(text)) => Some(text),
+                _ => None,
+            },
+        };
+        match lent {
+            Some(text) => Some(Identifier::Lent(text)),
+            None => Identifier::of(self.scalar()?),
+        }
+    }
+
+    /// The bytes, if this is a sequence of `u8`.
+    pub(super) fn byte_sequence(&mut self) -> Result<Option<Vec<u8>>> {
+        let is_byte = |leaf: usize| match self.held {
+            None => matches!(self.supply.scalar(leaf), Some(Scalar::U8(_))),
+            Some(holder) => matches!(holder.scalar(leaf), Some(Scalar::U8(_))),
+        };
+        let node = self.here();
+        let is_bytes = matches!(self.found, Found::Node(NodeKind::Seq | NodeKind::Tuple))
+            && node.runs().all(|(child, _)| child.is_leaf())
+            && node.leaf_range().all(is_byte);
+        if is_bytes { Vec::deserialize(NodeDeserializer(self)).map(Some) } else { Ok(None) }
+    }
+}
+
+/// The name of a field, a variant or an entry.
+pub(super) enum Identifier<'de, 'c> {
+    Lent(&'de str),
+    Text(&'c str),
+    U64(u64),
+    I64(i64),
+    Bool(bool),
+}
+
+impl<'c> Identifier<'_, 'c> {
+    fn of(scalar: Scalar<'c>) -> Option<Self> {
+        Some(match scalar {
+            Scalar::Str(text) => Identifier::Text(text),
+            // Not by `visit_bytes`, which the compiler would then make of every struct.
+            Scalar::Bytes(bytes) => Identifier::Text(std::str::from_utf8(bytes).ok()?),
+            Scalar::Bool(value) => Identifier::Bool(value),
+            number => match Number::of(number)? {
+                Number::U64(value) => Identifier::U64(value),
+                Number::I64(value) => Identifier::I64(value),
+                _ => return None,
+            },
+        })
+    }
+}
