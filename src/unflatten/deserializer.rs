@@ -270,8 +270,29 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        // Most are of these kinds, so there is less to decide.
+        let result = match self.0.take_leaf() {
+            Some(Taken::String(text)) => visitor.visit_string(text),
+            Some(Taken::Scalar(Scalar::Str(text))) => visitor.visit_borrowed_str(text),
+            Some(Taken::Scalar(Scalar::F64(value))) => visitor.visit_f64(value),
+            Some(Taken::Scalar(Scalar::I64(value))) => visitor.visit_i64(value),
+            Some(Taken::Scalar(Scalar::U64(value))) => visitor.visit_u64(value),
+            Some(Taken::Scalar(Scalar::Bool(value))) => visitor.visit_bool(value),
+            _ => return self.any_other(visitor),
+        };
+        outside!(self, result)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.0.compact
+    }
+}
+
+impl<'de> NodeDeserializer<'_, 'de> {
+    /// A request for anything, where something else is than in most documents.
+    fn any_other<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         use NodeKind as Is;
-        match self.0.take_anything() {
+        match self.0.take_other() {
             Ok(None) => {}
             Ok(Some(taken)) => return self.scalar_as_it_is(taken, visitor),
             Err(error) => return Err(error),
@@ -298,12 +319,6 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         }
     }
 
-    fn is_human_readable(&self) -> bool {
-        !self.0.compact
-    }
-}
-
-impl<'de> NodeDeserializer<'_, 'de> {
     /// serde would turn a finite `f64` beyond the range of `f32` into infinity, and a signalling
     /// NaN into a quiet NaN. So both are handled here.
     fn f32_of_other<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {

@@ -50,15 +50,28 @@ impl<'de> Cursor<'de> {
         }
     }
 
-    /// Takes the scalar, for a request for anything. If there is none, this goes inside newtypes.
-    #[inline(never)]
-    pub(super) fn take_anything(&mut self) -> Result<Option<Taken<'de>>> {
-        if self.found == LEAF
-            && let Some(taken) = self.supply.take(self.leaf)
-        {
-            self.asked = true;
-            return Ok(Some(taken));
+    /// Takes the leaf, for a request for anything, if it is of a kind that documents are made of.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn take_leaf(&mut self) -> Option<Taken<'de>> {
+        if self.found != LEAF {
+            return None;
         }
+        self.asked = true;
+        let scalar = match self.supply.as_leaves().get(self.leaf)? {
+            Leaf::F64(value) => Scalar::F64(*value),
+            Leaf::I64(value) => Scalar::I64(*value),
+            Leaf::U64(value) => Scalar::U64(*value),
+            Leaf::Bool(value) => Scalar::Bool(*value),
+            Leaf::Str(_) => return self.text_of_leaf(),
+            _ => return None,
+        };
+        Some(Taken::Scalar(scalar))
+    }
+
+    /// Takes any other scalar, for a request for anything. If there is none, this goes inside
+    /// newtypes.
+    #[inline(never)]
+    pub(super) fn take_other(&mut self) -> Result<Option<Taken<'de>>> {
         self.settle_to_message()?;
         Ok(match self.found {
             LEAF | Found::Kept | Found::Name => self.take(),
@@ -73,8 +86,11 @@ impl<'de> Cursor<'de> {
             return None;
         }
         self.asked = true;
-        match (self.supply.f64s.get(self.leaf), self.supply.as_leaves().get(self.leaf)) {
-            (Some(value), _) | (_, Some(Leaf::F64(value))) => Some(*value),
+        if let Some(value) = self.supply.f64s.get(self.leaf) {
+            return Some(*value);
+        }
+        match self.supply.as_leaves().get(self.leaf) {
+            Some(Leaf::F64(value)) => Some(*value),
             _ => None,
         }
     }
@@ -86,8 +102,11 @@ impl<'de> Cursor<'de> {
             return None;
         }
         self.asked = true;
-        match (self.supply.f32s.get(self.leaf), self.supply.as_leaves().get(self.leaf)) {
-            (Some(value), _) | (_, Some(Leaf::F32(value))) => Some(*value),
+        if let Some(value) = self.supply.f32s.get(self.leaf) {
+            return Some(*value);
+        }
+        match self.supply.as_leaves().get(self.leaf) {
+            Some(Leaf::F32(value)) => Some(*value),
             _ => None,
         }
     }
