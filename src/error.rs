@@ -535,12 +535,6 @@ impl serde::ser::Error for LayoutMismatch {
     }
 }
 
-impl serde::ser::Error for Mismatch {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Mismatch
-    }
-}
-
 impl serde::de::Error for Mismatch {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Mismatch

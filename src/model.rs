@@ -44,13 +44,12 @@
 //! | static | a value that belongs to the structure |
 //! | key, path, pattern | one step from a node to a child; the steps from the root; a set of paths |
 //! | insertion | the order in which the entries of a map came, before they were sorted |
-//! | frame | a compound whose children have not all come |
 //! | walk, event | a visit of all nodes, parents first; a node is entered or left |
 //! | cursor | the place in a known structure that a value has reached |
 //! | builder | makes an encoding node by node, and joins equal neighbours |
-//! | recorder, recording | serde's side of flattening; its state, the same for all types |
-//! | matcher | walks a value beside a known structure |
-//! | divergence | what is known of the structure of a value after its first mismatch |
+//! | tape, word | the serde calls of a value that is flattened; one of them, or several leaves |
+//! | follow | to compare a call with the word that is expected, instead of writing one |
+//! | frame | a sequence on the tape whose elements have not all come |
 //! | row | elements of a sequence that are taken together, because they should look like the last |
 //! | layout | the serde calls of a type that always makes the same ones |
 //! | block, shape | a rectangular part of a structure, like an array; its sizes |
@@ -60,12 +59,13 @@
 //! | folded | counted as one structure whatever the length, the keys or the kinds of numbers are |
 //! | place, pool | what the same keys lead to in all documents; what is in something folded |
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The name of a type, a field or a variant: borrowed from the type that was walked, or read from a
 /// text or a file.
@@ -256,6 +256,26 @@ impl<T: Send + Sync + UnwindSafe + RefUnwindSafe> Late<T> for OnceLock<T> {
     }
 }
 
+/// What a walk keeps beside a structure, and takes while it needs it. It is behind a trait as
+/// [`Late`] is.
+pub(crate) trait Aside: Send + Sync + UnwindSafe + RefUnwindSafe {
+    fn take(&self) -> Option<Box<dyn Any + Send>>;
+    fn put(&self, kept: Box<dyn Any + Send>);
+}
+
+/// If another thread has it just now, there is nothing to take, and nothing is put.
+impl Aside for Mutex<Option<Box<dyn Any + Send>>> {
+    fn take(&self) -> Option<Box<dyn Any + Send>> {
+        self.try_lock().ok()?.take()
+    }
+
+    fn put(&self, kept: Box<dyn Any + Send>) {
+        if let Ok(mut place) = self.try_lock() {
+            *place = Some(kept);
+        }
+    }
+}
+
 /// Leaves of one kind in one buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Column {
@@ -382,6 +402,8 @@ pub(crate) struct Encoding {
     pub(crate) node_data: Box<[NodeData]>,
     /// Follows from `nodes`. A structure of few nodes has none.
     pub(crate) run_index: Option<Box<dyn Late<RunIndex>>>,
+    /// How values of the structure are walked, if that is too large to be kept by a thread.
+    pub(crate) aside: Box<dyn Aside>,
 }
 
 /// Where the runs of children are, for nodes with many of them. So a lookup need not pass all runs

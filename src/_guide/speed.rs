@@ -8,31 +8,36 @@
 //! `from_value`, which builds a document of nodes. The figures are medians of
 //! `cargo bench --bench ratios`, on two shared cores of an x86-64 server, rustc 1.95.
 //!
-//! | to | 20 matrices, `f32` | 100,000 particles | 28 numbers | 1,000 structs of 64 fields |
-//! |---|---|---|---|---|
-//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.7 (5) | 1.3 (3.3) | 5.9 (10) | 1.0 (2.7) |
-//! | [`flatten_as`](crate::flatten_as) | 1.2 (8) | 1.8 (4.6) | 38 (45) | 1.5 (4.1) |
-//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 2.7 (19) | 2.9 (7.5) | 41 (48) | 2.3 (6.3) |
-//! | a slice of numbers collected into `Leaf`s | 1.2 (9) | 1.4 (3.7) | 1.6 (2.7) | 0.9 (2.5) |
-//! | `to_value` | 14 | 190 | 29 | 130 |
-//! | [`unflatten`](crate::unflatten()) from numbers | 2.2 (1.8) | 1.3 (1.3) | 19 (10) | 0.9 (1.3) |
-//! | … from leaves, moved | 19 (16) | 7.4 (7.3) | 28 (15) | 4.2 (6.0) |
-//! | `from_value` | 15 | 40 | 27 | 50 |
+//! | to | 20 matrices, `f32` | 100,000 particles | 27 numbers | 28 numbers | 1,000 structs of 64 fields |
+//! |---|---|---|---|---|---|
+//! | [`flatten_like`](crate::TreeDef::flatten_like) | 0.56 (5) | 1.0 (3.3) | 9.0 (11) | 5.4 (12) | 1.1 (3.8) |
+//! | [`flatten_as`](crate::flatten_as) | 0.61 (5) | 1.3 (4.2) | 10 (12) | 6.7 (15) | 1.1 (3.9) |
+//! | [`flatten`](crate::flatten()), into [`Leaf`](crate::Leaf)s | 2.1 (19) | 3.9 (13) | 11 (13) | 7.2 (16) | 2.3 (8.3) |
+//! | numbers collected into `Leaf`s | 1.0 (9) | 1.1 (3.6) | 1.0 (1.2) | 0.9 (2.0) | 0.7 (2.6) |
+//! | `to_value` | 9.1 | 130 | 25 | 23 | 110 |
+//! | [`unflatten`](crate::unflatten()) from numbers | 1.7 (1.7) | 1.2 (1.5) | 18 (2.1) | 10 (7.4) | 0.7 (1.2) |
+//! | … from leaves, moved | 8.5 (9) | 5.9 (7.4) | 23 (2.8) | 16 (12) | 3.5 (6.2) |
+//! | `from_value` | 15 | 43 | 41 | 22 | 40 |
 //!
 //! | to | `HashMap` of 10,000 | 10,000 small maps | 100,000 variants | 100,000 strings | 1 MB of JSON |
 //! |---|---|---|---|---|---|
-//! | `flatten_like` | 29 | 44 | 20 | 28 | 24 |
-//! | `flatten` | 100 | 53 | 90 | 54 | 49 |
-//! | `to_value` | 120 | 77–95 | 330 | 42 | 44 |
-//! | `unflatten` from leaves, borrowed | – | 97 | 83 | 60 | 84 |
-//! | … moved | 75 | 100 | 85 | 42 | 84 |
-//! | `from_value` | 51 | 90 | 180 | 29 | 66 |
+//! | `flatten_like` | 7.8 | 15 | 12 | 24 | 17 |
+//! | `flatten` | **91** | 15 | 51 | **36** | **45** |
+//! | `to_value` | 84 | 56 | 240 | 33 | 34 |
+//! | `unflatten` from leaves, borrowed | – | 52 | 43 | 37 | 51 |
+//! | … moved | 37 | 53 | 45 | **25** | **52** |
+//! | `from_value` | 41 | 59 | 140 | 24 | 49 |
+//!
+//! The bold figures are those where `serde_json` is faster: by 3 to 9 percent, and by 33 percent where
+//! a document is flattened. There treedef writes words, finds the number of each key, and makes nodes,
+//! while `to_value` copies the document. The 27 numbers are in fourteen structs and vectors, the 28 in
+//! ten.
 //!
 //! `flatten_like`, `flatten_as` and `unflatten` take nearly the same time per leaf for 10³ leaves
 //! as for 10⁶. Every function runs once before it is timed. A call that allocates a large vector
 //! for the first time also pays for fresh memory, and at 10⁷ leaves every call does: that costs
 //! more than the walk. Whether the allocator has memory ready differs from run to run. For example,
-//! `flatten` has taken 2.2 to 4.9 ns for the matrices, and 48 to 86 for the document.
+//! `flatten` has taken 2.0 to 4.9 ns for the particles, and 44 to 57 for the document.
 //!
 //! `benches/peers` has a table that compares with the pytree libraries of Python.
 //!
@@ -45,36 +50,41 @@
 //!
 //! | | base | `serde_json` | treedef | ratio | text, kB |
 //! |---|---|---|---|---|---|
-//! | dev: five structs | 0.28 s | 0.35 s | 0.46 s | 1.3 | 836, 1,791 |
-//! | … `cargo_metadata::Metadata` | 0.17 s | 0.44 s | 0.52 s | 1.2 | 1,560, 2,568 |
+//! | dev: five structs | 0.31 s | 0.42 s | 0.50 s | 1.2 | 836, 2,183 |
+//! | … `cargo_metadata::Metadata` | 0.18 s | 0.45 s | 0.54 s | 1.2 | 1,560, 2,974 |
 //! | … `openapiv3::OpenAPI` | 1.2 s | 1.4 s | 1.9 s | 1.4 | 2,867, 4,823 |
 //! | … a Kubernetes `Pod` | 1.4 s | 2.7 s | 2.7 s | 1.0 | 4,287, 5,530 |
 //! | … sixty structs and enums | 2.9 s | 4.1 s | 4.1 s | 1.0 | 4,699, 5,546 |
-//! | release: five structs | 1.1 s | 2.1 s | 2.1 s | 1.0 | 537, 863 |
-//! | … `cargo_metadata::Metadata` | 3.6 s | 7.6 s | 6.1 s | 0.8 | 904, 1,228 |
+//! | release: five structs | 0.93 s | 1.75 s | 2.17 s | 1.2 | 537, 1,029 |
+//! | … `cargo_metadata::Metadata` | 3.5 s | 5.6 s | 6.5 s | 1.2 | 904, 1,427 |
 //! | … `openapiv3::OpenAPI` | 16 s | 20 s | 25 s | 1.3 | 1,788, 2,467 |
 //! | … a Kubernetes `Pod` | 12 s | 21 s | 24 s | 1.1 | 2,386, 2,638 |
 //! | … sixty structs and enums | 22 s | 30 s | 32 s | 1.1 | 2,442, 2,587 |
 //!
-//! `OpenAPI` reads its schemas with `serde_json` itself, so with `serde_json` a part of the program
-//! is shared.
+//! The rows of the five structs and of `Metadata` are of 2026-11-24; the other three were measured
+//! before the walks were written anew, which cost the two first ones a fifth of the time in
+//! release. `OpenAPI` reads its schemas with `serde_json` itself, so with `serde_json` a part of the
+//! program is shared.
 //!
 //! Another call on the same type costs little: `structure`, `signature`, `flatten_as`, `map`,
 //! borrowed and strict add nothing to the time that can be measured, and up to 7 % to the text.
-//! `flatten_like` has a serializer of its own: 11 % more of both. For `Metadata` the compiler makes
-//! 83,000 lines of LLVM IR, 1.2 times as many as with `serde_json`, and 100,000 with
-//! `flatten_like`. CI counts these lines. The remaining cost above `serde_json` is for sequences:
-//! every element type is compiled for the serializer of plain data too. An element is passed by
-//! reference, and at compile time we cannot tell whether the referenced type owns memory.
+//! `flatten_like` is the same serializer: it adds 2.6 % to the lines of LLVM IR. For `Metadata` the
+//! compiler makes 83,600 of these lines, 1.2 times as many as with `serde_json`. CI counts them. The
+//! remaining cost above `serde_json` is for sequences: every element type is compiled for the
+//! serializer of plain data too. An element is passed by reference, and at compile time we cannot
+//! tell whether the referenced type owns memory.
 //!
 //! # The ideas
 //!
-//! *Compare instead of record.* Recording a node takes some hundred instructions, comparing it with
-//! the expected node takes a few. In `flatten_like` the structure is given. The leaves are written
-//! straight to their slots. At the first difference this walk stops, and the value is recorded.
-//! `flatten` does not compare a value with the last one of its type, because then the comparing
-//! serializer would be compiled for every type that is flattened. So for 28 numbers `flatten_like`
-//! is about seven times as fast as `flatten`.
+//! *Follow instead of record.* A walk writes a word for each serde call, and makes nodes from the
+//! words at the end. Expected words are there before it begins: those of the last structure of the
+//! thread, those of the structure that `flatten_like` is given, and in a sequence those of the
+//! element before. While the value makes the same calls, each is compared with a word, and nothing
+//! is written. If all are as expected, the structure is known, too. So a second call of `flatten`
+//! on a value with an equal structure allocates the leaves and nothing else. At the first
+//! difference, the words that were followed are copied, and writing goes on. A thread keeps eight
+//! structures of up to 1,024 words and 64 different keys and statics. The words of a larger one are
+//! kept with its treedef, from the second `flatten_like` on.
 //!
 //! *Take plain data in rows.* Plain data owns no memory: numbers, and structs, tuples and options
 //! of numbers. An element is expected to look like the previous one. Lone numbers are taken by a
@@ -89,18 +99,17 @@
 //! *Record into memory that is there.* A thread keeps the memory of its last recording. So what
 //! `flatten` allocates is its result, and little else.
 //!
-//! *Pass state by value.* During a comparison, the position in the leaves and the position in the
-//! structure are passed from call to call and back, in registers, and the error type has no size.
-//! The recording walk makes the message. An error without size also lets a rebuilt value stay in
-//! registers on its way to its vector.
+//! *Pass state by value.* The position on the tape is passed from call to call and back, in a
+//! register. A leaf does not change it, so a leaf is recognised by a position that is the same as
+//! before. The path of an error is made from the words, and only when there is an error.
 //!
 //! *Do not compile what a type cannot need.* Every serializer and deserializer that a value may
-//! meet is compiled once for each type in it, in the build of the user. So there are only three:
-//! one serializer that records, one that compares, and one deserializer, for leaves of any type.
-//! They contain only what depends on the type; everything else is compiled once, in this crate. The
-//! serializers and deserializers for plain data are compiled only for types that own no memory.
-//! serde_derive lets a struct be read from a map and from a sequence. The deserializer needs only
-//! the first: it reads a sequence as a map from the names of the fields to the elements.
+//! meet is compiled once for each type in it, in the build of the user. So there are only two: one
+//! serializer and one deserializer, for leaves of any type. They contain only what depends on the
+//! type; everything else is compiled once, in this crate. The serializers and deserializers for
+//! plain data are compiled only for types that own no memory. serde_derive lets a struct be read
+//! from a map and from a sequence. The deserializer needs only the first: it reads a sequence as a
+//! map from the names of the fields to the elements.
 //!
 //! *Compare names by address first.* A recorded structure borrowed its names from the same type
 //! that is walked, so the addresses are usually equal.
@@ -120,13 +129,15 @@
 //!
 //! - A [`Leaf`](crate::Leaf) takes 24 bytes, and a string leaf an allocation. A vector of numbers
 //!   is 1.6 to 20 times as fast. A hand-written loop that makes the same leaves of the matrices
-//!   takes 1.2 ns where `flatten` takes 2.7.
-//! - An element that is not plain data is recorded: one that contains a string, an enum, a map, a
-//!   sequence or a static.
-//! - A map whose entries arrive in random order is sorted. `flatten_like` remembers the insertion
-//!   order, and is fast as long as it gets the same map. Otherwise each entry is looked up.
-//! - Rules, `leaves_where` and `none_is_leaf` use the recording walk, without predictions, in
-//!   `flatten_like` too.
+//!   takes 1.0 ns where `flatten` takes 2.1.
+//! - An element that is not plain data is no row: one that contains a string, an enum, a map, a
+//!   sequence or a static. Its calls are compared one by one.
+//! - A map whose entries arrive in random order is sorted, and so are its leaves. One map of 10,000
+//!   keys is flattened 1.4 times as slowly as before the words came, because each key is looked up
+//!   among all keys of the value. `flatten_like` is fast as long as it gets the same map.
+//! - The words of a value whose elements are not alike are longer than its nodes: a list of a
+//!   million enums that alternate needs 240 MB while it is flattened, of which 115 MB stay.
+//! - Rules apply when the nodes are made: all leaves are put into a vector first.
 //! - A parsed structure owns its names, so names are compared letter by letter: about twice the
 //!   time.
 //! - If an element was expected to look like the previous one but differs, it is serialized twice.

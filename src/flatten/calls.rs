@@ -1,10 +1,9 @@
 //! Macros for groups of serde calls.
 
-/// The calls for scalars. `floats` handles floats, `others` all other kinds.
+/// The calls for scalars except floats.
 macro_rules! scalars {
-    (|$this:ident, $scalar:ident| #[$inline_float:meta] floats: $float:expr, #[$inline:meta] others: $other:expr,) => {
-        $crate::leaf::each_scalar! { [floats] => scalars |$this, $scalar| #[$inline_float] $float; }
-        $crate::leaf::each_scalar! { [bool integers char texts] => scalars |$this, $scalar| #[$inline] $other; }
+    (|$this:ident, $scalar:ident| #[$inline:meta] $then:expr) => {
+        $crate::leaf::each_scalar! { [bool integers char texts] => scalars |$this, $scalar| #[$inline] $then; }
     };
     (
         |$this:ident, $scalar:ident| #[$inline:meta] $then:expr;
@@ -44,95 +43,6 @@ macro_rules! numbers {
             $then
         }
     )*};
-}
-
-/// The calls for nodes with a name or with children, except options, newtype structs and maps. Each
-/// expression gets the kind and the names of the node as `head`.
-macro_rules! nodes {
-    (|$this:ident, $head:ident, $value:ident| atom: $atom:expr, around: $around:expr, open: $open:expr, fields: $fields:expr,) => {
-        fn serialize_unit_struct($this, name: &'static str) -> Result<Self::Ok, Self::Error> {
-            let $head = NodeHead { name, ..NodeHead::new(NodeKind::UnitStruct) };
-            $atom
-        }
-
-        fn serialize_unit_variant(
-            $this,
-            name: &'static str,
-            _: u32,
-            variant: &'static str,
-        ) -> Result<Self::Ok, Self::Error> {
-            let $head = NodeHead { kind: NodeKind::UnitVariant, name, variant };
-            $atom
-        }
-
-        #[inline]
-        fn serialize_newtype_variant<T: Serialize + ?Sized>(
-            $this,
-            name: &'static str,
-            _: u32,
-            variant: &'static str,
-            $value: &T,
-        ) -> Result<Self::Ok, Self::Error> {
-            let $head = NodeHead { kind: NodeKind::NewtypeVariant, name, variant };
-            $around
-        }
-
-        #[inline]
-        fn serialize_seq($this, _: Option<usize>) -> Result<Self::SerializeSeq, Self::Error> {
-            let $head = NodeHead::new(NodeKind::Seq);
-            $open
-        }
-
-        #[inline]
-        fn serialize_tuple($this, _: usize) -> Result<Self::SerializeTuple, Self::Error> {
-            let $head = NodeHead::new(NodeKind::Tuple);
-            $open
-        }
-
-        #[inline]
-        fn serialize_tuple_struct(
-            $this,
-            name: &'static str,
-            _: usize,
-        ) -> Result<Self::SerializeTupleStruct, Self::Error> {
-            let $head = NodeHead { name, ..NodeHead::new(NodeKind::TupleStruct) };
-            $open
-        }
-
-        #[inline]
-        fn serialize_tuple_variant(
-            $this,
-            name: &'static str,
-            _: u32,
-            variant: &'static str,
-            _: usize,
-        ) -> Result<Self::SerializeTupleVariant, Self::Error> {
-            let $head = NodeHead { kind: NodeKind::TupleVariant, name, variant };
-            $open
-        }
-
-        #[inline]
-        fn serialize_struct(
-            $this,
-            name: &'static str,
-            _: usize,
-        ) -> Result<Self::SerializeStruct, Self::Error> {
-            let $head = NodeHead { name, ..NodeHead::new(NodeKind::Struct) };
-            $fields
-        }
-
-        #[inline]
-        fn serialize_struct_variant(
-            $this,
-            name: &'static str,
-            _: u32,
-            variant: &'static str,
-            _: usize,
-        ) -> Result<Self::SerializeStructVariant, Self::Error> {
-            let $head = NodeHead { kind: NodeKind::StructVariant, name, variant };
-            $fields
-        }
-    };
 }
 
 /// Calls that a serializer does not expect.
@@ -180,4 +90,4 @@ pub(super) fn text_of(value: std::fmt::Arguments<'_>) -> Option<String> {
 }
 
 pub(crate) use mismatches;
-pub(super) use {children, nodes, numbers, scalars};
+pub(super) use {children, numbers, scalars};

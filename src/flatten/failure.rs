@@ -1,110 +1,118 @@
-//! Errors of a recording, and their paths.
+//! Errors of a walk, and their paths.
 
-use crate::error::{Error, ErrorKind};
-use crate::model::{Labels, LeafKind, Name, NodeKind};
+use std::mem;
+
+use crate::error::{Error, Result};
 use crate::path::{Key, Path};
 
-use super::frame::{Frame, KnownData, Role};
-use super::recording::Recording;
+use super::tape::{Failure, Tape};
 
-impl Recording {
-    /// The number of open compounds.
-    pub(super) fn level(&self) -> usize {
-        self.outer.len()
-    }
+const SWALLOWED: &str = "a `Serialize` implementation swallowed an error and went on";
 
-    /// Closes all compounds inside `level`, and adds the key of the failed child to the path.
+impl Tape {
+    /// A child of a compound failed. It began at `at`.
     #[cold]
     #[inline(never)]
-    pub(super) fn child_failed(&mut self, level: usize, error: Error) -> Error {
-        self.failed = true;
-        while self.outer.len() > level {
-            self.pop();
-        }
-        match self.frame.role {
-            Role::Node => error.under(self.current_key()),
-            Role::Through | Role::Kept { .. } => error,
-        }
-    }
-
-    /// Adds the whole path to an error at the current place, and closes all compounds.
-    #[cold]
-    pub(super) fn failed_here(&mut self, mut error: Error) -> Error {
-        for level in (0..=self.outer.len()).rev() {
-            error = self.child_failed(level, error);
-        }
+    pub(super) fn child_failed(&mut self, at: usize, error: Error) -> Error {
+        self.fail(at, false).levels += 1; // at most the open compounds
         error
     }
 
-    /// The key of an open map failed. The path inside the key is dropped, because it is not a path
-    /// inside the value.
+    /// A key failed, or a compound is not a compound. The path is that of the compound.
     #[cold]
-    pub(super) fn key_failed(&mut self, error: Error) -> Error {
-        self.failed = true;
-        error.at(Path::root())
+    pub(super) fn compound_failed(&mut self, at: usize, error: Error) -> Error {
+        self.fail(at, true).levels = 0;
+        error
     }
 
+    /// An error of the tape itself at a place, with its path.
     #[cold]
-    pub(super) fn broken(&mut self, what: &'static str) -> Error {
-        self.failed = true;
-        Error::protocol(what)
+    pub(super) fn failed_here(&mut self, at: usize, error: Error) -> Error {
+        self.fail(at, false).levels = usize::MAX;
+        let path = self.failed_path();
+        error.at(path)
     }
 
-    /// The slots for leaves of one kind do not take a leaf.
-    #[cold]
-    pub(super) fn refused(&mut self) -> Error {
-        let kind = self.leaves.kind();
-        self.wrong_scalar(kind)
-    }
-
-    #[cold]
-    pub(super) fn wrong_scalar(&mut self, found: LeafKind) -> Error {
-        let expected = self.leaves.kind();
-        self.wrong_kind(found, || {
-            if expected.is_float() && found.is_float() {
-                // An f32 is widened, so what does not fit is an f64.
-                format!("`flatten_as::<{found}>` takes both, `flatten` leaves of every kind")
-            } else if expected.is_integer() && found.is_integer() {
-                format!("`flatten_as::<{found}>` if all are {found}, else `flatten`")
-            } else {
-                "mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`"
-                    .to_owned()
-            }
+    fn fail(&mut self, at: usize, is_compound: bool) -> &mut Failure {
+        let Tape { words, follow, kept, pending, cursor, .. } = self;
+        (self.takes, self.room, self.before_label) = (0, 0, None);
+        self.failure.get_or_insert_with(|| {
+            Box::new(Failure {
+                words: mem::take(words),
+                frames: mem::take(&mut follow.frames),
+                kept: mem::take(kept),
+                pending: mem::take(pending),
+                cursor: *cursor,
+                has_begun: at != *cursor,
+                is_compound,
+                levels: 0,
+            })
         })
     }
 
-    /// A leaf of a kind that the typed leaves cannot hold, with what can be done about it.
+    /// The error of a value that goes on after an error.
     #[cold]
-    pub(super) fn wrong_kind(&mut self, found: LeafKind, hint: impl FnOnce() -> String) -> Error {
-        Error::from(ErrorKind::LeafKind { expected: self.leaves.kind(), found }).with_hint(hint())
+    pub(super) fn swallowed(&mut self) -> Error {
+        if let Some(failure) = &mut self.failure {
+            failure.levels = 0;
+        }
+        Error::protocol(SWALLOWED)
     }
 
-    /// The key of the child that is being recorded.
-    pub(super) fn current_key(&self) -> Key {
-        let Frame { kind, variant, children, first_label, known, .. } = &self.frame;
-        let position = *children;
-        let variant = || Name::Borrowed(variant);
-        let field = || self.fields.get(first_label + position).map(|name| Name::Borrowed(*name));
-        let key = || match known {
-            Some(KnownData { data, count }) => match &self.builder.node_data.get(*data)?.labels {
-                Labels::Keys(keys) => keys.get(count.checked_sub(1)?).cloned(),
-                _ => None,
-            },
-            None => self.keys.get(first_label + position).cloned(),
-        };
-        let labelled = match kind {
-            NodeKind::Map => key().map(Key::Entry),
-            NodeKind::Struct => field().map(Key::Field),
-            NodeKind::StructVariant => field().map(|name| Key::VariantField(variant(), name)),
-            _ => None,
-        };
-        labelled.unwrap_or_else(|| match kind {
-            NodeKind::Some => Key::Some,
-            NodeKind::Seq => Key::Index(position),
-            NodeKind::NewtypeVariant | NodeKind::TupleVariant => {
-                Key::VariantPosition(variant(), position)
+    /// The result of a walk, with the path of its error.
+    pub(super) fn ended(&mut self, end: Result<usize>) -> Result<usize> {
+        match end {
+            Ok(at) if self.failure.is_none() => Ok(at),
+            Ok(_) => {
+                // The compound around the last one that failed has ignored it.
+                let failed = self
+                    .failure
+                    .as_mut()
+                    .map_or(0, |failure| mem::replace(&mut failure.levels, usize::MAX));
+                let path = self.failed_path();
+                let keys = path.keys().get(..path.keys().len().saturating_sub(failed));
+                let path = keys.unwrap_or_default().iter().cloned().collect();
+                Err(Error::protocol(SWALLOWED).at(path))
             }
-            _ => Key::Position(position),
-        })
+            Err(error) if self.failure.is_none() => Err(error),
+            Err(error) => {
+                let path = self.failed_path();
+                Err(error.at(path))
+            }
+        }
+    }
+
+    /// The path of the failure.
+    fn failed_path(&mut self) -> Path {
+        let Some(failure) = self.failure.take() else { return Path::root() };
+        let Failure { words, frames, mut kept, pending, cursor, has_begun, is_compound, levels } =
+            *failure;
+        (self.words, self.follow.frames) = (words, frames);
+        let (mut at, mut leaves) = (cursor, pending);
+        // If the last value is complete, its key is that of the child before.
+        let mut complete = Some(levels).filter(|_| has_begun && kept.is_empty());
+        // The keys, the innermost first.
+        let mut keys: Vec<Key> = Vec::new();
+        loop {
+            let innermost = kept.pop();
+            if at < self.words.len() {
+                self.follow.write_followed(&mut self.words, at);
+            }
+            let first = innermost.as_ref().map_or(self.follow.base, |kept| kept.word);
+            let words = self.words.get(first..).unwrap_or_default();
+            let path = self.nodes.path(words, &mut self.labels.list, leaves, complete.take());
+            keys.extend(path.into_iter().rev());
+            let Some(value) = innermost else { break };
+            if value.is_key() {
+                keys.clear();
+            }
+            self.words.truncate(value.word);
+            self.follow.close_to(value.frame);
+            (at, leaves) = (value.at, value.pending);
+        }
+        keys.drain(..keys.len().min(usize::from(is_compound)));
+        keys.drain(..keys.len().saturating_sub(levels));
+        self.failure = Some(Box::default());
+        keys.into_iter().rev().collect()
     }
 }

@@ -1,151 +1,298 @@
-//! Subtrees that are kept as one value: keys, statics and opaque leaves.
+//! Keys, statics and opaque leaves: values that are kept as a whole during a walk.
+
+use std::mem;
 
 use crate::error::{ErrorKind, Result};
 use crate::leaf::Scalar;
-use crate::leaf::float::Half;
-use crate::model::{
-    Labels, Leaf, LeafKind, MAX_KEY_NESTING, NodeHead, NodeKind, Options, Tree, Value,
-};
-use crate::treedef::encoding::{LabelsRef, NodeDataRef};
-use crate::treedef::node_ref::NodeRef;
-use crate::treedef::text::brief;
+use crate::leaf::sink::Sink;
+use crate::model::{Leaf, MAX_KEY_NESTING, NodeKind, Options, Tree, Value};
 
-use super::frame::{Frame, KnownData, NextValue, Role};
-use super::recording::Recording;
+use super::labels::LabelTable;
+use super::nodes::{Made, is_nothing};
+use super::refused::put_opaque;
 use super::rules::Keep;
+use super::tape::{BeforeLabel, Kept, Tape};
+use super::word::{self, ALL_KINDS, Tag, Word};
 
-impl Recording {
-    pub(super) fn begin_keeping(&mut self, keep: Keep, closes_with_child: bool) -> Result<()> {
-        if self.keeping >= MAX_KEY_NESTING {
+impl Kept {
+    /// The whole value of a walk.
+    fn of_whole() -> Self {
+        let (at, word, leaf, frame, takes, pending, room) = (0, 0, 0, 0, ALL_KINDS, 0, 0);
+        Kept { keep: Keep::Leaf, at, word, leaf, frame, sink: None, takes, pending, room }
+    }
+
+    pub(super) fn is_key(&self) -> bool {
+        self.keep == Keep::Key
+    }
+}
+
+impl Tape {
+    /// Begins to keep a value. Returns the position of its first word.
+    fn keep(&mut self, at: usize, keep: Keep) -> Result<usize> {
+        if self.kept.len() + usize::from(self.ruled) >= MAX_KEY_NESTING {
             return Err(ErrorKind::Depth { limit: MAX_KEY_NESTING }.into());
         }
-        self.start_keeping(keep, closes_with_child);
-        Ok(())
+        let outermost = self.kept.is_empty();
+        let sink = outermost.then(|| {
+            let leaves = Sink::Leaves(mem::take(&mut self.kept_leaves));
+            mem::replace(&mut self.leaves, leaves)
+        });
+        self.kept.push(Kept {
+            keep,
+            at,
+            word: self.words.len(),
+            leaf: self.leaves.len(),
+            frame: self.follow.num_open(),
+            sink,
+            takes: mem::replace(&mut self.takes, ALL_KINDS),
+            pending: mem::take(&mut self.pending),
+            room: self.room,
+        });
+        self.cursor = self.words.len();
+        Ok(self.cursor)
     }
 
-    pub(super) fn start_keeping(&mut self, keep: Keep, closes_with_child: bool) {
-        self.keeping += 1;
-        self.expect_next(NextValue::Child);
-        let role = Role::Kept { keep, closes_with_child };
-        self.push(role, NodeHead::new(NodeKind::Static));
-        self.frame.first_leaf = self.kept.len();
-    }
-
-    /// Takes out the kept value and puts it in its place.
-    pub(super) fn end_keeping(&mut self) -> Result<()> {
-        let Role::Kept { keep, closes_with_child } = self.frame.role else { return Ok(()) };
-        if let Some(KnownData { data, .. }) = self.frame.known {
-            self.pop_kept();
-            self.builder.open(NodeKind::Static, data);
-            return Ok(());
+    /// A label that is not a scalar begins.
+    pub(super) fn keep_label(&mut self, at: usize) -> Result<usize> {
+        match self.before_label.take() {
+            Some(BeforeLabel { keep, takes, room }) => {
+                (self.takes, self.room) = (takes, room);
+                self.keep(at, keep)
+            }
+            None => Ok(at),
         }
-        let value = self.kept_value()?;
-        match keep {
-            Keep::Key => self.other_key(value),
-            Keep::Static => self.put_static(&value),
-            Keep::Leaf | Keep::Half => {
-                self.met_opaque = true;
-                self.last_is_none = is_nothing(&value);
-                let leaf = match keep {
-                    Keep::Half => float_of(value),
-                    _ => Leaf::from(value),
-                };
-                let kind = leaf.kind();
-                let opaque = (kind == LeafKind::Opaque).then(|| leaf.clone());
-                if !self.leaves.push_leaf(leaf) {
-                    let by = if closes_with_child { "a rule" } else { "a mark" };
-                    let error = match opaque {
-                        Some(leaf) => self.wrong_kind(kind, || {
-                            format!("{by} made one opaque leaf of `{}`", brief(&leaf))
-                        }),
-                        None => self.wrong_scalar(kind),
-                    };
-                    return Err(error);
-                }
+    }
+
+    /// A key or a static comes next.
+    fn expect_label(&mut self, keep: Keep) {
+        let (takes, room) = (mem::take(&mut self.takes), mem::take(&mut self.room));
+        self.before_label = Some(BeforeLabel { keep, takes, room });
+    }
+
+    /// A key comes next. Returns how many values are being kept.
+    pub(super) fn expect_key(&mut self) -> usize {
+        if self.failure.is_none() {
+            self.expect_label(Keep::Key);
+        }
+        self.kept.len()
+    }
+
+    /// Takes the result of a key, which began when `level` values were being kept.
+    pub(super) fn key_came(&mut self, level: usize, at: usize) -> Result<usize> {
+        if self.kept.len() == level { Ok(at) } else { self.end_keeping(at) }
+    }
+
+    /// Opens a newtype or a mark.
+    pub(super) fn open_newtype(
+        &mut self,
+        at: usize,
+        name: &'static str,
+        mark: Option<Keep>,
+    ) -> Result<usize> {
+        let Some(keep) = mark else { return self.open(at, NodeKind::NewtypeStruct, name) };
+        // Inside a kept value, a mark changes nothing.
+        if self.is_keeping() || self.before_label.is_some() || self.failure.is_some() {
+            return self.descend(at);
+        }
+        if self.ruled {
+            let is_static = keep == Keep::Static;
+            let at = self.descend(at)?;
+            return Ok(self.emit(
+                at,
+                if is_static { word::STATIC_MARK } else { word::LEAF_MARK },
+                "",
+            ));
+        }
+        if keep == Keep::Static {
+            self.expect_label(keep);
+            return Ok(at);
+        }
+        self.keep(at, keep)
+    }
+
+    /// Takes the result of the child of a newtype or a mark, which began at `at`.
+    pub(super) fn close_newtype(
+        &mut self,
+        at: usize,
+        child: Result<usize>,
+        mark: Option<Keep>,
+    ) -> Result<usize> {
+        let at = match child {
+            Ok(at) => at,
+            Err(error) if mark.is_some() => return Err(error),
+            Err(error) => return Err(self.child_failed(at, error)),
+        };
+        match (mark, self.kept.last()) {
+            (Some(_), Some(kept)) if !kept.is_key() && kept.room == self.room => {
+                self.end_keeping(at)
+            }
+            // The static was a scalar.
+            (Some(Keep::Static), None) if !self.ruled && !self.keeps_whole => Ok(at),
+            _ => {
+                self.ascend();
+                Ok(at)
             }
         }
-        Ok(())
     }
 
-    /// Ends the recording of a value that is kept as a whole.
-    pub(super) fn finish_value(mut self: Box<Self>) -> Result<Value> {
-        let value = self.kept_value()?;
-        self.spare();
-        Ok(value)
+    /// Whether the current value is part of one that is kept.
+    pub(super) fn is_keeping(&self) -> bool {
+        self.keeps_whole || !self.kept.is_empty()
     }
 
-    /// Takes out the kept value.
-    fn kept_value(&mut self) -> Result<Value> {
-        self.expect_no_failure()?;
-        let Frame { at, first_leaf, first_map, first_insertion, .. } = self.frame;
-        self.pop_kept();
-        let mut leaves = self.kept.split_off(first_leaf);
-        if self.builder.nodes.len() == at
+    /// Takes the complete value off the tape, and puts it in its place. Returns the position behind
+    /// it.
+    #[inline(never)]
+    fn end_keeping(&mut self, at: usize) -> Result<usize> {
+        self.count_leaves(at);
+        let Some(kept) = self.kept.pop() else { return Ok(at) }; // the walk has failed
+        let value = self.take_off(&kept);
+        let Kept { keep, at, word, leaf, frame, sink, takes, pending, .. } = kept;
+        self.words.truncate(word);
+        self.follow.close_to(frame);
+        if let Sink::Leaves(leaves) = &mut self.leaves {
+            leaves.truncate(leaf);
+        }
+        if let Some(sink) = sink
+            && let Sink::Leaves(leaves) = mem::replace(&mut self.leaves, sink)
+        {
+            self.kept_leaves = leaves;
+        }
+        (self.takes, self.pending, self.cursor) = (takes, pending, at);
+        let tag = match keep {
+            Keep::Key => word::KEY,
+            Keep::Static => word::STATIC,
+            Keep::Leaf | Keep::Half => return self.put_opaque(at, value?),
+        };
+        match value? {
+            Recorded::Scalar(leaf) => match leaf.as_scalar() {
+                Some(scalar) => Ok(self.label(at, tag, scalar)),
+                None => Err(ErrorKind::Internal("a kept value has an opaque leaf").into()),
+            },
+            Recorded::Known(number) => Ok(self.put_label(at, tag, number)),
+            Recorded::Value { value, words, is_in_order } => {
+                let number = self.labels.compound(value, &words, is_in_order);
+                Ok(self.put_label(at, tag, number))
+            }
+        }
+    }
+
+    /// What was recorded.
+    fn take_off(&mut self, kept: &Kept) -> Result<Recorded> {
+        let Sink::Leaves(leaves) = &mut self.leaves else {
+            return Err(ErrorKind::Internal("a kept value has other leaves").into());
+        };
+        let words = self.words.get(kept.word..).unwrap_or_default();
+        if let [only] = words
+            && only.tag() == word::LEAVES
             && let Some(leaf) = leaves.pop()
         {
-            return Ok(Value::from(leaf));
+            return Ok(Recorded::Scalar(leaf));
         }
-        let mut insertions = self.insertions.split_off(first_insertion);
-        insertions.iter_mut().for_each(|insertion| insertion.map -= first_map);
-        self.maps = first_map;
-        let treedef = self.builder.extract(at, Options::default(), insertions);
-        Ok(Value::from_tree(Tree::from_parts(treedef.with_limits(self.limits), leaves)))
-    }
-
-    fn pop_kept(&mut self) {
-        self.pop();
-        self.expect_next(NextValue::Child);
-    }
-
-    /// Keeps a scalar.
-    pub(super) fn keep_scalar(&mut self, scalar: Scalar<'_>) {
-        let is_static = matches!(self.frame.role, Role::Kept { keep: Keep::Static, .. });
-        let is_static = is_static && self.keeping == 1;
-        match is_static.then(|| self.builder.node_data.static_of(scalar)).flatten() {
-            Some(data) => self.frame.known = Some(KnownData { data, count: 0 }),
-            None => self.kept.push(scalar.into()),
+        let values = leaves.get(kept.leaf..).unwrap_or_default();
+        if kept.keep != Keep::Leaf
+            && let Some(number) = self.labels.recorded(words, values)
+        {
+            return Ok(Recorded::Known(number));
         }
+        let Made { treedef, swaps } =
+            self.nodes.made_of(words, &mut self.labels.list, Options::default())?;
+        let mut values = leaves.split_off(kept.leaf.min(leaves.len()));
+        swaps.iter().for_each(|(a, b)| values.swap(*a, *b)); // they are indices of its leaves
+        let treedef = treedef.with_limits(self.limits);
+        let value = Value::from_tree(Tree::from_parts(treedef, values));
+        Ok(Recorded::Value { value, words: words.into(), is_in_order: swaps.is_empty() })
     }
 
-    pub(super) fn put_static(&mut self, value: &Value) {
-        let labels = LabelsRef::Static(value);
-        let data = self.builder.node_data.intern(NodeDataRef { name: &"", variant: &"", labels });
-        self.builder.open(NodeKind::Static, data);
-    }
-
-    /// Whether the complete child would be read as `None` if serde asked for an option. serde's
-    /// buffers look through newtypes, and treat a unit as `None`.
-    pub(super) fn reads_as_none(&self) -> bool {
-        let nodes = &self.builder.nodes[self.frame.next..];
-        let inside = nodes.iter().find(|node| node.kind != NodeKind::NewtypeStruct);
-        let Some(inside) = inside else { return self.last_is_none };
-        match inside.kind {
-            NodeKind::Unit | NodeKind::UnitStruct => true,
-            NodeKind::Leaf => self.last_is_none,
-            NodeKind::Static => {
-                match self.builder.node_data.get(inside.data).map(|data| &data.labels) {
-                    Some(Labels::Static(value)) => is_nothing(value),
-                    _ => false,
-                }
+    /// A value that is recorded as a whole.
+    pub(super) fn whole(&mut self, at: usize) -> Result<Value> {
+        self.count_leaves(at);
+        let kept = Kept::of_whole();
+        match self.take_off(&kept)? {
+            Recorded::Scalar(leaf) => Ok(leaf.into()),
+            Recorded::Value { value, .. } => Ok(value),
+            Recorded::Known(number) => {
+                let value = self.labels.value(number).cloned();
+                value.ok_or_else(|| ErrorKind::Internal("a label is missing").into())
             }
-            _ => false,
+        }
+    }
+
+    /// A scalar that is a label.
+    pub(super) fn scalar_label(&mut self, at: usize, scalar: Scalar<'_>) -> usize {
+        match self.before_label.take() {
+            Some(BeforeLabel { keep, takes, room }) => {
+                (self.takes, self.room) = (takes, room);
+                self.label(at, if keep == Keep::Key { word::KEY } else { word::STATIC }, scalar)
+            }
+            None => self.label(at, word::STATIC, scalar),
+        }
+    }
+
+    /// Writes a scalar that is a key or a static.
+    fn label(&mut self, at: usize, tag: Tag, scalar: Scalar<'_>) -> usize {
+        let at = self.count_leaves(at);
+        match self.follow_label(at, tag, |labels, number| labels.is(number, scalar)) {
+            Some(next) => next,
+            None => {
+                let number = self.labels.scalar(scalar);
+                self.emit_number(at, tag, number)
+            }
+        }
+    }
+
+    /// Follows a label, if the expected one is of this kind and `is_it` is true of its number.
+    fn follow_label(
+        &mut self,
+        at: usize,
+        tag: Tag,
+        is_it: impl Fn(&LabelTable, usize) -> bool,
+    ) -> Option<usize> {
+        let expected = self.words.get(at).filter(|expected| expected.tag() == tag)?;
+        if self.follow.overlooks(at, tag) || is_it(&self.labels, expected.number()) {
+            self.cursor = at + 1; // it is in range
+            Some(self.cursor)
+        } else {
+            None
+        }
+    }
+
+    fn put_label(&mut self, at: usize, tag: Tag, number: usize) -> usize {
+        let at = self.count_leaves(at);
+        match self.follow_label(at, tag, |_, expected| expected == number) {
+            Some(next) => next,
+            None => self.emit_number(at, tag, number),
+        }
+    }
+
+    fn put_opaque(&mut self, at: usize, value: Recorded) -> Result<usize> {
+        let (leaf, tag) = match value {
+            Recorded::Scalar(leaf) => (leaf, None),
+            Recorded::Value { value, .. } if is_nothing(&value) => {
+                (value.into(), Some(word::OPAQUE_NOTHING))
+            }
+            Recorded::Value { value, .. } => (value.into(), Some(word::OPAQUE)),
+            Recorded::Known(_) => return Err(ErrorKind::Internal("a leaf is no label").into()),
+        };
+        put_opaque(&mut self.leaves, leaf, "a mark")?;
+        match tag {
+            Some(tag) => Ok(self.emit(at, tag, "")),
+            None => {
+                self.pending += 1; // at most the leaves
+                Ok(at)
+            }
         }
     }
 }
 
-/// The float whose bits are in a newtype. Another newtype of that name holds a scalar already, or
-/// is one opaque leaf.
-fn float_of(value: Value) -> Leaf {
-    let half = value.root().name().and_then(Half::named);
-    match (half, &*value.leaves()) {
-        (Some(half), [Leaf::U16(bits)]) => Leaf::F32(half.widen(*bits)),
-        (Some(_), [leaf]) if value.root().child(0).is_some_and(NodeRef::is_leaf) => leaf.clone(),
-        _ => Leaf::from(value),
-    }
-}
-
-/// Whether a value is an option or a unit, possibly inside newtypes.
-fn is_nothing(value: &Value) -> bool {
-    let kind = value.root().inside_newtypes().kind();
-    matches!(kind, NodeKind::None | NodeKind::Some | NodeKind::Unit | NodeKind::UnitStruct)
+/// What was recorded for a value that is kept.
+enum Recorded {
+    Scalar(Leaf),
+    /// The number of its label.
+    Known(usize),
+    Value {
+        value: Value,
+        words: Box<[Word]>,
+        is_in_order: bool,
+    },
 }

@@ -1,28 +1,31 @@
 //! Flattens a value into leaves and a treedef.
 //!
-//! serde calls the [`recorder`], which fills the [`recording`]. The recording has a [`frame`] for
-//! each open compound. This alone can flatten any value; two other parts exist only for speed.
-//! [`rows`] take elements that look like the last one, if they are numbers or have a fixed
-//! [`layout`]. The [`matcher`] walks a value beside the structure that is given to `flatten_like`,
-//! and is compiled only for that call.
+//! serde calls the [`serializer`], which writes a word on the [`tape`] for each call. At the end,
+//! [`nodes`] makes the nodes of the structure from the words. What is there only for speed is in
+//! [`fast`].
 
 #![allow(
     clippy::question_mark,
     reason = "`?` is one more function for each type that is walked: see the page about speed"
 )]
 
+mod word;
+mod labels;
 mod rules;
+mod refused;
+mod nodes;
+mod ruled;
 mod calls;
-mod rows;
-mod frame;
-mod recording;
+mod fast;
+mod tape;
 mod kept;
 mod failure;
-mod elements;
-mod recorder;
+mod serializer;
+mod walk;
 mod reader;
-mod matcher;
 mod presets;
+#[cfg(test)]
+mod model;
 
 use std::mem;
 use std::sync::Arc;
@@ -40,16 +43,12 @@ use crate::treedef::difference::{structure_differences, structure_mismatch};
 use crate::treedef::limits::PrintCost;
 
 pub(crate) use calls::mismatches;
-use elements::gave_less;
 pub(crate) use reader::CBOR_TAG;
 pub use reader::TreeSeed;
-use recording::Recording;
-use rows::layout::Divergence;
 use rules::{Keep, Rule, Rules};
-
-/// At most this many slots are allocated before the leaves are seen, because a treedef of a few
-/// bytes may claim any number of leaves.
-const BELIEVED: usize = 1 << 20;
+use serializer::Writer;
+use tape::Tape;
+use walk::Request;
 
 /// Flattens any `Serialize` value into its leaves and its treedef.
 ///
@@ -438,7 +437,7 @@ impl Flattener {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn unmatched_rules<T: Serialize + ?Sized>(&self, value: &T) -> Result<Vec<String>> {
-        let (_, _, hits) = self.recording(Sink::Counted(0)).record(value)?;
+        let (_, _, hits) = self.walk_any(Sink::Counted(0), value)?;
         Ok(self.unmatched(&hits))
     }
 
@@ -481,10 +480,8 @@ impl Flattener {
 
     /// Serializes every value only once.
     ///
-    /// By default a value is compared with the structure that it is expected to have: in
-    /// [`flatten_like`](Self::flatten_like), and for an element of plain data, like a number or a
-    /// struct of numbers, after another such element. A value with another structure is serialized
-    /// again.
+    /// By default, an element of a sequence that follows plain data, like a number or a struct of
+    /// numbers, is first compared with it. If it is something else, it is serialized again.
     ///
     /// This is fast, and makes no difference to a `Serialize` implementation that can run twice.
     /// One that gives something away, such as an iterator in a cell, has less to give the second
@@ -496,23 +493,22 @@ impl Flattener {
     /// use serde::{Serialize, Serializer};
     /// use treedef::Flattener;
     ///
-    /// struct Once(Cell<std::ops::Range<u8>>);
+    /// struct Once(Cell<Option<f64>>);
     ///
     /// impl Serialize for Once {
     ///     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-    ///         serializer.collect_seq(self.0.take())
+    ///         (0.5, self.0.take()).serialize(serializer)
     ///     }
     /// }
     ///
-    /// let values = |count| vec![Once(Cell::new(0..2)), Once(Cell::new(0..count))];
-    /// let once = Flattener::new().serialize_once(true);
-    /// let (mut leaves, treedef) = once.flatten_as::<u8>(&values(3))?;
-    /// assert_eq!(treedef.to_string(), "[[*, *], [*, *, *]]");
+    /// let values = || -> Vec<Once> {
+    ///     (0..9).map(|at| Once(Cell::new((at == 4).then_some(1.5)))).collect()
+    /// };
+    /// let error = treedef::flatten_as::<f64>(&values()).unwrap_err();
+    /// assert!(error.to_string().contains("gave less when it was asked again"));
     ///
-    /// let error = once.flatten_like(&treedef, &values(4), &mut leaves).unwrap_err();
-    /// assert_eq!(error.to_string(), "expected 3 children, found 4 children at `[1]`");
-    /// let error = treedef.flatten_like(&values(4), &mut leaves).unwrap_err();
-    /// assert!(error.to_string().contains("found 0 children"));
+    /// let (leaves, _) = Flattener::new().serialize_once(true).flatten_as::<f64>(&values())?;
+    /// assert_eq!(leaves.len(), 10);
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn serialize_once(mut self, yes: bool) -> Self {
@@ -527,11 +523,6 @@ impl Flattener {
 
     fn with_rule(self, rule: Rule, keep: Keep) -> Self {
         self.with_rules(|rules| rules.rules.push((rule, keep)))
-    }
-
-    fn recording(&self, leaves: Sink) -> Box<Recording> {
-        let predicts = self.predicts(self.options);
-        Recording::new(leaves, self.options, self.limits, predicts, self.rules.clone())
     }
 
     /// As [`flatten`](crate::flatten()), with these options.
@@ -682,37 +673,29 @@ impl Flattener {
         value: &T,
         sink: &mut Sink,
     ) -> Result<()> {
-        let options = treedef.encoding.options;
-        let predicts = self.predicts(options) && self.arrays.is_none();
-        let mut divergence = Divergence::Perhaps;
-        let count = treedef.num_leaves();
-        if predicts && (count <= BELIEVED || count <= sink.capacity()) {
-            sink.resize(count);
-            match matcher::children::fill(treedef, sink.slots(), self.ignore_statics, value) {
-                Ok(()) => return Ok(()),
-                Err(met) => divergence = met,
-            }
-        }
         sink.resize(0);
         let leaves = match self.arrays {
             Some(arrays) => (arrays.sink)(),
             None => mem::replace(sink, Sink::Counted(0)),
         };
-        let recording =
-            Recording::new(leaves, options, treedef.limits, predicts, self.rules.clone());
-        let (found, leaves, _) = recording.record(value)?;
+        let options = treedef.encoding.options;
+        let rules = self.rules.as_ref().filter(|rules| rules.need_nodes());
+        if self.arrays.is_none() && rules.is_none() {
+            let task = Request { limits: treedef.limits, options, ..self.task(leaves) };
+            let mut tape = Tape::begin(task, Some((treedef, self.ignore_statics)));
+            let end = value.serialize(Writer { tape: &mut tape, at: 0 });
+            *sink = tape.finish_like(end, treedef, |found| self.expect_same(treedef, found))?;
+            return Ok(());
+        }
+        let like = Flattener { options, limits: treedef.limits, ..self.clone() };
+        let (found, leaves, _) = like.walk_any(leaves, value)?;
         if let Some(arrays) = self.arrays {
             let found = (arrays.collect)(&found, leaves, &self.array_rules)?;
             self.expect_same(treedef, &found.treedef)?;
             return put_all(treedef, found.leaves, sink);
         }
         *sink = leaves;
-        self.expect_same(treedef, &found)?;
-        match divergence {
-            Divergence::Perhaps => Ok(()),
-            // The first walk found a difference.
-            Divergence::Surely => Err(gave_less()),
-        }
+        self.expect_same(treedef, &found)
     }
 
     fn expect_same(&self, expected: &TreeDef, found: &TreeDef) -> Result<()> {
@@ -777,9 +760,8 @@ impl Flattener {
     }
 
     fn walk<T: Serialize + ?Sized>(&self, sink: Sink, value: &T) -> Result<(TreeDef, Sink)> {
-        let (mut treedef, leaves, hits) = self.recording(sink).record(value)?;
+        let (treedef, leaves, hits) = self.walk_any(sink, value)?;
         self.expect_matched(&hits)?;
-        treedef.walked = true;
         // If the whole is within the limit, so are its keys and statics.
         if treedef.root().work() > self.limits.max_work {
             self.limits.expect_work(PrintCost::of(&treedef.encoding).work(), 0)?;
@@ -787,14 +769,39 @@ impl Flattener {
         Ok((treedef, leaves))
     }
 
+    /// Returns with the structure and the leaves which rules applied, if there are any.
+    fn walk_any<T: Serialize + ?Sized>(
+        &self,
+        sink: Sink,
+        value: &T,
+    ) -> Result<(TreeDef, Sink, Vec<bool>)> {
+        let rules = self.rules.as_ref().filter(|rules| rules.need_nodes());
+        // By rules, leaves are chosen when the nodes are made.
+        let (leaves, to) = match rules {
+            Some(_) => (Sink::Leaves(Vec::new()), sink),
+            None => (sink, Sink::Counted(0)),
+        };
+        let mut tape = Tape::begin(Request { ruled: rules.is_some(), ..self.task(leaves) }, None);
+        let end = value.serialize(Writer { tape: &mut tape, at: 0 });
+        match rules {
+            Some(rules) => tape.finish_by_rules(end, Arc::clone(rules), to),
+            None => tape.finish(end).map(|(treedef, leaves)| (treedef, leaves, Vec::new())),
+        }
+    }
+
+    /// A walk with the options of this flattener.
+    fn task(&self, leaves: Sink) -> Request {
+        let by_kind = self.rules.as_ref().filter(|rules| !rules.need_nodes());
+        Request {
+            takes: by_kind.map_or(word::ALL_KINDS, |rules| rules.leaf_kinds()),
+            predicts: !self.serialize_once,
+            ..Request::new(leaves, self.options, self.limits)
+        }
+    }
+
     /// Where a walk puts the leaves.
     fn sink(&self, other: Sink) -> Sink {
         self.arrays.map_or(other, |arrays| (arrays.sink)())
-    }
-
-    /// Whether values may be serialized twice, and mean the same at any place.
-    fn predicts(&self, options: Options) -> bool {
-        self.rules.is_none() && !self.serialize_once && !options.none_is_leaf
     }
 }
 
@@ -857,6 +864,8 @@ impl Value {
         options: Options,
         limits: Limits,
     ) -> Result<Self> {
-        Recording::of_value(options, limits).record_value(value)
+        let mut tape = Tape::begin_whole(options, limits);
+        let end = value.serialize(Writer { tape: &mut tape, at: 0 });
+        tape.finish_whole(end)
     }
 }

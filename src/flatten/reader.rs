@@ -1,4 +1,4 @@
-//! Reads a document straight into a recording, without a value in between.
+//! Reads a document straight onto a tape, without a value in between.
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ use crate::error::Result;
 use crate::leaf::leaf_type::Emit;
 use crate::leaf::sink::Sink;
 use crate::leaf::{Scalar, visit_scalars};
-use crate::model::{Leaf, Limits, NodeHead, NodeKind, Options, Tree, Value};
+use crate::model::{Leaf, Limits, NodeKind, Options, Tree, TreeDef, Value};
 
-use super::recording::Recording;
-use super::rules::Keep;
+use super::tape::Tape;
+use super::walk::Request;
 
 /// Reads a document of a self-describing format into a tree, within limits.
 ///
@@ -58,141 +58,173 @@ impl<'de> DeserializeSeed<'de> for TreeSeed {
     type Value = Tree<Leaf>;
 
     fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<Tree<Leaf>, D::Error> {
-        let (options, sink) = (Options::default(), Sink::Leaves(Vec::new()));
-        let mut recording = Recording::new(sink, options, self.limits, false, None);
-        Reader(&mut recording).deserialize(document)?;
-        let (treedef, sink, _) = recording.finish().map_err(de::Error::custom)?;
-        let treedef = treedef.within_limits().map_err(de::Error::custom)?;
-        Ok(Tree::from_parts(treedef, Leaf::from_sink(sink)))
+        let leaves = Sink::Leaves(Vec::new());
+        let mut tape = Tape::begin(Request::new(leaves, Options::default(), self.limits), None);
+        match (Reader { tape: &mut tape, at: 0 }).deserialize(document) {
+            Ok(at) => {
+                let (treedef, leaves) = tape.finish(Ok(at)).map_err(de::Error::custom)?;
+                let treedef = TreeDef { walked: false, ..treedef };
+                let treedef = treedef.within_limits().map_err(de::Error::custom)?;
+                Ok(Tree::from_parts(treedef, Leaf::from_sink(leaves)))
+            }
+            Err(error) => {
+                tape.spare();
+                Err(error)
+            }
+        }
     }
 }
 
 /// The variant as which `ciborium` tells a tag of CBOR: a number beside a value.
 pub(crate) const CBOR_TAG: &str = "@@TAGGED@@";
 
-/// Records the next value.
-struct Reader<'r>(&'r mut Recording);
+/// Writes the next value. Returns the position behind it.
+struct Reader<'t> {
+    tape: &'t mut Tape,
+    at: usize,
+}
 
 impl<'de> DeserializeSeed<'de> for Reader<'_> {
-    type Value = ();
+    type Value = usize;
 
-    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<(), D::Error> {
-        document.deserialize_any(self)
+    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<usize, D::Error> {
+        call_stack::grow!(document.deserialize_any(self))
     }
 }
 
-/// Records a key, if there is one.
-struct KeyReader<'r>(&'r mut Recording);
+/// Writes a key, if there is one.
+struct KeyReader<'t> {
+    tape: &'t mut Tape,
+    at: usize,
+}
 
 impl<'de> DeserializeSeed<'de> for KeyReader<'_> {
-    type Value = ();
+    type Value = usize;
 
-    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<(), D::Error> {
-        let KeyReader(recording) = self;
-        told(recording, |recording| recording.key().map(drop))?;
-        call_stack::grow!(Reader(recording).deserialize(document))?;
-        told(recording, |recording| recording.key_came(Ok(())))
+    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<usize, D::Error> {
+        let KeyReader { tape, at } = self;
+        let level = tape.expect_key();
+        let next = Reader { tape, at }.deserialize(document)?;
+        let came = tape.key_came(level, next);
+        told(tape, at, came)
     }
 }
 
-/// Records a child of the innermost open compound.
-struct ChildReader<'r>(&'r mut Recording);
+/// Writes an element of a sequence.
+struct ElementReader<'t> {
+    tape: &'t mut Tape,
+    at: usize,
+}
 
-impl<'de> DeserializeSeed<'de> for ChildReader<'_> {
-    type Value = ();
+impl<'de> DeserializeSeed<'de> for ElementReader<'_> {
+    type Value = usize;
 
-    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<(), D::Error> {
-        let ChildReader(recording) = self;
-        let level = recording.level();
-        call_stack::grow!(Reader(recording.child(true)).deserialize(document))?;
-        told(recording, |recording| recording.child_came(level, Ok(())))
+    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<usize, D::Error> {
+        let ElementReader { tape, at } = self;
+        let next = Reader { tape, at }.deserialize(document)?;
+        // A leaf writes nothing.
+        Ok(if next == at { at } else { tape.element(next) })
     }
 }
 
-/// Runs a step of the recording. An error of the recording becomes an error of the format, with the
-/// path. The format reports its own errors itself.
-fn told<E: de::Error>(
-    recording: &mut Recording,
-    step: impl FnOnce(&mut Recording) -> Result<()>,
-) -> Result<(), E> {
-    step(recording).map_err(|error| E::custom(recording.failed_here(error)))
+/// Makes an error of the tape one of the format, with the path. The format reports its own errors
+/// itself.
+fn told<E: de::Error>(tape: &mut Tape, at: usize, result: Result<usize>) -> Result<usize, E> {
+    result.map_err(|error| E::custom(tape.failed_here(at, error)))
 }
 
-macro_rules! record {
-    ($reader:ident, $kind:ident, $value:ident) => {
-        told($reader.0, |recording| recording.scalar(Scalar::$kind($value)))
-    };
+macro_rules! write {
+    ($reader:ident, $kind:ident, $value:ident) => {{
+        let Reader { tape, at } = $reader;
+        let next = tape.scalar(at, Scalar::$kind($value));
+        told(tape, at, next)
+    }};
 }
 
 impl<'de> Visitor<'de> for Reader<'_> {
-    type Value = ();
+    type Value = usize;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
     }
 
-    visit_scalars!(record -> ());
+    visit_scalars!(write -> usize);
 
-    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
-        told(self.0, Recording::unit)
+    fn visit_unit<E: de::Error>(self) -> Result<usize, E> {
+        let Reader { tape, at } = self;
+        let next = tape.atom(at, NodeKind::Unit, "");
+        told(tape, at, next)
     }
 
-    fn visit_none<E: de::Error>(self) -> Result<(), E> {
-        told(self.0, Recording::none)
+    fn visit_none<E: de::Error>(self) -> Result<usize, E> {
+        let Reader { tape, at } = self;
+        let next = tape.none(at);
+        told(tape, at, next)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, inside: D) -> Result<(), D::Error> {
-        told(self.0, Recording::open_some)?;
-        ChildReader(self.0).deserialize(inside)?;
-        told(self.0, Recording::close)
+    fn visit_some<D: Deserializer<'de>>(self, inside: D) -> Result<usize, D::Error> {
+        let Reader { tape, at } = self;
+        let opened = tape.open(at, NodeKind::Some, "");
+        let at = told(tape, at, opened)?;
+        let at = Reader { tape: &mut *tape, at }.deserialize(inside)?;
+        tape.ascend();
+        Ok(at)
     }
 
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, inside: D) -> Result<(), D::Error> {
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, inside: D) -> Result<usize, D::Error> {
         self.deserialize(inside)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        told(self.0, |recording| recording.open(NodeHead::new(NodeKind::Seq)))?;
-        while seq.next_element_seed(ChildReader(self.0))?.is_some() {}
-        told(self.0, Recording::close)
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<usize, A::Error> {
+        let Reader { tape, at } = self;
+        let opened = tape.open_seq(at);
+        let mut at = told(tape, at, opened)?;
+        while let Some(next) = seq.next_element_seed(ElementReader { tape: &mut *tape, at })? {
+            at = next;
+        }
+        Ok(tape.close_seq(at))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        told(self.0, |recording| recording.open(NodeHead::new(NodeKind::Map)))?;
-        while map.next_key_seed(KeyReader(self.0))?.is_some() {
-            told(self.0, |recording| recording.value(true).map(drop))?;
-            map.next_value_seed(ChildReader(self.0))?;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<usize, A::Error> {
+        let Reader { tape, at } = self;
+        let opened = tape.open(at, NodeKind::Map, "");
+        let mut at = told(tape, at, opened)?;
+        while let Some(next) = map.next_key_seed(KeyReader { tape: &mut *tape, at })? {
+            at = map.next_value_seed(Reader { tape: &mut *tape, at: next })?;
         }
-        told(self.0, Recording::close)
+        Ok(tape.close(at))
     }
 
     /// A variant becomes a map of one entry, from its name to its payload.
-    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<(), A::Error> {
+    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<usize, A::Error> {
+        let Reader { tape, at } = self;
         let (name, variant) = data.variant::<String>()?;
-        told(self.0, |recording| {
-            recording.open(NodeHead::new(NodeKind::Map))?;
-            recording.key()?.scalar(Scalar::Str(&name))?;
-            recording.key_came(Ok(()))?;
-            recording.value(true).map(drop)
-        })?;
-        if name == CBOR_TAG {
+        let opened = tape.open(at, NodeKind::Map, "");
+        let at = told(tape, at, opened)?;
+        tape.expect_key();
+        let key = tape.scalar(at, Scalar::Str(&name));
+        let at = told(tape, at, key)?;
+        let payload = Reader { tape: &mut *tape, at };
+        let at = if name == CBOR_TAG {
             // Read as a newtype, it would lose its number.
-            let level = self.0.level();
-            variant.tuple_variant(2, Reader(self.0.child(true)))?;
-            told(self.0, |recording| recording.child_came(level, Ok(())))?;
+            variant.tuple_variant(2, payload)?
         } else {
-            variant.newtype_variant_seed(ChildReader(self.0))?;
-        }
-        told(self.0, Recording::close)
+            variant.newtype_variant_seed(payload)?
+        };
+        Ok(tape.close(at))
     }
 }
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
-        let mut recording = Recording::of_value(Options::default(), Limits::default());
-        told(&mut recording, |recording| recording.begin_keeping(Keep::Static, false))?;
-        Reader(&mut recording).deserialize(document)?;
-        recording.finish_value().map_err(de::Error::custom)
+        let mut tape = Tape::begin_whole(Options::default(), Limits::default());
+        match (Reader { tape: &mut tape, at: 0 }).deserialize(document) {
+            Ok(at) => tape.finish_whole(Ok(at)).map_err(de::Error::custom),
+            Err(error) => {
+                tape.spare();
+                Err(error)
+            }
+        }
     }
 }
 

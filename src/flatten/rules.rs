@@ -9,6 +9,8 @@ use crate::model::{LeafKind, NodeHead, NodeKind};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 
+use super::word::{KindSet, bit};
+
 /// What a subtree is that is kept as one value, by a mark or a rule or as a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
@@ -58,9 +60,15 @@ pub(super) enum Rule {
 }
 
 impl Rules {
-    /// Whether the walk has to keep track of its path.
-    pub(super) fn need_paths(&self) -> bool {
+    /// Whether there are rules about nodes and places. A walk knows only the kinds of its scalars.
+    pub(super) fn need_nodes(&self) -> bool {
         self.is_leaf.is_some() || !self.rules.is_empty()
+    }
+
+    /// The kinds of scalars that are leaves.
+    pub(super) fn leaf_kinds(&self) -> KindSet {
+        let kinds = LeafKind::ALL.iter().filter(|kind| self.is_leaf_kind(**kind));
+        kinds.fold(0, |kinds, kind| kinds | bit(*kind))
     }
 
     /// The first rule about a child, by its place.

@@ -36,11 +36,10 @@ pub trait LeafVec {
     /// Puts leaves of one kind, as their bits, into slots. Returns whether it could.
     fn put_bits(&mut self, first: usize, kind: LeafKind, bits: &[Cell<u64>]) -> bool;
     fn len(&self) -> usize;
-    fn capacity(&self) -> usize;
     fn reserve(&mut self, count: usize);
     fn resize(&mut self, count: usize);
-    /// Moves the leaf at `first + i` to `first + destination[i]`.
-    fn permute(&mut self, first: usize, destination: Vec<usize>);
+    /// Swaps pairs of leaves, one pair after the other.
+    fn swap_pairs(&mut self, pairs: &[(usize, usize)]);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -132,6 +131,14 @@ impl Column {
     fn split_off(&mut self, at: usize) -> Vec<Leaf> {
         let at = at.min(self.len());
         of_vec!(self, column => column.drain(at..).map(Leaf::from).collect())
+    }
+
+    /// Swaps pairs of leaves, counted from `at`.
+    pub(crate) fn swap_from(&mut self, at: usize, swaps: &[(usize, usize)]) {
+        of_vec!(self, column => {
+            let column = column.get_mut(at..).unwrap_or_default();
+            swaps.iter().for_each(|(a, b)| column.swap(*a, *b)) // they are indices of leaves
+        });
     }
 
     /// Frees the room for more leaves.
@@ -252,10 +259,10 @@ impl Columns {
 
     /// The column of all leaves from `first` on, and where they begin there, if they are of one
     /// kind.
-    pub(crate) fn column_from(&mut self, first: usize) -> Option<(&mut dyn LeafVec, usize)> {
+    pub(crate) fn column_from(&mut self, first: usize) -> Option<(&mut Column, usize)> {
         let Segment { leaves, offset, .. } = self.segments.last()?;
         let at = offset + first.checked_sub(leaves.start)?; // at most the end of the column
-        Some((self.columns.get_mut(self.last)?.as_leaves(), at))
+        Some((self.columns.get_mut(self.last)?, at))
     }
 
     /// Removes the leaves from an index on, and returns them in order.

@@ -9,7 +9,7 @@ use crate::leaf::bits::scalar;
 use crate::leaf::column::LeafVec;
 use crate::leaf::each_scalar;
 use crate::leaf::float::widen;
-use crate::leaf::sink::{Sink, permute};
+use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Packed, Value};
 
 /// A type for the elements of a flat vector: `bool`, an integer, a float, `char`, `String`, or
@@ -212,10 +212,6 @@ impl<L: Emit> LeafVec for Vec<L> {
         self.len()
     }
 
-    fn capacity(&self) -> usize {
-        self.capacity()
-    }
-
     fn reserve(&mut self, count: usize) {
         self.reserve(count);
     }
@@ -224,9 +220,10 @@ impl<L: Emit> LeafVec for Vec<L> {
         self.resize_with(count, L::filler);
     }
 
-    fn permute(&mut self, first: usize, destination: Vec<usize>) {
-        let leaves = self.get_mut(first..).unwrap_or_default();
-        permute(destination, |a, b| leaves.swap(a, b));
+    fn swap_pairs(&mut self, pairs: &[(usize, usize)]) {
+        for (a, b) in pairs {
+            self.swap(*a, *b); // they are indices of leaves
+        }
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -71,10 +71,6 @@ impl Sink {
         }
     }
 
-    pub(crate) fn capacity(&mut self) -> usize {
-        self.leaves().map_or(usize::MAX, |leaves| leaves.capacity())
-    }
-
     pub(crate) fn reserve(&mut self, count: usize) {
         if let Ok(leaves) = self.leaves() {
             leaves.reserve(count);
@@ -89,9 +85,12 @@ impl Sink {
         }
     }
 
-    pub(crate) fn permute(&mut self, first: usize, destination: Vec<usize>) {
-        if let Ok(leaves) = self.leaves() {
-            leaves.permute(first, destination);
+    /// Swaps pairs of leaves, one pair after the other.
+    pub(crate) fn swap(&mut self, swaps: &[(usize, usize)]) {
+        if let Ok(leaves) = self.leaves()
+            && !swaps.is_empty()
+        {
+            leaves.swap_pairs(swaps);
         }
     }
 
@@ -143,10 +142,6 @@ impl LeafVec for Columns {
         Columns::len(self)
     }
 
-    fn capacity(&self) -> usize {
-        0
-    }
-
     fn reserve(&mut self, _: usize) {}
 
     /// Leaves are not filled up, because a slot is the next one.
@@ -154,12 +149,16 @@ impl LeafVec for Columns {
         self.split_off(count);
     }
 
-    fn permute(&mut self, first: usize, destination: Vec<usize>) {
+    fn swap_pairs(&mut self, swaps: &[(usize, usize)]) {
+        let Some(first) = swaps.iter().map(|(a, b)| *a.min(b)).min() else { return };
+        let from = |first: usize| -> Vec<(usize, usize)> {
+            swaps.iter().map(|(a, b)| (a - first, b - first)).collect() // it is the least
+        };
         if let Some((column, at)) = self.column_from(first) {
-            return column.permute(at, destination);
+            return column.swap_from(at, &from(first));
         }
         let mut leaves = self.split_off(first);
-        permute(destination, |a, b| leaves.swap(a, b));
+        from(first).into_iter().for_each(|(a, b)| leaves.swap(a, b));
         leaves.into_iter().for_each(|leaf| Columns::push(self, leaf));
     }
 

@@ -514,21 +514,6 @@ impl<'a> NodeRef<'a> {
     }
 }
 
-impl Node {
-    /// Adds a complete run of children to the totals.
-    #[inline]
-    pub(crate) fn count(&mut self, child: &Node) -> Result<()> {
-        let sum = |total: usize, count: usize| total.checked_add(count.checked_mul(child.repeat)?);
-        let sums = sum(self.children, 1).zip(sum(self.leaves, child.leaves));
-        let ((children, leaves), maps) =
-            sums.zip(sum(self.maps, child.maps)).ok_or_else(|| Error::from(ErrorKind::TooLarge))?;
-        (self.children, self.leaves, self.maps) = (children, leaves, maps);
-        self.work = self.work.saturating_add(child.work.saturating_mul(child.repeat));
-        self.depth = self.depth.max(child.depth);
-        Ok(())
-    }
-}
-
 /// Whether a stored name equals a name that serde passed. They usually have the same address,
 /// because stored names are usually borrowed from the type.
 #[inline(always)]

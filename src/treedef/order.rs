@@ -29,16 +29,6 @@ impl PartialOrd for Value {
 }
 
 impl Value {
-    /// Compares a scalar with this value. Returns `None` if the value is not a scalar.
-    pub(crate) fn order_of(&self, scalar: Scalar<'_>) -> Option<Ordering> {
-        match (scalar, self.as_leaf()?) {
-            (Scalar::Str(text), Leaf::Str(known)) => Some(text.cmp(known)),
-            (scalar, known) => {
-                Some(ScalarRank::of(scalar).cmp(&ScalarRank::of(known.as_scalar()?)))
-            }
-        }
-    }
-
     /// Whether this value is less than each integer of that number, whatever its type.
     pub(crate) fn is_below(&self, number: i128) -> bool {
         match self.as_leaf() {

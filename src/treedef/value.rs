@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::leaf::Scalar;
 use crate::model::{
@@ -27,6 +27,7 @@ static LEAF: LazyLock<TreeDef> = LazyLock::new(|| {
         }]),
         node_data: Box::new([]),
         run_index: None,
+        aside: Box::new(Mutex::new(None)),
     };
     let limits = Limits::default();
     TreeDef { encoding: Arc::new(encoding), insertions: None, limits, walked: false }

@@ -3,9 +3,9 @@
 mod node_data;
 
 use std::mem;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::sink::permute;
 use crate::model::{
     Content, Encoding, Insertion, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef,
@@ -129,9 +129,12 @@ impl EncodingBuilder {
         &self.nodes[at..at + self.nodes[at].span]
     }
 
-    /// Whether the last of `leaves` leaves is at the same position in two subtrees.
-    pub(crate) fn agree(&self, a: usize, b: usize, leaves: usize) -> bool {
-        ways_agree(self.subtree(a), self.subtree(b), leaves)
+    /// Appends a copy of a complete subtree, as one child. Returns its index.
+    pub(crate) fn copy(&mut self, node: usize) -> usize {
+        let (copy, span) = (self.nodes.len(), self.nodes[node].span);
+        self.nodes.extend_from_within(node..node + span);
+        self.nodes[copy].repeat = 1;
+        copy
     }
 
     /// Sorts the entries of the map at `at` into canonical order: its keys and its children.
@@ -254,6 +257,21 @@ impl EncodingBuilder {
     }
 }
 
+impl Node {
+    /// Adds a complete run of children to the totals.
+    #[inline]
+    pub(crate) fn count(&mut self, child: &Node) -> Result<()> {
+        let sum = |total: usize, count: usize| total.checked_add(count.checked_mul(child.repeat)?);
+        let sums = sum(self.children, 1).zip(sum(self.leaves, child.leaves));
+        let ((children, leaves), maps) =
+            sums.zip(sum(self.maps, child.maps)).ok_or_else(|| Error::from(ErrorKind::TooLarge))?;
+        (self.children, self.leaves, self.maps) = (children, leaves, maps);
+        self.work = self.work.saturating_add(child.work.saturating_mul(child.repeat));
+        self.depth = self.depth.max(child.depth);
+        Ok(())
+    }
+}
+
 fn encode(
     nodes: Box<[Node]>,
     node_data: Box<[NodeData]>,
@@ -263,42 +281,14 @@ fn encode(
 ) -> TreeDef {
     insertions.sort_unstable_by_key(|insertion| insertion.map); // they come as maps end, inner ones first
     let run_index = (nodes.len() > INDEXED).then(|| Box::new(OnceLock::new()) as _);
-    let encoding = Encoding { options, nodes, node_data, run_index };
+    let aside = Box::new(Mutex::new(None));
+    let encoding = Encoding { options, nodes, node_data, run_index, aside };
     TreeDef {
         encoding: Arc::new(encoding),
         insertions: (!insertions.is_empty()).then(|| insertions.into()),
         limits,
         walked: false,
     }
-}
-
-/// Whether the last of `leaves` leaves is at the same position in two subtrees.
-pub(crate) fn ways_agree(a: &[Node], b: &[Node], leaves: usize) -> bool {
-    leaves.checked_sub(1).is_none_or(|last| way_to_leaf(a, last) == way_to_leaf(b, last))
-}
-
-/// The child indices that lead to a leaf.
-fn way_to_leaf(nodes: &[Node], mut index: usize) -> Vec<usize> {
-    let (mut way, mut position, mut run) = (Vec::new(), 0, 1);
-    while let Some(node) = nodes.get(run) {
-        // A run without leaves cannot contain the leaf: `checked_div` returns `None`.
-        match index.checked_div(node.leaves) {
-            Some(skipped) if skipped < node.repeat => {
-                way.push(position + skipped);
-                if node.kind == NodeKind::Leaf {
-                    break;
-                }
-                index -= skipped * node.leaves;
-                (position, run) = (0, run + 1);
-            }
-            _ => {
-                index -= node.leaves * node.repeat;
-                position += node.repeat;
-                run += node.span;
-            }
-        }
-    }
-    way
 }
 
 #[derive(Clone, Copy)]

@@ -4,9 +4,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::leaf::Scalar;
 use crate::leaf::sink::permute;
-use crate::model::{Labels, Leaf, Name, Node, NodeData, Value};
+use crate::model::{Labels, Name, Node, NodeData, Value};
 use crate::treedef::node_ref::is_name;
 
 /// Distinct node data, numbered in the order in which it was added.
@@ -66,67 +65,6 @@ impl NodeDataTable {
         match self.position(&data) {
             Some(index) => index,
             None => self.push(data.into_owned()),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn with_key(
-        &self,
-        data: usize,
-        count: usize,
-        is_next: impl Fn(&Value) -> bool,
-    ) -> Option<usize> {
-        match self.keys(data)?.get(count) {
-            Some(key) if is_next(key) => Some(data),
-            _ => self.newest_with_key(data, count, is_next),
-        }
-    }
-
-    fn newest_with_key(
-        &self,
-        data: usize,
-        count: usize,
-        is_next: impl Fn(&Value) -> bool,
-    ) -> Option<usize> {
-        let first = self.keys(data)?.get(..count)?;
-        self.newest().find(|&other| {
-            self.keys(other).is_some_and(|keys| {
-                keys.get(count).is_some_and(&is_next) && keys.starts_with(first)
-            })
-        })
-    }
-
-    pub(crate) fn static_of(&self, value: Scalar<'_>) -> Option<usize> {
-        self.newest().find(|&data| match self.list.get(data).map(|data| &data.labels) {
-            Some(Labels::Static(known)) => known.as_leaf().and_then(Leaf::as_scalar) == Some(value),
-            _ => false,
-        })
-    }
-
-    /// The newest node data, newest first.
-    fn newest(&self) -> impl Iterator<Item = usize> {
-        (self.list.len().saturating_sub(NodeDataTable::UNINDEXED)..self.list.len()).rev()
-    }
-
-    #[inline]
-    fn keys(&self, data: usize) -> Option<&[Value]> {
-        match &self.list.get(data)?.labels {
-            Labels::Keys(keys) => Some(keys),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn intern_first(&mut self, data: usize, count: usize) -> usize {
-        let Some(NodeData { name, variant, labels }) = self.list.get(data) else { return data };
-        let labels = match labels {
-            Labels::Fields(fields) if count < fields.len() => LabelsRef::Fields(&fields[..count]),
-            Labels::Keys(keys) if count < keys.len() => LabelsRef::Keys(&keys[..count]),
-            _ => return data,
-        };
-        let first = NodeDataRef { name, variant, labels };
-        match self.position(&first) {
-            Some(known) => known,
-            None => self.push(first.into_owned()),
         }
     }
 

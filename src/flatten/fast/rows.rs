@@ -1,32 +1,29 @@
 //! Elements of a sequence that are expected to look like the last one: numbers, and types with a
-//! fixed [layout](layout).
+//! fixed [layout](super::layout).
 //!
-//! The recorder or the matcher takes the first element itself, and each element that is different.
+//! The tape takes the first element itself, and each element that is different.
 //! The elements between them are put into slots here, a row at a time.
-
-pub(super) mod slots;
-pub(super) mod layout;
 
 use std::cell::Cell;
 use std::ops::Range;
 
 use serde::Serialize;
 
-use crate::flatten::rows::slots::Slots;
 use crate::leaf::bits::{f32_of, is_number, scalar};
 use crate::leaf::float::widen;
 use crate::model::{Leaf, LeafKind};
 
-use layout::{CodedNumber, Different, Layout, leaf};
+use super::layout::{CodedNumber, Different, Layout, leaf};
+use super::slots::Slots;
 
 /// The minimum number of elements for which a layout is read.
-pub(super) const FEW: usize = 4;
+pub(in crate::flatten) const FEW: usize = 4;
 
 /// Numbers that are put at a time. A power of two.
 const BATCH_CELLS: usize = 64;
 
 /// Slots for the next elements.
-pub(super) struct Row<'r> {
+pub(in crate::flatten) struct Row<'r> {
     slots: Slots<'r>,
     like: Expected<'r>,
     compact: bool,
@@ -40,14 +37,14 @@ pub(super) struct Row<'r> {
 pub(super) enum Expected<'r> {
     /// A number of one kind, or of any kind.
     KindAndBits(Option<LeafKind>),
-    Layout(&'r Layout<'r>),
+    Layout(&'r Layout),
 }
 
 /// The state of the rows of a sequence.
 #[derive(Default)]
-pub(super) struct Progress {
+pub(in crate::flatten) struct Progress {
     /// How many elements looked like the last one as expected, and how often one did not.
-    right: usize,
+    pub(super) right: usize,
     wrong: usize,
     /// The outcome of the last row, until it is taken.
     row: Option<Outcome>,
@@ -62,6 +59,8 @@ pub(super) struct Outcome {
     /// The slot behind them.
     pub(super) slot: usize,
     pub(super) stop: Stop,
+    /// The elements are numbers.
+    pub(super) are_numbers: bool,
 }
 
 /// Why a row ended.
@@ -77,16 +76,23 @@ pub(super) enum Stop {
 
 /// An element that is serialized again.
 pub(super) struct Retry {
-    /// The run that it was expected to belong to.
-    pub(super) template: usize,
+    /// The words of the element that it was expected to be like.
+    pub(super) like: (usize, usize),
     pub(super) different: Different,
 }
 
 impl Progress {
     /// Whether another row is worth a try.
     #[inline]
-    pub(super) fn pays(&self) -> bool {
+    pub(in crate::flatten) fn pays(&self) -> bool {
         4 * self.wrong <= self.right.saturating_add(4)
+    }
+
+    /// Whether there is an element to check, or another row may be worth a try. There are at most so
+    /// many more elements, if that is known.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(in crate::flatten) fn may_pay(&self, most: Option<usize>) -> bool {
+        self.again.is_some() || most.is_none_or(|most| most >= FEW) && self.pays()
     }
 
     pub(super) fn give_up(&mut self) {
@@ -95,7 +101,7 @@ impl Progress {
 
     /// Whether there is no outcome to handle, and no element to check.
     #[inline]
-    pub(super) fn is_idle(&self) -> bool {
+    pub(in crate::flatten) fn is_idle(&self) -> bool {
         self.row.is_none() && self.again.is_none()
     }
 
@@ -124,20 +130,18 @@ impl Slots<'_> {
     pub(super) fn number_at(&self, slot: usize, narrow: bool) -> Option<LeafKind> {
         let kind = match self {
             Slots::Leaves(leaves) => leaves.get(slot)?.kind(),
-            Slots::Behind(leaves) => leaves.get(slot)?.kind(),
-            Slots::Full(leaves) => leaves.get(slot)?.kind(),
             Slots::F64(_) if narrow => LeafKind::F32,
             Slots::F64(_) => LeafKind::F64,
             Slots::F32(_) => LeafKind::F32,
             Slots::Other(leaves) => leaves.kind_at(slot)?,
-            Slots::Counted | Slots::Keys { .. } => return None,
+            Slots::Counted => return None,
         };
         Some(kind).filter(|kind| is_number(*kind))
     }
 }
 
 /// Puts elements as long as they look alike. Returns the next element, which may be different.
-pub(super) fn put_row<I: Iterator<Item: Serialize>>(
+pub(in crate::flatten) fn put_row<I: Iterator<Item: Serialize>>(
     row: Option<Row<'_>>,
     items: &mut I,
 ) -> Option<I::Item> {
@@ -152,7 +156,7 @@ pub(super) fn put_row<I: Iterator<Item: Serialize>>(
 
 fn put_elements<I: Iterator<Item: Serialize>>(
     mut row: Row<'_>,
-    layout: &Layout<'_>,
+    layout: &Layout,
     items: &mut I,
 ) -> Option<I::Item> {
     let (mut count, mut room) = (0, row.room());
@@ -220,7 +224,8 @@ impl<'r> Row<'r> {
         compact: bool,
         progress: &'r mut Progress,
     ) -> Self {
-        progress.row = Some(Outcome { done: 0, slot, stop: Stop::Full });
+        let are_numbers = matches!(like, Expected::KindAndBits(_));
+        progress.row = Some(Outcome { done: 0, slot, stop: Stop::Full, are_numbers });
         Row { slots, like, compact, left, progress }
     }
 
@@ -277,15 +282,11 @@ fn put_cells(
     let bits = cells.iter().map(Cell::get);
     match (all, kind) {
         (Slots::Counted, _) => true,
-        (Slots::F64(all), Some(LeafKind::F64)) => overwrite(all, slots, bits.map(f64::from_bits)),
-        (Slots::F64(all), Some(LeafKind::F32)) => {
-            overwrite(all, slots, bits.map(|bits| widen(f32_of(bits))))
-        }
-        (Slots::F32(all), Some(LeafKind::F32)) => overwrite(all, slots, bits.map(f32_of)),
-        (Slots::Leaves(all), Some(LeafKind::F64)) => overwrite(all, slots, bits.map(f64_leaf)),
-        (Slots::Leaves(all), Some(LeafKind::F32)) => overwrite(all, slots, bits.map(f32_leaf)),
-        (Slots::Behind(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
-        (Slots::Behind(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
+        (Slots::F64(all), Some(LeafKind::F64)) => extend(all, bits.map(f64::from_bits)),
+        (Slots::F64(all), Some(LeafKind::F32)) => extend(all, bits.map(|bits| widen(f32_of(bits)))),
+        (Slots::F32(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_of)),
+        (Slots::Leaves(all), Some(LeafKind::F64)) => extend(all, bits.map(f64_leaf)),
+        (Slots::Leaves(all), Some(LeafKind::F32)) => extend(all, bits.map(f32_leaf)),
         (Slots::Other(all), Some(kind)) => all.put_bits(slots.start, kind, cells),
         (all, kind) => {
             let kinds = kind.as_slice().iter().chain(kinds.iter().filter(|_| kind.is_none()));
@@ -304,13 +305,7 @@ fn f32_leaf(bits: u64) -> Leaf {
     Leaf::F32(f32_of(bits))
 }
 
-fn extend(all: &mut Vec<Leaf>, leaves: impl Iterator<Item = Leaf>) -> bool {
+fn extend<L>(all: &mut Vec<L>, leaves: impl Iterator<Item = L>) -> bool {
     all.extend(leaves);
-    true
-}
-
-fn overwrite<L>(all: &mut [L], slots: Range<usize>, leaves: impl Iterator<Item = L>) -> bool {
-    let Some(slots) = all.get_mut(slots) else { return false };
-    slots.iter_mut().zip(leaves).for_each(|(slot, leaf)| *slot = leaf);
     true
 }

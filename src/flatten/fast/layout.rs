@@ -6,8 +6,8 @@
 //! that is the same for all types of leaves. This makes a `Vec` of particles as fast as a `Vec` of
 //! numbers: rows `particles` and `wide` in `benches/ratios`.
 //!
-//! When an element turns out to be different, it has been serialized in part. The recorder or the
-//! matcher then serializes it again.
+//! When an element turns out to be different, it has been serialized in part. The tape then
+//! takes it from its beginning.
 
 use std::cell::Cell;
 use std::mem;
@@ -16,11 +16,12 @@ use serde::ser::Impossible;
 use serde::{Serialize, Serializer};
 
 use crate::error::LayoutMismatch;
-use crate::model::{Labels, LeafKind, Name, Node, NodeData, NodeKind};
+use crate::model::{LeafKind, NodeKind};
 use crate::treedef::node_ref::is_name;
 
-use crate::flatten::calls::{children, mismatches, numbers};
-use crate::flatten::rules::Keep;
+use super::super::calls::{children, mismatches, numbers};
+use super::super::rules::Keep;
+use super::super::word::{self, Word};
 
 /// The maximum number of leaves of a layout.
 pub(in crate::flatten) const MOST_LEAVES: usize = 64;
@@ -32,14 +33,14 @@ const CALLS: usize = 128;
 const CELLS: usize = 256;
 
 /// The calls of one element.
-pub(in crate::flatten) struct Layout<'t> {
-    calls: [Call<'t>; CALLS],
+pub(in crate::flatten) struct Layout {
+    calls: [Call; CALLS],
     num_calls: usize,
     num_leaves: usize,
     /// The kind of each leaf. `kind` is set if all leaves are of one kind.
     kinds: [LeafKind; MOST_LEAVES],
     pub(in crate::flatten) kind: Option<LeafKind>,
-    compact: bool,
+    pub(super) compact: bool,
     /// Room for the leaves of elements, as bits.
     cells: [Cell<u64>; CELLS],
     stopped: Cell<Option<Different>>,
@@ -47,11 +48,11 @@ pub(in crate::flatten) struct Layout<'t> {
 
 /// The call for a leaf or for a compound. The calls for the children follow.
 #[derive(Clone, Copy)]
-struct Call<'t> {
+struct Call {
     code: Code,
     /// The name of the field, and the name of the type.
-    field: &'t str,
-    name: &'t str,
+    field: &'static str,
+    name: &'static str,
 }
 
 /// The code of a call: the kind of a leaf, or the kind of a compound and the number of its
@@ -63,6 +64,8 @@ const COMPOUND: Code = 1 << 31;
 /// has this code, too.
 const END: Code = LayoutMismatch::UNKNOWN;
 const MOST_CHILDREN: usize = 127;
+/// A leaf whose kind is not yet known.
+const ANY_LEAF: Code = END - 1;
 
 pub(in crate::flatten) const fn leaf(kind: LeafKind) -> Code {
     kind as Code
@@ -88,7 +91,34 @@ fn divergence(found: Code, expected: Code) -> Divergence {
     }
 }
 
-impl<'t> Layout<'t> {
+/// The open compounds: their calls, and how many children they have.
+#[derive(Default)]
+struct Stack {
+    compounds: [(usize, usize); MOST_NESTED],
+    len: usize,
+}
+
+/// The most compounds in one another of a layout.
+const MOST_NESTED: usize = 16;
+
+impl Stack {
+    fn push(&mut self, compound: (usize, usize)) -> Option<()> {
+        *self.compounds.get_mut(self.len)? = compound;
+        self.len += 1;
+        Some(())
+    }
+
+    fn pop(&mut self) -> Option<(usize, usize)> {
+        self.len = self.len.checked_sub(1)?;
+        self.compounds.get(self.len).copied()
+    }
+
+    fn last_mut(&mut self) -> Option<&mut (usize, usize)> {
+        self.compounds.get_mut(self.len.checked_sub(1)?)
+    }
+}
+
+impl Layout {
     pub(in crate::flatten) fn new(compact: bool) -> Self {
         Layout {
             calls: [Call { code: 0, field: "", name: "" }; CALLS],
@@ -107,64 +137,97 @@ impl<'t> Layout<'t> {
         Box::new(Layout::new(compact))
     }
 
-    /// Reads the layout of the first node. Returns whether it has one. `kinds` is the kind of each
-    /// leaf.
-    pub(in crate::flatten) fn read<'s>(
+    /// Reads the layout of an element from its words. `kinds` is the kind of each of so many leaves.
+    /// Returns whether it has a layout.
+    pub(super) fn read<K: Fn(usize) -> Option<LeafKind>>(
         &mut self,
-        nodes: &[Node],
-        node_data: &'s [NodeData],
-        kinds: impl Fn(usize) -> Option<LeafKind>,
-        name_of: impl Fn(&'s Name) -> Option<&'t str>,
+        words: &[Word],
+        kinds: impl FnOnce(usize) -> Option<K>,
     ) -> bool {
         (self.num_calls, self.num_leaves) = (0, 0);
-        let read = self.add(nodes, node_data, "", &kinds, &name_of).is_some();
-        if let Some(end) = self.calls.get_mut(self.num_calls) {
-            end.code = END;
+        self.read_calls(words).is_some()
+            && kinds(self.num_leaves).is_some_and(|kinds| self.set_kinds(kinds))
+    }
+
+    fn set_kinds(&mut self, kinds: impl Fn(usize) -> Option<LeafKind>) -> bool {
+        let mut leaf_index = 0;
+        for call in self.calls.get_mut(..self.num_calls).unwrap_or_default() {
+            if call.code == ANY_LEAF {
+                let Some(kind) = kinds(leaf_index) else { return false };
+                call.code = leaf(kind);
+                if let Some(place) = self.kinds.get_mut(leaf_index) {
+                    *place = kind;
+                }
+                leaf_index += 1;
+            }
         }
         let kinds = self.kinds();
         self.kind = kinds.first().copied().filter(|first| kinds.iter().all(|kind| kind == first));
-        read
+        true
     }
 
-    /// Recursion ends at the latest when there is no more room for calls.
-    fn add<'s>(
-        &mut self,
-        nodes: &[Node],
-        node_data: &'s [NodeData],
-        field: &'t str,
-        kinds: &impl Fn(usize) -> Option<LeafKind>,
-        name_of: &impl Fn(&'s Name) -> Option<&'t str>,
-    ) -> Option<()> {
-        let own = nodes.first()?;
-        let (mut name, mut fields) = ("", [].iter());
-        let code = match own.kind {
-            NodeKind::Leaf => {
-                let kind = kinds(self.num_leaves)?;
-                *self.kinds.get_mut(self.num_leaves)? = kind;
+    fn read_calls(&mut self, words: &[Word]) -> Option<()> {
+        let mut open = Stack::default();
+        let mut field = "";
+        for word in words {
+            for _ in 0..word.leaves() {
+                if self.num_leaves == MOST_LEAVES {
+                    return None;
+                }
                 self.num_leaves += 1;
-                leaf(kind)
+                self.add(ANY_LEAF, mem::take(&mut field), "")?;
+                self.complete(&mut open);
             }
-            kind if has_layout(kind) && own.children <= MOST_CHILDREN => {
-                compound(kind, own.children)
-            }
-            _ => return None,
-        };
-        if let Some(data) = node_data.get(own.data) {
-            name = name_of(&data.name)?;
-            if let Labels::Fields(names) = &data.labels {
-                fields = names.iter();
+            match word.tag() {
+                word::LEAVES => {}
+                word::FIELD => field = word.name,
+                word::CLOSE => {
+                    self.end(open.pop()?)?;
+                    self.complete(&mut open);
+                }
+                _ => {
+                    let kind = word.kind().filter(|kind| has_layout(*kind))?;
+                    let call = self.add(compound(kind, 0), mem::take(&mut field), word.name)?;
+                    match kind {
+                        NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct => {
+                            self.complete(&mut open);
+                        }
+                        _ => open.push((call, 0))?,
+                    }
+                }
             }
         }
-        *self.calls.get_mut(..CALLS - 1)?.get_mut(self.num_calls)? = Call { code, field, name };
+        self.calls.get_mut(self.num_calls)?.code = END;
+        Some(())
+    }
+
+    /// Adds a call, and returns its index.
+    fn add(&mut self, code: Code, field: &'static str, name: &'static str) -> Option<usize> {
+        let call = self.num_calls;
+        *self.calls.get_mut(..CALLS - 1)?.get_mut(call)? = Call { code, field, name };
         self.num_calls += 1;
-        let mut runs = nodes.get(1..own.span)?;
-        while let Some(run) = runs.first() {
-            for _ in 0..run.repeat {
-                let field = fields.next().map_or(Some(""), name_of)?;
-                self.add(runs, node_data, field, kinds, name_of)?;
+        Some(call)
+    }
+
+    /// Counts a complete child, and ends each compound that takes only one.
+    fn complete(&mut self, open: &mut Stack) {
+        while let Some((call, children)) = open.last_mut() {
+            *children += 1; // at most the calls
+            let takes_one = [NodeKind::Some, NodeKind::NewtypeStruct].map(|kind| compound(kind, 0));
+            let code = self.calls.get(*call).map(|call| call.code);
+            if !code.is_some_and(|code| takes_one.contains(&code)) {
+                return;
             }
-            runs = runs.get(run.span..)?;
+            let ended = open.pop().and_then(|compound| self.end(compound));
+            if ended.is_none() {
+                return;
+            }
         }
+    }
+
+    fn end(&mut self, (call, children): (usize, usize)) -> Option<()> {
+        let call = self.calls.get_mut(call)?;
+        call.code |= Code::try_from(children).ok().filter(|_| children <= MOST_CHILDREN)?;
         Some(())
     }
 
@@ -191,8 +254,12 @@ impl<'t> Layout<'t> {
 
     /// The next expected call.
     #[inline(always)]
-    fn call(&self, at: Position) -> &Call<'t> {
+    fn call(&self, at: Position) -> &Call {
         &self.calls[at.calls() % CALLS] // in range
+    }
+
+    pub(super) fn num_leaves(&self) -> usize {
+        self.num_leaves
     }
 
     /// The number of elements that fit into the cells.
@@ -332,7 +399,7 @@ impl CodedNumber {
 /// Without a layout it takes a lone number, and `at` says whether the format is compact. That is no
 /// serializer of its own, because every type of elements would be compiled for it, too.
 struct LayoutSerializer<'l, const OUTERMOST: bool> {
-    layout: Option<&'l Layout<'l>>,
+    layout: Option<&'l Layout>,
     at: Position,
 }
 
@@ -378,7 +445,7 @@ impl<'l, const OUTERMOST: bool> LayoutSerializer<'l, OUTERMOST> {
 
 /// The children of an open compound.
 struct LayoutChildren<'l> {
-    layout: &'l Layout<'l>,
+    layout: &'l Layout,
     at: Position,
     left: usize,
 }

@@ -1,0 +1,57 @@
+//! Copies the nodes of children that are like an earlier one, as in a list of enums.
+
+use crate::error::Result;
+use crate::model::{Node, NodeKind};
+
+use super::super::nodes::{Count, KnownChild, UNSEEN, WordReader};
+use super::super::word::{self, Word, same};
+
+/// A child of a sequence is copied, not read, if it has the words of one of the first so many.
+const MOST_SEEN: usize = 4;
+
+/// The maximum number of words of such a child.
+const MOST_SEEN_WORDS: usize = 64;
+
+impl WordReader {
+    /// The first word of a value was read. If the value is a child of a sequence and has the words
+    /// of one that came before, this copies the node of that one, and returns true.
+    pub(in crate::flatten) fn is_seen(&mut self, words: &[Word]) -> Result<bool> {
+        let Some(open) = self.open.last_mut() else { return Ok(false) };
+        let pays = self.uncopied <= 4 * self.copied + 64; // at most the words
+        if open.kind != NodeKind::Seq || !pays || self.ruled.is_some() || self.names_keys {
+            return Ok(false);
+        }
+        let begin = self.so_far.word - 1; // the word was read
+        if let Some(node) = open.last
+            && let Some(last) = words.get(open.child.word..begin)
+            && self.seen.len() - open.first_seen < MOST_SEEN
+            && open.child.insertion == self.insertions.len()
+        {
+            let counted = last.last().is_some_and(|word| word.tag() == word::REPEAT);
+            let words = open.child.word..begin - usize::from(counted); // there is a word
+            if words.len() <= MOST_SEEN_WORDS {
+                self.seen.push(KnownChild { words, node });
+            }
+        }
+        let is_it = |seen: &&KnownChild| {
+            let (rest, seen) = (words.get(begin..), words.get(seen.words.clone()));
+            let (rest, seen) = (rest.unwrap_or_default(), seen.unwrap_or_default());
+            rest.get(..seen.len()).is_some_and(|rest| same(rest, seen))
+        };
+        let seen = self.seen.get(open.first_seen..).unwrap_or_default();
+        let Some(KnownChild { words, node }) = seen.iter().find(is_it) else {
+            self.uncopied += 1; // at most the words
+            return Ok(false);
+        };
+        let (words, node) = (words.len(), *node);
+        self.copied += 1; // at most the words
+        open.child = Count { word: UNSEEN, ..self.so_far };
+        let copy = self.builder.copy(node);
+        let Node { leaves, maps, .. } = self.builder.nodes[copy]; // it was added
+        self.so_far.leaf += leaves; // at most the calls
+        self.so_far.map += maps; // as above
+        self.so_far.word = begin + words; // in range
+        self.complete()?;
+        Ok(true)
+    }
+}

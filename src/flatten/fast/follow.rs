@@ -1,0 +1,269 @@
+//! Follows words that are expected, instead of writing them again.
+//!
+//! Expected are the words of the last structure of this thread, of the structure that is given to
+//! `flatten_like`, and of the element before, in a sequence. They are on the tape already. While
+//! the value makes the same calls, only the position moves. At the first difference the words that
+//! were followed are copied to the end of the tape, and writing goes on there. So nothing is
+//! serialized twice.
+//!
+//! An element that has the words of the one before becomes a count, a word `REPEAT` behind them.
+//! Writing alone, without this file, would give the same tape without these counts.
+
+use crate::model::Options;
+
+use super::super::labels::{Label, LabelTable};
+use super::super::nodes::Made;
+use super::super::word::{self, Word, same};
+use super::layout::Layout;
+
+#[derive(Default)]
+pub(in crate::flatten) struct Follow {
+    /// The open sequences.
+    pub(in crate::flatten) frames: Vec<Frame>,
+    /// The words of the value begin here. Before them are those of the first known structure.
+    pub(in crate::flatten) base: usize,
+    /// So far the value has the words of the first known structure, and none of its own.
+    pub(in crate::flatten) follows_known: bool,
+    /// Statics may differ from those of the first known structure.
+    pub(super) ignore_statics: bool,
+    /// The structures of this thread, the last one first.
+    pub(super) known: Vec<Known>,
+    /// The number of words and of labels of the first known structure, while they are on the tape.
+    pub(super) lent: Option<(usize, usize)>,
+    /// The words of a structure that is too large for the thread may be needed once more.
+    pub(super) keeps_large: bool,
+    /// The structure of the value, if it is too large for the thread.
+    pub(super) large: Option<Made>,
+    /// Room for the layout of elements.
+    pub(super) layout: Option<Box<Layout>>,
+    /// Whether floats for `f64` slots come as `f32`, as far as was seen.
+    pub(super) narrow: bool,
+}
+
+/// An open sequence.
+#[derive(Clone, Copy)]
+pub(in crate::flatten) struct Frame {
+    /// Where the current element begins: its own words, or those that it follows.
+    pub(super) start: usize,
+    /// The words of the last element, if there is one that may be followed.
+    pub(super) last: Option<(usize, usize)>,
+    /// How many elements with these words came.
+    pub(super) count: usize,
+    /// The words of the sequence itself are written. Otherwise they are followed, too.
+    pub(super) writes: bool,
+}
+
+/// A structure, and how its values are walked.
+pub(super) struct Known {
+    pub(super) words: Vec<Word>,
+    pub(super) labels: Vec<Label>,
+    pub(super) made: Made,
+}
+
+impl Follow {
+    /// The number of open sequences.
+    pub(in crate::flatten) fn num_open(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// How many more elements like the last one may come as expected.
+    pub(super) fn expected_like_last(&self, words: &[Word]) -> usize {
+        let Some(frame) = self.frames.last() else { return 0 };
+        match frame.last {
+            Some((first, _)) if first != frame.start => 0,
+            Some(_) if frame.writes => usize::MAX,
+            Some((_, end)) => match words.get(end) {
+                Some(word) if word.tag() == word::REPEAT => {
+                    word.number().saturating_sub(frame.count)
+                }
+                _ => 0,
+            },
+            None => 0,
+        }
+    }
+
+    /// Where the words of the last element are.
+    pub(super) fn last_range(&self) -> Option<(usize, usize)> {
+        self.frames.last()?.last
+    }
+
+    /// Forgets the sequences that are open beyond that number.
+    pub(in crate::flatten) fn close_to(&mut self, num_open: usize) {
+        self.frames.truncate(num_open);
+    }
+}
+
+impl Follow {
+    /// A sequence begins, and its first element at `at`. So many words are on the tape.
+    #[inline]
+    pub(in crate::flatten) fn open_seq(&mut self, at: usize, words: usize) {
+        self.frames.push(Frame { start: at, last: None, count: 0, writes: at == words });
+    }
+
+    /// A sequence ends. Returns where its end belongs.
+    #[inline]
+    pub(in crate::flatten) fn close_seq(&mut self, words: &mut Vec<Word>, at: usize) -> usize {
+        let at = match self.frames.last() {
+            Some(frame) if frame.writes => words.len(),
+            Some(frame) if frame.count > 0 => self.write_followed(words, at),
+            _ => at,
+        };
+        self.frames.pop();
+        at
+    }
+
+    /// An element came that is not a leaf. Returns where the next one begins.
+    pub(in crate::flatten) fn element(&mut self, words: &mut Vec<Word>, at: usize) -> usize {
+        let Some(frame) = self.frames.last_mut() else { return at };
+        if !frame.writes {
+            frame.last = Some((frame.start, at));
+            frame.start = match words.get(at) {
+                Some(word) if word.tag() == word::REPEAT => {
+                    frame.count += 1; // at most the elements
+                    if frame.count < word.number() {
+                        frame.start
+                    } else {
+                        frame.count = 0;
+                        at + 1 // it is in range
+                    }
+                }
+                _ => at,
+            };
+        } else if frame.last == Some((frame.start, at)) {
+            frame.count += 1; // at most the elements
+            repeat(words, at, 1);
+        } else if is_again(words, *frame, at) {
+            // It was written, because only its beginning was not as expected.
+            words.truncate(frame.start);
+            let (first, end) = frame.last.unwrap_or_default(); // there is one
+            (frame.count, frame.start) = (frame.count + 1, first);
+            repeat(words, end, 1);
+        } else if may_be_followed(words.get(frame.start)) {
+            (frame.last, frame.count) = (Some((frame.start, at)), 1);
+        } else {
+            (frame.last, frame.count, frame.start) = (None, 0, words.len());
+        }
+        frame.start
+    }
+
+    /// Leaves the expected words before `at`, where another word came. Returns the position behind
+    /// that word if it is expected after all.
+    #[inline(never)]
+    pub(in crate::flatten) fn turn_aside(
+        &mut self,
+        (words, labels): (&mut Vec<Word>, &mut LabelTable),
+        options: Options,
+        at: usize,
+        word: Word,
+    ) -> Option<usize> {
+        if at == 0 && self.follows_known && self.follow_other(words, labels, options, word) {
+            return Some(1);
+        }
+        let at = self.write_followed(words, at);
+        if at < words.len() {
+            if words.get(at).is_some_and(|expected| expected.is(word)) {
+                return Some(at + 1); // it is in range
+            }
+            if let Some(frame) = self.frames.last_mut() {
+                frame.start = words.len();
+            }
+        }
+        None
+    }
+
+    /// Writes down what was followed before `at`. Returns where the next word belongs: at the end,
+    /// or at the last element if the next one may be like it.
+    #[inline(never)]
+    pub(in crate::flatten) fn write_followed(&mut self, words: &mut Vec<Word>, at: usize) -> usize {
+        let written = self.frames.iter().rposition(|frame| frame.writes);
+        let (mut from, open) = match written {
+            // Only the current element was followed.
+            Some(place) => {
+                let (outer, open) = self.frames.split_at_mut(place + 1); // it is in range
+                let start = words.len();
+                let from = outer
+                    .last_mut()
+                    .map_or(start, |frame| std::mem::replace(&mut frame.start, start));
+                (from, open)
+            }
+            None => {
+                self.follows_known = false;
+                self.base = words.len();
+                (0, &mut self.frames[..])
+            }
+        };
+        let mut next = None;
+        for frame in open {
+            let Frame { start, last, count, .. } = *frame;
+            words.extend_from_within(from..start);
+            from = start;
+            frame.writes = true;
+            match last {
+                Some((_, end)) if count > 0 => {
+                    let copy = words.len();
+                    words.extend_from_within(start..end);
+                    frame.last = Some((copy, words.len()));
+                    repeat(words, words.len(), count - 1);
+                }
+                Some((first, end)) if may_be_followed(words.get(first)) => {
+                    // It was copied just now: it ends at `start`, or before its count.
+                    let moved = words.len() - start;
+                    let repeat = words.get(end..start).and_then(|between| between.first());
+                    frame.count = repeat.map_or(1, |repeat| repeat.number());
+                    frame.last = Some((first + moved, end + moved));
+                    next = frame.last.filter(|_| start == at);
+                }
+                _ => frame.last = None,
+            }
+            frame.start = match next {
+                Some((first, _)) => first,
+                None => words.len(),
+            };
+        }
+        match next {
+            Some((first, _)) => first,
+            None => {
+                words.extend_from_within(from..at);
+                words.len()
+            }
+        }
+    }
+
+    /// More elements like the last one came, at most those that are expected.
+    pub(super) fn more_elements(
+        &mut self,
+        words: &mut Vec<Word>,
+        at: usize,
+        count: usize,
+    ) -> usize {
+        let Some(frame) = self.frames.last_mut() else { return at }; // there is one
+        let end = frame.last.map_or(frame.start, |(_, end)| end);
+        frame.count += count; // at most the elements
+        if frame.writes {
+            repeat(words, end, count);
+        } else if words.get(end).is_none_or(|word| frame.count == word.number()) {
+            (frame.count, frame.start) = (0, end + 1); // behind its count
+        }
+        frame.start
+    }
+}
+
+/// Whether an element that was written has the words of the last one.
+fn is_again(words: &[Word], frame: Frame, at: usize) -> bool {
+    let last = frame.last.and_then(|(first, end)| words.get(first..end));
+    last.is_some_and(|last| same(last, words.get(frame.start..at).unwrap_or_default()))
+}
+
+/// Counts more elements like the last one, whose words end at `end`. Only its count is behind them.
+fn repeat(words: &mut Vec<Word>, end: usize, count: usize) {
+    match words.get_mut(end) {
+        Some(word) => *word = word.repeated(count),
+        None if count > 0 => words.push(Word::new(word::REPEAT, "", count as u64 + 1)),
+        None => {}
+    }
+}
+
+/// Whether an element may be followed: there are no leaves between it and the one before.
+fn may_be_followed(first: Option<&Word>) -> bool {
+    first.is_some_and(|first| first.leaves() == 0)
+}

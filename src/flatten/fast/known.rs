@@ -1,0 +1,217 @@
+//! The structures that a thread has walked before.
+
+use std::mem;
+use std::sync::Arc;
+
+use crate::error::{ErrorKind, Result};
+use crate::model::{Options, TreeDef};
+
+use super::super::labels::{Label, LabelTable};
+use super::super::nodes::{Made, WordReader};
+use super::super::word::{self, Word, same};
+use super::follow::{Follow, Known};
+
+/// The maximum numbers of structures that a thread remembers, and of words and labels of each.
+const MOST_KNOWN: usize = 8;
+const MOST_WORDS: usize = 1_024;
+const MOST_LABELS: usize = 64;
+
+/// The maximum number of words for which a thread keeps room.
+const MOST_ROOM: usize = 131_072;
+
+impl Known {
+    fn is_small(&self) -> bool {
+        self.words.len() <= MOST_WORDS && self.labels.len() <= MOST_LABELS
+    }
+
+    /// Whether values of this structure are walked in the same way.
+    fn is(&self, words: &[Word], labels: &[Label]) -> bool {
+        same(&self.words, words)
+            && self.labels.len() == labels.len()
+            && self.labels.iter().zip(labels).all(|(a, b)| a.is_same(b))
+    }
+}
+
+impl Follow {
+    /// Expects the structure of the last walk, or that of `like`, whose statics may be ignored.
+    pub(in crate::flatten) fn begin(
+        &mut self,
+        words: &mut Vec<Word>,
+        labels: &mut LabelTable,
+        options: Options,
+        like: Option<(&TreeDef, bool)>,
+    ) {
+        if let Some((like, ignore_statics)) = like {
+            let is_it = |known: &Known| Arc::ptr_eq(&known.made.treedef.encoding, &like.encoding);
+            let aside = || like.encoding.aside.take()?.downcast::<Known>().ok();
+            match self.known.iter().position(is_it) {
+                Some(place) => self.known.swap(0, place),
+                None => self.known.splice(0..0, aside().map(|large| *large)).for_each(drop),
+            }
+            (self.ignore_statics, self.keeps_large) = (ignore_statics, true);
+        }
+        self.lend(words, labels, options);
+    }
+
+    /// Puts the words of the first known structure on the tape.
+    fn lend(&mut self, words: &mut Vec<Word>, labels: &mut LabelTable, options: Options) {
+        let Some(first) = self.known.first_mut() else { return };
+        if first.made.treedef.encoding.options == options {
+            self.lent = Some((first.words.len(), first.labels.len()));
+            self.follows_known = true;
+            *words = mem::take(&mut first.words);
+            first.labels = labels.replace(mem::take(&mut first.labels));
+        }
+    }
+
+    /// Takes them back.
+    fn take_back(&mut self, words: &mut Vec<Word>, labels: &mut LabelTable) {
+        self.follows_known = false;
+        let Some((num_words, num_labels)) = self.lent.take() else { return };
+        let Some(first) = self.known.first_mut() else { return }; // it was lent
+        words.truncate(num_words);
+        first.words = mem::take(words);
+        first.labels = labels.replace(mem::take(&mut first.labels));
+        first.labels.truncate(num_labels);
+    }
+
+    /// Follows another structure, whose first word this is.
+    #[inline(never)]
+    pub(super) fn follow_other(
+        &mut self,
+        words: &mut Vec<Word>,
+        labels: &mut LabelTable,
+        options: Options,
+        first: Word,
+    ) -> bool {
+        let is_it = |known: &Known| {
+            known.made.treedef.encoding.options == options
+                && known.words.first().is_some_and(|word| word.is(first))
+        };
+        // The words of the first one are on the tape. A label has a number that is only known there.
+        let other = self.known.iter().position(is_it);
+        let Some(other) = other.filter(|_| !first.has_label()) else { return false };
+        self.take_back(words, labels);
+        if self.known.first().is_some_and(Known::is_small) {
+            self.known.swap(0, other);
+            self.lend(words, labels, options);
+        }
+        self.follows_known
+    }
+
+    /// Whether another label may come instead of the one at `at`.
+    pub(in crate::flatten) fn overlooks(&self, at: usize, tag: word::Tag) -> bool {
+        self.ignore_statics && tag == word::STATIC && self.lent.is_some_and(|(words, _)| at < words)
+    }
+
+    /// The structure of the value that ends at `at`.
+    pub(in crate::flatten) fn structure(
+        &mut self,
+        words: &mut Vec<Word>,
+        labels: &mut LabelTable,
+        reader: &mut WordReader,
+        options: Options,
+        mut at: usize,
+    ) -> Result<&Made> {
+        if self.follows_known && at < words.len() {
+            at = self.write_followed(words, at); // it ends earlier than was expected
+        }
+        if !self.follows_known {
+            self.make(words, labels, reader, options, at)?;
+        }
+        let made = self.large.as_ref().or(self.known.first().map(|known| &known.made));
+        made.ok_or_else(|| ErrorKind::Internal("no structure was made").into())
+    }
+
+    /// Makes the structure of the words that were written.
+    fn make(
+        &mut self,
+        words: &mut Vec<Word>,
+        labels: &mut LabelTable,
+        reader: &mut WordReader,
+        options: Options,
+        at: usize,
+    ) -> Result<()> {
+        let own = words.get(self.base..at).unwrap_or_default();
+        if own.len() <= MOST_WORDS {
+            let mut own = own.to_vec();
+            if let Some(used) = labels.used(&mut own, MOST_LABELS) {
+                self.take_back(words, labels);
+                return self.remember(own, used, reader, options);
+            }
+        }
+        if !self.keeps_large {
+            labels.last_words(own);
+        }
+        self.large = Some(reader.made_of(own, &mut labels.list, options)?);
+        Ok(())
+    }
+
+    /// Makes a structure that the thread may keep, unless it is known.
+    fn remember(
+        &mut self,
+        words: Vec<Word>,
+        mut labels: Vec<Label>,
+        reader: &mut WordReader,
+        options: Options,
+    ) -> Result<()> {
+        let known = &mut self.known;
+        let is_it = |known: &Known| {
+            known.made.treedef.encoding.options == options && known.is(&words, &labels)
+        };
+        if let Some(place) = known.iter().position(is_it) {
+            known.swap(0, place);
+            return Ok(());
+        }
+        let made = reader.made_of(&words, &mut labels, options)?;
+        if let Some(first) = known.first_mut() {
+            // Its room goes to the new one.
+            let copy = first.words.as_slice().to_vec();
+            let mut room = mem::replace(&mut first.words, copy);
+            room.clear();
+            room.extend_from_slice(&words);
+            known.truncate(MOST_KNOWN - 1);
+            known.insert(0, Known { words: room, labels, made });
+        } else {
+            known.push(Known { words, labels, made });
+        }
+        Ok(())
+    }
+
+    /// The value has the structure `like`, too. From now on a walk like it finds how it is walked.
+    pub(in crate::flatten) fn is_like(
+        &mut self,
+        words: &mut Vec<Word>,
+        labels: &LabelTable,
+        like: &TreeDef,
+    ) {
+        if let Some(mut made) = self.large.take() {
+            made.treedef.encoding = Arc::clone(&like.encoding);
+            let mut words = words.split_off(self.base.min(words.len()));
+            if let Some(labels) = labels.used(&mut words, usize::MAX) {
+                like.encoding.aside.put(Box::new(Known { words, labels, made }));
+            }
+        } else if let Some(known) = self.known.first_mut() {
+            known.made.treedef.encoding = Arc::clone(&like.encoding);
+        }
+    }
+
+    /// Ends the walk. Only what the thread may keep stays.
+    pub(in crate::flatten) fn end(&mut self, words: &mut Vec<Word>, labels: &mut LabelTable) {
+        self.take_back(words, labels);
+        words.clear();
+        words.shrink_to(MOST_ROOM);
+        labels.truncate(0, MOST_LABELS);
+        (self.base, self.ignore_statics, self.large, self.narrow) = (0, false, None, false);
+        self.keeps_large = false;
+        self.frames.clear();
+        if let Some(place) = self.known.iter().position(|known| !known.is_small()) {
+            let known = self.known.remove(place);
+            let encoding = Arc::clone(&known.made.treedef.encoding);
+            encoding.aside.put(Box::new(known));
+        }
+        if let Some(first) = self.known.first_mut() {
+            first.words.shrink_to(MOST_ROOM);
+        }
+    }
+}

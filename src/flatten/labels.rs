@@ -1,0 +1,211 @@
+//! The keys and statics of a walk, by number.
+
+use std::hash::BuildHasher;
+use std::mem;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::leaf::Scalar;
+use crate::model::{Leaf, Value};
+
+use super::word::{Word, same};
+
+/// Distinct keys and statics.
+#[derive(Default)]
+pub(super) struct LabelTable {
+    pub(super) list: Vec<Label>,
+    /// The numbers of the first labels by the hashes of their values. The others are not there yet.
+    index: HashTable<(u64, usize)>,
+    hasher: DefaultHashBuilder,
+    /// The label that came last.
+    last: usize,
+}
+
+/// A key or a static.
+#[derive(Clone)]
+pub(super) struct Label {
+    pub(super) value: Value,
+    /// How the value was recorded. A scalar has no words.
+    words: Box<[Word]>,
+    /// Its leaves came in the order of its structure.
+    is_in_order: bool,
+    /// The label that came after this one. Probably it does so again.
+    next: usize,
+    /// Its value is needed only once.
+    is_last_use: bool,
+}
+
+/// Up to this number, a label is found by comparing each.
+const UNINDEXED: usize = 8;
+
+fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
+    value.as_leaf().and_then(Leaf::as_scalar)
+}
+
+fn is_scalar(value: &Value, scalar: Scalar<'_>) -> bool {
+    match (value.as_leaf(), scalar) {
+        (Some(Leaf::Str(text)), Scalar::Str(other)) => **text == *other, // most keys are texts
+        (leaf, scalar) => leaf.and_then(Leaf::as_scalar) == Some(scalar),
+    }
+}
+
+impl Label {
+    fn new(value: Value, words: &[Word], is_in_order: bool) -> Self {
+        Label { value, words: words.into(), is_in_order, next: 0, is_last_use: false }
+    }
+
+    /// The value of a key.
+    pub(super) fn value(&mut self) -> Value {
+        if self.is_last_use {
+            mem::replace(&mut self.value, Leaf::Bool(false).into())
+        } else {
+            self.value.clone()
+        }
+    }
+
+    /// Whether two labels are equal, and the entries of their maps came in the same orders.
+    pub(super) fn is_same(&self, other: &Label) -> bool {
+        same(&self.words, &other.words) && self.value == other.value
+    }
+
+    fn is(&self, words: &[Word], leaves: &[Leaf]) -> bool {
+        self.is_in_order && same(&self.words, words) && *self.value.leaves() == *leaves
+    }
+}
+
+impl LabelTable {
+    pub(super) fn value(&self, number: usize) -> Option<&Value> {
+        self.list.get(number).map(|label| &label.value)
+    }
+
+    /// Whether a scalar is the label of that number.
+    #[inline]
+    pub(super) fn is(&self, number: usize, scalar: Scalar<'_>) -> bool {
+        self.value(number).is_some_and(|value| is_scalar(value, scalar))
+    }
+
+    /// The number of a scalar.
+    pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> usize {
+        let next = self.list.get(self.last).map_or(0, |last| last.next);
+        if self.is(next, scalar) {
+            self.last = next;
+            return next;
+        }
+        let hash = hash_of(&self.hasher, scalar);
+        let known = self.find(hash, |label| is_scalar(&label.value, scalar));
+        self.came(known, || Label::new(Leaf::from(scalar).into(), &[], false))
+    }
+
+    /// The number of a compound that was recorded as these words and leaves, if it is known.
+    pub(super) fn recorded(&mut self, words: &[Word], leaves: &[Leaf]) -> Option<usize> {
+        let next = self.list.get(self.last).map_or(0, |last| last.next);
+        let first = self.list.len().saturating_sub(UNINDEXED);
+        let known = [next].into_iter().chain(first..self.list.len());
+        let is_it =
+            |number: &usize| self.list.get(*number).is_some_and(|label| label.is(words, leaves));
+        let number = known.into_iter().find(is_it)?;
+        self.follow(number);
+        Some(number)
+    }
+
+    /// The number of a value that was recorded as these words. Equal values whose maps had other
+    /// orders are different labels.
+    pub(super) fn compound(&mut self, value: Value, words: &[Word], is_in_order: bool) -> usize {
+        let hash = self.hasher.hash_one(&value);
+        let known = self.find(hash, |label| same(&label.words, words) && label.value == value);
+        self.came(known, || Label::new(value, words, is_in_order))
+    }
+
+    fn find(&mut self, hash: u64, is_it: impl Fn(&Label) -> bool) -> Option<usize> {
+        if self.list.len() <= UNINDEXED {
+            return self.list.iter().position(is_it);
+        }
+        let (list, hasher) = (&self.list, &self.hasher);
+        for number in self.index.len()..list.len() {
+            let hash = match list.get(number).map(|label| &label.value) {
+                Some(value) => match scalar_of(value) {
+                    Some(scalar) => hash_of(hasher, scalar),
+                    None => hasher.hash_one(value),
+                },
+                None => 0, // each number is that of a label
+            };
+            self.index.insert_unique(hash, (hash, number), |(hash, _)| *hash);
+        }
+        let is_it = |(other, number): &(u64, usize)| {
+            *other == hash && list.get(*number).is_some_and(&is_it)
+        };
+        self.index.find(hash, is_it).map(|(_, number)| *number)
+    }
+
+    fn came(&mut self, known: Option<usize>, new: impl FnOnce() -> Label) -> usize {
+        let number = known.unwrap_or_else(|| {
+            self.list.push(new());
+            self.list.len() - 1
+        });
+        self.follow(number);
+        number
+    }
+
+    fn follow(&mut self, number: usize) {
+        if let Some(last) = self.list.get_mut(self.last) {
+            last.next = number;
+        }
+        self.last = number;
+    }
+
+    /// The labels of `words`, which get their numbers among these alone, by first use. `None` if
+    /// there are more than `most`.
+    pub(super) fn used(&self, words: &mut [Word], most: usize) -> Option<Vec<Label>> {
+        let (mut used, mut places) = (Vec::new(), vec![None; self.list.len()]);
+        for word in words.iter_mut().filter(|word| word.has_label()) {
+            let place = places.get_mut(word.number())?;
+            let place = match *place {
+                Some(place) => place,
+                None if used.len() == most => return None,
+                None => {
+                    used.push(self.list.get(word.number())?.clone());
+                    *place.insert(used.len() - 1)
+                }
+            };
+            *word = Word::new(word.tag(), "", place as u64);
+        }
+        used.iter_mut().for_each(|label| label.next = 0);
+        Some(used)
+    }
+
+    /// These words are all that still need the labels. A value that they need once is moved to them.
+    pub(super) fn last_words(&mut self, words: &[Word]) {
+        let mut seen = vec![false; self.list.len()];
+        for word in words.iter().filter(|word| word.has_label()) {
+            let number = word.number();
+            if let (Some(seen), Some(label)) = (seen.get_mut(number), self.list.get_mut(number)) {
+                label.is_last_use = !mem::replace(seen, true);
+            }
+        }
+    }
+
+    /// Takes other labels, and gives back its own ones.
+    pub(super) fn replace(&mut self, list: Vec<Label>) -> Vec<Label> {
+        self.index.clear();
+        self.last = 0;
+        mem::replace(&mut self.list, list)
+    }
+
+    /// Removes the labels from a number on, and keeps the memory unless it is large.
+    pub(super) fn truncate(&mut self, len: usize, most_room: usize) {
+        self.list.truncate(len);
+        self.list.shrink_to(most_room);
+        self.last = 0;
+        if self.index.capacity() > most_room {
+            self.index = HashTable::new();
+        }
+        self.index.clear();
+    }
+}
+
+fn hash_of(hasher: &DefaultHashBuilder, scalar: Scalar<'_>) -> u64 {
+    match scalar {
+        Scalar::Str(text) => hasher.hash_one(text),
+        other => hasher.hash_one(Leaf::from(other)), // it owns no memory, or is one of a few bytes
+    }
+}

@@ -1,0 +1,555 @@
+//! Makes the nodes of a structure from the words of a tape.
+
+use std::mem;
+use std::ops::Range;
+use std::sync::Arc;
+use std::vec;
+
+use crate::error::{ErrorKind, Result};
+use crate::leaf::sink::{Sink, permute};
+use crate::model::{
+    Insertion, Leaf, Limits, Name, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
+};
+use crate::path::Key;
+use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, Sorted};
+
+use super::labels::Label;
+use super::rules::{Keep, Rules};
+use super::word::{self, Tag, Word};
+
+/// A structure, and what brings the leaves of a walk into its order.
+pub(super) struct Made {
+    pub(super) treedef: TreeDef,
+    /// Pairs of leaves to swap, one after the other.
+    pub(super) swaps: Vec<(usize, usize)>,
+}
+
+/// The maximum number of maps and of keys for which room is kept.
+const MOST_ROOM: usize = 4_096;
+
+/// A map is expected to have the keys of one of the last so many.
+const MOST_MAPS: usize = 8;
+
+/// Instead of the first word of a child: it is not to be seen.
+pub(super) const UNSEEN: usize = usize::MAX;
+
+/// The nodes so far.
+#[derive(Default)]
+pub(super) struct WordReader {
+    pub(super) builder: EncodingBuilder,
+    /// The open compounds.
+    pub(super) open: Vec<Open>,
+    fields: Vec<&'static str>,
+    /// The numbers of the keys, and the keys if paths are asked for.
+    numbers: Vec<usize>,
+    keys: Vec<Value>,
+    pub(super) names_keys: bool,
+    /// The maps whose keys came in order: where their keys are in `sorted`, and their node data.
+    maps: Vec<(Range<usize>, usize)>,
+    sorted: Vec<usize>,
+    /// The name of the variant that comes next.
+    variant: &'static str,
+    pub(super) options: Options,
+    /// What came so far.
+    pub(super) so_far: Count,
+    pub(super) insertions: Vec<Insertion>,
+    swaps: Vec<(usize, usize)>,
+    /// Children of the open sequences, the outermost first.
+    pub(super) seen: Vec<KnownChild>,
+    /// How often a child was copied, and how often none was like it.
+    pub(super) copied: usize,
+    pub(super) uncopied: usize,
+    /// The rules, if there are any that need the nodes.
+    pub(super) ruled: Option<Ruled>,
+}
+
+/// The rules, and where the leaves come from and go to.
+pub(super) struct Ruled {
+    pub(super) rules: Arc<Rules>,
+    /// Whether each rule applied anywhere.
+    pub(super) hits: Vec<bool>,
+    /// The keys that lead to the current place.
+    pub(super) path: Vec<Key>,
+    pub(super) from: vec::IntoIter<Leaf>,
+    pub(super) to: Sink,
+    /// The value that is being kept.
+    pub(super) kept: Option<KeptNodes>,
+}
+
+/// The first nodes of a value that is being kept, and its leaves.
+pub(super) struct KeptNodes {
+    pub(super) keep: Keep,
+    pub(super) by_mark: bool,
+    /// The number of open compounds around it.
+    pub(super) depth: usize,
+    pub(super) node: usize,
+    /// How many leaves and maps came before it.
+    pub(super) leaf: usize,
+    pub(super) map: usize,
+    pub(super) insertion: usize,
+    pub(super) leaves: Vec<Leaf>,
+}
+
+/// A child of a sequence that may come again: its words and its node.
+pub(super) struct KnownChild {
+    pub(super) words: Range<usize>,
+    pub(super) node: usize,
+}
+
+/// How much there is before a place.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Count {
+    pub(super) word: usize,
+    pub(super) leaf: usize,
+    pub(super) map: usize,
+    pub(super) insertion: usize,
+    pub(super) swap: usize,
+}
+
+/// An open compound.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    pub(super) kind: NodeKind,
+    pub(super) name: &'static str,
+    pub(super) variant: &'static str,
+    /// The index of the node. `None` if the only child takes its place.
+    pub(super) node: Option<usize>,
+    /// The first node of the next child.
+    next: usize,
+    /// The last run of children.
+    pub(super) last: Option<usize>,
+    pub(super) children: usize,
+    first_label: usize,
+    /// Where the node began, and its last child.
+    begin: Count,
+    pub(super) child: Count,
+    /// The first of its children among those that were seen.
+    pub(super) first_seen: usize,
+    /// How often the last child is still to be repeated.
+    repeats: Option<usize>,
+}
+
+impl Open {
+    pub(super) fn head(&self) -> NodeHead<'static> {
+        NodeHead { kind: self.kind, name: self.name, variant: self.variant }
+    }
+
+    fn has_one_child(&self) -> bool {
+        self.node.is_none()
+            || matches!(
+                self.kind,
+                NodeKind::Some | NodeKind::NewtypeStruct | NodeKind::NewtypeVariant
+            )
+    }
+
+    /// Whether any number of leaves may come at once.
+    fn takes_leaves(&self) -> bool {
+        matches!(
+            self.kind,
+            NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct | NodeKind::TupleVariant
+        ) && self.node.is_some()
+    }
+}
+
+impl WordReader {
+    /// Makes the structure of a whole value.
+    pub(super) fn made_of(
+        &mut self,
+        words: &[Word],
+        labels: &mut [Label],
+        options: Options,
+    ) -> Result<Made> {
+        self.options = options;
+        let made = self.read(words, labels).map(|()| {
+            let insertions = mem::take(&mut self.insertions);
+            let treedef = self.builder.finish(options, insertions, Limits::default());
+            Made { treedef, swaps: mem::take(&mut self.swaps) }
+        });
+        self.clear();
+        made
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.builder.clear();
+        self.open.clear();
+        self.fields.clear();
+        self.numbers.clear();
+        self.keys.clear();
+        self.maps.clear();
+        self.maps.shrink_to(MOST_ROOM);
+        self.sorted.clear();
+        self.sorted.shrink_to(MOST_ROOM);
+        self.seen.clear();
+        (self.copied, self.uncopied) = (0, 0);
+        self.names_keys = false;
+        (self.insertions, self.swaps, self.so_far) = Default::default();
+        self.ruled = None;
+    }
+
+    /// The keys that lead to the current place, after the first words of a value and some leaves.
+    /// If they are `complete` in number, the child that the last one leads to has come already.
+    pub(super) fn path(
+        &mut self,
+        words: &[Word],
+        labels: &mut [Label],
+        leaves: u64,
+        complete: Option<usize>,
+    ) -> Vec<Key> {
+        self.clear();
+        self.names_keys = true;
+        let last = [Word::new(word::LEAVES, "", leaves)];
+        // If it fails, the path ends there.
+        let _ = self.read(words, labels).and_then(|()| self.read(&last, labels));
+        let mut open = mem::take(&mut self.open);
+        open.retain(|open| open.node.is_some());
+        if complete == Some(open.len())
+            && let Some(last) = open.last_mut()
+        {
+            last.children = last.children.saturating_sub(1);
+        }
+        let keys = open.iter().map(|open| self.key(open)).collect();
+        self.clear();
+        keys
+    }
+
+    pub(super) fn read(&mut self, words: &[Word], labels: &mut [Label]) -> Result<()> {
+        self.so_far.word = 0;
+        while let Some(word) = words.get(self.so_far.word) {
+            let leaves = word.leaves();
+            if leaves > 0 {
+                self.leaves(leaves)?;
+            }
+            self.so_far.word += 1; // it is in range
+            match word.tag() {
+                word::LEAVES => {}
+                word::FIELD => self.fields.push(word.name),
+                word::VARIANT => {
+                    if !self.is_seen(words)? {
+                        self.variant = word.name;
+                    }
+                }
+                word::KEY => {
+                    self.numbers.push(word.number());
+                    if self.names_keys {
+                        self.keys.extend(labels.get_mut(word.number()).map(Label::value));
+                    }
+                }
+                word::REPEAT => self.repeat(word.number())?,
+                word::CLOSE => self.close(labels)?,
+                word::STATIC => {
+                    if let Some(label) = labels.get(word.number()) {
+                        self.put_static(&label.value)?;
+                    }
+                }
+                word::OPAQUE | word::OPAQUE_NOTHING => self.leaf()?,
+                word::STATIC_MARK | word::LEAF_MARK => self.open_mark(word.tag())?,
+                _ => self.node(*word, words, labels)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, word: Word, words: &[Word], labels: &[Label]) -> Result<()> {
+        let Some(kind) = word.kind() else { return Ok(()) }; // each other tag has an arm of its own
+        let variant = if kind.is_variant() {
+            self.variant
+        } else if self.is_seen(words)? {
+            return Ok(());
+        } else {
+            ""
+        };
+        let after = words.get(self.so_far.word..).unwrap_or_default();
+        let head = NodeHead { kind, name: word.name, variant };
+        self.begin_child(1 + usize::from(kind.is_variant()));
+        let none_is_leaf = self.options.none_is_leaf && !self.is_keeping();
+        match kind {
+            NodeKind::None if none_is_leaf => self.put_leaf(),
+            NodeKind::None if self.options.none_is_leaf => {
+                self.drop_leaf();
+                self.builder.open(kind, NodeData::NONE);
+                self.complete()
+            }
+            NodeKind::None | NodeKind::Unit | NodeKind::UnitStruct | NodeKind::UnitVariant => {
+                self.apply_rules(head);
+                let data = self.unlabelled(head);
+                self.builder.open(kind, data);
+                self.complete()
+            }
+            NodeKind::Some if none_is_leaf && !is_around_nothing(after, labels) => {
+                self.push(head, None);
+                Ok(())
+            }
+            _ => {
+                self.apply_rules(head);
+                let node = self.builder.open(kind, NodeData::NONE);
+                self.push(head, Some(node));
+                self.so_far.map += usize::from(kind == NodeKind::Map);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn push(&mut self, head: NodeHead<'static>, node: Option<usize>) {
+        let NodeHead { kind, name, variant } = head;
+        let is_map = kind == NodeKind::Map;
+        self.open.push(Open {
+            kind,
+            name,
+            variant,
+            node,
+            next: self.builder.nodes.len(),
+            last: None,
+            children: 0,
+            first_label: if is_map { self.numbers.len() } else { self.fields.len() },
+            begin: self.so_far,
+            child: self.so_far,
+            first_seen: self.seen.len(),
+            repeats: None,
+        });
+    }
+
+    /// A leaf that is none of those before a word.
+    fn leaf(&mut self) -> Result<()> {
+        self.begin_child(1);
+        self.put_leaf()
+    }
+
+    /// Leaves before a word.
+    fn leaves(&mut self, mut count: usize) -> Result<()> {
+        while count > 0 {
+            match self.open.last_mut() {
+                Some(open) if open.takes_leaves() && self.ruled.is_none() => {
+                    let leaf = self.builder.open(NodeKind::Leaf, NodeData::NONE);
+                    open.last = Some(self.builder.join(open.last, leaf, count)?);
+                    open.next = self.builder.nodes.len();
+                    open.children += count; // at most the calls
+                    open.child.word = UNSEEN;
+                    self.so_far.leaf += count; // as above
+                    return Ok(());
+                }
+                _ => {
+                    self.begin_child(0);
+                    self.put_leaf()?;
+                    count -= 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn put_leaf(&mut self) -> Result<()> {
+        if self.take_leaf()? {
+            self.builder.open(NodeKind::Leaf, NodeData::NONE);
+            self.so_far.leaf += 1; // at most the calls
+        }
+        self.complete()
+    }
+
+    pub(super) fn put_static(&mut self, value: &Value) -> Result<()> {
+        self.begin_child(1);
+        self.open_static(value);
+        self.complete()
+    }
+
+    pub(super) fn open_static(&mut self, value: &Value) {
+        let labels = LabelsRef::Static(value);
+        let data = self.builder.node_data.intern(NodeDataRef { name: &"", variant: &"", labels });
+        self.builder.open(NodeKind::Static, data);
+    }
+
+    /// The node data of a node without labels, which may have a name.
+    fn unlabelled(&mut self, NodeHead { kind, name, variant }: NodeHead<'static>) -> usize {
+        let data = NodeDataRef { name: &name, variant: &variant, labels: LabelsRef::None };
+        if kind.is_named() { self.builder.node_data.intern_static(data) } else { NodeData::NONE }
+    }
+
+    /// Adds a complete child to its parent, and closes each parent that takes only one child.
+    pub(super) fn complete(&mut self) -> Result<()> {
+        loop {
+            self.end_keeping()?;
+            let Some(open) = self.open.last_mut() else { return Ok(()) };
+            if open.node.is_some() {
+                open.last = Some(self.builder.join(open.last, open.next, 1)?);
+                open.next = self.builder.nodes.len();
+            }
+            open.children += 1; // at most the calls
+            self.end_child();
+            let Some(open) = self.open.last().filter(|open| open.has_one_child()) else {
+                return Ok(());
+            };
+            if let Some(node) = open.node {
+                let head = open.head();
+                let data = self.unlabelled(head);
+                self.builder.close(node, data)?;
+            }
+            self.open.pop();
+        }
+    }
+
+    /// The last child of the sequence comes so many times in all. With rules, it is read again.
+    fn repeat(&mut self, count: usize) -> Result<()> {
+        let Some(open) = self.open.last_mut() else { return Ok(()) }; // there is a sequence
+        if self.ruled.is_some() {
+            let left = open.repeats.take().unwrap_or(count) - 1; // it was read once more
+            if left > 0 {
+                open.repeats = Some(left);
+                self.so_far.word = open.child.word;
+            }
+            return Ok(());
+        }
+        let more = count - 1; // at least two came
+        let (before, after) = (open.child, self.so_far);
+        if let Some(last) = open.last {
+            let run = &mut self.builder.nodes[last]; // it was added
+            run.repeat = run.repeat.checked_add(more).ok_or(ErrorKind::TooLarge)?;
+        }
+        open.children += more; // at most the calls
+        let (leaves, maps) = (after.leaf - before.leaf, after.map - before.map);
+        for sibling in 1..count {
+            for index in before.insertion..after.insertion {
+                let Insertion { map, order } = self.insertions[index].clone(); // in range
+                self.insertions.push(Insertion { map: map + sibling * maps, order });
+            }
+            for index in before.swap..after.swap {
+                let (a, b) = self.swaps[index]; // in range
+                self.swaps.push((a + sibling * leaves, b + sibling * leaves));
+            }
+            if before.insertion == after.insertion {
+                break;
+            }
+        }
+        // At most the calls.
+        self.so_far.leaf += more * leaves;
+        self.so_far.map += more * maps;
+        (self.so_far.insertion, self.so_far.swap) = (self.insertions.len(), self.swaps.len());
+        Ok(())
+    }
+
+    /// Completes a node with any number of children.
+    fn close(&mut self, labels: &mut [Label]) -> Result<()> {
+        let Some(open) = self.open.pop() else { return Ok(()) }; // each end has its beginning
+        self.seen.truncate(open.first_seen);
+        let Some(node) = open.node else { return Ok(()) }; // a node with an end
+        let head = open.head();
+        let mut sorted = None;
+        let data = match head.kind {
+            NodeKind::Map => {
+                let (data, order) = self.keys_of(node, open.first_label, labels);
+                sorted = order;
+                self.numbers.truncate(open.first_label);
+                self.keys.truncate(open.first_label);
+                data
+            }
+            NodeKind::Struct | NodeKind::StructVariant => {
+                let labels = LabelsRef::Fields(&self.fields[open.first_label..]); // as above
+                let data = NodeDataRef { name: &head.name, variant: &head.variant, labels };
+                let data = self.builder.node_data.intern_static(data);
+                self.fields.truncate(open.first_label);
+                data
+            }
+            _ => self.unlabelled(head),
+        };
+        self.builder.close(node, data)?;
+        if let Some(mut sorted) = sorted {
+            let (first, map) = (open.begin.leaf, open.begin.map);
+            let moved = mem::take(&mut sorted.leaves);
+            let before = self.swaps.len();
+            permute(moved, |a, b| self.swaps.push((first + a, first + b)));
+            if self.ruled.is_some() {
+                self.swap_now(before);
+            }
+            for below in &mut self.insertions[open.begin.insertion..] {
+                below.map = map + 1 + sorted.moved(below.map - map - 1);
+            }
+            self.insertions.push(Insertion { map, order: sorted.order });
+            (self.so_far.insertion, self.so_far.swap) = (self.insertions.len(), self.swaps.len());
+        }
+        self.complete()
+    }
+
+    /// The node data of the map at `node`, whose keys are there from `first` on. Sorts its entries
+    /// if they did not come in order, and returns how.
+    fn keys_of(
+        &mut self,
+        node: usize,
+        first: usize,
+        labels: &mut [Label],
+    ) -> (usize, Option<Sorted>) {
+        let numbers = self.numbers.get(first..).unwrap_or_default();
+        let is_it = |(known, _): &&(Range<usize>, usize)| {
+            self.sorted.get(known.clone()).is_some_and(|known| known == numbers)
+        };
+        if let Some((_, data)) = self.maps.iter().rev().take(MOST_MAPS).find(is_it) {
+            return (*data, None);
+        }
+        let keys = numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::value));
+        let mut keys: Vec<Value> = keys.collect();
+        let by_key = self.is_keeping() || !self.options.insertion;
+        let sorted = if by_key { self.builder.sort_entries(node, &mut keys) } else { None };
+        let data = self.builder.node_data.intern_keys(&mut keys, 0);
+        if sorted.is_none() {
+            let start = self.sorted.len();
+            self.sorted.extend_from_slice(self.numbers.get(first..).unwrap_or_default());
+            self.maps.push((start..self.sorted.len(), data));
+        }
+        (data, sorted)
+    }
+
+    pub(super) fn take_swaps(&mut self, before: usize) -> Vec<(usize, usize)> {
+        self.swaps.split_off(before)
+    }
+
+    /// The key of the current child of an open compound.
+    pub(super) fn key(&self, open: &Open) -> Key {
+        let Open { kind, variant, children, first_label, .. } = *open;
+        let variant = || Name::Borrowed(variant);
+        let field = || self.fields.get(first_label + children).map(|name| Name::Borrowed(*name));
+        let labelled = match kind {
+            NodeKind::Map => self.keys.get(first_label + children).cloned().map(Key::Entry),
+            NodeKind::Struct => field().map(Key::Field),
+            NodeKind::StructVariant => field().map(|name| Key::VariantField(variant(), name)),
+            _ => None,
+        };
+        labelled.unwrap_or_else(|| match kind {
+            NodeKind::Some => Key::Some,
+            NodeKind::Seq => Key::Index(children),
+            NodeKind::NewtypeVariant | NodeKind::TupleVariant => {
+                Key::VariantPosition(variant(), children)
+            }
+            _ => Key::Position(children),
+        })
+    }
+}
+
+/// With the option `none_is_leaf`: whether a `Some` before these words gets a node, because its
+/// inside is an option or reads as `None`.
+fn is_around_nothing(after: &[Word], labels: &[Label]) -> bool {
+    if after.first().is_some_and(|word| word.tag() == NodeKind::Some as Tag && word.leaves() == 0) {
+        return true;
+    }
+    let is_newtype = |word: &&Word| {
+        let marks = [NodeKind::NewtypeStruct as Tag, word::STATIC_MARK, word::LEAF_MARK];
+        word.leaves() == 0 && marks.contains(&word.tag())
+    };
+    let mut is_kept = false;
+    let inside = after.iter().find(|word| {
+        is_kept |= matches!(word.tag(), word::STATIC_MARK | word::LEAF_MARK);
+        !is_newtype(word)
+    });
+    let Some(inside) = inside.filter(|word| word.leaves() == 0) else { return false };
+    match inside.tag() {
+        word::STATIC => labels.get(inside.number()).is_some_and(|label| is_nothing(&label.value)),
+        word::OPAQUE_NOTHING => true,
+        tag => {
+            let nothing = [NodeKind::None, NodeKind::Unit, NodeKind::UnitStruct];
+            nothing.map(|kind| kind as Tag).contains(&tag)
+                || is_kept && tag == NodeKind::Some as Tag
+        }
+    }
+}
+
+/// Whether a value is an option or a unit, possibly inside newtypes.
+pub(super) fn is_nothing(value: &Value) -> bool {
+    let kind = value.root().inside_newtypes().kind();
+    matches!(kind, NodeKind::None | NodeKind::Some | NodeKind::Unit | NodeKind::UnitStruct)
+}

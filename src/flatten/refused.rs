@@ -1,0 +1,44 @@
+//! Errors for leaves whose type cannot hold what comes.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::leaf::sink::Sink;
+use crate::model::{Leaf, LeafKind};
+use crate::treedef::text::brief;
+
+/// Puts a leaf that a mark or a rule made of a subtree.
+pub(super) fn put_opaque(leaves: &mut Sink, leaf: Leaf, by: &str) -> Result<()> {
+    let kind = leaf.kind();
+    let opaque = (kind == LeafKind::Opaque).then(|| leaf.clone());
+    if leaves.push_leaf(leaf) {
+        return Ok(());
+    }
+    let expected = leaves.kind();
+    Err(match opaque {
+        Some(leaf) => wrong_kind(expected, kind, || {
+            format!("{by} made one opaque leaf of `{}`", brief(&leaf))
+        }),
+        None => wrong_scalar(expected, kind),
+    })
+}
+
+/// The leaves have a type that cannot hold a scalar.
+#[cold]
+pub(super) fn wrong_scalar(expected: LeafKind, found: LeafKind) -> Error {
+    wrong_kind(expected, found, || {
+        if expected.is_float() && found.is_float() {
+            // An f32 is widened, so what does not fit is an f64.
+            format!("`flatten_as::<{found}>` takes both, `flatten` leaves of every kind")
+        } else if expected.is_integer() && found.is_integer() {
+            format!("`flatten_as::<{found}>` if all are {found}, else `flatten`")
+        } else {
+            "mark it `treedef::as_static`, or choose the leaves with `Flattener::leaves_where`"
+                .to_owned()
+        }
+    })
+}
+
+/// The leaves have a type that cannot hold a leaf. The hint says what can be done.
+#[cold]
+fn wrong_kind(expected: LeafKind, found: LeafKind, hint: impl FnOnce() -> String) -> Error {
+    Error::from(ErrorKind::LeafKind { expected, found }).with_hint(hint())
+}

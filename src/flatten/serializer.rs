@@ -1,0 +1,446 @@
+//! serde's side of a [tape](super::tape).
+//!
+//! Only code that depends on the type of a value is here, because it is compiled for each type. The
+//! tape does the rest, and is compiled once.
+
+use std::fmt::{self, Display};
+use std::mem;
+
+use serde::{Serialize, Serializer};
+
+use crate::call_stack;
+use crate::error::{Error, Result};
+use crate::leaf::Scalar;
+use crate::model::NodeKind;
+
+use super::calls::{children, scalars, text_of};
+use super::fast::rows::{Progress, Row, put_row};
+use super::rules::Keep;
+use super::tape::Tape;
+
+/// Writes the next value. Returns the position behind it.
+pub(super) struct Writer<'t> {
+    pub(super) tape: &'t mut Tape,
+    pub(super) at: usize,
+}
+
+/// An open compound, and the position of its next child.
+pub(super) struct CompoundWriter<'t> {
+    tape: &'t mut Tape,
+    at: usize,
+}
+
+/// An open sequence.
+pub(super) struct SeqWriter<'t> {
+    tape: &'t mut Tape,
+    at: usize,
+}
+
+/// An open map.
+pub(super) struct MapWriter<'t> {
+    children: CompoundWriter<'t>,
+    awaits_value: bool,
+}
+
+impl<'t> Writer<'t> {
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn open(self, kind: NodeKind, name: &'static str) -> Result<CompoundWriter<'t>> {
+        match self.tape.open(self.at, kind, name) {
+            Ok(at) => Ok(CompoundWriter { tape: self.tape, at }),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn open_variant(
+        self,
+        kind: NodeKind,
+        name: &'static str,
+        variant: &'static str,
+    ) -> Result<CompoundWriter<'t>> {
+        match self.tape.open_variant(self.at, kind, name, variant) {
+            Ok(at) => Ok(CompoundWriter { tape: self.tape, at }),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+// In a dev build, a method that does not depend on a type is only called by those that do.
+impl CompoundWriter<'_> {
+    /// The place of the next child. `owning` says whether its type owns something.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn place(&mut self, owning: bool) -> Writer<'_> {
+        self.tape.count_owning(owning);
+        Writer { tape: self.tape, at: self.at }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn place_of_field(&mut self, name: &'static str, owning: bool) -> Writer<'_> {
+        self.at = self.tape.field(self.at, name);
+        self.place(owning)
+    }
+
+    /// Takes the result of a child.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn came(&mut self, child: Result<usize>) -> Result<()> {
+        match child {
+            Ok(at) => {
+                self.at = at;
+                Ok(())
+            }
+            Err(error) => Err(self.tape.child_failed(self.at, error)),
+        }
+    }
+
+    /// Takes the result of the only child, and closes the compound.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn only_came(self, child: Result<usize>) -> Result<usize> {
+        match child {
+            Ok(at) => {
+                self.tape.ascend();
+                Ok(at)
+            }
+            Err(error) => Err(self.tape.child_failed(self.at, error)),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        let place = self.place(const { mem::needs_drop::<T>() });
+        let child = call_stack::grow!(value.serialize(place));
+        self.came(child)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<()> {
+        let place = self.place_of_field(name, const { mem::needs_drop::<T>() });
+        let child = call_stack::grow!(value.serialize(place));
+        self.came(child)
+    }
+
+    /// Writes the only child, and closes the compound.
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn around<T: Serialize + ?Sized>(mut self, value: &T) -> Result<usize> {
+        let place = self.place(const { mem::needs_drop::<T>() });
+        let child = call_stack::grow!(value.serialize(place));
+        self.only_came(child)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn end(self) -> Result<usize> {
+        Ok(self.tape.close(self.at))
+    }
+}
+
+impl SeqWriter<'_> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn place(&mut self, owning: bool) -> Writer<'_> {
+        self.tape.count_owning(owning);
+        Writer { tape: self.tape, at: self.at }
+    }
+
+    /// Takes the result of an element. Returns whether it is a leaf.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn came(&mut self, child: Result<usize>) -> Result<bool> {
+        match child {
+            // A leaf writes nothing.
+            Ok(at) if at == self.at => Ok(true),
+            Ok(at) => {
+                self.at = self.tape.element(at);
+                Ok(false)
+            }
+            Err(error) => Err(self.tape.child_failed(self.at, error)),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn child<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        let place = self.place(const { mem::needs_drop::<T>() });
+        let child = call_stack::grow!(value.serialize(place));
+        self.came(child).map(drop)
+    }
+
+    /// A row for elements that look like the last one, if a row is worth a try.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn row<'r>(
+        &'r mut self,
+        is_leaf: bool,
+        owning: usize,
+        progress: &'r mut Progress,
+        most: Option<usize>,
+    ) -> Option<Row<'r>> {
+        self.tape.row(is_leaf, owning, progress, most)
+    }
+
+    /// Handles the outcome of the last row, and of the element before it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn row_came(&mut self, is_leaf: bool, progress: &mut Progress) -> Result<()> {
+        match self.tape.row_came(self.at, is_leaf, progress) {
+            Ok(at) => {
+                self.at = at;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn end(self) -> Result<usize> {
+        Ok(self.tape.close_seq(self.at))
+    }
+}
+
+impl MapWriter<'_> {
+    /// The place of a key, and how many values are being kept.
+    fn place_of_key(&mut self) -> Result<(Writer<'_>, usize)> {
+        let CompoundWriter { tape, at } = &mut self.children;
+        if mem::replace(&mut self.awaits_value, true) {
+            return Err(tape.broken(*at, "a map's key was followed by another key"));
+        }
+        let level = tape.expect_key();
+        Ok((Writer { tape, at: *at }, level))
+    }
+
+    fn key_came(&mut self, level: usize, key: Result<usize>) -> Result<()> {
+        let CompoundWriter { tape, at } = &mut self.children;
+        match key.and_then(|next| tape.key_came(level, next)) {
+            Ok(next) => {
+                *at = next;
+                Ok(())
+            }
+            Err(error) => Err(tape.compound_failed(*at, error)),
+        }
+    }
+
+    fn place_of_value(&mut self, owning: bool) -> Result<Writer<'_>> {
+        if mem::take(&mut self.awaits_value) {
+            return Ok(self.children.place(owning));
+        }
+        let CompoundWriter { tape, at } = &mut self.children;
+        Err(tape.broken(*at, "a map's value came without its key"))
+    }
+
+    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
+        let (place, level) = match self.place_of_key() {
+            Ok(place) => place,
+            Err(error) => return Err(error),
+        };
+        let key = call_stack::grow!(key.serialize(place));
+        self.key_came(level, key)
+    }
+
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        let place = match self.place_of_value(const { mem::needs_drop::<T>() }) {
+            Ok(place) => place,
+            Err(error) => return Err(error),
+        };
+        let child = call_stack::grow!(value.serialize(place));
+        self.children.came(child)
+    }
+
+    fn end(self) -> Result<usize> {
+        if self.awaits_value {
+            let CompoundWriter { tape, at } = self.children;
+            return Err(tape.broken(at, "a map ended after a key"));
+        }
+        self.children.end()
+    }
+}
+
+impl<'t> Serializer for Writer<'t> {
+    type Ok = usize;
+    type Error = Error;
+    type SerializeSeq = SeqWriter<'t>;
+    type SerializeTuple = CompoundWriter<'t>;
+    type SerializeTupleStruct = CompoundWriter<'t>;
+    type SerializeTupleVariant = CompoundWriter<'t>;
+    type SerializeMap = MapWriter<'t>;
+    type SerializeStruct = CompoundWriter<'t>;
+    type SerializeStructVariant = CompoundWriter<'t>;
+
+    // Compiled once for each kind, so that the kind need not be tested at run time.
+    scalars! { |self, scalar| #[inline(never)] self.tape.scalar(self.at, scalar) }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_f32(self, value: f32) -> Result<usize> {
+        self.tape.f32(self.at, value)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_f64(self, value: f64) -> Result<usize> {
+        self.tape.f64(self.at, value)
+    }
+
+    fn serialize_none(self) -> Result<usize> {
+        self.tape.none(self.at)
+    }
+
+    fn serialize_unit(self) -> Result<usize> {
+        self.tape.atom(self.at, NodeKind::Unit, "")
+    }
+
+    fn serialize_unit_struct(self, name: &'static str) -> Result<usize> {
+        self.tape.atom(self.at, NodeKind::UnitStruct, name)
+    }
+
+    fn serialize_unit_variant(
+        self,
+        name: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<usize> {
+        self.tape.unit_variant(self.at, name, variant)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<usize> {
+        match self.open(NodeKind::Some, "") {
+            Ok(some) => some.around(value),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<usize> {
+        let (tape, mark) = (self.tape, Keep::marked_by(name));
+        let at = match tape.open_newtype(self.at, name, mark) {
+            Ok(at) => at,
+            Err(error) => return Err(error),
+        };
+        let child = call_stack::grow!(value.serialize(Writer { tape: &mut *tape, at }));
+        tape.close_newtype(at, child, mark)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<usize> {
+        match self.open_variant(NodeKind::NewtypeVariant, name, variant) {
+            Ok(variant) => variant.around(value),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn serialize_seq(self, _: Option<usize>) -> Result<SeqWriter<'t>> {
+        match self.tape.open_seq(self.at) {
+            Ok(at) => Ok(SeqWriter { tape: self.tape, at }),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn serialize_tuple(self, _: usize) -> Result<CompoundWriter<'t>> {
+        self.open(NodeKind::Tuple, "")
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn serialize_tuple_struct(self, name: &'static str, _: usize) -> Result<CompoundWriter<'t>> {
+        self.open(NodeKind::TupleStruct, name)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn serialize_tuple_variant(
+        self,
+        name: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<CompoundWriter<'t>> {
+        self.open_variant(NodeKind::TupleVariant, name, variant)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<MapWriter<'t>> {
+        match self.open(NodeKind::Map, "") {
+            Ok(children) => Ok(MapWriter { children, awaits_value: false }),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<CompoundWriter<'t>> {
+        self.open(NodeKind::Struct, name)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    fn serialize_struct_variant(
+        self,
+        name: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<CompoundWriter<'t>> {
+        self.open_variant(NodeKind::StructVariant, name, variant)
+    }
+
+    /// Takes elements that look like the last one in rows.
+    fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Result<usize> {
+        let mut seq = match self.serialize_seq(None) {
+            Ok(seq) => seq,
+            Err(error) => return Err(error),
+        };
+        let (mut items, mut progress) = (items.into_iter(), Progress::default());
+        let mut next = items.next();
+        while let Some(item) = next {
+            let owning = seq.tape.owning;
+            let child = call_stack::grow!(item.serialize(seq.place(false)));
+            let is_leaf = match seq.came(child) {
+                Ok(is_leaf) => is_leaf,
+                Err(error) => return Err(error),
+            };
+            let most = items.size_hint().1;
+            if !progress.may_pay(most) {
+                next = items.next();
+                continue;
+            }
+            next = put_row(seq.row(is_leaf, owning, &mut progress, most), &mut items);
+            if let Err(error) = seq.row_came(is_leaf, &mut progress) {
+                return Err(error);
+            }
+        }
+        seq.end()
+    }
+
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<usize> {
+        self.tape.display(self.at, format_args!("{value}"))
+    }
+
+    fn is_human_readable(&self) -> bool {
+        !self.tape.options.compact
+    }
+}
+
+impl Tape {
+    fn display(&mut self, at: usize, value: fmt::Arguments<'_>) -> Result<usize> {
+        match text_of(value) {
+            Some(text) => self.scalar(at, Scalar::Str(&text)),
+            None => Err(Error::protocol("a `Display` implementation failed")),
+        }
+    }
+}
+
+children! {
+    SeqWriter<'_> => usize, Error; #[inline];
+    SerializeSeq: serialize_element() child;
+}
+
+children! {
+    CompoundWriter<'_> => usize, Error; #[cfg_attr(not(debug_assertions), inline(always))];
+    SerializeTuple: serialize_element() child;
+    SerializeTupleStruct: serialize_field() child;
+    SerializeTupleVariant: serialize_field() child;
+    SerializeStruct: serialize_field(name) field;
+    SerializeStructVariant: serialize_field(name) field;
+}
+
+children! {
+    MapWriter<'_> => usize, Error; #[inline];
+    SerializeMap: serialize_key() key, serialize_value() value;
+}

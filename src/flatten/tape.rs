@@ -1,0 +1,416 @@
+//! The state of a walk: a tape of serde calls, and the leaves.
+//!
+//! Nothing here depends on the type of the value. serde's side is the
+//! [serializer](super::serializer).
+//!
+//! # Invariants
+//!
+//! 1. A word is written for each serde call that is not a scalar, and for each end of a compound
+//!    with any number of children. A leaf is only counted: the next word says how many came.
+//! 2. A position is an index of `words`. Who serializes hands it on by value: it is where the next
+//!    word belongs. If it is the length, the word is added. If it is less, the words from there on
+//!    are only expected: see [`follow`](super::fast::follow).
+//! 3. What is kept as one value (a key, a static, a subtree that is a leaf) is written behind the
+//!    other words, with leaves of its own. When it is complete, it is taken off again.
+//! 4. After a failure the tape is moved to `failure` as it is, and nothing is written any more.
+
+use std::mem;
+
+use crate::call_stack;
+use crate::error::{Error, Result};
+use crate::leaf::Scalar;
+use crate::leaf::sink::Sink;
+use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options};
+
+use super::fast::elements::Between;
+use super::fast::follow::{Follow, Frame};
+use super::fast::rows::{Progress, Row};
+use super::labels::LabelTable;
+use super::nodes::WordReader;
+use super::refused::wrong_scalar;
+use super::rules::Keep;
+use super::word::{self, ALL_KINDS, KindSet, Tag, Word, bit};
+
+#[derive(Default)]
+pub(super) struct Tape {
+    pub(super) words: Vec<Word>,
+    /// Where the next word belongs.
+    pub(super) cursor: usize,
+    pub(super) leaves: Sink,
+    /// The number of leaves since the last word.
+    pub(super) pending: u64,
+    /// The kinds of scalars that are leaves. None if a label comes next, and after a failure.
+    pub(super) takes: KindSet,
+    /// How many more compounds may be nested. None if a label comes next, and after a failure.
+    pub(super) room: usize,
+    /// A key or a static comes next.
+    pub(super) before_label: Option<BeforeLabel>,
+    /// The values that are being kept, the outermost first, and their leaves.
+    pub(super) kept: Vec<Kept>,
+    pub(super) kept_leaves: Vec<Leaf>,
+    pub(super) labels: LabelTable,
+    pub(super) follow: Follow,
+    /// How many children so far have a type that owns something.
+    pub(super) owning: usize,
+    pub(super) options: Options,
+    pub(super) limits: Limits,
+    /// Rules are applied when the nodes are made. Marks are then, too.
+    pub(super) ruled: bool,
+    /// The whole value is one that is kept.
+    pub(super) keeps_whole: bool,
+    /// Elements of sequences may be serialized twice.
+    pub(super) predicts: bool,
+    pub(super) failure: Option<Box<Failure>>,
+    /// Room for the nodes.
+    pub(super) nodes: WordReader,
+    /// The number of leaves for which the next walk makes room: those of this one, if few.
+    pub(super) expected: usize,
+}
+
+/// What the set of leaves and the room for compounds were before a label that comes next.
+pub(super) struct BeforeLabel {
+    pub(super) keep: Keep,
+    pub(super) takes: KindSet,
+    pub(super) room: usize,
+}
+
+/// A value that is being kept.
+pub(super) struct Kept {
+    pub(super) keep: Keep,
+    /// The position of the value, and its first word, leaf and open sequence.
+    pub(super) at: usize,
+    pub(super) word: usize,
+    pub(super) leaf: usize,
+    pub(super) frame: usize,
+    /// What is set aside.
+    pub(super) sink: Option<Sink>,
+    pub(super) takes: KindSet,
+    pub(super) pending: u64,
+    /// How many more compounds may be nested in it.
+    pub(super) room: usize,
+}
+
+/// A tape as it was at the first error, and what is known of the place.
+///
+/// If a `Serialize` implementation ignores the error, the walk must still fail, because the tree
+/// has a hole.
+#[derive(Default)]
+pub(super) struct Failure {
+    pub(super) words: Vec<Word>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) kept: Vec<Kept>,
+    pub(super) pending: u64,
+    pub(super) cursor: usize,
+    /// The value that failed had already written something.
+    pub(super) has_begun: bool,
+    /// The place is a compound, not a child of one.
+    pub(super) is_compound: bool,
+    /// How many compounds are around the place, as far as the error has come.
+    pub(super) levels: usize,
+}
+
+impl Tape {
+    /// The type of the next value may own something.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn count_owning(&mut self, owning: bool) {
+        self.owning = self.owning.wrapping_add(usize::from(owning));
+    }
+
+    /// Writes a word, or follows it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn emit(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
+        let word = Word::new(tag, name, self.pending);
+        if let Some(expected) = self.words.get(at)
+            && expected.is(word)
+        {
+            self.pending = 0;
+            self.cursor = at + 1; // it is in range
+            at + 1
+        } else {
+            self.unexpected(at, tag, name)
+        }
+    }
+
+    #[inline(never)]
+    fn unexpected(&mut self, at: usize, tag: Tag, name: &'static str) -> usize {
+        let leaves = mem::take(&mut self.pending);
+        self.write(at, Word::new(tag, name, leaves))
+    }
+
+    /// Writes a word that is not the expected one.
+    pub(super) fn write(&mut self, at: usize, word: Word) -> usize {
+        if self.failure.is_some() {
+            return at;
+        }
+        if at < self.words.len()
+            && let Some(next) =
+                self.follow.turn_aside((&mut self.words, &mut self.labels), self.options, at, word)
+        {
+            self.cursor = next;
+            return next;
+        }
+        self.words.push(word);
+        self.cursor = self.words.len();
+        self.cursor
+    }
+
+    /// Writes a word with a number, or follows it.
+    pub(super) fn emit_number(&mut self, at: usize, tag: Tag, number: usize) -> usize {
+        let at = self.count_leaves(at);
+        let word = Word::new(tag, "", number as u64);
+        match self.words.get(at) {
+            Some(expected) if expected.is(word) => {
+                self.cursor = at + 1; // it is in range
+                at + 1
+            }
+            _ => self.write(at, word),
+        }
+    }
+
+    /// Writes down the leaves since the last word, if there are any.
+    pub(super) fn count_leaves(&mut self, at: usize) -> usize {
+        if self.pending > 0 { self.emit(at, word::LEAVES, "") } else { at }
+    }
+}
+
+/// Values at a position.
+impl Tape {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn f64(&mut self, at: usize, value: f64) -> Result<usize> {
+        let is_leaf = self.takes & bit(LeafKind::F64) != 0;
+        match &mut self.leaves {
+            Sink::F64(leaves) if is_leaf && leaves.len() < leaves.capacity() => leaves.push(value),
+            Sink::Leaves(leaves) if is_leaf && leaves.len() < leaves.capacity() => {
+                leaves.push(Leaf::F64(value));
+            }
+            _ => return self.other_float(at, Scalar::F64(value)),
+        }
+        self.pending += 1; // at most the leaves
+        Ok(at)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn f32(&mut self, at: usize, value: f32) -> Result<usize> {
+        let is_leaf = self.takes & bit(LeafKind::F32) != 0;
+        match &mut self.leaves {
+            Sink::F32(leaves) if is_leaf && leaves.len() < leaves.capacity() => leaves.push(value),
+            Sink::Leaves(leaves) if is_leaf && leaves.len() < leaves.capacity() => {
+                leaves.push(Leaf::F32(value));
+            }
+            _ => return self.other_float(at, Scalar::F32(value)),
+        }
+        self.pending += 1; // at most the leaves
+        Ok(at)
+    }
+
+    #[inline(never)]
+    fn other_float(&mut self, at: usize, scalar: Scalar<'_>) -> Result<usize> {
+        self.scalar(at, scalar)
+    }
+
+    #[inline(always)] // callers know the kind
+    pub(super) fn scalar(&mut self, at: usize, scalar: Scalar<'_>) -> Result<usize> {
+        if self.takes & bit(scalar.kind()) != 0 && self.leaves.push(scalar) {
+            self.pending += 1; // at most the leaves
+            Ok(at)
+        } else {
+            self.scalar_here(at, scalar)
+        }
+    }
+
+    #[inline(never)]
+    fn scalar_here(&mut self, at: usize, scalar: Scalar<'_>) -> Result<usize> {
+        if self.failure.is_some() {
+            return Ok(at);
+        }
+        if self.takes & bit(scalar.kind()) == 0 {
+            return Ok(self.scalar_label(at, scalar));
+        }
+        if self.leaves.push_other(scalar) {
+            self.pending += 1; // at most the leaves
+            return Ok(at);
+        }
+        Err(self.wrong_scalar(scalar.kind()))
+    }
+
+    /// A node that never has children.
+    #[inline(never)]
+    pub(super) fn atom(&mut self, at: usize, kind: NodeKind, name: &'static str) -> Result<usize> {
+        let at = self.keep_label(at)?;
+        Ok(self.emit(at, kind as Tag, name))
+    }
+
+    #[inline(never)]
+    pub(super) fn unit_variant(
+        &mut self,
+        at: usize,
+        name: &'static str,
+        variant: &'static str,
+    ) -> Result<usize> {
+        let at = self.keep_label(at)?;
+        let at = self.emit(at, word::VARIANT, variant);
+        Ok(self.emit(at, NodeKind::UnitVariant as Tag, name))
+    }
+
+    /// An absent value.
+    pub(super) fn none(&mut self, at: usize) -> Result<usize> {
+        let is_leaf = self.options.none_is_leaf && !self.is_keeping();
+        if is_leaf
+            && self.before_label.is_none()
+            && self.failure.is_none()
+            && !self.leaves.push_other(Scalar::None)
+        {
+            return Err(self.wrong_scalar(LeafKind::None));
+        }
+        self.atom(at, NodeKind::None, "")
+    }
+
+    /// Opens a node with children.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn open(&mut self, at: usize, kind: NodeKind, name: &'static str) -> Result<usize> {
+        match self.descend(at) {
+            Ok(at) => Ok(self.emit(at, kind as Tag, name)),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn open_variant(
+        &mut self,
+        at: usize,
+        kind: NodeKind,
+        name: &'static str,
+        variant: &'static str,
+    ) -> Result<usize> {
+        match self.descend(at) {
+            Ok(at) => {
+                let at = self.emit(at, word::VARIANT, variant);
+                Ok(self.emit(at, kind as Tag, name))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn descend(&mut self, at: usize) -> Result<usize> {
+        match self.room.checked_sub(1) {
+            Some(room) => {
+                self.room = room;
+                Ok(at)
+            }
+            None => self.no_room(at),
+        }
+    }
+
+    /// A compound is a label, or there are too many levels, or the walk has failed.
+    #[cold]
+    #[inline(never)]
+    fn no_room(&mut self, at: usize) -> Result<usize> {
+        if self.failure.is_some() {
+            return Err(self.swallowed());
+        }
+        if self.before_label.is_none() {
+            return Err(call_stack::too_deep(call_stack::deepest(self.limits)));
+        }
+        let at = self.keep_label(at)?;
+        self.descend(at)
+    }
+
+    /// Closes a compound that has any number of children.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn close(&mut self, at: usize) -> usize {
+        self.ascend();
+        self.emit(at, word::CLOSE, "")
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn ascend(&mut self) {
+        self.room += 1; // it was taken when the compound was opened
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn field(&mut self, at: usize, name: &'static str) -> usize {
+        self.emit(at, word::FIELD, name)
+    }
+
+    /// A map makes its calls in another order than serde says.
+    #[cold]
+    pub(super) fn broken(&mut self, at: usize, what: &'static str) -> Error {
+        self.compound_failed(at, Error::protocol(what))
+    }
+
+    pub(super) fn wrong_scalar(&mut self, found: LeafKind) -> Error {
+        let expected = self.leaves.kind();
+        wrong_scalar(expected, found)
+    }
+}
+
+/// The elements of a sequence.
+impl Tape {
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn open_seq(&mut self, at: usize) -> Result<usize> {
+        match self.open(at, NodeKind::Seq, "") {
+            Ok(at) => {
+                self.follow.open_seq(at, self.words.len());
+                Ok(at)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn close_seq(&mut self, at: usize) -> usize {
+        let at = self.follow.close_seq(&mut self.words, at);
+        self.close(at)
+    }
+
+    /// An element came that is not a leaf. Returns where the next one begins.
+    #[inline(never)]
+    pub(super) fn element(&mut self, at: usize) -> usize {
+        let at = self.count_leaves(at);
+        self.cursor = self.follow.element(&mut self.words, at);
+        self.cursor
+    }
+
+    /// A row for elements that look like the last one, if a row is worth a try. `owning` is the
+    /// count of this tape before the last element, and `most` how many more elements there are at
+    /// most, if that is known.
+    #[inline(never)]
+    pub(super) fn row<'r>(
+        &'r mut self,
+        is_leaf: bool,
+        owning: usize,
+        progress: &'r mut Progress,
+        most: Option<usize>,
+    ) -> Option<Row<'r>> {
+        if !progress.pays() || !self.predicts || self.is_keeping() || self.failure.is_some() {
+            return None;
+        }
+        let Tape { leaves, words, options, takes, .. } = self;
+        let (compact, takes_all) = (options.compact, *takes == ALL_KINDS);
+        let is_owning = owning != self.owning;
+        let between = Between { leaves, words, compact, is_leaf, takes_all, is_owning, most };
+        self.follow.row(between, progress)
+    }
+
+    /// Handles the outcome of the last row, and of the element before it. Returns where the next
+    /// element begins.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub(super) fn row_came(
+        &mut self,
+        at: usize,
+        is_leaf: bool,
+        progress: &mut Progress,
+    ) -> Result<usize> {
+        if progress.is_idle() { Ok(at) } else { self.end_row(at, is_leaf, progress) }
+    }
+
+    #[inline(never)]
+    fn end_row(&mut self, at: usize, is_leaf: bool, progress: &mut Progress) -> Result<usize> {
+        let Tape { leaves, words, follow, .. } = self;
+        let (next, came) = follow.end_row(leaves, words, (at, is_leaf), progress)?;
+        self.pending += came as u64; // at most the leaves
+        self.cursor = next;
+        Ok(next)
+    }
+}

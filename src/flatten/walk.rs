@@ -1,0 +1,182 @@
+//! Begins and ends walks, and keeps the tape of a thread between them.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use crate::call_stack;
+use crate::error::Result;
+use crate::leaf::sink::Sink;
+use crate::model::{Leaf, Limits, Options, TreeDef, Value};
+
+use super::ruled::RuledTree;
+use super::rules::Rules;
+use super::tape::Tape;
+use super::word::{ALL_KINDS, KindSet};
+
+thread_local! {
+    /// The tape of the last walk: its memory, and the structures that it met.
+    static SPARE: Cell<Option<Box<Tape>>> = const { Cell::new(None) };
+}
+
+/// The maximum number of leaves that are expected because the last value had as many.
+const MOST_EXPECTED: usize = 64;
+
+/// The maximum number of leaves of kept values for which a thread keeps room.
+const MOST_KEPT: usize = 4_096;
+
+/// What a walk is asked for.
+pub(super) struct Request {
+    pub(super) leaves: Sink,
+    /// The kinds of scalars that are leaves. The others become static.
+    pub(super) takes: KindSet,
+    pub(super) options: Options,
+    pub(super) limits: Limits,
+    /// The nodes are made by rules.
+    pub(super) ruled: bool,
+    /// Elements of sequences may be serialized twice.
+    pub(super) predicts: bool,
+}
+
+impl Request {
+    /// A walk without rules.
+    pub(super) fn new(leaves: Sink, options: Options, limits: Limits) -> Self {
+        Request { leaves, takes: ALL_KINDS, options, limits, ruled: false, predicts: true }
+    }
+}
+
+impl Tape {
+    /// Begins a walk. It expects the structure `like`, whose statics may be ignored, or else that
+    /// of the last walk.
+    pub(super) fn begin(request: Request, like: Option<(&TreeDef, bool)>) -> Box<Self> {
+        let mut tape = SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
+        tape.prepare(request, like);
+        tape
+    }
+
+    pub(super) fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
+        let Request { leaves, takes, options, limits, ruled, predicts } = request;
+        (self.leaves, self.takes, self.options, self.limits) = (leaves, takes, options, limits);
+        // An absent value would be a leaf, and a row knows only numbers.
+        (self.ruled, self.predicts) = (ruled, predicts && !options.none_is_leaf);
+        self.room = call_stack::deepest(limits);
+        if like.is_none() {
+            self.leaves.reserve(self.expected);
+        }
+        if !ruled {
+            let Tape { words, labels, follow, .. } = self;
+            follow.begin(words, labels, options, like);
+        }
+    }
+
+    /// Begins the walk of a value that is kept as a whole.
+    pub(super) fn begin_whole(options: Options, limits: Limits) -> Box<Self> {
+        let mut tape = SPARE.try_with(Cell::take).unwrap_or_default().unwrap_or_default();
+        tape.leaves = Sink::Leaves(std::mem::take(&mut tape.kept_leaves));
+        (tape.takes, tape.options, tape.limits) = (ALL_KINDS, options, limits);
+        (tape.keeps_whole, tape.room) = (true, call_stack::deepest(limits));
+        tape
+    }
+
+    /// The structure of the value that ends at `at`. Brings the leaves into its order.
+    fn structure(&mut self, at: usize) -> Result<TreeDef> {
+        let at = self.count_leaves(at);
+        let Tape { words, labels, follow, nodes, leaves, options, limits, .. } = self;
+        let made = follow.structure(words, labels, nodes, *options, at)?;
+        leaves.swap(&made.swaps);
+        Ok(TreeDef { limits: *limits, walked: true, ..made.treedef.clone() })
+    }
+
+    /// Ends a walk. Returns the structure and the leaves.
+    pub(super) fn finish(mut self: Box<Self>, end: Result<usize>) -> Result<(TreeDef, Sink)> {
+        let treedef = match self.ended(end) {
+            Ok(at) => self.structure(at),
+            Err(error) => Err(error),
+        };
+        let leaves = std::mem::take(&mut self.leaves);
+        self.expected = leaves.len().min(MOST_EXPECTED);
+        self.spare();
+        Ok((treedef?, leaves))
+    }
+
+    /// Ends a walk that should be like another one. `check` says whether the structure is.
+    pub(super) fn finish_like(
+        mut self: Box<Self>,
+        end: Result<usize>,
+        like: &TreeDef,
+        check: impl FnOnce(&TreeDef) -> Result<()>,
+    ) -> Result<Sink> {
+        let treedef = match self.ended(end) {
+            Ok(at) => self.structure(at),
+            Err(error) => Err(error),
+        };
+        let checked = treedef.and_then(|treedef| {
+            if Arc::ptr_eq(&treedef.encoding, &like.encoding) {
+                return Ok(());
+            }
+            if treedef == *like {
+                let Tape { words, labels, follow, .. } = &mut *self;
+                follow.is_like(words, labels, like);
+                return Ok(());
+            }
+            check(&treedef)
+        });
+        let leaves = std::mem::take(&mut self.leaves);
+        self.spare();
+        checked.map(|()| leaves)
+    }
+
+    /// Ends a walk whose nodes are made by rules.
+    pub(super) fn finish_by_rules(
+        mut self: Box<Self>,
+        end: Result<usize>,
+        rules: Arc<Rules>,
+        to: Sink,
+    ) -> Result<RuledTree> {
+        let made = match self.ended(end) {
+            Ok(at) => {
+                self.count_leaves(at);
+                let from = match std::mem::take(&mut self.leaves) {
+                    Sink::Leaves(leaves) => leaves,
+                    _ => Vec::<Leaf>::new(), // a walk with rules has leaves of any kind
+                };
+                let Tape { nodes, words, labels, options, limits, .. } = &mut *self;
+                let made = nodes.made_by_rules(words, &mut labels.list, *options, rules, from, to);
+                made.map(|(treedef, leaves, hits)| {
+                    (TreeDef { limits: *limits, walked: true, ..treedef }, leaves, hits)
+                })
+            }
+            Err(error) => Err(error),
+        };
+        self.spare();
+        made
+    }
+
+    /// Ends the walk of a value that is kept as a whole.
+    pub(super) fn finish_whole(mut self: Box<Self>, end: Result<usize>) -> Result<Value> {
+        let value = match self.ended(end) {
+            Ok(at) => self.whole(at),
+            Err(error) => Err(error),
+        };
+        if let Sink::Leaves(leaves) = std::mem::take(&mut self.leaves) {
+            self.kept_leaves = leaves;
+        }
+        self.spare();
+        value
+    }
+
+    /// Gives the tape back to the thread. A walk that does not end so costs the next one its
+    /// memory.
+    pub(super) fn spare(mut self: Box<Self>) {
+        let Tape { words, labels, follow, .. } = &mut *self;
+        follow.end(words, labels);
+        self.failure = None;
+        self.kept.clear();
+        self.kept_leaves.clear();
+        self.kept_leaves.shrink_to(MOST_KEPT);
+        (self.pending, self.cursor, self.before_label) = (0, 0, None);
+        self.keeps_whole = false;
+        self.leaves = Sink::Counted(0);
+        // This fails only while the thread ends. The tape is dropped then.
+        let _ = SPARE.try_with(|spare| spare.set(Some(self)));
+    }
+}

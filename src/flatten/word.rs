@@ -1,0 +1,137 @@
+//! The words of a [tape](super::tape).
+
+use crate::model::{LeafKind, NodeKind};
+
+/// One serde call. It says as well how many leaves came since the word before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word {
+    /// The name of a type, a variant or a field.
+    pub(super) name: &'static str,
+    /// The tag, and above it the count.
+    code: u64,
+}
+
+/// What a word stands for. The kinds of nodes come first, in their order.
+pub(super) type Tag = u8;
+
+/// The name of the next field.
+pub(super) const FIELD: Tag = 32;
+/// The name of a variant. The node comes next.
+pub(super) const VARIANT: Tag = 33;
+/// The end of a compound that has any number of children.
+pub(super) const CLOSE: Tag = 34;
+/// Only counts leaves.
+pub(super) const LEAVES: Tag = 35;
+/// One leaf that is a subtree, and one that reads as `None`.
+pub(super) const OPAQUE: Tag = 36;
+pub(super) const OPAQUE_NOTHING: Tag = 37;
+/// A mark, if rules are applied later. Its only child comes next.
+pub(super) const STATIC_MARK: Tag = 38;
+pub(super) const LEAF_MARK: Tag = 39;
+/// The last element of the sequence comes so many times in all. From here on the words have a
+/// number instead of a count of leaves.
+pub(super) const REPEAT: Tag = 48;
+/// The key of the next entry, by its number among the labels.
+pub(super) const KEY: Tag = 49;
+/// A static, by its number among the labels.
+pub(super) const STATIC: Tag = 50;
+
+/// A set of kinds of scalars, a bit for each.
+pub(super) type KindSet = u32;
+
+pub(super) const ALL_KINDS: KindSet = KindSet::MAX;
+
+pub(super) const fn bit(kind: LeafKind) -> KindSet {
+    1 << kind as KindSet // there are fewer than 32
+}
+
+const KINDS: [NodeKind; 16] = {
+    use NodeKind as Is;
+    [
+        Is::Leaf,
+        Is::None,
+        Is::Some,
+        Is::Unit,
+        Is::UnitStruct,
+        Is::NewtypeStruct,
+        Is::Seq,
+        Is::Tuple,
+        Is::TupleStruct,
+        Is::Map,
+        Is::Struct,
+        Is::UnitVariant,
+        Is::NewtypeVariant,
+        Is::TupleVariant,
+        Is::StructVariant,
+        Is::Static,
+    ]
+};
+
+impl Word {
+    /// A word after `leaves` leaves, or with a number.
+    #[inline(always)]
+    pub(super) fn new(tag: Tag, name: &'static str, count: u64) -> Self {
+        Word { name, code: count << 8 | u64::from(tag) } // counts stay below 2⁵⁶
+    }
+
+    pub(super) fn tag(self) -> Tag {
+        (self.code & 0xff) as Tag // the lowest byte
+    }
+
+    /// The kind of the node that the word opens.
+    pub(super) fn kind(self) -> Option<NodeKind> {
+        KINDS.get(usize::from(self.tag())).copied()
+    }
+
+    pub(super) fn has_label(self) -> bool {
+        matches!(self.tag(), KEY | STATIC)
+    }
+
+    fn has_number(self) -> bool {
+        self.tag() >= REPEAT
+    }
+
+    /// How many leaves came since the word before.
+    pub(super) fn leaves(self) -> usize {
+        if self.has_number() { 0 } else { self.number() }
+    }
+
+    /// The number of a repeat, a key or a static.
+    pub(super) fn number(self) -> usize {
+        (self.code >> 8) as usize // it was a `usize`
+    }
+
+    /// One more element in a repeat.
+    pub(super) fn repeated(self, count: usize) -> Self {
+        Word { code: self.code + ((count as u64) << 8), ..self } // at most the elements
+    }
+
+    /// Whether two words are the same. Names are compared by their addresses: a name at two
+    /// addresses makes two different words, which mean the same.
+    #[inline(always)]
+    pub(super) fn is(&self, other: Word) -> bool {
+        self.code == other.code
+            && self.name.as_ptr() == other.name.as_ptr()
+            && self.name.len() == other.name.len()
+    }
+}
+
+/// Whether two stretches of a tape are the same.
+pub(super) fn same(a: &[Word], b: &[Word]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(*b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KINDS, Word};
+    use crate::model::NodeKind;
+
+    #[test]
+    fn the_tag_of_a_node_is_its_kind() {
+        for (tag, kind) in (0..).zip(KINDS) {
+            assert_eq!(kind as u8, tag);
+            assert_eq!(Word::new(tag, "", 3).kind(), Some(kind));
+        }
+        assert_eq!(NodeKind::Static as usize + 1, KINDS.len());
+    }
+}
