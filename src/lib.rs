@@ -32,13 +32,16 @@ pub use crate::{
         assert_all_close, assert_all_equal, assert_equivalent_structure, assert_same_structure,
     },
     error::{Difference, DifferenceKind, Error, ErrorKind, Result},
-    flatten::{Flattener, TreeSeed, flatten, flatten_as, leaves, signature, structure},
+    flatten::{
+        Flattener, TreeSeed, flatten, flatten_as, flatten_objects, leaves, signature, structure,
+    },
     leaf::{
         column::Segment,
         leaf_type::LeafType,
         markers::{Opaque, Static, as_opaque, as_static},
+        object::{self, Object},
     },
-    map::{map, map_as, map_with_path, pack_as, try_map},
+    map::{map, map_as, map_objects, map_with_path, pack_as, try_map, try_map_objects},
     model::{
         Array, Dtype, Leaf, LeafKind, Limits, MapOrder, Name, NodeHead, NodeKind, Packed, Tree,
         TreeDef, Value,
@@ -56,7 +59,7 @@ pub use crate::{
         ArrayFields, ArrayStruct, Block, Blocks, Change, ChangeKind, Children, Diff, Edit,
         LeafPaths, NodeRef, Nodes,
     },
-    unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_strict},
+    unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_objects, unflatten_strict},
 };
 
 #[cfg(feature = "persist")]

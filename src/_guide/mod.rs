@@ -3,6 +3,7 @@
 //! - [`coming_from`]: for users of JAX, optree, PyTorch and others, what each function is called
 //!   here.
 //! - [`cookbook`]: a page for each of the common tasks.
+//! - [`objects`]: leaves that are any Rust object, such as a tensor or a dual number.
 //! - [`arrays`]: what vectors, matrices and the types of array crates look like, and their shapes.
 //! - [`files`]: what saved treedefs and trees promise, and their format byte by byte.
 //! - [`speed`]: how long each operation takes, at run time and to build, and why.
@@ -12,4 +13,5 @@ pub mod coming_from;
 pub mod cookbook;
 #[cfg(feature = "persist")]
 pub mod files;
+pub mod objects;
 pub mod speed;

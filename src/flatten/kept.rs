@@ -2,17 +2,17 @@
 
 use std::mem;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, MAX_KEY_NESTING, NodeKind, Options, Tree, Value};
+use crate::model::{Leaf, LeafKind, MAX_KEY_NESTING, NodeKind, Options, Tree, Value};
 
 use super::labels::LabelTable;
 use super::nodes::{Made, is_nothing};
-use super::refused::put_opaque;
+use super::refused::{object_is_kept, put_opaque};
 use super::rules::Keep;
 use super::tape::{BeforeLabel, Kept, Tape};
-use super::word::{self, ALL_KINDS, Tag, Word};
+use super::word::{self, ALL_KINDS, Tag, Word, bit};
 
 impl Kept {
     /// The whole value of a walk.
@@ -90,6 +90,9 @@ impl Tape {
         mark: Option<Keep>,
     ) -> Result<usize> {
         let Some(keep) = mark else { return self.open(at, NodeKind::NewtypeStruct, name) };
+        if keep == Keep::Object {
+            return self.open_object(at);
+        }
         // Inside a kept value, a mark changes nothing.
         if self.is_keeping() || self.before_label.is_some() || self.failure.is_some() {
             return self.descend(at);
@@ -122,6 +125,9 @@ impl Tape {
             Err(error) if mark.is_some() => return Err(error),
             Err(error) => return Err(self.child_failed(at, error)),
         };
+        if mark == Some(Keep::Object) {
+            return Ok(self.close_object(at));
+        }
         match (mark, self.kept.last()) {
             (Some(_), Some(kept)) if !kept.is_key() && kept.room == self.room => {
                 self.end_keeping(at)
@@ -133,6 +139,35 @@ impl Tape {
                 Ok(at)
             }
         }
+    }
+
+    /// The number of an object comes next, the only scalar that is a leaf.
+    #[cold]
+    fn open_object(&mut self, at: usize) -> Result<usize> {
+        if self.failure.is_some() {
+            return Err(self.swallowed());
+        }
+        if self.is_keeping() || self.before_label.is_some() {
+            return Err(object_is_kept());
+        }
+        if !self.objects {
+            return Err(Error::protocol("an object came in a walk that takes none"));
+        }
+        self.takes = bit(LeafKind::U64);
+        Ok(at)
+    }
+
+    #[cold]
+    fn close_object(&mut self, at: usize) -> usize {
+        self.takes = if self.ruled { ALL_KINDS } else { 0 };
+        if self.failure.is_some() {
+            self.takes = 0;
+        }
+        if self.takes == 0 {
+            return at;
+        }
+        self.pending -= 1; // the number came
+        self.emit(at, word::OBJECT, "")
     }
 
     /// Whether the current value is part of one that is kept.
@@ -162,7 +197,7 @@ impl Tape {
         let tag = match keep {
             Keep::Key => word::KEY,
             Keep::Static => word::STATIC,
-            Keep::Leaf | Keep::Half => return self.put_opaque(at, value?),
+            Keep::Leaf | Keep::Half | Keep::Object => return self.put_opaque(at, value?),
         };
         match value? {
             Recorded::Scalar(leaf) => match leaf.as_scalar() {

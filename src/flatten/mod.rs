@@ -24,6 +24,7 @@ mod serializer;
 mod walk;
 mod reader;
 mod presets;
+mod objects;
 #[cfg(test)]
 mod model;
 
@@ -43,6 +44,7 @@ use crate::treedef::difference::{structure_differences, structure_mismatch};
 use crate::treedef::limits::PrintCost;
 
 pub(crate) use calls::mismatches;
+pub use objects::flatten_objects;
 pub(crate) use reader::CBOR_TAG;
 pub use reader::TreeSeed;
 use rules::{Keep, Rule, Rules};
@@ -168,6 +170,8 @@ pub struct Flattener {
     ignore_statics: bool,
     serialize_once: bool,
     deny_unmatched: bool,
+    /// Objects are leaves, and scalars are not.
+    objects: bool,
     arrays: Option<Collector>,
     array_rules: Vec<ArrayRule>,
 }
@@ -794,7 +798,8 @@ impl Flattener {
         let by_kind = self.rules.as_ref().filter(|rules| !rules.need_nodes());
         Request {
             takes: by_kind.map_or(word::ALL_KINDS, |rules| rules.leaf_kinds()),
-            predicts: !self.serialize_once,
+            predicts: !self.serialize_once && !self.objects,
+            objects: self.objects,
             ..Request::new(leaves, self.options, self.limits)
         }
     }
@@ -846,6 +851,19 @@ impl TreeDef {
         buffer: &mut Vec<L>,
     ) -> Result<()> {
         Flattener::new().flatten_like(self, value, buffer)
+    }
+
+    /// Puts the objects of a value with this structure into `buffer`, and replaces its content.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten_like`](Self::flatten_like) and [`flatten_objects`](crate::flatten_objects()).
+    pub fn flatten_objects_like<O: Clone + 'static>(
+        &self,
+        value: &(impl Serialize + ?Sized),
+        buffer: &mut Vec<O>,
+    ) -> Result<()> {
+        Flattener::new().flatten_objects_like(self, value, buffer)
     }
 }
 

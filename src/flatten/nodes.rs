@@ -66,6 +66,8 @@ pub(super) struct WordReader {
 /// The rules, and where the leaves come from and go to.
 pub(super) struct Ruled {
     pub(super) rules: Arc<Rules>,
+    /// The leaves are objects.
+    pub(super) objects: bool,
     /// Whether each rule applied anywhere.
     pub(super) hits: Vec<bool>,
     /// The keys that lead to the current place.
@@ -242,6 +244,7 @@ impl WordReader {
                     }
                 }
                 word::OPAQUE | word::OPAQUE_NOTHING => self.leaf()?,
+                word::OBJECT => self.object()?,
                 word::STATIC_MARK | word::LEAF_MARK => self.open_mark(word.tag())?,
                 _ => self.node(*word, words, labels)?,
             }

@@ -21,6 +21,12 @@ pub(super) fn put_opaque(leaves: &mut Sink, leaf: Leaf, by: &str) -> Result<()> 
     })
 }
 
+/// An object is in what is kept as one value.
+#[cold]
+pub(super) fn object_is_kept() -> Error {
+    Error::protocol("an object cannot be in a key, in a static or in an opaque leaf")
+}
+
 /// The leaves have a type that cannot hold a scalar.
 #[cold]
 pub(super) fn wrong_scalar(expected: LeafKind, found: LeafKind) -> Error {

@@ -13,12 +13,18 @@ use crate::treedef::node_ref::NodeRef;
 
 use super::labels::Label;
 use super::nodes::{Count, KeptNodes, Ruled, WordReader};
-use super::refused::{put_opaque, wrong_scalar};
+use super::refused::{object_is_kept, put_opaque, wrong_scalar};
 use super::rules::{Keep, Rules};
 use super::word::{self, Tag, Word};
 
 /// The structure of a value, its leaves, and whether each rule applied anywhere.
 pub(super) type RuledTree = (TreeDef, Sink, Vec<bool>);
+
+/// The rules of a walk, and whether its leaves are objects.
+pub(super) struct RulesOf {
+    pub(super) rules: Arc<Rules>,
+    pub(super) objects: bool,
+}
 
 impl WordReader {
     /// Makes the structure of a whole value, whose leaves are in `from`.
@@ -27,14 +33,15 @@ impl WordReader {
         words: &[Word],
         labels: &mut [Label],
         options: Options,
-        rules: Arc<Rules>,
+        rules: RulesOf,
         from: Vec<Leaf>,
         to: Sink,
     ) -> Result<RuledTree> {
+        let RulesOf { rules, objects } = rules;
         (self.options, self.names_keys) = (options, true);
         let hits = vec![false; rules.rules.len()];
         let from = from.into_iter();
-        self.ruled = Some(Ruled { rules, hits, path: Vec::new(), from, to, kept: None });
+        self.ruled = Some(Ruled { rules, objects, hits, path: Vec::new(), from, to, kept: None });
         let read = self.read(words, labels);
         let ruled = self.ruled.take();
         let insertions = std::mem::take(&mut self.insertions);
@@ -128,7 +135,7 @@ impl WordReader {
         let treedef = self.builder.extract(node, Options::default(), insertions);
         let value = Value::from_tree(Tree::from_parts(treedef, leaves));
         match keep {
-            Keep::Static | Keep::Key => {
+            Keep::Static | Keep::Key | Keep::Object => {
                 self.open_static(&value);
                 Ok(())
             }
@@ -144,18 +151,36 @@ impl WordReader {
     /// Takes the next leaf. Returns whether it is one of the tree or of a value that is kept, and
     /// not static.
     pub(super) fn take_leaf(&mut self) -> Result<bool> {
-        let Some(Ruled { rules, from, to, kept, .. }) = &mut self.ruled else { return Ok(true) };
+        let Some(Ruled { rules, objects, from, to, kept, .. }) = &mut self.ruled else {
+            return Ok(true);
+        };
         let Some(leaf) = from.next() else { return Ok(true) }; // there are as many
         if let Some(kept) = kept {
             kept.leaves.push(leaf);
             return Ok(true);
         }
         let kind = leaf.kind();
-        if !rules.is_leaf_kind(kind) {
+        if *objects || !rules.is_leaf_kind(kind) {
             self.open_static(&leaf.into());
             return Ok(false);
         }
         if to.push_leaf(leaf) { Ok(true) } else { Err(wrong_scalar(to.kind(), kind)) }
+    }
+
+    /// A leaf that is an object.
+    pub(super) fn object(&mut self) -> Result<()> {
+        self.begin_child(1);
+        if self.is_keeping() {
+            return Err(object_is_kept());
+        }
+        if let Some(Ruled { from, to, .. }) = &mut self.ruled
+            && let Some(number) = from.next()
+        {
+            to.push_leaf(number);
+        }
+        self.builder.open(NodeKind::Leaf, NodeData::NONE);
+        self.so_far.leaf += 1; // at most the calls
+        self.complete()
     }
 
     /// Passes over a leaf for an absent value, which is no leaf in a value that is kept.

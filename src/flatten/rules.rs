@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::leaf::float::Half;
 use crate::leaf::markers;
+use crate::leaf::object::OBJECT_MARK;
 use crate::model::{LeafKind, NodeHead, NodeKind};
 use crate::path::{Key, Path};
 use crate::pattern::Pattern;
@@ -22,6 +23,8 @@ pub(super) enum Keep {
     Leaf,
     /// The subtree is the bits of a [`Half`], and is that float.
     Half,
+    /// The subtree is the number of an object.
+    Object,
 }
 
 impl Keep {
@@ -30,6 +33,7 @@ impl Keep {
         match name {
             markers::STATIC_MARK => Some(Keep::Static),
             markers::LEAF_MARK => Some(Keep::Leaf),
+            OBJECT_MARK => Some(Keep::Object),
             _ => None,
         }
     }

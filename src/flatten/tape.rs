@@ -56,6 +56,8 @@ pub(super) struct Tape {
     pub(super) limits: Limits,
     /// Rules are applied when the nodes are made. Marks are then, too.
     pub(super) ruled: bool,
+    /// Objects are leaves, and all scalars are static.
+    pub(super) objects: bool,
     /// The whole value is one that is kept.
     pub(super) keeps_whole: bool,
     /// Elements of sequences may be serialized twice.

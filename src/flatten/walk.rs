@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, Limits, Options, TreeDef, Value};
 
-use super::ruled::RuledTree;
+use super::ruled::{RuledTree, RulesOf};
 use super::rules::Rules;
 use super::tape::Tape;
 use super::word::{ALL_KINDS, KindSet};
@@ -35,12 +35,22 @@ pub(super) struct Request {
     pub(super) ruled: bool,
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
+    /// Objects are leaves, and all scalars are static.
+    pub(super) objects: bool,
 }
 
 impl Request {
     /// A walk without rules.
     pub(super) fn new(leaves: Sink, options: Options, limits: Limits) -> Self {
-        Request { leaves, takes: ALL_KINDS, options, limits, ruled: false, predicts: true }
+        Request {
+            leaves,
+            takes: ALL_KINDS,
+            options,
+            limits,
+            ruled: false,
+            predicts: true,
+            objects: false,
+        }
     }
 }
 
@@ -54,7 +64,9 @@ impl Tape {
     }
 
     pub(super) fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
-        let Request { leaves, takes, options, limits, ruled, predicts } = request;
+        let Request { leaves, takes, options, limits, ruled, predicts, objects } = request;
+        self.objects = objects;
+        let takes = if objects && !ruled { 0 } else { takes };
         (self.leaves, self.takes, self.options, self.limits) = (leaves, takes, options, limits);
         // An absent value would be a leaf, and a row knows only numbers.
         (self.ruled, self.predicts) = (ruled, predicts && !options.none_is_leaf);
@@ -139,8 +151,15 @@ impl Tape {
                     Sink::Leaves(leaves) => leaves,
                     _ => Vec::<Leaf>::new(), // a walk with rules has leaves of any kind
                 };
-                let Tape { nodes, words, labels, options, limits, .. } = &mut *self;
-                let made = nodes.made_by_rules(words, &mut labels.list, *options, rules, from, to);
+                let Tape { nodes, words, labels, options, limits, objects, .. } = &mut *self;
+                let made = nodes.made_by_rules(
+                    words,
+                    &mut labels.list,
+                    *options,
+                    RulesOf { rules, objects: *objects },
+                    from,
+                    to,
+                );
                 made.map(|(treedef, leaves, hits)| {
                     (TreeDef { limits: *limits, walked: true, ..treedef }, leaves, hits)
                 })
@@ -174,7 +193,7 @@ impl Tape {
         self.kept_leaves.clear();
         self.kept_leaves.shrink_to(MOST_KEPT);
         (self.pending, self.cursor, self.before_label) = (0, 0, None);
-        self.keeps_whole = false;
+        (self.keeps_whole, self.objects) = (false, false);
         self.leaves = Sink::Counted(0);
         // This fails only while the thread ends. The tape is dropped then.
         let _ = SPARE.try_with(|spare| spare.set(Some(self)));

@@ -28,6 +28,8 @@ pub(super) const OPAQUE_NOTHING: Tag = 37;
 /// A mark, if rules are applied later. Its only child comes next.
 pub(super) const STATIC_MARK: Tag = 38;
 pub(super) const LEAF_MARK: Tag = 39;
+/// One leaf that is an object, if rules are applied later.
+pub(super) const OBJECT: Tag = 40;
 /// The last element of the sequence comes so many times in all. From here on the words have a
 /// number instead of a count of leaves.
 pub(super) const REPEAT: Tag = 48;

@@ -76,6 +76,8 @@ pub enum Source<'s> {
     OwnedLeaves(&'s mut [Leaf]),
     OwnedStrings(&'s mut [String]),
     Typed(Typed<'s>),
+    /// So many [objects](crate::object), which are beside the walk.
+    Objects(usize),
 }
 
 /// The leaf at an index of a [`Source`], borrowed or moved out.
@@ -127,16 +129,18 @@ impl<'s> Source<'s> {
             Source::OwnedLeaves(leaves) => leaves.len(),
             Source::OwnedStrings(leaves) => leaves.len(),
             Source::Typed(leaves) => leaves.len(),
+            Source::Objects(count) => *count,
         }
     }
 
-    /// The scalar; `None` for an opaque leaf.
+    /// The scalar; `None` for an opaque leaf and an object.
     pub(crate) fn scalar(&self, index: usize) -> Option<Scalar<'_>> {
         match self {
             Source::Leaves(leaves) => leaves[index].as_scalar(),
             Source::OwnedLeaves(leaves) => leaves[index].as_scalar(),
             Source::OwnedStrings(leaves) => Some(Scalar::Str(&leaves[index])),
             Source::Typed(leaves) => Some(leaves.scalar(index)),
+            Source::Objects(_) => None,
         }
     }
 
@@ -167,6 +171,7 @@ impl<'s> Source<'s> {
             },
             Source::OwnedStrings(leaves) => Taken::String(mem::take(&mut leaves[index])),
             Source::Typed(leaves) => Taken::Scalar(leaves.scalar(index)),
+            Source::Objects(_) => return None,
         })
     }
 }

@@ -12,6 +12,7 @@ mod dtype;
 pub(crate) mod array;
 pub(crate) mod statistics;
 pub(crate) mod markers;
+pub mod object;
 
 pub(crate) use scalar::{Integer, Scalar, visit_scalars};
 pub(crate) use table::each_scalar;

@@ -68,6 +68,103 @@ impl<L> Tree<L> {
         Tree::from_parts(self.treedef, leaves)
     }
 
+    /// Applies `f`, which may fail, to every leaf and its path.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `f`, with the path of its leaf.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("{\"w\": *, \"b\": *}".parse()?, vec![1.0, -1.0])?;
+    /// let roots = tree.try_map_with_path(|path, leaf: f64| match leaf {
+    ///     leaf if leaf < 0.0 => Err(format!("{path} is negative")),
+    ///     leaf => Ok(leaf.sqrt()),
+    /// });
+    /// assert!(roots.is_err());
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn try_map_with_path<M, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+        self,
+        mut f: impl FnMut(&Path, L) -> Result<M, E>,
+    ) -> Result<Tree<M>> {
+        let mut leaves = Vec::with_capacity(self.leaves.len());
+        for (path, leaf) in self.treedef.leaf_paths().zip(self.leaves) {
+            match f(&path, leaf) {
+                Ok(leaf) => leaves.push(leaf),
+                Err(error) => return Err(Error::of_function(error).at(path)),
+            }
+        }
+        Ok(Tree::from_parts(self.treedef, leaves))
+    }
+
+    /// Combines the leaves, in order, with a first value.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("(*, [*, *])".parse()?, vec![1.0, 2.0, 2.0])?;
+    /// assert_eq!(tree.fold(0.0, |sum, leaf| sum + leaf * leaf), 9.0);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[doc(alias = "tree_reduce")]
+    pub fn fold<A>(&self, first: A, f: impl FnMut(A, &L) -> A) -> A {
+        self.leaves.iter().fold(first, f)
+    }
+
+    /// As [`fold`](Self::fold), with a function that may fail.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `f`, with the path of its leaf.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("[*, *]".parse()?, vec![200u8, 100])?;
+    /// let sum = tree.try_fold(0u8, |sum, leaf| sum.checked_add(*leaf).ok_or("too large"));
+    /// assert_eq!(sum.unwrap_err().to_string(), "too large at `[1]`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn try_fold<A, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+        &self,
+        first: A,
+        mut f: impl FnMut(A, &L) -> Result<A, E>,
+    ) -> Result<A> {
+        self.leaves.iter().enumerate().try_fold(first, |so_far, (index, leaf)| {
+            let said = |error| self.treedef.error_at_leaf(index, Error::of_function(error));
+            f(so_far, leaf).map_err(said)
+        })
+    }
+
+    /// Whether `f` is true of all leaves.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("[*, *]".parse()?, vec![1.0, f64::NAN])?;
+    /// assert!(!tree.all(|leaf| leaf.is_finite()));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[doc(alias = "tree_all")]
+    pub fn all(&self, f: impl FnMut(&L) -> bool) -> bool {
+        self.leaves.iter().all(f)
+    }
+
+    /// Whether `f` is true of any leaf.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = Tree::new("[*, *]".parse()?, vec![1.0, f64::NAN])?;
+    /// assert!(tree.any(|leaf| leaf.is_nan()));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn any(&self, f: impl FnMut(&L) -> bool) -> bool {
+        self.leaves.iter().any(f)
+    }
+
     /// The same tree with references to the leaves.
     ///
     /// ```

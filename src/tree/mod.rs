@@ -18,6 +18,7 @@ mod stack;
 mod ravel;
 mod buffers;
 mod unique;
+mod objects;
 mod blocks;
 mod arrays;
 mod summary;

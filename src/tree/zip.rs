@@ -1,6 +1,6 @@
 //! Combines two trees leaf by leaf.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Tree;
 use crate::treedef::pairs::{expect_equal, expect_prefix, leaf_steps};
 
@@ -34,6 +34,31 @@ impl<L> Tree<L> {
         expect_equal(&self.treedef, &other.treedef)?;
         let pairs = self.leaves.into_iter().zip(other.leaves);
         Ok(Tree::from_parts(self.treedef, pairs.map(|(a, b)| f(a, b)).collect()))
+    }
+
+    /// Combines the leaves of two trees of the same structure with `f`, which may fail.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `f`, with the path of its leaf; otherwise as
+    /// [`zip_with`](Self::zip_with).
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let tree = |leaves| Tree::new("[*, *]".parse()?, leaves);
+    /// let divided = tree(vec![6, 1])?.try_zip_with(tree(vec![3, 0])?, |a: i32, b: i32| {
+    ///     a.checked_div(b).ok_or("division by zero")
+    /// });
+    /// assert_eq!(divided.unwrap_err().to_string(), "division by zero at `[1]`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn try_zip_with<M, N, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+        self,
+        other: Tree<M>,
+        mut f: impl FnMut(L, M) -> Result<N, E>,
+    ) -> Result<Tree<N>> {
+        self.zip(other)?.try_map(|(a, b)| f(a, b))
     }
 
     /// Pairs the leaves of two trees of the same structure. For three trees, zip twice and map
@@ -77,12 +102,43 @@ impl<L> Tree<L> {
         full: Tree<M>,
         mut f: impl FnMut(&L, M) -> N,
     ) -> Result<Tree<N>> {
+        self.try_zip_prefix(full, |leaf, other| Ok::<_, Error>(f(leaf, other)))
+    }
+
+    /// As [`zip_prefix`](Self::zip_prefix), with a function that may fail.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `f`, with the path of the leaf in `full`; otherwise as
+    /// [`zip_prefix`](Self::zip_prefix).
+    ///
+    /// ```
+    /// use treedef::Tree;
+    ///
+    /// let full = Tree::new("([*, *], *)".parse()?, vec![1, 2, 3])?;
+    /// let limits = Tree::new("(*, *)".parse()?, vec![1, 9])?;
+    /// let error = limits.try_zip_prefix(full, |limit, leaf| match leaf {
+    ///     leaf if leaf > *limit => Err("too large"),
+    ///     leaf => Ok(leaf),
+    /// });
+    /// assert_eq!(error.unwrap_err().to_string(), "too large at `.0[1]`");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn try_zip_prefix<M, N, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+        &self,
+        full: Tree<M>,
+        mut f: impl FnMut(&L, M) -> Result<N, E>,
+    ) -> Result<Tree<N>> {
         expect_prefix(&self.treedef, &full.treedef)?;
         let mut leaves = Vec::with_capacity(full.leaves.len());
         let mut below = full.leaves.into_iter();
         let steps = leaf_steps(self.treedef.root(), full.treedef.root());
         for ((_, subtree), leaf) in steps.zip(&self.leaves) {
-            leaves.extend(below.by_ref().take(subtree.num_leaves()).map(|other| f(leaf, other)));
+            for other in below.by_ref().take(subtree.num_leaves()) {
+                let said =
+                    |error| full.treedef.error_at_leaf(leaves.len(), Error::of_function(error));
+                leaves.push(f(leaf, other).map_err(said)?);
+            }
         }
         Ok(Tree::from_parts(full.treedef, leaves))
     }

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::leaf::Scalar;
 use crate::leaf::float::Half;
 use crate::leaf::leaf_type::Source;
+use crate::leaf::object::OBJECT_MARK;
 use crate::model::{Labels, Node, NodeData, NodeKind, TreeDef, Value};
 use crate::treedef::node_ref::NodeRef;
 
@@ -60,6 +61,8 @@ pub(super) struct Cursor<'de> {
     max_depth: u32,
     /// Room for the text of a character.
     pub(super) character: [u8; 4],
+    /// What was found where an object was asked for.
+    pub(super) before_object: Found,
 }
 
 /// What is at the cursor.
@@ -79,6 +82,10 @@ pub(super) enum Found {
     F16,
     /// The same for `half::bf16`.
     Bf16,
+    /// A leaf that is an object, where an object was asked for. It answers with its number.
+    Object,
+    /// Something else, where an object was asked for. It answers nothing.
+    NoObject,
 }
 
 /// A leaf of those given for rebuilding.
@@ -151,6 +158,7 @@ impl<'de> Cursor<'de> {
             outer: Vec::new(),
             max_depth: levels,
             character: [0; 4],
+            before_object: LEAF,
         }
     }
 
@@ -426,6 +434,9 @@ impl<'de> Cursor<'de> {
     /// Goes inside a newtype struct of this name.
     #[inline(never)]
     pub(super) fn newtype(&mut self, name: &str) -> Interior {
+        if name == OBJECT_MARK {
+            return self.object();
+        }
         match self.found {
             Found::Node(NodeKind::NewtypeStruct) => self.go_inside(),
             Found::Node(NodeKind::Struct) if self.data().is_some_and(|data| data.name == name) => {
@@ -443,6 +454,18 @@ impl<'de> Cursor<'de> {
             },
             _ => self.pass(),
         }
+    }
+
+    /// An object is asked for.
+    #[cold]
+    fn object(&mut self) -> Interior {
+        if self.settle().is_err() {
+            return Interior::TooDeep;
+        }
+        self.before_object = self.found;
+        let is_object = self.found == LEAF && self.supply.are_objects();
+        self.found = if is_object { Found::Object } else { Found::NoObject };
+        Interior::Same
     }
 
     /// Goes to the payload of a variant, which is then read as a value of its own. Returns whether

@@ -11,7 +11,7 @@ use crate::model::NodeKind;
 use crate::path::Key;
 use crate::treedef::node_ref::NodeRef;
 
-use super::cursor::{Cursor, Found, Interior, Parent};
+use super::cursor::{Cursor, Found, Interior, LEAF, Parent};
 use super::hints;
 
 impl<'de> Cursor<'de> {
@@ -21,6 +21,9 @@ impl<'de> Cursor<'de> {
     pub(super) fn unexpected(&mut self, expected: &dyn Expected) -> Error {
         if mem::take(&mut self.is_too_deep) {
             return self.too_deep();
+        }
+        if matches!(self.found, Found::Object | Found::NoObject) {
+            self.found = self.before_object;
         }
         if let Some(error) = self.beyond_half() {
             return error;
@@ -50,6 +53,7 @@ impl<'de> Cursor<'de> {
                 }
                 None => Unexpected::Other("something else"),
             },
+            (LEAF, _) if self.supply.are_objects() => Unexpected::Other("an object"),
             (Found::Node(NodeKind::None | NodeKind::Some), _) => Unexpected::Option,
             (Found::Node(NodeKind::Unit | NodeKind::UnitStruct | NodeKind::Static), _) => {
                 Unexpected::Unit

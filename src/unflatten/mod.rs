@@ -20,6 +20,7 @@ mod elements;
 mod entries;
 mod variant;
 mod deserializer;
+mod objects;
 
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ use crate::treedef::value::scalar_root;
 
 use cursor::{Cursor, NodeDeserializer};
 use fast::{is_plain, read_whole};
+pub use objects::unflatten_objects;
 
 /// Rebuilds a value from a treedef and leaves, either the original leaves or new ones.
 ///

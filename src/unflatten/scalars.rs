@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::leaf::Scalar;
 use crate::leaf::float::{Half, narrow_to_odd};
 use crate::leaf::leaf_type::{Number, Taken};
+use crate::leaf::object::buffered;
 use crate::model::{Leaf, NodeKind};
 
 use super::cursor::{Cursor, Found, LEAF, NodeDeserializer};
@@ -34,6 +35,7 @@ impl<'de> Cursor<'de> {
         match self.found {
             Found::Name => Some(Scalar::Str(self.text)),
             Found::Kept | Found::F16 | Found::Bf16 => self.held?.scalar(self.leaf),
+            Found::Object => Some(Scalar::U64(self.leaf as u64)), // not wider
             Found::Node(NodeKind::UnitVariant) => {
                 self.data().map(|data| Scalar::Str(&data.variant))
             }
@@ -73,6 +75,9 @@ impl<'de> Cursor<'de> {
     #[inline(never)]
     pub(super) fn take_other(&mut self) -> Result<Option<Taken<'de>>> {
         self.settle_to_message()?;
+        if self.found == LEAF && self.supply.are_objects() {
+            return Ok(Some(Taken::Bytes(buffered(self.leaf as u64)))); // not wider
+        }
         Ok(match self.found {
             LEAF | Found::Kept | Found::Name => self.take(),
             _ => None,

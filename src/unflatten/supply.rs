@@ -60,6 +60,11 @@ impl<'de> Supply<'de> {
         }
     }
 
+    /// Whether the leaves are objects.
+    pub(super) fn are_objects(&self) -> bool {
+        matches!(self.other, Some(Source::Objects(_)))
+    }
+
     /// The subtree of an opaque leaf.
     pub(super) fn opaque(&self, index: usize) -> Option<&'de Value> {
         match self.leaves {

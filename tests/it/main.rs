@@ -23,6 +23,7 @@ mod layouts;
 mod lookups;
 mod migrations;
 mod misfits;
+mod objects;
 mod properties;
 mod reading;
 mod rows;

@@ -11,7 +11,7 @@
 //! | `Schema` | [`structure(&value)?`](structure()) | a [`TreeDef`]: `Eq + Hash`, printed, parsed, saved |
 //! | `IdentitySchema`, `ListSchema`, `TupleSchema`, `DictSchema` | [`treedef.root().kind()`](NodeRef::kind) | a [`NodeKind`] |
 //! | `InstancesSchema`, `TensorWrapSchema` | `#[derive(Serialize, Deserialize)]` | any type; no type is looked up by name |
-//! | tensors on a device as leaves | `impl Serialize`, `impl Deserialize` | the leaf is the id of the tensor, which is looked up on the way back: `examples/handles.rs` |
+//! | tensors on a device as leaves | [`flatten_objects(&value)?`](crate::flatten_objects()) | any object is a leaf: see [`object`](crate::object) |
 //! | `schema.schemas` | [`treedef.children()`](TreeDef::children) | |
 //! | `schema.keys` | [`treedef.root().entry_keys()`](NodeRef::entry_keys) | of any kind, not only strings |
 //! | `schema.sizes`, `_split`, `_concat` | [`treedef.leaf_range(&path)?`](TreeDef::leaf_range) | the indices of the leaves below a path |

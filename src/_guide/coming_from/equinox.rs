@@ -13,7 +13,7 @@
 //! | `filter(tree, p)`, `inverse=True` | [`tree.partition(p).0`](Tree::partition), [`tree.partition(p).1`](Tree::partition) | our [`Tree::filter`] drops leaves, as Haiku's does |
 //! | `filter(tree, p, replace=x)` | [`part.map(f)`](Tree::map) | `f` is `unwrap_or` |
 //! | `combine(a, b)` | [`Tree::combine([a, b])?`](Tree::combine) | each leaf is in exactly one part; if the first part wins: `a.zip_with(b, Option::or)?` |
-//! | `is_array`, `is_inexact_array`, … | [`leaf.kind().is_float()`](LeafKind::is_float) | leaves are scalars |
+//! | `is_array`, `is_inexact_array`, … | [`leaf.kind().is_float()`](LeafKind::is_float) | leaves are scalars; with [`flatten_objects`](crate::flatten_objects()) the tensors are the leaves, and all else is static |
 //! | `tree_at(where, tree, replace=x)` | [`tree.replace(&path, new)?`](Tree::replace) | returns the old subtree; for one leaf: [`Tree::set`] |
 //! | `tree_at(where, tree, replace_fn=f)` | [`tree.replace_all(pattern, f)?`](Tree::replace_all) | a path or pattern instead of a lambda |
 //! | `tree_equal(a, b)` | `a == b` | compares structures and leaves; a [`Leaf`] by kind and bits, so a NaN equals itself |

@@ -29,6 +29,7 @@
 //! | `broadcast_prefix(prefix, full)` | [`prefix.broadcast_to(&treedef)?`](Tree::broadcast_to) | the leaves alone are its [`Tree::leaves`] |
 //! | `broadcast_flattened_prefix_…` | [`Tree::new(prefix, leaves)?`](Tree::new) | then [`Tree::broadcast_to`] |
 //! | `is_leaf=p`, `is_leaf_takes_path=True` | [`Flattener::new().is_leaf(p)`](Flattener::is_leaf) | sees path, kind and name, not the value |
+//! | a leaf that is any object | [`flatten_objects(&value)?`](crate::flatten_objects()) | of one Rust type; all else is static: see [`object`](crate::object) |
 //! | `all_leaves(xs)` | [`treedef.root().children()`](NodeRef::children) | `.all(NodeRef::is_leaf)` |
 //! | `flatten_one_level(x)` | [`treedef.children()`](TreeDef::children) | only structures; for subtrees use [`Tree::subtree`] |
 //! | `flatten_one_level_with_keys(x)` | [`treedef.root().key(0)`](NodeRef::key) | one key at a time |

@@ -38,7 +38,7 @@
 //! | `drop_field_names` | `#[serde(skip)]` | comes back as its serde default |
 //! | `register_constant(T)` | [`static_type("Norm")`](Flattener::static_type) | or [`Static`], or [`as_static`](fn@as_static) on a field; treedefs with constants can also be printed and saved |
 //! | `to_dumpable_context`, `from_dumpable_context` | none | keys and statics are serde values |
-//! | a class that holds tensors on a device, or another handle | `impl Serialize`, `impl Deserialize` | the leaf is the id of the handle, which is looked up on the way back: `examples/handles.rs` |
+//! | a class that holds tensors on a device, or another handle | [`flatten_objects(&value)?`](crate::flatten_objects()) | any object is a leaf: see [`object`](crate::object) |
 //! | `is_constant_class(T)` | [`treedef.root().kind() == NodeKind::Static`](NodeRef::kind) | for a node, not for a type |
 //! | `is_namedtuple(x)`, `is_structseq(x)` | [`treedef.root().kind() == NodeKind::Struct`](NodeRef::kind) | |
 //! | `_deregister_pytree_node` | none | nothing is registered |

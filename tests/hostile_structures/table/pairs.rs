@@ -1,5 +1,7 @@
 //! Two trees, or a tree and a structure.
 
+use std::convert::Infallible;
+
 use treedef::{Leaf, Tolerance, Tree};
 
 use super::Row;
@@ -14,6 +16,14 @@ pub(super) const ROWS: &[Row] = &[
     ("Tree::zip_prefix", |cases| {
         cases.tree_pairs(&(), &(), |a, b| a.zip_prefix(b, |(), ()| 1u64));
         cases.tree_pairs(&1.5, &(), |a, b| a.zip_prefix(b, |a, ()| *a));
+    }),
+    ("Tree::try_zip_with", |cases| {
+        cases.tree_pairs(&1.5, &1.5, |a, b| a.try_zip_with(b, |a, b| Ok::<_, Infallible>(a + b)));
+        cases.tree_pairs(&1.5, &1.5, |a, b| a.try_zip_with(b, |_, _| Err::<(), _>("refused")));
+    }),
+    ("Tree::try_zip_prefix", |cases| {
+        cases.tree_pairs(&1.5, &1.5, |a, b| a.try_zip_prefix(b, |a, b| Ok::<_, Infallible>(a + b)));
+        cases.tree_pairs(&1.5, &1.5, |a, b| a.try_zip_prefix(b, |_, _| Err::<(), _>("refused")));
     }),
     ("Tree::broadcast_to", |cases| {
         cases.trees_and_structures(&(), |tree, full| tree.broadcast_to(full));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
-use treedef::{ErrorKind, FlatFn, Flattener, Leaf, LeafKind, Tolerance, Tree, TreeDef};
+use treedef::{ErrorKind, FlatFn, Flattener, Leaf, LeafKind, Object, Tolerance, Tree, TreeDef};
 
 use super::{Row, print};
 
@@ -86,6 +86,45 @@ pub(super) const ROWS: &[Row] = &[
             cases.once("a value that lies", || treedef::flatten_as::<f64>(&value));
         }
         cases.trees(&1.5, |tree| treedef::flatten_as::<f64>(&tree));
+    }),
+    ("flatten_objects", |cases| {
+        for value in Wrong::ALL {
+            cases.once("a value that lies", || treedef::flatten_objects::<f64>(&value));
+        }
+        cases.once("a value that refuses", || treedef::flatten_objects::<f64>(&Refusing));
+        cases.trees(&(), |tree| treedef::flatten_objects::<f64>(&tree));
+    }),
+    ("Tree::of_objects", |cases| {
+        cases.once("objects", || Tree::<f64>::of_objects(&vec![Object(1.5); 1_000]));
+        cases.once("other objects", || Tree::<f64>::of_objects(&vec![Object(1); 1_000]));
+    }),
+    ("unflatten_objects", |cases| {
+        cases.structures(|treedef| {
+            treedef::unflatten_objects::<IgnoredAny, _>(treedef, leaves(treedef)?)
+        });
+        cases.structures(|treedef| {
+            treedef::unflatten_objects::<Vec<Object<f64>>, _>(treedef, leaves(treedef)?)
+        });
+        cases.structures(|treedef| {
+            treedef::unflatten_objects::<serde_json::Value, _>(treedef, leaves(treedef)?)
+        });
+        cases.structures(|treedef| {
+            treedef::unflatten_objects::<Vec<()>, _>(treedef, Vec::<u8>::new())
+        });
+    }),
+    ("Tree::into_objects", |cases| {
+        cases.trees(&1.5, |tree| tree.into_objects::<Vec<Object<f64>>>());
+        cases.trees(&1.5, |tree| tree.into_objects::<BTreeMap<String, Vec<Object<f64>>>>());
+    }),
+    ("map_objects", |cases| {
+        cases.once("objects", || {
+            treedef::map_objects(&vec![Object(1); 1_000], |object: i32| object + 1)
+        });
+    }),
+    ("try_map_objects", |cases| {
+        cases.once("a refusal", || {
+            treedef::try_map_objects(&vec![Object(1); 1_000], |_: i32| Err::<i32, _>("refused"))
+        });
     }),
     ("structure", |cases| {
         for value in Wrong::ALL {

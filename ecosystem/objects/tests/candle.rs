@@ -1,0 +1,134 @@
+//! Models of candle's tensors.
+
+use std::collections::BTreeMap;
+
+use candle_core::{DType, Device, Tensor, Var};
+use serde::{Deserialize, Serialize};
+use treedef::{Tree, flatten_objects, object, unflatten_objects};
+
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+#[derive(Serialize, Deserialize)]
+struct Linear {
+    #[serde(with = "object")]
+    w: Tensor,
+    #[serde(with = "object::option", default)]
+    b: Option<Tensor>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Mlp {
+    layers: Vec<Linear>,
+    #[serde(with = "object::map")]
+    scales: BTreeMap<String, Tensor>,
+    activation: String,
+}
+
+impl Linear {
+    fn new(inputs: usize, outputs: usize, bias: bool) -> candle_core::Result<Self> {
+        let w = (0..inputs * outputs).map(|i| (i as f64).sin()).collect::<Vec<_>>();
+        Ok(Linear {
+            w: Tensor::from_vec(w, (inputs, outputs), &Device::Cpu)?,
+            b: bias.then(|| Tensor::zeros(outputs, DType::F64, &Device::Cpu)).transpose()?,
+        })
+    }
+
+    fn forward(&self, x: &Tensor) -> candle_core::Result<Tensor> {
+        let y = x.matmul(&self.w)?;
+        self.b.as_ref().map_or(Ok(y.clone()), |b| y.broadcast_add(b))
+    }
+}
+
+impl Mlp {
+    fn new() -> candle_core::Result<Self> {
+        let scale = Tensor::new(2.0, &Device::Cpu)?;
+        Ok(Mlp {
+            layers: vec![Linear::new(3, 4, true)?, Linear::new(4, 1, false)?],
+            scales: [("out".to_owned(), scale)].into(),
+            activation: "tanh".to_owned(),
+        })
+    }
+
+    fn loss(&self, x: &Tensor) -> candle_core::Result<Tensor> {
+        let mut h = x.clone();
+        for layer in &self.layers {
+            h = layer.forward(&h)?.tanh()?;
+        }
+        h.broadcast_mul(&self.scales["out"])?.sqr()?.mean_all()
+    }
+}
+
+fn input() -> candle_core::Result<Tensor> {
+    Tensor::from_vec((0..15).map(|i| (i as f64).cos()).collect::<Vec<_>>(), (5, 3), &Device::Cpu)
+}
+
+/// The gradient as a model.
+fn gradient(model: &Mlp) -> Result<(f64, Mlp)> {
+    let (tensors, treedef) = flatten_objects::<Tensor>(model)?;
+    let vars = tensors.iter().map(Var::from_tensor).collect::<candle_core::Result<Vec<_>>>()?;
+    let tracked = vars.iter().map(|var| var.as_tensor().clone()).collect();
+    let loss = unflatten_objects::<Mlp, Tensor>(&treedef, tracked)?.loss(&input()?)?;
+    let store = loss.backward()?;
+    let gradients = vars.iter().map(|var| store.get(var).cloned().ok_or("no gradient"));
+    let gradients = gradients.collect::<std::result::Result<Vec<_>, _>>()?;
+    Ok((loss.to_scalar()?, unflatten_objects(&treedef, gradients)?))
+}
+
+#[test]
+fn tensors_keep_their_identity_on_the_way() -> Result {
+    let model = Mlp::new()?;
+    let (tensors, treedef) = flatten_objects::<Tensor>(&model)?;
+    assert_eq!(
+        treedef.to_string(),
+        r#"Mlp { layers: [Linear { w: *, b: Some(*) }, Linear { w: *, b: None }], scales: {"out": *}, activation: static "tanh" }"#
+    );
+    let ids: Vec<_> = tensors.iter().map(Tensor::id).collect();
+    let back: Mlp = unflatten_objects(&treedef, tensors)?;
+    let again: Vec<_> = flatten_objects::<Tensor>(&back)?.0.iter().map(Tensor::id).collect();
+    assert_eq!(ids, again);
+    Ok(())
+}
+
+#[test]
+fn gradients_are_a_model_and_descend() -> Result {
+    let mut model = Mlp::new()?;
+    let (first, gradients) = gradient(&model)?;
+    // One of them against a central difference.
+    let step = 1e-6;
+    let moved = |by: f64| -> Result<f64> {
+        let tree = Tree::<Tensor>::of_objects(&model)?;
+        let tree = tree.try_map_with_path(|path, tensor| {
+            if path.to_string() == ".scales[\"out\"]" { tensor + by } else { Ok(tensor) }
+        })?;
+        Ok(tree.into_objects::<Mlp>()?.loss(&input()?)?.to_scalar()?)
+    };
+    let expected = (moved(step)? - moved(-step)?) / (2.0 * step);
+    let found: f64 = gradients.scales["out"].to_scalar()?;
+    assert!((found - expected).abs() < 1e-8, "{found} {expected}");
+
+    for _ in 0..50 {
+        let (_, gradients) = gradient(&model)?;
+        let (model_tree, gradients) = (Tree::of_objects(&model)?, Tree::of_objects(&gradients)?);
+        let descended = model_tree.try_zip_with(gradients, |p: Tensor, g: Tensor| p - (g * 0.05)?);
+        model = descended?.into_objects()?;
+    }
+    let (last, _) = gradient(&model)?;
+    assert!(last < 0.2 * first, "{first} {last}");
+    Ok(())
+}
+
+#[test]
+fn an_average_keeps_only_what_has_the_same_structure() -> Result {
+    let tree = Tree::<Tensor>::of_objects(&Mlp::new()?)?;
+    let other = Tree::<Tensor>::of_objects(&Linear::new(1, 1, true)?)?;
+    assert!(tree.clone().zip(other).is_err());
+    let mean = tree.clone().try_zip_with(tree.clone(), |a, b| (a + b)? * 0.5)?;
+    let numbers = |tree: &Tree<Tensor>| -> candle_core::Result<Vec<Vec<f64>>> {
+        tree.leaves().iter().map(|tensor| tensor.flatten_all()?.to_vec1()).collect()
+    };
+    assert_eq!(numbers(&mean)?, numbers(&tree)?);
+    // A leaf of another shape is candle's error, with the path.
+    let wrong = tree.clone().try_map(|tensor| tensor.reshape((1, 1))).unwrap_err().to_string();
+    assert!(wrong.contains(".layers[0].w"), "{wrong}");
+    Ok(())
+}

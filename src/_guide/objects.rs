@@ -1,0 +1,102 @@
+//! Leaves that are objects: tensors on a device, dual numbers, handles.
+//!
+//! A leaf need not be a serde scalar. [`flatten_objects`](crate::flatten_objects()) collects all
+//! objects of one Rust type, which must be `Clone + 'static` and nothing else; all other values
+//! become static. [The page of the module](crate::object) shows the attributes for fields. A clone of
+//! a tensor, of an `Rc` or of a handle is a pointer, so no number is copied.
+//!
+//! # What you can do with them
+//!
+//! A [`Tree`](crate::Tree) of objects has all operations of other trees, by path and by pattern.
+//! Functions that may fail, as those of tensors do, have forms that begin with `try_`:
+//!
+//! ```
+//! use std::rc::Rc;
+//!
+//! use serde::{Deserialize, Serialize};
+//! use treedef::Tree;
+//!
+//! type Tensor = Rc<[f32]>; // stands for a tensor of your framework
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Linear {
+//!     #[serde(with = "treedef::object")]
+//!     w: Tensor,
+//!     #[serde(with = "treedef::object::option", default)]
+//!     b: Option<Tensor>,
+//!     dropout: f64,
+//! }
+//!
+//! let model = Linear { w: [1.0, 2.0].into(), b: Some([0.5].into()), dropout: 0.1 };
+//! let parameters = Tree::<Tensor>::of_objects(&model)?;
+//!
+//! // Weight decay of the weights alone.
+//! let decayed = parameters.clone().map_with_path(|path, tensor| match path.to_string().as_str() {
+//!     ".w" => tensor.iter().map(|x| 0.5 * x).collect(),
+//!     _ => tensor,
+//! });
+//! // A running average, which fails where the shapes differ.
+//! let average = decayed.try_zip_with(parameters, |a, b| {
+//!     if a.len() != b.len() {
+//!         return Err("another shape");
+//!     }
+//!     Ok(a.iter().zip(&*b).map(|(a, b)| 0.5 * (a + b)).collect::<Tensor>())
+//! })?;
+//! let model: Linear = average.into_objects()?;
+//! assert_eq!((&*model.w, model.b.as_deref()), (&[0.75, 1.5][..], Some(&[0.5][..])));
+//! # Ok::<(), treedef::Error>(())
+//! ```
+//!
+//! # What has been tried
+//!
+//! | object | crate | what for | tested |
+//! |---|---|---|---|
+//! | `Tensor` | `candle-core` 0.11, CPU | models, gradients as a model, gradient descent | `ecosystem/objects/tests/candle.rs` |
+//! | `Dual64`, `DualSVec64<N>` | `num-dual` 0.15 | gradients of a struct that is generic over its numbers | `ecosystem/objects/tests/duals.rs` |
+//! | `Rc<T>`, a handle that is freed once | | any handle | `examples/handles.rs` |
+//! | `Tensor` of `tch`, `Array` of `mlx-rs`, `Tensor` of burn, buffers of `wgpu` | | | not tested; they are `Clone`, or are in an `Rc` |
+//!
+//! # Duals, and other types that have serde
+//!
+//! Some types have serde and lose something by it: the derivative part of a dual number, or a tape.
+//! As objects they are exact. A struct that is generic over its numbers goes from one type of number
+//! to another:
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//! use treedef::Tree;
+//!
+//! #[derive(Serialize, Deserialize)]
+//! #[serde(bound = "")]
+//! struct Orbit<T: Clone + 'static> {
+//!     #[serde(with = "treedef::object")]
+//!     mass: T,
+//!     #[serde(with = "treedef::object::vec")]
+//!     velocity: Vec<T>,
+//! }
+//!
+//! let orbit = Orbit { mass: 2.0, velocity: vec![3.0, 4.0] };
+//! let ranges: Orbit<std::ops::Range<f64>> =
+//!     Tree::<f64>::of_objects(&orbit)?.map(|x| x - 1.0..x + 1.0).into_objects()?;
+//! assert_eq!(ranges.mass, 1.0..3.0);
+//! # Ok::<(), treedef::Error>(())
+//! ```
+//!
+//! # Shared leaves
+//!
+//! Two fields may hold the same tensor, as tied weights do. They are two leaves.
+//! [`shared_by`](crate::Tree::shared_by) finds them, and a function that maps each group once keeps
+//! them tied.
+//!
+//! # What it costs
+//!
+//! A clone of each object when a value is flattened, none when it is rebuilt, and one allocation for
+//! all of them. A type without objects costs nothing more, neither at run time nor to build. Where
+//! serde reads from a buffer of its own, below `untagged` and `flatten`, objects are cloned, because
+//! it may ask twice.
+//!
+//! # What is an error
+//!
+//! An object of another type, an object in a map key, in a static or in an opaque leaf, an object
+//! that the rebuilt type does not take, and a value with objects in any other format or walk. The
+//! error has the path and says what to write.

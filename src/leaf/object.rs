@@ -1,0 +1,531 @@
+//! Leaves that are Rust objects: tensors, dual numbers, handles, anything that is `Clone`.
+//!
+//! Write `#[serde(with = "treedef::object")]` on a field that is an object, and
+//! [`option`], [`vec`](mod@vec) or [`map`] on a field that holds objects. In any other place, put
+//! the object into an [`Object`]. [`flatten_objects`](crate::flatten_objects) collects the objects
+//! of one type, [`unflatten_objects`](crate::unflatten_objects) puts others in their place.
+//! Everything else in the value is static.
+//!
+//! serde never sees an object. It carries the number of the object in the flat vector, and the
+//! objects are beside it, with the thread. Other formats cannot hold a number that is only valid
+//! during a walk, so they get an error.
+//!
+//! ```
+//! use std::rc::Rc;
+//!
+//! use serde::{Deserialize, Serialize};
+//!
+//! /// Stands for a tensor on a device: it has no serde.
+//! #[derive(Clone, Debug, PartialEq)]
+//! struct Tensor(Rc<[f32]>);
+//!
+//! #[derive(Debug, PartialEq, Serialize, Deserialize)]
+//! struct Linear {
+//!     #[serde(with = "treedef::object")]
+//!     w: Tensor,
+//!     #[serde(with = "treedef::object::option", default)]
+//!     b: Option<Tensor>,
+//!     dropout: f64,
+//! }
+//!
+//! let tensor = |number| Tensor(Rc::new([number]));
+//! let model = Linear { w: tensor(1.0), b: Some(tensor(2.0)), dropout: 0.1 };
+//! let (tensors, treedef) = treedef::flatten_objects::<Tensor>(&model)?;
+//! assert_eq!(tensors, [tensor(1.0), tensor(2.0)]);
+//! assert_eq!(treedef.to_string(), "Linear { w: *, b: Some(*), dropout: static 0.1 }");
+//!
+//! let model: Linear = treedef::unflatten_objects(&treedef, vec![tensor(3.0), tensor(4.0)])?;
+//! assert_eq!(model, Linear { w: tensor(3.0), b: Some(tensor(4.0)), dropout: 0.1 });
+//! # Ok::<(), treedef::Error>(())
+//! ```
+
+use std::any::{Any, type_name};
+use std::cell::Cell;
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
+use std::mem;
+use std::ops::{Deref, DerefMut};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+
+use crate::error::{Error, LayoutMismatch, Mismatch};
+
+/// The name of the newtype around the number of an object.
+pub(crate) const OBJECT_MARK: &str = "__treedef_private_Object";
+
+/// Begins the bytes that stand for an object in the buffers of serde. They are no text.
+const BUFFERED: [u8; 8] = *b"\xffobject\xff";
+
+thread_local! {
+    /// The objects of the walk.
+    static SCOPE: Cell<Option<ObjectScope>> = const { Cell::new(None) };
+}
+
+struct ObjectScope {
+    /// A `Vec<O>` that is collected, or a `Vec<ObjectSlot<O>>` that is handed out.
+    objects: Box<dyn Any>,
+    type_name: &'static str,
+}
+
+/// An object that is handed out.
+enum ObjectSlot<O> {
+    Here(O),
+    /// It was cloned for a value that was read from a buffer of serde, and may be read again.
+    Cloned(O),
+    Moved,
+}
+
+/// Puts the scope of the walk around this one back, after a panic too.
+struct OuterScope(Option<ObjectScope>);
+
+impl Drop for OuterScope {
+    fn drop(&mut self) {
+        let outer = self.0.take();
+        // Only at the end of the thread it fails.
+        let _ = SCOPE.try_with(|scope| scope.set(outer));
+    }
+}
+
+/// Runs a walk in a scope. Returns its result and what the scope holds then.
+fn within<A: Any, R>(
+    objects: A,
+    type_name: &'static str,
+    walk: impl FnOnce() -> R,
+) -> (R, Option<A>) {
+    let scope = ObjectScope { objects: Box::new(objects), type_name };
+    let outer = OuterScope(SCOPE.try_with(|place| place.replace(Some(scope))).unwrap_or_default());
+    let result = walk();
+    let scope = SCOPE.try_with(Cell::take).unwrap_or_default();
+    drop(outer);
+    let objects = scope.and_then(|scope| scope.objects.downcast().ok()).map(|objects| *objects);
+    (result, objects)
+}
+
+/// Does something with the scope of the walk. Meanwhile there is none.
+fn with_scope<R>(
+    action: impl FnOnce(&mut ObjectScope) -> Result<R, String>,
+    outside: impl FnOnce() -> String,
+) -> Result<R, String> {
+    let Some(mut scope) = SCOPE.try_with(Cell::take).unwrap_or_default() else {
+        return Err(outside());
+    };
+    let result = action(&mut scope);
+    let _ = SCOPE.try_with(|place| place.set(Some(scope))); // as above
+    result
+}
+
+/// Collects the objects of a walk into an empty vector.
+pub(crate) fn collecting<O: 'static, R>(objects: Vec<O>, walk: impl FnOnce() -> R) -> (R, Vec<O>) {
+    let (result, objects) = within(objects, type_name::<O>(), walk);
+    (result, objects.unwrap_or_default())
+}
+
+/// The objects in the order of their numbers.
+pub(crate) fn in_order<O: Clone>(objects: Vec<O>, numbers: &[u64]) -> Vec<O> {
+    let are_in_order = numbers.len() == objects.len()
+        && numbers.iter().zip(0..).all(|(number, place)| *number == place);
+    if are_in_order {
+        return objects;
+    }
+    // A buffer that is serialized twice gives a number twice.
+    let mut left: Vec<usize> = vec![0; objects.len()];
+    let places = || numbers.iter().filter_map(|number| usize::try_from(*number).ok());
+    for place in places() {
+        if let Some(left) = left.get_mut(place) {
+            *left += 1; // at most the numbers
+        }
+    }
+    let mut objects: Vec<Option<O>> = objects.into_iter().map(Some).collect();
+    let take = |place: usize| {
+        let (object, left) = objects.get_mut(place).zip(left.get_mut(place))?;
+        *left -= 1; // it was counted
+        if *left == 0 { object.take() } else { object.clone() }
+    };
+    places().filter_map(take).collect()
+}
+
+/// Hands objects out during a walk. Returns with its result the first that was not taken.
+pub(crate) fn handing_out<O: 'static, R>(
+    objects: Vec<O>,
+    walk: impl FnOnce() -> R,
+) -> (R, Option<usize>) {
+    let slots: Vec<ObjectSlot<O>> = objects.into_iter().map(ObjectSlot::Here).collect();
+    let (result, slots) = within(slots, type_name::<O>(), walk);
+    let is_left = |slot: &ObjectSlot<O>| matches!(slot, ObjectSlot::Here(_));
+    (result, slots.and_then(|slots| slots.iter().position(is_left)))
+}
+
+/// Which form holds objects of a type, if this type is one that does.
+fn form_of(found: &str, object: &str) -> Option<&'static str> {
+    let forms = [
+        ("core::option::Option<", "option"),
+        ("alloc::vec::Vec<", "vec"),
+        ("alloc::collections::btree::map::BTreeMap<", "map"),
+        ("std::collections::hash::map::HashMap<", "map"),
+    ];
+    let inside = forms.iter().find_map(|(begin, form)| Some((found.strip_prefix(begin)?, form)));
+    inside.filter(|(inside, _)| inside.contains(object)).map(|(_, form)| *form)
+}
+
+fn another_type<T>(scope: &ObjectScope) -> String {
+    let (found, expected) = (type_name::<T>(), scope.type_name);
+    match form_of(found, expected) {
+        Some(form) => format!(
+            "an object is a `{expected}`, found a `{found}` (write `with = \"treedef::object::{form}\"`)"
+        ),
+        None => format!("an object is a `{expected}`, found a `{found}`"),
+    }
+}
+
+/// Puts an object into the flat vector. Returns its number.
+fn collect<T: Clone + 'static>(value: &T) -> Result<u64, String> {
+    let object = value.clone();
+    let put = |scope: &mut ObjectScope| match scope.objects.downcast_mut::<Vec<T>>() {
+        Some(objects) => {
+            objects.push(object);
+            Ok(objects.len() as u64 - 1) // not wider, and it was pushed
+        }
+        None => Err(another_type::<T>(scope)),
+    };
+    with_scope(put, || {
+        let name = type_name::<T>();
+        format!("a `{name}` is an object, which only `treedef::flatten_objects::<{name}>` takes")
+    })
+}
+
+/// Takes the object of that number, or clones it.
+fn take<T: Clone + 'static>(number: u64, clones: bool) -> Result<T, String> {
+    let take = |scope: &mut ObjectScope| {
+        let Some(slots) = scope.objects.downcast_mut::<Vec<ObjectSlot<T>>>() else {
+            return Err(another_type::<T>(scope));
+        };
+        let slot = usize::try_from(number).ok().and_then(|number| slots.get_mut(number));
+        let Some(slot) = slot else { return Err("there is no such object".to_owned()) };
+        match mem::replace(slot, ObjectSlot::Moved) {
+            ObjectSlot::Here(object) | ObjectSlot::Cloned(object) if clones => {
+                *slot = ObjectSlot::Cloned(object.clone());
+                Ok(object)
+            }
+            ObjectSlot::Here(object) | ObjectSlot::Cloned(object) => Ok(object),
+            ObjectSlot::Moved => Err("the object was taken before".to_owned()),
+        }
+    };
+    with_scope(take, || {
+        let name = type_name::<T>();
+        format!("a `{name}` is an object, which only `treedef::unflatten_objects` gives back")
+    })
+}
+
+fn no_form<T>() -> String {
+    let name = type_name::<T>();
+    format!(
+        "a `{name}` is an object, which has no form in this format: flatten the value by \
+         `treedef::flatten_objects::<{name}>`"
+    )
+}
+
+/// Serializes a field that is an object: for `#[serde(with = "treedef::object")]`.
+///
+/// # Errors
+///
+/// Returns an error in any other walk than that of
+/// [`flatten_objects`](crate::flatten_objects) for objects of type `T`.
+///
+/// ```
+/// use std::rc::Rc;
+///
+/// #[derive(serde::Serialize)]
+/// struct Model(#[serde(serialize_with = "treedef::object::serialize")] Rc<str>);
+///
+/// let error = treedef::flatten(&Model("a".into())).unwrap_err();
+/// assert!(error.to_string().contains("which only `treedef::flatten_objects"));
+/// ```
+pub fn serialize<T: Clone + 'static, S: Serializer>(
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let error = type_name::<S::Error>();
+    if error == type_name::<LayoutMismatch>() {
+        // A guess that elements look alike. The element is walked again.
+        return Err(ser::Error::custom("an object"));
+    }
+    if error != type_name::<Error>() {
+        return Err(ser::Error::custom(no_form::<T>()));
+    }
+    match collect(value) {
+        Ok(number) => serializer.serialize_newtype_struct(OBJECT_MARK, &number),
+        Err(message) => Err(ser::Error::custom(message)),
+    }
+}
+
+/// Takes the object for a field: for `#[serde(with = "treedef::object")]`. The object is moved. It
+/// is cloned where serde reads from a buffer, below `untagged` and `flatten`.
+///
+/// # Errors
+///
+/// Returns an error in any other walk than that of
+/// [`unflatten_objects`](crate::unflatten_objects) with objects of type `T`, and where there is
+/// something else than an object.
+pub fn deserialize<'de, T: Clone + 'static, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let error = type_name::<D::Error>();
+    if error == type_name::<Mismatch>() {
+        // A guess that the type is plain data. It is read again.
+        return Err(de::Error::custom("an object"));
+    }
+    if error != type_name::<Error>() {
+        return Err(de::Error::custom(no_form::<T>()));
+    }
+    deserializer.deserialize_newtype_struct(OBJECT_MARK, ObjectVisitor(PhantomData))
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Clone + 'static> de::Visitor<'de> for ObjectVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object `{}`", type_name::<T>())
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        // A number is that of an object only where the walk itself gives it.
+        if type_name::<D>().contains("NodeDeserializer") {
+            deserializer.deserialize_u64(self)
+        } else {
+            deserializer.deserialize_bytes(BufferedVisitor(PhantomData))
+        }
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        take(number, false).map_err(E::custom)
+    }
+}
+
+/// Reads an object that serde has buffered.
+struct BufferedVisitor<T>(PhantomData<T>);
+
+impl<T: Clone + 'static> de::Visitor<'_> for BufferedVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ObjectVisitor::<T>(PhantomData).expecting(f)
+    }
+
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<T, E> {
+        match number_in(bytes) {
+            Some(number) => take(number, true).map_err(E::custom),
+            None => Err(E::invalid_type(de::Unexpected::Bytes(bytes), &self)),
+        }
+    }
+}
+
+/// What serde buffers for the object of that number.
+pub(crate) fn buffered(number: u64) -> Vec<u8> {
+    [BUFFERED, number.to_le_bytes()].concat()
+}
+
+fn number_in(bytes: &[u8]) -> Option<u64> {
+    let number = bytes.strip_prefix(&BUFFERED)?;
+    Some(u64::from_le_bytes(number.try_into().ok()?))
+}
+
+/// An object in any place: in a tuple, an enum, a type parameter, a type with `#[serde(transparent)]`.
+///
+/// ```
+/// use treedef::Object;
+///
+/// let layers = vec![(Object("a"), 1), (Object("b"), 2)];
+/// let (objects, treedef) = treedef::flatten_objects::<&str>(&layers)?;
+/// assert_eq!(objects, ["a", "b"]);
+/// assert_eq!(treedef.to_string(), "[(*, static 1), (*, static 2)]");
+/// let back: Vec<(Object<&str>, i32)> = treedef::unflatten_objects(&treedef, objects)?;
+/// assert_eq!(back, layers);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Object<T>(pub T);
+
+impl<T> Object<T> {
+    /// The object alone.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> Deref for Object<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Object<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T> From<T> for Object<T> {
+    fn from(object: T) -> Self {
+        Object(object)
+    }
+}
+
+impl<T: Display> Display for Object<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Clone + 'static> Serialize for Object<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(&self.0, serializer)
+    }
+}
+
+impl<'de, T: Clone + 'static> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserialize(deserializer).map(Object)
+    }
+}
+
+/// A borrowed object.
+struct BorrowedObject<'a, T>(&'a T);
+
+impl<T: Clone + 'static> Serialize for BorrowedObject<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(self.0, serializer)
+    }
+}
+
+/// For a field `Option<T>` of objects: `#[serde(with = "treedef::object::option")]`.
+pub mod option {
+    use super::*;
+
+    /// Serializes the field.
+    ///
+    /// # Errors
+    ///
+    /// As [`object::serialize`](super::serialize()).
+    pub fn serialize<T: Clone + 'static, S: Serializer>(
+        value: &Option<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.as_ref().map(BorrowedObject).serialize(serializer)
+    }
+
+    /// Takes the object, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// As [`object::deserialize`](super::deserialize()).
+    pub fn deserialize<'de, T: Clone + 'static, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error> {
+        Ok(Option::<Object<T>>::deserialize(deserializer)?.map(Object::into_inner))
+    }
+}
+
+/// For a field `Vec<T>` of objects: `#[serde(with = "treedef::object::vec")]`.
+pub mod vec {
+    use super::*;
+
+    /// Serializes the field.
+    ///
+    /// # Errors
+    ///
+    /// As [`object::serialize`](super::serialize()).
+    pub fn serialize<T: Clone + 'static, S: Serializer>(
+        value: &[T],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(value.iter().map(BorrowedObject))
+    }
+
+    /// Takes the objects.
+    ///
+    /// # Errors
+    ///
+    /// As [`object::deserialize`](super::deserialize()).
+    pub fn deserialize<'de, T: Clone + 'static, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<T>, D::Error> {
+        let objects = Vec::<Object<T>>::deserialize(deserializer)?;
+        Ok(objects.into_iter().map(Object::into_inner).collect())
+    }
+}
+
+/// For a field `BTreeMap<K, T>` or `HashMap<K, T>` of objects:
+/// `#[serde(with = "treedef::object::map")]`.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Model {
+///     #[serde(with = "treedef::object::map")]
+///     layers: BTreeMap<String, &'static str>,
+/// }
+///
+/// let model = Model { layers: [("b".to_owned(), "2"), ("a".to_owned(), "1")].into() };
+/// let (objects, treedef) = treedef::flatten_objects::<&str>(&model)?;
+/// assert_eq!(objects, ["1", "2"]);
+/// assert_eq!(treedef.to_string(), r#"Model { layers: {"a": *, "b": *} }"#);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub mod map {
+    use super::*;
+
+    /// Serializes the field.
+    ///
+    /// # Errors
+    ///
+    /// As [`object::serialize`](super::serialize()).
+    pub fn serialize<'a, M, K, T, S>(value: &'a M, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        &'a M: IntoIterator<Item = (&'a K, &'a T)>,
+        K: Serialize + 'a,
+        T: Clone + 'static,
+        S: Serializer,
+    {
+        serializer.collect_map(value.into_iter().map(|(key, object)| (key, BorrowedObject(object))))
+    }
+
+    /// Takes the objects, with their keys.
+    ///
+    /// # Errors
+    ///
+    /// As [`object::deserialize`](super::deserialize()).
+    pub fn deserialize<'de, M, K, T, D>(deserializer: D) -> Result<M, D::Error>
+    where
+        M: IntoIterator<Item = (K, T)> + FromIterator<(K, T)>,
+        K: Deserialize<'de>,
+        T: Clone + 'static,
+        D: Deserializer<'de>,
+    {
+        struct ObjectEntries<K, T>(PhantomData<(K, T)>);
+
+        impl<'de, K: Deserialize<'de>, T: Clone + 'static> de::Visitor<'de> for ObjectEntries<K, T> {
+            type Value = Vec<(K, T)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map of objects")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                while let Some((key, object)) = map.next_entry::<K, Object<T>>()? {
+                    entries.push((key, object.into_inner()));
+                }
+                Ok(entries)
+            }
+        }
+
+        Ok(deserializer.deserialize_map(ObjectEntries(PhantomData))?.into_iter().collect())
+    }
+}

@@ -1,0 +1,46 @@
+//! Rebuilds values whose leaves are [objects](crate::object).
+
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+use crate::leaf::leaf_type::Source;
+use crate::leaf::object::handing_out;
+use crate::model::TreeDef;
+
+use super::rebuild;
+
+/// Rebuilds a value from a treedef and objects, which are moved into it.
+///
+/// An object is only cloned where serde reads from a buffer, below `untagged` and `flatten`.
+///
+/// # Errors
+///
+/// As [`unflatten`](crate::unflatten()). Also when the type takes objects of another type, or does
+/// not take all of them. The error has the path.
+///
+/// ```
+/// use treedef::Object;
+///
+/// let (objects, treedef) = treedef::flatten_objects::<char>(&(Object('a'), "static"))?;
+/// let (object, text): (Object<char>, String) =
+///     treedef::unflatten_objects(&treedef, vec!['b'])?;
+/// assert_eq!((*object, &*text), ('b', "static"));
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn unflatten_objects<T: DeserializeOwned, O: Clone + 'static>(
+    treedef: &TreeDef,
+    objects: Vec<O>,
+) -> Result<T> {
+    let source = Source::Objects(objects.len());
+    let (value, left) = handing_out(objects, || rebuild(treedef, source));
+    let value = value?;
+    match left {
+        None => Ok(value),
+        Some(index) => {
+            let error = Error::protocol("the type did not take this object");
+            let hint =
+                "a field that it ignores or skips, or one without `with = \"treedef::object\"`";
+            Err(treedef.error_at_leaf(index, error.with_hint(hint)))
+        }
+    }
+}

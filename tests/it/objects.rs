@@ -1,0 +1,342 @@
+//! Leaves that are objects: what they cost, where they may be, and what is an error.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use treedef::{
+    Flattener, LeafKind, Object, Tree, as_opaque, as_static, flatten_objects, object,
+    unflatten_objects,
+};
+
+thread_local! {
+    static CLONES: Cell<usize> = const { Cell::new(0) };
+    static ALIVE: Cell<isize> = const { Cell::new(0) };
+}
+
+/// A tensor, as it were: it has no serde, is not `Send`, and counts its clones and drops.
+#[derive(Debug, PartialEq)]
+struct Tensor(Rc<RefCell<f64>>);
+
+impl Tensor {
+    fn of(number: f64) -> Self {
+        ALIVE.set(ALIVE.get() + 1);
+        Tensor(Rc::new(RefCell::new(number)))
+    }
+}
+
+impl Clone for Tensor {
+    fn clone(&self) -> Self {
+        CLONES.set(CLONES.get() + 1);
+        ALIVE.set(ALIVE.get() + 1);
+        Tensor(Rc::clone(&self.0))
+    }
+}
+
+impl Drop for Tensor {
+    fn drop(&mut self) {
+        ALIVE.set(ALIVE.get() - 1);
+    }
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Linear {
+    #[serde(with = "object")]
+    w: Tensor,
+    #[serde(with = "object::option", default)]
+    b: Option<Tensor>,
+    dropout: f64,
+    heads: u64,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+enum Block {
+    Linear(Linear),
+    Norm {
+        #[serde(with = "object")]
+        scale: Tensor,
+    },
+    Nothing,
+    Pair(#[serde(with = "object")] Tensor, bool),
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Model {
+    name: String,
+    blocks: Vec<Block>,
+    #[serde(with = "object::vec")]
+    heads: Vec<Tensor>,
+    #[serde(with = "object::map")]
+    named: HashMap<String, Tensor>,
+    tuple: (Object<Tensor>, u64, [Object<Tensor>; 2]),
+}
+
+fn linear(w: f64, b: Option<f64>) -> Linear {
+    Linear { w: Tensor::of(w), b: b.map(Tensor::of), dropout: 0.1, heads: 1 }
+}
+
+fn model() -> Model {
+    let object = |number| Object(Tensor::of(number));
+    Model {
+        name: "net".to_owned(),
+        blocks: vec![
+            Block::Linear(linear(1.0, Some(2.0))),
+            Block::Linear(linear(3.0, None)),
+            Block::Norm { scale: Tensor::of(4.0) },
+            Block::Nothing,
+            Block::Pair(Tensor::of(5.0), true),
+        ],
+        heads: vec![Tensor::of(6.0), Tensor::of(7.0)],
+        named: (0..9).map(|key| (key.to_string(), Tensor::of(10.0 + f64::from(key)))).collect(),
+        tuple: (object(20.0), 7, [object(21.0), object(22.0)]),
+    }
+}
+
+fn numbers(objects: &[Tensor]) -> Vec<f64> {
+    objects.iter().map(|object| *object.0.borrow()).collect()
+}
+
+#[test]
+fn all_forms_go_there_and_back_and_each_object_is_cloned_once() {
+    let model = model();
+    let before = CLONES.get();
+    let (objects, treedef) = flatten_objects::<Tensor>(&model).unwrap();
+    assert_eq!(CLONES.get() - before, 19);
+    let expected: Vec<f64> = (1..8).chain(10..19).chain(20..23).map(f64::from).collect();
+    assert_eq!(numbers(&objects), expected);
+    insta::assert_snapshot!(treedef, @r#"Model { name: static "net", blocks: [Block::Linear(Linear { w: *, b: Some(*), dropout: static 0.1, heads: static 1u64 }), Block::Linear(Linear { w: *, b: None, dropout: static 0.1, heads: static 1u64 }), Block::Norm { scale: * }, Block::Nothing, Block::Pair(*, static true)], heads: [*, *], named: {"0": *, "1": *, "2": *, "3": *, "4": *, "5": *, "6": *, "7": *, "8": *}, tuple: (*, static 7u64, (*, *)) }"#);
+
+    let before = CLONES.get();
+    let back: Model = unflatten_objects(&treedef, objects).unwrap();
+    assert_eq!((CLONES.get() - before, &back), (0, &model));
+
+    // A map has another order in another instance, and a buffer is used again.
+    let mut buffer = Vec::new();
+    for _ in 0..8 {
+        let again = Model {
+            named: back.named.iter().map(|(key, object)| (key.clone(), object.clone())).collect(),
+            ..self::model()
+        };
+        treedef.flatten_objects_like(&again, &mut buffer).unwrap();
+        assert_eq!(numbers(&buffer), expected);
+    }
+    drop((model, back, buffer));
+    assert_eq!(ALIVE.get(), 0);
+}
+
+#[test]
+fn the_treedef_is_that_of_any_other_value() {
+    let (objects, treedef) = flatten_objects::<Tensor>(&linear(1.0, Some(2.0))).unwrap();
+    let floats = Flattener::new().leaves_where(LeafKind::is_float).static_at(".dropout").unwrap();
+    #[derive(Serialize)]
+    #[serde(rename = "Linear")]
+    struct Plain {
+        w: f64,
+        b: Option<f64>,
+        dropout: f64,
+        heads: u64,
+    }
+    let plain = Plain { w: 1.0, b: Some(2.0), dropout: 0.1, heads: 1 };
+    assert_eq!(floats.structure(&plain).unwrap(), treedef);
+
+    let tree = Tree::new(treedef, objects).unwrap();
+    let sum = tree.clone().zip_with(tree.clone(), |a, b| *a.0.borrow() + *b.0.borrow()).unwrap();
+    assert_eq!(
+        sum.to_string(),
+        "Linear { w: 2, b: Some(4), dropout: static 0.1, heads: static 1u64 }"
+    );
+    let (weights, rest) = tree.partition(|path, _| path.to_string().ends_with("w"));
+    assert_eq!(
+        (weights.leaves().iter().flatten().count(), rest.leaves().iter().flatten().count()),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_struct_that_is_generic_over_its_leaf_changes_its_kind() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(bound = "")]
+    struct Orbit<T: Clone + 'static> {
+        #[serde(with = "object")]
+        mass: T,
+        #[serde(with = "object::vec")]
+        at: Vec<T>,
+    }
+    let orbit = Orbit { mass: 1.0, at: vec![2.0, 3.0] };
+    let tree = Tree::<f64>::of_objects(&orbit).unwrap();
+    let ranges: Orbit<(f64, f64)> = tree.map(|x| (x - 1.0, x + 1.0)).into_objects().unwrap();
+    assert_eq!(ranges, Orbit { mass: (0.0, 2.0), at: vec![(1.0, 3.0), (2.0, 4.0)] });
+}
+
+#[test]
+fn objects_go_through_the_buffers_of_serde() {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Named {
+        name: String,
+        #[serde(flatten)]
+        inside: Inside,
+    }
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Inside {
+        #[serde(with = "object")]
+        w: Tensor,
+        #[serde(with = "object::option", default)]
+        b: Option<Tensor>,
+    }
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Untagged {
+        Text(String),
+        Number(u64),
+        Many(Vec<u64>),
+        Object(#[serde(with = "object")] Tensor),
+        Inside(Inside),
+    }
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(tag = "kind")]
+    enum Tagged {
+        A(Inside),
+        B {
+            #[serde(with = "object")]
+            w: Tensor,
+        },
+    }
+    fn back<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: T) {
+        let (objects, treedef) = flatten_objects::<Tensor>(&value).unwrap();
+        assert_eq!(unflatten_objects::<T, Tensor>(&treedef, objects).unwrap(), value);
+    }
+    let inside = Inside { w: Tensor::of(1.0), b: Some(Tensor::of(2.0)) };
+    back(Named { name: "a".to_owned(), inside: inside.clone() });
+    back(vec![
+        Untagged::Object(Tensor::of(3.0)),
+        Untagged::Number(0),
+        Untagged::Text("0".to_owned()),
+        Untagged::Many(vec![0, 1]),
+        Untagged::Inside(inside.clone()),
+    ]);
+    back(vec![Tagged::A(inside), Tagged::B { w: Tensor::of(4.0) }]);
+}
+
+/// The message of a failed walk.
+fn refused<T: std::fmt::Debug>(result: treedef::Result<T>) -> String {
+    result.unwrap_err().to_string().replace(module_path!(), "objects")
+}
+
+#[test]
+fn what_does_not_fit_is_an_error_with_its_path() {
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Wrong {
+        #[serde(with = "object")]
+        b: Option<Tensor>,
+    }
+    let wrong = vec![Wrong { b: Some(Tensor::of(1.0)) }];
+    insta::assert_snapshot!(refused(flatten_objects::<Tensor>(&wrong)), @r#"an object is a `objects::Tensor`, found a `core::option::Option<objects::Tensor>` (write `with = "treedef::object::option"`) at `[0].b`"#);
+    insta::assert_snapshot!(refused(flatten_objects::<f64>(&model())), @"an object is a `f64`, found a `objects::Tensor` at `.blocks[0]::Linear.0.w`");
+    insta::assert_snapshot!(refused(treedef::flatten(&model())), @"a `objects::Tensor` is an object, which only `treedef::flatten_objects::<objects::Tensor>` takes at `.blocks[0]::Linear.0.w`");
+    insta::assert_snapshot!(serde_json::to_string(&model()).unwrap_err().to_string().replace(module_path!(), "objects"), @"a `objects::Tensor` is an object, which has no form in this format: flatten the value by `treedef::flatten_objects::<objects::Tensor>`");
+
+    let keys: BTreeMap<Object<i32>, i32> = [(Object(1), 2)].into();
+    insta::assert_snapshot!(refused(flatten_objects::<i32>(&keys)), @"an object cannot be in a key, in a static or in an opaque leaf at the root");
+    #[derive(Serialize)]
+    struct Marked {
+        #[serde(serialize_with = "as_static")]
+        a: Vec<Object<i32>>,
+    }
+    insta::assert_snapshot!(refused(flatten_objects::<i32>(&Marked { a: vec![Object(1)] })), @"an object cannot be in a key, in a static or in an opaque leaf at `.a[0]`");
+    #[derive(Serialize)]
+    struct Whole {
+        #[serde(serialize_with = "as_opaque")]
+        a: Vec<Object<i32>>,
+    }
+    insta::assert_snapshot!(refused(flatten_objects::<i32>(&Whole { a: vec![Object(1)] })), @"an object cannot be in a key, in a static or in an opaque leaf at `.a[0]`");
+    let by_rule = Flattener::new().static_at("[0]").unwrap();
+    insta::assert_snapshot!(refused(by_rule.flatten_objects::<i32>(&[Object(1)])), @"an object cannot be in a key, in a static or in an opaque leaf at `.0`");
+    let absent = Flattener::new().none_is_leaf(true);
+    insta::assert_snapshot!(refused(absent.flatten_objects::<i32>(&[Object(1)])), @"an absent value is no object: leave out `none_is_leaf` at the root");
+}
+
+#[test]
+fn a_type_that_does_not_fit_is_an_error_with_its_path() {
+    let (objects, treedef) = flatten_objects::<Tensor>(&vec![linear(1.0, None)]).unwrap();
+    let objects = || objects.clone();
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "only read")]
+    struct Numbers {
+        w: u64,
+    }
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "only read")]
+    struct Static {
+        #[serde(with = "object")]
+        heads: Tensor,
+    }
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "only read")]
+    struct Ignores {
+        heads: u64,
+    }
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "only read")]
+    struct Option_ {
+        w: Option<()>,
+    }
+    insta::assert_snapshot!(refused(unflatten_objects::<Vec<Numbers>, _>(&treedef, objects())), @"invalid type: an object, expected u64 at `[0].w`");
+    insta::assert_snapshot!(refused(unflatten_objects::<Vec<Static>, _>(&treedef, objects())), @"invalid type: integer `1`, expected an object `objects::Tensor` at `[0].heads`");
+    insta::assert_snapshot!(refused(unflatten_objects::<Vec<Ignores>, _>(&treedef, objects())), @r#"the type did not take this object at `[0].w` (a field that it ignores or skips, or one without `with = "treedef::object"`)"#);
+    insta::assert_snapshot!(refused(unflatten_objects::<Vec<Option_>, _>(&treedef, objects())), @"invalid type: an object, expected unit at `[0].w`");
+    insta::assert_snapshot!(refused(unflatten_objects::<Tree<treedef::Leaf>, _>(&treedef, objects())), @r#"the type did not take this object at `[0].w` (a field that it ignores or skips, or one without `with = "treedef::object"`)"#);
+    insta::assert_snapshot!(refused(unflatten_objects::<Vec<Linear>, _>(&treedef, vec![1.0])), @"an object is a `f64`, found a `objects::Tensor` at `[0].w`");
+    insta::assert_snapshot!(refused(unflatten_objects::<Vec<Linear>, Tensor>(&treedef, vec![])), @"expected 1 leaf, found 0");
+    insta::assert_snapshot!(refused(treedef::unflatten::<Vec<Linear>>(&treedef, [0u64])), @"invalid type: integer `0`, expected an object `objects::Tensor` at `[0].w`");
+}
+
+#[test]
+fn walks_inside_walks_failures_and_panics_leave_nothing_behind() {
+    /// Flattens a model of its own while it is flattened.
+    struct Nested(Tensor);
+    impl Serialize for Nested {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let (objects, _) = flatten_objects::<Tensor>(&linear(1.0, Some(2.0))).unwrap();
+            assert_eq!(numbers(&objects), [1.0, 2.0]);
+            assert!(flatten_objects::<i32>(&linear(1.0, None)).is_err());
+            assert!(treedef::flatten(&linear(1.0, None)).is_err());
+            let inner = catch_unwind(|| flatten_objects::<i32>(&Panics));
+            assert!(inner.is_err());
+            object::serialize(&self.0, serializer)
+        }
+    }
+    struct Panics;
+    impl Serialize for Panics {
+        fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            panic!("as it must")
+        }
+    }
+    let value = [Nested(Tensor::of(5.0)), Nested(Tensor::of(6.0))];
+    let (objects, treedef) = flatten_objects::<Tensor>(&value).unwrap();
+    assert_eq!((numbers(&objects), treedef.to_string()), (vec![5.0, 6.0], "(*, *)".to_owned()));
+    let _ = catch_unwind(AssertUnwindSafe(|| flatten_objects::<Tensor>(&(value, Panics))));
+    let outside = treedef::flatten(&Object(1)).unwrap_err().to_string();
+    assert!(outside.contains("flatten_objects"), "{outside}");
+    drop(objects);
+    assert_eq!(ALIVE.get(), 0);
+}
+
+#[test]
+fn rules_and_alternating_objects() {
+    // Copies own nothing, so plain elements would be taken in rows.
+    let value: Vec<(Object<char>, u64, f64)> =
+        (0..100).map(|at| (Object(if at % 3 == 0 { 'a' } else { 'b' }), at, 0.5)).collect();
+    let (objects, treedef) = flatten_objects::<char>(&value).unwrap();
+    assert_eq!(objects.iter().filter(|object| **object == 'a').count(), 34);
+    assert_eq!(
+        unflatten_objects::<Vec<(Object<char>, u64, f64)>, _>(&treedef, objects.clone()).unwrap(),
+        value
+    );
+
+    let ruled = Flattener::new().static_at("[*].1").unwrap().static_at("[*].2").unwrap();
+    let (by_rules, same) = ruled.flatten_objects::<char>(&value).unwrap();
+    assert_eq!((by_rules, same), (objects, treedef));
+}
