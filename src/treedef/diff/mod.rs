@@ -2,6 +2,7 @@
 
 mod classes;
 mod align;
+mod shifted;
 mod changes;
 mod patch;
 mod report;
@@ -9,7 +10,7 @@ mod report;
 use crate::error::DifferenceKind;
 use crate::model::{Name, TreeDef};
 use crate::path::{Key, Path};
-use crate::treedef::node_ref::NodeRef;
+use crate::treedef::node_ref::{NodeRef, Overlap};
 
 pub(crate) use changes::diff;
 pub(crate) use patch::patch;
@@ -188,6 +189,29 @@ impl<'a, L> DiffNode<'a, L> {
         L: PartialEq,
     {
         self.same_class(other) && self.below(siblings) == other.below(siblings)
+    }
+
+    /// The children that differ, each with its position, if the two structures are equal.
+    fn different_children(self, other: Self) -> Vec<(usize, Self, Self)>
+    where
+        L: PartialEq,
+    {
+        let mut different = Vec::new();
+        let mut pairs = self.node.overlaps(other.node);
+        while let Some(Overlap { position, a, b, count }) = pairs.next_up_to(|_, _| usize::MAX) {
+            let size = a.num_leaves().max(1);
+            let (mut old, mut new) = (self.at(a).below(count), other.at(b).below(count));
+            let mut at = 0;
+            while let Some(first) = old.iter().zip(new).position(|(old, new)| old != new) {
+                at += first / size;
+                different.push((position + at, self.at(a.later(at)), other.at(b.later(at))));
+                at += 1;
+                let after = (first / size + 1) * size;
+                (old, new) =
+                    (old.get(after..).unwrap_or_default(), new.get(after..).unwrap_or_default());
+            }
+        }
+        different
     }
 
     /// Whether siblings must be compared one by one, because they have leaves.
