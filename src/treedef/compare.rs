@@ -144,6 +144,11 @@ impl Site {
         self.path.push(key);
         self.spans.push(span);
     }
+
+    pub(crate) fn leave(&mut self) {
+        self.path.pop();
+        self.spans.pop();
+    }
 }
 
 /// What of two nodes must be equal, besides their kinds and variants.

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::mem;
+use std::ops::Range;
+use std::rc::Rc;
 
 use crate::error::DifferenceKind;
 use crate::model::{Labels, Name, TreeDef};
@@ -14,7 +16,7 @@ use crate::treedef::node_ref::NodeRef;
 
 use super::align::{Aligned, align, align_by_content};
 use super::classes::Classes;
-use super::shifted::{is_short_list, may_be_shifted, with_short_lists};
+use super::shifted::{FEWEST, is_short_list, may_be_shifted, with_short_lists};
 use super::{Change, ChangeKind, Diff, DiffNode, Diffable};
 
 impl TreeDef {
@@ -61,6 +63,7 @@ pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
         work: MOST_WORK.saturating_add(leaves.saturating_mul(WORK_PER_LEAF)),
         with_twins: with_twins.collect(),
         with_lists: old.own_leaves().map(|_| with_short_lists(&old.structure().encoding)),
+        differing: Differing::default(),
         by_content: false,
         attempts: 0,
         // Leaves without a size take no memory, so their number is not counted.
@@ -89,6 +92,7 @@ struct Changes<T> {
     /// Whether a node of the old structure is or contains a list whose elements may be paired by
     /// content. Only the comparison of leaves needs that.
     with_lists: Option<Vec<bool>>,
+    differing: Differing,
     /// Whether the elements of the next two lists are paired by their content.
     by_content: bool,
     /// How many lists around this one are being paired by content.
@@ -168,7 +172,9 @@ where
         self.most = before.saturating_add(found) - 1; // at least 3 were found
         self.attempts += 1;
         self.by_content = true;
+        let differing = self.differing.clone();
         compare_at(self, site.clone(), a, b);
+        self.differing = differing;
         if self.is_full() {
             self.changes.truncate(before);
             self.changes.extend(by_position);
@@ -201,44 +207,88 @@ where
         a: Compared<'a, T>,
         b: Compared<'a, T>,
     ) -> Steps<Compared<'a, T>, ChangeKind<T>> {
-        let before = self.changes.len();
-        let has_list = |node: NodeRef<'_>| {
-            self.with_lists.as_ref().and_then(|all| all.get(node.index())) == Some(&true)
-        };
-        let is_list = has_list(a.node) && is_short_list(a.node);
-        // No path leads to the second of two equal fields.
-        let goes_on = has_list(a.node)
-            && !self.with_twins.contains(&a.node.raw().data)
-            && a.node.runs().any(|(child, _)| has_list(child));
-        if !goes_on {
-            self.compare_leaves(site, a, b);
-            if is_list {
-                self.revise(site, a, b, before);
-            }
+        let all = self.differing(a, b);
+        let (before, differing) = (self.changes.len(), within(a.node, &all));
+        if !self.goes_on(a.node, differing) {
+            self.compare_leaves(site, a, b, differing);
+            self.revise_list(site, a, b, before);
             return Vec::new();
         }
-        let pair = |(position, x, y)| {
+        let (mut steps, mut site) = (Vec::new(), site.clone());
+        for (position, x, y, below) in a.different_children(b, differing) {
             let key = a.node.key(position).unwrap_or(Key::Position(position));
-            Step::pair(key, 1, x, y)
-        };
-        let mut steps: Vec<_> = a.different_children(b).into_iter().map(pair).collect();
-        if is_list && !steps.is_empty() {
+            // Changes are kept in order, so those behind a child that waits have to wait, too.
+            if !steps.is_empty() || self.goes_on(x.node, below) {
+                steps.push(Step::pair(key, 1, x, y));
+                continue;
+            }
+            let before = self.changes.len();
+            site.enter(key, 1);
+            self.compare_leaves(&site, x, y, below);
+            self.revise_list(&site, x, y, before);
+            site.leave();
+        }
+        if self.is_list(a.node) {
             steps.push(Step::revise(a, b, before));
         }
         steps
     }
-}
 
-impl<T: Diffable> Changes<T> {
-    /// Compares the leaves of two equal structures.
-    fn compare_leaves(&mut self, site: &Site, a: Compared<'_, T>, b: Compared<'_, T>) {
-        let pairs = a.below(1).iter().zip(b.below(1));
+    fn has_list(&self, node: NodeRef<'_>) -> bool {
+        self.with_lists.as_ref().and_then(|all| all.get(node.index())) == Some(&true)
+    }
+
+    fn is_list(&self, node: NodeRef<'_>) -> bool {
+        self.has_list(node) && is_short_list(node)
+    }
+
+    /// Whether the children of a node are compared on their own, because there are lists in them
+    /// with as many different leaves as make it worth while.
+    fn goes_on(&self, node: NodeRef<'_>, differing: &[usize]) -> bool {
+        differing.len() >= FEWEST
+            && self.has_list(node)
+            // No path leads to the second of two equal fields.
+            && !self.with_twins.contains(&node.raw().data)
+            && node.runs().any(|(child, _)| self.has_list(child))
+    }
+
+    fn revise_list(&mut self, site: &Site, a: Compared<'a, T>, b: Compared<'a, T>, before: usize) {
+        if self.is_list(a.node) {
+            self.revise(site, a, b, before);
+        }
+    }
+
+    /// The indices of leaves of the old tree that differ, those of two equal structures among them.
+    /// Each leaf is looked at once, also if nodes below the two are compared next.
+    fn differing(&mut self, a: Compared<'a, T>, b: Compared<'a, T>) -> Rc<Vec<usize>> {
+        let (range, new) = (a.node.leaf_range(), b.node.first_leaf());
+        let known = &self.differing;
+        let is_known = known.old.start <= range.start
+            && range.end <= known.old.end
+            && range.start - known.old.start == new.wrapping_sub(known.new);
+        if !is_known {
+            let pairs = a.below(1).iter().zip(b.below(1)).enumerate();
+            let differ = pairs.filter(|(_, (old, new))| old != new);
+            let leaves = Rc::new(differ.map(|(index, _)| range.start + index).collect());
+            self.differing = Differing { old: range, new, leaves };
+        }
+        Rc::clone(&self.differing.leaves)
+    }
+
+    /// Keeps the leaves of two equal structures that differ.
+    fn compare_leaves(
+        &mut self,
+        site: &Site,
+        a: Compared<'a, T>,
+        b: Compared<'a, T>,
+        differing: &[usize],
+    ) {
         let mut reported = 0;
-        for (index, _) in pairs.enumerate().filter(|(_, (old, new))| old != new) {
-            let (first, other) = (a.node.first_leaf() + index, b.node.first_leaf() + index);
+        for first in differing.iter().copied() {
             if first < reported {
                 continue;
             }
+            let other = first - a.node.first_leaf() + b.node.first_leaf();
             let (mut site, mut old, mut new) = (site.clone(), a.node, b.node);
             let steps = a.node.steps_to_leaf(first).zip(b.node.steps_to_leaf(other));
             for ((above, position, child), (_, _, other)) in steps {
@@ -254,6 +304,25 @@ impl<T: Diffable> Changes<T> {
             self.keep(&site, replaced(DifferenceKind::Leaf, a.at(old), b.at(new)));
         }
     }
+}
+
+/// The leaves below a node.
+fn within<'l>(node: NodeRef<'_>, leaves: &'l [usize]) -> &'l [usize] {
+    let range = node.leaf_range();
+    let start = leaves.partition_point(|leaf| *leaf < range.start);
+    let end = leaves.partition_point(|leaf| *leaf < range.end);
+    leaves.get(start..end).unwrap_or_default()
+}
+
+/// The leaves that differ in two equal structures.
+#[derive(Clone, Default)]
+struct Differing {
+    /// The leaves of the first.
+    old: Range<usize>,
+    /// The first leaf of the second.
+    new: usize,
+    /// Indices in the old tree, in order.
+    leaves: Rc<Vec<usize>>,
 }
 
 fn replaced<T: Diffable>(

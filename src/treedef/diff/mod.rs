@@ -191,24 +191,27 @@ impl<'a, L> DiffNode<'a, L> {
         self.same_class(other) && self.below(siblings) == other.below(siblings)
     }
 
-    /// The children that differ, each with its position, if the two structures are equal.
-    fn different_children(self, other: Self) -> Vec<(usize, Self, Self)>
-    where
-        L: PartialEq,
-    {
+    /// The children with leaves that differ, if the two structures are equal: each with its position
+    /// and its part of `differing`, which has the indices of these leaves, in order.
+    fn different_children<'d>(
+        self,
+        other: Self,
+        mut differing: &'d [usize],
+    ) -> Vec<(usize, Self, Self, &'d [usize])> {
         let mut different = Vec::new();
         let mut pairs = self.node.overlaps(other.node);
-        while let Some(Overlap { position, a, b, count }) = pairs.next_up_to(|_, _| usize::MAX) {
-            let size = a.num_leaves().max(1);
-            let (mut old, mut new) = (self.at(a).below(count), other.at(b).below(count));
-            let mut at = 0;
-            while let Some(first) = old.iter().zip(new).position(|(old, new)| old != new) {
-                at += first / size;
-                different.push((position + at, self.at(a.later(at)), other.at(b.later(at))));
-                at += 1;
-                let after = (first / size + 1) * size;
-                (old, new) =
-                    (old.get(after..).unwrap_or_default(), new.get(after..).unwrap_or_default());
+        while !differing.is_empty()
+            && let Some(Overlap { position, a, b, count }) = pairs.next_up_to(|_, _| usize::MAX)
+        {
+            let (start, size) = (a.first_leaf(), a.num_leaves());
+            while let Some(leaf) = differing.first().filter(|leaf| **leaf < start + size * count) {
+                let at = (leaf - start) / size; // there is a leaf, so `size` is not zero
+                let end = start + size * (at + 1);
+                let theirs = differing.iter().take_while(|leaf| **leaf < end).count();
+                let (below, rest) = differing.split_at(theirs);
+                let (a, b) = (self.at(a.later(at)), other.at(b.later(at)));
+                different.push((position + at, a, b, below));
+                differing = rest;
             }
         }
         different

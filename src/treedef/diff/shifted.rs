@@ -34,7 +34,7 @@ pub(super) fn with_short_lists(encoding: &Encoding) -> Vec<bool> {
 
 /// The least number of changes for which there can be fewer by content: an element that moves is
 /// removed and added.
-const FEWEST: usize = 3;
+pub(super) const FEWEST: usize = 3;
 
 /// Whether pairing by content may bring fewer changes than the `found` that are there by position:
 /// whether few insertions and removals make one list of the other. What is compared for that stays
@@ -52,21 +52,38 @@ pub(super) fn may_be_shifted<L: PartialEq>(
     // One element at least is removed and one added. Each other change is one element of each list.
     let most = found.saturating_mul(2) - 4;
     let most = most.min(FEW_EDITS.max(count.saturating_mul(16).isqrt()));
-    let leaves = a.below(1).len().saturating_add(count).saturating_mul(4);
-    let allowed = leaves.saturating_add(found.saturating_mul(32)).min(*work);
+    let allowed = found.saturating_mul(LOOKED_AT).min(*work);
     let mut left = allowed;
     let (old, new) = (Elements::of(a), Elements::of(b));
-    let mut same = |at: usize, other: usize| {
-        let (x, y) = (old.get(at)?, new.get(other)?);
-        let pairs = x.below(1).iter().zip(y.below(1)).take_while(|(x, y)| x == y);
-        let same = if x.same_class(y) { pairs.count() } else { 0 };
-        left = left.checked_sub(same.saturating_add(1))?;
-        Some(x.same_class(y) && same == x.below(1).len())
+    // Elements of one structure are told apart by their leaves alone.
+    let alike = old.size().filter(|size| *size > 0 && a.same_class(b));
+    let (all, others) = (a.below(1), b.below(1));
+    let same = |at: usize, other: usize| {
+        let (x, y) = match alike {
+            Some(size) => (
+                all.get(at * size..(at + 1) * size)?,
+                others.get(other * size..(other + 1) * size)?,
+            ),
+            None => {
+                let (x, y) = (old.get(at)?, new.get(other)?);
+                if !x.same_class(y) {
+                    left = left.checked_sub(1)?;
+                    return Some(false);
+                }
+                (x.below(1), y.below(1))
+            }
+        };
+        let same = x.iter().zip(y).take_while(|(x, y)| x == y).count();
+        left = left.checked_sub(same + 1)?;
+        Some(same == x.len())
     };
-    let few = has_few_edits(count, most, &mut same).unwrap_or(false);
+    let few = has_few_edits(count, most, same).unwrap_or(false);
     *work -= allowed - left;
     few
 }
+
+/// How many elements and leaves are compared for each change that was found.
+const LOOKED_AT: usize = 1 << 6;
 
 /// How many insertions and removals are looked for in the shortest lists.
 const FEW_EDITS: usize = 1 << 5;
@@ -117,6 +134,14 @@ impl<'a, L> Elements<'a, L> {
         match only_run(list.node) {
             Some(first) => Elements::Alike(list.at(first)),
             None => Elements::Each(list, list.node.children().collect()),
+        }
+    }
+
+    /// The number of leaves in each, if all have one structure.
+    fn size(&self) -> Option<usize> {
+        match self {
+            Elements::Alike(first) => Some(first.node.num_leaves()),
+            Elements::Each(..) => None,
         }
     }
 
