@@ -424,6 +424,52 @@ fn long_reports_are_cut_off_unless_all_is_asked_for() {
     assert_eq!(format!("{diff:#}").lines().count(), 51);
 }
 
+/// Forty layers with one change each are one line; the changes stay as they are.
+#[test]
+fn the_same_change_in_many_elements_is_one_line() {
+    let layer = |w: f64, name: &str| (vec![w, 0.5], name.to_owned());
+    let old: Vec<_> = (0..40).map(|n| layer(1.0, &format!("{n}"))).collect();
+    let mut new: Vec<_> = (0..40).map(|n| layer(2.0, &format!("{n}"))).collect();
+    new[7].0[0] = 3.0;
+    new[8].0[1] = 9.0;
+    new[9].0[1] = 9.0;
+    let (old, new) = (Tree::of(&(old, 1)).unwrap(), Tree::of(&(new, 2)).unwrap());
+    let diff = old.diff(&new);
+    assert_eq!(diff.changes().len(), 43);
+    assert_eq!(old.patch(&diff).unwrap(), new);
+    insta::assert_snapshot!(diff, @"
+    43 changes
+    ~ .0[*].0[0]: 1.0 → 2.0 (×39)
+    ~ .0[7].0[0]: 1.0 → 3.0
+    ~ .0[8].0[1]: 0.5 → 9.0
+    ~ .0[9].0[1]: 0.5 → 9.0
+    ~ .1: 1 → 2
+    ");
+    assert_eq!(format!("{diff:#}"), diff.to_string());
+
+    // Structures, where runs are folded, too.
+    let report = |old: &str, new: &str| parsed(old).diff(&parsed(new)).to_string();
+    let (old, new) = (
+        "[L { w: * }, None, L { w: * }, *, L { w: * }, L { w: * }]",
+        "[L { v: * }, None, L { v: * }, *, L { v: * }, L { v: * }]",
+    );
+    insta::assert_snapshot!(report(old, new), @"
+    3 changes
+    ~ [*].w is now [*].v (×4)
+    ");
+    let (old, new) = (
+        "[L { w: * }, None, L { w: * }, *, L { w: * }]",
+        "[M { w: * }, None, M { w: * }, *, M { w: * }]",
+    );
+    insta::assert_snapshot!(report(old, new), @"
+    3 changes
+    ~ [*]: type `L` → `M` (×3)
+    ");
+    // What is cut off may differ.
+    let long = |end: &str| Tree::of(&vec![format!("{}{end}", "a".repeat(80)); 3]).unwrap();
+    assert_eq!(long("b").diff(&long("c")).to_string().lines().count(), 4);
+}
+
 #[test]
 fn what_a_patch_does_not_fit_is_refused_with_the_path() {
     let refused = |old: &str, new: &str, other: &str| {
