@@ -193,11 +193,11 @@ impl<'a, L> DiffNode<'a, L> {
 
     /// The children with leaves that differ, if the two structures are equal: each with its position
     /// and its part of `differing`, which has the indices of these leaves, in order.
-    fn different_children<'d>(
+    fn different_children(
         self,
         other: Self,
-        mut differing: &'d [usize],
-    ) -> Vec<(usize, Self, Self, &'d [usize])> {
+        mut differing: &[usize],
+    ) -> Vec<(usize, Self, Self, &[usize])> {
         let mut different = Vec::new();
         let mut pairs = self.node.overlaps(other.node);
         while !differing.is_empty()

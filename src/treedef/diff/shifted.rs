@@ -54,8 +54,8 @@ pub(super) fn may_be_shifted<L: PartialEq>(
     let most = most.min(FEW_EDITS.max(count.saturating_mul(16).isqrt()));
     let allowed = found.saturating_mul(LOOKED_AT).min(*work);
     let mut left = allowed;
-    let (old, new) = (Elements::of(a), Elements::of(b));
-    // Elements of one structure are told apart by their leaves alone.
+    let (old, new) = (ListElements::of(a), ListElements::of(b));
+    // ListElements of one structure are told apart by their leaves alone.
     let alike = old.size().filter(|size| *size > 0 && a.same_class(b));
     let (all, others) = (a.below(1), b.below(1));
     let same = |at: usize, other: usize| {
@@ -123,32 +123,32 @@ fn has_few_edits(
 }
 
 /// The elements of a list by position.
-enum Elements<'a, L> {
+enum ListElements<'a, L> {
     /// All have one structure. This is the first.
     Alike(DiffNode<'a, L>),
     Each(DiffNode<'a, L>, Vec<NodeRef<'a>>),
 }
 
-impl<'a, L> Elements<'a, L> {
+impl<'a, L> ListElements<'a, L> {
     fn of(list: DiffNode<'a, L>) -> Self {
         match only_run(list.node) {
-            Some(first) => Elements::Alike(list.at(first)),
-            None => Elements::Each(list, list.node.children().collect()),
+            Some(first) => ListElements::Alike(list.at(first)),
+            None => ListElements::Each(list, list.node.children().collect()),
         }
     }
 
     /// The number of leaves in each, if all have one structure.
     fn size(&self) -> Option<usize> {
         match self {
-            Elements::Alike(first) => Some(first.node.num_leaves()),
-            Elements::Each(..) => None,
+            ListElements::Alike(first) => Some(first.node.num_leaves()),
+            ListElements::Each(..) => None,
         }
     }
 
     fn get(&self, position: usize) -> Option<DiffNode<'a, L>> {
         Some(match self {
-            Elements::Alike(first) => first.at(first.node.later(position)),
-            Elements::Each(list, elements) => list.at(*elements.get(position)?),
+            ListElements::Alike(first) => first.at(first.node.later(position)),
+            ListElements::Each(list, elements) => list.at(*elements.get(position)?),
         })
     }
 }
