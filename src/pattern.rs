@@ -67,6 +67,42 @@ impl Pattern {
         self.names_key(path.keys(), 0)
     }
 
+    /// The pattern for paths that differ in nothing but indices, with `[*]` for the indices that
+    /// differ. `None` for other paths, and for none.
+    ///
+    /// ```
+    /// use treedef::{Path, Pattern};
+    ///
+    /// let paths = [".l[0].w[1]", ".l[2].w[1]"].map(|path| path.parse::<Path>().unwrap());
+    /// assert_eq!(Pattern::of_alike(&paths).map(|it| it.to_string()), Some(".l[*].w[1]".to_owned()));
+    /// assert_eq!(Pattern::of_alike(&[".a".parse::<Path>()?, ".b".parse()?]), None);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn of_alike<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Option<Pattern> {
+        let mut paths = paths.into_iter();
+        let first = paths.next()?;
+        let (general, indices) = generalised(first);
+        let mut common: Vec<_> = indices.into_iter().map(Some).collect();
+        for path in paths {
+            let (other, indices) = generalised(path);
+            if other != general {
+                return None;
+            }
+            keep_common(&mut common, indices);
+        }
+        Some(Pattern::with_indices(first, &common))
+    }
+
+    /// The pattern of a path with `[*]` where `indices` has no index.
+    pub(crate) fn with_indices(path: &Path, indices: &[Option<usize>]) -> Pattern {
+        let mut indices = indices.iter();
+        let steps = path.keys().iter().map(|key| match key {
+            Key::Index(_) if indices.next() == Some(&None) => PatternStep::AnyEntry,
+            key => PatternStep::Key(key.clone()),
+        });
+        Pattern(steps.collect())
+    }
+
     pub(crate) fn matches_keys(&self, keys: &[Key]) -> bool {
         self.names_key(keys, keys.len())
     }
@@ -151,5 +187,25 @@ impl PatternStep {
             (PatternStep::Key(expected @ Key::Entry(_)), Key::Entry(_)) => expected == key,
             (PatternStep::Key(expected), key) => expected == key || expected.can_mean(key),
         }
+    }
+}
+
+/// A path without its indices, and these.
+pub(crate) fn generalised(path: &Path) -> (Path, Vec<usize>) {
+    let mut indices = Vec::new();
+    let keys = path.keys().iter().map(|key| match key {
+        Key::Index(index) => {
+            indices.push(*index);
+            Key::Index(0)
+        }
+        key => key.clone(),
+    });
+    (keys.collect(), indices)
+}
+
+/// Forgets the indices that another path has not.
+pub(crate) fn keep_common(common: &mut [Option<usize>], other: impl IntoIterator<Item = usize>) {
+    for (common, other) in common.iter_mut().zip(other) {
+        *common = common.filter(|index| *index == other);
     }
 }

@@ -16,7 +16,7 @@ use crate::treedef::text::{as_text, brief};
 
 /// Implements both traits for a struct whose fields are all required.
 macro_rules! as_record {
-    ($($record:ident $(<$param:ident>)? { $($field:ident),* })*) => {$(
+    ($($record:ident $(<$param:ident>)? { $($field:ident $(= $default:expr)?),* })*) => {$(
         impl $(<$param: Serialize>)? Serialize for $record $(<$param>)? {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 const FIELDS: &[&str] = &[$(stringify!($field)),*];
@@ -54,7 +54,10 @@ macro_rules! as_record {
                                 other => return Err(de::Error::unknown_field(other, FIELDS)),
                             }
                         }
-                        $(let $field = $field.ok_or_else(|| de::Error::missing_field(stringify!($field)))?;)*
+                        $(
+                            $(let $field = $field.or_else(|| Some($default));)?
+                            let $field = $field.ok_or_else(|| de::Error::missing_field(stringify!($field)))?;
+                        )*
                         Ok($record { $($field),* })
                     }
                 }
@@ -70,7 +73,8 @@ pub(crate) use as_record;
 as_record! {
     Limits { max_depth, max_work, max_bytes, max_nodes, max_text, max_names }
     Difference { path, kind, expected, found }
-    Migration { filled, dropped, renamed, renamed_nodes, computed, changed }
+    // Earlier versions had no `renamed_nodes`.
+    Migration { filled, dropped, renamed, renamed_nodes = Vec::new(), computed, changed }
 }
 
 /// The names of the kinds of differences.

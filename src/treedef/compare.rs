@@ -28,6 +28,10 @@ pub(crate) trait View<'a> {
 
     fn keep(&mut self, site: &Site, found: Self::Found);
 
+    /// Looks once more at two nodes, of which everything was compared. `before` is the number of
+    /// differences before that.
+    fn revise(&mut self, _site: &Site, _a: Self::Compared, _b: Self::Compared, _before: usize) {}
+
     /// The next sibling of a node, if equal siblings are compared one by one until one of them
     /// brings no difference. Otherwise they are compared once.
     fn next_sibling(&self, node: Self::Compared) -> Option<Self::Compared>;
@@ -58,11 +62,17 @@ pub(crate) type Steps<S, F> = Vec<Step<S, F>>;
 pub(crate) enum Task<S, F> {
     Compare(S, S),
     Keep(F),
+    /// With the number of differences before.
+    Revise(S, S, usize),
 }
 
 impl<S, F> Step<S, F> {
     pub(crate) fn here(found: F) -> Self {
         Step { child: None, task: Task::Keep(found) }
+    }
+
+    pub(crate) fn revise(a: S, b: S, before: usize) -> Self {
+        Step { child: None, task: Task::Revise(a, b, before) }
     }
 
     pub(crate) fn found(key: Key, span: usize, found: F) -> Self {
@@ -84,10 +94,19 @@ struct Pending<S, F> {
 
 /// Compares two structures, of which these are the roots.
 pub(crate) fn compare<'a, V: View<'a>>(view: &mut V, a: V::Compared, b: V::Compared) {
+    compare_at(view, Site::default(), a, b);
+}
+
+/// Compares two subtrees.
+pub(crate) fn compare_at<'a, V: View<'a>>(
+    view: &mut V,
+    mut site: Site,
+    a: V::Compared,
+    b: V::Compared,
+) {
     // In pre-order. The next is last.
     let root = Step { child: None, task: Task::Compare(a, b) };
-    let mut pending = vec![Pending { above: 0, step: root, before: None }];
-    let mut site = Site::default();
+    let mut pending = vec![Pending { above: site.spans.len(), step: root, before: None }];
     while let Some(Pending { above, step: Step { child, task }, before }) = pending.pop() {
         if view.is_full() {
             return;
@@ -110,6 +129,7 @@ pub(crate) fn compare<'a, V: View<'a>>(view: &mut V, a: V::Compared, b: V::Compa
         }
         match task {
             Task::Keep(found) => view.keep(&site, found),
+            Task::Revise(a, b, before) => view.revise(&site, a, b, before),
             Task::Compare(a, b) => {
                 let (next, above) = (view.compare(&site, a, b), site.spans.len());
                 let next = next.into_iter().rev();
@@ -123,6 +143,11 @@ impl Site {
     pub(crate) fn enter(&mut self, key: Key, span: usize) {
         self.path.push(key);
         self.spans.push(span);
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.path.pop();
+        self.spans.pop();
     }
 }
 

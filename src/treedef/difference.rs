@@ -134,7 +134,7 @@ pub(crate) fn mismatch_at(path: Path, expected: NodeRef<'_>, found: NodeRef<'_>)
             let path = child.map_or_else(|| path.clone(), |(key, _)| path.child(key));
             Some(differ(path, kind, expected, found))
         }
-        Task::Compare(..) => None,
+        Task::Compare(..) | Task::Revise(..) => None,
     };
     structure_mismatch(steps.into_iter().filter_map(kept).collect())
 }

@@ -107,6 +107,166 @@ proptest! {
     }
 }
 
+/// The number of changes if all elements are paired by position, for lists of one length each, and
+/// what else has no names.
+fn by_position(a: NodeRef<'_>, b: NodeRef<'_>, leaves: [&[usize]; 2]) -> usize {
+    if a.kind() != b.kind() {
+        return 1;
+    }
+    if a.kind() == NodeKind::Leaf {
+        return usize::from(leaves[0][a.leaf_range().start] != leaves[1][b.leaf_range().start]);
+    }
+    assert_eq!(a.num_children(), b.num_children());
+    a.children().zip(b.children()).map(|(a, b)| by_position(a, b, leaves)).sum()
+}
+
+/// A list of lists of one length, with few different numbers, some of them in a tuple or missing.
+fn rows(length: usize) -> impl Strategy<Value = Vec<Vec<(usize, usize)>>> {
+    let row = prop::collection::vec((0..3usize, 0..4usize), length);
+    prop::collection::vec(row, 4)
+}
+
+fn tree_of(rows: &[Vec<(usize, usize)>]) -> Tree<usize> {
+    let text = |(kind, _): &(usize, usize)| ["*", "(*, *)", "None"][*kind];
+    let row = |row: &Vec<_>| format!("[{}]", row.iter().map(text).collect::<Vec<_>>().join(", "));
+    let treedef = parsed(&format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(", ")));
+    let leaves = rows.iter().flatten().flat_map(|(kind, leaf)| match kind {
+        0 => vec![*leaf],
+        1 => vec![*leaf, 9],
+        _ => Vec::new(),
+    });
+    Tree::new(treedef, leaves.collect()).unwrap()
+}
+
+proptest! {
+    #![proptest_config(few())]
+
+    /// Lists of one length are paired by content only if there are fewer changes then.
+    #[test]
+    fn there_are_no_more_changes_than_by_position(
+        (a, b) in (0..8usize).prop_flat_map(|length| (rows(length), rows(length))),
+        (turn, by, with_kinds) in (0..4usize, 0..8usize, any::<bool>()),
+    ) {
+        let mut moved = a.clone();
+        for row in &mut moved {
+            let by = by.min(row.len());
+            row.rotate_left(by);
+        }
+        moved.rotate_left(turn);
+        for mut other in [b, moved] {
+            if !with_kinds {
+                let kinds = a.iter().flatten().map(|(kind, _)| *kind);
+                other.iter_mut().flatten().zip(kinds).for_each(|((it, _), kind)| *it = kind);
+            }
+            let (old, new) = (tree_of(&a), tree_of(&other));
+            holds(&old, &new)?;
+            let most = by_position(old.treedef().root(), new.treedef().root(), [old.leaves(), new.leaves()]);
+            let diff = old.diff(&new);
+            prop_assert!(diff.changes().len() <= most, "{} by position: {:#}", most, diff);
+            let structures = old.treedef().diff(new.treedef()).changes().len();
+            let alike = vec![0; old.leaves().len().max(new.leaves().len())];
+            let most = by_position(old.treedef().root(), new.treedef().root(), [&alike, &alike]);
+            prop_assert!(structures <= most, "{} > {}", structures, most);
+        }
+    }
+}
+
+/// An element that is removed at the start and one that is appended leave the others alone.
+#[test]
+fn what_moved_in_a_list_of_one_length_did_not_change() {
+    let report = |old: &Tree<treedef::Leaf>, new: &Tree<treedef::Leaf>| {
+        let diff = old.diff(new);
+        assert_eq!(&old.patch(&diff).unwrap(), new);
+        diff.to_string()
+    };
+    let numbers = |numbers: &[i32]| Tree::of(numbers).unwrap();
+    insta::assert_snapshot!(report(&numbers(&[1, 2, 3, 4]), &numbers(&[2, 3, 4, 5])), @"
+    2 changes
+    - [0]: 1
+    + [3]: 5
+    ");
+    // By position there are as many changes.
+    insta::assert_snapshot!(report(&numbers(&[1, 2, 3]), &numbers(&[1, 3, 2])), @"
+    2 changes
+    ~ [1]: 2 → 3
+    ~ [2]: 3 → 2
+    ");
+    // All records have one structure; in one of them a list moved, too.
+    let record = |name: &str, tags: &[&str]| {
+        (name.to_owned(), tags.iter().map(|tag| tag.to_string()).collect::<Vec<_>>())
+    };
+    let old = vec![
+        record("a", &["x", "y"]),
+        record("b", &["x", "y"]),
+        record("c", &["p", "q", "r", "s", "t"]),
+        record("d", &["x", "z"]),
+    ];
+    let new = vec![
+        record("b", &["x", "y"]),
+        record("c", &["q", "r", "s", "t", "u"]),
+        record("d", &["x", "z"]),
+        record("e", &["y", "z"]),
+    ];
+    insta::assert_snapshot!(report(&Tree::of(&old).unwrap(), &Tree::of(&new).unwrap()), @r#"
+    4 changes
+    - [0]: ("a", ["x", "y"])
+    - [2].1[0]: "p"
+    + [2].1[4]: "u"
+    + [3]: ("e", ["y", "z"])
+    "#);
+    // Records of several structures.
+    let old = parsed("[(*, *), {1: *}, None, (*, [*]), ()]");
+    let new = parsed("[{1: *}, None, (*, [*]), (), (*, *)]");
+    insta::assert_snapshot!(old.diff(&new), @"
+    2 changes
+    - [0]: (*, *)
+    + [4]: (*, *)
+    ");
+    // The layers of a model.
+    let layer = |n: usize| vec![vec![n as f32, 0.5, n as f32], vec![1.0, n as f32, 0.0]];
+    let (old, new) =
+        ((0..12).map(layer).collect::<Vec<_>>(), (1..13).map(layer).collect::<Vec<_>>());
+    insta::assert_snapshot!(report(&Tree::of(&old).unwrap(), &Tree::of(&new).unwrap()), @"
+    2 changes
+    - [0]: [[0.0f32, 0.5f32, 0.0f32], [1.0f32, 0.0f32, 0.0f32]]
+    + [11]: [[12.0f32, 0.5f32, 12.0f32], [1.0f32, 12.0f32, 0.0f32]]
+    ");
+    // A position in a tuple has a meaning.
+    insta::assert_snapshot!(report(&Tree::of(&(1, 2, 3, 4)).unwrap(), &Tree::of(&(2, 3, 4, 5)).unwrap()), @"
+    4 changes
+    ~ .0: 1 → 2
+    ~ .1: 2 → 3
+    ~ .2: 3 → 4
+    ~ .3: 4 → 5
+    ");
+}
+
+/// Lists in each other, each of which moved: what is compared is bounded.
+#[test]
+fn lists_that_moved_in_lists_that_moved_are_compared_in_bounded_time() {
+    let nested = |start: usize| {
+        let mut tree = numbered(parsed("[*; 4]")).map(|leaf| leaf + start);
+        for level in 0..300 {
+            let others = (0..4)
+                .map(|n| numbered(parsed("[*, *]")).map(|leaf| leaf + 10 * (n + start) + level));
+            let others: Vec<_> = others.collect();
+            let [a, b, c, d] = &others[..] else { unreachable!() };
+            let items = if start == 0 { [a, b, &tree, c] } else { [a, &tree, b, d] };
+            let text: Vec<String> = items.iter().map(|item| item.treedef().to_string()).collect();
+            let treedef = TreeDef::parse_with(
+                &format!("[{}]", text.join(", ")),
+                Limits::default().max_depth(1_000),
+            )
+            .unwrap();
+            let leaves = items.iter().flat_map(|item| item.leaves().to_vec()).collect();
+            tree = Tree::new(treedef, leaves).unwrap();
+        }
+        tree
+    };
+    let (old, new) = (nested(0), nested(1));
+    assert_eq!(old.patch(&old.diff(&new)).unwrap(), new);
+}
+
 /// The length of a longest common subsequence.
 fn similar(a: &[usize], b: &[usize]) -> usize {
     let mut lengths = vec![0; b.len() + 1];
@@ -235,33 +395,79 @@ fn three_changes_in_a_large_model_fit_on_a_screen() {
 #[test]
 fn long_reports_are_cut_off_unless_all_is_asked_for() {
     let (old, new) =
-        (numbered(parsed("[*; 50]")), numbered(parsed("[*; 50]")).map(|leaf| leaf + 1));
+        (numbered(parsed("[*; 50]")), numbered(parsed("[*; 50]")).map(|leaf| leaf + 100));
     let diff = old.diff(&new);
     assert_eq!(diff.changes().len(), 50);
     insta::assert_snapshot!(diff, @"
     50 changes
-    ~ [0]: 0 → 1
-    ~ [1]: 1 → 2
-    ~ [2]: 2 → 3
-    ~ [3]: 3 → 4
-    ~ [4]: 4 → 5
-    ~ [5]: 5 → 6
-    ~ [6]: 6 → 7
-    ~ [7]: 7 → 8
-    ~ [8]: 8 → 9
-    ~ [9]: 9 → 10
-    ~ [10]: 10 → 11
-    ~ [11]: 11 → 12
-    ~ [12]: 12 → 13
-    ~ [13]: 13 → 14
-    ~ [14]: 14 → 15
-    ~ [15]: 15 → 16
-    ~ [16]: 16 → 17
-    ~ [17]: 17 → 18
-    ~ [18]: 18 → 19
+    ~ [0]: 0 → 100
+    ~ [1]: 1 → 101
+    ~ [2]: 2 → 102
+    ~ [3]: 3 → 103
+    ~ [4]: 4 → 104
+    ~ [5]: 5 → 105
+    ~ [6]: 6 → 106
+    ~ [7]: 7 → 107
+    ~ [8]: 8 → 108
+    ~ [9]: 9 → 109
+    ~ [10]: 10 → 110
+    ~ [11]: 11 → 111
+    ~ [12]: 12 → 112
+    ~ [13]: 13 → 113
+    ~ [14]: 14 → 114
+    ~ [15]: 15 → 115
+    ~ [16]: 16 → 116
+    ~ [17]: 17 → 117
+    ~ [18]: 18 → 118
     … and 31 more
     ");
     assert_eq!(format!("{diff:#}").lines().count(), 51);
+}
+
+/// Forty layers with one change each are one line; the changes stay as they are.
+#[test]
+fn the_same_change_in_many_elements_is_one_line() {
+    let layer = |w: f64, name: &str| (vec![w, 0.5], name.to_owned());
+    let old: Vec<_> = (0..40).map(|n| layer(1.0, &format!("{n}"))).collect();
+    let mut new: Vec<_> = (0..40).map(|n| layer(2.0, &format!("{n}"))).collect();
+    new[7].0[0] = 3.0;
+    new[8].0[1] = 9.0;
+    new[9].0[1] = 9.0;
+    let (old, new) = (Tree::of(&(old, 1)).unwrap(), Tree::of(&(new, 2)).unwrap());
+    let diff = old.diff(&new);
+    assert_eq!(diff.changes().len(), 43);
+    assert_eq!(old.patch(&diff).unwrap(), new);
+    insta::assert_snapshot!(diff, @"
+    43 changes
+    ~ .0[*].0[0]: 1.0 → 2.0 (×39)
+    ~ .0[7].0[0]: 1.0 → 3.0
+    ~ .0[8].0[1]: 0.5 → 9.0
+    ~ .0[9].0[1]: 0.5 → 9.0
+    ~ .1: 1 → 2
+    ");
+    assert_eq!(format!("{diff:#}"), diff.to_string());
+
+    // Structures, where runs are folded, too.
+    let report = |old: &str, new: &str| parsed(old).diff(&parsed(new)).to_string();
+    let (old, new) = (
+        "[L { w: * }, None, L { w: * }, *, L { w: * }, L { w: * }]",
+        "[L { v: * }, None, L { v: * }, *, L { v: * }, L { v: * }]",
+    );
+    insta::assert_snapshot!(report(old, new), @"
+    3 changes
+    ~ [*].w is now [*].v (×4)
+    ");
+    let (old, new) = (
+        "[L { w: * }, None, L { w: * }, *, L { w: * }]",
+        "[M { w: * }, None, M { w: * }, *, M { w: * }]",
+    );
+    insta::assert_snapshot!(report(old, new), @"
+    3 changes
+    ~ [*]: type `L` → `M` (×3)
+    ");
+    // What is cut off may differ.
+    let long = |end: &str| Tree::of(&vec![format!("{}{end}", "a".repeat(80)); 3]).unwrap();
+    assert_eq!(long("b").diff(&long("c")).to_string().lines().count(), 4);
 }
 
 #[test]

@@ -691,3 +691,14 @@ fn what_is_renamed_alike_is_one_line() {
     }
     assert_snapshot!(migrated::<Apart>(&Pair { x: Both { a: 1.0, b: 2.0 } }), @"renamed `.x.a` to `.y.c`, `.x.b` to `.z.c`");
 }
+
+#[test]
+fn migrations_that_an_earlier_version_wrote_are_read() {
+    let text =
+        r#"{"filled":[],"dropped":[".a"],"renamed":[[".b",".c"]],"computed":[],"changed":[]}"#;
+    let migration: treedef::Migration = serde_json::from_str(text).unwrap();
+    assert_eq!(migration.to_string(), "dropped `.a`; renamed `.b` to `.c`");
+    let without = text.replace(r#""dropped":[".a"],"#, "");
+    let error = serde_json::from_str::<treedef::Migration>(&without).unwrap_err();
+    assert!(error.to_string().starts_with("missing field `dropped`"), "{error}");
+}

@@ -12,6 +12,20 @@ pub(crate) fn readable(path: &Path) -> String {
     if path.is_root() { "the root".to_owned() } else { shown(path) }
 }
 
+/// The text of a path with `[*]` for each index.
+pub(crate) fn without_indices(path: &Path) -> String {
+    let text = |key: &Key| match key {
+        Key::Index(_) => "[*]".to_owned(),
+        key => key_shown(key),
+    };
+    path.keys().iter().map(text).collect()
+}
+
+/// The text of a pattern.
+pub(crate) fn shown_pattern(pattern: &Pattern) -> String {
+    with_bare_keys(&pattern.to_string())
+}
+
 fn key_shown(key: &Key) -> String {
     let Key::Entry(value) = key else { return key.to_string() };
     // A name that is no plain word is in backquotes: then the quotes of the key are clearer.

@@ -8,11 +8,11 @@ use crate::error::{Difference, DifferenceKind, ErrorKind, Result};
 use crate::leaf::float::{narrow, widen};
 use crate::model::{Leaf, LeafKind, Name, Tree};
 use crate::path::{Key, Path};
+use crate::pattern::generalised;
 use crate::treedef::difference::{is_widened, migration_differences};
 use crate::treedef::pairs::equal_subtrees;
 
 use super::Migration;
-use super::groups::generalised;
 use super::origins::{Experiments, MOST_EXPERIMENTS, Origin, items};
 use super::sides::{ChangedNode, Side, Way, ways};
 

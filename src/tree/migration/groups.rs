@@ -5,8 +5,8 @@ use std::fmt;
 use std::hash::Hash;
 
 use crate::error::Difference;
-use crate::path::{Key, Path};
-use crate::pattern::{Pattern, PatternStep};
+use crate::path::Path;
+use crate::pattern::{Pattern, generalised, keep_common};
 
 use super::Migration;
 
@@ -167,40 +167,17 @@ fn grouped<A: Eq + Hash>(
         match groups.get_mut(at) {
             Some(alike) => {
                 alike.count += 1;
-                for (all, index) in alike.indices.iter_mut().zip(indices) {
-                    *all = all.filter(|all| Some(*all) == index);
-                }
+                keep_common(&mut alike.indices, indices.into_iter().flatten());
             }
             None => groups.push(Alike { first, paths, indices, count: 1 }),
         }
     }
-    let group = |Alike { first, paths: [from, to], indices, count }: Alike| {
-        let pattern = |path: Path| {
-            let mut indices = indices.iter();
-            let steps = path.keys().iter().map(|key| match key {
-                // With one path whose indices are its own there is one entry, so none is missing.
-                Key::Index(_) if indices.next() == Some(&None) => PatternStep::AnyEntry,
-                key => PatternStep::Key(key.clone()),
-            });
-            Pattern(steps.collect())
-        };
-        let (from, to) = (from.map(pattern), to.map(pattern));
+    let group = |Alike { first, paths, indices, count }: Alike| {
+        // With one path whose indices are its own there is one entry, so none is missing.
+        let [from, to] = paths.map(|path| Some(Pattern::with_indices(&path?, &indices)));
         (first, MigrationGroup { kind, from, to, count, first: None })
     };
     groups.into_iter().map(group).collect()
-}
-
-/// A path without its indices, and these.
-pub(super) fn generalised(path: &Path) -> (Path, Vec<usize>) {
-    let mut indices = Vec::new();
-    let keys = path.keys().iter().map(|key| match key {
-        Key::Index(index) => {
-            indices.push(*index);
-            Key::Index(0)
-        }
-        key => key.clone(),
-    });
-    (keys.collect(), indices)
 }
 
 impl MigrationKind {

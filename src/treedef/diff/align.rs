@@ -21,7 +21,7 @@ pub(super) enum Aligned<'a> {
 
 /// The maximum number of elements that are matched all at once. Longer sequences are matched from
 /// one difference to the next.
-const MOST_ELEMENTS: usize = 1 << 11;
+pub(super) const MOST_ELEMENTS: usize = 1 << 11;
 
 /// The maximum number of nodes that matching all at once may compare.
 const MOST_NODES: usize = 1 << 25;
@@ -44,9 +44,8 @@ impl<L: PartialEq> PartialEq for ElementRun<'_, L> {
     }
 }
 
-/// Pairs the elements by position if the sequences have the same length. Otherwise as many equal
-/// elements as possible are paired; in a long sequence, as many as are found near each difference.
-/// `work` bounds what is compared for that.
+/// Pairs the elements by position if the sequences have the same length, otherwise
+/// [by content](align_by_content).
 pub(super) fn align<'a, L: PartialEq>(
     a: DiffNode<'a, L>,
     b: DiffNode<'a, L>,
@@ -62,7 +61,18 @@ pub(super) fn align<'a, L: PartialEq>(
         );
         return aligned;
     }
-    if many.max(others) > MOST_ELEMENTS {
+    align_by_content(a, b, work)
+}
+
+/// Pairs as many equal elements as possible; in a long sequence, as many as are found near each
+/// difference. `work` bounds what is compared for that.
+pub(super) fn align_by_content<'a, L: PartialEq>(
+    a: DiffNode<'a, L>,
+    b: DiffNode<'a, L>,
+    work: &mut usize,
+) -> Vec<Aligned<'a>> {
+    let mut aligned = Vec::new();
+    if a.node.num_children().max(b.node.num_children()) > MOST_ELEMENTS {
         align_long(
             AlignedElements::of(a, usize::MAX),
             AlignedElements::of(b, usize::MAX),

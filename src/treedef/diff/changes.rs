@@ -2,26 +2,34 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
+use std::mem;
+use std::ops::Range;
+use std::rc::Rc;
 
 use crate::error::DifferenceKind;
 use crate::model::{Labels, Name, TreeDef};
 use crate::path::Key;
-use crate::treedef::compare::{Heads, Labelled, Site, Step, Steps, View, by_label, compare};
+use crate::treedef::compare::{
+    Heads, Labelled, Site, Step, Steps, View, by_label, compare, compare_at,
+};
 use crate::treedef::node_ref::NodeRef;
 
-use super::align::{Aligned, align};
+use super::align::{Aligned, align, align_by_content};
 use super::classes::Classes;
+use super::shifted::{FEWEST, is_short_list, may_be_shifted, with_short_lists};
 use super::{Change, ChangeKind, Diff, DiffNode, Diffable};
 
 impl TreeDef {
     /// Returns the changes that turn this structure into `new`.
     ///
-    /// Elements of sequences are compared by position if the lengths are equal. Otherwise the
-    /// comparison pairs as many equal elements as possible; in sequences of more than 2,048
-    /// elements, as many as it finds near each difference, in time that grows with the length.
-    /// Fields and entries are compared by name
-    /// or key. A missing child was renamed if it equals exactly one new child, and no other missing
-    /// child equals that one.
+    /// Elements of sequences are paired so that as many as possible are equal; in sequences of more
+    /// than 2,048 elements, as many as the comparison finds near each difference, in time that grows
+    /// with the length. Two sequences of one length are compared by position, unless they are
+    /// shorter than that, a few elements were removed and others added, and then there are fewer
+    /// changes: from `[1, 2, 3, 4]` to `[2, 3, 4, 5]` there are two.
+    ///
+    /// Fields and entries are compared by name or key. A missing child was renamed if it equals
+    /// exactly one new child, and no other missing child equals that one.
     ///
     /// Time and memory depend on the stored structure, in which equal siblings are one node. If
     /// there are more than 65,536 changes, the diff is one change that replaces the whole.
@@ -54,6 +62,10 @@ pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
         changes: Vec::new(),
         work: MOST_WORK.saturating_add(leaves.saturating_mul(WORK_PER_LEAF)),
         with_twins: with_twins.collect(),
+        with_lists: old.own_leaves().map(|_| with_short_lists(&old.structure().encoding)),
+        differing: Differing::default(),
+        by_content: false,
+        attempts: 0,
         // Leaves without a size take no memory, so their number is not counted.
         most: MOST_CHANGES.saturating_add(match size_of::<T::Leaf>() {
             0 => 0,
@@ -77,6 +89,14 @@ struct Changes<T> {
     changes: Vec<Change<T>>,
     /// The node data of the old structure that contains a field or key twice.
     with_twins: HashSet<usize>,
+    /// Whether a node of the old structure is or contains a list whose elements may be paired by
+    /// content. Only the comparison of leaves needs that.
+    with_lists: Option<Vec<bool>>,
+    differing: Differing,
+    /// Whether the elements of the next two lists are paired by their content.
+    by_content: bool,
+    /// How many lists around this one are being paired by content.
+    attempts: usize,
     /// If there are more changes, the whole tree is replaced instead: two small structures may
     /// differ in 2⁶⁰ places.
     most: usize,
@@ -87,6 +107,9 @@ struct Changes<T> {
 /// The same in every diff, and for each leaf of the old tree.
 const MOST_WORK: usize = 1 << 26;
 const WORK_PER_LEAF: usize = 1 << 6;
+
+/// How many lists inside each other are paired by content at once.
+const MOST_ATTEMPTS: usize = 8;
 
 /// The maximum number of listed changes, in addition to one for each leaf.
 const MOST_CHANGES: usize = 1 << 16;
@@ -106,17 +129,27 @@ where
         a: Compared<'a, T>,
         b: Compared<'a, T>,
     ) -> Steps<Compared<'a, T>, ChangeKind<T>> {
-        if a.same_class(b) {
-            self.compare_leaves(site, a, b);
-            return Vec::new();
+        if mem::take(&mut self.by_content) {
+            return listed(a, b, align_by_content(a, b, &mut self.work));
         }
+        if a.same_class(b) {
+            return self.same_structure(site, a, b);
+        }
+        let before = self.changes.len();
         let retyped = match Heads::EQUAL.difference(a.node, b.node) {
             Some(DifferenceKind::Name) => Some(retyped(a.node, b.node)),
             Some(by) => return vec![Step::here(replaced(by, a, b))],
             None => None,
         };
-        let below =
-            if a.node.is_labelled() { labelled(a, b) } else { Some(listed(a, b, &mut self.work)) };
+        let below = if a.node.is_labelled() {
+            labelled(a, b)
+        } else {
+            let mut steps = listed(a, b, align(a, b, &mut self.work));
+            if is_short_list(a.node) && a.node.num_children() == b.node.num_children() {
+                steps.push(Step::revise(a, b, before));
+            }
+            Some(steps)
+        };
         match below {
             Some(below) => retyped.into_iter().map(Step::here).chain(below).collect(),
             None => vec![Step::here(replaced(DifferenceKind::Order, a, b))],
@@ -126,6 +159,28 @@ where
     fn keep(&mut self, site: &Site, kind: ChangeKind<T>) {
         let Site { path, spans } = site;
         self.changes.push(Change { path: path.clone(), spans: spans.clone(), kind });
+    }
+
+    /// Pairs the elements of two lists of one length by their content, if there are fewer changes
+    /// then than by position.
+    fn revise(&mut self, site: &Site, a: Compared<'a, T>, b: Compared<'a, T>, before: usize) {
+        let found = self.changes.len().saturating_sub(before);
+        if self.attempts >= MOST_ATTEMPTS || !may_be_shifted(a, b, found, &mut self.work) {
+            return;
+        }
+        let (by_position, most) = (self.changes.split_off(before), self.most);
+        self.most = before.saturating_add(found) - 1; // at least 3 were found
+        self.attempts += 1;
+        self.by_content = true;
+        let differing = self.differing.clone();
+        compare_at(self, site.clone(), a, b);
+        self.differing = differing;
+        if self.is_full() {
+            self.changes.truncate(before);
+            self.changes.extend(by_position);
+        }
+        self.attempts -= 1;
+        self.most = most;
     }
 
     fn next_sibling(&self, _: Compared<'a, T>) -> Option<Compared<'a, T>> {
@@ -141,16 +196,99 @@ where
     }
 }
 
-impl<T: Diffable> Changes<T> {
-    /// Compares the leaves of two equal structures.
-    fn compare_leaves(&mut self, site: &Site, a: Compared<'_, T>, b: Compared<'_, T>) {
-        let pairs = a.below(1).iter().zip(b.below(1));
+impl<'a, T: Diffable> Changes<T>
+where
+    T::Leaf: 'a,
+{
+    /// Compares two equal structures.
+    fn same_structure(
+        &mut self,
+        site: &Site,
+        a: Compared<'a, T>,
+        b: Compared<'a, T>,
+    ) -> Steps<Compared<'a, T>, ChangeKind<T>> {
+        let all = self.differing(a, b);
+        let (before, differing) = (self.changes.len(), within(a.node, &all));
+        if !self.goes_on(a.node, differing) {
+            self.compare_leaves(site, a, b, differing);
+            self.revise_list(site, a, b, before);
+            return Vec::new();
+        }
+        let (mut steps, mut site) = (Vec::new(), site.clone());
+        for (position, x, y, below) in a.different_children(b, differing) {
+            let key = a.node.key(position).unwrap_or(Key::Position(position));
+            // Changes are kept in order, so those behind a child that waits have to wait, too.
+            if !steps.is_empty() || self.goes_on(x.node, below) {
+                steps.push(Step::pair(key, 1, x, y));
+                continue;
+            }
+            let before = self.changes.len();
+            site.enter(key, 1);
+            self.compare_leaves(&site, x, y, below);
+            self.revise_list(&site, x, y, before);
+            site.leave();
+        }
+        if self.is_list(a.node) {
+            steps.push(Step::revise(a, b, before));
+        }
+        steps
+    }
+
+    fn has_list(&self, node: NodeRef<'_>) -> bool {
+        self.with_lists.as_ref().and_then(|all| all.get(node.index())) == Some(&true)
+    }
+
+    fn is_list(&self, node: NodeRef<'_>) -> bool {
+        self.has_list(node) && is_short_list(node)
+    }
+
+    /// Whether the children of a node are compared on their own, because there are lists in them
+    /// with as many different leaves as make it worth while.
+    fn goes_on(&self, node: NodeRef<'_>, differing: &[usize]) -> bool {
+        differing.len() >= FEWEST
+            && self.has_list(node)
+            // No path leads to the second of two equal fields.
+            && !self.with_twins.contains(&node.raw().data)
+            && node.runs().any(|(child, _)| self.has_list(child))
+    }
+
+    fn revise_list(&mut self, site: &Site, a: Compared<'a, T>, b: Compared<'a, T>, before: usize) {
+        if self.is_list(a.node) {
+            self.revise(site, a, b, before);
+        }
+    }
+
+    /// The indices of leaves of the old tree that differ, those of two equal structures among them.
+    /// Each leaf is looked at once, also if nodes below the two are compared next.
+    fn differing(&mut self, a: Compared<'a, T>, b: Compared<'a, T>) -> Rc<Vec<usize>> {
+        let (range, new) = (a.node.leaf_range(), b.node.first_leaf());
+        let known = &self.differing;
+        let is_known = known.old.start <= range.start
+            && range.end <= known.old.end
+            && range.start - known.old.start == new.wrapping_sub(known.new);
+        if !is_known {
+            let pairs = a.below(1).iter().zip(b.below(1)).enumerate();
+            let differ = pairs.filter(|(_, (old, new))| old != new);
+            let leaves = Rc::new(differ.map(|(index, _)| range.start + index).collect());
+            self.differing = Differing { old: range, new, leaves };
+        }
+        Rc::clone(&self.differing.leaves)
+    }
+
+    /// Keeps the leaves of two equal structures that differ.
+    fn compare_leaves(
+        &mut self,
+        site: &Site,
+        a: Compared<'a, T>,
+        b: Compared<'a, T>,
+        differing: &[usize],
+    ) {
         let mut reported = 0;
-        for (index, _) in pairs.enumerate().filter(|(_, (old, new))| old != new) {
-            let (first, other) = (a.node.first_leaf() + index, b.node.first_leaf() + index);
+        for first in differing.iter().copied() {
             if first < reported {
                 continue;
             }
+            let other = first - a.node.first_leaf() + b.node.first_leaf();
             let (mut site, mut old, mut new) = (site.clone(), a.node, b.node);
             let steps = a.node.steps_to_leaf(first).zip(b.node.steps_to_leaf(other));
             for ((above, position, child), (_, _, other)) in steps {
@@ -168,6 +306,25 @@ impl<T: Diffable> Changes<T> {
     }
 }
 
+/// The leaves below a node.
+fn within<'l>(node: NodeRef<'_>, leaves: &'l [usize]) -> &'l [usize] {
+    let range = node.leaf_range();
+    let start = leaves.partition_point(|leaf| *leaf < range.start);
+    let end = leaves.partition_point(|leaf| *leaf < range.end);
+    leaves.get(start..end).unwrap_or_default()
+}
+
+/// The leaves that differ in two equal structures.
+#[derive(Clone, Default)]
+struct Differing {
+    /// The leaves of the first.
+    old: Range<usize>,
+    /// The first leaf of the second.
+    new: usize,
+    /// Indices in the old tree, in order.
+    leaves: Rc<Vec<usize>>,
+}
+
 fn replaced<T: Diffable>(
     by: DifferenceKind,
     a: Compared<'_, T>,
@@ -181,18 +338,18 @@ fn retyped<T>(old: NodeRef<'_>, new: NodeRef<'_>) -> ChangeKind<T> {
     ChangeKind::Retyped { old: name(old), new: name(new) }
 }
 
-/// Compares children by position, or so that as many as possible are equal.
+/// Compares the children of two lists that correspond.
 fn listed<'a, T: Diffable>(
     a: Compared<'a, T>,
     b: Compared<'a, T>,
-    work: &mut usize,
+    aligned: Vec<Aligned<'a>>,
 ) -> Steps<Compared<'a, T>, ChangeKind<T>> {
     let (mut steps, mut added) = (Vec::new(), Vec::new());
     let (mut old, mut new) = (0, 0);
     let key = |side: Compared<'a, T>, position| {
         side.node.key(position).unwrap_or(Key::Position(position))
     };
-    for aligned in align(a, b, work) {
+    for aligned in aligned {
         match aligned {
             Aligned::Same(count) => (old, new) = (old + count, new + count),
             Aligned::Pair(x, y, count) => {

@@ -2,6 +2,7 @@
 
 mod classes;
 mod align;
+mod shifted;
 mod changes;
 mod patch;
 mod report;
@@ -9,7 +10,7 @@ mod report;
 use crate::error::DifferenceKind;
 use crate::model::{Name, TreeDef};
 use crate::path::{Key, Path};
-use crate::treedef::node_ref::NodeRef;
+use crate::treedef::node_ref::{NodeRef, Overlap};
 
 pub(crate) use changes::diff;
 pub(crate) use patch::patch;
@@ -188,6 +189,32 @@ impl<'a, L> DiffNode<'a, L> {
         L: PartialEq,
     {
         self.same_class(other) && self.below(siblings) == other.below(siblings)
+    }
+
+    /// The children with leaves that differ, if the two structures are equal: each with its position
+    /// and its part of `differing`, which has the indices of these leaves, in order.
+    fn different_children(
+        self,
+        other: Self,
+        mut differing: &[usize],
+    ) -> Vec<(usize, Self, Self, &[usize])> {
+        let mut different = Vec::new();
+        let mut pairs = self.node.overlaps(other.node);
+        while !differing.is_empty()
+            && let Some(Overlap { position, a, b, count }) = pairs.next_up_to(|_, _| usize::MAX)
+        {
+            let (start, size) = (a.first_leaf(), a.num_leaves());
+            while let Some(leaf) = differing.first().filter(|leaf| **leaf < start + size * count) {
+                let at = (leaf - start) / size; // there is a leaf, so `size` is not zero
+                let end = start + size * (at + 1);
+                let theirs = differing.iter().take_while(|leaf| **leaf < end).count();
+                let (below, rest) = differing.split_at(theirs);
+                let (a, b) = (self.at(a.later(at)), other.at(b.later(at)));
+                different.push((position + at, a, b, below));
+                differing = rest;
+            }
+        }
+        different
     }
 
     /// Whether siblings must be compared one by one, because they have leaves.

@@ -1,9 +1,11 @@
 //! Prints a diff as a report with one line for each change.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use crate::message::counted;
-use crate::path::Key;
+use crate::path::{Key, Path};
+use crate::pattern::Pattern;
 use crate::treedef::text::brief;
 
 use super::{Change, ChangeKind, Diff};
@@ -11,46 +13,110 @@ use super::{Change, ChangeKind, Diff};
 /// The maximum number of lines after the heading, unless the format is `{:#}`.
 const LINES: usize = 20;
 
+/// The maximum number of changes that are looked at for these lines.
+const LOOKED_AT: usize = 1 << 12;
+
+/// From how many changes on one line stands for all. Two lines still say where.
+const FOLDED: usize = 3;
+
+/// The same change at several paths that differ only in indices is one line from three on, with
+/// `[*]` for the indices that differ: ``~ .l[*].w: 1 → 2 (×40)``.
 impl<T: fmt::Display> fmt::Display for Diff<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.changes.len();
-        let shown = if f.alternate() || count <= LINES { count } else { LINES - 1 };
         if count == 0 {
             return f.write_str("no changes");
         }
         f.write_str(&counted(count, "change", "changes"))?;
-        for change in self.changes.iter().take(shown) {
-            write!(f, "\n{change}")?;
+        let looked_at = if f.alternate() { count } else { LOOKED_AT.min(count) };
+        let lines = lines(self.changes.get(..looked_at).unwrap_or_default());
+        let all = f.alternate() || lines.len() <= LINES && looked_at == count;
+        let shown = if all { lines.len() } else { LINES - 1 };
+        let mut rest = count;
+        for changes in lines.iter().take(shown) {
+            rest -= changes.len();
+            match &changes[..] {
+                [change] => write!(f, "\n{change}")?,
+                changes => write!(f, "\n{}", folded(changes))?,
+            }
         }
-        match count - shown {
+        match rest {
             0 => Ok(()),
             rest => write!(f, "\n… and {rest} more"),
         }
     }
 }
 
-/// `- path: removed`, `+ path: added`, `~ path: old → new`.
-impl<T: fmt::Display> fmt::Display for Change<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path.is_root() { "the root".to_owned() } else { self.path.brief() };
+/// The changes of each line, in the order of the first.
+fn lines<T: fmt::Display>(changes: &[Change<T>]) -> Vec<Vec<&Change<T>>> {
+    let mut alike = HashMap::<String, Vec<usize>>::new();
+    for (at, change) in changes.iter().enumerate() {
+        let general =
+            |path: &Path| Pattern::with_indices(path, &vec![None; path.keys().len()]).to_string();
+        let line = change.line(&general(&change.path), general);
+        // What is cut off may differ.
+        if !line.contains('…') {
+            alike.entry(line).or_default().push(at);
+        }
+    }
+    let mut folded: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut alone = vec![true; changes.len()];
+    for places in alike.into_values().filter(|places| places.len() >= FOLDED) {
+        places.iter().for_each(|at| alone[*at] = false); // in range: positions of changes
+        folded.extend(places.first().copied().map(|first| (first, places)));
+    }
+    let line = |(at, change)| match folded.remove(&at) {
+        Some(places) => Some(places.into_iter().filter_map(|at| changes.get(at)).collect()),
+        None => alone[at].then(|| vec![change]), // in range: as many as changes
+    };
+    changes.iter().enumerate().filter_map(line).collect()
+}
+
+/// The line of several changes.
+fn folded<T: fmt::Display>(changes: &[&Change<T>]) -> String {
+    let alike = |paths: Vec<Path>| {
+        Pattern::of_alike(&paths).map_or_else(String::new, |pattern| pattern.to_string())
+    };
+    let path = alike(changes.iter().map(|change| change.path.clone()).collect());
+    let places = changes.iter().fold(0usize, |all, change| all.saturating_add(change.places()));
+    let line = changes.first().map_or_else(String::new, |first| {
+        first.line(&path, |to| {
+            let key = to.keys().last();
+            let paths = changes.iter().filter_map(|it| Some(it.path.parent()?.child(key?.clone())));
+            alike(paths.collect())
+        })
+    });
+    format!("{line} (×{places})")
+}
+
+impl<T: fmt::Display> Change<T> {
+    /// `- path: removed`, `+ path: added`, `~ path: old → new`. `text_of` prints the path of what
+    /// was renamed.
+    fn line(&self, path: &str, text_of: impl FnOnce(&Path) -> String) -> String {
         match &self.kind {
-            ChangeKind::Removed(old) => write!(f, "- {path}: {}", brief(old))?,
-            ChangeKind::Added { new, .. } => write!(f, "+ {path}: {}", brief(new))?,
+            ChangeKind::Removed(old) => format!("- {path}: {}", brief(old)),
+            ChangeKind::Added { new, .. } => format!("+ {path}: {}", brief(new)),
             ChangeKind::Replaced { old, new, .. } => {
-                write!(f, "~ {path}: {} → {}", brief(old), brief(new))?;
+                format!("~ {path}: {} → {}", brief(old), brief(new))
             }
             ChangeKind::Renamed { to } => {
                 let above = self.path.parent().unwrap_or_default();
-                write!(f, "~ {path} is now {}", above.child(to.clone()).brief())?;
+                format!("~ {path} is now {}", text_of(&above.child(to.clone())))
             }
-            ChangeKind::Retyped { old, new } => {
-                write!(f, "~ {path}: type `{old}` → `{new}`")?;
-            }
+            ChangeKind::Retyped { old, new } => format!("~ {path}: type `{old}` → `{new}`"),
             ChangeKind::Reordered { keys } => {
                 let keys: Vec<String> = keys.iter().map(Key::to_string).collect();
-                write!(f, "~ {path}: now in the order {}", brief(&keys.join(" ")))?;
+                format!("~ {path}: now in the order {}", brief(&keys.join(" ")))
             }
         }
+    }
+}
+
+/// One line.
+impl<T: fmt::Display> fmt::Display for Change<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = if self.path.is_root() { "the root".to_owned() } else { self.path.brief() };
+        f.write_str(&self.line(&path, Path::brief))?;
         match self.places() {
             1 => Ok(()),
             places => write!(f, ", and {} more like it", places - 1),

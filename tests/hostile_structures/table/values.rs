@@ -87,6 +87,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("Pattern::matches", |cases| cases.patterns(|pattern, path| Ok(pattern.matches(path)))),
     ("Pattern::covers", |cases| cases.patterns(|pattern, path| Ok(pattern.covers(path)))),
+    ("Pattern::of_alike", |cases| cases.patterns(|_, path| Ok(Pattern::of_alike([path, path])))),
     ("Display for Pattern", |cases| cases.patterns(|pattern, _| print(pattern))),
     ("FromStr for Pattern", |cases| {
         cases.texts(str::parse::<Pattern>);

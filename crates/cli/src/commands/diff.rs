@@ -17,7 +17,7 @@ use crate::paths::shown;
 use crate::stored::{STRUCTURE, Stored};
 use crate::tensors::{Halves, TensorLeaf, numbers};
 
-use super::changes::{far, line, line_of_values, snapped, without_renames};
+use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
 use super::diff_tensors::{Line, are_equal, diff_tensors, metadata_lines, report_lines};
 use super::{convert::write_as, has_arrays, kinds, print, print_json};
 
@@ -176,18 +176,24 @@ fn diff_values(
         return report(&changes, json, style);
     }
     // Arrays are not printed number by number. As JSON, each has its line.
-    lines.extend(changes.iter().map(|change| {
+    let line = |change| {
         let line = line_of_values(change, tolerance);
-        let line = if style.has_null { with_null(&line) } else { line };
+        if style.has_null { with_null(&line) } else { line }
+    };
+    if !json {
+        let of_changes = folded(&changes, changes.iter().map(line).collect());
+        lines.extend(of_changes.into_iter().map(|line| (line, None)));
+        return report_lines(&lines, json);
+    }
+    lines.extend(changes.iter().map(|change| {
         let far = match &change.kind {
             ChangeKind::Replaced { old, new, .. } => far(old, new, tolerance),
             _ => None,
         };
-        let object = json.then(|| {
-            let numbers = far.map(|far| far.to_json());
-            serde_json::json!({"path": shown(&change.path), "line": line, "numbers": numbers})
-        });
-        (line, object)
+        let (line, numbers) = (line(change), far.map(|far| far.to_json()));
+        let path = shown(&change.path);
+        let object = serde_json::json!({"path": path, "line": line, "numbers": numbers});
+        (line, Some(object))
     }));
     report_lines(&lines, json)
 }
@@ -241,7 +247,8 @@ fn report<T: Display + Serialize>(changes: &[Change<T>], json: bool, style: Styl
     if json {
         print_json(&changes.iter().map(told).collect::<Vec<_>>())?;
     } else {
-        let lines = changes.iter().map(|change| paint_change(&style.of(line(change))) + "\n");
+        let lines = changes.iter().map(|change| style.of(line(change))).collect();
+        let lines = folded(changes, lines).into_iter().map(|line| paint_change(&line) + "\n");
         print(&lines.collect::<String>())?;
     }
     Ok(changes.is_empty())
