@@ -31,10 +31,10 @@
 //! let parameters = Tree::<Tensor>::of_objects(&model)?;
 //!
 //! // Weight decay of the weights alone.
-//! let decayed = parameters.clone().map_with_path(|path, tensor| match path.to_string().as_str() {
-//!     ".w" => tensor.iter().map(|x| 0.5 * x).collect(),
-//!     _ => tensor,
-//! });
+//! let mut decayed = parameters.clone();
+//! for (_, tensor) in decayed.select_mut("**.w")? {
+//!     *tensor = tensor.iter().map(|x| 0.5 * x).collect();
+//! }
 //! // A running average, which fails where the shapes differ.
 //! let average = decayed.try_zip_with(parameters, |a, b| {
 //!     if a.len() != b.len() {

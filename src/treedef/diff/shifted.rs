@@ -5,11 +5,14 @@ use crate::treedef::blocks::only_run;
 use crate::treedef::node_ref::NodeRef;
 
 use super::DiffNode;
-use super::align::MOST_ELEMENTS;
+
+/// The maximum number of elements of a list whose elements are looked for elsewhere in it. In longer
+/// ones that costs more than the comparison itself.
+const MOST_SHORT: usize = 128;
 
 /// Whether the elements of a node may be paired by content although both lists have one length.
 pub(super) fn is_short_list(node: NodeRef<'_>) -> bool {
-    node.kind() == NodeKind::Seq && (2..=MOST_ELEMENTS).contains(&node.num_children())
+    node.kind() == NodeKind::Seq && (2..=MOST_SHORT).contains(&node.num_children())
 }
 
 /// For each node of a structure, whether it is or contains a short list with some leaves.
@@ -19,7 +22,7 @@ pub(super) fn with_short_lists(encoding: &Encoding) -> Vec<bool> {
     // Children come after their parent.
     for (at, node) in nodes.iter().enumerate().rev() {
         let mut has_list = node.kind == NodeKind::Seq
-            && (2..=MOST_ELEMENTS).contains(&node.children)
+            && (2..=MOST_SHORT).contains(&node.children)
             && node.leaves >= FEWEST;
         let mut run = at + 1;
         while run < at + node.span && !has_list {
@@ -55,7 +58,7 @@ pub(super) fn may_be_shifted<L: PartialEq>(
     let allowed = found.saturating_mul(LOOKED_AT).min(*work);
     let mut left = allowed;
     let (old, new) = (ListElements::of(a), ListElements::of(b));
-    // ListElements of one structure are told apart by their leaves alone.
+    // Elements of one structure are told apart by their leaves alone.
     let alike = old.size().filter(|size| *size > 0 && a.same_class(b));
     let (all, others) = (a.below(1), b.below(1));
     let same = |at: usize, other: usize| {
