@@ -15,6 +15,8 @@ mod parts;
 mod export;
 mod restore;
 mod file;
+mod descriptor;
+mod source;
 pub mod python;
 pub mod jax;
 pub mod torch;
@@ -25,12 +27,14 @@ pub mod npy;
 pub mod npz;
 pub mod flax;
 
+pub use descriptor::Descriptor;
 pub use element::Element;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Fault, Result};
 pub use export::Export;
 pub use load::{LoadReport, Loader};
 pub use lower::{Lowered, Lowering};
 pub use raise::Raised;
+pub use source::{Source, Stored};
 pub use tensor::{Dtype, Tensor, Tensors};
 
 #[doc(hidden)]

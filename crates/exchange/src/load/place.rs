@@ -331,10 +331,10 @@ impl<'c> Part<'c> {
     /// The bytes of all elements that are left, in row-major order.
     pub(crate) fn all_bytes(&self) -> Cow<'c, [u8]> {
         let (array, size) = (self.array, self.array.dtype.size());
-        let all = array.tensor.bytes();
+        let all = array.tensor.all(&self.table.reading);
         let is_whole = self.depth == 0 && array.strides.is_sorted_by(|a, b| a >= b);
         if is_whole {
-            return Cow::Borrowed(all);
+            return all;
         }
         let over = self.depth..array.dims.len();
         let bytes = (0..self.num_left()).filter_map(|number| {
@@ -353,13 +353,15 @@ impl<'c> Part<'c> {
         self.array.num_numbers().checked_div(above).unwrap_or(0)
     }
 
-    /// The bytes of the element, if no dimension is left.
+    /// Gives the bytes of the element to a function, if no dimension is left.
     #[inline]
-    pub(crate) fn bytes(&self) -> Option<&'c [u8]> {
+    pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        if self.depth != self.array.dims.len() {
+            return None;
+        }
         let size = self.array.dtype.size();
         let start = self.offset.checked_mul(size)?;
-        let bytes = self.array.tensor.bytes().get(start..start.checked_add(size)?)?;
-        (self.depth == self.array.dims.len()).then_some(bytes)
+        self.array.tensor.with(&self.table.reading, start, size, read)
     }
 
     pub(crate) fn length(&self) -> Option<usize> {
