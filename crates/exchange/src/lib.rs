@@ -26,7 +26,9 @@ pub mod safetensors;
 pub mod npy;
 pub mod npz;
 pub mod flax;
+mod background;
 
+pub use background::{Saver, Saving};
 pub use descriptor::Descriptor;
 pub use element::Element;
 pub use error::{Error, ErrorKind, Fault, Result};

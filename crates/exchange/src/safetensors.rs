@@ -155,7 +155,8 @@ pub fn write<'s>(tensors: impl Into<Source<'s>>, mut writer: impl Write) -> Resu
     Ok(writer.flush()?)
 }
 
-/// Writes a file with these tensors, as [`write`] does. The old contents stay until the new ones are on the disk.
+/// Writes a file with these tensors, as [`write()`] does. The old contents stay
+/// until the new ones are on the disk.
 ///
 /// # Errors
 ///
