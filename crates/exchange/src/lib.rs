@@ -26,6 +26,7 @@ pub mod safetensors;
 pub mod npy;
 pub mod npz;
 pub mod flax;
+pub mod gguf;
 mod background;
 
 pub use background::{Saver, Saving};

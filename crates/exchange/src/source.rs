@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::descriptor::{Descriptor, ElementType};
 use crate::error::{ErrorKind, Result, quoted};
 use crate::export::is_of_structure;
-use crate::file::OpenFile;
+use crate::file::{self, OpenFile};
 use crate::tensor::{Tensor, Tensors};
 
 /// How much of a tensor is copied at once.
@@ -183,14 +183,12 @@ impl<'a> Stored<'a> {
         if let Place::Memory(bytes) = self.place {
             return Ok(bytes.into());
         }
-        let mut bytes = Vec::new();
-        let size = usize::try_from(self.size).ok();
-        let room = size.and_then(|size| bytes.try_reserve_exact(size).is_ok().then_some(size));
-        let size = room.ok_or_else(|| {
+        let size = usize::try_from(self.size).ok().filter(|size| file::has_room(*size));
+        let size = size.ok_or_else(|| {
             let name = quoted(self.name());
             ErrorKind::Limit(format!("memory has no room for the {} bytes of {name}", self.size))
         })?;
-        bytes.resize(size, 0);
+        let mut bytes = vec![0; size];
         self.read_at(0, &mut bytes)?;
         Ok(bytes.into())
     }

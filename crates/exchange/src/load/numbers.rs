@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
 use crate::error::{Error, ErrorKind, Result, quoted};
+use crate::file;
 use crate::source::Stored;
 use crate::tensor::{Dtype, display};
 
@@ -149,17 +150,35 @@ impl<'t> Numbers<'t> {
         if let Some(bytes) = self.bytes {
             return bytes.get(start..end).map(read);
         }
+        let window = self.window.borrow();
+        match window.get(start, size) {
+            Some(bytes) if end < self.size => Some(read(bytes)),
+            _ => {
+                drop(window);
+                self.with_next(reading, start, size, read)
+            }
+        }
+    }
+
+    /// The same of a number that is not in memory, or is the last one.
+    #[cold]
+    fn with_next<R>(
+        &self,
+        reading: &Reading,
+        start: usize,
+        size: usize,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Option<R> {
+        let end = start.checked_add(size)?;
         let mut window = self.window.borrow_mut();
         if window.get(start, size).is_none() {
             self.fill(reading, &mut window, start, end)?;
         }
-        let value = match window.get(start, size) {
-            Some(bytes) => read(bytes),
-            None => {
-                reading.has_zeros.set(true);
-                return ZEROS.get(..size).map(read);
-            }
+        let Some(bytes) = window.get(start, size) else {
+            reading.has_zeros.set(true);
+            return ZEROS.get(..size).map(read);
         };
+        let value = read(bytes);
         if end == self.size {
             *window = Window::default();
         }
@@ -167,28 +186,26 @@ impl<'t> Numbers<'t> {
     }
 
     /// Reads the piece that begins at a number. `None` if there is none.
-    #[cold]
     fn fill(&self, reading: &Reading, window: &mut Window, start: usize, end: usize) -> Option<()> {
         if end > self.size {
             return None;
         }
-        window.bytes.clear();
         if reading.is_lost.get() {
+            window.bytes.clear();
             return Some(());
         }
         let whole = if self.is_whole.get() { 0..self.size } else { start..self.size };
         let length = if self.is_whole.get() { self.size } else { whole.len().min(reading.piece) };
-        let filled = match window.bytes.try_reserve_exact(length) {
-            Ok(()) => {
-                window.bytes.resize(length, 0);
-                // A `usize` fits.
-                let offset = u64::try_from(whole.start).unwrap_or(u64::MAX);
-                self.stored.read_at(offset, &mut window.bytes)
+        let filled = if window.bytes.len() == length || file::has_room(length) {
+            if window.bytes.len() != length {
+                window.bytes = vec![0; length];
             }
-            Err(_) => {
-                let what = format!("memory has no room for {}", quoted(self.stored.name()));
-                Err(ErrorKind::Limit(what).into())
-            }
+            // A `usize` fits.
+            let offset = u64::try_from(whole.start).unwrap_or(u64::MAX);
+            self.stored.read_at(offset, &mut window.bytes)
+        } else {
+            let what = format!("memory has no room for {}", quoted(self.stored.name()));
+            Err(ErrorKind::Limit(what).into())
         };
         window.start = whole.start;
         if let Err(error) = filled {

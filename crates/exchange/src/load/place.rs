@@ -356,10 +356,15 @@ impl<'c> Part<'c> {
     /// Gives the bytes of the element to a function, if no dimension is left.
     #[inline]
     pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        self.with_bytes_of(self.array.dtype.size(), read)
+    }
+
+    /// The same, where the size of the element is known.
+    #[inline]
+    pub(crate) fn with_bytes_of<R>(&self, size: usize, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         if self.depth != self.array.dims.len() {
             return None;
         }
-        let size = self.array.dtype.size();
         let start = self.offset.checked_mul(size)?;
         self.array.tensor.with(&self.table.reading, start, size, read)
     }
@@ -389,6 +394,27 @@ impl<'c> Part<'c> {
         let below = self.depth.saturating_add(taken).min(self.array.dims.len());
         let within = self.array.offset(self.depth.min(below)..below, number);
         Part { depth: below, offset: self.offset.saturating_add(within), ..*self }
+    }
+
+    /// How far apart the elements of so many dimensions are, if row-major order is that of the memory.
+    pub(crate) fn step(&self, taken: usize) -> Option<usize> {
+        let end = self.depth.saturating_add(taken).min(self.array.dims.len());
+        let dims = self.array.dims.get(self.depth..end)?;
+        let strides = self.array.strides.get(self.depth..end)?;
+        let pairs = strides.windows(2).zip(dims.iter().skip(1));
+        let mut pairs = pairs.map(|(strides, dim)| match strides {
+            [outer, inner] => inner.checked_mul(*dim) == Some(*outer),
+            _ => true,
+        });
+        pairs.all(|is_row_major| is_row_major).then(|| strides.last().copied().unwrap_or(0))
+    }
+
+    /// The element of this number among those of so many dimensions, which are equally far apart.
+    #[inline]
+    pub(crate) fn element_apart(&self, taken: usize, number: usize, step: usize) -> Part<'c> {
+        let below = self.depth.saturating_add(taken).min(self.array.dims.len());
+        let offset = self.offset.saturating_add(number.saturating_mul(step));
+        Part { depth: below, offset, ..*self }
     }
 
     /// What is read instead to find out which shape the type expects.
