@@ -400,7 +400,9 @@ impl<R: Read> Header<R> {
             let mut shape = (0..num_dims).map(|_| self.u64()).collect::<Result<Vec<_>>>()?;
             shape.reverse();
             let (kind, start) = (self.u32()?, self.u64()?);
-            let type_name = format!("type_{kind}");
+            let known = TYPES.iter().find(|(number, ..)| *number == kind);
+            let type_name =
+                known.map_or(format!("type_{kind}"), |(_, name, ..)| (*name).to_owned());
             let tensor = GgufTensor { name, type_name, shape, start, num_bytes: 0 };
             entries.push(Entry { tensor, kind, byte });
         }
@@ -466,10 +468,8 @@ fn placed(
         }
     }
     let placed = entries.into_iter().zip(sizes).map(|(entry, num_bytes)| {
-        let known = TYPES.iter().find(|(kind, ..)| *kind == entry.kind);
-        let type_name = known.map_or(entry.tensor.type_name, |(_, name, ..)| (*name).to_owned());
         let start = start.saturating_add(entry.tensor.start); // it was added above
-        GgufTensor { type_name, start, num_bytes, ..entry.tensor }
+        GgufTensor { start, num_bytes, ..entry.tensor }
     });
     Ok(placed.collect())
 }

@@ -42,3 +42,5 @@ pub use tensor::{Dtype, Tensor, Tensors};
 
 #[doc(hidden)]
 pub use file::{folder as __folder, target as __target};
+#[doc(hidden)]
+pub use load::renamed as __renamed;

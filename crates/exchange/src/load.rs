@@ -423,6 +423,14 @@ impl Tensors<'_> {
     }
 }
 
+/// The name that a rule of [`Loader::rename`] gives to one that matches, with the wildcards of the other
+/// pattern.
+pub fn renamed(from: &str, to: &str, name: &str) -> Result<Option<String>> {
+    let (from, to) = (Glob::new(from, "."), Glob::new(to, "."));
+    from.expect_same_wildcards(&to)?;
+    Ok(from.rename(&to, name))
+}
+
 impl<'a> Source<'a> {
     /// Reads a value from tensors that have its names, as [`Loader::load`] does without rules.
     ///

@@ -64,7 +64,11 @@ pub struct Stored<'a> {
     descriptor: Descriptor,
     size: u64,
     place: Place<'a>,
+    observer: Option<Observer>,
 }
+
+/// Is called with the number of bytes whenever some were read.
+type Observer = Arc<dyn Fn(u64) + Send + Sync>;
 
 #[derive(Clone)]
 enum Place<'a> {
@@ -79,12 +83,13 @@ impl<'a> Stored<'a> {
         file: &Arc<OpenFile>,
         start: u64,
     ) -> Self {
-        Stored { descriptor, size, place: Place::File(file.clone(), start) }
+        let (place, observer) = (Place::File(file.clone(), start), None);
+        Stored { descriptor, size, place, observer }
     }
 
     pub(crate) fn in_memory(descriptor: Descriptor, bytes: &'a [u8]) -> Self {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX); // a `usize` fits
-        Stored { descriptor, size, place: Place::Memory(bytes) }
+        Stored { descriptor, size, place: Place::Memory(bytes), observer: None }
     }
 
     /// Its name, type and shape.
@@ -152,7 +157,12 @@ impl<'a> Stored<'a> {
                 buffer.copy_from_slice(part.ok_or_else(outside)?); // as long as the buffer
             }
             // The whole is inside of the file, so no sum overflows.
-            Place::File(file, start) => file.read_exact_at(buffer, start.saturating_add(offset))?,
+            Place::File(file, start) => {
+                file.read_exact_at(buffer, start.saturating_add(offset))?;
+                if let Some(observer) = &self.observer {
+                    observer(length);
+                }
+            }
         }
         Ok(())
     }
@@ -328,6 +338,36 @@ impl<'a> Source<'a> {
         let names = self.names_of_aliases();
         let metadata = self.metadata.iter().filter(|(key, _)| !names.contains_key(key.as_str()));
         Source::new(tensors, metadata.cloned().collect())
+    }
+
+    /// The same tensors. The function is called with the number of bytes whenever some are read from a
+    /// file: a bar may show how far a load or a save is.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Tensors, safetensors};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("model.safetensors");
+    /// safetensors::save(&Tensors::of(&Tree::of(&vec![[0.5f32; 4]; 2])?)?, &path)?;
+    /// let read = Arc::new(AtomicU64::new(0));
+    /// let counted = read.clone();
+    /// let source = safetensors::open(&path)?
+    ///     .observed(move |bytes| drop(counted.fetch_add(bytes, Ordering::Relaxed)));
+    /// source.load::<Vec<[f32; 4]>>()?;
+    /// assert_eq!(read.load(Ordering::Relaxed), 32);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn observed(mut self, observer: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        let observer: Observer = Arc::new(observer);
+        for stored in &mut self.tensors {
+            stored.observer = Some(observer.clone());
+        }
+        self
     }
 
     /// Reads all tensors that are stored. Those in memory are borrowed.

@@ -135,7 +135,20 @@ impl<'de> Place<'de> {
     fn number<N: Number>(self) -> Result<N, Failure> {
         if let Place::Part(part) = &self
             && part.array.dtype == N::DTYPE
-            && let Some(number) = part.with_bytes_of(size_of::<N>(), N::read).flatten()
+            && let Some(number) = part.bytes().and_then(N::read)
+        {
+            part.entry.count_read(1);
+            return Ok(number);
+        }
+        self.number_of_file()
+    }
+
+    /// A number of a tensor that is in a file.
+    #[inline(never)]
+    fn number_of_file<N: Number>(self) -> Result<N, Failure> {
+        if let Place::Part(part) = &self
+            && part.array.dtype == N::DTYPE
+            && let Some(number) = part.with_bytes(N::read).flatten()
         {
             part.entry.count_read(1);
             return Ok(number);

@@ -137,6 +137,12 @@ impl<'t> Numbers<'t> {
         self.is_whole.set(true);
     }
 
+    /// All bytes, if they are in memory.
+    #[inline]
+    pub(crate) fn bytes(&self) -> Option<&'t [u8]> {
+        self.bytes
+    }
+
     /// Gives some bytes to a function: those of a number, of at most 16.
     #[inline]
     pub(crate) fn with<R>(

@@ -356,17 +356,21 @@ impl<'c> Part<'c> {
     /// Gives the bytes of the element to a function, if no dimension is left.
     #[inline]
     pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
-        self.with_bytes_of(self.array.dtype.size(), read)
-    }
-
-    /// The same, where the size of the element is known.
-    #[inline]
-    pub(crate) fn with_bytes_of<R>(&self, size: usize, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         if self.depth != self.array.dims.len() {
             return None;
         }
+        let size = self.array.dtype.size();
         let start = self.offset.checked_mul(size)?;
         self.array.tensor.with(&self.table.reading, start, size, read)
+    }
+
+    /// The bytes of the element, if they are in memory and no dimension is left.
+    #[inline]
+    pub(crate) fn bytes(&self) -> Option<&'c [u8]> {
+        let size = self.array.dtype.size();
+        let start = self.offset.checked_mul(size)?;
+        let bytes = self.array.tensor.bytes()?.get(start..start.checked_add(size)?)?;
+        (self.depth == self.array.dims.len()).then_some(bytes)
     }
 
     pub(crate) fn length(&self) -> Option<usize> {
