@@ -35,7 +35,7 @@ use crate::safetensors::header::{Header, MAX_HEADER, Misplaced, PREFIX, Placed};
 use crate::source::{Source, Stored};
 use crate::tensor::{Tensor, Tensors};
 
-pub use open::{Opening, open, open_files, open_slices};
+pub use open::{Opening, open, open_files, open_indexed_slices, open_slices};
 pub use sharded::save_sharded;
 pub use writer::Writer;
 

@@ -134,6 +134,57 @@ pub fn open_slices<'a>(
     shards.into_source()
 }
 
+/// As [`open_slices`], with the text of the index, which is compared as [`open`] does it. The files have
+/// the names that the index has.
+///
+/// # Errors
+///
+/// As [`open`].
+///
+/// ```
+/// use treedef::Tree;
+/// use treedef_exchange::{Tensors, safetensors};
+///
+/// let bytes = safetensors::to_bytes(&Tensors::of(&Tree::of(&([0.5f32], [7u8]))?)?)?;
+/// let files = || [("a.safetensors", bytes.as_slice())];
+/// let index = br#"{"weight_map": {"0": "a.safetensors", "1": "a.safetensors"}}"#;
+/// assert_eq!(safetensors::open_indexed_slices(index, files())?.num_bytes(), 5);
+///
+/// let index = br#"{"weight_map": {"0": "a.safetensors", "1": "b.safetensors"}}"#;
+/// let error = safetensors::open_indexed_slices(index, files()).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "2 faults\n\
+///      a.safetensors: \"1\": the index says that it is in \"b.safetensors\"\n\
+///      b.safetensors: there is no such file"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn open_indexed_slices<'a>(
+    index: &[u8],
+    files: impl IntoIterator<Item = (impl AsRef<str>, &'a [u8])>,
+) -> Result<Source<'a>> {
+    let files = files.into_iter().map(|(name, bytes)| (name.as_ref().to_owned(), bytes));
+    let files: HashMap<String, &'a [u8]> = files.collect();
+    let mut shards = Shards::default();
+    let index = Index::parse(index, "the index", &mut shards.faults);
+    shards.add_indexed(&index, str::to_owned, |shards, file| match files.get(file) {
+        Some(bytes) => shards.add(file, &Data::Memory(bytes)),
+        None => {
+            shards.fault(file, None, "there is no such file");
+            None
+        }
+    });
+    let mut strays: Vec<&String> =
+        files.keys().filter(|name| index.is_read && !index.files.contains_key(*name)).collect();
+    strays.sort_unstable();
+    strays
+        .into_iter()
+        .for_each(|name| shards.fault(name, None, "the index does not name this file"));
+    shards.expect_total_size(&index, "the index");
+    shards.into_source()
+}
+
 impl Opening {
     /// Links may not lead out of the folder, and the total size is compared.
     pub fn new() -> Self {
@@ -232,34 +283,17 @@ impl Opening {
         let mut shards = Shards::default();
         let index = Index::parse(&text, &name, &mut shards.faults);
         let folder = folder(path);
-        let mut expected: HashMap<&str, &str> = HashMap::new();
-        for (file, names) in &index.files {
-            expected.extend(names.iter().map(|name| (name.as_str(), file.as_str())));
-        }
-        for (file, names) in &index.files {
+        let shown = |file: &str| folder.join(file).display().to_string();
+        shards.add_indexed(&index, shown, |shards, file| {
             let path = folder.join(file);
-            let shown = path.display().to_string();
-            if let Some(what) = self.leads_out(folder, &path) {
-                shards.fault(&shown, None, what);
-                continue;
-            }
-            let Some(found) = shards.add_path(&path) else { continue };
-            let found: HashSet<String> = found.into_iter().collect();
-            for name in &found {
-                match expected.get(name.as_str()) {
-                    Some(other) if other == file => {}
-                    Some(other) => {
-                        let what = format!("the index says that it is in {}", quoted(other));
-                        shards.fault(&shown, Some(name), what);
-                    }
-                    None => shards.fault(&shown, Some(name), "the index does not name it"),
+            match self.leads_out(folder, &path) {
+                Some(what) => {
+                    shards.fault(&path.display().to_string(), None, what);
+                    None
                 }
+                None => shards.add_path(&path),
             }
-            for name in names.iter().filter(|name| !found.contains(*name)) {
-                shards.fault(&shown, Some(name), "the index has it, and the file does not");
-            }
-        }
-        // Of an index that is none, all files are strays.
+        });
         for stray in beside.into_iter().flatten().filter(|_| index.is_read) {
             // What a save that was ended left is known by its name.
             let is_known = index.files.contains_key(stray)
@@ -271,16 +305,8 @@ impl Opening {
                 shards.fault(&folder.join(stray).display().to_string(), None, what);
             }
         }
-        let size = shards.tensors.iter().map(Stored::num_bytes).fold(0, u64::saturating_add);
-        match index.total_size.filter(|_| self.total_size && shards.faults.is_empty()) {
-            Some(total) if total != size => {
-                let what = format!(
-                    "`total_size` is {total}, and the tensors have {size} bytes \
-                     (see `Opening::check_total_size`)"
-                );
-                shards.fault(&name, None, what);
-            }
-            _ => {}
+        if self.total_size {
+            shards.expect_total_size(&index, &name);
         }
         shards.into_source()
     }
@@ -331,6 +357,52 @@ struct Shards<'a> {
 impl<'a> Shards<'a> {
     fn fault(&mut self, file: &str, tensor: Option<&str>, what: impl Into<String>) {
         self.faults.push(Fault::new(file, tensor, what));
+    }
+
+    /// Opens the files of an index, and compares their tensors with it.
+    fn add_indexed(
+        &mut self,
+        index: &Index,
+        shown: impl Fn(&str) -> String,
+        mut open: impl FnMut(&mut Self, &str) -> Option<Vec<String>>,
+    ) {
+        let mut expected: HashMap<&str, &str> = HashMap::new();
+        for (file, names) in &index.files {
+            expected.extend(names.iter().map(|name| (name.as_str(), file.as_str())));
+        }
+        for (file, names) in &index.files {
+            let Some(found) = open(self, file) else { continue };
+            let shown = shown(file);
+            let found: HashSet<String> = found.into_iter().collect();
+            for name in &found {
+                match expected.get(name.as_str()) {
+                    Some(other) if other == file => {}
+                    Some(other) => {
+                        let what = format!("the index says that it is in {}", quoted(other));
+                        self.fault(&shown, Some(name), what);
+                    }
+                    None => self.fault(&shown, Some(name), "the index does not name it"),
+                }
+            }
+            for name in names.iter().filter(|name| !found.contains(*name)) {
+                self.fault(&shown, Some(name), "the index has it, and the file does not");
+            }
+        }
+    }
+
+    /// Compares the total size of an index, if nothing else is wrong.
+    fn expect_total_size(&mut self, index: &Index, name: &str) {
+        let size = self.tensors.iter().map(Stored::num_bytes).fold(0, u64::saturating_add);
+        match index.total_size.filter(|_| self.faults.is_empty()) {
+            Some(total) if total != size => {
+                let what = format!(
+                    "`total_size` is {total}, and the tensors have {size} bytes \
+                     (see `Opening::check_total_size`)"
+                );
+                self.fault(name, None, what);
+            }
+            _ => {}
+        }
     }
 
     fn into_source(self) -> Result<Source<'a>> {

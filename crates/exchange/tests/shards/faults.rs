@@ -285,3 +285,58 @@ fn a_file_that_was_replaced_is_not_mixed() {
     let told = folder.refused(source.get("01").unwrap().read());
     assert_snapshot!(told, @"01.safetensors: it became shorter while it was open");
 }
+
+/// What opened has the tensors that it says, all of them inside of the files.
+fn use_source(source: &Source<'_>, most: u64) {
+    assert!(source.num_bytes() <= most);
+    for stored in source.iter() {
+        let bytes = stored.read_bytes().unwrap();
+        assert_eq!(stored.descriptor().num_bytes(), Some(bytes.len() as u64));
+    }
+    let _ = source.load::<std::collections::BTreeMap<String, Vec<u8>>>();
+}
+
+/// `SHARDS_DAMAGES=1000000` damages more.
+#[test]
+fn damaged_indexes_and_headers_are_read_or_refused() {
+    let damages = std::env::var("SHARDS_DAMAGES").map_or(10_000, |text| text.parse().unwrap());
+    let mut rng = fastrand::Rng::with_seed(1);
+    let index = br#"{"metadata": {"total_size": 6}, "weight_map": {"a": "1.safetensors", "b": "1.safetensors", "c": "2.safetensors"}}"#;
+    let parts = [index.to_vec(), file(&[("a", &[1, 2]), ("b", &[3])]), file(&[("c", &[4, 5, 6])])];
+    let opened = |parts: &[Vec<u8>; 3]| {
+        let files = [("1.safetensors", parts[1].as_slice()), ("2.safetensors", &parts[2])];
+        safetensors::open_indexed_slices(&parts[0], files).map(|source| {
+            use_source(&source, (parts[1].len() + parts[2].len()) as u64);
+            names(&source)
+        })
+    };
+    let expected = opened(&parts).unwrap();
+    let mut refused = 0;
+    for _ in 0..damages {
+        let mut damaged = parts.clone();
+        let part = &mut damaged[rng.usize(..3)];
+        for _ in 0..rng.usize(1..3) {
+            let at = rng.usize(..part.len());
+            match rng.u8(..5) {
+                0 => part.truncate(at.max(1)),
+                1 => part[at] = b"\"{}[]:,0129az\\\0\xff"[rng.usize(..16)],
+                2 => part[at] ^= 1 << rng.u8(..8),
+                3 => part.insert(at, rng.u8(32..127)),
+                _ => drop(part.remove(at)),
+            }
+            if part.is_empty() {
+                break;
+            }
+        }
+        match opened(&damaged) {
+            // Blanks, another text of the metadata, other numbers: never other names or shapes in silence,
+            // unless both the index and a header were damaged alike.
+            Ok(found) => assert_eq!(found.len(), expected.len()),
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > damages / 2, "{refused} of {damages}");
+}
