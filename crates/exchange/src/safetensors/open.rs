@@ -373,7 +373,7 @@ impl<'a> Shards<'a> {
         for (file, names) in &index.files {
             let Some(found) = open(self, file) else { continue };
             let shown = shown(file);
-            let found: HashSet<String> = found.into_iter().collect();
+            let found: BTreeSet<String> = found.into_iter().collect();
             for name in &found {
                 match expected.get(name.as_str()) {
                     Some(other) if other == file => {}

@@ -65,6 +65,39 @@ fn a_value_is_read_from_its_files() {
     assert_eq!(Export::new().rest_in_metadata(true).tree(&source.read().unwrap()).unwrap(), tree);
 }
 
+/// Numbers of all sizes, in rows that are longer and shorter than what is read at once.
+#[test]
+fn long_rows_are_read_by_pieces() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Rows {
+        bytes: Vec<u8>,
+        floats: Vec<f64>,
+        halves: Vec<half::f16>,
+        signs: Vec<bool>,
+        matrix: ndarray::Array2<i16>,
+        complex: Vec<[f32; 2]>,
+        columns: Vec<Vec<u32>>,
+        few: Vec<u64>,
+    }
+    let value = Rows {
+        bytes: (0..3_000_001u32).map(|at| (at % 251) as u8).collect(),
+        floats: (0..300_001).map(f64::from).collect(),
+        halves: (0..1_100).map(|at| half::f16::from_bits(at)).collect(),
+        signs: (0..2_049).map(|at| at % 3 == 0).collect(),
+        matrix: ndarray::Array2::from_shape_fn((1_025, 1_023), |(a, b)| (31 * a + b) as i16),
+        complex: (0..1_500).map(|at| [at as f32, 0.5]).collect(),
+        columns: (0..70).map(|a| (0..65).map(|b| 100 * a + b).collect()).collect(),
+        few: (0..63).collect(),
+    };
+    let tree = Tree::of(&value).unwrap();
+    let source = in_files(&Folder::new(), &Tensors::of(&tree).unwrap());
+    // The files are open, though their folder is removed.
+    assert_eq!(source.load::<Rows>().unwrap(), value);
+    let wide: BTreeMap<String, Vec<f32>> =
+        Loader::new().convert_floats(true).load(&source.select("halves").unwrap()).unwrap();
+    assert!(wide["halves"].iter().zip(&value.halves).all(|(a, b)| *a == f32::from(*b)));
+}
+
 #[test]
 fn rules_hold_for_files() {
     let folder = Folder::new();
