@@ -33,8 +33,8 @@ pub(crate) enum Checkpoint {
     Orbax(Tree<TensorLeaf>),
 }
 
-/// Opens a path that is no single document: a folder, an index of shards, a file of GGUF. `None` if it is
-/// one, or a file of another format was asked for.
+/// Opens a path that is no single document: a folder, an index of shards, a file of GGUF. `None` if
+/// it is one, or a file of another format was asked for.
 pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format, Checkpoint)>> {
     let of_file = |failure: Failure| failure.in_file(&path.display().to_string());
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
@@ -170,8 +170,8 @@ impl Checkpoint {
         Ok(source.read()?)
     }
 
-    /// The texts of the whole. Long values of GGUF, such as vocabularies, are told by their number and a
-    /// hash.
+    /// The texts of the whole. Long values of GGUF, such as vocabularies, are told by their number
+    /// and a hash.
     pub(crate) fn metadata(&self) -> Result<BTreeMap<String, String>> {
         match self {
             Checkpoint::Safetensors(source) => {

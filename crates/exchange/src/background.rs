@@ -9,8 +9,9 @@ use crate::error::{ErrorKind, Result};
 
 /// Saves snapshots in a thread of its own, one at a time, while the program goes on.
 ///
-/// A snapshot is a value that nobody changes any more. A clone of a `Tree<Leaf>` whose arrays are leaves
-/// is one: it shares the numbers, so that it costs nothing but a step that changes them makes new ones.
+/// A snapshot is a value that nobody changes any more. A clone of a `Tree<Leaf>` whose arrays are
+/// leaves is one: it shares the numbers, so that it costs nothing but a step that changes them
+/// makes new ones.
 ///
 /// Nothing is lost. The error of a save is returned by its handle; if that was dropped, by the next
 /// [`save`](Self::save) or by [`finish`](Self::finish). A saver that is dropped waits for the save, and
@@ -67,8 +68,8 @@ impl Saver {
     ///
     /// # Errors
     ///
-    /// Returns the error of the save before, if its handle has not: then this one is not begun. And that
-    /// of the operating system, if it starts no thread.
+    /// Returns the error of the save before, if its handle has not: then this one is not begun. And
+    /// that of the operating system, if it starts no thread.
     ///
     /// ```
     /// use treedef::Tree;

@@ -177,8 +177,9 @@ pub fn target(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
-/// Whether memory has room for so many bytes. Where they are asked for without this, there is no error but
-/// the end of the process; and bytes that are zero from the beginning cost less than those that become it.
+/// Whether memory has room for so many bytes. Where they are asked for without this, there is no
+/// error but the end of the process; and bytes that are zero from the beginning cost less than
+/// those that become it.
 pub(crate) fn has_room(size: usize) -> bool {
     Vec::<u8>::new().try_reserve_exact(size).is_ok()
 }

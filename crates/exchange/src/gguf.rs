@@ -1,5 +1,5 @@
-//! The header of GGUF files, in which llama.cpp and others keep models: metadata, and the names, types and
-//! shapes of the tensors.
+//! The header of GGUF files, in which llama.cpp and others keep models: metadata, and the names,
+//! types and shapes of the tensors.
 //!
 //! Numbers are not converted: most types are blocks of quantised numbers. The bytes of a tensor can be
 //! read.
@@ -81,8 +81,8 @@ pub struct GgufTensor {
     pub name: String,
     /// The type of the elements: `f32`, `q4_k`; `type_99` if it is not known.
     pub type_name: String,
-    /// The number of elements in each dimension, outermost first, as elsewhere in this crate. The file has
-    /// them innermost first.
+    /// The number of elements in each dimension, outermost first, as elsewhere in this crate. The
+    /// file has them innermost first.
     pub shape: Vec<u64>,
     /// Where the bytes begin in the file.
     pub start: u64,
@@ -103,9 +103,9 @@ impl fmt::Display for GgufTensor {
 ///
 /// # Errors
 ///
-/// Returns an error when the file is not GGUF of the version 2 or 3 in little endian; when it is cut off,
-/// a name occurs twice, tensors overlap or lie outside of the file; or when the header has more than
-/// 2²⁸ bytes. The error says at which byte.
+/// Returns an error when the file is not GGUF of the version 2 or 3 in little endian; when it is
+/// cut off, a name occurs twice, tensors overlap or lie outside of the file; or when the header has
+/// more than 2²⁸ bytes. The error says at which byte.
 ///
 /// ```
 /// use treedef_exchange::gguf;

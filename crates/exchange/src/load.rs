@@ -234,10 +234,11 @@ impl Loader {
         Ok(Loader { base: Some(base), ..self })
     }
 
-    /// Reads a value, from [`Tensors`] or from a [`Source`], piece by piece: beside the value, memory has
-    /// one mebibyte of a tensor, or the whole of one that is transposed. A tied tensor is read under
-    /// each of its names that the type asks for. The value is also serialized if serde keeps some of it in a buffer, as below
-    /// `#[serde(flatten)]`, because only the value then shows which type it has.
+    /// Reads a value, from [`Tensors`] or from a [`Source`], piece by piece: beside the value,
+    /// memory has one mebibyte of a tensor, or the whole of one that is transposed. A tied tensor
+    /// is read under each of its names that the type asks for. The value is also serialized if
+    /// serde keeps some of it in a buffer, as below `#[serde(flatten)]`, because only the value
+    /// then shows which type it has.
     ///
     /// # Errors
     ///
@@ -423,8 +424,8 @@ impl Tensors<'_> {
     }
 }
 
-/// The name that a rule of [`Loader::rename`] gives to one that matches, with the wildcards of the other
-/// pattern.
+/// The name that a rule of [`Loader::rename`] gives to one that matches, with the wildcards of the
+/// other pattern.
 pub fn renamed(from: &str, to: &str, name: &str) -> Result<Option<String>> {
     let (from, to) = (Glob::new(from, "."), Glob::new(to, "."));
     from.expect_same_wildcards(&to)?;

@@ -44,8 +44,8 @@ pub use writer::Writer;
 /// # Errors
 ///
 /// Returns an error when the header is not JSON of the format, a name occurs twice, the data has a
-/// hole, an overlap or a rest, a shape does not fit, or a tensor has a type that [`Dtype`] does not
-/// have.
+/// hole, an overlap or a rest, a shape does not fit, or a tensor has a type that
+/// [`Dtype`](crate::Dtype) does not have.
 pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
     let short = || malformed(bytes.len(), "the file ends inside its header");
     let (prefix, rest) = bytes.split_first_chunk::<PREFIX>().ok_or_else(short)?;

@@ -130,8 +130,9 @@ pub(crate) fn shard_number(name: &str) -> Option<(u64, u64)> {
     Some((number.parse().ok()?, count.parse().ok()?))
 }
 
-/// How a save names the files that take the place of others: `model-5f3a9c01-00001-of-00003.safetensors`.
-/// Such a file that no index names was left by a save that was ended.
+/// How a save names the files that take the place of others:
+/// `model-5f3a9c01-00001-of-00003.safetensors`. Such a file that no index names was left by a save
+/// that was ended.
 pub(crate) fn is_of_save(name: &str) -> bool {
     let rest = name.strip_prefix("model-").and_then(|rest| rest.split_once('-'));
     let is_hex = |text: &str| text.len() == 8 && text.bytes().all(|it| it.is_ascii_hexdigit());

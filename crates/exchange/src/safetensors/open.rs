@@ -134,8 +134,8 @@ pub fn open_slices<'a>(
     shards.into_source()
 }
 
-/// As [`open_slices`], with the text of the index, which is compared as [`open`] does it. The files have
-/// the names that the index has.
+/// As [`open_slices`], with the text of the index, which is compared as [`open`] does it. The files
+/// have the names that the index has.
 ///
 /// # Errors
 ///
@@ -197,8 +197,8 @@ impl Opening {
         Opening { follow_links: yes, ..self }
     }
 
-    /// Sets whether the `total_size` of an index has to be that of its tensors. Some writers count other
-    /// bytes than those that they write.
+    /// Sets whether the `total_size` of an index has to be that of its tensors. Some writers count
+    /// other bytes than those that they write.
     #[must_use]
     pub fn check_total_size(self, yes: bool) -> Self {
         Opening { total_size: yes, ..self }

@@ -20,16 +20,17 @@ const WHOLE: &str = "model.safetensors";
 /// enough, it is `model.safetensors`, and there is no index.
 ///
 /// The tensors are [`Tensors`](crate::Tensors) or a [`Source`], which is copied piece by piece:
-/// `save_sharded(&open(old)?, new, max_bytes)` makes other shards of a checkpoint of any size, in little
-/// memory.
+/// `save_sharded(&open(old)?, new, max_bytes)` makes other shards of a checkpoint of any size, in
+/// little memory.
 ///
 /// The texts of the metadata are in each file, as transformers asks for `format` there; those of the
 /// structure are in the first one, and an alias is in the file of its tensor.
 ///
-/// Whoever opens the folder finds the old checkpoint or the new one, also after the process was killed:
-/// a checkpoint that is there is replaced by writing its index. Its files are removed then, and the new
-/// ones have other names, as `model-5f3a9c01-00001-of-00003.safetensors`. What a process that was killed
-/// left is removed by the next save. Other files in the folder are left alone. Two saves into one folder at the same time are not supported.
+/// Whoever opens the folder finds the old checkpoint or the new one, also after the process was
+/// killed: a checkpoint that is there is replaced by writing its index. Its files are removed then,
+/// and the new ones have other names, as `model-5f3a9c01-00001-of-00003.safetensors`. What a
+/// process that was killed left is removed by the next save. Other files in the folder are left
+/// alone. Two saves into one folder at the same time are not supported.
 ///
 /// Returns the files: the shards, and then the index, if there is one.
 ///

@@ -60,9 +60,9 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Returns an error when two tensors have one name, a name is `__metadata__`, a tensor is of complex
-    /// numbers of 128 bits or has no number of bytes, or the header would be longer than readers
-    /// accept; and those of the operating system.
+    /// Returns an error when two tensors have one name, a name is `__metadata__`, a tensor is of
+    /// complex numbers of 128 bits or has no number of bytes, or the header would be longer than
+    /// readers accept; and those of the operating system.
     pub fn create(
         path: impl AsRef<Path>,
         descriptors: impl IntoIterator<Item = Descriptor>,

@@ -82,7 +82,7 @@ fn long_rows_are_read_by_pieces() {
     let value = Rows {
         bytes: (0..3_000_001u32).map(|at| (at % 251) as u8).collect(),
         floats: (0..300_001).map(f64::from).collect(),
-        halves: (0..1_100).map(|at| half::f16::from_bits(at)).collect(),
+        halves: (0..1_100).map(half::f16::from_bits).collect(),
         signs: (0..2_049).map(|at| at % 3 == 0).collect(),
         matrix: ndarray::Array2::from_shape_fn((1_025, 1_023), |(a, b)| (31 * a + b) as i16),
         complex: (0..1_500).map(|at| [at as f32, 0.5]).collect(),
@@ -94,7 +94,7 @@ fn long_rows_are_read_by_pieces() {
     // The files are open, though their folder is removed.
     assert_eq!(source.load::<Rows>().unwrap(), value);
     let wide: BTreeMap<String, Vec<f32>> =
-        Loader::new().convert_floats(true).load(&source.select("halves").unwrap()).unwrap();
+        Loader::new().convert_floats(true).load(source.select("halves").unwrap()).unwrap();
     assert!(wide["halves"].iter().zip(&value.halves).all(|(a, b)| *a == f32::from(*b)));
 }
 
