@@ -196,7 +196,8 @@ fn damaged_headers_are_read_or_refused() {
     for _ in 0..damages {
         let mut bytes = whole.clone();
         for _ in 0..rng.usize(1..4) {
-            let at = rng.usize(..bytes.len());
+            let Some(last) = bytes.len().checked_sub(1) else { break };
+            let at = rng.usize(..=last);
             match rng.u8(..4) {
                 0 => bytes.truncate(at.max(1)),
                 1 => bytes[at] = [0, 1, 127, 255][rng.usize(..4)],
