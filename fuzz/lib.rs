@@ -7,5 +7,9 @@ pub mod arrays; // as `exchange`
 pub mod exchange; // apart from those that the tests of the library replay
 #[path = "targets/tensors.rs"]
 pub mod tensors; // the same
+#[path = "targets/shards.rs"]
+pub mod shards; // the same
+#[path = "targets/gguf.rs"]
+pub mod gguf; // the same
 
 pub use targets::*;

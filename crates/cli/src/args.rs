@@ -9,7 +9,8 @@ use crate::format::Format;
 /// Shows, counts, compares and checks the structures of documents.
 ///
 /// Formats are known by their extensions: json, jsonl, toml, yaml, cbor, msgpack, ron, tree,
-/// treedef, safetensors, npz, npy; each also with .gz or .zst. A file `-` is standard input.
+/// treedef, safetensors, npz, npy, gguf; each also with .gz or .zst. A checkpoint in shards is a
+/// folder or its index, one of orbax a folder. A file `-` is standard input.
 #[derive(Debug, Parser)]
 #[command(name = "treedef", version, max_term_width = 100)]
 #[command(
@@ -68,6 +69,8 @@ pub(crate) enum Command {
         #[arg(long)]
         patch: bool,
         #[command(flatten)]
+        renaming: Renaming,
+        #[command(flatten)]
         json: Json,
     },
     /// Applies a patch of `treedef diff --patch`
@@ -107,6 +110,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         to: Output,
         #[command(flatten)]
+        shards: Shards,
+        #[command(flatten)]
         report: Report,
     },
     /// Prints a hash of the structure of each document, the same on every machine
@@ -114,6 +119,9 @@ pub(crate) enum Command {
         /// The documents
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// Print the SHA-256 of the bytes of each tensor
+        #[arg(long)]
+        tensors: bool,
         #[command(flatten)]
         reading: Reading,
         #[command(flatten)]
@@ -147,6 +155,28 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// The names of tensors in two files.
+#[derive(Debug, Group)]
+pub(crate) struct Renaming {
+    /// Compare tensors FROM of the old file with TO of the new one: `*` is one part of a name, `**`
+    /// any number; what follows stays, e.g. `.weight`. May be repeated
+    #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with = "patch", help_heading = "Names of tensors")]
+    pub(crate) rename: Vec<String>,
+    /// A file with the two names of a `--rename` on each line, as `--suggest` prints them
+    #[arg(long, value_name = "FILE", conflicts_with = "patch", help_heading = "Names of tensors")]
+    pub(crate) renames: Option<PathBuf>,
+    /// Print the renames that the shapes, words and order of the tensors suggest
+    #[arg(long, conflicts_with_all = ["patch", "structure"], help_heading = "Names of tensors")]
+    pub(crate) suggest: bool,
+}
+
+impl Renaming {
+    /// Whether it has none of its options.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rename.is_empty() && self.renames.is_none() && !self.suggest
+    }
 }
 
 #[derive(Debug, Group)]
@@ -304,6 +334,38 @@ impl Limits {
         let work = default.max_work.max(self.max_nodes);
         default.max_depth(self.max_depth()).max_nodes(self.max_nodes).max_work(work)
     }
+}
+
+/// The files of a checkpoint.
+#[derive(Clone, Copy, Debug, Group)]
+pub(crate) struct Shards {
+    /// Write a folder of safetensors in files of at most SIZE, with their index, e.g. `5GB`
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Checkpoints")]
+    pub(crate) shards: Option<u64>,
+    /// Write tied tensors once for each of their names
+    #[arg(long, help_heading = "Checkpoints")]
+    pub(crate) separate: bool,
+}
+
+/// A number of bytes: `5GB`, `512MiB`, `1000`.
+fn size(text: &str) -> std::result::Result<u64, String> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit: u64 = match unit.trim().to_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "t" | "tb" => 1_000_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "tib" => 1 << 40,
+        _ => return Err("a size is a number and a unit, such as 5GB or 512MiB".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| format!("no number of bytes: `{text}`"))?;
+    let bytes = number.checked_mul(unit).filter(|bytes| *bytes > 0);
+    bytes.ok_or_else(|| "expected at least a byte, and less than 2⁶⁴".to_owned())
 }
 
 #[derive(Debug, Group)]

@@ -10,8 +10,9 @@ use crate::args::{DuplicateKeys, Limits};
 use crate::duplicates::{self, resolved};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{Document, Input, more_than, text, warn};
+use crate::input::{Document, Input, text, warn};
 use crate::json::{BAD, Bad, TWICE, json_failure, json_of};
+use crate::tensors::more_than;
 use crate::yaml;
 
 /// Where a document is in its file.

@@ -34,6 +34,10 @@ pub enum Format {
     Npz,
     /// numpy's file of one array
     Npy,
+    /// models of llama.cpp: the metadata, and the names, types and shapes of tensors
+    Gguf,
+    /// checkpoints of orbax: the structure and the shapes
+    Orbax,
 }
 
 impl Format {
@@ -44,7 +48,8 @@ impl Format {
 
     /// Whether a file holds tensors.
     pub(crate) fn is_of_tensors(self) -> bool {
-        matches!(self, Format::Safetensors | Format::Npz | Format::Npy)
+        use Format::{Gguf, Npy, Npz, Orbax, Safetensors};
+        matches!(self, Safetensors | Npz | Npy | Gguf | Orbax)
     }
 
     /// Whether a file is text, which may begin with a byte order mark.
@@ -91,6 +96,7 @@ impl Format {
             "safetensors" => Format::Safetensors,
             "npz" => Format::Npz,
             "npy" => Format::Npy,
+            "gguf" => Format::Gguf,
             _ => {
                 let message = format!(
                     "the format is not clear from the name, pass `{option}`, e.g. `{option} json`"

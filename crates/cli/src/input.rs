@@ -8,8 +8,10 @@ use std::path;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny};
 use treedef::{Key, Leaf, LeafKind, Tree, TreeDef, TreeSeed};
+use treedef_exchange::gguf;
 
 use crate::args::{DuplicateKeys, Limits, Reading};
+use crate::checkpoint::{self, Checkpoint};
 use crate::comments::has_comments;
 use crate::dates::Dates;
 use crate::duplicates::{self, resolved};
@@ -18,7 +20,7 @@ use crate::format::Format;
 use crate::json::{BAD, Bad, Lines, json_failure, json_of};
 use crate::paint::{counted, without_null};
 use crate::safetensors;
-use crate::tensors::{self, TensorLeaf};
+use crate::tensors::{self, TensorLeaf, more_than};
 use crate::yaml;
 
 /// Deeper than a tree may be: its own limit is told with the path.
@@ -51,6 +53,8 @@ pub(crate) struct Input {
     pub(crate) size: Option<u64>,
     /// Its path then.
     pub(crate) plain: Option<path::PathBuf>,
+    /// Tensors that stay in their files. Then there is nothing to read.
+    pub(crate) checkpoint: Option<Checkpoint>,
     pub(crate) skip_bad: bool,
     pub(crate) duplicate_keys: DuplicateKeys,
     pub(crate) limits: Limits,
@@ -68,8 +72,21 @@ pub(crate) struct Rest {
 pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Result<Input> {
     let Reading { format, skip_bad, duplicate_keys, limits } = reading;
     let is_stdin = path.as_os_str() == "-";
-    if !is_stdin && path.is_dir() {
-        return Err(Failure::at(path.display(), "a folder, pass the files in it"));
+    let checkpoint = if is_stdin { None } else { checkpoint::open(path, format)? };
+    if let Some((format, checkpoint)) = checkpoint {
+        let (name, reader) = (path.display().to_string(), Box::new(io::empty()));
+        let (size, plain, checkpoint) = (None, None, Some(checkpoint));
+        return Ok(Input {
+            name,
+            format,
+            reader,
+            size,
+            plain,
+            checkpoint,
+            skip_bad,
+            duplicate_keys,
+            limits,
+        });
     }
     let format = match format {
         Some(format) => format,
@@ -107,17 +124,27 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
         }
     }
     let plain = size.map(|_| path.to_owned());
-    Ok(Input { name, format, reader, size, plain, skip_bad, duplicate_keys, limits })
+    let checkpoint = None;
+    Ok(Input { name, format, reader, size, plain, checkpoint, skip_bad, duplicate_keys, limits })
 }
 
 impl Input {
     /// Reads what is known of the structure: of tensors the names, types and shapes. Of
     /// safetensors, only the header is read.
     pub(crate) fn document(mut self) -> Result<Document> {
+        if let Some(checkpoint) = &self.checkpoint {
+            let shapes = checkpoint.shapes().map_err(|failure| failure.in_file(&self.name))?;
+            return Ok(Document::Tensors(shapes));
+        }
         match self.format {
             Format::Safetensors => safetensors::read(&mut self.reader, self.size)
                 .map(Document::Tensors)
                 .map_err(|failure| failure.in_file(&self.name)),
+            Format::Gguf => {
+                let gguf = gguf::read(&mut self.reader, None).map_err(Failure::from);
+                let shapes = gguf.and_then(|gguf| Checkpoint::Gguf(gguf).shapes());
+                shapes.map(Document::Tensors).map_err(|failure| failure.in_file(&self.name))
+            }
             Format::Npz | Format::Npy => self.with_bytes(|bytes, format, limits| {
                 tensors::shapes(&tensors::read(bytes, format, limits)?).map(Document::Tensors)
             }),
@@ -129,6 +156,13 @@ impl Input {
     pub(crate) fn values(self) -> Result<Document> {
         let Input { skip_bad, duplicate_keys, .. } = self;
         let name = self.name.clone();
+        if let Some(checkpoint) = &self.checkpoint {
+            let values = checkpoint.values(self.limits);
+            return match values.map_err(|failure| failure.in_file(&name))? {
+                Some(tree) => Ok(Document::Tree(tree)),
+                None => Err(Failure::at(name, NO_VALUES)),
+            };
+        }
         self.with_bytes(|bytes, format, limits| {
             values_of(bytes, (&name, format), skip_bad, duplicate_keys, limits)
         })
@@ -173,6 +207,10 @@ impl Input {
         make: impl FnOnce(&[u8], Format, Limits) -> Result<T>,
     ) -> Result<T> {
         let Input { name, format, reader, limits, size, .. } = self;
+        if self.checkpoint.is_some() {
+            let message = "a checkpoint, which this command does not read; `treedef show` does";
+            return Err(Failure::at(name, message));
+        }
         let most = u64::try_from(limits.max_bytes()).unwrap_or(u64::MAX);
         let mut bytes = Vec::new();
         let too_large = size.is_some_and(|size| size > most);
@@ -191,12 +229,6 @@ impl Input {
         }
         make(&bytes, format, limits).map_err(|failure| failure.in_file(&name))
     }
-}
-
-/// Says that something is too large.
-pub(crate) fn more_than(most: usize) -> String {
-    let most = counted(u64::try_from(most).unwrap_or(u64::MAX), "byte", "bytes");
-    format!("more than {most}, `--max-bytes` allows more")
 }
 
 const NO_VALUES: &str = "it has no values; `show` and `check --like` can read it";
@@ -293,6 +325,8 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         }
         Format::Tree => Tree::from_bytes_as(bytes, limits.of_trees())?,
         Format::Treedef => return structure(bytes),
+        Format::Gguf => gguf::read(bytes, None)?.metadata().clone(),
+        Format::Orbax => return Err(Failure::new("pass the folder of the checkpoint")),
         Format::Safetensors | Format::Npz | Format::Npy => {
             tensors::tree(&tensors::read(bytes, format, limits)?, limits)?
         }

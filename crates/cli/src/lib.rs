@@ -13,6 +13,8 @@ mod tensors;
 mod far;
 mod json;
 mod safetensors;
+mod checkpoint;
+mod progress;
 mod dates;
 mod duplicates;
 mod yaml;

@@ -9,12 +9,14 @@ use treedef::{Dtype, Flattener, Leaf, Tree};
 use treedef_exchange::{Tensor, Tensors};
 
 use crate::args::Limits;
+use crate::checkpoint::Checkpoint;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{Input, more_than};
+use crate::input::Input;
 use crate::names::Names;
+use crate::progress::Progress;
 use crate::safetensors;
-use crate::tensors::{self, TensorLeaf};
+use crate::tensors::{self, TensorLeaf, more_than};
 
 /// How much is compared at once.
 const PIECE: usize = 1 << 20;
@@ -30,27 +32,62 @@ pub(crate) struct Stored {
     pub(crate) metadata: BTreeMap<String, String>,
     source: Source,
     limits: Limits,
+    progress: Progress,
 }
 
 /// A tensor, and where it is.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) leaf: TensorLeaf,
-    name: String,
-    /// Where the bytes begin in the file.
+    pub(crate) name: String,
+    /// Where the bytes begin in the file, or its number in the checkpoint.
     start: u64,
 }
 
 enum Source {
     File(File),
     Memory(Tensors<'static>),
+    Checkpoint(Checkpoint),
+}
+
+impl Slot {
+    /// The type, if the tensor has numbers.
+    pub(crate) fn dtype(&self) -> Option<Dtype> {
+        Dtype::ALL.iter().copied().find(|dtype| dtype.name() == self.leaf.dtype)
+    }
 }
 
 impl Stored {
+    /// Shows how much is read.
+    pub(crate) fn with_progress(self, progress: &Progress) -> Self {
+        Stored { progress: progress.clone(), ..self }
+    }
+
+    /// The same tensors at other paths.
+    pub(crate) fn with_tree(self, tree: Tree<Slot>) -> Self {
+        Stored { tree, ..self }
+    }
+
+    /// The number of bytes of all tensors.
+    pub(crate) fn num_bytes(&self) -> u64 {
+        self.tree.leaves().iter().map(|slot| slot.leaf.size).fold(0, u64::saturating_add)
+    }
+
     /// Opens a file of tensors. Of safetensors, only the header is read, unless the file is
     /// compressed or a pipe.
     pub(crate) fn open(mut input: Input) -> Result<Self> {
         let (name, format, limits) = (input.name.clone(), input.format, input.limits);
+        let progress = Progress::new(0);
+        if let Some(checkpoint) = input.checkpoint {
+            let tree = checkpoint.tensors()?.map(|(leaf, name, number)| Slot {
+                leaf,
+                name,
+                start: u64::try_from(number).unwrap_or(u64::MAX),
+            });
+            let metadata = checkpoint.metadata()?;
+            let source = Source::Checkpoint(checkpoint);
+            return Ok(Stored { name, format, tree, metadata, source, limits, progress });
+        }
         if let Some(path) = input.plain.clone().filter(|_| format == Format::Safetensors) {
             let of_file = |failure: Failure| failure.in_file(&name);
             let size = input.size;
@@ -62,7 +99,8 @@ impl Stored {
             });
             let tree = Names::of(slots).into_tree()?;
             let metadata = header.metadata;
-            return Ok(Stored { name, format, tree, metadata, source: Source::File(file), limits });
+            let source = Source::File(file);
+            return Ok(Stored { name, format, tree, metadata, source, limits, progress });
         }
         let tensors = input.with_bytes(|bytes, format, limits| {
             Ok(tensors::read(bytes, format, limits)?.into_owned())
@@ -72,7 +110,8 @@ impl Stored {
         let tree = Names::of(slots).into_tree()?;
         let text = |key: &str| tensors.metadata(key).unwrap_or_default().to_owned();
         let metadata = tensors.metadata_keys().map(|key| (key.to_owned(), text(key))).collect();
-        Ok(Stored { name, format, tree, metadata, source: Source::Memory(tensors), limits })
+        let source = Source::Memory(tensors);
+        Ok(Stored { name, format, tree, metadata, source, limits, progress })
     }
 
     /// All values as one tree.
@@ -83,6 +122,10 @@ impl Stored {
     fn read_file(&self) -> Result<Tree<Leaf>> {
         let mut file = match &self.source {
             Source::Memory(tensors) => return tensors::tree(tensors, self.limits),
+            Source::Checkpoint(checkpoint) => {
+                let values = checkpoint.values(self.limits)?;
+                return values.ok_or_else(|| Failure::new("it has no values"));
+            }
             Source::File(file) => file,
         };
         let most = self.limits.max_bytes();
@@ -110,24 +153,27 @@ impl Stored {
         let read;
         let tensor = match &self.source {
             Source::Memory(tensors) => tensors.get(&slot.name),
-            Source::File(file) => {
+            Source::File(_) | Source::Checkpoint(_) => {
                 let most = self.limits.max_bytes();
                 let size = usize::try_from(slot.leaf.size).ok().filter(|size| *size <= most);
                 let size = size.ok_or_else(|| Failure::new(more_than(most)))?;
+                let dtype = slot.dtype().ok_or_else(|| {
+                    let (name, dtype) = (&slot.name, &slot.leaf.dtype);
+                    Failure::new(format!(
+                        "`{name}` is {dtype}, which is listed and compared, and has no numbers here"
+                    ))
+                })?;
                 let mut bytes = Vec::new();
-                let mut file = file;
-                file.seek(SeekFrom::Start(slot.start))?;
-                file.take(slot.leaf.size).read_to_end(&mut bytes)?;
+                self.pieces(slot, |piece| {
+                    bytes.extend_from_slice(piece);
+                    Ok(true)
+                })?;
                 if bytes.len() != size {
                     return Err(Failure::new("cut off, get the file again"));
                 }
-                let dtype = Dtype::ALL.iter().find(|dtype| dtype.name() == slot.leaf.dtype);
-                let dtype = dtype.ok_or_else(|| {
-                    Failure::new(format!("the type {} is not supported", slot.leaf.dtype))
-                })?;
                 let shape = slot.leaf.shape.iter().map(|size| usize::try_from(*size).ok());
                 let shape: Option<Vec<usize>> = shape.collect();
-                read = Tensor::new(*dtype, shape.unwrap_or_default(), bytes)?;
+                read = Tensor::new(dtype, shape.unwrap_or_default(), bytes)?;
                 Some(&read)
             }
         };
@@ -135,26 +181,47 @@ impl Stored {
         Ok(Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(tensor)?)
     }
 
+    /// Reads bytes of a tensor that is in a file.
+    fn read_at(&self, slot: &Slot, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        match &self.source {
+            Source::Memory(_) => Err(Failure::new("it is in memory")),
+            Source::File(file) => {
+                let mut file = file;
+                file.seek(SeekFrom::Start(slot.start.saturating_add(offset)))?;
+                Ok(file.read_exact(buffer)?)
+            }
+            Source::Checkpoint(checkpoint) => {
+                let number = usize::try_from(slot.start).unwrap_or(usize::MAX);
+                checkpoint.read_at(number, offset, buffer)
+            }
+        }
+    }
+
     /// Calls `each` with the bytes of a tensor, piece by piece, until it returns `false`.
-    fn pieces(&self, slot: &Slot, mut each: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
+    pub(crate) fn pieces(
+        &self,
+        slot: &Slot,
+        mut each: impl FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<()> {
         match &self.source {
             Source::Memory(tensors) => {
                 let bytes = tensors.get(&slot.name).map_or(&[][..], Tensor::bytes);
                 for piece in bytes.chunks(PIECE) {
+                    self.progress.add(piece.len());
                     if !each(piece)? {
                         break;
                     }
                 }
             }
-            Source::File(file) => {
-                let (mut file, mut left) = (file, slot.leaf.size);
-                let mut buffer = vec![0; PIECE];
-                file.seek(SeekFrom::Start(slot.start))?;
-                while left > 0 {
-                    let size = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+            Source::File(_) | Source::Checkpoint(_) => {
+                let (mut at, all) = (0_u64, slot.leaf.size);
+                let mut buffer = vec![0; usize::try_from(all).unwrap_or(PIECE).min(PIECE)];
+                while at < all {
+                    let size = usize::try_from(all - at).unwrap_or(PIECE).min(PIECE);
                     let piece = buffer.get_mut(..size).unwrap_or_default();
-                    file.read_exact(piece)?;
-                    left = left.saturating_sub(u64::try_from(size).unwrap_or(u64::MAX));
+                    self.read_at(slot, at, piece)?;
+                    at = at.saturating_add(u64::try_from(size).unwrap_or(u64::MAX));
+                    self.progress.add(size);
                     if !each(piece)? {
                         break;
                     }
@@ -190,11 +257,9 @@ impl Stored {
                 let at = usize::try_from(at).unwrap_or(usize::MAX);
                 Ok(bytes.get(at..).and_then(|rest| rest.get(..expected.len())) == Some(expected))
             }
-            Source::File(file) => {
-                let mut file = file;
+            Source::File(_) | Source::Checkpoint(_) => {
                 let mut found = vec![0; expected.len()];
-                file.seek(SeekFrom::Start(slot.start.saturating_add(at)))?;
-                file.read_exact(&mut found)?;
+                self.read_at(slot, at, &mut found)?;
                 Ok(found == expected)
             }
         }

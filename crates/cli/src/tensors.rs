@@ -14,6 +14,7 @@ use crate::args::Limits;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::names::Names;
+use crate::paint::counted;
 
 /// What numpy calls an array that was saved without a name.
 const NO_NAME: &str = "arr_0";
@@ -41,6 +42,12 @@ impl fmt::Display for TensorLeaf {
         let sizes: Vec<String> = self.shape.iter().map(u64::to_string).collect();
         write!(f, "{}[{}]", self.dtype, sizes.join(", "))
     }
+}
+
+/// Says that something is too large.
+pub(crate) fn more_than(most: usize) -> String {
+    let most = counted(u64::try_from(most).unwrap_or(u64::MAX), "byte", "bytes");
+    format!("more than {most}, `--max-bytes` allows more")
 }
 
 /// The tensors of a file.

@@ -1,6 +1,7 @@
 """Writes names and shapes of state dicts as the code of two models makes them, in small.
 
-`layouts.py FOLDER` writes `gpt2.txt`, `gpt2_hub.txt` and `resnet50.txt`: a name, a dtype and a shape a line.
+`layouts.py FOLDER` writes `gpt2.txt`, `gpt2_hub.txt`, `llama3_70b.txt` and `resnet50.txt`: a name, a dtype and a shape a
+line.
 """
 
 import sys
@@ -61,7 +62,28 @@ def resnet50(width=2, classes=3):
     yield "fc.bias", "F32", [classes]
 
 
+def llama3(layers=80, hidden=8192, inner=28672, vocabulary=128256, heads=64, key_heads=8, scale=1024):
+    """The 723 tensors of `Meta-Llama-3-70B` on the hub, each dimension divided by 1024."""
+    hidden, inner, vocabulary = hidden // scale, inner // scale, vocabulary // scale
+    keys = hidden * key_heads // heads
+    yield "model.embed_tokens.weight", "BF16", [vocabulary, hidden]
+    for layer in range(layers):
+        block = f"model.layers.{layer}."
+        yield f"{block}input_layernorm.weight", "BF16", [hidden]
+        yield f"{block}mlp.down_proj.weight", "BF16", [hidden, inner]
+        yield f"{block}mlp.gate_proj.weight", "BF16", [inner, hidden]
+        yield f"{block}mlp.up_proj.weight", "BF16", [inner, hidden]
+        yield f"{block}post_attention_layernorm.weight", "BF16", [hidden]
+        yield f"{block}self_attn.k_proj.weight", "BF16", [keys, hidden]
+        yield f"{block}self_attn.o_proj.weight", "BF16", [hidden, hidden]
+        yield f"{block}self_attn.q_proj.weight", "BF16", [hidden, hidden]
+        yield f"{block}self_attn.v_proj.weight", "BF16", [keys, hidden]
+    yield "model.norm.weight", "BF16", [hidden]
+    yield "lm_head.weight", "BF16", [vocabulary, hidden]
+
+
 folder = Path(sys.argv[1])
-for file, layout in (("gpt2", gpt2()), ("gpt2_hub", gpt2(hub=True)), ("resnet50", resnet50())):
+layouts = {"gpt2": gpt2(), "gpt2_hub": gpt2(hub=True), "llama3_70b": llama3(), "resnet50": resnet50()}
+for file, layout in layouts.items():
     lines = (f"{name} {dtype} {','.join(map(str, shape))}".rstrip() for name, dtype, shape in layout)
     (folder / f"{file}.txt").write_text("".join(f"{line}\n" for line in lines))

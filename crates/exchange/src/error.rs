@@ -73,11 +73,45 @@ pub enum ErrorKind {
     Rule(String),
     /// The tensors are not those that the type reads.
     Load(Box<LoadReport>),
+    /// What is wrong with the files of a checkpoint: all of it.
+    Faults(Vec<Fault>),
     /// An error of the operating system.
     Io(std::io::Error),
     /// An error of `treedef`.
     TreeDef(treedef::Error),
 }
+
+/// What is wrong with a file, or with a tensor in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fault {
+    /// The file, as it was named.
+    pub file: String,
+    /// The tensor, if it is about one.
+    pub tensor: Option<String>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Fault {
+    pub(crate) fn new(file: &str, tensor: Option<&str>, what: impl Into<String>) -> Self {
+        Fault { file: file.to_owned(), tensor: tensor.map(str::to_owned), what: what.into() }
+    }
+}
+
+/// `model.safetensors: "w": what is wrong`
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.file.escape_debug())?;
+        if let Some(tensor) = &self.tensor {
+            write!(f, "{}: ", quoted(tensor))?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+/// The most faults that are printed.
+const PRINTED: usize = 100;
 
 impl Error {
     /// What went wrong.
@@ -189,6 +223,16 @@ impl fmt::Display for Error {
             ErrorKind::Io(error) => error.fmt(f)?,
             ErrorKind::Load(report) => {
                 write!(f, "the tensors do not fit the type\n{}", report.lines())?;
+            }
+            ErrorKind::Faults(faults) => {
+                if let [fault] = faults.as_slice() {
+                    return fault.fmt(f);
+                }
+                write!(f, "{} faults", faults.len())?;
+                faults.iter().take(PRINTED).try_for_each(|fault| write!(f, "\n{fault}"))?;
+                if faults.len() > PRINTED {
+                    write!(f, "\nand {} more", faults.len() - PRINTED)?;
+                }
             }
             ErrorKind::Clash { name, first } => {
                 write!(f, "the name `{name}` is also that of `{first}`")?;

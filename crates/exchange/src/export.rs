@@ -17,10 +17,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::names::{Name, NamePrinter, Stack};
 use crate::parts::{Part, array, parts};
 use crate::restore::Reader;
+use crate::source::Source;
 use crate::tensor::{Dtype, Tensor, Tensors, display};
 
 /// The key of the metadata that has the structure.
-const STRUCTURE: &str = "treedef";
+pub(crate) const STRUCTURE: &str = "treedef";
 /// The key of the metadata that has the leaves of arrays which no tensor has.
 const BESIDE_ARRAYS: &str = "treedef.arrays";
 /// The key of the metadata that has the paths of matrices whose numbers the tree has by columns.
@@ -345,9 +346,16 @@ impl Export {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn tree<L: Element>(&self, tensors: &Tensors<'_>) -> Result<Tree<L>> {
-        let treedef = read_structure(tensors)?;
+        let treedef = parse_structure(tensors.metadata(STRUCTURE))?;
         let (beside, matrices) = (read_beside(tensors)?, read_matrices(tensors)?);
-        let reader = Reader::new(self, tensors, &treedef, beside, matrices);
+        let source = Source::from(tensors);
+        source.check_ties()?;
+        // A tied tensor has the name of an alias in the structure, too.
+        let aliases = source.ties().iter().filter_map(|(alias, at)| {
+            let (_, tensor) = tensors.tensors.get(*at)?;
+            Some((alias.as_str(), tensor))
+        });
+        let reader = Reader::new(self, tensors, &treedef, beside, matrices, aliases);
         let leaves = reader.leaves(&treedef)?;
         Ok(Tree::new(treedef, leaves)?)
     }
@@ -554,10 +562,10 @@ fn read_matrices(tensors: &Tensors<'_>) -> Result<HashSet<String>> {
 
 /// The names of the tensors that are structs with one number after the other, and the fields of these.
 pub(crate) fn array_names(
-    tensors: &Tensors<'_>,
+    structure: Option<&str>,
     separator: &str,
 ) -> HashMap<String, &'static [&'static str]> {
-    let Ok(treedef) = read_structure(tensors) else { return HashMap::new() };
+    let Ok(treedef) = parse_structure(structure) else { return HashMap::new() };
     let (mut printer, mut names) = (NamePrinter::new(&treedef), HashMap::new());
     let mut blocks = treedef.blocks();
     let mut shape = |path: &Path, node: NodeRef<'_>| {
@@ -569,8 +577,8 @@ pub(crate) fn array_names(
     names
 }
 
-fn read_structure(tensors: &Tensors<'_>) -> Result<TreeDef> {
-    let text = tensors.metadata(STRUCTURE).ok_or_else(|| {
+fn parse_structure(text: Option<&str>) -> Result<TreeDef> {
+    let text = text.ok_or_else(|| {
         let what = "the metadata has no `treedef` (see `Loader`, which needs none)".to_owned();
         Error::from(ErrorKind::Structure(what))
     })?;

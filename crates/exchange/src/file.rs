@@ -6,6 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 
+/// The name of a temporary file: a prefix, random letters, a suffix.
+const PREFIX: &str = ".treedef-";
+const SUFFIX: &str = ".tmp";
+const RANDOM: usize = 8;
+
 /// As many symbolic links as Linux follows.
 const LINKS: usize = 40;
 
@@ -17,8 +22,7 @@ pub(crate) fn save(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>,
 ) -> Result<()> {
-    let in_file =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let in_file = |error| in_file(path, error);
     let target = target(path).map_err(in_file)?;
     // `/dev/stdout` is an open file, not the name of one.
     let is_open = target.starts_with("/dev") || target.starts_with("/proc");
@@ -32,26 +36,128 @@ pub(crate) fn save(
         write(&mut buffer)?;
         return Ok(buffer.flush().map_err(in_file)?);
     }
-    let folder = folder(&target);
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    if old.is_none() {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666)); // less those of the umask
-    }
-    let file = builder.prefix(".").suffix(".tmp").tempfile_in(folder).map_err(in_file)?;
-    let mut buffer = BufWriter::new(file.as_file());
+    let pending = Pending::create(path)?;
+    let mut buffer = BufWriter::new(pending.file());
     write(&mut buffer)?;
     buffer.flush().map_err(in_file)?;
     drop(buffer);
-    if let Some(old) = old {
-        file.as_file().set_permissions(old.permissions()).map_err(in_file)?;
+    pending.written()?.put()
+}
+
+/// A file that is written beside its place. It goes away if it is not put there.
+pub(crate) struct Pending {
+    file: tempfile::NamedTempFile,
+    path: PathBuf,
+    target: PathBuf,
+    old: Option<fs::Metadata>,
+}
+
+/// A file that is on the disk, beside its place.
+pub(crate) struct Written<F = tempfile::NamedTempFile> {
+    file: F,
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Pending {
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        let in_file = |error| in_file(path, error);
+        let target = target(path).map_err(in_file)?;
+        let old = fs::metadata(path).ok();
+        if old.as_ref().is_some_and(|old| !old.is_file()) {
+            let what = "it is a folder or a device, and no file";
+            return Err(in_file(io::Error::new(ErrorKind::InvalidInput, what)).into());
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(RANDOM);
+        #[cfg(unix)]
+        if old.is_none() {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666)); // less those of the umask
+        }
+        let file = builder.tempfile_in(folder(&target)).map_err(in_file)?;
+        // It is not abandoned. Where files have no locks, none is removed as abandoned.
+        let _ = file.as_file().try_lock();
+        Ok(Pending { file, path: path.to_owned(), target, old })
     }
-    file.as_file().sync_all().map_err(in_file)?;
-    file.persist(&target).map_err(|error| in_file(error.error))?;
+
+    pub(crate) fn file(&self) -> &File {
+        self.file.as_file()
+    }
+
+    /// Writes at a position, which is told where it fails.
+    pub(crate) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let written = write_all_at(self.file(), bytes, offset);
+        Ok(written.map_err(|error| in_file(&self.path, error))?)
+    }
+
+    /// Flushes it to the disk.
+    pub(crate) fn written(self) -> Result<Written> {
+        let Pending { file, path, target, old } = self;
+        let flush = || {
+            if let Some(old) = old {
+                file.as_file().set_permissions(old.permissions())?;
+            }
+            file.as_file().sync_all()
+        };
+        flush().map_err(|error| in_file(&path, error))?;
+        Ok(Written { file, path, target })
+    }
+}
+
+impl Written {
+    /// Puts it in its place, and flushes the folder.
+    pub(crate) fn put(self) -> Result<()> {
+        let Written { file, path, target } = self;
+        file.persist(&target).map_err(|error| in_file(&path, error.error))?;
+        Ok(flush_folder(folder(&target)).map_err(|error| in_file(&path, error))?)
+    }
+
+    /// Closes it: a process may have more files than it may have open ones.
+    pub(crate) fn closed(self) -> Written<tempfile::TempPath> {
+        let Written { file, path, target } = self;
+        Written { file: file.into_temp_path(), path, target }
+    }
+}
+
+impl Written<tempfile::TempPath> {
+    /// Puts it in its place. The folder is still to be flushed.
+    pub(crate) fn put(self) -> Result<()> {
+        let Written { file, path, target } = self;
+        Ok(file.persist(&target).map_err(|error| in_file(&path, error.error))?)
+    }
+}
+
+/// Removes the temporary files of saves that were ended. Those that are being written have a lock.
+pub(crate) fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
+        let is_temporary = random.is_some_and(|random| {
+            random.len() == RANDOM && random.bytes().all(|it| it.is_ascii_alphanumeric())
+        });
+        if is_temporary
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && let Ok(file) = File::options().write(true).open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Flushes a folder, so that the names in it are on the disk.
+pub(crate) fn flush_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(in_file)?;
+    File::open(folder).and_then(|folder| folder.sync_all())?;
+    #[cfg(not(unix))]
+    let _ = folder;
     Ok(())
+}
+
+/// An error of the operating system with the file that it is about.
+pub(crate) fn in_file(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// The folder that a path is in.
@@ -69,4 +175,139 @@ pub fn target(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
+}
+
+/// Whether memory has room for so many bytes. Where they are asked for without this, there is no
+/// error but the end of the process; and bytes that are zero from the beginning cost less than
+/// those that become it.
+pub(crate) fn has_room(size: usize) -> bool {
+    Vec::<u8>::new().try_reserve_exact(size).is_ok()
+}
+
+/// A file that is read at positions. That it was replaced meanwhile is an error where it is opened
+/// anew.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
+    path: PathBuf,
+    identity: Identity,
+    handle: Option<File>,
+}
+
+/// What another file, or a file with other contents, does not share.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    size: u64,
+    modified: Option<std::time::SystemTime>,
+    #[cfg(unix)]
+    inode: (u64, u64),
+}
+
+impl Identity {
+    fn of(file: &File) -> io::Result<Self> {
+        let data = file.metadata()?;
+        if !data.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "not a file"));
+        }
+        Ok(Identity {
+            size: data.len(),
+            modified: data.modified().ok(),
+            #[cfg(unix)]
+            inode: {
+                use std::os::unix::fs::MetadataExt;
+                (data.dev(), data.ino())
+            },
+        })
+    }
+}
+
+impl OpenFile {
+    /// Opens a file. Who opens more than a process may have lets go of it until it is read.
+    pub(crate) fn open(path: &Path, hold: bool) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let identity = Identity::of(&file)?;
+        Ok(OpenFile { path: path.to_owned(), identity, handle: Some(file).filter(|_| hold) })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.identity.size
+    }
+
+    /// Reads as many bytes as the buffer has.
+    pub(crate) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(buffer, offset).map_err(|error| {
+            let what = match error.kind() {
+                ErrorKind::UnexpectedEof => "it became shorter while it was open".to_owned(),
+                _ => error.to_string(),
+            };
+            in_file(&self.path, io::Error::new(error.kind(), what))
+        })
+    }
+
+    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        if let Some(file) = &self.handle {
+            return read_exact_at(file, buffer, offset);
+        }
+        let file = File::open(&self.path)?;
+        if Identity::of(&file)? != self.identity {
+            return Err(io::Error::other("it was changed since it was opened"));
+        }
+        read_exact_at(&file, buffer, offset)
+    }
+}
+
+/// Reads at a position, which other readers of the file do not see.
+#[cfg(unix)]
+fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        let read = match std::os::windows::fs::FileExt::seek_read(file, buffer, offset) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        buffer = buffer.get_mut(read..).unwrap_or_default();
+        offset = offset.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+    }
+    Ok(())
+}
+
+#[cfg(not(any(unix, windows)))]
+fn read_exact_at(mut file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    use std::io::{Read, Seek, SeekFrom};
+    file.seek(SeekFrom::Start(offset))?;
+    file.read_exact(buffer)
+}
+
+#[cfg(unix)]
+fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = match std::os::windows::fs::FileExt::seek_write(file, bytes, offset) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            written => written?,
+        };
+        bytes = bytes.get(written..).unwrap_or_default();
+        offset = offset.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
+    }
+    Ok(())
+}
+
+#[cfg(not(any(unix, windows)))]
+fn write_all_at(mut file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    use std::io::{Seek, SeekFrom};
+    file.seek(SeekFrom::Start(offset))?;
+    file.write_all(bytes)
 }

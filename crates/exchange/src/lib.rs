@@ -15,6 +15,8 @@ mod parts;
 mod export;
 mod restore;
 mod file;
+mod descriptor;
+mod source;
 pub mod python;
 pub mod jax;
 pub mod torch;
@@ -24,14 +26,21 @@ pub mod safetensors;
 pub mod npy;
 pub mod npz;
 pub mod flax;
+pub mod gguf;
+mod background;
 
+pub use background::{Saver, Saving};
+pub use descriptor::Descriptor;
 pub use element::Element;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Fault, Result};
 pub use export::Export;
 pub use load::{LoadReport, Loader};
 pub use lower::{Lowered, Lowering};
 pub use raise::Raised;
+pub use source::{Source, Stored};
 pub use tensor::{Dtype, Tensor, Tensors};
 
 #[doc(hidden)]
 pub use file::{folder as __folder, target as __target};
+#[doc(hidden)]
+pub use load::renamed as __renamed;

@@ -9,12 +9,13 @@ mod buffered;
 mod deserializer;
 mod failure;
 mod matrix;
+mod numbers;
 mod place;
 mod report;
 mod rules;
 mod table;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,14 +24,15 @@ use treedef::Tree;
 pub use report::LoadReport;
 
 use crate::error::{ErrorKind, Result};
-use crate::export::Export;
+use crate::export::{Export, STRUCTURE};
 use crate::load::buffered::Form;
 use crate::load::deserializer::Place;
 use crate::load::failure::Failure;
 use crate::load::place::Names;
 use crate::load::report::Unused;
-use crate::load::rules::Rule;
+use crate::load::rules::{Glob, Rule, parts};
 use crate::load::table::{Table, is_float};
+use crate::source::Source;
 use crate::tensor::{Dtype, Tensor, Tensors, display};
 
 /// A walk ends where serde misses a field. So many are begun anew, to list all of them.
@@ -232,16 +234,22 @@ impl Loader {
         Ok(Loader { base: Some(base), ..self })
     }
 
-    /// Reads a value. It is also serialized if serde keeps some of it in a buffer, as below
-    /// `#[serde(flatten)]`, because only the value then shows which type it has.
+    /// Reads a value, from [`Tensors`] or from a [`Source`], piece by piece: beside the value,
+    /// memory has one mebibyte of a tensor, or the whole of one that is transposed. A tied tensor
+    /// is read under each of its names that the type asks for. The value is also serialized if
+    /// serde keeps some of it in a buffer, as below `#[serde(flatten)]`, because only the value
+    /// then shows which type it has.
     ///
     /// # Errors
     ///
     /// Returns an error when a tensor is missing, unused, or of another shape or type, with all
     /// of them (see [`ErrorKind::Load`]); when a rule matches nothing, or two tensors get
     /// one name; when the type refuses a value.
-    pub fn load<T: Serialize + DeserializeOwned>(&self, tensors: &Tensors<'_>) -> Result<T> {
-        let (value, report) = self.read(tensors, false)?;
+    pub fn load<'s, T: Serialize + DeserializeOwned>(
+        &self,
+        tensors: impl Into<Source<'s>>,
+    ) -> Result<T> {
+        let (value, report) = self.read(&tensors.into(), false)?;
         match value {
             Some(value) if report.is_exact() => Ok(value),
             _ => Err(ErrorKind::Load(Box::new(report)).into()),
@@ -254,11 +262,11 @@ impl Loader {
     /// # Errors
     ///
     /// As [`load`](Self::load).
-    pub fn load_partial<T: Serialize + DeserializeOwned>(
+    pub fn load_partial<'s, T: Serialize + DeserializeOwned>(
         &self,
-        tensors: &Tensors<'_>,
+        tensors: impl Into<Source<'s>>,
     ) -> Result<(T, LoadReport)> {
-        match self.read(tensors, true)? {
+        match self.read(&tensors.into(), true)? {
             (Some(value), report) if report.missing.is_empty() && report.renamed.is_empty() => {
                 Ok((value, report))
             }
@@ -268,14 +276,19 @@ impl Loader {
 
     fn read<T: Serialize + DeserializeOwned>(
         &self,
-        tensors: &Tensors<'_>,
+        tensors: &Source<'_>,
         partial: bool,
     ) -> Result<(Option<T>, LoadReport)> {
+        tensors.check_ties()?;
         let options = (self.separator.as_str(), self.convert);
-        let base = self.base.as_ref();
+        let base = self.base.as_ref().map(Source::from);
+        let base = base.as_ref();
         let table = Table::new(tensors, base, &self.rules, &self.stacks, options, partial)?;
         let mut report = LoadReport::default();
-        let value = buffered::with_forms(&table, tensors, walk::<T>);
+        let value = buffered::with_forms(&table, tensors.metadata(STRUCTURE), walk::<T>);
+        if let Some(error) = table.reading.failure() {
+            return Err(error);
+        }
         let value = match value {
             Ok(value) => {
                 self.check_buffered(&value, &table)?;
@@ -294,16 +307,20 @@ impl Loader {
         };
         report.changed = table.changed.take();
         report.changed.extend(table.replaced.iter().cloned());
+        // A number of tied tensors is in the value under any of their names.
+        let entries = table.entries.iter().filter(|entry| entry.unread() == 0);
+        let ties: HashSet<usize> = entries.filter_map(|entry| entry.tie).collect();
         let unused: Vec<Unused<'_>> = table
             .entries
             .iter()
             .filter(|entry| !entry.filled && entry.unread() > 0)
+            .filter(|entry| entry.tie.is_none_or(|tie| !ties.contains(&tie)))
             // Where the type refused to be read further, the rest is not known.
             .filter(|entry| report.stopped.is_none() || !entry.is_read())
             .filter_map(|entry| {
                 let array = entry.array()?;
                 let unread = entry.asked.get().then(|| (entry.unread(), array.num_numbers()));
-                Some(Unused { name: entry.original.to_owned(), tensor: array.tensor, unread })
+                Some(Unused { name: entry.original.to_owned(), tensor: &array.tensor, unread })
             })
             .collect();
         report.find_renamed(&table.missing.take(), &unused);
@@ -366,11 +383,16 @@ impl Loader {
 
 /// Reads a value. Where serde misses a field, the walk begins anew and goes on behind it.
 fn walk<T: DeserializeOwned>(table: &Table<'_>) -> Result<T, Failure> {
-    for _ in 0..WALKS {
+    for number in 0..WALKS {
         table.reset();
+        // A value that misses a field is none: what else is missing shows without the numbers.
+        if number > 0 && !table.is_trying.get() {
+            table.reading.lose();
+        }
         let value = T::deserialize(Place::Names(Names::root(table)));
         match value {
             Err(Failure::Again) => {}
+            Err(Failure::Custom(..) | Failure::Field(_)) if table.reading.keep() => {}
             Ok(_) if !table.missing.borrow().is_empty() => return Err(Failure::Reported),
             other => return other,
         }
@@ -399,5 +421,60 @@ impl Tensors<'_> {
     /// ```
     pub fn load<T: Serialize + DeserializeOwned>(&self) -> Result<T> {
         Loader::new().load(self)
+    }
+}
+
+/// The name that a rule of [`Loader::rename`] gives to one that matches, with the wildcards of the
+/// other pattern.
+pub fn renamed(from: &str, to: &str, name: &str) -> Result<Option<String>> {
+    let (from, to) = (Glob::new(from, "."), Glob::new(to, "."));
+    from.expect_same_wildcards(&to)?;
+    Ok(from.rename(&to, name))
+}
+
+impl<'a> Source<'a> {
+    /// Reads a value from tensors that have its names, as [`Loader::load`] does without rules.
+    ///
+    /// # Errors
+    ///
+    /// As [`Loader::load`].
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Source, Tensors};
+    ///
+    /// let tree = Tree::of(&[[0.5f32, 1.5]; 2])?;
+    /// let tensors = Tensors::of(&tree)?;
+    /// assert_eq!(Source::from(&tensors).load::<[[f32; 2]; 2]>()?, [[0.5, 1.5]; 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load<T: Serialize + DeserializeOwned>(&self) -> Result<T> {
+        Loader::new().load(self)
+    }
+
+    /// The tensors whose names match a pattern, where `*` is one part of a name, and `**` any number of
+    /// them. Only their bytes are read.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when no name matches.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Source, Tensors};
+    ///
+    /// let tree = Tree::of(&vec![([0.5f32, 1.5], 7u8); 2])?;
+    /// let tensors = Tensors::of(&tree)?;
+    /// let source = Source::from(&tensors).select("*.0")?;
+    /// assert_eq!(source.iter().map(|it| it.name()).collect::<Vec<_>>(), ["0.0", "1.0"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn select(&self, pattern: &str) -> Result<Self> {
+        let glob = Glob::new(pattern, ".");
+        let selected = self.filtered(|name| glob.matches(&parts(name, ".")));
+        if selected.iter().len() == 0 {
+            return Err(ErrorKind::Rule(format!("`{pattern}` matches no tensor")).into());
+        }
+        Ok(selected)
     }
 }

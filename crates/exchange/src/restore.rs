@@ -46,13 +46,14 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
         treedef: &'r TreeDef,
         beside: HashMap<String, Vec<String>>,
         matrices: HashSet<String>,
+        aliases: impl Iterator<Item = (&'r str, &'r Tensor<'a>)>,
     ) -> Self {
         // There is a byte for each of them, whatever the structure says.
         let numbers: usize = tensors.iter().map(|(_, tensor)| tensor.len()).sum();
         Reader {
             export,
             tensors,
-            by_name: tensors.iter().collect(),
+            by_name: tensors.iter().chain(aliases).collect(),
             printer: NamePrinter::new(treedef),
             beside,
             matrices,

@@ -97,7 +97,7 @@ pub(crate) fn size_in_bytes(dtype: Dtype, shape: &[usize]) -> Option<usize> {
 }
 
 /// The type and the shape in JAX's notation: `f32[3, 4]`.
-pub(crate) fn display(dtype: Dtype, shape: &[usize]) -> String {
+pub(crate) fn display(dtype: impl fmt::Display, shape: &[usize]) -> String {
     let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("{dtype}[{}]", sizes.join(", "))
 }
@@ -267,6 +267,54 @@ impl<'a> Tensors<'a> {
         self.metadata.retain(|(other, _)| *other != key);
         self.metadata.push((key, text));
         self
+    }
+
+    /// Ties two tensors: one is stored, and the other is a name of it in the metadata, its alias, as
+    /// `safetensors.torch.save_model` writes tied weights. A [`Loader`](crate::Loader) reads both.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when either is not there, or they differ, or the alias is `format`, which is
+    /// never one.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Tensors, safetensors};
+    ///
+    /// #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    /// struct Model { wte: [f32; 2], head: [f32; 2] }
+    ///
+    /// let model = Model { wte: [0.5, 1.5], head: [0.5, 1.5] };
+    /// let tree = Tree::of(&model)?;
+    /// let tensors = Tensors::of(&tree)?.tie("head", "wte")?;
+    /// assert_eq!((tensors.iter().len(), tensors.metadata("head")), (1, Some("wte")));
+    /// assert_eq!(safetensors::load::<Model>(&safetensors::to_bytes(&tensors)?)?, model);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tie(mut self, alias: &str, stored: &str) -> Result<Self> {
+        let missing = |name: &str| {
+            ErrorKind::Structure(format!("there is no tensor {}, to be tied", quoted(name)))
+        };
+        let both = (self.get(alias), self.get(stored));
+        match both {
+            (None, _) => return Err(missing(alias).into()),
+            (_, None) => return Err(missing(stored).into()),
+            (Some(one), Some(other)) if one != other || alias == stored || alias == "format" => {
+                let (alias, stored) = (quoted(alias), quoted(stored));
+                let what = format!(
+                    "{alias}, {one}, cannot be tied to {stored}, {other}: two equal tensors can be"
+                );
+                return Err(ErrorKind::Structure(what).into());
+            }
+            _ => {}
+        }
+        self.tensors.retain(|(name, _)| name != alias);
+        for (_, text) in
+            self.metadata.iter_mut().filter(|(key, text)| text == alias && key != "format")
+        {
+            stored.clone_into(text); // what was tied to the alias
+        }
+        Ok(self.with_metadata(alias, stored))
     }
 
     /// The tensors with bytes of their own.

@@ -4,36 +4,45 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use treedef::{Leaf, Tree};
+use treedef_exchange::Tensors;
 
-use crate::args::{Limits, OneFile, Output, Report};
+use crate::args::{Limits, OneFile, Output, Report, Shards};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Document, Rest};
+use crate::input::{self, Document, Input, Rest};
 use crate::losses::{Loss, losses};
 use crate::output;
 use crate::tensors::{self, Halves};
 
+use super::shards::{Conversion, copy};
 use super::{has_arrays, write_bytes, write_to};
 
-pub(super) fn convert(file: &OneFile, to: &Output, report: Report) -> Result<bool> {
+pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Report) -> Result<bool> {
     let input = input::open(&file.file, file.reading, Format::Json)?;
     let (name, from) = (input.name.clone(), input.format);
-    let format = format_of(to, None)?;
+    let otherwise = shards.shards.map(|_| Format::Safetensors);
+    let format = match otherwise {
+        Some(format) => to.to.unwrap_or(format),
+        None => format_of(to, None)?,
+    };
+    let input = match copy(input, to, format, shards, report)? {
+        Conversion::Copied(done) => return Ok(done),
+        Conversion::Document(input) => *input,
+    };
     let written = match (from.is_of_tensors(), format) {
-        (true, to) if to.is_of_tensors() => input.with_bytes(|bytes, _, limits| {
-            let (bytes, lost) = tensors::rewrite(&tensors::read(bytes, from, limits)?, to)?;
+        (true, to) if to.is_of_tensors() => with_tensors(input, |tensors, _| {
+            let (bytes, lost) = tensors::rewrite(tensors, to)?;
             Ok(Written { bytes, format, lost: lost.into_iter().map(Loss::of).collect() })
         })?,
-        (true, to) => input.with_bytes(|bytes, _, limits| {
-            let tensors = tensors::read(bytes, from, limits)?;
-            let tree = tensors::tree(&tensors, limits)?;
+        (true, to) => with_tensors(input, |tensors, limits| {
+            let tree = tensors::tree(tensors, limits)?;
             // JSON and the like have no half floats, and their numbers are worth more than their
             // bits.
             let halves = if to.is_text() { Halves::Short } else { Halves::Exact };
             let tree = if to == Format::Tree { tree } else { tensors::numbers(tree, halves)? };
-            let lost = tensors::not_in_tree(&tensors).into_iter().map(Loss::of);
+            let lost = tensors::not_in_tree(tensors).into_iter().map(Loss::of);
             // The other types are told by the numbers that are read again.
-            let halves = tensors::types(&tensors).into_iter().filter(|_| to.is_text());
+            let halves = tensors::types(tensors).into_iter().filter(|_| to.is_text());
             let halves = halves.filter(|dtype| matches!(&**dtype, "f16" | "bf16")).collect();
             let mut written = write(&tree, from, to, limits, halves)?;
             written.lost.splice(0..0, lost);
@@ -46,6 +55,20 @@ pub(super) fn convert(file: &OneFile, to: &Output, report: Report) -> Result<boo
         }
     };
     written.put(&name, to, report)
+}
+
+/// Reads all tensors, and makes something of them.
+fn with_tensors<T>(
+    input: Input,
+    make: impl FnOnce(&Tensors<'_>, Limits) -> Result<T>,
+) -> Result<T> {
+    let Some(checkpoint) = &input.checkpoint else {
+        return input.with_bytes(|bytes, format, limits| {
+            make(&tensors::read(bytes, format, limits)?, limits)
+        });
+    };
+    let made = checkpoint.read(input.limits).and_then(|tensors| make(&tensors, input.limits));
+    made.map_err(|failure| failure.in_file(&input.name))
 }
 
 /// Writes a tree where it should go, and says what was lost.

@@ -7,18 +7,20 @@ use std::path::Path;
 use serde::Serialize;
 use treedef::{Change, ChangeKind, Diff, Edit, Leaf, NodeKind, Tolerance, Tree, TreeDef};
 
-use crate::args::{Output, Reading, Report};
+use crate::args::{Output, Reading, Renaming, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Document, Input};
 use crate::json::json_failure;
 use crate::paint::{bare_numbers, paint_change, with_null};
 use crate::paths::shown;
+use crate::progress::Progress;
 use crate::stored::{STRUCTURE, Stored};
 use crate::tensors::{Halves, TensorLeaf, numbers};
 
 use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
 use super::diff_tensors::{Line, are_equal, diff_tensors, metadata_lines, report_lines};
+use super::renames::{Renames, suggest};
 use super::{convert::write_as, has_arrays, kinds, print, print_json};
 
 pub(super) fn diff(
@@ -38,8 +40,10 @@ pub(super) fn diff(
         has_null: old.format.has_null() || new.format.has_null(),
     };
     if of_tensors == [true; 2] && !structure {
-        let (old, new) = (Stored::open(old)?, Stored::open(new)?);
-        return if are_equal(&old, &new)? {
+        let (old, new, progress) = opened(old, new)?;
+        let are_equal = are_equal(&old, &new)?;
+        progress.end();
+        return if are_equal {
             no_changes(patch, json)
         } else if patch || old.has_structure() || new.has_structure() {
             diff_structured(old, new, (tolerance, patch, json), style)
@@ -73,6 +77,44 @@ pub(super) fn diff(
             report(&without_renames(&old.diff(&new), part), json, style.typed())
         }
     }
+}
+
+/// Opens two files of tensors, and shows how much of them is read.
+fn opened(old: Input, new: Input) -> Result<(Stored, Stored, Progress)> {
+    let (old, new) = (Stored::open(old)?, Stored::open(new)?);
+    let progress = Progress::new(old.num_bytes());
+    Ok((old.with_progress(&progress), new, progress))
+}
+
+/// Compares files of tensors whose names differ.
+pub(super) fn diff_renamed(
+    files: [&Path; 2],
+    reading: Reading,
+    renaming: &Renaming,
+    (structure, tolerance, json): (bool, Tolerance, bool),
+) -> Result<bool> {
+    let [old, new] = files.map(|file| {
+        let input = input::open(file, reading, Format::Json)?;
+        if input.format.is_of_tensors() {
+            return Ok(input);
+        }
+        let message = format!("{} has no tensors to rename", input.format.name());
+        Err(Failure::at(input.name, message))
+    });
+    let (old, new, progress) = opened(old?, new?)?;
+    let renames = Renames::read(renaming)?;
+    let old = if renames.is_empty() { old } else { renames.apply(old)? };
+    if renaming.suggest {
+        return suggest(&old, &new, json);
+    }
+    if structure {
+        let texts = |stored: &Stored| stored.tree.as_ref().map(|slot| slot.leaf.to_string());
+        let style = Style { is_typed: true, has_null: false };
+        return report(&changes(&texts(&old), &texts(&new)), json, style);
+    }
+    let same = diff_tensors(&old, &new, tolerance, json);
+    progress.end();
+    same
 }
 
 /// Prints that two documents are equal.

@@ -61,6 +61,12 @@ pub(super) fn diff_tensors(
             ChangeKind::Replaced { old: was, new: is, .. } => {
                 let [was, is] = [was, is].map(|tree| tree.leaves().first());
                 match (was, is) {
+                    (Some(was), Some(is))
+                        if was.slot.leaf == is.slot.leaf && was.slot.dtype().is_none() =>
+                    {
+                        let (path, leaf) = (readable(&change.path), &was.slot.leaf);
+                        format!("~ {path}: {leaf}, other bytes")
+                    }
                     (Some(was), Some(is)) if was.slot.leaf == is.slot.leaf => {
                         let (was, is) = (old.read(was.slot)?, new.read(is.slot)?);
                         far_apart = far(&was, &is, tolerance);
@@ -134,7 +140,7 @@ pub(super) fn metadata_lines(
     json: bool,
     is_part: impl Fn(&str) -> bool,
 ) -> Vec<Line> {
-    if [old.format, new.format] != [Format::Safetensors; 2] {
+    if ![[Format::Safetensors; 2], [Format::Gguf; 2]].contains(&[old.format, new.format]) {
         return Vec::new();
     }
     let (old, new) = (&old.metadata, &new.metadata);

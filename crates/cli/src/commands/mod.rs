@@ -3,11 +3,14 @@
 mod show;
 mod changes;
 mod diff_tensors;
+mod renames;
+mod hashes;
 mod diff;
 mod shapes;
 mod check;
 mod nearest;
 mod select;
+mod shards;
 mod convert;
 mod view;
 
@@ -33,8 +36,12 @@ pub(crate) fn run(command: Command) -> Result<bool> {
         }
         Command::Summary { file, json } => show::summary(&file, json.json),
         Command::Shapes(args) => shapes::shapes(&args),
-        Command::Diff { old, new, reading, structure, rtol, atol, ulps, patch, json } => {
+        Command::Diff { old, new, reading, structure, rtol, atol, ulps, patch, renaming, json } => {
             let tolerance = treedef::Tolerance::new().rtol(rtol).atol(atol).ulps(ulps);
+            if !renaming.is_empty() {
+                let how = (structure, tolerance, json.json);
+                return diff::diff_renamed([&old, &new], reading, &renaming, how);
+            }
             diff::diff([&old, &new], reading, structure, tolerance, patch, json.json)
         }
         Command::Apply { file, patch, to, reading, report } => {
@@ -44,8 +51,13 @@ pub(crate) fn run(command: Command) -> Result<bool> {
         Command::Select { pattern, file, full, tree, json } => {
             select::select(&pattern, &file, full, tree, json.json)
         }
-        Command::Convert { file, to, report } => convert::convert(&file, &to, report),
-        Command::Fingerprint { files, reading, json } => {
+        Command::Convert { file, to, shards, report } => {
+            convert::convert(&file, &to, shards, report)
+        }
+        Command::Fingerprint { files, tensors: true, reading, json } => {
+            hashes::hashes(&files, reading, json.json)
+        }
+        Command::Fingerprint { files, reading, json, .. } => {
             show::fingerprint(&files, reading, json.json)
         }
         Command::View { file, new, reading, output, report } => {

@@ -62,6 +62,12 @@ pub(super) fn show(
     }
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let counts = match totals {
+        // orbax does not say of which type the arrays are.
+        Some(Totals { parameters, bytes: 0 }) if parameters > 0 => format!(
+            "{}, {}",
+            counted(number(leaves), "tensor", "tensors"),
+            counted(parameters, "parameter", "parameters"),
+        ),
         Some(Totals { parameters, bytes }) => format!(
             "{}, {}, {}",
             counted(number(leaves), "tensor", "tensors"),

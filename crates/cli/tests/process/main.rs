@@ -1,5 +1,6 @@
 //! The command as a process: its input and output, pipes and exit codes.
 
+mod checkpoints;
 mod lines;
 mod shell;
 mod tensors;

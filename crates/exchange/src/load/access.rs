@@ -17,11 +17,13 @@ pub(crate) struct Elements<'de> {
     length: usize,
     /// How many dimensions are one sequence.
     flat: Option<usize>,
+    /// How far the next element is, if all are equally far apart.
+    step: Option<usize>,
 }
 
 impl<'de> Elements<'de> {
     pub(crate) fn new(part: Part<'de>, length: usize) -> Self {
-        Elements { part, next: 0, length, flat: None }
+        Elements { part, next: 0, length, flat: None, step: None }
     }
 
     /// The elements of so many dimensions, in row-major order.
@@ -30,7 +32,8 @@ impl<'de> Elements<'de> {
         // It saturates only beside a dimension of 0, as the whole fits.
         let length = dims.fold(1usize, |all, dim| all.saturating_mul(*dim));
         let is_empty = part.array.dims.iter().skip(part.depth).take(taken).any(|dim| *dim == 0);
-        Elements { part, next: 0, length: if is_empty { 0 } else { length }, flat: Some(taken) }
+        let length = if is_empty { 0 } else { length };
+        Elements { part, next: 0, length, flat: Some(taken), step: part.step(taken) }
     }
 
     pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
@@ -69,9 +72,10 @@ impl<'de> SeqAccess<'de> for &mut Elements<'de> {
         if array.tensor.is_empty() {
             made(self.part.table)?;
         }
-        let element = match self.flat {
-            Some(taken) => self.part.element_of_all(taken, self.next),
-            None => self.part.element(self.next),
+        let element = match (self.flat, self.step) {
+            (Some(taken), Some(step)) => self.part.element_apart(taken, self.next, step),
+            (Some(taken), None) => self.part.element_of_all(taken, self.next),
+            (None, _) => self.part.element(self.next),
         };
         self.next += 1;
         seed.deserialize(Place::Part(element)).map(Some)

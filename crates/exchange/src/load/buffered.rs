@@ -10,7 +10,6 @@ use treedef::ArrayFields;
 use crate::export::array_names;
 use crate::load::failure::Failure;
 use crate::load::table::{Entry, Table};
-use crate::tensor::Tensors;
 
 /// So often a value is read to find what its tensors are.
 const WALKS: usize = 1 << 10;
@@ -39,7 +38,7 @@ pub(crate) enum Form {
 /// Reads a value, with the tensors that serde keeps in a buffer in the forms that the type takes.
 pub(crate) fn with_forms<T>(
     table: &Table<'_>,
-    tensors: &Tensors<'_>,
+    structure: Option<&str>,
     walk: impl Fn(&Table<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let first = walk(table);
@@ -48,7 +47,7 @@ pub(crate) fn with_forms<T>(
         return first;
     }
     // Where there is our structure, it says it.
-    let names = array_names(tensors, table.separator);
+    let names = array_names(structure, table.separator);
     let mut is_known = false;
     for entry in buffered.iter().filter(|entry| !entry.filled) {
         if let Some(names) = names.get(entry.original) {

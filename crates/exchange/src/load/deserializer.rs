@@ -1,5 +1,7 @@
 //! serde's side: the type says whether it wants a struct, a map, a sequence or a number.
 
+use std::borrow::Cow;
+
 use half::{bf16, f16};
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer, U8Deserializer, U16Deserializer};
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
@@ -138,6 +140,19 @@ impl<'de> Place<'de> {
             part.entry.count_read(1);
             return Ok(number);
         }
+        self.number_of_file()
+    }
+
+    /// A number of a tensor that is in a file.
+    #[inline(never)]
+    fn number_of_file<N: Number>(self) -> Result<N, Failure> {
+        if let Place::Part(part) = &self
+            && part.array.dtype == N::DTYPE
+            && let Some(number) = part.with_bytes(N::read).flatten()
+        {
+            part.entry.count_read(1);
+            return Ok(number);
+        }
         self.other_number()
     }
 
@@ -150,10 +165,9 @@ impl<'de> Place<'de> {
         };
         part.entry.count_read(1);
         let dtype = part.array.dtype;
-        match part.bytes() {
-            Some(bytes) if dtype == N::DTYPE => return Ok(N::read(bytes).unwrap_or_default()),
-            Some(bytes) if part.table.convert && is_float(dtype) && is_float(N::DTYPE) => {
-                let value = float(dtype, bytes);
+        match part.with_bytes(|bytes| (N::read(bytes), float(dtype, bytes))) {
+            Some((number, _)) if dtype == N::DTYPE => return Ok(number.unwrap_or_default()),
+            Some((_, value)) if part.table.convert && is_float(dtype) && is_float(N::DTYPE) => {
                 return value.and_then(N::from_f64).ok_or_else(|| {
                     let value = value.unwrap_or_default();
                     Failure::Custom(
@@ -177,10 +191,10 @@ impl<'de> Place<'de> {
             return Ok(false);
         };
         part.entry.count_read(1);
-        match (part.bytes(), part.array.dtype) {
-            (Some([0]), Dtype::Bool) => Ok(false),
-            (Some([1]), Dtype::Bool) => Ok(true),
-            (Some([byte]), Dtype::Bool) => {
+        match (part.with_bytes(|bytes| bytes.first().copied()), part.array.dtype) {
+            (Some(Some(0)), Dtype::Bool) => Ok(false),
+            (Some(Some(1)), Dtype::Bool) => Ok(true),
+            (Some(Some(byte)), Dtype::Bool) => {
                 Err(Failure::Custom(format!("the byte {byte} is not a bool"), Some(self.name())))
             }
             (Some(_), _) => {
@@ -360,10 +374,12 @@ impl<'de> Deserializer<'de> for Place<'de> {
                     && part.array.dims.len() == 1
                     && part.depth == 0 =>
             {
-                let bytes = part.array.tensor.bytes();
                 part.entry.asked.set(true);
-                part.entry.count_read(bytes.len());
-                visitor.visit_borrowed_bytes(bytes)
+                part.entry.count_read(part.array.num_numbers());
+                match part.all_bytes() {
+                    Cow::Borrowed(bytes) => visitor.visit_borrowed_bytes(bytes),
+                    Cow::Owned(bytes) => visitor.visit_byte_buf(bytes),
+                }
             }
             _ => self.visit_text("bytes", visitor),
         }

@@ -331,10 +331,10 @@ impl<'c> Part<'c> {
     /// The bytes of all elements that are left, in row-major order.
     pub(crate) fn all_bytes(&self) -> Cow<'c, [u8]> {
         let (array, size) = (self.array, self.array.dtype.size());
-        let all = array.tensor.bytes();
+        let all = array.tensor.all(&self.table.reading);
         let is_whole = self.depth == 0 && array.strides.is_sorted_by(|a, b| a >= b);
         if is_whole {
-            return Cow::Borrowed(all);
+            return all;
         }
         let over = self.depth..array.dims.len();
         let bytes = (0..self.num_left()).filter_map(|number| {
@@ -353,12 +353,23 @@ impl<'c> Part<'c> {
         self.array.num_numbers().checked_div(above).unwrap_or(0)
     }
 
-    /// The bytes of the element, if no dimension is left.
+    /// Gives the bytes of the element to a function, if no dimension is left.
+    #[inline]
+    pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        if self.depth != self.array.dims.len() {
+            return None;
+        }
+        let size = self.array.dtype.size();
+        let start = self.offset.checked_mul(size)?;
+        self.array.tensor.with(&self.table.reading, start, size, read)
+    }
+
+    /// The bytes of the element, if they are in memory and no dimension is left.
     #[inline]
     pub(crate) fn bytes(&self) -> Option<&'c [u8]> {
         let size = self.array.dtype.size();
         let start = self.offset.checked_mul(size)?;
-        let bytes = self.array.tensor.bytes().get(start..start.checked_add(size)?)?;
+        let bytes = self.array.tensor.bytes()?.get(start..start.checked_add(size)?)?;
         (self.depth == self.array.dims.len()).then_some(bytes)
     }
 
@@ -387,6 +398,27 @@ impl<'c> Part<'c> {
         let below = self.depth.saturating_add(taken).min(self.array.dims.len());
         let within = self.array.offset(self.depth.min(below)..below, number);
         Part { depth: below, offset: self.offset.saturating_add(within), ..*self }
+    }
+
+    /// How far apart the elements of so many dimensions are, if row-major order is that of the memory.
+    pub(crate) fn step(&self, taken: usize) -> Option<usize> {
+        let end = self.depth.saturating_add(taken).min(self.array.dims.len());
+        let dims = self.array.dims.get(self.depth..end)?;
+        let strides = self.array.strides.get(self.depth..end)?;
+        let pairs = strides.windows(2).zip(dims.iter().skip(1));
+        let mut pairs = pairs.map(|(strides, dim)| match strides {
+            [outer, inner] => inner.checked_mul(*dim) == Some(*outer),
+            _ => true,
+        });
+        pairs.all(|is_row_major| is_row_major).then(|| strides.last().copied().unwrap_or(0))
+    }
+
+    /// The element of this number among those of so many dimensions, which are equally far apart.
+    #[inline]
+    pub(crate) fn element_apart(&self, taken: usize, number: usize, step: usize) -> Part<'c> {
+        let below = self.depth.saturating_add(taken).min(self.array.dims.len());
+        let offset = self.offset.saturating_add(number.saturating_mul(step));
+        Part { depth: below, offset, ..*self }
     }
 
     /// What is read instead to find out which shape the type expects.

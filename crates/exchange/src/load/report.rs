@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::tensor::{Dtype, Tensor};
+use crate::load::numbers::Numbers;
+use crate::tensor::Dtype;
 
 /// How the tensors of a file differ from those that a type reads. Shapes are in JAX's notation; `_`
 /// is any length.
@@ -39,7 +40,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    pub(crate) fn is(&self, tensor: &Tensor<'_>) -> bool {
+    pub(crate) fn is(&self, tensor: &Numbers<'_>) -> bool {
         let fits = |(asked, found): (&Option<usize>, &usize)| asked.is_none_or(|dim| dim == *found);
         self.dtype == Some(tensor.dtype())
             && self.dims.len() == tensor.shape().len()
@@ -59,7 +60,7 @@ impl fmt::Display for Asked {
 /// A tensor whose numbers are not all in the value.
 pub(crate) struct Unused<'t> {
     pub(crate) name: String,
-    pub(crate) tensor: &'t Tensor<'t>,
+    pub(crate) tensor: &'t Numbers<'t>,
     /// How many of how many were not read, if the type asked for what is there.
     pub(crate) unread: Option<(usize, usize)>,
 }
@@ -67,7 +68,7 @@ pub(crate) struct Unused<'t> {
 /// `f32[3, 2]`, or what else a type asks for there.
 impl fmt::Display for Unused<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.tensor.fmt(f)?;
+        f.write_str(&self.tensor.display())?;
         match self.unread {
             None => Ok(()),
             Some((unread, all)) if unread == all => {

@@ -8,9 +8,11 @@ use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::load::buffered::Form;
+use crate::load::numbers::{Numbers, Reading};
 use crate::load::report::Asked;
 use crate::load::rules::{Glob, Rule, Stack, parts};
-use crate::tensor::{Dtype, Tensor, Tensors, display};
+use crate::source::{Source, Stored};
+use crate::tensor::{Dtype, display};
 
 /// numpy has no arrays of more dimensions.
 const MAX_DIMS: usize = 64;
@@ -36,6 +38,8 @@ pub(crate) struct Entry<'t> {
     /// Whether serde keeps it in a buffer, which hides what the type asks for.
     pub(crate) buffered: Cell<bool>,
     pub(crate) filled: bool,
+    /// The number that tied tensors share.
+    pub(crate) tie: Option<usize>,
     /// What it is in a buffer.
     pub(crate) form: Cell<Form>,
 }
@@ -48,7 +52,7 @@ pub(crate) enum Content<'t> {
 
 /// A tensor as the type sees it: maybe transposed, and complex numbers as pairs.
 pub(crate) struct Array<'t> {
-    pub(crate) tensor: &'t Tensor<'t>,
+    pub(crate) tensor: Numbers<'t>,
     pub(crate) dtype: Dtype,
     pub(crate) dims: Vec<usize>,
     /// How far the next index of a dimension is, in elements.
@@ -80,10 +84,11 @@ pub(crate) struct Table<'t> {
     pub(crate) is_trying: Cell<bool>,
     /// How many elements without bytes may still be made, in all walks.
     left: Cell<usize>,
+    pub(crate) reading: Reading,
 }
 
 impl<'t> Array<'t> {
-    fn new(tensor: &'t Tensor<'t>, transposed: bool) -> Self {
+    fn new(tensor: Numbers<'t>, transposed: bool) -> Self {
         let mut dims = tensor.shape().to_vec();
         let (dtype, mut stride) = match tensor.dtype() {
             Dtype::C64 => (Dtype::F32, 2),
@@ -103,6 +108,7 @@ impl<'t> Array<'t> {
         if let (true, [.., a, b], [.., c, d]) = (transposed, &mut dims[..], &mut strides[..]) {
             std::mem::swap(a, b);
             std::mem::swap(c, d);
+            tensor.read_as_whole();
         }
         if dtype != tensor.dtype() {
             dims.push(2);
@@ -112,11 +118,11 @@ impl<'t> Array<'t> {
     }
 
     pub(crate) fn num_numbers(&self) -> usize {
-        self.tensor.bytes().len() / self.dtype.size()
+        self.tensor.size() / self.dtype.size()
     }
 
     /// Swaps the last two dimensions, for a type that has columns.
-    fn by_columns(tensor: &'t Tensor<'t>, transposed: bool) -> Self {
+    fn by_columns(tensor: Numbers<'t>, transposed: bool) -> Self {
         let is_matrix = tensor.shape().len() > 1;
         Array { column_major: true, ..Array::new(tensor, is_matrix && !transposed) }
     }
@@ -190,8 +196,8 @@ impl Entry<'_> {
 
 impl<'t> Table<'t> {
     pub(crate) fn new(
-        tensors: &'t Tensors<'t>,
-        base: Option<&'t Tensors<'t>>,
+        tensors: &'t Source<'t>,
+        base: Option<&'t Source<'t>>,
         rules: &'t [Rule],
         stacks: &'t [String],
         (separator, convert): (&'t str, bool),
@@ -240,6 +246,7 @@ impl<'t> Table<'t> {
                 return Err(ErrorKind::Rule(what).into());
             }
         }
+        let reading = Reading::new((!stacks.is_empty()).then_some(entries.len()));
         let made = entries.len().saturating_mul(MADE_FOR_EACH).saturating_add(MADE);
         Ok(Table {
             entries,
@@ -254,6 +261,7 @@ impl<'t> Table<'t> {
             required: RefCell::default(),
             is_trying: Cell::new(false),
             left: Cell::new(made),
+            reading,
         })
     }
 
@@ -262,6 +270,7 @@ impl<'t> Table<'t> {
         self.missing.borrow_mut().clear();
         self.changed.borrow_mut().clear();
         self.reported.borrow_mut().clear();
+        self.reading.begin();
         for entry in &self.entries {
             entry.forget();
             entry.reported.set(false);
@@ -294,6 +303,7 @@ impl<'t> Table<'t> {
     }
 
     fn count_report(&self) {
+        self.reading.lose();
         self.num_reports.set(self.num_reports.get().saturating_add(1));
     }
 
@@ -332,22 +342,37 @@ fn compare(a: &str, b: &str, separator: &str) -> Ordering {
     if separator.is_empty() { a.cmp(b) } else { a.split(separator).cmp(b.split(separator)) }
 }
 
+/// A tensor, and what the rules do to it.
+struct Named<'t> {
+    name: Cow<'t, str>,
+    original: &'t str,
+    stored: &'t Stored<'t>,
+    tie: Option<usize>,
+    transposed: bool,
+    column_major: bool,
+}
+
 /// The tensors under the names that the rules give them.
 fn named<'t>(
-    tensors: &'t Tensors<'t>,
+    source: &'t Source<'t>,
     rules: &'t [Rule],
     separator: &'t str,
 ) -> Result<Vec<Entry<'t>>> {
-    let mut all: Vec<(Cow<'t, str>, &str, &Tensor<'_>, bool, bool)> = Vec::new();
-    for (name, tensor) in tensors.iter() {
-        if tensor.shape().len() > MAX_DIMS {
-            let what = format!(
-                "`{name}` has {} dimensions, the limit is {MAX_DIMS}",
-                tensor.shape().len()
-            );
+    let mut all: Vec<Named<'t>> = Vec::new();
+    let stored = source.iter().zip(0..).map(|(stored, at)| (stored.name(), stored, at));
+    let alias =
+        |(alias, at): &'t (String, usize)| Some((alias.as_str(), source.iter().nth(*at)?, *at));
+    let tied: HashSet<usize> = source.ties().iter().map(|(_, at)| *at).collect();
+    for (name, stored, at) in stored.chain(source.ties().iter().filter_map(alias)) {
+        let dims = stored.descriptor().shape().len();
+        if dims > MAX_DIMS {
+            let what = format!("`{name}` has {dims} dimensions, the limit is {MAX_DIMS}");
             return Err(ErrorKind::Limit(what).into());
         }
-        all.push((Cow::Borrowed(name), name, tensor, false, false));
+        let tie = Some(at).filter(|at| tied.contains(at));
+        let (transposed, column_major) = (false, false);
+        let (name, original) = (Cow::Borrowed(name), name);
+        all.push(Named { name, original, stored, tie, transposed, column_major });
     }
     for rule in rules {
         let mut matched = false;
@@ -360,10 +385,10 @@ fn named<'t>(
             glob.expect_same_wildcards(to)?;
         }
         if let Rule::Ignore(_) = rule {
-            all.retain(|(name, ..)| !glob.matches(&parts(name, separator)));
+            all.retain(|it| !glob.matches(&parts(&it.name, separator)));
             continue;
         }
-        for (name, _, tensor, transposed, column_major) in &mut all {
+        for Named { name, stored, transposed, column_major, .. } in &mut all {
             if !glob.matches(&parts(name, separator)) {
                 continue;
             }
@@ -373,8 +398,8 @@ fn named<'t>(
                     let renamed = to.as_ref().and_then(|to| glob.rename(to, name));
                     *name = renamed.map_or(std::mem::take(name), Cow::Owned);
                 }
-                Rule::Transpose(_) if tensor.shape().len() < 2 => {
-                    let what = format!("`{name}`, {tensor}, cannot be transposed");
+                Rule::Transpose(_) if stored.descriptor().shape().len() < 2 => {
+                    let what = format!("`{name}`, {}, cannot be transposed", stored.descriptor());
                     return Err(ErrorKind::Rule(what).into());
                 }
                 Rule::ColumnMajor(_) => *column_major = true,
@@ -385,7 +410,7 @@ fn named<'t>(
             return Err(Error::from(ErrorKind::Rule(format!("`{from}` matches no tensor"))));
         }
     }
-    let entry = |name, original, content| Entry {
+    let entry = |name, original, tie, content| Entry {
         name,
         original,
         content,
@@ -394,13 +419,16 @@ fn named<'t>(
         reported: Cell::new(false),
         buffered: Cell::new(false),
         filled: false,
+        tie,
         form: Cell::new(Form::Nested),
     };
-    let arrays = all.into_iter().map(|(name, original, tensor, transposed, column_major)| {
-        let new = if column_major { Array::by_columns } else { Array::new };
-        entry(name, original, Content::Array(new(tensor, transposed)))
+    let arrays = all.into_iter().map(|it| {
+        let new = if it.column_major { Array::by_columns } else { Array::new };
+        let array = new(Numbers::new(it.stored)?, it.transposed);
+        Ok(entry(it.name, it.original, it.tie, Content::Array(array)))
     });
-    let texts = tensors.metadata.iter();
-    let texts = texts.map(|(key, text)| entry(Cow::Borrowed(key), key, Content::Text(text)));
-    Ok(arrays.chain(texts).collect())
+    let texts = source.texts().iter();
+    let texts =
+        texts.map(|(key, text)| Ok(entry(Cow::Borrowed(key), key, None, Content::Text(text))));
+    arrays.chain(texts).collect()
 }

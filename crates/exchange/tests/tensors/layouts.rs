@@ -18,6 +18,7 @@ fn file(layout: &str) -> Vec<u8> {
         for _ in 0..size.product() {
             match dtype {
                 "F32" => data.extend(f32::from(next).to_le_bytes()),
+                "BF16" => data.extend(next.to_le_bytes()),
                 _ => data.extend(i64::from(next).to_le_bytes()),
             }
             next = (next + 1) % 30_000;
@@ -105,6 +106,12 @@ fn gpt2_is_read_by_ten_rules() {
         }
     }
     assert_eq!(model.blocks[0].mlp.down.w.len(), 6);
+    // From shards it is the same.
+    let folder = tempfile::tempdir().unwrap();
+    safetensors::save_sharded(&tensors, folder.path(), 800).unwrap();
+    let source = safetensors::open(folder.path()).unwrap();
+    assert!(std::fs::read_dir(folder.path()).unwrap().count() > 5);
+    assert_eq!(gpt2().load::<Gpt2>(&source).unwrap(), model);
     // What is read is written under the names of the struct.
     let tree = Tree::of(&model).unwrap();
     assert_eq!(Tensors::of(&tree).unwrap().load::<Gpt2>().unwrap(), model);
@@ -204,4 +211,70 @@ fn resnet50_is_read_by_four_rules() {
     let error = Loader::new().load::<Resnet>(&tensors).unwrap_err();
     let ErrorKind::Load(report) = error.kind() else { panic!("{error}") };
     assert_eq!(report.dropped.len() + report.renamed.len(), 320 - 6 - 2);
+}
+
+/// `[out, in]`.
+type Weight = Vec<Vec<half::bf16>>;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct LlamaAttention {
+    q: Weight,
+    k: Weight,
+    v: Weight,
+    o: Weight,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct LlamaMlp {
+    gate: Weight,
+    up: Weight,
+    down: Weight,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct LlamaLayer {
+    input_layernorm: Vec<half::bf16>,
+    attention: LlamaAttention,
+    post_attention_layernorm: Vec<half::bf16>,
+    mlp: LlamaMlp,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Llama {
+    embed_tokens: Weight,
+    layers: Vec<LlamaLayer>,
+    norm: Vec<half::bf16>,
+    lm_head: Weight,
+}
+
+#[test]
+fn llama_3_70b_is_read_from_its_shards_by_ten_rules() {
+    let bytes = file(include_str!("../vectors/layouts/llama3_70b.txt"));
+    let tensors = safetensors::from_bytes(&bytes).unwrap();
+    assert_eq!(tensors.iter().len(), 723);
+    let folder = tempfile::tempdir().unwrap();
+    let files = safetensors::save_sharded(&tensors, folder.path(), 4_500).unwrap();
+    assert!(files.len() > 30, "{}", files.len());
+    let source = safetensors::open(folder.path()).unwrap();
+    let loader = Loader::new()
+        .rename("**.weight", "**")
+        .rename("model.**", "**")
+        .rename("**.self_attn.*", "**.attention.*")
+        .rename("**.q_proj", "**.q")
+        .rename("**.k_proj", "**.k")
+        .rename("**.v_proj", "**.v")
+        .rename("**.o_proj", "**.o")
+        .rename("**.gate_proj", "**.gate")
+        .rename("**.up_proj", "**.up")
+        .rename("**.down_proj", "**.down");
+    let model: Llama = loader.load(&source).unwrap();
+    assert_eq!((model.layers.len(), model.embed_tokens.len()), (80, 125));
+    assert_eq!(loader.load::<Llama>(&tensors).unwrap(), model);
+    let there = tensors.get("model.layers.79.self_attn.o_proj.weight").unwrap();
+    let numbers = model.layers[79].attention.o.iter().flatten();
+    let numbers: Vec<u8> = numbers.flat_map(|number| number.to_le_bytes()).collect();
+    assert_eq!(numbers, there.bytes());
+    // A part of it reads a part of the files.
+    let norms = source.select("model.layers.*.input_layernorm.*").unwrap();
+    assert_eq!((norms.iter().len(), norms.num_bytes()), (80, 80 * 8 * 2));
 }

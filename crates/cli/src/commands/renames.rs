@@ -1,0 +1,198 @@
+//! `diff --rename`: names of the old file as those of the new one, and what they may be.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+
+use treedef::Tree;
+
+use crate::args::Renaming;
+use crate::failure::{Failure, Result};
+use crate::names::Names;
+use crate::stored::{Slot, Stored};
+use crate::tensors::TensorLeaf;
+
+use super::{print, print_json};
+
+/// Patterns of old names, with those of the new ones.
+pub(super) struct Renames(Vec<(String, String)>);
+
+impl Renames {
+    /// Those of `--rename`, and then those of the file.
+    pub(super) fn read(renaming: &Renaming) -> Result<Self> {
+        let mut all = Vec::new();
+        for pair in renaming.rename.chunks(2) {
+            if let [from, to] = pair {
+                all.push((from.clone(), to.clone()));
+            }
+        }
+        if let Some(path) = &renaming.renames {
+            let name = path.display().to_string();
+            let text = fs::read_to_string(path).map_err(|it| Failure::from(it).in_file(&name))?;
+            for (number, line) in (1..).zip(text.lines()) {
+                let line = line.split('#').next().unwrap_or_default();
+                let line = line.trim().trim_start_matches("--rename ").replace(['\'', '"'], "");
+                match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+                    [] => {}
+                    [from, to] => all.push(((*from).to_owned(), (*to).to_owned())),
+                    _ => {
+                        let place = format!("{name}:{number}");
+                        let message = "expected two patterns: an old name and a new one";
+                        return Err(Failure::at(place, message));
+                    }
+                }
+            }
+        }
+        for (from, to) in &all {
+            // What is wrong with the patterns is told with their names.
+            treedef_exchange::__renamed(from, to, "")?;
+        }
+        Ok(Renames(all))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The old file with its tensors under new names.
+    pub(super) fn apply(&self, stored: Stored) -> Result<Stored> {
+        let mut matched = vec![false; self.0.len()];
+        let mut renamed: BTreeMap<String, Slot> = BTreeMap::new();
+        for slot in stored.tree.leaves() {
+            let mut name = slot.name.clone();
+            for ((from, to), matched) in self.0.iter().zip(&mut matched) {
+                // What is below the name keeps its end: `.weight`.
+                let [from, to] = [from, to].map(|pattern| format!("{pattern}.**"));
+                if let Some(new) = treedef_exchange::__renamed(&from, &to, &name)? {
+                    (name, *matched) = (new, true);
+                    break;
+                }
+            }
+            if let Some(other) = renamed.insert(name.clone(), slot.clone()) {
+                let message =
+                    format!("`{}` and `{}` are both renamed to `{name}`", other.name, slot.name);
+                return Err(Failure::at(stored.name, message));
+            }
+        }
+        if let Some(((from, _), _)) = self.0.iter().zip(matched).find(|(_, matched)| !matched) {
+            let message = format!("`--rename {from}` matches no tensor");
+            return Err(Failure::at(stored.name, message));
+        }
+        let tree = Names::of(renamed).into_tree()?;
+        Ok(stored.with_tree(tree))
+    }
+}
+
+/// Names that differ only in their numbers.
+struct Family {
+    pattern: String,
+    /// The numbers of each member, and what it is.
+    members: BTreeMap<Vec<usize>, TensorLeaf>,
+    /// Where the first stands in the file.
+    position: usize,
+}
+
+fn names(stored: &Stored) -> BTreeSet<&str> {
+    stored.tree.leaves().iter().map(|slot| slot.name.as_str()).collect()
+}
+
+/// The families of the names that the other file does not have.
+fn families(stored: &Tree<Slot>, other: &BTreeSet<&str>) -> Vec<Family> {
+    let (mut all, mut positions) = (Vec::<Family>::new(), HashMap::new());
+    for (position, slot) in stored.leaves().iter().enumerate() {
+        if other.contains(slot.name.as_str()) {
+            continue;
+        }
+        let mut numbers = Vec::new();
+        let parts = slot.name.split('.').map(|part| match part.parse::<usize>() {
+            Ok(number) if number.to_string() == part => {
+                numbers.push(number);
+                "*"
+            }
+            _ => part,
+        });
+        let pattern = parts.collect::<Vec<_>>().join(".");
+        let at = *positions.entry(pattern.clone()).or_insert(all.len());
+        if at == all.len() {
+            all.push(Family { pattern, members: BTreeMap::new(), position });
+        }
+        if let Some(family) = all.get_mut(at) {
+            family.members.insert(numbers, slot.leaf.clone());
+        }
+    }
+    all
+}
+
+/// Whether each member is one of the other, of the same shape.
+fn fits(old: &Family, new: &Family) -> bool {
+    old.members.len() == new.members.len()
+        && old
+            .members
+            .iter()
+            .zip(&new.members)
+            .all(|((at, leaf), (there, other))| at == there && leaf.shape == other.shape)
+}
+
+/// The words of a name: `self_attn.q_proj` has four.
+fn words(name: &str) -> BTreeSet<String> {
+    let words = name.split(['.', '_']).filter(|word| !word.is_empty() && *word != "*");
+    words.map(str::to_lowercase).collect()
+}
+
+/// How alike two names are: the part of their words that both have, as thousandths.
+fn likeness(old: &str, new: &str) -> usize {
+    let (old, new) = (words(old), words(new));
+    let both = old.intersection(&new).count();
+    let beginnings = old.iter().filter(|word| {
+        new.iter().any(|other| other != *word && word.len() > 2 && other.starts_with(*word))
+    });
+    let half = beginnings.count();
+    let all = old.union(&new).count().max(1);
+    (1000 * both + 500 * half) / all
+}
+
+/// Prints the renames that make the names of one file those of the other: by the shapes of all tensors
+/// whose names differ only in numbers; among equal shapes by common words, and then by their order.
+pub(super) fn suggest(old: &Stored, new: &Stored, json: bool) -> Result<bool> {
+    let (olds, news) = (families(&old.tree, &names(new)), families(&new.tree, &names(old)));
+    let mut pairs = Vec::new();
+    for (at, from) in olds.iter().enumerate() {
+        for (there, to) in news.iter().enumerate().filter(|(_, to)| fits(from, to)) {
+            let apart = from.position.abs_diff(to.position);
+            pairs.push((likeness(&from.pattern, &to.pattern), apart, at, there));
+        }
+    }
+    // The likest first, and then those that stand near.
+    pairs.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)).then((a.2, a.3).cmp(&(b.2, b.3))));
+    let (mut taken, mut given) = (BTreeMap::new(), BTreeSet::new());
+    for (_, _, at, there) in pairs {
+        if !taken.contains_key(&at) && !given.contains(&there) {
+            taken.insert(at, there);
+            given.insert(there);
+        }
+    }
+    let found: Vec<(&str, &str)> = taken
+        .iter()
+        .filter_map(|(at, there)| Some((olds.get(*at)?, news.get(*there)?)))
+        .map(|(from, to)| (from.pattern.as_str(), to.pattern.as_str()))
+        .collect();
+    if json {
+        let object = |(from, to): &(&str, &str)| serde_json::json!({"from": from, "to": to});
+        print_json(&found.iter().map(object).collect::<Vec<_>>())?;
+    } else {
+        let width = found.iter().map(|(from, _)| from.chars().count()).max().unwrap_or(0);
+        let line = |(from, to): &(&str, &str)| {
+            format!("{:width$} {}\n", from.escape_debug().to_string(), to.escape_debug())
+        };
+        print(&found.iter().map(line).collect::<String>())?;
+    }
+    let left = olds.len().saturating_sub(found.len()) + news.len().saturating_sub(found.len());
+    if left > 0 {
+        let rest = olds.iter().zip(0..).filter(|(_, at)| !taken.contains_key(at));
+        let rest = rest.map(|(family, _)| format!("- {}", family.pattern));
+        let also = news.iter().zip(0..).filter(|(_, at)| !given.contains(at));
+        let also = also.map(|(family, _)| format!("+ {}", family.pattern));
+        let lines: Vec<String> = rest.chain(also).take(20).collect();
+        anstream::eprintln!("treedef: no other name of the same shapes:\n{}", lines.join("\n"));
+    }
+    Ok(!found.is_empty() || left == 0)
+}

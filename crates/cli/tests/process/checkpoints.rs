@@ -1,0 +1,107 @@
+//! Folders of shards that are larger than memory.
+
+use std::fs::{self, File};
+use std::io::Write;
+
+use crate::{Folder, printed, treedef};
+
+/// A file of safetensors whose numbers are a hole in the file.
+fn sparse(path: &str, tensors: &[(String, u64)]) {
+    let (mut header, mut end) = (Vec::new(), 0);
+    for (name, size) in tensors {
+        let start = end;
+        end += size;
+        header.push(format!(
+            r#""{name}":{{"dtype":"BF16","shape":[{}],"data_offsets":[{start},{end}]}}"#,
+            size / 2
+        ));
+    }
+    let header = format!("{{{}}}", header.join(","));
+    let mut file = File::create(path).unwrap();
+    file.write_all(&u64::try_from(header.len()).unwrap().to_le_bytes()).unwrap();
+    file.write_all(header.as_bytes()).unwrap();
+    file.set_len(8 + u64::try_from(header.len()).unwrap() + end).unwrap();
+}
+
+/// Shards with so many tensors of so many bytes each, and their index.
+fn checkpoint(folder: &Folder, shards: usize, tensors: usize, size: u64) -> String {
+    let (mut pairs, mut layer) = (Vec::new(), 0);
+    for shard in 1..=shards {
+        let file = format!("model-{shard:05}-of-{shards:05}.safetensors");
+        let names: Vec<(String, u64)> = (0..tensors)
+            .map(|_| {
+                layer += 1;
+                (format!("model.layers.{}.w", layer - 1), size)
+            })
+            .collect();
+        sparse(&folder.path(&file), &names);
+        pairs.extend(names.iter().map(|(name, _)| format!(r#""{name}": "{file}""#)));
+    }
+    let index = format!(r#"{{"weight_map": {{{}}}}}"#, pairs.join(", "));
+    fs::write(folder.path("model.safetensors.index.json"), index).unwrap();
+    folder.path("")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn hundreds_of_gigabytes_are_listed_in_little_memory() {
+    let folder = Folder::new("sparse");
+    let path = checkpoint(&folder, 100, 8, 500_000_000);
+    let (code, shown, told) = crate::in_little_memory(&["show", &path]);
+    assert_eq!((code, told.as_str()), (Some(0), ""));
+    assert!(shown.contains("800 tensors, 200,000,000,000 parameters, 400.0 GB"), "{shown}");
+    let (code, shown, _) = crate::in_little_memory(&["diff", "--structure", &path, &path]);
+    assert_eq!((code, shown.as_str()), (Some(0), ""));
+    let (code, _, told) = crate::in_little_memory(&["summary", &path]);
+    assert_eq!(code, Some(2));
+    assert!(told.contains("`show` and `diff --structure` read only the headers"), "{told}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn shards_are_divided_anew_in_little_memory() {
+    let (old, new) = (Folder::new("old_shards"), Folder::new("new_shards"));
+    let path = checkpoint(&old, 2, 1, 200_000_000);
+    let to = new.path("out");
+    let convert = ["convert", &path, "--shards", "1GB", "-o", &to, "--json"];
+    let (code, told, errors) = crate::in_little_memory(&convert);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert!(told.contains("\"bytes\": 400000000"), "{told}");
+    assert_eq!(fs::metadata(format!("{to}/model.safetensors")).unwrap().len() / 1_000_000, 400);
+    let (code, shown, _) = crate::in_little_memory(&["diff", &path, &to]);
+    assert_eq!((code, shown.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn each_fault_of_a_folder_has_a_line() {
+    let folder = Folder::new("faults");
+    let path = checkpoint(&folder, 3, 1, 8);
+    fs::remove_file(folder.path("model-00002-of-00003.safetensors")).unwrap();
+    fs::write(folder.path("model-00003-of-00003.safetensors"), "short").unwrap();
+    let output = treedef(&["show", &path]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap().replace(&path, "");
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "treedef: model-00002-of-00003.safetensors: there is no such file",
+            "treedef: model-00003-of-00003.safetensors: the file ends inside its header, it has 5 bytes",
+            "treedef: : 2 faults, nothing was read",
+        ]
+    );
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn tied_tensors_are_separate_on_request() {
+    let folder = Folder::new("ties");
+    let header =
+        r#"{"__metadata__":{"head":"wte"},"wte":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}"#;
+    let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+    let (old, new) = (folder.path("old.safetensors"), folder.path("new.safetensors"));
+    fs::write(&old, [&length[..], header.as_bytes(), &[1, 2]].concat()).unwrap();
+    printed(&["convert", &old, "--separate", "-o", &new]);
+    assert_eq!(printed(&["select", "**", &new]), ".head: [1,2]\n.wte: [1,2]\n");
+    printed(&["convert", &old, "--shards", "1MB", "-o", &folder.path("out")]);
+    assert_eq!(printed(&["select", "**", &folder.path("out")]), ".wte: [1,2]\n");
+}

@@ -1,0 +1,160 @@
+//! What a tensor is without its numbers: its name, the type of its elements, and its shape.
+
+use std::fmt;
+
+use crate::tensor::{Dtype, display};
+
+/// The types of safetensors that [`Dtype`] does not have: their names, here and there, and the bits
+/// of an element.
+const OPAQUE: [(&str, &str, u64); 8] = [
+    ("F4", "f4", 4),
+    ("F6_E2M3", "f6_e2m3", 6),
+    ("F6_E3M2", "f6_e3m2", 6),
+    ("F8_E5M2", "f8_e5m2", 8),
+    ("F8_E4M3", "f8_e4m3", 8),
+    ("F8_E8M0", "f8_e8m0", 8),
+    ("F8_E4M3FNUZ", "f8_e4m3fnuz", 8),
+    ("F8_E5M2FNUZ", "f8_e5m2fnuz", 8),
+];
+
+/// The types that both sides have, by their names in safetensors.
+const DTYPES: [(&str, Dtype); 14] = [
+    ("BOOL", Dtype::Bool),
+    ("U8", Dtype::U8),
+    ("I8", Dtype::I8),
+    ("U16", Dtype::U16),
+    ("I16", Dtype::I16),
+    ("U32", Dtype::U32),
+    ("I32", Dtype::I32),
+    ("U64", Dtype::U64),
+    ("I64", Dtype::I64),
+    ("F16", Dtype::F16),
+    ("BF16", Dtype::Bf16),
+    ("F32", Dtype::F32),
+    ("F64", Dtype::F64),
+    ("C64", Dtype::C64),
+];
+
+/// The type of the elements of a tensor that may only be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ElementType {
+    Dtype(Dtype),
+    /// One of [`OPAQUE`]: its bytes are copied and compared, and never converted.
+    Opaque(&'static (&'static str, &'static str, u64)),
+}
+
+impl ElementType {
+    /// The type of this name in a file of safetensors.
+    pub(crate) fn of_safetensors(name: &str) -> Option<Self> {
+        let dtype = DTYPES.iter().find(|(of_file, _)| *of_file == name);
+        let opaque =
+            || OPAQUE.iter().find(|(of_file, ..)| *of_file == name).map(ElementType::Opaque);
+        dtype.map(|(_, dtype)| ElementType::Dtype(*dtype)).or_else(opaque)
+    }
+
+    /// Its name in a file of safetensors, which has no complex numbers of 128 bits.
+    pub(crate) fn in_safetensors(self) -> Option<&'static str> {
+        match self {
+            ElementType::Dtype(dtype) => {
+                DTYPES.iter().find(|(_, of_file)| *of_file == dtype).map(|(name, _)| *name)
+            }
+            ElementType::Opaque((name, ..)) => Some(name),
+        }
+    }
+
+    fn bits(self) -> u64 {
+        match self {
+            ElementType::Dtype(dtype) => 8 * u64::try_from(dtype.size()).unwrap_or(u64::MAX / 8), // at most 16
+            ElementType::Opaque((.., bits)) => *bits,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            ElementType::Dtype(dtype) => dtype.name(),
+            ElementType::Opaque((_, name, _)) => name,
+        }
+    }
+}
+
+/// The name of a tensor, the type of its elements, and its shape.
+///
+/// The type may be one that [`Dtype`] does not have, such as floats of 8 bits: these tensors are
+/// listed, compared and copied, and never become numbers.
+///
+/// ```
+/// use treedef_exchange::{Descriptor, Dtype};
+///
+/// let descriptor = Descriptor::new("w", Dtype::F32, [3, 4]);
+/// assert_eq!(descriptor.num_bytes(), Some(48));
+/// assert_eq!(descriptor.to_string(), "f32[3, 4]");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    name: String,
+    element: ElementType,
+    shape: Vec<usize>,
+}
+
+impl Descriptor {
+    /// Puts the parts together.
+    pub fn new(name: impl Into<String>, dtype: Dtype, shape: impl Into<Vec<usize>>) -> Self {
+        Descriptor::of(name.into(), ElementType::Dtype(dtype), shape.into())
+    }
+
+    pub(crate) fn of(name: String, element: ElementType, shape: Vec<usize>) -> Self {
+        Descriptor { name, element, shape }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same tensor under another name.
+    #[must_use]
+    pub fn renamed(&self, name: impl Into<String>) -> Self {
+        Descriptor { name: name.into(), ..self.clone() }
+    }
+
+    pub(crate) fn element(&self) -> ElementType {
+        self.element
+    }
+
+    /// The type of the elements, if their numbers can be read.
+    pub fn dtype(&self) -> Option<Dtype> {
+        match self.element {
+            ElementType::Dtype(dtype) => Some(dtype),
+            ElementType::Opaque(_) => None,
+        }
+    }
+
+    /// The name of the type: that of the [`Dtype`], or that of the file in small letters:
+    /// `f8_e4m3`.
+    pub fn type_name(&self) -> &'static str {
+        self.element.name()
+    }
+
+    /// The number of elements in each dimension, outermost first. It is empty for a scalar.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of bytes. `None` if there are more than 2⁶⁴, or the last byte would not be full.
+    pub fn num_bytes(&self) -> Option<u64> {
+        // A zero anywhere makes the whole zero, also beside dimensions whose product is too large.
+        if self.shape.contains(&0) {
+            return Some(0);
+        }
+        let size = |product: u64, dim: &usize| product.checked_mul(u64::try_from(*dim).ok()?);
+        let bits = self.shape.iter().try_fold(self.element.bits(), size)?;
+        (bits % 8 == 0).then_some(bits / 8)
+    }
+}
+
+/// `f32[3, 4]`
+impl fmt::Display for Descriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&display(self.element.name(), &self.shape))
+    }
+}

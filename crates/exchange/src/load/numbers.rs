@@ -1,0 +1,238 @@
+//! The bytes of a tensor, read piece by piece as the type asks for its numbers.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+
+use crate::error::{Error, ErrorKind, Result, quoted};
+use crate::file;
+use crate::source::Stored;
+use crate::tensor::{Dtype, display};
+
+/// How much of a tensor is read at once.
+const PIECE: usize = 1 << 20;
+/// How much of all tensors may be in memory where they are read by turns, as stacked ones are.
+const PIECES: usize = 1 << 26;
+/// The largest number: two `f64`.
+const ZEROS: [u8; 16] = [0; 16];
+
+/// What all tensors of a table have in common.
+pub(crate) struct Reading {
+    /// Why a file could not be read.
+    failed: RefCell<Option<Error>>,
+    /// Whether nothing more is read: the value is lost, and only its shape is asked for.
+    is_lost: Cell<bool>,
+    /// Whether zeros stood for numbers that were not read.
+    has_zeros: Cell<bool>,
+    /// Whether the numbers are read although the value is lost, because the type refuses zeros.
+    is_kept: Cell<bool>,
+    piece: usize,
+}
+
+impl Reading {
+    /// Of so many tensors, which may be read by turns.
+    pub(crate) fn new(by_turns: Option<usize>) -> Self {
+        let piece = by_turns.map_or(PIECE, |count| (PIECES / count.max(1)).clamp(1 << 12, PIECE));
+        let [is_lost, has_zeros, is_kept] = [const { Cell::new(false) }; 3];
+        Reading { failed: RefCell::new(None), is_lost, has_zeros, is_kept, piece }
+    }
+
+    /// Reads no more: the value is lost.
+    pub(crate) fn lose(&self) {
+        self.is_lost.set(!self.is_kept.get());
+    }
+
+    pub(crate) fn begin(&self) {
+        self.is_lost.set(self.failed.borrow().is_some());
+        self.has_zeros.set(false);
+    }
+
+    /// Whether what a type refused may have been zeros, so that it is to be read with its numbers.
+    pub(crate) fn keep(&self) -> bool {
+        let may_be = self.has_zeros.get() && self.failed.borrow().is_none();
+        may_be && !self.is_kept.replace(true)
+    }
+
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.failed.take()
+    }
+
+    fn fail(&self, error: Error) {
+        self.failed.borrow_mut().get_or_insert(error);
+        self.is_lost.set(true);
+    }
+}
+
+/// A tensor whose numbers are read.
+pub(crate) struct Numbers<'t> {
+    stored: &'t Stored<'t>,
+    dtype: Dtype,
+    size: usize,
+    /// All bytes, if they are in memory.
+    bytes: Option<&'t [u8]>,
+    window: RefCell<Window>,
+    /// Whether its numbers are asked for in another order than they have in the file.
+    is_whole: Cell<bool>,
+}
+
+/// A piece of the bytes, and where it begins.
+#[derive(Default)]
+struct Window {
+    start: usize,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    fn get(&self, start: usize, size: usize) -> Option<&[u8]> {
+        let start = start.checked_sub(self.start)?;
+        self.bytes.get(start..start.checked_add(size)?)
+    }
+}
+
+impl<'t> Numbers<'t> {
+    pub(crate) fn new(stored: &'t Stored<'t>) -> Result<Self> {
+        let descriptor = stored.descriptor();
+        let refused = |what: &str| {
+            let name = quoted(descriptor.name());
+            format!("{name} is {descriptor}, {what} (`Loader::ignore` leaves it out)")
+        };
+        let dtype = descriptor
+            .dtype()
+            .ok_or_else(|| ErrorKind::Unsupported(refused("of which no number is read")))?;
+        let size = usize::try_from(stored.num_bytes())
+            .map_err(|_| ErrorKind::Limit(refused("more than memory has")))?;
+        let bytes = stored.as_bytes();
+        let (window, is_whole) = (RefCell::default(), Cell::new(false));
+        Ok(Numbers { stored, dtype, size, bytes, window, is_whole })
+    }
+
+    pub(crate) fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    pub(crate) fn shape(&self) -> &'t [usize] {
+        self.stored.descriptor().shape()
+    }
+
+    /// The number of bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.size / self.dtype.size()
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.size == 0
+    }
+
+    pub(crate) fn display(&self) -> String {
+        display(self.dtype, self.shape())
+    }
+
+    /// Keeps all of it in memory while it is read, as its numbers are not asked for in their order.
+    pub(crate) fn read_as_whole(&self) {
+        self.is_whole.set(true);
+    }
+
+    /// All bytes, if they are in memory.
+    #[inline]
+    pub(crate) fn bytes(&self) -> Option<&'t [u8]> {
+        self.bytes
+    }
+
+    /// Gives some bytes to a function: those of a number, of at most 16.
+    #[inline]
+    pub(crate) fn with<R>(
+        &self,
+        reading: &Reading,
+        start: usize,
+        size: usize,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Option<R> {
+        let end = start.checked_add(size)?;
+        if let Some(bytes) = self.bytes {
+            return bytes.get(start..end).map(read);
+        }
+        let window = self.window.borrow();
+        match window.get(start, size) {
+            Some(bytes) if end < self.size => Some(read(bytes)),
+            _ => {
+                drop(window);
+                self.with_next(reading, start, size, read)
+            }
+        }
+    }
+
+    /// The same of a number that is not in memory, or is the last one.
+    #[cold]
+    fn with_next<R>(
+        &self,
+        reading: &Reading,
+        start: usize,
+        size: usize,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Option<R> {
+        let end = start.checked_add(size)?;
+        let mut window = self.window.borrow_mut();
+        if window.get(start, size).is_none() {
+            self.fill(reading, &mut window, start, end)?;
+        }
+        let Some(bytes) = window.get(start, size) else {
+            reading.has_zeros.set(true);
+            return ZEROS.get(..size).map(read);
+        };
+        let value = read(bytes);
+        if end == self.size {
+            *window = Window::default();
+        }
+        Some(value)
+    }
+
+    /// Reads the piece that begins at a number. `None` if there is none.
+    fn fill(&self, reading: &Reading, window: &mut Window, start: usize, end: usize) -> Option<()> {
+        if end > self.size {
+            return None;
+        }
+        if reading.is_lost.get() {
+            window.bytes.clear();
+            return Some(());
+        }
+        let whole = if self.is_whole.get() { 0..self.size } else { start..self.size };
+        let length = if self.is_whole.get() { self.size } else { whole.len().min(reading.piece) };
+        let filled = if window.bytes.len() == length || file::has_room(length) {
+            if window.bytes.len() != length {
+                window.bytes = vec![0; length];
+            }
+            // A `usize` fits.
+            let offset = u64::try_from(whole.start).unwrap_or(u64::MAX);
+            self.stored.read_at(offset, &mut window.bytes)
+        } else {
+            let what = format!("memory has no room for {}", quoted(self.stored.name()));
+            Err(ErrorKind::Limit(what).into())
+        };
+        window.start = whole.start;
+        if let Err(error) = filled {
+            window.bytes.clear();
+            reading.fail(error);
+        }
+        Some(())
+    }
+
+    /// All bytes.
+    pub(crate) fn all(&self, reading: &Reading) -> Cow<'t, [u8]> {
+        if let Some(bytes) = self.bytes {
+            return bytes.into();
+        }
+        if reading.is_lost.get() {
+            reading.has_zeros.set(true);
+            return Cow::default();
+        }
+        self.stored.read_bytes().unwrap_or_else(|error| {
+            reading.fail(error);
+            Cow::default()
+        })
+    }
+}

@@ -1,0 +1,435 @@
+//! Named tensors whose bytes are read when they are asked for.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::descriptor::{Descriptor, ElementType};
+use crate::error::{ErrorKind, Result, quoted};
+use crate::export::is_of_structure;
+use crate::file::{self, OpenFile};
+use crate::tensor::{Tensor, Tensors};
+
+/// How much of a tensor is copied at once.
+const PIECE: usize = 1 << 20;
+/// So many times the bytes of a file may be in a value, through aliases.
+const MOST_TIES: u64 = 64;
+
+/// Named tensors, each of which is read when it is asked for: those of one file, of the shards of a
+/// checkpoint, or of memory.
+///
+/// [`safetensors::open`](crate::safetensors::open) makes one, and so does `Source::from(&tensors)`.
+/// Nothing is mapped into memory: a tensor is read at its position in the file. A [`Loader`] reads
+/// from a source piece by piece.
+///
+/// Tied tensors are stored once, as `safetensors.torch.save_model` does it: the metadata has the
+/// name of each of the others, its alias, with the name of the one that is stored. [`iter`] has the
+/// stored ones, [`aliases`] the others, and [`get`] finds both.
+///
+/// [`Loader`]: crate::Loader
+/// [`iter`]: Source::iter
+/// [`aliases`]: Source::aliases
+/// [`get`]: Source::get
+///
+/// ```
+/// use treedef::Tree;
+/// use treedef_exchange::{Source, Tensors, safetensors};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.safetensors");
+/// let tree = Tree::of(&vec![([0.5f32, 1.5], 7u8)])?;
+/// safetensors::save(&Tensors::of(&tree)?, &path)?;
+///
+/// let source: Source<'_> = safetensors::open(&path)?; // reads the header
+/// assert_eq!(source.get("0.0").unwrap().descriptor().to_string(), "f32[2]");
+/// let tensor = source.get("0.0").unwrap().read()?; // reads 8 bytes
+/// assert_eq!(tensor.as_slice::<f32>().unwrap(), [0.5, 1.5]);
+/// assert_eq!(source.load::<Vec<([f32; 2], u8)>>()?, [([0.5, 1.5], 7)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Source<'a> {
+    tensors: Vec<Stored<'a>>,
+    /// The positions of all names, also of aliases.
+    positions: HashMap<String, usize>,
+    aliases: Vec<(String, usize)>,
+    metadata: Vec<(String, String)>,
+}
+
+/// A tensor of a [`Source`]: what it is, and where its bytes are.
+#[derive(Clone)]
+pub struct Stored<'a> {
+    descriptor: Descriptor,
+    size: u64,
+    place: Place<'a>,
+    observer: Option<Observer>,
+}
+
+/// Is called with the number of bytes whenever some were read.
+type Observer = Arc<dyn Fn(u64) + Send + Sync>;
+
+#[derive(Clone)]
+enum Place<'a> {
+    Memory(&'a [u8]),
+    File(Arc<OpenFile>, u64),
+}
+
+impl<'a> Stored<'a> {
+    pub(crate) fn in_file(
+        descriptor: Descriptor,
+        size: u64,
+        file: &Arc<OpenFile>,
+        start: u64,
+    ) -> Self {
+        let (place, observer) = (Place::File(file.clone(), start), None);
+        Stored { descriptor, size, place, observer }
+    }
+
+    pub(crate) fn in_memory(descriptor: Descriptor, bytes: &'a [u8]) -> Self {
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX); // a `usize` fits
+        Stored { descriptor, size, place: Place::Memory(bytes), observer: None }
+    }
+
+    /// Its name, type and shape.
+    pub fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        self.descriptor.name()
+    }
+
+    /// The number of bytes.
+    pub fn num_bytes(&self) -> u64 {
+        self.size
+    }
+
+    /// The file, if it is in one.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Memory(_) => None,
+            Place::File(file, _) => Some(file.path()),
+        }
+    }
+
+    /// The bytes, if they are in memory.
+    pub fn as_bytes(&self) -> Option<&'a [u8]> {
+        match &self.place {
+            Place::Memory(bytes) => Some(bytes),
+            Place::File(..) => None,
+        }
+    }
+
+    /// Reads the bytes from `offset` on, as many as the buffer has.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the tensor has not so many bytes; when the file cannot be read, or was
+    /// replaced since it was opened.
+    ///
+    /// ```
+    /// use treedef_exchange::{Dtype, Source, Tensor, Tensors};
+    ///
+    /// let tensor = Tensor::new(Dtype::U8, vec![2, 2], vec![1, 2, 3, 4])?;
+    /// let tensors = Tensors::new([("w".to_owned(), tensor)])?;
+    /// let source = Source::from(&tensors);
+    /// let mut row = [0; 2];
+    /// source.get("w").unwrap().read_at(2, &mut row)?;
+    /// assert_eq!(row, [3, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let length = u64::try_from(buffer.len()).unwrap_or(u64::MAX);
+        let end = offset.checked_add(length).filter(|end| *end <= self.size);
+        let outside = || {
+            let name = quoted(self.name());
+            let what = format!("{name} has {} bytes, none up to {offset} + {length}", self.size);
+            io::Error::new(io::ErrorKind::UnexpectedEof, what)
+        };
+        let end = end.ok_or_else(outside)?;
+        match &self.place {
+            Place::Memory(bytes) => {
+                let (start, end) = (usize::try_from(offset), usize::try_from(end));
+                let part = start.ok().zip(end.ok()).and_then(|(start, end)| bytes.get(start..end));
+                buffer.copy_from_slice(part.ok_or_else(outside)?); // as long as the buffer
+            }
+            // The whole is inside of the file, so no sum overflows.
+            Place::File(file, start) => {
+                file.read_exact_at(buffer, start.saturating_add(offset))?;
+                if let Some(observer) = &self.observer {
+                    observer(length);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives all bytes to a function, piece by piece.
+    pub(crate) fn pieces(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if let Place::Memory(bytes) = self.place {
+            return each(bytes);
+        }
+        let most = usize::try_from(self.size).map_or(PIECE, |size| size.min(PIECE));
+        let (mut buffer, mut at) = (vec![0; most], 0_u64);
+        while at < self.size {
+            let length = usize::try_from(self.size - at).map_or(most, |left| left.min(most));
+            let piece = buffer.get_mut(..length).unwrap_or_default(); // not longer than it
+            self.read_at(at, piece)?;
+            each(piece)?;
+            at = at.saturating_add(u64::try_from(length).unwrap_or(u64::MAX));
+        }
+        Ok(())
+    }
+
+    /// Reads all bytes, of whatever type. They are borrowed if they are in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_at`](Self::read_at), and when memory has no room for them.
+    pub fn read_bytes(&self) -> Result<std::borrow::Cow<'a, [u8]>> {
+        if let Place::Memory(bytes) = self.place {
+            return Ok(bytes.into());
+        }
+        let size = usize::try_from(self.size).ok().filter(|size| file::has_room(*size));
+        let size = size.ok_or_else(|| {
+            let name = quoted(self.name());
+            ErrorKind::Limit(format!("memory has no room for the {} bytes of {name}", self.size))
+        })?;
+        let mut bytes = vec![0; size];
+        self.read_at(0, &mut bytes)?;
+        Ok(bytes.into())
+    }
+
+    /// Reads the tensor.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_bytes`](Self::read_bytes), and when [`Dtype`](crate::Dtype) does not have its type.
+    pub fn read(&self) -> Result<Tensor<'a>> {
+        let dtype = self.descriptor.dtype().ok_or_else(|| {
+            let name = quoted(self.name());
+            ErrorKind::Unsupported(format!(
+                "{name} is {}, of which no number is read",
+                self.descriptor
+            ))
+        })?;
+        Tensor::new(dtype, self.descriptor.shape().to_vec(), self.read_bytes()?)
+    }
+}
+
+impl fmt::Debug for Stored<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stored({})", self.descriptor)
+    }
+}
+
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tensors = self.tensors.iter().map(|stored| (stored.name(), &stored.descriptor));
+        f.debug_map().entries(tensors).finish()
+    }
+}
+
+impl<'a> Source<'a> {
+    /// Puts tensors with distinct names together. What of the metadata names one of them under a name
+    /// that none has is an alias.
+    pub(crate) fn new(tensors: Vec<Stored<'a>>, metadata: Vec<(String, String)>) -> Self {
+        let names = tensors.iter().map(|stored| stored.name().to_owned());
+        let mut positions: HashMap<String, usize> = names.zip(0..).collect();
+        let alias = |(key, text): &(String, String)| {
+            let is_free = !positions.contains_key(key) && key != "format" && !is_of_structure(key);
+            Some((key.clone(), *positions.get(text).filter(|_| is_free)?))
+        };
+        let aliases: Vec<_> = metadata.iter().filter_map(alias).collect();
+        positions.extend(aliases.iter().cloned());
+        Source { tensors, positions, aliases, metadata }
+    }
+
+    /// The tensors that are stored, in the order of their files.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Stored<'a>> {
+        self.tensors.iter()
+    }
+
+    /// The tensor of this name, which may be an alias.
+    pub fn get(&self, name: &str) -> Option<&Stored<'a>> {
+        self.tensors.get(*self.positions.get(name)?)
+    }
+
+    /// The other names of tied tensors, each with the name of the tensor that is stored.
+    pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
+        let aliases = self.aliases.iter();
+        aliases.filter_map(|(alias, at)| Some((alias.as_str(), self.tensors.get(*at)?.name())))
+    }
+
+    /// The number of bytes of all tensors.
+    pub fn num_bytes(&self) -> u64 {
+        self.tensors.iter().fold(0, |sum, stored| sum.saturating_add(stored.size))
+    }
+
+    /// The keys of the texts that belong to the whole file. Of several files, a key that occurs twice
+    /// has the text of the first.
+    pub fn metadata_keys(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.metadata.iter().map(|(key, _)| key.as_str())
+    }
+
+    /// The text of this key.
+    pub fn metadata(&self, key: &str) -> Option<&str> {
+        self.metadata.iter().find(|(other, _)| other == key).map(|(_, text)| text.as_str())
+    }
+
+    pub(crate) fn texts(&self) -> &[(String, String)] {
+        &self.metadata
+    }
+
+    /// The tensors whose names are kept. An alias of one that is not kept becomes a tensor itself.
+    pub(crate) fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let mut tensors: Vec<Stored<'a>> =
+            self.tensors.iter().filter(|stored| keep(stored.name())).cloned().collect();
+        let (mut metadata, mut instead) = (self.metadata.clone(), HashMap::new());
+        let aliases: HashMap<&str, usize> = self.names_of_aliases();
+        metadata.retain_mut(|(key, text)| {
+            let Some(at) = aliases.get(key.as_str()) else { return true };
+            let Some(stored) = self.tensors.get(*at).filter(|_| keep(key)) else { return false };
+            if keep(stored.name()) {
+                return true;
+            }
+            match instead.get(at) {
+                Some(name) => {
+                    String::clone_from(text, name);
+                    true
+                }
+                None => {
+                    let descriptor = stored.descriptor.renamed(key.clone());
+                    tensors.push(Stored { descriptor, ..stored.clone() });
+                    instead.insert(*at, key.clone());
+                    false
+                }
+            }
+        });
+        Source::new(tensors, metadata)
+    }
+
+    /// The same tensors, where each alias is a tensor of its own. What is saved then has the numbers of
+    /// tied tensors as often as they have names.
+    ///
+    /// ```
+    /// use treedef_exchange::{Dtype, Source, Tensor, Tensors};
+    ///
+    /// let tensor = Tensor::new(Dtype::U8, vec![2], vec![1, 2])?;
+    /// let tensors = Tensors::new([("wte".to_owned(), tensor)])?.with_metadata("head", "wte");
+    /// let source = Source::from(&tensors);
+    /// assert_eq!((source.iter().len(), source.aliases().count()), (1, 1));
+    /// let separate = source.separate();
+    /// assert_eq!((separate.iter().len(), separate.aliases().count()), (2, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn separate(&self) -> Self {
+        let mut tensors = self.tensors.clone();
+        let copies = self.aliases.iter().filter_map(|(alias, at)| {
+            let stored = self.tensors.get(*at)?;
+            let descriptor = stored.descriptor.renamed(alias.clone());
+            Some(Stored { descriptor, ..stored.clone() })
+        });
+        tensors.extend(copies);
+        let names = self.names_of_aliases();
+        let metadata = self.metadata.iter().filter(|(key, _)| !names.contains_key(key.as_str()));
+        Source::new(tensors, metadata.cloned().collect())
+    }
+
+    /// The same tensors. The function is called with the number of bytes whenever some are read from a
+    /// file: a bar may show how far a load or a save is.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Tensors, safetensors};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("model.safetensors");
+    /// safetensors::save(&Tensors::of(&Tree::of(&vec![[0.5f32; 4]; 2])?)?, &path)?;
+    /// let read = Arc::new(AtomicU64::new(0));
+    /// let counted = read.clone();
+    /// let source = safetensors::open(&path)?
+    ///     .observed(move |bytes| drop(counted.fetch_add(bytes, Ordering::Relaxed)));
+    /// source.load::<Vec<[f32; 4]>>()?;
+    /// assert_eq!(read.load(Ordering::Relaxed), 32);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn observed(mut self, observer: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        let observer: Observer = Arc::new(observer);
+        for stored in &mut self.tensors {
+            stored.observer = Some(observer.clone());
+        }
+        self
+    }
+
+    /// Reads all tensors that are stored. Those in memory are borrowed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stored::read`].
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Source, Tensors};
+    ///
+    /// let tree = Tree::of(&vec![([0.5f32, 1.5], 7u8)])?;
+    /// let tensors = Tensors::of(&tree)?;
+    /// assert_eq!(Source::from(&tensors).read()?, tensors);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read(&self) -> Result<Tensors<'a>> {
+        let tensors = self.tensors.iter().map(|stored| {
+            let tensor = stored.read()?;
+            Ok((stored.name().to_owned(), tensor))
+        });
+        Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata: self.metadata.clone() })
+    }
+
+    /// The aliases, with the positions of the tensors that are stored.
+    pub(crate) fn ties(&self) -> &[(String, usize)] {
+        &self.aliases
+    }
+
+    /// Checks that a value with each tensor under all of its names is not much larger than the files.
+    pub(crate) fn check_ties(&self) -> Result<()> {
+        let tied = self.aliases.iter().filter_map(|(_, at)| self.tensors.get(*at));
+        let tied = tied.map(Stored::num_bytes).fold(0, u64::saturating_add);
+        if tied <= self.num_bytes().saturating_mul(MOST_TIES) {
+            return Ok(());
+        }
+        let what = format!(
+            "the aliases of tied tensors have {tied} bytes, more than {MOST_TIES} times those of the tensors"
+        );
+        Err(ErrorKind::Limit(what).into())
+    }
+
+    fn names_of_aliases(&self) -> HashMap<&str, usize> {
+        self.aliases.iter().map(|(alias, at)| (alias.as_str(), *at)).collect()
+    }
+}
+
+impl<'a> From<&'a Tensors<'_>> for Source<'a> {
+    fn from(tensors: &'a Tensors<'_>) -> Self {
+        let stored = tensors.iter().map(|(name, tensor)| {
+            let element = ElementType::Dtype(tensor.dtype());
+            let descriptor = Descriptor::of(name.to_owned(), element, tensor.shape().to_vec());
+            Stored::in_memory(descriptor, tensor.bytes())
+        });
+        Source::new(stored.collect(), tensors.metadata.clone())
+    }
+}
+
+/// The same tensors: files stay open once.
+impl<'a> From<&Source<'a>> for Source<'a> {
+    fn from(source: &Source<'a>) -> Self {
+        source.clone()
+    }
+}
