@@ -27,6 +27,7 @@ pub mod npy;
 pub mod npz;
 pub mod flax;
 pub mod gguf;
+mod objects;
 mod background;
 
 pub use background::{Saver, Saving};

@@ -1,0 +1,104 @@
+//! Trees of objects, such as the tensors of a framework, as named tensors and back.
+
+use std::collections::HashSet;
+
+use treedef::{Tree, TreeDef};
+
+use crate::error::{ErrorKind, Result};
+use crate::export::Export;
+use crate::load::LoadReport;
+use crate::names::NamePrinter;
+use crate::source::Source;
+use crate::tensor::{Tensor, Tensors};
+
+/// What a function of the user returns.
+type Told<T, E> = std::result::Result<T, E>;
+
+impl Export {
+    /// The tensors of a tree of [objects](treedef::object), by the names of their paths. `tensor`
+    /// gives an object as a tensor, which may borrow the numbers. The metadata has no structure.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `tensor`, with the path of its leaf, and an error when two paths
+    /// have the same name.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    ///
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Tree;
+    /// use treedef_exchange::{Dtype, Error, Export, Tensor};
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Linear {
+    ///     #[serde(with = "treedef::object")]
+    ///     w: Rc<[u8]>, // stands for a tensor of your framework
+    ///     dropout: f64,
+    /// }
+    ///
+    /// let model = vec![Linear { w: [1, 2].into(), dropout: 0.1 }];
+    /// let tree = Tree::<Rc<[u8]>>::of_objects(&model)?;
+    /// let export = Export::new();
+    /// let tensors =
+    ///     export.objects(&tree, |object| Tensor::new(Dtype::U8, vec![object.len()], &**object))?;
+    /// assert_eq!(tensors.get("0.w").unwrap().to_string(), "u8[2]");
+    ///
+    /// let read = |_: &Rc<[u8]>, tensor: Tensor<'_>| Ok::<_, Error>(tensor.bytes().into());
+    /// let tree = export.objects_like(&tree, &tensors, read)?;
+    /// assert_eq!(*tree.into_objects::<Vec<Linear>>()?[0].w, [1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn objects<'o, 'a, O, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+        &self,
+        tree: &'o Tree<O>,
+        mut tensor: impl FnMut(&'o O) -> Told<Tensor<'a>, E>,
+    ) -> Result<Tensors<'a>> {
+        let names = self.names_of(tree.treedef())?;
+        let tensors = tree.as_ref().try_map(&mut tensor)?;
+        let (_, tensors) = tensors.into_parts();
+        Tensors::new(names.into_iter().zip(tensors))
+    }
+
+    /// Reads the objects of a tree by their names. `object` makes each from the one that is there and
+    /// the tensor of its name, so it can compare shapes, and put the new one on the same device. One
+    /// tensor is in memory at a time, if `source` is a file.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when a name is missing or a tensor is not used: all of them, as
+    /// [`ErrorKind::Load`]. Also the first error of `object`, with the path of its leaf.
+    pub fn objects_like<'s, O, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+        &self,
+        like: &Tree<O>,
+        source: impl Into<Source<'s>>,
+        mut object: impl FnMut(&O, Tensor<'s>) -> Told<O, E>,
+    ) -> Result<Tree<O>> {
+        let (source, names) = (source.into(), self.names_of(like.treedef())?);
+        let mut report = LoadReport::default();
+        let missing = names.iter().filter(|name| source.get(name).is_none());
+        report.missing.extend(missing.map(|name| (name.clone(), "an object".to_owned())));
+        let known: HashSet<&str> = names.iter().map(String::as_str).collect();
+        for stored in source.iter().filter(|stored| !known.contains(stored.name())) {
+            let descriptor = stored.descriptor();
+            report.dropped.push((stored.name().to_owned(), descriptor.to_string()));
+        }
+        if !report.is_exact() {
+            return Err(ErrorKind::Load(Box::new(report)).into());
+        }
+        let mut names = names.into_iter();
+        let read = |old: &O| -> Told<O, Box<dyn std::error::Error + Send + Sync>> {
+            let name = names.next().unwrap_or_default(); // there is one for each leaf
+            let stored = source.get(&name).ok_or("the tensor is gone")?;
+            object(old, stored.read()?).map_err(Into::into)
+        };
+        Ok(like.as_ref().try_map(read)?)
+    }
+
+    /// The names of all leaves, in order.
+    fn names_of(&self, treedef: &TreeDef) -> Result<Vec<String>> {
+        let mut printer = NamePrinter::new(treedef);
+        let paths = treedef.leaf_paths();
+        paths.map(|path| Ok(self.name(&mut printer, &path, &[])?.0)).collect()
+    }
+}
