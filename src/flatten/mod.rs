@@ -172,6 +172,7 @@ pub struct Flattener {
     deny_unmatched: bool,
     /// Objects are leaves, and scalars are not.
     objects: bool,
+    only_objects: bool,
     arrays: Option<Collector>,
     array_rules: Vec<ArrayRule>,
 }
@@ -800,6 +801,7 @@ impl Flattener {
             takes: by_kind.map_or(word::ALL_KINDS, |rules| rules.leaf_kinds()),
             predicts: !self.serialize_once && !self.objects,
             objects: self.objects,
+            only_objects: self.only_objects,
             ..Request::new(leaves, self.options, self.limits)
         }
     }

@@ -68,6 +68,8 @@ pub(super) struct Ruled {
     pub(super) rules: Arc<Rules>,
     /// The leaves are objects.
     pub(super) objects: bool,
+    /// A scalar that nobody made static is an error.
+    pub(super) only_objects: bool,
     /// Whether each rule applied anywhere.
     pub(super) hits: Vec<bool>,
     /// The keys that lead to the current place.

@@ -27,7 +27,7 @@ use super::fast::follow::{Follow, Frame};
 use super::fast::rows::{Progress, Row};
 use super::labels::LabelTable;
 use super::nodes::WordReader;
-use super::refused::wrong_scalar;
+use super::refused::{no_object, wrong_scalar};
 use super::rules::Keep;
 use super::word::{self, ALL_KINDS, KindSet, Tag, Word, bit};
 
@@ -58,6 +58,8 @@ pub(super) struct Tape {
     pub(super) ruled: bool,
     /// Objects are leaves, and all scalars are static.
     pub(super) objects: bool,
+    /// A scalar that nobody marked static is an error.
+    pub(super) only_objects: bool,
     /// The whole value is one that is kept.
     pub(super) keeps_whole: bool,
     /// Elements of sequences may be serialized twice.
@@ -226,6 +228,9 @@ impl Tape {
             return Ok(at);
         }
         if self.takes & bit(scalar.kind()) == 0 {
+            if self.only_objects && self.before_label.is_none() {
+                return Err(no_object(scalar.kind()));
+            }
             return Ok(self.scalar_label(at, scalar));
         }
         if self.leaves.push_other(scalar) {

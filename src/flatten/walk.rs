@@ -37,6 +37,8 @@ pub(super) struct Request {
     pub(super) predicts: bool,
     /// Objects are leaves, and all scalars are static.
     pub(super) objects: bool,
+    /// A scalar that nobody marked static is an error.
+    pub(super) only_objects: bool,
 }
 
 impl Request {
@@ -50,6 +52,7 @@ impl Request {
             ruled: false,
             predicts: true,
             objects: false,
+            only_objects: false,
         }
     }
 }
@@ -64,8 +67,9 @@ impl Tape {
     }
 
     pub(super) fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
-        let Request { leaves, takes, options, limits, ruled, predicts, objects } = request;
-        self.objects = objects;
+        let Request { leaves, takes, options, limits, ruled, predicts, objects, only_objects } =
+            request;
+        (self.objects, self.only_objects) = (objects, objects && only_objects);
         let takes = if objects && !ruled { 0 } else { takes };
         (self.leaves, self.takes, self.options, self.limits) = (leaves, takes, options, limits);
         // An absent value would be a leaf, and a row knows only numbers.
@@ -151,12 +155,13 @@ impl Tape {
                     Sink::Leaves(leaves) => leaves,
                     _ => Vec::<Leaf>::new(), // a walk with rules has leaves of any kind
                 };
-                let Tape { nodes, words, labels, options, limits, objects, .. } = &mut *self;
+                let Tape { nodes, words, labels, options, limits, objects, only_objects, .. } =
+                    &mut *self;
                 let made = nodes.made_by_rules(
                     words,
                     &mut labels.list,
                     *options,
-                    RulesOf { rules, objects: *objects },
+                    RulesOf { rules, objects: *objects, only_objects: *only_objects },
                     from,
                     to,
                 );
@@ -193,7 +198,7 @@ impl Tape {
         self.kept_leaves.clear();
         self.kept_leaves.shrink_to(MOST_KEPT);
         (self.pending, self.cursor, self.before_label) = (0, 0, None);
-        (self.keeps_whole, self.objects) = (false, false);
+        (self.keeps_whole, self.objects, self.only_objects) = (false, false, false);
         self.leaves = Sink::Counted(0);
         // This fails only while the thread ends. The tape is dropped then.
         let _ = SPARE.try_with(|spare| spare.set(Some(self)));

@@ -33,6 +33,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("FlatFn::try_with_flattener", "as `FlatFn::with_flattener`"),
     ("Flattener::deny_unmatched", "sets a switch"),
     ("Flattener::tree", "as `Flattener::flatten`"),
+    ("Flattener::only_objects", "sets a switch"),
     ("Flattener::flatten_objects", "as `flatten_objects`"),
     ("Flattener::flatten_objects_like", "as `Flattener::flatten_like` and `flatten_objects`"),
     ("TreeDef::flatten_objects_like", "as `Flattener::flatten_like` and `flatten_objects`"),

@@ -340,3 +340,31 @@ fn rules_and_alternating_objects() {
     let (by_rules, same) = ruled.flatten_objects::<char>(&value).unwrap();
     assert_eq!((by_rules, same), (objects, treedef));
 }
+
+#[test]
+fn scalars_may_be_refused() {
+    let only_objects = Flattener::new().only_objects(true);
+    let flatten = |flattener: &Flattener| flattener.flatten_objects::<Tensor>(&linear(1.0, None));
+    insta::assert_snapshot!(refused(flatten(&only_objects)), @"expected an object, found f64 at `.dropout` (mark it `treedef::as_static`, or leave out `Flattener::only_objects`)");
+    let one = only_objects.clone().static_at("dropout").unwrap();
+    insta::assert_snapshot!(refused(flatten(&one)), @"expected an object, found u64 at `.heads` (mark it `treedef::as_static`, or leave out `Flattener::only_objects`)");
+    let all = one.static_at("heads").unwrap();
+    assert_eq!(flatten(&all).unwrap(), flatten(&Flattener::new()).unwrap());
+}
+
+#[test]
+fn each_thread_has_its_own_objects() {
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            scope.spawn(move || {
+                for _ in 0..100 {
+                    let model = linear(f64::from(number), Some(-1.0));
+                    let (objects, treedef) = flatten_objects::<Tensor>(&model).unwrap();
+                    assert_eq!(numbers(&objects), [f64::from(number), -1.0]);
+                    let back: Linear = unflatten_objects(&treedef, objects).unwrap();
+                    assert_eq!(back, model);
+                }
+            });
+        }
+    });
+}
