@@ -6,7 +6,7 @@ use std::mem;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::leaf::Scalar;
-use crate::model::{Leaf, Value};
+use crate::model::{Content, Labels, Leaf, Value};
 
 use super::word::{Word, same};
 
@@ -42,6 +42,22 @@ fn scalar_of(value: &Value) -> Option<Scalar<'_>> {
     value.as_leaf().and_then(Leaf::as_scalar)
 }
 
+/// Whether the entries of all maps in two equal values came in the same orders.
+fn came_alike(a: &Value, b: &Value) -> bool {
+    let (Content::Tree(a), Content::Tree(b)) = (&a.0, &b.0) else { return true };
+    let (orders, others) = (a.treedef.insertions(), b.treedef.insertions());
+    orders.len() == others.len()
+        && orders.iter().zip(others).all(|(a, b)| a.map == b.map && a.order == b.order)
+        && a.treedef.encoding.node_data.iter().zip(&b.treedef.encoding.node_data).all(|(a, b)| {
+            match (&a.labels, &b.labels) {
+                (Labels::Keys(a), Labels::Keys(b)) => {
+                    a.iter().zip(b).all(|(a, b)| came_alike(a, b))
+                }
+                _ => true,
+            }
+        })
+}
+
 fn is_scalar(value: &Value, scalar: Scalar<'_>) -> bool {
     match (value.as_leaf(), scalar) {
         (Some(Leaf::Str(text)), Scalar::Str(other)) => **text == *other, // most keys are texts
@@ -65,11 +81,15 @@ impl Label {
 
     /// Whether two labels are equal, and the entries of their maps came in the same orders.
     pub(super) fn is_same(&self, other: &Label) -> bool {
-        same(&self.words, &other.words) && self.value == other.value
+        self.value == other.value && came_alike(&self.value, &other.value)
     }
 
     fn is(&self, words: &[Word], leaves: &[Leaf]) -> bool {
-        self.is_in_order && same(&self.words, words) && *self.value.leaves() == *leaves
+        // The numbers of labels in other words may have been those of another walk.
+        self.is_in_order
+            && !words.iter().any(|word| word.has_label())
+            && same(&self.words, words)
+            && *self.value.leaves() == *leaves
     }
 }
 
@@ -112,7 +132,8 @@ impl LabelTable {
     /// orders are different labels.
     pub(super) fn compound(&mut self, value: Value, words: &[Word], is_in_order: bool) -> usize {
         let hash = self.hasher.hash_one(&value);
-        let known = self.find(hash, |label| same(&label.words, words) && label.value == value);
+        let known =
+            self.find(hash, |label| label.value == value && came_alike(&label.value, &value));
         self.came(known, || Label::new(value, words, is_in_order))
     }
 
@@ -174,11 +195,14 @@ impl LabelTable {
     }
 
     /// These words are all that still need the labels. A value that they need once is moved to them.
-    pub(super) fn last_words(&mut self, words: &[Word]) {
+    /// The first `kept` labels stay.
+    pub(super) fn last_words(&mut self, words: &[Word], kept: usize) {
         let mut seen = vec![false; self.list.len()];
         for word in words.iter().filter(|word| word.has_label()) {
             let number = word.number();
-            if let (Some(seen), Some(label)) = (seen.get_mut(number), self.list.get_mut(number)) {
+            if number >= kept
+                && let (Some(seen), Some(label)) = (seen.get_mut(number), self.list.get_mut(number))
+            {
                 label.is_last_use = !mem::replace(seen, true);
             }
         }

@@ -241,6 +241,7 @@ impl<'de> Cursor<'de> {
             (self.treedef, self.held) = (treedef, held);
             self.leaf_found = if held.is_some() { Found::Kept } else { LEAF };
             self.level -= 1;
+            self.rest = &treedef.encoding.nodes; // a place of this structure, until there is a better one
         }
     }
 

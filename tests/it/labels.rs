@@ -187,3 +187,28 @@ fn an_entry_may_come_after_one_that_differs() {
     let (_, found) = flatten(&other).unwrap();
     assert_eq!(found.to_string(), r#"{"a": None, "b": Some(*), "c": None}"#);
 }
+
+/// The numbers of keys in a key are those of a walk. The next walk has others.
+#[test]
+fn keys_that_are_maps_are_told_apart_from_those_of_the_walk_before() {
+    use std::collections::BTreeMap;
+
+    type Inner = BTreeMap<i8, i8>;
+    let value = |inner: &[i8], more: &[i8]| -> Vec<BTreeMap<Inner, Vec<BTreeMap<i8, i8>>>> {
+        let more = more.iter().map(|key| [(*key, 0)].into()).collect();
+        vec![[(inner.iter().map(|key| (*key, -1)).collect(), more)].into()]
+    };
+    for (first, second) in [(2, -1), (-1, 2), (7, 3)] {
+        for more in [&[][..], &[5, 6], &[6, 5, 2], &[-1, 2, 3]] {
+            for inner in [first, second] {
+                let value = value(&[inner], more);
+                let (leaves, treedef) = treedef::flatten(&value).unwrap();
+                let text = treedef.to_string();
+                assert!(text.starts_with(&format!("[{{{{{inner}i8: -1i8}}: ")), "{text}");
+                let back: Vec<BTreeMap<Inner, Vec<BTreeMap<i8, i8>>>> =
+                    treedef::unflatten(&treedef, leaves).unwrap();
+                assert_eq!(back, value);
+            }
+        }
+    }
+}
