@@ -10,7 +10,7 @@ use crate::model::{Leaf, LeafKind, MAX_KEY_NESTING, NodeKind, Options, Tree, Val
 use super::labels::LabelTable;
 use super::nodes::{Made, is_nothing};
 use super::refused::{object_is_kept, put_opaque};
-use super::rules::Keep;
+use super::rules::{Keep, Objects};
 use super::tape::{BeforeLabel, Kept, Tape};
 use super::word::{self, ALL_KINDS, Tag, Word, bit};
 
@@ -150,7 +150,7 @@ impl Tape {
         if self.is_keeping() || self.before_label.is_some() {
             return Err(object_is_kept());
         }
-        if !self.objects {
+        if self.objects == Objects::None {
             return Err(Error::protocol("an object came in a walk that takes none"));
         }
         self.takes = bit(LeafKind::U64);
@@ -159,13 +159,11 @@ impl Tape {
 
     #[cold]
     fn close_object(&mut self, at: usize) -> usize {
-        self.takes = if self.ruled { ALL_KINDS } else { 0 };
-        if self.failure.is_some() {
+        if self.failure.is_some() || !self.ruled {
             self.takes = 0;
-        }
-        if self.takes == 0 {
             return at;
         }
+        self.takes = ALL_KINDS;
         self.pending -= 1; // the number came
         self.emit(at, word::OBJECT, "")
     }
@@ -205,8 +203,8 @@ impl Tape {
                 None => Err(ErrorKind::Internal("a kept value has an opaque leaf").into()),
             },
             Recorded::Known(number) => Ok(self.put_label(at, tag, number)),
-            Recorded::Value { value, words, is_in_order } => {
-                let number = self.labels.compound(value, &words, is_in_order);
+            Recorded::Value { value, words } => {
+                let number = self.labels.compound(value, words);
                 Ok(self.put_label(at, tag, number))
             }
         }
@@ -236,7 +234,9 @@ impl Tape {
         swaps.iter().for_each(|(a, b)| values.swap(*a, *b)); // they are indices of its leaves
         let treedef = treedef.with_limits(self.limits);
         let value = Value::from_tree(Tree::from_parts(treedef, values));
-        Ok(Recorded::Value { value, words: words.into(), is_in_order: swaps.is_empty() })
+        let is_found = swaps.is_empty() && !words.iter().any(|word| word.has_label());
+        let words = if is_found { words.into() } else { Box::default() };
+        Ok(Recorded::Value { value, words })
     }
 
     /// A value that is recorded as a whole.
@@ -327,7 +327,7 @@ enum Recorded {
     Known(usize),
     Value {
         value: Value,
+        /// The words by which its label is found again.
         words: Box<[Word]>,
-        is_in_order: bool,
     },
 }

@@ -25,10 +25,9 @@ pub(super) struct LabelTable {
 #[derive(Clone)]
 pub(super) struct Label {
     pub(super) value: Value,
-    /// How the value was recorded. A scalar has no words.
+    /// How the value was recorded, if its leaves came in the order of its structure and there are no
+    /// labels in it, whose numbers are those of one walk. Otherwise there are no words.
     words: Box<[Word]>,
-    /// Its leaves came in the order of its structure.
-    is_in_order: bool,
     /// The label that came after this one. Probably it does so again.
     next: usize,
     /// Its value is needed only once.
@@ -66,8 +65,8 @@ fn is_scalar(value: &Value, scalar: Scalar<'_>) -> bool {
 }
 
 impl Label {
-    fn new(value: Value, words: &[Word], is_in_order: bool) -> Self {
-        Label { value, words: words.into(), is_in_order, next: 0, is_last_use: false }
+    fn new(value: Value, words: Box<[Word]>) -> Self {
+        Label { value, words, next: 0, is_last_use: false }
     }
 
     /// The value of a key.
@@ -79,17 +78,14 @@ impl Label {
         }
     }
 
-    /// Whether two labels are equal, and the entries of their maps came in the same orders.
-    pub(super) fn is_same(&self, other: &Label) -> bool {
-        self.value == other.value && came_alike(&self.value, &other.value)
+    /// Whether this is the label of an equal value, the entries of whose maps came in the same
+    /// orders.
+    pub(super) fn is_of(&self, value: &Value) -> bool {
+        self.value == *value && came_alike(&self.value, value)
     }
 
     fn is(&self, words: &[Word], leaves: &[Leaf]) -> bool {
-        // The numbers of labels in other words may have been those of another walk.
-        self.is_in_order
-            && !words.iter().any(|word| word.has_label())
-            && same(&self.words, words)
-            && *self.value.leaves() == *leaves
+        same(&self.words, words) && *self.value.leaves() == *leaves
     }
 }
 
@@ -113,7 +109,7 @@ impl LabelTable {
         }
         let hash = hash_of(&self.hasher, scalar);
         let known = self.find(hash, |label| is_scalar(&label.value, scalar));
-        self.came(known, || Label::new(Leaf::from(scalar).into(), &[], false))
+        self.came(known, || Label::new(Leaf::from(scalar).into(), Box::default()))
     }
 
     /// The number of a compound that was recorded as these words and leaves, if it is known.
@@ -128,13 +124,12 @@ impl LabelTable {
         Some(number)
     }
 
-    /// The number of a value that was recorded as these words. Equal values whose maps had other
-    /// orders are different labels.
-    pub(super) fn compound(&mut self, value: Value, words: &[Word], is_in_order: bool) -> usize {
+    /// The number of a compound, which is found by these words again. Equal values whose maps had
+    /// other orders are different labels.
+    pub(super) fn compound(&mut self, value: Value, words: Box<[Word]>) -> usize {
         let hash = self.hasher.hash_one(&value);
-        let known =
-            self.find(hash, |label| label.value == value && came_alike(&label.value, &value));
-        self.came(known, || Label::new(value, words, is_in_order))
+        let known = self.find(hash, |label| label.is_of(&value));
+        self.came(known, || Label::new(value, words))
     }
 
     fn find(&mut self, hash: u64, is_it: impl Fn(&Label) -> bool) -> Option<usize> {

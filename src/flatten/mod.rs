@@ -47,7 +47,7 @@ pub(crate) use calls::mismatches;
 pub use objects::flatten_objects;
 pub(crate) use reader::CBOR_TAG;
 pub use reader::TreeSeed;
-use rules::{Keep, Rule, Rules};
+use rules::{Keep, Objects, Rule, Rules};
 use serializer::Writer;
 use tape::Tape;
 use walk::Request;
@@ -170,8 +170,7 @@ pub struct Flattener {
     ignore_statics: bool,
     serialize_once: bool,
     deny_unmatched: bool,
-    /// Objects are leaves, and scalars are not.
-    objects: bool,
+    objects: Objects,
     only_objects: bool,
     arrays: Option<Collector>,
     array_rules: Vec<ArrayRule>,
@@ -799,9 +798,8 @@ impl Flattener {
         let by_kind = self.rules.as_ref().filter(|rules| !rules.need_nodes());
         Request {
             takes: by_kind.map_or(word::ALL_KINDS, |rules| rules.leaf_kinds()),
-            predicts: !self.serialize_once && !self.objects,
+            predicts: !self.serialize_once && self.objects == Objects::None,
             objects: self.objects,
-            only_objects: self.only_objects,
             ..Request::new(leaves, self.options, self.limits)
         }
     }

@@ -14,7 +14,7 @@ use crate::path::Key;
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, Sorted};
 
 use super::labels::Label;
-use super::rules::{Keep, Rules};
+use super::rules::{Keep, Objects, Rules};
 use super::word::{self, Tag, Word};
 
 /// A structure, and what brings the leaves of a walk into its order.
@@ -66,10 +66,7 @@ pub(super) struct WordReader {
 /// The rules, and where the leaves come from and go to.
 pub(super) struct Ruled {
     pub(super) rules: Arc<Rules>,
-    /// The leaves are objects.
-    pub(super) objects: bool,
-    /// A scalar that nobody made static is an error.
-    pub(super) only_objects: bool,
+    pub(super) objects: Objects,
     /// Whether each rule applied anywhere.
     pub(super) hits: Vec<bool>,
     /// The keys that lead to the current place.

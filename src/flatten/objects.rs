@@ -10,6 +10,8 @@ use crate::leaf::leaf_type::Emit;
 use crate::leaf::object::{collecting, in_order};
 use crate::model::TreeDef;
 
+use super::rules::Objects;
+
 /// Flattens a value into its objects of one type and its treedef. All that is no object is static.
 ///
 /// The [page about objects](crate::object) says how a field becomes one. Each object is cloned once.
@@ -65,7 +67,7 @@ impl Flattener {
         if self.options.none_is_leaf {
             return Err(Error::protocol("an absent value is no object: leave out `none_is_leaf`"));
         }
-        let walk = Flattener { objects: true, arrays: None, ..self.clone() };
+        let walk = self.for_objects();
         let numbers = u64::sink(Vec::new());
         let (walked, objects) = collecting(Vec::new(), || walk.walk(numbers, value));
         let (treedef, numbers) = walked?;
@@ -111,7 +113,7 @@ impl Flattener {
         value: &(impl Serialize + ?Sized),
         buffer: &mut Vec<O>,
     ) -> Result<()> {
-        let walk = Flattener { objects: true, arrays: None, ..self.clone() };
+        let walk = self.for_objects();
         let mut numbers = u64::sink(Vec::new());
         let mut objects = mem::take(buffer);
         objects.clear();
@@ -120,5 +122,11 @@ impl Flattener {
         walked?;
         *buffer = in_order(objects, &u64::from_sink(numbers));
         Ok(())
+    }
+
+    /// The same options and rules for a walk whose leaves are objects.
+    fn for_objects(&self) -> Self {
+        let objects = if self.only_objects { Objects::Alone } else { Objects::AmongStatics };
+        Flattener { objects, arrays: None, ..self.clone() }
     }
 }

@@ -14,7 +14,7 @@ use crate::treedef::node_ref::NodeRef;
 use super::labels::Label;
 use super::nodes::{Count, KeptNodes, Ruled, WordReader};
 use super::refused::{no_object, object_is_kept, put_opaque, wrong_scalar};
-use super::rules::{Keep, Rules};
+use super::rules::{Keep, Objects, Rules};
 use super::word::{self, Tag, Word};
 
 /// The structure of a value, its leaves, and whether each rule applied anywhere.
@@ -23,8 +23,7 @@ pub(super) type RuledTree = (TreeDef, Sink, Vec<bool>);
 /// The rules of a walk, and whether its leaves are objects.
 pub(super) struct RulesOf {
     pub(super) rules: Arc<Rules>,
-    pub(super) objects: bool,
-    pub(super) only_objects: bool,
+    pub(super) objects: Objects,
 }
 
 impl WordReader {
@@ -38,20 +37,11 @@ impl WordReader {
         from: Vec<Leaf>,
         to: Sink,
     ) -> Result<RuledTree> {
-        let RulesOf { rules, objects, only_objects } = rules;
+        let RulesOf { rules, objects } = rules;
         (self.options, self.names_keys) = (options, true);
         let hits = vec![false; rules.rules.len()];
         let from = from.into_iter();
-        self.ruled = Some(Ruled {
-            rules,
-            objects,
-            only_objects,
-            hits,
-            path: Vec::new(),
-            from,
-            to,
-            kept: None,
-        });
+        self.ruled = Some(Ruled { rules, objects, hits, path: Vec::new(), from, to, kept: None });
         let read = self.read(words, labels);
         let ruled = self.ruled.take();
         let insertions = std::mem::take(&mut self.insertions);
@@ -161,8 +151,7 @@ impl WordReader {
     /// Takes the next leaf. Returns whether it is one of the tree or of a value that is kept, and
     /// not static.
     pub(super) fn take_leaf(&mut self) -> Result<bool> {
-        let Some(Ruled { rules, objects, only_objects, from, to, kept, .. }) = &mut self.ruled
-        else {
+        let Some(Ruled { rules, objects, from, to, kept, .. }) = &mut self.ruled else {
             return Ok(true);
         };
         let Some(leaf) = from.next() else { return Ok(true) }; // there are as many
@@ -171,10 +160,10 @@ impl WordReader {
             return Ok(true);
         }
         let kind = leaf.kind();
-        if *only_objects {
+        if *objects == Objects::Alone {
             return Err(no_object(kind));
         }
-        if *objects || !rules.is_leaf_kind(kind) {
+        if *objects == Objects::AmongStatics || !rules.is_leaf_kind(kind) {
             self.open_static(&leaf.into());
             return Ok(false);
         }

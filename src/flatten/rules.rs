@@ -27,6 +27,18 @@ pub(super) enum Keep {
     Object,
 }
 
+/// Whether objects are leaves, and scalars are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Objects {
+    /// Scalars are leaves, and an object is an error.
+    #[default]
+    None,
+    /// Scalars are static.
+    AmongStatics,
+    /// A scalar that no mark or rule makes static is an error.
+    Alone,
+}
+
 impl Keep {
     /// The meaning of a newtype of this name, if it is a mark.
     pub(super) fn marked_by(name: &str) -> Option<Self> {

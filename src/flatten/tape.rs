@@ -28,7 +28,7 @@ use super::fast::rows::{Progress, Row};
 use super::labels::LabelTable;
 use super::nodes::WordReader;
 use super::refused::{no_object, wrong_scalar};
-use super::rules::Keep;
+use super::rules::{Keep, Objects};
 use super::word::{self, ALL_KINDS, KindSet, Tag, Word, bit};
 
 #[derive(Default)]
@@ -56,10 +56,7 @@ pub(super) struct Tape {
     pub(super) limits: Limits,
     /// Rules are applied when the nodes are made. Marks are then, too.
     pub(super) ruled: bool,
-    /// Objects are leaves, and all scalars are static.
-    pub(super) objects: bool,
-    /// A scalar that nobody marked static is an error.
-    pub(super) only_objects: bool,
+    pub(super) objects: Objects,
     /// The whole value is one that is kept.
     pub(super) keeps_whole: bool,
     /// Elements of sequences may be serialized twice.
@@ -228,7 +225,7 @@ impl Tape {
             return Ok(at);
         }
         if self.takes & bit(scalar.kind()) == 0 {
-            if self.only_objects && self.before_label.is_none() {
+            if self.objects == Objects::Alone && self.before_label.is_none() {
                 return Err(no_object(scalar.kind()));
             }
             return Ok(self.scalar_label(at, scalar));

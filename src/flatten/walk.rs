@@ -9,7 +9,7 @@ use crate::leaf::sink::Sink;
 use crate::model::{Leaf, Limits, Options, TreeDef, Value};
 
 use super::ruled::{RuledTree, RulesOf};
-use super::rules::Rules;
+use super::rules::{Objects, Rules};
 use super::tape::Tape;
 use super::word::{ALL_KINDS, KindSet};
 
@@ -35,10 +35,7 @@ pub(super) struct Request {
     pub(super) ruled: bool,
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
-    /// Objects are leaves, and all scalars are static.
-    pub(super) objects: bool,
-    /// A scalar that nobody marked static is an error.
-    pub(super) only_objects: bool,
+    pub(super) objects: Objects,
 }
 
 impl Request {
@@ -51,8 +48,7 @@ impl Request {
             limits,
             ruled: false,
             predicts: true,
-            objects: false,
-            only_objects: false,
+            objects: Objects::None,
         }
     }
 }
@@ -67,10 +63,9 @@ impl Tape {
     }
 
     pub(super) fn prepare(&mut self, request: Request, like: Option<(&TreeDef, bool)>) {
-        let Request { leaves, takes, options, limits, ruled, predicts, objects, only_objects } =
-            request;
-        (self.objects, self.only_objects) = (objects, objects && only_objects);
-        let takes = if objects && !ruled { 0 } else { takes };
+        let Request { leaves, takes, options, limits, ruled, predicts, objects } = request;
+        self.objects = objects;
+        let takes = if objects != Objects::None && !ruled { 0 } else { takes };
         (self.leaves, self.takes, self.options, self.limits) = (leaves, takes, options, limits);
         // An absent value would be a leaf, and a row knows only numbers.
         (self.ruled, self.predicts) = (ruled, predicts && !options.none_is_leaf);
@@ -155,13 +150,12 @@ impl Tape {
                     Sink::Leaves(leaves) => leaves,
                     _ => Vec::<Leaf>::new(), // a walk with rules has leaves of any kind
                 };
-                let Tape { nodes, words, labels, options, limits, objects, only_objects, .. } =
-                    &mut *self;
+                let Tape { nodes, words, labels, options, limits, objects, .. } = &mut *self;
                 let made = nodes.made_by_rules(
                     words,
                     &mut labels.list,
                     *options,
-                    RulesOf { rules, objects: *objects, only_objects: *only_objects },
+                    RulesOf { rules, objects: *objects },
                     from,
                     to,
                 );
@@ -198,7 +192,7 @@ impl Tape {
         self.kept_leaves.clear();
         self.kept_leaves.shrink_to(MOST_KEPT);
         (self.pending, self.cursor, self.before_label) = (0, 0, None);
-        (self.keeps_whole, self.objects, self.only_objects) = (false, false, false);
+        (self.keeps_whole, self.objects) = (false, Objects::None);
         self.leaves = Sink::Counted(0);
         // This fails only while the thread ends. The tape is dropped then.
         let _ = SPARE.try_with(|spare| spare.set(Some(self)));

@@ -28,7 +28,7 @@ impl Known {
     fn is(&self, words: &[Word], labels: &[Label]) -> bool {
         same(&self.words, words)
             && self.labels.len() == labels.len()
-            && self.labels.iter().zip(labels).all(|(a, b)| a.is_same(b))
+            && self.labels.iter().zip(labels).all(|(a, b)| a.is_of(&b.value))
     }
 }
 
