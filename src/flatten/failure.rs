@@ -100,7 +100,8 @@ impl Tape {
             }
             let first = innermost.as_ref().map_or(self.follow.base, |kept| kept.word);
             let words = self.words.get(first..).unwrap_or_default();
-            let path = self.nodes.path(words, &mut self.labels.list, leaves, complete.take());
+            let (labels, came) = (&mut self.labels.list, complete.take());
+            let path = self.nodes.path(words, labels, leaves, came, self.options);
             keys.extend(path.into_iter().rev());
             let Some(value) = innermost else { break };
             if value.is_key() {

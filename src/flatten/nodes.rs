@@ -195,8 +195,10 @@ impl WordReader {
         labels: &mut [Label],
         leaves: u64,
         complete: Option<usize>,
+        options: Options,
     ) -> Vec<Key> {
         self.clear();
+        self.options = options;
         self.names_keys = true;
         let last = [Word::new(word::LEAVES, "", leaves)];
         // If it fails, the path ends there.

@@ -55,6 +55,26 @@ fn rebuilt_as<T: DeserializeOwned + Debug>(value: &impl Serialize) -> Error {
 }
 
 #[test]
+fn the_path_of_an_error_has_the_options_of_its_walk() {
+    /// Fails if it is given.
+    #[derive(Debug)]
+    struct Failing;
+    impl Serialize for Failing {
+        fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("no"))
+        }
+    }
+    let value = [Some([Failing])];
+    let path = |flattener: Flattener| flattener.flatten(&value).unwrap_err().path().to_string();
+    // The thread keeps what the walk before has left.
+    for none_is_leaf in [false, true, false] {
+        let expected = if none_is_leaf { ".0.0" } else { ".0?.0" };
+        assert_eq!(path(Flattener::new().none_is_leaf(none_is_leaf)), expected);
+        Flattener::new().none_is_leaf(none_is_leaf).flatten(&[Some(1)]).unwrap();
+    }
+}
+
+#[test]
 fn a_leaf_of_the_wrong_kind_or_size() {
     assert_snapshot!(refused(&model(), |leaves| leaves[3] = 300.into()),
         @"invalid value: integer `300`, expected u8 at `.layers[1].bits`");
