@@ -165,7 +165,8 @@ mod json_lines {
     use divan::counter::BytesCount;
     use serde::de::{Deserialize, DeserializeSeed, IgnoredAny};
     use serde_json::{Deserializer, Value, json};
-    use treedef::{Structures, Tree};
+    use treedef::Tree;
+    use treedef_structures::Structures;
 
     use super::*;
 

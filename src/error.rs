@@ -279,14 +279,6 @@ pub enum ErrorKind {
         /// The limit.
         limit: usize,
     },
-    /// [`Structures`](crate::Structures) that are folded in different ways cannot be merged.
-    #[error("expected structures with {expected}, found some with {found}: fold both the same")]
-    Folds {
-        /// What is folded in the structures that take up the others.
-        expected: String,
-        /// What is folded in the others.
-        found: String,
-    },
     /// An error of the operating system.
     #[error("{0}")]
     Io(io::Error),
@@ -677,7 +669,6 @@ impl ErrorKind {
                 | Damaged { .. }
                 | Invalid { .. }
                 | Limit { .. }
-                | Folds { .. }
                 | Io(_)
         )
     }

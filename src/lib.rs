@@ -14,12 +14,14 @@ mod flatten;
 mod unflatten;
 mod tree;
 mod serde_impls;
-mod structures;
 mod map;
 mod assertion;
 mod adapter;
 #[cfg(feature = "insta")]
 mod snapshot;
+#[path = "shared.rs"]
+#[doc(hidden)]
+pub mod __private;
 pub mod _guide;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -48,16 +50,13 @@ pub use crate::{
     },
     path::{Key, Path},
     pattern::Pattern,
-    structures::{
-        Collection, Kinds, Structure, StructureCount, StructureLeaf, StructureSeed, Structures,
-    },
     tree::{
         Buffers, Migration, MigrationGroup, MigrationKind, Ravel, Summary, Tolerance, TreeBlocks,
         Unique, WithShapes,
     },
     treedef::{
         ArrayFields, ArrayStruct, Block, Blocks, Change, ChangeKind, Children, Diff, Edit,
-        LeafPaths, NodeRef, Nodes,
+        LeafPaths, NodeRef, Nodes, TreeDefBuilder,
     },
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_objects, unflatten_strict},
 };
@@ -67,11 +66,6 @@ pub use crate::treedef::Fingerprint;
 
 #[cfg(feature = "in_place")]
 pub use crate::unflatten::unflatten_into;
-
-#[doc(hidden)]
-pub use crate::{
-    leaf::float::shortest_half as __shortest_half, treedef::arrays::matrix_shape as __matrix_shape,
-};
 
 #[cfg(feature = "insta")]
 #[doc(hidden)]

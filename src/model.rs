@@ -46,7 +46,7 @@
 //! | insertion | the order in which the entries of a map came, before they were sorted |
 //! | walk, event | a visit of all nodes, parents first; a node is entered or left |
 //! | cursor | the place in a known structure that a value has reached |
-//! | builder | makes an encoding node by node, and joins equal neighbours |
+//! | builder, parts | makes an encoding node by node, and joins equal neighbours; one that also takes parts of other structures |
 //! | tape, word | the serde calls of a value that is flattened; one of them, or several leaves |
 //! | follow | to compare a call with the word that is expected, instead of writing one |
 //! | frame | a sequence on the tape whose elements have not all come |
@@ -56,8 +56,6 @@
 //! | slot | the place of a leaf in the flat vector |
 //! | site, view | where two structures are compared; what a comparison looks for and keeps |
 //! | fragment | a subtree that is inserted several times |
-//! | folded | counted as one structure whatever the length, the keys or the kinds of numbers are |
-//! | place, pool | what the same keys lead to in all documents; what is in something folded |
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -532,7 +530,7 @@ impl NodeKind {
     }
 
     /// Whether nodes of this kind can never have children.
-    pub(crate) fn is_atom(self) -> bool {
+    pub fn is_atom(self) -> bool {
         use NodeKind as Is;
         matches!(
             self,

@@ -10,6 +10,7 @@ use treedef::{
     unflatten_strict,
 };
 
+use treedef_testing::build::node;
 use treedef_testing::plain::{Constant, Shape};
 use treedef_testing::tape::Tape;
 
@@ -173,16 +174,18 @@ fn on_structures(operation: u8, x: &TreeDef, y: &TreeDef, tape: &mut Tape) {
         }
         14 => is_structure(TreeDef::tuple(many(x).into_iter().chain([y.clone()]))),
         15 => {
-            is_structure(TreeDef::some(x.clone()));
-            is_structure(TreeDef::newtype_struct("a", x.clone()));
-            is_structure(TreeDef::newtype_variant("a", "b", x.clone()));
+            for kind in [NodeKind::Some, NodeKind::NewtypeStruct, NodeKind::NewtypeVariant] {
+                is_structure(node(kind, ["a", "b"], &[], [x.clone()]));
+            }
         }
         16 => {
             let parts = || [("a", x.clone()), ("b", y.clone()), ("a", x.clone())];
             is_structure(TreeDef::named_struct("", parts()));
-            is_structure(TreeDef::struct_variant("A", "None", parts()));
-            is_structure(TreeDef::tuple_struct("A", parts().map(|(_, part)| part)));
-            is_structure(TreeDef::tuple_variant("A", "b", parts().map(|(_, part)| part)));
+            let parts = || parts().map(|(_, part)| part);
+            let fields = ["a", "b", "a"];
+            is_structure(node(NodeKind::StructVariant, ["A", "None"], &fields, parts()));
+            is_structure(node(NodeKind::TupleStruct, ["A", ""], &[], parts()));
+            is_structure(node(NodeKind::TupleVariant, ["A", "b"], &[], parts()));
         }
         17 => {
             let keys: Vec<Value> = (0..3).map(|_| Constant::draw(tape).value()).collect();

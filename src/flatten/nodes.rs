@@ -489,7 +489,7 @@ impl WordReader {
         let keys = numbers.iter().filter_map(|number| labels.get_mut(*number).map(Label::value));
         let mut keys: Vec<Value> = keys.collect();
         let by_key = self.is_keeping() || !self.options.insertion;
-        let sorted = if by_key { self.builder.sort_entries(node, &mut keys) } else { None };
+        let sorted = if by_key { self.builder.sort_entries(node, &mut keys, true) } else { None };
         let data = self.builder.node_data.intern_keys(&mut keys, 0);
         if sorted.is_none() {
             let start = self.sorted.len();

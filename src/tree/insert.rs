@@ -6,11 +6,12 @@ use crate::argument::ToPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Labels, Leaf, LeafKind, NodeData, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
+use crate::treedef::builder::TreeDefBuilder;
 use crate::treedef::insertion::insertion_order;
 use crate::treedef::lookup::{enter_somes, position};
 use crate::treedef::node_ref::NodeRef;
+use crate::treedef::parts::PartsBuilder;
 use crate::treedef::replace::split;
-use crate::treedef::treedef_builder::TreeDefBuilder;
 
 impl<L> Tree<L> {
     /// Puts a subtree into a map or a sequence, and returns the one that it replaces.
@@ -50,7 +51,7 @@ impl<L> Tree<L> {
         }
         let place = place_for(parent, key).map_err(|error| error.at(Path::clone(&path)));
         let (position, data) = place?;
-        let mut builder = TreeDefBuilder::onto(parent, self.treedef.limits);
+        let mut builder = PartsBuilder::onto(parent, self.treedef.limits);
         builder.open_new(parent.kind(), data.as_ref().map(NodeData::as_ref), 1);
         if parent.is_sorted_map() {
             let mut ranks = parent.insertion_ranks();
@@ -160,7 +161,7 @@ impl Tree<Leaf> {
             }
             NodeKind::None => {
                 // A `None` depends on the options, and so does what takes its place.
-                let mut builder = TreeDefBuilder::onto(node, self.treedef.limits);
+                let mut builder = PartsBuilder::onto(node, self.treedef.limits);
                 builder.open_new(NodeKind::Some, None, 1);
                 builder.insert(TreeDef::leaf().root(), 1)?;
                 builder.close()?;
@@ -168,8 +169,9 @@ impl Tree<Leaf> {
                 self.replace(path, some)
             }
             NodeKind::UnitVariant => {
-                let variant = TreeDef::unit_variant(node.name().unwrap_or_default(), text);
-                self.replace(path, Tree::new(variant, Vec::new())?)
+                let mut builder = TreeDefBuilder::new();
+                builder.open(node.head().with_variant(text))?;
+                self.replace(path, Tree::new(builder.finish()?, Vec::new())?)
             }
             _ => Err(Error::from(ErrorKind::NotALeaf { node: node.brief() }).at(path)),
         }

@@ -16,7 +16,7 @@ use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::edit::EditWalk;
 use crate::treedef::insertion::insertion_order;
 use crate::treedef::pairs::{equal_subtrees, expect_agreement};
-use crate::treedef::treedef_builder::TreeDefBuilder;
+use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::Event;
 
 use super::partition::no_such_part;
@@ -209,7 +209,7 @@ fn merged<L>(first: Tree<L>, second: Tree<L>) -> Result<Tree<L>> {
         let below = from.get_mut(node.leaf_range()).unwrap_or_default();
         leaves.extend(below.iter_mut().filter_map(Option::take));
     };
-    let mut builder = TreeDefBuilder::onto(first.treedef.root(), first.treedef.limits);
+    let mut builder = PartsBuilder::onto(first.treedef.root(), first.treedef.limits);
     let mut path = Path::root();
     let mut open: Vec<MergedNode<'_>> = Vec::new();
     let mut next = Some(Merged::Both(first.treedef.root(), second.treedef.root(), 1));

@@ -18,7 +18,7 @@ use crate::pattern::Pattern;
 use crate::treedef::array_struct::ArrayStruct;
 use crate::treedef::blocks::{Rectangle, is_list, num_elements, only_run, rectangle};
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::treedef_builder::TreeDefBuilder;
+use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::{Event, Stops, Walk};
 
 /// What serde does not say about the arrays at some paths, and below.
@@ -92,7 +92,7 @@ pub(crate) fn collect_arrays(
 ) -> Result<(TreeDef, Vec<Leaf>)> {
     let mut arrays = Arrays::new(treedef, leaves, false);
     let mut path = Path::root();
-    let mut builder = TreeDefBuilder::onto(treedef.root(), treedef.limits);
+    let mut builder = PartsBuilder::onto(treedef.root(), treedef.limits);
     let star = TreeDef::leaf();
     let mut leaves = Vec::new();
     let mut walk = Walk::new(treedef.root(), Stops::AtLeaflessRuns);
@@ -425,7 +425,7 @@ impl<'a> Arrays<'a> {
         if let Some(known) = self.structures.get(&nodes) {
             return Some(known.clone());
         }
-        let mut builder = TreeDefBuilder::default();
+        let mut builder = PartsBuilder::default();
         let copied = builder.copy(node, |builder, part, repeat| match part.static_value() {
             Some(value) => builder.insert(value.root(), repeat).map(|()| true),
             None => Ok(false),

@@ -5,7 +5,7 @@ use crate::model::{Node, NodeKind, TreeDef};
 use crate::treedef::difference::subtree_mismatch;
 
 use super::pairs::{expect_prefix, in_step};
-use super::treedef_builder::TreeDefBuilder;
+use super::parts::PartsBuilder;
 
 impl TreeDef {
     /// Returns this structure with `inner` in the place of every leaf.
@@ -27,7 +27,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn compose(&self, inner: &TreeDef) -> Result<TreeDef> {
-        let mut builder = TreeDefBuilder::onto(self.root(), self.limits);
+        let mut builder = PartsBuilder::onto(self.root(), self.limits);
         builder.allow(inner.limits);
         let is_leaf = |node: &&Node| node.kind == NodeKind::Leaf;
         let places = self.encoding.nodes.iter().filter(is_leaf).count();

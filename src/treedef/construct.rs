@@ -7,7 +7,7 @@ use crate::model::{Name, NodeHead, NodeKind, TreeDef, Value};
 use crate::treedef::encoding::{LabelsRef, NodeDataRef};
 
 use super::insertion::insertion_order;
-use super::treedef_builder::TreeDefBuilder;
+use super::parts::PartsBuilder;
 
 impl TreeDef {
     /// `*`
@@ -25,39 +25,11 @@ impl TreeDef {
         atom(NodeHead::new(NodeKind::Unit))
     }
 
-    /// `Marker`
-    pub fn unit_struct(name: &str) -> Self {
-        atom(NodeHead { name, ..NodeHead::new(NodeKind::UnitStruct) })
-    }
-
-    /// `Shape::Empty`
-    pub fn unit_variant(name: &str, variant: &str) -> Self {
-        atom(NodeHead { kind: NodeKind::UnitVariant, name, variant })
-    }
-
     /// `static 1.5`
     pub fn static_value(value: Value) -> Self {
-        let mut builder = TreeDefBuilder::default();
+        let mut builder = PartsBuilder::default();
         NodeHead::new(NodeKind::Static).open(&mut builder, LabelsRef::Static(&value));
         builder.finish_part()
-    }
-
-    /// `Some(*)`
-    ///
-    /// # Errors
-    ///
-    /// Same as [`seq`](Self::seq).
-    pub fn some(child: TreeDef) -> Result<Self> {
-        NodeHead::new(NodeKind::Some).around(LabelsRef::None, [child])
-    }
-
-    /// `Meters(*)`
-    ///
-    /// # Errors
-    ///
-    /// Same as [`seq`](Self::seq).
-    pub fn newtype_struct(name: &str, child: TreeDef) -> Result<Self> {
-        NodeHead { name, ..NodeHead::new(NodeKind::NewtypeStruct) }.around(LabelsRef::None, [child])
     }
 
     /// `[*, *]`
@@ -94,7 +66,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn seq_of(child: &TreeDef, count: usize) -> Result<Self> {
-        let mut builder = TreeDefBuilder::onto(child.root(), child.limits);
+        let mut builder = PartsBuilder::onto(child.root(), child.limits);
         NodeHead::new(NodeKind::Seq).open(&mut builder, LabelsRef::None);
         if count > 0 {
             builder.insert_copies(child, count)?;
@@ -110,15 +82,6 @@ impl TreeDef {
     /// Same as [`seq`](Self::seq).
     pub fn tuple(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
         NodeHead::new(NodeKind::Tuple).around(LabelsRef::None, children)
-    }
-
-    /// `Rgb(*, *, *)`
-    ///
-    /// # Errors
-    ///
-    /// Same as [`seq`](Self::seq).
-    pub fn tuple_struct(name: &str, children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        NodeHead { name, ..NodeHead::new(NodeKind::TupleStruct) }.around(LabelsRef::None, children)
     }
 
     /// `Point { x: *, y: * }`
@@ -150,7 +113,7 @@ impl TreeDef {
     pub fn map(entries: impl IntoIterator<Item = (Value, TreeDef)>) -> Result<Self> {
         let mut entries: Vec<_> = collected(entries).into_iter().enumerate().collect();
         let children = entries.iter().map(|(_, (_, child))| child);
-        let options = TreeDefBuilder::options_of(children)?;
+        let options = PartsBuilder::options_of(children)?;
         if !options.insertion {
             entries.sort_by(|(_, (a, _)), (_, (b, _))| a.cmp(b));
         }
@@ -158,41 +121,6 @@ impl TreeDef {
         let (keys, children): (Vec<Value>, Vec<TreeDef>) = entries.into_iter().unzip();
         let order = insertion_order(&ranks);
         NodeHead::new(NodeKind::Map).around_in_order(LabelsRef::Keys(&keys), order, children)
-    }
-
-    /// `Shape::Circle(*)`
-    ///
-    /// # Errors
-    ///
-    /// Same as [`seq`](Self::seq).
-    pub fn newtype_variant(name: &str, variant: &str, child: TreeDef) -> Result<Self> {
-        NodeHead { kind: NodeKind::NewtypeVariant, name, variant }.around(LabelsRef::None, [child])
-    }
-
-    /// `Shape::Line(*, *)`
-    ///
-    /// # Errors
-    ///
-    /// Same as [`seq`](Self::seq).
-    pub fn tuple_variant(
-        name: &str,
-        variant: &str,
-        children: impl IntoIterator<Item = TreeDef>,
-    ) -> Result<Self> {
-        NodeHead { kind: NodeKind::TupleVariant, name, variant }.around(LabelsRef::None, children)
-    }
-
-    /// `Shape::Box { w: *, h: * }`
-    ///
-    /// # Errors
-    ///
-    /// Same as [`seq`](Self::seq).
-    pub fn struct_variant<'a>(
-        name: &str,
-        variant: &str,
-        fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
-    ) -> Result<Self> {
-        NodeHead { kind: NodeKind::StructVariant, name, variant }.around_fields(fields)
     }
 }
 
@@ -204,13 +132,13 @@ fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
 }
 
 fn atom(head: NodeHead<'_>) -> TreeDef {
-    let mut builder = TreeDefBuilder::default();
+    let mut builder = PartsBuilder::default();
     head.open(&mut builder, LabelsRef::None);
     builder.finish_part()
 }
 
 impl NodeHead<'_> {
-    fn open(self, builder: &mut TreeDefBuilder, labels: LabelsRef<'_, Name>) {
+    fn open(self, builder: &mut PartsBuilder, labels: LabelsRef<'_, Name>) {
         let NodeHead { kind, name, variant } = self;
         let (name, variant) = (Name::from(name.to_owned()), Name::from(variant.to_owned()));
         let data = NodeDataRef { name: &name, variant: &variant, labels };
@@ -243,7 +171,7 @@ impl NodeHead<'_> {
         order: Option<Arc<[usize]>>,
         children: impl IntoIterator<Item = TreeDef>,
     ) -> Result<TreeDef> {
-        let mut builder = TreeDefBuilder::default();
+        let mut builder = PartsBuilder::default();
         self.open(&mut builder, labels);
         builder.set_insertion_order(order);
         for child in children {

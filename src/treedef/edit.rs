@@ -9,7 +9,7 @@ use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
 use super::insertion::insertion_order;
-use super::treedef_builder::TreeDefBuilder;
+use super::parts::PartsBuilder;
 
 /// What happens to a node and to everything below it.
 ///
@@ -118,7 +118,7 @@ impl TreeDef {
 
 /// A walk through a structure. The caller enters, keeps, replaces or removes each visited node.
 pub(crate) struct EditWalk<'a> {
-    builder: TreeDefBuilder,
+    builder: PartsBuilder,
     walk: Walk<'a>,
     /// The nodes that were entered and not left.
     open: Vec<EnteredNode<'a>>,
@@ -154,7 +154,7 @@ impl<'a> EditWalk<'a> {
     fn new(treedef: &'a TreeDef, stops: Stops) -> Self {
         let root = treedef.root();
         EditWalk {
-            builder: TreeDefBuilder::onto(root, treedef.limits),
+            builder: PartsBuilder::onto(root, treedef.limits),
             walk: Walk::new(root, stops),
             open: Vec::new(),
             here: (root, 1),
@@ -256,7 +256,7 @@ impl<'a> EditWalk<'a> {
 
 impl EnteredNode<'_> {
     /// Changes the kind and the labels of the builder's current node if children were removed.
-    fn relabel(&self, builder: &mut TreeDefBuilder) {
+    fn relabel(&self, builder: &mut PartsBuilder) {
         if self.removed.is_empty() {
             return;
         }

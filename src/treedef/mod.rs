@@ -14,8 +14,9 @@ pub(crate) mod lookup;
 mod expect_match;
 pub(crate) mod compare;
 pub(crate) mod difference;
-pub(crate) mod treedef_builder;
+pub(crate) mod parts;
 pub(crate) mod pairs;
+pub(crate) mod builder;
 mod construct;
 mod check;
 mod array_struct;
@@ -31,6 +32,7 @@ pub(crate) mod persist;
 
 pub use array_struct::{ArrayFields, ArrayStruct};
 pub use blocks::{Block, Blocks};
+pub use builder::TreeDefBuilder;
 pub use diff::{Change, ChangeKind, Diff};
 pub use edit::Edit;
 pub use node_ref::{Children, NodeRef};

@@ -700,8 +700,20 @@ impl fmt::Debug for Children<'_> {
 impl<'a> NodeHead<'a> {
     /// The head of a node without names.
     #[inline]
-    pub(crate) const fn new(kind: NodeKind) -> Self {
+    pub const fn new(kind: NodeKind) -> Self {
         NodeHead { kind, name: "", variant: "" }
+    }
+
+    /// The same with the name of a type.
+    #[must_use]
+    pub const fn with_name(self, name: &'a str) -> Self {
+        NodeHead { name, ..self }
+    }
+
+    /// The same with the name of a variant.
+    #[must_use]
+    pub const fn with_variant(self, variant: &'a str) -> Self {
+        NodeHead { variant, ..self }
     }
 
     /// The kind of the node.

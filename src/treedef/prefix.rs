@@ -7,7 +7,7 @@ use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::walk::{PairEvent, PairWalk};
 
 use super::pairs::{expect_agreement, is_prefix, options_fit, same_head};
-use super::treedef_builder::TreeDefBuilder;
+use super::parts::PartsBuilder;
 
 impl TreeDef {
     /// Whether `full` is this structure with leaves replaced by subtrees.
@@ -48,7 +48,7 @@ impl TreeDef {
     #[doc(alias = "tree_broadcast_common")]
     pub fn common_suffix(&self, other: &TreeDef) -> Result<TreeDef> {
         expect_agreement(self, other)?;
-        let mut builder = TreeDefBuilder::default();
+        let mut builder = PartsBuilder::default();
         builder.allow(self.limits);
         builder.allow(other.limits);
         builder.unify_options(self)?;

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::model::TreeDef;
 use crate::treedef::node_ref::NodeRef;
 
-use super::treedef_builder::TreeDefBuilder;
+use super::parts::PartsBuilder;
 
 impl TreeDef {
     /// This structure with the subtree at a path replaced by `new`. A run around it is split.
@@ -24,7 +24,7 @@ impl TreeDef {
     /// ```
     pub fn replace(&self, path: impl ToPath, new: &TreeDef) -> Result<TreeDef> {
         let path = self.resolve(path)?;
-        let mut builder = TreeDefBuilder::onto(self.root(), self.limits);
+        let mut builder = PartsBuilder::onto(self.root(), self.limits);
         let mut node = self.root();
         let mut after = Vec::new();
         for key in path.keys() {
@@ -49,7 +49,7 @@ pub(crate) type Runs<'a> = Vec<(NodeRef<'a>, usize)>;
 
 /// Inserts the children before `position`. Returns the child at `position`, and the runs after it.
 pub(crate) fn split<'a>(
-    builder: &mut TreeDefBuilder,
+    builder: &mut PartsBuilder,
     node: NodeRef<'a>,
     position: usize,
 ) -> Result<(Option<NodeRef<'a>>, Runs<'a>)> {

@@ -1,7 +1,7 @@
 //! What repeats is touched once: huge structures cost what their distinct parts cost.
 
 use allocation_counter::measure;
-use treedef::{Edit, TreeDef};
+use treedef::{Edit, TreeDef, Value};
 
 fn treedef(text: &str) -> TreeDef {
     text.parse().unwrap()
@@ -30,6 +30,18 @@ fn runs_stay_runs() {
     let parted = treedef("[Point { x: *, y: (*, *) }; 999999]");
     let error = costs_little(|| parted.common_suffix(&composed).unwrap_err());
     assert_eq!(error.to_string(), "expected 999999 children, found 1000000 children at the root");
+}
+
+#[test]
+fn entries_are_sorted_without_their_leaves() {
+    let many = "[*; 1000000000000000]";
+    let sorted = format!("{{\"a\": *, \"b\": {many}}}");
+    let text = format!("{{\"b\": {many}, \"a\": *}}");
+    assert_eq!(costs_little(|| treedef(&text)).to_string(), sorted);
+
+    let entries =
+        [(Value::of("b").unwrap(), treedef(many)), (Value::of("a").unwrap(), TreeDef::leaf())];
+    assert_eq!(costs_little(|| TreeDef::map(entries).unwrap()).to_string(), sorted);
 }
 
 #[test]

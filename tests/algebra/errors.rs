@@ -1,7 +1,9 @@
 //! What is refused, and what is said.
 
 use insta::assert_snapshot;
-use treedef::{Error, ErrorKind, Leaf, Tree, TreeDef};
+use treedef::{
+    Error, ErrorKind, Leaf, NodeHead, NodeKind, Result, Tree, TreeDef, TreeDefBuilder, Value,
+};
 
 fn treedef(text: &str) -> TreeDef {
     text.parse().unwrap()
@@ -101,4 +103,39 @@ fn what_cannot_be_constructed() {
     assert_snapshot!(treedef("#[none_is_leaf] [*, Some(())]").compose(&treedef("None")).unwrap_err(), @"expected `#[none_is_leaf]`, found no options at the root (one was flattened with `none_is_leaf`, the other without: use one `Flattener` for both)");
     assert_snapshot!(TreeDef::seq([treedef("[*; 10000000000000000000]"), treedef("[*; 10000000000000000000]")]).unwrap_err(), @"too large: a count exceeds 64 bits at the root");
     assert_snapshot!(TreeDef::seq_of(&treedef("[*; 100]"), usize::MAX).unwrap_err(), @"too large: a count exceeds 64 bits at the root");
+}
+
+/// Each call that does not fit, as a user reads it.
+#[test]
+fn what_the_builder_refuses() {
+    fn refused(build: impl FnOnce(&mut TreeDefBuilder) -> Result<()>) -> String {
+        let mut builder = TreeDefBuilder::new();
+        let built = build(&mut builder).and_then(|()| builder.finish().map(drop));
+        built.unwrap_err().to_string()
+    }
+    let head = NodeHead::new;
+    let net = || head(NodeKind::Struct).with_name("Net");
+    assert_snapshot!(refused(|_| Ok(())), @"expected a node, found none at the root");
+    assert_snapshot!(refused(|b| b.close()), @"expected an open node, found none at the root");
+    assert_snapshot!(refused(|b| b.leaves(2)), @"expected one root, found more at the root");
+    assert_snapshot!(refused(|b| b.leaf().and_then(|()| b.leaf())), @"expected one root, found more at the root");
+    assert_snapshot!(refused(|b| b.open(head(NodeKind::Seq))), @"expected `TreeDefBuilder::close` before the end at the root");
+    assert_snapshot!(refused(|b| { b.open(head(NodeKind::Seq))?; b.leaves(0) }), @"expected a child that comes at least once, found 0 times at the root");
+    assert_snapshot!(refused(|b| { b.open(net())?; b.leaf() }), @"expected a field or a key before this child at the root");
+    assert_snapshot!(refused(|b| { b.open(net())?; b.key(Value::of("w")?) }), @r#"the key "w" is not expected here at the root"#);
+    assert_snapshot!(refused(|b| { b.open(net())?; b.field("w")?; b.field("b") }), @"the field `b` is not expected here at the root");
+    assert_snapshot!(refused(|b| { b.open(net())?; b.field("w")?; b.close() }), @"the child `.w` is missing at the root");
+    assert_snapshot!(refused(|b| {
+        b.open(net())?;
+        b.field("layers")?;
+        b.open(head(NodeKind::Seq))?;
+        b.leaves(3)?;
+        b.open(head(NodeKind::Some))?;
+        b.leaf()?;
+        b.leaf()
+    }), @"expected one child, found a second at `.layers[3]`");
+    assert_snapshot!(refused(|b| { b.open(head(NodeKind::NewtypeStruct).with_name("N"))?; b.close() }), @"the child `.0` is missing at the root");
+    assert_snapshot!(refused(|b| b.open(head(NodeKind::Static))), @"a static has a value: see `TreeDefBuilder::static_value` at the root");
+    assert_snapshot!(refused(|b| { b.open(head(NodeKind::Map))?; b.field("w") }), @"the field `w` is not expected here at the root");
+    assert_snapshot!(refused(|b| { b.open(head(NodeKind::Seq))?; b.open_many(head(NodeKind::Tuple), usize::MAX)?; b.leaves(2)?; b.close()?; b.close() }), @"too large: a count exceeds 64 bits at the root");
 }

@@ -1,8 +1,11 @@
 //! Laws over random structures.
 
+use indexmap::IndexMap;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use treedef::{Leaf, NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{
+    Leaf, NodeHead, NodeKind, NodeRef, Result, Tree, TreeDef, TreeDefBuilder, Value, unflatten,
+};
 
 use crate::data::{Data, data};
 
@@ -152,38 +155,62 @@ proptest! {
         prop_assert_eq!(broadcast.leaves(), expected);
     }
 
-    /// Taken apart into a node's head and its children, and put together.
+    /// Taken apart node by node, with the entries of maps the other way round, and put together.
     #[test]
-    fn constructors_make_every_structure(data in data()) {
+    fn the_builder_makes_every_structure(data in data()) {
         let treedef = tree(&data).into_parts().0;
-        prop_assert_eq!(rebuilt(treedef.root()), treedef);
+        let mut builder = TreeDefBuilder::new();
+        rebuild(&mut builder, treedef.root()).unwrap();
+        prop_assert_eq!(builder.finish().unwrap(), treedef);
+    }
+
+    /// Keys that come in another order come back in it, in maps of maps, too.
+    #[test]
+    fn the_builder_remembers_the_order_of_keys(
+        entries in prop::collection::vec((any::<u8>(), prop::collection::vec(any::<u8>(), 0..4)), 0..5)
+    ) {
+        let maps: IndexMap<u8, IndexMap<u8, u8>> = entries
+            .into_iter()
+            .map(|(key, inside)| (key, inside.into_iter().map(|key| (key, 0)).collect()))
+            .collect();
+        let mut builder = TreeDefBuilder::new();
+        builder.open(NodeHead::new(NodeKind::Map)).unwrap();
+        for (key, inside) in &maps {
+            builder.key(Value::of(key).unwrap()).unwrap();
+            builder.open(NodeHead::new(NodeKind::Map)).unwrap();
+            for key in inside.keys() {
+                builder.key(Value::of(key).unwrap()).unwrap();
+                builder.leaf().unwrap();
+            }
+            builder.close().unwrap();
+        }
+        builder.close().unwrap();
+        let treedef = builder.finish().unwrap();
+        let leaves = vec![Leaf::U8(0); treedef.num_leaves()];
+        let back: IndexMap<u8, IndexMap<u8, u8>> = unflatten(&treedef, leaves).unwrap();
+        let orders = |maps: &IndexMap<u8, IndexMap<u8, u8>>| format!("{maps:?}");
+        prop_assert_eq!(orders(&back), orders(&maps));
     }
 }
 
-fn rebuilt(node: NodeRef<'_>) -> TreeDef {
-    let mut children: Vec<TreeDef> = node.children().map(rebuilt).collect();
-    let (name, variant) = (node.name().unwrap_or_default(), node.variant().unwrap_or_default());
-    let fields = |children: Vec<TreeDef>| {
-        node.fields().iter().map(|field| field.as_ref()).zip(children).collect::<Vec<_>>()
-    };
-    let made = match node.kind() {
-        NodeKind::Leaf => return TreeDef::leaf(),
-        NodeKind::None => return TreeDef::none(),
-        NodeKind::Unit => return TreeDef::unit(),
-        NodeKind::UnitStruct => return TreeDef::unit_struct(name),
-        NodeKind::UnitVariant => return TreeDef::unit_variant(name, variant),
-        NodeKind::Static => return TreeDef::static_value(node.static_value().unwrap().clone()),
-        NodeKind::Some => TreeDef::some(children.remove(0)),
-        NodeKind::NewtypeStruct => TreeDef::newtype_struct(name, children.remove(0)),
-        NodeKind::NewtypeVariant => TreeDef::newtype_variant(name, variant, children.remove(0)),
-        NodeKind::Seq => TreeDef::seq(children),
-        NodeKind::Tuple => TreeDef::tuple(children),
-        NodeKind::TupleStruct => TreeDef::tuple_struct(name, children),
-        NodeKind::TupleVariant => TreeDef::tuple_variant(name, variant, children),
-        NodeKind::Struct => TreeDef::named_struct(name, fields(children)),
-        NodeKind::StructVariant => TreeDef::struct_variant(name, variant, fields(children)),
-        NodeKind::Map => TreeDef::map(node.entry_keys().iter().cloned().zip(children).rev()),
-        kind => unreachable!("{kind:?}"),
-    };
-    made.unwrap()
+fn rebuild(builder: &mut TreeDefBuilder, node: NodeRef<'_>) -> Result<()> {
+    match node.kind() {
+        NodeKind::Static => return builder.static_value(node.static_value().unwrap(), 1),
+        _ => builder.open(node.head())?,
+    }
+    if node.kind() == NodeKind::Map {
+        let entries: Vec<_> = node.entry_keys().iter().zip(node.children()).collect();
+        for (key, child) in entries.into_iter().rev() {
+            builder.key(key.clone())?;
+            rebuild(builder, child)?;
+        }
+    } else {
+        for (position, child) in node.children().enumerate() {
+            if let Some(field) = node.fields().get(position) {
+                builder.field(field.clone())?;
+            }
+            rebuild(builder, child)?;
+        }
+    }
+    if node.kind().is_atom() { Ok(()) } else { builder.close() }
 }

@@ -106,8 +106,6 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Display for NodeKind", "a kind"),
     ("Display for Kinds", "kinds"),
     ("Structures::documents", "a number"),
-    ("matrix_shape", "three numbers"),
-    ("shortest_half", "a number"),
     ("Structures::first_alike", "a number"),
     ("Structures::max_structures", "sets a number"),
     ("Structures::new", "takes nothing"),
@@ -120,6 +118,23 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("Tolerance::new", "numbers"),
     ("Tolerance::rtol", "sets a number"),
     ("Tolerance::ulps", "sets a number"),
+    ("NodeRef::head", "names"),
+    ("NodeHead::new", "names"),
+    ("NodeHead::with_name", "names"),
+    ("NodeHead::with_variant", "names"),
+    ("NodeKind::is_atom", "a kind"),
+    ("TreeDefBuilder::new", "takes nothing"),
+    ("TreeDefBuilder::limits", "sets limits"),
+    ("TreeDefBuilder::open", "as `TreeDefBuilder::open_many`"),
+    ("TreeDefBuilder::leaf", "as `TreeDefBuilder::open_many`"),
+    ("TreeDefBuilder::leaves", "as `TreeDefBuilder::open_many`"),
+    ("TreeDefBuilder::field", "as `TreeDefBuilder::open_many`"),
+    ("TreeDefBuilder::key", "as `TreeDefBuilder::open_many`"),
+    ("TreeDefBuilder::static_value", "as `TreeDefBuilder::open_many`"),
+    ("TreeDefBuilder::insert", "as `TreeDefBuilder::open_many`"),
+    ("TreeDefBuilder::close", "as `TreeDefBuilder::open_many`"),
+    ("TreeDefBuilder::finish", "as `TreeDefBuilder::open_many`"),
+    ("Debug for TreeDefBuilder", "a number"),
     ("TreeSeed::new", "takes limits"),
     ("TreeDef::with_limits", "whoever lifts the limits has asked for it"),
 ];
@@ -133,17 +148,11 @@ pub(crate) struct Operations {
     optional: BTreeSet<String>,
 }
 
-/// Those of this crate.
+/// Those of the core, and of the members that are built on its insides.
 pub(crate) fn public_operations() -> Operations {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let exported = exported(&fs::read_to_string(root.join("lib.rs")).unwrap());
     let mut operations = Operations::default();
-    for file in files(&root) {
-        let name = file.strip_prefix(&root).unwrap().display().to_string();
-        let text = fs::read_to_string(&file).unwrap();
-        let is_off = (name.starts_with("treedef/persist") || name == "tree/file.rs")
-            && !cfg!(feature = "persist");
-        operations.read(&name, &text, &exported, is_off);
+    for member in ["src", "crates/structures/src"] {
+        operations.read_member(&Path::new(env!("CARGO_MANIFEST_DIR")).join(member));
     }
     operations
 }
@@ -174,6 +183,20 @@ struct Block {
 }
 
 impl Operations {
+    fn read_member(&mut self, root: &Path) {
+        let exported = exported(&fs::read_to_string(root.join("lib.rs")).unwrap());
+        for file in files(root) {
+            let name = file.strip_prefix(root).unwrap().display().to_string();
+            if name == "shared.rs" {
+                continue; // not part of the public face
+            }
+            let text = fs::read_to_string(&file).unwrap();
+            let is_off = (name.starts_with("treedef/persist") || name == "tree/file.rs")
+                && !cfg!(feature = "persist");
+            self.read(&name, &text, &exported, is_off);
+        }
+    }
+
     fn read(&mut self, file: &str, text: &str, exported: &BTreeSet<String>, is_off: bool) {
         let mut block: Option<Block> = None;
         let mut header = String::new(); // of an `impl` that goes on in the next line

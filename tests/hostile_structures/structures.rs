@@ -1,6 +1,7 @@
 //! What is hostile: small to write down, huge to walk.
 
-use treedef::{Key, Path, Pattern, TreeDef, Value};
+use treedef::{Key, NodeKind, Path, Pattern, TreeDef, Value};
+use treedef_testing::build::node;
 
 /// A structure and what messages call it.
 pub(crate) struct Structure {
@@ -142,7 +143,10 @@ fn many_entries(count: usize) -> TreeDef {
 
 fn long_names() -> TreeDef {
     let long = long();
-    let fields = [(&*long, TreeDef::leaf()), ("y", TreeDef::unit_variant(&long, &long))];
+    let fields = [
+        (&*long, TreeDef::leaf()),
+        ("y", node(NodeKind::UnitVariant, [&long, &long], &[], []).unwrap()),
+    ];
     TreeDef::named_struct(&long, fields).unwrap()
 }
 

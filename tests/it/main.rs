@@ -29,7 +29,6 @@ mod reading;
 mod rows;
 mod rules;
 mod snapshots;
-mod structures;
 mod tidy;
 mod traits;
 mod uniform;

@@ -6,8 +6,9 @@ use std::fmt::Debug;
 use treedef::{
     Array, Blocks, Buffers, Change, Children, Diff, DifferenceKind, Error, FlatFn, Flattener, Key,
     Leaf, LeafKind, LeafPaths, Limits, Migration, NodeKind, NodeRef, Nodes, Path, Pattern, Ravel,
-    Structures, Tree, TreeBlocks, TreeDef, Unique, Value,
+    Tree, TreeBlocks, TreeDef, Unique, Value,
 };
+use treedef_structures::Structures;
 
 fn crosses_threads<T: Send + Sync>() {}
 

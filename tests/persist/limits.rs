@@ -5,7 +5,10 @@ use allocation_counter::measure;
 use insta::assert_snapshot;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use treedef::{Flattener, Limits, Static, Tree, TreeDef, Value, flatten, structure, unflatten};
+use treedef::{
+    Flattener, Limits, NodeKind, Static, Tree, TreeDef, Value, flatten, structure, unflatten,
+};
+use treedef_testing::build::node;
 
 #[track_caller]
 fn prints_and_parses(treedef: &TreeDef) {
@@ -83,7 +86,7 @@ fn what_is_too_deep_is_not_built() {
     assert_snapshot!(nested.compose(&nested).unwrap_err(), @"nested deeper than 128 levels at the root (see `Limits::max_depth`)");
     let mut some = TreeDef::leaf();
     let error = loop {
-        match TreeDef::some(some.clone()) {
+        match node(NodeKind::Some, ["", ""], &[], [some.clone()]) {
             Ok(deeper) => some = deeper,
             Err(error) => break error,
         }

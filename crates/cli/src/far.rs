@@ -67,11 +67,11 @@ fn short(dtype: Dtype, leaf: &Leaf) -> String {
     match (dtype, leaf) {
         (Dtype::F16, Leaf::F32(number)) => {
             let bits = f16::from_f32(*number).to_bits();
-            format!("{:?}", treedef::__shortest_half(bits, false))
+            format!("{:?}", treedef::__private::shortest_half(bits, false))
         }
         (Dtype::Bf16, Leaf::F32(number)) => {
             let bits = bf16::from_f32(*number).to_bits();
-            format!("{:?}", treedef::__shortest_half(bits, true))
+            format!("{:?}", treedef::__private::shortest_half(bits, true))
         }
         _ => numeral(leaf),
     }

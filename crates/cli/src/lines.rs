@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
-use treedef::{Structures, TreeSeed};
+use treedef::TreeSeed;
+use treedef_structures::Structures;
 
 use crate::args::{DuplicateKeys, Reading};
 use crate::duplicates::last_ones;

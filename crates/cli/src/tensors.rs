@@ -153,7 +153,7 @@ fn half_at(node: NodeRef<'_>, leaf: &Leaf, halves: Halves) -> treedef::Result<Ed
     };
     let Leaf::U16(bits) = leaf else { return Ok(Edit::Keep) };
     Ok(Edit::Replace(match halves {
-        Halves::Short => Tree::leaf(treedef::__shortest_half(*bits, is_bf16).into()),
+        Halves::Short => Tree::leaf(treedef::__private::shortest_half(*bits, is_bf16).into()),
         Halves::Exact => Tree::new(node.to_treedef(), vec![widened(*bits, is_bf16).into()])?,
     }))
 }
@@ -176,7 +176,8 @@ pub(crate) fn of_array(array: &Array, halves: Halves) -> treedef::Result<Tree<Le
             }
             let seq = |of: TreeDef, size: &usize| TreeDef::seq_of(&of, *size);
             let treedef = array.shape().iter().rev().try_fold(TreeDef::leaf(), seq)?;
-            let short = |bits: &u16| treedef::__shortest_half(*bits, dtype == Dtype::Bf16).into();
+            let short =
+                |bits: &u16| treedef::__private::shortest_half(*bits, dtype == Dtype::Bf16).into();
             Tree::new(treedef, bits.iter().map(short).collect())
         }
         _ => Ok(tree),
@@ -207,8 +208,8 @@ pub(crate) fn write_numbers(out: &mut dyn Write, array: &Array, most: usize) -> 
         return Ok(false);
     }
     let half: fn(&u16) -> f64 = match array.dtype() {
-        Dtype::F16 => |bits| treedef::__shortest_half(*bits, false),
-        Dtype::Bf16 => |bits| treedef::__shortest_half(*bits, true),
+        Dtype::F16 => |bits| treedef::__private::shortest_half(*bits, false),
+        Dtype::Bf16 => |bits| treedef::__private::shortest_half(*bits, true),
         _ => {
             write!(f32 f64 u8 u16 u32 u64 i8 i16 i32 i64 bool);
             return Ok(false);

@@ -42,7 +42,7 @@ fn numbers_of_matrix<L: Element>(tree: &Tree<L>, node: NodeRef<'_>) -> Option<Nu
     let block = treedef.blocks().next()?;
     let is_whole = block.path().is_root() && block.leaves().len() == treedef.num_leaves();
     let (length, inner) = block.shape().split_first().filter(|_| is_whole)?;
-    let shape = treedef::__matrix_shape(size(1)?, size(2)?, *length);
+    let shape = treedef::__private::matrix_shape(size(1)?, size(2)?, *length);
     let mut shape = shape.filter(|shape| num_elements(shape) == Some(*length))?;
     let matrix = Some(shape.len());
     shape.extend(inner);

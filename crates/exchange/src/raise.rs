@@ -1,8 +1,6 @@
 //! Python's containers as our structures.
 
-use std::fmt::Write;
-
-use treedef::{Key, Limits, Path, Tree, TreeDef, Value};
+use treedef::{Key, Limits, NodeHead, NodeKind, Path, Tree, TreeDef, TreeDefBuilder, Value};
 
 use crate::error::{ErrorKind, Result};
 use crate::lower::{path_bytes, permuted, restored};
@@ -51,12 +49,12 @@ impl Raised {
 
 /// Makes our structure of `tree`, whose leaves are numbered as they are there.
 pub(crate) fn raise(tree: &PyTree) -> Result<Raised> {
-    let mut writer =
-        Writer { text: String::new(), leaves: Vec::new(), classes: Vec::new(), bytes: 0 };
-    writer.node(tree, &mut Path::root())?;
     let limits = Limits::default();
-    let treedef =
-        TreeDef::parse_with(&writer.text, limits.max_depth(limits.max_depth.max(2 * MAX_DEPTH)))?;
+    let limits = limits.max_depth(limits.max_depth.max(2 * MAX_DEPTH));
+    let builder = TreeDefBuilder::new().limits(limits);
+    let mut writer = Writer { builder, leaves: Vec::new(), classes: Vec::new(), bytes: 0 };
+    writer.node(tree, &mut Path::root())?;
+    let treedef = writer.builder.finish()?;
     // `leaves` has for each leaf here its number there, so this is the way back.
     let mut ours = vec![None; writer.leaves.len()];
     for (index, leaf) in writer.leaves.iter().enumerate() {
@@ -68,9 +66,8 @@ pub(crate) fn raise(tree: &PyTree) -> Result<Raised> {
     Ok(Raised { treedef, order, classes: writer.classes })
 }
 
-/// The text of the structure: it is parsed in one pass, whatever its depth.
 struct Writer {
-    text: String,
+    builder: TreeDefBuilder,
     leaves: Vec<usize>,
     classes: Vec<(Path, String)>,
     /// Of all names and paths so far: one of a file may stand at many places.
@@ -92,25 +89,26 @@ impl Writer {
         match tree {
             PyTree::Leaf(index) => {
                 self.leaves.push(*index);
-                self.text.push('*');
+                self.builder.leaf()?;
             }
-            PyTree::None => self.text.push_str("None"),
-            PyTree::List(children) => self.items('[', children, ']', Key::Index, path)?,
-            // `()` would be the unit.
-            PyTree::Tuple(children) if children.is_empty() => self.text.push_str("(,)"),
-            PyTree::Tuple(children) => self.items('(', children, ')', Key::Position, path)?,
+            PyTree::None => self.builder.open(NodeHead::new(NodeKind::None))?,
+            PyTree::List(children) => {
+                self.items(NodeHead::new(NodeKind::Seq), children, Key::Index, path)?;
+            }
+            PyTree::Tuple(children) => {
+                self.items(NodeHead::new(NodeKind::Tuple), children, Key::Position, path)?;
+            }
             PyTree::Dict(entries) => self.map(entries, path)?,
             PyTree::Custom { class, inside } => {
                 self.spend(class.len() + 16 * path.keys().len() + path_bytes(path))?;
                 self.classes.push((path.clone(), class.clone()));
                 match &**inside {
                     PyTree::Tuple(children) if is_named(class) => {
-                        self.name(class);
-                        self.items('(', children, ')', Key::Position, path)?;
+                        let head = NodeHead::new(NodeKind::TupleStruct).with_name(class);
+                        self.items(head, children, Key::Position, path)?;
                     }
                     PyTree::Dict(entries) if is_named(class) => {
-                        self.name(class);
-                        self.fields(entries, path)?;
+                        self.fields(class, entries, path)?;
                     }
                     inside => self.node(inside, path)?,
                 }
@@ -121,21 +119,18 @@ impl Writer {
 
     fn items(
         &mut self,
-        open: char,
+        head: NodeHead<'_>,
         children: &[PyTree],
-        close: char,
         key: fn(usize) -> Key,
         path: &mut Path,
     ) -> Result<()> {
-        self.text.push(open);
+        self.builder.open(head)?;
         for (index, child) in children.iter().enumerate() {
             path.push(key(index));
             self.node(child, path)?;
             path.pop();
-            self.text.push(',');
         }
-        self.text.push(close);
-        Ok(())
+        Ok(self.builder.close()?)
     }
 
     /// The entries in the order of their keys, as a treedef has them.
@@ -143,44 +138,31 @@ impl Writer {
         let keyed = entries.iter().map(|(key, child)| Ok((value(key)?, child)));
         let mut entries = keyed.collect::<Result<Vec<(Value, &PyTree)>>>()?;
         entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        self.text.push('{');
+        self.builder.open(NodeHead::new(NodeKind::Map))?;
         for (key, child) in entries {
             self.spend(key.as_str().map_or(16, str::len))?;
-            // A string takes no memory to write into that fails.
-            let _ = write!(self.text, "{key}: ");
+            self.builder.key(key.clone())?;
             path.push(Key::Entry(key));
             self.node(child, path)?;
             path.pop();
-            self.text.push(',');
         }
-        self.text.push('}');
-        Ok(())
+        Ok(self.builder.close()?)
     }
 
-    fn fields(&mut self, entries: &[(PyKey, PyTree)], path: &mut Path) -> Result<()> {
-        self.text.push_str(" {");
+    fn fields(&mut self, class: &str, entries: &[(PyKey, PyTree)], path: &mut Path) -> Result<()> {
+        self.builder.open(NodeHead::new(NodeKind::Struct).with_name(class))?;
         for (key, child) in entries {
             let PyKey::Str(field) = key else {
                 let what = format!("{key} is not the name of a field");
                 return Err(ErrorKind::Key(what).into());
             };
             self.spend(field.len())?;
-            let key = Key::Field(field.clone().into());
-            self.name(field);
-            self.text.push(':');
-            path.push(key);
+            self.builder.field(field.clone())?;
+            path.push(Key::Field(field.clone().into()));
             self.node(child, path)?;
             path.pop();
-            self.text.push(',');
         }
-        self.text.push('}');
-        Ok(())
-    }
-
-    /// A name, quoted if need be: that of a field in a path, without its dot.
-    fn name(&mut self, name: &str) {
-        let key = Key::Field(name.to_owned().into()).to_string();
-        self.text.push_str(key.strip_prefix('.').unwrap_or(&key));
+        Ok(self.builder.close()?)
     }
 }
 

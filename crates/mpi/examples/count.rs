@@ -12,7 +12,7 @@ use mpi::traits::Communicator;
 use serde::de::DeserializeSeed;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use treedef::Structures;
+use treedef_structures::Structures;
 use treedef_mpi::{gather, scatter};
 
 #[derive(Debug, Serialize, Deserialize)]

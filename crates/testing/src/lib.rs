@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
+pub mod build;
 pub mod data;
 pub mod hostile;
 pub mod plain;

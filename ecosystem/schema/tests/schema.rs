@@ -4,7 +4,8 @@ use jsonschema::Validator;
 use proptest::prelude::*;
 use serde::de::DeserializeSeed;
 use serde_json::{Value as Json, json};
-use treedef::{Structures, Tree};
+use treedef::Tree;
+use treedef_structures::Structures;
 
 fn any_json(numbers: bool) -> impl Strategy<Value = Json> {
     let texts = prop_oneof![

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use serde::de::DeserializeSeed;
-//! use treedef::Structures;
+//! use treedef_structures::Structures;
 //!
 //! let mut structures = Structures::new().fold_lengths(true);
 //! for line in [r#"{"id": 1, "tags": ["a"]}"#, r#"{"id": 2, "tags": []}"#, r#"{"id": 3}"#] {
@@ -16,4 +16,5 @@
 //! ```
 //!
 //! No tree is made of a line, and memory grows only with the number of distinct structures. Counts
-//! of several machines can be [merged](crate::Structures::merge).
+//! of several machines can be merged. All of this is in the crate
+//! `treedef-structures`.

@@ -11,7 +11,7 @@ use crate::treedef::difference::{MOST_DIFFERENCES, expect_none, subtree_mismatch
 use crate::treedef::insertion::insertion_order;
 use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::pairs::equal_subtrees;
-use crate::treedef::treedef_builder::TreeDefBuilder;
+use crate::treedef::parts::PartsBuilder;
 
 use super::{Change, ChangeKind, Diff, DiffNode, Diffable};
 
@@ -66,7 +66,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
     };
     let treedef = old.structure();
     let (mut builder, mut leaves) =
-        (TreeDefBuilder::onto(treedef.root(), treedef.limits), Vec::new());
+        (PartsBuilder::onto(treedef.root(), treedef.limits), Vec::new());
     // The children that are left of each open node. The next is last.
     let mut open: Vec<Vec<PatchedChild<'_, '_, T>>> = Vec::new();
     loop {

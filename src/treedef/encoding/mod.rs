@@ -137,10 +137,16 @@ impl EncodingBuilder {
         copy
     }
 
-    /// Sorts the entries of the map at `at` into canonical order: its keys and its children.
+    /// Sorts the entries of the map at `at` into canonical order: its keys and its children. Where
+    /// each leaf goes is only said if its leaves are in memory.
     ///
     /// Returns the new order, or `None` if the entries were already sorted.
-    pub(crate) fn sort_entries(&mut self, at: usize, keys: &mut [Value]) -> Option<Sorted> {
+    pub(crate) fn sort_entries(
+        &mut self,
+        at: usize,
+        keys: &mut [Value],
+        has_leaves: bool,
+    ) -> Option<Sorted> {
         if keys.is_sorted() {
             return None;
         }
@@ -152,21 +158,21 @@ impl EncodingBuilder {
         }
         let order: Arc<[usize]> = order.into();
         let mut moved = Vec::with_capacity(inserted.len());
-        let leaves = entries.last().map_or(0, |entry| entry.leaf + self.nodes[entry.node].leaves);
+        let last = entries.last().filter(|_| has_leaves);
+        let leaves = last.map_or(0, |entry| entry.leaf + self.nodes[entry.node].leaves);
         let mut destination = vec![0; leaves];
         let mut sorted: Vec<Node> = Vec::with_capacity(self.nodes.len() - at - 1);
-        let (mut last, mut leaf, mut map) = (None, 0, 0);
+        let (mut last, mut leaf, mut map) = (None, 0usize, 0usize);
         for &insertion in &inserted {
             let entry = entries[insertion];
             let node = self.nodes[entry.node];
-            for (offset, place) in
-                destination.iter_mut().skip(entry.leaf).take(node.leaves).enumerate()
-            {
-                *place = leaf + offset;
+            if has_leaves {
+                let places = destination.iter_mut().skip(entry.leaf).take(node.leaves);
+                places.zip(leaf..).for_each(|(place, leaf)| *place = leaf);
             }
             moved.push((insertion, map));
-            leaf += node.leaves;
-            map += node.maps;
+            leaf = leaf.saturating_add(node.leaves);
+            map = map.saturating_add(node.maps);
             match last {
                 Some((previous, place))
                     if previous == entry.node || self.same(previous, entry.node) =>
@@ -194,15 +200,15 @@ impl EncodingBuilder {
     }
 
     /// For each entry of the map at `at`: the index of its node, and the number of leaves and maps
-    /// in the entries before it.
+    /// in the entries before it. If they are too many, closing the map is an error.
     fn entries(&self, at: usize) -> Vec<EntryStart> {
         let mut entries = Vec::new();
-        let (mut run, mut leaf, mut map) = (at + 1, 0, 0);
+        let (mut run, mut leaf, mut map) = (at + 1, 0usize, 0usize);
         while let Some(node) = self.nodes.get(run) {
             for _ in 0..node.repeat {
                 entries.push(EntryStart { node: run, leaf, map });
-                leaf += node.leaves;
-                map += node.maps;
+                leaf = leaf.saturating_add(node.leaves);
+                map = map.saturating_add(node.maps);
             }
             run += node.span;
         }

@@ -352,7 +352,8 @@ impl<L: Clone> Parser<'_, '_, L> {
         self.builder.close(at, NodeData::NONE)?;
         if kind == NodeKind::Map
             && !self.options.insertion
-            && let Some(mut sorted) = self.builder.sort_entries(at, &mut node.keys)
+            && let Some(mut sorted) =
+                self.builder.sort_entries(at, &mut node.keys, size_of::<L>() > 0)
         {
             let moved = mem::take(&mut sorted.leaves);
             let leaves = self.leaves.get_mut(node.start.leaves..).unwrap_or_default();

@@ -1,8 +1,9 @@
 //! Structures made of structures.
 
-use treedef::{Edit, NodeKind, TreeDef, Value};
+use treedef::{Edit, NodeHead, NodeKind, Result, TreeDef, TreeDefBuilder, Value};
 
 use super::Row;
+use crate::cases::Cases;
 use crate::structures::{Lying, long};
 
 /// Children, with and without a truth about their number.
@@ -19,22 +20,50 @@ fn entries(child: &TreeDef) -> impl Iterator<Item = (Value, TreeDef)> {
     Lying([(key.clone(), child.clone()), (key, child.clone())].into_iter())
 }
 
+/// Opens nodes of all kinds, with some children, and goes on after errors.
+fn built(kind: NodeKind, child: &TreeDef, times: usize) -> Result<TreeDef> {
+    let mut builder = TreeDefBuilder::new();
+    let name = long();
+    builder.open(NodeHead::new(NodeKind::Seq))?;
+    let _ = builder.open_many(NodeHead::new(kind).with_name(&name).with_variant("V"), times);
+    for key in ["b", "a"] {
+        let _ = builder.field(key);
+        let _ = builder.key(Value::of(key)?);
+        let _ = builder.insert(child, times);
+        let _ = builder.leaves(times);
+        let _ = builder.static_value(&Value::of(&name)?, times);
+    }
+    while builder.close().is_ok() {}
+    builder.finish()
+}
+
+/// All of the builder's calls, on each structure.
+fn build(cases: &mut Cases) {
+    for kind in KINDS {
+        for times in [0, 1, 3, 10_000_000_000, usize::MAX] {
+            cases.structures(|child| built(kind, child, times));
+        }
+    }
+}
+
+const KINDS: [NodeKind; 8] = [
+    NodeKind::Some,
+    NodeKind::UnitStruct,
+    NodeKind::Seq,
+    NodeKind::TupleStruct,
+    NodeKind::Map,
+    NodeKind::Struct,
+    NodeKind::StructVariant,
+    NodeKind::NewtypeVariant,
+];
+
 pub(super) const ROWS: &[Row] = &[
+    ("TreeDefBuilder::open_many", build),
     ("TreeDef::leaf", |cases| cases.once("", || Ok(TreeDef::leaf()))),
     ("TreeDef::none", |cases| cases.once("", || Ok(TreeDef::none()))),
     ("TreeDef::unit", |cases| cases.once("", || Ok(TreeDef::unit()))),
-    ("TreeDef::unit_struct", |cases| {
-        cases.once("a long name", || Ok(TreeDef::unit_struct(&long())));
-    }),
-    ("TreeDef::unit_variant", |cases| {
-        cases.once("long names", || Ok(TreeDef::unit_variant(&long(), &long())));
-    }),
     ("TreeDef::static_value", |cases| {
         cases.values(|value| Ok(TreeDef::static_value(value.clone())));
-    }),
-    ("TreeDef::some", |cases| cases.structures(|child| TreeDef::some(child.clone()))),
-    ("TreeDef::newtype_struct", |cases| {
-        cases.structures(|child| TreeDef::newtype_struct("N", child.clone()));
     }),
     ("TreeDef::seq", |cases| {
         cases.structures(|child| TreeDef::seq(three(child)));
@@ -47,9 +76,6 @@ pub(super) const ROWS: &[Row] = &[
         }
     }),
     ("TreeDef::tuple", |cases| cases.structures(|child| TreeDef::tuple(three(child)))),
-    ("TreeDef::tuple_struct", |cases| {
-        cases.structures(|child| TreeDef::tuple_struct("T", three(child)));
-    }),
     ("TreeDef::named_struct", |cases| {
         cases.structures(|child| TreeDef::named_struct("S", two_fields(child)));
         // The text is twice as long with each level.
@@ -68,15 +94,6 @@ pub(super) const ROWS: &[Row] = &[
         cases.value_pairs(|a, b| {
             TreeDef::map([(a.clone(), TreeDef::leaf()), (b.clone(), TreeDef::leaf())])
         });
-    }),
-    ("TreeDef::newtype_variant", |cases| {
-        cases.structures(|child| TreeDef::newtype_variant("E", "V", child.clone()));
-    }),
-    ("TreeDef::tuple_variant", |cases| {
-        cases.structures(|child| TreeDef::tuple_variant("E", "V", three(child)));
-    }),
-    ("TreeDef::struct_variant", |cases| {
-        cases.structures(|child| TreeDef::struct_variant("E", "V", two_fields(child)));
     }),
     ("TreeDef::compose", |cases| cases.pairs(TreeDef::compose)),
     ("TreeDef::inner_of", |cases| {

@@ -1,7 +1,8 @@
 //! Counting structures.
 
 use serde::de::DeserializeSeed;
-use treedef::{Error, Kinds, Leaf, LeafKind, Limits, Result, StructureLeaf, Structures, Tree};
+use treedef::{Error, Leaf, Limits, Result, Tree};
+use treedef_structures::Structures;
 
 use super::{Row, debug, print, to_json};
 use crate::cases::Cases;
@@ -31,17 +32,6 @@ fn counted(cases: &mut Cases, run: impl Fn(Structures) -> Result<()>) {
 
 pub(super) const ROWS: &[Row] = &[
     ("Structures::add", |cases| counted(cases, |_| Ok(()))),
-    ("Structures::add_structure", |cases| {
-        cases.trees(&StructureLeaf::Scalar(Kinds::One(LeafKind::U8)), |tree| {
-            empty().into_iter().try_for_each(|mut structures| {
-                structures.add_structure(&tree)?;
-                for it in structures.clone().by_count()? {
-                    structures.add_structure(&it.structure)?;
-                }
-                Ok(())
-            })
-        });
-    }),
     ("Structures::by_count", |cases| counted(cases, |it| it.by_count().map(drop))),
     ("Structures::settle", |cases| counted(cases, |mut it| it.settle())),
     ("Structures::fold_lengths", |cases| {

@@ -5,9 +5,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use treedef::{
-    Change, ChangeKind, Leaf, NodeKind, Structure, StructureCount, Structures, Tree, TreeDef,
-};
+use treedef::{Change, ChangeKind, Leaf, NodeKind, Tree, TreeDef};
+use treedef_structures::{Structure, StructureCount, Structures};
 
 use crate::args::{DuplicateKeys, Folds, Shapes};
 use crate::documents::{Documents, LineReader, Place};

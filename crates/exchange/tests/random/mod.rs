@@ -1,7 +1,8 @@
 //! Random structures of all kinds, and keys that JAX takes.
 
 use fastrand::Rng;
-use treedef::{TreeDef, Value};
+use treedef::{NodeKind, TreeDef, Value};
+use treedef_testing::build::node;
 
 const NAMES: &[&str] = &[
     "a",
@@ -30,11 +31,11 @@ pub(crate) fn structure(rng: &mut Rng, depth: usize) -> TreeDef {
         3 => Ok(TreeDef::none()),
         4 => Ok(match rng.u8(0..3) {
             0 => TreeDef::unit(),
-            1 => TreeDef::unit_struct("Marker"),
-            _ => TreeDef::unit_variant("Shape", "Empty"),
+            1 => node(NodeKind::UnitStruct, ["Marker", ""], &[], []).unwrap(),
+            _ => node(NodeKind::UnitVariant, ["Shape", "Empty"], &[], []).unwrap(),
         }),
-        5 => TreeDef::some(child(rng)),
-        6 => TreeDef::newtype_struct("Meters", child(rng)),
+        5 => node(NodeKind::Some, ["", ""], &[], [child(rng)]),
+        6 => node(NodeKind::NewtypeStruct, ["Meters", ""], &[], [child(rng)]),
         7 => {
             let element = child(rng);
             TreeDef::seq_of(&element, rng.usize(0..5))
@@ -49,7 +50,7 @@ pub(crate) fn structure(rng: &mut Rng, depth: usize) -> TreeDef {
         }
         10 => {
             let children: Vec<TreeDef> = (0..rng.usize(0..4)).map(|_| child(rng)).collect();
-            TreeDef::tuple_struct("Pair", children)
+            node(NodeKind::TupleStruct, ["Pair", ""], &[], children)
         }
         11 | 12 => {
             let fields: Vec<(&str, TreeDef)> =
@@ -61,12 +62,12 @@ pub(crate) fn structure(rng: &mut Rng, depth: usize) -> TreeDef {
                 names(rng).into_iter().map(|name| (Value::of(name).unwrap(), child(rng))).collect();
             TreeDef::map(entries)
         }
-        14 => TreeDef::newtype_variant("Shape", "Circle", child(rng)),
-        15 => TreeDef::tuple_variant("Shape", "Square", [child(rng), TreeDef::leaf()]),
+        14 => node(NodeKind::NewtypeVariant, ["Shape", "Circle"], &[], [child(rng)]),
+        15 => node(NodeKind::TupleVariant, ["Shape", "Square"], &[], [child(rng), TreeDef::leaf()]),
         _ => {
             let fixed = TreeDef::static_value(Value::of(&(1, "fixed")).unwrap());
-            let fields = [("w", child(rng)), ("act", fixed), ("b", TreeDef::leaf())];
-            TreeDef::struct_variant("Shape", "Polygon", fields)
+            let children = [child(rng), fixed, TreeDef::leaf()];
+            node(NodeKind::StructVariant, ["Shape", "Polygon"], &["w", "act", "b"], children)
         }
     };
     made.unwrap()

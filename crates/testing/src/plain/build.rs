@@ -1,7 +1,7 @@
 //! The treedefs and trees that plain nodes stand for, and back.
 
 use serde::ser::{Serialize, SerializeTuple, Serializer};
-use treedef::{NodeKind, NodeRef, Tree, TreeDef, Value};
+use treedef::{NodeHead, NodeKind, NodeRef, Tree, TreeDef, TreeDefBuilder, Value};
 
 use super::{Constant, Head, Node, Shape, Total, Width};
 
@@ -38,36 +38,44 @@ impl Serialize for Constant {
 }
 
 impl Shape {
-    /// By the constructors; maps stand in the order of their keys.
+    /// By the builder; maps stand in the order of their keys.
     pub fn constructed(&self) -> TreeDef {
-        let Node::Inner(head, children) = self else { return TreeDef::leaf() };
-        let mut made: Vec<TreeDef> = children.iter().map(Shape::constructed).collect();
-        let made = match head {
-            Head::None => return TreeDef::none(),
-            Head::Unit => return TreeDef::unit(),
-            Head::UnitStruct(name) => return TreeDef::unit_struct(name),
-            Head::UnitVariant(name, variant) => return TreeDef::unit_variant(name, variant),
-            Head::Static(constant) => return TreeDef::static_value(constant.value()),
-            Head::Some => TreeDef::some(made.remove(0)),
-            Head::NewtypeStruct(name) => TreeDef::newtype_struct(name, made.remove(0)),
-            Head::NewtypeVariant(name, variant) => {
-                TreeDef::newtype_variant(name, variant, made.remove(0))
+        let mut builder = TreeDefBuilder::new();
+        self.build(&mut builder, 1).expect("each call fits");
+        builder.finish().expect("a complete structure")
+    }
+
+    fn build(&self, builder: &mut TreeDefBuilder, times: usize) -> treedef::Result<()> {
+        let Node::Inner(head, children) = self else { return builder.leaves(times) };
+        if let Head::Static(constant) = head {
+            return builder.static_value(&constant.value(), times);
+        }
+        let ([name, variant], fields) = match head {
+            Head::UnitStruct(name) | Head::NewtypeStruct(name) | Head::TupleStruct(name) => {
+                ([*name, ""], None)
             }
-            // The same without making all of them.
-            Head::Seq if children.len() > 1 && children.windows(2).all(|two| two[0] == two[1]) => {
-                TreeDef::seq_of(&made[0], made.len())
-            }
-            Head::Seq => TreeDef::seq(made),
-            Head::Tuple => TreeDef::tuple(made),
-            Head::TupleStruct(name) => TreeDef::tuple_struct(name, made),
-            Head::TupleVariant(name, variant) => TreeDef::tuple_variant(name, variant, made),
-            Head::Map(keys) => TreeDef::map(keys.iter().map(Constant::value).zip(made)),
-            Head::Struct(name, all) => TreeDef::named_struct(name, all.iter().copied().zip(made)),
-            Head::StructVariant(name, variant, all) => {
-                TreeDef::struct_variant(name, variant, all.iter().copied().zip(made))
-            }
+            Head::UnitVariant(name, variant)
+            | Head::NewtypeVariant(name, variant)
+            | Head::TupleVariant(name, variant) => ([*name, variant], None),
+            Head::Struct(name, fields) => ([*name, ""], Some(fields)),
+            Head::StructVariant(name, variant, fields) => ([*name, variant], Some(fields)),
+            _ => (["", ""], None),
         };
-        made.expect("parts without options go together")
+        let kind = NodeHead::new(self.kind()).with_name(name).with_variant(variant);
+        builder.open_many(kind, times)?;
+        let mut at = 0;
+        while let Some(child) = children.get(at) {
+            match (head, fields) {
+                (Head::Map(keys), _) => builder.key(keys[at].value())?,
+                (_, Some(fields)) => builder.field(fields[at])?,
+                _ => {}
+            }
+            let alike = children[at..].iter().take_while(|other| *other == child).count();
+            let times = if head.is_labelled() { 1 } else { alike };
+            child.build(builder, times)?;
+            at += times;
+        }
+        if self.kind().is_atom() { Ok(()) } else { builder.close() }
     }
 
     /// By its text, expanded or with runs; maps stand as they do here.

@@ -7,7 +7,8 @@ use proptest::sample::Index;
 use serde::Deserialize;
 use serde::de::DeserializeSeed;
 use serde_json::{Value as Json, json};
-use treedef::{Leaf, NodeKind, NodeRef, Structure, StructureLeaf, Structures, Tree};
+use treedef::{Leaf, NodeKind, NodeRef, Tree};
+use treedef_structures::{Structure, StructureLeaf, Structures};
 
 use super::{Folds, any_folds, read};
 
@@ -46,7 +47,9 @@ type Table = Vec<(String, u64, u64, u64)>;
 fn table(structures: &Structures) -> Table {
     let all = structures.by_count().unwrap();
     assert!(all.is_sorted_by(|a, b| a.count >= b.count));
-    let row = |it: &treedef::StructureCount| (shown(&it.structure), it.count, it.first, it.last);
+    let row = |it: &treedef_structures::StructureCount| {
+        (shown(&it.structure), it.count, it.first, it.last)
+    };
     let mut rows: Table = all.iter().map(row).collect();
     rows.sort();
     rows
@@ -74,7 +77,7 @@ fn shown(structure: &Structure) -> String {
             other => panic!("{other}"),
         }
     }
-    fn pooled(kind: &str, folded: &treedef::Collection) -> String {
+    fn pooled(kind: &str, folded: &treedef_structures::Collection) -> String {
         let elements: BTreeSet<String> = folded.elements.iter().map(shown).collect();
         assert_eq!(elements.len(), folded.elements.len());
         format!("{kind} {}-{} {elements:?}", folded.shortest, folded.longest)
@@ -307,8 +310,8 @@ proptest! {
 
     /// All kinds of serde, as a format that knows them all would give them.
     #[test]
-    fn any_data_counts_as_its_tree(data in crate::data::data(), folds in any_folds()) {
-        let read = |data: &crate::data::Data| serde_value::to_value(data).ok();
+    fn any_data_counts_as_its_tree(data in treedef_testing::data::data(), folds in any_folds()) {
+        let read = |data: &treedef_testing::data::Data| serde_value::to_value(data).ok();
         if let Some(value) = read(&data) {
             let (mut structures, mut trees) = (folds.none(), folds.none());
             let tree = Tree::<Leaf>::deserialize(value.clone());

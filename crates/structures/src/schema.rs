@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::error::{Error, Result};
-use crate::flatten::Flattener;
-use crate::model::{Leaf, LeafKind, Limits, NodeKind, Tree, Value};
-use crate::treedef::node_ref::NodeRef;
+use treedef::__private::{argument, later};
+use treedef::Flattener;
+use treedef::NodeRef;
+use treedef::Result;
+use treedef::{Leaf, LeafKind, Limits, NodeKind, Tree, Value};
 
-use super::Structures;
-use super::recorder::DEEPEST_STRUCTURE;
-use super::structure::{Collection, Kinds, Structure, StructureLeaf};
+use crate::count::Structures;
+use crate::recorder::DEEPEST_STRUCTURE;
+use crate::structure::{Collection, Kinds, Structure, StructureLeaf};
 
 /// A part of a schema.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +53,7 @@ impl Structures {
     /// deeper than 256 levels: three for each level of a document.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new().fold_lengths(true);
     /// structures.add(&serde_json::from_str(r#"{"id": 1, "tags": ["a", "b"]}"#)?)?;
@@ -89,13 +90,13 @@ impl Structures {
 }
 
 fn schema(structure: &Structure) -> Result<Schema> {
-    of_node(structure.treedef.root(), &structure.leaves)
+    of_node(structure.treedef().root(), structure.leaves())
 }
 
 /// The schema of a node. The recursion is as deep as a structure that was recorded.
 fn of_node(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
     use NodeKind as Is;
-    let inside = || match node.first_child() {
+    let inside = || match node.child(0) {
         Some(child) => of_node(child, leaves),
         None => Ok(typed("null", [])),
     };
@@ -104,7 +105,7 @@ fn of_node(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
         object(vec![(name, inside)])
     };
     Ok(match node.kind() {
-        Is::Leaf => return leaves.get(node.first_leaf()).map_or(Ok(anything()), of_leaf),
+        Is::Leaf => return leaves.get(node.leaf_range().start).map_or(Ok(anything()), of_leaf),
         Is::None | Is::Unit | Is::UnitStruct => typed("null", []),
         Is::Some | Is::NewtypeStruct => inside()?,
         Is::Static => {
@@ -120,6 +121,7 @@ fn of_node(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
         Is::StructVariant => variant(object(entries(node, leaves)?)),
         Is::Seq | Is::Tuple | Is::TupleStruct => array(node, leaves)?,
         Is::Map | Is::Struct => object(entries(node, leaves)?),
+        _ => anything(),
     })
 }
 
@@ -166,7 +168,7 @@ fn of_kinds(kinds: Kinds) -> Schema {
             Is::Char | Is::Str => typed("string", []),
             Is::Bytes => typed("array", [("items", natural())]),
             Is::None => typed("null", []),
-            Is::Opaque => anything(),
+            _ => anything(),
         },
     }
 }
@@ -181,7 +183,7 @@ fn array(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
         // Of children without leaves, one says it all.
         let apart = if first.num_leaves() == 0 { 1 } else { repeat };
         for skip in 0..apart {
-            distinct.insert(of_node(first.later(skip), leaves)?);
+            distinct.insert(of_node(later(first, skip), leaves)?);
         }
     }
     if length <= POSITIONS && distinct.len() > 1 {
@@ -233,7 +235,7 @@ fn property(key: &Value) -> Result<String> {
         }
         None => None,
     };
-    text.ok_or_else(|| Error::argument("JSON has no such keys"))
+    text.ok_or_else(|| argument("JSON has no such keys"))
 }
 
 fn object(properties: Vec<(String, Schema)>) -> Schema {

@@ -4,23 +4,19 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::ser::{self, Serialize, SerializeStruct, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{LeafKind, Limits, Tree, TreeDef};
-use crate::serde_impls::as_record;
-use crate::treedef::text::{as_text, brief};
+use treedef::__private::{brief, invalid};
+use treedef::{Error, ErrorKind, Result};
+use treedef::{LeafKind, Limits, Tree, TreeDef};
 
-use super::recorder::{DEEPEST_STRUCTURE, Folds};
-use super::structure::{Collection, Kinds, Structure, StructureLeaf};
-use super::{Entry, MOST_STRUCTURES, Seen, Structures, view};
+use crate::count::{Entry, MOST_STRUCTURES, Seen, Structures};
+use crate::recorder::{DEEPEST_STRUCTURE, Folds};
+use crate::structure::{Collection, Kinds, Structure, StructureLeaf};
+use crate::view;
 
-as_record! {
-    Record { fold_lengths, fold_keys, fold_widths, fold_numbers, next_index, structures }
-    EntryRecord { structure, count, first, last, example }
-}
-
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Record {
     fold_lengths: bool,
     fold_keys: Option<usize>,
@@ -30,6 +26,8 @@ struct Record {
     structures: Vec<EntryRecord>,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct EntryRecord {
     structure: Vec<StructurePart>,
     count: u64,
@@ -42,6 +40,9 @@ struct EntryRecord {
 /// elements come next. So the document nests no deeper, however deep the structure is.
 type StructurePart = (String, Vec<PartLeaf>);
 
+#[derive(Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+#[derive(Clone)]
 enum PartLeaf {
     /// As text `u64`.
     Scalar(Kinds),
@@ -49,7 +50,19 @@ enum PartLeaf {
     Folded { is_map: bool, shortest: u64, longest: u64, elements: usize },
 }
 
-as_text! { PartLeaf }
+impl From<PartLeaf> for String {
+    fn from(leaf: PartLeaf) -> Self {
+        leaf.to_string()
+    }
+}
+
+impl TryFrom<String> for PartLeaf {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
 
 impl fmt::Display for PartLeaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,8 +120,8 @@ fn write_parts(structure: &Structure, parts: &mut Vec<StructurePart>) {
         StructureLeaf::Seq(it) => folded(false, it),
         StructureLeaf::Map(it) => folded(true, it),
     };
-    parts.push((structure.treedef.to_string(), structure.leaves.iter().map(leaf).collect()));
-    for leaf in &structure.leaves {
+    parts.push((structure.treedef().to_string(), structure.leaves().iter().map(leaf).collect()));
+    for leaf in structure.leaves() {
         if let StructureLeaf::Seq(folded) | StructureLeaf::Map(folded) = leaf {
             folded.elements.iter().for_each(|element| write_parts(element, parts));
         }
@@ -116,7 +129,7 @@ fn write_parts(structure: &Structure, parts: &mut Vec<StructurePart>) {
 }
 
 fn invalid_record(reason: &'static str) -> Error {
-    ErrorKind::Invalid { part: "structures", reason }.into()
+    invalid("structures", reason)
 }
 
 /// Reads the structure that comes next, at most `deepest` foldings deep.
@@ -191,7 +204,7 @@ impl Structures {
 /// Serializes what was counted and how it is folded. Limits are left out.
 ///
 /// ```
-/// use treedef::Structures;
+/// use treedef_structures::Structures;
 ///
 /// let mut structures = Structures::new().fold_lengths(true);
 /// structures.add(&serde_json::from_str("[1, 2]")?)?;

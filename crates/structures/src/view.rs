@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
-use crate::model::{Name, NodeKind, Tree, Value};
-use crate::treedef::encoding::{LabelsRef, NodeDataRef};
-use crate::treedef::treedef_builder::TreeDefBuilder;
+use treedef::Result;
+use treedef::{NodeHead, NodeKind, Tree, TreeDefBuilder};
 
-use super::interner::{Child, Head, InternedNode, Interner};
-use super::pool::Pool;
-use super::structure::{Collection, Structure, StructureLeaf};
+use crate::interner::{Child, Head, InternedNode, Interner};
+use crate::pool::Pool;
+use crate::structure::{Collection, Structure, StructureLeaf};
 
 /// The structure with this root, in which these are folded.
-pub(super) fn structure(interner: &Interner, root: u32, pools: &[Pool]) -> Result<Structure> {
-    let mut view =
-        StructureView { interner, builder: TreeDefBuilder::default(), leaves: Vec::new() };
-    view.builder.allow(interner.limits);
+pub(crate) fn structure(interner: &Interner, root: u32, pools: &[Pool]) -> Result<Structure> {
+    let mut view = StructureView {
+        interner,
+        builder: TreeDefBuilder::new().limits(interner.limits),
+        leaves: Vec::new(),
+    };
     view.node(root, pools, 1)?;
-    Ok(Tree::from_parts(view.builder.finish()?, view.leaves))
+    Tree::new(view.builder.finish()?, view.leaves)
 }
 
 struct StructureView<'i> {
@@ -53,8 +53,7 @@ impl<'i> StructureView<'i> {
 
     fn leaf(&mut self, leaf: StructureLeaf, repeat: usize) -> Result<()> {
         self.leaves.push(leaf);
-        self.builder.open_new(NodeKind::Leaf, None, repeat);
-        self.builder.close()
+        self.builder.leaves(repeat)
     }
 
     fn compound(
@@ -76,25 +75,24 @@ impl<'i> StructureView<'i> {
         if kind == NodeKind::Map {
             children.sort_by(|(a, _), (b, _)| label(a).cmp(&label(b)));
         }
-        let owned = |label| Name::from(self.interner.text(label).to_owned());
-        let (mut name, variant) = (owned(name), owned(variant));
-        let keys: Vec<Value> =
-            children.iter().filter_map(|(child, _)| label(child).cloned()).collect();
-        let fields: Vec<Name> = children.iter().map(|(child, _)| owned(child.label)).collect();
         let Head::Node { name: number, .. } = node.head else { return Ok(()) };
-        let labels = match (kind, self.interner.label(number)) {
-            (NodeKind::Map, _) => LabelsRef::Keys(&keys),
-            (NodeKind::Struct | NodeKind::StructVariant, _) => LabelsRef::Fields(&fields),
-            (NodeKind::Static, Some(value)) => {
-                name = Name::Borrowed("");
-                LabelsRef::Static(value)
-            }
-            _ => LabelsRef::None,
-        };
-        let has_data = kind.is_named() || matches!(kind, NodeKind::Map | NodeKind::Static);
-        let data = NodeDataRef { name: &name, variant: &variant, labels };
-        self.builder.open_new(kind, has_data.then_some(data), repeat);
+        if let (NodeKind::Static, Some(value)) = (kind, self.interner.label(number)) {
+            return self.builder.static_value(value, repeat);
+        }
+        let [name, variant] = [name, variant].map(|label| self.interner.text(label));
+        let head = NodeHead::new(kind).with_name(name).with_variant(variant);
+        self.builder.open_many(head, repeat)?;
+        if kind.is_atom() {
+            return Ok(());
+        }
         for (child, pools) in children {
+            match (kind, label(child)) {
+                (NodeKind::Map, Some(key)) => self.builder.key(key.clone())?,
+                (NodeKind::Struct | NodeKind::StructVariant, _) => {
+                    self.builder.field(self.interner.text(child.label).to_owned())?;
+                }
+                _ => {}
+            }
             self.node(child.node, pools, child.repeat)?;
         }
         self.builder.close()

@@ -5,17 +5,17 @@ use std::collections::btree_map::Entry;
 
 /// The lengths and the distinct elements of a folded sequence or map, over all that were joined.
 #[derive(Clone, Default)]
-pub(super) struct Pool {
-    pub(super) shortest: u64,
-    pub(super) longest: u64,
+pub(crate) struct Pool {
+    pub(crate) shortest: u64,
+    pub(crate) longest: u64,
     /// Each has the pools that are in it, as many as its node says.
-    pub(super) elements: BTreeMap<u32, Vec<Pool>>,
+    pub(crate) elements: BTreeMap<u32, Vec<Pool>>,
 }
 
 impl Pool {
     /// Adds an element whose pools are those from index `first` on.
     #[inline]
-    pub(super) fn add(&mut self, node: u32, pools: &mut Vec<Pool>, first: usize) {
+    pub(crate) fn add(&mut self, node: u32, pools: &mut Vec<Pool>, first: usize) {
         match self.elements.entry(node) {
             Entry::Vacant(new) => drop(new.insert(pools.drain(first..).collect())),
             Entry::Occupied(mut known) if pools.len() > first => {
@@ -37,12 +37,12 @@ impl Pool {
 }
 
 /// What pools take in memory, in nodes.
-pub(super) fn cost(pools: &[Pool]) -> usize {
+pub(crate) fn cost(pools: &[Pool]) -> usize {
     let of = |pool: &Pool| pool.elements.values().map(|pools| 1 + cost(pools)).sum::<usize>();
     pools.iter().map(|pool| 1 + of(pool)).sum()
 }
 
 /// Joins the pools of two equal nodes, one by one. Returns what that takes in memory, in nodes.
-pub(super) fn join(pools: &mut [Pool], others: impl IntoIterator<Item = Pool>) -> usize {
+pub(crate) fn join(pools: &mut [Pool], others: impl IntoIterator<Item = Pool>) -> usize {
     pools.iter_mut().zip(others).map(|(pool, other)| pool.join(other)).sum()
 }

@@ -1,20 +1,19 @@
-//! Places: what is reached by the same keys, with any index in sequences. Each knows which keys
-//! its maps have had, so that it knows when they are data.
+//! Places: paths without the indices of sequences.
 //!
-//! A place at which maps had more than `most_keys` distinct keys is *folded*: all keys lead to one
-//! place below it. This happens between documents. Which places are folded depends only on which
-//! documents were counted: keys only come, and the keys of a place that takes up another are those
-//! of both.
+//! A place counts the distinct keys that its maps have had. Beyond `most_keys` it is folded: all its
+//! keys lead to one place below. Places are folded between documents. The result does not depend on
+//! the order of the documents, because the sets of keys only grow.
 
 use hashbrown::HashMap;
 
-use super::interner::number;
-use crate::error::Result;
-use crate::model::Limits;
+use crate::interner::number;
+use treedef::__private::expect_nodes;
+use treedef::Limits;
+use treedef::Result;
 
 /// What leads from a place to one below it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum PlaceStep {
+pub(crate) enum PlaceStep {
     /// One key of maps.
     Key(u32),
     /// All keys of maps.
@@ -35,24 +34,24 @@ struct Place {
 }
 
 #[derive(Clone)]
-pub(super) struct Places {
+pub(crate) struct Places {
     list: Vec<Place>,
     /// The index in `below`.
     table: HashMap<(u32, PlaceStep), usize>,
-    pub(super) most_keys: usize,
-    pub(super) limits: Limits,
+    pub(crate) most_keys: usize,
+    pub(crate) limits: Limits,
     /// Where the current document added a place below.
     added: Vec<u32>,
     /// Those to fold after the current document.
     full: Vec<u32>,
     /// A place was folded since this was last set to `false`.
-    pub(super) changed: bool,
+    pub(crate) changed: bool,
 }
 
 impl Places {
-    pub(super) const ROOT: u32 = 0;
+    pub(crate) const ROOT: u32 = 0;
 
-    pub(super) fn new(most_keys: usize) -> Self {
+    pub(crate) fn new(most_keys: usize) -> Self {
         Places {
             list: vec![Place::default()],
             table: HashMap::new(),
@@ -64,18 +63,18 @@ impl Places {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
     #[inline]
-    pub(super) fn is_folded(&self, place: u32) -> bool {
+    pub(crate) fn is_folded(&self, place: u32) -> bool {
         self.list[place as usize].is_folded
     }
 
     /// The key that came `guess`th, with the place below it.
     #[inline]
-    pub(super) fn guess(&self, place: u32, guess: usize) -> Option<(u32, u32)> {
+    pub(crate) fn guess(&self, place: u32, guess: usize) -> Option<(u32, u32)> {
         match self.list[place as usize].below.get(guess)? {
             (PlaceStep::Key(label), below) => Some((*label, *below)),
             _ => None,
@@ -83,7 +82,7 @@ impl Places {
     }
 
     /// The place below, and the index of the step.
-    pub(super) fn below(&mut self, place: u32, step: PlaceStep) -> Result<(u32, usize)> {
+    pub(crate) fn below(&mut self, place: u32, step: PlaceStep) -> Result<(u32, usize)> {
         let here = &self.list[place as usize];
         // The elements of a sequence usually come first.
         if let Some((_, below)) = here.below.first().filter(|(first, _)| *first == step) {
@@ -92,7 +91,7 @@ impl Places {
         if let Some(index) = self.table.get(&(place, step)) {
             return Ok((here.below[*index].1, *index));
         }
-        self.limits.expect_nodes(self.list.len() + 1)?;
+        expect_nodes(self.limits, self.list.len() + 1)?;
         let (below, index) = (number(self.list.len())?, here.below.len());
         self.list.push(Place::default());
         self.added.push(place);
@@ -112,7 +111,7 @@ impl Places {
     }
 
     /// Takes back what a document added that was refused.
-    pub(super) fn undo(&mut self) {
+    pub(crate) fn undo(&mut self) {
         for place in self.added.drain(..).rev() {
             self.list.pop();
             let here = &mut self.list[place as usize];
@@ -125,7 +124,7 @@ impl Places {
     }
 
     /// Keeps what a document added that was counted, and folds what is full.
-    pub(super) fn keep(&mut self) -> Result<()> {
+    pub(crate) fn keep(&mut self) -> Result<()> {
         self.added.clear();
         while let Some(place) = self.full.pop() {
             let here = &mut self.list[place as usize];

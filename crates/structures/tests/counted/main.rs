@@ -7,7 +7,8 @@ use allocation_counter::measure;
 use proptest::prelude::*;
 use serde::de::DeserializeSeed;
 use serde_json::json;
-use treedef::{Leaf, Structures, Tree};
+use treedef::{Leaf, Tree};
+use treedef_structures::Structures;
 
 /// What is folded.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +51,7 @@ fn of_texts<'t>(structures: Structures, texts: impl IntoIterator<Item = &'t str>
 /// All structures, one in a line, with their counts.
 fn listed(structures: &Structures) -> String {
     let all = structures.by_count().unwrap();
-    let line = |it: &treedef::StructureCount| {
+    let line = |it: &treedef_structures::StructureCount| {
         format!("{} ({}–{}): {}", it.count, it.first, it.last, it.structure)
     };
     all.iter().map(line).collect::<Vec<_>>().join("\n")

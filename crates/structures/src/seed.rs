@@ -8,16 +8,15 @@ use serde::de::{
     SeqAccess, VariantAccess, Visitor,
 };
 
-use crate::error::Result;
-use crate::leaf::each_scalar;
-use crate::leaf::visit_scalars;
-use crate::model::{Leaf, LeafKind, NodeKind, Value};
+use treedef::__private::at;
+use treedef::Result;
+use treedef::{Leaf, LeafKind, NodeKind, Value};
 
-use super::Structures;
-use super::interner::{Head, NO_ID};
-use super::places::{PlaceStep, Places};
-use super::pool::Pool;
-use super::recorder::{By, StructureRecorder};
+use crate::count::Structures;
+use crate::interner::{Head, NO_ID};
+use crate::places::{PlaceStep, Places};
+use crate::pool::Pool;
+use crate::recorder::{By, StructureRecorder};
 
 /// Counts a document of a self-describing format while it is read, and returns whether its
 /// structure is new. The result is that of [`Structures::add`] for a `Tree<Leaf>`, without an
@@ -25,7 +24,7 @@ use super::recorder::{By, StructureRecorder};
 ///
 /// ```
 /// use serde::de::DeserializeSeed;
-/// use treedef::Structures;
+/// use treedef_structures::Structures;
 ///
 /// let mut structures = Structures::new();
 /// let mut count =
@@ -40,9 +39,11 @@ pub struct StructureSeed<'s> {
     structures: &'s mut Structures,
 }
 
-impl<'s> StructureSeed<'s> {
-    pub(super) fn new(structures: &'s mut Structures) -> Self {
-        StructureSeed { structures }
+impl Structures {
+    /// A seed that counts a document while it is read. No tree of it is made, so this is the
+    /// fastest way, and there is no example. See [`StructureSeed`].
+    pub fn seed(&mut self) -> StructureSeed<'_> {
+        StructureSeed { structures: self }
     }
 }
 
@@ -87,7 +88,7 @@ impl StructureReader<'_> {
         self.recorder.way.push(self.by);
         self.depth += 1;
         let fits = self.recorder.expect_depth(self.depth);
-        fits.map_err(|error| E::custom(error.at(self.recorder.path())))
+        fits.map_err(|error| E::custom(at(error, self.recorder.path())))
     }
 
     /// A reader of what is below.
@@ -154,11 +155,13 @@ impl StructureReader<'_> {
     }
 }
 
-macro_rules! count_kind {
-    ($reader:ident, $kind:ident, $value:ident) => {{
-        let _ = $value;
-        $reader.recorder.kind(LeafKind::$kind).map_err(E::custom)
-    }};
+macro_rules! kinds {
+    ($($method:ident($type:ty): $kind:ident),*) => {$(
+        #[inline]
+        fn $method<E: de::Error>(self, _: $type) -> Result<u32, E> {
+            self.recorder.kind(LeafKind::$kind).map_err(E::custom)
+        }
+    )*};
 }
 
 impl<'de> Visitor<'de> for StructureReader<'_> {
@@ -168,7 +171,12 @@ impl<'de> Visitor<'de> for StructureReader<'_> {
         f.write_str("any value")
     }
 
-    visit_scalars!(count_kind -> u32);
+    kinds! {
+        visit_bool(bool): Bool, visit_i8(i8): I8, visit_i16(i16): I16, visit_i32(i32): I32,
+        visit_i64(i64): I64, visit_i128(i128): I128, visit_u8(u8): U8, visit_u16(u16): U16,
+        visit_u32(u32): U32, visit_u64(u64): U64, visit_u128(u128): U128, visit_f32(f32): F32,
+        visit_f64(f64): F64, visit_char(char): Char, visit_str(&str): Str, visit_bytes(&[u8]): Bytes
+    }
 
     fn visit_unit<E: de::Error>(self) -> Result<u32, E> {
         self.recorder.unit().map_err(E::custom)
@@ -261,7 +269,7 @@ impl<'de> DeserializeSeed<'de> for LabelReader<'_> {
 }
 
 macro_rules! keys {
-    ($($kind:ident: $type:ty, {$serialize:ident $method:ident $deserialize:ident};)*) => {$(
+    ($($method:ident($type:ty)),*) => {$(
         fn $method<E: de::Error>(self, key: $type) -> Result<(u32, u32), E> {
             self.value(key.into_deserializer())
         }
@@ -287,7 +295,11 @@ impl<'de> Visitor<'de> for LabelReader<'_> {
         self.found(label)
     }
 
-    each_scalar!([sized] => keys);
+    keys! {
+        visit_bool(bool), visit_i8(i8), visit_i16(i16), visit_i32(i32), visit_i64(i64),
+        visit_i128(i128), visit_u8(u8), visit_u16(u16), visit_u32(u32), visit_u64(u64),
+        visit_u128(u128), visit_f32(f32), visit_f64(f64), visit_char(char)
+    }
 
     fn visit_bytes<E: de::Error>(self, key: &[u8]) -> Result<(u32, u32), E> {
         self.value(BytesDeserializer::new(key))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef};
+use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef, Value};
 use crate::treedef::difference::options_mismatch;
 use crate::treedef::encoding::{EncodingBuilder, NodeDataRef};
 use crate::treedef::node_ref::NodeRef;
@@ -13,13 +13,13 @@ use crate::treedef::walk::{Event, Stops, Walk};
 /// A structure that is built node by node in pre-order. Equal neighbours are merged into runs.
 ///
 /// The insertion orders of maps are copied from the parts. A map with other keys gets one by
-/// [`set_insertion_order`](TreeDefBuilder::set_insertion_order).
+/// [`set_insertion_order`](PartsBuilder::set_insertion_order).
 ///
 /// Parts that depend on options must all have the same options, and the result has these. For
 /// example, a struct of numbers without options can be combined with any part. The number of nodes
 /// is checked against the [`Limits`] before nodes are added, everything else at the end.
 #[derive(Default)]
-pub(crate) struct TreeDefBuilder {
+pub(crate) struct PartsBuilder {
     encoding: EncodingBuilder,
     open: Vec<OpenNode>,
     options: Option<Options>,
@@ -58,7 +58,7 @@ impl NodeRef<'_> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn to_treedef(self) -> TreeDef {
-        let mut builder = TreeDefBuilder::onto(self, Limits::default());
+        let mut builder = PartsBuilder::onto(self, Limits::default());
         let fragment = builder.fragment_of(self);
         builder.encoding.nodes = fragment.nodes;
         builder.insertions = fragment.insertions;
@@ -78,7 +78,7 @@ impl NodeRef<'_> {
     ///
     /// Never fails: the result has as many leaves as this node has children.
     pub fn one_level(self) -> Result<TreeDef> {
-        let mut builder = TreeDefBuilder::default();
+        let mut builder = PartsBuilder::default();
         builder.open(self, 1)?;
         if self.num_children() > 0 {
             builder.insert(TreeDef::leaf().root(), self.num_children())?;
@@ -88,11 +88,15 @@ impl NodeRef<'_> {
     }
 }
 
-impl TreeDefBuilder {
+impl PartsBuilder {
     /// A builder for a structure that is `base` with some nodes changed.
     pub(crate) fn onto(base: NodeRef<'_>, limits: Limits) -> Self {
         let (options, depends_on_options) = (Some(base.options()), base.depends_on_options());
-        TreeDefBuilder { options, depends_on_options, limits, ..TreeDefBuilder::default() }
+        PartsBuilder { options, depends_on_options, limits, ..PartsBuilder::default() }
+    }
+
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
     }
 
     /// Raises the limits to those of a part, where these are more generous.
@@ -102,7 +106,7 @@ impl TreeDefBuilder {
 
     /// The options of a structure with these parts.
     pub(crate) fn options_of<'p>(parts: impl IntoIterator<Item = &'p TreeDef>) -> Result<Options> {
-        let mut builder = TreeDefBuilder::default();
+        let mut builder = PartsBuilder::default();
         for part in parts {
             builder.unify_options(part)?;
         }
@@ -213,6 +217,30 @@ impl TreeDefBuilder {
         if let Some(open) = self.open.last_mut() {
             let node = &mut self.encoding.nodes[open.at]; // the index of the open node
             (node.kind, node.data) = (kind, data);
+        }
+    }
+
+    /// Sets the node data of the current node.
+    pub(crate) fn set_data(&mut self, data: Option<NodeDataRef<'_, Name>>) {
+        let (Some(open), Some(data)) = (self.open.last(), data) else { return };
+        let data = self.encoding.node_data.intern(data);
+        self.encoding.nodes[open.at].data = data; // the index of the open node
+    }
+
+    /// Sorts the entries of the current node, a map whose children all came, by these keys.
+    pub(crate) fn sort_entries(&mut self, keys: &mut [Value]) {
+        let Some(OpenNode { at, first_map, .. }) = self.open.last() else { return };
+        let (at, map) = (*at, *first_map);
+        if let Some(sorted) = self.encoding.sort_entries(at, keys, false) {
+            let mut below = self.orders_from(map.saturating_add(1));
+            for order in &mut below {
+                // They are inside this map. If they are too many, closing it is an error.
+                let inside = sorted.moved(order.map.saturating_sub(map).saturating_sub(1));
+                order.map = map.saturating_add(1).saturating_add(inside);
+            }
+            below.sort_unstable_by_key(|order| order.map);
+            self.insertions.push(Insertion { map, order: sorted.order });
+            self.insertions.append(&mut below);
         }
     }
 

@@ -2,24 +2,24 @@
 
 use std::fmt;
 
-use crate::call_stack;
-use crate::error::{Error, Result};
-use crate::model::{LeafKind, Limits, NodeKind, TreeDef};
-use crate::path::{Key, Path};
-use crate::treedef::node_ref::NodeRef;
+use treedef::__private::{deepest, later, too_deep, under as under_key};
+use treedef::NodeRef;
+use treedef::{Error, Result};
+use treedef::{Key, Path};
+use treedef::{LeafKind, Limits, NodeKind, TreeDef};
 
-use super::interner::{Child, Head, Interner, NO_ID};
-use super::places::{PlaceStep, Places};
-use super::pool::{Pool, join};
-use super::structure::{Collection, Kinds, StructureLeaf};
+use crate::interner::{Child, Head, Interner, NO_ID};
+use crate::places::{PlaceStep, Places};
+use crate::pool::{Pool, join};
+use crate::structure::{Collection, Kinds, StructureLeaf};
 
 /// What is not told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Folds {
-    pub(super) lengths: bool,
-    pub(super) keys: Option<usize>,
-    pub(super) widths: bool,
-    pub(super) numbers: bool,
+pub(crate) struct Folds {
+    pub(crate) lengths: bool,
+    pub(crate) keys: Option<usize>,
+    pub(crate) widths: bool,
+    pub(crate) numbers: bool,
 }
 
 impl fmt::Display for Folds {
@@ -56,7 +56,7 @@ impl Folds {
 
 /// How a reader came to a value: for the path in an error.
 #[derive(Clone, Copy)]
-pub(super) enum By {
+pub(crate) enum By {
     Root,
     Key(u32),
     /// A key that nobody looked at.
@@ -68,14 +68,14 @@ pub(super) enum By {
 /// A node is recorded after its children, whose numbers are then on top of `open`. The pools that
 /// are in it are on top of `pools`, in the order of its children.
 #[derive(Clone)]
-pub(super) struct StructureRecorder {
-    pub(super) folds: Folds,
-    pub(super) interner: Interner,
-    pub(super) places: Places,
-    pub(super) open: Vec<Child>,
-    pub(super) pools: Vec<Pool>,
+pub(crate) struct StructureRecorder {
+    pub(crate) folds: Folds,
+    pub(crate) interner: Interner,
+    pub(crate) places: Places,
+    pub(crate) open: Vec<Child>,
+    pub(crate) pools: Vec<Pool>,
     /// Of a document that is read, how each open compound was reached.
-    pub(super) way: Vec<By>,
+    pub(crate) way: Vec<By>,
     /// How many compounds are open of a tree.
     depth: usize,
     /// The number of each node that has no children and no name, if there was one.
@@ -83,7 +83,7 @@ pub(super) struct StructureRecorder {
 }
 
 impl StructureRecorder {
-    pub(super) fn new(folds: Folds) -> Self {
+    pub(crate) fn new(folds: Folds) -> Self {
         let places = Places::new(folds.keys.unwrap_or(usize::MAX));
         StructureRecorder {
             folds,
@@ -98,47 +98,47 @@ impl StructureRecorder {
     }
 
     /// Takes other folds. What was recorded before is folded later.
-    pub(super) fn refold(&mut self) {
+    pub(crate) fn refold(&mut self) {
         self.places.most_keys = self.folds.keys.unwrap_or(usize::MAX);
         self.places.changed = true;
         self.atoms = [NO_ID; 32];
     }
 
-    pub(super) fn limit(&mut self, limits: Limits) {
+    pub(crate) fn limit(&mut self, limits: Limits) {
         (self.interner.limits, self.places.limits) = (limits, limits);
     }
 
     /// Forgets all but the places.
-    pub(super) fn forget_nodes(&mut self) {
+    pub(crate) fn forget_nodes(&mut self) {
         self.interner.forget_nodes();
         (self.atoms, self.places.changed) = ([NO_ID; 32], false);
     }
 
     /// Forgets what an earlier document left that could not be read to its end.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.places.undo();
         self.open.clear();
         self.pools.clear();
     }
 
     /// Roughly what is in memory, garbage included.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.interner.nodes.len() + self.interner.labels.len() + self.places.len()
     }
 
-    pub(super) fn is_half_full(&self) -> bool {
+    pub(crate) fn is_half_full(&self) -> bool {
         self.interner.cost > self.interner.limits.max_nodes / 2
     }
 
-    pub(super) fn expect_depth(&self, depth: usize) -> Result<()> {
-        let deepest = call_stack::deepest(self.interner.limits).min(DEEPEST_STRUCTURE);
-        if depth <= deepest { Ok(()) } else { Err(call_stack::too_deep(deepest)) }
+    pub(crate) fn expect_depth(&self, depth: usize) -> Result<()> {
+        let deepest = deepest(self.interner.limits).min(DEEPEST_STRUCTURE);
+        if depth <= deepest { Ok(()) } else { Err(too_deep(deepest)) }
     }
 
     /// The path of the innermost open compound of a document, or of one around it if a key is not
     /// known.
     #[cold]
-    pub(super) fn path(&self) -> Path {
+    pub(crate) fn path(&self) -> Path {
         let key = |by: &By| match by {
             By::Root | By::AnyKey => None,
             By::Key(label) => self.interner.label(*label).cloned().map(Key::Entry),
@@ -149,15 +149,15 @@ impl StructureRecorder {
     }
 
     #[inline]
-    pub(super) fn kind(&mut self, kind: LeafKind) -> Result<u32> {
+    pub(crate) fn kind(&mut self, kind: LeafKind) -> Result<u32> {
         self.atom(kind as usize, |folds| Head::Scalar(folds.kinds(Kinds::One(kind))))
     }
 
-    pub(super) fn unit(&mut self) -> Result<u32> {
+    pub(crate) fn unit(&mut self) -> Result<u32> {
         self.atom(28, |_| Head::of(NodeKind::Unit))
     }
 
-    pub(super) fn none(&mut self) -> Result<u32> {
+    pub(crate) fn none(&mut self) -> Result<u32> {
         self.atom(29, |_| Head::of(NodeKind::None))
     }
 
@@ -181,13 +181,13 @@ impl StructureRecorder {
 
     /// Adds a child to the innermost compound.
     #[inline]
-    pub(super) fn child(&mut self, label: u32, node: u32) {
+    pub(crate) fn child(&mut self, label: u32, node: u32) {
         self.open.push(Child { label, node, repeat: 1 });
     }
 
     /// Adds elements to the innermost sequence, whose children are those from index `first` on. The
     /// pools of an element are those from index `pools` on.
-    pub(super) fn element(&mut self, first: usize, pools: usize, node: u32, repeat: usize) {
+    pub(crate) fn element(&mut self, first: usize, pools: usize, node: u32, repeat: usize) {
         match self.open.get_mut(first..).and_then(<[Child]>::last_mut) {
             Some(last) if last.node == node => {
                 last.repeat = last.repeat.saturating_add(repeat);
@@ -200,7 +200,7 @@ impl StructureRecorder {
     }
 
     /// Records a compound whose children are those from index `first` on.
-    pub(super) fn close(&mut self, head: Head, first: usize) -> Result<u32> {
+    pub(crate) fn close(&mut self, head: Head, first: usize) -> Result<u32> {
         let is_map = matches!(head, Head::Node { kind: NodeKind::Map, .. });
         let children = self.open.get(first..).unwrap_or_default();
         if is_map && !children.is_sorted_by_key(|child| child.label) {
@@ -231,14 +231,14 @@ impl StructureRecorder {
     }
 
     /// Records a folded sequence or map.
-    pub(super) fn close_pool(&mut self, head: Head, pool: Pool) -> Result<u32> {
+    pub(crate) fn close_pool(&mut self, head: Head, pool: Pool) -> Result<u32> {
         self.pools.push(pool);
         let slot = if head == Head::Seq { 30 } else { 31 };
         self.atom(slot, |_| head)
     }
 
     /// Records a tree, whose leaves are given by their index.
-    pub(super) fn root(
+    pub(crate) fn root(
         &mut self,
         treedef: &TreeDef,
         leaf: &dyn Fn(usize) -> Option<StructureLeaf>,
@@ -256,7 +256,7 @@ impl StructureRecorder {
     ) -> Result<u32> {
         use NodeKind as Is;
         let folded = match node.kind() {
-            Is::Leaf => match leaf(node.first_leaf()) {
+            Is::Leaf => match leaf(node.leaf_range().start) {
                 Some(StructureLeaf::Scalar(kinds)) => {
                     let head = Head::Scalar(self.folds.kinds(kinds));
                     return self.interner.intern(head, &[]);
@@ -312,7 +312,7 @@ impl StructureRecorder {
         let mut position = 0usize;
         for (child, repeat) in distinct(node) {
             // A run of entries or fields has a label for each.
-            let (times, repeat) = if node.is_labelled() { (repeat, 1) } else { (1, repeat) };
+            let (times, repeat) = if is_labelled(node) { (repeat, 1) } else { (1, repeat) };
             for _ in 0..times {
                 let (label, step) = self.step(node, position)?;
                 let (below, _) = self.places.below(place, step)?;
@@ -368,8 +368,11 @@ impl StructureRecorder {
         let mut pool = Pool { shortest, longest, ..Pool::default() };
         for element in &folded.elements {
             let first = self.pools.len();
-            let id =
-                self.node(element.treedef.root(), &|at| element.leaves.get(at).cloned(), below)?;
+            let id = self.node(
+                element.treedef().root(),
+                &|at| element.leaves().get(at).cloned(),
+                below,
+            )?;
             pool.add(id, &mut self.pools, first);
         }
         self.close_pool(head, pool)
@@ -379,18 +382,23 @@ impl StructureRecorder {
 #[cold]
 fn under(node: NodeRef<'_>, position: usize, error: Error) -> Error {
     match node.key(position) {
-        Some(key) => error.under(key),
+        Some(key) => under_key(error, key),
         None => error,
     }
+}
+
+/// Whether each child has a field or a key.
+fn is_labelled(node: NodeRef<'_>) -> bool {
+    matches!(node.kind(), NodeKind::Struct | NodeKind::StructVariant | NodeKind::Map)
 }
 
 /// The children, of which those without leaves that are alike come as one.
 fn distinct(node: NodeRef<'_>) -> impl Iterator<Item = (NodeRef<'_>, usize)> {
     node.runs().flat_map(|(first, repeat)| {
         let (times, repeat) = if first.num_leaves() == 0 { (1, repeat) } else { (repeat, 1) };
-        (0..times).map(move |skip| (first.later(skip), repeat))
+        (0..times).map(move |skip| (later(first, skip), repeat))
     })
 }
 
 /// The deepest structure, because what is folded is compared and dropped by recursion.
-pub(super) const DEEPEST_STRUCTURE: usize = 256;
+pub(crate) const DEEPEST_STRUCTURE: usize = 256;

@@ -1,34 +1,24 @@
 //! The distinct structures of many documents, counted.
 //!
-//! A document is walked once. Each node gets a number, and equal nodes the same: a node is looked
-//! up with the numbers of its children. So a document costs one lookup a node, and its structure
-//! is known when its root is. What is folded is one node whatever is in it, beside a pool of the
-//! elements that there were.
-
-mod structure;
-mod pool;
-mod interner;
-mod places;
-mod recorder;
-mod view;
-mod seed;
-mod serde_impls;
-mod schema;
+//! Counting a document costs one hash lookup for each node: each node gets a number, and equal nodes
+//! the same, because a node is looked up with the numbers of its children. So the structure of a
+//! document is known when its root is. A folded sequence or map is one node; the distinct elements
+//! that it has had are kept beside it, in a pool.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Leaf, Limits, Tree, Value};
-use crate::treedef::diff::Diff;
-use crate::treedef::limits::{PrintCost, at_most};
+use treedef::__private::{at_most, either, work};
+use treedef::Diff;
+use treedef::{Error, ErrorKind, Result};
+use treedef::{Leaf, Limits, Tree, Value};
 
-use pool::{Pool, cost, join};
-use recorder::{Folds, StructureRecorder};
-
-pub use seed::StructureSeed;
-pub use structure::{Collection, Kinds, Structure, StructureLeaf};
+use crate::interner::cost_of;
+use crate::pool::{Pool, cost, join};
+use crate::recorder::{Folds, StructureRecorder};
+use crate::structure::{Kinds, Structure, StructureLeaf};
+use crate::view;
 
 /// The distinct structures of documents, with how often each occurred.
 ///
@@ -41,7 +31,7 @@ pub use structure::{Collection, Kinds, Structure, StructureLeaf};
 ///
 /// ```
 /// use serde::de::DeserializeSeed;
-/// use treedef::Structures;
+/// use treedef_structures::Structures;
 ///
 /// let mut structures = Structures::new();
 /// for line in [r#"{"id": 1}"#, r#"{"id": 2}"#, r#"{"id": 3, "error": {"code": 7}}"#] {
@@ -55,10 +45,10 @@ pub use structure::{Collection, Kinds, Structure, StructureLeaf};
 /// ```
 #[derive(Clone)]
 pub struct Structures {
-    recorder: StructureRecorder,
-    entries: Vec<Entry>,
+    pub(crate) recorder: StructureRecorder,
+    pub(crate) entries: Vec<Entry>,
     documents: u64,
-    next_index: u64,
+    pub(crate) next_index: u64,
     max_structures: usize,
     /// The size of the recorder without what may be garbage.
     clean_size: usize,
@@ -69,20 +59,20 @@ pub struct Structures {
 }
 
 #[derive(Clone)]
-struct Entry {
-    root: u32,
+pub(crate) struct Entry {
+    pub(crate) root: u32,
     /// What is in the folded parts.
-    pools: Vec<Pool>,
-    seen: Seen,
+    pub(crate) pools: Vec<Pool>,
+    pub(crate) seen: Seen,
 }
 
 /// The documents that have one structure.
 #[derive(Clone, Debug, PartialEq)]
-struct Seen {
-    count: u64,
-    first: u64,
-    last: u64,
-    example: Option<(u64, Value)>,
+pub(crate) struct Seen {
+    pub(crate) count: u64,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) example: Option<(u64, Value)>,
 }
 
 impl Seen {
@@ -119,7 +109,7 @@ impl StructureCount {
     /// The changes from the most frequent structure to this one.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new();
     /// for text in ["[1]", "[2]", "[true]"] {
@@ -138,14 +128,9 @@ impl StructureCount {
 /// The largest example, in nodes. 16 bytes of text count as one.
 const LARGEST_EXAMPLE: usize = 1 << 10;
 /// The most structures, unless [`Structures::max_structures`] is called.
-const MOST_STRUCTURES: usize = 1 << 16;
+pub(crate) const MOST_STRUCTURES: usize = 1 << 16;
 /// Garbage that is not worth a collection.
 const LITTLE: usize = 1 << 12;
-
-/// What a value takes in memory, in nodes.
-fn cost_of(value: &Value) -> usize {
-    value.work().saturating_add(PrintCost::of_value(value).text / 16)
-}
 
 impl Default for Structures {
     fn default() -> Self {
@@ -160,7 +145,7 @@ impl Structures {
         Structures::default()
     }
 
-    fn with(folds: Folds, limits: Limits, max_structures: usize) -> Self {
+    pub(crate) fn with(folds: Folds, limits: Limits, max_structures: usize) -> Self {
         let mut recorder = StructureRecorder::new(folds);
         recorder.limit(limits);
         Structures {
@@ -183,7 +168,7 @@ impl Structures {
     /// counted already; but what was folded stays folded.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new();
     /// for text in ["[]", r#"[{"a": 1}, {"a": 2}]"#, r#"[{"a": 1}, {"a": 1, "b": 2}]"#] {
@@ -207,7 +192,7 @@ impl Structures {
     /// places are folded does not depend on the order of the documents.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new().fold_keys(2);
     /// for text in [r#"{"age": {"Ada": 36}}"#, r#"{"age": {"Bob": 7}}"#, r#"{"age": {"Cay": 1}}"#] {
@@ -227,7 +212,7 @@ impl Structures {
     /// `i64` for -1.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new().fold_widths(true);
     /// structures.add(&serde_json::from_str("[-1, 1, 0.5]")?)?;
@@ -242,7 +227,7 @@ impl Structures {
     /// Takes all numbers for `number`.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new().fold_numbers(true);
     /// structures.add(&serde_json::from_str("[-1, 1, 0.5]")?)?;
@@ -259,7 +244,7 @@ impl Structures {
     /// known structures are still counted.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new().max_structures(1);
     /// structures.add(&serde_json::from_str("1")?)?;
@@ -282,7 +267,8 @@ impl Structures {
     /// bytes.
     ///
     /// ```
-    /// use treedef::{Limits, Structures};
+    /// use treedef::Limits;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new().limits(Limits::default().max_depth(1));
     /// let error = structures.add(&serde_json::from_str("[[1]]")?).unwrap_err();
@@ -319,7 +305,7 @@ impl Structures {
     /// Sets the index of the next document, e.g. to the number of its line.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let mut second_half = Structures::new();
     /// second_half.set_next_index(500);
@@ -334,7 +320,7 @@ impl Structures {
     /// Adds to all indices, for documents whose index was not known when they were counted.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new();
     /// structures.add(&serde_json::from_str("[]")?)?;
@@ -361,7 +347,8 @@ impl Structures {
     /// not counted, and the next one may be.
     ///
     /// ```
-    /// use treedef::{Structures, Tree};
+    /// use treedef::Tree;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new();
     /// assert!(structures.add(&Tree::of(&("a", 1.5))?)?);
@@ -371,43 +358,16 @@ impl Structures {
     /// ```
     pub fn add(&mut self, document: &Tree<Leaf>) -> Result<bool> {
         let leaf = |at: usize| {
-            let leaf: &Leaf = document.leaves.get(at)?;
+            let leaf: &Leaf = document.leaves().get(at)?;
             Some(StructureLeaf::Scalar(Kinds::One(leaf.kind())))
         };
         self.begin()?;
-        let root = self.recorder.root(&document.treedef, &leaf)?;
+        let root = self.recorder.root(document.treedef(), &leaf)?;
         let mut seen = self.next();
         if self.wants_example(root, seen.first) {
             seen.example = example(document).map(|example| (seen.first, example));
         }
         self.count(root, seen)
-    }
-
-    /// Counts a document of which only the structure is known, e.g. a
-    /// [signature](crate::signature), with its leaves mapped to [`Kinds::One`].
-    ///
-    /// # Errors
-    ///
-    /// As [`add`](Self::add).
-    ///
-    /// ```
-    /// use treedef::{Kinds, StructureLeaf, Structures};
-    ///
-    /// let signature = treedef::signature(&(1u8, [0.5f32; 2]))?;
-    /// let mut structures = Structures::new();
-    /// structures.add_structure(&signature.map(|kind| StructureLeaf::Scalar(Kinds::One(kind))))?;
-    /// assert_eq!(structures.by_count()?[0].structure.to_string(), "(u8, (f32, f32))");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn add_structure(&mut self, structure: &Structure) -> Result<bool> {
-        let seen = self.next();
-        self.insert(structure, seen)
-    }
-
-    /// A seed that counts a document while it is read. No tree of it is made, so this is the
-    /// fastest way, and there is no example. See [`StructureSeed`].
-    pub fn seed(&mut self) -> StructureSeed<'_> {
-        StructureSeed::new(self)
     }
 
     /// Adds all that was counted elsewhere. The order in which parts are merged makes no
@@ -420,7 +380,7 @@ impl Structures {
     /// than the more generous limits of both allow. Nothing is then added.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let (mut one, mut two) = (Structures::new(), Structures::new());
     /// one.add(&serde_json::from_str("[1]")?)?;
@@ -433,12 +393,14 @@ impl Structures {
     /// ```
     pub fn merge(&mut self, other: &Structures) -> Result<()> {
         if self.recorder.folds != other.recorder.folds {
-            let (expected, found) =
-                (self.recorder.folds.to_string(), other.recorder.folds.to_string());
-            return Err(ErrorKind::Folds { expected, found }.into());
+            let (expected, found) = (self.recorder.folds, other.recorder.folds);
+            let said = format!(
+                "expected structures with {expected}, found some with {found}: fold both the same"
+            );
+            return Err(ErrorKind::Function(said.into()).into());
         }
         let mut all = self.clone();
-        all.recorder.limit(self.recorder.interner.limits.or(other.recorder.interner.limits));
+        all.recorder.limit(either(self.recorder.interner.limits, other.recorder.interner.limits));
         all.max_structures = self.max_structures.max(other.max_structures);
         all.insert_all(other)?;
         all.next_index = self.next_index.max(other.next_index);
@@ -479,7 +441,7 @@ impl Structures {
     /// With [`fold_keys`](Self::fold_keys), call [`settle`](Self::settle) before the second pass.
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let documents = ["[1]", "true", "[2]"].map(serde_json::from_str);
     /// let mut structures = Structures::new();
@@ -504,7 +466,7 @@ impl Structures {
     /// Returns an error when the structures exceed the [limits](Self::limits).
     ///
     /// ```
-    /// use treedef::Structures;
+    /// use treedef_structures::Structures;
     ///
     /// let mut structures = Structures::new().fold_keys(1);
     /// for text in [r#"{"a": 1}"#, r#"{"b": 1}"#] {
@@ -523,12 +485,12 @@ impl Structures {
     }
 
     /// One document at the next index.
-    fn next(&self) -> Seen {
+    pub(crate) fn next(&self) -> Seen {
         Seen { count: 1, first: self.next_index, last: self.next_index, example: None }
     }
 
     /// Prepares for a document.
-    fn begin(&mut self) -> Result<()> {
+    pub(crate) fn begin(&mut self) -> Result<()> {
         self.recorder.begin();
         // What was recorded of documents that were refused, or before a place was folded. To
         // remove it costs as much as to record all the rest again, so there has to be much of it.
@@ -541,7 +503,7 @@ impl Structures {
     }
 
     /// Counts the document whose root was recorded last.
-    fn count(&mut self, root: u32, seen: Seen) -> Result<bool> {
+    pub(crate) fn count(&mut self, root: u32, seen: Seen) -> Result<bool> {
         let too_large = || Error::from(ErrorKind::TooLarge);
         let documents = self.documents.checked_add(seen.count).ok_or_else(too_large)?;
         let next_index = seen.last.saturating_add(1);
@@ -583,10 +545,10 @@ impl Structures {
         example.is_none_or(|(known, _)| index < *known)
     }
 
-    fn insert(&mut self, structure: &Structure, seen: Seen) -> Result<bool> {
+    pub(crate) fn insert(&mut self, structure: &Structure, seen: Seen) -> Result<bool> {
         self.begin()?;
-        let leaf = |at: usize| structure.leaves.get(at).cloned();
-        let root = self.recorder.root(&structure.treedef, &leaf)?;
+        let leaf = |at: usize| structure.leaves().get(at).cloned();
+        let root = self.recorder.root(structure.treedef(), &leaf)?;
         self.count(root, seen)
     }
 
@@ -599,7 +561,7 @@ impl Structures {
     }
 
     /// The same, folded everywhere.
-    fn clean(&self) -> Result<Cow<'_, Self>> {
+    pub(crate) fn clean(&self) -> Result<Cow<'_, Self>> {
         if self.recorder.places.changed {
             self.rebuilt().map(Cow::Owned)
         } else {
@@ -628,7 +590,7 @@ impl Structures {
 /// The document, unless it is large.
 fn example(document: &Tree<Leaf>) -> Option<Value> {
     let is_small = |cost: usize| cost <= LARGEST_EXAMPLE;
-    let value = is_small(document.treedef.root().work()).then(|| Value::of(document).ok())??;
+    let value = is_small(work(document.treedef().root())).then(|| Value::of(document).ok())??;
     Some(value).filter(|value| is_small(cost_of(value)))
 }
 

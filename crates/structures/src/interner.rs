@@ -6,17 +6,18 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::error::{ErrorKind, Result};
-use crate::model::{Limits, NodeKind, Value};
+use treedef::__private::{expect_nodes, text_of, work};
+use treedef::{ErrorKind, Result};
+use treedef::{Limits, NodeKind, Value};
 
-use super::structure::Kinds;
+use crate::structure::Kinds;
 
 /// No label, node or place.
-pub(super) const NO_ID: u32 = u32::MAX;
+pub(crate) const NO_ID: u32 = u32::MAX;
 
 /// A node without its children.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Head {
+pub(crate) enum Head {
     Scalar(Kinds),
     /// A folded sequence. What is in it is in a [`Pool`](super::pool::Pool).
     Seq,
@@ -31,79 +32,79 @@ pub(super) enum Head {
 }
 
 impl Head {
-    pub(super) fn of(kind: NodeKind) -> Self {
+    pub(crate) fn of(kind: NodeKind) -> Self {
         Head::Node { kind, name: NO_ID, variant: NO_ID }
     }
 }
 
 /// A run of equal children. Entries of maps have the label of their key, fields that of their name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Child {
-    pub(super) label: u32,
-    pub(super) node: u32,
-    pub(super) repeat: usize,
+pub(crate) struct Child {
+    pub(crate) label: u32,
+    pub(crate) node: u32,
+    pub(crate) repeat: usize,
 }
 
 #[derive(Clone)]
-pub(super) struct InternedNode {
-    pub(super) head: Head,
+pub(crate) struct InternedNode {
+    pub(crate) head: Head,
     /// Those of a map are sorted by label.
-    pub(super) children: Box<[Child]>,
+    pub(crate) children: Box<[Child]>,
     /// The number of folded sequences and maps that are this node or below it, a run counted once.
-    pub(super) pools: usize,
+    pub(crate) pools: usize,
     /// The number of nodes and leaves of a tree of this, in which only nodes have runs.
-    pub(super) size: usize,
+    pub(crate) size: usize,
     /// The number of leaves.
     leaves: usize,
     /// The index of the structure whose root this is.
-    pub(super) entry: usize,
+    pub(crate) entry: usize,
 }
 
 #[derive(Clone, Default)]
-pub(super) struct Interner {
-    pub(super) nodes: Vec<InternedNode>,
+pub(crate) struct Interner {
+    pub(crate) nodes: Vec<InternedNode>,
     table: HashTable<u32>,
-    pub(super) labels: Vec<Value>,
+    pub(crate) labels: Vec<Value>,
     label_table: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    pub(super) limits: Limits,
+    pub(crate) limits: Limits,
     /// What all takes in memory, in nodes. 16 bytes of text count as one.
-    pub(super) cost: usize,
+    pub(crate) cost: usize,
 }
 
 impl Interner {
     /// Adds to what is in memory, or returns an error if that is too much.
-    pub(super) fn charge(&mut self, nodes: usize) -> Result<()> {
-        self.limits.expect_nodes(self.cost.saturating_add(nodes))?;
+    pub(crate) fn charge(&mut self, nodes: usize) -> Result<()> {
+        expect_nodes(self.limits, self.cost.saturating_add(nodes))?;
         self.cost += nodes;
         Ok(())
     }
 
-    pub(super) fn forget_nodes(&mut self) {
+    pub(crate) fn forget_nodes(&mut self) {
         self.nodes.clear();
         self.table.clear();
-        self.cost = self.labels.iter().map(|label| 1 + super::cost_of(label)).sum();
+        self.cost = self.labels.iter().map(|label| 1 + cost_of(label)).sum();
     }
 
     /// Nodes and labels have their own numbers, so they are in range.
-    pub(super) fn node(&self, id: u32) -> &InternedNode {
+    pub(crate) fn node(&self, id: u32) -> &InternedNode {
         &self.nodes[id as usize]
     }
 
-    pub(super) fn label(&self, label: u32) -> Option<&Value> {
+    pub(crate) fn label(&self, label: u32) -> Option<&Value> {
         self.labels.get(label as usize)
     }
 
-    pub(super) fn text(&self, label: u32) -> &str {
+    pub(crate) fn text(&self, label: u32) -> &str {
         self.label(label).and_then(Value::as_str).unwrap_or_default()
     }
 
     #[inline]
-    pub(super) fn text_is(&self, label: u32, text: &str) -> bool {
+    pub(crate) fn text_is(&self, label: u32, text: &str) -> bool {
         self.label(label).and_then(Value::as_str) == Some(text)
     }
 
-    pub(super) fn intern(&mut self, head: Head, children: &[Child]) -> Result<u32> {
+    pub(crate) fn intern(&mut self, head: Head, children: &[Child]) -> Result<u32> {
         let hash = self.hasher.hash_one((head, children));
         let is_it = |id: &u32| {
             let node = &self.nodes[*id as usize];
@@ -135,16 +136,16 @@ impl Interner {
         Ok(id)
     }
 
-    pub(super) fn intern_text(&mut self, text: &str) -> Result<u32> {
+    pub(crate) fn intern_text(&mut self, text: &str) -> Result<u32> {
         let hash = self.hasher.hash_one(text);
         let is_it = |label: &u32| self.labels[*label as usize].as_str() == Some(text);
         match self.label_table.find(hash, is_it) {
             Some(known) => Ok(*known),
-            None => self.add_label(hash, Value::from(crate::model::Leaf::from(text))),
+            None => self.add_label(hash, Value::from(treedef::Leaf::from(text))),
         }
     }
 
-    pub(super) fn intern_label(&mut self, label: &Value) -> Result<u32> {
+    pub(crate) fn intern_label(&mut self, label: &Value) -> Result<u32> {
         if let Some(text) = label.as_str() {
             return self.intern_text(text);
         }
@@ -157,7 +158,7 @@ impl Interner {
 
     #[cold]
     fn add_label(&mut self, hash: u64, label: Value) -> Result<u32> {
-        self.charge(1 + super::cost_of(&label))?;
+        self.charge(1 + cost_of(&label))?;
         let number = number(self.labels.len())?;
         self.labels.push(label);
         let (labels, hasher) = (&self.labels, &self.hasher);
@@ -170,7 +171,12 @@ impl Interner {
 }
 
 /// The number of the next item, after `count` items.
-pub(super) fn number(count: usize) -> Result<u32> {
+pub(crate) fn number(count: usize) -> Result<u32> {
     let number = u32::try_from(count).ok().filter(|number| *number != NO_ID);
     number.ok_or_else(|| ErrorKind::TooLarge.into())
+}
+
+/// What a value takes in memory, in nodes.
+pub(crate) fn cost_of(value: &Value) -> usize {
+    work(value.root()).saturating_add(text_of(value) / 16)
 }

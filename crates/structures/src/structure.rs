@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::model::{LeafKind, Tree};
+use treedef::{LeafKind, Tree};
 
 /// A structure with the kinds of its leaves. Where sequences or maps are folded, each is a leaf.
 ///
 /// ```
-/// use treedef::Structures;
+/// use treedef_structures::Structures;
 ///
 /// let mut structures = Structures::new().fold_lengths(true);
 /// structures.add(&serde_json::from_str(r#"{"id": 1, "tags": ["a", "b"]}"#)?)?;
@@ -71,7 +71,7 @@ impl fmt::Display for Kinds {
 /// As in the text of a structure.
 ///
 /// ```
-/// use treedef::Structures;
+/// use treedef_structures::Structures;
 ///
 /// let mut structures = Structures::new().fold_keys(2);
 /// structures.add(&serde_json::from_str(r#"{"Ada": 1.5, "Bob": 2.5, "Cay": 0.5}"#)?)?;

@@ -1,0 +1,80 @@
+//! What the other members of this workspace need from inside. They ask for exactly this version,
+//! so nothing here is part of the public face.
+
+use std::fmt;
+
+use crate::call_stack;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Limits, Value};
+use crate::path::{Key, Path};
+use crate::treedef::limits::{self, PrintCost};
+use crate::treedef::node_ref::NodeRef;
+use crate::treedef::text;
+
+pub use crate::leaf::float::shortest_half;
+pub use crate::treedef::arrays::matrix_shape;
+
+/// The most compounds that a recursive walk may enter.
+pub fn deepest(limits: Limits) -> usize {
+    call_stack::deepest(limits)
+}
+
+/// The error of a walk that met a compound deeper than `limit`, the result of [`deepest`].
+pub fn too_deep(limit: usize) -> Error {
+    call_stack::too_deep(limit)
+}
+
+/// Limits that allow what one of the two allows.
+pub fn either(limits: Limits, other: Limits) -> Limits {
+    limits.or(other)
+}
+
+/// Returns an error if so many nodes exceed the limits.
+pub fn expect_nodes(limits: Limits, nodes: usize) -> Result<()> {
+    limits.expect_nodes(nodes)
+}
+
+/// Returns an error with a hint if `needed` exceeds `limit`.
+pub fn at_most(what: &'static str, needed: usize, limit: usize, hint: &'static str) -> Result<()> {
+    limits::at_most(what, needed, limit, hint)
+}
+
+/// The error at another path.
+pub fn at(error: Error, path: Path) -> Error {
+    error.at(path)
+}
+
+/// The error of a child, seen from the node around it.
+pub fn under(error: Error, key: Key) -> Error {
+    error.under(key)
+}
+
+/// An error about an argument.
+pub fn argument(message: impl fmt::Display) -> Error {
+    Error::argument(message)
+}
+
+/// A part of a file breaks a rule of the format.
+pub fn invalid(part: &'static str, reason: &'static str) -> Error {
+    ErrorKind::Invalid { part, reason }.into()
+}
+
+/// The sibling of the same run that comes `skip` later.
+pub fn later(node: NodeRef<'_>, skip: usize) -> NodeRef<'_> {
+    node.later(skip)
+}
+
+/// How many nodes a visit of the subtree has at most, with keys and statics.
+pub fn work(node: NodeRef<'_>) -> usize {
+    node.work()
+}
+
+/// How many bytes the text of the value has at most, without its nodes.
+pub fn text_of(value: &Value) -> usize {
+    PrintCost::of_value(value).text
+}
+
+/// One line, cut off if it is long.
+pub fn brief(printed: &impl fmt::Display) -> String {
+    text::brief(printed)
+}

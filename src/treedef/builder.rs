@@ -1,0 +1,352 @@
+//! Builds a treedef node by node, without a value.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+use crate::model::{Limits, Name, NodeHead, NodeKind, TreeDef, Value};
+use crate::path::{Key, Path};
+use crate::treedef::encoding::{LabelsRef, NodeDataRef};
+use crate::treedef::node_ref::NodeRef;
+use crate::treedef::parts::PartsBuilder;
+
+/// Builds a treedef node by node in pre-order: each node is opened, its children come, it is
+/// closed. For structures that come from elsewhere: another format, another language, a schema.
+///
+/// A node that cannot have children is complete at once: a leaf, `None`, a unit. Before each child
+/// of a struct comes its [`field`](Self::field), before each of a map its [`key`](Self::key).
+/// Neighbours that are equal are stored once.
+///
+/// ```
+/// use treedef::{NodeHead, NodeKind, TreeDefBuilder, Value};
+///
+/// let mut builder = TreeDefBuilder::new();
+/// builder.open(NodeHead::new(NodeKind::Struct).with_name("Net"))?;
+/// builder.field("layers")?;
+/// builder.open(NodeHead::new(NodeKind::Seq))?;
+/// builder.insert(&"{\"b\": *, \"w\": *}".parse()?, 3)?;
+/// builder.close()?;
+/// builder.field("scale")?;
+/// builder.leaf()?;
+/// builder.close()?;
+/// let treedef = builder.finish()?;
+/// assert_eq!(treedef.to_string(), r#"Net { layers: [{"b": *, "w": *}; 3], scale: * }"#);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// A call that does not fit the node that is open is an error with the path of that node: a child
+/// of a struct without a field, the second child of a `Some`, a node behind the root. After an
+/// error the builder is of no more use.
+#[derive(Default)]
+pub struct TreeDefBuilder {
+    parts: PartsBuilder,
+    open: Vec<UnfinishedNode>,
+    /// The root is complete.
+    is_complete: bool,
+}
+
+/// A node whose children are still coming.
+struct UnfinishedNode {
+    kind: NodeKind,
+    name: Name,
+    variant: Name,
+    /// The labels of the children so far, and of the next one.
+    fields: Vec<Name>,
+    keys: Vec<Value>,
+    /// How many children came.
+    children: usize,
+}
+
+impl UnfinishedNode {
+    fn new(head: NodeHead<'_>) -> Self {
+        let (name, variant) = (head.name().unwrap_or_default(), head.variant().unwrap_or_default());
+        let (kind, name, variant) = (head.kind, name.to_owned().into(), variant.to_owned().into());
+        UnfinishedNode { kind, name, variant, fields: Vec::new(), keys: Vec::new(), children: 0 }
+    }
+
+    fn labels(&self) -> LabelsRef<'_, Name> {
+        match self.kind {
+            NodeKind::Struct | NodeKind::StructVariant => LabelsRef::Fields(&self.fields),
+            NodeKind::Map => LabelsRef::Keys(&self.keys),
+            _ => LabelsRef::None,
+        }
+    }
+
+    fn has_labels(&self) -> bool {
+        !matches!(self.labels(), LabelsRef::None)
+    }
+
+    /// How many labels came.
+    fn num_labels(&self) -> usize {
+        self.fields.len() + self.keys.len() // in memory
+    }
+
+    fn data(&self) -> Option<NodeDataRef<'_, Name>> {
+        let UnfinishedNode { name, variant, .. } = self;
+        let data = NodeDataRef { name, variant, labels: self.labels() };
+        (self.kind.is_named() || self.kind == NodeKind::Map).then_some(data)
+    }
+
+    /// The key of the child at `position`, the last one that has a label.
+    fn key(&self, position: usize) -> Key {
+        let (variant, field) = (|| self.variant.clone(), self.fields.last().cloned());
+        match (self.kind, field, self.keys.last()) {
+            (NodeKind::Struct, Some(field), _) => Key::Field(field),
+            (NodeKind::StructVariant, Some(field), _) => Key::VariantField(variant(), field),
+            (NodeKind::Map, _, Some(key)) => Key::Entry(key.clone()),
+            (NodeKind::Some, ..) => Key::Some,
+            (NodeKind::Seq, ..) => Key::Index(position),
+            (kind, ..) if kind.is_variant() => Key::VariantPosition(variant(), position),
+            _ => Key::Position(position),
+        }
+    }
+}
+
+impl TreeDefBuilder {
+    /// No node yet.
+    pub fn new() -> Self {
+        TreeDefBuilder::default()
+    }
+
+    /// Sets the limits of the treedef. By default they are [`Limits::default`]. Those of the parts
+    /// that are [inserted](Self::insert) are allowed, too.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.parts.set_limits(limits);
+        self
+    }
+
+    /// Opens a node. Its children come next, and then [`close`](Self::close), unless it is of a
+    /// kind that cannot have children.
+    ///
+    /// # Errors
+    ///
+    /// See [above](Self). A leaf and a static have calls of their own; a static is refused here.
+    pub fn open(&mut self, head: NodeHead<'_>) -> Result<()> {
+        self.open_many(head, 1)
+    }
+
+    /// Opens a node that comes `times` times, one after the other. Its children are given once.
+    ///
+    /// ```
+    /// use treedef::{NodeHead, NodeKind, TreeDefBuilder};
+    ///
+    /// let mut builder = TreeDefBuilder::new();
+    /// builder.open(NodeHead::new(NodeKind::Seq))?;
+    /// builder.open_many(NodeHead::new(NodeKind::Tuple), 1_000_000)?;
+    /// builder.leaves(2)?;
+    /// builder.close()?;
+    /// builder.close()?;
+    /// assert_eq!(builder.finish()?.to_string(), "[(*; 2); 1000000]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [above](Self).
+    pub fn open_many(&mut self, head: NodeHead<'_>, times: usize) -> Result<()> {
+        if head.kind == NodeKind::Static {
+            return self.refuse("a static has a value: see `TreeDefBuilder::static_value`");
+        }
+        self.child(times)?;
+        let open = UnfinishedNode::new(head);
+        if head.kind.is_atom() {
+            self.parts.open_new(head.kind, open.data(), times);
+            return self.parts.close();
+        }
+        self.parts.open_new(head.kind, None, times);
+        self.open.push(open);
+        Ok(())
+    }
+
+    /// The field of the child that comes next, in a struct or a struct variant.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the open node has no fields, or if the field before has no child yet.
+    pub fn field(&mut self, name: impl Into<Name>) -> Result<()> {
+        let name = name.into();
+        match self.open.last_mut() {
+            Some(open) if matches!(open.labels(), LabelsRef::Fields(_)) && open.expects_label() => {
+                open.fields.push(name);
+                Ok(())
+            }
+            _ => self.refuse(format_args!("the field `{name}` is not expected here")),
+        }
+    }
+
+    /// The key of the child that comes next, in a map. Keys may come in any order; the treedef has
+    /// its entries, and so its leaves, in the order of the keys, and remembers how they came.
+    ///
+    /// ```
+    /// use treedef::{NodeHead, NodeKind, TreeDefBuilder, Value};
+    ///
+    /// let mut builder = TreeDefBuilder::new();
+    /// builder.open(NodeHead::new(NodeKind::Map))?;
+    /// for key in ["w", "b"] {
+    ///     builder.key(Value::of(key)?)?;
+    ///     builder.leaf()?;
+    /// }
+    /// builder.close()?;
+    /// assert_eq!(builder.finish()?.to_string(), r#"{"b": *, "w": *}"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the open node is no map, or if the key before has no child yet.
+    pub fn key(&mut self, key: Value) -> Result<()> {
+        match self.open.last_mut() {
+            Some(open) if open.kind == NodeKind::Map && open.expects_label() => {
+                open.keys.push(key);
+                Ok(())
+            }
+            _ => self.refuse(format_args!("the key {key} is not expected here")),
+        }
+    }
+
+    /// Adds a leaf.
+    ///
+    /// # Errors
+    ///
+    /// See [above](Self).
+    pub fn leaf(&mut self) -> Result<()> {
+        self.leaves(1)
+    }
+
+    /// Adds `count` leaves, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// See [above](Self).
+    pub fn leaves(&mut self, count: usize) -> Result<()> {
+        self.open_many(NodeHead::new(NodeKind::Leaf), count)
+    }
+
+    /// Adds a value that is part of the structure, `times` times one after the other.
+    ///
+    /// # Errors
+    ///
+    /// See [above](Self).
+    pub fn static_value(&mut self, value: &Value, times: usize) -> Result<()> {
+        self.child(times)?;
+        let nameless = &Name::Borrowed("");
+        let labels = LabelsRef::Static(value);
+        let data = NodeDataRef { name: nameless, variant: nameless, labels };
+        self.parts.open_new(NodeKind::Static, Some(data), times);
+        self.parts.close()
+    }
+
+    /// Adds a whole structure, `times` times one after the other.
+    ///
+    /// # Errors
+    ///
+    /// See [above](Self). The parts must not depend on [options](crate::Flattener::none_is_leaf)
+    /// that differ.
+    pub fn insert(&mut self, treedef: &TreeDef, times: usize) -> Result<()> {
+        self.child(times)?;
+        self.parts.allow(treedef.limits);
+        self.parts.insert_copies(treedef, times)
+    }
+
+    /// Closes the open node: all its children came.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no node is open, if a field or a key has no child, or if a `Some` or a
+    /// newtype has none.
+    pub fn close(&mut self) -> Result<()> {
+        let Some(mut open) = self.open.pop() else {
+            return self.refuse("expected an open node, found none");
+        };
+        let missing = open.has_labels() && open.num_labels() != open.children;
+        if missing || open.kind.has_one_child() && open.children == 0 {
+            let key = open.key(open.children);
+            self.open.push(open);
+            return self.refuse(format_args!("the child `{key}` is missing"));
+        }
+        if open.kind == NodeKind::Map {
+            self.parts.sort_entries(&mut open.keys);
+        }
+        self.parts.set_data(open.data());
+        self.parts.close()
+    }
+
+    /// The treedef.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no node, if a node is still open, or if the treedef exceeds the
+    /// [limits](Self::limits).
+    pub fn finish(self) -> Result<TreeDef> {
+        if !self.open.is_empty() {
+            return self.refuse("expected `TreeDefBuilder::close` before the end");
+        }
+        if !self.is_complete {
+            return self.refuse("expected a node, found none");
+        }
+        self.parts.finish()
+    }
+
+    /// Counts `times` children that come next.
+    fn child(&mut self, times: usize) -> Result<()> {
+        self.parts.expect_room(1)?;
+        if times == 0 {
+            return self.refuse("expected a child that comes at least once, found 0 times");
+        }
+        let Some(open) = self.open.last_mut() else {
+            if self.is_complete || times > 1 {
+                return self.refuse("expected one root, found more");
+            }
+            self.is_complete = true;
+            return Ok(());
+        };
+        let children = open.children.saturating_add(times);
+        let most = match open.kind {
+            kind if kind.has_one_child() => 1,
+            _ if open.has_labels() => open.num_labels(),
+            _ => usize::MAX,
+        };
+        if children > most {
+            let what = if open.has_labels() {
+                "expected a field or a key before this child"
+            } else {
+                "expected one child, found a second"
+            };
+            return self.refuse(what);
+        }
+        open.children = children;
+        Ok(())
+    }
+
+    fn refuse<T>(&self, what: impl fmt::Display) -> Result<T> {
+        let path: Path = match self.open.split_last() {
+            Some((_, around)) => {
+                around.iter().map(|open| open.key(open.children.saturating_sub(1))).collect()
+            }
+            None => Path::root(),
+        };
+        Err(Error::argument(what).at(path))
+    }
+}
+
+impl fmt::Debug for TreeDefBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TreeDefBuilder").field("open", &self.open.len()).finish_non_exhaustive()
+    }
+}
+
+impl UnfinishedNode {
+    fn expects_label(&self) -> bool {
+        self.num_labels() == self.children
+    }
+}
+
+impl<'a> NodeRef<'a> {
+    /// The kind and the names of this node, e.g. for [`TreeDefBuilder::open`].
+    pub fn head(self) -> NodeHead<'a> {
+        let (name, variant) = (self.name().unwrap_or_default(), self.variant().unwrap_or_default());
+        NodeHead { kind: self.kind(), name, variant }
+    }
+}
