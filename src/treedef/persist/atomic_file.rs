@@ -2,14 +2,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry, File, TryLockError};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-
-use tempfile::{Builder, NamedTempFile};
 
 /// The end of the names of temporary files, after six random letters or digits.
 const SUFFIX: &str = ".treedef-tmp";
 const RANDOM: usize = 6;
+/// How many names are tried.
+const TRIES: usize = 1_000;
 /// Longer names leave no room for prefix and suffix: file systems allow 255 bytes.
 const LONGEST_FILE_NAME: usize = 200;
 
@@ -36,14 +37,13 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
     let prefix = prefix(name);
     folder.sweep(&prefix);
-    let file = folder.create(&prefix, old.is_some())?;
-    file.as_file().write_all(bytes)?;
+    let mut temporary = folder.create(&prefix, old.is_some())?;
+    temporary.file.write_all(bytes)?;
     if let Some(permissions) = old {
-        file.as_file().set_permissions(permissions)?;
+        temporary.file.set_permissions(permissions)?;
     }
-    file.as_file().sync_all()?;
-    let locked = file.persist(path).map_err(|error| error.error)?;
-    drop(locked);
+    temporary.file.sync_all()?;
+    temporary.rename(path)?;
     folder.sync()
 }
 
@@ -99,20 +99,28 @@ impl<'a> Folder<'a> {
     }
 
     /// Creates a temporary file. Its lock keeps other writers from removing it as abandoned.
-    fn create(&self, prefix: &OsStr, private: bool) -> io::Result<NamedTempFile> {
-        let mut builder = Builder::new();
-        builder.prefix(prefix).suffix(SUFFIX).rand_bytes(RANDOM);
+    fn create(&self, prefix: &OsStr, private: bool) -> io::Result<Temporary> {
+        let mut tries = 0;
         loop {
-            let file = builder.make_in(self.path, |path| create_new(path, private))?;
-            match file.as_file().try_lock() {
+            tries += 1;
+            let mut name = prefix.to_owned();
+            name.push(random());
+            name.push(SUFFIX);
+            let path = self.path.join(name);
+            let file = match create_new(&path, private) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < TRIES => continue,
+                file => file?,
+            };
+            let temporary = Temporary { path, file };
+            match temporary.file.try_lock() {
                 // Another writer thinks that it is abandoned, and will remove it.
-                Err(TryLockError::WouldBlock) => continue,
+                Err(TryLockError::WouldBlock) if tries < TRIES => continue,
                 // If locks are not supported, no file is removed as abandoned.
-                Ok(()) | Err(TryLockError::Error(_)) => {}
+                Ok(()) | Err(_) => {}
             }
             // Another writer may have removed it before it was locked.
-            if file.path().exists() {
-                return Ok(file);
+            if temporary.path.exists() || tries >= TRIES {
+                return Ok(temporary);
             }
         }
     }
@@ -136,6 +144,40 @@ impl<'a> Folder<'a> {
         }
         Ok(())
     }
+}
+
+/// A file that is removed when it is dropped, unless it was renamed. It is locked until then.
+struct Temporary {
+    path: PathBuf,
+    file: File,
+}
+
+impl Temporary {
+    fn rename(mut self, path: &Path) -> io::Result<()> {
+        fs::rename(&self.path, path)?;
+        self.path = PathBuf::new(); // nothing is left to remove
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.path.as_os_str().is_empty() {
+            fs::remove_file(&self.path).unwrap_or_default();
+        }
+    }
+}
+
+/// Letters and digits that are others each time, in other processes, too.
+fn random() -> String {
+    // Each state has keys of its own, from the operating system's entropy.
+    let mut bits = RandomState::new().build_hasher().finish();
+    let mut digit = || {
+        let digit = (bits % 36) as u32; // less than 36
+        bits /= 36;
+        char::from_digit(digit, 36).unwrap_or('0')
+    };
+    (0..RANDOM).map(|_| digit()).collect()
 }
 
 /// Creates a new file. If `private`, only its owner can read it until permissions are set.

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::TreeDef;
 use crate::treedef::text::as_text;
 
+use super::blake3::Hasher;
 use super::container::flags;
 use super::encode::encode_part;
 
@@ -37,12 +38,12 @@ impl TreeDef {
     /// Returns an error when the structure has more than 2³² nodes or names.
     pub fn fingerprint(&self) -> Result<Fingerprint> {
         // Frozen with format 1. A later format gets another encoding, but fingerprints keep this.
-        let mut hasher = blake3::Hasher::new_derive_key("treedef 2026 fingerprint of a structure");
+        let mut hasher = Hasher::of_context("treedef 2026 fingerprint of a structure");
         hasher.update(&flags(self.encoding.options).to_le_bytes());
         hasher.update(&encode_part(std::iter::empty(), Some(self))?.part(0)?);
-        let mut first = [0; 16];
-        hasher.finalize_xof().fill(&mut first);
-        Ok(Fingerprint(u128::from_be_bytes(first)))
+        let first = hasher.finish().into_iter().take(4);
+        let bits = first.fold(0, |bits, word| bits << 32 | u128::from(word.swap_bytes()));
+        Ok(Fingerprint(bits))
     }
 }
 

@@ -10,6 +10,7 @@ mod encode;
 mod orders;
 mod decode;
 mod tree;
+mod blake3;
 mod fingerprint;
 mod serde;
 mod atomic_file;
