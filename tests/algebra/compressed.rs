@@ -1,7 +1,7 @@
 //! What repeats is touched once: huge structures cost what their distinct parts cost.
 
 use allocation_counter::measure;
-use treedef::{Edit, TreeDef, Value};
+use treedef::{Edit, Limits, Tree, TreeDef, Value};
 
 fn treedef(text: &str) -> TreeDef {
     text.parse().unwrap()
@@ -42,6 +42,20 @@ fn entries_are_sorted_without_their_leaves() {
     let entries =
         [(Value::of("b").unwrap(), treedef(many)), (Value::of("a").unwrap(), TreeDef::leaf())];
     assert_eq!(costs_little(|| TreeDef::map(entries).unwrap()).to_string(), sorted);
+}
+
+#[test]
+fn leaves_without_a_size_are_not_compared() {
+    let limits = Limits::default().max_work(usize::MAX);
+    let tree = |text| {
+        let treedef = TreeDef::parse_with(text, limits).unwrap();
+        let leaves = vec![(); treedef.num_leaves()];
+        Tree::new(treedef, leaves).unwrap()
+    };
+    let old = tree("[[*; 1152921504606846976], None, [*; 3]]");
+    let new = tree("[[*; 1152921504606846976], [*; 1000000000000], [*; 4]]");
+    let diff = costs_little(|| old.diff(&new));
+    assert_eq!(diff.changes().len(), 2);
 }
 
 #[test]

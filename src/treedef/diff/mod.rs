@@ -174,9 +174,11 @@ impl<'a, L> DiffNode<'a, L> {
         DiffNode { node, ..self }
     }
 
-    /// The leaves of `siblings` siblings of one run, starting with this node.
+    /// The leaves that are compared of `siblings` siblings of one run, starting with this node. A
+    /// type without a size has one value, and there may be 2⁶⁰ leaves of it: they are never
+    /// compared.
     fn below(self, siblings: usize) -> &'a [L] {
-        below(self.node, self.leaves, siblings)
+        below(self.node, self.leaves.filter(|_| size_of::<L>() > 0), siblings)
     }
 
     fn same_class(self, other: Self) -> bool {
@@ -217,9 +219,9 @@ impl<'a, L> DiffNode<'a, L> {
         different
     }
 
-    /// Whether siblings must be compared one by one, because they have leaves.
+    /// Whether siblings must be compared one by one, because they have leaves that are compared.
     fn counts_leaves(self) -> bool {
-        self.leaves.is_some() && self.node.num_leaves() > 0
+        size_of::<L>() > 0 && self.leaves.is_some() && self.node.num_leaves() > 0
     }
 }
 

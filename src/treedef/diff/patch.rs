@@ -13,7 +13,7 @@ use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::pairs::equal_subtrees;
 use crate::treedef::parts::PartsBuilder;
 
-use super::{Change, ChangeKind, Diff, DiffNode, Diffable};
+use super::{Change, ChangeKind, Diff, DiffNode, Diffable, below};
 
 impl TreeDef {
     /// Applies a [`diff`](TreeDef::diff) to this structure.
@@ -73,7 +73,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
         match next {
             Some(PatchedChild::Old(node, repeat)) => {
                 builder.insert(node, repeat)?;
-                leaves.extend_from_slice(side.at(node).below(repeat));
+                leaves.extend_from_slice(below(node, side.leaves, repeat));
             }
             Some(PatchedChild::New(new, repeat)) => {
                 builder.insert_copies(new.structure(), repeat)?;
@@ -104,6 +104,12 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
         next = parts.pop();
     }
     let treedef = builder.finish()?;
+    // A type without a size has one value, so changes of such leaves may repeat.
+    if size_of::<T::Leaf>() == 0
+        && let Some(leaf) = leaves.first().cloned()
+    {
+        leaves.resize(treedef.num_leaves(), leaf);
+    }
     // A diff that was read from a document may repeat a subtree that has leaves.
     if old.own_leaves().is_none() || leaves.len() == treedef.num_leaves() {
         Ok(T::join(treedef, leaves))
