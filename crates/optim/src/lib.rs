@@ -1,1 +1,21 @@
 #![doc = include_str!("../README.md")]
+
+mod error;
+mod number;
+mod pairwise;
+mod leaf;
+pub mod schedules;
+pub mod transform;
+mod optimisers;
+mod state;
+mod optimise;
+
+pub use crate::{
+    error::{Error, LeafError, Result},
+    leaf::{Array, Leaf},
+    optimise::Optimiser,
+    optimisers::{
+        AdaGrad, Adam, AdamW, Lion, RmsProp, Sgd, adagrad, adam, adamw, lion, rmsprop, sgd,
+    },
+    state::State,
+};

@@ -1,0 +1,125 @@
+//! The errors of this crate.
+
+use std::error::Error as StdError;
+
+use treedef::Path;
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What a leaf says when an operation on it fails, for example the error of a tensor library.
+pub type LeafError = Box<dyn StdError + Send + Sync>;
+
+/// What went wrong, and at which path.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A value cannot be flattened or rebuilt, or a pattern names nothing.
+    #[error(transparent)]
+    Tree(#[from] treedef::Error),
+    /// A value, such as a gradient, does not have the structure of the parameters.
+    #[error("{what} has another structure than the parameters: {source}")]
+    Structure {
+        /// What has the other structure.
+        what: &'static str,
+        /// Where they differ, and both sides.
+        source: treedef::Error,
+    },
+    /// A value has no leaf of the type that was asked for.
+    #[error(
+        "the value has no leaf of type `{leaf}`: numbers need `f32` or `f64`, and objects the type that they have"
+    )]
+    NoLeaves {
+        /// The type of leaves that was asked for.
+        leaf: &'static str,
+    },
+    /// A leaf has another shape or another type of numbers than the parameter in its place.
+    #[error("{what} is {found}, the parameter is {expected}, at {}", place(.path))]
+    Leaf {
+        /// What has the leaf.
+        what: &'static str,
+        /// The type and shape of the parameter.
+        expected: String,
+        /// The type and shape of the leaf.
+        found: String,
+        /// The place.
+        path: Path,
+    },
+    /// A number is infinite or no number.
+    #[error("{what} is not finite at {}", place(.path))]
+    NotFinite {
+        /// What is not finite.
+        what: &'static str,
+        /// The leaf.
+        path: Path,
+    },
+    /// The loss does not depend on a parameter, and that is an error by choice.
+    #[error(
+        "the loss does not depend on the parameter at {}: its gradient is zero (see `Unreached`)", place(.path)
+    )]
+    Unreached {
+        /// The parameter.
+        path: Path,
+    },
+    /// Two groups of a partition name the same leaf.
+    #[error("the groups `{first}` and `{second}` both name {}", place(.path))]
+    TwoGroups {
+        /// The patterns of one group.
+        first: String,
+        /// The patterns of the other.
+        second: String,
+        /// The leaf.
+        path: Path,
+    },
+    /// No group of a partition names a leaf.
+    #[error("no group names {} (add a group, or `rest`)", place(.path))]
+    NoGroup {
+        /// The leaf.
+        path: Path,
+    },
+    /// A state belongs to another optimiser.
+    #[error("the state is that of {found}, the optimiser is {expected}{hint}")]
+    State {
+        /// What the optimiser needs.
+        expected: String,
+        /// What the state has.
+        found: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// An argument that makes no sense, such as a negative limit.
+    #[error("{0}")]
+    Argument(String),
+    /// A function that was passed to this crate, or an operation on a whole value, failed.
+    #[error(transparent)]
+    Function(LeafError),
+    /// An operation on a leaf failed.
+    #[error("{source} at {}", place(.path))]
+    Operation {
+        /// The leaf.
+        path: Path,
+        /// What the leaf says.
+        source: LeafError,
+    },
+}
+
+impl Error {
+    /// The path of the leaf that the error is about, if it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Error::Tree(source) | Error::Structure { source, .. } => Some(source.path()),
+            Error::Leaf { path, .. }
+            | Error::NotFinite { path, .. }
+            | Error::Unreached { path }
+            | Error::TwoGroups { path, .. }
+            | Error::NoGroup { path }
+            | Error::Operation { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+}
+
+/// A path in a message.
+fn place(path: &Path) -> String {
+    if path.keys().is_empty() { "the root".to_owned() } else { format!("`{path}`") }
+}

@@ -1,0 +1,142 @@
+//! What a leaf must do to be trained.
+
+mod array;
+mod scalar;
+
+pub use array::Array;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Flattener, Tree, TreeDef};
+
+use crate::error::LeafError;
+use crate::number::{Kernel, Term};
+use crate::pairwise;
+
+/// A leaf of the values that are trained: `f32`, `f64`, an [`Array`], or a tensor of candle.
+///
+/// An array type of your own in memory implements [`Array`], which is ten lines. This trait itself is
+/// for numbers that have no address here, such as those of a tensor on a GPU.
+///
+/// # Which leaves a value has
+///
+/// For `f32` and `f64` they are the floats of the value; everything else in it is static, and is not
+/// trained. A `Vec` of a million floats is a million leaves, and all leaves are in one flat vector. For
+/// all other types the leaves are the [objects](treedef::object) of that type.
+pub trait Leaf: Clone + 'static {
+    /// Whether the leaf is one number, so that it has neither a shape nor a type of its own.
+    const IS_NUMBER: bool = false;
+
+    /// The leaves of a value with its structure.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the value cannot be flattened.
+    fn tree<T: Serialize + ?Sized>(value: &T) -> treedef::Result<Tree<Self>> {
+        Tree::of_objects(value)
+    }
+
+    /// Puts the leaves of a value with a known structure into a buffer. The statics of the value may
+    /// be ignored.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the value has another structure.
+    fn leaves_like<T: Serialize + ?Sized>(
+        treedef: &TreeDef,
+        value: &T,
+        buffer: &mut Vec<Self>,
+        ignore_statics: bool,
+    ) -> treedef::Result<()> {
+        Flattener::new().ignore_statics(ignore_statics).flatten_objects_like(treedef, value, buffer)
+    }
+
+    /// The value of the leaves, which may be taken out of the vector.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the type does not fit the structure.
+    fn rebuild<T: DeserializeOwned>(
+        treedef: &TreeDef,
+        leaves: &mut Vec<Self>,
+    ) -> treedef::Result<T> {
+        treedef::unflatten_objects(treedef, std::mem::take(leaves))
+    }
+
+    /// Runs a kernel on the numbers of leaves of one type and shape.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the shapes or types differ, or the operation fails.
+    fn run<K: Kernel<S, R>, const S: usize, const R: usize>(
+        kernel: &K,
+        main: &mut Self,
+        slots: [&mut Self; S],
+        read: [&Self; R],
+    ) -> Result<(), LeafError>;
+
+    /// Runs a kernel on slices of one length. On error, returns the position of the leaf too.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    fn run_all<K: Kernel<S, R>, const S: usize, const R: usize>(
+        kernel: &K,
+        main: &mut [Self],
+        mut slots: [&mut [Self]; S],
+        read: [&[Self]; R],
+    ) -> Result<(), (usize, LeafError)> {
+        for (at, main) in main.iter_mut().enumerate() {
+            // In bounds: the slices have one length.
+            let slots = slots.each_mut().map(|slot| &mut slot[at]);
+            Self::run(kernel, main, slots, read.map(|read| &read[at]))
+                .map_err(|error| (at, error))?;
+        }
+        Ok(())
+    }
+
+    /// The sum of a term over the numbers of leaves of one type and shape, pairwise and in `f64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    fn sum<K: Term<R>, const R: usize>(term: &K, read: [&Self; R]) -> Result<f64, LeafError>;
+
+    /// The sum of a term over slices of one length.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_all`](Self::run_all).
+    fn sum_all<K: Term<R>, const R: usize>(
+        term: &K,
+        read: [&[Self]; R],
+    ) -> Result<f64, (usize, LeafError)> {
+        let length = read.first().map_or(0, |slice| slice.len());
+        let sum =
+            |at: usize| Self::sum(term, read.map(|read| &read[at])).map_err(|error| (at, error));
+        pairwise::try_sum(0..length, &sum)
+    }
+
+    /// A leaf of this type and shape, all of whose numbers are zero.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when there is no such leaf.
+    fn zero(&self) -> Result<Self, LeafError>;
+
+    /// The type of the numbers and the shape, for messages: `f32[3, 4]`.
+    fn describe(&self) -> String;
+
+    /// Whether the other leaf has the type and the shape of this one.
+    fn is_like(&self, other: &Self) -> bool;
+
+    /// A count as a leaf, for files that hold nothing but leaves. `None` if leaves cannot hold one.
+    fn of_count(_count: u64) -> Option<Self> {
+        None
+    }
+
+    /// The count in a leaf from [`of_count`](Self::of_count).
+    fn to_count(&self) -> Option<u64> {
+        None
+    }
+}

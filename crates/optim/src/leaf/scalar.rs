@@ -1,0 +1,128 @@
+//! Leaves that are one number.
+
+use std::sync::LazyLock;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Flattener, LeafKind, Tree, TreeDef};
+
+use super::Leaf;
+use crate::error::LeafError;
+use crate::number::{Kernel, Term};
+use crate::pairwise;
+
+/// Takes the floats of a value.
+static FLOATS: LazyLock<Flattener> =
+    LazyLock::new(|| Flattener::new().leaves_where(LeafKind::is_float));
+
+/// The same, for another value whose statics play no part.
+static ONLY_FLOATS: LazyLock<Flattener> = LazyLock::new(|| FLOATS.clone().ignore_statics(true));
+
+/// The result for numbers, or that for numbers that are [objects](treedef::object). If both fail, the
+/// error about numbers.
+fn or_objects<T>(
+    numbers: treedef::Result<T>,
+    objects: impl FnOnce() -> treedef::Result<T>,
+) -> treedef::Result<T> {
+    numbers.or_else(|error| objects().map_err(|_| error))
+}
+
+macro_rules! scalar {
+    ($($type:ident)*) => {$(
+        impl Leaf for $type {
+            const IS_NUMBER: bool = true;
+
+            fn tree<T: Serialize + ?Sized>(value: &T) -> treedef::Result<Tree<Self>> {
+                or_objects(FLOATS.tree_as(value), || Tree::of_objects(value))
+            }
+
+            fn leaves_like<T: Serialize + ?Sized>(
+                treedef: &TreeDef,
+                value: &T,
+                buffer: &mut Vec<Self>,
+                ignore_statics: bool,
+            ) -> treedef::Result<()> {
+                let floats = if ignore_statics { &*ONLY_FLOATS } else { &*FLOATS };
+                let numbers = floats.flatten_like(treedef, value, buffer);
+                or_objects(numbers, || {
+                    let objects = Flattener::new().ignore_statics(ignore_statics);
+                    objects.flatten_objects_like(treedef, value, buffer)
+                })
+            }
+
+            fn rebuild<T: DeserializeOwned>(
+                treedef: &TreeDef,
+                leaves: &mut Vec<Self>,
+            ) -> treedef::Result<T> {
+                or_objects(treedef::unflatten(treedef, &*leaves), || {
+                    treedef::unflatten_objects(treedef, leaves.clone())
+                })
+            }
+
+            fn run<K: Kernel<S, R>, const S: usize, const R: usize>(
+                kernel: &K,
+                main: &mut Self,
+                slots: [&mut Self; S],
+                read: [&Self; R],
+            ) -> Result<(), LeafError> {
+                let (new, remembered) =
+                    kernel.run(*main, slots.each_ref().map(|slot| **slot), read.map(|read| *read));
+                *main = new;
+                slots.into_iter().zip(remembered).for_each(|(slot, new)| *slot = new);
+                Ok(())
+            }
+
+            #[inline]
+            fn run_all<K: Kernel<S, R>, const S: usize, const R: usize>(
+                kernel: &K,
+                main: &mut [Self],
+                slots: [&mut [Self]; S],
+                read: [&[Self]; R],
+            ) -> Result<(), (usize, LeafError)> {
+                // The same length for all, so that the loop has no checks.
+                let length = main.len();
+                let mut slots = slots.map(|slot| &mut slot[..length]);
+                let read = read.map(|read| &read[..length]);
+                for at in 0..length {
+                    let before = slots.each_ref().map(|slot| slot[at]);
+                    let (new, remembered) = kernel.run(main[at], before, read.map(|read| read[at]));
+                    main[at] = new;
+                    for (slot, new) in slots.iter_mut().zip(remembered) {
+                        slot[at] = new;
+                    }
+                }
+                Ok(())
+            }
+
+            fn sum<K: Term<R>, const R: usize>(
+                term: &K,
+                read: [&Self; R],
+            ) -> Result<f64, LeafError> {
+                Ok(f64::from(term.term(read.map(|read| *read))))
+            }
+
+            fn sum_all<K: Term<R>, const R: usize>(
+                term: &K,
+                read: [&[Self]; R],
+            ) -> Result<f64, (usize, LeafError)> {
+                let length = read.first().map_or(0, |slice| slice.len());
+                let read = read.map(|read| &read[..length]);
+                Ok(pairwise::sum(0..length, &|at| f64::from(term.term(read.map(|read| read[at])))))
+            }
+
+            fn zero(&self) -> Result<Self, LeafError> {
+                Ok(0.0)
+            }
+
+            fn describe(&self) -> String {
+                stringify!($type).to_owned()
+            }
+
+            fn is_like(&self, _other: &Self) -> bool {
+                true
+            }
+        }
+    )*};
+}
+
+scalar! { f32 f64 }

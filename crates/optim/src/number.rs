@@ -1,0 +1,124 @@
+//! Arithmetic that is written once: for one number, and for a tensor on any device.
+
+use std::ops::{Add, Div, Mul, Sub};
+
+/// What rules calculate with: `f32` and `f64`, or a whole tensor whose numbers have no address here.
+pub trait Number:
+    Clone + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+    /// The product with a constant.
+    fn times(self, factor: f64) -> Self;
+
+    /// The sum with a constant.
+    fn plus(self, term: f64) -> Self;
+
+    /// Zero, whatever this number is.
+    fn zero(self) -> Self;
+
+    /// The square root.
+    fn sqrt(self) -> Self;
+
+    /// 1, −1 or 0, and NaN for NaN.
+    fn sign(self) -> Self;
+
+    /// The nearest number between −`limit` and `limit`, and NaN for NaN.
+    fn clip(self, limit: f64) -> Self;
+}
+
+macro_rules! number {
+    ($($type:ident)*) => {$(
+        #[allow(clippy::cast_possible_truncation, reason = "constants are rounded to the type of the numbers")]
+        impl Number for $type {
+            #[inline(always)]
+            fn times(self, factor: f64) -> Self {
+                self * factor as $type
+            }
+
+            #[inline(always)]
+            fn plus(self, term: f64) -> Self {
+                self + term as $type
+            }
+
+            #[inline(always)]
+            fn zero(self) -> Self {
+                0.0
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $type::sqrt(self)
+            }
+
+            #[inline(always)]
+            fn sign(self) -> Self {
+                if self > 0.0 {
+                    1.0
+                } else if self < 0.0 {
+                    -1.0
+                } else {
+                    self
+                }
+            }
+
+            #[inline(always)]
+            fn clip(self, limit: f64) -> Self {
+                let limit = limit as $type;
+                if self > limit {
+                    limit
+                } else if self < -limit {
+                    -limit
+                } else {
+                    self
+                }
+            }
+        }
+    )*};
+}
+
+number! { f32 f64 }
+
+/// What happens to each number of several leaves at once: one number is changed, `S` others beside it
+/// are, and `R` are read.
+///
+/// Optimisers are written as a [`Rule`]. This trait is what a [`Leaf`](crate::Leaf) has to run.
+pub trait Kernel<const S: usize, const R: usize> {
+    /// The new numbers.
+    fn run<X: Number>(&self, main: X, slots: [X; S], read: [X; R]) -> (X, [X; S]);
+}
+
+/// One term of a sum over the numbers of `R` leaves.
+pub trait Term<const R: usize> {
+    /// The term for the numbers in one place.
+    fn term<X: Number>(&self, read: [X; R]) -> X;
+}
+
+/// The rule of an optimiser, for one number: the update of a parameter, from its gradient, its value
+/// and `S` numbers that are remembered.
+///
+/// The parameter is moved by *adding* the update, as in optax. So the rule of plain descent returns
+/// `gradient.times(-rate)`.
+pub trait Rule<const S: usize> {
+    /// The update, and what is remembered.
+    fn next<X: Number>(&self, gradient: X, parameter: X, slots: [X; S]) -> (X, [X; S]);
+}
+
+/// Puts the update in the place of the gradient.
+pub(crate) struct Update<'a, Q>(pub(crate) &'a Q);
+
+impl<Q: Rule<S>, const S: usize> Kernel<S, 1> for Update<'_, Q> {
+    #[inline(always)]
+    fn run<X: Number>(&self, gradient: X, slots: [X; S], [parameter]: [X; 1]) -> (X, [X; S]) {
+        self.0.next(gradient, parameter, slots)
+    }
+}
+
+/// Adds the update to the parameter.
+pub(crate) struct Descend<'a, Q>(pub(crate) &'a Q);
+
+impl<Q: Rule<S>, const S: usize> Kernel<S, 1> for Descend<'_, Q> {
+    #[inline(always)]
+    fn run<X: Number>(&self, parameter: X, slots: [X; S], [gradient]: [X; 1]) -> (X, [X; S]) {
+        let (update, slots) = self.0.next(gradient, parameter.clone(), slots);
+        (parameter + update, slots)
+    }
+}

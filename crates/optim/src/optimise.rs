@@ -1,0 +1,189 @@
+//! Optimisers of typed values.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::Tree;
+
+use crate::error::Result;
+use crate::leaf::Leaf;
+use crate::state::State;
+use crate::transform::{Accumulate, Frozen, Only, Transform};
+
+/// What an optimiser does with values. Every [`Transform`] is one.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use treedef_optim::{Optimiser, adam};
+///
+/// #[derive(Debug, Serialize, Deserialize)]
+/// struct Line { slope: f64, offset: f64, name: String }
+///
+/// let data = [(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)];
+/// let optimiser = adam(0.1);
+/// let mut line = Line { slope: 0.0, offset: 0.0, name: "fit".to_owned() };
+/// let mut state = optimiser.init::<f64, _>(&line)?;
+/// for _ in 0..500 {
+///     let mut gradient = Line { slope: 0.0, offset: 0.0, name: String::new() };
+///     for (x, y) in data {
+///         let error = line.slope * x + line.offset - y;
+///         gradient.slope += 2.0 * error * x;
+///         gradient.offset += 2.0 * error;
+///     }
+///     line = optimiser.step(line, gradient, &mut state)?;
+/// }
+/// assert!((line.slope - 2.0).abs() < 1e-4 && (line.offset - 1.0).abs() < 1e-4);
+/// assert_eq!(line.name, "fit");
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub trait Optimiser {
+    /// The state before the first step. The type of the leaves is yours to say, since a value may have
+    /// leaves of several: `init::<f64, _>(&model)`, or `init::<Tensor, _>(&model)`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the value cannot be flattened or has no such leaves, or when a pattern of
+    /// the optimiser names nothing.
+    fn init<L: Leaf, T: Serialize>(&self, model: &T) -> Result<State<T, L>>
+    where
+        Self: Transform<L>,
+    {
+        State::of(self, &L::tree(model)?)
+    }
+
+    /// The state for a tree, for [`step_tree`](Self::step_tree).
+    ///
+    /// # Errors
+    ///
+    /// As [`init`](Self::init).
+    fn init_tree<L: Leaf>(&self, model: &Tree<L>) -> Result<State<Tree<L>, L>>
+    where
+        Self: Transform<L>,
+    {
+        State::of(self, model)
+    }
+
+    /// The model after a step. Leaves that share their numbers, such as `Arc<[f32]>`, are changed in
+    /// place if nobody else holds them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the gradients or the state do not fit the model; it has the path and both
+    /// sides. Then the state is as before.
+    fn step<L: Leaf, T: Serialize + DeserializeOwned>(
+        &self,
+        model: T,
+        gradients: T,
+        state: &mut State<T, L>,
+    ) -> Result<T>
+    where
+        Self: Transform<L>,
+    {
+        state.take_in(&model, &gradients)?;
+        drop((model, gradients));
+        state.descend(self)?;
+        state.rebuild()
+    }
+
+    /// As [`step`](Self::step), for a model that stays where it is, and stays as it is on an error.
+    ///
+    /// # Errors
+    ///
+    /// As [`step`](Self::step).
+    fn step_in_place<L: Leaf, T: Serialize + DeserializeOwned>(
+        &self,
+        model: &mut T,
+        gradients: &T,
+        state: &mut State<T, L>,
+    ) -> Result<()>
+    where
+        Self: Transform<L>,
+    {
+        state.take_in(model, gradients)?;
+        state.descend(self)?;
+        *model = state.rebuild()?;
+        Ok(())
+    }
+
+    /// As [`step`](Self::step), for leaves that are in one flat vector already: nothing is flattened,
+    /// rebuilt or copied. The leaves of the gradients may be changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`step`](Self::step).
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_optim::{Optimiser, adam};
+    ///
+    /// let mut model = Tree::<f32>::of_as(&vec![1.0f32; 1_000])?;
+    /// let mut state = adam(0.5).init_tree(&model)?;
+    /// let mut gradients = model.clone();
+    /// adam(0.5).step_tree(&mut model, &mut gradients, &mut state)?;
+    /// assert!((model.leaves()[999] - 0.5).abs() < 1e-6);
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    fn step_tree<L: Leaf, T>(
+        &self,
+        model: &mut Tree<L>,
+        gradients: &mut Tree<L>,
+        state: &mut State<T, L>,
+    ) -> Result<()>
+    where
+        Self: Transform<L>,
+    {
+        state.descend_trees(self, model, gradients)
+    }
+
+    /// Restricts a transform to the leaves that a pattern names: optax's `masked`.
+    ///
+    /// The others keep their gradients, or stay as they are if the transform has a learning rate.
+    /// (optax would add their gradients to the parameters.) To exclude a part from a whole optimiser,
+    /// [`freeze`](Self::freeze) it.
+    fn only(self, pattern: impl Into<String>) -> Only<Self>
+    where
+        Self: Sized,
+    {
+        Only { inner: self, patterns: vec![pattern.into()] }
+    }
+
+    /// Keeps an optimiser from the leaves that a pattern names: they do not change, whatever the
+    /// optimiser does with others. They do not count for a global norm in this optimiser, either.
+    ///
+    /// ```
+    /// use treedef_optim::{Optimiser, adamw};
+    ///
+    /// let optimiser = adamw(0.1).freeze(".0").freeze(".1");
+    /// let mut state = optimiser.init::<f64, _>(&(1.0, 1.0, 1.0))?;
+    /// let (a, b, c) = optimiser.step((1.0, 1.0, 1.0), (9.0, 9.0, 9.0), &mut state)?;
+    /// assert!((a, b) == (1.0, 1.0) && c < 1.0);
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    fn freeze(self, pattern: impl Into<String>) -> Frozen<Self>
+    where
+        Self: Sized,
+    {
+        Frozen { inner: self, patterns: vec![pattern.into()] }
+    }
+
+    /// Makes the mean of `every` gradients one step: optax's `MultiSteps`. The parameters do not change
+    /// in the steps between.
+    ///
+    /// ```
+    /// use treedef_optim::{Optimiser, sgd};
+    ///
+    /// let optimiser = sgd(1.0).accumulate(2);
+    /// let mut state = optimiser.init::<f64, _>(&5.0)?;
+    /// let model = optimiser.step(5.0, 1.0, &mut state)?;
+    /// assert_eq!(model, 5.0);
+    /// assert_eq!(optimiser.step(model, 2.0, &mut state)?, 3.5);
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    fn accumulate(self, every: u64) -> Accumulate<Self>
+    where
+        Self: Sized,
+    {
+        Accumulate { inner: self, every }
+    }
+}
+
+impl<O: ?Sized> Optimiser for O {}

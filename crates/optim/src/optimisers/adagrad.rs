@@ -1,0 +1,82 @@
+//! AdaGrad.
+
+use super::Mode;
+use crate::error::Result;
+use crate::leaf::Leaf;
+use crate::number::{Number, Rule};
+use crate::schedules::Schedule;
+use crate::transform::{Place, Slots, Step, Transform};
+
+/// Descent with a rate for each number, by the sum of its squared gradients: optax's `adagrad`.
+///
+/// ```
+/// use treedef_optim::{Optimiser, adagrad};
+///
+/// let optimiser = adagrad(1.0).initial_accumulator(0.0).eps(1e-12);
+/// let mut state = optimiser.init::<f64, _>(&0.0)?;
+/// assert!((optimiser.step(0.0, 5.0, &mut state)? + 1.0).abs() < 1e-12);
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub fn adagrad(rate: impl Into<Schedule>) -> AdaGrad {
+    AdaGrad { rate: rate.into(), initial: 0.1, eps: 1e-7 }
+}
+
+/// Made by [`adagrad`].
+#[derive(Clone, Debug)]
+pub struct AdaGrad {
+    rate: Schedule,
+    initial: f64,
+    eps: f64,
+}
+
+impl AdaGrad {
+    /// What each sum begins with. The default is 0.1.
+    pub fn initial_accumulator(mut self, initial: f64) -> Self {
+        self.initial = initial;
+        self
+    }
+
+    /// Is added below the root, and must not be 0. The default is 1e-7.
+    pub fn eps(mut self, eps: f64) -> Self {
+        self.eps = eps;
+        self
+    }
+
+    fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let (count, leaves) = slots.counted("adagrad", ["sum_of_squares"])?;
+        mode.run(step, &Next { rate: self.rate.at(*count), eps: self.eps }, leaves)?;
+        *count += 1;
+        Ok(())
+    }
+}
+
+impl<L: Leaf> Transform<L> for AdaGrad {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        Slots::new("adagrad").with_filled("sum_of_squares", self.initial, place, parameters)
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.go(Mode::Update, step, slots)
+    }
+
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.go(Mode::Descend, step, slots)
+    }
+
+    fn is_descent(&self) -> bool {
+        true
+    }
+}
+
+struct Next {
+    rate: f64,
+    eps: f64,
+}
+
+impl Rule<1> for Next {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, [sum]: [X; 1]) -> (X, [X; 1]) {
+        let sum = gradient.clone() * gradient.clone() + sum;
+        ((gradient / sum.clone().plus(self.eps).sqrt()).times(-self.rate), [sum])
+    }
+}

@@ -1,0 +1,103 @@
+//! Lion.
+
+use super::{Decay, Mode};
+use crate::error::Result;
+use crate::leaf::Leaf;
+use crate::number::{Number, Rule};
+use crate::schedules::Schedule;
+use crate::transform::{Place, Selection, Slots, Step, Transform};
+
+/// Descent by the sign of a moving average: optax's `lion`.
+///
+/// As there, the weights decay by 1e-3 unless [`weight_decay`](Lion::weight_decay) says otherwise.
+///
+/// ```
+/// use treedef_optim::{Optimiser, lion};
+///
+/// let optimiser = lion(0.5).weight_decay(0.0);
+/// let mut state = optimiser.init::<f32, _>(&(1.0f32, 1.0f32))?;
+/// assert_eq!(optimiser.step((1.0f32, 1.0), (1e-3, -7.0), &mut state)?, (0.5, 1.5));
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub fn lion(rate: impl Into<Schedule>) -> Lion {
+    Lion { rate: rate.into(), b1: 0.9, b2: 0.99, decay: Decay { rate: 1e-3, only: None } }
+}
+
+/// Made by [`lion`].
+#[derive(Clone, Debug)]
+pub struct Lion {
+    rate: Schedule,
+    b1: f64,
+    b2: f64,
+    decay: Decay,
+}
+
+impl Lion {
+    /// How much of the average counts beside the gradient. The default is 0.9.
+    pub fn b1(mut self, b1: f64) -> Self {
+        self.b1 = b1;
+        self
+    }
+
+    /// The decay of the average. The default is 0.99.
+    pub fn b2(mut self, b2: f64) -> Self {
+        self.b2 = b2;
+        self
+    }
+
+    /// How much of a parameter, times the learning rate, a step takes away. The default is 1e-3.
+    pub fn weight_decay(mut self, rate: f64) -> Self {
+        self.decay.rate = rate;
+        self
+    }
+
+    /// Only the leaves that the pattern names decay: optax's `mask`. All leaves are trained.
+    pub fn only(mut self, pattern: impl Into<String>) -> Self {
+        self.decay.only = Some(pattern.into());
+        self
+    }
+
+    fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.decay.run(mode, step, slots, ("lion", ["mu"]), |count, decay| Next {
+            rate: self.rate.at(count),
+            b1: self.b1,
+            b2: self.b2,
+            decay,
+        })
+    }
+}
+
+impl<L: Leaf> Transform<L> for Lion {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        Selection::of(place, &self.decay.patterns())?;
+        Slots::new("lion").with_zeros("mu", place, parameters)
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.go(Mode::Update, step, slots)
+    }
+
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.go(Mode::Descend, step, slots)
+    }
+
+    fn is_descent(&self) -> bool {
+        true
+    }
+}
+
+struct Next {
+    rate: f64,
+    b1: f64,
+    b2: f64,
+    decay: f64,
+}
+
+impl Rule<1> for Next {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, parameter: X, [mu]: [X; 1]) -> (X, [X; 1]) {
+        let between = gradient.clone().times(1.0 - self.b1) + mu.clone().times(self.b1);
+        let mu = gradient.times(1.0 - self.b2) + mu.times(self.b2);
+        ((between.sign() + parameter.times(self.decay)).times(-self.rate), [mu])
+    }
+}

@@ -1,0 +1,87 @@
+//! Optimisers: transforms that end with a learning rate.
+//!
+//! They have the names, the defaults and the meaning that they have in optax 0.2.8. A learning rate is a
+//! number or a [schedule](crate::schedules). What differs is said where it does.
+
+mod adagrad;
+mod adam;
+mod lion;
+mod rmsprop;
+mod sgd;
+
+pub use adagrad::{AdaGrad, adagrad};
+pub use adam::{Adam, AdamW, adam, adamw};
+pub use lion::{Lion, lion};
+pub use rmsprop::{RmsProp, rmsprop};
+pub use sgd::{Sgd, sgd};
+
+use crate::error::Result;
+use crate::leaf::Leaf;
+use crate::number::Rule;
+use crate::transform::{Selection, Slots, Step};
+
+/// Runs a rule in a step: one that changes the updates, or one that moves the parameters.
+#[derive(Clone, Copy)]
+enum Mode {
+    Update,
+    Descend,
+}
+
+impl Mode {
+    fn run<L: Leaf, Q: Rule<S>, const S: usize>(
+        self,
+        step: &mut Step<'_, L>,
+        rule: &Q,
+        slots: [&mut [L]; S],
+    ) -> Result<()> {
+        match self {
+            Mode::Update => step.update(rule, slots),
+            Mode::Descend => step.descend(rule, slots),
+        }
+    }
+}
+
+/// Which weights decay, and how fast.
+#[derive(Clone, Debug)]
+struct Decay {
+    rate: f64,
+    only: Option<String>,
+}
+
+impl Decay {
+    fn patterns(&self) -> Vec<String> {
+        self.only.iter().cloned().collect()
+    }
+
+    /// Runs a rule with this decay, and without it where no weight decays.
+    fn run<L: Leaf, Q: Rule<S>, const S: usize>(
+        &self,
+        mode: Mode,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+        (name, leaves): (&'static str, [&'static str; S]),
+        rule: impl Fn(u64, f64) -> Q,
+    ) -> Result<()> {
+        let selection = match &self.only {
+            None => None,
+            Some(_) => {
+                Selection::kept(&mut slots.selection, step.place, &self.patterns())?;
+                slots.selection.take()
+            }
+        };
+        let (count, mut found) = slots.counted(name, leaves)?;
+        let result = match &selection {
+            None => mode.run(step, &rule(*count, self.rate), found),
+            Some(Selection { inside, outside }) => {
+                let decayed = found.each_mut().map(|leaves| &mut **leaves);
+                mode.run(&mut step.among(inside), &rule(*count, self.rate), decayed)
+                    .and_then(|()| mode.run(&mut step.among(outside), &rule(*count, 0.0), found))
+            }
+        };
+        if result.is_ok() {
+            *count += 1;
+        }
+        slots.selection = selection;
+        result
+    }
+}

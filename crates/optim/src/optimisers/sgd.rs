@@ -1,0 +1,109 @@
+//! Gradient descent.
+
+use super::Mode;
+use crate::error::Result;
+use crate::leaf::Leaf;
+use crate::number::{Number, Rule};
+use crate::schedules::Schedule;
+use crate::transform::{Place, Slots, Step, Transform};
+
+/// Gradient descent: optax's `sgd`.
+///
+/// ```
+/// use treedef_optim::{Optimiser, sgd};
+///
+/// let optimiser = sgd(0.5).momentum(0.5);
+/// let mut state = optimiser.init::<f64, _>(&4.0)?;
+/// let model = optimiser.step(4.0, 2.0, &mut state)?;
+/// assert_eq!(model, 3.0);
+/// assert_eq!(optimiser.step(model, 2.0, &mut state)?, 1.5);
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub fn sgd(rate: impl Into<Schedule>) -> Sgd {
+    Sgd { rate: rate.into(), momentum: None, nesterov: false }
+}
+
+/// Made by [`sgd`].
+#[derive(Clone, Debug)]
+pub struct Sgd {
+    rate: Schedule,
+    momentum: Option<f64>,
+    nesterov: bool,
+}
+
+const NAME: &str = "sgd";
+
+impl Sgd {
+    /// How much of the former updates remains. The default is no momentum, which needs no memory.
+    pub fn momentum(mut self, momentum: f64) -> Self {
+        self.momentum = Some(momentum);
+        self
+    }
+
+    /// Whether the momentum is Nesterov's. The default is `false`.
+    pub fn nesterov(mut self, yes: bool) -> Self {
+        self.nesterov = yes;
+        self
+    }
+
+    fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let rate = self.rate.at(slots.count);
+        match self.momentum {
+            None => mode.run(step, &Plain { rate }, slots.leaves(NAME, [])?)?,
+            Some(decay) => {
+                let rule = Momentum { rate, decay, nesterov: self.nesterov };
+                mode.run(step, &rule, slots.leaves(NAME, ["trace"])?)?;
+            }
+        }
+        slots.count += 1;
+        Ok(())
+    }
+}
+
+impl<L: Leaf> Transform<L> for Sgd {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        match self.momentum {
+            None => Ok(Slots::new(NAME)),
+            Some(_) => Slots::new(NAME).with_zeros("trace", place, parameters),
+        }
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.go(Mode::Update, step, slots)
+    }
+
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.go(Mode::Descend, step, slots)
+    }
+
+    fn is_descent(&self) -> bool {
+        true
+    }
+}
+
+struct Plain {
+    rate: f64,
+}
+
+impl Rule<0> for Plain {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, []: [X; 0]) -> (X, [X; 0]) {
+        (gradient.times(-self.rate), [])
+    }
+}
+
+struct Momentum {
+    rate: f64,
+    decay: f64,
+    nesterov: bool,
+}
+
+impl Rule<1> for Momentum {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, [trace]: [X; 1]) -> (X, [X; 1]) {
+        let trace = gradient.clone() + trace.times(self.decay);
+        let update =
+            if self.nesterov { gradient + trace.clone().times(self.decay) } else { trace.clone() };
+        (update.times(-self.rate), [trace])
+    }
+}

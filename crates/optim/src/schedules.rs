@@ -1,0 +1,121 @@
+//! Learning rates that change with the number of steps.
+//!
+//! A schedule is a number, a function of your own, or one of those here. The count of the first step
+//! is 0.
+//!
+//! ```
+//! use treedef_optim::schedules::{Schedule, join, linear, warmup_cosine};
+//!
+//! let rate = warmup_cosine(0.0, 0.1, 10, 100, 0.001);
+//! assert_eq!((rate.at(0), rate.at(10), rate.at(100)), (0.0, 0.1, 0.001));
+//!
+//! let own = Schedule::from(|count: u64| 0.1 / (1.0 + count as f64));
+//! let rate = join([linear(0.0, 0.1, 10), own], [10]);
+//! assert_eq!((rate.at(5), rate.at(11)), (0.05, 0.05));
+//! ```
+
+use std::f64::consts::PI;
+use std::fmt;
+use std::sync::Arc;
+
+/// A learning rate for each count of steps, from a number or a function.
+#[derive(Clone)]
+pub struct Schedule(Arc<dyn Fn(u64) -> f64 + Send + Sync>);
+
+impl Schedule {
+    /// The rate of the step with this count.
+    pub fn at(&self, count: u64) -> f64 {
+        (self.0)(count)
+    }
+}
+
+impl fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Schedule({}, …)", self.at(0))
+    }
+}
+
+impl From<f64> for Schedule {
+    fn from(rate: f64) -> Self {
+        constant(rate)
+    }
+}
+
+impl<F: Fn(u64) -> f64 + Send + Sync + 'static> From<F> for Schedule {
+    fn from(rate: F) -> Self {
+        Schedule(Arc::new(rate))
+    }
+}
+
+/// The same rate for all steps: optax's `constant_schedule`.
+#[doc(alias = "constant_schedule")]
+pub fn constant(rate: f64) -> Schedule {
+    Schedule::from(move |_: u64| rate)
+}
+
+/// From `init` to `end` in `steps` steps, and then `end`: optax's `linear_schedule`.
+#[doc(alias = "linear_schedule")]
+pub fn linear(init: f64, end: f64, steps: u64) -> Schedule {
+    polynomial(init, end, 1.0, steps)
+}
+
+/// From `init` to `end` by a power of what is left: optax's `polynomial_schedule`.
+///
+/// With no steps it is `init` for ever, as in optax.
+#[doc(alias = "polynomial_schedule")]
+pub fn polynomial(init: f64, end: f64, power: f64, steps: u64) -> Schedule {
+    Schedule::from(move |count: u64| {
+        if steps == 0 {
+            return init;
+        }
+        let left = 1.0 - ratio(count.min(steps), steps);
+        (init - end) * left.powf(power) + end
+    })
+}
+
+/// Half a wave of a cosine from `init` to `alpha * init`: optax's `cosine_decay_schedule`.
+#[doc(alias = "cosine_decay_schedule")]
+pub fn cosine_decay(init: f64, steps: u64, alpha: f64) -> Schedule {
+    Schedule::from(move |count: u64| {
+        let wave = 0.5 * (1.0 + (PI * ratio(count.min(steps), steps)).cos());
+        init * ((1.0 - alpha) * wave + alpha)
+    })
+}
+
+/// `init * rate ^ (count / steps)`: optax's `exponential_decay` with its defaults.
+pub fn exponential_decay(init: f64, steps: u64, rate: f64) -> Schedule {
+    Schedule::from(
+        move |count: u64| if count == 0 { init } else { init * rate.powf(ratio(count, steps)) },
+    )
+}
+
+/// Linear from `init` to `peak` in `warmup` steps, then a cosine to `end`; `steps` counts both parts:
+/// optax's `warmup_cosine_decay_schedule`.
+#[doc(alias = "warmup_cosine_decay_schedule")]
+pub fn warmup_cosine(init: f64, peak: f64, warmup: u64, steps: u64, end: f64) -> Schedule {
+    let alpha = if peak == 0.0 { 0.0 } else { end / peak };
+    let decay = cosine_decay(peak, steps.saturating_sub(warmup), alpha);
+    join([linear(init, peak, warmup), decay], [warmup])
+}
+
+/// One schedule after another. Each begins to count at its boundary: optax's `join_schedules`.
+///
+/// The last one goes on for ever. Schedules without a boundary before them are never reached.
+#[doc(alias = "join_schedules")]
+pub fn join(
+    schedules: impl IntoIterator<Item = Schedule>,
+    boundaries: impl IntoIterator<Item = u64>,
+) -> Schedule {
+    let mut schedules = schedules.into_iter();
+    let first = schedules.next().unwrap_or_else(|| constant(0.0));
+    let later: Vec<(u64, Schedule)> = boundaries.into_iter().zip(schedules).collect();
+    Schedule::from(move |count: u64| {
+        let begun = later.iter().rev().find(|(boundary, _)| count >= *boundary);
+        begun.map_or_else(|| first.at(count), |(boundary, schedule)| schedule.at(count - boundary))
+    })
+}
+
+/// How much of the steps is done. Counts beyond 2⁵³ are rounded.
+fn ratio(count: u64, steps: u64) -> f64 {
+    if steps == 0 { 1.0 } else { count as f64 / steps as f64 }
+}

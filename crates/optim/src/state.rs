@@ -1,0 +1,216 @@
+//! What an optimiser remembers of the training of a value.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Tree, TreeDef};
+
+use crate::error::{Error, Result};
+use crate::leaf::Leaf;
+use crate::transform::{Place, Slots, Step, Transform};
+
+/// What an optimiser remembers: counts, and moments with the structure of the parameters.
+///
+/// It is a serde value. Each moment is a `T`, so the state is saved, printed, compared and migrated as
+/// the model is. [The guide](crate#the-state) has an example.
+pub struct State<T, L> {
+    /// The structure of the parameters. Unknown if the state was read and has no leaves.
+    pub(crate) treedef: Option<TreeDef>,
+    pub(crate) slots: Slots<L>,
+    /// Whether the leaves of the slots were compared with those of the parameters.
+    pub(crate) is_checked: bool,
+    /// The memory of the last step.
+    parameters: Vec<L>,
+    gradients: Vec<L>,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T, L: Clone> Clone for State<T, L> {
+    fn clone(&self) -> Self {
+        State {
+            treedef: self.treedef.clone(),
+            slots: self.slots.clone(),
+            is_checked: self.is_checked,
+            parameters: Vec::new(),
+            gradients: Vec::new(),
+            value: PhantomData,
+        }
+    }
+}
+
+impl<T, L: fmt::Debug> fmt::Debug for State<T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("slots", &self.slots).finish_non_exhaustive()
+    }
+}
+
+impl<T, L: Leaf> State<T, L> {
+    pub(crate) fn of(optimiser: &(impl Transform<L> + ?Sized), model: &Tree<L>) -> Result<Self> {
+        if model.leaves().is_empty() {
+            return Err(Error::NoLeaves { leaf: std::any::type_name::<L>() });
+        }
+        let all = [0..model.leaves().len()];
+        let place = Place { treedef: model.treedef(), ranges: &all };
+        let slots = optimiser.slots(place, model.leaves())?;
+        Ok(State { is_checked: true, ..State::read(Some(model.treedef().clone()), slots) })
+    }
+
+    pub(crate) fn read(treedef: Option<TreeDef>, slots: Slots<L>) -> Self {
+        let (parameters, gradients) = (Vec::new(), Vec::new());
+        State { treedef, slots, is_checked: false, parameters, gradients, value: PhantomData }
+    }
+
+    /// The number of steps of the first transform that counts them.
+    pub fn count(&self) -> u64 {
+        fn first<L>(slots: &Slots<L>) -> u64 {
+            let inside = || slots.parts.iter().map(first).find(|count| *count > 0);
+            if slots.count > 0 { slots.count } else { inside().unwrap_or_default() }
+        }
+        first(&self.slots)
+    }
+
+    /// Puts the leaves of the model and of the gradients into the memory of the state.
+    pub(crate) fn take_in(&mut self, model: &T, gradients: &T) -> Result<()>
+    where
+        T: Serialize,
+    {
+        self.take_in_model(model)?;
+        let Some(treedef) = &self.treedef else { return Ok(()) };
+        L::leaves_like(treedef, gradients, &mut self.gradients, true)
+            .map_err(|source| Error::Structure { what: "the gradient", source })?;
+        expect_alike("the gradient", treedef, &self.parameters, &self.gradients)?;
+        self.check()
+    }
+
+    fn take_in_model(&mut self, model: &T) -> Result<()>
+    where
+        T: Serialize,
+    {
+        if let Some(treedef) = &self.treedef {
+            if L::leaves_like(treedef, model, &mut self.parameters, false).is_ok() {
+                return Ok(());
+            }
+            L::leaves_like(treedef, model, &mut self.parameters, true)
+                .map_err(|source| Error::Structure { what: "the state", source })?;
+        }
+        // A static of the model has changed, such as a number of epochs.
+        let (treedef, leaves) = L::tree(model)?.into_parts();
+        if leaves.is_empty() {
+            return Err(Error::NoLeaves { leaf: std::any::type_name::<L>() });
+        }
+        self.treedef = Some(treedef);
+        self.parameters = leaves;
+        Ok(())
+    }
+
+    /// Compares the leaves of the slots with the parameters, once.
+    fn check(&mut self) -> Result<()> {
+        if self.is_checked {
+            return Ok(());
+        }
+        let Some(treedef) = &self.treedef else { return Ok(()) };
+        fn all<L: Leaf>(treedef: &TreeDef, parameters: &[L], slots: &Slots<L>) -> Result<()> {
+            for (_, leaves) in &slots.leaves {
+                expect_alike("the state", treedef, parameters, leaves)?;
+            }
+            slots.parts.iter().try_for_each(|slots| all(treedef, parameters, slots))
+        }
+        all(treedef, &self.parameters, &self.slots)?;
+        self.is_checked = true;
+        Ok(())
+    }
+
+    pub(crate) fn descend(&mut self, optimiser: &(impl Transform<L> + ?Sized)) -> Result<()> {
+        let Some(treedef) = &self.treedef else { return Ok(()) };
+        let all = [0..self.parameters.len()];
+        let place = Place { treedef, ranges: &all };
+        let (parameters, updates) = (&mut *self.parameters, &mut *self.gradients);
+        let done = optimiser.descend(&mut Step { place, updates, parameters }, &mut self.slots);
+        if !L::IS_NUMBER {
+            // Nothing is held that the caller could share.
+            self.gradients.clear();
+        }
+        if done.is_err() {
+            self.parameters.clear();
+        }
+        done
+    }
+
+    pub(crate) fn rebuild(&mut self) -> Result<T>
+    where
+        T: DeserializeOwned,
+    {
+        match &self.treedef {
+            Some(treedef) => Ok(L::rebuild(treedef, &mut self.parameters)?),
+            None => Err(Error::NoLeaves { leaf: std::any::type_name::<L>() }), // they were taken in
+        }
+    }
+
+    pub(crate) fn descend_trees(
+        &mut self,
+        optimiser: &(impl Transform<L> + ?Sized),
+        model: &mut Tree<L>,
+        gradients: &mut Tree<L>,
+    ) -> Result<()> {
+        if self.treedef.as_ref() != Some(model.treedef()) {
+            if let Some(treedef) = &self.treedef {
+                expect_same("the state", model.treedef(), treedef)?;
+            }
+            self.treedef = Some(model.treedef().clone());
+        }
+        let Some(treedef) = &self.treedef else { return Ok(()) };
+        if gradients.treedef() != treedef {
+            expect_same("the gradient", treedef, gradients.treedef())?;
+        }
+        expect_alike("the gradient", treedef, model.leaves(), gradients.leaves())?;
+        let parameters = mem::take(&mut self.parameters);
+        if !self.is_checked {
+            self.parameters = model.leaves().to_vec();
+            self.check()?;
+        }
+        self.parameters = parameters;
+        let Some(treedef) = &self.treedef else { return Ok(()) };
+        let all = [0..treedef.num_leaves()];
+        let place = Place { treedef, ranges: &all };
+        let (parameters, updates) = (model.leaves_mut(), gradients.leaves_mut());
+        optimiser.descend(&mut Step { place, updates, parameters }, &mut self.slots)
+    }
+}
+
+/// Both structures without their leaves, to find where they differ.
+fn expect_same(what: &'static str, expected: &TreeDef, found: &TreeDef) -> Result<()> {
+    let empty = |treedef: &TreeDef| Tree::new(treedef.clone(), vec![(); treedef.num_leaves()]);
+    match empty(expected)?.zip(empty(found)?) {
+        Ok(_) => Ok(()),
+        Err(source) => Err(Error::Structure { what, source }),
+    }
+}
+
+/// Checks that leaves have the types and shapes of the parameters.
+pub(crate) fn expect_alike<L: Leaf>(
+    what: &'static str,
+    treedef: &TreeDef,
+    parameters: &[L],
+    found: &[L],
+) -> Result<()> {
+    if parameters.len() != found.len() {
+        let message = format!("{what} has {} leaves, not {}", found.len(), parameters.len());
+        return Err(Error::Argument(message));
+    }
+    if L::IS_NUMBER {
+        return Ok(());
+    }
+    let pairs = parameters.iter().zip(found).enumerate();
+    match pairs.into_iter().find(|(_, (parameter, found))| !parameter.is_like(found)) {
+        None => Ok(()),
+        Some((leaf, (parameter, found))) => Err(Error::Leaf {
+            what,
+            expected: parameter.describe(),
+            found: found.describe(),
+            path: treedef.leaf_path(leaf)?,
+        }),
+    }
+}

@@ -1,0 +1,105 @@
+//! Several gradients as one step.
+
+use super::{Number, Place, Rule, Slots, Step, Transform};
+use crate::error::{Error, Result};
+use crate::leaf::Leaf;
+use crate::number::Kernel;
+
+/// The mean of several gradients is one step: made by
+/// [`accumulate`](crate::Optimiser::accumulate).
+#[derive(Clone, Debug)]
+pub struct Accumulate<O> {
+    pub(crate) inner: O,
+    pub(crate) every: u64,
+}
+
+const NAME: &str = "accumulate";
+
+impl<O> Accumulate<O> {
+    /// Adds the gradients to the mean. Whether the inner transform has its step now: then the updates
+    /// are the mean, and the mean begins again.
+    fn is_due<L: Leaf>(
+        &self,
+        step: &mut Step<'_, L>,
+        count: &mut u64,
+        mean: &mut [L],
+    ) -> Result<bool> {
+        step.place.run(&Mean { count: *count }, mean, [], [&*step.updates])?;
+        *count += 1;
+        if *count < self.every {
+            return Ok(false);
+        }
+        *count = 0;
+        step.place.run(&TakeOut, step.updates, [mean], [])?;
+        Ok(true)
+    }
+}
+
+impl<L: Leaf, O: Transform<L>> Transform<L> for Accumulate<O> {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        if self.every == 0 {
+            return Err(Error::Argument(
+                "expected 1 or more gradients for a step, found 0".to_owned(),
+            ));
+        }
+        let inner = self.inner.slots(place, parameters)?;
+        Ok(Slots::new(NAME).with_zeros("mean", place, parameters)?.with_parts([inner]))
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let inside = slots.inside::<1, 1>(NAME, ["mean"])?;
+        let ([mean], [inner]) = (inside.leaves, inside.parts);
+        if self.is_due(step, inside.count, mean)? {
+            self.inner.update(step, inner)
+        } else {
+            step.update(&Zero, [])
+        }
+    }
+
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let inside = slots.inside::<1, 1>(NAME, ["mean"])?;
+        let ([mean], [inner]) = (inside.leaves, inside.parts);
+        if self.is_due(step, inside.count, mean)? {
+            self.inner.descend(step, inner)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn is_descent(&self) -> bool {
+        self.inner.is_descent()
+    }
+}
+
+/// The mean of one gradient more.
+struct Mean {
+    count: u64,
+}
+
+impl Kernel<0, 1> for Mean {
+    #[inline(always)]
+    fn run<X: Number>(&self, mean: X, []: [X; 0], [gradient]: [X; 1]) -> (X, [X; 0]) {
+        let change = (gradient - mean.clone()).times(1.0 / (self.count + 1) as f64);
+        (mean + change, [])
+    }
+}
+
+/// The number beside it, which becomes zero.
+struct TakeOut;
+
+impl Kernel<1, 0> for TakeOut {
+    #[inline(always)]
+    fn run<X: Number>(&self, _: X, [mean]: [X; 1], []: [X; 0]) -> (X, [X; 1]) {
+        (mean.clone(), [mean.zero()])
+    }
+}
+
+/// No update.
+pub(crate) struct Zero;
+
+impl Rule<0> for Zero {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, []: [X; 0]) -> (X, [X; 0]) {
+        (gradient.zero(), [])
+    }
+}

@@ -1,0 +1,69 @@
+//! Refuses gradients that are not finite.
+
+use super::{Number, Place, Slots, Step, Term, Transform};
+use crate::error::{Error, Result};
+use crate::leaf::Leaf;
+
+/// An error with the path, when a gradient is infinite or no number.
+///
+/// At the beginning of a chain it refuses the gradients before anything has changed: the parameters of
+/// [`step_in_place`](crate::Optimiser::step_in_place) and the state are as they were, and the training
+/// may go on with the next batch.
+///
+/// ```
+/// use treedef_optim::{Optimiser, adam, chain, transform::check_finite};
+///
+/// let optimiser = chain!(check_finite(), adam(0.1));
+/// let mut model = [1.0, 2.0];
+/// let mut state = optimiser.init::<f64, _>(&model)?;
+/// let error = optimiser.step_in_place(&mut model, &[0.5, f64::NAN], &mut state).unwrap_err();
+/// assert_eq!(error.to_string(), "the gradient is not finite at `.1`");
+/// assert_eq!(model, [1.0, 2.0]);
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub fn check_finite() -> CheckFinite {
+    CheckFinite
+}
+
+/// Made by [`check_finite`].
+#[derive(Clone, Debug)]
+pub struct CheckFinite;
+
+impl<L: Leaf> Transform<L> for CheckFinite {
+    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+        Ok(Slots::new("check_finite"))
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let [] = slots.leaves("check_finite", [])?;
+        expect_finite("the gradient", step.place, step.updates)
+    }
+}
+
+/// Zero for a number that is finite, and NaN for others.
+pub(crate) struct ZeroIfFinite;
+
+impl Term<1> for ZeroIfFinite {
+    #[inline(always)]
+    fn term<X: Number>(&self, [x]: [X; 1]) -> X {
+        x.times(0.0)
+    }
+}
+
+pub(crate) fn expect_finite<L: Leaf>(
+    what: &'static str,
+    place: Place<'_>,
+    leaves: &[L],
+) -> Result<()> {
+    if place.sum(&ZeroIfFinite, [leaves])? == 0.0 {
+        return Ok(());
+    }
+    for leaf in place.ranges.iter().cloned().flatten() {
+        let one = Place { ranges: &[leaf..leaf + 1], ..place };
+        if one.sum(&ZeroIfFinite, [leaves])? != 0.0 {
+            let path = place.treedef.leaf_path(leaf).unwrap_or_default();
+            return Err(Error::NotFinite { what, path });
+        }
+    }
+    Ok(())
+}

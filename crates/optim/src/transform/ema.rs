@@ -1,0 +1,70 @@
+//! Moving averages of updates.
+
+use super::{Number, Place, Rule, Slots, Step, Transform};
+use crate::error::Result;
+use crate::leaf::Leaf;
+
+/// The moving average of the updates: optax's `ema`, which corrects the bias of the zeros at the
+/// beginning.
+///
+/// For the moving average of the *parameters*, see
+/// [`incremental_update`](crate::tree::incremental_update).
+///
+/// ```
+/// use treedef_optim::{Optimiser, transform::ema};
+///
+/// let mut state = ema(0.9).init::<f64, _>(&0.0)?;
+/// let first = ema(0.9).step(0.0, 1.0, &mut state)?;
+/// assert!((first - 1.0).abs() < 1e-15);
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub fn ema(decay: f64) -> Ema {
+    Ema { decay, debias: true }
+}
+
+/// Made by [`ema`].
+#[derive(Clone, Debug)]
+pub struct Ema {
+    decay: f64,
+    debias: bool,
+}
+
+impl Ema {
+    /// Whether the bias of the zeros at the beginning is corrected. The default is `true`.
+    pub fn debias(mut self, yes: bool) -> Self {
+        self.debias = yes;
+        self
+    }
+}
+
+impl<L: Leaf> Transform<L> for Ema {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        Slots::new("ema").with_zeros("ema", place, parameters)
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let (count, leaves) = slots.counted("ema", ["ema"])?;
+        let correction = if self.debias { correction(self.decay, *count + 1) } else { 1.0 };
+        step.update(&Average { decay: self.decay, correction }, leaves)?;
+        *count += 1;
+        Ok(())
+    }
+}
+
+/// By what a moving average is divided that began with zeros.
+pub(crate) fn correction(decay: f64, count: u64) -> f64 {
+    1.0 - decay.powf(count as f64)
+}
+
+struct Average {
+    decay: f64,
+    correction: f64,
+}
+
+impl Rule<1> for Average {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, [average]: [X; 1]) -> (X, [X; 1]) {
+        let average = gradient.times(1.0 - self.decay) + average.times(self.decay);
+        (average.clone().times(1.0 / self.correction), [average])
+    }
+}

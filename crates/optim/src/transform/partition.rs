@@ -1,0 +1,141 @@
+//! An optimiser for each group of leaves.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::selection::{mask, ranges};
+use super::{Place, Selection, Slots, Step, Transform};
+use crate::error::{Error, Result};
+use crate::leaf::Leaf;
+
+/// An optimiser for each group of patterns. Each leaf must be in exactly one group, so optax's
+/// `partition`, once `multi_transform`.
+///
+/// ```
+/// use treedef_optim::{Optimiser, adam, sgd, transform::{partition, set_to_zero}};
+///
+/// let optimiser = partition()
+///     .group(["layers[0]"], set_to_zero())
+///     .group(["layers[1].b", "scale"], sgd(0.5))
+///     .rest(adam(0.1));
+/// # use serde::{Deserialize, Serialize};
+/// # #[derive(Serialize, Deserialize)] struct Layer { w: f64, b: f64 }
+/// # #[derive(Serialize, Deserialize)] struct Model { layers: Vec<Layer>, scale: f64 }
+/// let model = || Model { layers: vec![Layer { w: 1.0, b: 1.0 }, Layer { w: 1.0, b: 1.0 }], scale: 1.0 };
+/// let mut state = optimiser.init::<f64, _>(&model())?;
+/// let model = optimiser.step(model(), model(), &mut state)?;
+/// assert_eq!((model.layers[0].b, model.layers[1].b, model.scale), (1.0, 0.5, 0.5));
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub fn partition<L>() -> Partition<L> {
+    Partition { groups: Vec::new(), rest: None }
+}
+
+/// Made by [`partition`].
+pub struct Partition<L> {
+    groups: Vec<(Vec<String>, Box<dyn Transform<L>>)>,
+    rest: Option<Box<dyn Transform<L>>>,
+}
+
+impl<L> fmt::Debug for Partition<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let patterns = self.groups.iter().map(|(patterns, _)| patterns);
+        f.debug_list().entries(patterns).finish()
+    }
+}
+
+impl<L: Leaf> Partition<L> {
+    /// Adds a group: the leaves that one of the patterns names.
+    pub fn group<P: Into<String>>(
+        mut self,
+        patterns: impl IntoIterator<Item = P>,
+        optimiser: impl Transform<L> + 'static,
+    ) -> Self {
+        let patterns = patterns.into_iter().map(Into::into).collect();
+        self.groups.push((patterns, Box::new(optimiser)));
+        self
+    }
+
+    /// The optimiser of the leaves that no group names. Without it, such a leaf is an error.
+    pub fn rest(mut self, optimiser: impl Transform<L> + 'static) -> Self {
+        self.rest = Some(Box::new(optimiser));
+        self
+    }
+
+    fn optimisers(&self) -> impl Iterator<Item = &dyn Transform<L>> {
+        self.groups.iter().map(|(_, optimiser)| &**optimiser).chain(self.rest.as_deref())
+    }
+
+    /// The leaves of each optimiser.
+    fn parts(&self, place: Place<'_>) -> Result<Vec<Vec<Range<usize>>>> {
+        let path = |leaf: usize| place.treedef.leaf_path(leaf).unwrap_or_default();
+        let mut group_of: Vec<Option<usize>> = vec![None; place.treedef.num_leaves()];
+        for (group, (patterns, _)) in self.groups.iter().enumerate() {
+            let named = mask(place.treedef, patterns)?;
+            for (leaf, _) in named.iter().enumerate().filter(|(_, named)| **named) {
+                if let Some(first) = group_of.get(leaf).copied().flatten() {
+                    let first = self.groups.get(first).map(|(patterns, _)| patterns.join("`, `"));
+                    return Err(Error::TwoGroups {
+                        first: first.unwrap_or_default(),
+                        second: patterns.join("`, `"),
+                        path: path(leaf),
+                    });
+                }
+                group_of.iter_mut().skip(leaf).take(1).for_each(|of| *of = Some(group));
+            }
+        }
+        let none = ranges(place, |leaf| group_of.get(*leaf).copied().flatten().is_none());
+        if let (Some(first), None) = (none.first(), &self.rest) {
+            return Err(Error::NoGroup { path: path(first.start) });
+        }
+        let parts = (0..self.groups.len()).map(|group| {
+            ranges(place, |leaf| group_of.get(*leaf).copied().flatten() == Some(group))
+        });
+        Ok(parts.chain(self.rest.as_ref().map(|_| none)).collect())
+    }
+
+    fn each(
+        &self,
+        step: &mut Step<'_, L>,
+        slots: &mut Slots<L>,
+        go: impl Fn(&dyn Transform<L>, &mut Step<'_, L>, &mut Slots<L>) -> Result<()>,
+    ) -> Result<()> {
+        if slots.transform != "partition" || slots.parts.len() != self.optimisers().count() {
+            return Err(slots.another("partition", &[]));
+        }
+        for (at, (optimiser, slots)) in self.optimisers().zip(&mut slots.parts).enumerate() {
+            if slots.selection.is_none() || slots.transform != "part" {
+                let inside = self.parts(step.place)?.into_iter().nth(at).unwrap_or_default();
+                slots.selection = Some(Selection { inside, outside: Vec::new() });
+            }
+            let (Some(selection), [inner]) = (&slots.selection, &mut *slots.parts) else {
+                return Err(slots.another("part", &[]));
+            };
+            go(optimiser, &mut step.among(&selection.inside), inner)?;
+        }
+        Ok(())
+    }
+}
+
+impl<L: Leaf> Transform<L> for Partition<L> {
+    fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
+        let parts = self.parts(place)?;
+        let slots = self.optimisers().zip(&parts).map(|(optimiser, ranges)| {
+            let inner = optimiser.slots(Place { ranges, ..place }, parameters)?;
+            Ok(Slots::new("part").with_parts([inner]))
+        });
+        Ok(Slots::new("partition").with_parts(slots.collect::<Result<Vec<_>>>()?))
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.each(step, slots, |optimiser, step, slots| optimiser.update(step, slots))
+    }
+
+    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        self.each(step, slots, |optimiser, step, slots| optimiser.descend(step, slots))
+    }
+
+    fn is_descent(&self) -> bool {
+        self.optimisers().any(Transform::is_descent)
+    }
+}

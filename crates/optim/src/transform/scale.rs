@@ -1,0 +1,114 @@
+//! Factors, and the decay of weights.
+
+use super::{Number, Place, Rule, Slots, Step, Transform};
+use crate::error::Result;
+use crate::leaf::Leaf;
+use crate::schedules::Schedule;
+
+/// Multiplies all updates: optax's `scale`.
+///
+/// ```
+/// use treedef_optim::{Optimiser, transform::scale};
+///
+/// let mut state = scale(-0.5).init::<f32, _>(&1.0f32)?;
+/// assert_eq!(scale(-0.5).step(1.0f32, 4.0, &mut state)?, -1.0);
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub fn scale(factor: f64) -> Scale {
+    Scale { factor }
+}
+
+/// Made by [`scale`].
+#[derive(Clone, Debug)]
+pub struct Scale {
+    factor: f64,
+}
+
+impl Rule<0> for Scale {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, []: [X; 0]) -> (X, [X; 0]) {
+        (gradient.times(self.factor), [])
+    }
+}
+
+impl<L: Leaf> Transform<L> for Scale {
+    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+        Ok(Slots::new("scale"))
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        step.update(self, slots.leaves("scale", [])?)
+    }
+
+    fn is_descent(&self) -> bool {
+        self.factor < 0.0
+    }
+}
+
+/// Multiplies the updates by a schedule: optax's `scale_by_schedule`. As there, the sign is yours.
+pub fn scale_by_schedule(factor: impl Into<Schedule>) -> ScaleBySchedule {
+    ScaleBySchedule { factor: factor.into() }
+}
+
+/// Made by [`scale_by_schedule`].
+#[derive(Clone, Debug)]
+pub struct ScaleBySchedule {
+    factor: Schedule,
+}
+
+impl<L: Leaf> Transform<L> for ScaleBySchedule {
+    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+        Ok(Slots::new("scale_by_schedule"))
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        let (count, []) = slots.counted("scale_by_schedule", [])?;
+        step.update(&Scale { factor: self.factor.at(*count) }, [])?;
+        *count += 1;
+        Ok(())
+    }
+
+    fn is_descent(&self) -> bool {
+        self.factor.at(0) < 0.0
+    }
+}
+
+/// Adds `decay * parameter` to the updates: optax's `add_decayed_weights`.
+///
+/// [`only`](crate::Optimiser::only) restricts it to some leaves, as optax's `mask` does:
+///
+/// ```
+/// use treedef_optim::{Optimiser, chain, sgd, transform::weight_decay};
+///
+/// let optimiser = chain!(weight_decay(0.1).only(".0"), sgd(1.0));
+/// let mut state = optimiser.init::<f64, _>(&(10.0, 10.0))?;
+/// assert_eq!(optimiser.step((10.0, 10.0), (0.0, 0.0), &mut state)?, (9.0, 10.0));
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+#[doc(alias = "add_decayed_weights")]
+pub fn weight_decay(decay: f64) -> WeightDecay {
+    WeightDecay { decay }
+}
+
+/// Made by [`weight_decay`].
+#[derive(Clone, Debug)]
+pub struct WeightDecay {
+    decay: f64,
+}
+
+impl Rule<0> for WeightDecay {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, parameter: X, []: [X; 0]) -> (X, [X; 0]) {
+        (gradient + parameter.times(self.decay), [])
+    }
+}
+
+impl<L: Leaf> Transform<L> for WeightDecay {
+    fn slots(&self, _: Place<'_>, _: &[L]) -> Result<Slots<L>> {
+        Ok(Slots::new("weight_decay"))
+    }
+
+    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+        step.update(self, slots.leaves("weight_decay", [])?)
+    }
+}

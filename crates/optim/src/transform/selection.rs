@@ -1,0 +1,63 @@
+//! Which leaves patterns name.
+
+use std::ops::Range;
+
+use treedef::{Tree, TreeDef};
+
+use super::Place;
+use crate::error::Result;
+
+/// The leaves of a place that patterns name, and the others.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection {
+    pub(crate) inside: Vec<Range<usize>>,
+    pub(crate) outside: Vec<Range<usize>>,
+}
+
+impl Selection {
+    /// Selects by patterns, each of which must name something in the structure.
+    pub(crate) fn of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
+        let named = mask(place.treedef, patterns)?;
+        let is_named = |leaf: &usize| named.get(*leaf).copied().unwrap_or_default();
+        Ok(Selection {
+            inside: ranges(place, is_named),
+            outside: ranges(place, |leaf| !is_named(leaf)),
+        })
+    }
+
+    /// The selection that was found before, or this.
+    pub(crate) fn kept<'s>(
+        kept: &'s mut Option<Selection>,
+        place: Place<'_>,
+        patterns: &[String],
+    ) -> Result<&'s Self> {
+        let found = match kept.take() {
+            Some(found) => found,
+            None => Selection::of(place, patterns)?,
+        };
+        Ok(kept.insert(found))
+    }
+}
+
+/// For each leaf, whether one of the patterns names it.
+pub(crate) fn mask(treedef: &TreeDef, patterns: &[String]) -> Result<Vec<bool>> {
+    let mut named = vec![false; treedef.num_leaves()];
+    let tree = Tree::new(treedef.clone(), named.clone())?;
+    for pattern in patterns {
+        let mask = tree.mask(pattern.as_str())?;
+        named.iter_mut().zip(mask.leaves()).for_each(|(named, found)| *named |= found);
+    }
+    Ok(named)
+}
+
+/// The leaves of a place for which a function holds, as few ranges.
+pub(crate) fn ranges(place: Place<'_>, holds: impl Fn(&usize) -> bool) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for leaf in place.ranges.iter().cloned().flatten().filter(holds) {
+        match ranges.last_mut() {
+            Some(last) if last.end == leaf => last.end += 1,
+            _ => ranges.push(leaf..leaf + 1),
+        }
+    }
+    ranges
+}

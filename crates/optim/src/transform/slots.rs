@@ -1,0 +1,160 @@
+//! What a transform remembers.
+
+use std::borrow::Cow;
+
+use super::{Number, Place, Rule, Selection};
+use crate::error::{Error, Result};
+use crate::leaf::Leaf;
+use crate::number::Update;
+
+/// What a transform remembers from step to step: a count, leaves beside those of the parameters, and
+/// the slots of the transforms inside it.
+#[derive(Clone, Debug)]
+pub struct Slots<L> {
+    pub(crate) transform: Cow<'static, str>,
+    /// The number of steps. A schedule begins at 0.
+    pub count: u64,
+    pub(crate) leaves: Vec<(Cow<'static, str>, Vec<L>)>,
+    pub(crate) parts: Vec<Slots<L>>,
+    /// Found again when it is needed: no part of the state.
+    pub(crate) selection: Option<Selection>,
+}
+
+impl<L: Leaf> Slots<L> {
+    /// For the transform of that name, which tells a state from that of another optimiser.
+    pub fn new(transform: &'static str) -> Self {
+        let (leaves, parts) = (Vec::new(), Vec::new());
+        Slots { transform: transform.into(), count: 0, leaves, parts, selection: None }
+    }
+
+    /// Adds one zero for each number of the parameters.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when a leaf has no zero.
+    pub fn with_zeros(
+        self,
+        name: &'static str,
+        place: Place<'_>,
+        parameters: &[L],
+    ) -> Result<Self> {
+        self.with_filled(name, 0.0, place, parameters)
+    }
+
+    /// Adds one number for each number of the parameters. For leaves that are not those of the
+    /// transform, it is zero.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_zeros`](Self::with_zeros).
+    pub fn with_filled(
+        mut self,
+        name: &'static str,
+        number: f64,
+        place: Place<'_>,
+        parameters: &[L],
+    ) -> Result<Self> {
+        let zeros = parameters.iter().enumerate().map(|(leaf, parameter)| {
+            parameter.zero().map_err(|source| Error::Operation {
+                path: place.treedef.leaf_path(leaf).unwrap_or_default(),
+                source,
+            })
+        });
+        let mut zeros = zeros.collect::<Result<Vec<L>>>()?;
+        if number != 0.0 {
+            place.run(&Update(&Plus(number)), &mut zeros, [], [parameters])?;
+        }
+        self.leaves.push((name.into(), zeros));
+        Ok(self)
+    }
+
+    /// Adds the slots of transforms inside this one.
+    pub fn with_parts(mut self, parts: impl IntoIterator<Item = Slots<L>>) -> Self {
+        self.parts.extend(parts);
+        self
+    }
+
+    /// The leaves of these names.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the slots are those of another transform.
+    #[inline]
+    pub fn leaves<const N: usize>(
+        &mut self,
+        transform: &'static str,
+        names: [&'static str; N],
+    ) -> Result<[&mut [L]; N]> {
+        Ok(self.counted(transform, names)?.1)
+    }
+
+    /// The count, and the leaves of these names.
+    ///
+    /// # Errors
+    ///
+    /// As [`leaves`](Self::leaves).
+    #[inline]
+    pub fn counted<const N: usize>(
+        &mut self,
+        transform: &'static str,
+        names: [&'static str; N],
+    ) -> Result<(&mut u64, [&mut [L]; N])> {
+        let found = self.leaves.iter().map(|(name, _)| &**name);
+        if self.transform != transform || !found.eq(names) || !self.parts.is_empty() {
+            return Err(self.another(transform, &names));
+        }
+        let mut leaves = self.leaves.iter_mut().map(|(_, leaves)| &mut **leaves);
+        // As many as there are names, as checked above.
+        Ok((&mut self.count, names.map(|_| leaves.next().unwrap_or_default())))
+    }
+
+    /// The slots of the transforms inside, with the count, the leaves of these names and the leaves that
+    /// were selected.
+    pub(crate) fn inside<const N: usize, const P: usize>(
+        &mut self,
+        transform: &'static str,
+        names: [&'static str; N],
+    ) -> Result<Inside<'_, L, N, P>> {
+        let found = self.leaves.iter().map(|(name, _)| &**name);
+        if self.transform != transform || !found.eq(names) || self.parts.len() != P {
+            return Err(self.another(transform, &names));
+        }
+        let mut leaves = self.leaves.iter_mut().map(|(_, leaves)| &mut **leaves);
+        let leaves = names.map(|_| leaves.next().unwrap_or_default());
+        let parts = self.parts.get_mut(..P).and_then(|parts| parts.try_into().ok());
+        match parts {
+            Some(parts) => Ok(Inside { count: &mut self.count, leaves, parts }),
+            None => Err(Error::Argument("a state lost its parts".to_owned())), // counted above
+        }
+    }
+
+    #[cold]
+    pub(crate) fn another(&self, transform: &str, names: &[&str]) -> Error {
+        let described = |transform: &str, names: Vec<&str>| match names.as_slice() {
+            [] => format!("`{transform}`"),
+            names => format!("`{transform}` with `{}`", names.join("`, `")),
+        };
+        let found = self.leaves.iter().map(|(name, _)| &**name).collect();
+        Error::State {
+            expected: described(transform, names.to_vec()),
+            found: described(&self.transform, found),
+            hint: " (see `State::migrate`)",
+        }
+    }
+}
+
+/// The slots of a transform that has others inside it.
+pub(crate) struct Inside<'s, L, const N: usize, const P: usize> {
+    pub(crate) count: &'s mut u64,
+    pub(crate) leaves: [&'s mut [L]; N],
+    pub(crate) parts: &'s mut [Slots<L>; P],
+}
+
+/// Adds a number.
+struct Plus(f64);
+
+impl Rule<0> for Plus {
+    fn next<X: Number>(&self, gradient: X, _: X, []: [X; 0]) -> (X, [X; 0]) {
+        (gradient.plus(self.0), [])
+    }
+}
