@@ -8,11 +8,15 @@ pub mod schedules;
 pub mod transform;
 mod optimisers;
 mod state;
+mod saved;
+mod migration;
 mod optimise;
+pub mod tree;
 
 pub use crate::{
     error::{Error, LeafError, Result},
     leaf::{Array, Leaf},
+    migration::StateMigration,
     optimise::Optimiser,
     optimisers::{
         AdaGrad, Adam, AdamW, Lion, RmsProp, Sgd, adagrad, adam, adamw, lion, rmsprop, sgd,

@@ -181,7 +181,7 @@ impl<T, L: Leaf> State<T, L> {
 }
 
 /// Both structures without their leaves, to find where they differ.
-fn expect_same(what: &'static str, expected: &TreeDef, found: &TreeDef) -> Result<()> {
+pub(crate) fn expect_same(what: &'static str, expected: &TreeDef, found: &TreeDef) -> Result<()> {
     let empty = |treedef: &TreeDef| Tree::new(treedef.clone(), vec![(); treedef.num_leaves()]);
     match empty(expected)?.zip(empty(found)?) {
         Ok(_) => Ok(()),

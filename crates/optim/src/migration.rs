@@ -1,0 +1,195 @@
+//! The state of a model that has changed.
+
+use std::fmt;
+
+use serde::Serialize;
+use treedef::{Path, Pattern, TreeDef};
+
+use crate::error::{Error, Result};
+use crate::leaf::Leaf;
+use crate::state::State;
+use crate::transform::{Slots, Transform};
+
+/// What became of a state by [`State::migrate`]. It prints as one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StateMigration {
+    /// The parameters whose moments begin afresh: they are new, or have another shape.
+    pub fresh: Vec<Path>,
+    /// The parameters that are no longer there.
+    pub dropped: Vec<Path>,
+    /// The transforms that begin afresh, because the state had another in their place.
+    pub transforms: Vec<String>,
+}
+
+impl StateMigration {
+    /// Whether everything was kept.
+    pub fn is_empty(&self) -> bool {
+        *self == StateMigration::default()
+    }
+}
+
+impl fmt::Display for StateMigration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("nothing changed");
+        }
+        let mut said = Vec::new();
+        if !self.fresh.is_empty() {
+            said.push(format!("fresh moments for {}", quoted(&self.fresh)));
+        }
+        if !self.dropped.is_empty() {
+            said.push(format!("dropped those of {}", quoted(&self.dropped)));
+        }
+        if !self.transforms.is_empty() {
+            said.push(format!("fresh transforms {}", self.transforms.join(", ")));
+        }
+        f.write_str(&said.join("; "))
+    }
+}
+
+/// Paths in a message. Those that differ in nothing but indices are one pattern.
+fn quoted(paths: &[Path]) -> String {
+    let mut groups: Vec<(Vec<&Path>, Pattern)> = Vec::new();
+    for path in paths {
+        let grown = groups.last_mut().and_then(|(group, pattern)| {
+            let general = Pattern::of_alike(group.iter().copied().chain([path]))?;
+            // Only the last index may vary, as among the numbers of one vector.
+            let open = |pattern: &Pattern| pattern.to_string().matches("[*]").count();
+            (open(&general) <= 1 && (open(pattern) == 0 || general == *pattern))
+                .then_some((group, pattern, general))
+        });
+        match grown {
+            Some((group, pattern, general)) => {
+                group.push(path);
+                *pattern = general;
+            }
+            None => groups.extend(Pattern::of_alike([path]).map(|pattern| (vec![path], pattern))),
+        }
+    }
+    let shown: Vec<String> =
+        groups.iter().take(SHOWN).map(|(_, pattern)| format!("`{pattern}`")).collect();
+    match groups.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The most paths in a message.
+const SHOWN: usize = 10;
+
+impl<T: Serialize, L: Leaf> State<T, L> {
+    /// The state for a model that has changed since, or for another optimiser.
+    ///
+    /// Moments are found by their paths. What has no path in the state, or another shape there, begins
+    /// afresh, and the report names it. For names that have changed, read the state by
+    /// [`Tree::migrate`](treedef::Tree::migrate) first, which follows the aliases of the type.
+    ///
+    /// # Errors
+    ///
+    /// As [`init`](crate::Optimiser::init).
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_optim::{Optimiser, State, adam};
+    ///
+    /// let mut state = adam(0.1).init::<f64, _>(&vec![1.0, 2.0])?;
+    /// adam(0.1).step(vec![1.0, 2.0], vec![0.5, 0.5], &mut state)?;
+    ///
+    /// // A number more.
+    /// let model = vec![1.0, 2.0, 3.0];
+    /// let (mut state, report) = state.migrate(&adam(0.1), &model)?;
+    /// assert_eq!(report.to_string(), "fresh moments for `[2]`");
+    /// assert_eq!(state.count(), 1);
+    /// adam(0.1).step(model, vec![0.5; 3], &mut state)?;
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    pub fn migrate<O: Transform<L> + ?Sized>(
+        self,
+        optimiser: &O,
+        model: &T,
+    ) -> Result<(State<T, L>, StateMigration)> {
+        let tree = L::tree(model)?;
+        let mut fresh = State::of(optimiser, &tree)?;
+        let mut report = StateMigration::default();
+        let Some(old) = &self.treedef else {
+            // No moments: only counts.
+            keep(&mut fresh.slots, self.slots, &[], &mut report);
+            return Ok((fresh, report));
+        };
+        let (treedef, parameters) = tree.into_parts();
+        let origins = origins(old, &treedef)?;
+        // A leaf of another shape begins afresh, too.
+        let fits = |(leaf, origin): (usize, &Option<usize>)| {
+            origin.filter(|origin| is_alike(&self.slots, *origin, parameters.get(leaf)))
+        };
+        let kept: Vec<Option<usize>> = origins.iter().enumerate().map(fits).collect();
+        for (leaf, origin) in kept.iter().enumerate() {
+            if origin.is_none() {
+                report.fresh.push(treedef.leaf_path(leaf)?);
+            }
+        }
+        let mut is_used = vec![false; old.num_leaves()];
+        for origin in origins.iter().flatten() {
+            is_used.iter_mut().skip(*origin).take(1).for_each(|used| *used = true);
+        }
+        for leaf in (0..old.num_leaves()).filter(|leaf| is_used.get(*leaf) == Some(&false)) {
+            report.dropped.push(old.leaf_path(leaf)?);
+        }
+        keep(&mut fresh.slots, self.slots, &kept, &mut report);
+        Ok((fresh, report))
+    }
+}
+
+/// For each leaf of the new structure the one of the old with its path.
+fn origins(old: &TreeDef, new: &TreeDef) -> Result<Vec<Option<usize>>> {
+    if old == new {
+        return Ok((0..new.num_leaves()).map(Some).collect());
+    }
+    let find = |path: Path| match old.leaf_index(&path) {
+        Ok(leaf) => Ok(Some(leaf)),
+        Err(error) if error.is_not_found() => Ok(None),
+        // Another node than a leaf is there.
+        Err(_) => Ok(None),
+    };
+    new.leaf_paths().map(find).collect::<Result<_, Error>>()
+}
+
+fn is_alike<L: Leaf>(slots: &Slots<L>, origin: usize, parameter: Option<&L>) -> bool {
+    let alike = |leaf: Option<&L>| match (leaf, parameter) {
+        (Some(leaf), Some(parameter)) => leaf.is_like(parameter),
+        _ => false,
+    };
+    slots.leaves.iter().all(|(_, leaves)| alike(leaves.get(origin)))
+        && slots.parts.iter().all(|part| is_alike(part, origin, parameter))
+}
+
+/// Moves what is kept of old slots into fresh ones.
+fn keep<L: Leaf>(
+    fresh: &mut Slots<L>,
+    old: Slots<L>,
+    kept: &[Option<usize>],
+    report: &mut StateMigration,
+) {
+    if fresh.transform != old.transform || fresh.parts.len() != old.parts.len() {
+        report
+            .transforms
+            .push(format!("`{}` (the state has `{}`)", fresh.transform, old.transform));
+        return;
+    }
+    fresh.count = old.count;
+    for (name, leaves) in &mut fresh.leaves {
+        let Some((_, found)) = old.leaves.iter().find(|(other, _)| other == name) else {
+            report.transforms.push(format!("`{name}` of `{}`", fresh.transform));
+            continue;
+        };
+        for (leaf, origin) in leaves.iter_mut().zip(kept) {
+            if let Some(found) = origin.and_then(|origin| found.get(origin)) {
+                *leaf = found.clone();
+            }
+        }
+    }
+    for (fresh, old) in fresh.parts.iter_mut().zip(old.parts) {
+        keep(fresh, old, kept, report);
+    }
+}
