@@ -47,11 +47,22 @@ fn number(fields: &Map<String, Value>, name: &str) -> f64 {
     fields[name].as_f64().unwrap()
 }
 
+/// How a rate is rounded.
+#[derive(Clone, Copy, PartialEq)]
+enum Arithmetic {
+    /// In `f64`, by the schedules of this crate.
+    Ours,
+    /// In `float32`, one operation after another.
+    Eager,
+    /// In `float32`, where XLA has fused a product and a sum: below `MultiSteps`.
+    Fused,
+}
+
 /// The schedules as optax 0.2.8 computed them: it divides counts of 32 bits in `float32`, even where
 /// all parameters are `float64`. Such a rate is rounded to seven digits. So the vectors are met to
 /// 1e-9 with these, and with our own to 1e-6.
 #[allow(clippy::cast_possible_truncation, reason = "as optax does")]
-fn schedule(schedule: &Value, as_optax: bool) -> Schedule {
+fn schedule(schedule: &Value, arithmetic: Arithmetic) -> Schedule {
     let (kind, value) = schedule.as_object().unwrap().iter().next().unwrap();
     if let Some(rate) = value.as_f64() {
         assert_eq!(kind, "constant");
@@ -60,18 +71,23 @@ fn schedule(schedule: &Value, as_optax: bool) -> Schedule {
     let field = |name: &str| value[name].as_f64().unwrap();
     let steps = value["steps"].as_u64().unwrap();
     let line = |init: f64, end: f64, steps: u64| {
-        if !as_optax {
+        if arithmetic == Arithmetic::Ours {
             return linear(init, end, steps);
         }
         Schedule::from(move |count: u64| {
             let left = 1.0 - count.min(steps) as f32 / steps as f32;
-            f64::from((init - end) as f32 * left + end as f32)
+            f64::from(match arithmetic {
+                Arithmetic::Fused => ((init - end) as f32).mul_add(left, end as f32),
+                _ => (init - end) as f32 * left + end as f32,
+            })
         })
     };
     match kind.as_str() {
         "linear" => line(field("init"), field("end"), steps),
         "cosine_decay" => cosine_decay(field("init"), steps, field("alpha")),
-        "exponential_decay" if !as_optax => exponential_decay(field("init"), steps, field("rate")),
+        "exponential_decay" if arithmetic == Arithmetic::Ours => {
+            exponential_decay(field("init"), steps, field("rate"))
+        }
         "exponential_decay" => {
             let (init, rate) = (field("init") as f32, field("rate") as f32);
             Schedule::from(move |count: u64| {
@@ -80,7 +96,7 @@ fn schedule(schedule: &Value, as_optax: bool) -> Schedule {
         }
         "warmup_cosine" => {
             let (warmup, peak) = (value["warmup"].as_u64().unwrap(), field("peak"));
-            if !as_optax {
+            if arithmetic == Arithmetic::Ours {
                 return warmup_cosine(field("init"), peak, warmup, steps, field("end"));
             }
             let decay = cosine_decay(peak, steps - warmup, field("end") / peak);
@@ -94,7 +110,7 @@ fn schedule(schedule: &Value, as_optax: bool) -> Schedule {
 type Any<L> = Box<dyn Transform<L>>;
 
 /// The transforms of a run, by their names in the vectors.
-fn optimiser<L: Leaf>(run: &Run, as_optax: bool) -> Any<L> {
+fn optimiser<L: Leaf>(run: &Run, arithmetic: Arithmetic) -> Any<L> {
     let mut every = 1;
     let mut chain: Option<Any<L>> = None;
     for part in &run.optimiser {
@@ -108,7 +124,7 @@ fn optimiser<L: Leaf>(run: &Run, as_optax: bool) -> Any<L> {
             ("clip_by_global_norm", Some(limit)) => Box::new(clip_by_global_norm(limit)),
             _ => {
                 let fields = value.as_object().unwrap();
-                descent(kind, fields, run.params.layers.len() - 1, as_optax)
+                descent(kind, fields, run.params.layers.len() - 1, arithmetic)
             }
         };
         chain = Some(match chain {
@@ -124,9 +140,9 @@ fn descent<L: Leaf>(
     kind: &str,
     fields: &Map<String, Value>,
     last: usize,
-    as_optax: bool,
+    arithmetic: Arithmetic,
 ) -> Any<L> {
-    let rate = schedule(&fields["schedule"], as_optax);
+    let rate = schedule(&fields["schedule"], arithmetic);
     let field = |name: &str| number(fields, name);
     let optimiser: Any<L> = match kind {
         "sgd" => Box::new(sgd(rate)),
@@ -206,7 +222,8 @@ where
 
     fn run(&self, line: usize, run: &Run) {
         let accumulates = run.optimiser.iter().any(|part| part.contains_key("accumulate"));
-        let optimiser = optimiser::<L>(run, true);
+        let arithmetic = if accumulates { Arithmetic::Fused } else { Arithmetic::Eager };
+        let optimiser = optimiser::<L>(run, arithmetic);
         let mut model = (self.make)(&run.params);
         let mut average = (self.make)(&run.params);
         let mut state: State<M, L> = optimiser.init(&model).unwrap();
