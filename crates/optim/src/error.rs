@@ -120,6 +120,6 @@ impl Error {
 }
 
 /// A path in a message.
-fn place(path: &Path) -> String {
+pub(crate) fn place(path: &Path) -> String {
     if path.keys().is_empty() { "the root".to_owned() } else { format!("`{path}`") }
 }

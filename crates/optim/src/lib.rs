@@ -12,6 +12,11 @@ mod saved;
 mod migration;
 mod optimise;
 pub mod tree;
+pub mod finite;
+#[cfg(feature = "num-dual")]
+pub mod dual;
+#[cfg(feature = "candle")]
+pub mod candle;
 
 pub use crate::{
     error::{Error, LeafError, Result},

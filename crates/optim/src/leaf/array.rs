@@ -105,6 +105,23 @@ impl<A: Array> Leaf for A {
         format!("{}{:?}", type_name::<A::Number>(), self.shape())
     }
 
+    fn to_numbers(&self) -> Result<Vec<f64>, LeafError> {
+        Ok(self.numbers().iter().map(|number| (*number).into()).collect())
+    }
+
+    fn with_numbers(&self, numbers: &[f64]) -> Result<Self, LeafError> {
+        let mut new = self.clone();
+        let places = new.numbers_mut();
+        if places.len() != numbers.len() {
+            return Err(
+                format!("expected {} numbers, found {}", places.len(), numbers.len()).into()
+            );
+        }
+        let number = |number: &f64| A::Number::default().plus(*number);
+        places.iter_mut().zip(numbers).for_each(|(place, new)| *place = number(new));
+        Ok(new)
+    }
+
     fn is_like(&self, other: &Self) -> bool {
         self.numbers().len() == other.numbers().len() && self.shape() == other.shape()
     }

@@ -130,6 +130,20 @@ pub trait Leaf: Clone + 'static {
     /// Whether the other leaf has the type and the shape of this one.
     fn is_like(&self, other: &Self) -> bool;
 
+    /// The numbers, in an order that depends on the shape alone.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when they cannot be read.
+    fn to_numbers(&self) -> Result<Vec<f64>, LeafError>;
+
+    /// A leaf of this type and shape with other numbers, rounded to its type.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when there are too many or too few.
+    fn with_numbers(&self, numbers: &[f64]) -> Result<Self, LeafError>;
+
     /// A count as a leaf, for files that hold nothing but leaves. `None` if leaves cannot hold one.
     fn of_count(_count: u64) -> Option<Self> {
         None

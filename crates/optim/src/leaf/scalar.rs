@@ -118,6 +118,18 @@ macro_rules! scalar {
                 stringify!($type).to_owned()
             }
 
+            fn to_numbers(&self) -> Result<Vec<f64>, LeafError> {
+                Ok(vec![f64::from(*self)])
+            }
+
+            #[allow(clippy::cast_possible_truncation, reason = "it is rounded")]
+            fn with_numbers(&self, numbers: &[f64]) -> Result<Self, LeafError> {
+                match numbers {
+                    [number] => Ok(*number as $type),
+                    _ => Err(format!("expected 1 number, found {}", numbers.len()).into()),
+                }
+            }
+
             fn is_like(&self, _other: &Self) -> bool {
                 true
             }

@@ -67,6 +67,8 @@ pub use partition::{Partition, partition};
 pub use scale::{Scale, ScaleBySchedule, WeightDecay, scale, scale_by_schedule, weight_decay};
 pub use select::{Freeze, Frozen, Only, SetToZero, freeze, set_to_zero};
 pub(crate) use selection::Selection;
+#[cfg(feature = "candle")]
+pub(crate) use selection::mask;
 pub use slots::Slots;
 
 /// Makes updates of gradients, as optax's `GradientTransformation`.

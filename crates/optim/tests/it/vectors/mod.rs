@@ -1,8 +1,12 @@
 //! A hundred runs of optax 0.2.8 on JAX in float64. Losses, first gradients, final parameters and
 //! averages agree to 1e-9 relative, with gradients from three sources.
 
+#[cfg(feature = "num-dual")]
+mod duals;
 mod given;
 mod model;
+#[cfg(feature = "candle")]
+mod tensors;
 
 use std::marker::PhantomData;
 

@@ -1,0 +1,186 @@
+//! Gradients by candle, backward.
+
+use candle_core::{DType, Tensor, Var};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::Tree;
+
+use crate::error::{Error, LeafError, Result};
+use crate::transform::mask;
+
+/// What a parameter gets that the loss does not depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unreached {
+    /// A gradient of zeros, as in JAX.
+    #[default]
+    Zero,
+    /// An error with its path: it may be a mistake in the model.
+    Error,
+}
+
+/// What to differentiate, for [`value_and_grad_with`].
+#[derive(Clone, Debug, Default)]
+#[must_use = "these are options"]
+pub struct Gradient {
+    constant: Vec<String>,
+    unreached: Unreached,
+}
+
+impl Gradient {
+    /// Differentiates with respect to all tensors of floats.
+    pub fn new() -> Self {
+        Gradient::default()
+    }
+
+    /// Does not differentiate with respect to the tensors that a pattern names: their gradient is
+    /// zero, and no time is spent on it.
+    pub fn constant(mut self, pattern: impl Into<String>) -> Self {
+        self.constant.push(pattern.into());
+        self
+    }
+
+    /// What a parameter gets that the loss does not depend on. The default is a gradient of zeros.
+    pub fn unreached(mut self, unreached: Unreached) -> Self {
+        self.unreached = unreached;
+        self
+    }
+}
+
+/// The gradient of a loss, as a model.
+///
+/// # Errors
+///
+/// As [`value_and_grad`].
+pub fn grad<T, E>(loss: impl FnOnce(&T) -> Result<Tensor, E>, model: &T) -> Result<T>
+where
+    T: Serialize + DeserializeOwned,
+    E: Into<LeafError>,
+{
+    Ok(value_and_grad(loss, model)?.1)
+}
+
+/// The loss as a number, and its gradient as a model.
+///
+/// Tensors of integers have a gradient of zeros. So has a tensor that the loss does not depend on.
+///
+/// # Errors
+///
+/// Returns the error of the loss; an error when the loss has more than one number; when the model cannot
+/// be flattened or rebuilt.
+pub fn value_and_grad<T, E>(
+    loss: impl FnOnce(&T) -> Result<Tensor, E>,
+    model: &T,
+) -> Result<(f64, T)>
+where
+    T: Serialize + DeserializeOwned,
+    E: Into<LeafError>,
+{
+    let with_output = |model: &T| loss(model).map(|loss| (loss, ()));
+    let (loss, (), gradient) = value_and_grad_with(&Gradient::new(), with_output, model)?;
+    Ok((loss, gradient))
+}
+
+/// As [`value_and_grad`], with options, for a loss that returns something more: the outputs, the parts
+/// of the loss.
+///
+/// # Errors
+///
+/// As [`value_and_grad`]; when a pattern names nothing; when the loss does not depend on a parameter, by
+/// choice.
+///
+/// ```
+/// use candle_core::{Device, Tensor};
+/// use treedef::Object;
+/// use treedef_optim::candle::{Gradient, Unreached, value_and_grad_with};
+///
+/// let model = [1.0, 2.0, 3.0].map(|x| Object(Tensor::new(x, &Device::Cpu).unwrap()));
+/// let loss = |m: &[Object<Tensor>; 3]| -> candle_core::Result<(Tensor, &str)> {
+///     Ok(((&m[0].0 * &m[1].0)?, "beside"))
+/// };
+/// let (loss_is, beside, gradient) =
+///     value_and_grad_with(&Gradient::new().constant(".1"), loss, &model)?;
+/// assert_eq!((loss_is, beside), (2.0, "beside"));
+/// let gradient = gradient.map(|tensor| tensor.to_scalar::<f64>().unwrap());
+/// assert_eq!(gradient, [2.0, 0.0, 0.0]);
+///
+/// let strict = Gradient::new().unreached(Unreached::Error);
+/// let error = value_and_grad_with(&strict, loss, &model).unwrap_err();
+/// assert!(error.to_string().starts_with("the loss does not depend on the parameter at `.2`"));
+/// # Ok::<(), treedef_optim::Error>(())
+/// ```
+pub fn value_and_grad_with<T, A, E>(
+    options: &Gradient,
+    loss: impl FnOnce(&T) -> Result<(Tensor, A), E>,
+    model: &T,
+) -> Result<(f64, A, T)>
+where
+    T: Serialize + DeserializeOwned,
+    E: Into<LeafError>,
+{
+    let tree = Tree::<Tensor>::of_objects(model)?;
+    if tree.leaves().is_empty() {
+        return Err(Error::NoLeaves { leaf: "candle_core::Tensor" });
+    }
+    let constant = mask(tree.treedef(), &options.constant)?;
+    let path = |leaf: usize| tree.treedef().leaf_path(leaf).unwrap_or_default();
+    let fail = |leaf: usize, source: candle_core::Error| Error::Operation {
+        path: path(leaf),
+        source: source.into(),
+    };
+    // What is differentiated is a new variable: a tensor of the model may be one already, or be shared.
+    let mut variables = Vec::with_capacity(tree.leaves().len());
+    for (leaf, (tensor, constant)) in tree.leaves().iter().zip(&constant).enumerate() {
+        let variable = (!constant && tensor.dtype().is_float())
+            .then(|| Var::from_tensor(&tensor.detach()))
+            .transpose();
+        variables.push(variable.map_err(|error| fail(leaf, error))?);
+    }
+    let tracked = tree.leaves().iter().zip(&variables).map(|(tensor, variable)| match variable {
+        Some(variable) => variable.as_tensor().clone(),
+        None => tensor.detach(),
+    });
+    let tracked: T = treedef::unflatten_objects(tree.treedef(), tracked.collect())?;
+    let (loss, output) = loss(&tracked).map_err(|error| Error::Function(error.into()))?;
+    let function = |error: candle_core::Error| Error::Function(error.into());
+    if loss.elem_count() != 1 {
+        return Err(Error::Argument(format!(
+            "expected a loss of one number, found the shape {:?} (take the mean, or the sum)",
+            loss.dims()
+        )));
+    }
+    let value = loss.to_dtype(DType::F64).and_then(|loss| loss.flatten_all()?.get(0)?.to_scalar());
+    let value: f64 = value.map_err(function)?;
+    let store = loss.backward().map_err(function)?;
+    let mut gradients = Vec::with_capacity(variables.len());
+    for (leaf, (variable, tensor)) in variables.iter().zip(tree.leaves()).enumerate() {
+        let found = variable.as_ref().and_then(|variable| store.get(variable));
+        gradients.push(match (found, variable, options.unreached) {
+            (Some(gradient), ..) => gradient.detach(),
+            (None, Some(_), Unreached::Error) => return Err(Error::Unreached { path: path(leaf) }),
+            (None, ..) => tensor.zeros_like().map_err(|error| fail(leaf, error))?,
+        });
+    }
+    Ok((value, output, treedef::unflatten_objects(tree.treedef(), gradients)?))
+}
+
+/// The model with all its tensors of floats in another type.
+///
+/// # Errors
+///
+/// Returns an error when a tensor cannot be converted; it has the path.
+///
+/// ```
+/// use candle_core::{DType, Device, Tensor};
+/// use treedef::Object;
+///
+/// let model = (Object(Tensor::new(1.5f32, &Device::Cpu)?), Object(Tensor::new(7u32, &Device::Cpu)?));
+/// let model = treedef_optim::candle::cast(&model, DType::F64)?;
+/// assert_eq!((model.0.dtype(), model.1.dtype()), (DType::F64, DType::U32));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn cast<T: Serialize + DeserializeOwned>(model: &T, dtype: DType) -> Result<T> {
+    let convert = |tensor: Tensor| {
+        if tensor.dtype().is_float() { tensor.to_dtype(dtype) } else { Ok(tensor) }
+    };
+    Ok(treedef::try_map_objects(model, convert)?)
+}

@@ -1,0 +1,45 @@
+//! Models of candle's tensors: gradients as a model, and tensors as leaves of all optimisers.
+//!
+//! The fields of a model are tensors by `#[serde(with = "treedef::object")]`, see
+//! [objects](treedef::object). The model has no `Var`, and its tensors are not tracked outside the loss.
+//!
+//! ```
+//! use candle_core::{Device, Tensor};
+//! use serde::{Deserialize, Serialize};
+//! use treedef_optim::{Optimiser, adam, candle};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Linear {
+//!     #[serde(with = "treedef::object")]
+//!     w: Tensor,
+//!     #[serde(with = "treedef::object")]
+//!     b: Tensor,
+//! }
+//!
+//! impl Linear {
+//!     fn loss(&self, x: &Tensor, y: &Tensor) -> candle_core::Result<Tensor> {
+//!         (x.matmul(&self.w)?.broadcast_add(&self.b)? - y)?.sqr()?.mean_all()
+//!     }
+//! }
+//!
+//! let x = Tensor::new(&[[0.0f32], [1.0], [2.0]], &Device::Cpu)?;
+//! let y = Tensor::new(&[[1.0f32], [3.0], [5.0]], &Device::Cpu)?;
+//! let mut model = Linear { w: Tensor::zeros((1, 1), x.dtype(), x.device())?, b: Tensor::zeros(1, x.dtype(), x.device())? };
+//! let optimiser = adam(0.1);
+//! let mut state = optimiser.init::<Tensor, _>(&model)?;
+//! for _ in 0..300 {
+//!     let (_loss, gradient) = candle::value_and_grad(|m: &Linear| m.loss(&x, &y), &model)?;
+//!     model = optimiser.step(model, gradient, &mut state)?;
+//! }
+//! let (loss, _) = candle::value_and_grad(|m: &Linear| m.loss(&x, &y), &model)?;
+//! assert!(loss < 1e-4, "{loss}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A tensor that two fields share is two parameters, which are trained apart. To tie weights, let the
+//! model hold the tensor once.
+
+mod gradient;
+mod tensor;
+
+pub use gradient::{Gradient, Unreached, cast, grad, value_and_grad, value_and_grad_with};

@@ -1,0 +1,180 @@
+//! Gradients by central differences, to test others.
+//!
+//! ```
+//! use treedef_optim::finite;
+//!
+//! let energy = |[x, v]: &[f64; 2]| 0.5 * x * x + v.powi(4);
+//! let gradient = finite::gradient::<f64, _, _>(energy, &[2.0, 1.0])?;
+//! assert!((gradient[1] - 4.0).abs() < 1e-8);
+//!
+//! // A gradient with a mistake in it.
+//! let worst = finite::check::<f64, _, _>(energy, &[2.0, 1.0], &[2.0, 3.0])?;
+//! assert_eq!(worst.path.to_string(), ".1");
+//! assert!(worst.error > 0.1);
+//! assert!(worst.to_string().starts_with("the worst number is at `.1`: 3 in the gradient, 4.000"));
+//! # Ok::<(), treedef_optim::Error>(())
+//! ```
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use treedef::{Path, Tree};
+
+use crate::error::{Error, LeafError, Result, place};
+use crate::leaf::Leaf;
+use crate::state::expect_alike;
+
+/// What a loss returns here: a number, or a result with one.
+pub trait Loss {
+    /// The number.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the loss.
+    fn into_number(self) -> Result<f64, LeafError>;
+}
+
+impl Loss for f64 {
+    fn into_number(self) -> Result<f64, LeafError> {
+        Ok(self)
+    }
+}
+
+impl Loss for f32 {
+    fn into_number(self) -> Result<f64, LeafError> {
+        Ok(f64::from(self))
+    }
+}
+
+impl<N: Loss, E: Into<LeafError>> Loss for std::result::Result<N, E> {
+    fn into_number(self) -> Result<f64, LeafError> {
+        self.map_err(Into::into)?.into_number()
+    }
+}
+
+/// The gradient by central differences: two values for each number of the model. It has about ten
+/// correct digits for `f64`, and four for `f32`.
+///
+/// # Errors
+///
+/// Returns an error when the model cannot be flattened or rebuilt, and that of the loss.
+pub fn gradient<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
+    loss: impl Fn(&T) -> V,
+    model: &T,
+) -> Result<T> {
+    let tree = L::tree(model)?;
+    let mut gradient = tree.clone();
+    for leaf in 0..tree.leaves().len() {
+        let numbers = differences(&loss, &tree, leaf)?;
+        if let Some(place) = gradient.leaves_mut().get_mut(leaf) {
+            *place = place.with_numbers(&numbers).map_err(|source| failed(&tree, leaf, source))?;
+        }
+    }
+    let (treedef, mut leaves) = gradient.into_parts();
+    Ok(L::rebuild(&treedef, &mut leaves)?)
+}
+
+/// The number of a gradient that differs most from central differences.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Worst {
+    /// The leaf.
+    pub path: Path,
+    /// The number in the leaf, in the order of its array.
+    pub index: usize,
+    /// The number in the gradient.
+    pub found: f64,
+    /// The central difference.
+    pub expected: f64,
+    /// How much they differ: relative to the larger, or to 1 if both are smaller.
+    pub error: f64,
+}
+
+impl fmt::Display for Worst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Worst { path, index, found, expected, error } = self;
+        write!(f, "the worst number is at {}", place(path))?;
+        if *index > 0 {
+            write!(f, " ({index})")?;
+        }
+        write!(
+            f,
+            ": {found} in the gradient, {expected} by differences, relative error {error:.1e}"
+        )
+    }
+}
+
+/// Compares a gradient with central differences. Returns the number that differs most, with its path.
+///
+/// A right gradient has an error of about 1e-9 for `f64`, and 1e-3 for `f32`.
+///
+/// # Errors
+///
+/// Returns an error when the gradient has another structure than the model; otherwise as
+/// [`gradient`].
+pub fn check<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
+    loss: impl Fn(&T) -> V,
+    model: &T,
+    gradient: &T,
+) -> Result<Worst> {
+    let tree = L::tree(model)?;
+    let mut leaves = Vec::new();
+    L::leaves_like(tree.treedef(), gradient, &mut leaves, true)
+        .map_err(|source| Error::Structure { what: "the gradient", source })?;
+    expect_alike("the gradient", tree.treedef(), tree.leaves(), &leaves)?;
+    let mut worst: Option<Worst> = None;
+    for (leaf, found) in leaves.iter().enumerate() {
+        let expected = differences(&loss, &tree, leaf)?;
+        let found = found.to_numbers().map_err(|source| failed(&tree, leaf, source))?;
+        for (index, (found, expected)) in found.into_iter().zip(expected).enumerate() {
+            let error = (found - expected).abs() / found.abs().max(expected.abs()).max(1.0);
+            // What is no number is worse than all others.
+            let error = if error.is_nan() { f64::INFINITY } else { error };
+            if worst.as_ref().is_none_or(|worst| error > worst.error) {
+                let path = tree.treedef().leaf_path(leaf)?;
+                worst = Some(Worst { path, index, found, expected, error });
+            }
+        }
+    }
+    worst.ok_or(Error::NoLeaves { leaf: std::any::type_name::<L>() })
+}
+
+/// The derivatives with respect to the numbers of one leaf.
+fn differences<L: Leaf, T: DeserializeOwned, V: Loss>(
+    loss: &impl Fn(&T) -> V,
+    tree: &Tree<L>,
+    leaf: usize,
+) -> Result<Vec<f64>> {
+    let Some(original) = tree.leaves().get(leaf) else { return Ok(Vec::new()) };
+    let fail = |source| failed(tree, leaf, source);
+    let numbers = original.to_numbers().map_err(fail)?;
+    // The model whose number is moved, and what the number became by rounding.
+    let moved = |index: usize, to: f64| -> Result<(f64, f64)> {
+        let mut numbers = numbers.clone();
+        numbers.iter_mut().skip(index).take(1).for_each(|number| *number = to);
+        let new = original.with_numbers(&numbers).map_err(fail)?;
+        let became = new.to_numbers().map_err(fail)?.get(index).copied().unwrap_or(to);
+        let mut leaves = tree.leaves().to_vec();
+        leaves.iter_mut().skip(leaf).take(1).for_each(|leaf| *leaf = new.clone());
+        let model: T = L::rebuild(tree.treedef(), &mut leaves)?;
+        Ok((became, loss(&model).into_number().map_err(Error::Function)?))
+    };
+    let mut derivatives = Vec::with_capacity(numbers.len());
+    for (index, number) in numbers.iter().enumerate() {
+        let size = number.abs().max(1.0);
+        let mut steps = [6e-6, 5e-3].into_iter().map(|step| step * size);
+        let fine = steps.next().unwrap_or_default();
+        let (above, high) = moved(index, number + fine)?;
+        let is_coarse = (above - (number + fine)).abs() > 1e-12 * size;
+        let step = if is_coarse { steps.next().unwrap_or(fine) } else { fine };
+        let (above, high) = if is_coarse { moved(index, number + step)? } else { (above, high) };
+        let (below, low) = moved(index, number - step)?;
+        derivatives.push((high - low) / (above - below));
+    }
+    Ok(derivatives)
+}
+
+fn failed<L>(tree: &Tree<L>, leaf: usize, source: LeafError) -> Error {
+    Error::Operation { path: tree.treedef().leaf_path(leaf).unwrap_or_default(), source }
+}
