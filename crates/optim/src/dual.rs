@@ -8,7 +8,7 @@
 //! #[derive(Debug, PartialEq, Serialize, Deserialize)]
 //! struct Orbit<T> { mass: T, velocity: [T; 2] }
 //!
-//! impl<T: DualNum + Copy> Orbit<T> {
+//! impl<T: DualNum<Primitive = f64> + Copy> Orbit<T> {
 //!     fn energy(&self) -> T {
 //!         self.velocity.into_iter().map(|v| v * v).sum::<T>() * self.mass * 0.5
 //!     }
@@ -246,7 +246,7 @@ where
         let known = values.get_or_insert_with(|| results.iter().map(Dual::re).collect());
         if known.len() != results.len() {
             let (before, now) = (known.len(), results.len());
-            let message = format!("expected {before} results, as before, found {now}");
+            let message = format!("the function has given {before} and {now} results");
             return Err(Error::Argument(message));
         }
         rows.resize(results.len(), Vec::new());

@@ -18,9 +18,9 @@ pub enum Error {
     #[error(transparent)]
     Tree(#[from] treedef::Error),
     /// A value, such as a gradient, does not have the structure of the parameters.
-    #[error("{what} has another structure than the parameters: {source}")]
+    #[error("{what}: {source}")]
     Structure {
-        /// What has the other structure.
+        /// What has another structure than what. The former is found, the latter expected.
         what: &'static str,
         /// Where they differ, and both sides.
         source: treedef::Error,

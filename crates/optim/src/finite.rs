@@ -23,7 +23,7 @@ use treedef::{Path, Tree};
 
 use crate::error::{Error, LeafError, Result, place};
 use crate::leaf::Leaf;
-use crate::state::expect_alike;
+use crate::state::{GRADIENT, expect_alike};
 
 /// What a loss returns here: a number, or a result with one.
 pub trait Loss {
@@ -121,7 +121,7 @@ pub fn check<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
     let tree = L::tree(model)?;
     let mut leaves = Vec::new();
     L::leaves_like(tree.treedef(), gradient, &mut leaves, true)
-        .map_err(|source| Error::Structure { what: "the gradient", source })?;
+        .map_err(|source| Error::Structure { what: GRADIENT, source })?;
     expect_alike("the gradient", tree.treedef(), tree.leaves(), &leaves)?;
     let mut worst: Option<Worst> = None;
     for (leaf, found) in leaves.iter().enumerate() {

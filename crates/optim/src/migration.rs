@@ -3,9 +3,9 @@
 use std::fmt;
 
 use serde::Serialize;
-use treedef::{Path, Pattern, TreeDef};
+use treedef::{NodeRef, Path, TreeDef};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, place};
 use crate::leaf::Leaf;
 use crate::state::State;
 use crate::transform::{Slots, Transform};
@@ -14,9 +14,10 @@ use crate::transform::{Slots, Transform};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateMigration {
-    /// The parameters whose moments begin afresh: they are new, or have another shape.
+    /// The parameters whose moments begin afresh: they are new, or have another shape. A node stands
+    /// for all leaves below it.
     pub fresh: Vec<Path>,
-    /// The parameters that are no longer there.
+    /// The parameters that are no longer there, in the same way.
     pub dropped: Vec<Path>,
     /// The transforms that begin afresh, because the state had another in their place.
     pub transforms: Vec<String>,
@@ -48,28 +49,9 @@ impl fmt::Display for StateMigration {
     }
 }
 
-/// Paths in a message. Those that differ in nothing but indices are one pattern.
 fn quoted(paths: &[Path]) -> String {
-    let mut groups: Vec<(Vec<&Path>, Pattern)> = Vec::new();
-    for path in paths {
-        let grown = groups.last_mut().and_then(|(group, pattern)| {
-            let general = Pattern::of_alike(group.iter().copied().chain([path]))?;
-            // Only the last index may vary, as among the numbers of one vector.
-            let open = |pattern: &Pattern| pattern.to_string().matches("[*]").count();
-            (open(&general) <= 1 && (open(pattern) == 0 || general == *pattern))
-                .then_some((group, pattern, general))
-        });
-        match grown {
-            Some((group, pattern, general)) => {
-                group.push(path);
-                *pattern = general;
-            }
-            None => groups.extend(Pattern::of_alike([path]).map(|pattern| (vec![path], pattern))),
-        }
-    }
-    let shown: Vec<String> =
-        groups.iter().take(SHOWN).map(|(_, pattern)| format!("`{pattern}`")).collect();
-    match groups.len().saturating_sub(SHOWN) {
+    let shown: Vec<String> = paths.iter().take(SHOWN).map(place).collect();
+    match paths.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
@@ -124,21 +106,37 @@ impl<T: Serialize, L: Leaf> State<T, L> {
             origin.filter(|origin| is_alike(&self.slots, *origin, parameters.get(leaf)))
         };
         let kept: Vec<Option<usize>> = origins.iter().enumerate().map(fits).collect();
-        for (leaf, origin) in kept.iter().enumerate() {
-            if origin.is_none() {
-                report.fresh.push(treedef.leaf_path(leaf)?);
-            }
-        }
-        let mut is_used = vec![false; old.num_leaves()];
+        report.fresh = highest(&treedef, &kept.iter().map(Option::is_none).collect::<Vec<_>>());
+        let mut is_dropped = vec![true; old.num_leaves()];
         for origin in origins.iter().flatten() {
-            is_used.iter_mut().skip(*origin).take(1).for_each(|used| *used = true);
+            is_dropped.iter_mut().skip(*origin).take(1).for_each(|dropped| *dropped = false);
         }
-        for leaf in (0..old.num_leaves()).filter(|leaf| is_used.get(*leaf) == Some(&false)) {
-            report.dropped.push(old.leaf_path(leaf)?);
-        }
+        report.dropped = highest(old, &is_dropped);
         keep(&mut fresh.slots, self.slots, &kept, &mut report);
         Ok((fresh, report))
     }
+}
+
+/// The highest nodes all of whose leaves are chosen.
+fn highest(treedef: &TreeDef, chosen: &[bool]) -> Vec<Path> {
+    fn collect(node: NodeRef<'_>, path: Path, chosen: &[bool], found: &mut Vec<Path>) {
+        let below = chosen.get(node.leaf_range()).unwrap_or_default();
+        if !below.contains(&true) {
+            return;
+        }
+        if !below.contains(&false) {
+            found.push(path);
+            return;
+        }
+        // As deep as the structure, whose depth is limited.
+        for (position, child) in node.children().enumerate() {
+            let keys = path.keys().iter().cloned().chain(node.key(position));
+            collect(child, keys.collect(), chosen, found);
+        }
+    }
+    let mut found = Vec::new();
+    collect(treedef.root(), Path::default(), chosen, &mut found);
+    found
 }
 
 /// For each leaf of the new structure the one of the old with its path.

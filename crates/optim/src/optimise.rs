@@ -6,10 +6,15 @@ use treedef::Tree;
 
 use crate::error::Result;
 use crate::leaf::Leaf;
+use crate::optimisers::{AdaGrad, Adam, AdamW, Lion, RmsProp, Sgd};
 use crate::state::State;
-use crate::transform::{Accumulate, Frozen, Only, Transform};
+use crate::transform::{
+    Accumulate, Chain, CheckFinite, Clip, ClipByGlobalNorm, Ema, Frozen, Only, Partition, Scale,
+    ScaleBySchedule, SetToZero, Transform, WeightDecay,
+};
 
-/// What an optimiser does with values. Every [`Transform`] is one.
+/// What an optimiser does with values. All transforms of this crate are optimisers; one of your own is
+/// in a [`chain!`](crate::chain!), alone or with others.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -186,4 +191,31 @@ pub trait Optimiser {
     }
 }
 
-impl<O: ?Sized> Optimiser for O {}
+macro_rules! optimisers {
+    ($([$($parameter:ident)?] $type:ty;)*) => {$(
+        impl<$($parameter)?> Optimiser for $type {}
+    )*};
+}
+
+optimisers! {
+    [] AdaGrad;
+    [] Adam;
+    [] AdamW;
+    [] Lion;
+    [] RmsProp;
+    [] Sgd;
+    [O] Accumulate<O>;
+    [T] Chain<T>;
+    [] CheckFinite;
+    [] Clip;
+    [] ClipByGlobalNorm;
+    [] Ema;
+    [O] Frozen<O>;
+    [O] Only<O>;
+    [L] Partition<L>;
+    [] Scale;
+    [] ScaleBySchedule;
+    [] SetToZero;
+    [] WeightDecay;
+    [L] Box<dyn Transform<L>>;
+}

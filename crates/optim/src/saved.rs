@@ -78,7 +78,7 @@ impl<T: Serialize + DeserializeOwned, L: Leaf> SavedState<T, L> {
             let (found, moments) = L::tree(&value)?.into_parts();
             let first = treedef.get_or_insert_with(|| found.clone());
             if *first != found {
-                let what = "a moment of the state";
+                let what = "a moment of the state has another structure than the first";
                 crate::state::expect_same(what, first, &found)?;
             }
             leaves.push((Cow::Owned(name), moments));

@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::leaf::Leaf;
 use crate::transform::{Place, Slots, Step, Transform};
 
+pub(crate) const GRADIENT: &str = "the gradient has another structure than the parameters";
+const MODEL: &str = "the model has another structure than the state (see `State::migrate`)";
+
 /// What an optimiser remembers: counts, and moments with the structure of the parameters.
 ///
 /// It is a serde value. Each moment is a `T`, so the state is saved, printed, compared and migrated as
@@ -80,7 +83,7 @@ impl<T, L: Leaf> State<T, L> {
         self.take_in_model(model)?;
         let Some(treedef) = &self.treedef else { return Ok(()) };
         L::leaves_like(treedef, gradients, &mut self.gradients, true)
-            .map_err(|source| Error::Structure { what: "the gradient", source })?;
+            .map_err(|source| Error::Structure { what: GRADIENT, source })?;
         expect_alike("the gradient", treedef, &self.parameters, &self.gradients)?;
         self.check()
     }
@@ -94,7 +97,7 @@ impl<T, L: Leaf> State<T, L> {
                 return Ok(());
             }
             L::leaves_like(treedef, model, &mut self.parameters, true)
-                .map_err(|source| Error::Structure { what: "the state", source })?;
+                .map_err(|source| Error::Structure { what: MODEL, source })?;
         }
         // A static of the model has changed, such as a number of epochs.
         let (treedef, leaves) = L::tree(model)?.into_parts();
@@ -157,13 +160,13 @@ impl<T, L: Leaf> State<T, L> {
     ) -> Result<()> {
         if self.treedef.as_ref() != Some(model.treedef()) {
             if let Some(treedef) = &self.treedef {
-                expect_same("the state", model.treedef(), treedef)?;
+                expect_same(MODEL, treedef, model.treedef())?;
             }
             self.treedef = Some(model.treedef().clone());
         }
         let Some(treedef) = &self.treedef else { return Ok(()) };
         if gradients.treedef() != treedef {
-            expect_same("the gradient", treedef, gradients.treedef())?;
+            expect_same(GRADIENT, treedef, gradients.treedef())?;
         }
         expect_alike("the gradient", treedef, model.leaves(), gradients.leaves())?;
         let parameters = mem::take(&mut self.parameters);

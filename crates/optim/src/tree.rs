@@ -14,7 +14,7 @@
 //! let error = tree::add(tree, &Tree::<f64>::of_as(&(3.0, [4.0, 5.0]))?).unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
-//!     "the second value has another structure than the parameters: \
+//!     "the second value has another structure than the first: \
 //!      expected 1 child, found 2 children at `.1`"
 //! );
 //! # Ok::<(), treedef_optim::Error>(())
@@ -28,6 +28,8 @@ use crate::number::{Kernel, Number, Term};
 use crate::state::{expect_alike, expect_same};
 use crate::transform::{Place, Square, expect_finite};
 
+const SECOND: &str = "the second value has another structure than the first";
+
 /// Runs something on all leaves of a tree.
 fn all<L: Leaf, R>(tree: &Tree<L>, run: impl FnOnce(Place<'_>) -> Result<R>) -> Result<R> {
     run(Place { treedef: tree.treedef(), ranges: &[0..tree.leaves().len()] })
@@ -35,7 +37,7 @@ fn all<L: Leaf, R>(tree: &Tree<L>, run: impl FnOnce(Place<'_>) -> Result<R>) -> 
 
 fn expect_both<L: Leaf>(first: &Tree<L>, second: &Tree<L>) -> Result<()> {
     if first.treedef() != second.treedef() {
-        expect_same("the second value", first.treedef(), second.treedef())?;
+        expect_same(SECOND, first.treedef(), second.treedef())?;
     }
     expect_alike("the second value", first.treedef(), first.leaves(), second.leaves())
 }
@@ -205,7 +207,7 @@ pub mod typed {
     fn like<L: Leaf, T: Serialize>(first: &Tree<L>, second: &T) -> Result<Tree<L>> {
         let mut leaves = Vec::new();
         let found = L::leaves_like(first.treedef(), second, &mut leaves, true);
-        found.map_err(|source| Error::Structure { what: "the second value", source })?;
+        found.map_err(|source| Error::Structure { what: SECOND, source })?;
         Ok(Tree::new(first.treedef().clone(), leaves)?)
     }
 

@@ -21,7 +21,7 @@ use crate::number::{Kernel, Number, Term};
 /// impl Array for Matrix {
 ///     type Number = f32;
 ///     fn numbers(&self) -> &[f32] { &self.data }
-///     fn numbers_mut(&mut self) -> &mut [f32] { Arc::make_mut(&mut self.data) }
+///     fn numbers_mut(&mut self) -> &mut [f32] { &mut Arc::make_mut(&mut self.data)[..] }
 ///     fn shape(&self) -> Vec<usize> { self.shape.to_vec() }
 /// }
 ///

@@ -33,7 +33,10 @@ macro_rules! scalar {
             const IS_NUMBER: bool = true;
 
             fn tree<T: Serialize + ?Sized>(value: &T) -> treedef::Result<Tree<Self>> {
-                or_objects(FLOATS.tree_as(value), || Tree::of_objects(value))
+                FLOATS.tree_as(value).or_else(|error| match Tree::of_objects(value) {
+                    Ok(objects) if !objects.leaves().is_empty() => Ok(objects),
+                    _ => Err(error),
+                })
             }
 
             fn leaves_like<T: Serialize + ?Sized>(

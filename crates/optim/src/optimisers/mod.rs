@@ -64,10 +64,10 @@ impl Decay {
     ) -> Result<()> {
         let selection = match &self.only {
             None => None,
-            Some(_) => {
-                Selection::kept(&mut slots.selection, step.place, &self.patterns())?;
-                slots.selection.take()
-            }
+            Some(_) => Some(match slots.selection.take() {
+                Some(selection) => selection,
+                None => Selection::of(step.place, &self.patterns())?,
+            }),
         };
         let (count, mut found) = slots.counted(name, leaves)?;
         let result = match &selection {

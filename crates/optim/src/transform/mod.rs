@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use treedef_optim::transform::{Number, Place, Rule, Slots, Step, Transform};
-//! use treedef_optim::{Leaf, Optimiser, Result};
+//! use treedef_optim::{Leaf, Optimiser, Result, chain};
 //!
 //! /// Descent by the sign of a moving average.
 //! struct SignDescent { rate: f64, decay: f64 }
@@ -28,7 +28,7 @@
 //!     }
 //! }
 //!
-//! let optimiser = SignDescent { rate: 0.5, decay: 0.9 };
+//! let optimiser = chain!(SignDescent { rate: 0.5, decay: 0.9 });
 //! let mut state = optimiser.init::<f64, _>(&[1.0, 2.0])?;
 //! assert_eq!(optimiser.step([1.0, 2.0], [0.1, -7.0], &mut state)?, [0.5, 2.5]);
 //! # Ok::<(), treedef_optim::Error>(())

@@ -101,7 +101,7 @@ impl<L: Leaf> Partition<L> {
         go: impl Fn(&dyn Transform<L>, &mut Step<'_, L>, &mut Slots<L>) -> Result<()>,
     ) -> Result<()> {
         if slots.transform != "partition" || slots.parts.len() != self.optimisers().count() {
-            return Err(slots.another("partition", &[]));
+            return Err(slots.another("partition", &[], self.optimisers().count()));
         }
         for (at, (optimiser, slots)) in self.optimisers().zip(&mut slots.parts).enumerate() {
             if slots.selection.is_none() || slots.transform != "part" {
@@ -109,7 +109,7 @@ impl<L: Leaf> Partition<L> {
                 slots.selection = Some(Selection { inside, outside: Vec::new() });
             }
             let (Some(selection), [inner]) = (&slots.selection, &mut *slots.parts) else {
-                return Err(slots.another("part", &[]));
+                return Err(slots.another("part", &[], 1));
             };
             go(optimiser, &mut step.among(&selection.inside), inner)?;
         }

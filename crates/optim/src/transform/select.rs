@@ -27,13 +27,13 @@ fn with_selected<L: Leaf>(
     go: impl FnOnce(&Selection, &mut Slots<L>) -> Result<()>,
 ) -> Result<()> {
     if slots.transform != name {
-        return Err(slots.another(name, &[]));
+        return Err(slots.another(name, &[], 1));
     }
     Selection::kept(&mut slots.selection, place, patterns)?;
     let selection = slots.selection.take();
     let done = match (&selection, &mut *slots.parts) {
         (Some(selection), [inner]) => go(selection, inner),
-        _ => Err(slots.another(name, &[])),
+        _ => Err(slots.another(name, &[], 1)),
     };
     slots.selection = selection;
     done

@@ -101,7 +101,7 @@ impl<L: Leaf> Slots<L> {
     ) -> Result<(&mut u64, [&mut [L]; N])> {
         let found = self.leaves.iter().map(|(name, _)| &**name);
         if self.transform != transform || !found.eq(names) || !self.parts.is_empty() {
-            return Err(self.another(transform, &names));
+            return Err(self.another(transform, &names, 0));
         }
         let mut leaves = self.leaves.iter_mut().map(|(_, leaves)| &mut **leaves);
         // As many as there are names, as checked above.
@@ -117,7 +117,7 @@ impl<L: Leaf> Slots<L> {
     ) -> Result<Inside<'_, L, N, P>> {
         let found = self.leaves.iter().map(|(name, _)| &**name);
         if self.transform != transform || !found.eq(names) || self.parts.len() != P {
-            return Err(self.another(transform, &names));
+            return Err(self.another(transform, &names, P));
         }
         let mut leaves = self.leaves.iter_mut().map(|(_, leaves)| &mut **leaves);
         let leaves = names.map(|_| leaves.next().unwrap_or_default());
@@ -129,15 +129,23 @@ impl<L: Leaf> Slots<L> {
     }
 
     #[cold]
-    pub(crate) fn another(&self, transform: &str, names: &[&str]) -> Error {
-        let described = |transform: &str, names: Vec<&str>| match names.as_slice() {
-            [] => format!("`{transform}`"),
-            names => format!("`{transform}` with `{}`", names.join("`, `")),
+    pub(crate) fn another(&self, transform: &str, names: &[&str], parts: usize) -> Error {
+        let described = |transform: &str, names: Vec<&str>, parts: usize| {
+            let names = match names.as_slice() {
+                [] => String::new(),
+                names => format!(" with `{}`", names.join("`, `")),
+            };
+            let parts = match parts {
+                0 => String::new(),
+                1 => " of one transform".to_owned(),
+                parts => format!(" of {parts} transforms"),
+            };
+            format!("`{transform}`{names}{parts}")
         };
         let found = self.leaves.iter().map(|(name, _)| &**name).collect();
         Error::State {
-            expected: described(transform, names.to_vec()),
-            found: described(&self.transform, found),
+            expected: described(transform, names.to_vec(), parts),
+            found: described(&self.transform, found, self.parts.len()),
             hint: " (see `State::migrate`)",
         }
     }

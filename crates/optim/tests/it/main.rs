@@ -1,3 +1,13 @@
 //! The tests of the crate, one binary.
 
+mod allocations;
+mod arithmetic;
+mod errors;
+#[cfg(all(feature = "candle", feature = "num-dual"))]
+mod gradients;
+mod leaves;
+mod random;
+mod schedules;
+mod selections;
+mod state;
 mod vectors;

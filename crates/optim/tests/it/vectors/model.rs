@@ -19,7 +19,6 @@ pub(crate) struct Layer<T> {
 #[derive(Clone, Deserialize)]
 pub(crate) struct Data {
     pub(crate) act: String,
-    pub(crate) loss: String,
     pub(crate) x: Vec<Vec<f64>>,
     pub(crate) t: Targets,
 }

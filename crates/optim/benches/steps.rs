@@ -1,0 +1,236 @@
+//! `cargo bench --all-features`: what a step costs, beside the loop that one writes by hand and beside
+//! candle-nn's `AdamW` on the same tensors. Each figure is the median of rounds that take turns.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use candle_core::{DType, Device, Tensor, Var};
+use candle_nn::optim::{AdamW, Optimizer as _, ParamsAdamW};
+use serde::{Deserialize, Serialize};
+use treedef::Tree;
+use treedef_optim::{Optimiser, adam, adamw};
+
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Result {
+    small()?;
+    small_nested()?;
+    large()?;
+    tensors("20 layers of 256 × 256", 20, 256)?;
+    tensors("60 layers of 32 × 32", 60, 32)?;
+    tensors("2 layers of 2,048 × 2,048", 2, 2_048)
+}
+
+/// The medians of several programs that take turns, in nanoseconds for one of `times` calls.
+fn medians<const N: usize>(
+    rounds: usize,
+    times: usize,
+    mut programs: [&mut dyn FnMut() -> Result; N],
+) -> Result<[f64; N]> {
+    let mut measured = [const { Vec::new() }; N];
+    for round in 0..=rounds {
+        for (program, measured) in programs.iter_mut().zip(&mut measured) {
+            let begin = Instant::now();
+            for _ in 0..times {
+                program()?;
+            }
+            if round > 0 {
+                measured.push(begin.elapsed().as_nanos() as f64 / times as f64);
+            }
+        }
+    }
+    Ok(measured.map(|mut measured: Vec<f64>| {
+        measured.sort_by(f64::total_cmp);
+        measured[measured.len() / 2]
+    }))
+}
+
+macro_rules! thirty {
+    ($($field:ident)*) => {
+        #[derive(Clone, Copy, Default, Serialize, Deserialize)]
+        struct Thirty { $($field: f64,)* }
+    };
+}
+
+thirty! { a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 c0 c1 c2 c3 c4 c5 c6 c7 c8 c9 }
+
+fn small() -> Result {
+    let gradient = Thirty { a0: 0.5, b5: -0.25, c9: 1.0, ..Thirty::default() };
+    let optimiser = adam(1e-3);
+    let mut model = Thirty::default();
+    let mut state = optimiser.init::<f64, _>(&model)?;
+    let mut tree = Tree::<f64>::of_as(&model)?;
+    let mut tree_state = optimiser.init_tree(&tree)?;
+    let gradients = Tree::<f64>::of_as(&gradient)?;
+    let [typed, flat] = medians(
+        31,
+        10_000,
+        [
+            &mut || {
+                model = optimiser.step(model, black_box(gradient), &mut state)?;
+                Ok(())
+            },
+            &mut || {
+                let mut gradients = gradients.clone();
+                Ok(optimiser.step_tree(&mut tree, black_box(&mut gradients), &mut tree_state)?)
+            },
+        ],
+    )?;
+    println!("30 f64 in a struct: {typed:.0} ns, of a tree {flat:.0} ns");
+    Ok(())
+}
+
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct Layer {
+    w: [f64; 4],
+    b: f64,
+}
+
+fn small_nested() -> Result {
+    type Model = [Layer; 6];
+    let gradient: Model = [Layer { w: [0.5, -0.5, 0.25, 1.0], b: 0.1 }; 6];
+    let optimiser = adam(1e-3);
+    let mut model = Model::default();
+    let mut state = optimiser.init::<f64, _>(&model)?;
+    let [typed] = medians(
+        31,
+        10_000,
+        [&mut || {
+            model = optimiser.step(model, black_box(gradient), &mut state)?;
+            Ok(())
+        }],
+    )?;
+    println!("30 f64 in six structs: {typed:.0} ns");
+    Ok(())
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Vectors {
+    a: Vec<f32>,
+    b: Vec<f32>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Arrays {
+    #[serde(with = "treedef::object")]
+    a: Arc<[f32]>,
+    #[serde(with = "treedef::object")]
+    b: Arc<[f32]>,
+}
+
+/// Adam as one writes it by hand.
+#[inline(never)]
+fn by_hand(count: i32, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
+    let (b1, b2, eps, rate) = (0.9f32, 0.999f32, 1e-8f32, 1e-3f32);
+    let (first, second) = (1.0 / (1.0 - b1.powi(count)), 1.0 / (1.0 - b2.powi(count)));
+    for (((p, g), m), v) in p.iter_mut().zip(g).zip(m).zip(v) {
+        *m = b1 * *m + (1.0 - b1) * g;
+        *v = b2 * *v + (1.0 - b2) * g * g;
+        *p -= rate * (*m * first) / ((*v * second).sqrt() + eps);
+    }
+}
+
+fn large() -> Result {
+    const HALF: usize = 5_000_000;
+    let numbers: Vec<f32> = (0..HALF).map(|at| (at as f32).sin()).collect();
+    let gradient = Vectors { a: numbers.clone(), b: numbers };
+    let optimiser = adam(1e-3);
+
+    let mut by_hand_model = [gradient.clone(), gradient.clone(), gradient.clone()];
+    by_hand_model[1..].iter_mut().for_each(|slot| {
+        slot.a.fill(0.0);
+        slot.b.fill(0.0);
+    });
+    let mut count = 0;
+
+    let mut tree = Tree::<f32>::of_as(&gradient)?;
+    let mut tree_state = optimiser.init_tree(&tree)?;
+    let mut gradients = tree.clone();
+
+    let arrays = |vectors: &Vectors| Arrays { a: (&*vectors.a).into(), b: (&*vectors.b).into() };
+    let array_gradient = arrays(&gradient);
+    let mut array_model = Some(arrays(&gradient));
+    let mut array_state = optimiser.init::<Arc<[f32]>, _>(&array_gradient)?;
+
+    let mut model = gradient.clone();
+    let mut state = optimiser.init::<f32, _>(&model)?;
+
+    let [hand, tree, arrays, vectors] = medians(
+        9,
+        1,
+        [
+            &mut || {
+                count += 1;
+                let [p, m, v] = &mut by_hand_model;
+                by_hand(count, &mut p.a, &gradient.a, &mut m.a, &mut v.a);
+                by_hand(count, &mut p.b, &gradient.b, &mut m.b, &mut v.b);
+                Ok(())
+            },
+            &mut || Ok(optimiser.step_tree(&mut tree, &mut gradients, &mut tree_state)?),
+            &mut || {
+                let model = array_model.take().ok_or("the model")?;
+                array_model =
+                    Some(optimiser.step(model, array_gradient.clone(), &mut array_state)?);
+                Ok(())
+            },
+            &mut || Ok(optimiser.step_in_place(&mut model, &gradient, &mut state)?),
+        ],
+    )?;
+    println!(
+        "10⁷ f32: by hand {:.1} ms; a tree {:.2} ×, `Arc<[f32]>` {:.2} ×, `Vec<f32>` {:.2} ×",
+        hand / 1e6,
+        tree / hand,
+        arrays / hand,
+        vectors / hand
+    );
+    Ok(())
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Linear {
+    #[serde(with = "treedef::object")]
+    w: Tensor,
+    #[serde(with = "treedef::object")]
+    b: Tensor,
+}
+
+fn tensors(what: &str, layers: usize, size: usize) -> Result {
+    let device = Device::Cpu;
+    let layer = || -> Result<Linear> {
+        let w = Tensor::randn(0.0f32, 0.1, (size, size), &device)?;
+        Ok(Linear { w, b: Tensor::zeros(size, DType::F32, &device)? })
+    };
+    let mut model = (0..layers).map(|_| layer()).collect::<Result<Vec<Linear>>>()?;
+
+    let mut variables = Vec::new();
+    for layer in &model {
+        variables.push(Var::from_tensor(&layer.w)?);
+        variables.push(Var::from_tensor(&layer.b)?);
+    }
+    // Any gradients, the same for both.
+    let mut loss = Tensor::zeros((), DType::F32, &device)?;
+    for variable in &variables {
+        loss = (loss + (variable.sin()? * 0.5)?.sum_all()?)?;
+    }
+    let store = loss.backward()?;
+    let of = |at: usize| store.get(&variables[at]).cloned().ok_or("a gradient");
+    let gradient = (0..layers)
+        .map(|at| Ok(Linear { w: of(2 * at)?, b: of(2 * at + 1)? }))
+        .collect::<Result<Vec<Linear>>>()?;
+
+    let parameters = ParamsAdamW { lr: 1e-3, weight_decay: 0.01, ..ParamsAdamW::default() };
+    let mut theirs = AdamW::new(variables, parameters)?;
+    let ours = adamw(1e-3).weight_decay(0.01);
+    let mut state = ours.init::<Tensor, _>(&model)?;
+    let [candle_nn, optim] = medians(
+        15,
+        3,
+        [&mut || Ok(theirs.step(&store)?), &mut || {
+            model = ours.step(std::mem::take(&mut model), gradient.clone(), &mut state)?;
+            Ok(())
+        }],
+    )?;
+    println!("{what}: candle-nn {:.2} ms, ours {:.2} ×", candle_nn / 1e6, optim / candle_nn);
+    Ok(())
+}

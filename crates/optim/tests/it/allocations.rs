@@ -1,0 +1,66 @@
+//! A step allocates nothing after the first.
+
+use allocation_counter::measure;
+use serde::{Deserialize, Serialize};
+use treedef_optim::transform::{
+    Transform, check_finite, clip, clip_by_global_norm, partition, weight_decay,
+};
+use treedef_optim::{Optimiser, adagrad, adam, adamw, chain, lion, rmsprop, schedules, sgd};
+
+/// Thirty numbers.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Model {
+    layers: [Layer; 6],
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Layer {
+    w: [f64; 4],
+    b: f64,
+}
+
+const MODEL: Model = Model { layers: [Layer { w: [0.5, -0.5, 1.0, 2.0], b: 0.25 }; 6] };
+
+fn allocations(optimiser: impl Transform<f64> + Optimiser) -> u64 {
+    let mut state = optimiser.init::<f64, _>(&MODEL).unwrap();
+    let mut model = optimiser.step(MODEL, MODEL, &mut state).unwrap();
+    let used = measure(|| {
+        for _ in 0..100 {
+            model = optimiser.step(model, MODEL, &mut state).unwrap();
+        }
+    });
+    used.count_total
+}
+
+#[test]
+fn a_step_of_a_struct_allocates_nothing() {
+    let rate = || schedules::warmup_cosine(0.0, 0.1, 10, 50, 0.01);
+    let counts = [
+        ("sgd", allocations(sgd(rate()).momentum(0.9).nesterov(true))),
+        ("adam", allocations(adam(rate()))),
+        ("adamw", allocations(adamw(rate()).weight_decay(0.1).only("**.w"))),
+        ("adagrad", allocations(adagrad(rate()))),
+        ("rmsprop", allocations(rmsprop(rate()).momentum(0.5))),
+        ("lion", allocations(lion(rate()).only("**.w"))),
+        ("accumulate", allocations(adam(rate()).accumulate(3))),
+        ("freeze", allocations(adam(rate()).freeze("layers[0]"))),
+        ("decay", allocations(chain!(weight_decay(0.1).only("**.w"), sgd(0.1)))),
+        (
+            "chain",
+            allocations(chain!(check_finite(), clip(0.5), clip_by_global_norm(1.0), adam(rate()))),
+        ),
+        (
+            "partition",
+            allocations(partition().group(["layers[0]", "**.b"], sgd(0.5)).rest(adam(rate()))),
+        ),
+    ];
+    assert_eq!(
+        counts.iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>(),
+        [] as [&(&str, u64); 0]
+    );
+}
+
+#[test]
+fn the_counter_counts() {
+    assert!(measure(|| drop(std::hint::black_box(vec![1]))).count_total > 0);
+}

@@ -1,0 +1,63 @@
+//! Arithmetic of trees and values.
+
+use treedef::Tree;
+use treedef_optim::tree::{self, typed};
+
+use crate::random::net;
+
+#[test]
+fn a_sum_is_pairwise() {
+    // One after another, f32 stops at 2^24, and f64 loses all of the small ones.
+    let ones = Tree::<f32>::of_as(&vec![1.0f32; 20_000_000]).unwrap();
+    assert_eq!(tree::sum(&ones).unwrap(), 2e7);
+    let tenths = Tree::<f64>::of_as(&vec![0.1; 10_000_000]).unwrap();
+    let naive: f64 = tenths.leaves().iter().sum();
+    let [pairwise, naive] = [tree::sum(&tenths).unwrap(), naive].map(|sum| (sum - 1e6).abs());
+    assert!(pairwise < 1e-8 && naive > 1e-5, "{pairwise} {naive}");
+}
+
+#[test]
+fn sums_of_all_lengths_are_right() {
+    for length in (0..70).chain([511, 512, 513, 1_025, 4_097]) {
+        let numbers: Vec<f64> = (0..length).map(f64::from).collect();
+        let sum = typed::sum::<f64, _>(&numbers).unwrap();
+        assert_eq!(sum, f64::from(length * (length - 1) / 2).max(0.0), "{length}");
+    }
+}
+
+#[test]
+fn operations_are_those_of_their_numbers() {
+    let (a, b) = (net(1, &[3, 2]), net(2, &[3, 2]));
+    let numbers = |net: &crate::random::Net| f64_leaves(net);
+    let pairs = || numbers(&a).into_iter().zip(numbers(&b));
+    let found = typed::add_scaled::<f64, _>(a.clone(), -0.5, &b).unwrap();
+    assert_eq!(numbers(&found), pairs().map(|(a, b)| a + -0.5 * b).collect::<Vec<_>>());
+    assert_eq!(found.name, "net");
+    let found = typed::sub::<f64, _>(a.clone(), &b).unwrap();
+    assert_eq!(numbers(&found), pairs().map(|(a, b)| a - b).collect::<Vec<_>>());
+    let found = typed::scale::<f64, _>(3.0, a.clone()).unwrap();
+    assert_eq!(numbers(&found), numbers(&a).iter().map(|a| a * 3.0).collect::<Vec<_>>());
+    let dot: f64 = pairs().map(|(a, b)| a * b).sum();
+    assert!((typed::dot::<f64, _>(&a, &b).unwrap() - dot).abs() < 1e-15);
+    let zeros = typed::zeros_like::<f64, _>(&a).unwrap();
+    assert_eq!(typed::norm::<f64, _>(&zeros).unwrap(), 0.0);
+    let mut broken = a.clone();
+    assert!(typed::is_finite::<f64, _>(&broken).unwrap());
+    broken.layers[1].b = f64::INFINITY;
+    assert!(!typed::is_finite::<f64, _>(&broken).unwrap());
+}
+
+fn f64_leaves(value: &impl serde::Serialize) -> Vec<f64> {
+    let floats = treedef::Flattener::new().leaves_where(treedef::LeafKind::is_float);
+    floats.flatten_as(value).unwrap().0
+}
+
+#[test]
+fn a_static_that_differs_is_that_of_the_first() {
+    let (a, b) = (("a", 1, 0.5), ("b", 2, 0.25));
+    let a = (a.0.to_owned(), a.1, a.2);
+    let b = (b.0.to_owned(), b.1, b.2);
+    assert_eq!(typed::add::<f64, _>(a.clone(), &b).unwrap(), ("a".to_owned(), 1, 0.75));
+    let average = typed::incremental_update::<f64, _>(&a, b, 0.5).unwrap();
+    assert_eq!(average, ("a".to_owned(), 1, 0.375));
+}

@@ -1,0 +1,102 @@
+//! Wrong use is an error with the path and both sides.
+
+use insta::assert_snapshot;
+use treedef::Object;
+use treedef_optim::transform::{check_finite, clip, clip_by_global_norm, partition};
+use treedef_optim::{Optimiser, State, adam, adamw, chain, sgd};
+
+use crate::random::net;
+
+#[test]
+fn a_gradient_of_another_structure() {
+    let optimiser = adam(0.1);
+    let mut model = net(1, &[2, 2]);
+    let mut state = optimiser.init::<f64, _>(&model).unwrap();
+    let before = model.clone();
+    let error = optimiser.step_in_place(&mut model, &net(1, &[2, 3]), &mut state).unwrap_err();
+    assert_snapshot!(error, @"the gradient has another structure than the parameters: expected 2 children, found 3 children at `.layers[1].w`");
+    assert_eq!(error.path().unwrap().to_string(), ".layers[1].w");
+    assert_eq!(model, before);
+    // The state is as before, too.
+    assert_eq!(state.count(), 0);
+    optimiser.step_in_place(&mut model, &net(1, &[2, 2]), &mut state).unwrap();
+    let error = optimiser.step(net(1, &[2]), net(1, &[2]), &mut state).unwrap_err();
+    assert_snapshot!(error, @"the model has another structure than the state (see `State::migrate`): expected 2 children, found 1 child at `.layers`");
+}
+
+#[test]
+fn a_leaf_of_another_shape() {
+    let optimiser = adam(0.1);
+    let model = || vec![Object(vec![1.0f32; 2]), Object(vec![1.0; 3])];
+    let mut state = optimiser.init::<Vec<f32>, _>(&model()).unwrap();
+    let gradient = vec![Object(vec![1.0; 2]), Object(vec![1.0; 4])];
+    let error = optimiser.step(model(), gradient, &mut state).unwrap_err();
+    assert_snapshot!(error, @"the gradient is f32[4], the parameter is f32[3], at `[1]`");
+    optimiser.step(model(), model(), &mut state).unwrap();
+}
+
+#[test]
+fn a_value_without_such_leaves() {
+    assert_snapshot!(adam(0.1).init::<f64, _>(&vec![1, 2]).unwrap_err(), @"the value has no leaf of type `f64`: numbers need `f32` or `f64`, and objects the type that they have");
+    assert_snapshot!(adam(0.1).init::<f32, _>(&(1.0f32, 0.5f64)).unwrap_err(), @"expected f32, found f64 at `.1` (`flatten_as::<f64>` takes both, `flatten` leaves of every kind)");
+    assert_snapshot!(adam(0.1).init::<f64, _>(&Object('a')).unwrap_err(), @"a `char` is an object, which only `treedef::flatten_objects::<char>` takes at the root");
+    assert_snapshot!(adam(0.1).init::<Vec<f64>, _>(&1.0).unwrap_err(), @"the value has no leaf of type `alloc::vec::Vec<f64>`: numbers need `f32` or `f64`, and objects the type that they have");
+}
+
+#[test]
+fn patterns_that_name_nothing() {
+    let model = net(1, &[2]);
+    let error = adamw(0.1).weight_decay(0.1).only("**.weight").init::<f64, _>(&model).unwrap_err();
+    assert_snapshot!(error, @"no node matches `**.weight` (did you mean `**.w`?)");
+    assert_snapshot!(adam(0.1).freeze("layers[7]").init::<f64, _>(&model).unwrap_err(), @"no node matches `.layers[7]`");
+    assert_snapshot!(adam(0.1).freeze("layers[").init::<f64, _>(&model).unwrap_err(), @"expected a value, found the end at byte 7");
+    let groups = partition().group(["nothing"], sgd(0.1)).rest(adam(0.1));
+    assert_snapshot!(groups.init::<f64, _>(&model).unwrap_err(), @"no node matches `.nothing`");
+}
+
+#[test]
+fn groups_that_do_not_divide_the_leaves() {
+    let model = net(1, &[2, 2]);
+    let twice = partition().group(["layers[0]", "scale"], sgd(0.1)).group(["**.b"], adam(0.1));
+    assert_snapshot!(twice.init::<f64, _>(&model).unwrap_err(), @"the groups `layers[0]`, `scale` and `**.b` both name `.layers[0].b`");
+    let missing = partition().group(["**.w"], sgd(0.1)).group(["**.b"], adam(0.1));
+    assert_snapshot!(missing.init::<f64, _>(&model).unwrap_err(), @"no group names `.scale` (add a group, or `rest`)");
+}
+
+#[test]
+fn a_gradient_that_is_not_finite() {
+    let optimiser = chain!(check_finite(), clip_by_global_norm(1.0), adam(0.1));
+    let mut model = net(1, &[2, 2]);
+    let (before, mut gradient) = (model.clone(), net(1, &[2, 2]));
+    let mut state = optimiser.init::<f64, _>(&model).unwrap();
+    gradient.layers[1].w[1] = f64::NEG_INFINITY;
+    let error = optimiser.step_in_place(&mut model, &gradient, &mut state).unwrap_err();
+    assert_snapshot!(error, @"the gradient is not finite at `.layers[1].w[1]`");
+    assert_eq!(model, before);
+    assert_eq!(state.count(), 0);
+}
+
+#[test]
+fn a_state_of_another_optimiser() {
+    let mut state: State<_, f64> = sgd(0.1).momentum(0.5).init(&[1.0]).unwrap();
+    let error = adam(0.1).step([1.0], [1.0], &mut state).unwrap_err();
+    assert_snapshot!(error, @"the state is that of `sgd` with `trace`, the optimiser is `adam` with `mu`, `nu` (see `State::migrate`)");
+    let mut state: State<_, f64> = chain!(clip(1.0), adam(0.1)).init(&[1.0]).unwrap();
+    assert_snapshot!(adam(0.1).step([1.0], [1.0], &mut state).unwrap_err(), @"the state is that of `chain` of 2 transforms, the optimiser is `adam` with `mu`, `nu` (see `State::migrate`)");
+    assert_snapshot!(
+        chain!(clip(1.0), clip(1.0), adam(0.1)).step([1.0], [1.0], &mut state).unwrap_err(), @"the state is that of `chain` of 2 transforms, the optimiser is `chain` of 3 transforms (see `State::migrate`)"
+    );
+    assert_snapshot!(
+        chain!(clip(1.0), adam(0.1).accumulate(2)).step([1.0], [1.0], &mut state).unwrap_err(), @"the state is that of `adam` with `mu`, `nu`, the optimiser is `accumulate` with `mean` of one transform (see `State::migrate`)"
+    );
+    assert_snapshot!(sgd(1.0).freeze("[0]").step([1.0], [1.0], &mut state).unwrap_err(), @"the state is that of `chain` of 2 transforms, the optimiser is `frozen` of one transform (see `State::migrate`)");
+    let groups = || partition().group([".0"], adam(0.1));
+    assert_snapshot!(groups().step([1.0], [1.0], &mut state).unwrap_err(), @"the state is that of `chain` of 2 transforms, the optimiser is `partition` of one transform (see `State::migrate`)");
+}
+
+#[test]
+fn arguments_that_make_no_sense() {
+    assert_snapshot!(clip(-1.0).init::<f64, _>(&1.0).unwrap_err(), @"expected a limit above 0, found -1");
+    assert_snapshot!(clip_by_global_norm(f64::NAN).init::<f64, _>(&1.0).unwrap_err(), @"expected a limit above 0, found NaN");
+    assert_snapshot!(adam(0.1).accumulate(0).init::<f64, _>(&1.0).unwrap_err(), @"expected 1 or more gradients for a step, found 0");
+}

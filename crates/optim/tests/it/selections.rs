@@ -1,0 +1,111 @@
+//! Parts of a model: only, freeze, partition.
+
+use treedef_optim::transform::{
+    clip_by_global_norm, freeze, partition, scale, set_to_zero, weight_decay,
+};
+use treedef_optim::{Optimiser, Result, adam, adamw, chain, sgd};
+
+use crate::random::{Net, net};
+
+/// The parts of a model that a step changes.
+fn moved(step: impl Fn(Net, Net) -> Result<Net>) -> String {
+    let before = net(7, &[2, 2]);
+    let after = step(before.clone(), before.gradient(1)).unwrap();
+    let mut moved = Vec::new();
+    for (at, (before, after)) in before.layers.iter().zip(&after.layers).enumerate() {
+        moved.extend((before.w != after.w).then(|| format!("w{at}")));
+        moved.extend((before.b != after.b).then(|| format!("b{at}")));
+    }
+    moved.extend((before.scale != after.scale).then(|| "scale".to_owned()));
+    moved.join(" ")
+}
+
+macro_rules! moved_by {
+    ($optimiser:expr) => {
+        moved(|model, gradient| {
+            let optimiser = $optimiser;
+            let mut state = optimiser.init::<f64, _>(&model)?;
+            optimiser.step(model, gradient, &mut state)
+        })
+    };
+}
+
+#[test]
+fn patterns_choose_what_moves() {
+    assert_eq!(moved_by!(sgd(0.1)), "w0 b0 w1 b1 scale");
+    assert_eq!(moved_by!(sgd(0.1).freeze("layers[0]")), "w1 b1 scale");
+    assert_eq!(moved_by!(adamw(0.1).weight_decay(0.5).freeze("**.w")), "b0 b1 scale");
+    assert_eq!(moved_by!(chain!(adamw(0.1), freeze("**.b"))), "w0 w1 scale");
+    assert_eq!(moved_by!(sgd(0.1).only("**.w")), "w0 w1");
+    assert_eq!(moved_by!(chain!(sgd(0.1), scale(0.0))), "");
+    // A transform without a rate lets the other gradients through.
+    assert_eq!(moved_by!(chain!(scale(0.0).only("**.w"), sgd(0.1))), "b0 b1 scale");
+    assert_eq!(moved_by!(adam(0.1).freeze("layers[0]").accumulate(1)), "w1 b1 scale");
+    assert_eq!(
+        moved_by!(
+            partition()
+                .group(["layers[0]"], set_to_zero())
+                .group(["layers[1].b"], sgd(0.1))
+                .rest(adam(0.1))
+        ),
+        "w1 b1 scale"
+    );
+    assert_eq!(
+        moved_by!(chain!(
+            partition().group(["layers"], sgd(0.1)).rest(set_to_zero()),
+            freeze("layers[1]")
+        )),
+        "w0 b0"
+    );
+}
+
+#[test]
+fn each_group_has_its_own_norm() {
+    let optimiser = partition()
+        .group([".0"], chain!(clip_by_global_norm(1.0), sgd(1.0)))
+        .group([".1"], chain!(clip_by_global_norm(1.0), sgd(1.0)));
+    let mut state = optimiser.init::<f64, _>(&([0.0, 0.0], 0.0)).unwrap();
+    let (a, b) = optimiser.step(([0.0, 0.0], 0.0), ([3.0, 4.0], 100.0), &mut state).unwrap();
+    assert_eq!((a, b), ([-0.6, -0.8], -1.0));
+    // Together, the large one would have made the others small.
+    let optimiser = chain!(clip_by_global_norm(1.0), sgd(1.0));
+    let mut state = optimiser.init::<f64, _>(&([0.0, 0.0], 0.0)).unwrap();
+    let (a, _) = optimiser.step(([0.0, 0.0], 0.0), ([3.0, 4.0], 100.0), &mut state).unwrap();
+    assert!(a[0] > -0.05);
+}
+
+#[test]
+fn updates_and_descent_agree() {
+    // A transform behind the optimiser needs its updates; at the end, it moves the parameters itself.
+    let model = net(3, &[2, 1]);
+    macro_rules! both {
+        ($($optimiser:expr),*) => {$(
+            let (alone, before) = ($optimiser, chain!($optimiser, scale(1.0)));
+            let mut states =
+                (alone.init::<f64, _>(&model).unwrap(), before.init::<f64, _>(&model).unwrap());
+            let mut models = (model.clone(), model.clone());
+            for step in 0..7 {
+                let gradients = (models.0.gradient(step), models.1.gradient(step));
+                models.0 = alone.step(models.0, gradients.0, &mut states.0).unwrap();
+                models.1 = before.step(models.1, gradients.1, &mut states.1).unwrap();
+                assert_eq!(models.0.bits(), models.1.bits(), stringify!($optimiser));
+            }
+            assert_ne!(models.0.bits(), model.bits(), stringify!($optimiser));
+        )*};
+    }
+    use treedef_optim::{adagrad, lion, rmsprop};
+    both!(
+        sgd(0.1),
+        sgd(0.1).momentum(0.9),
+        adam(0.1),
+        adamw(0.1).only("**.w"),
+        lion(0.1),
+        adagrad(0.1),
+        rmsprop(0.1).momentum(0.5),
+        adam(0.1).accumulate(2),
+        adam(0.1).freeze("scale"),
+        sgd(0.1).only("**.w"),
+        chain!(weight_decay(0.1), sgd(0.5)),
+        partition().group(["scale"], sgd(0.1)).rest(adam(0.1))
+    );
+}

@@ -1,0 +1,326 @@
+//! The state as a value: saved, read, killed and resumed, migrated.
+
+use insta::assert_snapshot;
+use serde::{Deserialize, Serialize};
+use treedef::Tree;
+use treedef_optim::transform::{clip_by_global_norm, ema, partition, scale, weight_decay};
+use treedef_optim::{Optimiser, State, adagrad, adam, adamw, chain, lion, rmsprop, schedules, sgd};
+
+use crate::random::{Net, net};
+
+/// What is in the file.
+#[derive(Serialize, Deserialize)]
+struct Training {
+    model: Net,
+    state: State<Net, f64>,
+    step: u64,
+}
+
+/// Trains for ten steps, and for ten more: at once, and by a process that begins with what is in the file.
+macro_rules! resumes {
+    ($($optimiser:expr),* $(,)?) => {$({
+        let optimiser = || $optimiser;
+        let train = |Training { mut model, mut state, step }: Training| {
+            let optimiser = optimiser();
+            for step in step..step + 10 {
+                let gradient = model.gradient(step);
+                model = optimiser.step(model, gradient, &mut state).unwrap();
+            }
+            Training { model, state, step: step + 10 }
+        };
+        let model = net(5, &[3, 2]);
+        let begin = || Training {
+            state: optimiser().init(&model).unwrap(),
+            model: model.clone(),
+            step: 0,
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("training.tree");
+        Tree::of(&train(begin())).unwrap().save(&file).unwrap();
+        let resumed: Training = Tree::load(&file).unwrap().into_typed().unwrap();
+        let (resumed, at_once) = (train(resumed), train(train(begin())));
+        assert_eq!(resumed.model.bits(), at_once.model.bits(), stringify!($optimiser));
+        // The states are the same, too: all of them.
+        let [resumed, at_once] = [&resumed.state, &at_once.state].map(|state| Tree::of(state).unwrap());
+        assert_eq!(resumed, at_once, stringify!($optimiser));
+        // JSON will do as well, as exactly as its numbers are read.
+        let text = serde_json::to_string(&train(begin())).unwrap();
+        let resumed = train(serde_json::from_str(&text).unwrap());
+        let tolerance = treedef::Tolerance::new().rtol(1e-12).atol(1e-12);
+        Tree::of(&resumed.state).unwrap().check_close(&at_once, tolerance).unwrap();
+    })*};
+}
+
+#[test]
+fn training_that_is_killed_gives_the_same_bits() {
+    resumes!(
+        sgd(0.1),
+        sgd(schedules::linear(0.1, 0.0, 15)).momentum(0.9).nesterov(true),
+        chain!(clip_by_global_norm(1.0), adam(schedules::warmup_cosine(0.0, 0.1, 4, 18, 0.01))),
+        adamw(0.1).weight_decay(0.1).only("**.w"),
+        adagrad(schedules::exponential_decay(0.1, 7, 0.5)),
+        rmsprop(0.01).momentum(0.5),
+        lion(0.01),
+        // In the middle of an accumulation: ten is no multiple of three.
+        adam(0.1).freeze("layers[0]").accumulate(3),
+        chain!(ema(0.9), weight_decay(0.1).only("**.w"), scale(-0.1)),
+        partition().group(["**.b"], sgd(0.1)).rest(adam(0.1)),
+    );
+}
+
+#[test]
+fn a_state_prints_as_its_model() {
+    let optimiser = chain!(clip_by_global_norm(1.0), adam(0.5));
+    let model = net(5, &[1]);
+    let mut state = optimiser.init::<f64, _>(&model).unwrap();
+    optimiser.step(model.clone(), model.gradient(0), &mut state).unwrap();
+    let tree = Tree::of(&state).unwrap();
+    assert_snapshot!(format!("{:#}", tree.treedef()), @r#"
+    State {
+      transform: *,
+      count: *,
+      leaves: {},
+      parts: [
+        State { transform: *, count: *, leaves: {}, parts: [] },
+        State {
+          transform: *,
+          count: *,
+          leaves: {
+            "mu": Net { name: *, layers: [Dense { w: [*], b: * }], scale: * },
+            "nu": Net { name: *, layers: [Dense { w: [*], b: * }], scale: * },
+          },
+          parts: [],
+        },
+      ],
+    }
+    "#);
+    assert_eq!(tree.get("parts[1].count").unwrap().as_u64(), Some(1));
+    assert!(tree.get("parts[1].leaves.mu.layers[0].w[0]").is_ok());
+}
+
+#[test]
+fn f32_is_resumed_exactly_too() {
+    let train = |(mut model, mut state): (Vec<f32>, State<Vec<f32>, f32>)| {
+        for _ in 0..7 {
+            let gradient = model.iter().map(|x| x * 0.3 + 0.1).collect();
+            model = adam(0.1).step(model, gradient, &mut state).unwrap();
+        }
+        (model, state)
+    };
+    let begin = || {
+        let model = vec![0.1f32, -0.7, 1e-3];
+        let state = adam(0.1).init(&model).unwrap();
+        (model, state)
+    };
+    let saved = Tree::of(&train(begin())).unwrap().to_bytes().unwrap();
+    let resumed = train(Tree::from_bytes(&saved).unwrap().into_typed().unwrap());
+    assert_eq!(resumed.0, train(train(begin())).0);
+}
+
+#[test]
+fn a_model_with_a_layer_more_keeps_its_moments() {
+    let optimiser = chain!(clip_by_global_norm(1.0), adamw(0.1).only("**.w"));
+    let old = net(5, &[2, 2]);
+    let mut state = optimiser.init::<f64, _>(&old).unwrap();
+    let trained = optimiser.step(old.clone(), old.gradient(0), &mut state).unwrap();
+    let saved = Tree::of(&state).unwrap().to_bytes().unwrap();
+
+    let mut model = trained.clone();
+    model.layers[0].w.push(0.5);
+    model.layers.push(net(6, &[3]).layers.remove(0));
+    let mut state: State<Net, f64> = Tree::from_bytes(&saved).unwrap().into_typed().unwrap();
+    // The state does not fit, and the error says what to do.
+    let error = optimiser.step(model.clone(), model.gradient(1), &mut state).unwrap_err();
+    assert_snapshot!(error, @"the model has another structure than the state (see `State::migrate`): expected 2 children, found 3 children at `.layers`, and 1 more difference");
+    let (mut state, report) = state.migrate(&optimiser, &model).unwrap();
+    assert_snapshot!(report, @"fresh moments for `.layers[0].w[2]`, `.layers[2]`");
+    let tree = Tree::of(&state).unwrap();
+    let number = |path: &str| tree.get(path).unwrap().as_f64().unwrap();
+    assert!(number("parts[1].leaves.mu.layers[1].w[1]") != 0.0);
+    assert!(number("parts[1].leaves.mu.layers[2].w[1]") == 0.0);
+    assert_eq!(state.count(), 1);
+    optimiser.step(model.clone(), model.gradient(1), &mut state).unwrap();
+
+    // Back to the smaller model.
+    let (state, report) = state.migrate(&optimiser, &trained).unwrap();
+    assert_snapshot!(report, @"dropped those of `.layers[0].w[2]`, `.layers[2]`");
+    // What fits is kept as it is.
+    let before = Tree::of(&state).unwrap();
+    let (state, report) = state.migrate(&optimiser, &trained).unwrap();
+    assert_snapshot!(report, @"nothing changed");
+    assert_eq!(Tree::of(&state).unwrap(), before);
+    // Another optimiser keeps what it has in common.
+    let (_, report) =
+        state.migrate(&chain!(clip_by_global_norm(1.0), lion(0.1)), &trained).unwrap();
+    assert_snapshot!(report, @"fresh transforms `lion` (the state has `adamw`)");
+}
+
+#[test]
+fn names_that_changed_are_followed_by_their_aliases() {
+    #[derive(Serialize, Deserialize)]
+    struct Old {
+        weights: Vec<f64>,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct New {
+        #[serde(alias = "weights")]
+        w: Vec<f64>,
+        #[serde(default)]
+        b: f64,
+    }
+    let old = Old { weights: vec![1.0, 2.0] };
+    let mut state = adam(0.1).init::<f64, _>(&old).unwrap();
+    adam(0.1).step(old, Old { weights: vec![0.5, 0.25] }, &mut state).unwrap();
+    let saved = Tree::of(&state).unwrap();
+    let (state, migration) = saved.migrate::<State<New, f64>>().unwrap();
+    assert_snapshot!(migration, @r#"filled `.leaves["mu"].b`, `.leaves["nu"].b`; renamed `.leaves["mu"].weights` to `.leaves["mu"].w`, `.leaves["nu"].weights` to `.leaves["nu"].w`"#);
+    let model = New { w: vec![1.0, 2.0], b: 0.0 };
+    let (mut state, report) = state.migrate(&adam(0.1), &model).unwrap();
+    assert!(report.is_empty());
+    adam(0.1).step(model, New { w: vec![0.0, 0.0], b: 1.0 }, &mut state).unwrap();
+}
+
+#[test]
+fn a_state_is_not_taken_from_anything() {
+    let read = |text: &str| serde_json::from_str::<State<Vec<f64>, f64>>(text);
+    assert!(read(r#"{"transform": "adam", "count": -1, "leaves": {}, "parts": []}"#).is_err());
+    // Moments of two structures.
+    let text =
+        r#"{"transform": "adam", "count": 1, "leaves": {"mu": [1, 2], "nu": [1]}, "parts": []}"#;
+    assert_snapshot!(read(text).unwrap_err(), @"a moment of the state has another structure than the first: expected 2 children, found 1 child at the root");
+    // A state without the moments of its optimiser, or with those of another.
+    let mut state =
+        read(r#"{"transform": "adam", "count": 1, "leaves": {}, "parts": []}"#).unwrap();
+    assert_snapshot!(adam(0.1).step(vec![1.0], vec![1.0], &mut state).unwrap_err(), @"the state is that of `adam`, the optimiser is `adam` with `mu`, `nu` (see `State::migrate`)");
+}
+
+#[cfg(feature = "candle")]
+mod of_tensors {
+    use candle_core::{DType, Device, Tensor};
+    use treedef::Object;
+    use treedef_exchange::{Dtype, Export, safetensors};
+
+    use super::*;
+
+    type Model = Vec<Object<Tensor>>;
+    type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+    /// What a user of candle writes once, here for the three types of a state.
+    fn to_exchange(tensor: &Tensor) -> Result<treedef_exchange::Tensor<'static>, Failure> {
+        let flat = tensor.flatten_all()?;
+        let (dtype, bytes): (_, Vec<u8>) = match tensor.dtype() {
+            DType::F32 => {
+                (Dtype::F32, flat.to_vec1::<f32>()?.iter().flat_map(|x| x.to_le_bytes()).collect())
+            }
+            DType::F64 => {
+                (Dtype::F64, flat.to_vec1::<f64>()?.iter().flat_map(|x| x.to_le_bytes()).collect())
+            }
+            DType::I64 => {
+                (Dtype::I64, flat.to_vec1::<i64>()?.iter().flat_map(|x| x.to_le_bytes()).collect())
+            }
+            other => return Err(format!("{other:?}").into()),
+        };
+        Ok(treedef_exchange::Tensor::new(dtype, tensor.dims().to_vec(), bytes)?)
+    }
+
+    fn from_exchange(
+        old: &Tensor,
+        tensor: treedef_exchange::Tensor<'_>,
+    ) -> Result<Tensor, Failure> {
+        Ok(Tensor::from_raw_buffer(tensor.bytes(), old.dtype(), tensor.shape(), old.device())?)
+    }
+
+    fn model() -> Model {
+        let tensor = |from: f32| Object(Tensor::new(&[from, from + 0.5], &Device::Cpu).unwrap());
+        vec![tensor(0.25), tensor(-1.0)]
+    }
+
+    fn bits(model: &Model) -> Vec<Vec<u32>> {
+        let numbers = model.iter().map(|tensor| tensor.to_vec1::<f32>().unwrap());
+        numbers.map(|numbers| numbers.into_iter().map(f32::to_bits).collect()).collect()
+    }
+
+    #[test]
+    fn safetensors_hold_a_state_with_its_counts() {
+        let optimiser = chain!(clip_by_global_norm(1.0), adam(schedules::linear(0.5, 0.0, 30)))
+            .freeze("[1]")
+            .accumulate(2);
+        let train = |mut model: Model, state: &mut State<Model, Tensor>| {
+            for _ in 0..5 {
+                let gradient = model.iter().map(|w| Object((&w.0 * 0.7).unwrap())).collect();
+                model = optimiser.step(model, gradient, state).unwrap();
+            }
+            model
+        };
+        let mut state = optimiser.init::<Tensor, _>(&model()).unwrap();
+        let half = train(model(), &mut state);
+
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("state.safetensors");
+        let export = Export::new();
+        let saved = Tree::<Tensor>::of_objects(&(&half, &state)).unwrap();
+        safetensors::save(&export.objects(&saved, to_exchange).unwrap(), &file).unwrap();
+        let names = candle_core::safetensors::load(&file, &Device::Cpu).unwrap();
+        assert_eq!(names["1.count"].to_scalar::<i64>().unwrap(), 1);
+        assert!(names.contains_key("1.parts.0.parts.0.parts.1.leaves.mu.0"));
+
+        // Another process: it makes a model and a state, and takes the numbers of the file.
+        let begin: (Model, State<Model, Tensor>) = (model(), optimiser.init(&model()).unwrap());
+        let like = Tree::<Tensor>::of_objects(&begin).unwrap();
+        let found = safetensors::open(&file).unwrap();
+        let loaded = export.objects_like(&like, &found, from_exchange).unwrap();
+        let (resumed, mut resumed_state): (Model, State<Model, Tensor>) =
+            loaded.into_objects().unwrap();
+        assert_eq!(resumed_state.count(), state.count());
+        let resumed = train(resumed, &mut resumed_state);
+        let at_once = train(half.clone(), &mut state);
+        assert_eq!(bits(&resumed), bits(&at_once));
+        assert_ne!(bits(&half), bits(&at_once));
+        assert_eq!(bits(&model())[1], bits(&at_once)[1]); // the frozen one
+    }
+
+    #[test]
+    fn a_state_that_is_held_does_not_change() {
+        let mut state = adam(0.1).init::<Tensor, _>(&model()).unwrap();
+        let trained = adam(0.1).step(model(), model(), &mut state).unwrap();
+        let (held, copy) = (Tree::<Tensor>::of_objects(&state).unwrap(), trained.clone());
+        let numbers = |tree: &Tree<Tensor>| -> Vec<Vec<f32>> {
+            let moments = tree.leaves().iter().filter(|tensor| tensor.dtype() == DType::F32);
+            moments.map(|tensor| tensor.to_vec1().unwrap()).collect()
+        };
+        let before = (numbers(&held), bits(&copy));
+        adam(0.1).step(trained, model(), &mut state).unwrap();
+        assert_eq!((numbers(&held), bits(&copy)), before);
+    }
+
+    #[test]
+    fn a_tensor_of_another_type_or_shape_begins_afresh() {
+        let mut state = adam(0.1).init::<Tensor, _>(&model()).unwrap();
+        adam(0.1).step(model(), model(), &mut state).unwrap();
+        let wider = Object(Tensor::zeros(3, DType::F32, &Device::Cpu).unwrap());
+        let new = vec![model().remove(0), wider, model().remove(0)];
+        let (_, report) = state.migrate(&adam(0.1), &new).unwrap();
+        assert_snapshot!(report, @"fresh moments for `[1]`, `[2]`");
+    }
+
+    #[test]
+    fn tensors_of_other_types_are_trained() {
+        let tensor = |dtype: DType| {
+            Object(Tensor::new(&[1.0f32, -2.0], &Device::Cpu).unwrap().to_dtype(dtype).unwrap())
+        };
+        let model = || vec![tensor(DType::BF16), tensor(DType::F16), tensor(DType::F64)];
+        let mut state = adam(0.25).init::<Tensor, _>(&model()).unwrap();
+        let trained = adam(0.25).step(model(), model(), &mut state).unwrap();
+        for (tensor, before) in trained.iter().zip(model()) {
+            assert_eq!(tensor.dtype(), before.dtype());
+            let numbers = tensor.to_dtype(DType::F32).unwrap().to_vec1::<f32>().unwrap();
+            assert!((numbers[0] - 0.75).abs() < 1e-2 && (numbers[1] + 1.75).abs() < 1e-2);
+        }
+        // Integers are no parameters: they stay as they are.
+        let ids = Object(Tensor::new(&[1u32, 2], &Device::Cpu).unwrap());
+        let model = || vec![tensor(DType::F32), ids.clone()];
+        let mut state = adam(0.25).init::<Tensor, _>(&model()).unwrap();
+        let trained = adam(0.25).step(model(), model(), &mut state).unwrap();
+        assert_eq!(trained[1].to_vec1::<u32>().unwrap(), [1, 2]);
+    }
+}
