@@ -4,7 +4,7 @@ use std::any::type_name;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Leaf;
+use super::{Leaf, slices};
 use crate::error::LeafError;
 use crate::number::{Kernel, Number, Term};
 
@@ -65,22 +65,13 @@ impl<A: Array> Leaf for A {
     ) -> Result<(), LeafError> {
         let main = main.numbers_mut();
         let length = main.len();
-        let mut slots = slots.map(Array::numbers_mut);
+        let slots = slots.map(Array::numbers_mut);
         let read = read.map(Array::numbers);
         let lengths = slots.iter().map(|slot| slot.len()).chain(read.iter().map(|read| read.len()));
         if let Some(other) = lengths.into_iter().find(|other| *other != length) {
             return Err(format!("arrays of {length} and {other} numbers").into());
         }
-        let mut slots = slots.each_mut().map(|slot| &mut slot[..length]);
-        let read = read.map(|read| &read[..length]);
-        for at in 0..length {
-            let before = slots.each_ref().map(|slot| slot[at]);
-            let (new, remembered) = kernel.run(main[at], before, read.map(|read| read[at]));
-            main[at] = new;
-            for (slot, new) in slots.iter_mut().zip(remembered) {
-                slot[at] = new;
-            }
-        }
+        slices::run(kernel, main, slots, read);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! What a leaf must do to be trained.
 
+mod slices;
 mod array;
 mod scalar;
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Flattener, LeafKind, Tree, TreeDef};
 
-use super::Leaf;
+use super::{Leaf, slices};
 use crate::error::LeafError;
 use crate::number::{Kernel, Term};
 use crate::pairwise;
@@ -82,18 +82,7 @@ macro_rules! scalar {
                 slots: [&mut [Self]; S],
                 read: [&[Self]; R],
             ) -> Result<(), (usize, LeafError)> {
-                // The same length for all, so that the loop has no checks.
-                let length = main.len();
-                let mut slots = slots.map(|slot| &mut slot[..length]);
-                let read = read.map(|read| &read[..length]);
-                for at in 0..length {
-                    let before = slots.each_ref().map(|slot| slot[at]);
-                    let (new, remembered) = kernel.run(main[at], before, read.map(|read| read[at]));
-                    main[at] = new;
-                    for (slot, new) in slots.iter_mut().zip(remembered) {
-                        slot[at] = new;
-                    }
-                }
+                slices::run(kernel, main, slots, read);
                 Ok(())
             }
 
