@@ -81,13 +81,13 @@ number! { f32 f64 }
 /// are, and `R` are read.
 ///
 /// Optimisers are written as a [`Rule`]. This trait is what a [`Leaf`](crate::Leaf) has to run.
-pub trait Kernel<const S: usize, const R: usize> {
+pub trait Kernel<const S: usize, const R: usize>: Copy {
     /// The new numbers.
     fn run<X: Number>(&self, main: X, slots: [X; S], read: [X; R]) -> (X, [X; S]);
 }
 
 /// One term of a sum over the numbers of `R` leaves.
-pub trait Term<const R: usize> {
+pub trait Term<const R: usize>: Copy {
     /// The term for the numbers in one place.
     fn term<X: Number>(&self, read: [X; R]) -> X;
 }
@@ -96,16 +96,17 @@ pub trait Term<const R: usize> {
 /// and `S` numbers that are remembered.
 ///
 /// The parameter is moved by *adding* the update, as in optax. So the rule of plain descent returns
-/// `gradient.times(-rate)`.
-pub trait Rule<const S: usize> {
+/// `gradient.times(-rate)`. A rule is a few numbers, `Copy`, so that a loop has them in registers.
+pub trait Rule<const S: usize>: Copy {
     /// The update, and what is remembered.
     fn next<X: Number>(&self, gradient: X, parameter: X, slots: [X; S]) -> (X, [X; S]);
 }
 
 /// Puts the update in the place of the gradient.
-pub(crate) struct Update<'a, Q>(pub(crate) &'a Q);
+#[derive(Clone, Copy)]
+pub(crate) struct Update<Q>(pub(crate) Q);
 
-impl<Q: Rule<S>, const S: usize> Kernel<S, 1> for Update<'_, Q> {
+impl<Q: Rule<S>, const S: usize> Kernel<S, 1> for Update<Q> {
     #[inline(always)]
     fn run<X: Number>(&self, gradient: X, slots: [X; S], [parameter]: [X; 1]) -> (X, [X; S]) {
         self.0.next(gradient, parameter, slots)
@@ -113,9 +114,10 @@ impl<Q: Rule<S>, const S: usize> Kernel<S, 1> for Update<'_, Q> {
 }
 
 /// Adds the update to the parameter.
-pub(crate) struct Descend<'a, Q>(pub(crate) &'a Q);
+#[derive(Clone, Copy)]
+pub(crate) struct Descend<Q>(pub(crate) Q);
 
-impl<Q: Rule<S>, const S: usize> Kernel<S, 1> for Descend<'_, Q> {
+impl<Q: Rule<S>, const S: usize> Kernel<S, 1> for Descend<Q> {
     #[inline(always)]
     fn run<X: Number>(&self, parameter: X, slots: [X; S], [gradient]: [X; 1]) -> (X, [X; S]) {
         let (update, slots) = self.0.next(gradient, parameter.clone(), slots);

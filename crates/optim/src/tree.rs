@@ -315,6 +315,7 @@ pub mod typed {
     }
 }
 
+#[derive(Clone, Copy)]
 struct AddScaled(f64);
 
 impl Kernel<0, 1> for AddScaled {
@@ -324,6 +325,7 @@ impl Kernel<0, 1> for AddScaled {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Towards(f64);
 
 impl Kernel<0, 1> for Towards {
@@ -333,6 +335,7 @@ impl Kernel<0, 1> for Towards {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Times(f64);
 
 impl Kernel<0, 0> for Times {
@@ -342,6 +345,7 @@ impl Kernel<0, 0> for Times {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Product;
 
 impl Term<2> for Product {
@@ -351,6 +355,7 @@ impl Term<2> for Product {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Same;
 
 impl Term<1> for Same {

@@ -299,6 +299,7 @@ mod tests {
     use crate::transform::Rule;
 
     /// Uses all operations.
+    #[derive(Clone, Copy)]
     struct All;
 
     impl Rule<2> for All {
@@ -317,7 +318,7 @@ mod tests {
         };
         let (main, parameter) = (tensor(0.0), tensor(1.0));
         let slots = || [tensor(2.0), tensor(3.0)];
-        let kernel = Update(&All);
+        let kernel = Update(All);
         let (a, b) = run_slices::<f64, _, 2, 1>(&kernel, &main, slots(), [&parameter]).unwrap();
         let (c, d) = run_tensors(&kernel, &main, slots(), [&parameter]).unwrap();
         let numbers = |tensor: &Tensor| tensor.to_numbers().unwrap();

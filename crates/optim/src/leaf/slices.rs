@@ -2,8 +2,8 @@
 
 use crate::number::{Kernel, Number};
 
-/// Runs a kernel on slices of one length. Not inlined: alone, the loop becomes one over vectors of
-/// numbers, which it does not among the loops of a caller.
+/// Runs a kernel on slices of one length. Not inlined: here the compiler knows that the constants of the
+/// kernel are not among the numbers, and makes a loop over vectors of numbers.
 #[inline(never)]
 pub(super) fn run<N: Number + Copy, K: Kernel<S, R>, const S: usize, const R: usize>(
     kernel: &K,

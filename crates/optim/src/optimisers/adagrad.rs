@@ -68,6 +68,7 @@ impl<L: Leaf> Transform<L> for AdaGrad {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Next {
     rate: f64,
     eps: f64,

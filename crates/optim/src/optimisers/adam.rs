@@ -36,6 +36,7 @@ impl Moments {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Next {
     rate: f64,
     b1: f64,
@@ -67,6 +68,7 @@ impl Rule<2> for Next {
 }
 
 /// With decaying weights.
+#[derive(Clone, Copy)]
 struct NextDecayed(Next);
 
 impl Rule<2> for NextDecayed {

@@ -86,6 +86,7 @@ impl<L: Leaf> Transform<L> for Lion {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Next {
     rate: f64,
     b1: f64,

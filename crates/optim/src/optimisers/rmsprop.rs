@@ -109,6 +109,7 @@ impl<L: Leaf> Transform<L> for RmsProp {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Next {
     rate: f64,
     decay: f64,
@@ -124,6 +125,7 @@ impl Rule<1> for Next {
     }
 }
 
+#[derive(Clone, Copy)]
 struct NextWithMomentum {
     next: Next,
     momentum: f64,

@@ -81,6 +81,7 @@ impl<L: Leaf> Transform<L> for Sgd {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Plain {
     rate: f64,
 }
@@ -92,6 +93,7 @@ impl Rule<0> for Plain {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Momentum {
     rate: f64,
     decay: f64,

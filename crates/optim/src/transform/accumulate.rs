@@ -72,6 +72,7 @@ impl<L: Leaf, O: Transform<L>> Transform<L> for Accumulate<O> {
 }
 
 /// The mean of one gradient more.
+#[derive(Clone, Copy)]
 struct Mean {
     count: u64,
 }
@@ -85,6 +86,7 @@ impl Kernel<0, 1> for Mean {
 }
 
 /// The number beside it, which becomes zero.
+#[derive(Clone, Copy)]
 struct TakeOut;
 
 impl Kernel<1, 0> for TakeOut {
@@ -95,6 +97,7 @@ impl Kernel<1, 0> for TakeOut {
 }
 
 /// No update.
+#[derive(Clone, Copy)]
 pub(crate) struct Zero;
 
 impl Rule<0> for Zero {

@@ -41,6 +41,7 @@ impl<L: Leaf> Transform<L> for CheckFinite {
 }
 
 /// Zero for a number that is finite, and NaN for others.
+#[derive(Clone, Copy)]
 pub(crate) struct ZeroIfFinite;
 
 impl Term<1> for ZeroIfFinite {

@@ -19,7 +19,7 @@ pub fn clip(limit: f64) -> Clip {
 }
 
 /// Made by [`clip`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Clip {
     limit: f64,
 }
@@ -60,7 +60,7 @@ pub fn clip_by_global_norm(limit: f64) -> ClipByGlobalNorm {
 }
 
 /// Made by [`clip_by_global_norm`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ClipByGlobalNorm {
     limit: f64,
 }
@@ -82,6 +82,7 @@ impl<L: Leaf> Transform<L> for ClipByGlobalNorm {
 }
 
 /// `gradient / norm * limit`, in this order, as optax does.
+#[derive(Clone, Copy)]
 struct Fraction {
     norm: f64,
     limit: f64,
@@ -96,6 +97,7 @@ impl Rule<0> for Fraction {
 }
 
 /// The square of a number.
+#[derive(Clone, Copy)]
 pub(crate) struct Square;
 
 impl Term<1> for Square {

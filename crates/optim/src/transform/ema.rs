@@ -56,6 +56,7 @@ pub(crate) fn correction(decay: f64, count: u64) -> f64 {
     1.0 - decay.powf(count as f64)
 }
 
+#[derive(Clone, Copy)]
 struct Average {
     decay: f64,
     correction: f64,

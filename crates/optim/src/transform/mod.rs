@@ -9,6 +9,7 @@
 //! use treedef_optim::{Leaf, Optimiser, Result, chain};
 //!
 //! /// Descent by the sign of a moving average.
+//! #[derive(Clone, Copy)]
 //! struct SignDescent { rate: f64, decay: f64 }
 //!
 //! impl Rule<1> for SignDescent {
@@ -220,7 +221,7 @@ impl<L: Leaf> Step<'_, L> {
         rule: &Q,
         slots: [&mut [L]; S],
     ) -> Result<()> {
-        self.place.run(&Update(rule), self.updates, slots, [&*self.parameters])
+        self.place.run(&Update(*rule), self.updates, slots, [&*self.parameters])
     }
 
     /// Adds the updates of a rule to the parameters, in one pass.
@@ -233,7 +234,7 @@ impl<L: Leaf> Step<'_, L> {
         rule: &Q,
         slots: [&mut [L]; S],
     ) -> Result<()> {
-        self.place.run(&Descend(rule), self.parameters, slots, [&*self.updates])
+        self.place.run(&Descend(*rule), self.parameters, slots, [&*self.updates])
     }
 
     /// Adds the updates to the parameters.
@@ -253,6 +254,7 @@ impl<L: Leaf> Step<'_, L> {
 }
 
 /// The update is the gradient.
+#[derive(Clone, Copy)]
 struct Unchanged;
 
 impl Rule<0> for Unchanged {

@@ -19,7 +19,7 @@ pub fn scale(factor: f64) -> Scale {
 }
 
 /// Made by [`scale`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Scale {
     factor: f64,
 }
@@ -91,7 +91,7 @@ pub fn weight_decay(decay: f64) -> WeightDecay {
 }
 
 /// Made by [`weight_decay`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct WeightDecay {
     decay: f64,
 }

@@ -62,7 +62,7 @@ impl<L: Leaf> Slots<L> {
         });
         let mut zeros = zeros.collect::<Result<Vec<L>>>()?;
         if number != 0.0 {
-            place.run(&Update(&Plus(number)), &mut zeros, [], [parameters])?;
+            place.run(&Update(Plus(number)), &mut zeros, [], [parameters])?;
         }
         self.leaves.push((name.into(), zeros));
         Ok(self)
@@ -159,6 +159,7 @@ pub(crate) struct Inside<'s, L, const N: usize, const P: usize> {
 }
 
 /// Adds a number.
+#[derive(Clone, Copy)]
 struct Plus(f64);
 
 impl Rule<0> for Plus {
