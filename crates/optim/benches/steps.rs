@@ -154,8 +154,8 @@ fn large() -> Result {
     let mut state = optimiser.init::<f32, _>(&model)?;
 
     let [hand, tree, arrays, vectors] = least(
-        9,
-        1,
+        5,
+        8,
         [
             &mut || {
                 count += 1;

@@ -18,6 +18,9 @@ pub mod dual;
 #[cfg(feature = "candle")]
 pub mod candle;
 
+#[doc = include_str!("../FROM_EQUINOX_AND_OPTAX.md")]
+pub mod _from_equinox_and_optax {}
+
 pub use crate::{
     error::{Error, LeafError, Result},
     leaf::{Array, Leaf},

@@ -101,7 +101,7 @@ pub fn add_scaled<L: Leaf>(first: Tree<L>, factor: f64, second: &Tree<L>) -> Res
 /// use treedef_optim::tree::typed::incremental_update;
 ///
 /// // The average of decay 0.9.
-/// let average = incremental_update::<f64, _>(&[2.0, 0.0], [1.0, 1.0], 1.0 - 0.9)?;
+/// let average = incremental_update::<f64, _>(&[2.0f64, 0.0], [1.0, 1.0], 1.0 - 0.9)?;
 /// assert!((average[0] - 1.1).abs() < 1e-15 && (average[1] - 0.9).abs() < 1e-15);
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```

@@ -14,7 +14,7 @@ use crate::transform::{Place, Slots, Step, Transform};
 ///
 /// let optimiser = adagrad(1.0).initial_accumulator(0.0).eps(1e-12);
 /// let mut state = optimiser.init::<f64, _>(&0.0)?;
-/// assert!((optimiser.step(0.0, 5.0, &mut state)? + 1.0).abs() < 1e-12);
+/// assert!((optimiser.step(0.0f64, 5.0, &mut state)? + 1.0).abs() < 1e-12);
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 pub fn adagrad(rate: impl Into<Schedule>) -> AdaGrad {

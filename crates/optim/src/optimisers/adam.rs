@@ -113,7 +113,7 @@ macro_rules! constants {
 /// use treedef_optim::{Optimiser, adam};
 ///
 /// let mut state = adam(0.1).init::<f64, _>(&1.0)?;
-/// let model = adam(0.1).step(1.0, 7.0, &mut state)?;
+/// let model = adam(0.1).step(1.0f64, 7.0, &mut state)?;
 /// assert!((model - 0.9).abs() < 1e-8); // the first step has the length of the rate
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```

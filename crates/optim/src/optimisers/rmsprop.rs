@@ -15,7 +15,7 @@ use crate::transform::{Place, Slots, Step, Transform};
 ///
 /// let optimiser = rmsprop(1.0).decay(0.75);
 /// let mut state = optimiser.init::<f64, _>(&0.0)?;
-/// assert!((optimiser.step(0.0, 5.0, &mut state)? + 2.0).abs() < 1e-8);
+/// assert!((optimiser.step(0.0f64, 5.0, &mut state)? + 2.0).abs() < 1e-8);
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 pub fn rmsprop(rate: impl Into<Schedule>) -> RmsProp {

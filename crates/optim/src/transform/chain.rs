@@ -11,7 +11,7 @@ use crate::leaf::Leaf;
 ///
 /// let optimiser = chain!(clip_by_global_norm(1.0), adam(0.1));
 /// let mut state = optimiser.init::<f64, _>(&[0.5, -0.5])?;
-/// let model = optimiser.step([0.5, -0.5], [3.0, 4.0], &mut state)?;
+/// let model = optimiser.step([0.5f64, -0.5], [3.0, 4.0], &mut state)?;
 /// assert!((model[0] - 0.4).abs() < 1e-6);
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```

@@ -14,7 +14,7 @@ use crate::leaf::Leaf;
 /// use treedef_optim::{Optimiser, transform::ema};
 ///
 /// let mut state = ema(0.9).init::<f64, _>(&0.0)?;
-/// let first = ema(0.9).step(0.0, 1.0, &mut state)?;
+/// let first = ema(0.9).step(0.0f64, 1.0, &mut state)?;
 /// assert!((first - 1.0).abs() < 1e-15);
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
@@ -53,7 +53,8 @@ impl<L: Leaf> Transform<L> for Ema {
 
 /// By what a moving average is divided that began with zeros.
 pub(crate) fn correction(decay: f64, count: u64) -> f64 {
-    1.0 - decay.powf(count as f64)
+    // Beyond that many steps, nothing is left to correct.
+    1.0 - decay.powi(i32::try_from(count).unwrap_or(i32::MAX))
 }
 
 #[derive(Clone, Copy)]

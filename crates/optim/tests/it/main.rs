@@ -2,6 +2,7 @@
 
 mod allocations;
 mod arithmetic;
+mod docs;
 mod errors;
 #[cfg(all(feature = "candle", feature = "num-dual"))]
 mod gradients;
