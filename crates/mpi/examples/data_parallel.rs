@@ -3,105 +3,28 @@
 //! The same training runs on one rank, on two, on four, … so far as there are ranks. All must come
 //! to the same loss. Prints how the time falls, and the share of it that is spent in MPI.
 
+#[path = "network/mod.rs"]
+mod network;
+
 use std::time::{Duration, Instant};
 
 use mpi::topology::Color;
 use mpi::traits::{Communicator, CommunicatorCollectives};
-use serde::{Deserialize, Serialize};
+use network::{Network, Step, samples};
 use treedef_mpi::{Collective, gather, scatter};
 
-const SAMPLES: usize = 20_000;
-const WIDTH: usize = 48;
 const STEPS: usize = 25;
 const RATE: f64 = 0.05;
 
-/// Two layers: `y = sum(out * tanh(w x + b)) + offset`.
-#[derive(Clone, Serialize, Deserialize)]
-struct Network {
-    #[serde(with = "treedef::as_static")]
-    activation: String,
-    hidden: Vec<Neuron>,
-    offset: f64,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct Neuron {
-    w: [f64; 2],
-    b: f64,
-    out: f64,
-}
-
-/// What a step adds up over all samples, on all ranks.
-#[derive(Serialize, Deserialize)]
-struct Step {
-    gradient: Network,
-    loss: f64,
-    samples: f64,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct Sample {
-    x: [f64; 2],
-    y: f64,
-}
-
-impl Network {
-    fn new() -> Self {
-        let mut random = fastrand::Rng::with_seed(7);
-        let mut number = || random.f64() * 2.0 - 1.0;
-        let hidden = (0..WIDTH).map(|_| Neuron {
-            w: [number(), number()],
-            b: number(),
-            out: number() / WIDTH as f64,
-        });
-        Network { activation: "tanh".to_owned(), hidden: hidden.collect(), offset: 0.0 }
+fn descend(network: &mut Network, step: &Step) {
+    let rate = RATE / step.samples;
+    network.offset -= rate * step.gradient.offset;
+    for (neuron, gradient) in network.hidden.iter_mut().zip(&step.gradient.hidden) {
+        neuron.out -= rate * gradient.out;
+        neuron.b -= rate * gradient.b;
+        neuron.w[0] -= rate * gradient.w[0];
+        neuron.w[1] -= rate * gradient.w[1];
     }
-
-    /// The loss and its gradient, summed over the samples.
-    fn step(&self, samples: &[Sample], step: &mut Step) {
-        step.loss = 0.0;
-        step.samples = samples.len() as f64;
-        step.gradient.offset = 0.0;
-        for neuron in &mut step.gradient.hidden {
-            *neuron = Neuron { w: [0.0; 2], b: 0.0, out: 0.0 };
-        }
-        for Sample { x, y } in samples {
-            let active =
-                |neuron: &Neuron| (neuron.w[0] * x[0] + neuron.w[1] * x[1] + neuron.b).tanh();
-            let guess: f64 = self.hidden.iter().map(|neuron| neuron.out * active(neuron)).sum();
-            let error = guess + self.offset - y;
-            step.loss += error * error;
-            step.gradient.offset += 2.0 * error;
-            for (neuron, gradient) in self.hidden.iter().zip(&mut step.gradient.hidden) {
-                let active = active(neuron);
-                let inner = 2.0 * error * neuron.out * (1.0 - active * active);
-                gradient.out += 2.0 * error * active;
-                gradient.b += inner;
-                gradient.w[0] += inner * x[0];
-                gradient.w[1] += inner * x[1];
-            }
-        }
-    }
-
-    fn descend(&mut self, step: &Step) {
-        let rate = RATE / step.samples;
-        self.offset -= rate * step.gradient.offset;
-        for (neuron, gradient) in self.hidden.iter_mut().zip(&step.gradient.hidden) {
-            neuron.out -= rate * gradient.out;
-            neuron.b -= rate * gradient.b;
-            neuron.w[0] -= rate * gradient.w[0];
-            neuron.w[1] -= rate * gradient.w[1];
-        }
-    }
-}
-
-fn samples() -> Vec<Sample> {
-    let mut random = fastrand::Rng::with_seed(1);
-    let sample = |_| {
-        let x = [random.f64() * 4.0 - 2.0, random.f64() * 4.0 - 2.0];
-        Sample { x, y: (x[0] * 2.0).sin() + x[1] * x[1] / 4.0 }
-    };
-    (0..SAMPLES).map(sample).collect()
 }
 
 /// The last loss, the time of all steps and the time in MPI.
@@ -117,7 +40,7 @@ fn train(
     for _ in 0..STEPS {
         network.step(&shard, &mut step);
         collective.all_reduce_sum(&mut step)?;
-        network.descend(&step);
+        descend(&mut network, &step);
     }
     Ok((step.loss / step.samples, start.elapsed(), collective.time_in_mpi() - before))
 }
