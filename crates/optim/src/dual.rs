@@ -297,19 +297,18 @@ where
     let mut value = 0.0;
     let mut gradient = vec![0.0; count];
     let mut rows = vec![vec![0.0; count]; count];
-    for first in 0..count {
-        for second in 0..=first {
-            let numbers = at.tree.leaves().iter().enumerate().map(|(leaf, number)| {
-                let part = |at: usize| f64::from(u8::from(leaf == at));
-                HyperDual64::new(*number, part(first), part(second), 0.0)
-            });
-            let result = function(&at.rebuild::<A, HyperDual64>(numbers)?);
-            value = result.re;
-            // In bounds: both are less than the count.
-            gradient[first] = result.eps1;
-            rows[first][second] = result.eps1eps2;
-            rows[second][first] = result.eps1eps2;
-        }
+    let pairs = (0..count).flat_map(|first| (0..=first).map(move |second| (first, second)));
+    for (first, second) in pairs {
+        let numbers = at.tree.leaves().iter().enumerate().map(|(leaf, number)| {
+            let part = |at: usize| f64::from(u8::from(leaf == at));
+            HyperDual64::new(*number, part(first), part(second), 0.0)
+        });
+        let result = function(&at.rebuild::<A, HyperDual64>(numbers)?);
+        value = result.re;
+        // In bounds: both are less than the count.
+        gradient[first] = result.eps1;
+        rows[first][second] = result.eps1eps2;
+        rows[second][first] = result.eps1eps2;
     }
     let rows = rows.into_iter().map(|row| at.typed(row)).collect::<Result<_>>()?;
     Ok(Hessian { value, gradient: at.typed(gradient)?, rows })

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem;
+use std::{mem, slice};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -55,8 +55,8 @@ impl<T, L: Leaf> State<T, L> {
         if model.leaves().is_empty() {
             return Err(Error::NoLeaves { leaf: std::any::type_name::<L>() });
         }
-        let all = [0..model.leaves().len()];
-        let place = Place { treedef: model.treedef(), ranges: &all };
+        let all = 0..model.leaves().len();
+        let place = Place { treedef: model.treedef(), ranges: slice::from_ref(&all) };
         let slots = optimiser.slots(place, model.leaves())?;
         Ok(State { is_checked: true, ..State::read(Some(model.treedef().clone()), slots) })
     }
@@ -128,8 +128,8 @@ impl<T, L: Leaf> State<T, L> {
 
     pub(crate) fn descend(&mut self, optimiser: &(impl Transform<L> + ?Sized)) -> Result<()> {
         let Some(treedef) = &self.treedef else { return Ok(()) };
-        let all = [0..self.parameters.len()];
-        let place = Place { treedef, ranges: &all };
+        let all = 0..self.parameters.len();
+        let place = Place { treedef, ranges: slice::from_ref(&all) };
         let (parameters, updates) = (&mut *self.parameters, &mut *self.gradients);
         let done = optimiser.descend(&mut Step { place, updates, parameters }, &mut self.slots);
         if !L::IS_NUMBER {
@@ -176,8 +176,8 @@ impl<T, L: Leaf> State<T, L> {
         }
         self.parameters = parameters;
         let Some(treedef) = &self.treedef else { return Ok(()) };
-        let all = [0..treedef.num_leaves()];
-        let place = Place { treedef, ranges: &all };
+        let all = 0..treedef.num_leaves();
+        let place = Place { treedef, ranges: slice::from_ref(&all) };
         let (parameters, updates) = (model.leaves_mut(), gradients.leaves_mut());
         optimiser.descend(&mut Step { place, updates, parameters }, &mut self.slots)
     }

@@ -20,6 +20,8 @@
 //! # Ok::<(), treedef_optim::Error>(())
 //! ```
 
+use std::slice;
+
 use treedef::{LeafType, Tree};
 
 use crate::error::{Error, Result};
@@ -32,7 +34,8 @@ const SECOND: &str = "the second value has another structure than the first";
 
 /// Runs something on all leaves of a tree.
 fn all<L: Leaf, R>(tree: &Tree<L>, run: impl FnOnce(Place<'_>) -> Result<R>) -> Result<R> {
-    run(Place { treedef: tree.treedef(), ranges: &[0..tree.leaves().len()] })
+    let all = 0..tree.leaves().len();
+    run(Place { treedef: tree.treedef(), ranges: slice::from_ref(&all) })
 }
 
 fn expect_both<L: Leaf>(first: &Tree<L>, second: &Tree<L>) -> Result<()> {
@@ -45,8 +48,8 @@ fn expect_both<L: Leaf>(first: &Tree<L>, second: &Tree<L>) -> Result<()> {
 fn zip<L: Leaf>(first: Tree<L>, second: &Tree<L>, kernel: &impl Kernel<0, 1>) -> Result<Tree<L>> {
     expect_both(&first, second)?;
     let (treedef, mut leaves) = first.into_parts();
-    let ranges = [0..leaves.len()];
-    let place = Place { treedef: &treedef, ranges: &ranges };
+    let all = 0..leaves.len();
+    let place = Place { treedef: &treedef, ranges: slice::from_ref(&all) };
     place.run(kernel, &mut leaves, [], [second.leaves()])?;
     Ok(Tree::new(treedef, leaves)?)
 }
@@ -76,8 +79,9 @@ pub fn sub<L: Leaf>(first: Tree<L>, second: &Tree<L>) -> Result<Tree<L>> {
 /// Returns an error when an operation on a leaf fails.
 pub fn scale<L: Leaf>(factor: f64, tree: Tree<L>) -> Result<Tree<L>> {
     let (treedef, mut leaves) = tree.into_parts();
-    let ranges = [0..leaves.len()];
-    Place { treedef: &treedef, ranges: &ranges }.run(&Times(factor), &mut leaves, [], [])?;
+    let all = 0..leaves.len();
+    let place = Place { treedef: &treedef, ranges: slice::from_ref(&all) };
+    place.run(&Times(factor), &mut leaves, [], [])?;
     Ok(Tree::new(treedef, leaves)?)
 }
 

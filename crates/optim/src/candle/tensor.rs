@@ -92,10 +92,10 @@ fn expect_like(expected: &Tensor, found: &Tensor) -> Result<(), LeafError> {
     }
     let (on, other_on) = (expected.device().location(), found.device().location());
     let (expected, found) = (expected.describe(), found.describe());
-    Err(match expected == found {
-        true => format!("a tensor on {on:?} beside one on {other_on:?}").into(),
-        false => format!("a tensor {expected} beside one {found}").into(),
-    })
+    if expected == found {
+        return Err(format!("a tensor on {on:?} beside one on {other_on:?}").into());
+    }
+    Err(format!("a tensor {expected} beside one {found}").into())
 }
 
 /// A type of numbers whose storage is a slice on the CPU.
@@ -293,6 +293,7 @@ impl Number for Lane {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
 mod tests {
     use super::*;
     use crate::number::Update;

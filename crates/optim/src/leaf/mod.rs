@@ -87,8 +87,9 @@ pub trait Leaf: Clone + 'static {
         mut slots: [&mut [Self]; S],
         read: [&[Self]; R],
     ) -> Result<(), (usize, LeafError)> {
+        expect_length(main.len(), &slots, &read)?;
         for (at, main) in main.iter_mut().enumerate() {
-            // In bounds: the slices have one length.
+            // In bounds, as checked above.
             let slots = slots.each_mut().map(|slot| &mut slot[at]);
             Self::run(kernel, main, slots, read.map(|read| &read[at]))
                 .map_err(|error| (at, error))?;
@@ -113,6 +114,7 @@ pub trait Leaf: Clone + 'static {
         read: [&[Self]; R],
     ) -> Result<f64, (usize, LeafError)> {
         let length = read.first().map_or(0, |slice| slice.len());
+        expect_length::<Self>(length, &[], &read)?;
         let sum =
             |at: usize| Self::sum(term, read.map(|read| &read[at])).map_err(|error| (at, error));
         pairwise::try_sum(0..length, &sum)
@@ -153,5 +155,18 @@ pub trait Leaf: Clone + 'static {
     /// The count in a leaf from [`of_count`](Self::of_count).
     fn to_count(&self) -> Option<u64> {
         None
+    }
+}
+
+/// Checks that slices have one length.
+fn expect_length<L>(
+    length: usize,
+    slots: &[&mut [L]],
+    read: &[&[L]],
+) -> Result<(), (usize, LeafError)> {
+    let lengths = slots.iter().map(|slot| slot.len()).chain(read.iter().map(|read| read.len()));
+    match lengths.into_iter().find(|other| *other != length) {
+        None => Ok(()),
+        Some(other) => Err((0, format!("slices of {length} and {other} leaves").into())),
     }
 }

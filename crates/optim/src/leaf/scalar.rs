@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Flattener, LeafKind, Tree, TreeDef};
 
-use super::{Leaf, slices};
+use super::{Leaf, expect_length, slices};
 use crate::error::LeafError;
 use crate::number::{Kernel, Term};
 use crate::pairwise;
@@ -82,6 +82,7 @@ macro_rules! scalar {
                 slots: [&mut [Self]; S],
                 read: [&[Self]; R],
             ) -> Result<(), (usize, LeafError)> {
+                expect_length(main.len(), &slots, &read)?;
                 slices::run(kernel, main, slots, read);
                 Ok(())
             }
@@ -98,6 +99,7 @@ macro_rules! scalar {
                 read: [&[Self]; R],
             ) -> Result<f64, (usize, LeafError)> {
                 let length = read.first().map_or(0, |slice| slice.len());
+                expect_length::<Self>(length, &[], &read)?;
                 let read = read.map(|read| &read[..length]);
                 Ok(pairwise::sum(0..length, &|at| f64::from(term.term(read.map(|read| read[at])))))
             }

@@ -11,7 +11,7 @@ pub(super) fn run<N: Number + Copy, K: Kernel<S, R>, const S: usize, const R: us
     slots: [&mut [N]; S],
     read: [&[N]; R],
 ) {
-    // The same length for all, so that the loop has no checks.
+    // The same length for all, as the callers have checked, so that the loop has no checks.
     let length = main.len();
     let mut slots = slots.map(|slot| &mut slot[..length]);
     let read = read.map(|read| &read[..length]);

@@ -1,5 +1,7 @@
 //! Refuses gradients that are not finite.
 
+use std::slice;
+
 use super::{Number, Place, Slots, Step, Term, Transform};
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
@@ -60,7 +62,8 @@ pub(crate) fn expect_finite<L: Leaf>(
         return Ok(());
     }
     for leaf in place.ranges.iter().cloned().flatten() {
-        let one = Place { ranges: &[leaf..leaf + 1], ..place };
+        let range = leaf..leaf + 1;
+        let one = Place { ranges: slice::from_ref(&range), ..place };
         if one.sum(&ZeroIfFinite, [leaves])? != 0.0 {
             let path = place.treedef.leaf_path(leaf).unwrap_or_default();
             return Err(Error::NotFinite { what, path });
