@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::{mem, slice};
 
 use serde::Serialize;
@@ -25,6 +26,9 @@ pub struct State<T, L> {
     pub(crate) slots: Slots<L>,
     /// Whether the leaves of the slots were compared with those of the parameters.
     pub(crate) is_checked: bool,
+    /// The leaves whose moments are rounded as their parameters are, so that a state comes back from a
+    /// file as it was. Unknown until the first step.
+    coarse: Option<Vec<Range<usize>>>,
     /// The memory of the last step.
     parameters: Vec<L>,
     gradients: Vec<L>,
@@ -37,6 +41,7 @@ impl<T, L: Clone> Clone for State<T, L> {
             treedef: self.treedef.clone(),
             slots: self.slots.clone(),
             is_checked: self.is_checked,
+            coarse: self.coarse.clone(),
             parameters: Vec::new(),
             gradients: Vec::new(),
             value: PhantomData,
@@ -63,7 +68,8 @@ impl<T, L: Leaf> State<T, L> {
 
     pub(crate) fn read(treedef: Option<TreeDef>, slots: Slots<L>) -> Self {
         let (parameters, gradients) = (Vec::new(), Vec::new());
-        State { treedef, slots, is_checked: false, parameters, gradients, value: PhantomData }
+        let (is_checked, coarse, value) = (false, None, PhantomData);
+        State { treedef, slots, is_checked, coarse, parameters, gradients, value }
     }
 
     /// The number of steps of the first transform that counts them.
@@ -81,6 +87,9 @@ impl<T, L: Leaf> State<T, L> {
         T: Serialize,
     {
         self.take_in_model(model)?;
+        if self.coarse.is_none() {
+            self.coarse = Some(L::coarse(model)?);
+        }
         let Some(treedef) = &self.treedef else { return Ok(()) };
         L::leaves_like(treedef, gradients, &mut self.gradients, true)
             .map_err(|source| Error::Structure { what: GRADIENT, source })?;
@@ -132,6 +141,9 @@ impl<T, L: Leaf> State<T, L> {
         let place = Place { treedef, ranges: slice::from_ref(&all) };
         let (parameters, updates) = (&mut *self.parameters, &mut *self.gradients);
         let done = optimiser.descend(&mut Step { place, updates, parameters }, &mut self.slots);
+        for range in self.coarse.iter().flatten() {
+            coarsen(&mut self.slots, range);
+        }
         if !L::IS_NUMBER {
             // Nothing is held that the caller could share.
             self.gradients.clear();
@@ -181,6 +193,13 @@ impl<T, L: Leaf> State<T, L> {
         let (parameters, updates) = (model.leaves_mut(), gradients.leaves_mut());
         optimiser.descend(&mut Step { place, updates, parameters }, &mut self.slots)
     }
+}
+
+fn coarsen<L: Leaf>(slots: &mut Slots<L>, range: &Range<usize>) {
+    for (_, leaves) in &mut slots.leaves {
+        leaves.get_mut(range.clone()).into_iter().flatten().for_each(L::coarsen);
+    }
+    slots.parts.iter_mut().for_each(|part| coarsen(part, range));
 }
 
 /// Both structures without their leaves, to find where they differ.

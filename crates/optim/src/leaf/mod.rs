@@ -6,6 +6,8 @@ mod scalar;
 
 pub use array::Array;
 
+use std::ops::Range;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Flattener, Tree, TreeDef};
@@ -146,6 +148,18 @@ pub trait Leaf: Clone + 'static {
     ///
     /// Returns an error when there are too many or too few.
     fn with_numbers(&self, numbers: &[f64]) -> Result<Self, LeafError>;
+
+    /// The leaves that a value holds more coarsely than this type does: its `f32` among `f64`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the value cannot be flattened.
+    fn coarse<T: Serialize + ?Sized>(_value: &T) -> treedef::Result<Vec<Range<usize>>> {
+        Ok(Vec::new())
+    }
+
+    /// Rounds a leaf as the value does that holds it.
+    fn coarsen(&mut self) {}
 
     /// A count as a leaf, for files that hold nothing but leaves. `None` if leaves cannot hold one.
     fn of_count(_count: u64) -> Option<Self> {

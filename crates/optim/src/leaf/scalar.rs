@@ -1,5 +1,6 @@
 //! Leaves that are one number.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use serde::Serialize;
@@ -28,7 +29,7 @@ fn or_objects<T>(
 }
 
 macro_rules! scalar {
-    ($($type:ident)*) => {$(
+    ($($type:ident { $($more:tt)* })*) => {$(
         impl Leaf for $type {
             const IS_NUMBER: bool = true;
 
@@ -127,8 +128,32 @@ macro_rules! scalar {
             fn is_like(&self, _other: &Self) -> bool {
                 true
             }
+
+            $($more)*
         }
     )*};
 }
 
-scalar! { f32 f64 }
+scalar! {
+    f32 {}
+    f64 {
+        fn coarse<T: Serialize + ?Sized>(value: &T) -> treedef::Result<Vec<Range<usize>>> {
+            // Numbers that are objects are not coarse.
+            let Ok(kinds) = FLOATS.signature(value) else { return Ok(Vec::new()) };
+            let mut ranges: Vec<Range<usize>> = Vec::new();
+            for (leaf, kind) in kinds.leaves().iter().enumerate() {
+                match ranges.last_mut() {
+                    _ if *kind != LeafKind::F32 => {}
+                    Some(last) if last.end == leaf => last.end += 1,
+                    _ => ranges.push(leaf..leaf + 1),
+                }
+            }
+            Ok(ranges)
+        }
+
+        #[allow(clippy::cast_possible_truncation, reason = "it is rounded")]
+        fn coarsen(&mut self) {
+            *self = f64::from(*self as f32);
+        }
+    }
+}

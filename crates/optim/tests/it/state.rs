@@ -118,6 +118,29 @@ fn f32_is_resumed_exactly_too() {
 }
 
 #[test]
+fn a_model_of_f32_and_f64_is_resumed_exactly() {
+    type Model = (Vec<f32>, f64, f32);
+    let optimiser = || adam(0.1).accumulate(2);
+    let train = |(mut model, mut state): (Model, State<Model, f64>)| {
+        for _ in 0..7 {
+            let gradient = (model.0.iter().map(|x| x * 0.3 + 0.1).collect(), 0.3 * model.1, 0.7);
+            model = optimiser().step(model, gradient, &mut state).unwrap();
+        }
+        (model, state)
+    };
+    let begin = || {
+        let model = (vec![0.1f32, -0.7, 1e-3], 0.3, 0.5);
+        let state = optimiser().init(&model).unwrap();
+        (model, state)
+    };
+    let saved = Tree::of(&train(begin())).unwrap().to_bytes().unwrap();
+    let resumed = train(Tree::from_bytes(&saved).unwrap().into_typed().unwrap());
+    let at_once = train(train(begin()));
+    assert_eq!(resumed.0, at_once.0);
+    assert_eq!(Tree::of(&resumed.1).unwrap(), Tree::of(&at_once.1).unwrap());
+}
+
+#[test]
 fn a_model_with_a_layer_more_keeps_its_moments() {
     let optimiser = chain!(clip_by_global_norm(1.0), adamw(0.1).only("**.w"));
     let old = net(5, &[2, 2]);

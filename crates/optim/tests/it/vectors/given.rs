@@ -15,6 +15,8 @@ fn optax_is_met_with_given_gradients() {
         leaf: PhantomData::<f64>,
     };
     assert_eq!(kind.replay(), 100);
+    // With the schedules and the means of this crate, the rounding of optax remains as a difference.
+    super::runs().iter().enumerate().for_each(|(line, run)| kind.run(line, run, false));
 }
 
 fn act(kind: &str, z: f64) -> f64 {
