@@ -22,7 +22,7 @@
 
 use std::slice;
 
-use treedef::{LeafType, Tree};
+use treedef::Tree;
 
 use crate::error::{Error, Result};
 use crate::leaf::Leaf;
@@ -310,7 +310,7 @@ pub mod typed {
     pub fn cast<M, L, T, U>(value: &T) -> Result<U>
     where
         L: Cast<M>,
-        M: Leaf + LeafType,
+        M: Leaf,
         T: Serialize,
         U: DeserializeOwned,
     {

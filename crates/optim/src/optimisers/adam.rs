@@ -168,7 +168,7 @@ impl<L: Leaf> Transform<L> for Adam {
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 pub fn adamw(rate: impl Into<Schedule>) -> AdamW {
-    AdamW { moments: Moments::new(rate.into()), decay: Decay { rate: 1e-4, only: None } }
+    AdamW { moments: Moments::new(rate.into()), decay: Decay { rate: 1e-4, only: Vec::new() } }
 }
 
 /// Made by [`adamw`].
@@ -189,7 +189,7 @@ impl AdamW {
 
     /// Only the leaves that the pattern names decay: optax's `mask`. All leaves are trained.
     pub fn only(mut self, pattern: impl Into<String>) -> Self {
-        self.decay.only = Some(pattern.into());
+        self.decay.only = vec![pattern.into()];
         self
     }
 
@@ -202,7 +202,7 @@ impl AdamW {
 
 impl<L: Leaf> Transform<L> for AdamW {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        Selection::of(place, &self.decay.patterns())?;
+        Selection::of(place, &self.decay.only)?;
         let slots = Slots::new("adamw").with_zeros("mu", place, parameters)?;
         slots.with_zeros("nu", place, parameters)
     }

@@ -20,7 +20,7 @@ use crate::transform::{Place, Selection, Slots, Step, Transform};
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```
 pub fn lion(rate: impl Into<Schedule>) -> Lion {
-    Lion { rate: rate.into(), b1: 0.9, b2: 0.99, decay: Decay { rate: 1e-3, only: None } }
+    Lion { rate: rate.into(), b1: 0.9, b2: 0.99, decay: Decay { rate: 1e-3, only: Vec::new() } }
 }
 
 /// Made by [`lion`].
@@ -53,7 +53,7 @@ impl Lion {
 
     /// Only the leaves that the pattern names decay: optax's `mask`. All leaves are trained.
     pub fn only(mut self, pattern: impl Into<String>) -> Self {
-        self.decay.only = Some(pattern.into());
+        self.decay.only = vec![pattern.into()];
         self
     }
 
@@ -69,7 +69,7 @@ impl Lion {
 
 impl<L: Leaf> Transform<L> for Lion {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        Selection::of(place, &self.decay.patterns())?;
+        Selection::of(place, &self.decay.only)?;
         Slots::new("lion").with_zeros("mu", place, parameters)
     }
 

@@ -45,14 +45,11 @@ impl Mode {
 #[derive(Clone, Debug)]
 struct Decay {
     rate: f64,
-    only: Option<String>,
+    /// The patterns of the leaves that decay. Without one, all do.
+    only: Vec<String>,
 }
 
 impl Decay {
-    fn patterns(&self) -> Vec<String> {
-        self.only.iter().cloned().collect()
-    }
-
     /// Runs a rule with this decay, and without it where no weight decays.
     fn run<L: Leaf, Q: Rule<S>, const S: usize>(
         &self,
@@ -62,26 +59,19 @@ impl Decay {
         (name, leaves): (&'static str, [&'static str; S]),
         rule: impl Fn(u64, f64) -> Q,
     ) -> Result<()> {
-        let selection = match &self.only {
-            None => None,
-            Some(_) => Some(match slots.selection.take() {
-                Some(selection) => selection,
-                None => Selection::of(step.place, &self.patterns())?,
-            }),
-        };
-        let (count, mut found) = slots.counted(name, leaves)?;
-        let result = match &selection {
-            None => mode.run(step, &rule(*count, self.rate), found),
-            Some(Selection { inside, outside }) => {
-                let decayed = found.each_mut().map(|leaves| &mut **leaves);
-                mode.run(&mut step.among(inside), &rule(*count, self.rate), decayed)
-                    .and_then(|()| mode.run(&mut step.among(outside), &rule(*count, 0.0), found))
-            }
-        };
-        if result.is_ok() {
+        if self.only.is_empty() {
+            let (count, found) = slots.counted(name, leaves)?;
+            mode.run(step, &rule(*count, self.rate), found)?;
             *count += 1;
+            return Ok(());
         }
-        slots.selection = selection;
-        result
+        let selection = Selection::taken(&mut slots.selection, step.place, &self.only)?;
+        let (count, mut found) = slots.counted(name, leaves)?;
+        let decayed = found.each_mut().map(|leaves| &mut **leaves);
+        mode.run(&mut step.among(&selection.inside), &rule(*count, self.rate), decayed)?;
+        mode.run(&mut step.among(&selection.outside), &rule(*count, 0.0), found)?;
+        *count += 1;
+        slots.selection = Some(selection);
+        Ok(())
     }
 }

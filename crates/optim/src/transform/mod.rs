@@ -37,16 +37,16 @@
 //!
 //! What needs more than a rule has the numbers themselves in [`Step`], for one type of leaf or all.
 
-mod accumulate;
-mod chain;
-mod check;
-mod clip;
-mod ema;
-mod partition;
-mod scale;
-mod select;
 mod selection;
 mod slots;
+mod scale;
+mod clip;
+mod check;
+mod ema;
+mod accumulate;
+mod select;
+mod partition;
+mod chain;
 
 use std::ops::Range;
 

@@ -103,11 +103,20 @@ impl<L: Leaf> Partition<L> {
         if slots.transform != "partition" || slots.parts.len() != self.optimisers().count() {
             return Err(slots.another("partition", &[], self.optimisers().count()));
         }
-        for (at, (optimiser, slots)) in self.optimisers().zip(&mut slots.parts).enumerate() {
-            if slots.selection.is_none() || slots.transform != "part" {
-                let inside = self.parts(step.place)?.into_iter().nth(at).unwrap_or_default();
-                slots.selection = Some(Selection { inside, outside: Vec::new() });
+        // Where the patterns of a group have changed since the last step, all groups have.
+        let mut is_kept = true;
+        for (group, slots) in self.groups.iter().zip(&slots.parts) {
+            let kept = slots.selection.as_ref();
+            is_kept &= kept.is_some_and(|kept| kept.is_of(step.place, &group.0));
+        }
+        if !is_kept || slots.parts.iter().any(|part| part.selection.is_none()) {
+            let patterns = self.groups.iter().map(|(patterns, _)| &**patterns).chain([&[][..]]);
+            let parts = self.parts(step.place)?.into_iter().zip(patterns);
+            for (slots, (inside, patterns)) in slots.parts.iter_mut().zip(parts) {
+                slots.selection = Some(Selection::new(step.place, patterns, inside, Vec::new()));
             }
+        }
+        for (optimiser, slots) in self.optimisers().zip(&mut slots.parts) {
             let (Some(selection), [inner]) = (&slots.selection, &mut *slots.parts) else {
                 return Err(slots.another("part", &[], 1));
             };

@@ -29,13 +29,12 @@ fn with_selected<L: Leaf>(
     if slots.transform != name {
         return Err(slots.another(name, &[], 1));
     }
-    Selection::kept(&mut slots.selection, place, patterns)?;
-    let selection = slots.selection.take();
-    let done = match (&selection, &mut *slots.parts) {
-        (Some(selection), [inner]) => go(selection, inner),
+    let selection = Selection::taken(&mut slots.selection, place, patterns)?;
+    let done = match &mut *slots.parts {
+        [inner] => go(&selection, inner),
         _ => Err(slots.another(name, &[], 1)),
     };
-    slots.selection = selection;
+    slots.selection = Some(selection);
     done
 }
 

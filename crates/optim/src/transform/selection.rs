@@ -12,6 +12,9 @@ use crate::error::Result;
 pub(crate) struct Selection {
     pub(crate) inside: Vec<Range<usize>>,
     pub(crate) outside: Vec<Range<usize>>,
+    /// What it was made of.
+    patterns: Vec<String>,
+    among: Vec<Range<usize>>,
 }
 
 impl Selection {
@@ -19,23 +22,38 @@ impl Selection {
     pub(crate) fn of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
         let named = mask(place.treedef, patterns)?;
         let is_named = |leaf: &usize| named.get(*leaf).copied().unwrap_or_default();
-        Ok(Selection {
-            inside: ranges(place, is_named),
-            outside: ranges(place, |leaf| !is_named(leaf)),
-        })
+        Ok(Selection::new(
+            place,
+            patterns,
+            ranges(place, is_named),
+            ranges(place, |leaf| !is_named(leaf)),
+        ))
     }
 
-    /// The selection that was found before, or this.
-    pub(crate) fn kept<'s>(
-        kept: &'s mut Option<Selection>,
+    pub(crate) fn new(
         place: Place<'_>,
         patterns: &[String],
-    ) -> Result<&'s Self> {
-        let found = match kept.take() {
-            Some(found) => found,
-            None => Selection::of(place, patterns)?,
-        };
-        Ok(kept.insert(found))
+        inside: Vec<Range<usize>>,
+        outside: Vec<Range<usize>>,
+    ) -> Self {
+        Selection { inside, outside, patterns: patterns.to_vec(), among: place.ranges.to_vec() }
+    }
+
+    /// Whether it was made of this: an optimiser may have other patterns in a later step.
+    pub(crate) fn is_of(&self, place: Place<'_>, patterns: &[String]) -> bool {
+        self.patterns == patterns && self.among == place.ranges
+    }
+
+    /// Takes the selection that was kept, if it is of this, or else makes it.
+    pub(crate) fn taken(
+        kept: &mut Option<Selection>,
+        place: Place<'_>,
+        patterns: &[String],
+    ) -> Result<Self> {
+        match kept.take() {
+            Some(found) if found.is_of(place, patterns) => Ok(found),
+            _ => Selection::of(place, patterns),
+        }
     }
 }
 

@@ -75,6 +75,43 @@ fn each_group_has_its_own_norm() {
 }
 
 #[test]
+fn patterns_may_change_from_step_to_step() {
+    // Layers are thawed one after another, with one state; each step has another optimiser.
+    let mut model = net(7, &[2, 2]);
+    let all = adamw(0.1).only("**.w");
+    let mut state = all.clone().freeze("layers").init::<f64, _>(&model).unwrap();
+    let mut moved = Vec::new();
+    for pattern in ["layers", "layers[0]", "layers[1]"] {
+        let before = model.clone();
+        let optimiser = all.clone().freeze(pattern);
+        model = optimiser.step(model.clone(), model.gradient(1), &mut state).unwrap();
+        moved.push([0, 1].map(|layer| before.layers[layer] != model.layers[layer]));
+    }
+    assert_eq!(moved, [[false, false], [false, true], [true, false]]);
+
+    let groups = |first: &str| {
+        partition().group([first], set_to_zero()).group(["scale"], set_to_zero()).rest(sgd(0.1))
+    };
+    let mut state = groups("layers").init::<f64, _>(&model).unwrap();
+    let mut moved = Vec::new();
+    for pattern in ["layers", "layers[0]", "layers[1]"] {
+        let before = model.clone();
+        model = groups(pattern).step(model.clone(), model.gradient(1), &mut state).unwrap();
+        moved.push([0, 1].map(|layer| before.layers[layer] != model.layers[layer]));
+    }
+    assert_eq!(moved, [[false, false], [false, true], [true, false]]);
+
+    // What decays changes, too.
+    let step = |pattern: &str, state: &mut _| {
+        let optimiser = adamw(0.1).weight_decay(0.5).only(pattern);
+        optimiser.step((1.0, 1.0), (0.0, 0.0), state).unwrap()
+    };
+    let mut state = adamw(0.1).init::<f64, _>(&(1.0, 1.0)).unwrap();
+    assert_eq!(step(".0", &mut state), (0.95, 1.0));
+    assert_eq!(step(".1", &mut state), (1.0, 0.95));
+}
+
+#[test]
 fn updates_and_descent_agree() {
     // A transform behind the optimiser needs its updates; at the end, it moves the parameters itself.
     let model = net(3, &[2, 1]);

@@ -141,6 +141,26 @@ fn a_model_of_f32_and_f64_is_resumed_exactly() {
 }
 
 #[test]
+fn safetensors_hold_a_state_of_numbers() {
+    use treedef_exchange::{Export, safetensors};
+    let optimiser = chain!(clip_by_global_norm(1.0), adam(0.5));
+    let model = net(5, &[3]);
+    let mut state = optimiser.init::<f64, _>(&model).unwrap();
+    optimiser.step(model.clone(), model.gradient(0), &mut state).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("state.safetensors");
+    // Names of transforms are texts, which no tensor holds.
+    let export = Export::new().rest_in_metadata(true);
+    let tree = Tree::of(&state).unwrap();
+    safetensors::save(&export.tensors(&tree).unwrap(), &file).unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    let read = safetensors::from_bytes(&bytes).unwrap();
+    assert_eq!(read.get("parts.1.leaves.mu.layers.0.w").unwrap().shape(), [3]);
+    let state: State<Net, f64> = export.tree(&read).unwrap().into_typed().unwrap();
+    assert_eq!(Tree::of(&state).unwrap(), tree);
+}
+
+#[test]
 fn a_model_with_a_layer_more_keeps_its_moments() {
     let optimiser = chain!(clip_by_global_norm(1.0), adamw(0.1).only("**.w"));
     let old = net(5, &[2, 2]);
@@ -314,6 +334,27 @@ mod of_tensors {
         let before = (numbers(&held), bits(&copy));
         adam(0.1).step(trained, model(), &mut state).unwrap();
         assert_eq!((numbers(&held), bits(&copy)), before);
+    }
+
+    #[test]
+    fn moments_of_frozen_tensors_take_no_memory() {
+        let optimiser = adam(0.1).freeze("[1]");
+        let mut state = optimiser.init::<Tensor, _>(&model()).unwrap();
+        optimiser.step(model(), model(), &mut state).unwrap();
+        let tree = Tree::<Tensor>::of_objects(&state).unwrap();
+        let stride = |path: &str| tree.get(path).unwrap().stride().to_vec();
+        assert_eq!(stride("parts[0].leaves.mu[0]"), [1]);
+        assert_eq!(stride("parts[0].leaves.mu[1]"), [0]); // one number in all places
+    }
+
+    #[test]
+    fn gradients_need_not_be_contiguous() {
+        let square = |numbers: [[f64; 2]; 2]| Tensor::new(&numbers, &Device::Cpu).unwrap();
+        let model = || Object(square([[1.0, 2.0], [3.0, 4.0]]));
+        let mut state = sgd(0.5).init::<Tensor, _>(&model()).unwrap();
+        let gradient = Object(square([[0.0, 2.0], [4.0, 0.0]]).t().unwrap());
+        let trained = sgd(0.5).step(model(), gradient, &mut state).unwrap();
+        assert_eq!(trained.to_vec2::<f64>().unwrap(), [[1.0, 0.0], [2.0, 4.0]]);
     }
 
     #[test]
