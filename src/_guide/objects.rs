@@ -56,6 +56,8 @@
 //! | `Rc<T>`, a handle that is freed once | | any handle | `examples/handles.rs` |
 //! | `Tensor` of `tch`, `Array` of `mlx-rs`, `Tensor` of burn, buffers of `wgpu` | | | not tested; they are `Clone`, or are in an `Rc` |
 //!
+//! For gradients and optimisers of such models, see `crates/optim`.
+//!
 //! # Duals, and other types that have serde
 //!
 //! Some types have serde and lose something by it: the derivative part of a dual number, or a tape.

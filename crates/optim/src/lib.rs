@@ -1,4 +1,8 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(all(feature = "candle", feature = "num-dual"), doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(all(feature = "candle", feature = "num-dual")),
+    doc = "Gradients and optimisers of typed values. The whole page needs the features `candle` and `num-dual`."
+)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod error;

@@ -19,7 +19,7 @@ const MODEL: &str = "the model has another structure than the state (see `State:
 /// What an optimiser remembers: counts, and moments with the structure of the parameters.
 ///
 /// It is a serde value. Each moment is a `T`, so the state is saved, printed, compared and migrated as
-/// the model is. [The guide](crate#the-state) has an example.
+/// the model is. The first page has an example.
 pub struct State<T, L> {
     /// The structure of the parameters. Unknown if the state was read and has no leaves.
     pub(crate) treedef: Option<TreeDef>,
