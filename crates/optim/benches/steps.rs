@@ -228,6 +228,14 @@ fn tensors(what: &str, layers: usize, size: usize) -> Result {
             Ok(())
         }],
     )?;
+    // Both have done the same.
+    let theirs = theirs.into_inner();
+    for (theirs, ours) in theirs.iter().zip(model.iter().flat_map(|layer| [&layer.w, &layer.b])) {
+        let far = (theirs.as_tensor() - ours)?.abs()?.max_all()?.to_scalar::<f32>()?;
+        if far > 1e-5 {
+            return Err(format!("the parameters differ by {far}").into());
+        }
+    }
     println!("{what}: candle-nn {:.2} ms, ours {:.2} ×", candle_nn / 1e6, optim / candle_nn);
     Ok(())
 }

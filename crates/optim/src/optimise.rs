@@ -218,4 +218,5 @@ optimisers! {
     [] SetToZero;
     [] WeightDecay;
     [L] Box<dyn Transform<L>>;
+    [L] Box<dyn Transform<L> + Send + Sync>;
 }

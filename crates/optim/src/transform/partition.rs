@@ -31,10 +31,13 @@ pub fn partition<L>() -> Partition<L> {
     Partition { groups: Vec::new(), rest: None }
 }
 
+/// The optimiser of a group.
+type Group<L> = Box<dyn Transform<L> + Send + Sync>;
+
 /// Made by [`partition`].
 pub struct Partition<L> {
-    groups: Vec<(Vec<String>, Box<dyn Transform<L>>)>,
-    rest: Option<Box<dyn Transform<L>>>,
+    groups: Vec<(Vec<String>, Group<L>)>,
+    rest: Option<Group<L>>,
 }
 
 impl<L> fmt::Debug for Partition<L> {
@@ -49,7 +52,7 @@ impl<L: Leaf> Partition<L> {
     pub fn group<P: Into<String>>(
         mut self,
         patterns: impl IntoIterator<Item = P>,
-        optimiser: impl Transform<L> + 'static,
+        optimiser: impl Transform<L> + Send + Sync + 'static,
     ) -> Self {
         let patterns = patterns.into_iter().map(Into::into).collect();
         self.groups.push((patterns, Box::new(optimiser)));
@@ -57,13 +60,14 @@ impl<L: Leaf> Partition<L> {
     }
 
     /// The optimiser of the leaves that no group names. Without it, such a leaf is an error.
-    pub fn rest(mut self, optimiser: impl Transform<L> + 'static) -> Self {
+    pub fn rest(mut self, optimiser: impl Transform<L> + Send + Sync + 'static) -> Self {
         self.rest = Some(Box::new(optimiser));
         self
     }
 
     fn optimisers(&self) -> impl Iterator<Item = &dyn Transform<L>> {
-        self.groups.iter().map(|(_, optimiser)| &**optimiser).chain(self.rest.as_deref())
+        let groups = self.groups.iter().map(|(_, optimiser)| optimiser).chain(&self.rest);
+        groups.map(|optimiser| &**optimiser as &dyn Transform<L>)
     }
 
     /// The leaves of each optimiser.

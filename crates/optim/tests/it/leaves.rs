@@ -107,6 +107,20 @@ fn a_type_of_ones_own_is_trained() {
     insta::assert_snapshot!(error, @"the gradient is f64[3, 1], the parameter is f64[1, 3], at the root");
 }
 
+/// Optimisers and states go to other threads.
+#[test]
+fn optimisers_and_states_are_send_and_sync() {
+    fn both<T: Send + Sync>(_: T) {}
+    let optimiser = chain!(
+        clip_by_global_norm(1.0),
+        treedef_optim::transform::partition::<f64>()
+            .group([""], adamw(0.1))
+            .rest(adamw(|_: u64| 0.1))
+    );
+    both(optimiser);
+    both(adamw(0.1).init::<f64, _>(&[1.0]).unwrap());
+}
+
 #[test]
 fn a_static_of_the_model_may_change() {
     let optimiser = adamw(0.1);

@@ -348,6 +348,39 @@ mod of_tensors {
     }
 
     #[test]
+    fn arithmetic_is_that_of_the_numbers() {
+        use treedef_optim::transform::check_finite;
+        use treedef_optim::tree::typed;
+        let sum = typed::add_scaled::<Tensor, _>(model(), 2.0, &model()).unwrap();
+        assert_eq!(sum[0].to_vec1::<f32>().unwrap(), [0.75, 2.25]);
+        let numbers = [0.25f64, 0.75, -1.0, -0.5];
+        let norm = numbers.iter().map(|x| x * x).sum::<f64>().sqrt();
+        assert_eq!(typed::norm::<Tensor, _>(&model()).unwrap(), norm);
+        assert_eq!(typed::sum::<Tensor, _>(&model()).unwrap(), numbers.iter().sum::<f64>());
+        assert_eq!(typed::dot::<Tensor, _>(&model(), &model()).unwrap(), norm * norm);
+        assert_eq!(
+            typed::norm::<Tensor, _>(&typed::zeros_like::<Tensor, _>(&model()).unwrap()).unwrap(),
+            0.0
+        );
+        let halves = treedef_optim::candle::cast(&model(), DType::BF16).unwrap();
+        assert!((typed::norm::<Tensor, _>(&halves).unwrap() - norm).abs() < 1e-2);
+
+        let broken =
+            vec![model().remove(0), Object(Tensor::new(&[1.0, f32::NAN], &Device::Cpu).unwrap())];
+        assert!(!typed::is_finite::<Tensor, _>(&broken).unwrap());
+        let optimiser = chain!(check_finite(), adam(0.1));
+        let mut state = optimiser.init::<Tensor, _>(&model()).unwrap();
+        assert_snapshot!(optimiser.step(model(), broken, &mut state).unwrap_err(), @"the gradient is not finite at `[1]`");
+        let wide = vec![
+            model().remove(0),
+            Object(Tensor::zeros((2, 1), DType::F32, &Device::Cpu).unwrap()),
+        ];
+        assert_snapshot!(optimiser.step(model(), wide, &mut state).unwrap_err(), @"the gradient is f32[2, 1], the parameter is f32[2], at `[1]`");
+        let double = treedef_optim::candle::cast(&model(), DType::F64).unwrap();
+        assert_snapshot!(optimiser.step(model(), double, &mut state).unwrap_err(), @"the gradient is f64[2], the parameter is f32[2], at `[0]`");
+    }
+
+    #[test]
     fn gradients_need_not_be_contiguous() {
         let square = |numbers: [[f64; 2]; 2]| Tensor::new(&numbers, &Device::Cpu).unwrap();
         let model = || Object(square([[1.0, 2.0], [3.0, 4.0]]));

@@ -111,7 +111,7 @@ fn schedule(schedule: &Value, arithmetic: Arithmetic) -> Schedule {
     }
 }
 
-type Any<L> = Box<dyn Transform<L>>;
+type Any<L> = Box<dyn Transform<L> + Send + Sync>;
 
 /// The transforms of a run, by their names in the vectors.
 fn optimiser<L: Leaf>(run: &Run, arithmetic: Arithmetic) -> Any<L> {
