@@ -8,7 +8,11 @@ fn pages() -> Vec<(PathBuf, Vec<String>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = vec![root.join("README.md"), root.join("crates/exchange/README.md")];
     files.push(root.join("crates/mpi/README.md"));
-    let mut folders = vec![root.join("src"), root.join("crates/exchange/src")];
+    files.extend(
+        ["README.md", "FROM_EQUINOX_AND_OPTAX.md"].map(|page| root.join("crates/optim").join(page)),
+    );
+    let mut folders =
+        vec![root.join("src"), root.join("crates/exchange/src"), root.join("crates/optim/src")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

@@ -127,7 +127,26 @@ fn by_hand(count: i32, p: &mut [f32], g: &[f32], m: &mut [f32], v: &mut [f32]) {
     }
 }
 
+/// Each program several times with vectors of its own: where they lie in memory makes up to a factor of two.
 fn large() -> Result {
+    let mut least = [f64::INFINITY; 4];
+    for _ in 0..4 {
+        for (least, found) in least.iter_mut().zip(large_once()?) {
+            *least = least.min(found);
+        }
+    }
+    let [hand, tree, arrays, vectors] = least;
+    println!(
+        "10⁷ f32: by hand {:.1} ms; a tree {:.2} ×, `Arc<[f32]>` {:.2} ×, `Vec<f32>` {:.2} ×",
+        hand / 1e6,
+        tree / hand,
+        arrays / hand,
+        vectors / hand
+    );
+    Ok(())
+}
+
+fn large_once() -> Result<[f64; 4]> {
     const HALF: usize = 5_000_000;
     let numbers: Vec<f32> = (0..HALF).map(|at| (at as f32).sin()).collect();
     let gradient = Vectors { a: numbers.clone(), b: numbers };
@@ -153,7 +172,7 @@ fn large() -> Result {
     let mut model = gradient.clone();
     let mut state = optimiser.init::<f32, _>(&model)?;
 
-    let [hand, tree, arrays, vectors] = least(
+    least(
         5,
         8,
         [
@@ -173,15 +192,7 @@ fn large() -> Result {
             },
             &mut || Ok(optimiser.step_in_place(&mut model, &gradient, &mut state)?),
         ],
-    )?;
-    println!(
-        "10⁷ f32: by hand {:.1} ms; a tree {:.2} ×, `Arc<[f32]>` {:.2} ×, `Vec<f32>` {:.2} ×",
-        hand / 1e6,
-        tree / hand,
-        arrays / hand,
-        vectors / hand
-    );
-    Ok(())
+    )
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -217,6 +228,7 @@ fn tensors(what: &str, layers: usize, size: usize) -> Result {
         .collect::<Result<Vec<Linear>>>()?;
 
     let parameters = ParamsAdamW { lr: 1e-3, weight_decay: 0.01, ..ParamsAdamW::default() };
+    let shared = variables.clone(); // the same tensors
     let mut theirs = AdamW::new(variables, parameters)?;
     let ours = adamw(1e-3).weight_decay(0.01);
     let mut state = ours.init::<Tensor, _>(&model)?;
@@ -229,8 +241,7 @@ fn tensors(what: &str, layers: usize, size: usize) -> Result {
         }],
     )?;
     // Both have done the same.
-    let theirs = theirs.into_inner();
-    for (theirs, ours) in theirs.iter().zip(model.iter().flat_map(|layer| [&layer.w, &layer.b])) {
+    for (theirs, ours) in shared.iter().zip(model.iter().flat_map(|layer| [&layer.w, &layer.b])) {
         let far = (theirs.as_tensor() - ours)?.abs()?.max_all()?.to_scalar::<f32>()?;
         if far > 1e-5 {
             return Err(format!("the parameters differ by {far}").into());

@@ -84,13 +84,15 @@ def train(what, model, epochs, train_data, test_data, batch=32):
     steps = epochs * (rows // batch)
     rate = optax.warmup_cosine_decay_schedule(0.0, 3e-3, steps // 10, steps, 0.0)
     is_weight = jax.tree_util.tree_map_with_path(lambda path, _: path[-1].name == "w", model)
-    optimiser = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rate, weight_decay=0.1, mask=is_weight))
+    adamw = optax.adamw(rate, weight_decay=0.1, mask=is_weight)
+    optimiser = optax.chain(optax.clip_by_global_norm(1.0), adamw)
     state = optimiser.init(model)
     average = model
 
     @eqx.filter_jit
     def step(model, average, state, images, labels):
-        (value, right), gradient = eqx.filter_value_and_grad(loss, has_aux=True)(model, images, labels)
+        value_and_grad = eqx.filter_value_and_grad(loss, has_aux=True)
+        (value, right), gradient = value_and_grad(model, images, labels)
         updates, state = optimiser.update(gradient, state, model)
         model = optax.apply_updates(model, updates)
         average = optax.incremental_update(model, average, 0.01)

@@ -227,7 +227,8 @@ where
 /// use num_dual::Dual64;
 /// use treedef_optim::dual;
 ///
-/// let (values, rows) = dual::jacobian(|p: &(Dual64, Dual64)| [p.0 * p.1, p.0 + p.1], &(2.0, 3.0))?;
+/// let both = |p: &(Dual64, Dual64)| [p.0 * p.1, p.0 + p.1];
+/// let (values, rows) = dual::jacobian(both, &(2.0, 3.0))?;
 /// assert_eq!((values, rows), (vec![6.0, 5.0], vec![(3.0, 2.0), (1.0, 1.0)]));
 /// # Ok::<(), treedef_optim::Error>(())
 /// ```

@@ -151,9 +151,11 @@ fn train<M: Classifier>(
     let rows = data.labels.elem_count();
     let steps = epochs * (rows / BATCH) as u64;
     let rate = warmup_cosine(0.0, 3e-3, steps / 10, steps, 0.0);
-    let optimiser = chain!(clip_by_global_norm(1.0), adamw(rate).weight_decay(0.1).only("**.w"));
+    let adamw = adamw(rate).weight_decay(0.1).only("**.w");
+    let optimiser = chain!(clip_by_global_norm(1.0), adamw);
     let mut state = optimiser.init::<Tensor, _>(&model)?;
     let mut average = model.clone();
+    let all = Gradient::new();
     let mut order: Vec<u32> = (0..rows as u32).collect();
     let mut random = fastrand::Rng::with_seed(1);
     for epoch in 1..=epochs {
@@ -162,7 +164,7 @@ fn train<M: Classifier>(
         for batch in order.chunks_exact(BATCH) {
             let batch = data.at(batch)?;
             let on_batch = |model: &M| loss(model, &batch.images, &batch.labels);
-            let (loss, found, gradient) = value_and_grad_with(&Gradient::new(), on_batch, &model)?;
+            let (loss, found, gradient) = value_and_grad_with(&all, on_batch, &model)?;
             model = optimiser.step(model, gradient, &mut state)?;
             average = typed::incremental_update::<Tensor, _>(&model, average, 0.01)?;
             (sum, right) = (sum + loss, right + found);

@@ -173,7 +173,8 @@ where
 /// use candle_core::{DType, Device, Tensor};
 /// use treedef::Object;
 ///
-/// let model = (Object(Tensor::new(1.5f32, &Device::Cpu)?), Object(Tensor::new(7u32, &Device::Cpu)?));
+/// let (float, integer) = (Tensor::new(1.5f32, &Device::Cpu)?, Tensor::new(7u32, &Device::Cpu)?);
+/// let model = (Object(float), Object(integer));
 /// let model = treedef_optim::candle::cast(&model, DType::F64)?;
 /// assert_eq!((model.0.dtype(), model.1.dtype()), (DType::F64, DType::U32));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -24,7 +24,8 @@
 //!
 //! let x = Tensor::new(&[[0.0f32], [1.0], [2.0]], &Device::Cpu)?;
 //! let y = Tensor::new(&[[1.0f32], [3.0], [5.0]], &Device::Cpu)?;
-//! let mut model = Linear { w: Tensor::zeros((1, 1), x.dtype(), x.device())?, b: Tensor::zeros(1, x.dtype(), x.device())? };
+//! let (w, b) = (Tensor::zeros((1, 1), x.dtype(), x.device())?, x.get(0)?);
+//! let mut model = Linear { w, b };
 //! let optimiser = adam(0.1);
 //! let mut state = optimiser.init::<Tensor, _>(&model)?;
 //! for _ in 0..300 {

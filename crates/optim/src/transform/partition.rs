@@ -21,7 +21,8 @@ use crate::leaf::Leaf;
 /// # use serde::{Deserialize, Serialize};
 /// # #[derive(Serialize, Deserialize)] struct Layer { w: f64, b: f64 }
 /// # #[derive(Serialize, Deserialize)] struct Model { layers: Vec<Layer>, scale: f64 }
-/// let model = || Model { layers: vec![Layer { w: 1.0, b: 1.0 }, Layer { w: 1.0, b: 1.0 }], scale: 1.0 };
+/// let layer = || Layer { w: 1.0, b: 1.0 };
+/// let model = || Model { layers: vec![layer(), layer()], scale: 1.0 };
 /// let mut state = optimiser.init::<f64, _>(&model())?;
 /// let model = optimiser.step(model(), model(), &mut state)?;
 /// assert_eq!((model.layers[0].b, model.layers[1].b, model.scale), (1.0, 0.5, 0.5));
