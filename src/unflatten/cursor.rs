@@ -56,7 +56,9 @@ pub(super) struct Cursor<'de> {
     pub(super) held: Option<&'de Value>,
     /// What a leaf of the current structure is.
     leaf_found: Found,
-    /// The structures around the current one, and what held them.
+    /// The structures around the current one, and what held them: the outermost apart, because most
+    /// values nest no further and shall not allocate.
+    outermost: Option<(&'de TreeDef, Option<&'de Value>)>,
     outer: Vec<(&'de TreeDef, Option<&'de Value>)>,
     max_depth: u32,
     /// Room for the text of a character.
@@ -155,6 +157,7 @@ impl<'de> Cursor<'de> {
             treedef,
             held: None,
             leaf_found: LEAF,
+            outermost: None,
             outer: Vec::new(),
             max_depth: levels,
             character: [0; 4],
@@ -223,7 +226,10 @@ impl<'de> Cursor<'de> {
     /// Goes to the root of a structure that is held.
     #[inline(never)]
     fn enter(&mut self, value: &'de Value) {
-        self.outer.push((self.treedef, self.held));
+        match &self.outermost {
+            None => self.outermost = Some((self.treedef, self.held)),
+            Some(_) => self.outer.push((self.treedef, self.held)),
+        }
         self.level += 1; // at most the depth of the call stack
         self.treedef = value.root().treedef;
         (self.held, self.leaf_found) = (Some(value), Found::Kept);
@@ -236,7 +242,7 @@ impl<'de> Cursor<'de> {
     #[inline(never)]
     fn leave(&mut self, level: u32) {
         while self.level > level
-            && let Some((treedef, held)) = self.outer.pop()
+            && let Some((treedef, held)) = self.outer.pop().or_else(|| self.outermost.take())
         {
             (self.treedef, self.held) = (treedef, held);
             self.leaf_found = if held.is_some() { Found::Kept } else { LEAF };
