@@ -16,6 +16,7 @@ mod state;
 mod saved;
 mod migration;
 mod optimise;
+mod parameters;
 pub mod tree;
 pub mod finite;
 #[cfg(feature = "num-dual")]
@@ -33,6 +34,9 @@ pub use crate::{
     optimise::Optimiser,
     optimisers::{
         AdaGrad, Adam, AdamW, Lion, RmsProp, Sgd, adagrad, adam, adamw, lion, rmsprop, sgd,
+    },
+    parameters::{
+        Covariance, Dims, Error as ParametersError, Jacobian, Parameters, Report, Row,
     },
     state::State,
 };

@@ -1,0 +1,353 @@
+//! What a user says of leaves: that they are fixed, bounded, transformed or tied.
+
+use std::ops::{Range, RangeBounds};
+
+use treedef::{Difference, DifferenceKind, NodeRef, Path, Pattern, ToPattern, Tree};
+
+use super::Parameters;
+use super::error::{Error, Result, quoted};
+use super::interval::Interval;
+use super::plan::Rule;
+use super::transform::{Block, Transform};
+
+/// # Fix, bound, transform, tie
+///
+/// A pattern that names a node reaches all floats below it. What is no float stays as it is; naming it
+/// alone is an error.
+impl<T> Parameters<T> {
+    /// Keeps leaves as they are in the model.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the pattern names nothing, or no float, and when a leaf is bounded,
+    /// transformed or tied to one that is not fixed.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&(1.0, 2.0, "text", 3))?.fix(".1")?;
+    /// assert_eq!(p.names(), [".0"]);
+    /// let error = p.bounds(".1", 0.0..).unwrap_err();
+    /// let message = "`.1` is fixed, so it cannot be between the bounds [0, ∞)";
+    /// assert_eq!(error.to_string(), message);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn fix(self, pattern: impl ToPattern) -> Result<Self> {
+        self.constrained(pattern, false, |_, _| Ok(Rule::Fixed))
+    }
+
+    /// Bounds that the solver keeps: [`lower`](Self::lower) and [`upper`](Self::upper) have them, and
+    /// the numbers in the vector are those of the model.
+    ///
+    /// # Errors
+    ///
+    /// As [`fix`](Self::fix). Also when a leaf begins outside, for a range that excludes one of its
+    /// ends (a solver may stop there), and when the lower end is not below the upper.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&[0.5, 2.0])?.bounds(".0", 0.0..=1.0)?.bounds(".1", 1.0..)?;
+    /// assert_eq!((p.lower(), p.upper()), (&[0.0, 1.0][..], &[1.0, f64::INFINITY][..]));
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn bounds(self, pattern: impl ToPattern, range: impl RangeBounds<f64>) -> Result<Self> {
+        let range = Interval::of(range)?;
+        if !range.is_closed() {
+            return Err(
+                range.refused("a solver may stop at a bound, so include it, as in `0.0..=1.0`")
+            );
+        }
+        self.constrained(pattern, true, |_, narrow| {
+            Ok(Rule::Bounds(if narrow { range.narrowed() } else { range }))
+        })
+    }
+
+    /// Positive numbers, as eˣ.
+    ///
+    /// # Errors
+    ///
+    /// As [`fix`](Self::fix), and when a leaf is not positive at the start.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&(1.0, 2.0))?.positive(".0")?;
+    /// assert_eq!(p.initial(), [0.0, 2.0]);
+    /// assert_eq!(p.value(&[-1.0, 2.0])?, ((-1f64).exp(), 2.0));
+    /// let error = p.value(&[-800.0, 2.0]).unwrap_err();
+    /// assert_eq!(error.to_string(), "0 is not in (0, ∞) at `.0`");
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn positive(self, pattern: impl ToPattern) -> Result<Self> {
+        self.constrained(pattern, true, |_, _| {
+            Ok(Rule::Transform(Transform::Exp, Interval::POSITIVE))
+        })
+    }
+
+    /// Positive numbers, as ln(1 + eˣ), which grows like x and not like eˣ.
+    ///
+    /// # Errors
+    ///
+    /// As [`positive`](Self::positive).
+    pub fn softplus(self, pattern: impl ToPattern) -> Result<Self> {
+        let softplus = Rule::Transform(Transform::Softplus, Interval::POSITIVE);
+        self.constrained(pattern, true, |_, _| Ok(softplus))
+    }
+
+    /// Numbers in a range: by the logistic function if it has two ends, by eˣ if it has one.
+    ///
+    /// Rounding may reach an end, which is an error if the range excludes it.
+    ///
+    /// # Errors
+    ///
+    /// As [`fix`](Self::fix). Also when a leaf begins outside or at an end, and for a range without an
+    /// end, or whose length is infinite.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&(0.5, 2.0))?.bounded(".0", 0.0..=1.0)?.bounded(".1", 1.0..)?;
+    /// assert_eq!(p.initial(), [0.0, 0.0]);
+    /// assert_eq!(p.value(&[1000.0, 1.0])?, (1.0, 1.0 + 1f64.exp()));
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn bounded(self, pattern: impl ToPattern, range: impl RangeBounds<f64>) -> Result<Self> {
+        let range = Interval::of(range)?;
+        self.constrained(pattern, true, |_, narrow| {
+            let range = if narrow { range.narrowed() } else { range };
+            if range.lower.is_finite() && range.upper.is_finite() {
+                if !(range.upper - range.lower).is_finite() {
+                    return Err(range.refused("its length is infinite"));
+                }
+                if range.lower >= range.upper {
+                    return Err(range.refused("as `f32` both ends are the same"));
+                }
+            }
+            match Transform::onto(range) {
+                Some(transform) => Ok(Rule::Transform(transform, range)),
+                None => Err(range.refused("it has no end: without `bounded` the number is free")),
+            }
+        })
+    }
+
+    /// Positive numbers with the sum 1: the leaves of each node that the pattern names. They take one
+    /// number less in the vector, by breaking a stick as Stan does.
+    ///
+    /// The numbers in the vector have the names of the leaves in order, without the last.
+    ///
+    /// # Errors
+    ///
+    /// As [`fix`](Self::fix), and when a leaf is not positive at the start, or the sum is not 1.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&vec![0.25; 4])?.simplex("")?;
+    /// assert_eq!(p.len(), 3);
+    /// assert!(p.initial().iter().all(|x| x.abs() < 1e-15));
+    /// let weights = p.value(&[1.0, -2.0, 0.5])?;
+    /// assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-15);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn simplex(self, pattern: impl ToPattern) -> Result<Self> {
+        self.block(pattern, Block::Simplex)
+    }
+
+    /// Increasing numbers: the leaves of each node that the pattern names.
+    ///
+    /// In the vector, the first is itself, and the others are the logarithms of the steps.
+    ///
+    /// # Errors
+    ///
+    /// As [`fix`](Self::fix), and when the leaves do not increase at the start.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&[-1.0, 0.0, 1.0])?.ordered("")?;
+    /// assert_eq!(p.initial(), [-1.0, 0.0, 0.0]);
+    /// assert_eq!(p.value(&[2.0, 0.0, 0.0])?, [2.0, 3.0, 4.0]);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn ordered(self, pattern: impl ToPattern) -> Result<Self> {
+        self.block(pattern, Block::Ordered)
+    }
+
+    /// Makes the nodes that the pattern names equal, leaf by leaf. They take the numbers of one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the pattern names nothing, or only one node, and when the nodes have
+    /// different structures, numbers or bounds.
+    ///
+    /// ```
+    /// use treedef_optim::Parameters;
+    ///
+    /// let p = Parameters::new(&[(1.0, 2.0), (1.0, 3.0)])?.tie("*.0")?;
+    /// assert_eq!(p.names(), [".0.0", ".0.1", ".1.1"]);
+    /// assert_eq!(p.value(&[5.0, 2.0, 3.0])?, [(5.0, 2.0), (5.0, 3.0)]);
+    ///
+    /// let error = p.tie("*.1").unwrap_err();
+    /// let message = "`.0.1` and `.1.1` are tied, but the first is 2 and the second 3";
+    /// assert_eq!(error.to_string(), message);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn tie(self, pattern: impl ToPattern) -> Result<Self> {
+        self.tie_all([pattern])
+    }
+
+    /// As [`tie`](Self::tie), for the nodes that several patterns name together.
+    ///
+    /// # Errors
+    ///
+    /// As [`tie`](Self::tie).
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use treedef_optim::Parameters;
+    ///
+    /// let model = BTreeMap::from([("embedding", [1.0, 2.0]), ("head", [1.0, 2.0])]);
+    /// let p = Parameters::new(&model)?.tie_all(["embedding", "head"])?;
+    /// assert_eq!(p.names(), [r#"["embedding"].0"#, r#"["embedding"].1"#]);
+    /// # Ok::<(), treedef_optim::ParametersError>(())
+    /// ```
+    pub fn tie_all(mut self, patterns: impl IntoIterator<Item = impl ToPattern>) -> Result<Self> {
+        let mut named: Vec<(Path, Range<usize>)> = Vec::new();
+        for pattern in patterns {
+            let pattern = pattern.to_pattern()?;
+            named.extend(self.named(&pattern, true)?);
+        }
+        named.sort_by_key(|(_, leaves)| leaves.start);
+        named.dedup();
+        let asked = "tied";
+        let Some(((path, first), others)) = named.split_first() else { return Ok(self) };
+        if others.is_empty() {
+            let reason = "no other node is named".to_owned();
+            return Err(Error::Shape { path: path.clone(), asked, reason });
+        }
+        let shape = |path: &Path| Ok::<_, Error>(self.plan.treedef.node(path)?.to_treedef());
+        let expected = shape(path)?;
+        let mut end = first.end;
+        for (other, leaves) in others {
+            if leaves.start < end {
+                let reason = "another node that is named has some of its leaves".to_owned();
+                return Err(Error::Shape { path: other.clone(), asked, reason });
+            }
+            end = leaves.end;
+            if let Err(error) = shape(other)?.check_equivalent(&expected)
+                && !(only_statics(&error) && leaves.len() == first.len())
+            {
+                let reason = format!("compared with {}: {error}", quoted(path));
+                return Err(Error::Shape { path: other.clone(), asked, reason });
+            }
+        }
+        let pairs = others.iter().flat_map(|(_, leaves)| first.clone().zip(leaves.clone()));
+        tie_pairs(&mut self.plan.tied_to, pairs);
+        self.plan = self.plan.arranged()?;
+        Ok(self)
+    }
+
+    fn block(self, pattern: impl ToPattern, block: Block) -> Result<Self> {
+        self.constrained(pattern, true, |place, _| {
+            let (leaves, position) = (place.leaves.len(), place.leaf - place.leaves.start);
+            Ok(Rule::Block { block, leaves, position })
+        })
+    }
+
+    /// Sets the rule of each float below the named nodes. They `vary`, or are fixed. The rule may depend on
+    /// the place of the leaf among those of its node, and on whether it is an `f32`.
+    fn constrained(
+        mut self,
+        pattern: impl ToPattern,
+        vary: bool,
+        rule: impl Fn(Place<'_>, bool) -> Result<Rule>,
+    ) -> Result<Self> {
+        let pattern = pattern.to_pattern()?;
+        for (_, leaves) in self.named(&pattern, vary)? {
+            for leaf in leaves.clone() {
+                let asked = rule(Place { leaf, leaves: &leaves }, self.plan.narrow[leaf])?;
+                let before = self.plan.rules[leaf];
+                if before != Rule::Free && before != asked {
+                    let (before, asked) = (before.described(), asked.described());
+                    return Err(Error::Contradiction { path: self.plan.path(leaf), before, asked });
+                }
+                self.plan.rules[leaf] = asked;
+            }
+        }
+        self.plan = self.plan.arranged()?;
+        Ok(self)
+    }
+
+    /// The nodes that a pattern names and that have floats, with these. What is named and has none is an
+    /// error if it should vary, unless a wildcard named it.
+    fn named(&self, pattern: &Pattern, vary: bool) -> Result<Vec<(Path, Range<usize>)>> {
+        let treedef = &self.plan.treedef;
+        let text = pattern.to_string();
+        let by_wildcard = text.ends_with('*') || text.ends_with("[*]");
+        let mut named = Vec::new();
+        let mut without: Option<(Path, NodeRef<'_>)> = None;
+        for (path, node) in treedef.nodes().filter(|(path, _)| pattern.matches(path)) {
+            if node.num_leaves() > 0 {
+                named.push((path, node.leaf_range()));
+            } else if without.is_none() {
+                without = Some((path, node));
+            }
+        }
+        match without {
+            Some((path, node)) if named.is_empty() || (vary && !by_wildcard) => {
+                Err(Error::NotAFloat { path, found: described(node) })
+            }
+            None if named.is_empty() => {
+                // It has the pattern that was perhaps meant.
+                let nothing = vec![(); treedef.num_leaves()];
+                Tree::new(treedef.clone(), nothing)?.mask(pattern)?;
+                Ok(named)
+            }
+            _ => Ok(named),
+        }
+    }
+}
+
+/// A leaf among those of a node.
+struct Place<'a> {
+    leaf: usize,
+    leaves: &'a Range<usize>,
+}
+
+/// A node without floats.
+fn described(node: NodeRef<'_>) -> String {
+    match node.static_value().and_then(|value| value.as_leaf()) {
+        Some(leaf) if leaf.kind().is_float() => format!("the static {} {leaf}", leaf.kind()),
+        Some(leaf) => format!("{} {leaf}", leaf.kind()),
+        None => format!("`{}`", node.to_treedef()),
+    }
+}
+
+/// Whether nodes differ in nothing but what is no float.
+fn only_statics(error: &treedef::Error) -> bool {
+    let differences = error.differences();
+    let is_static = |difference: &Difference| difference.kind == DifferenceKind::Static;
+    !differences.is_empty() && differences.iter().all(is_static)
+}
+
+/// Adds pairs to what each leaf is tied to: the first of all leaves that are tied together.
+fn tie_pairs(tied_to: &mut [usize], pairs: impl Iterator<Item = (usize, usize)>) {
+    // Forests of disjoint sets, whose roots are the first leaves.
+    let root = |mut leaf: usize, tied_to: &mut [usize]| {
+        while tied_to[leaf] != leaf {
+            tied_to[leaf] = tied_to[tied_to[leaf]];
+            leaf = tied_to[leaf];
+        }
+        leaf
+    };
+    for (a, b) in pairs {
+        let (a, b) = (root(a, tied_to), root(b, tied_to));
+        tied_to[a.max(b)] = a.min(b);
+    }
+    // What a leaf is tied to comes before it.
+    for leaf in 0..tied_to.len() {
+        tied_to[leaf] = tied_to[tied_to[leaf]];
+    }
+}

@@ -1,0 +1,359 @@
+//! What was said of each leaf, and the runs of equal work that follow from it.
+
+use treedef::{Flattener, LeafKind, Path, TreeDef};
+
+use super::error::{Error, Result, quoted};
+use super::interval::{Interval, narrow, shown};
+use super::transform::{Block, Transform};
+
+/// What was said of a leaf.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Rule {
+    Free,
+    Fixed,
+    /// Between bounds that the solver keeps.
+    Bounds(Interval),
+    Transform(Transform, Interval),
+    /// One of so many leaves of a block.
+    Block {
+        block: Block,
+        leaves: usize,
+        position: usize,
+    },
+}
+
+/// Leaves that follow each other and are made in the same way.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    /// The first number of the vector.
+    pub(super) x: usize,
+    pub(super) inputs: usize,
+    /// The first leaf.
+    pub(super) leaf: usize,
+    pub(super) leaves: usize,
+    pub(super) work: Work,
+    /// Whether some of the leaves are floats of 32 bits.
+    pub(super) narrow: bool,
+}
+
+/// How the leaves of a run are made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Work {
+    Copy(Interval),
+    Transform(Transform, Interval),
+    Block(Block),
+}
+
+/// Leaves that repeat earlier ones.
+#[derive(Clone, Debug)]
+pub(super) struct Tie {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) leaves: usize,
+}
+
+/// Everything about parameters that does not depend on the type of the model.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) treedef: TreeDef,
+    pub(super) flattener: Flattener,
+    /// Whether the leaves are objects, as in a model that is generic over its numbers.
+    pub(super) objects: bool,
+    /// The leaves of the model at the start. The fixed ones stay.
+    pub(super) start: Vec<f64>,
+    /// Which leaves are floats of 32 bits.
+    pub(super) narrow: Vec<bool>,
+    pub(super) rules: Vec<Rule>,
+    /// The first leaf that each leaf is tied to, which may be itself.
+    pub(super) tied_to: Vec<usize>,
+    pub(super) runs: Vec<Run>,
+    pub(super) ties: Vec<Tie>,
+    pub(super) initial: Vec<f64>,
+    pub(super) lower: Vec<f64>,
+    pub(super) upper: Vec<f64>,
+}
+
+impl Rule {
+    /// The rule in the words of an error: `.a is …`.
+    pub(super) fn described(self) -> String {
+        match self {
+            Rule::Free => "free".to_owned(),
+            Rule::Fixed => "fixed".to_owned(),
+            Rule::Bounds(range) => format!("between the bounds {range}"),
+            Rule::Transform(Transform::Exp, _) => "positive".to_owned(),
+            Rule::Transform(Transform::Softplus, _) => "positive by softplus".to_owned(),
+            Rule::Transform(_, range) => format!("bounded to {range}"),
+            Rule::Block { block, leaves, position } => {
+                format!("element {position} of {} of {leaves}", block.named())
+            }
+        }
+    }
+
+    fn work(self) -> Option<Work> {
+        match self {
+            Rule::Fixed => None,
+            Rule::Free => Some(Work::Copy(Interval::ALL)),
+            Rule::Bounds(range) => Some(Work::Copy(range)),
+            Rule::Transform(transform, range) => Some(Work::Transform(transform, range)),
+            Rule::Block { block, .. } => Some(Work::Block(block)),
+        }
+    }
+}
+
+impl Run {
+    /// Whether a leaf with this work is the next of the run. A block is a run of its own.
+    fn goes_on_with(&self, leaf: usize, work: Work) -> bool {
+        self.leaf + self.leaves == leaf && self.work == work && !matches!(work, Work::Block(_))
+    }
+}
+
+impl Block {
+    pub(super) fn named(self) -> &'static str {
+        match self {
+            Block::Simplex => "a simplex",
+            Block::Ordered => "an ordered list",
+        }
+    }
+}
+
+impl Plan {
+    /// All leaves are free.
+    pub(super) fn new(
+        treedef: TreeDef,
+        flattener: Flattener,
+        objects: bool,
+        start: Vec<f64>,
+        kinds: Option<&[LeafKind]>,
+    ) -> Self {
+        let count = start.len();
+        let narrow = match kinds {
+            Some(kinds) => kinds.iter().map(|kind| *kind == LeafKind::F32).collect(),
+            None => vec![false; count],
+        };
+        Plan {
+            treedef,
+            flattener,
+            objects,
+            start,
+            narrow,
+            rules: vec![Rule::Free; count],
+            tied_to: (0..count).collect(),
+            runs: Vec::new(),
+            ties: Vec::new(),
+            initial: Vec::new(),
+            lower: Vec::new(),
+            upper: Vec::new(),
+        }
+    }
+
+    /// The path of a leaf, which is in range.
+    pub(super) fn path(&self, leaf: usize) -> Path {
+        self.treedef.leaf_path(leaf).unwrap_or_default()
+    }
+
+    /// A leaf as its model has it: the nearest float of its type.
+    pub(super) fn rounded(&self, leaf: usize, value: f64) -> f64 {
+        if self.narrow[leaf] { narrow(value) } else { value }
+    }
+
+    /// Checks that leaves which are tied agree, and makes the runs.
+    pub(super) fn arranged(mut self) -> Result<Self> {
+        self.check_ties()?;
+        (self.runs, self.ties) = (self.runs_of_rules(), self.runs_of_ties());
+        let x = self.runs.last().map_or(0, |run| run.x + run.inputs);
+        (self.lower, self.upper) = (vec![f64::NEG_INFINITY; x], vec![f64::INFINITY; x]);
+        for run in &self.runs {
+            if let Work::Copy(range) = run.work {
+                self.lower[run.x..run.x + run.inputs].fill(range.lower);
+                self.upper[run.x..run.x + run.inputs].fill(range.upper);
+            }
+        }
+        self.initial = Vec::new();
+        self.initial = self.inverse(&self.start)?;
+        Ok(self)
+    }
+
+    fn runs_of_rules(&self) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut x = 0;
+        let untied = |leaf: &usize| self.tied_to[*leaf] == *leaf;
+        for leaf in (0..self.start.len()).filter(untied) {
+            let Some(work) = self.rules[leaf].work() else { continue };
+            let (leaves, inputs) = match self.rules[leaf] {
+                Rule::Block { block, leaves, position: 0 } => (leaves, block.inputs(leaves)),
+                Rule::Block { .. } => continue,
+                _ => (1, 1),
+            };
+            let narrow = self.narrow[leaf..leaf + leaves].contains(&true);
+            match runs.last_mut() {
+                Some(run) if run.goes_on_with(leaf, work) => {
+                    (run.inputs, run.leaves) = (run.inputs + 1, run.leaves + 1);
+                    run.narrow |= narrow;
+                }
+                _ => runs.push(Run { x, inputs, leaf, leaves, work, narrow }),
+            }
+            x += inputs;
+        }
+        runs
+    }
+
+    fn runs_of_ties(&self) -> Vec<Tie> {
+        let mut ties: Vec<Tie> = Vec::new();
+        for (to, from) in self.tied_to.iter().copied().enumerate() {
+            if from == to || self.rules[from] == Rule::Fixed {
+                continue;
+            }
+            match ties.last_mut() {
+                Some(tie) if (tie.from + tie.leaves, tie.to + tie.leaves) == (from, to) => {
+                    tie.leaves += 1;
+                }
+                _ => ties.push(Tie { from, to, leaves: 1 }),
+            }
+        }
+        ties
+    }
+
+    /// The vector that makes these leaves.
+    pub(super) fn inverse(&self, leaves: &[f64]) -> Result<Vec<f64>> {
+        let mut x = vec![0.0; self.lower.len()];
+        for run in &self.runs {
+            let y = &leaves[run.leaf..run.leaf + run.leaves];
+            let into = &mut x[run.x..run.x + run.inputs];
+            // What has not moved comes back as it was.
+            let before = self.initial.get(run.x..run.x + run.inputs);
+            if let Some(before) = before
+                && y == &self.start[run.leaf..run.leaf + run.leaves]
+            {
+                into.copy_from_slice(before);
+                continue;
+            }
+            match run.work {
+                Work::Copy(range) => {
+                    into.copy_from_slice(y);
+                    // A number that is not finite is refused where a value is made.
+                    let outside = |y: &f64| range != Interval::ALL && !range.contains(*y);
+                    if let Some(at) = y.iter().position(outside) {
+                        return Err(self.outside(run.leaf + at, y[at], &range.to_string()));
+                    }
+                }
+                Work::Transform(transform, range) => {
+                    for (at, (x, y)) in into.iter_mut().zip(y).enumerate() {
+                        let leaf = run.leaf + at;
+                        if !range.contains(*y) {
+                            return Err(self.outside(leaf, *y, &range.to_string()));
+                        }
+                        *x = match before {
+                            Some(before) if *y == self.start[leaf] => before[at],
+                            _ => transform.inverse(*y),
+                        };
+                        if !x.is_finite() {
+                            let range = range.to_string();
+                            return Err(Error::AtEnd { path: self.path(leaf), value: *y, range });
+                        }
+                    }
+                }
+                Work::Block(block) => {
+                    self.check_block(block, run, y)?;
+                    block.inverse(y, into);
+                    if let Some(at) = into.iter().position(|x| !x.is_finite()) {
+                        return Err(self.outside_block(block, run.leaf + at, y[at]));
+                    }
+                }
+            }
+        }
+        Ok(x)
+    }
+
+    fn check_block(&self, block: Block, run: &Run, y: &[f64]) -> Result<()> {
+        if let Some(at) = block.broken_at(y.iter().copied()) {
+            return Err(self.outside_block(block, run.leaf + at, y[at]));
+        }
+        // A model of 32 bits has no sum nearer to 1.
+        let tolerance = if run.narrow { 1e-5 } else { 1e-8 };
+        let sum: f64 = y.iter().sum();
+        if block == Block::Simplex && (sum - 1.0).abs() > tolerance {
+            // The node above all of them.
+            let (first, last) = (self.path(run.leaf), self.path(run.leaf + run.leaves - 1));
+            let common = first.into_iter().zip(last).take_while(|(a, b)| a == b);
+            let path = common.map(|(key, _)| key).collect();
+            let reason = format!("the sum is {}, not 1", shown(sum));
+            return Err(Error::Shape { path, asked: "a simplex", reason });
+        }
+        Ok(())
+    }
+
+    pub(super) fn outside(&self, leaf: usize, value: f64, allowed: &str) -> Error {
+        Error::Outside { path: self.path(leaf), value, allowed: allowed.to_owned() }
+    }
+
+    pub(super) fn outside_block(&self, block: Block, leaf: usize, value: f64) -> Error {
+        let allowed = match block {
+            Block::Simplex => "in (0, 1), as a part of a simplex",
+            Block::Ordered => "above the one before it",
+        };
+        self.outside(leaf, value, allowed)
+    }
+
+    fn check_ties(&self) -> Result<()> {
+        for (leaf, first) in self.tied_to.iter().enumerate().filter(|(leaf, first)| leaf != *first)
+        {
+            let differ = |first_is: String, second_is: String| {
+                Err(Error::Tied {
+                    path: self.path(*first),
+                    other: self.path(leaf),
+                    first: first_is,
+                    second: second_is,
+                })
+            };
+            let (rule, other) = (self.rules[*first], self.rules[leaf]);
+            if rule != other {
+                return differ(rule.described(), other.described());
+            }
+            let (value, other) = (self.start[*first], self.start[leaf]);
+            if value != other && !(value.is_nan() && other.is_nan()) {
+                return differ(shown(value), shown(other));
+            }
+            // All of a block repeats another block, in the same order.
+            if let Rule::Block { block, position, .. } = rule {
+                let whole = position == 0 || self.tied_to[leaf - 1] + 1 == *first;
+                if !whole {
+                    return self.tied_in_part(block, leaf);
+                }
+            }
+        }
+        for (leaf, rule) in self.rules.iter().enumerate() {
+            if let Rule::Block { block, leaves, position } = *rule
+                && position + 1 < leaves
+                && (self.tied_to[leaf] == leaf) != (self.tied_to[leaf + 1] == leaf + 1)
+            {
+                return self.tied_in_part(block, leaf + 1);
+            }
+        }
+        Ok(())
+    }
+
+    fn tied_in_part(&self, block: Block, leaf: usize) -> Result<()> {
+        let reason = format!("only some leaves of {} would be tied", block.named());
+        Err(Error::Shape { path: self.path(leaf), asked: "tied", reason })
+    }
+
+    /// Why a leaf is not free, as the report says it.
+    pub(super) fn tie_note(&self, leaf: usize) -> Option<String> {
+        let first = self.tied_to[leaf];
+        (first != leaf).then(|| format!("tied to {}", quoted(&self.path(first))))
+    }
+
+    /// The leaf that a number of the vector is named by.
+    pub(super) fn leaf_of(&self, x: usize) -> usize {
+        let after = self.runs.partition_point(|run| run.x <= x);
+        let run = after.checked_sub(1).and_then(|at| self.runs.get(at));
+        run.map_or(0, |run| run.leaf + x - run.x)
+    }
+
+    /// The run that a leaf is made by, if it varies.
+    pub(super) fn run_of(&self, leaf: usize) -> Option<&Run> {
+        let leaf = *self.tied_to.get(leaf)?;
+        let after = self.runs.partition_point(|run| run.leaf <= leaf);
+        self.runs.get(after.checked_sub(1)?).filter(|run| leaf < run.leaf + run.leaves)
+    }
+}

@@ -1,0 +1,8 @@
+//! Parameters: laws of the transforms, contradictions, models and vectors, errors and reports.
+
+mod contradictions;
+#[cfg(feature = "num-dual")]
+mod duals;
+mod models;
+mod reports;
+mod transforms;

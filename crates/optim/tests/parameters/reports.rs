@@ -1,0 +1,128 @@
+//! Covariances by the delta method, and the table.
+
+use treedef_optim::{Parameters, ParametersError};
+
+type Result<T = ()> = std::result::Result<T, ParametersError>;
+
+#[test]
+fn a_covariance_is_that_of_the_delta_method() -> Result {
+    let p = Parameters::new(&(2.0, vec![0.2, 0.3, 0.5], 2.0, 7.0))?
+        .positive(".0")?
+        .positive(".2")?
+        .tie_all([".0", ".2"])?
+        .simplex(".1")?
+        .fix(".3")?;
+    let x = [0.4, 0.1, -0.3];
+    let c = [0.04, 0.01, 0.0, 0.01, 0.09, -0.02, 0.0, -0.02, 0.16];
+    let found = p.covariance(&x, &c)?.matrix()?;
+
+    // J by finite differences, then J C Jᵀ.
+    let leaves = p.leaf_names().len();
+    let slope = |leaf: usize, by: usize| -> Result<f64> {
+        let moved = |step: f64| {
+            let mut x = x;
+            x[by] += step;
+            p.leaves(&x).map(|leaves| leaves[leaf])
+        };
+        Ok((moved(1e-5)? - moved(-1e-5)?) / 2e-5)
+    };
+    for a in 0..leaves {
+        for b in 0..leaves {
+            let mut expected = 0.0;
+            for i in 0..3 {
+                for j in 0..3 {
+                    expected += slope(a, i)? * c[3 * i + j] * slope(b, j)?;
+                }
+            }
+            let found = found[a * leaves + b];
+            assert!((found - expected).abs() < 1e-9, "{a}, {b}: {found}, not {expected}");
+        }
+    }
+    // The sum of a simplex has no variance, and what is fixed has none.
+    let of_sum: f64 =
+        (1..4).flat_map(|a| (1..4).map(move |b| (a, b))).map(|(a, b)| found[a * leaves + b]).sum();
+    assert!(of_sum.abs() < 1e-16);
+    assert!((0..leaves).all(|leaf| found[5 * leaves + leaf] == 0.0));
+    Ok(())
+}
+
+#[test]
+fn a_report_has_all_leaves() -> Result {
+    let model = (vec![1.92, 1234.5], 0.25, 0.25, 1e-9, 3.0f32, 0.999_999_99, 5e12);
+    let p = Parameters::new(&model)?
+        .positive(".0[0]")?
+        .tie_all([".1", ".2"])?
+        .fix(".4")?
+        .bounds(".3", 0.0..=1.0)?
+        .bounded(".5", 0.0..=1.0)?;
+    let x = p.initial();
+    assert_eq!(
+        p.report(x).to_string(),
+        "\
+.0[0]  1.92
+.0[1]  1234.5
+.1     0.25
+.2     0.25         tied to `.1`
+.3     0.000000001  at the lower bound 0
+.4     3            fixed
+.5     0.99999999   at the upper bound 1
+.6     5e12
+"
+    );
+    let mut matrix = vec![0.0; 36];
+    for (at, error) in [0.0156, 12.3, 0.0995, 1e-10, 1.0, 2.5e10f64].into_iter().enumerate() {
+        matrix[7 * at] = error * error;
+    }
+    let covariance = p.covariance(x, &matrix)?;
+    let report = p.report(x).errors(&covariance)?;
+    assert_eq!(
+        report.to_string(),
+        "\
+.0[0]  1.920 ± 0.030
+.0[1]  1234 ± 12
+.1     0.25 ± 0.10
+.2     0.25 ± 0.10                tied to `.1`
+.3     (1.00 ± 0.10)e-9           at the lower bound 0
+.4     3                          fixed
+.5     0.999999990 ± 0.000000010  at the upper bound 1
+.6     (5.000 ± 0.025)e12
+"
+    );
+    let rows = report.rows()?;
+    assert_eq!((rows[1].error, rows[5].error), (Some(12.3), None));
+    assert_eq!(
+        p.report(&[1.0]).to_string(),
+        "no report: expected 6 numbers in the vector, found 1\n"
+    );
+    assert!(p.report(&[1.0]).rows().is_err());
+    Ok(())
+}
+
+#[test]
+fn what_is_no_covariance_is_refused() -> Result {
+    let p = Parameters::new(&(1.0, 2.0))?;
+    let x = p.initial();
+    let refused = |matrix: &[f64]| p.covariance(x, matrix).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(refused(&[1.0; 3]), "expected 4 numbers in the covariance, found 3");
+    assert_eq!(refused(&[1.0, 0.0, 0.0, -1.0]), "no covariance: the variance of `.1` is -1");
+    assert_eq!(refused(&[1.0, 0.0, 0.0, f64::NAN]), "no covariance: the variance of `.1` is NaN");
+    assert_eq!(
+        refused(&[1.0, 0.5, 0.25, 1.0]),
+        "no covariance: of `.1` and `.0` there are two numbers, 0.25 and 0.5"
+    );
+    let other = Parameters::new(&(1.0, 2.0))?;
+    let covariance = other.covariance(x, &[1.0, 0.0, 0.0, 1.0])?;
+    let error = p.report(x).errors(&covariance).unwrap_err().to_string();
+    assert_eq!(error, "no covariance: it is one of other parameters, or at another vector");
+    assert!(other.report(&[1.0, 3.0]).errors(&covariance).is_err());
+    Ok(())
+}
+
+#[test]
+fn long_reports_end() -> Result {
+    let report = Parameters::new(&vec![1.0; 1_000_000])?;
+    let text = report.report(report.initial()).to_string();
+    assert_eq!(text.lines().count(), 1001);
+    assert!(text.ends_with("… and 999000 more\n"));
+    Ok(())
+}
