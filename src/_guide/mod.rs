@@ -5,6 +5,7 @@
 //! - [`cookbook`]: a page for each of the common tasks.
 //! - [`objects`]: leaves that are any Rust object, such as a tensor or a dual number.
 //! - [`arrays`]: what vectors, matrices and the types of array crates look like, and their shapes.
+//! - [`fitting`]: any solver or sampler on any struct, with bounds, fixed and tied parts, and names.
 //! - [`files`]: what saved treedefs and trees promise, and their format byte by byte.
 //! - [`speed`]: how long each operation takes, at run time and to build, and why.
 
@@ -13,5 +14,10 @@ pub mod coming_from;
 pub mod cookbook;
 #[cfg(feature = "persist")]
 pub mod files;
+#[doc(alias = "argmin")]
+#[doc(alias = "bounds")]
+#[doc(alias = "least squares")]
+#[doc(alias = "sampler")]
+pub mod fitting;
 pub mod objects;
 pub mod speed;

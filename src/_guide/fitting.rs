@@ -1,0 +1,2 @@
+#![cfg_attr(not(doctest), doc = include_str!("fitting.md"))]
+// `ecosystem/solvers` has the other crates, and tests the page.
