@@ -34,7 +34,7 @@ const ORDER: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8
 
 /// The input of a compression, so that the root can be told apart at the end.
 #[derive(Clone, Copy)]
-struct Node {
+struct Compression {
     from: Words,
     block: [u32; 16],
     counter: u64,
@@ -42,12 +42,12 @@ struct Node {
     flags: u32,
 }
 
-impl Node {
+impl Compression {
     fn parent(left: Words, right: Words, key: Words, mode: u32) -> Self {
         let mut block = [0; 16];
         block[..8].copy_from_slice(&left);
         block[8..].copy_from_slice(&right);
-        Node { from: key, block, counter: 0, len: BLOCK as u32, flags: mode | PARENT }
+        Compression { from: key, block, counter: 0, len: BLOCK as u32, flags: mode | PARENT }
     }
 
     fn compress(&self) -> Words {
@@ -137,13 +137,13 @@ impl Hasher {
     }
 
     /// The current block.
-    fn last_block(&self, flags: u32) -> Node {
+    fn last_block(&self, flags: u32) -> Compression {
         let start = if self.chunk_len == 0 { CHUNK_START } else { 0 };
         let word = |at: usize| {
             let bytes = self.block.iter().skip(4 * at).take(4);
             bytes.rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
         };
-        Node {
+        Compression {
             from: self.chunk,
             block: std::array::from_fn(word),
             counter: self.chunks,
@@ -158,7 +158,7 @@ impl Hasher {
         let mut right = self.chunk;
         for _ in 0..self.chunks.trailing_zeros() {
             let Some(left) = self.stack.pop() else { break }; // there is one for each bit
-            right = Node::parent(left, right, self.key, self.mode).compress();
+            right = Compression::parent(left, right, self.key, self.mode).compress();
         }
         self.stack.push(right);
         (self.chunk, self.chunk_len) = (self.key, 0);
@@ -168,7 +168,7 @@ impl Hasher {
     pub(super) fn finish(self) -> Words {
         let mut node = self.last_block(CHUNK_END);
         for left in self.stack.iter().rev() {
-            node = Node::parent(*left, node.compress(), self.key, self.mode);
+            node = Compression::parent(*left, node.compress(), self.key, self.mode);
         }
         node.flags |= ROOT;
         node.counter = 0;

@@ -58,7 +58,8 @@ use plan::{Plan, Rule};
 ///
 /// let peaks = vec![Peak { at: 1.0, sigma: 0.5 }, Peak { at: 4.0, sigma: 0.5 }];
 /// let model = Model { name: "two peaks".to_owned(), peaks, offset: 0.25 };
-/// let p = Parameters::new(&model)?.fix("offset")?.bounds("**.at", 0.0..=9.0)?.positive("**.sigma")?;
+/// let p = Parameters::new(&model)?.fix("offset")?.bounds("**.at", 0.0..=9.0)?;
+/// let p = p.positive("**.sigma")?;
 /// assert_eq!(p.names(), [".peaks[0].at", ".peaks[0].sigma", ".peaks[1].at", ".peaks[1].sigma"]);
 /// assert_eq!((p.lower()[0], p.upper()[1]), (0.0, f64::INFINITY));
 /// // What did not move comes back exactly.
