@@ -108,8 +108,8 @@
 //! | walk, traverse | [`tree.edit_up(f)?`](Tree::edit_up), [`Tree::edit`] |
 //! | from iterable tree | [`unflatten::<T>(&treedef, leaves(&nested)?)?`](unflatten()) |
 //! | node data | [`NodeRef::kind`], [`NodeRef::name`], [`NodeRef::variant`], [`NodeRef::fields`], [`NodeRef::entry_keys`], [`NodeRef::static_value`] |
-//! | rebuild from node data and children | [`TreeDefBuilder`], or [`TreeDef::edit_up`] |
-//! | constructors for every kind | [`TreeDef::leaf`], [`none`](TreeDef::none), [`unit`](TreeDef::unit), [`seq`](TreeDef::seq), [`seq_of`](TreeDef::seq_of), [`tuple`](TreeDef::tuple), [`map`](TreeDef::map), [`named_struct`](TreeDef::named_struct), [`static_value`](TreeDef::static_value), and [`TreeDefBuilder`] for all others |
+//! | rebuild from node data and children | [`TreeDefBuilder`](crate::TreeDefBuilder), or [`TreeDef::edit_up`] |
+//! | constructors for every kind | [`TreeDef::leaf`], [`none`](TreeDef::none), [`unit`](TreeDef::unit), [`seq`](TreeDef::seq), [`seq_of`](TreeDef::seq_of), [`tuple`](TreeDef::tuple), [`map`](TreeDef::map), [`named_struct`](TreeDef::named_struct), [`static_value`](TreeDef::static_value), and [`TreeDefBuilder`](crate::TreeDefBuilder) for all others |
 //! | one level | [`treedef.root().one_level()?`](NodeRef::one_level) |
 //! | is one level | [`treedef.root().one_level()? == treedef`](NodeRef::one_level) |
 //! | is prefix, is suffix, strict or not | [`treedef.is_prefix_of(&other)`](TreeDef::is_prefix_of); add `!=` for strict |
