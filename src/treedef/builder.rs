@@ -138,7 +138,7 @@ impl TreeDefBuilder {
     /// builder.leaves(2)?;
     /// builder.close()?;
     /// builder.close()?;
-    /// assert_eq!(builder.finish()?.to_string(), "[(*; 2); 1000000]");
+    /// assert_eq!(builder.finish()?.to_string(), "[(*, *); 1000000]");
     /// # Ok::<(), treedef::Error>(())
     /// ```
     ///

@@ -35,8 +35,6 @@ pub use crate::{
     optimisers::{
         AdaGrad, Adam, AdamW, Lion, RmsProp, Sgd, adagrad, adam, adamw, lion, rmsprop, sgd,
     },
-    parameters::{
-        Covariance, Dims, Error as ParametersError, Jacobian, Parameters, Report, Row,
-    },
+    parameters::{Covariance, Dims, Error as ParametersError, Jacobian, Parameters, Report, Row},
     state::State,
 };
