@@ -12,8 +12,8 @@ use mpi::traits::Communicator;
 use serde::de::DeserializeSeed;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use treedef_structures::Structures;
 use treedef_mpi::{gather, scatter};
+use treedef_structures::Structures;
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Shard {
