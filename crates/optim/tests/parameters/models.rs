@@ -161,6 +161,7 @@ fn threads_share_parameters() -> Result {
         let expected: f64 = (0..1000).map(|at| ((thread + at) as f64 / 500.0).exp()).sum();
         assert_eq!(sum, expected);
     }
+    assert!(p.value(&[0.0])?.cache.take().is_none());
     Ok(())
 }
 
