@@ -152,6 +152,9 @@ impl TreeDefBuilder {
         self.child(times)?;
         let open = UnfinishedNode::new(head);
         if head.kind.is_atom() {
+            if head.kind.depends_on_options() {
+                self.parts.settle_options()?;
+            }
             self.parts.open_new(head.kind, open.data(), times);
             return self.parts.close();
         }
@@ -177,7 +180,8 @@ impl TreeDefBuilder {
     }
 
     /// The key of the child that comes next, in a map. Keys may come in any order; the treedef has
-    /// its entries, and so its leaves, in the order of the keys, and remembers how they came.
+    /// its entries, and so its leaves, in the order of the keys, and remembers how they came. With
+    /// parts in [the order of insertion](crate::MapOrder::Insertion), it keeps the order.
     ///
     /// ```
     /// use treedef::{NodeHead, NodeKind, TreeDefBuilder, Value};
@@ -231,10 +235,7 @@ impl TreeDefBuilder {
     /// See [above](Self).
     pub fn static_value(&mut self, value: &Value, times: usize) -> Result<()> {
         self.child(times)?;
-        let nameless = &Name::Borrowed("");
-        let labels = LabelsRef::Static(value);
-        let data = NodeDataRef { name: nameless, variant: nameless, labels };
-        self.parts.open_new(NodeKind::Static, Some(data), times);
+        self.parts.open_static(value, times);
         self.parts.close()
     }
 
@@ -243,10 +244,10 @@ impl TreeDefBuilder {
     /// # Errors
     ///
     /// See [above](Self). The parts must not depend on [options](crate::Flattener::none_is_leaf)
-    /// that differ.
+    /// that differ. A `None`, a `Some` and a map depend on those of the parts that came so far.
     pub fn insert(&mut self, treedef: &TreeDef, times: usize) -> Result<()> {
-        self.child(times)?;
         self.parts.allow(treedef.limits);
+        self.child(times)?;
         self.parts.insert_copies(treedef, times)
     }
 
@@ -265,6 +266,9 @@ impl TreeDefBuilder {
             let key = open.key(open.children);
             self.open.push(open);
             return self.refuse(format_args!("the child `{key}` is missing"));
+        }
+        if open.kind.depends_on_options() {
+            self.parts.settle_options()?;
         }
         if open.kind == NodeKind::Map {
             self.parts.sort_entries(&mut open.keys);

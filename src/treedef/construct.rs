@@ -1,34 +1,31 @@
 //! Constructors for structures, without a value.
 
-use std::sync::Arc;
-
 use crate::error::Result;
-use crate::model::{Name, NodeHead, NodeKind, TreeDef, Value};
-use crate::treedef::encoding::{LabelsRef, NodeDataRef};
+use crate::model::{NodeHead, NodeKind, TreeDef, Value};
 
-use super::insertion::insertion_order;
+use super::builder::TreeDefBuilder;
 use super::parts::PartsBuilder;
 
 impl TreeDef {
     /// `*`
     pub fn leaf() -> Self {
-        atom(NodeHead::new(NodeKind::Leaf))
+        atom(NodeKind::Leaf)
     }
 
     /// `None`
     pub fn none() -> Self {
-        atom(NodeHead::new(NodeKind::None))
+        atom(NodeKind::None)
     }
 
     /// `()`
     pub fn unit() -> Self {
-        atom(NodeHead::new(NodeKind::Unit))
+        atom(NodeKind::Unit)
     }
 
     /// `static 1.5`
     pub fn static_value(value: Value) -> Self {
         let mut builder = PartsBuilder::default();
-        NodeHead::new(NodeKind::Static).open(&mut builder, LabelsRef::Static(&value));
+        builder.open_static(&value, 1);
         builder.finish_part()
     }
 
@@ -48,7 +45,7 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn seq(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        NodeHead::new(NodeKind::Seq).around(LabelsRef::None, children)
+        around(NodeKind::Seq, children)
     }
 
     /// `[*; 1000]`. The elements are stored once.
@@ -67,7 +64,7 @@ impl TreeDef {
     /// ```
     pub fn seq_of(child: &TreeDef, count: usize) -> Result<Self> {
         let mut builder = PartsBuilder::onto(child.root(), child.limits);
-        NodeHead::new(NodeKind::Seq).open(&mut builder, LabelsRef::None);
+        builder.open_new(NodeKind::Seq, None, 1);
         if count > 0 {
             builder.insert_copies(child, count)?;
         }
@@ -81,7 +78,7 @@ impl TreeDef {
     ///
     /// Same as [`seq`](Self::seq).
     pub fn tuple(children: impl IntoIterator<Item = TreeDef>) -> Result<Self> {
-        NodeHead::new(NodeKind::Tuple).around(LabelsRef::None, children)
+        around(NodeKind::Tuple, children)
     }
 
     /// `Point { x: *, y: * }`
@@ -93,7 +90,14 @@ impl TreeDef {
         name: &str,
         fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
     ) -> Result<Self> {
-        NodeHead { name, ..NodeHead::new(NodeKind::Struct) }.around_fields(fields)
+        let mut builder = TreeDefBuilder::new();
+        builder.open(NodeHead::new(NodeKind::Struct).with_name(name))?;
+        for (field, child) in fields {
+            builder.field(field.to_owned())?;
+            builder.insert(&child, 1)?;
+        }
+        builder.close()?;
+        builder.finish()
     }
 
     /// `{"a": *, "b": *}`. The entries are sorted by their keys, and the order in which they came
@@ -111,74 +115,30 @@ impl TreeDef {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn map(entries: impl IntoIterator<Item = (Value, TreeDef)>) -> Result<Self> {
-        let mut entries: Vec<_> = collected(entries).into_iter().enumerate().collect();
-        let children = entries.iter().map(|(_, (_, child))| child);
-        let options = PartsBuilder::options_of(children)?;
-        if !options.insertion {
-            entries.sort_by(|(_, (a, _)), (_, (b, _))| a.cmp(b));
-        }
-        let (ranks, entries): (Vec<usize>, Vec<(Value, TreeDef)>) = entries.into_iter().unzip();
-        let (keys, children): (Vec<Value>, Vec<TreeDef>) = entries.into_iter().unzip();
-        let order = insertion_order(&ranks);
-        NodeHead::new(NodeKind::Map).around_in_order(LabelsRef::Keys(&keys), order, children)
-    }
-}
-
-/// Collects all items without trusting the iterator's `size_hint`.
-fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut all = Vec::new();
-    items.into_iter().for_each(|item| all.push(item));
-    all
-}
-
-fn atom(head: NodeHead<'_>) -> TreeDef {
-    let mut builder = PartsBuilder::default();
-    head.open(&mut builder, LabelsRef::None);
-    builder.finish_part()
-}
-
-impl NodeHead<'_> {
-    fn open(self, builder: &mut PartsBuilder, labels: LabelsRef<'_, Name>) {
-        let NodeHead { kind, name, variant } = self;
-        let (name, variant) = (Name::from(name.to_owned()), Name::from(variant.to_owned()));
-        let data = NodeDataRef { name: &name, variant: &variant, labels };
-        let has_data = kind.is_named() || matches!(kind, NodeKind::Map | NodeKind::Static);
-        builder.open_new(kind, has_data.then_some(data), 1);
-    }
-
-    fn around_fields<'a>(
-        self,
-        fields: impl IntoIterator<Item = (&'a str, TreeDef)>,
-    ) -> Result<TreeDef> {
-        let owned = |(field, child): (&str, TreeDef)| (Name::from(field.to_owned()), child);
-        let fields = collected(fields.into_iter().map(owned));
-        let (fields, children): (Vec<Name>, Vec<TreeDef>) = fields.into_iter().unzip();
-        self.around(LabelsRef::Fields(&fields), children)
-    }
-
-    fn around(
-        self,
-        labels: LabelsRef<'_, Name>,
-        children: impl IntoIterator<Item = TreeDef>,
-    ) -> Result<TreeDef> {
-        self.around_in_order(labels, None, children)
-    }
-
-    /// As [`around`](Self::around), for a map whose entries came in this order.
-    fn around_in_order(
-        self,
-        labels: LabelsRef<'_, Name>,
-        order: Option<Arc<[usize]>>,
-        children: impl IntoIterator<Item = TreeDef>,
-    ) -> Result<TreeDef> {
-        let mut builder = PartsBuilder::default();
-        self.open(&mut builder, labels);
-        builder.set_insertion_order(order);
-        for child in children {
-            builder.allow(child.limits);
-            builder.insert(child.root(), 1)?;
+        let mut builder = TreeDefBuilder::new();
+        builder.open(NodeHead::new(NodeKind::Map))?;
+        for (key, child) in entries {
+            builder.key(key)?;
+            builder.insert(&child, 1)?;
         }
         builder.close()?;
         builder.finish()
     }
+}
+
+fn atom(kind: NodeKind) -> TreeDef {
+    let mut builder = PartsBuilder::default();
+    builder.open_new(kind, None, 1);
+    builder.finish_part()
+}
+
+/// A node without names around some children.
+fn around(kind: NodeKind, children: impl IntoIterator<Item = TreeDef>) -> Result<TreeDef> {
+    let mut builder = TreeDefBuilder::new();
+    builder.open(NodeHead::new(kind))?;
+    for child in children {
+        builder.insert(&child, 1)?;
+    }
+    builder.close()?;
+    builder.finish()
 }

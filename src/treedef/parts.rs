@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef, Value};
 use crate::treedef::difference::options_mismatch;
-use crate::treedef::encoding::{EncodingBuilder, NodeDataRef};
+use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
@@ -102,15 +102,6 @@ impl PartsBuilder {
     /// Raises the limits to those of a part, where these are more generous.
     pub(crate) fn allow(&mut self, limits: Limits) {
         self.limits = self.limits.or(limits);
-    }
-
-    /// The options of a structure with these parts.
-    pub(crate) fn options_of<'p>(parts: impl IntoIterator<Item = &'p TreeDef>) -> Result<Options> {
-        let mut builder = PartsBuilder::default();
-        for part in parts {
-            builder.unify_options(part)?;
-        }
-        Ok(builder.options.unwrap_or_default())
     }
 
     /// Takes the options of a structure whose parts will be inserted.
@@ -227,9 +218,25 @@ impl PartsBuilder {
         self.encoding.nodes[open.at].data = data; // the index of the open node
     }
 
-    /// Sorts the entries of the current node, a map whose children all came, by these keys.
+    pub(crate) fn open_static(&mut self, value: &Value, repeat: usize) {
+        let nameless = &Name::Borrowed("");
+        let labels = LabelsRef::Static(value);
+        let data = NodeDataRef { name: nameless, variant: nameless, labels };
+        self.open_new(NodeKind::Static, Some(data), repeat);
+    }
+
+    /// A node was made whose kind depends on the options. So those of the parts that came stay.
+    pub(crate) fn settle_options(&mut self) -> Result<()> {
+        self.unify(self.options.unwrap_or_default(), true)
+    }
+
+    /// Sorts the entries of the current node, a map whose children all came, by these keys, unless
+    /// the options keep their order.
     pub(crate) fn sort_entries(&mut self, keys: &mut [Value]) {
         let Some(OpenNode { at, first_map, .. }) = self.open.last() else { return };
+        if self.options.is_some_and(|options| options.insertion) {
+            return;
+        }
         let (at, map) = (*at, *first_map);
         if let Some(sorted) = self.encoding.sort_entries(at, keys, false) {
             let mut below = self.orders_from(map.saturating_add(1));

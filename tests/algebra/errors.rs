@@ -139,3 +139,28 @@ fn what_the_builder_refuses() {
     assert_snapshot!(refused(|b| { b.open(head(NodeKind::Map))?; b.field("w") }), @"the field `w` is not expected here at the root");
     assert_snapshot!(refused(|b| { b.open(head(NodeKind::Seq))?; b.open_many(head(NodeKind::Tuple), usize::MAX)?; b.leaves(2)?; b.close()?; b.close() }), @"too large: a count exceeds 64 bits at the root");
 }
+
+#[test]
+fn the_builder_takes_the_options_of_its_parts() {
+    let part = treedef(r#"#[insertion] {"d": *, "c": *}"#);
+    let mut builder = TreeDefBuilder::new();
+    builder.open(NodeHead::new(NodeKind::Map)).unwrap();
+    for key in ["b", "a"] {
+        builder.key(Value::of(key).unwrap()).unwrap();
+        builder.insert(&part, 1).unwrap();
+    }
+    builder.close().unwrap();
+    let text = r#"#[insertion] {"b": {"d": *, "c": *}, "a": {"d": *, "c": *}}"#;
+    assert_eq!(builder.finish().unwrap(), treedef(text));
+
+    for kind in [NodeKind::None, NodeKind::Map] {
+        let mut builder = TreeDefBuilder::new();
+        builder.open(NodeHead::new(NodeKind::Tuple)).unwrap();
+        builder.open(NodeHead::new(kind)).unwrap();
+        if kind == NodeKind::Map {
+            builder.close().unwrap();
+        }
+        let error = builder.insert(&part, 1).unwrap_err().to_string();
+        assert!(error.starts_with("expected no options, found `#[insertion]`"), "{error}");
+    }
+}
