@@ -55,17 +55,7 @@ impl<L: Leaf> Transform<L> for AdaGrad {
         Slots::new("adagrad").with_filled("sum_of_squares", self.initial, place, parameters)
     }
 
-    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        self.go(Mode::Update, step, slots)
-    }
-
-    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        self.go(Mode::Descend, step, slots)
-    }
-
-    fn is_descent(&self) -> bool {
-        true
-    }
+    descends!();
 }
 
 #[derive(Clone, Copy)]

@@ -144,17 +144,7 @@ impl<L: Leaf> Transform<L> for Adam {
         slots.with_zeros("nu", place, parameters)
     }
 
-    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        self.go(Mode::Update, step, slots)
-    }
-
-    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        self.go(Mode::Descend, step, slots)
-    }
-
-    fn is_descent(&self) -> bool {
-        true
-    }
+    descends!();
 }
 
 /// Adam with decaying weights: optax's `adamw`.
@@ -207,15 +197,5 @@ impl<L: Leaf> Transform<L> for AdamW {
         slots.with_zeros("nu", place, parameters)
     }
 
-    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        self.go(Mode::Update, step, slots)
-    }
-
-    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        self.go(Mode::Descend, step, slots)
-    }
-
-    fn is_descent(&self) -> bool {
-        true
-    }
+    descends!();
 }

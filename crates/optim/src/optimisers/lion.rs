@@ -73,17 +73,7 @@ impl<L: Leaf> Transform<L> for Lion {
         Slots::new("lion").with_zeros("mu", place, parameters)
     }
 
-    fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        self.go(Mode::Update, step, slots)
-    }
-
-    fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        self.go(Mode::Descend, step, slots)
-    }
-
-    fn is_descent(&self) -> bool {
-        true
-    }
+    descends!();
 }
 
 #[derive(Clone, Copy)]

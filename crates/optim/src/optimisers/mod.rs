@@ -3,6 +3,23 @@
 //! They have the names, the defaults and the meaning that they have in optax 0.2.8. A learning rate is a
 //! number or a [schedule](crate::schedules). What differs is said where it does.
 
+/// What all of them do alike: `go` runs the rule of a step in a mode.
+macro_rules! descends {
+    () => {
+        fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+            self.go(Mode::Update, step, slots)
+        }
+
+        fn descend(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
+            self.go(Mode::Descend, step, slots)
+        }
+
+        fn is_descent(&self) -> bool {
+            true
+        }
+    };
+}
+
 mod adagrad;
 mod adam;
 mod lion;
