@@ -1,7 +1,7 @@
 //! The arithmetic of the transforms, for floats and for dual numbers.
 
-/// A number that goes through the transforms.
-pub(super) trait Number: Clone {
+/// A number that goes through the transforms, with its derivatives if it has some.
+pub(super) trait Differentiable: Clone {
     fn of(value: f64) -> Self;
     /// The number without its derivatives.
     fn real(&self) -> f64;
@@ -36,7 +36,7 @@ pub(super) trait Number: Clone {
     }
 }
 
-impl Number for f64 {
+impl Differentiable for f64 {
     fn of(value: f64) -> Self {
         value
     }

@@ -4,15 +4,15 @@ use num_dual::DualNum;
 use serde::de::DeserializeOwned;
 use treedef::unflatten_objects;
 
+use super::differentiable::Differentiable;
 use super::error::Result;
-use super::number::Number;
 use super::plan::Plan;
 
-/// A dual number as a [`Number`]: `f64` is one to both, so it needs a type of its own.
+/// A dual number as a [`Differentiable`]: `f64` is one to both, so it needs a type of its own.
 #[derive(Clone)]
 struct Dual<D>(D);
 
-impl<D: DualNum<Primitive = f64>> Number for Dual<D> {
+impl<D: DualNum<Primitive = f64>> Differentiable for Dual<D> {
     fn of(value: f64) -> Self {
         Dual(D::from(value))
     }

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{unflatten, unflatten_objects};
 
+use super::differentiable::Differentiable;
 use super::error::{Error, Result, quoted};
 use super::interval::Interval;
-use super::number::Number;
 use super::plan::{Plan, Rule, Run, Work};
 
 /// The most leaves for which a thread keeps memory: 8 MiB.
@@ -207,7 +207,7 @@ impl Plan {
 
     /// The leaves of any kind of number, without checks.
     #[cfg_attr(not(feature = "num-dual"), allow(dead_code))]
-    pub(super) fn leaves_as<N: Number>(&self, x: &[N]) -> Vec<N> {
+    pub(super) fn leaves_as<N: Differentiable>(&self, x: &[N]) -> Vec<N> {
         let mut leaves: Vec<N> = self.start.iter().map(|leaf| N::of(*leaf)).collect();
         for run in &self.runs {
             let x = &x[run.x..run.x + run.inputs];

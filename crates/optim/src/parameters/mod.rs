@@ -3,7 +3,7 @@
 //! [`constraints`] are what a user says of leaves, and [`plan`] what follows for each. [`evaluation`] makes leaves from a vector, [`derivatives`]
 //! goes the way back. The rest is arithmetic ([`transform`]) and what is printed ([`report`]).
 
-mod number;
+mod differentiable;
 mod interval;
 mod transform;
 mod error;

@@ -3,8 +3,8 @@
 //! Each has its inverse, its derivative, and the logarithm of the latter with *its* derivative, in forms
 //! that keep all digits where numbers are large or small.
 
+use super::differentiable::Differentiable;
 use super::interval::Interval;
-use super::number::Number;
 
 /// A function from the real line onto a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ impl Transform {
         }
     }
 
-    pub(super) fn value<N: Number>(self, x: N) -> N {
+    pub(super) fn value<N: Differentiable>(self, x: N) -> N {
         match self {
             Transform::Exp => x.exp(),
             Transform::Softplus => x.softplus(),
@@ -103,7 +103,7 @@ impl Block {
         }
     }
 
-    pub(super) fn value<N: Number>(self, x: &[N], y: &mut [N]) {
+    pub(super) fn value<N: Differentiable>(self, x: &[N], y: &mut [N]) {
         match self {
             Block::Simplex => {
                 let mut rest = N::of(1.0);
@@ -230,7 +230,9 @@ impl Block {
 }
 
 /// The logits of the parts that are broken off, so that x = 0 makes all pieces alike.
-fn sticks<N: Number>(x: &[N]) -> impl DoubleEndedIterator<Item = N> + ExactSizeIterator + '_ {
+fn sticks<N: Differentiable>(
+    x: &[N],
+) -> impl DoubleEndedIterator<Item = N> + ExactSizeIterator + '_ {
     x.iter().enumerate().map(|(at, input)| input.clone().plus(N::of(-offset(x.len(), at))))
 }
 
