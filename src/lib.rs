@@ -19,7 +19,6 @@ mod assertion;
 mod adapter;
 #[cfg(feature = "insta")]
 mod snapshot;
-#[path = "shared.rs"]
 #[doc(hidden)]
 pub mod __private;
 pub mod _guide;

@@ -187,7 +187,7 @@ impl Operations {
         let exported = exported(&fs::read_to_string(root.join("lib.rs")).unwrap());
         for file in files(root) {
             let name = file.strip_prefix(root).unwrap().display().to_string();
-            if name == "shared.rs" {
+            if name == "__private.rs" {
                 continue; // not part of the public face
             }
             let text = fs::read_to_string(&file).unwrap();

@@ -10,9 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use treedef::__private::{at_most, either, work};
-use treedef::Diff;
-use treedef::{Error, ErrorKind, Result};
-use treedef::{Leaf, Limits, Tree, Value};
+use treedef::{Diff, Error, ErrorKind, Leaf, Limits, Result, Tree, Value};
 
 use crate::interner::cost_of;
 use crate::pool::{Pool, cost, join};

@@ -7,8 +7,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use treedef::__private::{expect_nodes, text_of, work};
-use treedef::{ErrorKind, Result};
-use treedef::{Limits, NodeKind, Value};
+use treedef::{ErrorKind, Limits, NodeKind, Result, Value};
 
 use crate::structure::Kinds;
 

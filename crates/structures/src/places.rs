@@ -8,8 +8,7 @@ use hashbrown::HashMap;
 
 use crate::interner::number;
 use treedef::__private::expect_nodes;
-use treedef::Limits;
-use treedef::Result;
+use treedef::{Limits, Result};
 
 /// What leads from a place to one below it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

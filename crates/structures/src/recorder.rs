@@ -3,10 +3,7 @@
 use std::fmt;
 
 use treedef::__private::{deepest, later, too_deep, under as under_key};
-use treedef::NodeRef;
-use treedef::{Error, Result};
-use treedef::{Key, Path};
-use treedef::{LeafKind, Limits, NodeKind, TreeDef};
+use treedef::{Error, Key, LeafKind, Limits, NodeKind, NodeRef, Path, Result, TreeDef};
 
 use crate::interner::{Child, Head, Interner, NO_ID};
 use crate::places::{PlaceStep, Places};

@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use treedef::__private::{argument, later};
-use treedef::Flattener;
-use treedef::NodeRef;
-use treedef::Result;
-use treedef::{Leaf, LeafKind, Limits, NodeKind, Tree, Value};
+use treedef::{Flattener, Leaf, LeafKind, Limits, NodeKind, NodeRef, Result, Tree, Value};
 
 use crate::count::Structures;
 use crate::recorder::DEEPEST_STRUCTURE;

@@ -9,8 +9,7 @@ use serde::de::{
 };
 
 use treedef::__private::at;
-use treedef::Result;
-use treedef::{Leaf, LeafKind, NodeKind, Value};
+use treedef::{Leaf, LeafKind, NodeKind, Result, Value};
 
 use crate::count::Structures;
 use crate::interner::{Head, NO_ID};

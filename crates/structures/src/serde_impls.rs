@@ -7,8 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use treedef::__private::{brief, invalid};
-use treedef::{Error, ErrorKind, Result};
-use treedef::{LeafKind, Limits, Tree, TreeDef};
+use treedef::{Error, ErrorKind, LeafKind, Limits, Result, Tree, TreeDef};
 
 use crate::count::{Entry, MOST_STRUCTURES, Seen, Structures};
 use crate::recorder::{DEEPEST_STRUCTURE, Folds};

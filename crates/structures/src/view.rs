@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use treedef::Result;
-use treedef::{NodeHead, NodeKind, Tree, TreeDefBuilder};
+use treedef::{NodeHead, NodeKind, Result, Tree, TreeDefBuilder};
 
 use crate::interner::{Child, Head, InternedNode, Interner};
 use crate::pool::Pool;
