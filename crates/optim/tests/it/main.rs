@@ -6,6 +6,7 @@ mod docs;
 mod errors;
 #[cfg(all(feature = "candle", feature = "num-dual"))]
 mod gradients;
+mod killed;
 mod leaves;
 mod random;
 mod schedules;

@@ -1,4 +1,4 @@
-//! The state as a value: saved, read, killed and resumed, migrated.
+//! The state as a value: saved, read, resumed, migrated.
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ macro_rules! resumes {
 }
 
 #[test]
-fn training_that_is_killed_gives_the_same_bits() {
+fn training_that_is_resumed_gives_the_same_bits() {
     resumes!(
         sgd(0.1),
         sgd(schedules::linear(0.1, 0.0, 15)).momentum(0.9).nesterov(true),
