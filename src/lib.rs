@@ -49,16 +49,19 @@ pub use crate::{
     },
     path::{Key, Path},
     pattern::Pattern,
-    tree::{
-        Buffers, Migration, MigrationGroup, MigrationKind, Ravel, Summary, Tolerance, TreeBlocks,
-        Unique, WithShapes,
-    },
+    tree::{Buffers, Ravel, Summary, Tolerance, TreeBlocks, Unique, WithShapes},
     treedef::{
-        ArrayFields, ArrayStruct, Block, Blocks, Change, ChangeKind, Children, Diff, Edit,
-        LeafPaths, NodeRef, Nodes, TreeDefBuilder,
+        ArrayFields, ArrayStruct, Block, Blocks, Children, Edit, LeafPaths, NodeRef, Nodes,
+        TreeDefBuilder,
     },
     unflatten::{Leaves, unflatten, unflatten_borrowed, unflatten_objects, unflatten_strict},
 };
+
+#[cfg(feature = "diff")]
+pub use crate::treedef::{Change, ChangeKind, Diff};
+
+#[cfg(feature = "migrate")]
+pub use crate::tree::{Migration, MigrationGroup, MigrationKind};
 
 #[cfg(feature = "persist")]
 pub use crate::treedef::Fingerprint;

@@ -1,6 +1,7 @@
 //! `Serialize` and `Deserialize` of public structs. They are written by hand, because a derive
 //! would enable `serde/derive` for every user of this crate.
 
+#[cfg(feature = "diff")]
 mod diff;
 
 use std::fmt;
@@ -11,7 +12,6 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::error::{Difference, DifferenceKind, Error, ErrorKind};
 use crate::model::Limits;
-use crate::tree::Migration;
 use crate::treedef::text::{as_text, brief};
 
 /// Implements both traits for a struct whose fields are all required.
@@ -68,11 +68,19 @@ macro_rules! as_record {
     )*};
 }
 
+#[cfg(feature = "diff")]
 pub(crate) use as_record;
 
 as_record! {
     Limits { max_depth, max_work, max_bytes, max_nodes, max_text, max_names }
     Difference { path, kind, expected, found }
+}
+
+#[cfg(feature = "migrate")]
+use crate::tree::Migration;
+
+#[cfg(feature = "migrate")]
+as_record! {
     // Earlier versions had no `renamed_nodes`.
     Migration { filled, dropped, renamed, renamed_nodes = Vec::new(), computed, changed }
 }

@@ -38,6 +38,8 @@ impl<L: Clone + PartialEq> Diffable for Tree<L> {
 impl<L: Clone + PartialEq> Tree<L> {
     /// The changes from this tree to `new`: those of [`TreeDef::diff`], and the leaves that differ.
     ///
+    /// Needs the feature `diff`.
+    ///
     /// ```
     /// use treedef::Tree;
     ///
@@ -60,6 +62,8 @@ impl<L: Clone + PartialEq> Tree<L> {
 impl<L: Clone + PartialEq + 'static> Tree<L> {
     /// Applies a [`diff`](Tree::diff) to this tree. The tree may differ from the one that the diff
     /// was made with, but only where the diff changes nothing.
+    ///
+    /// Needs the feature `diff`.
     ///
     /// # Errors
     ///

@@ -130,6 +130,10 @@ pub(crate) fn collect_arrays(
 }
 
 /// Stores a value as an array, if it is one.
+#[cfg_attr(
+    not(any(feature = "diff", feature = "persist")),
+    allow(dead_code, reason = "values are read from diffs and files")
+)]
 pub(crate) fn in_one_buffer(value: Value) -> Value {
     let Content::Tree(tree) = &value.0 else { return value };
     let root = tree.treedef.root();

@@ -63,6 +63,7 @@ pub(crate) enum Task<S, F> {
     Compare(S, S),
     Keep(F),
     /// With the number of differences before.
+    #[cfg_attr(not(feature = "diff"), allow(dead_code, reason = "only a diff asks for it"))]
     Revise(S, S, usize),
 }
 
@@ -71,6 +72,7 @@ impl<S, F> Step<S, F> {
         Step { child: None, task: Task::Keep(found) }
     }
 
+    #[cfg(feature = "diff")]
     pub(crate) fn revise(a: S, b: S, before: usize) -> Self {
         Step { child: None, task: Task::Revise(a, b, before) }
     }
@@ -145,6 +147,7 @@ impl Site {
         self.spans.push(span);
     }
 
+    #[cfg(feature = "diff")]
     pub(crate) fn leave(&mut self) {
         self.path.pop();
         self.spans.pop();
@@ -199,7 +202,11 @@ impl Heads {
 pub(crate) enum Labelled<'a, 'b> {
     First(NodeRef<'a>),
     Second(usize, NodeRef<'b>),
-    Both(NodeRef<'a>, usize, NodeRef<'b>),
+    Both(
+        NodeRef<'a>,
+        #[cfg_attr(not(feature = "diff"), allow(dead_code, reason = "only a diff reads it"))] usize,
+        NodeRef<'b>,
+    ),
 }
 
 /// Pairs the children of two nodes whose labels are equal. Those that only `b` has come last.

@@ -66,6 +66,7 @@ pub(crate) fn tree_differences(
 /// may be around a value on one side only. A sequence that is a tuple on the other side is a
 /// difference of the kind `Name`, which does not occur otherwise: as there, the children are
 /// compared.
+#[cfg(feature = "migrate")]
 pub(crate) fn migration_differences(
     expected: &Tree<Leaf>,
     found: &Tree<Leaf>,
@@ -77,6 +78,7 @@ pub(crate) fn migration_differences(
 }
 
 /// As [`migration_differences`], without leaves, and without what two nodes are themselves.
+#[cfg(feature = "migrate")]
 pub(crate) fn differences_below(expected: NodeRef<'_>, found: NodeRef<'_>) -> Vec<Difference> {
     let heads = Heads { names: false, exact: false, ..Heads::EQUAL };
     let differences = Differences { heads, any_some: true, ..Differences::of_values() };

@@ -26,6 +26,7 @@ pub(crate) mod prefix;
 pub(crate) mod replace;
 pub(crate) mod edit;
 mod lengths;
+#[cfg(feature = "diff")]
 pub(crate) mod diff;
 #[cfg(feature = "persist")]
 pub(crate) mod persist;
@@ -33,6 +34,7 @@ pub(crate) mod persist;
 pub use array_struct::{ArrayFields, ArrayStruct};
 pub use blocks::{Block, Blocks};
 pub use builder::TreeDefBuilder;
+#[cfg(feature = "diff")]
 pub use diff::{Change, ChangeKind, Diff};
 pub use edit::Edit;
 pub use node_ref::{Children, NodeRef};

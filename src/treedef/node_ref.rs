@@ -314,6 +314,7 @@ impl<'a> NodeRef<'a> {
     }
 
     /// Whether children of this node have keys of this kind.
+    #[cfg(feature = "diff")]
     pub(crate) fn takes(self, key: &Key) -> bool {
         use NodeKind as Is;
         let is_variant = |name: &Name| self.variant() == Some(name.as_ref());
@@ -378,6 +379,7 @@ impl<'a> NodeRef<'a> {
     }
 
     /// How many siblings are left of the run of the child that contains a leaf, after that child.
+    #[cfg(feature = "migrate")]
     pub(crate) fn left_in_run_with_leaf(self, index: usize) -> usize {
         let Some(before) = index.checked_sub(self.first_leaf) else { return 0 };
         let mut children = self.children_near(|mark| mark.leaves <= before);

@@ -23,6 +23,7 @@ pub(crate) enum Stops {
     /// Every node that has leaves at or below it.
     AboveLeaves,
     /// The same, but the first of neighbouring leaves.
+    #[cfg_attr(not(feature = "migrate"), allow(dead_code, reason = "only a migration asks for it"))]
     AtLeafRuns,
     /// Every node that has leaves at or below it, and the first of other equal siblings.
     AtLeaflessRuns,

@@ -197,10 +197,10 @@ fn failed_assertions_say_what_and_where() {
       `[1]`: expected `[*]`, found `*`
     ");
     assert_snapshot!(message(|| assert_all_equal(&net(0.5, 2, "a"), &net(0.25, 2, "b"))), @r#"
-    the trees differ, from what was expected to what was found: 3 changes
-    ~ .layers[0].w.0: 0.25 → 0.5
-    ~ .layers[1].w.0: 0.25 → 0.5
-    ~ .name: "b" → "a"
+    the trees differ:
+      `.layers[0].w.0`: expected 0.25, found 0.5
+      `.layers[1].w.0`: expected 0.25, found 0.5
+      `.name`: expected "b", found "a"
     "#);
     assert_snapshot!(message(|| assert_all_close(&net(0.5, 30, "a"), &net(0.25, 30, "a"), Tolerance::new().atol(0.1))), @"
     the trees are not close:
@@ -241,5 +241,5 @@ fn failed_assertions_say_what_and_where() {
         };
         assert!(scope.spawn(poison).join().is_err());
     });
-    assert_snapshot!(message(move || assert_all_equal(poisoned.0, &1)), @"the trees cannot be compared: lock poison error while serializing at `[[9221120237041090560u64]]`");
+    assert_snapshot!(message(move || assert_all_equal(poisoned.0, &1)), @"the values cannot be compared: lock poison error while serializing at `[[9221120237041090560u64]]`");
 }

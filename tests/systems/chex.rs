@@ -54,14 +54,14 @@ fn all_leaves_are_compared() {
     let nested = |w: [i32; 2]| Nested { a: W { w: w.to_vec() } };
     assert_all_equal(&nested([1, 2]), &nested([1, 2]));
     assert_snapshot!(panics(|| assert_all_equal(&nested([1, 3]), &nested([1, 2]))), @"
-    the trees differ, from what was expected to what was found: 1 change
-    ~ .a.w[1]: 2 → 3
+    the trees differ:
+      `.a.w[1]`: expected 2, found 3
     ");
     // NaN equals itself here, and 0.0 is not -0.0; the kinds count.
     assert_all_equal(&[f64::NAN], &[f64::NAN]);
     assert_snapshot!(panics(|| assert_all_equal(&[1i64], &[1i32])), @"
-    the trees differ, from what was expected to what was found: 1 change
-    ~ .0: 1 → 1i64
+    the trees differ:
+      `.0`: expected 1, found 1i64
     ");
 }
 

@@ -55,6 +55,8 @@ impl<L: LeafType> Tree<L> {
     /// Rebuilds the typed value as [`into_typed`](Tree::into_typed) does, and reports what serde
     /// filled, dropped or changed.
     ///
+    /// Needs the feature `migrate`.
+    ///
     /// A saved value may be older than the definition of its type. serde decides which changes it
     /// accepts: a new field needs `default`, a renamed field needs `alias`, and a removed field is
     /// ignored.

@@ -22,6 +22,8 @@ use super::{Change, ChangeKind, Diff, DiffNode, Diffable};
 impl TreeDef {
     /// Returns the changes that turn this structure into `new`.
     ///
+    /// Needs the feature `diff`.
+    ///
     /// Elements of sequences are paired so that as many as possible are equal; in sequences of more
     /// than 2,048 elements, as many as the comparison finds near each difference, in time that grows
     /// with the length. Two sequences of one length are compared by position, unless they are

@@ -18,6 +18,8 @@ use super::{Change, ChangeKind, Diff, DiffNode, Diffable, below};
 impl TreeDef {
     /// Applies a [`diff`](TreeDef::diff) to this structure.
     ///
+    /// Needs the feature `diff`.
+    ///
     /// The structure may differ from the original one where the diff changes nothing.
     ///
     /// # Errors

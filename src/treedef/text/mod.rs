@@ -47,12 +47,14 @@ mod lex;
 mod print;
 mod syntax;
 mod parse;
+#[cfg(feature = "diff")]
 mod exact;
 mod jax;
 mod path;
 mod pattern;
 mod serde;
 
+#[cfg(feature = "diff")]
 pub(crate) use exact::{ExactText, read_kinds, read_leaves, write_kinds, write_leaves};
 pub(crate) use parse::parse_signature;
 #[cfg(feature = "insta")]

@@ -1,7 +1,5 @@
 //! How the leaves of a text are written: as `*`, kinds or literals.
 
-use std::sync::Arc;
-
 use crate::error::Result;
 use crate::model::{Leaf, LeafKind, Value};
 
@@ -41,6 +39,7 @@ fn kind(lexer: &mut Lexer<'_>) -> Result<Option<LeafKind>> {
 }
 
 /// `1.5f32`, or `none`.
+#[cfg(feature = "diff")]
 fn literal_or_none(lexer: &mut Lexer<'_>) -> Result<Option<Leaf>> {
     if lexer.peek_word() == "none" {
         lexer.word();
@@ -116,11 +115,12 @@ impl Syntax<Leaf> {
     };
 
     /// `[1.5f32, {"b": none, "a": opaque [2u8]}]`: a tree with all that belongs to it.
+    #[cfg(feature = "diff")]
     pub(super) const TREE: Self = Syntax {
         leaf: literal_or_none,
         statics: true,
         keeps_order: true,
-        opaque: Some(|value| Leaf::Opaque(Arc::new(value))),
+        opaque: Some(|value| Leaf::Opaque(std::sync::Arc::new(value))),
         ..Syntax::VALUE
     };
 }

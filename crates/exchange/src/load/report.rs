@@ -9,7 +9,7 @@ use crate::tensor::Dtype;
 /// How the tensors of a file differ from those that a type reads. Shapes are in JAX's notation; `_`
 /// is any length.
 ///
-/// It prints as one line with the words of [`treedef::Migration`], and is empty if there is no
+/// It prints as one line with the words of `treedef::Migration`, and is empty if there is no
 /// difference. An error has a line for each (see [`ErrorKind::Load`](crate::ErrorKind::Load)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
