@@ -71,6 +71,14 @@ pub enum ErrorKind {
     /// gives it back.
     #[error("{0}")]
     Function(Box<dyn std::error::Error + Send + Sync>),
+    /// A type refused what is in the tree.
+    #[error("invalid type: {found}, expected {expected}")]
+    InvalidType {
+        /// What is there, as serde says it, such as `map`.
+        found: String,
+        /// What the type takes.
+        expected: String,
+    },
     /// A struct asked for a field that its node does not have and that has no default.
     #[error("missing field `{field}`; here {}", quoted_names(.present))]
     MissingField {
@@ -450,21 +458,8 @@ impl Error {
         self
     }
 
-    /// The found and the expected type, if a visitor refused a type.
-    pub(crate) fn refused_type(&self) -> Option<(&str, &str)> {
-        match self.kind() {
-            ErrorKind::Message(message) => {
-                message.strip_prefix("invalid type: ")?.rsplit_once(", expected ")
-            }
-            _ => None,
-        }
-    }
-
-    /// The same error in other words.
-    #[cold]
-    pub(crate) fn saying(mut self, message: String) -> Self {
-        self.0.kind = ErrorKind::Message(message);
-        self
+    pub(crate) fn kind_mut(&mut self) -> &mut ErrorKind {
+        &mut self.0.kind
     }
 
     #[cold]
@@ -566,14 +561,16 @@ impl serde::de::Error for Error {
 
     #[cold]
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let error = Error::custom(format_args!("invalid type: {found}, expected {expected}"));
         const INTEGERS: [&str; 10] =
             ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
-        match found {
-            Unexpected::Float(_) if INTEGERS.contains(&&*expected.to_string()) => {
-                error.with_hint("`Tree::ravel` and `Tree::into_buffers` keep integers integers")
-            }
-            _ => error,
+        let is_float = matches!(found, Unexpected::Float(_));
+        let (found, expected) = (found.to_string(), expected.to_string());
+        let wants_integer = INTEGERS.contains(&&*expected);
+        let error = Error::from(ErrorKind::InvalidType { found, expected });
+        if is_float && wants_integer {
+            error.with_hint("`Tree::ravel` and `Tree::into_buffers` keep integers integers")
+        } else {
+            error
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use crate::model::Name;
 
 /// The printed value, cut off after `most` characters.
-pub(crate) fn limited(printed: &impl fmt::Display, most: usize) -> String {
+pub(crate) fn limited(printed: &dyn fmt::Display, most: usize) -> String {
     let mut out = Limited { text: String::new(), left: most };
     match write!(out, "{printed}") {
         Ok(()) => out.text,

@@ -38,8 +38,8 @@ pub trait LeafVec {
     fn len(&self) -> usize;
     fn reserve(&mut self, count: usize);
     fn resize(&mut self, count: usize);
-    /// Swaps pairs of leaves, one pair after the other.
-    fn swap_pairs(&mut self, pairs: &[(usize, usize)]);
+    /// Swaps pairs of leaves, counted from `first`, one pair after the other.
+    fn swap_pairs(&mut self, first: usize, pairs: &[(usize, usize)]);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -83,8 +83,11 @@ macro_rules! columns {
             /// Adds a leaf, whose kind must be that of this column.
             pub(crate) fn push(&mut self, leaf: Leaf) {
                 match self {
-                    $(Column::$kind(column) => column.extend(<$type>::try_from(leaf)),)*
-                    Column::Str(column) => column.extend(String::try_from(leaf)),
+                    $(Column::$kind(column) => match <$type>::try_from(leaf) {
+                        Ok(leaf) => column.push(leaf),
+                        Err(_) => debug_assert!(false, "the kinds differ"),
+                    },)*
+                    Column::Str(column) => column.push(String::try_from(leaf).unwrap_or_default()),
                     Column::Other(column) => column.push(leaf),
                 }
             }
@@ -124,21 +127,22 @@ impl Column {
     }
 
     pub(crate) fn leaf(&self, index: usize) -> Option<Leaf> {
-        of_vec!(self, column => column.get(index).cloned().map(Leaf::from))
+        match self {
+            Column::Other(column) => column.get(index).cloned(),
+            scalars => scalars.scalar(index).map(Leaf::from),
+        }
     }
 
     /// Removes the leaves from an index on.
     fn split_off(&mut self, at: usize) -> Vec<Leaf> {
-        let at = at.min(self.len());
-        of_vec!(self, column => column.drain(at..).map(Leaf::from).collect())
+        let removed = (at..self.len()).filter_map(|index| self.leaf(index)).collect();
+        of_vec!(self, column => column.truncate(at));
+        removed
     }
 
     /// Swaps pairs of leaves, counted from `at`.
     pub(crate) fn swap_from(&mut self, at: usize, swaps: &[(usize, usize)]) {
-        of_vec!(self, column => {
-            let column = column.get_mut(at..).unwrap_or_default();
-            swaps.iter().for_each(|(a, b)| column.swap(*a, *b)) // they are indices of leaves
-        });
+        self.as_leaves().swap_pairs(at, swaps);
     }
 
     /// Frees the room for more leaves.
@@ -159,7 +163,11 @@ impl Column {
     }
 
     pub(crate) fn into_leaves(self) -> Vec<Leaf> {
-        of_vec!(self, column => column.into_iter().map(Leaf::from).collect())
+        match self {
+            Column::Str(column) => column.into_iter().map(Leaf::from).collect(),
+            Column::Other(column) => column,
+            numbers => (0..numbers.len()).filter_map(|index| numbers.leaf(index)).collect(),
+        }
     }
 
     /// The leaves of type `T`, if the column is of that type.
@@ -179,9 +187,13 @@ macro_rules! bytes {
                         Column::Bool(bytes.iter().map(|byte| *byte == 1).collect())
                     }
                     $(LeafKind::$kind => {
-                        let (numbers, rest) = bytes.as_chunks();
-                        let numbers = numbers.iter().map(|bytes| <$type>::from_ne_bytes(*bytes));
-                        Column::$kind(rest.is_empty().then(|| numbers.collect())?)
+                        let (chunks, []) = bytes.as_chunks() else { return None };
+                        let mut numbers = Vec::new();
+                        numbers.resize(chunks.len(), <$type>::default());
+                        for (number, bytes) in numbers.iter_mut().zip(chunks) {
+                            *number = <$type>::from_ne_bytes(*bytes);
+                        }
+                        Column::$kind(numbers)
                     })*
                     _ => return None,
                 })
@@ -193,8 +205,13 @@ macro_rules! bytes {
                         column.get(range).unwrap_or_default().iter().map(|x| (*x).into()).collect()
                     }
                     $(Column::$kind(column) => {
-                        let numbers = column.get(range).unwrap_or_default().iter();
-                        numbers.map(|number| number.to_ne_bytes()).collect::<Vec<_>>().into_flattened()
+                        let numbers = column.get(range).unwrap_or_default();
+                        let mut bytes = vec![0; size_of_val(numbers)];
+                        let (chunks, _) = bytes.as_chunks_mut();
+                        for (chunk, number) in chunks.iter_mut().zip(numbers) {
+                            *chunk = number.to_ne_bytes();
+                        }
+                        bytes
                     })*
                     _ => Vec::new(),
                 }

@@ -109,19 +109,29 @@ impl Leaf {
     /// The scalar of this kind with this text, as Rust spells it. For an absent value and an opaque
     /// leaf there is none.
     pub(crate) fn parsed(text: &str, kind: LeafKind) -> Option<Self> {
-        macro_rules! parse {
-            ($($kind:ident: $type:ty, $calls:tt;)*) => {
+        macro_rules! integer {
+            ($widest:ident $($kind:ident: $type:ty, $calls:tt;)*) => {
                 match kind {
-                    $(LeafKind::$kind => text.parse::<$type>().ok().map(Leaf::from),)*
-                    LeafKind::Str => Some(Leaf::from(text)),
-                    LeafKind::Bytes => Some(Leaf::from(text.as_bytes())),
-                    LeafKind::None | LeafKind::Opaque => None,
+                    $(LeafKind::$kind => <$type>::try_from(text.parse::<$widest>().ok()?).ok()?.into(),)*
+                    _ => return None,
                 }
             };
         }
-        let leaf: Option<Leaf> = each_scalar!([sized] => parse);
+        let leaf: Leaf = match kind {
+            LeafKind::Bool => text.parse::<bool>().ok()?.into(),
+            LeafKind::Char => text.parse::<char>().ok()?.into(),
+            LeafKind::F32 => text.parse::<f32>().ok()?.into(),
+            LeafKind::F64 => text.parse::<f64>().ok()?.into(),
+            LeafKind::Str => text.into(),
+            LeafKind::Bytes => text.as_bytes().into(),
+            LeafKind::U8 | LeafKind::U16 | LeafKind::U32 | LeafKind::U64 | LeafKind::U128 => {
+                each_scalar!([unsigned u128] => integer u128)
+            }
+            _ => each_scalar!([signed i128] => integer i128),
+        };
         // What is too large for a float is not an infinity.
         let spelled = || text.to_ascii_lowercase().contains("inf");
-        leaf.filter(|leaf| leaf.as_f64().is_none_or(|value| !value.is_infinite()) || spelled())
+        let is_finite = leaf.as_f64().is_none_or(|value| !value.is_infinite());
+        (is_finite || spelled()).then_some(leaf)
     }
 }

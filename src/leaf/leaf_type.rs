@@ -29,7 +29,7 @@ use crate::model::{Leaf, LeafKind, Packed, Value};
 pub trait LeafType: Flat {}
 
 /// What flattening needs of a leaf type. Cannot be named outside the crate, like [`Flat`].
-pub trait Emit: Sized + 'static {
+pub trait Emit: Clone + 'static {
     /// The kind in error messages.
     const KIND: LeafKind;
     /// Whether [`Buffers`](crate::Buffers) have a vector of this type.
@@ -49,7 +49,7 @@ pub trait Emit: Sized + 'static {
 
 /// What rebuilding needs of a leaf type. Cannot be named outside the crate, so [`LeafType`] is
 /// sealed.
-pub trait Flat: Emit + Clone {
+pub trait Flat: Emit {
     fn into_leaf(self) -> Leaf;
     fn kind(&self) -> LeafKind {
         Self::KIND
@@ -182,17 +182,15 @@ impl<L: Emit> LeafVec for Vec<L> {
     }
 
     fn push(&mut self, scalar: Scalar<'_>) -> bool {
-        let leaf = L::from_scalar(scalar);
-        let taken = leaf.is_some();
-        self.extend(leaf);
-        taken
+        let Some(leaf) = L::from_scalar(scalar) else { return false };
+        Vec::push(self, leaf);
+        true
     }
 
     fn push_leaf(&mut self, leaf: Leaf) -> bool {
-        let leaf = L::from_leaf(leaf);
-        let taken = leaf.is_some();
-        self.extend(leaf);
-        taken
+        let Some(leaf) = L::from_leaf(leaf) else { return false };
+        Vec::push(self, leaf);
+        true
     }
 
     fn put(&mut self, slot: usize, scalar: Scalar<'_>) -> bool {
@@ -222,12 +220,12 @@ impl<L: Emit> LeafVec for Vec<L> {
     }
 
     fn resize(&mut self, count: usize) {
-        self.resize_with(count, L::filler);
+        Vec::resize(self, count, L::filler());
     }
 
-    fn swap_pairs(&mut self, pairs: &[(usize, usize)]) {
+    fn swap_pairs(&mut self, first: usize, pairs: &[(usize, usize)]) {
         for (a, b) in pairs {
-            self.swap(*a, *b); // they are indices of leaves
+            self.swap(first + a, first + b); // they are indices of leaves
         }
     }
 
@@ -239,9 +237,16 @@ impl<L: Emit> LeafVec for Vec<L> {
 /// Fills the first slots; returns whether they exist and take the leaves.
 #[inline(always)]
 fn fill_from_bits<L: Emit>(slots: &mut [L], kind: LeafKind, bits: &[Cell<u64>]) -> bool {
-    let leaves = bits.iter().map(|bits| scalar(kind, bits.get()).and_then(L::from_scalar));
-    slots.len() >= bits.len()
-        && slots.iter_mut().zip(leaves).all(|(slot, leaf)| leaf.map(|leaf| *slot = leaf).is_some())
+    if slots.len() < bits.len() {
+        return false;
+    }
+    for (slot, bits) in slots.iter_mut().zip(bits) {
+        match scalar(kind, bits.get()).and_then(L::from_scalar) {
+            Some(leaf) => *slot = leaf,
+            None => return false,
+        }
+    }
+    true
 }
 
 /// Puts a leaf into a slot; returns whether both exist.
@@ -265,9 +270,10 @@ macro_rules! in_sink {
 
         fn from_sink(sink: Sink) -> Vec<Self> {
             match sink {
-                Sink::Other(leaves) => {
-                    leaves.into_any().downcast().map_or_else(|_| Vec::new(), |leaves| *leaves)
-                }
+                Sink::Other(leaves) => match leaves.into_any().downcast() {
+                    Ok(leaves) => *leaves,
+                    Err(_) => Vec::new(),
+                },
                 _ => Vec::new(),
             }
         }

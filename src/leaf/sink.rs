@@ -90,7 +90,7 @@ impl Sink {
         if let Ok(leaves) = self.leaves()
             && !swaps.is_empty()
         {
-            leaves.swap_pairs(swaps);
+            leaves.swap_pairs(0, swaps);
         }
     }
 
@@ -149,7 +149,8 @@ impl LeafVec for Columns {
         self.split_off(count);
     }
 
-    fn swap_pairs(&mut self, swaps: &[(usize, usize)]) {
+    fn swap_pairs(&mut self, at: usize, swaps: &[(usize, usize)]) {
+        let swaps: Vec<(usize, usize)> = swaps.iter().map(|(a, b)| (at + a, at + b)).collect();
         let Some(first) = swaps.iter().map(|(a, b)| *a.min(b)).min() else { return };
         let from = |first: usize| -> Vec<(usize, usize)> {
             swaps.iter().map(|(a, b)| (a - first, b - first)).collect() // it is the least

@@ -1,11 +1,11 @@
 //! The form of a signature that does not depend on the lengths of its sequences.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use crate::error::Result;
 use crate::model::{LeafKind, NodeKind, Tree, TreeDef};
 use crate::treedef::edit::Edit;
+use crate::treedef::order::distinct_positions;
 use crate::treedef::text::WithoutLengths;
 
 impl Tree<LeafKind> {
@@ -35,24 +35,26 @@ impl Tree<LeafKind> {
 
 /// A sequence with one element of each form, in the order of their texts.
 fn each_form_once(sequence: &Tree<LeafKind>) -> Result<Tree<LeafKind>> {
-    let mut forms = BTreeMap::new();
+    let mut forms: Vec<(String, Tree<LeafKind>)> = Vec::new();
     let mut rest = sequence.leaves();
     let limits = sequence.treedef.limits;
     for (element, count) in sequence.treedef.root().runs() {
         // The leaves of a run are within those of the sequence.
         let (run, after) = rest.split_at_checked(element.num_leaves() * count).unwrap_or_default();
         rest = after;
-        let kinds: BTreeSet<&[LeafKind]> = match element.num_leaves() {
-            0 => BTreeSet::from([&[][..]]),
+        let kinds: Vec<&[LeafKind]> = match element.num_leaves() {
+            0 => vec![&[]],
             leaves => run.chunks(leaves).collect(),
         };
-        for kinds in kinds {
+        for at in distinct_positions(kinds.len(), &mut |a, b| kinds[a].cmp(kinds[b])) {
             let treedef = element.to_treedef().with_limits(limits);
-            let form = Tree::from_parts(treedef, kinds.to_vec());
-            forms.insert(form.to_string(), form);
+            let form = Tree::from_parts(treedef, kinds[at].to_vec());
+            forms.push((form.to_string(), form));
         }
     }
-    let leaves = forms.values().flat_map(|form| form.leaves.iter().copied()).collect();
-    let treedef = TreeDef::seq(forms.into_values().map(|form| form.treedef))?;
+    let once = distinct_positions(forms.len(), &mut |a, b| forms[a].0.cmp(&forms[b].0));
+    let forms = || once.iter().map(|at| &forms[*at].1);
+    let leaves = forms().flat_map(|form| form.leaves.iter().copied()).collect();
+    let treedef = TreeDef::seq(forms().map(|form| form.treedef.clone()))?;
     Ok(Tree::from_parts(treedef, leaves))
 }

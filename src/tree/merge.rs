@@ -15,6 +15,7 @@ use crate::treedef::node_ref::{NodeRef, Overlap};
 
 use crate::treedef::edit::EditWalk;
 use crate::treedef::insertion::insertion_order;
+use crate::treedef::order::sorted_positions;
 use crate::treedef::pairs::{equal_subtrees, expect_agreement};
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::Event;
@@ -307,19 +308,21 @@ fn merged_by_label<'a>(
         Labelled::First(a) => (Some(key), Merged::First(a)),
         Labelled::Second(_, b) => (Some(key), Merged::Second(b)),
     };
-    let children = compare::by_label(a, b, Key::clone).into_iter();
+    let children = compare::by_label(a, b, &Key::clone).into_iter();
     if !a.is_sorted_map() {
         return (children.map(|(key, child)| merged(key, child)).collect(), None);
     }
     let (first, second) = (a.insertion_ranks(), b.insertion_ranks());
     let rank = |at: usize, child: &Labelled<'_, '_>| match child {
-        Labelled::Second(position, _) => (1, second.get(*position).copied()),
-        Labelled::First(_) | Labelled::Both(..) => (0, first.get(at).copied()),
+        Labelled::Second(position, _) => first.len() + second.get(*position).unwrap_or(&0),
+        Labelled::First(_) | Labelled::Both(..) => first.get(at).copied().unwrap_or(0),
     };
     let ranked = |(at, (key, child))| (rank(at, &child), merged(key, child));
-    let mut children: Vec<_> = children.enumerate().map(ranked).collect();
-    let entry = |key: &Option<Key>| key.as_ref().and_then(Key::entry).cloned();
-    children.sort_by_cached_key(|(_, (key, _))| entry(key));
-    let (ranks, children): (Vec<_>, Vec<_>) = children.into_iter().unzip();
+    let ranked: Vec<_> = children.enumerate().map(ranked).collect();
+    let entry = |at: usize| ranked[at].1.0.as_ref().and_then(Key::entry);
+    let sorted = sorted_positions(ranked.len(), &mut |a, b| entry(a).cmp(&entry(b)));
+    let mut ranked: Vec<_> = ranked.into_iter().map(Some).collect();
+    let sorted = sorted.into_iter().filter_map(|at| ranked[at].take());
+    let (ranks, children): (Vec<usize>, Vec<_>) = sorted.unzip();
     (children, insertion_order(&ranks))
 }

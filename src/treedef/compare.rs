@@ -215,7 +215,7 @@ pub(crate) enum Labelled<'a, 'b> {
 pub(crate) fn by_label<'a, 'b>(
     a: NodeRef<'a>,
     b: NodeRef<'b>,
-    label: impl Fn(&Key) -> Key,
+    label: &dyn Fn(&Key) -> Key,
 ) -> Vec<(Key, Labelled<'a, 'b>)> {
     let mut others: Vec<_> = b.entries().enumerate().map(Some).collect();
     if a.num_children().max(others.len()) <= FEW_CHILDREN {
@@ -247,7 +247,7 @@ type Other<'b> = Option<(usize, (Key, NodeRef<'b>))>;
 fn few_by_label<'a, 'b>(
     a: NodeRef<'a>,
     mut others: Vec<Other<'b>>,
-    label: impl Fn(&Key) -> Key,
+    label: &dyn Fn(&Key) -> Key,
 ) -> Vec<(Key, Labelled<'a, 'b>)> {
     let labels: Vec<Key> = others.iter().flatten().map(|(_, (key, _))| label(key)).collect();
     let mut children = Vec::with_capacity(others.len());

@@ -274,7 +274,7 @@ impl Differences {
         b: ComparedNode<'a>,
     ) -> Steps<ComparedNode<'a>, Found> {
         let nothing = || "nothing".to_owned();
-        let children = by_label(a.node, b.node, |key| match key {
+        let children = by_label(a.node, b.node, &|key| match key {
             Key::Entry(text) if !self.heads.exact && text.as_str().is_some() => {
                 Key::Field(Name::from(text.as_str().unwrap_or_default().to_owned()))
             }

@@ -4,16 +4,21 @@ use std::sync::Arc;
 
 use crate::model::{Insertion, NodeKind};
 use crate::treedef::node_ref::NodeRef;
+use crate::treedef::order::sorted_positions;
 
 /// The canonical positions of the entries of a map in the order of their ranks, by which they
 /// came. Returns `None` if they came in canonical order.
-pub(crate) fn insertion_order<R: Ord>(ranks: &[R]) -> Option<Arc<[usize]>> {
+pub(crate) fn insertion_order(ranks: &[usize]) -> Option<Arc<[usize]>> {
     if ranks.is_sorted() {
         return None;
     }
-    let mut order: Vec<usize> = (0..ranks.len()).collect();
-    order.sort_by_key(|&position| &ranks[position]); // in range: each is the index of a rank
-    Some(order.into())
+    // In range: each is the index of a rank.
+    Some(sorted_positions(ranks.len(), &mut |a, b| ranks[a].cmp(&ranks[b])).into())
+}
+
+/// Sorts the orders of maps by their maps: they come as maps end, inner ones first.
+pub(crate) fn sort_by_map(insertions: &mut [Insertion]) {
+    insertions.sort_unstable_by_key(|insertion| insertion.map);
 }
 
 impl Insertion {

@@ -1,11 +1,11 @@
 //! The form of a structure that does not depend on the lengths of its sequences.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use crate::error::Result;
 use crate::model::{NodeKind, TreeDef};
 use crate::treedef::edit::Edit;
+use crate::treedef::order::distinct_positions;
 use crate::treedef::text::WithoutLengths;
 
 impl TreeDef {
@@ -38,8 +38,9 @@ impl TreeDef {
                     let form = element.to_treedef().with_limits(self.limits);
                     (form.to_string(), form)
                 });
-                let forms: BTreeMap<String, TreeDef> = forms.collect();
-                Ok(Edit::Replace(TreeDef::seq(forms.into_values())?))
+                let forms: Vec<(String, TreeDef)> = forms.collect();
+                let once = distinct_positions(forms.len(), &mut |a, b| forms[a].0.cmp(&forms[b].0));
+                Ok(Edit::Replace(TreeDef::seq(once.into_iter().map(|at| forms[at].1.clone()))?))
             }
             _ => Ok(Edit::Keep),
         })?;

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Insertion, Limits, Name, Node, NodeData, NodeKind, Options, TreeDef, Value};
 use crate::treedef::difference::options_mismatch;
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef};
+use crate::treedef::insertion::sort_by_map;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
@@ -245,7 +246,7 @@ impl PartsBuilder {
                 let inside = sorted.moved(order.map.saturating_sub(map).saturating_sub(1));
                 order.map = map.saturating_add(1).saturating_add(inside);
             }
-            below.sort_unstable_by_key(|order| order.map);
+            sort_by_map(&mut below);
             self.insertions.push(Insertion { map, order: sorted.order });
             self.insertions.append(&mut below);
         }

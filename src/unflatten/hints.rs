@@ -81,23 +81,28 @@ pub(super) fn of_no_struct(name: &str, error: Error) -> Error {
 /// If a visitor rejected text or bytes that it could not borrow.
 #[cold]
 pub(super) fn of_borrowed(error: Error, hint: &'static str) -> Error {
-    let borrows = |(_, expected): (&str, &str)| expected.contains("borrowed");
-    if error.refused_type().is_some_and(borrows) { error.with_hint(hint) } else { error }
+    match error.kind() {
+        ErrorKind::InvalidType { expected, .. } if expected.contains("borrowed") => {
+            error.with_hint(hint)
+        }
+        _ => error,
+    }
 }
 
 /// If a 128-bit integer was rejected because of a gap in serde.
 #[cold]
 pub(super) fn of_wide_integer(error: Error) -> Error {
-    // The error of a visitor that has no method for them.
-    let unknown =
-        |(found, _): (&str, &str)| found.ends_with(" as i128") || found.ends_with(" as u128");
-    if error.refused_type().is_some_and(unknown) {
-        error.with_hint(
-            "below `flatten`, `untagged` and an internal `tag` serde buffers values, and its buffer has no 128-bit \
-             integers: serde issue 1682; serialize them as strings there",
-        )
-    } else {
-        error
+    match error.kind() {
+        // The error of a visitor that has no method for them.
+        ErrorKind::InvalidType { found, .. }
+            if found.ends_with(" as i128") || found.ends_with(" as u128") =>
+        {
+            error.with_hint(
+                "below `flatten`, `untagged` and an internal `tag` serde buffers values, and its \
+                 buffer has no 128-bit integers: serde issue 1682; serialize them as strings there",
+            )
+        }
+        _ => error,
     }
 }
 

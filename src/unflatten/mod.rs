@@ -28,7 +28,7 @@ use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 
 use crate::call_stack::deepest;
-use crate::error::{Difference, DifferenceKind, Error, Result};
+use crate::error::{Difference, DifferenceKind, Error, ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType, Source};
 use crate::model::{Content, Leaf, LeafKind, Limits, NodeKind, Tree, TreeDef, Value};
@@ -202,16 +202,15 @@ fn rebuild<'de, T: Deserialize<'de>>(treedef: &'de TreeDef, leaves: Source<'de>)
 
 /// Says which struct a type refused, which serde calls a map.
 #[cold]
-fn naming_struct(error: Error, treedef: &TreeDef) -> Error {
-    let Some(("map", expected)) = error.refused_type() else { return error };
-    match treedef.node(error.path()) {
-        Ok(node) if node.kind() == NodeKind::Struct => {
-            let name = node.name().unwrap_or_default();
-            let message = format!("invalid type: struct `{name}`, expected {expected}");
-            error.saying(message)
-        }
-        _ => error,
+fn naming_struct(mut error: Error, treedef: &TreeDef) -> Error {
+    let node = treedef.node(error.path()).ok();
+    if let Some(node) = node.filter(|node| node.kind() == NodeKind::Struct)
+        && let ErrorKind::InvalidType { found, .. } = error.kind_mut()
+        && found == "map"
+    {
+        *found = format!("struct `{}`", node.name().unwrap_or_default());
     }
+    error
 }
 
 /// Checks the leaf count and the limits before a value is rebuilt.

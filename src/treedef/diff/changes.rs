@@ -387,7 +387,7 @@ fn labelled<'a, T: Diffable>(
     if twins(a) || twins(b) {
         return None;
     }
-    let children = by_label(a.node, b.node, Key::clone);
+    let children = by_label(a.node, b.node, &Key::clone);
     let alike = |x: NodeRef<'a>, y: NodeRef<'a>| a.at(x).equals(b.at(y), 1);
     let renamed = renamed(&children, alike);
     let (mut steps, mut added) = (Vec::new(), Vec::new());

@@ -11,6 +11,7 @@ use crate::model::{
     Content, Encoding, Insertion, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef,
     Value,
 };
+use crate::treedef::insertion::sort_by_map;
 use crate::treedef::node_ref::alike;
 use crate::treedef::run_index::INDEXED;
 
@@ -285,7 +286,7 @@ fn encode(
     mut insertions: Vec<Insertion>,
     limits: Limits,
 ) -> TreeDef {
-    insertions.sort_unstable_by_key(|insertion| insertion.map); // they come as maps end, inner ones first
+    sort_by_map(&mut insertions);
     let run_index = (nodes.len() > INDEXED).then(|| Box::new(OnceLock::new()) as _);
     let aside = Box::new(Mutex::new(None));
     let encoding = Encoding { options, nodes, node_data, run_index, aside };

@@ -17,7 +17,7 @@ use crate::treedef::node_ref::NodeRef;
 use super::literal::{Suffix, write_scalar};
 use super::parse::{parse, parse_options, parse_part};
 use super::print::{LeafText, write_node, write_options};
-use super::syntax::Syntax;
+use super::syntax::{Syntax, TextLeaf};
 
 /// A structure, or a tree with its leaves, that can be text. Cannot be named outside the crate.
 ///
@@ -132,7 +132,7 @@ fn write_exact<L: Flat>(
     Ok(text)
 }
 
-fn parse_exact<L: Clone>(text: &str, syntax: Syntax<L>, work: &mut usize) -> Result<Tree<L>> {
+fn parse_exact(text: &str, syntax: Syntax, work: &mut usize) -> Result<Tree<TextLeaf>> {
     let syntax = Syntax { keeps_order: true, ..syntax };
     parse_part(text, work, |lexer| {
         let options = parse_options(lexer)?;
@@ -146,7 +146,7 @@ pub(crate) fn write_leaves<L: Flat>(tree: &Tree<L>, work: &Cell<usize>) -> Resul
 }
 
 pub(crate) fn read_leaves(text: &str, work: &mut usize) -> Result<Tree<Leaf>> {
-    parse_exact(text, Syntax::TREE, work)
+    Ok(parse_exact(text, Syntax::TREE, work)?.into_literals())
 }
 
 pub(crate) fn write_kinds(tree: &Tree<LeafKind>, work: &Cell<usize>) -> Result<String> {
@@ -154,7 +154,7 @@ pub(crate) fn write_kinds(tree: &Tree<LeafKind>, work: &Cell<usize>) -> Result<S
 }
 
 pub(crate) fn read_kinds(text: &str, work: &mut usize) -> Result<Tree<LeafKind>> {
-    parse_exact(text, Syntax::SIGNATURE, work)
+    Ok(parse_exact(text, Syntax::SIGNATURE, work)?.into_kinds())
 }
 
 impl ExactText for TreeDef {

@@ -141,15 +141,17 @@ fn write_python(out: &mut String, node: NodeRef<'_>, key: &Value, depth: usize) 
             out.write_str(if node.num_children() == 1 { ",)" } else { ")" })
         }
         NodeKind::Leaf => match key.scalar(node.first_leaf()).ok_or(fmt::Error)? {
-            Scalar::Str(value) => write_quoted(out, value.chars(), is_printable),
-            Scalar::Char(value) => write_quoted(out, std::iter::once(value), is_printable),
+            Scalar::Str(value) => {
+                write_quoted(out, &value.chars().collect::<Vec<_>>(), is_printable)
+            }
+            Scalar::Char(value) => write_quoted(out, &[value], is_printable),
             Scalar::Bool(value) => out.write_str(if value { "True" } else { "False" }),
             Scalar::F32(value) => write_python_float(out, value.into()),
             Scalar::F64(value) => write_python_float(out, value),
             Scalar::Bytes(value) => {
                 out.push('b');
-                let chars = value.iter().copied().map(char::from);
-                write_quoted(out, chars, |char| matches!(char, ' '..='~'))
+                let chars: Vec<char> = value.iter().copied().map(char::from).collect();
+                write_quoted(out, &chars, |char| matches!(char, ' '..='~'))
             }
             scalar => write!(out, "{}", scalar.as_integer().ok_or(fmt::Error)?),
         },
@@ -167,15 +169,10 @@ pub(super) fn python_str(key: &Value) -> String {
 }
 
 /// Writes a string or bytes. Uses single quotes, unless there are single but no double quotes.
-fn write_quoted(
-    out: &mut String,
-    chars: impl Iterator<Item = char> + Clone,
-    is_printable: impl Fn(char) -> bool,
-) -> fmt::Result {
-    let contains = |quote| chars.clone().any(|char| char == quote);
-    let quote = if contains('\'') && !contains('"') { '"' } else { '\'' };
+fn write_quoted(out: &mut String, chars: &[char], is_printable: fn(char) -> bool) -> fmt::Result {
+    let quote = if chars.contains(&'\'') && !chars.contains(&'"') { '"' } else { '\'' };
     out.push(quote);
-    for char in chars.clone() {
+    for &char in chars {
         match char {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),

@@ -95,6 +95,11 @@ impl<'t> Lexer<'t> {
 
     /// Returns an error for what is next, for example inside quotes.
     fn fail_here<T>(&self, expected: &'static str) -> Result<T> {
+        Err(self.error_here(expected))
+    }
+
+    #[cold]
+    fn error_here(&self, expected: &'static str) -> Error {
         let found = match self.rest() {
             "" => "the end".to_owned(),
             rest => {
@@ -108,7 +113,7 @@ impl<'t> Lexer<'t> {
                 format!("`{}`", rest.chars().take(12).map(escaped).collect::<String>())
             }
         };
-        Err(ErrorKind::Syntax { offset: self.at, expected, found }.into())
+        ErrorKind::Syntax { offset: self.at, expected, found }.into()
     }
 
     pub(super) fn offset(&self) -> usize {

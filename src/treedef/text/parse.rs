@@ -2,27 +2,29 @@
 
 use std::mem;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::sink::permute;
 use crate::message::limited;
 use crate::model::{
-    Insertion, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options, Tree, TreeDef,
-    Value,
+    Insertion, Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options, Tree,
+    TreeDef, Value,
 };
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, Sorted};
 
 use super::lex::Lexer;
-use super::syntax::Syntax;
+use super::syntax::{Syntax, TextLeaf};
 
-struct Parser<'l, 't, L> {
+struct Parser<'l, 't> {
     lexer: &'l mut Lexer<'t>,
     builder: EncodingBuilder,
-    leaves: Vec<L>,
+    /// Empty for a treedef: its leaves have no data, and there may be 2⁶⁰.
+    leaves: Vec<TextLeaf>,
     /// The number of maps so far, with runs expanded, and their insertion orders.
     maps: usize,
     insertions: Vec<Insertion>,
-    syntax: Syntax<L>,
+    syntax: Syntax,
     options: Options,
     limits: Limits,
     /// The number of keys and statics around the parsed node, and of containers around those.
@@ -73,7 +75,7 @@ struct Start {
     orders: usize,
 }
 
-impl<L: Clone> Parser<'_, '_, L> {
+impl Parser<'_, '_> {
     /// Parses one node and everything below it.
     fn parse(&mut self) -> Result<()> {
         let mut open = Vec::new();
@@ -116,19 +118,18 @@ impl<L: Clone> Parser<'_, '_, L> {
             };
         }
         if let Some(leaf) = (self.syntax.leaf)(self.lexer)? {
-            // The leaves of a treedef have no data, and there may be 2⁶⁰.
-            self.leaves.extend(Some(leaf).filter(|_| size_of::<L>() > 0));
+            if !matches!(leaf, TextLeaf::Star) {
+                self.leaves.push(leaf);
+            }
             if self.syntax.arrays {
                 return self.array(start, depth).map(Some);
             }
             return Ok(Some(Complete { start, ..self.atom(NodeKind::Leaf, NodeData::NONE) }));
         }
-        if let Some(opaque) = self.syntax.opaque
-            && self.lexer.peek_word() == "opaque"
-        {
+        if self.syntax.opaque && self.lexer.peek_word() == "opaque" {
             self.lexer.word();
             let value = self.value(depth)?;
-            self.leaves.push(opaque(value));
+            self.leaves.push(TextLeaf::Literal(Leaf::Opaque(Arc::new(value))));
             return Ok(Some(Complete { start, ..self.atom(NodeKind::Leaf, NodeData::NONE) }));
         }
         match self.lexer.peek_word() {
@@ -352,8 +353,8 @@ impl<L: Clone> Parser<'_, '_, L> {
         self.builder.close(at, NodeData::NONE)?;
         if kind == NodeKind::Map
             && !self.options.insertion
-            && let Some(mut sorted) =
-                self.builder.sort_entries(at, &mut node.keys, size_of::<L>() > 0)
+            && let has_leaves = self.leaves.len() > node.start.leaves
+            && let Some(mut sorted) = self.builder.sort_entries(at, &mut node.keys, has_leaves)
         {
             let moved = mem::take(&mut sorted.leaves);
             let leaves = self.leaves.get_mut(node.start.leaves..).unwrap_or_default();
@@ -379,7 +380,7 @@ impl<L: Clone> Parser<'_, '_, L> {
         Ok(Complete { node: at, start: node.start })
     }
 
-    fn finish(mut self, limits: Limits) -> Tree<L> {
+    fn finish(mut self, limits: Limits) -> Tree<TextLeaf> {
         let treedef = self.builder.finish(self.options, self.insertions, limits);
         Tree { treedef, leaves: self.leaves }
     }
@@ -436,13 +437,13 @@ impl Bracket {
     }
 }
 
-pub(super) fn parse<L: Clone>(
+pub(super) fn parse(
     lexer: &mut Lexer<'_>,
-    syntax: Syntax<L>,
+    syntax: Syntax,
     options: Options,
     limits: Limits,
     (nesting, depth_above): (usize, usize),
-) -> Result<Tree<L>> {
+) -> Result<Tree<TextLeaf>> {
     let mut parser = Parser {
         lexer,
         builder: EncodingBuilder::default(),
@@ -459,7 +460,7 @@ pub(super) fn parse<L: Clone>(
     Ok(parser.finish(limits))
 }
 
-fn parse_tree<L: Clone>(text: &str, limits: Limits, syntax: Syntax<L>) -> Result<Tree<L>> {
+fn parse_tree(text: &str, limits: Limits, syntax: Syntax) -> Result<Tree<TextLeaf>> {
     parse_all(text, limits, |lexer| {
         let options = parse_options(lexer)?;
         parse(lexer, syntax, options, limits, (0, 0))
@@ -467,7 +468,7 @@ fn parse_tree<L: Clone>(text: &str, limits: Limits, syntax: Syntax<L>) -> Result
 }
 
 pub(crate) fn parse_signature(text: &str, limits: Limits) -> Result<Tree<LeafKind>> {
-    parse_tree(text, limits, Syntax::SIGNATURE)
+    Ok(parse_tree(text, limits, Syntax::SIGNATURE)?.into_kinds())
 }
 
 /// Parses a structure, whose sequences may have `_` as the count of an element: one.
@@ -480,7 +481,8 @@ pub(crate) fn parse_structure_without_lengths(text: &str) -> Result<TreeDef> {
 /// As [`parse_structure_without_lengths`], for a signature.
 #[cfg(feature = "insta")]
 pub(crate) fn parse_signature_without_lengths(text: &str) -> Result<Tree<LeafKind>> {
-    parse_tree(text, Limits::default(), Syntax { hides_lengths: true, ..Syntax::SIGNATURE })
+    let syntax = Syntax { hides_lengths: true, ..Syntax::SIGNATURE };
+    Ok(parse_tree(text, Limits::default(), syntax)?.into_kinds())
 }
 
 pub(super) fn parse_value(
@@ -493,7 +495,7 @@ pub(super) fn parse_value(
     let tree = parse(lexer, syntax, Options::default(), limits, nesting)?;
     // Its leaves were counted when they were repeated.
     lexer.spend(tree.treedef.root().work().saturating_sub(tree.leaves.len()))?;
-    Ok(Value::from_tree(tree))
+    Ok(Value::from_tree(tree.into_literals()))
 }
 
 /// Parses a whole text with `parse`.

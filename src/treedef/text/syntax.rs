@@ -1,15 +1,41 @@
 //! How the leaves of a text are written: as `*`, kinds or literals.
 
 use crate::error::Result;
-use crate::model::{Leaf, LeafKind, Value};
+use crate::model::{Leaf, LeafKind, Tree};
 
 use super::lex::Lexer;
 
+/// What a text has at a leaf. All leaves of a text are of one variant.
+#[derive(Clone)]
+pub(super) enum TextLeaf {
+    Star,
+    Kind(LeafKind),
+    Literal(Leaf),
+}
+
+impl Tree<TextLeaf> {
+    /// For a text of kinds.
+    pub(super) fn into_kinds(self) -> Tree<LeafKind> {
+        self.map(|leaf| match leaf {
+            TextLeaf::Kind(kind) => kind,
+            TextLeaf::Star | TextLeaf::Literal(_) => LeafKind::Opaque, // there are none
+        })
+    }
+
+    /// For a text of literals.
+    pub(super) fn into_literals(self) -> Tree<Leaf> {
+        self.map(|leaf| match leaf {
+            TextLeaf::Literal(leaf) => leaf,
+            TextLeaf::Star | TextLeaf::Kind(_) => Leaf::None, // there are none
+        })
+    }
+}
+
 /// What the text contains at its leaves.
 #[derive(Clone, Copy)]
-pub(super) struct Syntax<L> {
+pub(super) struct Syntax {
     /// Reads a leaf if one is next.
-    pub(super) leaf: fn(&mut Lexer<'_>) -> Result<Option<L>>,
+    pub(super) leaf: fn(&mut Lexer<'_>) -> Result<Option<TextLeaf>>,
     /// Whether a leaf may have the dimensions of an array.
     pub(super) arrays: bool,
     /// Whether statics are allowed. They are not inside a value.
@@ -18,38 +44,38 @@ pub(super) struct Syntax<L> {
     pub(super) hides_lengths: bool,
     /// Whether the entries of maps came in the order of the text. Otherwise the text has none.
     pub(super) keeps_order: bool,
-    /// The leaf of a value behind `opaque`, if there are such leaves.
-    pub(super) opaque: Option<fn(Value) -> L>,
+    /// Whether a value behind `opaque` is a leaf.
+    pub(super) opaque: bool,
     /// What messages say if a node is missing.
     pub(super) expected: &'static str,
 }
 
 /// `*`
-fn star(lexer: &mut Lexer<'_>) -> Result<Option<()>> {
-    Ok(lexer.eat("*").then_some(()))
+fn star(lexer: &mut Lexer<'_>) -> Result<Option<TextLeaf>> {
+    Ok(lexer.eat("*").then_some(TextLeaf::Star))
 }
 
 /// `f32`
-fn kind(lexer: &mut Lexer<'_>) -> Result<Option<LeafKind>> {
+fn kind(lexer: &mut Lexer<'_>) -> Result<Option<TextLeaf>> {
     let kind = LeafKind::named(lexer.peek_word());
     if kind.is_some() {
         lexer.word();
     }
-    Ok(kind)
+    Ok(kind.map(TextLeaf::Kind))
 }
 
 /// `1.5f32`, or `none`.
 #[cfg(feature = "diff")]
-fn literal_or_none(lexer: &mut Lexer<'_>) -> Result<Option<Leaf>> {
+fn literal_or_none(lexer: &mut Lexer<'_>) -> Result<Option<TextLeaf>> {
     if lexer.peek_word() == "none" {
         lexer.word();
-        return Ok(Some(Leaf::None));
+        return Ok(Some(TextLeaf::Literal(Leaf::None)));
     }
     literal(lexer)
 }
 
 /// `1.5f32`
-fn literal(lexer: &mut Lexer<'_>) -> Result<Option<Leaf>> {
+fn literal(lexer: &mut Lexer<'_>) -> Result<Option<TextLeaf>> {
     let leaf = match lexer.peek() {
         Some('"') if lexer.eat("\"") => Leaf::from(lexer.quoted('"')?),
         Some('\'') if lexer.eat("'") => match (lexer.char('\'')?, lexer.eat_here("'")) {
@@ -73,10 +99,10 @@ fn literal(lexer: &mut Lexer<'_>) -> Result<Option<Leaf>> {
             _ => return Ok(None),
         },
     };
-    Ok(Some(leaf))
+    Ok(Some(TextLeaf::Literal(leaf)))
 }
 
-impl Syntax<()> {
+impl Syntax {
     /// `[*, (*, *)]`
     pub(super) const STRUCTURE: Self = Syntax {
         leaf: star,
@@ -84,12 +110,10 @@ impl Syntax<()> {
         statics: true,
         hides_lengths: false,
         keeps_order: false,
-        opaque: None,
+        opaque: false,
         expected: "a node (literals are only for keys and statics)",
     };
-}
 
-impl Syntax<LeafKind> {
     /// `[f32, (u8, str)]`
     pub(super) const SIGNATURE: Self = Syntax {
         leaf: kind,
@@ -97,12 +121,10 @@ impl Syntax<LeafKind> {
         statics: true,
         hides_lengths: false,
         keeps_order: false,
-        opaque: None,
+        opaque: false,
         expected: "a node, or a kind such as `f32`",
     };
-}
 
-impl Syntax<Leaf> {
     /// `[1.5f32, (2u8, "a")]`
     pub(super) const VALUE: Self = Syntax {
         leaf: literal,
@@ -110,7 +132,7 @@ impl Syntax<Leaf> {
         statics: false,
         hides_lengths: false,
         keeps_order: false,
-        opaque: None,
+        opaque: false,
         expected: "a value",
     };
 
@@ -120,7 +142,7 @@ impl Syntax<Leaf> {
         leaf: literal_or_none,
         statics: true,
         keeps_order: true,
-        opaque: Some(|value| Leaf::Opaque(std::sync::Arc::new(value))),
+        opaque: true,
         ..Syntax::VALUE
     };
 }
