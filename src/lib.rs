@@ -5,6 +5,7 @@ mod model;
 mod path;
 mod pattern;
 mod message;
+mod positions;
 mod error;
 mod argument;
 mod call_stack;

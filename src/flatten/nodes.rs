@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::vec;
 
 use crate::error::{ErrorKind, Result};
-use crate::leaf::sink::{Sink, permute};
+use crate::leaf::sink::Sink;
 use crate::model::{
     Insertion, Leaf, Limits, Name, NodeData, NodeHead, NodeKind, Options, TreeDef, Value,
 };
 use crate::path::Key;
+use crate::positions::permute;
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, Sorted};
 
 use super::labels::Label;

@@ -10,7 +10,7 @@ use crate::path::Key;
 use crate::pattern::PatternStep;
 use crate::treedef::arrays::{ArrayMeaning, ArrayRule};
 
-use super::Flattener;
+use super::flattener::Flattener;
 use super::rules::{Keep, Rule};
 
 impl Flattener {

@@ -167,14 +167,3 @@ impl LeafVec for Columns {
         self
     }
 }
-
-/// Moves each item to its destination by swaps along the cycles.
-pub(crate) fn permute(mut destination: Vec<usize>, mut swap: impl FnMut(usize, usize)) {
-    for at in 0..destination.len() {
-        while destination[at] != at {
-            let to = destination[at];
-            swap(at, to);
-            destination.swap(at, to);
-        }
-    }
-}

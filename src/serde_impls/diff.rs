@@ -22,7 +22,7 @@ use crate::path::{Key, Path};
 use crate::treedef::diff::{Change, ChangeKind, Diff};
 use crate::treedef::text::ExactText;
 
-use super::as_record;
+use super::records::as_record;
 
 as_record! {
     ChangeRecord<T> { path, spans, change, by, position, old, new, to, names, keys }

@@ -13,9 +13,9 @@ use crate::treedef::compare::{self, Heads, Labelled, by_position, have_leaves};
 use crate::treedef::difference::mismatch_at;
 use crate::treedef::node_ref::{NodeRef, Overlap};
 
+use crate::positions::sorted_positions;
 use crate::treedef::edit::EditWalk;
 use crate::treedef::insertion::insertion_order;
-use crate::treedef::order::sorted_positions;
 use crate::treedef::pairs::{equal_subtrees, expect_agreement};
 use crate::treedef::parts::PartsBuilder;
 use crate::treedef::walk::Event;

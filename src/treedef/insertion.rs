@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::model::{Insertion, NodeKind};
+use crate::positions::sorted_positions;
 use crate::treedef::node_ref::NodeRef;
-use crate::treedef::order::sorted_positions;
 
 /// The canonical positions of the entries of a map in the order of their ranks, by which they
 /// came. Returns `None` if they came in canonical order.

@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use crate::error::Result;
 use crate::model::{NodeKind, TreeDef};
+use crate::positions::distinct_positions;
 use crate::treedef::edit::Edit;
-use crate::treedef::order::distinct_positions;
 use crate::treedef::text::WithoutLengths;
 
 impl TreeDef {

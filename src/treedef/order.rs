@@ -8,28 +8,6 @@ use crate::model::{Leaf, LeafKind, NodeKind, Value};
 use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::walk::{PairEvent, PairWalk};
 
-/// The positions of so many items in their order. Equal items keep their order.
-///
-/// It is compiled once, whatever is sorted.
-pub(crate) fn sorted_positions(
-    count: usize,
-    compare: &mut dyn FnMut(usize, usize) -> Ordering,
-) -> Vec<usize> {
-    let mut positions: Vec<usize> = (0..count).collect();
-    positions.sort_by(|a, b| compare(*a, *b));
-    positions
-}
-
-/// The same, without the items that equal an earlier one.
-pub(crate) fn distinct_positions(
-    count: usize,
-    compare: &mut dyn FnMut(usize, usize) -> Ordering,
-) -> Vec<usize> {
-    let mut positions = sorted_positions(count, compare);
-    positions.dedup_by(|later, first| compare(*later, *first) == Ordering::Equal);
-    positions
-}
-
 /// Kinds compare in the order of [`LeafKind`] and [`NodeKind`], integers by value and then by
 /// width, floats by `total_cmp`, strings by bytes, and everything else lexicographically.
 impl Ord for Value {

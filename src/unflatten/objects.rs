@@ -7,7 +7,7 @@ use crate::leaf::leaf_type::Source;
 use crate::leaf::object::handing_out;
 use crate::model::TreeDef;
 
-use super::rebuild;
+use super::rebuild::rebuild;
 
 /// Rebuilds a value from a treedef and objects, which are moved into it.
 ///

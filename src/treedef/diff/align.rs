@@ -7,7 +7,7 @@ use similar::{DiffOp, DiffTag};
 
 use crate::treedef::node_ref::{Children, NodeRef};
 
-use super::DiffNode;
+use super::node::DiffNode;
 
 /// Corresponding elements of two sequences, in order.
 pub(super) enum Aligned<'a> {

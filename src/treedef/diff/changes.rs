@@ -15,9 +15,10 @@ use crate::treedef::compare::{
 use crate::treedef::node_ref::NodeRef;
 
 use super::align::{Aligned, align, align_by_content};
+use super::change::{Change, ChangeKind, Diff};
 use super::classes::Classes;
+use super::node::{DiffNode, Diffable};
 use super::shifted::{FEWEST, is_short_list, may_be_shifted, with_short_lists};
-use super::{Change, ChangeKind, Diff, DiffNode, Diffable};
 
 impl TreeDef {
     /// Returns the changes that turn this structure into `new`.

@@ -13,7 +13,8 @@ use crate::treedef::node_ref::{Children, NodeRef};
 use crate::treedef::pairs::equal_subtrees;
 use crate::treedef::parts::PartsBuilder;
 
-use super::{Change, ChangeKind, Diff, DiffNode, Diffable, below};
+use super::change::{Change, ChangeKind, Diff};
+use super::node::{DiffNode, Diffable, below};
 
 impl TreeDef {
     /// Applies a [`diff`](TreeDef::diff) to this structure.

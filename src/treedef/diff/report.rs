@@ -8,7 +8,7 @@ use crate::path::{Key, Path};
 use crate::pattern::Pattern;
 use crate::treedef::text::brief;
 
-use super::{Change, ChangeKind, Diff};
+use super::change::{Change, ChangeKind, Diff};
 
 /// The maximum number of lines after the heading, unless the format is `{:#}`.
 const LINES: usize = 20;

@@ -4,7 +4,7 @@ use crate::model::{Encoding, NodeKind};
 use crate::treedef::blocks::only_run;
 use crate::treedef::node_ref::NodeRef;
 
-use super::DiffNode;
+use super::node::DiffNode;
 
 /// The maximum number of elements of a list whose elements are looked for elsewhere in it. In longer
 /// ones that costs more than the comparison itself.

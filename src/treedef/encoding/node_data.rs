@@ -4,8 +4,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::leaf::sink::permute;
 use crate::model::{Labels, Name, Node, NodeData, Value};
+use crate::positions::permute;
 use crate::treedef::node_ref::is_name;
 
 /// Distinct node data, numbered in the order in which it was added.

@@ -14,7 +14,7 @@ use super::decode::{Decoded, Part, decode};
 use super::encode::encode_part;
 use super::orders::{self, OrderReader};
 use super::scalars::{ScalarReader, ScalarWriter, Stored};
-use super::structure_of;
+use super::structure::structure_of;
 use super::wire::{self, Orders, ScalarRows, wide};
 
 const LEAVES: &str = "the leaves";

@@ -17,7 +17,7 @@ use crate::treedef::node_ref::NodeRef;
 use super::literal::{Suffix, write_scalar};
 use super::parse::{parse, parse_options, parse_part};
 use super::print::{LeafText, write_node, write_options};
-use super::syntax::{Syntax, TextLeaf};
+use super::syntax::{Syntax, TextLeaf, kinds, literals};
 
 /// A structure, or a tree with its leaves, that can be text. Cannot be named outside the crate.
 ///
@@ -146,7 +146,7 @@ pub(crate) fn write_leaves<L: Flat>(tree: &Tree<L>, work: &Cell<usize>) -> Resul
 }
 
 pub(crate) fn read_leaves(text: &str, work: &mut usize) -> Result<Tree<Leaf>> {
-    Ok(parse_exact(text, Syntax::TREE, work)?.into_literals())
+    Ok(literals(parse_exact(text, Syntax::TREE, work)?))
 }
 
 pub(crate) fn write_kinds(tree: &Tree<LeafKind>, work: &Cell<usize>) -> Result<String> {
@@ -154,7 +154,7 @@ pub(crate) fn write_kinds(tree: &Tree<LeafKind>, work: &Cell<usize>) -> Result<S
 }
 
 pub(crate) fn read_kinds(text: &str, work: &mut usize) -> Result<Tree<LeafKind>> {
-    Ok(parse_exact(text, Syntax::SIGNATURE, work)?.into_kinds())
+    Ok(kinds(parse_exact(text, Syntax::SIGNATURE, work)?))
 }
 
 impl ExactText for TreeDef {

@@ -5,16 +5,16 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::leaf::sink::permute;
 use crate::message::limited;
 use crate::model::{
     Insertion, Leaf, LeafKind, Limits, MAX_KEY_NESTING, Name, NodeData, NodeKind, Options, Tree,
     TreeDef, Value,
 };
+use crate::positions::permute;
 use crate::treedef::encoding::{EncodingBuilder, LabelsRef, NodeDataRef, Sorted};
 
 use super::lex::Lexer;
-use super::syntax::{Syntax, TextLeaf};
+use super::syntax::{Syntax, TextLeaf, kinds, literals};
 
 struct Parser<'l, 't> {
     lexer: &'l mut Lexer<'t>,
@@ -468,7 +468,7 @@ fn parse_tree(text: &str, limits: Limits, syntax: Syntax) -> Result<Tree<TextLea
 }
 
 pub(crate) fn parse_signature(text: &str, limits: Limits) -> Result<Tree<LeafKind>> {
-    Ok(parse_tree(text, limits, Syntax::SIGNATURE)?.into_kinds())
+    Ok(kinds(parse_tree(text, limits, Syntax::SIGNATURE)?))
 }
 
 /// Parses a structure, whose sequences may have `_` as the count of an element: one.
@@ -482,7 +482,7 @@ pub(crate) fn parse_structure_without_lengths(text: &str) -> Result<TreeDef> {
 #[cfg(feature = "insta")]
 pub(crate) fn parse_signature_without_lengths(text: &str) -> Result<Tree<LeafKind>> {
     let syntax = Syntax { hides_lengths: true, ..Syntax::SIGNATURE };
-    Ok(parse_tree(text, Limits::default(), syntax)?.into_kinds())
+    Ok(kinds(parse_tree(text, Limits::default(), syntax)?))
 }
 
 pub(super) fn parse_value(
@@ -495,7 +495,7 @@ pub(super) fn parse_value(
     let tree = parse(lexer, syntax, Options::default(), limits, nesting)?;
     // Its leaves were counted when they were repeated.
     lexer.spend(tree.treedef.root().work().saturating_sub(tree.leaves.len()))?;
-    Ok(Value::from_tree(tree.into_literals()))
+    Ok(Value::from_tree(literals(tree)))
 }
 
 /// Parses a whole text with `parse`.

@@ -13,22 +13,20 @@ pub(super) enum TextLeaf {
     Literal(Leaf),
 }
 
-impl Tree<TextLeaf> {
-    /// For a text of kinds.
-    pub(super) fn into_kinds(self) -> Tree<LeafKind> {
-        self.map(|leaf| match leaf {
-            TextLeaf::Kind(kind) => kind,
-            TextLeaf::Star | TextLeaf::Literal(_) => LeafKind::Opaque, // there are none
-        })
-    }
+/// For a text of kinds.
+pub(super) fn kinds(tree: Tree<TextLeaf>) -> Tree<LeafKind> {
+    tree.map(|leaf| match leaf {
+        TextLeaf::Kind(kind) => kind,
+        TextLeaf::Star | TextLeaf::Literal(_) => LeafKind::Opaque, // there are none
+    })
+}
 
-    /// For a text of literals.
-    pub(super) fn into_literals(self) -> Tree<Leaf> {
-        self.map(|leaf| match leaf {
-            TextLeaf::Literal(leaf) => leaf,
-            TextLeaf::Star | TextLeaf::Kind(_) => Leaf::None, // there are none
-        })
-    }
+/// For a text of literals.
+pub(super) fn literals(tree: Tree<TextLeaf>) -> Tree<Leaf> {
+    tree.map(|leaf| match leaf {
+        TextLeaf::Literal(leaf) => leaf,
+        TextLeaf::Star | TextLeaf::Kind(_) => Leaf::None, // there are none
+    })
 }
 
 /// What the text contains at its leaves.

@@ -1,0 +1,862 @@
+//! The [`Flattener`], and flattening with its default options.
+
+use std::mem;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::argument::ToPattern;
+use crate::error::{DifferenceKind, Error, ErrorKind, Result};
+use crate::leaf::leaf_type::{Emit, LeafType};
+use crate::leaf::sink::Sink;
+use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
+use crate::path::Path;
+use crate::treedef::arrays::{ArrayRule, Collector};
+use crate::treedef::difference::{structure_differences, structure_mismatch};
+use crate::treedef::limits::PrintCost;
+
+use super::rules::{Keep, Objects, Rule, Rules};
+use super::serializer::Writer;
+use super::tape::Tape;
+use super::walk::Request;
+use super::word::ALL_KINDS;
+
+/// Flattens any `Serialize` value into its leaves and its treedef.
+///
+/// Leaves are in the order of fields and elements. Map entries are in the canonical order of their
+/// keys.
+///
+/// # Errors
+///
+/// Returns an error when the `Serialize` implementation of the value fails, or when the value nests
+/// deeper than 128 levels ([`Flattener::max_depth`]).
+///
+/// ```
+/// use treedef::Leaf;
+///
+/// let (leaves, treedef) = treedef::flatten(&(1, vec!["a", "b"]))?;
+/// assert_eq!(leaves, [Leaf::I32(1), Leaf::from("a"), Leaf::from("b")]);
+/// assert_eq!(treedef.to_string(), "(*, [*, *])");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[doc(alias = "tree_flatten")]
+pub fn flatten<T: Serialize + ?Sized>(value: &T) -> Result<(Vec<Leaf>, TreeDef)> {
+    Flattener::new().flatten(value)
+}
+
+/// Flattens a value whose leaves are all of one kind.
+///
+/// # Errors
+///
+/// As [`flatten`], and when a leaf is of another kind. An `f32` may become an `f64`.
+///
+/// ```
+/// let (mut leaves, treedef) = treedef::flatten_as::<f64>(&(1.0, [2.0, 3.0]))?;
+/// for leaf in &mut leaves {
+///     *leaf *= 2.0;
+/// }
+/// assert_eq!(treedef::unflatten::<(f64, [f64; 2])>(&treedef, leaves)?, (2.0, [4.0, 6.0]));
+///
+/// let error = treedef::flatten_as::<f64>(&(1.0, 2)).unwrap_err();
+/// assert!(
+///     error
+///         .to_string()
+///         .starts_with("expected f64, found i32 at `.1` (mark it `treedef::as_static`")
+/// );
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn flatten_as<L: LeafType>(value: &(impl Serialize + ?Sized)) -> Result<(Vec<L>, TreeDef)> {
+    Flattener::new().flatten_as(value)
+}
+
+/// Returns the treedef of a value, without its leaves.
+///
+/// # Errors
+///
+/// As [`flatten`].
+///
+/// ```
+/// assert_eq!(treedef::structure(&Some([1, 2]))?.to_string(), "Some((*, *))");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[doc(alias = "tree_structure")]
+pub fn structure<T: Serialize + ?Sized>(value: &T) -> Result<TreeDef> {
+    Flattener::new().structure(value)
+}
+
+/// Returns the tree of leaf kinds, which prints like a type.
+///
+/// # Errors
+///
+/// As [`flatten`].
+///
+/// ```
+/// use treedef::{LeafKind, Static, Tree};
+///
+/// let signature = treedef::signature(&(Static("mlp"), vec![([0.5f32; 9], 1u8); 3]))?;
+/// assert_eq!(signature.to_string(), r#"(static "mlp", [((f32; 9), u8); 3])"#);
+/// assert_eq!(signature.to_string().parse::<Tree<LeafKind>>()?, signature);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[doc(alias = "eval_shape")]
+pub fn signature<T: Serialize + ?Sized>(value: &T) -> Result<Tree<LeafKind>> {
+    Flattener::new().signature(value)
+}
+
+/// Returns the leaves of a value, without its treedef.
+///
+/// # Errors
+///
+/// As [`flatten`].
+///
+/// ```
+/// assert_eq!(treedef::leaves(&Some([1u8, 2]))?, [1u8.into(), 2u8.into()]);
+/// # Ok::<(), treedef::Error>(())
+/// ```
+pub fn leaves<T: Serialize + ?Sized>(value: &T) -> Result<Vec<Leaf>> {
+    Ok(flatten(value)?.0)
+}
+
+/// Flattens with options; see [`flatten`].
+///
+/// The options that rebuilding needs are stored in the treedef.
+///
+/// ```
+/// use treedef::{Flattener, MapOrder};
+///
+/// let ordered = Flattener::new().map_order(MapOrder::Insertion).none_is_leaf(true);
+/// let (leaves, treedef) = ordered.flatten(&[Some(1.5), None])?;
+/// assert_eq!(leaves.len(), 2);
+/// assert_eq!(treedef.to_string(), "#[insertion, none_is_leaf] (*, *)");
+/// # Ok::<(), treedef::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "a flattener does nothing until it flattens"]
+pub struct Flattener {
+    pub(super) options: Options,
+    pub(super) limits: Limits,
+    pub(super) rules: Option<Arc<Rules>>,
+    pub(super) ignore_statics: bool,
+    pub(super) serialize_once: bool,
+    pub(super) deny_unmatched: bool,
+    pub(super) objects: Objects,
+    pub(super) only_objects: bool,
+    pub(super) arrays: Option<Collector>,
+    pub(super) array_rules: Vec<ArrayRule>,
+}
+
+impl Flattener {
+    /// Creates a flattener with the options of [`flatten`].
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let value = (1, [2.5, 3.5]);
+    /// assert_eq!(Flattener::new().flatten(&value)?, treedef::flatten(&value)?);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn new() -> Self {
+        Flattener::default()
+    }
+
+    /// A flattener with the options and limits of a treedef.
+    pub(crate) fn with_options_of(treedef: &TreeDef) -> Self {
+        let (options, limits) = (treedef.encoding.options, treedef.limits);
+        Flattener { options, limits, ..Flattener::default() }
+    }
+
+    /// Sets the order of map entries: by key, which is the default, or as they arrive.
+    pub fn map_order(mut self, order: MapOrder) -> Self {
+        self.options.insertion = order == MapOrder::Insertion;
+        self
+    }
+
+    /// Makes `None` a leaf and `Some(x)` just `x`, so that `Vec<Option<f64>>` has the structure of
+    /// `Vec<f64>`.
+    ///
+    /// A `Some` around a `None`, a `Some` or a unit stays a node, with or without newtypes and
+    /// marks between them. So nested options stay exact, also in serde's buffers. Whether the node
+    /// stays is known only after its inside was visited. So rules see the inside at a path without
+    /// the `?` that its final path has.
+    ///
+    /// ```
+    /// use treedef::{Flattener, Leaf};
+    ///
+    /// let (leaves, treedef) =
+    ///     Flattener::new().none_is_leaf(true).flatten(&(None::<u8>, Some(None::<u8>)))?;
+    /// assert_eq!(leaves, [Leaf::None, Leaf::None]);
+    /// assert_eq!(treedef.to_string(), "#[none_is_leaf] (*, Some(*))");
+    /// assert_eq!(
+    ///     treedef::unflatten::<(Option<u8>, Option<Option<u8>>)>(&treedef, leaves)?,
+    ///     (None, Some(None))
+    /// );
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn none_is_leaf(mut self, yes: bool) -> Self {
+        self.options.none_is_leaf = yes;
+        self
+    }
+
+    /// Sets whether types with two forms use the human-readable one. An `IpAddr` is one string leaf
+    /// by default, and four numbers with `false`.
+    ///
+    /// serde's own buffers (`flatten`, `untagged`, internal tags) always assume `true`.
+    pub fn human_readable(mut self, yes: bool) -> Self {
+        self.options.compact = !yes;
+        self
+    }
+
+    /// Sets how deep containers may nest, including those in map keys. The default is 128.
+    ///
+    /// Each level uses stack, here and in the code of the value. More than 256 levels need the
+    /// feature `stacker`, which grows the stack, and are an error without it. This sets
+    /// [`Limits::max_depth`].
+    pub fn max_depth(mut self, depth: usize) -> Self {
+        self.limits.max_depth = depth;
+        self
+    }
+
+    /// Sets the limits of new treedefs: the depth, and the cost of rebuilding, printing and saving.
+    ///
+    /// ```
+    /// use treedef::{Flattener, Limits, Static};
+    ///
+    /// let table = Static(vec![7u8; 1000]);
+    /// let error =
+    ///     Flattener::new().limits(Limits::default().max_work(100)).structure(&table).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "1001 nodes to visit, the limit is 100 at the root (see `Limits::max_work`)"
+    /// );
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Makes leaves only of scalars of the kinds that `is_leaf` accepts. The others become static.
+    ///
+    /// For example, an optimiser sees only the floats of a value. A `half::f16` is not a float to
+    /// serde, but an integer with its bits: see [`with_half_rules`](Self::with_half_rules).
+    ///
+    /// ```
+    /// use treedef::{Flattener, LeafKind};
+    ///
+    /// let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    /// let (leaves, treedef) = floats.flatten_as::<f64>(&("adam", 3, [0.5, 0.25]))?;
+    /// assert_eq!(leaves, [0.5, 0.25]);
+    /// assert_eq!(treedef.to_string(), r#"(static "adam", static 3, (*, *))"#);
+    /// let rebuilt: (String, i32, [f64; 2]) = treedef::unflatten(&treedef, [1.0, 2.0])?;
+    /// assert_eq!(rebuilt, ("adam".to_owned(), 3, [1.0, 2.0]));
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn leaves_where(self, is_leaf: impl Fn(LeafKind) -> bool + Send + Sync + 'static) -> Self {
+        self.with_rules(|rules| rules.leaves_where = Some(Arc::new(is_leaf)))
+    }
+
+    /// Makes each array one leaf, whose numbers are in one buffer.
+    ///
+    /// An array is what [`TreeDef::blocks`] calls a block, if it has dimensions and its leaves are
+    /// numbers of one type or `bool`: `Vec<Vec<f32>>` with rows of one length, `[[f64; 3]; 3]`. The
+    /// structs of array crates are arrays of their own shape: those with the fields `v`, `dim`,
+    /// `data` (`ndarray`), `shape` or `dim` and `data`, or `bytes`, `shape`, `dtype` (`burn`; see
+    /// [`ArrayFields`](crate::ArrayFields)), and under
+    /// [`with_nalgebra_rules_at`](Self::with_nalgebra_rules_at) dynamic matrices of `nalgebra`.
+    /// Elements may be newtypes named `f16` and `bf16` around a `u16` (`half`), and structs with
+    /// the fields `re` and `im`. Everything else stays as it is, also rows of different lengths.
+    ///
+    /// For types that serialize without their shape, add a rule:
+    /// [`with_complex_rules_at`](Self::with_complex_rules_at) and
+    /// [`with_matrix_rules_at`](Self::with_matrix_rules_at).
+    ///
+    /// [`Leaf::as_array`] gives the [`Array`](crate::Array). It comes back exactly, whatever its
+    /// form was.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Flattener;
+    ///
+    /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    /// struct Layer { w: Vec<[f32; 2]>, b: Vec<f32>, step: u64 }
+    ///
+    /// let layer = Layer { w: vec![[0.5, 1.0]; 3], b: vec![0.0; 2], step: 7 };
+    /// let (leaves, treedef) = Flattener::new().arrays(true).flatten(&layer)?;
+    /// assert_eq!(treedef.to_string(), "Layer { w: *, b: *, step: * }");
+    /// assert_eq!(leaves[0].as_array().unwrap().shape(), [3, 2]);
+    /// assert_eq!(treedef::unflatten::<Layer>(&treedef, leaves)?, layer);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn arrays(mut self, yes: bool) -> Self {
+        self.arrays = yes.then_some(Collector::ARRAYS);
+        self
+    }
+
+    /// Makes a field of a type static: its value is stored in the treedef. Both names are those
+    /// that serde sees.
+    ///
+    /// The name of a field of a tuple struct is its index. If several types have the same name, use
+    /// [`static_at`](Self::static_at).
+    ///
+    /// ```
+    /// use serde::Serialize;
+    /// use treedef::Flattener;
+    ///
+    /// #[derive(Serialize)]
+    /// struct Linear { name: &'static str, w: [f64; 2] }
+    ///
+    /// let flattener = Flattener::new().static_field("Linear", "name");
+    /// let (_, treedef) = flattener.flatten(&Linear { name: "first", w: [1.0, 2.0] })?;
+    /// assert_eq!(treedef.to_string(), r#"Linear { name: static "first", w: (*, *) }"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn static_field(self, type_name: &str, field: &str) -> Self {
+        self.with_rule(field_rule(type_name, field), Keep::Static)
+    }
+
+    /// Makes all values of a type static: they are stored in the treedef.
+    pub fn static_type(self, type_name: &str) -> Self {
+        self.with_rule(Rule::Type(type_name.to_owned()), Keep::Static)
+    }
+
+    /// Makes the values at these paths static: they are stored in the treedef.
+    ///
+    /// Use this for fields of a struct that contains a `#[serde(flatten)]` field: serde serializes
+    /// such a struct as a map, and maps have no type name.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the text is not a valid pattern.
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let flattener = Flattener::new().static_at("[*].0")?;
+    /// let (leaves, treedef) = flattener.flatten(&vec![("a", 1.0), ("a", 2.0)])?;
+    /// assert_eq!(treedef.to_string(), r#"[(static "a", *); 2]"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn static_at(self, pattern: impl ToPattern) -> Result<Self> {
+        let pattern = pattern.to_pattern()?.into_owned();
+        Ok(self.with_rule(Rule::Path(pattern), Keep::Static))
+    }
+
+    /// Makes a field of a type one leaf, with its whole subtree.
+    pub fn opaque_field(self, type_name: &str, field: &str) -> Self {
+        self.with_rule(field_rule(type_name, field), Keep::Leaf)
+    }
+
+    /// Makes each value of a type one leaf, with its whole subtree.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Flattener;
+    ///
+    /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    /// struct Tensor { shape: [usize; 2], data: Vec<f32> }
+    ///
+    /// let tensors = vec![Tensor { shape: [1, 2], data: vec![1.0, 2.0] }];
+    /// let (leaves, treedef) = Flattener::new().opaque_type("Tensor").flatten(&tensors)?;
+    /// assert_eq!(treedef.to_string(), "[*]");
+    /// assert_eq!(leaves[0].clone().into_typed::<Tensor>()?, tensors[0]);
+    /// assert_eq!(treedef::unflatten::<Vec<Tensor>>(&treedef, leaves)?, tensors);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn opaque_type(self, type_name: &str) -> Self {
+        self.with_rule(Rule::Type(type_name.to_owned()), Keep::Leaf)
+    }
+
+    /// Makes each value at these paths one leaf, with its whole subtree.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the text is not a valid pattern.
+    pub fn opaque_at(self, pattern: impl ToPattern) -> Result<Self> {
+        let pattern = pattern.to_pattern()?.into_owned();
+        Ok(self.with_rule(Rule::Path(pattern), Keep::Leaf))
+    }
+
+    /// Makes each node for which `is_leaf` returns true one leaf, with its whole subtree. It is
+    /// called for every node that is not a scalar, from the root down, but not inside a leaf or a
+    /// static.
+    ///
+    /// ```
+    /// use treedef::{Flattener, NodeKind};
+    ///
+    /// let flattener = Flattener::new().is_leaf(|_, node| node.kind() == NodeKind::Tuple);
+    /// let (_, treedef) = flattener.flatten(&vec![(1, 2), (3, 4)])?;
+    /// assert_eq!(treedef.to_string(), "[*, *]");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn is_leaf(
+        self,
+        is_leaf: impl Fn(&Path, NodeHead<'_>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.with_rules(|rules| rules.is_leaf = Some(Arc::new(is_leaf)))
+    }
+
+    /// Returns the rules about types, fields and paths that match nothing in a value, for example
+    /// because of a typo.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten`](crate::flatten()).
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let flattener = Flattener::new().static_field("Linaer", "name").static_at(".0")?;
+    /// assert_eq!(flattener.unmatched_rules(&("a", 1))?, ["Linaer.name"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn unmatched_rules<T: Serialize + ?Sized>(&self, value: &T) -> Result<Vec<String>> {
+        let (_, _, hits) = self.walk_any(Sink::Counted(0), value)?;
+        Ok(self.unmatched(&hits))
+    }
+
+    /// Makes it an error if a rule about a type, a field or a path matches nothing in a value.
+    ///
+    /// By default it is not, because an enum or an empty `Vec` may have nothing for it now.
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let flattener = Flattener::new().static_field("Linaer", "name").deny_unmatched(true);
+    /// let error = flattener.flatten(&("a", 1)).unwrap_err();
+    /// assert_eq!(error.to_string(), "no node matches `Linaer.name` (see `deny_unmatched`)");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn deny_unmatched(mut self, yes: bool) -> Self {
+        self.deny_unmatched = yes;
+        self
+    }
+
+    fn unmatched(&self, hits: &[bool]) -> Vec<String> {
+        let Some(rules) = &self.rules else { return Vec::new() };
+        let hits = rules.rules.iter().zip(hits).enumerate();
+        let unmatched = hits.filter(|(index, (_, hit))| !**hit && !rules.presets.contains(index));
+        unmatched.map(|(_, ((rule, _), _))| rule.to_string()).collect()
+    }
+
+    fn expect_matched(&self, hits: &[bool]) -> Result<()> {
+        if !self.deny_unmatched {
+            return Ok(());
+        }
+        match self.unmatched(hits).into_iter().next() {
+            None => Ok(()),
+            Some(rule) => {
+                Err(Error::from(ErrorKind::NoMatch { pattern: rule })
+                    .with_hint("see `deny_unmatched`"))
+            }
+        }
+    }
+
+    /// Serializes every value only once.
+    ///
+    /// By default, an element of a sequence that follows plain data, like a number or a struct of
+    /// numbers, is first compared with it. If it is something else, it is serialized again.
+    ///
+    /// This is fast, and makes no difference to a `Serialize` implementation that can run twice.
+    /// One that gives something away, such as an iterator in a cell, has less to give the second
+    /// time. For such values, turn this option on.
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    ///
+    /// use serde::{Serialize, Serializer};
+    /// use treedef::Flattener;
+    ///
+    /// struct Once(Cell<Option<f64>>);
+    ///
+    /// impl Serialize for Once {
+    ///     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    ///         (0.5, self.0.take()).serialize(serializer)
+    ///     }
+    /// }
+    ///
+    /// let values = || -> Vec<Once> {
+    ///     (0..9).map(|at| Once(Cell::new((at == 4).then_some(1.5)))).collect()
+    /// };
+    /// let error = treedef::flatten_as::<f64>(&values()).unwrap_err();
+    /// assert!(error.to_string().contains("gave less when it was asked again"));
+    ///
+    /// let (leaves, _) = Flattener::new().serialize_once(true).flatten_as::<f64>(&values())?;
+    /// assert_eq!(leaves.len(), 10);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn serialize_once(mut self, yes: bool) -> Self {
+        self.serialize_once = yes;
+        self
+    }
+
+    pub(super) fn with_rules(mut self, change: impl FnOnce(&mut Rules)) -> Self {
+        change(Arc::make_mut(self.rules.get_or_insert_default()));
+        self
+    }
+
+    fn with_rule(self, rule: Rule, keep: Keep) -> Self {
+        self.with_rules(|rules| rules.rules.push((rule, keep)))
+    }
+
+    /// As [`flatten`](crate::flatten()), with these options.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten`](crate::flatten()).
+    pub fn flatten<T: Serialize + ?Sized>(&self, value: &T) -> Result<(Vec<Leaf>, TreeDef)> {
+        self.flatten_as(value)
+    }
+
+    /// As [`flatten_as`], with these options.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten_as`].
+    pub fn flatten_as<L: LeafType>(
+        &self,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<(Vec<L>, TreeDef)> {
+        let tree = self.recorded(value)?;
+        Ok((tree.leaves, tree.treedef))
+    }
+
+    /// The tree of a value: its structure and its leaves together.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten`](Self::flatten).
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let tree = Flattener::new().none_is_leaf(true).tree(&(1, None::<i32>))?;
+    /// assert_eq!(tree.leaves().len(), 2);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn tree<T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<Leaf>> {
+        self.recorded(value)
+    }
+
+    /// The tree of a value whose leaves are all of one kind.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten_as`](Self::flatten_as).
+    ///
+    /// ```
+    /// use treedef::{Flattener, LeafKind};
+    ///
+    /// let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    /// let tree = floats.tree_as::<f64>(&("adam", 0.5))?;
+    /// assert_eq!(tree.to_string(), r#"(static "adam", 0.5)"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn tree_as<L: LeafType>(&self, value: &(impl Serialize + ?Sized)) -> Result<Tree<L>> {
+        self.recorded(value)
+    }
+
+    /// As [`structure`], with these options.
+    ///
+    /// # Errors
+    ///
+    /// As [`structure`].
+    pub fn structure<T: Serialize + ?Sized>(&self, value: &T) -> Result<TreeDef> {
+        let (treedef, leaves) = self.walk(self.sink(Sink::Counted(0)), value)?;
+        match self.arrays {
+            Some(arrays) => Ok((arrays.collect)(&treedef, leaves, &self.array_rules)?.treedef),
+            None => Ok(treedef),
+        }
+    }
+
+    /// As [`signature`], with these options.
+    ///
+    /// # Errors
+    ///
+    /// As [`signature`].
+    pub fn signature<T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<LeafKind>> {
+        self.recorded(value)
+    }
+
+    /// As [`flatten_as`] with these options, but appends the leaves to `buffer`.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten_as`]. The buffer is unchanged on error.
+    ///
+    /// ```
+    /// use treedef::Flattener;
+    ///
+    /// let mut buffer = vec![1.0];
+    /// let treedef = Flattener::new().flatten_append(&[2.0, 3.0], &mut buffer)?;
+    /// assert_eq!(buffer, [1.0, 2.0, 3.0]);
+    /// assert_eq!(treedef.num_leaves(), 2);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn flatten_append<L: LeafType>(
+        &self,
+        value: &(impl Serialize + ?Sized),
+        buffer: &mut Vec<L>,
+    ) -> Result<TreeDef> {
+        let (leaves, treedef) = self.flatten_as(value)?;
+        buffer.extend(leaves);
+        Ok(treedef)
+    }
+
+    /// Puts the leaves of a value with a known structure into `buffer`, and replaces its content.
+    ///
+    /// The options of the walk are those of the treedef. The rules are those of this flattener, and
+    /// should be the rules that the treedef was made with. Map entries are found by their keys.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the value has another structure. The error lists the differences, and
+    /// the buffer is empty.
+    ///
+    /// ```
+    /// use treedef::{Flattener, LeafKind};
+    ///
+    /// let floats = Flattener::new().leaves_where(LeafKind::is_float);
+    /// let (mut buffer, treedef) = floats.flatten_as::<f64>(&("adam", 1, 0.5))?;
+    ///
+    /// let error = floats.flatten_like(&treedef, &("adam", 2, 0.25), &mut buffer).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "expected `static 1`, found `static 2` at `.1` \
+    ///      (statics are part of the structure; see `ignore_statics`)"
+    /// );
+    /// floats.ignore_statics(true).flatten_like(&treedef, &("adam", 2, 0.25), &mut buffer)?;
+    /// assert_eq!(buffer, [0.25]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn flatten_like<L: LeafType>(
+        &self,
+        treedef: &TreeDef,
+        value: &(impl Serialize + ?Sized),
+        buffer: &mut Vec<L>,
+    ) -> Result<()> {
+        let mut sink = L::sink(mem::take(buffer));
+        self.walk_like(treedef, value, &mut sink)?;
+        *buffer = L::from_sink(sink);
+        Ok(())
+    }
+
+    pub(super) fn walk_like<T: Serialize + ?Sized>(
+        &self,
+        treedef: &TreeDef,
+        value: &T,
+        sink: &mut Sink,
+    ) -> Result<()> {
+        sink.resize(0);
+        let leaves = match self.arrays {
+            Some(arrays) => (arrays.sink)(),
+            None => mem::replace(sink, Sink::Counted(0)),
+        };
+        let options = treedef.encoding.options;
+        let rules = self.rules.as_ref().filter(|rules| rules.need_nodes());
+        if self.arrays.is_none() && rules.is_none() {
+            let task = Request { limits: treedef.limits, options, ..self.task(leaves) };
+            let mut tape = Tape::begin(task, Some((treedef, self.ignore_statics)));
+            let end = value.serialize(Writer { tape: &mut tape, at: 0 });
+            *sink = tape.finish_like(end, treedef, |found| self.expect_same(treedef, found))?;
+            return Ok(());
+        }
+        let like = Flattener { options, limits: treedef.limits, ..self.clone() };
+        let (found, leaves, _) = like.walk_any(leaves, value)?;
+        if let Some(arrays) = self.arrays {
+            let found = (arrays.collect)(&found, leaves, &self.array_rules)?;
+            self.expect_same(treedef, &found.treedef)?;
+            return put_all(treedef, found.leaves, sink);
+        }
+        *sink = leaves;
+        self.expect_same(treedef, &found)
+    }
+
+    fn expect_same(&self, expected: &TreeDef, found: &TreeDef) -> Result<()> {
+        if expected == found {
+            return Ok(());
+        }
+        let differences = structure_differences(expected, found, self.ignore_statics);
+        // Only ignored statics differ, so the leaves are in the same order.
+        let Some(first) = differences.first() else { return Ok(()) };
+        let statics = first.kind == DifferenceKind::Static;
+        let error = structure_mismatch(differences);
+        Err(if statics {
+            error.with_hint("statics are part of the structure; see `ignore_statics`")
+        } else {
+            error
+        })
+    }
+
+    /// Lets [`flatten_like`](Self::flatten_like) accept a static with another value, such as a step
+    /// counter. The default is `false`.
+    ///
+    /// It concerns only that function and [`FlatFn`](crate::FlatFn), which calls it. Functions of
+    /// two trees, such as [`Tree::zip_with`], always compare the statics. To combine two values
+    /// that differ in a static, flatten the second like the first. The statics of the first are
+    /// kept:
+    ///
+    /// ```
+    /// use treedef::{Flattener, LeafKind, Tree};
+    ///
+    /// let floats = Flattener::new().leaves_where(LeafKind::is_float).ignore_statics(true);
+    /// let (old, new) = (("step", 1, 0.5), ("step", 2, 0.75));
+    /// let tree: Tree<f64> = floats.tree_as(&old)?;
+    ///
+    /// let error = tree.clone().zip_with(floats.tree_as(&new)?, |a, b: f64| a + b).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected `static 1`, found `static 2` at `.1`");
+    ///
+    /// let mut leaves: Vec<f64> = Vec::new();
+    /// floats.flatten_like(tree.treedef(), &new, &mut leaves)?;
+    /// let sum = tree.clone().zip_with(Tree::new(tree.treedef().clone(), leaves)?, |a, b| a + b)?;
+    /// assert_eq!(sum.to_string(), r#"(static "step", static 1, 1.25)"#);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn ignore_statics(mut self, yes: bool) -> Self {
+        self.ignore_statics = yes;
+        self
+    }
+
+    fn recorded<L: Emit, T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<L>> {
+        let (treedef, leaves) = self.walk(self.sink(L::sink(Vec::new())), value)?;
+        self.tree_of(treedef, leaves)
+    }
+
+    /// The tree of what a walk has put into [`sink`](Self::sink).
+    fn tree_of<L: Emit>(&self, treedef: TreeDef, leaves: Sink) -> Result<Tree<L>> {
+        let Some(arrays) = self.arrays else {
+            return Ok(Tree::from_parts(treedef, L::from_sink(leaves)));
+        };
+        let tree = (arrays.collect)(&treedef, leaves, &self.array_rules)?;
+        let mut leaves = L::sink(Vec::new());
+        put_all(&tree.treedef, tree.leaves, &mut leaves)?;
+        Ok(Tree::from_parts(tree.treedef, L::from_sink(leaves)))
+    }
+
+    pub(super) fn walk<T: Serialize + ?Sized>(
+        &self,
+        sink: Sink,
+        value: &T,
+    ) -> Result<(TreeDef, Sink)> {
+        let (treedef, leaves, hits) = self.walk_any(sink, value)?;
+        self.expect_matched(&hits)?;
+        // If the whole is within the limit, so are its keys and statics.
+        if treedef.root().work() > self.limits.max_work {
+            self.limits.expect_work(PrintCost::of(&treedef.encoding).work(), 0)?;
+        }
+        Ok((treedef, leaves))
+    }
+
+    /// Returns with the structure and the leaves which rules applied, if there are any.
+    fn walk_any<T: Serialize + ?Sized>(
+        &self,
+        sink: Sink,
+        value: &T,
+    ) -> Result<(TreeDef, Sink, Vec<bool>)> {
+        let rules = self.rules.as_ref().filter(|rules| rules.need_nodes());
+        // By rules, leaves are chosen when the nodes are made.
+        let (leaves, to) = match rules {
+            Some(_) => (Sink::Leaves(Vec::new()), sink),
+            None => (sink, Sink::Counted(0)),
+        };
+        let mut tape = Tape::begin(Request { ruled: rules.is_some(), ..self.task(leaves) }, None);
+        let end = value.serialize(Writer { tape: &mut tape, at: 0 });
+        match rules {
+            Some(rules) => tape.finish_by_rules(end, Arc::clone(rules), to),
+            None => tape.finish(end).map(|(treedef, leaves)| (treedef, leaves, Vec::new())),
+        }
+    }
+
+    /// A walk with the options of this flattener.
+    fn task(&self, leaves: Sink) -> Request {
+        let by_kind = self.rules.as_ref().filter(|rules| !rules.need_nodes());
+        Request {
+            takes: by_kind.map_or(ALL_KINDS, |rules| rules.leaf_kinds()),
+            predicts: !self.serialize_once && self.objects == Objects::None,
+            objects: self.objects,
+            ..Request::new(leaves, self.options, self.limits)
+        }
+    }
+
+    /// Where a walk puts the leaves.
+    fn sink(&self, other: Sink) -> Sink {
+        self.arrays.map_or(other, |arrays| (arrays.sink)())
+    }
+}
+
+/// Puts leaves into a sink, which may take only one kind.
+fn put_all(treedef: &TreeDef, leaves: Vec<Leaf>, sink: &mut Sink) -> Result<()> {
+    for (index, leaf) in leaves.into_iter().enumerate() {
+        let found = leaf.kind();
+        if !sink.push_leaf(leaf) {
+            let error = ErrorKind::LeafKind { expected: sink.kind(), found };
+            return Err(treedef.error_at_leaf(index, error).with_hint("see `Flattener::arrays`"));
+        }
+    }
+    Ok(())
+}
+
+fn field_rule(type_name: &str, field: &str) -> Rule {
+    Rule::Field { type_name: type_name.to_owned(), field: field.to_owned() }
+}
+
+impl TreeDef {
+    /// Puts the leaves of a value with this structure into `buffer`, and replaces its content.
+    ///
+    /// For a structure made with rules, use [`Flattener::flatten_like`].
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the value has another structure. The error lists the differences, and
+    /// the buffer is empty.
+    ///
+    /// ```
+    /// let (mut buffer, treedef) = treedef::flatten_as::<f64>(&vec![(1.0, 2.0), (3.0, 4.0)])?;
+    /// treedef.flatten_like(&vec![(5.0, 6.0), (7.0, 8.0)], &mut buffer)?;
+    /// assert_eq!(buffer, [5.0, 6.0, 7.0, 8.0]);
+    ///
+    /// let error = treedef.flatten_like(&vec![(1.0, 2.0)], &mut buffer).unwrap_err();
+    /// assert_eq!(error.to_string(), "expected 2 children, found 1 child at the root");
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn flatten_like<L: LeafType>(
+        &self,
+        value: &(impl Serialize + ?Sized),
+        buffer: &mut Vec<L>,
+    ) -> Result<()> {
+        Flattener::new().flatten_like(self, value, buffer)
+    }
+
+    /// Puts the objects of a value with this structure into `buffer`, and replaces its content.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten_like`](Self::flatten_like) and [`flatten_objects`](crate::flatten_objects()).
+    pub fn flatten_objects_like<O: Clone + 'static>(
+        &self,
+        value: &(impl Serialize + ?Sized),
+        buffer: &mut Vec<O>,
+    ) -> Result<()> {
+        Flattener::new().flatten_objects_like(self, value, buffer)
+    }
+}
+
+impl Value {
+    /// Records any serde value.
+    ///
+    /// # Errors
+    ///
+    /// As [`flatten`].
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
+        Value::recorded(value, Options::default(), Limits::default())
+    }
+
+    pub(crate) fn recorded<T: Serialize + ?Sized>(
+        value: &T,
+        options: Options,
+        limits: Limits,
+    ) -> Result<Self> {
+        let mut tape = Tape::begin_whole(options, limits);
+        let end = value.serialize(Writer { tape: &mut tape, at: 0 });
+        tape.finish_whole(end)
+    }
+}

@@ -1,0 +1,34 @@
+//! Sorting and moving items by their positions, compiled once for all kinds of items.
+
+use std::cmp::Ordering;
+
+/// The positions of so many items in their order. Equal items keep their order.
+pub(crate) fn sorted_positions(
+    count: usize,
+    compare: &mut dyn FnMut(usize, usize) -> Ordering,
+) -> Vec<usize> {
+    let mut positions: Vec<usize> = (0..count).collect();
+    positions.sort_by(|a, b| compare(*a, *b));
+    positions
+}
+
+/// The same, without the items that equal an earlier one.
+pub(crate) fn distinct_positions(
+    count: usize,
+    compare: &mut dyn FnMut(usize, usize) -> Ordering,
+) -> Vec<usize> {
+    let mut positions = sorted_positions(count, compare);
+    positions.dedup_by(|later, first| compare(*later, *first) == Ordering::Equal);
+    positions
+}
+
+/// Moves each item to its destination by swaps along the cycles.
+pub(crate) fn permute(mut destination: Vec<usize>, mut swap: impl FnMut(usize, usize)) {
+    for at in 0..destination.len() {
+        while destination[at] != at {
+            let to = destination[at];
+            swap(at, to);
+            destination.swap(at, to);
+        }
+    }
+}

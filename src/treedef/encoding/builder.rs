@@ -1,0 +1,382 @@
+//! Opens a node, adds its children, closes it.
+
+use std::mem;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    Content, Encoding, Insertion, Leaf, Limits, Node, NodeData, NodeKind, Options, Tree, TreeDef,
+    Value,
+};
+use crate::positions::permute;
+use crate::treedef::insertion::sort_by_map;
+use crate::treedef::node_ref::alike;
+use crate::treedef::run_index::INDEXED;
+
+use super::node_data::NodeDataTable;
+
+/// The nodes and node data of a structure that is being built.
+///
+/// During the build, spans are relative and the totals of closed nodes are final, so subtrees can
+/// be moved and copied. [`finish`](EncodingBuilder::finish) renumbers the node data.
+#[derive(Default)]
+pub(crate) struct EncodingBuilder {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) node_data: NodeDataTable,
+}
+
+/// The maximum capacity, in nodes, that a builder keeps: about two megabytes.
+const MOST_SPARE_NODES: usize = 32_768;
+
+impl EncodingBuilder {
+    /// Appends a node that has no children yet.
+    #[inline]
+    pub(crate) fn open(&mut self, kind: NodeKind, data: usize) -> usize {
+        let at = self.nodes.len();
+        let leaves = usize::from(kind == NodeKind::Leaf);
+        let maps = usize::from(kind == NodeKind::Map);
+        self.nodes.push(Node {
+            kind,
+            depth: 0,
+            data,
+            repeat: 1,
+            span: 1,
+            children: 0,
+            leaves,
+            maps,
+            work: 1,
+        });
+        if data != NodeData::NONE {
+            self.name(at, data);
+        }
+        at
+    }
+
+    /// Completes the node at `at`. All nodes after it are its descendants.
+    pub(crate) fn close(&mut self, at: usize, data: usize) -> Result<()> {
+        let mut node = self.nodes[at];
+        (node.children, node.leaves, node.work, node.depth) = (0, 0, 1, 0);
+        node.maps = usize::from(node.kind == NodeKind::Map);
+        let mut run = at + 1;
+        while let Some(child) = self.nodes.get(run) {
+            node.count(child)?;
+            run += child.span;
+        }
+        self.nodes[at] = node;
+        self.seal(at, data);
+        Ok(())
+    }
+
+    /// Adds a complete run of children to the totals of an open node.
+    #[cfg(feature = "persist")]
+    pub(crate) fn count(&mut self, at: usize, child: usize) -> Result<()> {
+        let child = self.nodes[child];
+        self.nodes[at].count(&child)
+    }
+
+    /// Completes a node whose totals are up to date.
+    pub(crate) fn seal(&mut self, at: usize, data: usize) {
+        let node = &mut self.nodes[at];
+        node.depth = node.depth.saturating_add(1);
+        self.name(at, data);
+    }
+
+    /// Sets the node data and the span of a complete node.
+    pub(crate) fn name(&mut self, at: usize, data: usize) {
+        let (work, depth) = self.node_data.costs.get(data).copied().unwrap_or_default();
+        let end = self.nodes.len();
+        let node = &mut self.nodes[at];
+        (node.data, node.span) = (data, end - at);
+        node.work = node.work.saturating_add(work);
+        node.depth = node.depth.max(depth);
+    }
+
+    /// Whether two complete subtrees are equal, apart from the `repeat` of their roots.
+    pub(crate) fn same(&self, a: usize, b: usize) -> bool {
+        alike(self.subtree(a), self.subtree(b))
+    }
+
+    /// Adds the node that was completed last to its parent as the next `repeat` children. `last` is
+    /// the index of the parent's last run. Returns the index of the run that now contains the
+    /// children: if it equals the last run, both are merged.
+    pub(crate) fn join(
+        &mut self,
+        last: Option<usize>,
+        child: usize,
+        repeat: usize,
+    ) -> Result<usize> {
+        match last {
+            Some(last) if self.same(last, child) => {
+                self.nodes.truncate(child);
+                let run = &mut self.nodes[last].repeat;
+                let Some(sum) = run.checked_add(repeat) else {
+                    return Err(ErrorKind::TooLarge.into());
+                };
+                *run = sum;
+                Ok(last)
+            }
+            _ => {
+                self.nodes[child].repeat = repeat;
+                Ok(child)
+            }
+        }
+    }
+
+    pub(crate) fn subtree(&self, at: usize) -> &[Node] {
+        &self.nodes[at..at + self.nodes[at].span]
+    }
+
+    /// Appends a copy of a complete subtree, as one child. Returns its index.
+    pub(crate) fn copy(&mut self, node: usize) -> usize {
+        let (copy, span) = (self.nodes.len(), self.nodes[node].span);
+        self.nodes.extend_from_within(node..node + span);
+        self.nodes[copy].repeat = 1;
+        copy
+    }
+
+    /// Sorts the entries of the map at `at` into canonical order: its keys and its children. Where
+    /// each leaf goes is only said if its leaves are in memory.
+    ///
+    /// Returns the new order, or `None` if the entries were already sorted.
+    pub(crate) fn sort_entries(
+        &mut self,
+        at: usize,
+        keys: &mut [Value],
+        has_leaves: bool,
+    ) -> Option<Sorted> {
+        if keys.is_sorted() {
+            return None;
+        }
+        let entries = self.entries(at);
+        let inserted = canonical_order(keys);
+        let mut order = vec![0; inserted.len()];
+        for (canonical, &insertion) in inserted.iter().enumerate() {
+            order[insertion] = canonical;
+        }
+        let order: Arc<[usize]> = order.into();
+        let mut moved = Vec::with_capacity(inserted.len());
+        let last = entries.last().filter(|_| has_leaves);
+        let leaves = last.map_or(0, |entry| entry.leaf + self.nodes[entry.node].leaves);
+        let mut destination = vec![0; leaves];
+        let mut sorted: Vec<Node> = Vec::with_capacity(self.nodes.len() - at - 1);
+        let (mut last, mut leaf, mut map) = (None, 0usize, 0usize);
+        for &insertion in &inserted {
+            let entry = entries[insertion];
+            let node = self.nodes[entry.node];
+            if has_leaves {
+                let places = destination.iter_mut().skip(entry.leaf).take(node.leaves);
+                places.zip(leaf..).for_each(|(place, leaf)| *place = leaf);
+            }
+            moved.push((insertion, map));
+            leaf = leaf.saturating_add(node.leaves);
+            map = map.saturating_add(node.maps);
+            match last {
+                Some((previous, place))
+                    if previous == entry.node || self.same(previous, entry.node) =>
+                {
+                    let run: &mut Node = &mut sorted[place];
+                    run.repeat += 1;
+                }
+                _ => {
+                    last = Some((entry.node, sorted.len()));
+                    sorted.extend_from_slice(self.subtree(entry.node));
+                    let place = sorted.len() - node.span;
+                    sorted[place].repeat = 1;
+                }
+            }
+        }
+        self.nodes.truncate(at + 1);
+        self.nodes.extend(sorted);
+        permute(order.to_vec(), |a, b| keys.swap(a, b));
+
+        let mut maps = vec![(0, 0); entries.len()];
+        for (insertion, map) in moved {
+            maps[insertion] = (entries[insertion].map, map);
+        }
+        Some(Sorted { order, leaves: destination, maps })
+    }
+
+    /// For each entry of the map at `at`: the index of its node, and the number of leaves and maps
+    /// in the entries before it. If they are too many, closing the map is an error.
+    fn entries(&self, at: usize) -> Vec<EntryStart> {
+        let mut entries = Vec::new();
+        let (mut run, mut leaf, mut map) = (at + 1, 0usize, 0usize);
+        while let Some(node) = self.nodes.get(run) {
+            for _ in 0..node.repeat {
+                entries.push(EntryStart { node: run, leaf, map });
+                leaf = leaf.saturating_add(node.leaves);
+                map = map.saturating_add(node.maps);
+            }
+            run += node.span;
+        }
+        entries
+    }
+
+    /// Removes all nodes and node data, and keeps the memory unless it is too large.
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+        self.nodes.shrink_to(MOST_SPARE_NODES);
+        self.node_data.clear();
+    }
+
+    /// Takes out the finished structure. Afterwards the builder has to be cleared.
+    pub(crate) fn finish(
+        &mut self,
+        options: Options,
+        insertions: Vec<Insertion>,
+        limits: Limits,
+    ) -> TreeDef {
+        let node_data = self.node_data.take_numbered(&mut self.nodes);
+        let nodes = if self.nodes.capacity() <= MOST_SPARE_NODES {
+            self.nodes[..].into()
+        } else {
+            mem::take(&mut self.nodes).into()
+        };
+        encode(nodes, node_data, options, insertions, limits)
+    }
+
+    /// Like [`finish`](Self::finish), for node data that is all used and numbered by first use.
+    #[cfg(feature = "persist")]
+    pub(crate) fn finish_numbered(self, options: Options, limits: Limits) -> TreeDef {
+        encode(self.nodes.into(), self.node_data.list.into(), options, Vec::new(), limits)
+    }
+
+    /// Removes the subtree at `at`, which was built last, and returns it as a structure.
+    pub(crate) fn extract(
+        &mut self,
+        at: usize,
+        options: Options,
+        insertions: Vec<Insertion>,
+    ) -> TreeDef {
+        let mut nodes = self.nodes.split_off(at);
+        let mut node_data = NodeDataTable::default();
+        for node in &mut nodes {
+            if let Some(data) = self.node_data.get(node.data) {
+                node.data = node_data.intern(data.as_ref());
+            }
+        }
+        let node_data = node_data.list.into();
+        encode(nodes.into(), node_data, options, insertions, Limits::default())
+    }
+}
+
+impl Node {
+    /// Adds a complete run of children to the totals.
+    #[inline]
+    pub(crate) fn count(&mut self, child: &Node) -> Result<()> {
+        let sum = |total: usize, count: usize| total.checked_add(count.checked_mul(child.repeat)?);
+        let sums = sum(self.children, 1).zip(sum(self.leaves, child.leaves));
+        let ((children, leaves), maps) =
+            sums.zip(sum(self.maps, child.maps)).ok_or_else(|| Error::from(ErrorKind::TooLarge))?;
+        (self.children, self.leaves, self.maps) = (children, leaves, maps);
+        self.work = self.work.saturating_add(child.work.saturating_mul(child.repeat));
+        self.depth = self.depth.max(child.depth);
+        Ok(())
+    }
+}
+
+fn encode(
+    nodes: Box<[Node]>,
+    node_data: Box<[NodeData]>,
+    options: Options,
+    mut insertions: Vec<Insertion>,
+    limits: Limits,
+) -> TreeDef {
+    sort_by_map(&mut insertions);
+    let run_index = (nodes.len() > INDEXED).then(|| Box::new(OnceLock::new()) as _);
+    let aside = Box::new(Mutex::new(None));
+    let encoding = Encoding { options, nodes, node_data, run_index, aside };
+    TreeDef {
+        encoding: Arc::new(encoding),
+        insertions: (!insertions.is_empty()).then(|| insertions.into()),
+        limits,
+        walked: false,
+    }
+}
+
+#[derive(Clone, Copy)]
+struct EntryStart {
+    node: usize,
+    leaf: usize,
+    map: usize,
+}
+
+/// How the entries of a map were sorted.
+pub(crate) struct Sorted {
+    /// The canonical position of the first entry to arrive, of the second, and so on.
+    pub(crate) order: Arc<[usize]>,
+    /// The new index of each leaf of the map, counted from the map's first leaf.
+    pub(crate) leaves: Vec<usize>,
+    /// For each entry, in insertion order: the number of the map's inner maps before it, in the old
+    /// and in the new order.
+    maps: Vec<(usize, usize)>,
+}
+
+impl Sorted {
+    /// The new index of the inner map that had index `map` before the entries were sorted.
+    pub(crate) fn moved(&self, map: usize) -> usize {
+        let entry = self.maps.partition_point(|(before, _)| *before <= map).saturating_sub(1);
+        self.maps.get(entry).map_or(map, |(before, now)| map - before + now)
+    }
+}
+
+/// The indices of `keys` in the order of the keys. Equal keys keep their order.
+fn canonical_order(keys: &[Value]) -> Vec<usize> {
+    let texts = keys.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
+    let starts = texts.map_or_else(|| vec![0; keys.len()], |texts| starts(&texts));
+    let mut keyed: Vec<(u64, usize)> = starts.into_iter().zip(0..).collect();
+    keyed.sort_unstable_by(|&(a, at), &(b, other)| {
+        a.cmp(&b).then_with(|| (&keys[at], at).cmp(&(&keys[other], other)))
+    });
+    keyed.into_iter().map(|(_, at)| at).collect()
+}
+
+/// The eight bytes of each text after what all have in common, as a number. They usually decide
+/// which of two comes first.
+fn starts(texts: &[&str]) -> Vec<u64> {
+    let Some((first, others)) = texts.split_first() else { return Vec::new() };
+    let in_common = others.iter().fold(first.len(), |most, text| {
+        first.bytes().take(most).zip(text.bytes()).take_while(|(a, b)| a == b).count()
+    });
+    let start = |text: &&str| {
+        let mut bytes = [0; 8];
+        text.bytes().skip(in_common).zip(&mut bytes).for_each(|(byte, slot)| *slot = byte);
+        u64::from_be_bytes(bytes)
+    };
+    texts.iter().map(start).collect()
+}
+
+/// An absent value becomes `None`, and an opaque leaf the value that it holds.
+impl From<Leaf> for Value {
+    fn from(leaf: Leaf) -> Self {
+        match leaf {
+            Leaf::Opaque(value) => Arc::unwrap_or_clone(value),
+            Leaf::None => {
+                let mut builder = EncodingBuilder::default();
+                builder.open(NodeKind::None, NodeData::NONE);
+                let treedef = builder.finish(Options::default(), Vec::new(), Limits::default());
+                Value::from_tree(Tree { treedef, leaves: Vec::new() })
+            }
+            scalar => Value(Content::Scalar(scalar)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::canonical_order;
+    use crate::model::{Leaf, Value};
+
+    #[test]
+    fn texts_are_sorted_by_their_bytes_and_equal_ones_stay_in_order() {
+        let endings = ["", "b", "a", "\0", "a\0", "ä", "12345678", "123456789", "12345678\0", "a"];
+        for start in ["", "in common: ", "in"] {
+            let texts: Vec<String> = endings.map(|ending| format!("{start}{ending}")).into();
+            let mut expected: Vec<usize> = (0..texts.len()).collect();
+            expected.sort_by_key(|&position| &texts[position]);
+            let keys: Vec<Value> = texts.into_iter().map(|text| Leaf::from(text).into()).collect();
+            let sorted = canonical_order(&keys);
+            assert_eq!(sorted, expected, "{start:?}");
+        }
+    }
+}

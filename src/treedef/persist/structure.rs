@@ -1,0 +1,114 @@
+//! Structures as bytes.
+
+use crate::error::Result;
+use crate::model::{Limits, TreeDef};
+use crate::treedef::limits::PrintCost;
+
+use super::container::{HEADER, Header, Kind};
+use super::decode::{Decoded, Part, decode};
+use super::encode::{EncodedPart, encode_part};
+use super::orders::OrderReader;
+use super::wire::{invalid, wide};
+
+const STRUCTURE: &str = "the structure";
+
+impl TreeDef {
+    /// Encodes the treedef as the bytes of a file.
+    ///
+    /// Equal treedefs have equal bytes on every platform, without [`Limits`] and insertion orders.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the treedef exceeds its own [`Limits`], because
+    /// [`from_bytes`](Self::from_bytes) would refuse the bytes. Also returns an error when it has
+    /// more than 2³² nodes or names.
+    ///
+    /// ```
+    /// use treedef::TreeDef;
+    ///
+    /// let treedef = treedef::structure(&vec![(1.0, "a"); 1_000_000])?;
+    /// let bytes = treedef.to_bytes()?;
+    /// assert!(bytes.len() < 200);
+    /// assert_eq!(TreeDef::from_bytes(&bytes)?, treedef);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    #[doc(alias = "treespec_dumps")]
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let encoded = encode_part(std::iter::empty(), Some(self))?;
+        self.begin_file(Kind::TreeDef, &encoded, 0)
+    }
+
+    /// Reads bytes that [`to_bytes`](Self::to_bytes) wrote, within [`Limits::default`].
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the bytes were changed or cut off, are of a later format or another
+    /// kind of file, or exceed a limit.
+    #[doc(alias = "treespec_loads")]
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        TreeDef::from_bytes_with(bytes, Limits::default())
+    }
+
+    /// Reads bytes that [`to_bytes`](Self::to_bytes) wrote, within the given limits.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`from_bytes`](Self::from_bytes).
+    pub fn from_bytes_with(bytes: &[u8], limits: Limits) -> Result<Self> {
+        let header = Header::read(bytes, Kind::TreeDef, limits)?;
+        let (structure, _) = header.parts(bytes)?;
+        structure_of(&header, structure, &mut OrderReader::new(&[])?, limits)
+    }
+
+    /// Checks that the limits of this treedef allow it to be loaded again.
+    fn expect_loadable(&self, nodes: usize, bytes: usize) -> Result<()> {
+        let (limits, root) = (self.limits, self.root());
+        limits.expect_bytes(bytes)?;
+        limits.expect_nodes(nodes)?;
+        limits.expect_depth(root.levels())?;
+        limits.expect_names(self.encoding.bytes_of_names(), bytes)?;
+        limits.expect_stored(PrintCost::of(&self.encoding), bytes)?;
+        // A file does not record that the treedef was made from a value, which allows any work.
+        if self.walked { limits.expect_work(root.work(), self.num_leaves()) } else { Ok(()) }
+    }
+
+    /// The header and the structure of a file. `rest` more bytes follow them.
+    pub(super) fn begin_file(
+        &self,
+        kind: Kind,
+        encoded: &EncodedPart<'_>,
+        rest: usize,
+    ) -> Result<Vec<u8>> {
+        let mut file = encoded.part(HEADER)?;
+        let part = file.get(HEADER..).unwrap_or_default();
+        self.expect_loadable(encoded.nodes(), part.len())?;
+        let header = Header {
+            kind,
+            options: self.encoding.options,
+            structure: wide(part.len()),
+            nodes: wide(encoded.nodes()),
+            leaves: wide(self.num_leaves()),
+            rest: wide(rest),
+            checksum: crc32c::crc32c(part),
+        };
+        file.splice(..HEADER, header.write()?);
+        Ok(file)
+    }
+}
+
+/// Reads the structure of a file, and checks it against the header.
+pub(super) fn structure_of(
+    header: &Header,
+    bytes: &[u8],
+    orders: &mut OrderReader,
+    limits: Limits,
+) -> Result<TreeDef> {
+    let part = Part { name: STRUCTURE, bytes, structure: Some(header.options) };
+    let Decoded { structure, nodes, .. } = decode(&part, orders, limits)?;
+    let treedef = structure.ok_or_else(|| invalid(STRUCTURE, "there is none"))?;
+    if (wide(nodes), wide(treedef.num_leaves())) == (header.nodes, header.leaves) {
+        Ok(treedef)
+    } else {
+        Err(invalid("the header", "it counts other nodes or leaves than there are"))
+    }
+}
