@@ -32,30 +32,7 @@
 //! 5. Node data is distinct, all of it is used, and it is numbered by first use in `nodes`.
 //! 6. A [`Value`] in node data has only scalars as leaves, and no statics.
 //!
-//! # Words
-//!
-//! | word | meaning |
-//! |---|---|
-//! | leaf, opaque leaf | one value of the flat vector; a whole subtree as one leaf |
-//! | structure, treedef | a tree without its leaves; the type that stores it |
-//! | node, atom, compound | a place in a structure; one that never has children; one that may |
-//! | run, repeat, span | equal neighbouring nodes, stored once; how many; the stored nodes of a subtree |
-//! | node data, label | the names and labels of a node; a field name or a map key |
-//! | static | a value that belongs to the structure |
-//! | key, path, pattern | one step from a node to a child; the steps from the root; a set of paths |
-//! | insertion | the order in which the entries of a map came, before they were sorted |
-//! | walk, event | a visit of all nodes, parents first; a node is entered or left |
-//! | cursor | the place in a known structure that a value has reached |
-//! | builder, parts | makes an encoding node by node, and joins equal neighbours; one that also takes parts of other structures |
-//! | tape, word | the serde calls of a value that is flattened; one of them, or several leaves |
-//! | follow | to compare a call with the word that is expected, instead of writing one |
-//! | frame | a sequence on the tape whose elements have not all come |
-//! | row | elements of a sequence that are taken together, because they should look like the last |
-//! | layout | the serde calls of a type that always makes the same ones |
-//! | block, shape | a rectangular part of a structure, like an array; its sizes |
-//! | slot | the place of a leaf in the flat vector |
-//! | site, view | where two structures are compared; what a comparison looks for and keeps |
-//! | fragment | a subtree that is inserted several times |
+//! The words of the code are in `ARCHITECTURE.md`.
 
 use std::any::Any;
 use std::borrow::Cow;

@@ -30,8 +30,11 @@ fn files(module: &Path) -> Vec<PathBuf> {
     match fs::read_dir(module) {
         Ok(entries) => {
             let paths = entries.map(|entry| entry.unwrap().path());
-            let sources = paths
-                .filter(|path| path.is_dir() || path.extension().is_some_and(|end| end == "rs"));
+            let is_source = |path: &PathBuf| match path.is_dir() {
+                true => !path.ends_with("target"),
+                false => path.extension().is_some_and(|end| end == "rs"),
+            };
+            let sources = paths.filter(is_source);
             sources.flat_map(|path| files(&path.with_extension(""))).collect()
         }
         Err(_) => vec![module.with_extension("rs")],
@@ -195,6 +198,36 @@ fn links_of_the_readme_lead_to_files() {
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             assert!(root().join(folder).join(link).exists(), "{folder}/README.md: {link}");
         }
+    }
+}
+
+/// The papers name files by their paths from the folder that they stand in. `print.rs` alone is a file of a folder that
+/// the sentence names.
+#[test]
+fn papers_name_files_that_exist() {
+    let mut names = HashSet::new();
+    for folder in ["src", "crates", "tests", "benches"] {
+        let files = files(&root().join(folder)).into_iter();
+        names.extend(files.filter_map(|file| file.file_name()?.to_str().map(str::to_owned)));
+    }
+    let papers = ["ARCHITECTURE.md", "CONTRIBUTING.md", "tests/README.md", "fuzz/README.md"];
+    for paper in papers {
+        let folder = root().join(paper).parent().unwrap().to_owned();
+        let text = read(paper);
+        let prose: String = text.split("```").step_by(2).collect();
+        let mut checked = 0;
+        for named in prose.split('`').skip(1).step_by(2) {
+            let path = named.split(['<', ' ']).next().unwrap_or_default();
+            if path.contains('/') {
+                assert!(folder.join(path).exists(), "{paper}: {named}");
+            } else if path.ends_with(".rs") {
+                assert!(names.contains(path), "{paper}: {named}");
+            } else {
+                continue;
+            }
+            checked += 1;
+        }
+        assert!(checked > 3, "{paper} names only {checked} files");
     }
 }
 
