@@ -31,6 +31,18 @@ fn choice(bytes: &[u8], of: u8) -> (u8, &[u8]) {
     bytes.split_first().map_or((0, bytes), |(first, rest)| (first % of, rest))
 }
 
+/// Bytes of the longest message.
+const MESSAGE: usize = 2048;
+
+/// Refuses a long error.
+fn checked<T>(result: treedef::Result<T>) -> Option<T> {
+    if let Err(error) = &result {
+        let message = error.to_string();
+        assert!(message.len() <= MESSAGE, "{} bytes: {message}", message.len());
+    }
+    result.ok()
+}
+
 fn hold<T>(result: Result<T, TestCaseError>) {
     if let Err(error) = result {
         panic!("{error}");

@@ -14,16 +14,14 @@ use treedef_testing::build::node;
 use treedef_testing::plain::{Constant, Shape};
 use treedef_testing::tape::Tape;
 
-use super::choice;
 use super::load::{comes_back_from_bytes, text};
 use super::structures::{count, grown, limits, pattern, place, structure};
+use super::{checked, choice};
 
 /// Leaves up to which something is done to each: a function that is called, a vector that is made.
 const LEAVES: usize = 1 << 12;
 /// Children and paths that are taken from an iterator.
 const MANY: usize = 64;
-/// Bytes of the longest message.
-const MESSAGE: usize = 2048;
 /// The number of operations.
 const OPERATIONS: u8 = 60;
 
@@ -54,15 +52,6 @@ pub fn run(bytes: &[u8]) {
         _ if few => on_trees_of_scalars(operation, &x, &y, tape),
         _ => {}
     }
-}
-
-/// Refuses a long error.
-pub(super) fn checked<T>(result: Result<T, Error>) -> Option<T> {
-    if let Err(error) = &result {
-        let message = error.to_string();
-        assert!(message.len() <= MESSAGE, "{} bytes: {message}", message.len());
-    }
-    result.ok()
 }
 
 /// A structure whose text is not too long comes back from its text and from a file. Other limits than the default may have

@@ -5,7 +5,7 @@ use treedef::{Key, Limits, Path, Pattern, TreeDef};
 use treedef_testing::plain::{Constant, Shape};
 use treedef_testing::tape::Tape;
 
-use super::operations::checked;
+use super::checked;
 
 /// How often something stands in a sequence.
 const COUNTS: [usize; 14] = [

@@ -13,7 +13,7 @@ use treedef::{Fingerprint, Flattener, TreeDef};
 
 use crate::agreement::{Code, Report, agree};
 use crate::error::{Error, Result};
-use crate::leaves::{Float, Leaves, Operation, Part, Sent, exchange};
+use crate::leaves::{Float, Leaves, Operation, Part, Reduction, Sent, exchange};
 use crate::ranks::Ranks;
 use crate::signature::Signature;
 
@@ -23,27 +23,6 @@ use crate::signature::Signature;
 const SHARE: usize = 1 << 16;
 /// The most patterns whose leaves are remembered.
 const MAX_PARTS: usize = 64;
-
-/// What becomes of the numbers that the ranks have in one place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
-    /// Their sum.
-    Sum,
-    /// Their sum divided by the number of ranks.
-    Mean,
-    /// The greatest. MPI leaves open what it is if there is a NaN.
-    Max,
-}
-
-impl fmt::Display for Reduction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Reduction::Sum => "sum",
-            Reduction::Mean => "mean",
-            Reduction::Max => "max",
-        })
-    }
-}
 
 /// Collective operations on values that have the same structure on all ranks.
 ///

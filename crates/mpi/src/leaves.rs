@@ -12,8 +12,28 @@ use treedef::{Flattener, Leaf, LeafKind, LeafType, Tree, TreeDef};
 
 pub(crate) use sealed::Sent;
 
-use crate::collective::Reduction;
 use crate::signature::{Signature, place};
+
+/// What becomes of the numbers that the ranks have in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Their sum.
+    Sum,
+    /// Their sum divided by the number of ranks.
+    Mean,
+    /// The greatest. MPI leaves open what it is if there is a NaN.
+    Max,
+}
+
+impl fmt::Display for Reduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reduction::Sum => "sum",
+            Reduction::Mean => "mean",
+            Reduction::Max => "max",
+        })
+    }
+}
 
 /// `f32` and `f64`. Sealed.
 pub trait Float: LeafType + Equivalence + Copy + sealed::Float {}

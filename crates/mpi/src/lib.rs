@@ -10,9 +10,9 @@ mod collective;
 mod transfer;
 
 pub use crate::{
-    collective::{Collective, Reduction, fingerprint},
+    collective::{Collective, fingerprint},
     error::{Error, Mismatch, Result},
-    leaves::Float,
+    leaves::{Float, Reduction},
     ranks::Ranks,
     transfer::{MAX_BYTES, broadcast, broadcast_tree, gather, scatter},
 };

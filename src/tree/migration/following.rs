@@ -12,8 +12,8 @@ use crate::pattern::generalised;
 use crate::treedef::difference::{is_widened, migration_differences};
 use crate::treedef::pairs::equal_subtrees;
 
-use super::Migration;
 use super::origins::{Experiments, MOST_EXPERIMENTS, Origin, items};
+use super::report::Migration;
 use super::sides::{ChangedNode, Side, Way, ways};
 
 /// The value that a type makes of a tree: as a tree, and only its leaves, if it has the structure

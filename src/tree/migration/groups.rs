@@ -8,7 +8,7 @@ use crate::error::Difference;
 use crate::path::Path;
 use crate::pattern::{Pattern, generalised, keep_common};
 
-use super::Migration;
+use super::report::Migration;
 
 /// What became of a part of a tree: the lists of a [`Migration`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
