@@ -1,7 +1,7 @@
 //! A solver that knows only arrays of doubles, as one in C would, and the typed system that it solves.
 //!
 //! ```sh
-//! cargo run -p examples --bin adapter
+//! cargo run --example adapter
 //! ```
 
 use serde::{Deserialize, Serialize};

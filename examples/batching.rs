@@ -1,7 +1,7 @@
 //! Requests that arrive one by one, answered by a kernel that wants columns: stack, run, unstack.
 //!
 //! ```sh
-//! cargo run -p examples --bin batching
+//! cargo run --example batching
 //! ```
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Training that is killed in the middle of a save, goes on from its checkpoint, and outlives the definition of its type.
 //!
-//! `cargo run -p examples --bin checkpoint`
+//! `cargo run --example checkpoint`
 
 use std::error::Error;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Work that depends on the structure of its input alone, done once for each structure and kept across runs.
 //!
-//! `cargo run -p examples --bin compile_cache`
+//! `cargo run --example compile_cache`
 
 use std::collections::HashMap;
 use std::error::Error;

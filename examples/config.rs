@@ -1,7 +1,7 @@
 //! A configuration tool: defaults, a file, and `--set path=text`, all on one typed struct.
 //!
 //! ```sh
-//! cargo run -p examples --bin config -- --set server.port=443 --set server.tls.name=example.org
+//! cargo run --example config -- --set server.port=443 --set server.tls.name=example.org
 //! ```
 
 use std::error::Error;

@@ -1,7 +1,7 @@
 //! Fits a model of `f32`, `f64` and integers to measurements: the method of Levenberg and Marquardt sees one slice of numbers.
 //!
 //! ```sh
-//! cargo run -p examples --bin fit
+//! cargo run --example fit
 //! ```
 
 use std::fmt;

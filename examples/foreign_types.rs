@@ -1,6 +1,6 @@
 //! Rules for types that one cannot annotate: what is a leaf, and what belongs to the structure.
 //!
-//! `cargo run -p examples --bin foreign_types`
+//! `cargo run --example foreign_types`
 
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, LeafKind, Result, unflatten};

@@ -3,7 +3,7 @@
 //! A handle has no content for serde to copy. So it is a leaf as it is: `flatten_objects` gives a vector of handles, and
 //! `unflatten_objects` moves others into their places. Each is freed once.
 //!
-//! `cargo run -p examples --bin handles`
+//! `cargo run --example handles`
 
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! A script of JAX, line by line: `tree.map`, `vmap` with `in_axes`, and the state of an optimiser.
 //!
 //! ```sh
-//! cargo run -p examples --bin jax_port
+//! cargo run --example jax_port
 //! ```
 //!
 //! ```python

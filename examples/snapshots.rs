@@ -1,6 +1,6 @@
 //! Snapshot tests of the shape of data: what a change of a type, or of a document, does to its structure.
 //!
-//! `cargo run -p examples --bin snapshots --features insta`, where the same lines stand in tests: a snapshot that differs is an
+//! `cargo run --example snapshots --features insta`, where the same lines stand in tests: a snapshot that differs is an
 //! error, shows the changes path by path, and is reviewed with `cargo insta review`.
 
 use serde::Serialize;

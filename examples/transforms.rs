@@ -1,7 +1,7 @@
 //! Transformations of typed functions: `vmap` with a prefix that says what is batched, and learning rates by pattern.
 //!
 //! ```sh
-//! cargo run -p examples --bin transforms
+//! cargo run --example transforms
 //! ```
 
 use serde::de::DeserializeOwned;
