@@ -5,6 +5,15 @@
 //! in the sources which rows there have to be, `run` runs them in processes of their own, with
 //! little memory and a deadline, and `cases` is what such a process does.
 //!
+//! For example, the row `("TreeDef::compose", |cases| cases.pairs(TreeDef::compose))`:
+//!
+//! 1. `source` has found `pub fn compose` in an `impl TreeDef`, so this row has to be there.
+//! 2. `run` starts this test binary again, with 4 GiB, and writes `TreeDef::compose` to it.
+//! 3. That process composes each pair of structures, such as `[*; 18446744073709551615]` with
+//!    itself. It prints `@case` and the name of the pair before each, and `@done` at the end.
+//! 4. A result and a short error are both right. If the process dies or says nothing for 20 s, the
+//!    pair that it named last has failed, and a new process goes on behind it.
+//!
 //! `TREEDEF_ONLY=compose` runs the operations that have this in their names, `TREEDEF_DEADLINE=60`
 //! gives each so many seconds.
 

@@ -1,7 +1,19 @@
 //! The public operations, as the sources have them.
 //!
 //! The parser goes by lines, as rustfmt writes them: an `impl` ends at the next `}` that is
-//! indented like it.
+//! indented like it. For example, in these lines it finds `TreeDef::compose`, if `lib.rs` exports
+//! `TreeDef`, and `Display for Path`:
+//!
+//! ```text
+//! impl TreeDef {
+//!     pub fn compose(&self, inner: &TreeDef) -> Result<TreeDef> {
+//!     }
+//! }
+//! impl fmt::Display for Path {
+//! ```
+//!
+//! What it finds needs a row in `table`, or a reason in [`EXEMPT`]. So a new operation fails the
+//! test until somebody has decided.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use fastrand::Rng;
+use treedef_testing::cases::cases;
 
 use crate::layout::load;
 use crate::specimens::files;
@@ -145,5 +146,5 @@ fn damage_at_random(seed: u64, cases: usize) {
 
 #[test]
 fn random_damage_is_refused() {
-    damage_at_random(1, 1_000_000);
+    damage_at_random(1, cases(1_000_000) as usize);
 }

@@ -3,7 +3,7 @@
 mod specimens;
 mod layout;
 mod crafted;
-mod operations;
+mod smoke;
 mod round_trip;
 mod saving;
 #[cfg(unix)]
