@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, to_value};
 use treedef::{FlatFn, Flattener, Leaf, LeafKind, MapOrder, Static, Tree, TreeDef, Value};
+use treedef_testing::cases::config;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Model {
@@ -74,6 +75,8 @@ fn what_is_too_much_is_no_document() {
 }
 
 proptest! {
+    #![proptest_config(config(256))]
+
     #[test]
     fn numbers_survive_the_vector(
         floats: Vec<(u32, u64)>,

@@ -15,6 +15,7 @@ use proptest::prelude::*;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use treedef::{Edit, Limits, NodeKind, Tree, TreeDef, Value};
+use treedef_testing::cases::cases;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Doc {
@@ -195,7 +196,7 @@ fn a_place(doc: &Doc, choice: prop::sample::Index) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(cases(100)))]
 
     #[test]
     fn what_keeps_the_structure_keeps_the_order(doc in docs(true)) {

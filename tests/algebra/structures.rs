@@ -6,16 +6,13 @@ use proptest::test_runner::Config;
 use treedef::{
     Leaf, NodeHead, NodeKind, NodeRef, Result, Tree, TreeDef, TreeDefBuilder, Value, unflatten,
 };
+use treedef_testing::cases::config;
 
 use crate::data::{Data, data};
 
-fn config() -> Config {
-    Config { cases: 2_000, failure_persistence: None, ..Config::default() }
-}
-
 /// For laws that walk each case many times.
 pub(crate) fn few() -> Config {
-    Config { cases: 500, ..config() }
+    config(500)
 }
 
 fn tree(data: &Data) -> Tree<Leaf> {
@@ -63,7 +60,7 @@ fn composed(outer: NodeRef<'_>, inner: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(config(2_000))]
 
     #[test]
     fn composing_is_associative(a in small(), b in small(), c in small()) {

@@ -4,14 +4,10 @@ use std::collections::HashSet;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use proptest::test_runner::Config;
 use treedef::{Flattener, Leaf, Path, Tree, TreeDef};
+use treedef_testing::cases::config;
 
 use crate::data::data;
-
-fn config() -> Config {
-    Config { cases: 1_000, failure_persistence: None, ..Config::default() }
-}
 
 /// A random structure with few distinct leaves.
 fn trees() -> impl Strategy<Value = Tree<u8>> {
@@ -24,7 +20,7 @@ fn trees() -> impl Strategy<Value = Tree<u8>> {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(config(1_000))]
 
     #[test]
     fn mapping_is_a_functor(tree in trees()) {

@@ -7,6 +7,7 @@ use treedef::{
     Dtype, Flattener, Leaf, LeafKind, LeafType, MapOrder, Static, Tolerance, Tree, TreeDef, Value,
     flatten_as, unflatten,
 };
+use treedef_testing::cases::config;
 
 use crate::blocks::arrays;
 use crate::data::{Data, Read, data};
@@ -23,7 +24,7 @@ fn shapes(value: &impl Serialize) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(config(2_000))]
 
     #[test]
     fn an_array_is_a_block_of_numbers(value in prop_oneof![data(), arrays()]) {

@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde::Serialize;
 use treedef::{Flattener, LeafKind, NodeKind, NodeRef, Path, Tree, TreeDef, signature, structure};
+use treedef_testing::cases::config;
 
 use crate::data::{Data, data};
 
@@ -62,7 +63,7 @@ pub(crate) fn arrays() -> impl Strategy<Value = Data> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(5_000))]
+    #![proptest_config(config(5_000))]
 
     #[test]
     fn blocks_are_what_brute_force_finds(value in prop_oneof![data(), arrays()]) {

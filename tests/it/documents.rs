@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde::de::DeserializeSeed;
 use serde_json::{Value as Json, json};
 use treedef::{Leaf, Limits, Tree, TreeSeed, Value};
+use treedef_testing::cases::config;
 
 fn any_json() -> impl Strategy<Value = Json> {
     let scalar = prop_oneof![
@@ -25,6 +26,8 @@ fn any_json() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
+    #![proptest_config(config(256))]
+
     #[test]
     fn a_document_is_the_tree_of_its_value(json in any_json()) {
         let text = json.to_string();

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use treedef_testing::cases::cases;
+
 use crate::fuzz_targets::TARGETS;
 
 fn inputs(folder: &str, target: &str) -> Vec<Vec<u8>> {
@@ -41,7 +43,7 @@ fn targets_hold_on_random_bytes_and_changed_seeds() {
     for (name, target) in TARGETS {
         let mut corpus = inputs("corpus", name);
         corpus.sort(); // folders are listed in any order
-        for _ in 0..1_000 {
+        for _ in 0..cases(1_000) {
             let bytes: Vec<u8> = (0..random.usize(..200)).map(|_| random.u8(..)).collect();
             run(name, target, &bytes);
             let mut changed = random.choice(&corpus).unwrap().clone();

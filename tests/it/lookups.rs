@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef::{ErrorKind, Flattener, Key, Leaf, NodeKind, Path, Tree, TreeDef};
+use treedef_testing::cases::config;
 
 fn def(text: &str) -> TreeDef {
     text.parse().unwrap()
@@ -92,7 +93,7 @@ fn whatever_prints_is_found_in_every_form() {
             finds_all(&treedef);
         }
     }
-    proptest::proptest!(|(data in crate::data::data())| finds_all(&treedef::structure(&data).unwrap()));
+    proptest::proptest!(config(256), |(data in crate::data::data())| finds_all(&treedef::structure(&data).unwrap()));
 }
 
 #[derive(Serialize, Deserialize)]
@@ -191,7 +192,7 @@ fn a_pattern_that_names_nothing_says_what_was_perhaps_meant() {
 
 #[test]
 fn what_is_suggested_for_a_pattern_names_something() {
-    proptest::proptest!(|(data in crate::data::data(), name in "[a-c]{1,3}", rest in "(|\\[\\*\\]|\\.[a-c]{1,2})")| {
+    proptest::proptest!(config(256), |(data in crate::data::data(), name in "[a-c]{1,3}", rest in "(|\\[\\*\\]|\\.[a-c]{1,2})")| {
         let tree = Tree::of(&data).unwrap();
         for pattern in [format!("**.{name}{rest}"), format!("{name}{rest}")] {
             let Err(error) = tree.mask(pattern.as_str()) else { continue };
@@ -353,7 +354,7 @@ fn children_are_found_among_many_different_ones() {
         lookups_agree_with_walks(tree.treedef());
         assert_eq!(tree.into_typed::<Vec<HashMap<u8, Option<u8>>>>().unwrap(), maps);
     }
-    proptest::proptest!(|(rows in proptest::collection::vec(0usize..4, 0..200))| {
+    proptest::proptest!(config(256), |(rows in proptest::collection::vec(0usize..4, 0..200))| {
         let row = |kind: &usize| [Row::Leaf(1), Row::Empty, Row::Many(vec![3; 2]), Row::Many(vec![])][*kind].clone();
         let rows: Vec<Row> = rows.iter().map(row).collect();
         lookups_agree_with_walks(&treedef::structure(&(0, rows)).unwrap());

@@ -4,17 +4,13 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use proptest::prelude::*;
-use proptest::test_runner::Config;
 use treedef::{
     Flattener, MapOrder, Path, Tree, TreeDef, Value, flatten, unflatten, unflatten_borrowed,
     unflatten_strict,
 };
+use treedef_testing::cases::config;
 
 use crate::data::{Data, Read, data};
-
-fn config() -> Config {
-    Config { cases: 2_000, failure_persistence: None, ..Config::default() }
-}
 
 fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -61,7 +57,7 @@ fn reordered(data: &Data) -> Data {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(config(2_000))]
 
     #[test]
     fn a_value_comes_back_exactly(value in data()) {

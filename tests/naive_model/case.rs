@@ -1,4 +1,13 @@
 //! Running random cases, and what a case has to compare with.
+//!
+//! A case is a *tape* of random bytes. Each decision reads the next byte, so a shorter or smaller
+//! tape is a simpler case, and a failure is shrunk by leaving out and lessening bytes. For example,
+//! the test of `compose`:
+//!
+//! 1. `case.pair()` reads bytes, and draws the plain nodes `(*, [*])` and `Some(*)`.
+//! 2. The model puts the second in the place of each leaf by a recursion: `(Some(*), [Some(*)])`.
+//! 3. `case.treedef` makes treedefs of both, which are composed by the library.
+//! 4. `case.gives_structure` compares the two: equal, printed and stored alike, or refused by both.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -12,11 +21,8 @@ use crate::plain::build::reads_as;
 use crate::plain::{Constant, Node, Shape};
 use crate::tape::Tape;
 
-/// Cases of all tests together, unless the environment asks for others.
-const CASES: u64 = 3_000;
-
-/// Tests that share the cases.
-const TESTS: u64 = 33;
+/// Cases of each test.
+const CASES: u32 = 100;
 
 /// Bytes of a tape.
 const LENGTH: usize = 160;
@@ -177,15 +183,11 @@ pub(crate) fn path(keys: &[treedef::Key]) -> Path {
     keys.iter().cloned().collect()
 }
 
-fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok()?.parse().ok()
-}
-
-/// Runs a test on its share of the cases.
+/// Runs a test on its cases.
 pub(crate) fn cases(test: fn(&mut Case) -> TestCaseResult) {
-    let count = number("TREEDEF_MODEL_CASES").unwrap_or(CASES).div_ceil(TESTS);
-    let first = number("TREEDEF_MODEL_SEED").unwrap_or(0);
-    for seed in first..first + count {
+    let count = treedef_testing::cases::cases(CASES);
+    let first = std::env::var("TREEDEF_MODEL_SEED").map_or(0, |seed| seed.parse().unwrap());
+    for seed in first..first + u64::from(count) {
         let mut random = fastrand::Rng::with_seed(seed);
         let bytes: Vec<u8> = (0..LENGTH).map(|_| random.u8(..)).collect();
         if outcome(test, &mut Case::of(&bytes, false)).is_err() {

@@ -3,15 +3,14 @@
 //! The model is an uncompressed tree of nested nodes, on which every operation is a plain recursion
 //! that was written from the documentation. Each test draws random pairs of structures that are
 //! equal, prefixes of each other or different in a few places, with many equal siblings, and asks
-//! both for the same. `TREEDEF_MODEL_CASES` sets how many cases there are in all,
-//! `TREEDEF_MODEL_SEED` the seed of the first. What fails is shrunk and printed with its seed and
-//! both sides.
+//! both for the same. `TREEDEF_MODEL_SEED` is the seed of the first case. What fails is shrunk and
+//! printed with its seed and both sides.
 //!
 //! A million cases as a user would run them, but that no overflow is overlooked:
 //!
 //! ```sh
 //! CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true \
-//!     TREEDEF_MODEL_CASES=1000000 cargo test --release --test naive_model
+//!     TREEDEF_CASES=300 cargo test --release --test naive_model
 //! ```
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]

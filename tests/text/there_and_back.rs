@@ -9,10 +9,9 @@ use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, TestCaseResult};
 use treedef::{Key, Leaf, Path, Pattern, TreeDef, Value};
 
-fn config(cases: u32) -> Config {
-    let cases = std::env::var("TREEDEF_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
+fn config(all: u32) -> Config {
     let rng_seed = proptest::test_runner::RngSeed::Fixed(7);
-    Config { cases, failure_persistence: None, rng_seed, ..Config::default() }
+    Config { rng_seed, ..treedef_testing::cases::config(all) }
 }
 
 /// What parses has one printed form, which parses to the same again.

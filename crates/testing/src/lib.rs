@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
 pub mod build;
+pub mod cases;
 pub mod data;
 pub mod hostile;
 pub mod plain;

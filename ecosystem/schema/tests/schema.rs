@@ -6,6 +6,7 @@ use serde::de::DeserializeSeed;
 use serde_json::{Value as Json, json};
 use treedef::Tree;
 use treedef_structures::Structures;
+use treedef_testing::cases::config;
 
 fn any_json(numbers: bool) -> impl Strategy<Value = Json> {
     let texts = prop_oneof![
@@ -57,7 +58,7 @@ fn validator(structures: &Structures) -> Validator {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(config(150))]
 
     #[test]
     fn documents_are_valid(documents in prop::collection::vec(any_json(true), 1..15), folded in any_folds()) {

@@ -1,12 +1,25 @@
 //! What was carried over is never called filled or dropped: random types, random changes of them,
 //! and an oracle that knows of each leaf what became of it.
+//!
+//! Each field of the random type has a number, which no change takes from it. For example, the type
+//! `{ a: u16, b: f32 }`, whose fields are 1 and 2:
+//!
+//! 1. The changes `Rename(b)`, `Drop(a)` and `Add` make it `{ m: f32, o: i64 }`, with `b` as an
+//!    alias of `m`. Its fields are 2 and a new number, say 9.
+//! 2. A value of the old type is migrated to the new one.
+//! 3. The oracle lists the leaves of both sides by the numbers that lead to them: 1 and 2
+//!    before, 2 and 9 after. So leaf 1 has to be `dropped`, 2 to be `renamed` from `.b` to `.m` and neither
+//!    dropped nor filled, and 9 to be `filled`.
+//!
+//! Elements of a vector are numbered down from `usize::MAX`, because a field may move but not out of
+//! a vector.
 
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::Config;
 use treedef::{Key, Migration, Path, Tree};
+use treedef_testing::cases::config;
 
 use super::schema::{Field, Id, Kind, Root, Schema, Val, Version};
 
@@ -383,7 +396,7 @@ fn check(old: &Schema, changes: &[Change]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 2_000, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(config(2_000))]
 
     #[test]
     fn what_was_carried_over_is_never_called_filled_or_dropped(

@@ -1,4 +1,14 @@
 //! Counting with all documents in memory, written from the docs alone, and the laws of merging.
+//!
+//! For example, the documents `{"a": [1]}`, `{"a": [0.5, 2]}` and `{"a": []}`, with lengths folded:
+//!
+//! 1. [`Place::of`] sees all values at each place, to know which keys are data. Here none are.
+//! 2. [`Place::form`] makes each document a [`Form`]: a map whose `a` is a pool of the elements that
+//!    there were, with the shortest and the longest length.
+//! 3. The three forms differ only in what is in their pools, so [`Form::identity`] is one text, and
+//!    they are one row. [`Form::join`] puts the pools together: `seq 0-2 {"f64", "u64"}`, count 3.
+//!
+//! The rows have to be those of `Structures`, which has never more than one document in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +19,7 @@ use serde::de::DeserializeSeed;
 use serde_json::{Value as Json, json};
 use treedef::{Leaf, NodeKind, NodeRef, Tree};
 use treedef_structures::{Structure, StructureLeaf, Structures};
+use treedef_testing::cases::config;
 
 use super::{Folds, any_folds, read};
 
@@ -248,6 +259,8 @@ fn model(documents: &[Json], folds: Folds) -> Table {
 }
 
 proptest! {
+    #![proptest_config(config(256))]
+
     #[test]
     fn counts_are_those_of_the_model(documents in prop::collection::vec(any_json(), 0..20), folds in any_folds()) {
         prop_assert_eq!(table(&counted(folds, &documents, 0)), model(&documents, folds));

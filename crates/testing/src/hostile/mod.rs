@@ -1,8 +1,7 @@
 //! Hostile `Serialize` and `Deserialize` implementations, and the encoding beside a naive one.
 //!
 //! Each test draws a *tape* of bytes from proptest and makes of it a value, a script, or both: that
-//! generates fast, and shrinks to the bytes that matter. `TREEDEF_CASES` sets the number of cases.
-//! The fuzz targets hand in tapes of their own.
+//! generates fast, and shrinks to the bytes that matter. The fuzz targets hand in tapes of their own.
 
 pub mod deserialize;
 pub mod differential;
@@ -12,7 +11,7 @@ use std::cmp::Ordering;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
+use proptest::test_runner::{RngAlgorithm, TestCaseResult, TestRng, TestRunner};
 use serde::ser::{
     Serialize, SerializeMap, SerializeStruct, SerializeStructVariant, SerializeTuple,
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
@@ -21,10 +20,9 @@ use treedef::{Leaf, NodeKind};
 
 pub use crate::tape::Tape;
 
-/// Runs a test on tapes of up to `length` bytes, `TREEDEF_CASES` times or else `cases` times.
+/// Runs a test on tapes of up to `length` bytes.
 pub fn with_tapes(cases: u32, length: usize, test: impl Fn(Tape) -> TestCaseResult) {
-    let cases = std::env::var("TREEDEF_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let config = crate::cases::config(cases);
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(config, rng);
     let result = runner.run(&vec(any::<u8>(), 0..length), |bytes| test(Tape::of(bytes)));
