@@ -16,6 +16,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize as DeriveSerialize};
 use treedef::{ErrorKind, Flattener, Leaf, Limits, Path, Tree, TreeDef, Value};
+use treedef_testing::cases::cases;
 
 const MIB: usize = 1 << 20;
 
@@ -411,8 +412,9 @@ fn parse_deep(text: &str) -> TreeDef {
 #[test]
 fn a_million_levels_are_no_deeper_than_one() {
     on_a_stack_of(2 * MIB, || {
+        let million = cases(1_000_000) as usize;
         let forms =
-            [(FORMS[0], 1_000_000), (FORMS[2], 50_000), (FORMS[7], 50_000), (FORMS[9], 50_000)];
+            [(FORMS[0], million), (FORMS[2], 50_000), (FORMS[7], 50_000), (FORMS[9], 50_000)];
         for (form, depth) in forms {
             let text = deep_text(form, depth);
             let treedef = parse_deep(&text);

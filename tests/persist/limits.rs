@@ -9,6 +9,7 @@ use treedef::{
     Flattener, Limits, NodeKind, Static, Tree, TreeDef, Value, flatten, structure, unflatten,
 };
 use treedef_testing::build::node;
+use treedef_testing::cases::cases;
 
 #[track_caller]
 fn prints_and_parses(treedef: &TreeDef) {
@@ -50,9 +51,10 @@ fn large_statics_and_names_go_everywhere() {
     let [a, b] = ["a", "b"].map(|text| text.repeat(2_000));
     let alternating = (0..2_000).map(|at| Static(if at % 2 == 0 { a.clone() } else { b.clone() }));
     goes_everywhere(&alternating.collect::<Vec<_>>());
-    goes_everywhere(&Static("x".repeat(4_000_000)));
-    goes_everywhere(&Static(vec![7u8; 4_000_000]));
-    for length in [70_000, 4_000_000] {
+    let millions = cases(4_000_000) as usize;
+    goes_everywhere(&Static("x".repeat(millions)));
+    goes_everywhere(&Static(vec![7u8; millions]));
+    for length in [70_000, millions] {
         let name = "n".repeat(length);
         let named = TreeDef::named_struct(&name, [(&*name, TreeDef::leaf())]).unwrap();
         prints_and_parses(&named);
