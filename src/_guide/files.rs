@@ -7,9 +7,11 @@
 //!
 //! # What is promised
 //!
-//! - **A file loads for ever.** Every release reads the files of all earlier releases, on every
-//!   platform. A file of a later format is refused with
-//!   [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+//! - **A file loads for ever.** Every release reads the files of all earlier releases. A file of a
+//!   later format is refused with [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+//! - **A file does not depend on the machine that wrote it.** Its integers have a fixed width and
+//!   are little endian. A machine of 32 bits refuses a structure with 2³² or more leaves or
+//!   children.
 //! - **Damage is found.** Every byte is covered by a CRC-32C, which detects every change within 32
 //!   neighbouring bits. The error names the damaged part. If leaves are damaged, it gives their
 //!   indices and paths.

@@ -1,4 +1,4 @@
-//! Fingerprints of structures, which are the same on every machine.
+//! Fingerprints of structures: hashes of their bytes in a file, which depend on no machine.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,9 +11,10 @@ use super::blake3::Hasher;
 use super::container::flags;
 use super::encode::encode_part;
 
-/// A 128-bit hash of a structure. It is the same on every platform, in every process and release.
+/// A 128-bit hash of a structure. It is the same in every process and release.
 ///
-/// It is the first half of a BLAKE3 hash of the structure's encoding in file format 1. Two
+/// It is the first half of a BLAKE3 hash of the structure's encoding in file format 1, so it does
+/// not depend on the machine, either. Two
 /// structures share one by accident with a probability of 2⁻¹²⁸, and finding two that do takes some
 /// 2⁶⁴ hashes. It prints as 32 hexadecimal digits and parses back, for example as the name of a
 /// directory in a cache.

@@ -15,7 +15,7 @@ const STRUCTURE: &str = "the structure";
 impl TreeDef {
     /// Encodes the treedef as the bytes of a file.
     ///
-    /// Equal treedefs have equal bytes on every platform, without [`Limits`] and insertion orders.
+    /// Equal treedefs have equal bytes, whatever the machine, without [`Limits`] and insertion orders.
     ///
     /// # Errors
     ///
