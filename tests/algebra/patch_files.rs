@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::{Diff, Flattener, Leaf, MapOrder, Tree, TreeDef};
+use treedef_testing::cases::all;
 
 use crate::data::{Data, data};
 use crate::structures::few;
@@ -218,6 +219,9 @@ fn counts_stand_for_bounded_work() {
     let (old, new) = (of(1), Tree::of(&(vec![0u8; 1 << 20], 1)).unwrap());
     let json = serde_json::to_string(&old.diff(&new)).unwrap();
     assert!(json.len() < 200, "{json}");
+    if !all() {
+        return;
+    }
     // The budget is that of all subtrees, on both sides.
     let old = Tree::new("[*; 9000000]".parse().unwrap(), vec![true; 9_000_000]).unwrap();
     let new = Tree::new("{1: [*; 9000000]}".parse().unwrap(), vec![true; 9_000_000]).unwrap();

@@ -16,6 +16,11 @@ pub fn stride() -> usize {
     (ALL / cases(ALL).clamp(1, ALL)) as usize // at least 1
 }
 
+/// Whether all cases are run: a single one that takes many seconds is left to CI.
+pub fn all() -> bool {
+    stride() == 1
+}
+
 /// The same as the configuration of a `proptest!`, which writes no file for what fails.
 pub fn config(all: u32) -> Config {
     Config { cases: cases(all), failure_persistence: None, ..Config::default() }
