@@ -9,6 +9,7 @@ use crate::smoke::{MIB, all_of_treedef, within_bounds};
 use crate::specimens::files;
 
 #[test]
+#[cfg(target_pointer_width = "64")] // the counts have more than 32 bits
 fn huge_structures_with_short_texts() {
     let nested = |leaf: &str, run: &str, levels: usize| {
         format!("{}{leaf}{}", "[".repeat(levels), format!("; {run}]").repeat(levels))
@@ -98,6 +99,7 @@ fn doubling(levels: u32, name: &str, atom: u8) -> Tables {
 }
 
 #[test]
+#[cfg(target_pointer_width = "64")] // the counts have more than 32 bits
 fn doubling_structs() {
     for (levels, atom) in [(24, kind::LEAF), (60, kind::LEAF), (60, kind::UNIT), (64, kind::NONE)] {
         let leaves = if atom == kind::LEAF { 1 << levels } else { 0 };

@@ -132,7 +132,8 @@ fn compose(treedef: &TreeDef) {
 
 fn change(treedef: &TreeDef) {
     let parsed = |text: &str| text.parse::<TreeDef>().unwrap();
-    let mut others = vec![TreeDef::leaf(), parsed("[*]"), parsed("[(); 1152921504606846970]")];
+    let many = parsed(&format!("[(); {}]", usize::MAX >> 5));
+    let mut others = vec![TreeDef::leaf(), parsed("[*]"), many];
     // The same with something else at the first and the last leaf, or in place of both.
     for index in [0, treedef.num_leaves().saturating_sub(1)] {
         let last = others.last().filter(|_| index > 0).unwrap_or(treedef);

@@ -105,7 +105,7 @@ impl Script {
             0 => None,
             1 => Some(0),
             2 => Some(3),
-            3 => Some(1 << 40),
+            3 => Some(usize::try_from(1u64 << 40).unwrap_or(1 << 30)),
             _ => Some(usize::MAX),
         };
         let mut steps: Vec<Step> = Vec::new();
