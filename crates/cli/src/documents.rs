@@ -1,18 +1,15 @@
 //! Files of several documents, one after another.
 
-use std::io::{BufRead, BufReader, Read};
 use std::vec;
 
-use serde::de::DeserializeSeed;
-use treedef::{Leaf, Tree, TreeSeed};
+use treedef::{Leaf, Tree};
 
-use crate::args::{DuplicateKeys, Limits};
-use crate::duplicates::{self, resolved};
+use crate::args::DuplicateKeys;
+use crate::duplicates::resolved;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{Document, Input, text, warn};
-use crate::json::{BAD, Bad, TWICE, json_failure, json_of};
-use crate::tensors::more_than;
+use crate::json_lines::Lines;
 use crate::yaml;
 
 /// Where a document is in its file.
@@ -36,6 +33,14 @@ impl Place {
         }
     }
 
+    /// What was found in one of several documents, with its place.
+    pub(crate) fn with(self, name: &str, mut found: serde_json::Value) -> serde_json::Value {
+        if let Some(object) = found.as_object_mut().filter(|_| self != Place::Whole) {
+            object.extend(self.to_json(name));
+        }
+        found
+    }
+
     /// The name of the file and the place in it, for JSON.
     pub(crate) fn to_json(self, name: &str) -> serde_json::Map<String, serde_json::Value> {
         let place = match self {
@@ -55,18 +60,8 @@ pub(crate) struct Documents {
 }
 
 enum Source {
-    Lines(Lines),
+    Lines(Lines<'static>),
     All(vec::IntoIter<(Place, Tree<Leaf>)>),
-}
-
-struct Lines {
-    lines: LineReader,
-    /// What was passed over, and what has a key twice.
-    bad: Bad,
-    twice: Bad,
-    skip_bad: bool,
-    choice: DuplicateKeys,
-    limits: Limits,
 }
 
 impl Documents {
@@ -77,82 +72,20 @@ impl Documents {
 
     /// The next document.
     pub(crate) fn next(&mut self) -> Result<Option<(Place, Tree<Leaf>)>> {
-        let name = &self.name;
-        let Lines { lines, bad, twice, skip_bad, choice, limits } = match &mut self.source {
-            Source::All(all) => return Ok(all.next()),
-            Source::Lines(lines) => lines,
-        };
-        while lines.advance(*limits).map_err(|failure| failure.in_file(name))? {
-            let (number, line) = (lines.number, &lines.line);
-            if line.trim_ascii().is_empty() {
-                continue;
+        match &mut self.source {
+            Source::All(all) => Ok(all.next()),
+            Source::Lines(lines) => {
+                let next = lines.next().map_err(|failure| failure.in_file(&self.name))?;
+                Ok(next.map(|(number, tree)| (Place::Line(number), tree)))
             }
-            let mut json = json_of(line);
-            let read = TreeSeed::new(limits.of_trees()).deserialize(&mut json);
-            let place = Place::Line(number);
-            let of_line = |failure: Failure| failure.on_line(number).in_file(name);
-            let error = match read.and_then(|tree| json.end().map(|()| tree)) {
-                Ok(tree) => {
-                    let resolved = resolved(tree, line, Format::Json, *choice);
-                    if *skip_bad
-                        && resolved.is_err()
-                        && let Err(error) = duplicates::unique(line)
-                    {
-                        bad.add(Bad::of(number, &error));
-                        continue;
-                    }
-                    let (tree, warning) = resolved.map_err(of_line)?;
-                    warning.iter().for_each(|warning| twice.add(Bad::said(number, warning)));
-                    return Ok(Some((place, tree)));
-                }
-                Err(error) => error,
-            };
-            if !*skip_bad {
-                return Err(of_line(json_failure(error)));
-            }
-            bad.add(Bad::of(number, &error));
         }
-        Ok(None)
     }
 
     /// Lists the lines that were passed over, and those that have a key twice.
     pub(crate) fn tell(&self) {
-        if let Source::Lines(Lines { bad, twice, .. }) = &self.source {
-            let place = |line| Place::Line(line).in_file(&self.name);
-            twice.tell(place, TWICE);
-            bad.tell(place, BAD);
+        if let Source::Lines(lines) = &self.source {
+            lines.tell(&self.name);
         }
-    }
-}
-
-/// Reads lines into one buffer.
-pub(crate) struct LineReader {
-    reader: BufReader<Box<dyn Read + Send>>,
-    pub(crate) line: Vec<u8>,
-    /// That of the line, from 1.
-    pub(crate) number: u64,
-}
-
-impl LineReader {
-    pub(crate) fn of(reader: Box<dyn Read + Send>) -> Self {
-        let reader = BufReader::with_capacity(1 << 16, reader);
-        LineReader { reader, line: Vec::new(), number: 0 }
-    }
-
-    /// Reads the next line. Returns `false` at the end.
-    pub(crate) fn advance(&mut self, limits: Limits) -> Result<bool> {
-        let most = limits.max_bytes();
-        self.line.clear();
-        self.number += 1;
-        let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-        let read = self.reader.by_ref().take(limit).read_until(b'\n', &mut self.line)?;
-        if self.line.len() > most {
-            return Err(Failure::at(self.number, format!("a line of {}", more_than(most))));
-        }
-        if self.line.ends_with(b"\n") {
-            self.line.pop();
-        }
-        Ok(read > 0)
     }
 }
 
@@ -176,14 +109,12 @@ impl Input {
     /// The documents one after another, with their places. Of JSON lines, one is in memory at a
     /// time.
     pub(crate) fn documents(self) -> Result<Documents> {
-        let Input { skip_bad, duplicate_keys: choice, limits, format, .. } = self;
+        let (choice, format) = (self.duplicate_keys, self.format);
         let name = self.name.clone();
         let all = match format {
             Format::Jsonl => {
-                let lines = LineReader::of(self.reader);
-                let (bad, twice) = (Bad::default(), Bad::default());
-                let lines = Lines { lines, bad, twice, skip_bad, choice, limits };
-                return Ok(Documents { name, source: Source::Lines(lines) });
+                let lines = Source::Lines(self.lines());
+                return Ok(Documents { name, source: lines });
             }
             Format::Yaml => self.with_bytes(|bytes, format, limits| {
                 let strict = choice == DuplicateKeys::Error;

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
@@ -18,12 +18,19 @@ const LONGEST_NAME: usize = 200;
 /// How much is written between two looks at the signals.
 const PIECE: usize = 1 << 20;
 
-/// Writes a file. What was there stays until the new contents are on the disk.
+/// Writes a file with what is made piece by piece. What was there stays until the new contents are on the disk.
 ///
 /// A regular file keeps its permissions, and its owner where that is allowed. Of a symbolic link
 /// the target is written. A device and a pipe are written into.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let named = |error: io::Error| {
+pub(crate) fn write_with(
+    path: &Path,
+    make: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    let named = |error: Unwritten| {
+        let error = match error {
+            Unwritten::Refused(error) => error,
+            Unwritten::NotMade(failure) => return failure,
+        };
         let message = match error.kind() {
             ErrorKind::IsADirectory => "a folder, pass the name of a file in it".to_owned(),
             ErrorKind::PermissionDenied => "it may not be written".to_owned(),
@@ -31,19 +38,19 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         };
         Failure::at(path.display(), message)
     };
-    if fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir()) {
-        return fs::write(path, bytes).map_err(named);
-    }
-    let target = target(path).map_err(named)?;
+    let io = |error: io::Error| named(error.into());
+    let is_special = fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir());
+    let target = target(path).map_err(io)?;
     // `/dev/stdout` is an open file, not the name of one.
-    if target.starts_with("/dev") || target.starts_with("/proc") {
-        return fs::write(path, bytes).map_err(named);
+    if is_special || target.starts_with("/dev") || target.starts_with("/proc") {
+        let file = File::create(path).map_err(io)?;
+        return Pieces { file: &file, signals: None, refused: None }.fill(make).map_err(named);
     }
     // A file that may not be written must not be replaced either.
     match File::options().write(true).open(&target) {
         Ok(old) => {
-            let old = old.metadata().map_err(named)?;
-            replace(&target, bytes, Some(&old)).map_err(named)
+            let old = old.metadata().map_err(io)?;
+            replace(&target, make, Some(&old)).map_err(named)
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let folder = folder(&target);
@@ -51,15 +58,74 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
                 let message = format!("there is no folder {}", folder.display());
                 return Err(Failure::at(path.display(), message));
             }
-            replace(&target, bytes, None).map_err(named)
+            replace(&target, make, None).map_err(named)
         }
-        Err(error) => Err(named(error)),
+        Err(error) => Err(io(error)),
+    }
+}
+
+/// Why a file was not written.
+enum Unwritten {
+    Refused(io::Error),
+    /// There was nothing to write.
+    NotMade(Failure),
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(error: io::Error) -> Self {
+        Unwritten::Refused(error)
+    }
+}
+
+/// Writes pieces, and looks at the signals before each.
+struct Pieces<'a> {
+    file: &'a File,
+    signals: Option<&'a Signals>,
+    /// What the file did not take, whatever was made of it.
+    refused: Option<io::Error>,
+}
+
+impl Pieces<'_> {
+    fn fill(
+        mut self,
+        make: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> std::result::Result<(), Unwritten> {
+        let mut out = BufWriter::with_capacity(PIECE, &mut self);
+        let made = make(&mut out).and_then(|()| Ok(out.flush()?));
+        // What is left after a failure is not written.
+        drop(out.into_parts());
+        match self.refused {
+            Some(error) => Err(error.into()),
+            None => made.map_err(Unwritten::NotMade),
+        }
+    }
+}
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = bytes.get(..PIECE).unwrap_or(bytes);
+        let written = self.signals.map_or(Ok(()), Signals::check);
+        written.and_then(|()| self.file.write(piece)).map_err(|error| {
+            let kind = error.kind();
+            if kind != ErrorKind::Interrupted {
+                self.refused.get_or_insert(error);
+            }
+            kind.into()
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
 /// Writes a temporary file beside the place, flushes it and renames it.
-fn replace(path: &Path, bytes: &[u8], old: Option<&fs::Metadata>) -> io::Result<()> {
-    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+fn replace(
+    path: &Path,
+    make: impl FnOnce(&mut dyn Write) -> Result<()>,
+    old: Option<&fs::Metadata>,
+) -> std::result::Result<(), Unwritten> {
+    let name = path.file_name().ok_or(io::Error::from(ErrorKind::IsADirectory))?;
     let mut prefix = OsString::from(".");
     prefix.push(if name.len() > LONGEST_NAME { OsStr::new("treedef") } else { name });
     prefix.push(".");
@@ -71,10 +137,10 @@ fn replace(path: &Path, bytes: &[u8], old: Option<&fs::Metadata>) -> io::Result<
         let message = format!("the folder {} takes no new file: {error}", folder.display());
         io::Error::other(message)
     })?;
-    let written = fill(&file, bytes, old, &signals);
+    let written = fill(&file, make, old, &signals);
     // The temporary file goes before the process does.
     let put = match written {
-        Ok(()) => file.persist(path).map(drop).map_err(|error| error.error),
+        Ok(()) => file.persist(path).map(drop).map_err(|error| error.error.into()),
         Err(error) => {
             drop(file);
             Err(error)
@@ -93,25 +159,23 @@ fn replace(path: &Path, bytes: &[u8], old: Option<&fs::Metadata>) -> io::Result<
 
 fn fill(
     file: &NamedTempFile,
-    bytes: &[u8],
+    make: impl FnOnce(&mut dyn Write) -> Result<()>,
     old: Option<&fs::Metadata>,
     signals: &Signals,
-) -> io::Result<()> {
-    for piece in bytes.chunks(PIECE) {
-        signals.check()?;
-        file.as_file().write_all(piece)?;
-    }
+) -> std::result::Result<(), Unwritten> {
+    let file = file.as_file();
+    Pieces { file, signals: Some(signals), refused: None }.fill(make)?;
     if let Some(old) = old {
         #[cfg(unix)]
         {
             use std::os::unix::fs::{MetadataExt, fchown};
             // Only the superuser may give files away; others write their own.
-            let _ = fchown(file.as_file(), Some(old.uid()), Some(old.gid()));
+            let _ = fchown(file, Some(old.uid()), Some(old.gid()));
         }
-        file.as_file().set_permissions(old.permissions())?;
+        file.set_permissions(old.permissions())?;
     }
-    file.as_file().sync_all()?;
-    signals.check()
+    file.sync_all()?;
+    Ok(signals.check()?)
 }
 
 /// Creates a temporary file. Its lock keeps other writers from removing it as abandoned.

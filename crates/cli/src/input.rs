@@ -1,23 +1,23 @@
 //! Opening and reading documents.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny};
-use treedef::{Key, Leaf, LeafKind, Tree, TreeDef, TreeSeed};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer};
+use treedef::{Leaf, LeafKind, Tree, TreeDef, TreeSeed};
 use treedef_exchange::gguf;
 
 use crate::args::{DuplicateKeys, Limits, Reading};
 use crate::checkpoint::{self, Checkpoint};
 use crate::comments::has_comments;
 use crate::dates::Dates;
-use crate::duplicates::{self, resolved};
+use crate::duplicates::resolved;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::json::{BAD, Bad, Lines, json_failure, json_of};
+use crate::json::{json_failure, json_of};
+use crate::json_lines::{LineOptions, Lines};
 use crate::paint::{counted, without_null};
 use crate::safetensors;
 use crate::tensors::{self, TensorLeaf, more_than};
@@ -129,14 +129,15 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
 }
 
 impl Input {
-    /// Reads what is known of the structure: of tensors the names, types and shapes. Of
-    /// safetensors, only the header is read.
+    /// Reads what is known of the structure: of tensors the names, types and shapes, of JSON lines
+    /// the kinds of leaves. Of safetensors, only the header is read.
     pub(crate) fn document(mut self) -> Result<Document> {
         if let Some(checkpoint) = &self.checkpoint {
             let shapes = checkpoint.shapes().map_err(|failure| failure.in_file(&self.name))?;
             return Ok(Document::Tensors(shapes));
         }
         match self.format {
+            Format::Jsonl => self.joined(|leaf| leaf.kind()).map(Document::Signature),
             Format::Safetensors => safetensors::read(&mut self.reader, self.size)
                 .map(Document::Tensors)
                 .map_err(|failure| failure.in_file(&self.name)),
@@ -154,8 +155,10 @@ impl Input {
 
     /// Reads the document with its values, if it has any. Lines are one sequence.
     pub(crate) fn values(self) -> Result<Document> {
-        let Input { skip_bad, duplicate_keys, .. } = self;
-        let name = self.name.clone();
+        if self.format == Format::Jsonl {
+            return self.joined(|leaf| leaf).map(Document::Tree);
+        }
+        let (name, duplicate_keys) = (self.name.clone(), self.duplicate_keys);
         if let Some(checkpoint) = &self.checkpoint {
             let values = checkpoint.values(self.limits);
             return match values.map_err(|failure| failure.in_file(&name))? {
@@ -164,14 +167,31 @@ impl Input {
             };
         }
         self.with_bytes(|bytes, format, limits| {
-            values_of(bytes, (&name, format), skip_bad, duplicate_keys, limits)
+            values_of(bytes, (&name, format), duplicate_keys, limits)
         })
+    }
+
+    /// The documents of JSON lines.
+    pub(crate) fn lines(self) -> Lines<'static> {
+        let Input { reader, skip_bad, duplicate_keys, limits, .. } = self;
+        Lines::of(reader, LineOptions { skip_bad, duplicate_keys, limits })
+    }
+
+    /// All documents of JSON lines as one sequence, with what is made of each leaf.
+    pub(crate) fn joined<L>(self, make: impl Fn(Leaf) -> L) -> Result<Tree<L>> {
+        let name = self.name.clone();
+        let mut lines = self.lines();
+        let tree = lines.joined(make).map_err(|failure| failure.in_file(&name))?;
+        lines.tell(&name);
+        Ok(tree)
     }
 
     /// Reads a document that has values, and what no tree of it has.
     pub(crate) fn tree_and_rest(self) -> Result<(Tree<Leaf>, Rest)> {
-        let Input { skip_bad, duplicate_keys, .. } = self;
-        let name = self.name.clone();
+        if self.format == Format::Jsonl {
+            return Ok((self.joined(|leaf| leaf)?, Rest::default()));
+        }
+        let (name, duplicate_keys) = (self.name.clone(), self.duplicate_keys);
         self.with_bytes(|bytes, format, limits| {
             let mut dates = Dates::default();
             let document = if format == Format::Toml {
@@ -180,7 +200,7 @@ impl Input {
                 dates = found;
                 Document::Tree(tree)
             } else {
-                values_of(bytes, (&name, format), skip_bad, duplicate_keys, limits)?
+                values_of(bytes, (&name, format), duplicate_keys, limits)?
             };
             match document {
                 Document::Tree(tree) => {
@@ -220,7 +240,6 @@ impl Input {
         }
         if too_large || bytes.len() > limits.max_bytes() {
             let hint = match format {
-                Format::Jsonl => "; `shapes` has no such limit",
                 Format::Safetensors => "; `show` and `diff --structure` read only the header",
                 _ => "",
             };
@@ -233,31 +252,24 @@ impl Input {
 
 const NO_VALUES: &str = "it has no values; `show` and `check --like` can read it";
 
-/// Reads a document as it was chosen: without lines that cannot be read, and with maps that have a
-/// key twice or without them.
+/// Reads a document as it was chosen: with maps that have a key twice or without them.
 fn values_of(
     bytes: &[u8],
     (name, format): (&str, Format),
-    skip_bad: bool,
     choice: DuplicateKeys,
     limits: Limits,
 ) -> Result<Document> {
-    let mut bytes = Cow::Borrowed(bytes);
     match format {
         Format::Yaml if choice == DuplicateKeys::Error => {
-            return yaml::tree(text(&bytes)?, limits, true).map(Document::Tree);
+            return yaml::tree(text(bytes)?, limits, true).map(Document::Tree);
         }
         // They say themselves that a key occurs twice, or have none.
-        Format::Toml | Format::Tree => return read_within(&bytes, format, limits),
-        Format::Jsonl if skip_bad => bytes = without_bad_lines(&bytes, name, choice).into(),
+        Format::Toml | Format::Tree => return read_within(bytes, format, limits),
         _ => {}
     }
-    match read_within(&bytes, format, limits)? {
-        Document::Tree(tree) if format == Format::Jsonl => {
-            of_lines(tree, &bytes, name, choice).map(Document::Tree)
-        }
+    match read_within(bytes, format, limits)? {
         Document::Tree(tree) => {
-            let (tree, warning) = resolved(tree, &bytes, format, choice)?;
+            let (tree, warning) = resolved(tree, bytes, format, choice)?;
             warning.iter().for_each(|it| warn(name, it));
             Ok(Document::Tree(tree))
         }
@@ -289,15 +301,9 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
             tree.and_then(|tree| json.end().map(|()| tree)).map_err(json_failure)?
         }
         Format::Jsonl => {
-            let number = Cell::new(0);
-            let lines = Lines { lines: bytes.split(|byte| *byte == b'\n'), number: &number };
-            seed.deserialize(lines).map_err(|error| {
-                let column = error.column();
-                let Failure::Told { message, .. } = json_failure(error) else {
-                    return Failure::BrokenPipe;
-                };
-                Failure::at(format!("{}:{column}", number.get()), message)
-            })?
+            let duplicate_keys = DuplicateKeys::Warn;
+            let options = LineOptions { skip_bad: false, duplicate_keys, limits };
+            Lines::of(Box::new(bytes), options).joined(|leaf| leaf)?
         }
         Format::Toml => toml_tree(text(bytes)?, seed)?.0,
         Format::Yaml => yaml::tree(text(bytes)?, limits, false)?,
@@ -421,59 +427,6 @@ fn toml_tree(text: &str, seed: TreeSeed) -> Result<(Tree<Leaf>, Dates)> {
         None => Failure::new(error.message()),
     })?;
     Ok(Dates::taken_from(tree)?)
-}
-
-/// JSON lines, where each line that cannot be read is blank. Lists these lines on standard error, by
-/// their numbers from 1.
-fn without_bad_lines(bytes: &[u8], name: &str, choice: DuplicateKeys) -> Vec<u8> {
-    let (mut good, mut bad) = (Vec::with_capacity(bytes.len()), Bad::default());
-    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
-        if number > 1 {
-            good.push(b'\n');
-        }
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        match checked(line, choice) {
-            Ok(()) => good.extend_from_slice(line),
-            Err(error) => bad.add(Bad::of(number, &error)),
-        }
-    }
-    bad.tell(|line| format!("{name}:{line}"), BAD);
-    good
-}
-
-/// Whether a text can be read, without a tree of it.
-fn checked(text: &[u8], choice: DuplicateKeys) -> serde_json::Result<()> {
-    if choice == DuplicateKeys::Error {
-        return duplicates::unique(text);
-    }
-    let mut json = json_of(text);
-    IgnoredAny::deserialize(&mut json)?;
-    json.end()
-}
-
-/// The sequence of all lines. A key that occurs twice is told with the line.
-fn of_lines(
-    tree: Tree<Leaf>,
-    bytes: &[u8],
-    name: &str,
-    choice: DuplicateKeys,
-) -> Result<Tree<Leaf>> {
-    let Some((path, _)) = duplicates::first(&tree) else { return Ok(tree) };
-    let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
-    let mut lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-    let line = match path.keys().first() {
-        Some(Key::Index(index)) if choice != DuplicateKeys::Last => lines.nth(*index),
-        _ => None,
-    };
-    let Some((number, line)) = line else { return Ok(duplicates::last_ones(tree)?) };
-    if let Document::Tree(one) = read_within(line, Format::Json, Limits::default())? {
-        let (_, warning) =
-            resolved(one, line, Format::Json, choice).map_err(|failure| failure.on_line(number))?;
-        warning.iter().for_each(|it| warn(&format!("{name}:{number}"), it));
-    }
-    Ok(tree)
 }
 
 /// Says that a document has a key twice.

@@ -1,10 +1,6 @@
 //! JSON and JSON lines.
 
-use std::cell::Cell;
-
-use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
-
-use crate::failure::{Failure, Result};
+use crate::failure::Failure;
 use crate::paint::{counted, grouped};
 
 /// A reader of JSON that leaves it to the tree how deep a document may be.
@@ -82,45 +78,5 @@ pub(crate) fn json_failure(error: serde_json::Error) -> Failure {
         Some(message) if column == 0 => Failure::at(line, message),
         Some(message) => Failure::at(format!("{line}:{column}"), message),
         None => Failure::new(message),
-    }
-}
-
-/// JSON lines as one sequence.
-pub(crate) struct Lines<'n, I> {
-    pub(crate) lines: I,
-    /// That of the line that was read last, from 1.
-    pub(crate) number: &'n Cell<usize>,
-}
-
-impl<'de, I: Iterator<Item = &'de [u8]>> Deserializer<'de> for Lines<'_, I> {
-    type Error = serde_json::Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        visitor.visit_seq(self)
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
-        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
-        ignored_any
-    }
-}
-
-impl<'de, I: Iterator<Item = &'de [u8]>> SeqAccess<'de> for Lines<'_, I> {
-    type Error = serde_json::Error;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Self::Error> {
-        for line in self.lines.by_ref() {
-            self.number.set(self.number.get() + 1);
-            if !line.trim_ascii().is_empty() {
-                let mut json = json_of(line);
-                let value = seed.deserialize(&mut json)?;
-                return json.end().map(|()| Some(value));
-            }
-        }
-        Ok(None)
     }
 }

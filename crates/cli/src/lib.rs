@@ -17,6 +17,7 @@ mod checkpoint;
 mod progress;
 mod dates;
 mod duplicates;
+mod json_lines;
 mod yaml;
 mod input;
 mod notation;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 use treedef::{Leaf, NodeKind, Tree};
 
@@ -68,6 +68,31 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
         }
     }
     Ok(bytes)
+}
+
+/// Writes documents as the elements of one sequence, in JSON or as lines. None is held.
+pub(crate) fn write_documents(
+    out: &mut dyn Write,
+    as_lines: bool,
+    next: impl FnMut() -> Result<Option<Tree<Leaf>>>,
+) -> Result<()> {
+    fn write<W: Write, F: Formatter>(
+        json: &mut serde_json::Serializer<W, F>,
+        mut next: impl FnMut() -> Result<Option<Tree<Leaf>>>,
+    ) -> Result<()> {
+        let mut all = json.serialize_seq(None)?;
+        while let Some(tree) = next()? {
+            all.serialize_element(&tree)?;
+        }
+        Ok(all.end()?)
+    }
+
+    if as_lines {
+        let formatter = LineFormatter::default();
+        return write(&mut serde_json::Serializer::with_formatter(out, formatter), next);
+    }
+    write(&mut serde_json::Serializer::pretty(&mut *out), next)?;
+    Ok(out.write_all(b"\n")?)
 }
 
 /// Writes the elements of the outermost sequence as lines.

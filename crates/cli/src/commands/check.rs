@@ -98,10 +98,10 @@ pub(super) fn check(args: &Check) -> Result<bool> {
             }
             documents.tell();
         } else {
-            let document = if has_values { input.document()? } else { input.values()? };
-            if !matches!(document, Document::Tree(_) | Document::Tensors(_)) {
+            if input.format == Format::Treedef {
                 return Err(Failure::at(name, "it has no values, pass it as `--like`"));
             }
+            let document = if has_values { input.document()? } else { input.values()? };
             let new = violations(document, 0)?;
             found.extend(new.into_iter().map(|violation| (Place::Whole, violation)));
         }

@@ -1,6 +1,7 @@
 //! `convert`.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 
 use serde::Serialize;
 use treedef::{Leaf, Tree};
@@ -15,7 +16,7 @@ use crate::output;
 use crate::tensors::{self, Halves};
 
 use super::shards::{Conversion, copy};
-use super::{has_arrays, write_bytes, write_to};
+use super::{has_arrays, write_bytes, write_to, write_with};
 
 pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Report) -> Result<bool> {
     let input = input::open(&file.file, file.reading, Format::Json)?;
@@ -29,6 +30,9 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
         Conversion::Copied(done) => return Ok(done),
         Conversion::Document(input) => *input,
     };
+    if from == Format::Jsonl && matches!(format, Format::Json | Format::Jsonl) {
+        return copy_lines(input, to, format, report);
+    }
     let written = match (from.is_of_tensors(), format) {
         (true, to) if to.is_of_tensors() => with_tensors(input, |tensors, _| {
             let (bytes, lost) = tensors::rewrite(tensors, to)?;
@@ -55,6 +59,39 @@ pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Repor
         }
     };
     written.put(&name, to, report)
+}
+
+/// Writes each line when it is read. JSON holds whatever was in JSON, so nothing is lost.
+fn copy_lines(input: Input, to: &Output, format: Format, report: Report) -> Result<bool> {
+    let name = input.name.clone();
+    let (mut lines, mut bytes) = (input.lines(), 0);
+    write_with(to.output.as_deref(), |out| {
+        let mut out = Counting { out, bytes: &mut bytes };
+        output::write_documents(&mut out, format == Format::Jsonl, || {
+            let next = lines.next().map_err(|failure| failure.in_file(&name))?;
+            Ok(next.map(|(_, tree)| tree))
+        })
+    })?;
+    lines.tell(&name);
+    tell(&name, (format, bytes), &[], to, report)
+}
+
+/// Counts what is written.
+struct Counting<'a> {
+    out: &'a mut dyn Write,
+    bytes: &'a mut usize,
+}
+
+impl Write for Counting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        *self.bytes += written;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Reads all tensors, and makes something of them.
@@ -163,22 +200,29 @@ struct Told<'a> {
 
 impl Written {
     fn put(self, name: &str, to: &Output, report: Report) -> Result<bool> {
-        let Written { bytes, format, lost } = self;
-        write_to(to.output.as_deref(), &bytes)?;
-        if report.json {
-            let output = to.output.as_ref().map(|path| path.display().to_string());
-            let (format, bytes) = (format.name(), bytes.len());
-            return report_json(
-                &Told { file: name, format, output, bytes, lost: &lost },
-                to.output.is_some(),
-            );
-        }
-        let yellow = anstyle::AnsiColor::Yellow.on_default();
-        for loss in lost {
-            anstream::eprintln!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
-        }
-        Ok(true)
+        write_to(to.output.as_deref(), &self.bytes)?;
+        tell(name, (self.format, self.bytes.len()), &self.lost, to, report)
     }
+}
+
+/// Says what was written, and what was lost.
+fn tell(
+    name: &str,
+    (format, bytes): (Format, usize),
+    lost: &[Loss],
+    to: &Output,
+    report: Report,
+) -> Result<bool> {
+    if report.json {
+        let output = to.output.as_ref().map(|path| path.display().to_string());
+        let format = format.name();
+        return report_json(&Told { file: name, format, output, bytes, lost }, to.output.is_some());
+    }
+    let yellow = anstyle::AnsiColor::Yellow.on_default();
+    for loss in lost {
+        anstream::eprintln!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
+    }
+    Ok(true)
 }
 
 /// Prints a report as JSON; on standard error where standard output has the document.

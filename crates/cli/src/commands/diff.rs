@@ -51,10 +51,10 @@ pub(super) fn diff(
             diff_tensors(&old, &new, tolerance, json)
         };
     }
-    // Names, types and shapes of tensors are known without their numbers.
-    let read = |input: Input| {
-        if of_tensors == [true; 2] { input.document() } else { input.values() }
-    };
+    // Names, types and shapes of tensors are known without their numbers, kinds without values.
+    let are_lines = [old.format, new.format] == [Format::Jsonl; 2];
+    let is_outline = of_tensors == [true; 2] || structure && are_lines;
+    let read = |input: Input| if is_outline { input.document() } else { input.values() };
     let (old, new) = (read(old)?, read(new)?);
     match (old, new) {
         (Document::Tree(old), Document::Tree(new)) => {

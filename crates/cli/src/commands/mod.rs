@@ -14,7 +14,7 @@ mod shards;
 mod convert;
 mod view;
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use clap::CommandFactory;
@@ -91,10 +91,7 @@ fn print(text: &str) -> Result<bool> {
 }
 
 fn write_bytes(bytes: &[u8]) -> Result<bool> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(bytes)?;
-    out.flush()?;
-    Ok(true)
+    write_to(None, bytes)
 }
 
 fn print_json(value: &impl Serialize) -> Result<bool> {
@@ -130,8 +127,23 @@ fn kinds(tree: Tree<Leaf>) -> Result<Tree<LeafKind>> {
 
 /// Writes bytes to a file, or to standard output.
 fn write_to(output: Option<&Path>, bytes: &[u8]) -> Result<bool> {
+    write_with(output, |out| Ok(out.write_all(bytes)?))
+}
+
+/// Writes what is made piece by piece to a file, or to standard output.
+fn write_with(
+    output: Option<&Path>,
+    make: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<bool> {
     match output {
-        None => write_bytes(bytes),
-        Some(path) => file::write(path, bytes).map(|()| true),
+        None => {
+            let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+            let made = make(&mut out).and_then(|()| Ok(out.flush()?));
+            // The rest of what failed is of no use.
+            drop(out.into_parts());
+            made?;
+        }
+        Some(path) => file::write_with(path, make)?,
     }
+    Ok(true)
 }

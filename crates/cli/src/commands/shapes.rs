@@ -9,12 +9,13 @@ use treedef::{Change, ChangeKind, Leaf, NodeKind, Tree, TreeDef};
 use treedef_structures::{Structure, StructureCount, Structures};
 
 use crate::args::{DuplicateKeys, Folds, Shapes};
-use crate::documents::{Documents, LineReader, Place};
+use crate::documents::{Documents, Place};
 use crate::duplicates;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input};
 use crate::json::{BAD, Bad, TWICE};
+use crate::json_lines::LineReader;
 use crate::lines::{LineCounter, count_line};
 use crate::paint::{counted, grouped, paint, paint_change, width, with_null};
 use crate::tensors::{Halves, numbers};

@@ -1,9 +1,10 @@
 //! `show`, `summary` and `fingerprint`.
 
 use std::fmt::Display;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
 use treedef::{Array, Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef};
 
 use crate::args::{OneFile, Reading};
@@ -18,7 +19,7 @@ use crate::tensors::{TensorLeaf, with_short_halves};
 
 use super::{document, kinds, print, print_json};
 
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 struct Shown {
     file: String,
     leaves: usize,
@@ -29,7 +30,7 @@ struct Shown {
     structure: String,
 }
 
-#[derive(Serialize)]
+#[derive(serde::Serialize)]
 struct Totals {
     parameters: u64,
     bytes: u64,
@@ -159,28 +160,40 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
         let text = if format == Format::Tree { text } else { bare_numbers(&text) };
         if format.has_null() { with_null(&text) } else { text }
     };
-    let tree = input.tree()?;
+    let mut documents = input.documents()?;
+    let mut out = BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
+    let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     if json {
-        let blocks = tree.blocks().map(|(block, leaves)| {
-            let path = shown(block.path());
-            let array = leaves.first().and_then(Leaf::as_array);
-            let kind = match array {
-                Some(array) => Some(array.dtype().to_string()),
-                None => leaves.first().map(|leaf| leaf.kind().to_string()),
-            };
-            let shape = array.map_or_else(|| block.shape(), Array::shape).to_vec();
-            let of_block =
-                Tree::new(block.node().to_treedef(), leaves.to_vec()).and_then(with_short_halves);
-            let summary = of_block.map(|tree| tree.summary().to_string());
-            summary.map(|text| (path, kind, shape, bare(text)))
-        });
-        let blocks = blocks.collect::<treedef::Result<Vec<_>>>();
-        let blocks = blocks.map_err(|error| Failure::from(error).in_file(&name))?;
-        let object = |(path, kind, shape, summary)| serde_json::json!({"path": path, "kind": kind, "shape": shape, "summary": summary});
-        return print_json(&blocks.into_iter().map(object).collect::<Vec<_>>());
+        let mut json = serde_json::Serializer::pretty(&mut out);
+        let mut all = json.serialize_seq(None)?;
+        while let Some((place, tree)) = documents.next()? {
+            for (block, leaves) in tree.blocks() {
+                let array = leaves.first().and_then(Leaf::as_array);
+                let kind = match array {
+                    Some(array) => Some(array.dtype().to_string()),
+                    None => leaves.first().map(|leaf| leaf.kind().to_string()),
+                };
+                let shape = array.map_or_else(|| block.shape(), Array::shape);
+                let tree = Tree::new(block.node().to_treedef(), leaves.to_vec());
+                let tree = tree.and_then(with_short_halves).map_err(of_file)?;
+                let summary = bare(tree.summary().to_string());
+                let object = serde_json::json!({"path": shown(block.path()), "kind": kind, "shape": shape, "summary": summary});
+                all.serialize_element(&place.with(&name, object))?;
+            }
+        }
+        all.end()?;
+        out.write_all(b"\n")?;
+    } else {
+        let width = width();
+        while let Some((_, tree)) = documents.next()? {
+            let tree = with_short_halves(tree).map_err(of_file)?;
+            let text = format!("{:#width$}", tree.summary());
+            writeln!(out, "{}", paint(&bare(text)))?;
+        }
     }
-    let text = format!("{:#1$}", with_short_halves(tree)?.summary(), width());
-    print(&format!("{}\n", paint(&bare(text))))
+    out.flush()?;
+    documents.tell();
+    Ok(true)
 }
 
 pub(super) fn fingerprint(files: &[PathBuf], reading: Reading, json: bool) -> Result<bool> {

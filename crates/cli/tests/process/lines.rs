@@ -225,7 +225,7 @@ fn lines_of_a_pipe_are_not_listed() {
 #[test]
 fn lines_are_read_one_at_a_time() {
     let folder = Folder::new("memory");
-    let (path, like) = (folder.path("log.jsonl"), folder.path("like.json"));
+    let [path, like, made] = ["log.jsonl", "like.json", "made.json"].map(|name| folder.path(name));
     let line = format!("{{\"id\": 1, \"text\": {:?}}}\n", "x".repeat(20_000));
     std::fs::write(&path, line.repeat(4_000) + "{\"id\": \n{\"id\": 2, \"text\": \"\"}\n").unwrap();
     std::fs::write(&like, &line).unwrap();
@@ -233,11 +233,89 @@ fn lines_are_read_one_at_a_time() {
         &["select", "id", &path, "--skip-bad"][..],
         &["check", &path, "--like", &like, "--skip-bad"],
         &["shapes", &path, "--list", "1", "--skip-bad"],
+        &["show", &path, "--skip-bad"],
+        &["convert", &path, "--skip-bad", "-o", &made],
     ] {
         let (code, _, said) = in_little_memory(args);
         assert_eq!(code, Some(0), "{args:?}: {said}");
         assert!(said.contains(":4001:"), "{said}");
     }
+}
+
+/// The tree of all these numbers would have 144 MB.
+#[cfg(target_os = "linux")]
+#[test]
+fn lines_are_summarised_one_at_a_time() {
+    let folder = Folder::new("numbers");
+    let path = folder.path("numbers.jsonl");
+    std::fs::write(&path, format!("[{}1]\n", "1,".repeat(9_999)).repeat(600)).unwrap();
+    let (code, said, _) = in_little_memory(&["summary", &path]);
+    assert_eq!(code, Some(0));
+    assert_eq!(said, "u64[10000] (mean 1, sd 0, 1 … 1)\n".repeat(600));
+    let (code, said, _) = in_little_memory(&["summary", "--json", &path]);
+    assert_eq!(code, Some(0));
+    let all: Vec<serde_json::Value> = serde_json::from_str(&said).unwrap();
+    assert_eq!((all.len(), &all[599]["line"]), (600, &600.into()));
+}
+
+/// Whatever lines hold, their conversion has it in the same order, and `show` and `fingerprint` say
+/// of the lines what they say of the sequence.
+#[test]
+fn converted_lines_are_the_same_documents() {
+    let folder = Folder::new("copied");
+    let [lines, json, again] = ["a.jsonl", "a.json", "b.jsonl"].map(|name| folder.path(name));
+    let mut rng = fastrand::Rng::with_seed(3);
+    for _ in 0..20 {
+        let mut text = String::new();
+        for _ in 0..rng.usize(0..30) {
+            text += &match rng.u8(0..8) {
+                0 => "\n".to_owned(),
+                1 => "{\"z\": -0.0, \"a\": 1, \"z\": [1e-7]}\n".to_owned(),
+                2 => "18446744073709551615\n".to_owned(),
+                3 => "\"\u{2028}\\n\"\n".to_owned(),
+                _ => line(&mut rng) + "\n",
+            };
+        }
+        std::fs::write(&lines, &text).unwrap();
+        let twice = ["--duplicate-keys", "warn"];
+        for (from, to) in [(&lines, &json), (&json, &again)] {
+            let args = [&["convert", from, "-o", to][..], &twice].concat();
+            assert_eq!(treedef(&args).output().unwrap().status.code(), Some(0));
+        }
+        let compact = |text: &str| -> Vec<String> {
+            let lines = text.lines().filter(|line| !line.is_empty());
+            let trees = lines.map(|line| serde_json::from_str::<Tree<Leaf>>(line).unwrap());
+            trees.map(|tree| serde_json::to_string(&tree).unwrap()).collect()
+        };
+        assert_eq!(compact(&std::fs::read_to_string(&again).unwrap()), compact(&text));
+        let told = |args: &[&str], path: &str| {
+            let text = printed(&[args, &[path], &twice].concat());
+            text.replace(path, "")
+        };
+        for args in [&["show"][..], &["show", "--fold-lengths"], &["fingerprint"]] {
+            assert_eq!(told(args, &lines), told(args, &json), "{args:?} {text}");
+        }
+    }
+}
+
+/// What cannot be read leaves the old file in its place.
+#[test]
+fn a_conversion_that_fails_midway_writes_nothing() {
+    let folder = Folder::new("midway");
+    let [lines, made] = ["lines.jsonl", "made.json"].map(|name| folder.path(name));
+    std::fs::write(&lines, "{\"id\": 1}\n".repeat(100_000) + "{\"id\": \n").unwrap();
+    std::fs::write(&made, "old").unwrap();
+    for output in [&made, &lines] {
+        let output = treedef(&["convert", &lines, "--to", "jsonl", "-o", output]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.ends_with("lines.jsonl:100001:7: EOF while parsing a value\n"), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(&made).unwrap(), "old");
+    // The input may be the output.
+    let args = ["convert", &lines, "--skip-bad", "-o", &lines];
+    assert_eq!(treedef(&args).output().unwrap().status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(&lines).unwrap(), "{\"id\":1}\n".repeat(100_000));
 }
 
 #[test]
