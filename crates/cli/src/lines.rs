@@ -9,7 +9,7 @@ use treedef::TreeSeed;
 use treedef_structures::Structures;
 
 use crate::args::{DuplicateKeys, Reading};
-use crate::duplicates::last_ones;
+use crate::duplicates::{self, last_ones};
 use crate::failure::{Failure, Result};
 use crate::json::{Bad, json_of};
 
@@ -27,6 +27,10 @@ struct Block {
 pub(crate) struct LineCounter<'a> {
     pub(crate) structures: Structures,
     pub(crate) bad: Bad,
+    /// The lines that have a key twice, where the structures do not show it.
+    pub(crate) twice: Bad,
+    /// Whether keys are folded, so that structures do not have them.
+    pub(crate) folds_keys: bool,
     /// How many lines were read.
     pub(crate) lines: u64,
     pub(crate) reading: Reading,
@@ -44,10 +48,11 @@ impl LineCounter<'_> {
         let (to_reader, empty) = mpsc::channel::<Vec<u8>>();
         let (blocks, stop) = (Mutex::new(blocks), AtomicBool::new(false));
         let nothing = self.structures.clone();
-        let (strict, reading) = (self.strict, self.reading);
+        let (strict, reading, folds_keys) = (self.strict, self.reading, self.folds_keys);
         let mut read = Ok(());
         let work = |to_reader: mpsc::Sender<Vec<u8>>, structures: Structures| {
-            let mut worker = Worker { structures, reading, bad: Bad::default(), fatal: None };
+            let (bad, twice, fatal) = (Bad::default(), Bad::default(), None);
+            let mut worker = Worker { structures, reading, folds_keys, bad, twice, fatal };
             loop {
                 let next = blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(block) = next else { break };
@@ -77,6 +82,7 @@ impl LineCounter<'_> {
                 return Err(failure);
             }
             self.bad.add(worker.bad);
+            self.twice.add(worker.twice);
             self.structures.merge(&worker.structures)?;
         }
         read
@@ -140,25 +146,34 @@ fn fill(reader: &mut dyn Read, bytes: &mut Vec<u8>, progress: &dyn Fn(usize)) ->
     }
 }
 
-/// Counts the document of a line.
+/// Counts the document of a line. If `folds_keys`, says whether it has a key twice.
 pub(crate) fn count_line(
     structures: &mut Structures,
     line: &[u8],
     reading: Reading,
-) -> serde_json::Result<()> {
+    folds_keys: bool,
+) -> serde_json::Result<Option<String>> {
     let mut json = json_of(line);
-    if reading.duplicate_keys != DuplicateKeys::Last {
-        return structures.seed().deserialize(Whole(&mut json)).map(drop);
+    if reading.duplicate_keys != DuplicateKeys::Last && !folds_keys {
+        return structures.seed().deserialize(Whole(&mut json)).map(|_| None);
     }
-    let tree = TreeSeed::new(reading.limits.of_trees()).deserialize(Whole(&mut json))?;
-    let tree = last_ones(tree).map_err(serde_json::Error::custom)?;
-    structures.add(&tree).map(drop).map_err(serde_json::Error::custom)
+    let mut tree = TreeSeed::new(reading.limits.of_trees()).deserialize(Whole(&mut json))?;
+    let mut twice = None;
+    if reading.duplicate_keys == DuplicateKeys::Last {
+        tree = last_ones(tree).map_err(serde_json::Error::custom)?;
+    } else {
+        twice = duplicates::first(&tree).map(|(path, key)| duplicates::message(&path, &key));
+    }
+    structures.add(&tree).map_err(serde_json::Error::custom)?;
+    Ok(twice)
 }
 
 struct Worker {
     structures: Structures,
     reading: Reading,
+    folds_keys: bool,
     bad: Bad,
+    twice: Bad,
     fatal: Option<Failure>,
 }
 
@@ -178,7 +193,14 @@ impl Worker {
 
     fn line(&mut self, line: &[u8], index: u64) {
         self.structures.set_next_index(index);
-        let Err(error) = count_line(&mut self.structures, line, self.reading) else { return };
+        let counted = count_line(&mut self.structures, line, self.reading, self.folds_keys);
+        let error = match counted {
+            Ok(twice) => {
+                twice.iter().for_each(|message| self.twice.add(Bad::said(index, message)));
+                return;
+            }
+            Err(error) => error,
+        };
         let message = error.to_string();
         if message.contains("distinct structures, the limit is") {
             let many = message.split(',').next().unwrap_or_default();

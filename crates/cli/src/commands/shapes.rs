@@ -44,6 +44,8 @@ pub(super) fn shapes(args: &Shapes) -> Result<bool> {
 struct Counted {
     structures: Structures,
     bad: Bad,
+    /// The lines that have a key twice, where keys are folded.
+    twice: Bad,
     files: Vec<Counting>,
     /// Whether the formats have a null.
     has_null: bool,
@@ -118,7 +120,7 @@ impl Wanted {
                 while lines.advance(args.reading.limits).map_err(|it| it.in_file(&name))? {
                     structures.set_next_index(index);
                     // What cannot be read was told by the first pass.
-                    if count_line(&mut structures, &lines.line, args.reading).is_ok() {
+                    if count_line(&mut structures, &lines.line, args.reading, false).is_ok() {
                         self.write(&mut out, args, index, structures.first_alike())?;
                     }
                     index += 1;
@@ -189,6 +191,8 @@ impl Counted {
         let mut counter = LineCounter {
             structures: folded(args),
             bad: Bad::default(),
+            twice: Bad::default(),
+            folds_keys: args.fold_keys.is_some(),
             lines: 0,
             reading: args.reading,
             threads: args.threads.unwrap_or(cores).clamp(1, 256),
@@ -226,8 +230,8 @@ impl Counted {
             }
         }
         bar.finish_and_clear();
-        let LineCounter { structures, bad, .. } = counter;
-        let counted = Counted { structures, bad, files, has_null };
+        let LineCounter { structures, bad, twice, .. } = counter;
+        let counted = Counted { structures, bad, twice, files, has_null };
         let first_bad = counted.bad.listed(|index| counted.place(index)).next();
         first_bad.filter(|_| args.strict).map_or(Ok(counted), Err)
     }
@@ -239,23 +243,32 @@ impl Counted {
     /// Lists lines that were passed over, and structures that have a key twice. Returns whether
     /// there are none, or they may be there.
     fn told(&self, all: &[StructureCount], args: &Shapes) -> Result<bool> {
-        let mut twice = Bad::default();
+        let mut found = Bad::default();
+        // Of other formats, each document was told when it was read.
+        let are_lines =
+            |index| matches!(self.file(index), Some(Counting { indices: Indices::Lines, .. }));
+        let all = all.iter().filter(|it| args.fold_keys.is_none() && are_lines(it.first));
         for it in all {
             if let Some((path, key)) = duplicates::first(&it.structure) {
                 let one = Bad::said(it.first, &duplicates::message(&path, &key));
-                twice.add(Bad { count: it.count, ..one });
+                found.add(Bad { count: it.count, ..one });
             }
         }
+        let twice = if args.fold_keys.is_some() { &self.twice } else { &found };
         twice.tell(|index| self.place(index), TWICE);
         self.bad.tell(|index| self.place(index), BAD);
         let may_be_twice = args.reading.duplicate_keys != DuplicateKeys::Error;
         Ok((self.bad.count == 0 || args.reading.skip_bad) && (twice.count == 0 || may_be_twice))
     }
 
+    /// The file of a document.
+    fn file(&self, index: u64) -> Option<&Counting> {
+        self.files.iter().rev().find(|file| file.first <= index)
+    }
+
     /// A file and the place in it, by the index of the document.
     fn place(&self, index: u64) -> String {
-        let file = self.files.iter().rev().find(|file| file.first <= index);
-        file.map_or_else(String::new, |Counting { name, first, indices }| {
+        self.file(index).map_or_else(String::new, |Counting { name, first, indices }| {
             let number = index - first + 1;
             match indices {
                 Indices::One => Place::Whole.in_file(name),
