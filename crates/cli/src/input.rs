@@ -64,6 +64,8 @@ pub(crate) struct Input {
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) has_comments: bool,
+    /// Whether there are tags of YAML.
+    pub(crate) has_tags: bool,
     pub(crate) dates: Dates,
 }
 
@@ -205,7 +207,8 @@ impl Input {
             match document {
                 Document::Tree(tree) => {
                     let has_comments = has_comments(bytes, format, &tree, limits);
-                    Ok((tree, Rest { has_comments, dates }))
+                    let has_tags = format == Format::Yaml && yaml::has_tags(text(bytes)?, limits);
+                    Ok((tree, Rest { has_comments, has_tags, dates }))
                 }
                 _ => Err(Failure::new(NO_VALUES)),
             }

@@ -1,8 +1,8 @@
 //! YAML, of which a file may have several documents.
 
-use serde::de::DeserializeSeed;
-use serde_saphyr::Error;
+use serde::de::{Deserialize, DeserializeSeed, IgnoredAny};
 use serde_saphyr::budget::BudgetBreach;
+use serde_saphyr::{Error, Options};
 use treedef::{Leaf, Tree, TreeDef, TreeSeed};
 
 use crate::args::Limits;
@@ -94,11 +94,23 @@ pub(crate) fn joined(mut all: Vec<Tree<Leaf>>) -> Result<Tree<Leaf>> {
     }
 }
 
-/// Reads one document.
-fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
+/// Whether a text that can be read has tags of its own, such as `!Ref`. They are passed over.
+pub(crate) fn has_tags(text: &str, limits: Limits) -> bool {
+    let is_refused = |part: &Part<'_>| {
+        let options = options(limits, false, true);
+        serde_saphyr::with_deserializer_from_str_with_options(part.text, options, |yaml| {
+            IgnoredAny::deserialize(yaml)
+        })
+        .is_err()
+    };
+    text.contains('!') && documents(text).iter().any(is_refused)
+}
+
+/// Without keys that occur twice if `strict`, and without tags if `refuses_tags`.
+fn options(limits: Limits, strict: bool, refuses_tags: bool) -> Options {
     use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
     let (error, pass) = (DuplicateKeyPolicy::Error, DuplicateKeyPolicy::PassThrough);
-    let options = serde_saphyr::options! {
+    serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: limits.max_depth(),
             max_nodes: limits.max_nodes(),
@@ -109,8 +121,14 @@ fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> R
         strict_booleans: true,
         leading_zero_numbers_as_strings: true,
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+        reject_unsupported_tags: refuses_tags,
         with_snippet: false,
-    };
+    }
+}
+
+/// Reads one document.
+fn part_tree(part: &Part<'_>, seed: TreeSeed, limits: Limits, strict: bool) -> Result<Tree<Leaf>> {
+    let options = options(limits, strict, false);
     let tree = serde_saphyr::with_deserializer_from_str_with_options(part.text, options, |yaml| {
         seed.deserialize(yaml)
     });

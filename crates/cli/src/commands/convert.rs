@@ -135,6 +135,9 @@ fn write_rest(
             written.lost.insert(0, Loss::of("dates, which are texts there"));
         }
     }
+    if rest.has_tags {
+        written.lost.insert(0, Loss::of("tags such as `!Ref`"));
+    }
     if rest.has_comments {
         written.lost.insert(0, Loss::of("comments"));
     }

@@ -188,6 +188,18 @@ when = 1980-05-27
 }
 
 #[test]
+fn a_tag_of_cbor_stays_one_in_cbor() {
+    let folder = Folder::new("tag");
+    let [old, new] = ["old.cbor", "new.cbor"].map(|name| folder.path(name));
+    // {"when": 1(7)}
+    let bytes = b"\xa1\x64when\xc1\x07";
+    std::fs::write(&old, bytes).unwrap();
+    let output = treedef(&["convert", &old, "-o", &new]).output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(0), vec![]));
+    assert_eq!(std::fs::read(&new).unwrap(), bytes);
+}
+
+#[test]
 fn a_patch_leads_from_the_old_document_to_the_new() {
     let folder = Folder::new("patch");
     let path = |name: &str| folder.path(name);
