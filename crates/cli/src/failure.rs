@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use treedef::Leaf;
+use treedef::{ErrorKind, Leaf};
 
 use crate::paths::with_shown_paths;
 
@@ -25,13 +25,30 @@ pub enum Failure {
     },
 }
 
-/// What the libraries say about their limits, and the option that sets the limit here.
+/// The option that allows more of what an error is about, instead of what the library says of its own.
+fn option_of(kind: &ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::Depth { .. } => Some(MORE_LEVELS),
+        ErrorKind::Work { .. } | ErrorKind::Limit { what: "nodes", .. } => Some(MORE_NODES),
+        ErrorKind::Limit { what: "distinct structures", .. } => Some(
+            "pass `--fold-lengths`, or `--fold-keys 100` if keys are data; `--max-structures` allows \
+             more",
+        ),
+        _ => None,
+    }
+}
+
+const MORE_LEVELS: &str = "`--max-depth` allows more";
+const MORE_NODES: &str = "`--max-nodes` allows more";
+
+/// The same for errors that came through the reader of a format, of which only the text is left, and
+/// for those of `treedef_exchange`, whose kinds have no hints.
 const OPTIONS: [(&str, &str); 6] = [
-    ("`Flattener::max_depth` and `Limits::max_depth` allow more", "`--max-depth` allows more"),
+    ("`Flattener::max_depth` and `Limits::max_depth` allow more", MORE_LEVELS),
     ("deeper only with the feature `stacker`, which grows the stack", "there may be no more"),
-    ("see `Limits::max_depth`", "`--max-depth` allows more"),
-    ("see `Limits::max_nodes`", "`--max-nodes` allows more"),
-    ("see `Limits::max_work`", "`--max-nodes` allows more"),
+    ("see `Limits::max_depth`", MORE_LEVELS),
+    ("see `Limits::max_nodes`", MORE_NODES),
+    ("see `Limits::max_work`", MORE_NODES),
     (": see `npy::Reading::max_bytes`", ": `--max-bytes` allows more"),
 ];
 
@@ -139,13 +156,24 @@ impl From<io::Error> for Failure {
 
 impl From<treedef_exchange::Error> for Failure {
     fn from(error: treedef_exchange::Error) -> Self {
-        Failure::new(error)
+        match error.kind() {
+            treedef_exchange::ErrorKind::TreeDef(inner) => of_library(inner, error.to_string()),
+            _ => Failure::new(error),
+        }
     }
 }
 
 impl From<treedef::Error> for Failure {
     fn from(error: treedef::Error) -> Self {
-        Failure::new(error)
+        of_library(&error, error.to_string())
+    }
+}
+
+/// The failure of an error, with the option instead of its hint.
+fn of_library(error: &treedef::Error, message: String) -> Failure {
+    match (error.hint(), option_of(error.kind())) {
+        (Some(hint), Some(option)) => Failure::new(message.replace(hint, option)),
+        _ => Failure::new(message),
     }
 }
 
@@ -155,6 +183,34 @@ impl From<serde_json::Error> for Failure {
         match error.io_error_kind() {
             Some(kind) => io::Error::from(kind).into(),
             None => Failure::new(error),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde::de::DeserializeSeed;
+    use treedef::{Limits, TreeDef, TreeSeed};
+
+    use super::*;
+
+    /// The errors of limits, as such and through a reader, which leaves their text.
+    #[test]
+    fn limits_are_told_with_their_options() {
+        let (deep, wide) = ("[".repeat(3) + &"]".repeat(3), "[1, \"\", [], {}]");
+        let few = Limits::default().max_depth(2).max_nodes(3);
+        for (text, option) in [(deep.as_str(), MORE_LEVELS), (wide, MORE_NODES)] {
+            let json = &mut serde_json::Deserializer::from_str(text);
+            let read = Failure::from(TreeSeed::new(few).deserialize(json).unwrap_err());
+            let whole: treedef::Tree<Leaf> = serde_json::from_str(text).unwrap();
+            let bytes = whole.treedef().to_bytes().unwrap();
+            let loaded = Failure::from(TreeDef::from_bytes_with(&bytes, few).unwrap_err());
+            for failure in [read, loaded] {
+                let message = failure.message();
+                assert!(message.contains(option), "{message}");
+                assert!(!message.contains("Limits"), "{message}");
+            }
         }
     }
 }

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
-use treedef::TreeSeed;
+use serde::de::{DeserializeSeed, Deserializer, Visitor};
+use treedef::{ErrorKind, TreeSeed};
 use treedef_structures::Structures;
 
 use crate::args::{DuplicateKeys, Reading};
@@ -146,25 +146,40 @@ fn fill(reader: &mut dyn Read, bytes: &mut Vec<u8>, progress: &dyn Fn(usize)) ->
     }
 }
 
-/// Counts the document of a line. If `folds_keys`, says whether it has a key twice.
+/// Why the document of a line was not counted.
+pub(crate) enum Uncounted {
+    /// It cannot be read.
+    Unread(serde_json::Error),
+    /// It can, but not be counted.
+    Refused(treedef::Error),
+}
+
+/// Counts the document of a line, which has an index. If `folds_keys`, says whether it has a key
+/// twice.
 pub(crate) fn count_line(
     structures: &mut Structures,
-    line: &[u8],
+    (line, index): (&[u8], u64),
     reading: Reading,
     folds_keys: bool,
-) -> serde_json::Result<Option<String>> {
-    let mut json = json_of(line);
+) -> Result<Option<String>, Uncounted> {
+    structures.set_next_index(index);
     if reading.duplicate_keys != DuplicateKeys::Last && !folds_keys {
-        return structures.seed().deserialize(Whole(&mut json)).map(|_| None);
+        match structures.seed().deserialize(Whole(&mut json_of(line))) {
+            Ok(_) => return Ok(None),
+            Err(error) if !error.is_data() => return Err(Uncounted::Unread(error)),
+            // Why it is refused is known to the tree.
+            Err(_) => structures.set_next_index(index),
+        }
     }
-    let mut tree = TreeSeed::new(reading.limits.of_trees()).deserialize(Whole(&mut json))?;
+    let seed = TreeSeed::new(reading.limits.of_trees());
+    let mut tree = seed.deserialize(Whole(&mut json_of(line))).map_err(Uncounted::Unread)?;
     let mut twice = None;
     if reading.duplicate_keys == DuplicateKeys::Last {
-        tree = last_ones(tree).map_err(serde_json::Error::custom)?;
-    } else {
+        tree = last_ones(tree).map_err(Uncounted::Refused)?;
+    } else if folds_keys {
         twice = duplicates::first(&tree).map(|(path, key)| duplicates::message(&path, &key));
     }
-    structures.add(&tree).map_err(serde_json::Error::custom)?;
+    structures.add(&tree).map_err(Uncounted::Refused)?;
     Ok(twice)
 }
 
@@ -192,26 +207,22 @@ impl Worker {
     }
 
     fn line(&mut self, line: &[u8], index: u64) {
-        self.structures.set_next_index(index);
-        let counted = count_line(&mut self.structures, line, self.reading, self.folds_keys);
-        let error = match counted {
+        let line = (line, index);
+        match count_line(&mut self.structures, line, self.reading, self.folds_keys) {
             Ok(twice) => {
                 twice.iter().for_each(|message| self.twice.add(Bad::said(index, message)));
-                return;
             }
-            Err(error) => error,
-        };
-        let message = error.to_string();
-        if message.contains("distinct structures, the limit is") {
-            let many = message.split(',').next().unwrap_or_default();
-            let hint = "pass `--fold-lengths`, or `--fold-keys 100` if keys are data; \
-                `--max-structures` allows more";
-            self.fatal.get_or_insert(Failure::new(format!("{many}: {hint}")));
-        } else if message.contains("see `Limits::max_nodes`") {
-            // All structures together are too large, and each further line would be.
-            self.fatal.get_or_insert(Failure::new(&message));
+            Err(Uncounted::Unread(error)) => self.bad.add(Bad::of(index, &error)),
+            Err(Uncounted::Refused(error)) => {
+                // All structures together are too many or too large, and each further line is.
+                let is_fatal = matches!(error.kind(), ErrorKind::Limit { .. });
+                let failure = Failure::from(error);
+                self.bad.add(Bad::said(index, failure.message()));
+                if is_fatal {
+                    self.fatal.get_or_insert(failure);
+                }
+            }
         }
-        self.bad.add(Bad::of(index, &error));
     }
 }
 

@@ -56,10 +56,9 @@ pub(super) fn no_match<L>(
 
 /// What the library takes for meant: `did you mean …?`.
 fn meant<L>(tree: &Tree<L>, pattern: &Pattern) -> Option<String> {
-    let said = tree.select(pattern).err()?.to_string();
-    let (_, meant) = said.split_once("did you mean ")?;
-    let (meant, _) = meant.split_once("`?")?;
-    Some(with_shown_paths(&format!("did you mean {meant}`?")))
+    let error = tree.select(pattern).err()?;
+    let (meant, _) = error.hint()?.strip_prefix("did you mean `")?.split_once("`?")?;
+    Some(with_shown_paths(&format!("did you mean `{meant}`?")))
 }
 
 fn what_is<L>(tree: &Tree<L>, node: NodeRef<'_>, what: impl Fn(&L) -> String) -> String {

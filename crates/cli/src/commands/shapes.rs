@@ -118,9 +118,9 @@ impl Wanted {
             if input.format == Format::Jsonl && args.elements.is_none() {
                 let mut lines = LineReader::of(input.reader);
                 while lines.advance(args.reading.limits).map_err(|it| it.in_file(&name))? {
-                    structures.set_next_index(index);
+                    let line = (&*lines.line, index);
                     // What cannot be read was told by the first pass.
-                    if count_line(&mut structures, &lines.line, args.reading, false).is_ok() {
+                    if count_line(&mut structures, line, args.reading, false).is_ok() {
                         self.write(&mut out, args, index, structures.first_alike())?;
                     }
                     index += 1;

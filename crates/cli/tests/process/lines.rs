@@ -335,8 +335,8 @@ fn too_many_structures_end_with_advice() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
         said,
-        "treedef: standard input: 65537 distinct structures: pass `--fold-lengths`, or \
-         `--fold-keys 100` if keys are data; `--max-structures` allows more\n"
+        "treedef: standard input: 65537 distinct structures, the limit is 65536 (pass \
+         `--fold-lengths`, or `--fold-keys 100` if keys are data; `--max-structures` allows more)\n"
     );
     assert_eq!(output.status.code(), Some(2));
     let folded = fed(&["shapes", "--fold-keys", "100"], lines.as_bytes());
