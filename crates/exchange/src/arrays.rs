@@ -6,8 +6,7 @@ use std::ops::Range;
 use treedef::{Array, ArrayFields, ArrayStruct, Dtype, Leaf, NodeKind, NodeRef, Tree};
 
 use crate::element::{Element, half_float};
-use crate::export::num_elements;
-use crate::tensor::size_in_bytes;
+use crate::shape::{num_elements, size_in_bytes};
 
 /// The numbers of an array that is a struct or a matrix.
 pub(crate) struct Numbers {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Saves snapshots in a thread of its own, one at a time, while the program goes on.
 ///
@@ -49,7 +49,7 @@ pub struct Saving {
 struct Outcome {
     is_finished: bool,
     /// The error, until somebody asks for it.
-    failed: Option<crate::Error>,
+    failed: Option<Error>,
 }
 
 /// What a thread that panicked left is whole: each lock is held for one assignment.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::tensor::{Dtype, display};
+use treedef::Dtype;
+
+use crate::shape::display;
 
 /// The types of safetensors that [`Dtype`] does not have: their names, here and there, and the bits
 /// of an element.

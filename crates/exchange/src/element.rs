@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use treedef::{Array, ArrayFields, Edit, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
-
-use crate::tensor::Dtype;
+use treedef::{Array, ArrayFields, Dtype, Edit, Leaf, LeafKind, LeafType, NodeKind, NodeRef, Tree};
 
 /// A type of leaves that can be in a [`Tensor`](crate::Tensor): `bool`, an integer of up to 64
 /// bits, a float, or [`Leaf`], where each block has the type of its leaves.

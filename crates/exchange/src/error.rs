@@ -4,7 +4,7 @@ use std::fmt;
 
 use treedef::{LeafKind, Path};
 
-use crate::load::LoadReport;
+use crate::report::LoadReport;
 
 /// The result of an exchange.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,40 +1,27 @@
 //! Trees as named tensors, and named tensors as the tree that they were.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt::{self, Write};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use treedef::{
-    ArrayFields, Edit, Key, Leaf, Limits, NodeRef, Path, ToPattern, Tree, TreeDef, Value,
-};
+use treedef::{Edit, Key, Leaf, Path, ToPattern, Tree, TreeDef, Value};
 
 use crate::arrays::transposed;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{Name, NamePrinter, Stack};
 use crate::parts::{Part, array, parts};
-use crate::restore::Reader;
-use crate::source::Source;
-use crate::tensor::{Dtype, Tensor, Tensors, display};
+use crate::shape::{display, num_elements};
+use crate::structure::{MATRICES, write_beside, write_structure};
+use crate::tensor::{Dtype, Tensor, Tensors};
 
-/// The key of the metadata that has the structure.
-pub(crate) const STRUCTURE: &str = "treedef";
-/// The key of the metadata that has the leaves of arrays which no tensor has.
-const BESIDE_ARRAYS: &str = "treedef.arrays";
-/// The key of the metadata that has the paths of matrices whose numbers the tree has by columns.
-const MATRICES: &str = "treedef.matrices";
 /// The name that safetensors keeps for itself.
 pub(crate) const METADATA: &str = "__metadata__";
-/// As deep as a structure may be that is read without more stack.
-const MAX_DEPTH: usize = 200;
 /// What to do where elements differ.
 const ALIKE: &str = " (name what is alike: see `Export::stack`)";
-/// No file has room for a longer text of a structure.
-const MAX_TEXT: usize = 1 << 26;
-
 /// How a tree becomes named tensors: one for each block of leaves of one kind, and for each array.
 ///
 /// The name of a tensor is the path of its block, joined by `.`:
@@ -138,6 +125,28 @@ impl Default for Export {
 impl fmt::Debug for Export {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Export").field("stacks", &self.stacks).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Tensors<'a> {
+    /// The tensors of a tree, named and ordered as [`Export`] does by default.
+    ///
+    /// # Errors
+    ///
+    /// As [`Export::tensors`].
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::Tensors;
+    ///
+    /// let tree = Tree::of(&vec![(1u8, [[0.5f32; 4]; 3])])?;
+    /// let tensors = Tensors::of(&tree)?.with_metadata("format", "pt");
+    /// assert_eq!(tensors.get("0.1").unwrap().to_string(), "f32[3, 4]");
+    /// assert_eq!(tensors.metadata("format"), Some("pt"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of<L: Element>(tree: &'a Tree<L>) -> Result<Self> {
+        Export::new().tensors(tree)
     }
 }
 
@@ -328,38 +337,6 @@ impl Export {
         Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata })
     }
 
-    /// The tree that these options made into tensors, whatever the order of the tensors now is.
-    /// Maps have their entries in the order of their keys.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error when the metadata has no structure, or a tensor is missing, is not part of
-    /// it, or has another shape or type.
-    ///
-    /// ```
-    /// use treedef::Tree;
-    /// use treedef_exchange::Export;
-    ///
-    /// let tree = Tree::of(&([("w.x", 1.5f32)], vec![Some([1u8, 2])]))?;
-    /// let export = Export::new().rest_in_metadata(true);
-    /// assert_eq!(export.tree(&export.tensors(&tree)?)?, tree);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn tree<L: Element>(&self, tensors: &Tensors<'_>) -> Result<Tree<L>> {
-        let treedef = parse_structure(tensors.metadata(STRUCTURE))?;
-        let (beside, matrices) = (read_beside(tensors)?, read_matrices(tensors)?);
-        let source = Source::from(tensors);
-        source.check_ties()?;
-        // A tied tensor has the name of an alias in the structure, too.
-        let aliases = source.ties().iter().filter_map(|(alias, at)| {
-            let (_, tensor) = tensors.tensors.get(*at)?;
-            Some((alias.as_str(), tensor))
-        });
-        let reader = Reader::new(self, tensors, &treedef, beside, matrices, aliases);
-        let leaves = reader.leaves(&treedef)?;
-        Ok(Tree::new(treedef, leaves)?)
-    }
-
     /// The name of a path, with its place in a stack.
     pub(crate) fn name(
         &self,
@@ -507,90 +484,4 @@ fn expect_distinct(metadata: &[(String, String)]) -> Result<()> {
             Err(ErrorKind::Malformed(format!("the key `{key}` is twice in the metadata")).into())
         }
     }
-}
-
-/// A text that is not longer than a file has room for.
-struct Bounded(String);
-
-impl Write for Bounded {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.push_str(text);
-        if self.0.len() > MAX_TEXT { Err(fmt::Error) } else { Ok(()) }
-    }
-}
-
-fn write_structure(treedef: &TreeDef, metadata: &mut Vec<(String, String)>) -> Result<()> {
-    let mut text = Bounded(String::new());
-    if write!(text, "{treedef}").is_err() {
-        let what = "the text of the structure is longer than 2²⁶ bytes (see `Export::structure_in_metadata`)";
-        return Err(ErrorKind::Limit(what.to_owned()).into());
-    }
-    metadata.push((STRUCTURE.to_owned(), text.0));
-    Ok(())
-}
-
-/// Writes the leaves beside the numbers of arrays: a map of JSON from paths to literals.
-fn write_beside(
-    beside: Vec<(String, Vec<String>)>,
-    metadata: &mut Vec<(String, String)>,
-) -> Result<()> {
-    if !beside.is_empty() {
-        let all: BTreeMap<_, _> = beside.into_iter().collect();
-        let text = serde_json::to_string(&all).map_err(|error| {
-            ErrorKind::Malformed(format!("the leaves beside arrays have no JSON: {error}"))
-        })?;
-        metadata.push((BESIDE_ARRAYS.to_owned(), text));
-    }
-    Ok(())
-}
-
-fn read_beside(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<String>>> {
-    let Some(text) = tensors.metadata(BESIDE_ARRAYS) else { return Ok(HashMap::new()) };
-    serde_json::from_str(text).map_err(|error| {
-        let what = format!("the metadata `{BESIDE_ARRAYS}` is no map of lists of texts: {error}");
-        ErrorKind::Structure(what).into()
-    })
-}
-
-fn read_matrices(tensors: &Tensors<'_>) -> Result<HashSet<String>> {
-    let Some(text) = tensors.metadata(MATRICES) else { return Ok(HashSet::new()) };
-    serde_json::from_str(text).map_err(|error| {
-        let what = format!("the metadata `{MATRICES}` is no list of texts: {error}");
-        ErrorKind::Structure(what).into()
-    })
-}
-
-/// The names of the tensors that are structs with one number after the other, and the fields of these.
-pub(crate) fn array_names(
-    structure: Option<&str>,
-    separator: &str,
-) -> HashMap<String, &'static [&'static str]> {
-    let Ok(treedef) = parse_structure(structure) else { return HashMap::new() };
-    let (mut printer, mut names) = (NamePrinter::new(&treedef), HashMap::new());
-    let mut blocks = treedef.blocks();
-    let mut shape = |path: &Path, node: NodeRef<'_>| {
-        let fields = ArrayFields::of(node.fields()).filter(|fields| fields.dtype().is_none())?;
-        names.insert(printer.name(path, &[]).parts.join(separator), fields.names());
-        Some(Vec::new())
-    };
-    while blocks.next_or_struct(&mut shape, |_| true).is_some() {}
-    names
-}
-
-fn parse_structure(text: Option<&str>) -> Result<TreeDef> {
-    let text = text.ok_or_else(|| {
-        let what = "the metadata has no `treedef` (see `Loader`, which needs none)".to_owned();
-        Error::from(ErrorKind::Structure(what))
-    })?;
-    Ok(TreeDef::parse_with(text, Limits::default().max_depth(MAX_DEPTH))?)
-}
-
-/// Whether metadata of this key is that of the structure, which formats without metadata leave out.
-pub(crate) fn is_of_structure(key: &str) -> bool {
-    matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES)
-}
-
-/// The number of elements that dimensions have.
-pub(crate) fn num_elements<'a>(dims: impl IntoIterator<Item = &'a usize>) -> Option<usize> {
-    dims.into_iter().try_fold(1usize, |all, dim| all.checked_mul(*dim))
 }

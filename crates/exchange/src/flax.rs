@@ -34,11 +34,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
-use crate::export::is_of_structure;
 use crate::file;
 use crate::load::Loader;
 use crate::npy::{MAX_DIMS, TYPES};
 use crate::pytree::{MAX_BYTES, MAX_DEPTH};
+use crate::structure::is_of_structure;
 use crate::tensor::{Dtype, Tensor, Tensors};
 
 /// The numbers of flax's extensions.

@@ -14,7 +14,7 @@ use treedef::{Leaf, Tree, TreeDef, Value};
 
 use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::file::{self, OpenFile};
-use crate::tensor::display;
+use crate::shape::display;
 
 const MAGIC: &[u8] = b"GGUF";
 /// The most bytes of a header. Vocabularies have some ten million.

@@ -2,21 +2,24 @@
 #![warn(missing_docs, unreachable_pub, missing_debug_implementations)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod report;
 mod error;
-mod json;
 mod pytree;
+mod json;
 mod lower;
 mod raise;
-mod tensor;
+mod shape;
 mod element;
+mod tensor;
 mod names;
 mod arrays;
 mod parts;
+mod structure;
 mod export;
-mod restore;
 mod file;
 mod descriptor;
 mod source;
+mod restore;
 pub mod python;
 pub mod jax;
 pub mod torch;
@@ -35,9 +38,10 @@ pub use descriptor::Descriptor;
 pub use element::Element;
 pub use error::{Error, ErrorKind, Fault, Result};
 pub use export::Export;
-pub use load::{LoadReport, Loader};
+pub use load::Loader;
 pub use lower::{Lowered, Lowering};
 pub use raise::Raised;
+pub use report::LoadReport;
 pub use source::{Source, Stored};
 pub use tensor::{Dtype, Tensor, Tensors};
 

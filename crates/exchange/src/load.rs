@@ -8,8 +8,11 @@ mod array_access;
 mod buffered;
 mod deserializer;
 mod failure;
+mod key;
 mod matrix;
+mod names;
 mod numbers;
+mod part;
 mod place;
 mod report;
 mod rules;
@@ -21,19 +24,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::Tree;
 
-pub use report::LoadReport;
-
 use crate::error::{ErrorKind, Result};
-use crate::export::{Export, STRUCTURE};
-use crate::load::buffered::Form;
-use crate::load::deserializer::Place;
+use crate::export::Export;
 use crate::load::failure::Failure;
-use crate::load::place::Names;
+use crate::load::names::Names;
+use crate::load::place::Place;
 use crate::load::report::Unused;
 use crate::load::rules::{Glob, Rule, parts};
-use crate::load::table::{Table, is_float};
+use crate::load::table::{Form, Table, is_float};
+use crate::report::LoadReport;
+use crate::shape::display;
 use crate::source::Source;
-use crate::tensor::{Dtype, Tensor, Tensors, display};
+use crate::structure::STRUCTURE;
+use crate::tensor::{Dtype, Tensor, Tensors};
 
 /// A walk ends where serde misses a field. So many are begun anew, to list all of them.
 const WALKS: usize = 64;

@@ -23,9 +23,9 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::error::{Error, ErrorKind, Result, quoted};
-use crate::export::is_of_structure;
 use crate::file;
 use crate::npy::{self, Reading};
+use crate::structure::is_of_structure;
 use crate::tensor::{Tensor, Tensors};
 
 /// The file as `numpy.savez` writes one, with a member `name.npy` for each tensor, in their order.

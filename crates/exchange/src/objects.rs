@@ -6,8 +6,8 @@ use treedef::{Tree, TreeDef};
 
 use crate::error::{ErrorKind, Result};
 use crate::export::Export;
-use crate::load::LoadReport;
 use crate::names::NamePrinter;
+use crate::report::LoadReport;
 use crate::source::Source;
 use crate::tensor::{Tensor, Tensors};
 

@@ -18,7 +18,7 @@ use std::fmt::{self, Write};
 
 use treedef::TreeDef;
 
-use crate::error::{ErrorKind, Result, malformed};
+use crate::error::{Error, ErrorKind, Result, malformed};
 use crate::lower::{Lowered, Lowering};
 use crate::pytree::{MAX_DEPTH, MAX_KEY_DEPTH, PyKey, PyTree};
 use crate::raise::{Raised, raise};
@@ -165,7 +165,7 @@ impl<'t> Parser<'t> {
         if self.rest().is_empty() { Ok(()) } else { Err(self.expected("the end")) }
     }
 
-    pub(crate) fn expected(&self, what: &str) -> crate::Error {
+    pub(crate) fn expected(&self, what: &str) -> Error {
         let found: String = self.rest().chars().take(20).collect();
         let found = if found.is_empty() { "the end".to_owned() } else { format!("`{found}`") };
         malformed(self.at, format!("expected {what}, found {found}"))
@@ -174,7 +174,7 @@ impl<'t> Parser<'t> {
     fn node(&mut self, depth: usize) -> Result<PyTree> {
         if depth > MAX_DEPTH {
             let what = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(self.at));
+            return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at));
         }
         if self.eat("[") {
             return Ok(PyTree::List(self.items("]", depth)?.0));
@@ -257,7 +257,7 @@ impl<'t> Parser<'t> {
     pub(crate) fn key(&mut self, depth: usize) -> Result<PyKey> {
         if depth > MAX_KEY_DEPTH {
             let what = format!("a key nested deeper than {MAX_KEY_DEPTH} levels");
-            return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(self.at));
+            return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at));
         }
         if !self.eat("(") {
             self.skip_space();

@@ -2,20 +2,57 @@
 
 use std::collections::{HashMap, HashSet};
 
-use treedef::{ArrayFields, Dtype, Leaf, NodeRef, Path, TreeDef, Value};
+use treedef::{ArrayFields, Dtype, Leaf, NodeRef, Path, Tree, TreeDef, Value};
 
 use crate::arrays;
 use crate::element::{Element, half_float};
 use crate::error::{Error, ErrorKind, Result};
-use crate::export::{Export, num_elements};
+use crate::export::Export;
 use crate::names::NamePrinter;
+use crate::shape::num_elements;
+use crate::source::Source;
+use crate::structure::{STRUCTURE, parse_structure, read_beside, read_matrices};
 use crate::tensor::{Tensor, Tensors};
 
 /// So many arrays without numbers are made, for which a file needs no bytes if they are stacked.
 const EMPTY_ARRAYS: usize = 1 << 18;
 
+impl Export {
+    /// The tree that these options made into tensors, whatever the order of the tensors now is.
+    /// Maps have their entries in the order of their keys.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the metadata has no structure, or a tensor is missing, is not part of
+    /// it, or has another shape or type.
+    ///
+    /// ```
+    /// use treedef::Tree;
+    /// use treedef_exchange::Export;
+    ///
+    /// let tree = Tree::of(&([("w.x", 1.5f32)], vec![Some([1u8, 2])]))?;
+    /// let export = Export::new().rest_in_metadata(true);
+    /// assert_eq!(export.tree(&export.tensors(&tree)?)?, tree);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tree<L: Element>(&self, tensors: &Tensors<'_>) -> Result<Tree<L>> {
+        let treedef = parse_structure(tensors.metadata(STRUCTURE))?;
+        let (beside, matrices) = (read_beside(tensors)?, read_matrices(tensors)?);
+        let source = Source::from(tensors);
+        source.check_ties()?;
+        // A tied tensor has the name of an alias in the structure, too.
+        let aliases = source.ties().iter().filter_map(|(alias, at)| {
+            let (_, tensor) = tensors.tensors.get(*at)?;
+            Some((alias.as_str(), tensor))
+        });
+        let reader = Reader::new(self, tensors, &treedef, beside, matrices, aliases);
+        let leaves = reader.leaves(&treedef)?;
+        Ok(Tree::new(treedef, leaves)?)
+    }
+}
+
 /// Takes the leaves of a tree from tensors, block by block.
-pub(crate) struct Reader<'r, 'a, L> {
+struct Reader<'r, 'a, L> {
     export: &'r Export,
     tensors: &'r Tensors<'a>,
     by_name: HashMap<&'r str, &'r Tensor<'a>>,
@@ -40,7 +77,7 @@ struct Found {
 }
 
 impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
-    pub(crate) fn new(
+    fn new(
         export: &'r Export,
         tensors: &'r Tensors<'a>,
         treedef: &'r TreeDef,
@@ -64,7 +101,7 @@ impl<'r, 'a, L: Element> Reader<'r, 'a, L> {
     }
 
     /// All leaves of the structure, which has all numbers of all tensors.
-    pub(crate) fn leaves(mut self, treedef: &TreeDef) -> Result<Vec<L>> {
+    fn leaves(mut self, treedef: &TreeDef) -> Result<Vec<L>> {
         let mut blocks = treedef.blocks();
         loop {
             let mut array = None;

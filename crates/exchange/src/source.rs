@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::descriptor::{Descriptor, ElementType};
 use crate::error::{ErrorKind, Result, quoted};
-use crate::export::is_of_structure;
 use crate::file::{self, OpenFile};
+use crate::structure::is_of_structure;
 use crate::tensor::{Tensor, Tensors};
 
 /// How much of a tensor is copied at once.

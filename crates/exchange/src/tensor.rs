@@ -7,11 +7,9 @@ use std::fmt;
 use bytemuck::{AnyBitPattern, NoUninit};
 use serde::ser::{Error as _, Serialize, SerializeSeq, SerializeStruct, Serializer};
 pub use treedef::Dtype;
-use treedef::Tree;
 
-use crate::element::Element;
 use crate::error::{ErrorKind, Result, quoted};
-use crate::export::Export;
+use crate::shape::{display, size_in_bytes};
 
 /// An array: the type of its elements, its shape, and its bytes.
 ///
@@ -85,21 +83,6 @@ impl<'a> Tensor<'a> {
     pub fn into_owned(self) -> Tensor<'static> {
         Tensor { bytes: Cow::Owned(self.bytes.into_owned()), ..self }
     }
-}
-
-/// The number of bytes of an array. `None` if there are more than memory can have.
-pub(crate) fn size_in_bytes(dtype: Dtype, shape: &[usize]) -> Option<usize> {
-    // A zero anywhere makes the whole zero, also beside dimensions whose product is too large.
-    if shape.contains(&0) {
-        return Some(0);
-    }
-    shape.iter().try_fold(dtype.size(), |size, dim| size.checked_mul(*dim))
-}
-
-/// The type and the shape in JAX's notation: `f32[3, 4]`.
-pub(crate) fn display(dtype: impl fmt::Display, shape: &[usize]) -> String {
-    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
-    format!("{dtype}[{}]", sizes.join(", "))
 }
 
 /// `f32[3, 4]`
@@ -237,26 +220,6 @@ impl<'a> Tensors<'a> {
             }
             None => Ok(Tensors { tensors, metadata: Vec::new() }),
         }
-    }
-
-    /// The tensors of a tree, named and ordered as [`Export`] does by default.
-    ///
-    /// # Errors
-    ///
-    /// As [`Export::tensors`].
-    ///
-    /// ```
-    /// use treedef::Tree;
-    /// use treedef_exchange::Tensors;
-    ///
-    /// let tree = Tree::of(&vec![(1u8, [[0.5f32; 4]; 3])])?;
-    /// let tensors = Tensors::of(&tree)?.with_metadata("format", "pt");
-    /// assert_eq!(tensors.get("0.1").unwrap().to_string(), "f32[3, 4]");
-    /// assert_eq!(tensors.metadata("format"), Some("pt"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn of<L: Element>(tree: &'a Tree<L>) -> Result<Self> {
-        Export::new().tensors(tree)
     }
 
     /// Adds a text for the whole file, in place of one that has this key. Some readers want

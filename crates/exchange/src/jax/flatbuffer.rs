@@ -13,7 +13,7 @@
 
 use std::collections::HashSet;
 
-use crate::error::{ErrorKind, Result, malformed};
+use crate::error::{Error, ErrorKind, Result, malformed};
 use crate::pytree::{MAX_BYTES, MAX_DEPTH, PyKey, PyTree};
 
 use super::string_key;
@@ -119,7 +119,7 @@ impl Writer {
     }
 }
 
-fn too_large() -> crate::Error {
+fn too_large() -> Error {
     ErrorKind::Limit("a flatbuffer of more than 4 GiB".to_owned()).into()
 }
 
@@ -203,7 +203,7 @@ impl<'b> Reader<'b> {
         self.text_bytes += length;
         if self.text_bytes > MAX_BYTES {
             let what = format!("names of more than {MAX_BYTES} bytes in all");
-            return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(string));
+            return Err(Error::from(ErrorKind::Limit(what)).at_byte(string));
         }
         std::str::from_utf8(bytes).map_err(|_| malformed(string, "a string that is not UTF-8"))
     }
@@ -216,7 +216,7 @@ impl<'b> Reader<'b> {
             } else {
                 "more nodes than bytes".to_owned()
             };
-            return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(table));
+            return Err(Error::from(ErrorKind::Limit(what)).at_byte(table));
         }
         let kind = match self.field(table, 0)? {
             Some(field) => self.array::<1>(field)?[0],

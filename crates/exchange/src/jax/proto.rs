@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::{ErrorKind, Result, malformed};
+use crate::error::{Error, ErrorKind, Result, malformed};
 use crate::pytree::{MAX_BYTES, MAX_DEPTH, PyKey, PyTree};
 
 use super::string_key;
@@ -204,7 +204,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
         let depth = below.iter().map(|(_, depth)| depth + 1).max().unwrap_or(0);
         if depth > MAX_DEPTH {
             let what = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(offset));
+            return Err(Error::from(ErrorKind::Limit(what)).at_byte(offset));
         }
         let children: Vec<PyTree> = below.into_iter().map(|(child, _)| child).collect();
         if kind != DICT && !keys.is_empty() {
@@ -227,7 +227,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PyTree> {
                 key_bytes += entries.iter().map(|(key, _)| key.num_bytes()).sum::<usize>();
                 if key_bytes > MAX_BYTES {
                     let what = format!("keys of more than {MAX_BYTES} bytes in all");
-                    return Err(crate::Error::from(ErrorKind::Limit(what)).at_byte(offset));
+                    return Err(Error::from(ErrorKind::Limit(what)).at_byte(offset));
                 }
                 PyTree::Dict(entries)
             }

@@ -4,11 +4,13 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-use crate::load::deserializer::{KeyDeserializer, Place, text};
 use crate::load::failure::Failure;
-use crate::load::place::{Absent, EMPTY, Names, Part};
+use crate::load::key::{KeyDeserializer, text};
+use crate::load::names::{EMPTY, Names};
+use crate::load::part::{Absent, Part};
+use crate::load::place::Place;
 use crate::load::table::Table;
-use crate::tensor::display;
+use crate::shape::display;
 
 /// The elements of a dimension, or of all of them.
 pub(crate) struct Elements<'de> {

@@ -7,33 +7,12 @@ use std::collections::HashMap;
 
 use treedef::ArrayFields;
 
-use crate::export::array_names;
 use crate::load::failure::Failure;
-use crate::load::table::{Entry, Table};
+use crate::load::table::{Entry, Form, Table};
+use crate::structure::array_names;
 
 /// So often a value is read to find what its tensors are.
 const WALKS: usize = 1 << 10;
-
-/// What a tensor is in a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Nested sequences, or the numbers of a matrix of columns.
-    Nested,
-    /// A struct with an array.
-    Struct {
-        names: &'static [&'static str],
-        /// How many dimensions the elements have. The shape has the others.
-        inner: usize,
-        /// Whether the shape is one integer.
-        is_size: bool,
-        /// Whether the type of a boolean says what it is in memory, as later versions of burn do.
-        has_store: bool,
-    },
-    /// A tuple of numbers, rows and columns, of which the type may have one.
-    Matrix([bool; 2]),
-    /// Not known: a text with this number stands for it.
-    Unknown(usize),
-}
 
 /// Reads a value, with the tensors that serde keeps in a buffer in the forms that the type takes.
 pub(crate) fn with_forms<T>(

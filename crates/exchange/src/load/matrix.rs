@@ -8,9 +8,9 @@ use std::cell::Cell;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use crate::load::access::Elements;
-use crate::load::deserializer::Place;
 use crate::load::failure::Failure;
-use crate::load::place::Part;
+use crate::load::part::Part;
+use crate::load::place::Place;
 
 /// A tensor of one or two dimensions as a tuple. Its dimensions are columns and rows.
 #[derive(Clone, Copy)]

@@ -5,8 +5,9 @@ use std::cell::{Cell, RefCell};
 
 use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::file;
+use crate::shape::display;
 use crate::source::Stored;
-use crate::tensor::{Dtype, display};
+use crate::tensor::Dtype;
 
 /// How much of a tensor is read at once.
 const PIECE: usize = 1 << 20;

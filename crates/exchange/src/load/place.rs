@@ -1,486 +1,207 @@
 //! Where a type is read from: names below a prefix, a part of a tensor, or nothing.
 
-use std::borrow::Cow;
-use std::cmp::Ordering;
-use std::ops::Range;
-use std::rc::Rc;
+use half::{bf16, f16};
+use treedef::{Leaf, Value};
 
 use crate::load::failure::Failure;
-use crate::load::report::Asked;
-use crate::load::rules;
-use crate::load::table::{Array, Content, Entry, Table};
-use crate::tensor::{Dtype, display};
+use crate::load::names::Names;
+use crate::load::part::{Absent, Part};
+use crate::load::table::is_float;
+use crate::shape::display;
+use crate::tensor::Dtype;
 
-/// As deep as serde's recursion may go.
-const MAX_DEPTH: usize = 128;
-
-/// What a file of flax has in place of an absent value, and of any empty container.
-pub(crate) const ABSENT: &str = "null";
-pub(crate) const EMPTY: &str = "{}";
-
-/// What a name leads to.
+/// A place that a type is read from.
 #[derive(Clone)]
-pub(crate) struct Names<'c> {
-    pub(crate) table: &'c Table<'c>,
-    /// More than one where some tensors have an axis for a sequence above, and others an index.
-    views: Vec<View<'c>>,
-    /// The parts of the name, with the indices in stacked sequences, if there are any.
-    parts: Vec<String>,
-    pub(crate) depth: usize,
+pub(crate) enum Place<'de> {
+    Names(Names<'de>),
+    Part(Part<'de>),
+    /// The elements of so many dimensions as one sequence.
+    Flat(Part<'de>, usize),
+    Absent(Box<Absent<'de>>),
 }
 
-/// The entries with a name and those below it.
-#[derive(Clone)]
-struct View<'c> {
-    /// Sorted by name.
-    entries: Rc<[&'c Entry<'c>]>,
-    /// The entries, of which the first may have the name itself.
-    range: Range<usize>,
-    /// The bytes of the name; none for the root.
-    length: Option<usize>,
-    /// The indices in stacked sequences.
-    indices: Vec<usize>,
-    separator: &'c str,
+/// A number type, and the bytes that it has in tensors.
+pub(crate) trait Number: Sized + Copy + Default {
+    const DTYPE: Dtype;
+    fn read(bytes: &[u8]) -> Option<Self>;
+    fn from_f64(_: f64) -> Option<Self> {
+        None
+    }
 }
 
-/// A part of a tensor: what is left after `depth` dimensions.
-#[derive(Clone, Copy)]
-pub(crate) struct Part<'c> {
-    pub(crate) table: &'c Table<'c>,
-    pub(crate) entry: &'c Entry<'c>,
-    pub(crate) array: &'c Array<'c>,
-    pub(crate) depth: usize,
-    pub(crate) offset: usize,
-}
-
-/// A name that is not there, or not as it is asked for. What is read from it is thrown away, but
-/// shows what the type asks for.
-#[derive(Clone)]
-pub(crate) struct Absent<'c> {
-    pub(crate) table: &'c Table<'c>,
-    pub(crate) name: String,
-    /// The lengths of the sequences that were asked for since, and the indices in them.
-    pub(crate) dims: Vec<(Option<usize>, usize)>,
-    /// The tensor that has another shape.
-    pub(crate) instead: Option<&'c Entry<'c>>,
-    pub(crate) depth: usize,
-}
-
-impl<'c> View<'c> {
-    fn all(&self) -> &[&'c Entry<'c>] {
-        self.entries.get(self.range.clone()).unwrap_or_default()
-    }
-
-    fn name(&self) -> &'c str {
-        let first = self.all().first();
-        first.and_then(|entry| entry.name.get(..self.length.unwrap_or(0))).unwrap_or_default()
-    }
-
-    /// The entries that have the name itself: a tensor, and maybe a text.
-    fn own(&self) -> &[&'c Entry<'c>] {
-        let length = self.length.unwrap_or(0);
-        let all = self.all();
-        let own = all.partition_point(|entry| entry.name.len() == length);
-        all.get(..own).unwrap_or_default()
-    }
-
-    /// Where the next part of a name below begins.
-    fn start(&self) -> usize {
-        self.length.map_or(0, |length| length + self.separator.len())
-    }
-
-    /// The entries below the name, and where their next part begins.
-    fn below(&self) -> (Range<usize>, usize) {
-        (self.range.start + self.own().len()..self.range.end, self.start())
-    }
-
-    fn part_at(&self, index: usize, start: usize) -> &'c str {
-        let entry = self.entries.get(index);
-        let rest = entry.and_then(|entry| entry.name.get(start..)).unwrap_or_default();
-        match self.separator {
-            "" => rest,
-            separator => rest.split(separator).next().unwrap_or_default(),
-        }
-    }
-
-    /// The first entry in a range whose next part is not before `part`, or not `upto` it.
-    fn search(&self, range: Range<usize>, start: usize, part: &str, upto: Ordering) -> usize {
-        let (mut low, mut high) = (range.start, range.end);
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.part_at(middle, start).cmp(part) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Equal if upto == Ordering::Equal => low = middle + 1,
-                _ => high = middle,
+macro_rules! numbers {
+    ($($dtype:ident $type:ty $(, $from:expr)?;)*) => {
+        $(impl Number for $type {
+            const DTYPE: Dtype = Dtype::$dtype;
+            #[inline]
+            fn read(bytes: &[u8]) -> Option<Self> {
+                bytes.try_into().ok().map(<$type>::from_le_bytes)
             }
+            $(fn from_f64(value: f64) -> Option<Self> {
+                let convert: fn(f64) -> $type = $from;
+                let number = convert(value);
+                (f64::from(number).is_finite() || !value.is_finite()).then_some(number)
+            })?
+        })*
+    };
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "an overflow is infinite, which is refused")]
+const TO_F32: fn(f64) -> f32 = |value| value as f32;
+
+numbers! {
+    U8 u8;
+    I8 i8;
+    U16 u16;
+    I16 i16;
+    U32 u32;
+    I32 i32;
+    U64 u64;
+    I64 i64;
+    F16 f16, f16::from_f64;
+    Bf16 bf16, bf16::from_f64;
+    F32 f32, TO_F32;
+    F64 f64, |value| value;
+}
+
+/// A float of any width.
+fn float(dtype: Dtype, bytes: &[u8]) -> Option<f64> {
+    match dtype {
+        Dtype::F16 => f16::read(bytes).map(f64::from),
+        Dtype::Bf16 => bf16::read(bytes).map(f64::from),
+        Dtype::F32 => f32::read(bytes).map(f64::from),
+        Dtype::F64 => f64::read(bytes),
+        _ => None,
+    }
+}
+
+impl<'de> Place<'de> {
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Place::Names(names) => names.name().to_owned(),
+            Place::Part(part) | Place::Flat(part, _) => part.entry.name.to_string(),
+            Place::Absent(absent) => absent.full_name(),
         }
-        low
     }
 
-    /// What is below the name under one more part.
-    fn child(&self, part: &str) -> Option<View<'c>> {
-        let (below, start) = self.below();
-        let first = self.search(below.clone(), start, part, Ordering::Less);
-        let last = self.search(first..below.end, start, part, Ordering::Equal);
-        let length = Some(start + part.len());
-        (first < last).then(|| View { range: first..last, length, ..self.clone() })
+    /// The tensor that is here, if there is one.
+    pub(crate) fn part(&self) -> Option<Part<'de>> {
+        match self {
+            Place::Names(names) => names.tensor(),
+            Place::Part(part) => Some(*part),
+            Place::Flat(..) | Place::Absent(_) => None,
+        }
     }
 
-    /// The distinct next parts. Texts at the root belong to the whole file.
-    fn children(&self) -> Vec<&'c str> {
-        let (below, start) = self.below();
-        let (mut parts, mut at) = (Vec::new(), below.start);
-        while at < below.end {
-            let part = self.part_at(at, start);
-            let next = self.search(at..below.end, start, part, Ordering::Equal).max(at + 1);
-            let entries = self.entries.get(at..next).unwrap_or_default();
-            if self.length.is_some() || entries.iter().any(|entry| entry.array().is_some()) {
-                parts.push(part);
+    /// What shows the type's wish where it cannot be met.
+    pub(crate) fn absent(&self) -> Absent<'de> {
+        match self {
+            Place::Names(names) => Absent::new(names.table, names.name().to_owned(), names.depth),
+            Place::Part(part) | Place::Flat(part, _) => part.mismatch(),
+            Place::Absent(absent) => Absent::clone(absent),
+        }
+    }
+
+    /// A place without a tensor, for those who ask for names.
+    pub(crate) fn without_tensor(self) -> Self {
+        match self {
+            Place::Part(part) | Place::Flat(part, _) => {
+                let name = part.entry.name.to_string();
+                Place::Absent(Box::new(Absent::new(part.table, name, part.depth)))
             }
-            at = next;
+            other => other,
         }
-        parts
-    }
-
-    /// Those of the entries that are stacked, or are not.
-    fn filtered(&self, keep: impl Fn(&Entry<'c>) -> bool) -> Option<View<'c>> {
-        let kept = self.all().iter().copied().filter(|entry| keep(entry));
-        let entries: Rc<[_]> = kept.collect();
-        (!entries.is_empty()).then(|| View { range: 0..entries.len(), entries, ..self.clone() })
-    }
-}
-
-impl<'c> Names<'c> {
-    pub(crate) fn root(table: &'c Table<'c>) -> Self {
-        let entries: Rc<[_]> = table.entries.iter().collect();
-        let separator = table.separator;
-        let range = 0..entries.len();
-        let root = View { entries, range, length: None, indices: Vec::new(), separator };
-        Names { table, views: vec![root], parts: Vec::new(), depth: 0 }
-    }
-
-    fn with(&self, views: Vec<View<'c>>) -> Self {
-        Names { views, ..self.clone() }
-    }
-
-    /// The tensors, each with the number of its axes that are above.
-    fn arrays(&self) -> impl Iterator<Item = (&'c Entry<'c>, &'c Array<'c>, usize)> {
-        let entries = self
-            .views
-            .iter()
-            .flat_map(|view| view.all().iter().map(|entry| (*entry, view.indices.len())));
-        entries.filter_map(|(entry, depth)| Some((entry, entry.array()?, depth)))
-    }
-
-    pub(crate) fn name(&self) -> &'c str {
-        self.views.first().map(View::name).unwrap_or_default()
-    }
-
-    /// The tensor of this name, at the indices in its stacks.
-    pub(crate) fn tensor(&self) -> Option<Part<'c>> {
-        let own = |view: &'_ View<'c>| {
-            let mut own = view.own().iter();
-            own.find_map(|entry| Some((*entry, entry.array()?)))
-        };
-        let (view, (entry, array)) = self.views.iter().find_map(|view| Some((view, own(view)?)))?;
-        let places = view.indices.iter().zip(&array.strides);
-        let offset = places.map(|(index, stride)| index.saturating_mul(*stride));
-        let (offset, depth) = (offset.fold(0, usize::saturating_add), view.indices.len());
-        (depth <= array.dims.len()).then_some(Part {
-            table: self.table,
-            entry,
-            array,
-            depth,
-            offset,
-        })
-    }
-
-    /// The text of this name: a literal, or [`ABSENT`] or [`EMPTY`].
-    pub(crate) fn text(&self) -> Option<&'c str> {
-        self.views.iter().flat_map(View::own).find_map(|entry| match &entry.content {
-            Content::Text(text) => {
-                entry.asked.set(true);
-                Some(*text)
-            }
-            Content::Array(_) => None,
-        })
-    }
-
-    /// What is below the name under one more part.
-    pub(crate) fn child(&self, part: &str) -> Option<Names<'c>> {
-        let views: Vec<_> = self.views.iter().filter_map(|view| view.child(part)).collect();
-        (!views.is_empty()).then(|| self.joined(views, part))
-    }
-
-    /// The name with one more part.
-    fn joined(&self, views: Vec<View<'c>>, part: &str) -> Self {
-        let mut parts = self.parts.clone();
-        if !self.table.stacks.is_empty() {
-            parts.push(part.to_owned());
-        }
-        Names { table: self.table, views, parts, depth: self.depth + 1 }
-    }
-
-    /// The distinct next parts.
-    pub(crate) fn children(&self) -> Vec<&'c str> {
-        let mut parts: Vec<_> = self.views.iter().flat_map(View::children).collect();
-        parts.sort_unstable();
-        parts.dedup();
-        parts
-    }
-
-    /// The number of elements, if the parts below are indices; gaps count.
-    pub(crate) fn count(&self) -> Option<usize> {
-        let index = |part: &str| {
-            let index: usize = part.parse().ok()?;
-            (index.to_string() == part).then_some(index)
-        };
-        let last = self.children().into_iter().filter_map(index).max()?;
-        last.checked_add(1)
-    }
-
-    /// The tensors that have an axis for this sequence, with its length, and the other names. None
-    /// of either after a report that the lengths differ.
-    pub(crate) fn stacked(&self) -> Option<(Names<'c>, usize, Names<'c>)> {
-        let table = self.table;
-        let place: Vec<&str> = self.parts.iter().map(String::as_str).collect();
-        let here: Vec<_> =
-            table.stacks.iter().filter(|stack| stack.above.matches(&place)).collect();
-        if here.is_empty() {
-            return None;
-        }
-        let is_stacked = |view: &View<'_>, entry: &Entry<'_>| {
-            let below = match entry.name.get(view.start()..) {
-                Some(rest) if entry.name.len() > view.length.unwrap_or(0) => {
-                    rules::parts(rest, table.separator)
-                }
-                _ => Vec::new(),
-            };
-            entry.array().is_some() && here.iter().any(|stack| stack.below.matches(&below))
-        };
-        let side = |yes: bool| {
-            let views = self.views.iter();
-            let views =
-                views.filter_map(|view| view.filtered(|entry| is_stacked(view, entry) == yes));
-            self.with(views.collect())
-        };
-        let (stacked, named) = (side(true), side(false));
-        let (_, first, depth) = stacked.arrays().next()?;
-        let length = first.dims.get(depth).copied()?;
-        let differs = |array: &Array<'_>, depth: usize| array.dims.get(depth) != Some(&length);
-        let other = stacked.arrays().find(|(_, array, depth)| differs(array, *depth));
-        let Some((entry, array, depth)) = other else { return Some((stacked, length, named)) };
-        self.expect_length(entry, array, depth, length);
-        self.use_all();
-        let none = self.with(Vec::new());
-        Some((none.clone(), 0, none))
-    }
-
-    /// Reports a tensor whose axis for a sequence has another length.
-    fn expect_length(&self, entry: &Entry<'_>, array: &Array<'_>, depth: usize, length: usize) {
-        let mut dims = array.dims.clone();
-        match dims.get_mut(depth) {
-            Some(dim) => *dim = length,
-            None => dims.push(length),
-        }
-        self.table.change(entry, display(array.dtype, &dims));
-    }
-
-    /// Reports all tensors, as the sequence above them has this length.
-    pub(crate) fn expect_lengths(&self, length: usize) {
-        self.arrays()
-            .for_each(|(entry, array, depth)| self.expect_length(entry, array, depth, length));
-    }
-
-    /// Does not report them as unused: they cannot be read.
-    pub(crate) fn use_all(&self) {
-        self.arrays().for_each(|(entry, ..)| entry.reported.set(true));
-    }
-
-    /// An element of a sequence of which some tensors may be stacked, and others have its index.
-    pub(crate) fn element(&self, stacked: Option<&Names<'c>>, index: usize) -> Option<Names<'c>> {
-        let part = index.to_string();
-        let named = self.views.iter().filter_map(|view| view.child(&part));
-        let stacked = stacked.into_iter().flat_map(|names| &names.views).map(|view| {
-            let indices = view.indices.iter().copied().chain([index]).collect();
-            View { indices, ..view.clone() }
-        });
-        let views: Vec<_> = named.chain(stacked).collect();
-        (!views.is_empty()).then(|| self.joined(views, &part))
-    }
-
-    /// How many tensors have no bytes.
-    pub(crate) fn count_empty(&self) -> usize {
-        self.arrays().filter(|(_, array, _)| array.tensor.is_empty()).count()
-    }
-
-    pub(crate) fn check_depth(&self) -> Result<(), Failure> {
-        check_depth(self.depth)
-    }
-}
-
-fn check_depth(depth: usize) -> Result<(), Failure> {
-    if depth > MAX_DEPTH {
-        Err(Failure::Limit(format!("names of more than {MAX_DEPTH} parts")))
-    } else {
-        Ok(())
-    }
-}
-
-impl<'c> Part<'c> {
-    /// The bytes of all elements that are left, in row-major order.
-    pub(crate) fn all_bytes(&self) -> Cow<'c, [u8]> {
-        let (array, size) = (self.array, self.array.dtype.size());
-        let all = array.tensor.all(&self.table.reading);
-        let is_whole = self.depth == 0 && array.strides.is_sorted_by(|a, b| a >= b);
-        if is_whole {
-            return all;
-        }
-        let over = self.depth..array.dims.len();
-        let bytes = (0..self.num_left()).filter_map(|number| {
-            let start = self.offset.saturating_add(array.offset(over.clone(), number));
-            let start = start.checked_mul(size)?;
-            all.get(start..start.checked_add(size)?)
-        });
-        bytes.flatten().copied().collect()
-    }
-
-    /// The number of elements that are left.
-    pub(crate) fn num_left(&self) -> usize {
-        let above = self.array.dims.iter().take(self.depth);
-        // The product of all dimensions is that of a tensor, so it fits.
-        let above = above.fold(1usize, |all, dim| all.saturating_mul(*dim));
-        self.array.num_numbers().checked_div(above).unwrap_or(0)
-    }
-
-    /// Gives the bytes of the element to a function, if no dimension is left.
-    #[inline]
-    pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
-        if self.depth != self.array.dims.len() {
-            return None;
-        }
-        let size = self.array.dtype.size();
-        let start = self.offset.checked_mul(size)?;
-        self.array.tensor.with(&self.table.reading, start, size, read)
-    }
-
-    /// The bytes of the element, if they are in memory and no dimension is left.
-    #[inline]
-    pub(crate) fn bytes(&self) -> Option<&'c [u8]> {
-        let size = self.array.dtype.size();
-        let start = self.offset.checked_mul(size)?;
-        let bytes = self.array.tensor.bytes()?.get(start..start.checked_add(size)?)?;
-        (self.depth == self.array.dims.len()).then_some(bytes)
-    }
-
-    pub(crate) fn length(&self) -> Option<usize> {
-        self.array.dims.get(self.depth).copied()
     }
 
     #[inline]
-    pub(crate) fn element(&self, index: usize) -> Part<'c> {
-        let stride = self.array.strides.get(self.depth).copied().unwrap_or(0);
-        Part {
-            depth: self.depth + 1,
-            offset: self.offset.saturating_add(index.saturating_mul(stride)),
-            ..*self
+    pub(crate) fn number<N: Number>(self) -> Result<N, Failure> {
+        if let Place::Part(part) = &self
+            && part.array.dtype == N::DTYPE
+            && let Some(number) = part.bytes().and_then(N::read)
+        {
+            part.entry.count_read(1);
+            return Ok(number);
         }
+        self.number_of_file()
     }
 
-    /// Whether it is a matrix that a type has by columns, and no element of it.
-    pub(crate) fn is_of_columns(&self) -> bool {
-        let parts = usize::from(self.array.dtype != self.array.tensor.dtype()); // of a complex number
-        self.array.column_major && self.depth.saturating_add(parts) < self.array.dims.len()
-    }
-
-    /// The element of this number among those of so many dimensions, in row-major order.
-    pub(crate) fn element_of_all(&self, taken: usize, number: usize) -> Part<'c> {
-        let below = self.depth.saturating_add(taken).min(self.array.dims.len());
-        let within = self.array.offset(self.depth.min(below)..below, number);
-        Part { depth: below, offset: self.offset.saturating_add(within), ..*self }
-    }
-
-    /// How far apart the elements of so many dimensions are, if row-major order is that of the memory.
-    pub(crate) fn step(&self, taken: usize) -> Option<usize> {
-        let end = self.depth.saturating_add(taken).min(self.array.dims.len());
-        let dims = self.array.dims.get(self.depth..end)?;
-        let strides = self.array.strides.get(self.depth..end)?;
-        let pairs = strides.windows(2).zip(dims.iter().skip(1));
-        let mut pairs = pairs.map(|(strides, dim)| match strides {
-            [outer, inner] => inner.checked_mul(*dim) == Some(*outer),
-            _ => true,
-        });
-        pairs.all(|is_row_major| is_row_major).then(|| strides.last().copied().unwrap_or(0))
-    }
-
-    /// The element of this number among those of so many dimensions, which are equally far apart.
-    #[inline]
-    pub(crate) fn element_apart(&self, taken: usize, number: usize, step: usize) -> Part<'c> {
-        let below = self.depth.saturating_add(taken).min(self.array.dims.len());
-        let offset = self.offset.saturating_add(number.saturating_mul(step));
-        Part { depth: below, offset, ..*self }
-    }
-
-    /// What is read instead to find out which shape the type expects.
-    pub(crate) fn mismatch(&self) -> Absent<'c> {
-        let dims = self.array.dims.iter().take(self.depth).map(|dim| (Some(*dim), 0)).collect();
-        let (table, name) = (self.table, self.entry.name.to_string());
-        Absent { table, name, dims, instead: Some(self.entry), depth: 0 }
-    }
-}
-
-impl<'c> Absent<'c> {
-    pub(crate) fn new(table: &'c Table<'c>, name: String, depth: usize) -> Self {
-        Absent { table, name, dims: Vec::new(), instead: None, depth }
-    }
-
-    /// Reports what the type asks for here.
-    pub(crate) fn report(&self, dtype: Option<Dtype>, kind: &'static str) {
-        let dims = self.dims.iter().map(|(dim, _)| *dim).collect();
-        let asked = Asked { dtype, dims, kind };
-        match self.instead {
-            Some(entry) if dtype.is_some() => self.table.change(entry, asked.to_string()),
-            _ => self.table.miss(&self.name, asked),
+    /// A number of a tensor that is in a file.
+    #[inline(never)]
+    fn number_of_file<N: Number>(self) -> Result<N, Failure> {
+        if let Place::Part(part) = &self
+            && part.array.dtype == N::DTYPE
+            && let Some(number) = part.with_bytes(N::read).flatten()
+        {
+            part.entry.count_read(1);
+            return Ok(number);
         }
+        self.other_number()
     }
 
-    /// Reports that a sequence is asked for here, of this length if it is known.
-    pub(crate) fn report_sequence(&self, length: Option<usize>) {
-        match (self.instead, length) {
-            (Some(entry), None) => self.table.change(entry, "a sequence".to_owned()),
-            (Some(entry), Some(length)) => {
-                self.table.change(entry, format!("a sequence of {length}"));
+    /// A number of another type, or none.
+    #[cold]
+    fn other_number<N: Number>(self) -> Result<N, Failure> {
+        let Some(part) = self.part() else {
+            self.absent().report(Some(N::DTYPE), "");
+            return Ok(N::default());
+        };
+        part.entry.count_read(1);
+        let dtype = part.array.dtype;
+        match part.with_bytes(|bytes| (N::read(bytes), float(dtype, bytes))) {
+            Some((number, _)) if dtype == N::DTYPE => return Ok(number.unwrap_or_default()),
+            Some((_, value)) if part.table.convert && is_float(dtype) && is_float(N::DTYPE) => {
+                return value.and_then(N::from_f64).ok_or_else(|| {
+                    let value = value.unwrap_or_default();
+                    Failure::Custom(
+                        format!("{value:e} does not fit into {}", N::DTYPE),
+                        Some(self.name()),
+                    )
+                });
             }
-            // A fixed sequence of what has no tensor needs none.
-            (None, Some(_)) => {}
-            (None, None) => self.report(None, "a sequence"),
+            Some(_) => {
+                let expected = display(N::DTYPE, &part.array.dims);
+                part.table.change(part.entry, expected);
+            }
+            None => part.mismatch().report(Some(N::DTYPE), ""),
+        }
+        Ok(N::default())
+    }
+
+    pub(crate) fn bool(self) -> Result<bool, Failure> {
+        let Some(part) = self.part() else {
+            self.absent().report(Some(Dtype::Bool), "");
+            return Ok(false);
+        };
+        part.entry.count_read(1);
+        match (part.with_bytes(|bytes| bytes.first().copied()), part.array.dtype) {
+            (Some(Some(0)), Dtype::Bool) => Ok(false),
+            (Some(Some(1)), Dtype::Bool) => Ok(true),
+            (Some(Some(byte)), Dtype::Bool) => {
+                Err(Failure::Custom(format!("the byte {byte} is not a bool"), Some(self.name())))
+            }
+            (Some(_), _) => {
+                part.table.change(part.entry, display(Dtype::Bool, &part.array.dims));
+                Ok(false)
+            }
+            (None, _) => {
+                part.mismatch().report(Some(Dtype::Bool), "");
+                Ok(false)
+            }
         }
     }
 
-    /// The name with the indices in the sequences above.
-    pub(crate) fn full_name(&self) -> String {
-        let indices = self.dims.iter().map(|(_, index)| index.to_string());
-        join(&self.name, indices, self.table.separator)
+    /// The leaf that the metadata has under this name.
+    pub(crate) fn text(&self, kind: &'static str) -> Result<Option<Leaf>, Failure> {
+        let text = match self {
+            Place::Names(names) => names.text(),
+            _ => None,
+        };
+        let Some(text) = text else {
+            self.clone().without_tensor().absent().report(None, kind);
+            return Ok(None);
+        };
+        let value: Result<Value, treedef::Error> = text.parse();
+        let value = value.map_err(|error| Failure::Custom(error.to_string(), Some(self.name())))?;
+        Ok(Some(value.into()))
     }
-
-    pub(crate) fn child(&self, part: &str) -> Self {
-        let name = join(&self.full_name(), [part.to_owned()].into_iter(), self.table.separator);
-        Absent::new(self.table, name, self.depth + 1)
-    }
-
-    pub(crate) fn element(&self, length: Option<usize>, index: usize) -> Self {
-        let mut element = self.clone();
-        element.dims.push((length, index));
-        element.depth += 1;
-        element
-    }
-
-    pub(crate) fn check_depth(&self) -> Result<(), Failure> {
-        check_depth(self.depth)
-    }
-}
-
-fn join(name: &str, parts: impl Iterator<Item = String>, separator: &str) -> String {
-    let parts = Some(name.to_owned()).filter(|name| !name.is_empty()).into_iter().chain(parts);
-    parts.collect::<Vec<_>>().join(separator)
 }

@@ -7,12 +7,33 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::load::buffered::Form;
 use crate::load::numbers::{Numbers, Reading};
 use crate::load::report::Asked;
 use crate::load::rules::{Glob, Rule, Stack, parts};
+use crate::shape::display;
 use crate::source::{Source, Stored};
-use crate::tensor::{Dtype, display};
+use crate::tensor::Dtype;
+
+/// What a tensor is in a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Nested sequences, or the numbers of a matrix of columns.
+    Nested,
+    /// A struct with an array.
+    Struct {
+        names: &'static [&'static str],
+        /// How many dimensions the elements have. The shape has the others.
+        inner: usize,
+        /// Whether the shape is one integer.
+        is_size: bool,
+        /// Whether the type of a boolean says what it is in memory, as later versions of burn do.
+        has_store: bool,
+    },
+    /// A tuple of numbers, rows and columns, of which the type may have one.
+    Matrix([bool; 2]),
+    /// Not known: a text with this number stands for it.
+    Unknown(usize),
+}
 
 /// numpy has no arrays of more dimensions.
 const MAX_DIMS: usize = 64;

@@ -6,11 +6,11 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use crate::error::{ErrorKind, Result, quoted};
-use crate::export::is_of_structure;
 use crate::file::{self, Pending, Written};
 use crate::safetensors::index::{EXTENSION, INDEX, Index, is_of_save};
 use crate::safetensors::writer::Writer;
 use crate::source::{Source, Stored};
+use crate::structure::is_of_structure;
 
 /// The name of a checkpoint in one file.
 const WHOLE: &str = "model.safetensors";

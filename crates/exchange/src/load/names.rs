@@ -1,0 +1,293 @@
+//! What names lead to.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::rc::Rc;
+
+use crate::load::failure::Failure;
+use crate::load::part::{Part, check_depth};
+use crate::load::rules;
+use crate::load::table::{Array, Content, Entry, Table};
+use crate::shape::display;
+
+/// What a file of flax has in place of an absent value, and of any empty container.
+pub(crate) const ABSENT: &str = "null";
+pub(crate) const EMPTY: &str = "{}";
+
+/// What a name leads to.
+#[derive(Clone)]
+pub(crate) struct Names<'c> {
+    pub(crate) table: &'c Table<'c>,
+    /// More than one where some tensors have an axis for a sequence above, and others an index.
+    views: Vec<View<'c>>,
+    /// The parts of the name, with the indices in stacked sequences, if there are any.
+    parts: Vec<String>,
+    pub(crate) depth: usize,
+}
+
+/// The entries with a name and those below it.
+#[derive(Clone)]
+struct View<'c> {
+    /// Sorted by name.
+    entries: Rc<[&'c Entry<'c>]>,
+    /// The entries, of which the first may have the name itself.
+    range: Range<usize>,
+    /// The bytes of the name; none for the root.
+    length: Option<usize>,
+    /// The indices in stacked sequences.
+    indices: Vec<usize>,
+    separator: &'c str,
+}
+
+impl<'c> View<'c> {
+    fn all(&self) -> &[&'c Entry<'c>] {
+        self.entries.get(self.range.clone()).unwrap_or_default()
+    }
+
+    fn name(&self) -> &'c str {
+        let first = self.all().first();
+        first.and_then(|entry| entry.name.get(..self.length.unwrap_or(0))).unwrap_or_default()
+    }
+
+    /// The entries that have the name itself: a tensor, and maybe a text.
+    fn own(&self) -> &[&'c Entry<'c>] {
+        let length = self.length.unwrap_or(0);
+        let all = self.all();
+        let own = all.partition_point(|entry| entry.name.len() == length);
+        all.get(..own).unwrap_or_default()
+    }
+
+    /// Where the next part of a name below begins.
+    fn start(&self) -> usize {
+        self.length.map_or(0, |length| length + self.separator.len())
+    }
+
+    /// The entries below the name, and where their next part begins.
+    fn below(&self) -> (Range<usize>, usize) {
+        (self.range.start + self.own().len()..self.range.end, self.start())
+    }
+
+    fn part_at(&self, index: usize, start: usize) -> &'c str {
+        let entry = self.entries.get(index);
+        let rest = entry.and_then(|entry| entry.name.get(start..)).unwrap_or_default();
+        match self.separator {
+            "" => rest,
+            separator => rest.split(separator).next().unwrap_or_default(),
+        }
+    }
+
+    /// The first entry in a range whose next part is not before `part`, or not `upto` it.
+    fn search(&self, range: Range<usize>, start: usize, part: &str, upto: Ordering) -> usize {
+        let (mut low, mut high) = (range.start, range.end);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.part_at(middle, start).cmp(part) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal if upto == Ordering::Equal => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        low
+    }
+
+    /// What is below the name under one more part.
+    fn child(&self, part: &str) -> Option<View<'c>> {
+        let (below, start) = self.below();
+        let first = self.search(below.clone(), start, part, Ordering::Less);
+        let last = self.search(first..below.end, start, part, Ordering::Equal);
+        let length = Some(start + part.len());
+        (first < last).then(|| View { range: first..last, length, ..self.clone() })
+    }
+
+    /// The distinct next parts. Texts at the root belong to the whole file.
+    fn children(&self) -> Vec<&'c str> {
+        let (below, start) = self.below();
+        let (mut parts, mut at) = (Vec::new(), below.start);
+        while at < below.end {
+            let part = self.part_at(at, start);
+            let next = self.search(at..below.end, start, part, Ordering::Equal).max(at + 1);
+            let entries = self.entries.get(at..next).unwrap_or_default();
+            if self.length.is_some() || entries.iter().any(|entry| entry.array().is_some()) {
+                parts.push(part);
+            }
+            at = next;
+        }
+        parts
+    }
+
+    /// Those of the entries that are stacked, or are not.
+    fn filtered(&self, keep: impl Fn(&Entry<'c>) -> bool) -> Option<View<'c>> {
+        let kept = self.all().iter().copied().filter(|entry| keep(entry));
+        let entries: Rc<[_]> = kept.collect();
+        (!entries.is_empty()).then(|| View { range: 0..entries.len(), entries, ..self.clone() })
+    }
+}
+
+impl<'c> Names<'c> {
+    pub(crate) fn root(table: &'c Table<'c>) -> Self {
+        let entries: Rc<[_]> = table.entries.iter().collect();
+        let separator = table.separator;
+        let range = 0..entries.len();
+        let root = View { entries, range, length: None, indices: Vec::new(), separator };
+        Names { table, views: vec![root], parts: Vec::new(), depth: 0 }
+    }
+
+    fn with(&self, views: Vec<View<'c>>) -> Self {
+        Names { views, ..self.clone() }
+    }
+
+    /// The tensors, each with the number of its axes that are above.
+    fn arrays(&self) -> impl Iterator<Item = (&'c Entry<'c>, &'c Array<'c>, usize)> {
+        let entries = self
+            .views
+            .iter()
+            .flat_map(|view| view.all().iter().map(|entry| (*entry, view.indices.len())));
+        entries.filter_map(|(entry, depth)| Some((entry, entry.array()?, depth)))
+    }
+
+    pub(crate) fn name(&self) -> &'c str {
+        self.views.first().map(View::name).unwrap_or_default()
+    }
+
+    /// The tensor of this name, at the indices in its stacks.
+    pub(crate) fn tensor(&self) -> Option<Part<'c>> {
+        let own = |view: &'_ View<'c>| {
+            let mut own = view.own().iter();
+            own.find_map(|entry| Some((*entry, entry.array()?)))
+        };
+        let (view, (entry, array)) = self.views.iter().find_map(|view| Some((view, own(view)?)))?;
+        let places = view.indices.iter().zip(&array.strides);
+        let offset = places.map(|(index, stride)| index.saturating_mul(*stride));
+        let (offset, depth) = (offset.fold(0, usize::saturating_add), view.indices.len());
+        (depth <= array.dims.len()).then_some(Part {
+            table: self.table,
+            entry,
+            array,
+            depth,
+            offset,
+        })
+    }
+
+    /// The text of this name: a literal, or [`ABSENT`] or [`EMPTY`].
+    pub(crate) fn text(&self) -> Option<&'c str> {
+        self.views.iter().flat_map(View::own).find_map(|entry| match &entry.content {
+            Content::Text(text) => {
+                entry.asked.set(true);
+                Some(*text)
+            }
+            Content::Array(_) => None,
+        })
+    }
+
+    /// What is below the name under one more part.
+    pub(crate) fn child(&self, part: &str) -> Option<Names<'c>> {
+        let views: Vec<_> = self.views.iter().filter_map(|view| view.child(part)).collect();
+        (!views.is_empty()).then(|| self.joined(views, part))
+    }
+
+    /// The name with one more part.
+    fn joined(&self, views: Vec<View<'c>>, part: &str) -> Self {
+        let mut parts = self.parts.clone();
+        if !self.table.stacks.is_empty() {
+            parts.push(part.to_owned());
+        }
+        Names { table: self.table, views, parts, depth: self.depth + 1 }
+    }
+
+    /// The distinct next parts.
+    pub(crate) fn children(&self) -> Vec<&'c str> {
+        let mut parts: Vec<_> = self.views.iter().flat_map(View::children).collect();
+        parts.sort_unstable();
+        parts.dedup();
+        parts
+    }
+
+    /// The number of elements, if the parts below are indices; gaps count.
+    pub(crate) fn count(&self) -> Option<usize> {
+        let index = |part: &str| {
+            let index: usize = part.parse().ok()?;
+            (index.to_string() == part).then_some(index)
+        };
+        let last = self.children().into_iter().filter_map(index).max()?;
+        last.checked_add(1)
+    }
+
+    /// The tensors that have an axis for this sequence, with its length, and the other names. None
+    /// of either after a report that the lengths differ.
+    pub(crate) fn stacked(&self) -> Option<(Names<'c>, usize, Names<'c>)> {
+        let table = self.table;
+        let place: Vec<&str> = self.parts.iter().map(String::as_str).collect();
+        let here: Vec<_> =
+            table.stacks.iter().filter(|stack| stack.above.matches(&place)).collect();
+        if here.is_empty() {
+            return None;
+        }
+        let is_stacked = |view: &View<'_>, entry: &Entry<'_>| {
+            let below = match entry.name.get(view.start()..) {
+                Some(rest) if entry.name.len() > view.length.unwrap_or(0) => {
+                    rules::parts(rest, table.separator)
+                }
+                _ => Vec::new(),
+            };
+            entry.array().is_some() && here.iter().any(|stack| stack.below.matches(&below))
+        };
+        let side = |yes: bool| {
+            let views = self.views.iter();
+            let views =
+                views.filter_map(|view| view.filtered(|entry| is_stacked(view, entry) == yes));
+            self.with(views.collect())
+        };
+        let (stacked, named) = (side(true), side(false));
+        let (_, first, depth) = stacked.arrays().next()?;
+        let length = first.dims.get(depth).copied()?;
+        let differs = |array: &Array<'_>, depth: usize| array.dims.get(depth) != Some(&length);
+        let other = stacked.arrays().find(|(_, array, depth)| differs(array, *depth));
+        let Some((entry, array, depth)) = other else { return Some((stacked, length, named)) };
+        self.expect_length(entry, array, depth, length);
+        self.use_all();
+        let none = self.with(Vec::new());
+        Some((none.clone(), 0, none))
+    }
+
+    /// Reports a tensor whose axis for a sequence has another length.
+    fn expect_length(&self, entry: &Entry<'_>, array: &Array<'_>, depth: usize, length: usize) {
+        let mut dims = array.dims.clone();
+        match dims.get_mut(depth) {
+            Some(dim) => *dim = length,
+            None => dims.push(length),
+        }
+        self.table.change(entry, display(array.dtype, &dims));
+    }
+
+    /// Reports all tensors, as the sequence above them has this length.
+    pub(crate) fn expect_lengths(&self, length: usize) {
+        self.arrays()
+            .for_each(|(entry, array, depth)| self.expect_length(entry, array, depth, length));
+    }
+
+    /// Does not report them as unused: they cannot be read.
+    pub(crate) fn use_all(&self) {
+        self.arrays().for_each(|(entry, ..)| entry.reported.set(true));
+    }
+
+    /// An element of a sequence of which some tensors may be stacked, and others have its index.
+    pub(crate) fn element(&self, stacked: Option<&Names<'c>>, index: usize) -> Option<Names<'c>> {
+        let part = index.to_string();
+        let named = self.views.iter().filter_map(|view| view.child(&part));
+        let stacked = stacked.into_iter().flat_map(|names| &names.views).map(|view| {
+            let indices = view.indices.iter().copied().chain([index]).collect();
+            View { indices, ..view.clone() }
+        });
+        let views: Vec<_> = named.chain(stacked).collect();
+        (!views.is_empty()).then(|| self.joined(views, &part))
+    }
+
+    /// How many tensors have no bytes.
+    pub(crate) fn count_empty(&self) -> usize {
+        self.arrays().filter(|(_, array, _)| array.tensor.is_empty()).count()
+    }
+
+    pub(crate) fn check_depth(&self) -> Result<(), Failure> {
+        check_depth(self.depth)
+    }
+}

@@ -1,0 +1,200 @@
+//! A part of a tensor, or what is not there.
+
+use std::borrow::Cow;
+
+use crate::load::failure::Failure;
+use crate::load::report::Asked;
+use crate::load::table::{Array, Entry, Table};
+use crate::tensor::Dtype;
+
+/// As deep as serde's recursion may go.
+const MAX_DEPTH: usize = 128;
+
+/// A part of a tensor: what is left after `depth` dimensions.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'c> {
+    pub(crate) table: &'c Table<'c>,
+    pub(crate) entry: &'c Entry<'c>,
+    pub(crate) array: &'c Array<'c>,
+    pub(crate) depth: usize,
+    pub(crate) offset: usize,
+}
+
+/// A name that is not there, or not as it is asked for. What is read from it is thrown away, but
+/// shows what the type asks for.
+#[derive(Clone)]
+pub(crate) struct Absent<'c> {
+    pub(crate) table: &'c Table<'c>,
+    pub(crate) name: String,
+    /// The lengths of the sequences that were asked for since, and the indices in them.
+    pub(crate) dims: Vec<(Option<usize>, usize)>,
+    /// The tensor that has another shape.
+    pub(crate) instead: Option<&'c Entry<'c>>,
+    pub(crate) depth: usize,
+}
+
+pub(crate) fn check_depth(depth: usize) -> Result<(), Failure> {
+    if depth > MAX_DEPTH {
+        Err(Failure::Limit(format!("names of more than {MAX_DEPTH} parts")))
+    } else {
+        Ok(())
+    }
+}
+
+impl<'c> Part<'c> {
+    /// The bytes of all elements that are left, in row-major order.
+    pub(crate) fn all_bytes(&self) -> Cow<'c, [u8]> {
+        let (array, size) = (self.array, self.array.dtype.size());
+        let all = array.tensor.all(&self.table.reading);
+        let is_whole = self.depth == 0 && array.strides.is_sorted_by(|a, b| a >= b);
+        if is_whole {
+            return all;
+        }
+        let over = self.depth..array.dims.len();
+        let bytes = (0..self.num_left()).filter_map(|number| {
+            let start = self.offset.saturating_add(array.offset(over.clone(), number));
+            let start = start.checked_mul(size)?;
+            all.get(start..start.checked_add(size)?)
+        });
+        bytes.flatten().copied().collect()
+    }
+
+    /// The number of elements that are left.
+    pub(crate) fn num_left(&self) -> usize {
+        let above = self.array.dims.iter().take(self.depth);
+        // The product of all dimensions is that of a tensor, so it fits.
+        let above = above.fold(1usize, |all, dim| all.saturating_mul(*dim));
+        self.array.num_numbers().checked_div(above).unwrap_or(0)
+    }
+
+    /// Gives the bytes of the element to a function, if no dimension is left.
+    #[inline]
+    pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        if self.depth != self.array.dims.len() {
+            return None;
+        }
+        let size = self.array.dtype.size();
+        let start = self.offset.checked_mul(size)?;
+        self.array.tensor.with(&self.table.reading, start, size, read)
+    }
+
+    /// The bytes of the element, if they are in memory and no dimension is left.
+    #[inline]
+    pub(crate) fn bytes(&self) -> Option<&'c [u8]> {
+        let size = self.array.dtype.size();
+        let start = self.offset.checked_mul(size)?;
+        let bytes = self.array.tensor.bytes()?.get(start..start.checked_add(size)?)?;
+        (self.depth == self.array.dims.len()).then_some(bytes)
+    }
+
+    pub(crate) fn length(&self) -> Option<usize> {
+        self.array.dims.get(self.depth).copied()
+    }
+
+    #[inline]
+    pub(crate) fn element(&self, index: usize) -> Part<'c> {
+        let stride = self.array.strides.get(self.depth).copied().unwrap_or(0);
+        Part {
+            depth: self.depth + 1,
+            offset: self.offset.saturating_add(index.saturating_mul(stride)),
+            ..*self
+        }
+    }
+
+    /// Whether it is a matrix that a type has by columns, and no element of it.
+    pub(crate) fn is_of_columns(&self) -> bool {
+        let parts = usize::from(self.array.dtype != self.array.tensor.dtype()); // of a complex number
+        self.array.column_major && self.depth.saturating_add(parts) < self.array.dims.len()
+    }
+
+    /// The element of this number among those of so many dimensions, in row-major order.
+    pub(crate) fn element_of_all(&self, taken: usize, number: usize) -> Part<'c> {
+        let below = self.depth.saturating_add(taken).min(self.array.dims.len());
+        let within = self.array.offset(self.depth.min(below)..below, number);
+        Part { depth: below, offset: self.offset.saturating_add(within), ..*self }
+    }
+
+    /// How far apart the elements of so many dimensions are, if row-major order is that of the memory.
+    pub(crate) fn step(&self, taken: usize) -> Option<usize> {
+        let end = self.depth.saturating_add(taken).min(self.array.dims.len());
+        let dims = self.array.dims.get(self.depth..end)?;
+        let strides = self.array.strides.get(self.depth..end)?;
+        let pairs = strides.windows(2).zip(dims.iter().skip(1));
+        let mut pairs = pairs.map(|(strides, dim)| match strides {
+            [outer, inner] => inner.checked_mul(*dim) == Some(*outer),
+            _ => true,
+        });
+        pairs.all(|is_row_major| is_row_major).then(|| strides.last().copied().unwrap_or(0))
+    }
+
+    /// The element of this number among those of so many dimensions, which are equally far apart.
+    #[inline]
+    pub(crate) fn element_apart(&self, taken: usize, number: usize, step: usize) -> Part<'c> {
+        let below = self.depth.saturating_add(taken).min(self.array.dims.len());
+        let offset = self.offset.saturating_add(number.saturating_mul(step));
+        Part { depth: below, offset, ..*self }
+    }
+
+    /// What is read instead to find out which shape the type expects.
+    pub(crate) fn mismatch(&self) -> Absent<'c> {
+        let dims = self.array.dims.iter().take(self.depth).map(|dim| (Some(*dim), 0)).collect();
+        let (table, name) = (self.table, self.entry.name.to_string());
+        Absent { table, name, dims, instead: Some(self.entry), depth: 0 }
+    }
+}
+
+impl<'c> Absent<'c> {
+    pub(crate) fn new(table: &'c Table<'c>, name: String, depth: usize) -> Self {
+        Absent { table, name, dims: Vec::new(), instead: None, depth }
+    }
+
+    /// Reports what the type asks for here.
+    pub(crate) fn report(&self, dtype: Option<Dtype>, kind: &'static str) {
+        let dims = self.dims.iter().map(|(dim, _)| *dim).collect();
+        let asked = Asked { dtype, dims, kind };
+        match self.instead {
+            Some(entry) if dtype.is_some() => self.table.change(entry, asked.to_string()),
+            _ => self.table.miss(&self.name, asked),
+        }
+    }
+
+    /// Reports that a sequence is asked for here, of this length if it is known.
+    pub(crate) fn report_sequence(&self, length: Option<usize>) {
+        match (self.instead, length) {
+            (Some(entry), None) => self.table.change(entry, "a sequence".to_owned()),
+            (Some(entry), Some(length)) => {
+                self.table.change(entry, format!("a sequence of {length}"));
+            }
+            // A fixed sequence of what has no tensor needs none.
+            (None, Some(_)) => {}
+            (None, None) => self.report(None, "a sequence"),
+        }
+    }
+
+    /// The name with the indices in the sequences above.
+    pub(crate) fn full_name(&self) -> String {
+        let indices = self.dims.iter().map(|(_, index)| index.to_string());
+        join(&self.name, indices, self.table.separator)
+    }
+
+    pub(crate) fn child(&self, part: &str) -> Self {
+        let name = join(&self.full_name(), [part.to_owned()].into_iter(), self.table.separator);
+        Absent::new(self.table, name, self.depth + 1)
+    }
+
+    pub(crate) fn element(&self, length: Option<usize>, index: usize) -> Self {
+        let mut element = self.clone();
+        element.dims.push((length, index));
+        element.depth += 1;
+        element
+    }
+
+    pub(crate) fn check_depth(&self) -> Result<(), Failure> {
+        check_depth(self.depth)
+    }
+}
+
+fn join(name: &str, parts: impl Iterator<Item = String>, separator: &str) -> String {
+    let parts = Some(name.to_owned()).filter(|name| !name.is_empty()).into_iter().chain(parts);
+    parts.collect::<Vec<_>>().join(separator)
+}

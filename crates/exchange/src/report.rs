@@ -1,0 +1,90 @@
+//! What of the tensors did not fit the type.
+
+use std::fmt;
+
+/// How the tensors of a file differ from those that a type reads. Shapes are in JAX's notation; `_`
+/// is any length.
+///
+/// It prints as one line with the words of `treedef::Migration`, and is empty if there is no
+/// difference. An error has a line for each (see [`ErrorKind::Load`](crate::ErrorKind::Load)).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadReport {
+    /// The type reads them and the file does not have them:
+    /// [`Loader::fill_from`](crate::Loader::fill_from) has their values.
+    pub filled: Vec<String>,
+    /// The file has them and the type does not read them, or not all of their numbers: the name, and
+    /// what the tensor is.
+    pub dropped: Vec<(String, String)>,
+    /// A tensor of the file that the type does not read, and the only one that it misses of that
+    /// shape: perhaps they are the same (see [`Loader::rename`](crate::Loader::rename)).
+    pub renamed: Vec<(String, String)>,
+    /// The tensors of another shape or type: the name, what is expected, and what was found.
+    pub changed: Vec<(String, String, String)>,
+    /// The type reads them and nobody has them: the name, and what is expected.
+    pub missing: Vec<(String, String)>,
+    /// Where the type refused to be read further, and why.
+    pub stopped: Option<String>,
+}
+
+impl LoadReport {
+    /// Whether the tensors are those that the type reads, except those that it was asked to fill.
+    pub fn is_exact(&self) -> bool {
+        let LoadReport { filled: _, dropped, renamed, changed, missing, stopped } = self;
+        missing.is_empty()
+            && dropped.is_empty()
+            && renamed.is_empty()
+            && changed.is_empty()
+            && stopped.is_none()
+    }
+
+    /// A line for each difference.
+    pub(crate) fn lines(&self) -> String {
+        const SHOWN: usize = 100;
+        let changed = self.changed.iter();
+        let renamed = self.renamed.iter();
+        let lines = changed
+            .map(|(name, expected, found)| format!("`{name}` is {found}, expected {expected}"))
+            .chain(renamed.map(|(from, to)| {
+                format!("missing `{to}`: perhaps it is `{from}`, which is unused")
+            }))
+            .chain(self.missing.iter().map(|(name, asked)| format!("missing `{name}`: {asked}")))
+            .chain(self.dropped.iter().map(|(name, found)| format!("unused `{name}`: {found}")))
+            .chain(self.stopped.iter().map(|error| format!("stopped: {error}")))
+            .chain(self.filled.iter().map(|name| format!("filled `{name}`")));
+        let mut lines: Vec<String> = lines.collect();
+        if lines.len() > SHOWN {
+            let more = format!("and {} more", lines.len() - SHOWN);
+            lines.truncate(SHOWN);
+            lines.push(more);
+        }
+        lines.join("\n")
+    }
+}
+
+impl fmt::Display for LoadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with_shape = |(name, shape): &(String, String)| format!("`{name}` ({shape})");
+        let clauses = [
+            clause("filled", &self.filled, |name| format!("`{name}`")),
+            clause("dropped", &self.dropped, with_shape),
+            clause("renamed", &self.renamed, |(from, to)| format!("`{from}` to `{to}`")),
+            clause("changed", &self.changed, |(name, expected, found)| {
+                format!("{found} to {expected} at `{name}`")
+            }),
+            clause("missing", &self.missing, with_shape),
+            self.stopped.as_ref().map(|error| format!("stopped: {error}")),
+        ];
+        let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+        f.write_str(&clauses.join("; "))
+    }
+}
+
+/// A verb with the first few of what it applies to.
+fn clause<T>(verb: &str, all: &[T], print: impl Fn(&T) -> String) -> Option<String> {
+    const SHOWN: usize = 3;
+    let shown: Vec<String> = all.iter().take(SHOWN).map(print).collect();
+    let more = Some(all.len()).filter(|count| *count > SHOWN);
+    let more = more.map_or(String::new(), |count| format!(" and {} more", count - SHOWN));
+    (!all.is_empty()).then(|| format!("{verb} {}{more}", shown.join(", ")))
+}

@@ -1,0 +1,105 @@
+//! The structure of a tree, in the metadata of its tensors.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::{self, Write};
+
+use treedef::{ArrayFields, Limits, NodeRef, Path, TreeDef};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::names::NamePrinter;
+use crate::tensor::Tensors;
+
+/// The key of the metadata that has the structure.
+pub(crate) const STRUCTURE: &str = "treedef";
+/// The key of the metadata that has the leaves of arrays which no tensor has.
+const BESIDE_ARRAYS: &str = "treedef.arrays";
+/// The key of the metadata that has the paths of matrices whose numbers the tree has by columns.
+pub(crate) const MATRICES: &str = "treedef.matrices";
+/// As deep as a structure may be that is read without more stack.
+const MAX_DEPTH: usize = 200;
+/// No file has room for a longer text of a structure.
+const MAX_TEXT: usize = 1 << 26;
+
+/// A text that is not longer than a file has room for.
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.push_str(text);
+        if self.0.len() > MAX_TEXT { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+pub(crate) fn write_structure(
+    treedef: &TreeDef,
+    metadata: &mut Vec<(String, String)>,
+) -> Result<()> {
+    let mut text = Bounded(String::new());
+    if write!(text, "{treedef}").is_err() {
+        let what = "the text of the structure is longer than 2²⁶ bytes (see `Export::structure_in_metadata`)";
+        return Err(ErrorKind::Limit(what.to_owned()).into());
+    }
+    metadata.push((STRUCTURE.to_owned(), text.0));
+    Ok(())
+}
+
+/// Writes the leaves beside the numbers of arrays: a map of JSON from paths to literals.
+pub(crate) fn write_beside(
+    beside: Vec<(String, Vec<String>)>,
+    metadata: &mut Vec<(String, String)>,
+) -> Result<()> {
+    if !beside.is_empty() {
+        let all: BTreeMap<_, _> = beside.into_iter().collect();
+        let text = serde_json::to_string(&all).map_err(|error| {
+            ErrorKind::Malformed(format!("the leaves beside arrays have no JSON: {error}"))
+        })?;
+        metadata.push((BESIDE_ARRAYS.to_owned(), text));
+    }
+    Ok(())
+}
+
+pub(crate) fn read_beside(tensors: &Tensors<'_>) -> Result<HashMap<String, Vec<String>>> {
+    let Some(text) = tensors.metadata(BESIDE_ARRAYS) else { return Ok(HashMap::new()) };
+    serde_json::from_str(text).map_err(|error| {
+        let what = format!("the metadata `{BESIDE_ARRAYS}` is no map of lists of texts: {error}");
+        ErrorKind::Structure(what).into()
+    })
+}
+
+pub(crate) fn read_matrices(tensors: &Tensors<'_>) -> Result<HashSet<String>> {
+    let Some(text) = tensors.metadata(MATRICES) else { return Ok(HashSet::new()) };
+    serde_json::from_str(text).map_err(|error| {
+        let what = format!("the metadata `{MATRICES}` is no list of texts: {error}");
+        ErrorKind::Structure(what).into()
+    })
+}
+
+/// The names of the tensors that are structs with one number after the other, and the fields of these.
+pub(crate) fn array_names(
+    structure: Option<&str>,
+    separator: &str,
+) -> HashMap<String, &'static [&'static str]> {
+    let Ok(treedef) = parse_structure(structure) else { return HashMap::new() };
+    let (mut printer, mut names) = (NamePrinter::new(&treedef), HashMap::new());
+    let mut blocks = treedef.blocks();
+    let mut shape = |path: &Path, node: NodeRef<'_>| {
+        let fields = ArrayFields::of(node.fields()).filter(|fields| fields.dtype().is_none())?;
+        names.insert(printer.name(path, &[]).parts.join(separator), fields.names());
+        Some(Vec::new())
+    };
+    while blocks.next_or_struct(&mut shape, |_| true).is_some() {}
+    names
+}
+
+pub(crate) fn parse_structure(text: Option<&str>) -> Result<TreeDef> {
+    let text = text.ok_or_else(|| {
+        let what = "the metadata has no `treedef` (see `Loader`, which needs none)".to_owned();
+        Error::from(ErrorKind::Structure(what))
+    })?;
+    Ok(TreeDef::parse_with(text, Limits::default().max_depth(MAX_DEPTH))?)
+}
+
+/// Whether metadata of this key is that of the structure, which formats without metadata leave out.
+pub(crate) fn is_of_structure(key: &str) -> bool {
+    matches!(key, STRUCTURE | BESIDE_ARRAYS | MATRICES)
+}
