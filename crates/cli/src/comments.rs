@@ -4,7 +4,7 @@ use treedef::{Leaf, Tree};
 
 use crate::args::Limits;
 use crate::format::Format;
-use crate::input::{Document, read_within};
+use crate::parse::{Document, read_within};
 
 /// The most places that are tried.
 const TRIED: usize = 20;

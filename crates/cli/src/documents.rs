@@ -8,8 +8,9 @@ use crate::args::DuplicateKeys;
 use crate::duplicates::resolved;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{Document, Input, text, warn};
+use crate::input::{Input, warn};
 use crate::json_lines::Lines;
+use crate::parse::{Document, text};
 use crate::yaml;
 
 /// Where a document is in its file.

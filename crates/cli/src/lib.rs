@@ -19,11 +19,12 @@ mod dates;
 mod duplicates;
 mod json_lines;
 mod yaml;
+mod parse;
+mod comments;
 mod input;
 mod notation;
 mod documents;
 mod stored;
-mod comments;
 #[cfg(feature = "schema")]
 mod schema;
 mod losses;
@@ -38,8 +39,9 @@ use clap::Parser;
 
 pub use failure::{Failure, Result};
 pub use format::Format;
-pub use input::{Document, read};
+
 pub use output::write;
+pub use parse::{Document, read};
 
 /// Runs the command with its arguments, of which the first is its own name. Returns 0, or 1 if
 /// there are differences, or 2 if something failed.

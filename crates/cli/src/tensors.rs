@@ -6,7 +6,7 @@ use std::io::Write;
 
 use half::{bf16, f16};
 use serde::Serialize;
-use treedef::{Array, Dtype, Edit, Flattener, Leaf, NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{Array, Dtype, Edit, Flattener, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_exchange::npy::Reading;
 use treedef_exchange::{Error, ErrorKind, Export, Tensor, Tensors, npy, npz, safetensors};
 
@@ -115,6 +115,16 @@ pub(crate) enum Halves {
     Exact,
     /// The shortest decimal that is read as the same half float.
     Short,
+}
+
+pub(crate) fn has_arrays(tree: &Tree<Leaf>) -> bool {
+    tree.leaves().iter().any(|leaf| leaf.as_array().is_some())
+}
+
+/// The kinds of the leaves, also of those in arrays.
+pub(crate) fn kinds(tree: Tree<Leaf>) -> Result<Tree<LeafKind>> {
+    let tree = if has_arrays(&tree) { tree.without_arrays()? } else { tree };
+    Ok(tree.map(|leaf| leaf.kind()))
 }
 
 /// The tree with each number of an array as a leaf.

@@ -9,9 +9,7 @@ use crate::failure::Result;
 use crate::far::Far;
 use crate::paint::bare_numbers;
 use crate::paths::{readable, shown, shown_pattern, without_indices};
-use crate::tensors::with_short_halves;
-
-use super::has_arrays;
+use crate::tensors::{has_arrays, with_short_halves};
 
 /// The changes of a diff. In a document, what has another key is another thing: that it was renamed
 /// is a guess. `part` is the old document at a path.

@@ -9,16 +9,17 @@ use crate::args::{Check, Folds, Json, Reading};
 use crate::documents::Place;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Document};
+use crate::input;
 use crate::notation::{self, Folded, Form, Numbers};
 use crate::paint::{counted, grouped};
+use crate::parse::{Document, is_saved, read_within};
 use crate::paths::{readable, shown, text_of};
 #[cfg(feature = "schema")]
 use crate::schema::Schema;
 #[cfg(feature = "schema")]
-use crate::tensors::{Halves, numbers};
+use crate::tensors::{Halves, kinds, numbers};
 
-use super::{kinds, print, print_json};
+use super::print::{print, print_json};
 
 /// What documents are checked against.
 enum Expected {
@@ -38,9 +39,9 @@ impl Expected {
         let input = input::open(like, Reading { format: None, ..args.reading }, Format::Json)?;
         if input.format == Format::Treedef {
             let tree = input.with_bytes(|bytes, format, limits| {
-                match std::str::from_utf8(bytes).ok().filter(|_| !input::is_saved(bytes)) {
+                match std::str::from_utf8(bytes).ok().filter(|_| !is_saved(bytes)) {
                     Some(text) => notation::read(text),
-                    None => forms(input::read_within(bytes, format, limits)?),
+                    None => forms(read_within(bytes, format, limits)?),
                 }
             })?;
             return Ok(Expected::Structure(Box::new(tree), false));

@@ -10,13 +10,14 @@ use treedef_exchange::Tensors;
 use crate::args::{Limits, OneFile, Output, Report, Shards};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Document, Input, Rest};
+use crate::input::{self, Input, Rest};
 use crate::losses::{Loss, losses};
 use crate::output;
-use crate::tensors::{self, Halves};
+use crate::parse::{Document, read_within};
+use crate::tensors::{self, Halves, has_arrays};
 
+use super::print::{report_json, write_to, write_with};
 use super::shards::{Conversion, copy};
-use super::{has_arrays, write_bytes, write_to, write_with};
 
 pub(super) fn convert(file: &OneFile, to: &Output, shards: Shards, report: Report) -> Result<bool> {
     let input = input::open(&file.file, file.reading, Format::Json)?;
@@ -171,7 +172,7 @@ fn write(
     types: BTreeSet<String>,
 ) -> Result<Written> {
     let bytes = output::write(tree, format)?;
-    let lost = match input::read_within(&bytes, format, limits) {
+    let lost = match read_within(&bytes, format, limits) {
         Ok(Document::Tree(back)) => {
             let numbers = |tree: &Tree<Leaf>| {
                 has_arrays(tree).then(|| tree.clone().without_arrays()).transpose()
@@ -225,16 +226,5 @@ fn tell(
     for loss in lost {
         anstream::eprintln!("treedef: {name}: {yellow}{}{yellow:#}", loss.line(&format.name()));
     }
-    Ok(true)
-}
-
-/// Prints a report as JSON; on standard error where standard output has the document.
-pub(super) fn report_json(report: &impl Serialize, is_free: bool) -> Result<bool> {
-    let mut text = serde_json::to_vec_pretty(report)?;
-    text.push(b'\n');
-    if is_free {
-        return write_bytes(&text);
-    }
-    std::io::Write::write_all(&mut std::io::stderr().lock(), &text)?;
     Ok(true)
 }

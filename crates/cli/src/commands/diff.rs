@@ -10,18 +10,20 @@ use treedef::{Change, ChangeKind, Diff, Edit, Leaf, NodeKind, Tolerance, Tree, T
 use crate::args::{Output, Reading, Renaming, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Document, Input};
+use crate::input::{self, Input};
 use crate::json::json_failure;
 use crate::paint::{bare_numbers, paint_change, with_null};
+use crate::parse::Document;
 use crate::paths::shown;
 use crate::progress::Progress;
 use crate::stored::{STRUCTURE, Stored};
-use crate::tensors::{Halves, TensorLeaf, numbers};
+use crate::tensors::{Halves, TensorLeaf, has_arrays, kinds, numbers};
 
 use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
+use super::convert::write_as;
 use super::diff_tensors::{Line, are_equal, diff_tensors, metadata_lines, report_lines};
+use super::print::{print, print_json};
 use super::renames::{Renames, suggest};
-use super::{convert::write_as, has_arrays, kinds, print, print_json};
 
 pub(super) fn diff(
     files: [&Path; 2],

@@ -12,7 +12,7 @@ use crate::paths::{readable, shown};
 use crate::stored::{Slot, Stored};
 
 use super::changes::{far, line, replaced, snapped, without_renames};
-use super::{print, print_json};
+use super::print::{print, print_json};
 
 /// A tensor in a comparison. Those with equal numbers have one id.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use crate::input;
 use crate::progress::Progress;
 use crate::stored::Stored;
 
-use super::{print, print_json};
+use super::print::{print, print_json};
 
 pub(super) fn hashes(files: &[PathBuf], reading: Reading, json: bool) -> Result<bool> {
     let mut all = Vec::new();

@@ -11,7 +11,7 @@ use crate::names::Names;
 use crate::stored::{Slot, Stored};
 use crate::tensors::TensorLeaf;
 
-use super::{print, print_json};
+use super::print::{print, print_json};
 
 /// Patterns of old names, with those of the new ones.
 pub(super) struct Renames(Vec<(String, String)>);

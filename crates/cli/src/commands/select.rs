@@ -14,9 +14,8 @@ use crate::output;
 use crate::paint::paint;
 use crate::paths::{readable, shown as path_shown};
 use crate::stored::{Slot, Stored};
-use crate::tensors::{Halves, numbers, of_array, with_short_halves, write_numbers};
+use crate::tensors::{Halves, has_arrays, numbers, of_array, with_short_halves, write_numbers};
 
-use super::has_arrays;
 use super::nearest::no_match;
 
 /// An array with more numbers is shortened.

@@ -20,7 +20,8 @@ use crate::lines::{LineCounter, count_line};
 use crate::paint::{counted, grouped, paint, paint_change, width, with_null};
 use crate::tensors::{Halves, numbers};
 
-use super::{changes, print, print_json};
+use super::changes;
+use super::print::{print, print_json};
 
 /// Differences beyond which a structure is shown as a whole.
 const FEW: usize = 8;

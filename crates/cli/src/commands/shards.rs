@@ -11,7 +11,7 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::progress::Progress;
 
-use super::convert::report_json;
+use super::print::report_json;
 
 /// What is to be converted: tensors that are copied, or a document.
 pub(super) enum Conversion {

@@ -10,14 +10,15 @@ use treedef::{Array, Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef};
 use crate::args::{OneFile, Reading};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Document};
+use crate::input;
 use crate::paint::{
     bare_numbers, bare_scalars, counted, grouped, paint, short_strings, width, with_null,
 };
+use crate::parse::Document;
 use crate::paths::shown;
-use crate::tensors::{TensorLeaf, with_short_halves};
+use crate::tensors::{TensorLeaf, kinds, with_short_halves};
 
-use super::{document, kinds, print, print_json};
+use super::print::{print, print_json};
 
 #[derive(serde::Serialize)]
 struct Shown {
@@ -199,8 +200,9 @@ pub(super) fn summary(file: &OneFile, json: bool) -> Result<bool> {
 pub(super) fn fingerprint(files: &[PathBuf], reading: Reading, json: bool) -> Result<bool> {
     let mut all = Vec::new();
     for file in files {
-        let (name, document) = document(file, reading)?;
-        let treedef = match document {
+        let input = input::open(file, reading, Format::Json)?;
+        let name = input.name.clone();
+        let treedef = match input.document()? {
             Document::Tree(tree) => tree.treedef().clone(),
             Document::Signature(tree) => tree.treedef().clone(),
             Document::Structure(treedef) => treedef,

@@ -9,13 +9,15 @@ use treedef::{Change, ChangeKind, Key, Leaf, LeafKind, NodeKind, NodeRef, Tolera
 use crate::args::{Reading, Report};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input::{self, Document};
+use crate::input;
 use crate::paint::{bare_numbers, counted, with_null};
+use crate::parse::Document;
 use crate::paths::{readable, text_of};
 use crate::tensors::{Halves, SHORT, numeral, of_array, with_short_halves};
 
-use super::convert::report_json;
-use super::{changes, write_to};
+use super::changes;
+use super::print::report_json;
+use super::print::write_to;
 
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");

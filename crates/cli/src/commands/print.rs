@@ -1,0 +1,71 @@
+//! What subcommands print, and where they write it.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::failure::Result;
+use crate::file;
+
+/// Prints a text with colours, which are left out if the output is not a terminal.
+pub(super) fn print(text: &str) -> Result<bool> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(true)
+}
+
+pub(super) fn write_bytes(bytes: &[u8]) -> Result<bool> {
+    write_to(None, bytes)
+}
+
+pub(super) fn print_json(value: &impl Serialize) -> Result<bool> {
+    let mut text = serde_json::to_vec_pretty(value)?;
+    text.push(b'\n');
+    write_bytes(&text)
+}
+
+/// Writes a generated text, or JSON of it with the name of the file that it belongs in.
+pub(super) fn write_text(text: &[u8], file: Option<String>) -> Result<bool> {
+    match file {
+        Some(file) => {
+            print_json(&serde_json::json!({"file": file, "text": String::from_utf8_lossy(text)}))
+        }
+        None => write_bytes(text),
+    }
+}
+
+/// Prints a report as JSON; on standard error where standard output has the document.
+pub(super) fn report_json(report: &impl Serialize, is_free: bool) -> Result<bool> {
+    let mut text = serde_json::to_vec_pretty(report)?;
+    text.push(b'\n');
+    if is_free {
+        return write_bytes(&text);
+    }
+    std::io::Write::write_all(&mut std::io::stderr().lock(), &text)?;
+    Ok(true)
+}
+
+/// Writes bytes to a file, or to standard output.
+pub(super) fn write_to(output: Option<&Path>, bytes: &[u8]) -> Result<bool> {
+    write_with(output, |out| Ok(out.write_all(bytes)?))
+}
+
+/// Writes what is made piece by piece to a file, or to standard output.
+pub(super) fn write_with(
+    output: Option<&Path>,
+    make: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<bool> {
+    match output {
+        None => {
+            let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+            let made = make(&mut out).and_then(|()| Ok(out.flush()?));
+            // The rest of what failed is of no use.
+            drop(out.into_parts());
+            made?;
+        }
+        Some(path) => file::write_with(path, make)?,
+    }
+    Ok(true)
+}

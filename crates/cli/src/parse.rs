@@ -1,0 +1,190 @@
+//! Documents from bytes.
+
+use std::cell::Cell;
+use std::io;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer};
+use treedef::{Leaf, LeafKind, Tree, TreeDef, TreeSeed};
+use treedef_exchange::gguf;
+
+use crate::args::{DuplicateKeys, Limits};
+use crate::dates::Dates;
+use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::json::{json_failure, json_of};
+use crate::json_lines::{LineOptions, Lines};
+use crate::paint::{counted, without_null};
+use crate::tensors::{self, TensorLeaf};
+use crate::yaml;
+
+/// Deeper than a tree may be: its own limit is told with the path.
+const DEEPEST: usize = 1 << 10;
+
+/// What Windows begins a text in UTF-8 with: the byte order mark.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What a file holds.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Document {
+    /// A structure with its leaves.
+    Tree(Tree<Leaf>),
+    /// A structure with the kinds of its leaves.
+    Signature(Tree<LeafKind>),
+    /// A structure.
+    Structure(TreeDef),
+    /// The names and shapes of tensors.
+    Tensors(Tree<TensorLeaf>),
+}
+
+/// Reads a document, within the default limits of the command. Each tensor is a leaf, with an
+/// [`Array`](treedef::Array) in it.
+///
+/// # Errors
+///
+/// Returns an error with line and column where the format knows them.
+pub fn read(bytes: &[u8], format: Format) -> Result<Document> {
+    let bytes = bytes.strip_prefix(MARK).filter(|_| format.is_text()).unwrap_or(bytes);
+    read_within(bytes, format, Limits::default())
+}
+
+/// As [`read`], within these limits.
+pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Result<Document> {
+    let seed = TreeSeed::new(limits.of_trees());
+    if bytes.is_empty() && !matches!(format, Format::Jsonl | Format::Toml | Format::Yaml) {
+        return Err(Failure::new(format!("empty, expected {}", format.name())));
+    }
+    Ok(Document::Tree(match format {
+        Format::Json => {
+            let mut json = json_of(bytes);
+            let tree = seed.deserialize(&mut json);
+            tree.and_then(|tree| json.end().map(|()| tree)).map_err(json_failure)?
+        }
+        Format::Jsonl => {
+            let duplicate_keys = DuplicateKeys::Warn;
+            let options = LineOptions { skip_bad: false, duplicate_keys, limits };
+            Lines::of(Box::new(bytes), options).joined(|leaf| leaf)?
+        }
+        Format::Toml => toml_tree(text(bytes)?, seed)?.0,
+        Format::Yaml => yaml::tree(text(bytes)?, limits, false)?,
+        Format::Ron => {
+            let options = ron::Options::default().with_recursion_limit(DEEPEST);
+            options.from_str_seed(text(bytes)?, seed).map_err(|error| {
+                let at = error.span.start;
+                Failure::at(format!("{}:{}", at.line, at.col), error.code)
+            })?
+        }
+        Format::Cbor => {
+            let mut rest = bytes;
+            let tree = cbor_tree(&mut rest, seed).map_err(cbor_failure)?;
+            expect_end(rest, bytes)?;
+            tree
+        }
+        Format::Msgpack => {
+            let mut rest = bytes;
+            let tree = seed.deserialize(&mut rmp_serde::Deserializer::new(&mut rest));
+            let tree = tree.map_err(|error| {
+                Failure::new(format!("{error} near byte {}", bytes.len() - rest.len()))
+            })?;
+            expect_end(rest, bytes)?;
+            tree
+        }
+        Format::Tree => Tree::from_bytes_as(bytes, limits.of_trees())?,
+        Format::Treedef => return structure(bytes),
+        Format::Gguf => gguf::read(bytes, None)?.metadata().clone(),
+        Format::Orbax => return Err(Failure::new("pass the folder of the checkpoint")),
+        Format::Safetensors | Format::Npz | Format::Npy => {
+            tensors::tree(&tensors::read(bytes, format, limits)?, limits)?
+        }
+    }))
+}
+
+/// Whether the library saved it.
+pub(crate) fn is_saved(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x89PYT")
+}
+
+/// A structure: a file of the library, or its text, where lines that start with `#` are comments.
+fn structure(bytes: &[u8]) -> Result<Document> {
+    if is_saved(bytes) {
+        return Ok(Document::Structure(TreeDef::from_bytes(bytes)?));
+    }
+    let lines = text(bytes)?.lines().filter(|line| !line.starts_with('#'));
+    let text = without_null(&lines.collect::<Vec<_>>().join("\n"));
+    match text.parse::<Tree<LeafKind>>() {
+        Ok(signature) => Ok(Document::Signature(signature)),
+        Err(error) => match text.parse::<TreeDef>() {
+            Ok(treedef) => Ok(Document::Structure(treedef)),
+            Err(_) => Err(error.into()),
+        },
+    }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let place = position(bytes, error.valid_up_to());
+        Failure::at(place, "not UTF-8, convert the file or pass its `--format`")
+    })
+}
+
+/// The line and the column of a byte.
+fn position(bytes: &[u8], at: usize) -> String {
+    let before = bytes.get(..at).unwrap_or(bytes);
+    let line = memchr::memchr_iter(b'\n', before).count() + 1;
+    let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+    let column =
+        before.get(start..).map_or(0, |line| String::from_utf8_lossy(line).chars().count());
+    format!("{line}:{}", column + 1)
+}
+
+fn expect_end(rest: &[u8], bytes: &[u8]) -> Result<()> {
+    match rest.len() {
+        0 => Ok(()),
+        rest => Err(Failure::new(format!(
+            "{} after the document, which ends at byte {}",
+            counted(u64::try_from(rest).unwrap_or(u64::MAX), "more byte", "more bytes"),
+            bytes.len() - rest
+        ))),
+    }
+}
+
+/// ciborium takes no seed.
+fn cbor_tree(
+    rest: &mut &[u8],
+    seed: TreeSeed,
+) -> Result<Tree<Leaf>, ciborium::de::Error<io::Error>> {
+    thread_local!(static SEED: Cell<TreeSeed> = Cell::default());
+
+    struct Seeded(Tree<Leaf>);
+
+    impl<'de> Deserialize<'de> for Seeded {
+        fn deserialize<D: Deserializer<'de>>(document: D) -> Result<Self, D::Error> {
+            SEED.get().deserialize(document).map(Seeded)
+        }
+    }
+
+    SEED.set(seed);
+    let Seeded(tree) = ciborium::de::from_reader_with_recursion_limit(rest, DEEPEST)?;
+    Ok(tree)
+}
+
+fn cbor_failure(error: ciborium::de::Error<io::Error>) -> Failure {
+    use ciborium::de::Error;
+    Failure::new(match error {
+        Error::Io(_) => "cut off: the document ends too early".to_owned(),
+        Error::Syntax(at) => format!("not CBOR at byte {at}"),
+        Error::Semantic(Some(at), message) => format!("{message} at byte {at}"),
+        Error::Semantic(None, message) => message,
+        Error::RecursionLimitExceeded => "nested too deep".to_owned(),
+    })
+}
+
+/// A document in TOML, with texts for its dates, and where they are.
+pub(crate) fn toml_tree(text: &str, seed: TreeSeed) -> Result<(Tree<Leaf>, Dates)> {
+    let tree = toml::Deserializer::parse(text).and_then(|toml| seed.deserialize(toml));
+    let tree = tree.map_err(|error| match error.span() {
+        Some(span) => Failure::at(position(text.as_bytes(), span.start), error.message()),
+        None => Failure::new(error.message()),
+    })?;
+    Ok(Dates::taken_from(tree)?)
+}
