@@ -33,8 +33,8 @@ pub(crate) enum Checkpoint {
     Orbax(Tree<TensorLeaf>),
 }
 
-/// Opens a path that is no single document: a folder, an index of shards, a file of GGUF. `None` if
-/// it is one, or a file of another format was asked for.
+/// Opens tensors that stay in their files: a folder, an index of shards, a file of safetensors or GGUF
+/// that is not compressed. `None` if it is none of them, or another format was asked for.
 pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format, Checkpoint)>> {
     let of_file = |failure: Failure| failure.in_file(&path.display().to_string());
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
@@ -43,6 +43,9 @@ pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format
     }
     let is = |of: Format, by_name: bool| format.map_or(by_name, |format| format == of);
     if is(Format::Safetensors, name.ends_with(INDEX)) && name.ends_with(".json") {
+        return Ok(Some((Format::Safetensors, shards(path)?)));
+    }
+    if is(Format::Safetensors, name.ends_with(".safetensors")) && path.is_file() {
         return Ok(Some((Format::Safetensors, shards(path)?)));
     }
     if is(Format::Gguf, name.ends_with(".gguf")) && path.is_file() {
@@ -111,16 +114,10 @@ fn arrays(file: &Path) -> Result<Checkpoint> {
 impl Checkpoint {
     /// The tensors by their names, each with its number in the checkpoint.
     pub(crate) fn tensors(&self) -> Result<Tree<(TensorLeaf, String, usize)>> {
-        let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let named: Vec<(String, TensorLeaf)> = match self {
             Checkpoint::Safetensors(source) => source
                 .iter()
-                .map(|stored| {
-                    let descriptor = stored.descriptor();
-                    let shape = descriptor.shape().iter().map(|dim| number(*dim)).collect();
-                    let (dtype, size) = (descriptor.type_name().to_owned(), stored.num_bytes());
-                    (stored.name().to_owned(), TensorLeaf { dtype, shape, size })
-                })
+                .map(|stored| (stored.name().to_owned(), TensorLeaf::of(stored.descriptor())))
                 .collect(),
             Checkpoint::Gguf(gguf) => gguf
                 .tensors()

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path;
 
 use treedef::{Leaf, Tree, TreeSeed};
-use treedef_exchange::gguf;
+use treedef_exchange::{Descriptor, gguf, safetensors};
 
 use crate::args::{DuplicateKeys, Limits, Reading};
 use crate::checkpoint::{self, Checkpoint};
@@ -15,9 +15,9 @@ use crate::duplicates::resolved;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::json_lines::{LineOptions, Lines};
+use crate::names::Names;
 use crate::parse::{Document, MARK, read_within, text, toml_tree};
-use crate::safetensors;
-use crate::tensors::{self, more_than};
+use crate::tensors::{self, TensorLeaf, more_than};
 use crate::yaml;
 
 /// A file that was opened, or standard input.
@@ -28,8 +28,6 @@ pub(crate) struct Input {
     pub(crate) reader: Box<dyn Read + Send>,
     /// The size of the file, if it is one and is not compressed.
     pub(crate) size: Option<u64>,
-    /// Its path then.
-    pub(crate) plain: Option<path::PathBuf>,
     /// Tensors that stay in their files. Then there is nothing to read.
     pub(crate) checkpoint: Option<Checkpoint>,
     pub(crate) skip_bad: bool,
@@ -54,13 +52,12 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
     let checkpoint = if is_stdin { None } else { checkpoint::open(path, format)? };
     if let Some((format, checkpoint)) = checkpoint {
         let (name, reader) = (path.display().to_string(), Box::new(io::empty()));
-        let (size, plain, checkpoint) = (None, None, Some(checkpoint));
+        let (size, checkpoint) = (None, Some(checkpoint));
         return Ok(Input {
             name,
             format,
             reader,
             size,
-            plain,
             checkpoint,
             skip_bad,
             duplicate_keys,
@@ -102,9 +99,8 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
             reader = Box::new(Cursor::new(start).chain(reader));
         }
     }
-    let plain = size.map(|_| path.to_owned());
     let checkpoint = None;
-    Ok(Input { name, format, reader, size, plain, checkpoint, skip_bad, duplicate_keys, limits })
+    Ok(Input { name, format, reader, size, checkpoint, skip_bad, duplicate_keys, limits })
 }
 
 impl Input {
@@ -117,9 +113,14 @@ impl Input {
         }
         match self.format {
             Format::Jsonl => self.joined(|leaf| leaf.kind()).map(Document::Signature),
-            Format::Safetensors => safetensors::read(&mut self.reader, self.size)
-                .map(Document::Tensors)
-                .map_err(|failure| failure.in_file(&self.name)),
+            Format::Safetensors => {
+                let header = safetensors::read_header(&mut self.reader).map_err(Failure::from);
+                let tensors = header.and_then(|tensors| {
+                    let named = |it: &Descriptor| (it.name().to_owned(), TensorLeaf::of(it));
+                    Names::of(tensors.iter().map(named)).into_tree()
+                });
+                tensors.map(Document::Tensors).map_err(|failure| failure.in_file(&self.name))
+            }
             Format::Gguf => {
                 let gguf = gguf::read(&mut self.reader, None).map_err(Failure::from);
                 let shapes = gguf.and_then(|gguf| Checkpoint::Gguf(gguf).shapes());
@@ -169,6 +170,9 @@ impl Input {
     pub(crate) fn tree_and_rest(self) -> Result<(Tree<Leaf>, Rest)> {
         if self.format == Format::Jsonl {
             return Ok((self.joined(|leaf| leaf)?, Rest::default()));
+        }
+        if self.checkpoint.is_some() {
+            return Ok((self.tree()?, Rest::default()));
         }
         let (name, duplicate_keys) = (self.name.clone(), self.duplicate_keys);
         self.with_bytes(|bytes, format, limits| {

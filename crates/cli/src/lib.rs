@@ -12,7 +12,6 @@ mod names;
 mod tensors;
 mod far;
 mod json;
-mod safetensors;
 mod checkpoint;
 mod progress;
 mod dates;

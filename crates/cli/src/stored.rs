@@ -1,9 +1,7 @@
 //! The tensors of a file, of which each is read when it is asked for.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{Read, Seek, SeekFrom};
 
 use treedef::{Dtype, Flattener, Leaf, Tree};
 use treedef_exchange::{Tensor, Tensors};
@@ -15,7 +13,6 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::names::Names;
 use crate::progress::Progress;
-use crate::safetensors;
 use crate::tensors::{self, TensorLeaf, more_than};
 
 /// How much is compared at once.
@@ -45,7 +42,6 @@ pub(crate) struct Slot {
 }
 
 enum Source {
-    File(File),
     Memory(Tensors<'static>),
     Checkpoint(Checkpoint),
 }
@@ -75,7 +71,7 @@ impl Stored {
 
     /// Opens a file of tensors. Of safetensors, only the header is read, unless the file is
     /// compressed or a pipe.
-    pub(crate) fn open(mut input: Input) -> Result<Self> {
+    pub(crate) fn open(input: Input) -> Result<Self> {
         let (name, format, limits) = (input.name.clone(), input.format, input.limits);
         let progress = Progress::new(0);
         if let Some(checkpoint) = input.checkpoint {
@@ -86,20 +82,6 @@ impl Stored {
             });
             let metadata = checkpoint.metadata()?;
             let source = Source::Checkpoint(checkpoint);
-            return Ok(Stored { name, format, tree, metadata, source, limits, progress });
-        }
-        if let Some(path) = input.plain.clone().filter(|_| format == Format::Safetensors) {
-            let of_file = |failure: Failure| failure.in_file(&name);
-            let size = input.size;
-            let header = safetensors::header(&mut input.reader, size).map_err(of_file)?;
-            let file = File::open(path).map_err(|error| of_file(error.into()))?;
-            let start = header.start;
-            let slots = header.tensors.into_iter().map(|(name, leaf, offset)| {
-                (name.clone(), Slot { leaf, name, start: start.saturating_add(offset) })
-            });
-            let tree = Names::of(slots).into_tree()?;
-            let metadata = header.metadata;
-            let source = Source::File(file);
             return Ok(Stored { name, format, tree, metadata, source, limits, progress });
         }
         let tensors = input.with_bytes(|bytes, format, limits| {
@@ -120,23 +102,13 @@ impl Stored {
     }
 
     fn read_file(&self) -> Result<Tree<Leaf>> {
-        let mut file = match &self.source {
-            Source::Memory(tensors) => return tensors::tree(tensors, self.limits),
+        match &self.source {
+            Source::Memory(tensors) => tensors::tree(tensors, self.limits),
             Source::Checkpoint(checkpoint) => {
                 let values = checkpoint.values(self.limits)?;
-                return values.ok_or_else(|| Failure::new("it has no values"));
+                values.ok_or_else(|| Failure::new("it has no values"))
             }
-            Source::File(file) => file,
-        };
-        let most = self.limits.max_bytes();
-        let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(0))?;
-        file.take(limit).read_to_end(&mut bytes)?;
-        if bytes.len() > most {
-            return Err(Failure::new(more_than(most)));
         }
-        tensors::tree(&tensors::read(&bytes, self.format, self.limits)?, self.limits)
     }
 
     /// Whether the metadata has another structure than that of the names.
@@ -153,7 +125,7 @@ impl Stored {
         let read;
         let tensor = match &self.source {
             Source::Memory(tensors) => tensors.get(&slot.name),
-            Source::File(_) | Source::Checkpoint(_) => {
+            Source::Checkpoint(_) => {
                 let most = self.limits.max_bytes();
                 let size = usize::try_from(slot.leaf.size).ok().filter(|size| *size <= most);
                 let size = size.ok_or_else(|| Failure::new(more_than(most)))?;
@@ -185,11 +157,6 @@ impl Stored {
     fn read_at(&self, slot: &Slot, offset: u64, buffer: &mut [u8]) -> Result<()> {
         match &self.source {
             Source::Memory(_) => Err(Failure::new("it is in memory")),
-            Source::File(file) => {
-                let mut file = file;
-                file.seek(SeekFrom::Start(slot.start.saturating_add(offset)))?;
-                Ok(file.read_exact(buffer)?)
-            }
             Source::Checkpoint(checkpoint) => {
                 let number = usize::try_from(slot.start).unwrap_or(usize::MAX);
                 checkpoint.read_at(number, offset, buffer)
@@ -213,7 +180,7 @@ impl Stored {
                     }
                 }
             }
-            Source::File(_) | Source::Checkpoint(_) => {
+            Source::Checkpoint(_) => {
                 let (mut at, all) = (0_u64, slot.leaf.size);
                 let mut buffer = vec![0; usize::try_from(all).unwrap_or(PIECE).min(PIECE)];
                 while at < all {
@@ -257,7 +224,7 @@ impl Stored {
                 let at = usize::try_from(at).unwrap_or(usize::MAX);
                 Ok(bytes.get(at..).and_then(|rest| rest.get(..expected.len())) == Some(expected))
             }
-            Source::File(_) | Source::Checkpoint(_) => {
+            Source::Checkpoint(_) => {
                 let mut found = vec![0; expected.len()];
                 self.read_at(slot, at, &mut found)?;
                 Ok(found == expected)

@@ -8,7 +8,9 @@ use half::{bf16, f16};
 use serde::Serialize;
 use treedef::{Array, Dtype, Edit, Flattener, Leaf, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 use treedef_exchange::npy::Reading;
-use treedef_exchange::{Error, ErrorKind, Export, Tensor, Tensors, npy, npz, safetensors};
+use treedef_exchange::{
+    Descriptor, Error, ErrorKind, Export, Tensor, Tensors, npy, npz, safetensors,
+};
 
 use crate::args::Limits;
 use crate::failure::{Failure, Result};
@@ -31,6 +33,13 @@ pub struct TensorLeaf {
 }
 
 impl TensorLeaf {
+    pub(crate) fn of(tensor: &Descriptor) -> Self {
+        let number = |number: &usize| u64::try_from(*number).unwrap_or(u64::MAX);
+        let (shape, size) = (tensor.shape().iter().map(number).collect(), tensor.num_bytes());
+        let dtype = tensor.type_name().to_owned();
+        TensorLeaf { dtype, shape, size: size.unwrap_or_default() }
+    }
+
     /// The number of elements.
     pub(crate) fn count(&self) -> u64 {
         self.shape.iter().fold(1, |product, size| product.saturating_mul(*size))

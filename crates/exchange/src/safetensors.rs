@@ -21,13 +21,14 @@ mod open;
 mod writer;
 mod sharded;
 
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Leaf, Tree};
 
+use crate::descriptor::Descriptor;
 use crate::error::{Error, ErrorKind, Result, malformed};
 use crate::export::Export;
 use crate::file;
@@ -49,10 +50,7 @@ pub use writer::Writer;
 pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
     let short = || malformed(bytes.len(), "the file ends inside its header");
     let (prefix, rest) = bytes.split_first_chunk::<PREFIX>().ok_or_else(short)?;
-    let length = header::length(*prefix).ok_or_else(|| {
-        let what = format!("the header is longer than {MAX_HEADER} bytes");
-        Error::from(ErrorKind::Limit(what)).at_byte(0)
-    })?;
+    let length = header::length(*prefix).ok_or_else(too_long)?;
     let (text, data) = rest.split_at_checked(length).ok_or_else(short)?;
     let header = Header::parse(text)?;
     let size = u64::try_from(data.len()).unwrap_or(u64::MAX); // a `usize` fits
@@ -81,6 +79,52 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Tensors<'_>> {
         Ok((name.to_owned(), Tensor::new(dtype, descriptor.shape().to_vec(), part)?))
     });
     Ok(Tensors { tensors: tensors.collect::<Result<_>>()?, metadata: header.metadata })
+}
+
+/// Reads the header of a file and no tensor, from a pipe for example: what the tensors are, in the
+/// order of their data.
+///
+/// # Errors
+///
+/// As [`from_bytes`], but what the file has behind its header is not known.
+///
+/// ```
+/// use treedef::Tree;
+/// use treedef_exchange::{Tensors, safetensors};
+///
+/// let bytes = safetensors::to_bytes(&Tensors::of(&Tree::of(&vec![([1.5f32; 2], 7u8)])?)?)?;
+/// let tensors = safetensors::read_header(&bytes[..bytes.len() - 9])?;
+/// assert_eq!(tensors[0].to_string(), "f32[2]");
+/// assert_eq!(tensors[1].name(), "0.1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_header(mut reader: impl Read) -> Result<Vec<Descriptor>> {
+    let mut prefix = [0; PREFIX];
+    reader.read_exact(&mut prefix).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => malformed(0, "the file ends inside its header"),
+        _ => error.into(),
+    })?;
+    let length = header::length(prefix).ok_or_else(too_long)?;
+    let mut text = Vec::new();
+    reader.take(u64::try_from(length).unwrap_or(u64::MAX)).read_to_end(&mut text)?;
+    if text.len() < length {
+        return Err(malformed(PREFIX + text.len(), "the file ends inside its header"));
+    }
+    let mut faults = Vec::new();
+    let placed = header::placed(Header::parse(&text)?.tensors, u64::MAX, |fault| {
+        if let Misplaced::Tensor(name, what) = fault {
+            faults.push(malformed(PREFIX, format!("{what} at the tensor `{name}`")));
+        }
+    });
+    match faults.into_iter().next() {
+        Some(fault) => Err(fault),
+        None => Ok(placed.into_iter().map(|placed| placed.descriptor).collect()),
+    }
+}
+
+fn too_long() -> Error {
+    Error::from(ErrorKind::Limit(format!("the header is longer than {MAX_HEADER} bytes")))
+        .at_byte(0)
 }
 
 /// Reads the tree that [`Tensors::of`] made into these bytes, by the structure in the metadata.

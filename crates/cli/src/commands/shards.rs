@@ -30,24 +30,18 @@ pub(super) fn copy(
     let Input { name, .. } = &input;
     let name = name.clone();
     let is_asked = shards.shards.is_some() || shards.separate;
-    let source = match (input.checkpoint, &input.plain) {
-        (Some(Checkpoint::Safetensors(source)), _) => source,
-        (Some(_), _) => {
+    let source = match input.checkpoint {
+        Some(Checkpoint::Safetensors(source)) => source,
+        Some(_) => {
             let message =
                 "its tensors are not converted; `show` lists them, and `summary` prints metadata";
             return Err(Failure::at(name, message));
         }
-        (None, Some(path)) if is_asked && input.format == Format::Safetensors => {
-            safetensors::open(path)?
-        }
-        (None, _) if is_asked => {
+        None if is_asked => {
             let message = "`--shards` and `--separate` are for safetensors that are not compressed";
             return Err(Failure::at(name, message));
         }
-        (None, plain) => {
-            let (checkpoint, plain) = (None, plain.clone());
-            return Ok(Conversion::Document(Box::new(Input { checkpoint, plain, ..input })));
-        }
+        None => return Ok(Conversion::Document(Box::new(Input { checkpoint: None, ..input }))),
     };
     if format != Format::Safetensors {
         if is_asked {

@@ -168,7 +168,7 @@ fn the_numbers_of_large_tensors_are_not_read_for_their_names() {
     let said = String::from_utf8(summary.stderr).unwrap();
     let expected = format!(
         "treedef: {path}: more than 4,294,967,296 bytes, `--max-bytes` allows more; `show` and \
-         `diff --structure` read only the header\n"
+         `diff --structure` read only the headers\n"
     );
     assert_eq!(said, expected);
 }
@@ -269,4 +269,20 @@ fn files_with_a_structure_are_compared_by_it() {
     let piped = fed(&["diff", a, "-", "--format", "safetensors"], &std::fs::read(b).unwrap());
     assert_eq!(String::from_utf8(piped.stdout).unwrap(), expected);
     assert_eq!(printed(&["select", "n", a]), ".n: \"x\"\n");
+}
+
+/// Of a pipe, too, only the header is read: what is behind it may be cut off.
+#[test]
+fn the_header_of_a_pipe_is_shown() {
+    let file = std::fs::read(recorded("model.safetensors")).unwrap();
+    let shown = printed(&["show", &recorded("model.safetensors")]);
+    let (_, shown) = shown.split_once('\n').unwrap();
+    for input in [&file[..], &file[..file.len() - 70]] {
+        let output = fed(&["show", "--format", "safetensors"], input);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.split_once('\n').unwrap().1, shown);
+    }
+    let output = fed(&["show", "--format", "safetensors"], &file[..20]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "treedef: standard input: the file ends inside its header at byte 20\n");
 }
