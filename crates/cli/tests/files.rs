@@ -111,7 +111,7 @@ fn interrupted(signal: &str, after: Duration, folder: &Path, args: &[&str]) -> O
     use std::os::unix::process::ExitStatusExt;
     let mut child = treedef(args).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
-    let writes = |name: &String| name.ends_with(".treedef-tmp");
+    let writes = |name: &String| name.starts_with(".treedef-");
     while !names(folder).iter().any(writes) && child.try_wait().unwrap().is_none() {
         assert!(start.elapsed().as_secs() < 60);
     }

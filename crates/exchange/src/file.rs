@@ -1,6 +1,6 @@
 //! Files that are written as a whole or not at all.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,10 @@ const LINKS: usize = 40;
 
 /// Writes a file beside its place, flushes it, and puts it there. The old contents stay until then.
 ///
-/// A file that was there keeps its permissions. Of a symbolic link the target is written, be it a file
-/// that is to come. A device and a pipe are written into.
-pub(crate) fn save(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>,
-) -> Result<()> {
+/// A file that was there keeps its permissions, and its owner where that is allowed. One that may not
+/// be written is not replaced either. Of a symbolic link the target is written, be it a file that is
+/// to come. A device and a pipe are written into.
+pub fn save(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<()> {
     let in_file = |error| in_file(path, error);
     let target = target(path).map_err(in_file)?;
     // `/dev/stdout` is an open file, not the name of one.
@@ -36,6 +34,7 @@ pub(crate) fn save(
         write(&mut buffer)?;
         return Ok(buffer.flush().map_err(in_file)?);
     }
+    sweep(folder(&target));
     let pending = Pending::create(path)?;
     let mut buffer = BufWriter::new(pending.file());
     write(&mut buffer)?;
@@ -68,6 +67,9 @@ impl Pending {
             let what = "it is a folder or a device, and no file";
             return Err(in_file(io::Error::new(ErrorKind::InvalidInput, what)).into());
         }
+        if old.is_some() {
+            File::options().write(true).open(&target).map_err(in_file)?;
+        }
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(RANDOM);
         #[cfg(unix)]
@@ -75,10 +77,15 @@ impl Pending {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666)); // less those of the umask
         }
-        let file = builder.tempfile_in(folder(&target)).map_err(in_file)?;
-        // It is not abandoned. Where files have no locks, none is removed as abandoned.
-        let _ = file.as_file().try_lock();
-        Ok(Pending { file, path: path.to_owned(), target, old })
+        loop {
+            let file = builder.tempfile_in(folder(&target)).map_err(in_file)?;
+            // It is not abandoned. Where files have no locks, none is removed as abandoned.
+            let is_ours = !matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
+            // Another writer may have removed it before it was locked.
+            if is_ours && file.path().exists() {
+                return Ok(Pending { file, path: path.to_owned(), target, old });
+            }
+        }
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -96,6 +103,12 @@ impl Pending {
         let Pending { file, path, target, old } = self;
         let flush = || {
             if let Some(old) = old {
+                #[cfg(unix)]
+                {
+                    use std::os::unix::fs::{MetadataExt, fchown};
+                    // Only the superuser may give files away; others write their own.
+                    let _ = fchown(file.as_file(), Some(old.uid()), Some(old.gid()));
+                }
                 file.as_file().set_permissions(old.permissions())?;
             }
             file.as_file().sync_all()

@@ -46,6 +46,6 @@ pub use source::{Source, Stored};
 pub use tensor::{Dtype, Tensor, Tensors};
 
 #[doc(hidden)]
-pub use file::{folder as __folder, target as __target};
+pub use file::{folder as __folder, save as __save, target as __target};
 #[doc(hidden)]
 pub use load::renamed as __renamed;
