@@ -58,12 +58,33 @@ pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Option<(Format
     Ok(None)
 }
 
-fn of_folder(folder: &Path, format: Option<Format>) -> Result<(Format, Checkpoint)> {
-    let found: Vec<PathBuf> = std::iter::once(folder.to_owned())
+/// The folder that is opened: of a folder with steps of orbax, such as `0` and `step_1000`, the newest
+/// step.
+pub(crate) fn newest(path: &Path) -> PathBuf {
+    if !path.is_dir() || !of_orbax(path).is_empty() {
+        return path.to_owned();
+    }
+    let step = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        let number: u64 = name.rsplit('_').next()?.parse().ok()?;
+        let folder = path.join(name);
+        (!of_orbax(&folder).is_empty()).then_some((number, folder))
+    };
+    let steps = fs::read_dir(path).into_iter().flatten().flatten().filter_map(step);
+    steps.max().map_or_else(|| path.to_owned(), |(_, folder)| folder)
+}
+
+/// The files with structures of orbax, in a folder or in the items of a step.
+fn of_orbax(folder: &Path) -> Vec<PathBuf> {
+    std::iter::once(folder.to_owned())
         .chain(ITEMS.map(|item| folder.join(item)))
         .map(|folder| folder.join(ORBAX))
         .filter(|file| file.is_file())
-        .collect();
+        .collect()
+}
+
+fn of_folder(folder: &Path, format: Option<Format>) -> Result<(Format, Checkpoint)> {
+    let found = of_orbax(folder);
     match (format, found.as_slice()) {
         (None | Some(Format::Orbax), [file]) => Ok((Format::Orbax, arrays(file)?)),
         (None | Some(Format::Safetensors), []) => Ok((Format::Safetensors, shards(folder)?)),
@@ -138,6 +159,13 @@ impl Checkpoint {
         let numbered = named.into_iter().zip(0..);
         let numbered = numbered.map(|((name, leaf), at)| (name.clone(), (leaf, name, at)));
         Names::of(numbered).into_tree()
+    }
+
+    /// The other names of tied tensors, each with the name of the tensor that is stored.
+    pub(crate) fn aliases(&self) -> BTreeMap<String, String> {
+        let Checkpoint::Safetensors(source) = self else { return BTreeMap::new() };
+        let owned = |(alias, stored): (&str, &str)| (alias.to_owned(), stored.to_owned());
+        source.aliases().map(owned).collect()
     }
 
     /// The types and shapes.

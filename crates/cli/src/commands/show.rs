@@ -1,5 +1,6 @@
 //! `show`, `summary` and `fingerprint`.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use serde::ser::{SerializeSeq, Serializer};
 use treedef::{Array, Edit, Leaf, LeafKind, NodeKind, Tree, TreeDef};
 
 use crate::args::{OneFile, Reading};
+use crate::checkpoint::Checkpoint;
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input;
@@ -20,6 +22,9 @@ use crate::tensors::{TensorLeaf, kinds, with_short_halves};
 
 use super::print::{print, print_json};
 
+/// The most aliases that are listed.
+const LISTED: usize = 20;
+
 #[derive(serde::Serialize)]
 struct Shown {
     file: String,
@@ -27,6 +32,9 @@ struct Shown {
     nodes: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     tensors: Option<Totals>,
+    /// The other names of tied tensors, each with that of the stored one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    aliases: BTreeMap<String, String>,
     fingerprint: String,
     structure: String,
 }
@@ -47,6 +55,7 @@ pub(super) fn show(
     let (name, has_null) = (input.name.clone(), input.format.has_null());
     let of_file = |error: treedef::Error| Failure::from(error).in_file(&name);
     let width = width();
+    let aliases = input.checkpoint.as_ref().map(Checkpoint::aliases).unwrap_or_default();
     let (treedef, totals, text) = match input.document()? {
         Document::Tree(tree) => signature(kinds(tree)?, fold_lengths, depth, width),
         Document::Signature(tree) => signature(tree, fold_lengths, depth, width),
@@ -59,7 +68,8 @@ pub(super) fn show(
     if json {
         let fingerprint = treedef.fingerprint().map_err(of_file)?.to_string();
         let structure = text;
-        let shown = Shown { file: name, leaves, nodes, tensors: totals, fingerprint, structure };
+        let tensors = totals;
+        let shown = Shown { file: name, leaves, nodes, tensors, aliases, fingerprint, structure };
         return print_json(&shown);
     }
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
@@ -84,7 +94,15 @@ pub(super) fn show(
     };
     let dim = anstyle::Style::new().dimmed();
     let text = paint(&short_strings(&text));
-    print(&format!("{dim}# {}: {counts}{dim:#}\n{text}\n", name.escape_debug()))
+    let mut tied = String::new();
+    for (alias, stored) in aliases.iter().take(LISTED) {
+        let (alias, stored) = (alias.escape_debug(), stored.escape_debug());
+        tied += &format!("{dim}# tied: {alias} is {stored}{dim:#}\n");
+    }
+    if let more @ 1.. = aliases.len().saturating_sub(LISTED) {
+        tied += &format!("{dim}# tied: {more} more{dim:#}\n");
+    }
+    print(&format!("{dim}# {}: {counts}{dim:#}\n{text}\n{tied}", name.escape_debug()))
 }
 
 /// Bytes as a person reads them: `13.5 GB`.

@@ -5,6 +5,11 @@ use std::io::Write;
 
 use crate::{Folder, printed, treedef};
 
+/// A checkpoint of `tests/checkpoints.py`.
+fn recorded(name: &str) -> String {
+    format!("{}/tests/commands/checkpoints.in/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
 /// A file of safetensors whose numbers are a hole in the file.
 fn sparse(path: &str, tensors: &[(String, u64)]) {
     let (mut header, mut end) = (Vec::new(), 0);
@@ -104,4 +109,43 @@ fn tied_tensors_are_separate_on_request() {
     assert_eq!(printed(&["select", "**", &new]), ".head: [1,2]\n.wte: [1,2]\n");
     printed(&["convert", &old, "--shards", "1MB", "-o", &folder.path("out")]);
     assert_eq!(printed(&["select", "**", &folder.path("out")]), ".wte: [1,2]\n");
+}
+
+/// Of a folder with the steps of a training, the newest is opened, and the output says which.
+#[test]
+fn the_newest_step_of_orbax_is_opened() {
+    let folder = Folder::new("steps");
+    let metadata = fs::read(recorded("orbax/default/_METADATA")).unwrap();
+    // One that is being written, and one that is none.
+    for step in ["9", "80", "700.orbax-checkpoint-tmp"] {
+        let item = folder.path(&format!("{step}/default"));
+        fs::create_dir_all(&item).unwrap();
+        fs::write(format!("{item}/_METADATA"), &metadata).unwrap();
+    }
+    fs::create_dir(folder.path("1000")).unwrap();
+    let root = folder.path("");
+    let root = root.trim_end_matches('/');
+    let newest = printed(&["show", &folder.path("80")]);
+    assert!(newest.starts_with(&format!("# {}: ", folder.path("80"))), "{newest}");
+    assert_eq!(printed(&["show", root]), newest);
+    assert!(printed(&["show", &folder.path("9")]).contains(newest.lines().nth(1).unwrap()));
+    fs::rename(folder.path("9"), folder.path("step_00090")).unwrap();
+    let output = printed(&["show", root]);
+    assert!(output.starts_with(&format!("# {}: ", folder.path("step_00090"))), "{output}");
+}
+
+#[test]
+fn show_lists_the_names_of_tied_tensors() {
+    let llama = recorded("llama");
+    let shown = printed(&["show", &llama]);
+    assert!(shown.ends_with("}\n# tied: lm_head.weight is model.embed_tokens.weight\n"), "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_str(&printed(&["show", "--json", &llama])).unwrap();
+    assert_eq!(json["aliases"], serde_json::json!({"lm_head.weight": "model.embed_tokens.weight"}));
+    // They are comments to `check`.
+    let folder = Folder::new("tied");
+    let like = folder.path("like.treedef");
+    fs::write(&like, shown).unwrap();
+    let checked = treedef(&["check", &llama, "--like", &like]).output().unwrap();
+    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
 }
