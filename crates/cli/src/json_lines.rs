@@ -93,7 +93,10 @@ impl<'a> Lines<'a> {
                 Err(error) => error,
             };
             if !skip_bad {
-                return Err(json_failure(error).on_line(number));
+                let failure = json_failure(error).on_line(number);
+                let message =
+                    format!("{} (`--skip-bad` passes over such lines)", failure.message());
+                return Err(failure.with_message(message));
             }
             self.bad.add(Bad::of(number, &error));
         }

@@ -57,8 +57,14 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
     Ok(Document::Tree(match format {
         Format::Json => {
             let mut json = json_of(bytes);
-            let tree = seed.deserialize(&mut json);
-            tree.and_then(|tree| json.end().map(|()| tree)).map_err(json_failure)?
+            let tree = seed.deserialize(&mut json).map_err(json_failure)?;
+            json.end().map_err(|error| {
+                let is_line = error.line() > 1;
+                let failure = json_failure(error);
+                let hint = if is_line { " (for JSON lines pass `--format jsonl`)" } else { "" };
+                failure.with_message(format!("expected the end of the document{hint}"))
+            })?;
+            tree
         }
         Format::Jsonl => {
             let duplicate_keys = DuplicateKeys::Warn;

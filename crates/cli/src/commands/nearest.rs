@@ -37,7 +37,10 @@ pub(super) fn no_match<L>(
             _ => message,
         };
     }
-    if let Some(meant) = documents.iter().find_map(|tree| meant(tree, pattern)) {
+    let deeper = format!("**{}{whole}", if whole.starts_with(['.', '[', '*']) { "" } else { "." });
+    if matching(documents, &deeper).next().is_some() {
+        message += &format!("; did you mean `{deeper}`?");
+    } else if let Some(meant) = documents.iter().find_map(|tree| meant(tree, pattern)) {
         message += &format!("; {meant}");
     }
     let listed = keys.iter().take(LISTED).map(|path| {

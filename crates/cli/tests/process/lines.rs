@@ -309,7 +309,8 @@ fn a_conversion_that_fails_midway_writes_nothing() {
         let output = treedef(&["convert", &lines, "--to", "jsonl", "-o", output]).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.ends_with("lines.jsonl:100001:7: EOF while parsing a value\n"), "{said}");
+        let expected = "lines.jsonl:100001:7: EOF while parsing a value";
+        assert!(said.contains(expected), "{said}");
     }
     assert_eq!(std::fs::read_to_string(&made).unwrap(), "old");
     // The input may be the output.
