@@ -1,6 +1,6 @@
 //! The tensors of a file, of which each is read when it is asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use treedef::{Dtype, Flattener, Leaf, Tree};
@@ -62,6 +62,22 @@ impl Stored {
     /// The same tensors at other paths.
     pub(crate) fn with_tree(self, tree: Tree<Slot>) -> Self {
         Stored { tree, ..self }
+    }
+
+    /// The same tensors, where tied ones are at each of their names.
+    pub(crate) fn with_aliases(self) -> Result<Self> {
+        let Source::Checkpoint(checkpoint) = &self.source else { return Ok(self) };
+        let aliases = checkpoint.aliases();
+        if aliases.is_empty() {
+            return Ok(self);
+        }
+        let slots = || self.tree.leaves().iter().map(|slot| (slot.name.clone(), slot.clone()));
+        let stored: HashMap<String, Slot> = slots().collect();
+        let tied = aliases.into_iter().filter_map(|(name, of)| {
+            Some((name.clone(), Slot { name, ..stored.get(&of)?.clone() }))
+        });
+        let tree = Names::of(slots().chain(tied)).into_tree()?;
+        Ok(self.with_tree(tree))
     }
 
     /// The number of bytes of all tensors.

@@ -45,7 +45,7 @@ pub(super) fn select(
             let documents = Documents::of(name.clone(), stored.read_all()?);
             selecting.documents(documents)?
         } else {
-            selecting.tensors(&stored)?
+            selecting.tensors(&stored.with_aliases()?)?
         }
     } else {
         selecting.documents(input.documents()?)?

@@ -286,3 +286,24 @@ fn the_header_of_a_pipe_is_shown() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(said, "treedef: standard input: the file ends inside its header at byte 20\n");
 }
+
+/// A part of a file of the library is what the same part of the document is.
+#[test]
+fn parts_of_saved_trees_are_selected() {
+    let folder = Folder::new("saved");
+    let [json, tree, safe] = ["a.json", "a.tree", "a.safetensors"].map(|name| folder.path(name));
+    std::fs::write(&json, r#"{"net": [{"w": [1.5, 2.5], "name": "in"}, {"w": [0.5]}]}"#).unwrap();
+    for made in [&tree, &safe] {
+        let output = treedef(&["convert", &json, "-o", made]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    for pattern in ["net[0].name", "net[1]", "**.w[0]", "net[0]"] {
+        let expected = printed(&["select", pattern, &json]);
+        assert!(!expected.is_empty(), "{pattern}");
+        assert_eq!(printed(&["select", pattern, &tree]), expected, "{pattern}");
+        // Numbers of one list are one tensor there.
+        if pattern != "net[1]" && pattern != "net[0]" {
+            assert_eq!(printed(&["select", pattern, &safe]), expected, "{pattern}");
+        }
+    }
+}
