@@ -137,17 +137,33 @@ fn the_table_of_tree_has_all_its_methods() {
     assert!(methods > 60, "only {methods} methods were found");
 }
 
+/// They are tables of contents.
 #[test]
-fn lib_defines_nothing() {
-    let lib = read("src/lib.rs");
-    let code = lib.lines().filter(|line| !line.trim_start().starts_with("//"));
-    for word in
-        ["fn ", "struct ", "enum ", "trait ", "impl", "macro_rules", "type ", "const ", "static "]
-    {
-        assert!(
-            !code.clone().any(|line| line.trim_start_matches("pub ").starts_with(word)),
-            "src/lib.rs defines: {word}"
-        );
+fn lib_and_mod_define_nothing() {
+    let tables = files(&root().join("src")).into_iter();
+    let tables = tables.filter(|file| file.ends_with("lib.rs") || file.ends_with("mod.rs"));
+    let tables: Vec<PathBuf> =
+        tables.filter(|file| !file.iter().any(|of| of == "_guide")).collect();
+    assert!(tables.len() > 12, "{tables:?}");
+    for file in tables {
+        let text = read(&file);
+        for line in text.lines() {
+            let item =
+                line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
+            let is_item = |word: &&str| item.starts_with(*word);
+            let words = [
+                "fn ",
+                "struct ",
+                "enum ",
+                "trait ",
+                "impl",
+                "macro_rules",
+                "type ",
+                "const ",
+                "static ",
+            ];
+            assert!(!words.iter().any(|word| is_item(&word)), "{} defines: {line}", file.display());
+        }
     }
 }
 

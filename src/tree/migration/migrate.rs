@@ -1,0 +1,77 @@
+//! The method [`Tree::migrate`].
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Result;
+use crate::flatten::Flattener;
+use crate::leaf::leaf_type::{Flat, LeafType};
+use crate::model::{Leaf, LeafKind, Tree};
+use crate::unflatten::unflatten;
+
+use super::following::{Rebuild, what_became};
+use super::report::Migration;
+
+/// # Save and load
+impl<L: LeafType> Tree<L> {
+    /// Rebuilds the typed value as [`into_typed`](Tree::into_typed) does, and reports what serde
+    /// filled, dropped or changed.
+    ///
+    /// Needs the feature `migrate`.
+    ///
+    /// A saved value may be older than the definition of its type. serde decides which changes it
+    /// accepts: a new field needs `default`, a renamed field needs `alias`, and a removed field is
+    /// ignored.
+    ///
+    /// If the value lacks something and has something else instead, it is rebuilt again with other
+    /// leaves, a few dozen times at most, to see which of its leaves came from which.
+    ///
+    /// # Errors
+    ///
+    /// As [`unflatten`], e.g. when a field is missing and has no default.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use treedef::Tree;
+    ///
+    /// #[derive(Serialize)]
+    /// struct Old {
+    ///     w: f64,
+    ///     seed: u32,
+    /// }
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct New {
+    ///     #[serde(alias = "w")]
+    ///     weight: f64,
+    ///     #[serde(default)]
+    ///     momentum: f64,
+    /// }
+    ///
+    /// let (new, migration) = Tree::of(&Old { w: 2.0, seed: 7 })?.migrate::<New>()?;
+    /// assert_eq!((new.weight, new.momentum), (2.0, 0.0));
+    /// assert_eq!(
+    ///     migration.to_string(),
+    ///     "filled `.momentum`; dropped `.seed`; renamed `.w` to `.weight`"
+    /// );
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn migrate<T: Serialize + DeserializeOwned>(self) -> Result<(T, Migration)> {
+        let (treedef, widened) = (self.treedef, L::KIND == LeafKind::F64);
+        let old = Tree { treedef, leaves: self.leaves.into_iter().map(Flat::into_leaf).collect() };
+        let value_of = |tree: &Tree<Leaf>| unflatten::<T>(&tree.treedef, &tree.leaves);
+        let flattener = Flattener::with_options_of(&old.treedef);
+        let tree_of = |value: &T| {
+            let (leaves, treedef) = flattener.flatten(value)?;
+            Ok(Tree { treedef, leaves })
+        };
+        let value = value_of(&old)?;
+        let new: Tree<Leaf> = tree_of(&value)?;
+        let leaves = |tree: &Tree<Leaf>, leaves: &mut Vec<Leaf>| {
+            flattener.flatten_like(&new.treedef, &value_of(tree)?, leaves)
+        };
+        let rebuild = Rebuild { tree: &|tree| tree_of(&value_of(tree)?), leaves: &leaves };
+        let migration = what_became(&old, &new, widened, &rebuild);
+        Ok((value, migration))
+    }
+}
