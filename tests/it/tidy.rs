@@ -150,7 +150,6 @@ fn lib_and_mod_define_nothing() {
         for line in text.lines() {
             let item =
                 line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
-            let is_item = |word: &&str| item.starts_with(*word);
             let words = [
                 "fn ",
                 "struct ",
@@ -162,7 +161,11 @@ fn lib_and_mod_define_nothing() {
                 "const ",
                 "static ",
             ];
-            assert!(!words.iter().any(|word| is_item(&word)), "{} defines: {line}", file.display());
+            assert!(
+                !words.iter().any(|word| item.starts_with(word)),
+                "{} defines: {line}",
+                file.display()
+            );
         }
     }
 }
