@@ -106,9 +106,14 @@ fn tied_tensors_are_separate_on_request() {
     let (old, new) = (folder.path("old.safetensors"), folder.path("new.safetensors"));
     fs::write(&old, [&length[..], header.as_bytes(), &[1, 2]].concat()).unwrap();
     printed(&["convert", &old, "--separate", "-o", &new]);
-    assert_eq!(printed(&["select", "**", &new]), ".head: [1,2]\n.wte: [1,2]\n");
-    printed(&["convert", &old, "--shards", "1MB", "-o", &folder.path("out")]);
-    assert_eq!(printed(&["select", "**", &folder.path("out")]), ".wte: [1,2]\n");
+    let out = folder.path("out");
+    printed(&["convert", &old, "--shards", "1MB", "-o", &out]);
+    let tied = "{\"wte\": u8[2]}\n# tied: head is wte\n";
+    let both = "{\"head\": u8[2], \"wte\": u8[2]}\n";
+    for (path, shown) in [(&old, tied), (&new, both), (&out, tied)] {
+        assert_eq!(printed(&["select", "**", path]), ".head: [1,2]\n.wte: [1,2]\n");
+        assert_eq!(printed(&["show", path]).split_once('\n').unwrap().1, shown);
+    }
 }
 
 /// Of a folder with the steps of a training, the newest is opened, and the output says which.
