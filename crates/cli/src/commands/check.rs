@@ -16,8 +16,9 @@ use crate::parse::{Document, is_saved, read_within};
 use crate::paths::{readable, shown, text_of};
 #[cfg(feature = "schema")]
 use crate::schema::Schema;
+use crate::tensors::kinds;
 #[cfg(feature = "schema")]
-use crate::tensors::{Halves, kinds, numbers};
+use crate::tensors::{Halves, numbers};
 
 use super::print::{print, print_json};
 
