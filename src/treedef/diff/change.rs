@@ -5,7 +5,7 @@ use crate::model::Name;
 use crate::path::{Key, Path};
 
 /// The changes that turn one tree or structure into another. See [`Tree::diff`](crate::Tree::diff)
-/// and [`TreeDef::diff`].
+/// and [`TreeDef::diff`](crate::TreeDef::diff).
 ///
 /// It prints as a report with one line for each change. More than 20 changes are cut off, unless
 /// the format is `{:#}`.
