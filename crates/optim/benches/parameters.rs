@@ -1,15 +1,16 @@
 //! `cargo bench --bench parameters --features in_place`: what a solver pays for `Parameters`, beside
 //! `unflatten` of the same numbers. Each figure is the least of rounds that take turns.
 
+mod turns;
+
 use std::hint::black_box;
-use std::time::Instant;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, LeafKind, unflatten};
 use treedef_optim::Parameters;
 
-type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+use turns::{Result, least};
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Ten {
@@ -74,23 +75,4 @@ fn row<T: Serialize + DeserializeOwned + Clone>(what: &str, times: usize, model:
 fn unused<T>(result: std::result::Result<T, impl std::error::Error + 'static>) -> Result {
     black_box(result?);
     Ok(())
-}
-
-/// The least times of several programs that take turns, in nanoseconds for one of `times` calls.
-fn least<const N: usize>(
-    rounds: usize,
-    times: usize,
-    mut programs: [&mut dyn FnMut() -> Result; N],
-) -> Result<[f64; N]> {
-    let mut least = [f64::INFINITY; N];
-    for _ in 0..rounds {
-        for (program, least) in programs.iter_mut().zip(&mut least) {
-            let begin = Instant::now();
-            for _ in 0..times {
-                program()?;
-            }
-            *least = least.min(begin.elapsed().as_nanos() as f64 / times as f64);
-        }
-    }
-    Ok(least)
 }

@@ -2,9 +2,10 @@
 //! candle-nn's `AdamW` on the same tensors. Each figure is the least of rounds that take turns:
 //! what else the machine does only adds to it.
 
+mod turns;
+
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
 
 use candle_core::{DType, Device, Tensor, Var};
 use candle_nn::optim::{AdamW, Optimizer as _, ParamsAdamW};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use treedef::Tree;
 use treedef_optim::{Optimiser, adam, adamw};
 
-type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+use turns::{Result, least};
 
 fn main() -> Result {
     small()?;
@@ -21,25 +22,6 @@ fn main() -> Result {
     tensors("20 layers of 256 × 256", 20, 256)?;
     tensors("60 layers of 32 × 32", 60, 32)?;
     tensors("2 layers of 2,048 × 2,048", 2, 2_048)
-}
-
-/// The least times of several programs that take turns, in nanoseconds for one of `times` calls.
-fn least<const N: usize>(
-    rounds: usize,
-    times: usize,
-    mut programs: [&mut dyn FnMut() -> Result; N],
-) -> Result<[f64; N]> {
-    let mut least = [f64::INFINITY; N];
-    for _ in 0..rounds {
-        for (program, least) in programs.iter_mut().zip(&mut least) {
-            let begin = Instant::now();
-            for _ in 0..times {
-                program()?;
-            }
-            *least = least.min(begin.elapsed().as_nanos() as f64 / times as f64);
-        }
-    }
-    Ok(least)
 }
 
 macro_rules! thirty {
