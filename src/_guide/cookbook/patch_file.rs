@@ -1,4 +1,4 @@
-//! Send changes through a file: the difference of two documents is data.
+//! Send changes through a file: the difference of two documents is data, with the feature `diff`.
 //!
 //! ```
 //! use treedef::{Diff, Leaf, Tree};
