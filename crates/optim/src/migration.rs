@@ -65,7 +65,7 @@ impl<T: Serialize, L: Leaf> State<T, L> {
     ///
     /// Moments are found by their paths. What has no path in the state, or another shape there, begins
     /// afresh, and the report names it. For names that have changed, read the state by
-    /// [`Tree::migrate`](treedef::Tree::migrate) first, which follows the aliases of the type.
+    /// `Tree::migrate` of treedef first, which follows the aliases of the type.
     ///
     /// # Errors
     ///
