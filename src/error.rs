@@ -563,11 +563,10 @@ impl serde::de::Error for Error {
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         const INTEGERS: [&str; 10] =
             ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
-        let is_float = matches!(found, Unexpected::Float(_));
-        let (found, expected) = (found.to_string(), expected.to_string());
-        let wants_integer = INTEGERS.contains(&&*expected);
-        let error = Error::from(ErrorKind::InvalidType { found, expected });
-        if is_float && wants_integer {
+        let expected = expected.to_string();
+        let is_cut = matches!(found, Unexpected::Float(_)) && INTEGERS.contains(&&*expected);
+        let error = Error::from(ErrorKind::InvalidType { found: found.to_string(), expected });
+        if is_cut {
             error.with_hint("`Tree::ravel` and `Tree::into_buffers` keep integers integers")
         } else {
             error

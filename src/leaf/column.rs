@@ -38,8 +38,8 @@ pub trait LeafVec {
     fn len(&self) -> usize;
     fn reserve(&mut self, count: usize);
     fn resize(&mut self, count: usize);
-    /// Swaps pairs of leaves, counted from `first`, one pair after the other.
-    fn swap_pairs(&mut self, first: usize, pairs: &[(usize, usize)]);
+    /// Swaps pairs of leaves, one pair after the other.
+    fn swap_pairs(&mut self, pairs: &[(usize, usize)]);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -83,11 +83,12 @@ macro_rules! columns {
             /// Adds a leaf, whose kind must be that of this column.
             pub(crate) fn push(&mut self, leaf: Leaf) {
                 match self {
-                    $(Column::$kind(column) => match <$type>::try_from(leaf) {
-                        Ok(leaf) => column.push(leaf),
-                        Err(_) => debug_assert!(false, "the kinds differ"),
-                    },)*
-                    Column::Str(column) => column.push(String::try_from(leaf).unwrap_or_default()),
+                    $(Column::$kind(column) => {
+                        if let Ok(leaf) = <$type>::try_from(leaf) {
+                            column.push(leaf);
+                        }
+                    })*
+                    Column::Str(column) => column.extend(String::try_from(leaf)),
                     Column::Other(column) => column.push(leaf),
                 }
             }
@@ -135,14 +136,16 @@ impl Column {
 
     /// Removes the leaves from an index on.
     fn split_off(&mut self, at: usize) -> Vec<Leaf> {
-        let removed = (at..self.len()).filter_map(|index| self.leaf(index)).collect();
-        of_vec!(self, column => column.truncate(at));
-        removed
-    }
-
-    /// Swaps pairs of leaves, counted from `at`.
-    pub(crate) fn swap_from(&mut self, at: usize, swaps: &[(usize, usize)]) {
-        self.as_leaves().swap_pairs(at, swaps);
+        let at = at.min(self.len());
+        match self {
+            Column::Str(column) => column.drain(at..).map(Leaf::from).collect(),
+            Column::Other(column) => column.split_off(at),
+            numbers => {
+                let removed = (at..numbers.len()).filter_map(|index| numbers.leaf(index)).collect();
+                of_vec!(numbers, column => column.truncate(at));
+                removed
+            }
+        }
     }
 
     /// Frees the room for more leaves.
@@ -158,16 +161,12 @@ impl Column {
         of_vec!(self, column => column)
     }
 
-    fn as_leaves(&mut self) -> &mut dyn LeafVec {
+    pub(crate) fn as_leaves(&mut self) -> &mut dyn LeafVec {
         of_vec!(self, column => column)
     }
 
-    pub(crate) fn into_leaves(self) -> Vec<Leaf> {
-        match self {
-            Column::Str(column) => column.into_iter().map(Leaf::from).collect(),
-            Column::Other(column) => column,
-            numbers => (0..numbers.len()).filter_map(|index| numbers.leaf(index)).collect(),
-        }
+    pub(crate) fn into_leaves(mut self) -> Vec<Leaf> {
+        self.split_off(0)
     }
 
     /// The leaves of type `T`, if the column is of that type.

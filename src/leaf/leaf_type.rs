@@ -223,9 +223,9 @@ impl<L: Emit> LeafVec for Vec<L> {
         Vec::resize(self, count, L::filler());
     }
 
-    fn swap_pairs(&mut self, first: usize, pairs: &[(usize, usize)]) {
+    fn swap_pairs(&mut self, pairs: &[(usize, usize)]) {
         for (a, b) in pairs {
-            self.swap(first + a, first + b); // they are indices of leaves
+            self.swap(*a, *b); // they are indices of leaves
         }
     }
 

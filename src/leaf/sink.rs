@@ -90,7 +90,7 @@ impl Sink {
         if let Ok(leaves) = self.leaves()
             && !swaps.is_empty()
         {
-            leaves.swap_pairs(0, swaps);
+            leaves.swap_pairs(swaps);
         }
     }
 
@@ -149,17 +149,16 @@ impl LeafVec for Columns {
         self.split_off(count);
     }
 
-    fn swap_pairs(&mut self, at: usize, swaps: &[(usize, usize)]) {
-        let swaps: Vec<(usize, usize)> = swaps.iter().map(|(a, b)| (at + a, at + b)).collect();
+    fn swap_pairs(&mut self, swaps: &[(usize, usize)]) {
         let Some(first) = swaps.iter().map(|(a, b)| *a.min(b)).min() else { return };
-        let from = |first: usize| -> Vec<(usize, usize)> {
-            swaps.iter().map(|(a, b)| (a - first, b - first)).collect() // it is the least
+        let from = |start: usize| -> Vec<(usize, usize)> {
+            swaps.iter().map(|(a, b)| (a - first + start, b - first + start)).collect() // it is the least
         };
         if let Some((column, at)) = self.column_from(first) {
-            return column.swap_from(at, &from(first));
+            return column.as_leaves().swap_pairs(&from(at));
         }
         let mut leaves = self.split_off(first);
-        from(first).into_iter().for_each(|(a, b)| leaves.swap(a, b));
+        from(0).into_iter().for_each(|(a, b)| leaves.swap(a, b));
         leaves.into_iter().for_each(|leaf| Columns::push(self, leaf));
     }
 

@@ -8,6 +8,8 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::error::{Difference, DifferenceKind, Error, ErrorKind};
 use crate::model::Limits;
+#[cfg(feature = "migrate")]
+use crate::tree::Migration;
 use crate::treedef::text::{as_text, brief};
 
 /// Implements both traits for a struct whose fields are all required.
@@ -71,9 +73,6 @@ as_record! {
     Limits { max_depth, max_work, max_bytes, max_nodes, max_text, max_names }
     Difference { path, kind, expected, found }
 }
-
-#[cfg(feature = "migrate")]
-use crate::tree::Migration;
 
 #[cfg(feature = "migrate")]
 as_record! {

@@ -126,18 +126,15 @@ impl Magnitude {
     }
 }
 
-/// Whether two leaves count as equal: the one that was found, and the expected one.
-type Alike<'a> = &'a dyn Fn(&Leaf, &Leaf) -> bool;
-
 fn difference(path: Path, found: &Leaf, expected: &Leaf) -> Difference {
     let (expected, found) = (expected.literal(), found.literal());
     Difference { path, kind: DifferenceKind::Leaf, expected, found }
 }
 
 /// The differences between the numbers of two arrays with the same structure.
-fn in_array(path: &Path, found: &Array, expected: &Array, alike: Alike<'_>) -> Vec<Difference> {
+fn in_array(path: &Path, found: &Array, expected: &Array, tolerance: Tolerance) -> Vec<Difference> {
     let pairs = found.scalars().map(Leaf::from).zip(expected.scalars().map(Leaf::from)).enumerate();
-    let far = pairs.filter(|(_, (found, expected))| !alike(found, expected));
+    let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
     let mut walk = Walk::new(found.treedef.root(), Stops::Everywhere);
     let mut place = |index| path.join(&walk.path_to_leaf(index));
     far.map(|(index, (found, expected))| difference(place(index), &found, &expected)).collect()
@@ -145,13 +142,13 @@ fn in_array(path: &Path, found: &Array, expected: &Array, alike: Alike<'_>) -> V
 
 /// Whether the numbers of two arrays are close that are byte strings to serde, and so have no
 /// paths.
-fn in_bytes(found: &Array, expected: &Array, alike: Alike<'_>) -> bool {
+fn in_bytes(found: &Array, expected: &Array, tolerance: Tolerance) -> bool {
     let numbers = |array: &Array| array.numbers().map(Leaf::from).collect::<Vec<_>>();
     let (found_numbers, expected_numbers) = (numbers(found), numbers(expected));
     found.shape() == expected.shape()
         && !found_numbers.is_empty()
         && found_numbers.len() == expected_numbers.len()
-        && found_numbers.iter().zip(&expected_numbers).all(|(a, b)| alike(a, b))
+        && found_numbers.iter().zip(&expected_numbers).all(|(a, b)| tolerance.allows(a, b))
 }
 
 /// # Compare
@@ -175,31 +172,33 @@ impl Tree<Leaf> {
     /// ```
     #[doc(alias = "assert_trees_all_close")]
     pub fn check_close(&self, expected: &Tree<Leaf>, tolerance: Tolerance) -> Result<()> {
-        self.check_leaves(expected, &|found, expected| tolerance.allows(found, expected))
-    }
-
-    /// Checks that the structures are equal, and the kinds and bits of the leaves.
-    pub(crate) fn check_same(&self, expected: &Tree<Leaf>) -> Result<()> {
-        self.check_leaves(expected, &|found, expected| found == expected)
-    }
-
-    fn check_leaves(&self, expected: &Tree<Leaf>, alike: Alike<'_>) -> Result<()> {
         self.treedef.check_equal(&expected.treedef)?;
         let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();
-        let far = pairs.filter(|(_, (found, expected))| !alike(found, expected));
+        let far = pairs.filter(|(_, (found, expected))| !tolerance.allows(found, expected));
         let mut walk = Walk::new(self.treedef.root(), Stops::Everywhere);
         let differences = far.flat_map(|(index, (found, expected))| {
             let path = walk.path_to_leaf(index);
             match (found.as_array(), expected.as_array()) {
-                (Some(a), Some(b)) if a.bytes.is_some() && in_bytes(a, b, alike) => Vec::new(),
+                (Some(a), Some(b)) if a.bytes.is_some() && in_bytes(a, b, tolerance) => Vec::new(),
                 (Some(a), Some(b))
                     if a.bytes.is_none() && a.shape() == b.shape() && a.treedef == b.treedef =>
                 {
-                    in_array(&path, a, b, alike)
+                    in_array(&path, a, b, tolerance)
                 }
                 _ => vec![difference(path, found, expected)],
             }
         });
+        expect_none(differences.collect())
+    }
+
+    /// Checks that the structures are equal, and the kinds and bits of the leaves.
+    pub(crate) fn check_same(&self, expected: &Tree<Leaf>) -> Result<()> {
+        self.treedef.check_equal(&expected.treedef)?;
+        let pairs = self.leaves.iter().zip(&expected.leaves).enumerate();
+        let mut walk = Walk::new(self.treedef.root(), Stops::Everywhere);
+        let differences = pairs.filter(|(_, (found, expected))| found != expected).map(
+            |(index, (found, expected))| difference(walk.path_to_leaf(index), found, expected),
+        );
         expect_none(differences.collect())
     }
 }
