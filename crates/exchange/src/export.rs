@@ -22,6 +22,7 @@ use crate::tensor::{Dtype, Tensor, Tensors};
 pub(crate) const METADATA: &str = "__metadata__";
 /// What to do where elements differ.
 const ALIKE: &str = " (name what is alike: see `Export::stack`)";
+
 /// How a tree becomes named tensors: one for each block of leaves of one kind, and for each array.
 ///
 /// The name of a tensor is the path of its block, joined by `.`:

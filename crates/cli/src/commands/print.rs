@@ -21,9 +21,7 @@ pub(super) fn write_bytes(bytes: &[u8]) -> Result<bool> {
 }
 
 pub(super) fn print_json(value: &impl Serialize) -> Result<bool> {
-    let mut text = serde_json::to_vec_pretty(value)?;
-    text.push(b'\n');
-    write_bytes(&text)
+    report_json(value, true)
 }
 
 /// Writes a generated text, or JSON of it with the name of the file that it belongs in.
@@ -43,7 +41,7 @@ pub(super) fn report_json(report: &impl Serialize, is_free: bool) -> Result<bool
     if is_free {
         return write_bytes(&text);
     }
-    std::io::Write::write_all(&mut std::io::stderr().lock(), &text)?;
+    std::io::stderr().lock().write_all(&text)?;
     Ok(true)
 }
 

@@ -16,8 +16,7 @@ use crate::paths::{readable, text_of};
 use crate::tensors::{Halves, SHORT, numeral, of_array, with_short_halves};
 
 use super::changes;
-use super::print::report_json;
-use super::print::write_to;
+use super::print::{report_json, write_to};
 
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");

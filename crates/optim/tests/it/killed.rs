@@ -4,24 +4,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use treedef::Tree;
 use treedef_optim::transform::clip_by_global_norm;
-use treedef_optim::{Optimiser, State, adamw, chain, schedules};
+use treedef_optim::{Optimiser, adamw, chain, schedules};
 
-use crate::random::{Net, net};
+use crate::random::net;
+use crate::state::Training;
 
 const STEPS: u64 = 400;
 const KILLS: usize = 12;
 /// The file, for the process that trains.
 const FILE: &str = "TREEDEF_OPTIM_TRAINING";
-
-#[derive(Serialize, Deserialize)]
-struct Training {
-    model: Net,
-    state: State<Net, f64>,
-    step: u64,
-}
 
 fn optimiser() -> impl Optimiser + treedef_optim::transform::Transform<f64> {
     let rate = schedules::warmup_cosine(0.0, 0.05, 10, STEPS, 0.001);

@@ -10,10 +10,10 @@ use crate::random::{Net, net};
 
 /// What is in the file.
 #[derive(Serialize, Deserialize)]
-struct Training {
-    model: Net,
-    state: State<Net, f64>,
-    step: u64,
+pub(crate) struct Training {
+    pub(crate) model: Net,
+    pub(crate) state: State<Net, f64>,
+    pub(crate) step: u64,
 }
 
 /// Trains for ten steps, and for ten more: at once, and by a process that begins with what is in the file.
