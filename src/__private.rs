@@ -56,7 +56,7 @@ pub fn argument(message: impl fmt::Display) -> Error {
 
 /// A part of a file breaks a rule of the format.
 pub fn invalid(part: &'static str, reason: &'static str) -> Error {
-    ErrorKind::Invalid { part, reason }.into()
+    ErrorKind::Damaged(format!("invalid file, {part}: {reason}")).into()
 }
 
 /// The sibling of the same run that comes `skip` later.

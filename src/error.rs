@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use serde::de::{Expected, Unexpected};
 
-use crate::message::{Shown, alternatives, counted, counted_bytes, limited, quoted_names};
+use crate::message::{Shown, alternatives, counted, limited, quoted_names};
 use crate::model::{LeafKind, Name};
 use crate::path::{Key, Path};
 
@@ -64,7 +64,8 @@ impl Inner {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The message of a `Serialize` or `Deserialize` implementation.
+    /// The message of a `Serialize` or `Deserialize` implementation, or how one broke serde's
+    /// protocol.
     #[error("{0}")]
     Message(String),
     /// The error of a function that was passed to this crate; [`source`](std::error::Error::source)
@@ -125,15 +126,6 @@ pub enum ErrorKind {
         /// The limit.
         limit: usize,
     },
-    /// An operation would visit or make more nodes, leaves or parts than
-    /// [`Limits::max_work`](crate::Limits::max_work) allows.
-    #[error("{needed} nodes to visit, the limit is {limit}")]
-    Work {
-        /// The number of nodes, leaves or parts.
-        needed: usize,
-        /// The limit.
-        limit: usize,
-    },
     /// A count exceeds this platform's `usize`.
     #[error("too large: a count exceeds {} bits", usize::BITS)]
     TooLarge,
@@ -141,18 +133,11 @@ pub enum ErrorKind {
     /// compared, it ends after about 4,096 differences.
     #[error("{}", expected_and_found(.0))]
     Structure(Vec<Difference>),
-    /// A `Serialize` or `Deserialize` implementation broke serde's protocol.
-    #[error("{0}")]
-    Protocol(&'static str),
-    /// Parts that are put together overlap or have a gap: two of them have the same leaf, or none
-    /// has it.
-    #[error("{0}")]
-    Conflict(&'static str),
     /// A diff was made for another structure or tree.
     #[error("{0}")]
     DoesNotApply(String),
     /// What was passed to an operation does not suit it, e.g. a number that its leaf cannot hold,
-    /// or a child for a node that takes none.
+    /// the path of a struct where a leaf is meant, or parts to combine of which two have a leaf.
     #[error("{0}")]
     Argument(String),
     /// A bug of this library. Please report it.
@@ -178,14 +163,6 @@ pub enum ErrorKind {
         /// The path that was perhaps meant.
         nearest: Option<Path>,
     },
-    /// A text is not of the kind of leaf that it should set.
-    #[error("expected {expected}, found `{found}`")]
-    Text {
-        /// The kind of the leaf.
-        expected: &'static str,
-        /// The text.
-        found: String,
-    },
     /// A pattern names no node.
     #[error("no node matches `{pattern}`")]
     NoMatch {
@@ -202,12 +179,6 @@ pub enum ErrorKind {
         /// The key of another.
         second: Key,
     },
-    /// A path leads to a node that is not a leaf.
-    #[error("expected a leaf, found `{node}`")]
-    NotALeaf {
-        /// The node at the path.
-        node: String,
-    },
     /// The index of a leaf is out of range.
     #[error("no leaf {index}, the treedef has {}", counted(*.leaves, "leaf", "leaves"))]
     NoSuchLeaf {
@@ -220,21 +191,14 @@ pub enum ErrorKind {
     /// combine.
     #[error("{0}")]
     Nothing(&'static str),
-    /// The bytes are not a file of this library.
-    #[error("expected a file with {expected}, found {found}")]
-    NotATreeDef {
-        /// What the file should have: a treedef, or a tree.
-        expected: &'static str,
-        /// The first bytes, or the file type that they indicate.
-        found: String,
-    },
-    /// A file of this library holds something else than expected.
+    /// The bytes are not a file of this library, or are one of the other kind: a tree instead of a
+    /// treedef.
     #[error("expected {expected}, found {found}")]
     FileKind {
         /// What was expected.
         expected: &'static str,
-        /// What the file holds.
-        found: &'static str,
+        /// What the file holds: its kind, the file type that its first bytes indicate, or these.
+        found: String,
     },
     /// A later release wrote the file, and this release cannot read it.
     #[error("unknown {what} {found}: a later release wrote it, this one knows {known}")]
@@ -246,41 +210,16 @@ pub enum ErrorKind {
         /// What this release can read.
         known: &'static str,
     },
-    /// The file is shorter than its header says.
-    #[error("cut off: expected at least {expected} bytes, found {found}")]
-    Truncated {
-        /// The least number of bytes that the file should have.
-        expected: u64,
-        /// The number of bytes that it has.
-        found: u64,
-    },
-    /// The file is longer than its header says.
-    #[error("expected the end after {expected} bytes, found {}", counted_bytes(*.extra))]
-    TrailingBytes {
-        /// The number of bytes that the file should have.
-        expected: u64,
-        /// The number of bytes after that.
-        extra: u64,
-    },
-    /// A checksum does not match: the bytes were changed after they were written.
-    #[error("damage in {part}: the checksum does not fit")]
-    Damaged {
-        /// The part that the checksum covers.
-        part: String,
-    },
-    /// A part of a file has a valid checksum but breaks a rule of the format, so no release wrote
-    /// it.
-    #[error("invalid file, {part}: {reason}")]
-    Invalid {
-        /// The part.
-        part: &'static str,
-        /// The rule that is broken.
-        reason: &'static str,
-    },
-    /// A structure or a file exceeds a field of [`Limits`](crate::Limits).
+    /// A file of this library is not as it was written: it is shorter or longer than its header
+    /// says, a checksum does not match, or a part breaks a rule of the format.
+    #[error("{0}")]
+    Damaged(String),
+    /// A structure, a file or an operation exceeds a field of [`Limits`](crate::Limits) other than
+    /// its depth.
     #[error("{needed} {what}, the limit is {limit}")]
     Limit {
-        /// What is limited.
+        /// What is limited, e.g. `nodes`, or `nodes to visit` for
+        /// [`Limits::max_work`](crate::Limits::max_work).
         what: &'static str,
         /// The amount that is needed.
         needed: u64,
@@ -414,8 +353,13 @@ impl Error {
     }
 
     #[cold]
+    pub(crate) fn not_a_leaf(node: String) -> Self {
+        Error::argument(format_args!("expected a leaf, found `{node}`"))
+    }
+
+    #[cold]
     pub(crate) fn protocol(message: &'static str) -> Self {
-        ErrorKind::Protocol(message).into()
+        ErrorKind::Message(message.to_owned()).into()
     }
 
     /// Prepends `key` to the path. Each level calls it while the error returns to the root.
@@ -626,7 +570,7 @@ impl fmt::Display for Inner {
                 }
                 _ if !self.path().is_root() => write!(f, " at `{}`", self.path().brief())?,
                 (None, Some(part)) => write!(f, " in {part}")?,
-                _ if matches!(self.kind, ErrorKind::Function(_)) => {}
+                _ if matches!(self.kind, ErrorKind::Function(_) | ErrorKind::Limit { .. }) => {}
                 (None, None) => f.write_str(" at the root")?,
             },
         }
@@ -657,14 +601,9 @@ impl ErrorKind {
                 | NoSuchLeaf { .. }
                 | NoMatch { .. }
                 | Syntax { .. }
-                | NotATreeDef { .. }
                 | FileKind { .. }
                 | Unsupported { .. }
-                | Truncated { .. }
-                | TrailingBytes { .. }
-                | Damaged { .. }
-                | Invalid { .. }
-                | Limit { .. }
+                | Damaged(_)
                 | Io(_)
         )
     }

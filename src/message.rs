@@ -69,10 +69,6 @@ pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-pub(crate) fn counted_bytes(count: u64) -> String {
-    format!("{count} {} more", if count == 1 { "byte" } else { "bytes" })
-}
-
 pub(crate) fn quoted_names(names: &[Name]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.len() {

@@ -22,8 +22,7 @@ pub fn outcome(bytes: &[u8]) -> String {
         Ok(()) => "loads".to_owned(),
         Err(error) => match error.kind() {
             ErrorKind::Limit { what, .. } => format!("{what} beyond the limit"),
-            ErrorKind::Damaged { .. } => "damaged leaves".to_owned(),
-            ErrorKind::Work { .. } => "work beyond the limit".to_owned(),
+            ErrorKind::Damaged(why) if why.starts_with("damage in") => "damaged leaves".to_owned(),
             _ => error.to_string(),
         },
     }

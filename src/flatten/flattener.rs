@@ -226,7 +226,7 @@ impl Flattener {
     ///     Flattener::new().limits(Limits::default().max_work(100)).structure(&table).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "1001 nodes to visit, the limit is 100 at the root (see `Limits::max_work`)"
+    ///     "1001 nodes to visit, the limit is 100 (see `Limits::max_work`)"
     /// );
     /// # Ok::<(), treedef::Error>(())
     /// ```

@@ -3,7 +3,7 @@
 use std::mem;
 
 use crate::argument::ToPath;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::model::{Labels, Leaf, LeafKind, NodeData, NodeKind, Tree, TreeDef, Value};
 use crate::path::{Key, Path};
 use crate::treedef::builder::TreeDefBuilder;
@@ -152,8 +152,9 @@ impl Tree<Leaf> {
                     kind => Leaf::parsed(text, kind),
                 };
                 let expected = || {
-                    let (expected, found) = (kind.name(), text.to_owned());
-                    Error::from(ErrorKind::Text { expected, found }).at(path.clone())
+                    let expected = kind.name();
+                    Error::argument(format_args!("expected {expected}, found `{text}`"))
+                        .at(path.clone())
                 };
                 let new = leaf.ok_or_else(expected)?;
                 let old = node.to_treedef().with_limits(self.treedef.limits);
@@ -173,7 +174,7 @@ impl Tree<Leaf> {
                 builder.open(node.head().with_variant(text))?;
                 self.replace(path, Tree::new(builder.finish()?, Vec::new())?)
             }
-            _ => Err(Error::from(ErrorKind::NotALeaf { node: node.brief() }).at(path)),
+            _ => Err(Error::not_a_leaf(node.brief()).at(path)),
         }
     }
 }

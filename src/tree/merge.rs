@@ -258,8 +258,8 @@ impl<'a> MergedNode<'a> {
     fn of(a: NodeRef<'a>, b: NodeRef<'a>, path: &Path) -> Result<Self> {
         let is_leaf = |node: NodeRef<'_>| node.kind() == NodeKind::Leaf;
         if is_leaf(a) && is_leaf(b) {
-            let twice = ErrorKind::Conflict("two parts have this leaf");
-            return Err(Error::from(twice).at(path.clone()));
+            let twice = Error::argument("two parts have this leaf");
+            return Err(twice.at(path.clone()));
         }
         let labelled = a.is_labelled();
         let same = Heads::EQUAL.difference(a, b).is_none();

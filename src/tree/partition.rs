@@ -138,7 +138,7 @@ impl<L> Tree<Option<L>> {
             let pairs = combined.leaves.iter_mut().zip(part.leaves).enumerate();
             for (index, (leaf, other)) in pairs {
                 if leaf.is_some() && other.is_some() {
-                    let twice = ErrorKind::Conflict("two parts have this leaf");
+                    let twice = Error::argument("two parts have this leaf");
                     return Err(combined.treedef.error_at_leaf(index, twice));
                 }
                 *leaf = leaf.take().or(other);
@@ -146,7 +146,7 @@ impl<L> Tree<Option<L>> {
         }
         let missing = combined.leaves.iter().position(Option::is_none);
         if let Some(index) = missing {
-            let none = ErrorKind::Conflict("no part has this leaf");
+            let none = Error::argument("no part has this leaf");
             return Err(combined.treedef.error_at_leaf(index, none));
         }
         let leaves = combined.leaves.into_iter().flatten().collect();

@@ -24,7 +24,7 @@ impl Limits {
         if needed <= limit {
             return Ok(());
         }
-        Err(Error::from(ErrorKind::Work { needed, limit }).with_hint("see `Limits::max_work`"))
+        Err(too_much_work(needed, limit))
     }
 
     pub(crate) fn expect_depth(self, depth: usize) -> Result<()> {
@@ -76,6 +76,15 @@ impl Limits {
         self.expect_depth(treedef.root().levels())?;
         self.expect_printed(PrintCost::of(encoding), bytes_of(encoding))
     }
+}
+
+/// The error of an operation that would visit or make more nodes, leaves or parts than it may.
+#[cold]
+pub(crate) fn too_much_work(needed: usize, limit: usize) -> Error {
+    // `usize` is at most 64 bits wide.
+    let error =
+        Error::from(ErrorKind::Limit { what: "nodes to visit", needed: needed as u64, limit });
+    error.with_hint("see `Limits::max_work`")
 }
 
 /// Returns an error with a hint if `needed` exceeds `limit`.

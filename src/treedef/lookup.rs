@@ -90,7 +90,7 @@ impl TreeDef {
         enter_somes(&mut node, &mut path);
         match node.kind() {
             NodeKind::Leaf => Ok(node.first_leaf()),
-            _ => Err(Error::from(ErrorKind::NotALeaf { node: found.brief() }).at(path)),
+            _ => Err(Error::not_a_leaf(found.brief()).at(path)),
         }
     }
 

@@ -32,7 +32,7 @@ fn the_kind_says_who_is_wrong() {
     let mut parts = tree.clone().partition_into(2, |_, leaf| *leaf).unwrap();
     let first = parts.remove(0);
     for parts in [vec![first.clone(), first.clone()], vec![first]] {
-        assert!(matches!(Tree::combine(parts).unwrap_err().kind(), ErrorKind::Conflict(_)));
+        assert!(matches!(Tree::combine(parts).unwrap_err().kind(), ErrorKind::Argument(_)));
     }
     let diff = treedef("[None; 9]").diff(&treedef("[(); 9]"));
     let error = treedef("[None; 8]").patch(&diff).unwrap_err();

@@ -449,7 +449,13 @@ fn a_million_levels_are_no_deeper_than_one() {
 #[track_caller]
 fn assert_depth_or_work<T: Debug>(result: treedef::Result<T>) {
     let error = result.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Depth { .. } | ErrorKind::Work { .. }), "{error}");
+    assert!(
+        matches!(
+            error.kind(),
+            ErrorKind::Depth { .. } | ErrorKind::Limit { what: "nodes to visit", .. }
+        ),
+        "{error}"
+    );
 }
 
 /// The pretty form indents every level, so its size alone grows with the square of the depth.

@@ -29,7 +29,7 @@ pub enum Failure {
 fn option_of(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Depth { .. } => Some(MORE_LEVELS),
-        ErrorKind::Work { .. } | ErrorKind::Limit { what: "nodes", .. } => Some(MORE_NODES),
+        ErrorKind::Limit { what: "nodes" | "nodes to visit", .. } => Some(MORE_NODES),
         ErrorKind::Limit { what: "distinct structures", .. } => Some(
             "pass `--fold-lengths`, or `--fold-keys 100` if keys are data; `--max-structures` allows \
              more",

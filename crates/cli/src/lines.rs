@@ -215,7 +215,7 @@ impl Worker {
             Err(Uncounted::Unread(error)) => self.bad.add(Bad::of(index, &error)),
             Err(Uncounted::Refused(error)) => {
                 // All structures together are too many or too large, and each further line is.
-                let is_fatal = matches!(error.kind(), ErrorKind::Limit { .. });
+                let is_fatal = matches!(error.kind(), ErrorKind::Limit { what, .. } if *what != "nodes to visit");
                 let failure = Failure::from(error);
                 self.bad.add(Bad::said(index, failure.message()));
                 if is_fatal {

@@ -72,9 +72,8 @@ impl Header {
         if magic.is_empty() || !MAGIC.starts_with(magic) {
             return Err(not_ours(start, expected));
         }
-        let header: &[u8; HEADER] = start
-            .first_chunk()
-            .ok_or(ErrorKind::Truncated { expected: wide(HEADER), found: wide(start.len()) })?;
+        let header: &[u8; HEADER] =
+            start.first_chunk().ok_or_else(|| cut_off(wide(HEADER), wide(start.len())))?;
         if crc32c(&header[..HEADER - 4]).to_le_bytes() != header[HEADER - 4..] {
             return Err(damaged("the header"));
         }
@@ -101,7 +100,7 @@ impl Header {
             })
         })?;
         if kind != expected {
-            let (expected, found) = (expected.name(), kind.name());
+            let (expected, found) = (expected.name(), kind.name().to_owned());
             let error = Error::from(ErrorKind::FileKind { expected, found });
             return Err(match kind {
                 Kind::Tree => error.with_hint("`Tree::load` and `Tree::from_bytes` read it"),
@@ -230,8 +229,8 @@ impl Kind {
 
     fn noun(self) -> &'static str {
         match self {
-            Kind::TreeDef => "a treedef",
-            Kind::Tree => "a tree",
+            Kind::TreeDef => "a file with a treedef",
+            Kind::Tree => "a file with a tree",
         }
     }
 
@@ -261,9 +260,14 @@ fn options(flags: u16) -> Options {
 /// Checks that a file has as many bytes as its header says.
 pub(super) fn check_length(expected: u64, found: u64) -> Result<()> {
     match found.checked_sub(expected) {
-        None => Err(ErrorKind::Truncated { expected, found }.into()),
+        None => Err(cut_off(expected, found)),
         Some(0) => Ok(()),
-        Some(extra) => Err(ErrorKind::TrailingBytes { expected, extra }.into()),
+        Some(extra) => {
+            let bytes = if extra == 1 { "byte" } else { "bytes" };
+            let message =
+                format!("expected the end after {expected} bytes, found {extra} {bytes} more");
+            Err(ErrorKind::Damaged(message).into())
+        }
     }
 }
 
@@ -273,7 +277,13 @@ fn check(holds: bool, reason: &'static str) -> Result<()> {
 
 #[cold]
 pub(super) fn damaged(part: &str) -> Error {
-    ErrorKind::Damaged { part: part.to_owned() }.into()
+    ErrorKind::Damaged(format!("damage in {part}: the checksum does not fit")).into()
+}
+
+#[cold]
+fn cut_off(expected: u64, found: u64) -> Error {
+    let message = format!("cut off: expected at least {expected} bytes, found {found}");
+    ErrorKind::Damaged(message).into()
 }
 
 /// The error for bytes that are not a file of this library. It says what they probably are.
@@ -300,7 +310,7 @@ fn not_ours(start: &[u8], expected: Kind) -> Error {
             }
         },
     };
-    let error = Error::from(ErrorKind::NotATreeDef { expected: expected.noun(), found });
+    let error = Error::from(ErrorKind::FileKind { expected: expected.noun(), found });
     // These three letters usually survive a transfer as text or a wrong encoding.
     if start.get(..8).unwrap_or(start).windows(3).any(|letters| letters == b"PYT") {
         error.with_hint(

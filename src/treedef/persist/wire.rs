@@ -195,7 +195,7 @@ fn take_decoded<T>(
 
 #[cold]
 pub(super) fn invalid(part: &'static str, reason: &'static str) -> Error {
-    ErrorKind::Invalid { part, reason }.into()
+    ErrorKind::Damaged(format!("invalid file, {part}: {reason}")).into()
 }
 
 /// A number of rows, which has 32 bits in a file.

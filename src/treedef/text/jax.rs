@@ -35,7 +35,8 @@ impl TreeDef {
     pub fn to_jax_string(&self) -> Result<String> {
         let nodes = self.root().work();
         if nodes > MAX_NODES {
-            return Err(ErrorKind::Work { needed: nodes, limit: MAX_NODES }.into());
+            let (what, needed) = ("nodes to visit", u64::try_from(nodes).unwrap_or(u64::MAX));
+            return Err(ErrorKind::Limit { what, needed, limit: MAX_NODES }.into());
         }
         let mut text = "PyTreeDef(".to_owned();
         // Writing to a `String` cannot fail, so the error means that the text is too long.

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Leaf, LeafKind, Name};
+use crate::treedef::limits::too_much_work;
 
 use super::literal::is_bare;
 
@@ -23,14 +24,17 @@ impl<'t> Lexer<'t> {
 
     /// Subtracts `needed` nodes from the budget.
     pub(super) fn spend(&mut self, needed: usize) -> Result<()> {
-        let left = self.budget.checked_sub(needed);
-        // In the message, neither number includes what the length of the text allows.
-        let beyond = needed - self.budget.min(needed);
-        let needed = self.work.saturating_add(beyond);
-        let beyond = ErrorKind::Work { needed, limit: self.work };
-        self.budget =
-            left.ok_or_else(|| Error::from(beyond).with_hint("see `Limits::max_work`"))?;
-        Ok(())
+        match self.budget.checked_sub(needed) {
+            Some(left) => {
+                self.budget = left;
+                Ok(())
+            }
+            // In the message, neither number includes what the length of the text allows.
+            None => Err(too_much_work(
+                self.work.saturating_add(needed - self.budget), // the budget is the smaller one
+                self.work,
+            )),
+        }
     }
 
     /// How many nodes counts may still expand to, beyond the bytes of the text.

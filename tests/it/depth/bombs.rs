@@ -66,7 +66,10 @@ fn operate_on_bomb(text: &str) -> Duration {
     let hashes = RandomState::new();
     assert_eq!(hashes.hash_one(&treedef), hashes.hash_one(treedef.clone()));
     assert!(treedef.num_nodes() > MANY / 2);
-    assert!(matches!(treedef.to_jax_string().unwrap_err().kind(), ErrorKind::Work { .. }));
+    assert!(matches!(
+        treedef.to_jax_string().unwrap_err().kind(),
+        ErrorKind::Limit { what: "nodes to visit", .. }
+    ));
 
     let (root, leaves) = (treedef.root(), treedef.num_leaves());
     let last = root.child(root.num_children() - 1).unwrap();
@@ -90,7 +93,7 @@ fn operate_on_bomb(text: &str) -> Duration {
             panic!("rebuilt")
         };
         match error.kind() {
-            ErrorKind::Work { .. } => assert!(leafless),
+            ErrorKind::Limit { what: "nodes to visit", .. } => assert!(leafless),
             kind => assert!(!leafless && matches!(kind, ErrorKind::LeafCount { .. }), "{error}"),
         }
     }
@@ -152,7 +155,7 @@ fn assert_quick(what: &str, f: impl Fn()) {
 #[track_caller]
 fn assert_too_much<T: std::fmt::Debug>(result: Result<T, treedef::Error>) {
     let error = result.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Work { .. }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }), "{error}");
 }
 
 #[test]
@@ -171,7 +174,10 @@ fn values_without_leaves_print_and_compare_at_once() {
 fn keys_and_statics_without_leaves_are_bounded() {
     for text in ["{[(); 33554432]: *}", "static [(); 33554432]", "[static [(); 1000]; 100000]"] {
         match text.parse::<TreeDef>() {
-            Err(error) => assert!(matches!(error.kind(), ErrorKind::Work { .. }), "{error}"),
+            Err(error) => assert!(
+                matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }),
+                "{error}"
+            ),
             // Each static is small: rebuilding all of them is not.
             Ok(treedef) => assert_quick("refusing", || {
                 assert_too_much(treedef::unflatten::<IgnoredAny>(&treedef, Vec::<u8>::new()));
@@ -202,9 +208,12 @@ fn a_short_text_never_stands_for_much() {
     let path = (0..20).map(|i| format!("[[{i}; 1000000]]")).collect::<String>();
     for text in [format!("({statics})"), format!("{{{keys}}}")] {
         let error = text.parse::<TreeDef>().unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Work { .. }), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }), "{error}");
     }
-    assert!(matches!(path.parse::<treedef::Path>().unwrap_err().kind(), ErrorKind::Work { .. }));
+    assert!(matches!(
+        path.parse::<treedef::Path>().unwrap_err().kind(),
+        ErrorKind::Limit { what: "nodes to visit", .. }
+    ));
     let text = format!(r#"{{"b": [*; {}], "a": *}}"#, usize::MAX);
     assert!(matches!(text.parse::<TreeDef>().unwrap_err().kind(), ErrorKind::TooLarge));
 }
