@@ -281,36 +281,6 @@ where
     }
 }
 
-impl<L, A, B, F> FlatFn<L, A, B, F>
-where
-    L: LeafType,
-    A: Serialize + DeserializeOwned,
-    B: Serialize,
-    F: Fn(A) -> B,
-{
-    /// As [`call`](Self::call), for a function that needs no `&mut`. The structure of the output is
-    /// not remembered.
-    ///
-    /// # Errors
-    ///
-    /// As [`call`](Self::call), except that the output may have another structure each time.
-    ///
-    /// ```
-    /// use treedef::FlatFn;
-    ///
-    /// fn swapped((a, b): (f64, f64)) -> (f64, f64) {
-    ///     (b, a)
-    /// }
-    ///
-    /// let swap = FlatFn::<f64, _, _, _>::new(swapped, &(0.0, 0.0))?;
-    /// assert_eq!(swap.call_ref(&[1.0, 2.0])?, [2.0, 1.0]);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn call_ref(&self, leaves: &[L]) -> Result<Vec<L>> {
-        Ok(self.flattener.flatten_as(&(self.function)(self.unflatten_input(leaves)?))?.0)
-    }
-}
-
 /// A [`FlatFn`] of any function, to be stored in a struct.
 ///
 /// ```

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::argument::ToPattern;
-use crate::error::{DifferenceKind, Error, ErrorKind, Result};
+use crate::error::{DifferenceKind, ErrorKind, Result};
 use crate::leaf::leaf_type::{Emit, LeafType};
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, MapOrder, NodeHead, Options, Tree, TreeDef, Value};
@@ -138,7 +138,6 @@ pub struct Flattener {
     pub(super) rules: Option<Arc<Rules>>,
     pub(super) ignore_statics: bool,
     pub(super) serialize_once: bool,
-    pub(super) deny_unmatched: bool,
     pub(super) objects: Objects,
     pub(super) only_objects: bool,
     pub(super) arrays: Option<Collector>,
@@ -414,41 +413,11 @@ impl Flattener {
         Ok(self.unmatched(&hits))
     }
 
-    /// Makes it an error if a rule about a type, a field or a path matches nothing in a value.
-    ///
-    /// By default it is not, because an enum or an empty `Vec` may have nothing for it now.
-    ///
-    /// ```
-    /// use treedef::Flattener;
-    ///
-    /// let flattener = Flattener::new().static_field("Linaer", "name").deny_unmatched(true);
-    /// let error = flattener.flatten(&("a", 1)).unwrap_err();
-    /// assert_eq!(error.to_string(), "no node matches `Linaer.name` (see `deny_unmatched`)");
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn deny_unmatched(mut self, yes: bool) -> Self {
-        self.deny_unmatched = yes;
-        self
-    }
-
     fn unmatched(&self, hits: &[bool]) -> Vec<String> {
         let Some(rules) = &self.rules else { return Vec::new() };
         let hits = rules.rules.iter().zip(hits).enumerate();
         let unmatched = hits.filter(|(index, (_, hit))| !**hit && !rules.presets.contains(index));
         unmatched.map(|(_, ((rule, _), _))| rule.to_string()).collect()
-    }
-
-    fn expect_matched(&self, hits: &[bool]) -> Result<()> {
-        if !self.deny_unmatched {
-            return Ok(());
-        }
-        match self.unmatched(hits).into_iter().next() {
-            None => Ok(()),
-            Some(rule) => {
-                Err(Error::from(ErrorKind::NoMatch { pattern: rule })
-                    .with_hint("see `deny_unmatched`"))
-            }
-        }
     }
 
     /// Serializes every value only once.
@@ -575,31 +544,6 @@ impl Flattener {
     /// As [`signature`].
     pub fn signature<T: Serialize + ?Sized>(&self, value: &T) -> Result<Tree<LeafKind>> {
         self.recorded(value)
-    }
-
-    /// As [`flatten_as`] with these options, but appends the leaves to `buffer`.
-    ///
-    /// # Errors
-    ///
-    /// As [`flatten_as`]. The buffer is unchanged on error.
-    ///
-    /// ```
-    /// use treedef::Flattener;
-    ///
-    /// let mut buffer = vec![1.0];
-    /// let treedef = Flattener::new().flatten_append(&[2.0, 3.0], &mut buffer)?;
-    /// assert_eq!(buffer, [1.0, 2.0, 3.0]);
-    /// assert_eq!(treedef.num_leaves(), 2);
-    /// # Ok::<(), treedef::Error>(())
-    /// ```
-    pub fn flatten_append<L: LeafType>(
-        &self,
-        value: &(impl Serialize + ?Sized),
-        buffer: &mut Vec<L>,
-    ) -> Result<TreeDef> {
-        let (leaves, treedef) = self.flatten_as(value)?;
-        buffer.extend(leaves);
-        Ok(treedef)
     }
 
     /// Puts the leaves of a value with a known structure into `buffer`, and replaces its content.
@@ -737,8 +681,7 @@ impl Flattener {
         sink: Sink,
         value: &T,
     ) -> Result<(TreeDef, Sink)> {
-        let (treedef, leaves, hits) = self.walk_any(sink, value)?;
-        self.expect_matched(&hits)?;
+        let (treedef, leaves, _) = self.walk_any(sink, value)?;
         // If the whole is within the limit, so are its keys and statics.
         if treedef.root().work() > self.limits.max_work {
             self.limits.expect_work(PrintCost::of(&treedef.encoding).work(), 0)?;

@@ -97,9 +97,6 @@ pub(super) const ROWS: &[Row] = &[
     ("Flattener::signature", |cases| {
         cases.trees(&(), |tree| Flattener::new().signature(&tree));
     }),
-    ("Flattener::flatten_append", |cases| {
-        cases.trees(&1.5, |tree| Flattener::new().flatten_append(&tree, &mut Vec::<f64>::new()));
-    }),
     ("Flattener::flatten_like", |cases| {
         let flattener = Flattener::new().ignore_statics(true);
         cases.structures(|treedef| {
