@@ -8,35 +8,47 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
-use treedef::{Leaf, LeafType, Limits, Opaque, flatten, flatten_as, unflatten};
+use treedef::{Leaf, LeafType, Limits, Opaque, TreeDef, flatten, flatten_as, unflatten};
+
+/// A value as its leaves. Types are read from this, so that they are not compiled for each type of
+/// values.
+type Flat<L> = (Vec<L>, TreeDef);
+
+/// A value as numbers of each type, where all its leaves are that.
+struct Numbers(Option<Flat<f64>>, Option<Flat<f32>>);
+
+impl Numbers {
+    fn of(value: &impl Serialize) -> Numbers {
+        Numbers(flatten_as(value).ok(), flatten_as(value).ok())
+    }
+}
 
 /// What a type makes of elements of which many are alike is what it makes of them one by one,
 /// errors included: leaves that are handed over cannot be read twice, so there every element is
 /// taken as it comes.
 #[track_caller]
-fn assert_read_alike<T: DeserializeOwned + Debug>(values: &impl Serialize) {
-    let (leaves, treedef) = flatten(values).unwrap();
-    let alike = unflatten::<Vec<T>>(&treedef, &leaves).map_err(|error| error.to_string());
-    let one_by_one = unflatten::<Vec<T>>(&treedef, leaves).map_err(|error| error.to_string());
+fn assert_read_alike<T: DeserializeOwned + Debug>((leaves, treedef): &Flat<Leaf>) {
+    let alike = unflatten::<Vec<T>>(treedef, leaves).map_err(|error| error.to_string());
+    let leaves = leaves.clone();
+    let one_by_one = unflatten::<Vec<T>>(treedef, leaves).map_err(|error| error.to_string());
     assert_eq!(format!("{alike:?}"), format!("{one_by_one:?}"), "{treedef}");
 }
 
 /// What a type makes of a whole value in numbers is what it makes of it in leaves that are handed
 /// over.
 #[track_caller]
-fn assert_whole_read_alike<T: DeserializeOwned + Debug>(value: &impl Serialize) {
-    assert_numbers_read_alike::<T, f64>(value);
-    assert_numbers_read_alike::<T, f32>(value);
+fn assert_whole_read_alike<T: DeserializeOwned + Debug>(Numbers(wide, narrow): &Numbers) {
+    wide.as_ref().inspect(|numbers| assert_numbers_read_alike::<T, f64>(numbers));
+    narrow.as_ref().inspect(|numbers| assert_numbers_read_alike::<T, f32>(numbers));
 }
 
 #[track_caller]
 fn assert_numbers_read_alike<T: DeserializeOwned + Debug, L: LeafType + Copy + Into<Leaf>>(
-    value: &impl Serialize,
+    (numbers, treedef): &Flat<L>,
 ) {
-    let Ok((numbers, treedef)) = flatten_as::<L>(value) else { return };
     let leaves: Vec<Leaf> = numbers.iter().copied().map(L::into).collect();
-    let whole = unflatten::<T>(&treedef, &numbers).map_err(|error| error.to_string());
-    let by_node = unflatten::<T>(&treedef, leaves).map_err(|error| error.to_string());
+    let whole = unflatten::<T>(treedef, numbers).map_err(|error| error.to_string());
+    let by_node = unflatten::<T>(treedef, leaves).map_err(|error| error.to_string());
     assert_eq!(format!("{whole:?}"), format!("{by_node:?}"), "{treedef}");
 }
 
@@ -173,24 +185,28 @@ enum Untagged {
 #[test]
 fn types_that_ask_for_something_else_get_what_they_always_get() {
     macro_rules! assert_all_read_alike {
-        ($values:expr, $odd:expr => $($type:ty,)*) => {$(
+        ($values:ident, $alone:ident, $among:ident => $($type:ty,)*) => {$(
             assert_read_alike::<((), $type)>($values);
-            assert_whole_read_alike::<$type>($odd);
-            assert_whole_read_alike::<((), $type, Vec<$type>)>(&((), $odd, [$odd]));
+            assert_whole_read_alike::<$type>($alone);
+            assert_whole_read_alike::<((), $type, Vec<$type>)>($among);
         )*};
+    }
+    fn assert_each(values: &Flat<Leaf>, alone: &Numbers, among: &Numbers) {
+        assert_all_read_alike! { values, alone, among =>
+            Point, Pair, Metres, (f64, f64), [f64; 2], Vec<f64>, Swapped, Less, More, Renamed, Missing, Narrow,
+            Small, Texts, Optional, Any, Ignored, LenientNarrow, LenientText, LenientOption, LenientPair,
+            LenientUnit, LenientNothing, LenientList, Nothing, Lists, First, (), f64, Untagged, IgnoredAny, Option<Point>, Opaque<Point>,
+            BTreeMap<String, f64>,
+        }
     }
     fn assert_all<T: Serialize + Clone>(element: T, odd: &[T]) {
         for odd in odd {
+            let (alone, among) = (Numbers::of(odd), Numbers::of(&((), odd, [odd])));
             for at in [0, 1, 9, 39] {
                 // A pair, because what has only leaves is read as a row.
                 let mut values = vec![((), element.clone()); 40];
                 values[at].1 = odd.clone();
-                assert_all_read_alike! { &values, odd =>
-                    Point, Pair, Metres, (f64, f64), [f64; 2], Vec<f64>, Swapped, Less, More, Renamed, Missing, Narrow,
-                    Small, Texts, Optional, Any, Ignored, LenientNarrow, LenientText, LenientOption, LenientPair,
-                    LenientUnit, LenientNothing, LenientList, Nothing, Lists, First, (), f64, Untagged, IgnoredAny, Option<Point>, Opaque<Point>,
-                    BTreeMap<String, f64>,
-                }
+                assert_each(&flatten(&values).unwrap(), &alone, &among);
             }
         }
     }
@@ -259,7 +275,7 @@ fn structs_of_f32_come_back_from_numbers() {
     let moved: Vec<Body> = unflatten(&treedef, numbers.clone()).unwrap();
     assert_eq!(bits(&flatten_as::<f32>(&moved).unwrap().0), bits(&numbers));
     // Another type of numbers is converted, or refused, as without many of them.
-    assert_whole_read_alike::<Vec<([f64; 3], Option<f64>, (f64, ()))>>(&bodies);
+    assert_whole_read_alike::<Vec<([f64; 3], Option<f64>, (f64, ()))>>(&Numbers::of(&bodies));
 }
 
 /// A struct that is read from a sequence takes the elements as its fields, in order, and nothing is
