@@ -74,6 +74,17 @@
 //! serializer of plain data too. An element is passed by reference, and at compile time we cannot
 //! tell whether the referenced type owns memory.
 //!
+//! # What the library costs to build
+//!
+//! A program that does nothing, with each library and all that it needs, from nothing: CPU time,
+//! and in brackets the number of crates. `benches/build/measure clean`, 2026-11-25, two free cores,
+//! rustc 1.95.
+//!
+//! | | serde with derive | … and `serde_json` | … and treedef without features | … and treedef |
+//! |---|---|---|---|---|
+//! | dev | 7.2 s (7) | 8.9 s (11) | 14.3 s (13) | 16.5 s (18) |
+//! | release | 7.7 s (7) | 11.9 s (11) | 30.7 s (13) | 36.2 s (18) |
+//!
 //! # The ideas
 //!
 //! *Follow instead of record.* A walk writes a word for each serde call, and makes nodes from the
