@@ -4,11 +4,11 @@ use std::mem;
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::Emit;
 use crate::leaf::object::{collecting, in_order};
-use crate::model::TreeDef;
+use crate::model::{LeafKind, TreeDef};
 
 use super::rules::Objects;
 
@@ -119,7 +119,14 @@ impl Flattener {
         objects.clear();
         let (walked, objects) =
             collecting(objects, || walk.walk_like(treedef, value, &mut numbers));
-        walked?;
+        walked.map_err(|error| match error.kind() {
+            ErrorKind::LeafKind { found: LeafKind::None, .. } => {
+                Error::argument("an absent value is no object")
+                    .with_hint("make the treedef without `none_is_leaf`")
+                    .at(error.path().clone())
+            }
+            _ => error,
+        })?;
         *buffer = in_order(objects, &u64::from_sink(numbers));
         Ok(())
     }

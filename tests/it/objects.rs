@@ -256,6 +256,9 @@ fn what_does_not_fit_is_an_error_with_its_path() {
     insta::assert_snapshot!(refused(by_rule.flatten_objects::<i32>(&[Object(1)])), @"an object cannot be in a key, in a static or in an opaque leaf at `.0`");
     let absent = Flattener::new().none_is_leaf(true);
     insta::assert_snapshot!(refused(absent.flatten_objects::<i32>(&[Object(1)])), @"an absent value is no object: leave out `none_is_leaf` at the root");
+    let treedef = absent.structure(&(1, [Some(2)])).unwrap();
+    let value = (Object(1), [None::<Object<i32>>]);
+    insta::assert_snapshot!(refused(treedef.flatten_objects_like(&value, &mut Vec::<i32>::new())), @"an absent value is no object at `.1.0` (make the treedef without `none_is_leaf`)");
 }
 
 #[test]
