@@ -87,8 +87,28 @@
 //! # Shared leaves
 //!
 //! Two fields may hold the same tensor, as tied weights do. They are two leaves.
-//! [`shared_by`](crate::Tree::shared_by) finds them, and a function that maps each group once keeps
-//! them tied.
+//! [`shared_by`](crate::Tree::shared_by) finds them. [`unique_by`](crate::Tree::unique_by) takes each
+//! object once, and what is made of it is put in all its places, so tied weights stay tied:
+//!
+//! ```
+//! use std::rc::Rc;
+//!
+//! use treedef::{Object, Tree};
+//!
+//! type Weight = Object<Rc<f64>>;
+//! let tied = Rc::new(2.0);
+//! let model: [Weight; 3] = [Object(tied.clone()), Object(Rc::new(5.0)), Object(tied)];
+//!
+//! let unique = Tree::<Rc<f64>>::of_objects(&model)?.unique_by(Rc::as_ptr);
+//! let halved: Vec<Rc<f64>> = unique.leaves.iter().map(|x| Rc::new(**x / 2.0)).collect();
+//! let [first, second, third]: [Weight; 3] = unique.rebuild(&halved)?.into_objects()?;
+//! assert_eq!((*first.0, *second.0), (1.0, 2.5));
+//! assert!(Rc::ptr_eq(&first.0, &third.0));
+//! # Ok::<(), treedef::Error>(())
+//! ```
+//!
+//! The gradient of a tied weight is the sum of those at its places: `unique.inverse` has the index
+//! of the weight for each place.
 //!
 //! # What it costs
 //!
