@@ -179,3 +179,33 @@ fn a_model_is_saved_by_its_names_and_loaded_strictly() -> Result {
     assert_eq!(error.to_string(), "expected f64[1, 4], found f64[4, 1] at `.layers[1].w`");
     Ok(())
 }
+
+/// Reads the file that candle's own `save` wrote, and ours, in Python's safetensors.
+const COMPARED: &str = r#"
+import sys
+from safetensors.numpy import load_file
+candles, ours = map(load_file, sys.argv[1:])
+assert sorted(candles) == sorted(ours), (sorted(candles), sorted(ours))
+for name, a in candles.items():
+    b = ours[name]
+    assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes()), name
+print(len(ours))
+"#;
+
+#[test]
+#[ignore = "needs Python with safetensors and numpy, named by the variable PYTHON"]
+fn python_reads_what_candle_reads() -> Result {
+    let tree = Tree::<Tensor>::of_objects(&Mlp::new()?)?;
+    let folder = tempfile::tempdir()?;
+    let [ours, candles] = ["ours", "candles"].map(|name| folder.path().join(name));
+    safetensors::save(&Export::new().objects(&tree, to_exchange)?, &ours)?;
+    candle_core::safetensors::save(
+        &candle_core::safetensors::load(&ours, &Device::Cpu)?,
+        &candles,
+    )?;
+    let python = std::env::var("PYTHON")?;
+    let said =
+        std::process::Command::new(python).args(["-c", COMPARED]).args([candles, ours]).output()?;
+    assert_eq!(String::from_utf8(said.stdout)?, "4\n", "{}", String::from_utf8_lossy(&said.stderr));
+    Ok(())
+}
