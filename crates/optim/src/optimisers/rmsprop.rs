@@ -7,8 +7,7 @@ use crate::number::{Number, Rule};
 use crate::schedules::Schedule;
 use crate::transform::{Place, Slots, Step, Transform};
 
-/// Descent with a rate for each number, by the mean of its squared gradients: optax's `rmsprop`, whose
-/// variant `centered` is left out.
+/// Descent with a rate for each number, by the mean of its squared gradients: optax's `rmsprop`.
 ///
 /// ```
 /// use treedef_optim::{Optimiser, rmsprop};
@@ -24,6 +23,7 @@ pub fn rmsprop(rate: impl Into<Schedule>) -> RmsProp {
         decay: 0.9,
         eps: 1e-8,
         initial: 0.0,
+        centered: false,
         momentum: None,
         nesterov: false,
     }
@@ -36,6 +36,7 @@ pub struct RmsProp {
     decay: f64,
     eps: f64,
     initial: f64,
+    centered: bool,
     momentum: Option<f64>,
     nesterov: bool,
 }
@@ -61,6 +62,24 @@ impl RmsProp {
         self
     }
 
+    /// Whether the mean gradient is taken off: the rate is by the variance of the gradients instead of
+    /// the mean of their squares. The default is `false`.
+    ///
+    /// ```
+    /// use treedef_optim::{Optimiser, rmsprop};
+    ///
+    /// let optimiser = rmsprop(1.0).decay(0.75).centered(true);
+    /// let mut state = optimiser.init::<f64, _>(&0.0)?;
+    /// // The mean of the squares is 12, that of the gradients √3.
+    /// let moved = optimiser.step(0.0f64, 48f64.sqrt(), &mut state)?;
+    /// assert!((moved + 48f64.sqrt() / 3.0).abs() < 1e-8);
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
+    pub fn centered(mut self, yes: bool) -> Self {
+        self.centered = yes;
+        self
+    }
+
     /// How much of the former updates remains. The default is no momentum.
     pub fn momentum(mut self, momentum: f64) -> Self {
         self.momentum = Some(momentum);
@@ -74,12 +93,22 @@ impl RmsProp {
     }
 
     fn go<L: Leaf>(&self, mode: Mode, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
-        let next = Next { rate: self.rate.at(slots.count), decay: self.decay, eps: self.eps };
-        match self.momentum {
-            None => mode.run(step, &next, slots.leaves(NAME, ["nu"])?)?,
-            Some(momentum) => {
-                let rule = NextWithMomentum { next, momentum, nesterov: self.nesterov };
-                mode.run(step, &rule, slots.leaves(NAME, ["nu", "trace"])?)?;
+        let next = Next {
+            rate: self.rate.at(slots.count),
+            decay: self.decay,
+            eps: self.eps,
+            momentum: self.momentum.unwrap_or_default(),
+            nesterov: self.nesterov,
+        };
+        match (self.centered, self.momentum) {
+            (false, None) => mode.run(step, &Plain(next), slots.leaves(NAME, ["nu"])?)?,
+            (false, Some(_)) => {
+                mode.run(step, &WithMomentum(next), slots.leaves(NAME, ["nu", "trace"])?)?;
+            }
+            (true, None) => mode.run(step, &Centered(next), slots.leaves(NAME, ["mu", "nu"])?)?,
+            (true, Some(_)) => {
+                let leaves = slots.leaves(NAME, ["mu", "nu", "trace"])?;
+                mode.run(step, &CenteredWithMomentum(next), leaves)?;
             }
         }
         slots.count += 1;
@@ -89,7 +118,11 @@ impl RmsProp {
 
 impl<L: Leaf> Transform<L> for RmsProp {
     fn slots(&self, place: Place<'_>, parameters: &[L]) -> Result<Slots<L>> {
-        let slots = Slots::new(NAME).with_filled("nu", self.initial, place, parameters)?;
+        let mut slots = Slots::new(NAME);
+        if self.centered {
+            slots = slots.with_zeros("mu", place, parameters)?;
+        }
+        let slots = slots.with_filled("nu", self.initial, place, parameters)?;
         match self.momentum {
             None => Ok(slots),
             Some(_) => slots.with_zeros("trace", place, parameters),
@@ -104,31 +137,82 @@ struct Next {
     rate: f64,
     decay: f64,
     eps: f64,
-}
-
-impl Rule<1> for Next {
-    #[inline(always)]
-    fn next<X: Number>(&self, gradient: X, _: X, [nu]: [X; 1]) -> (X, [X; 1]) {
-        let square = gradient.clone() * gradient.clone();
-        let nu = square.times(1.0 - self.decay) + nu.times(self.decay);
-        ((gradient / nu.clone().plus(self.eps).sqrt()).times(-self.rate), [nu])
-    }
-}
-
-#[derive(Clone, Copy)]
-struct NextWithMomentum {
-    next: Next,
     momentum: f64,
     nesterov: bool,
 }
 
-impl Rule<2> for NextWithMomentum {
+impl Next {
+    /// The mean of the new number and those before.
     #[inline(always)]
-    fn next<X: Number>(&self, gradient: X, parameter: X, [nu, trace]: [X; 2]) -> (X, [X; 2]) {
-        let (update, [nu]) = self.next.next(gradient, parameter, [nu]);
+    fn mean<X: Number>(&self, number: X, before: X) -> X {
+        number.times(1.0 - self.decay) + before.times(self.decay)
+    }
+
+    /// The mean of the squares of the gradients.
+    #[inline(always)]
+    fn square<X: Number>(&self, gradient: X, before: X) -> X {
+        self.mean(gradient.clone() * gradient, before)
+    }
+
+    #[inline(always)]
+    fn update<X: Number>(&self, gradient: X, square: X) -> X {
+        (gradient / square.plus(self.eps).sqrt()).times(-self.rate)
+    }
+
+    /// The update with momentum, and the new trace.
+    #[inline(always)]
+    fn moved<X: Number>(&self, update: X, trace: X) -> (X, X) {
         let trace = update.clone() + trace.times(self.momentum);
         let update =
             if self.nesterov { update + trace.clone().times(self.momentum) } else { trace.clone() };
+        (update, trace)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Plain(Next);
+
+impl Rule<1> for Plain {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, [nu]: [X; 1]) -> (X, [X; 1]) {
+        let nu = self.0.square(gradient.clone(), nu);
+        (self.0.update(gradient, nu.clone()), [nu])
+    }
+}
+
+#[derive(Clone, Copy)]
+struct WithMomentum(Next);
+
+impl Rule<2> for WithMomentum {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, parameter: X, [nu, trace]: [X; 2]) -> (X, [X; 2]) {
+        let (update, [nu]) = Plain(self.0).next(gradient, parameter, [nu]);
+        let (update, trace) = self.0.moved(update, trace);
         (update, [nu, trace])
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Centered(Next);
+
+impl Rule<2> for Centered {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, _: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
+        let mu = self.0.mean(gradient.clone(), mu);
+        let nu = self.0.square(gradient.clone(), nu);
+        let variance = nu.clone() - mu.clone() * mu.clone();
+        (self.0.update(gradient, variance), [mu, nu])
+    }
+}
+
+#[derive(Clone, Copy)]
+struct CenteredWithMomentum(Next);
+
+impl Rule<3> for CenteredWithMomentum {
+    #[inline(always)]
+    fn next<X: Number>(&self, gradient: X, parameter: X, [mu, nu, trace]: [X; 3]) -> (X, [X; 3]) {
+        let (update, [mu, nu]) = Centered(self.0).next(gradient, parameter, [mu, nu]);
+        let (update, trace) = self.0.moved(update, trace);
+        (update, [mu, nu, trace])
     }
 }

@@ -60,6 +60,7 @@ fn training_that_is_resumed_gives_the_same_bits() {
         adamw(0.1).weight_decay(0.1).only("**.w"),
         adagrad(schedules::exponential_decay(0.1, 7, 0.5)),
         rmsprop(0.01).momentum(0.5),
+        rmsprop(0.01).centered(true).momentum(0.5),
         lion(0.01),
         // In the middle of an accumulation: ten is no multiple of three.
         adam(0.1).freeze("layers[0]").accumulate(3),

@@ -288,3 +288,26 @@ fn adamw_is_a_chain_of_its_parts() {
     let model = parts.step(vec![1.0, 1.0], vec![2.0, 2.0], &mut state).unwrap();
     assert_eq!(model, [1.0 - 0.25 * (1.0 + 0.1), 0.75]);
 }
+
+/// What optax 0.2.8 makes of five given gradients, in float64. Its runs above have no centered means.
+#[test]
+fn centered_means_are_those_of_optax() {
+    let gradients = [[0.5, -2.0], [0.25, -1.0], [-0.75, 3.0], [1.5, 0.125], [0.5, -0.5]];
+    let centered = || rmsprop(0.1).decay(0.75).eps(1e-6).centered(true);
+    let cases = [
+        (centered(), [0.5486345258427867, -0.7871294786417713]),
+        (centered().momentum(0.5), [0.254809457218639, -0.5944029755790822]),
+        (centered().momentum(0.5).nesterov(true), [0.17603925445210616, -0.5843309664313124]),
+        (centered().initial_scale(1.0), [0.7913678370307439, -0.8808260553460675]),
+    ];
+    for (optimiser, expected) in cases {
+        let mut state = optimiser.init::<f64, _>(&[1.0, -1.0]).unwrap();
+        let mut found = [1.0f64, -1.0];
+        for gradient in gradients {
+            found = optimiser.step(found, gradient, &mut state).unwrap();
+        }
+        for (found, expected) in found.into_iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{optimiser:?}: {found}, not {expected}");
+        }
+    }
+}
