@@ -65,7 +65,7 @@ pub use crate::treedef::{Change, ChangeKind, Diff};
 pub use crate::tree::{Migration, MigrationGroup, MigrationKind};
 
 #[cfg(feature = "persist")]
-pub use crate::treedef::Fingerprint;
+pub use crate::treedef::{Fingerprint, TreeReader};
 
 #[cfg(feature = "in_place")]
 pub use crate::unflatten::unflatten_into;

@@ -39,5 +39,5 @@ pub use diff::{Change, ChangeKind, Diff};
 pub use edit::Edit;
 pub use node_ref::{Children, NodeRef};
 #[cfg(feature = "persist")]
-pub use persist::Fingerprint;
+pub use persist::{Fingerprint, TreeReader};
 pub use walk::{LeafPaths, Nodes};

@@ -1,7 +1,9 @@
 //! The layout of format 1, written down a second time: what a crafted file is made of.
 
+use std::io::Cursor;
+
 use crc32c::{crc32c, crc32c_append};
-use treedef::{Leaf, Result, Tree, TreeDef};
+use treedef::{Leaf, Limits, Result, Tree, TreeDef, TreeReader};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PYT\r\n\x1a\n";
 pub(crate) const HEADER: usize = 64;
@@ -40,12 +42,20 @@ impl Loaded {
     }
 }
 
-/// Reads a file as whichever of the two it is.
+/// Reads a file as whichever of the two it is. A tree comes out the same if it is read by its parts.
 pub(crate) fn load(bytes: &[u8]) -> Result<Loaded> {
-    match TreeDef::from_bytes(bytes) {
-        Ok(treedef) => Ok(Loaded::TreeDef(treedef)),
-        Err(_) => Tree::from_bytes(bytes).map(Loaded::Tree),
+    if let Ok(treedef) = TreeDef::from_bytes(bytes) {
+        return Ok(Loaded::TreeDef(treedef));
     }
+    let tree = Tree::from_bytes(bytes);
+    let by_parts = TreeReader::new(Cursor::new(bytes), Limits::default());
+    match (&tree, by_parts.and_then(|mut reader| reader.subtree(""))) {
+        (Ok(tree), Ok(by_parts)) => assert_eq!(by_parts.to_bytes()?, tree.to_bytes()?),
+        (Err(_), Err(_)) => {}
+        (Err(error), Ok(_)) => panic!("by parts it was read: {error}"),
+        (Ok(_), Err(error)) => panic!("by parts it was not read: {error}"),
+    }
+    tree.map(Loaded::Tree)
 }
 
 pub(crate) fn long(bytes: &[u8], at: usize) -> Option<usize> {

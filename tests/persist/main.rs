@@ -16,3 +16,4 @@ mod repaired;
 mod wrong_files;
 mod bombs;
 mod limits;
+mod parts;

@@ -131,10 +131,13 @@ impl Header {
         let (_, body) = file.split_at_checked(HEADER).ok_or(FILE_TOO_SHORT)?;
         let structure = usize::try_from(self.structure).map_err(|_| ErrorKind::TooLarge)?;
         let (structure, rest) = body.split_at_checked(structure).ok_or(FILE_TOO_SHORT)?;
-        if crc32c(structure) != self.checksum {
-            return Err(damaged("the structure"));
-        }
+        self.verify(structure)?;
         Ok((structure, rest))
+    }
+
+    pub(super) fn verify(&self, structure: &[u8]) -> Result<()> {
+        let fits = crc32c(structure) == self.checksum;
+        if fits { Ok(()) } else { Err(damaged("the structure")) }
     }
 }
 
@@ -156,9 +159,62 @@ pub(super) const KINDS: &str = "the kinds of the leaves";
 const TABLE: &str = "the table of parts";
 
 /// The number of bytes of leaves that share a checksum.
-const CHUNK: usize = 1 << 16;
+pub(super) const CHUNK: usize = 1 << 16;
 /// Four lengths, three checksums of parts, and one of the table and the chunks' checksums.
-const TABLE_BYTES: usize = 48;
+pub(super) const TABLE_BYTES: usize = 48;
+
+/// How long the parts of a tree's file after the structure are, and their checksums.
+pub(super) struct Table {
+    pub(super) lengths: [u64; 4],
+    checksums: [u32; 3],
+    checksum: u32,
+    /// The checksum that this table gives, before those of the chunks.
+    found: u32,
+}
+
+impl Table {
+    pub(super) fn read(table: &[u8]) -> Result<Self> {
+        let table: &[u8; TABLE_BYTES] = table.first_chunk().ok_or_else(lengths_do_not_fit)?;
+        let (lengths, checksums, checksum) = wire::read(&mut &table[..], TABLE)?;
+        Ok(Table { lengths, checksums, checksum, found: crc32c(&table[..TABLE_BYTES - 4]) })
+    }
+
+    /// How many of the bytes after the table are the checksums of chunks.
+    pub(super) fn bytes_of_checksums(&self) -> Result<u64> {
+        let [.., leaves] = self.lengths;
+        leaves.div_ceil(wide(CHUNK)).checked_mul(4).ok_or_else(lengths_do_not_fit)
+    }
+
+    /// Checks that these are the checksums of the chunks.
+    pub(super) fn verify(&self, checksums: &[u8]) -> Result<()> {
+        let fits = crc32c_append(self.found, checksums) == self.checksum;
+        if fits { Ok(()) } else { Err(damaged(TABLE)) }
+    }
+
+    /// Checks the first three parts. `None` is a part that is not read.
+    pub(super) fn verify_parts(&self, parts: [Option<&[u8]>; 3]) -> Result<()> {
+        for ((part, name), checksum) in
+            parts.into_iter().zip([ORDERS, VALUES, KINDS]).zip(self.checksums)
+        {
+            if part.is_some_and(|part| crc32c(part) != checksum) {
+                return Err(damaged(name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The error if the lengths in a table do not fit each other.
+#[cold]
+pub(super) fn lengths_do_not_fit() -> Error {
+    invalid(TABLE, "its lengths do not fit")
+}
+
+/// The error if a table leads beyond the file before it was verified: the table is damaged.
+#[cold]
+pub(super) fn damaged_table() -> Error {
+    damaged(TABLE)
+}
 
 impl<'a> Trailer<'a> {
     pub(super) fn write(parts: [&[u8]; 3], leaves: &[u8]) -> Result<Vec<u8>> {
@@ -174,34 +230,22 @@ impl<'a> Trailer<'a> {
 
     /// Splits the bytes after the structure into parts.
     pub(super) fn read(rest: &'a [u8]) -> Result<Self> {
-        let short = || invalid(TABLE, "its lengths do not fit");
-        let (table, rest) = rest.split_first_chunk::<TABLE_BYTES>().ok_or_else(short)?;
-        let (lengths, expected, checksum): ([u64; 4], [u32; 3], u32) =
-            wire::read(&mut &table[..], TABLE)?;
-        let length = |length| usize::try_from(length).ok();
-        let [Some(orders), Some(values), Some(kinds), Some(leaves)] = lengths.map(length) else {
-            return Err(short());
-        };
-        let chunks = leaves.div_ceil(CHUNK).checked_mul(4).ok_or_else(short)?;
-        // The lengths are not verified yet. If they do not fit, the table is damaged.
-        let (checksums, rest) = rest.split_at_checked(chunks).ok_or_else(|| damaged(TABLE))?;
-        let found = crc32c_append(crc32c(&table[..TABLE_BYTES - 4]), checksums);
-        if found != checksum {
-            return Err(damaged(TABLE));
+        let table = Table::read(rest)?;
+        let (_, rest) = rest.split_at_checked(TABLE_BYTES).ok_or_else(lengths_do_not_fit)?;
+        let length = |length: u64| usize::try_from(length).map_err(|_| lengths_do_not_fit());
+        let checksums = length(table.bytes_of_checksums()?)?;
+        let (checksums, mut rest) = rest.split_at_checked(checksums).ok_or_else(damaged_table)?;
+        table.verify(checksums)?;
+        let mut parts = [rest; 4];
+        for (part, bytes) in parts.iter_mut().zip(table.lengths) {
+            (*part, rest) = rest.split_at_checked(length(bytes)?).ok_or_else(lengths_do_not_fit)?;
         }
-        let (orders, rest) = rest.split_at_checked(orders).ok_or_else(short)?;
-        let (values, rest) = rest.split_at_checked(values).ok_or_else(short)?;
-        let (kinds, rest) = rest.split_at_checked(kinds).ok_or_else(short)?;
-        if rest.len() != leaves {
-            return Err(short());
+        if !rest.is_empty() {
+            return Err(lengths_do_not_fit());
         }
-        let parts = [(orders, ORDERS), (values, VALUES), (kinds, KINDS)];
-        for ((part, name), checksum) in parts.into_iter().zip(expected) {
-            if crc32c(part) != checksum {
-                return Err(damaged(name));
-            }
-        }
-        Ok(Trailer { orders, values, kinds, leaves: rest, checksums })
+        let [orders, values, kinds, leaves] = parts;
+        table.verify_parts([orders, values, kinds].map(Some))?;
+        Ok(Trailer { orders, values, kinds, leaves, checksums })
     }
 
     /// The range of the leaves' bytes from the first damaged chunk to the last, or `None`.
@@ -281,7 +325,7 @@ pub(super) fn damaged(part: &str) -> Error {
 }
 
 #[cold]
-fn cut_off(expected: u64, found: u64) -> Error {
+pub(super) fn cut_off(expected: u64, found: u64) -> Error {
     let message = format!("cut off: expected at least {expected} bytes, found {found}");
     ErrorKind::Damaged(message).into()
 }

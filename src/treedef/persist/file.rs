@@ -97,11 +97,15 @@ fn load<T>(
         .map_err(|error| error.in_file(path.to_owned()))
 }
 
-/// Reads the whole file, if its length is the one in its header.
-fn contents(path: &Path, kind: Kind, limits: Limits) -> Result<Vec<u8>> {
+pub(super) fn open(path: &Path) -> Result<File> {
     // Checked before opening, because opening a pipe may block.
     regular(&fs::metadata(path).map_err(ErrorKind::Io)?).map_err(ErrorKind::Io)?;
-    let mut file = File::open(path).map_err(ErrorKind::Io)?;
+    Ok(File::open(path).map_err(ErrorKind::Io)?)
+}
+
+/// Reads the whole file, if its length is the one in its header.
+fn contents(path: &Path, kind: Kind, limits: Limits) -> Result<Vec<u8>> {
+    let mut file = open(path)?;
     let mut bytes = Vec::new();
     Read::take(&mut file, wide(HEADER)).read_to_end(&mut bytes).map_err(ErrorKind::Io)?;
     let expected = Header::read(&bytes, kind, limits)?.total()?;

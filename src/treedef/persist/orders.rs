@@ -31,6 +31,7 @@ pub(super) fn write(
 }
 
 /// Returns the insertion orders of one structure after another.
+#[derive(Clone)]
 pub(super) struct OrderReader {
     maps: Peekable<IntoIter<OrderRow>>,
     positions: IntoIter<u64>,

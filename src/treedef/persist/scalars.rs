@@ -1,11 +1,16 @@
 //! Scalars in a file: runs of one kind, then the bytes of each scalar. Kinds and bits are kept.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::leaf::Scalar;
 use crate::leaf::each_scalar;
 use crate::model::LeafKind;
 
 use super::wire::{KindRow, ScalarRows, invalid, leaf_code, leaf_kind, wide};
+
+const FEWER: &str = "it holds fewer scalars than it should";
+const MORE: &str = "it holds more scalars than there are places";
 
 #[derive(Default)]
 pub(super) struct ScalarWriter {
@@ -54,7 +59,89 @@ impl ScalarWriter {
     }
 }
 
+/// Scalars of a part, and where they are.
+#[derive(Default)]
+pub(super) struct Selection {
+    pub(super) rows: ScalarRows,
+    /// Of the bytes after the tables.
+    pub(super) bytes: Range<u64>,
+    /// Which of the opaque leaves.
+    pub(super) opaque: Range<u64>,
+}
+
 impl ScalarRows {
+    /// Checks that the tables describe so many scalars in so many bytes.
+    pub(super) fn expect(&self, part: &'static str, scalars: u64, bytes: u64) -> Result<()> {
+        self.expect_valid(part)?;
+        // No sum of numbers of 64 bits that are in memory reaches 128 bits.
+        let (mut count, mut with_length) = (0u128, 0u128);
+        let mut size: u128 = self.lengths.iter().map(|length| u128::from(*length)).sum();
+        for run in &self.runs {
+            let more = u128::from(run.count);
+            count += more;
+            match leaf_kind(run.kind).and_then(LeafKind::width) {
+                Some(width) => size += more * u128::from(width),
+                None => with_length += more,
+            }
+        }
+        let there = [count, wide(self.lengths.len()).into(), bytes.into()];
+        let needed = [u128::from(scalars), with_length, size];
+        if there == needed {
+            return Ok(());
+        }
+        let is_short = there.iter().zip(needed).any(|(there, needed)| *there < needed);
+        Err(invalid(part, if is_short { FEWER } else { MORE }))
+    }
+
+    /// The number of opaque leaves. The tables are as [expected](Self::expect).
+    pub(super) fn opaque(&self) -> u64 {
+        let opaque = self.runs.iter().filter(|run| leaf_kind(run.kind) == Some(LeafKind::Opaque));
+        opaque.map(|run| run.count).sum()
+    }
+
+    fn expect_valid(&self, part: &'static str) -> Result<()> {
+        for run in &self.runs {
+            if run.count == 0 || leaf_kind(run.kind).is_none() {
+                return Err(invalid(part, "a run of scalars is empty or of an unknown kind"));
+            }
+        }
+        if self.runs.windows(2).any(|pair| matches!(pair, [a, b] if a.kind == b.kind)) {
+            return Err(invalid(part, "neighbouring runs of scalars are of one kind"));
+        }
+        Ok(())
+    }
+
+    /// The scalars of a range. The tables are as [expected](Self::expect).
+    pub(super) fn select(&self, range: &Range<u64>) -> Selection {
+        let mut found = Selection::default();
+        let (mut first, mut byte, mut opaque) = (0, 0, 0);
+        let mut lengths = &self.lengths[..];
+        for run in &self.runs {
+            let kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
+            let end = first + run.count;
+            let before = range.start.clamp(first, end) - first;
+            let count = range.end.clamp(first + before, end) - first - before;
+            byte += pass(kind, before, &mut lengths).0;
+            opaque += if kind == LeafKind::Opaque { before } else { 0 };
+            if count > 0 {
+                if found.rows.runs.is_empty() {
+                    (found.bytes, found.opaque) = (byte..byte, opaque..opaque);
+                }
+                let (size, lengths) = pass(kind, count, &mut lengths);
+                found.bytes.end += size;
+                found.opaque.end += if kind == LeafKind::Opaque { count } else { 0 };
+                found.rows.runs.push(KindRow { kind: run.kind, count });
+                found.rows.lengths.extend_from_slice(lengths);
+            }
+            if range.end <= end {
+                break;
+            }
+            (first, byte) = (end, found.bytes.end.max(byte));
+            opaque = found.opaque.end.max(opaque);
+        }
+        found
+    }
+
     /// The index of the scalar that contains a byte. `byte` counts from the end of the tables.
     pub(super) fn scalar_at(&self, byte: u64) -> u64 {
         let (mut scalar, mut left, mut lengths) = (0u64, byte, self.lengths.iter());
@@ -78,6 +165,19 @@ impl ScalarRows {
             scalar = scalar.saturating_add(run.count);
         }
         scalar
+    }
+}
+
+/// The bytes of the next scalars of a kind, and their lengths if these vary.
+fn pass<'a>(kind: LeafKind, count: u64, lengths: &mut &'a [u64]) -> (u64, &'a [u64]) {
+    match kind.width() {
+        Some(width) => (count * width, &[]),
+        None => {
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            let (passed, rest) = lengths.split_at_checked(count).unwrap_or((*lengths, &[]));
+            *lengths = rest;
+            (passed.iter().sum(), passed)
+        }
     }
 }
 
@@ -109,15 +209,8 @@ pub(super) struct ScalarReader<'a> {
 
 impl<'a> ScalarReader<'a> {
     pub(super) fn new(part: &'static str, rows: ScalarRows, bits: &'a [u8]) -> Result<Self> {
+        rows.expect_valid(part)?;
         let ScalarRows { runs, lengths } = rows;
-        for run in &runs {
-            if run.count == 0 || leaf_kind(run.kind).is_none() {
-                return Err(invalid(part, "a run of scalars is empty or of an unknown kind"));
-            }
-        }
-        if runs.windows(2).any(|pair| matches!(pair, [a, b] if a.kind == b.kind)) {
-            return Err(invalid(part, "neighbouring runs of scalars are of one kind"));
-        }
         let (runs, lengths) = (runs.into_iter(), lengths.into_iter());
         Ok(ScalarReader { part, runs, kind: LeafKind::None, left_in_run: 0, lengths, bits })
     }
@@ -173,7 +266,7 @@ impl<'a> ScalarReader<'a> {
         if read && self.lengths.next().is_none() && self.bits.is_empty() {
             Ok(())
         } else {
-            Err(invalid(self.part, "it holds more scalars than there are places"))
+            Err(invalid(self.part, MORE))
         }
     }
 
@@ -200,6 +293,6 @@ impl<'a> ScalarReader<'a> {
 
     #[cold]
     fn short(&self) -> crate::error::Error {
-        invalid(self.part, "it holds fewer scalars than it should")
+        invalid(self.part, FEWER)
     }
 }

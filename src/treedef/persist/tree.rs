@@ -17,7 +17,7 @@ use super::scalars::{ScalarReader, ScalarWriter, Stored};
 use super::structure::structure_of;
 use super::wire::{self, Orders, ScalarRows, wide};
 
-const LEAVES: &str = "the leaves";
+pub(super) const LEAVES: &str = "the leaves";
 
 pub(crate) fn write<L: LeafType>(tree: &Tree<L>) -> Result<Vec<u8>> {
     let structure = encode_part(std::iter::empty(), Some(&tree.treedef))?;
@@ -64,45 +64,65 @@ pub(crate) fn read<L: LeafType>(bytes: &[u8], limits: Limits) -> Result<Tree<L>>
     let parts = Trailer::read(rest)?;
     let mut orders = OrderReader::new(parts.orders)?;
     let treedef = structure_of(&header, structure, &mut orders, limits)?;
-    let values = if parts.values.is_empty() {
-        Vec::new()
-    } else {
-        let part = Part { name: VALUES, bytes: parts.values, structure: None };
-        let Decoded { values, .. } = decode(&part, &mut orders, limits)?;
-        if values.is_empty() {
-            return Err(wire::invalid(VALUES, "there are none"));
-        }
-        values
-    };
-    orders.finish()?;
-    let mut kinds = parts.kinds;
-    let rows: ScalarRows = wire::read(&mut kinds, KINDS)?;
-    if !kinds.is_empty() {
-        return Err(wire::invalid(KINDS, "they go on behind the tables"));
-    }
+    let values = read_values(parts.values, orders, limits)?;
+    let rows = read_kinds(parts.kinds)?;
     if let Some(damage) = parts.damage() {
         return Err(damaged(&name_damage(&treedef, &rows, damage)));
     }
-    let leaves = read_leaves(&treedef, rows, parts.leaves, values)?;
+    let values = values.into_iter().map(opaque_leaf);
+    let leaves = read_leaves(&treedef, 0..treedef.num_leaves(), rows, parts.leaves, values)?;
     Ok(Tree::from_parts(treedef, leaves))
 }
 
-fn read_leaves<L: Emit>(
+/// The values among the leaves. `orders` are those that the structure left.
+pub(super) fn read_values(
+    bytes: &[u8],
+    mut orders: OrderReader,
+    limits: Limits,
+) -> Result<Vec<Value>> {
+    let mut values = Vec::new();
+    if !bytes.is_empty() {
+        let part = Part { name: VALUES, bytes, structure: None };
+        Decoded { values, .. } = decode(&part, &mut orders, limits)?;
+        if values.is_empty() {
+            return Err(wire::invalid(VALUES, "there are none"));
+        }
+    }
+    orders.finish()?;
+    Ok(values)
+}
+
+pub(super) fn read_kinds(mut kinds: &[u8]) -> Result<ScalarRows> {
+    let rows = wire::read(&mut kinds, KINDS)?;
+    if kinds.is_empty() {
+        Ok(rows)
+    } else {
+        Err(wire::invalid(KINDS, "they go on behind the tables"))
+    }
+}
+
+/// An opaque leaf of a file.
+pub(super) fn opaque_leaf(value: Value) -> Leaf {
+    Leaf::Opaque(Arc::new(in_one_buffer(value)))
+}
+
+/// The leaves of these indices, of which `rows`, `bits` and `values` are.
+pub(super) fn read_leaves<L: Emit>(
     treedef: &TreeDef,
+    indices: impl Iterator<Item = usize>,
     rows: ScalarRows,
     bits: &[u8],
-    values: Vec<Value>,
+    mut values: impl Iterator<Item = Leaf>,
 ) -> Result<Vec<L>> {
     let mut scalars = ScalarReader::new(LEAVES, rows, bits)?;
-    let mut values = values.into_iter();
-    let mut leaves = Vec::with_capacity(treedef.num_leaves().min(scalars.at_most()));
-    for index in 0..treedef.num_leaves() {
+    let count = indices.size_hint().0.min(scalars.at_most());
+    let mut leaves = Vec::with_capacity(count);
+    for index in indices {
         let (leaf, found) = match scalars.next()? {
             Stored::Scalar(scalar) => (L::from_scalar(scalar), scalar.kind()),
             Stored::Opaque => {
-                let value = values.next();
-                let value = value.ok_or_else(|| wire::invalid(VALUES, "there are too few"))?;
-                let leaf = Leaf::Opaque(Arc::new(in_one_buffer(value)));
+                let leaf = values.next();
+                let leaf = leaf.ok_or_else(|| wire::invalid(VALUES, "there are too few"))?;
                 (L::from_leaf(leaf), LeafKind::Opaque)
             }
         };
@@ -118,7 +138,11 @@ fn read_leaves<L: Emit>(
 }
 
 /// The indices and paths of the leaves whose bytes are damaged.
-fn name_damage(treedef: &TreeDef, rows: &ScalarRows, bytes: RangeInclusive<usize>) -> String {
+pub(super) fn name_damage(
+    treedef: &TreeDef,
+    rows: &ScalarRows,
+    bytes: RangeInclusive<usize>,
+) -> String {
     let leaf = |byte: &usize| usize::try_from(rows.scalar_at(wide(*byte))).unwrap_or(usize::MAX);
     let (first, last) = (leaf(bytes.start()), leaf(bytes.end()));
     match (treedef.leaf_path(first), treedef.leaf_path(last)) {
