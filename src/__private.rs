@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::call_stack;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::model::{Limits, Value};
 use crate::path::{Key, Path};
 use crate::treedef::limits::{self, PrintCost};
@@ -56,7 +56,7 @@ pub fn argument(message: impl fmt::Display) -> Error {
 
 /// A part of a file breaks a rule of the format.
 pub fn invalid(part: &'static str, reason: &'static str) -> Error {
-    ErrorKind::Damaged(format!("invalid file, {part}: {reason}")).into()
+    Error::invalid_file(part, reason)
 }
 
 /// The sibling of the same run that comes `skip` later.

@@ -352,6 +352,12 @@ impl Error {
         ErrorKind::Argument(message.to_string()).into()
     }
 
+    /// A part of a file breaks a rule of the format.
+    #[cold]
+    pub(crate) fn invalid_file(part: &'static str, reason: &'static str) -> Self {
+        ErrorKind::Damaged(format!("invalid file, {part}: {reason}")).into()
+    }
+
     #[cold]
     pub(crate) fn not_a_leaf(node: String) -> Self {
         Error::argument(format_args!("expected a leaf, found `{node}`"))

@@ -21,10 +21,7 @@ impl Limits {
     /// Checks that `needed` nodes may be visited or made while `leaves` leaves are in memory.
     pub(crate) fn expect_work(self, needed: usize, leaves: usize) -> Result<()> {
         let limit = self.max_work.saturating_add(leaves.saturating_mul(WORK_A_LEAF));
-        if needed <= limit {
-            return Ok(());
-        }
-        Err(too_much_work(needed, limit))
+        if needed <= limit { Ok(()) } else { Err(too_much_work(needed, limit)) }
     }
 
     pub(crate) fn expect_depth(self, depth: usize) -> Result<()> {
@@ -81,10 +78,13 @@ impl Limits {
 /// The error of an operation that would visit or make more nodes, leaves or parts than it may.
 #[cold]
 pub(crate) fn too_much_work(needed: usize, limit: usize) -> Error {
+    beyond("nodes to visit", needed, limit).with_hint("see `Limits::max_work`")
+}
+
+#[cold]
+pub(crate) fn beyond(what: &'static str, needed: usize, limit: usize) -> Error {
     // `usize` is at most 64 bits wide.
-    let error =
-        Error::from(ErrorKind::Limit { what: "nodes to visit", needed: needed as u64, limit });
-    error.with_hint("see `Limits::max_work`")
+    ErrorKind::Limit { what, needed: needed as u64, limit }.into()
 }
 
 /// Returns an error with a hint if `needed` exceeds `limit`.
@@ -94,11 +94,7 @@ pub(crate) fn at_most(
     limit: usize,
     hint: &'static str,
 ) -> Result<()> {
-    if needed <= limit {
-        return Ok(());
-    }
-    // `usize` is at most 64 bits wide.
-    Err(Error::from(ErrorKind::Limit { what, needed: needed as u64, limit }).with_hint(hint))
+    if needed <= limit { Ok(()) } else { Err(beyond(what, needed, limit).with_hint(hint)) }
 }
 
 #[cfg(feature = "persist")]

@@ -113,10 +113,16 @@ fn contents(path: &Path, kind: Kind, limits: Limits) -> Result<Vec<u8>> {
     check_length(expected, length)?;
 
     let rest = expected.saturating_sub(wide(HEADER));
-    let room = usize::try_from(rest).map_err(|_| ErrorKind::TooLarge)?;
-    bytes.try_reserve_exact(room).map_err(|_| ErrorKind::Io(io::ErrorKind::OutOfMemory.into()))?;
+    reserve(&mut bytes, rest)?;
     file.take(rest).read_to_end(&mut bytes).map_err(ErrorKind::Io)?;
     Ok(bytes)
+}
+
+/// Makes room for so many bytes more, or returns an error.
+pub(super) fn reserve(bytes: &mut Vec<u8>, room: u64) -> Result<()> {
+    let room = usize::try_from(room).map_err(|_| ErrorKind::TooLarge)?;
+    let reserved = bytes.try_reserve_exact(room);
+    Ok(reserved.map_err(|_| ErrorKind::Io(io::ErrorKind::OutOfMemory.into()))?)
 }
 
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
 
@@ -17,7 +17,7 @@ use super::container::{
     CHUNK, HEADER, Header, Kind, TABLE_BYTES, Table, VALUES, check_length, cut_off, damaged,
     damaged_table, lengths_do_not_fit,
 };
-use super::file::open;
+use super::file::{open, reserve};
 use super::orders::OrderReader;
 use super::scalars::Selection;
 use super::structure::structure_of;
@@ -290,13 +290,6 @@ impl<R> fmt::Debug for TreeReader<R> {
             .field("treedef", &self.treedef)
             .finish_non_exhaustive()
     }
-}
-
-/// Makes room in an empty vector, or returns an error.
-fn reserve(bytes: &mut Vec<u8>, room: u64) -> Result<()> {
-    let room = usize::try_from(room).map_err(|_| ErrorKind::TooLarge)?;
-    let reserved = bytes.try_reserve_exact(room);
-    Ok(reserved.map_err(|_| ErrorKind::Io(io::ErrorKind::OutOfMemory.into()))?)
 }
 
 /// A place in memory.

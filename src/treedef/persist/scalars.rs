@@ -118,26 +118,27 @@ impl ScalarRows {
         let mut lengths = &self.lengths[..];
         for run in &self.runs {
             let kind = leaf_kind(run.kind).unwrap_or(LeafKind::None);
+            let opaque_of = |count| if kind == LeafKind::Opaque { count } else { 0 };
             let end = first + run.count;
             let before = range.start.clamp(first, end) - first;
             let count = range.end.clamp(first + before, end) - first - before;
             byte += pass(kind, before, &mut lengths).0;
-            opaque += if kind == LeafKind::Opaque { before } else { 0 };
+            opaque += opaque_of(before);
             if count > 0 {
                 if found.rows.runs.is_empty() {
-                    (found.bytes, found.opaque) = (byte..byte, opaque..opaque);
+                    (found.bytes.start, found.opaque.start) = (byte, opaque);
                 }
                 let (size, lengths) = pass(kind, count, &mut lengths);
-                found.bytes.end += size;
-                found.opaque.end += if kind == LeafKind::Opaque { count } else { 0 };
+                byte += size;
+                opaque += opaque_of(count);
+                (found.bytes.end, found.opaque.end) = (byte, opaque);
                 found.rows.runs.push(KindRow { kind: run.kind, count });
                 found.rows.lengths.extend_from_slice(lengths);
             }
             if range.end <= end {
                 break;
             }
-            (first, byte) = (end, found.bytes.end.max(byte));
-            opaque = found.opaque.end.max(opaque);
+            first = end;
         }
         found
     }

@@ -195,7 +195,7 @@ fn take_decoded<T>(
 
 #[cold]
 pub(super) fn invalid(part: &'static str, reason: &'static str) -> Error {
-    ErrorKind::Damaged(format!("invalid file, {part}: {reason}")).into()
+    Error::invalid_file(part, reason)
 }
 
 /// A number of rows, which has 32 bits in a file.

@@ -4,9 +4,10 @@
 
 use std::fmt::{self, Write};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::leaf::Scalar;
 use crate::model::{Leaf, NodeKind, TreeDef, Value};
+use crate::treedef::limits::beyond;
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::walk::{Event, Stops, Walk};
 
@@ -35,15 +36,13 @@ impl TreeDef {
     pub fn to_jax_string(&self) -> Result<String> {
         let nodes = self.root().work();
         if nodes > MAX_NODES {
-            let (what, needed) = ("nodes to visit", u64::try_from(nodes).unwrap_or(u64::MAX));
-            return Err(ErrorKind::Limit { what, needed, limit: MAX_NODES }.into());
+            return Err(beyond("nodes to visit", nodes, MAX_NODES));
         }
         let mut text = "PyTreeDef(".to_owned();
         // Writing to a `String` cannot fail, so the error means that the text is too long.
         let written = write_nodes(&mut text, self.root());
         if written.is_err() {
-            let (what, needed) = ("bytes of text", u64::try_from(text.len()).unwrap_or(u64::MAX));
-            return Err(ErrorKind::Limit { what, needed, limit: MAX_BYTES }.into());
+            return Err(beyond("bytes of text", text.len(), MAX_BYTES));
         }
         text.push(')');
         Ok(text)
