@@ -77,6 +77,20 @@ macro_rules! number {
 
 number! { f32 f64 }
 
+/// The mean of a number and of those before it, whose weight is `decay`.
+#[inline(always)]
+pub(crate) fn mean<X: Number>(number: X, before: X, decay: f64) -> X {
+    number.times(1.0 - decay) + before.times(decay)
+}
+
+/// The update with momentum, and the new trace.
+#[inline(always)]
+pub(crate) fn momentum<X: Number>(update: X, trace: X, decay: f64, nesterov: bool) -> (X, X) {
+    let trace = update.clone() + trace.times(decay);
+    let update = if nesterov { update + trace.clone().times(decay) } else { trace.clone() };
+    (update, trace)
+}
+
 /// What happens to each number of several leaves at once: one number is changed, `S` others beside it
 /// are, and `R` are read.
 ///

@@ -3,7 +3,7 @@
 use super::{Decay, Mode};
 use crate::error::Result;
 use crate::leaf::Leaf;
-use crate::number::{Number, Rule};
+use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
 use crate::transform::{Place, Selection, Slots, Step, Transform, correction};
 
@@ -51,11 +51,11 @@ struct Next {
 impl Next {
     #[inline(always)]
     fn moments<X: Number>(&self, gradient: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
-        let mu = gradient.clone().times(1.0 - self.b1) + mu.times(self.b1);
-        let nu = (gradient.clone() * gradient).times(1.0 - self.b2) + nu.times(self.b2);
-        let mean = nu.clone().times(self.second);
-        let mean = if self.eps_root == 0.0 { mean } else { mean.plus(self.eps_root) };
-        (mu.clone().times(self.first) / mean.sqrt().plus(self.eps), [mu, nu])
+        let mu = mean(gradient.clone(), mu, self.b1);
+        let nu = mean(gradient.clone() * gradient, nu, self.b2);
+        let square = nu.clone().times(self.second);
+        let square = if self.eps_root == 0.0 { square } else { square.plus(self.eps_root) };
+        (mu.clone().times(self.first) / square.sqrt().plus(self.eps), [mu, nu])
     }
 }
 

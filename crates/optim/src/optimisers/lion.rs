@@ -3,7 +3,7 @@
 use super::{Decay, Mode};
 use crate::error::Result;
 use crate::leaf::Leaf;
-use crate::number::{Number, Rule};
+use crate::number::{Number, Rule, mean};
 use crate::schedules::Schedule;
 use crate::transform::{Place, Selection, Slots, Step, Transform};
 
@@ -87,8 +87,8 @@ struct Next {
 impl Rule<1> for Next {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, parameter: X, [mu]: [X; 1]) -> (X, [X; 1]) {
-        let between = gradient.clone().times(1.0 - self.b1) + mu.clone().times(self.b1);
-        let mu = gradient.times(1.0 - self.b2) + mu.times(self.b2);
+        let between = mean(gradient.clone(), mu.clone(), self.b1);
+        let mu = mean(gradient, mu, self.b2);
         ((between.sign() + parameter.times(self.decay)).times(-self.rate), [mu])
     }
 }

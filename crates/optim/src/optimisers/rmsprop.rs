@@ -3,7 +3,7 @@
 use super::Mode;
 use crate::error::Result;
 use crate::leaf::Leaf;
-use crate::number::{Number, Rule};
+use crate::number::{Number, Rule, mean, momentum};
 use crate::schedules::Schedule;
 use crate::transform::{Place, Slots, Step, Transform};
 
@@ -142,30 +142,14 @@ struct Next {
 }
 
 impl Next {
-    /// The mean of the new number and those before.
-    #[inline(always)]
-    fn mean<X: Number>(&self, number: X, before: X) -> X {
-        number.times(1.0 - self.decay) + before.times(self.decay)
-    }
-
-    /// The mean of the squares of the gradients.
-    #[inline(always)]
-    fn square<X: Number>(&self, gradient: X, before: X) -> X {
-        self.mean(gradient.clone() * gradient, before)
-    }
-
     #[inline(always)]
     fn update<X: Number>(&self, gradient: X, square: X) -> X {
         (gradient / square.plus(self.eps).sqrt()).times(-self.rate)
     }
 
-    /// The update with momentum, and the new trace.
     #[inline(always)]
     fn moved<X: Number>(&self, update: X, trace: X) -> (X, X) {
-        let trace = update.clone() + trace.times(self.momentum);
-        let update =
-            if self.nesterov { update + trace.clone().times(self.momentum) } else { trace.clone() };
-        (update, trace)
+        momentum(update, trace, self.momentum, self.nesterov)
     }
 }
 
@@ -175,7 +159,7 @@ struct Plain(Next);
 impl Rule<1> for Plain {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, [nu]: [X; 1]) -> (X, [X; 1]) {
-        let nu = self.0.square(gradient.clone(), nu);
+        let nu = mean(gradient.clone() * gradient.clone(), nu, self.0.decay);
         (self.0.update(gradient, nu.clone()), [nu])
     }
 }
@@ -198,8 +182,8 @@ struct Centered(Next);
 impl Rule<2> for Centered {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, [mu, nu]: [X; 2]) -> (X, [X; 2]) {
-        let mu = self.0.mean(gradient.clone(), mu);
-        let nu = self.0.square(gradient.clone(), nu);
+        let mu = mean(gradient.clone(), mu, self.0.decay);
+        let nu = mean(gradient.clone() * gradient.clone(), nu, self.0.decay);
         let variance = nu.clone() - mu.clone() * mu.clone();
         (self.0.update(gradient, variance), [mu, nu])
     }

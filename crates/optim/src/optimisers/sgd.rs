@@ -3,7 +3,7 @@
 use super::Mode;
 use crate::error::Result;
 use crate::leaf::Leaf;
-use crate::number::{Number, Rule};
+use crate::number::{Number, Rule, momentum};
 use crate::schedules::Schedule;
 use crate::transform::{Place, Slots, Step, Transform};
 
@@ -93,9 +93,7 @@ struct Momentum {
 impl Rule<1> for Momentum {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, [trace]: [X; 1]) -> (X, [X; 1]) {
-        let trace = gradient.clone() + trace.times(self.decay);
-        let update =
-            if self.nesterov { gradient + trace.clone().times(self.decay) } else { trace.clone() };
+        let (update, trace) = momentum(gradient, trace, self.decay, self.nesterov);
         (update.times(-self.rate), [trace])
     }
 }

@@ -3,6 +3,7 @@
 use super::{Number, Place, Rule, Slots, Step, Transform};
 use crate::error::Result;
 use crate::leaf::Leaf;
+use crate::number::mean;
 
 /// The moving average of the updates: optax's `ema`, which corrects the bias of the zeros at the
 /// beginning.
@@ -66,7 +67,7 @@ struct Average {
 impl Rule<1> for Average {
     #[inline(always)]
     fn next<X: Number>(&self, gradient: X, _: X, [average]: [X; 1]) -> (X, [X; 1]) {
-        let average = gradient.times(1.0 - self.decay) + average.times(self.decay);
+        let average = mean(gradient, average, self.decay);
         (average.clone().times(1.0 / self.correction), [average])
     }
 }
