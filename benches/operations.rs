@@ -3,9 +3,14 @@
 #[path = "workloads/mod.rs"]
 mod workloads;
 
+use std::sync::Arc;
+
 use divan::{Bencher, black_box};
-use serde::Serialize;
-use treedef::{Flattener, Leaf, Path, TreeDef, flatten, flatten_as, structure, unflatten};
+use serde::{Deserialize, Serialize};
+use treedef::{
+    Flattener, Leaf, Path, TreeDef, flatten, flatten_as, flatten_objects, structure, unflatten,
+    unflatten_objects,
+};
 use workloads::{Particle, Shape, Small};
 
 fn main() {
@@ -39,6 +44,60 @@ mod small {
     fn unflatten_numbers(bencher: Bencher<'_, '_>) {
         let (leaves, treedef) = flatten_as::<f64>(&workloads::small()).expect("it flattens");
         bencher.bench_local(|| unflatten::<Small>(&treedef, black_box(&leaves)));
+    }
+}
+
+/// A model of 300 objects, each a pointer.
+#[divan::bench_group]
+mod objects {
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Layer {
+        #[serde(with = "treedef::object")]
+        weight: Arc<f32>,
+        #[serde(with = "treedef::object")]
+        scale: Arc<f32>,
+        #[serde(with = "treedef::object::option")]
+        bias: Option<Arc<f32>>,
+        dropout: f64,
+    }
+
+    fn model() -> Vec<Layer> {
+        let object = |number| Arc::new(number);
+        let bias = Some(object(0.0));
+        let layer =
+            |_| Layer { weight: object(1.0), scale: object(2.0), bias: bias.clone(), dropout: 0.1 };
+        (0..100).map(layer).collect()
+    }
+
+    #[divan::bench]
+    fn clone(bencher: Bencher<'_, '_>) {
+        let (objects, _) = flatten_objects::<Arc<f32>>(&model()).expect("it flattens");
+        bencher.bench_local(|| black_box(&objects).clone());
+    }
+
+    #[divan::bench]
+    fn flatten(bencher: Bencher<'_, '_>) {
+        let model = model();
+        bencher.bench_local(|| flatten_objects::<Arc<f32>>(black_box(&model)));
+    }
+
+    #[divan::bench]
+    fn flatten_like(bencher: Bencher<'_, '_>) {
+        let (model, flattener) = (model(), Flattener::new());
+        let (mut objects, treedef) = flatten_objects::<Arc<f32>>(&model).expect("it flattens");
+        bencher.bench_local(|| {
+            flattener.flatten_objects_like(&treedef, black_box(&model), &mut objects)
+        });
+    }
+
+    #[divan::bench]
+    fn unflatten(bencher: Bencher<'_, '_>) {
+        let (objects, treedef) = flatten_objects::<Arc<f32>>(&model()).expect("it flattens");
+        bencher
+            .with_inputs(|| objects.clone())
+            .bench_local_values(|objects| unflatten_objects::<Vec<Layer>, _>(&treedef, objects));
     }
 }
 

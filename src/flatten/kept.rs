@@ -153,7 +153,7 @@ impl Tape {
         if self.objects == Objects::None {
             return Err(Error::protocol("an object came in a walk that takes none"));
         }
-        self.takes = bit(LeafKind::U64);
+        self.takes = bit(LeafKind::F64);
         Ok(at)
     }
 

@@ -68,10 +68,10 @@ impl Flattener {
             return Err(Error::protocol("an absent value is no object: leave out `none_is_leaf`"));
         }
         let walk = self.for_objects();
-        let numbers = u64::sink(Vec::new());
+        let numbers = f64::sink(Vec::new());
         let (walked, objects) = collecting(Vec::new(), || walk.walk(numbers, value));
         let (treedef, numbers) = walked?;
-        Ok((in_order(objects, &u64::from_sink(numbers)), treedef))
+        Ok((in_order(objects, &f64::from_sink(numbers)), treedef))
     }
 
     /// Makes a scalar among [objects](crate::object) an error, unless a mark or a rule makes it static.
@@ -114,7 +114,7 @@ impl Flattener {
         buffer: &mut Vec<O>,
     ) -> Result<()> {
         let walk = self.for_objects();
-        let mut numbers = u64::sink(Vec::new());
+        let mut numbers = f64::sink(Vec::new());
         let mut objects = mem::take(buffer);
         objects.clear();
         let (walked, objects) =
@@ -127,7 +127,7 @@ impl Flattener {
             }
             _ => error,
         })?;
-        *buffer = in_order(objects, &u64::from_sink(numbers));
+        *buffer = in_order(objects, &f64::from_sink(numbers));
         Ok(())
     }
 

@@ -387,7 +387,11 @@ impl Tape {
         progress: &'r mut Progress,
         most: Option<usize>,
     ) -> Option<Row<'r>> {
-        if !progress.pays() || !self.predicts || self.is_keeping() || self.failure.is_some() {
+        if !self.predicts || self.is_keeping() || self.failure.is_some() {
+            progress.never_pays();
+            return None;
+        }
+        if !progress.pays() {
             return None;
         }
         let Tape { leaves, words, options, takes, .. } = self;

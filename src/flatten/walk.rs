@@ -67,8 +67,9 @@ impl Tape {
         self.objects = objects;
         let takes = if objects != Objects::None && !ruled { 0 } else { takes };
         (self.leaves, self.takes, self.options, self.limits) = (leaves, takes, options, limits);
-        // An absent value would be a leaf, and a row knows only numbers.
-        (self.ruled, self.predicts) = (ruled, predicts && !options.none_is_leaf);
+        // A row knows only numbers. An absent value would be a leaf, and so is an object.
+        let may_predict = !options.none_is_leaf && objects == Objects::None;
+        (self.ruled, self.predicts) = (ruled, predicts && may_predict);
         self.room = call_stack::deepest(limits);
         if like.is_none() {
             self.leaves.reserve(self.expected);

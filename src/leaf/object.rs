@@ -40,7 +40,7 @@
 //! ```
 
 use std::any::{Any, type_name};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::mem;
@@ -58,7 +58,7 @@ const BUFFERED: [u8; 8] = *b"\xffobject\xff";
 
 thread_local! {
     /// The objects of the walk.
-    static SCOPE: Cell<Option<ObjectScope>> = const { Cell::new(None) };
+    static SCOPE: RefCell<Option<ObjectScope>> = const { RefCell::new(None) };
 }
 
 struct ObjectScope {
@@ -80,10 +80,14 @@ struct OuterScope(Option<ObjectScope>);
 
 impl Drop for OuterScope {
     fn drop(&mut self) {
-        let outer = self.0.take();
-        // Only at the end of the thread it fails.
-        let _ = SCOPE.try_with(|scope| scope.set(outer));
+        replace_scope(self.0.take());
     }
+}
+
+/// Puts another scope in the place of this one, which it returns.
+fn replace_scope(scope: Option<ObjectScope>) -> Option<ObjectScope> {
+    let replace = |place: &RefCell<_>| mem::replace(&mut *place.borrow_mut(), scope); // see `with_scope`
+    SCOPE.try_with(replace).ok().flatten() // only at the end of the thread there is none
 }
 
 /// Runs a walk in a scope. Returns its result and what the scope holds then.
@@ -93,25 +97,26 @@ fn within<A: Any, R>(
     walk: impl FnOnce() -> R,
 ) -> (R, Option<A>) {
     let scope = ObjectScope { objects: Box::new(objects), type_name };
-    let outer = OuterScope(SCOPE.try_with(|place| place.replace(Some(scope))).unwrap_or_default());
+    let outer = OuterScope(replace_scope(Some(scope)));
     let result = walk();
-    let scope = SCOPE.try_with(Cell::take).unwrap_or_default();
+    let scope = replace_scope(None);
     drop(outer);
     let objects = scope.and_then(|scope| scope.objects.downcast().ok()).map(|objects| *objects);
     (result, objects)
 }
 
-/// Does something with the scope of the walk. Meanwhile there is none.
+/// Does something with the scope of the walk. `action` must not run code of the user, so that the
+/// scope is never borrowed twice.
 fn with_scope<R>(
     action: impl FnOnce(&mut ObjectScope) -> Result<R, String>,
     outside: impl FnOnce() -> String,
 ) -> Result<R, String> {
-    let Some(mut scope) = SCOPE.try_with(Cell::take).unwrap_or_default() else {
-        return Err(outside());
-    };
-    let result = action(&mut scope);
-    let _ = SCOPE.try_with(|place| place.set(Some(scope))); // as above
-    result
+    let mut action = Some(action);
+    let done = SCOPE.try_with(|place| match (&mut *place.borrow_mut(), action.take()) {
+        (Some(scope), Some(action)) => Some(action(scope)),
+        _ => None,
+    });
+    done.ok().flatten().unwrap_or_else(|| Err(outside()))
 }
 
 /// Collects the objects of a walk into an empty vector.
@@ -121,15 +126,16 @@ pub(crate) fn collecting<O: 'static, R>(objects: Vec<O>, walk: impl FnOnce() -> 
 }
 
 /// The objects in the order of their numbers.
-pub(crate) fn in_order<O: Clone>(objects: Vec<O>, numbers: &[u64]) -> Vec<O> {
+pub(crate) fn in_order<O: Clone>(objects: Vec<O>, numbers: &[f64]) -> Vec<O> {
+    let numbers = numbers.iter().map(|number| number.to_bits());
     let are_in_order = numbers.len() == objects.len()
-        && numbers.iter().zip(0..).all(|(number, place)| *number == place);
+        && numbers.clone().zip(0..).all(|(number, place)| number == place);
     if are_in_order {
         return objects;
     }
     // A buffer that is serialized twice gives a number twice.
     let mut left: Vec<usize> = vec![0; objects.len()];
-    let places = || numbers.iter().filter_map(|number| usize::try_from(*number).ok());
+    let places = || numbers.clone().filter_map(|number| usize::try_from(number).ok());
     for place in places() {
         if let Some(left) = left.get_mut(place) {
             *left += 1; // at most the numbers
@@ -195,22 +201,29 @@ fn collect<T: Clone + 'static>(value: &T) -> Result<u64, String> {
 
 /// Takes the object of that number, or clones it.
 fn take<T: Clone + 'static>(number: u64, clones: bool) -> Result<T, String> {
-    let take = |scope: &mut ObjectScope| {
+    let object = replace_slot::<T>(number, ObjectSlot::Moved)?;
+    match object {
+        ObjectSlot::Here(object) | ObjectSlot::Cloned(object) => {
+            if clones {
+                replace_slot(number, ObjectSlot::Cloned(object.clone()))?;
+            }
+            Ok(object)
+        }
+        ObjectSlot::Moved => Err("the object was taken before".to_owned()),
+    }
+}
+
+/// Replaces what is in the slot of that number, and returns it.
+fn replace_slot<T: 'static>(number: u64, new: ObjectSlot<T>) -> Result<ObjectSlot<T>, String> {
+    let replace = |scope: &mut ObjectScope| {
         let Some(slots) = scope.objects.downcast_mut::<Vec<ObjectSlot<T>>>() else {
             return Err(another_type::<T>(scope));
         };
         let slot = usize::try_from(number).ok().and_then(|number| slots.get_mut(number));
         let Some(slot) = slot else { return Err("there is no such object".to_owned()) };
-        match mem::replace(slot, ObjectSlot::Moved) {
-            ObjectSlot::Here(object) | ObjectSlot::Cloned(object) if clones => {
-                *slot = ObjectSlot::Cloned(object.clone());
-                Ok(object)
-            }
-            ObjectSlot::Here(object) | ObjectSlot::Cloned(object) => Ok(object),
-            ObjectSlot::Moved => Err("the object was taken before".to_owned()),
-        }
+        Ok(mem::replace(slot, new))
     };
-    with_scope(take, || {
+    with_scope(replace, || {
         let name = type_name::<T>();
         format!("a `{name}` is an object, which only `treedef::unflatten_objects` gives back")
     })
@@ -253,7 +266,8 @@ pub fn serialize<T: Clone + 'static, S: Serializer>(
         return Err(ser::Error::custom(no_form::<T>()));
     }
     match collect(value) {
-        Ok(number) => serializer.serialize_newtype_struct(OBJECT_MARK, &number),
+        // Its bits, because a walk takes floats at once.
+        Ok(number) => serializer.serialize_newtype_struct(OBJECT_MARK, &f64::from_bits(number)),
         Err(message) => Err(ser::Error::custom(message)),
     }
 }

@@ -99,6 +99,11 @@ impl Progress {
         self.wrong += 1; // at most the elements so far
     }
 
+    /// No row of the sequence is worth a try.
+    pub(in crate::flatten) fn never_pays(&mut self) {
+        self.wrong = usize::MAX / 4;
+    }
+
     /// Whether there is no outcome to handle, and no element to check.
     #[inline]
     pub(in crate::flatten) fn is_idle(&self) -> bool {
