@@ -133,6 +133,53 @@ impl Pattern {
         self.names(keys.len() + 1..=keys.len() + levels.len(), named, is_some)
     }
 
+    /// The steps that may name a child of the root, by index. The index behind the last step says
+    /// that the pattern names the node itself.
+    pub(crate) fn first_steps(&self) -> Vec<usize> {
+        self.with_skipped(vec![0])
+    }
+
+    /// The steps that may name a child of a node, if those for the node were `steps` and its key is
+    /// `key`.
+    pub(crate) fn steps_behind(&self, steps: &[usize], key: &Key) -> Vec<usize> {
+        let behind = steps.iter().flat_map(|index| {
+            let step = self.0.get(*index);
+            // A `?` need not be in the pattern.
+            let stays = step == Some(&PatternStep::AnySteps) || step.is_some() && *key == Key::Some;
+            let goes_on = step.is_some_and(|step| step.matches(key));
+            [stays.then_some(*index), goes_on.then_some(index + 1)]
+        });
+        self.with_skipped(behind.flatten().collect())
+    }
+
+    /// Adds what is behind each `**`, because it may stand for no steps.
+    fn with_skipped(&self, mut steps: Vec<usize>) -> Vec<usize> {
+        let mut at = 0;
+        while let Some(index) = steps.get(at).copied() {
+            if self.0.get(index) == Some(&PatternStep::AnySteps) {
+                steps.push(index + 1);
+            }
+            at += 1;
+        }
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+
+    /// Whether the pattern names the node that these steps are behind.
+    pub(crate) fn is_end(&self, steps: &[usize]) -> bool {
+        steps.last() == Some(&self.0.len())
+    }
+
+    /// The positions that these steps ask for.
+    pub(crate) fn positions(&self, steps: &[usize]) -> impl Iterator<Item = usize> {
+        let position = |index: &usize| match self.0.get(*index)? {
+            PatternStep::Key(key) => usize::try_from(key.place()?).ok(),
+            _ => None,
+        };
+        steps.iter().filter_map(position)
+    }
+
     /// Whether the pattern names a path whose number of keys is in the range. `named` is whether a
     /// step names the key at an index, and `is_some` whether that key is `?`.
     ///

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
+use std::io::Cursor;
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use treedef::{Error, Fingerprint, Leaf, Limits, NodeRef, Path, Tree, TreeDef, unflatten};
+use treedef::{
+    Error, Fingerprint, Leaf, Limits, NodeRef, Path, Tree, TreeDef, TreeReader, unflatten,
+};
 
 /// Bytes of a text that is made of what was loaded: a short file can stand for a long one.
 const TEXT: usize = 1 << 16;
@@ -36,10 +39,28 @@ pub(crate) fn load(bytes: &[u8]) -> [Result<(), Error>; 2] {
             assert!(message.len() <= 1024, "{} bytes: {message}", message.len());
         }
     }
+    by_parts(bytes);
     let limits = Limits::default();
     let _ = Tree::from_bytes_as::<f64>(bytes, limits);
     let _ = Tree::from_bytes_as::<String>(bytes, limits);
     [treedef, tree]
+}
+
+/// A tree is the same if it is read by its parts, and what is no tree is none.
+fn by_parts(bytes: &[u8]) {
+    let reader = TreeReader::new(Cursor::new(bytes), Limits::default());
+    let by_parts = reader.and_then(|mut reader| Ok((reader.subtree("")?, reader)));
+    let (tree, (part, mut reader)) = match (Tree::from_bytes(bytes), by_parts) {
+        (Ok(tree), Ok(by_parts)) => (tree, by_parts),
+        (tree, by_parts) => return assert_eq!(tree.is_ok(), by_parts.is_ok()),
+    };
+    assert_eq!(part.to_bytes().unwrap(), bytes);
+    for (path, _) in tree.treedef().nodes().take(20) {
+        assert_eq!(reader.subtree(&path).unwrap(), tree.subtree(&path).unwrap(), "{path}");
+    }
+    for (path, part) in reader.subtrees("**.*").into_iter().flatten().take(20).map(Result::unwrap) {
+        assert_eq!(part, tree.subtree(&path).unwrap(), "{path}");
+    }
 }
 
 pub(crate) fn comes_back_from_bytes(treedef: &TreeDef) {

@@ -92,7 +92,7 @@ impl<L> Tree<L> {
         let pattern = pattern.to_pattern()?;
         let mut found = self.select_any(pattern.clone().into_owned())?.peekable();
         if found.peek().is_none() {
-            self.treedef.expect_match(&pattern, self.leaves_in_memory(), Some(SELECT_ANY))?;
+            self.treedef.expect_match(&pattern, Some(SELECT_ANY))?;
         }
         Ok(found)
     }
@@ -112,8 +112,8 @@ impl<L> Tree<L> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn select_any(&self, pattern: impl ToPattern) -> Result<impl Iterator<Item = (Path, &L)>> {
-        let pattern = pattern.to_pattern()?.into_owned();
-        Ok(self.iter().filter(move |(path, _)| pattern.covers(path)))
+        let found = self.treedef.matches(pattern.to_pattern()?.into_owned()).leaves();
+        Ok(found.map(|(path, index)| (path, &self.leaves[index]))) // the index of a leaf
     }
 
     /// As [`select`](Self::select), with mutable leaves.
@@ -172,13 +172,16 @@ impl<L> Tree<L> {
         accepts: Option<&'static str>,
     ) -> Result<impl Iterator<Item = (Path, &mut L)>> {
         let pattern = pattern.to_pattern()?.into_owned();
-        let (named, memory) = (pattern.clone(), self.leaves_in_memory());
-        let leaves = self.treedef.leaf_paths().zip(&mut self.leaves);
-        let mut found = leaves.filter(move |(path, _)| named.covers(path)).peekable();
+        let mut found = self.treedef.matches(pattern.clone()).leaves().peekable();
         if found.peek().is_none() {
-            self.treedef.expect_match(&pattern, memory, accepts)?;
+            self.treedef.expect_match(&pattern, accepts)?;
         }
-        Ok(found)
+        let (mut leaves, mut next) = (self.leaves.iter_mut(), 0);
+        Ok(found.filter_map(move |(path, index)| {
+            let leaf = leaves.nth(index - next)?; // the indices grow
+            next = index + 1;
+            Some((path, leaf))
+        }))
     }
 }
 

@@ -1,15 +1,16 @@
 //! Patterns that have to name a node, and what was perhaps meant by one that names none.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::TreeDef;
-use crate::path::{Key, Path};
+use crate::path::Key;
 use crate::pattern::{Pattern, PatternStep};
 use crate::treedef::lookup::{COMPARED, Nearness, nearness};
+use crate::treedef::walk::{Event, Stops, Walk};
 
-/// The paths that are looked at for what was meant have at most this many keys.
-const MOST_KEYS: usize = 1 << 16;
+/// The nearest names that are tried.
+const MOST_TRIED: usize = 16;
 
 /// A pattern of more steps gets no suggestion: each step is tried at each of these keys.
 const MOST_STEPS: usize = 64;
@@ -20,11 +21,9 @@ impl TreeDef {
     pub(crate) fn expect_match(
         &self,
         pattern: &Pattern,
-        leaves_in_memory: usize,
         accepts: Option<&'static str>,
     ) -> Result<()> {
-        self.expect_work(leaves_in_memory)?;
-        if self.nodes().any(|(path, _)| pattern.matches(&path)) {
+        if self.matches(pattern.clone()).next().is_some() {
             return Ok(());
         }
         let meant = self.nearest_pattern(pattern).map(|meant| format!("did you mean `{meant}`?"));
@@ -42,16 +41,7 @@ impl TreeDef {
         if steps.len() > MOST_STEPS {
             return None;
         }
-        let mut keys = 0;
-        let within = |path: &Path| {
-            keys += path.keys().len() + 1;
-            keys <= MOST_KEYS
-        };
-        // A leaf without a name is not what was meant, and there may be very many.
-        let is_named = |path: &Path| path.keys().last().is_some_and(|key| key.text().is_some());
-        let nodes = self.nodes().filter(|(path, node)| !node.is_leaf() || is_named(path));
-        let paths: Vec<Path> = nodes.map(|(path, _)| path).take_while(within).collect();
-        let names_one = |pattern: &Pattern| paths.iter().any(|path| pattern.matches(path));
+        let names_one = |pattern: &Pattern| self.matches(pattern.clone()).next().is_some();
 
         // If some steps name a node, all but the last of them name one above it.
         let lengths: Vec<usize> = (1..=steps.len()).collect();
@@ -65,25 +55,32 @@ impl TreeDef {
             Pattern([above, &[PatternStep::Key(key.clone())], below].concat())
         };
 
-        let mut compared: HashMap<&str, Option<Nearness>> = HashMap::new();
-        let mut nearest: Option<(Nearness, &Key)> = None;
-        for path in &paths {
-            let Some((key, name)) = path.keys().last().and_then(|key| Some((key, key.text()?)))
-            else {
-                continue;
-            };
-            if compared.len() == COMPARED && !compared.contains_key(name) {
-                continue;
-            }
-            let near = *compared.entry(name).or_insert_with(|| nearness(asked, name));
-            if let Some(near) = near
-                && nearest.is_none_or(|(best, _)| near < best)
-                && with(key, &[]).matches(path)
-            {
-                nearest = Some((near, key));
+        let names = self.names().into_iter();
+        let near = names.filter_map(|key| Some((nearness(asked, key.text()?)?, key)));
+        let mut near: Vec<(Nearness, Key)> = near.collect();
+        near.sort_by_key(|(nearness, _)| *nearness);
+        let mut tried = near.iter().take(MOST_TRIED);
+        let (_, key) = tried.find(|(_, key)| names_one(&with(key, &[])))?;
+        Some(with(key, below)).filter(names_one).or_else(|| Some(with(key, &[])))
+    }
+
+    /// The different names of fields and entries, by first occurrence, but not many.
+    fn names(&self) -> Vec<Key> {
+        let (mut names, mut seen) = (Vec::new(), HashSet::new());
+        let mut walk = Walk::new(self.root(), Stops::AtRuns);
+        while let Some(event) = walk.next() {
+            let Event::Enter { node, .. } = event else { continue };
+            let keys = (0..node.num_children()).map_while(|position| node.key(position));
+            let keys = keys.take(if node.is_labelled() { usize::MAX } else { 0 });
+            for key in keys.filter(|key| key.text().is_some()) {
+                if names.len() == COMPARED {
+                    return names;
+                }
+                if seen.insert(key.clone()) {
+                    names.push(key);
+                }
             }
         }
-        let (_, key) = nearest?;
-        Some(with(key, below)).filter(names_one).or_else(|| Some(with(key, &[])))
+        names
     }
 }

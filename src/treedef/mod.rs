@@ -12,6 +12,7 @@ pub(crate) mod encoding;
 pub(crate) mod text;
 pub(crate) mod lookup;
 mod expect_match;
+pub(crate) mod matches;
 pub(crate) mod compare;
 pub(crate) mod difference;
 pub(crate) mod parts;

@@ -73,6 +73,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("TreeReader::treedef", "lends what is there"),
     ("TreeReader::subtree", "as `TreeReader::open`"),
     ("TreeReader::subtree_as", "as `TreeReader::open`"),
+    ("TreeReader::subtrees", "lazy; each is as `TreeReader::subtree`"),
     ("Tree::load_at", "as `TreeReader::open`"),
     ("Array::as_slice", "lends what is there"),
     ("Array::dtype", "gives what is there"),

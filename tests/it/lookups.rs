@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
-use treedef::{ErrorKind, Flattener, Key, Leaf, NodeKind, Path, Tree, TreeDef};
+use treedef::{ErrorKind, Flattener, Key, Leaf, Limits, NodeKind, Path, Tree, TreeDef};
 use treedef_testing::cases::{all, config};
 
 fn def(text: &str) -> TreeDef {
@@ -153,6 +153,34 @@ fn patterns_name_nodes() {
     assert_eq!(tree.mask("**").unwrap().leaves(), [true; 3]);
     assert_eq!(tree.mask(".1".parse::<Path>().unwrap()).unwrap().leaves(), [false, true, true]);
     assert_eq!(none.mask("0").unwrap().leaves(), [false]);
+}
+
+/// A visit to each of so many nodes would take years.
+#[test]
+fn a_pattern_passes_over_what_it_does_not_name() {
+    let mut text =
+        "M { a: [[*; 1000000000]; 1000000], b: [L { w: [*; 3], x: S(*) }; 1000000000000]"
+            .to_owned();
+    // Of each list, the pattern `**[1].w` asks for one element by its position.
+    let nested = (0..36).fold("N { v: * }".to_owned(), |inner, _| format!("[{inner}; 2]"));
+    text += &format!(", c: {nested} }}");
+    let treedef = def(&text).with_limits(Limits::default().max_work(usize::MAX));
+    let tree = Tree::new(treedef.clone(), vec![(); treedef.num_leaves()]).unwrap();
+    let found = |pattern: &str| -> Vec<String> {
+        tree.select_any(pattern).unwrap().take(5).map(|(path, ())| path.to_string()).collect()
+    };
+    assert_eq!(found("**[1].w"), [".b[1].w[0]", ".b[1].w[1]", ".b[1].w[2]"]);
+    assert_eq!(found("**[1].v").len(), 5);
+    assert_eq!(found("**[1].u"), [""; 0]);
+    assert_eq!(found("**[1].**[0].u"), [""; 0]);
+    assert_eq!(found("a[999999][999999999]"), [".a[999999][999999999]"]);
+    assert_eq!(found("*[999999999999].x.0"), [".b[999999999999].x.0"]);
+    assert_eq!(found("a[*][1000000000]"), [""; 0]);
+    assert_eq!(found("b[*].**.v"), [""; 0]);
+    let first = [".b[0].w[2]", ".b[1].w[2]", ".b[2].w[2]", ".b[3].w[2]", ".b[4].w[2]"];
+    assert_eq!(found("**.w[2]"), first);
+    assert_snapshot!(tree.select("**.ww").err().unwrap(), @"no node matches `**.ww` (did you mean `**.w`? or see `select_any`)");
+    assert_eq!(tree.clone().select_mut("b[7].x").unwrap().count(), 1);
 }
 
 #[test]

@@ -8,10 +8,12 @@ use std::path::{Path as FilePath, PathBuf};
 
 use crc32c::crc32c;
 
-use crate::argument::ToPath;
+use crate::argument::{ToPath, ToPattern};
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf::leaf_type::LeafType;
 use crate::model::{Leaf, Limits, Tree, TreeDef};
+use crate::path::Path;
+use crate::treedef::node_ref::NodeRef;
 
 use super::container::{
     CHUNK, HEADER, Header, Kind, TABLE_BYTES, Table, VALUES, check_length, cut_off, damaged,
@@ -47,9 +49,14 @@ use super::wire::{ScalarRows, invalid, wide};
 /// # Ok::<(), treedef::Error>(())
 /// ```
 pub struct TreeReader<R> {
-    source: Bytes<R>,
     name: Option<PathBuf>,
     treedef: TreeDef,
+    contents: Contents<R>,
+}
+
+/// All except the structure.
+struct Contents<R> {
+    source: Bytes<R>,
     table: Table,
     /// One checksum for each chunk of the leaves.
     checksums: Vec<u8>,
@@ -62,6 +69,8 @@ pub struct TreeReader<R> {
     opaque: Option<Vec<Leaf>>,
     /// Where the leaves are.
     leaves: Range<u64>,
+    /// The chunk of the leaves that was read last, and where it begins.
+    last: Option<(u64, Vec<u8>)>,
 }
 
 /// Bytes that are read by their places.
@@ -142,19 +151,10 @@ impl<R: Read + Seek> TreeReader<R> {
         } else if rows.opaque() == 0 {
             return Err(invalid(VALUES, "there are too many"));
         }
-        let (name, opaque) = (None, None);
-        Ok(TreeReader {
-            source,
-            name,
-            treedef,
-            table,
-            checksums,
-            rows,
-            orders,
-            values,
-            opaque,
-            leaves,
-        })
+        let (opaque, last) = (None, None);
+        let contents =
+            Contents { source, table, checksums, rows, orders, values, opaque, leaves, last };
+        Ok(TreeReader { name: None, treedef, contents })
     }
 
     /// The structure of the whole tree.
@@ -191,27 +191,67 @@ impl<R: Read + Seek> TreeReader<R> {
     /// # Ok::<(), treedef::Error>(())
     /// ```
     pub fn subtree_as<L: LeafType>(&mut self, path: impl ToPath) -> Result<Tree<L>> {
-        let treedef = self.treedef.clone();
         let path = path.to_path()?;
-        let node = treedef.node(&*path).map_err(|error| self.in_file(error))?;
-        let leaves = self.leaves(node.leaf_range()).map_err(|error| self.in_file(error))?;
+        let TreeReader { name, treedef, contents } = self;
+        let part = treedef.node(&*path).and_then(|node| contents.subtree(treedef, node));
+        part.map_err(|error| in_file(name.as_deref(), error))
+    }
+
+    /// Reads the subtrees at the topmost nodes that a pattern names, one after the other, with their
+    /// paths.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when the text is not a pattern, or when it names no node of the tree. Each
+    /// subtree has the errors of [`subtree`](Self::subtree).
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    /// use treedef::{Limits, Tree, TreeReader};
+    ///
+    /// let bytes = Tree::new("[Layer { w: [*; 2], b: * }; 2]".parse()?, vec![1, 2, 3, 4, 5, 6])?
+    ///     .to_bytes()?;
+    /// let mut reader = TreeReader::new(Cursor::new(bytes), Limits::default())?;
+    /// let weights = reader.subtrees("**.w")?.collect::<treedef::Result<Vec<_>>>()?;
+    /// let printed: Vec<String> =
+    ///     weights.iter().map(|(path, tree)| format!("{path}: {tree}")).collect();
+    /// assert_eq!(printed, ["[0].w: [1, 2]", "[1].w: [4, 5]"]);
+    /// # Ok::<(), treedef::Error>(())
+    /// ```
+    pub fn subtrees(
+        &mut self,
+        pattern: impl ToPattern,
+    ) -> Result<impl Iterator<Item = Result<(Path, Tree<Leaf>)>>> {
+        let pattern = pattern.to_pattern()?.into_owned();
+        let TreeReader { name, treedef, contents } = self;
+        treedef.expect_match(&pattern, None).map_err(|error| in_file(name.as_deref(), error))?;
+        Ok(treedef.matches(pattern).map(|(path, node)| {
+            let part = contents.subtree(treedef, node);
+            Ok((path, part.map_err(|error| in_file(name.as_deref(), error))?))
+        }))
+    }
+}
+
+impl<R: Read + Seek> Contents<R> {
+    fn subtree<L: LeafType>(&mut self, treedef: &TreeDef, node: NodeRef<'_>) -> Result<Tree<L>> {
+        let leaves = self.leaves(treedef, node.leaf_range())?;
         Ok(Tree::from_parts(node.to_treedef().with_limits(treedef.limits), leaves))
     }
 
-    fn leaves<L: LeafType>(&mut self, range: Range<usize>) -> Result<Vec<L>> {
+    fn leaves<L: LeafType>(&mut self, treedef: &TreeDef, range: Range<usize>) -> Result<Vec<L>> {
         let Selection { rows, bytes, opaque } =
             self.rows.select(&(wide(range.start)..wide(range.end)));
-        let bits = self.bits(&bytes)?;
+        let bits = self.bits(treedef, &bytes)?;
         if !opaque.is_empty() {
-            self.read_opaque()?;
+            self.read_opaque(treedef.limits)?;
         }
         let values = self.opaque.as_deref().unwrap_or_default();
         let values = values.get(near(opaque.start)..near(opaque.end)).unwrap_or_default();
-        read_leaves(&self.treedef, range, rows, &bits, values.iter().cloned())
+        read_leaves(treedef, range, rows, &bits, values.iter().cloned())
     }
 
     /// Bytes of the leaves, verified.
-    fn bits(&mut self, range: &Range<u64>) -> Result<Vec<u8>> {
+    fn bits(&mut self, treedef: &TreeDef, range: &Range<u64>) -> Result<Vec<u8>> {
         let mut bits = Vec::new();
         reserve(&mut bits, range.end - range.start)?;
         let mut at = range.start;
@@ -219,7 +259,7 @@ impl<R: Read + Seek> TreeReader<R> {
             let start = at - at % wide(CHUNK);
             let chunk = start..(start + wide(CHUNK)).min(self.leaves.end - self.leaves.start);
             let end = chunk.end.min(range.end);
-            let bytes = self.chunk(&chunk)?;
+            let bytes = self.chunk(treedef, &chunk)?;
             let inside = near(at - start)..near(end - start);
             bits.extend_from_slice(bytes.get(inside).unwrap_or_default());
             at = end;
@@ -228,23 +268,30 @@ impl<R: Read + Seek> TreeReader<R> {
     }
 
     /// A chunk of the leaves.
-    fn chunk(&mut self, chunk: &Range<u64>) -> Result<Vec<u8>> {
-        let start = self.leaves.start;
-        let bytes = self.source.part(&(start + chunk.start..start + chunk.end))?;
-        let checksum = self.checksums.chunks(4).nth(near(chunk.start) / CHUNK).unwrap_or_default();
-        if crc32c(&bytes).to_le_bytes() == checksum {
-            return Ok(bytes);
-        }
-        let damage = near(chunk.start)..=near(chunk.end - 1);
-        Err(damaged(&name_damage(&self.treedef, &self.rows, damage)))
+    fn chunk(&mut self, treedef: &TreeDef, chunk: &Range<u64>) -> Result<&[u8]> {
+        let bytes = match self.last.take() {
+            Some((start, bytes)) if start == chunk.start => bytes,
+            _ => {
+                let start = self.leaves.start;
+                let bytes = self.source.part(&(start + chunk.start..start + chunk.end))?;
+                let mut checksums = self.checksums.chunks(4);
+                let checksum = checksums.nth(near(chunk.start) / CHUNK).unwrap_or_default();
+                if crc32c(&bytes).to_le_bytes() != checksum {
+                    let damage = near(chunk.start)..=near(chunk.end - 1);
+                    return Err(damaged(&name_damage(treedef, &self.rows, damage)));
+                }
+                bytes
+            }
+        };
+        Ok(&self.last.insert((chunk.start, bytes)).1)
     }
 
     /// Reads the values among the leaves.
-    fn read_opaque(&mut self) -> Result<()> {
+    fn read_opaque(&mut self, limits: Limits) -> Result<()> {
         if self.opaque.is_none() {
             let bytes = self.source.part(&self.values)?;
             self.table.verify_parts([None, Some(&bytes), None])?;
-            let values = read_values(&bytes, self.orders.clone(), self.treedef.limits)?;
+            let values = read_values(&bytes, self.orders.clone(), limits)?;
             let (found, needed) = (wide(values.len()), self.rows.opaque());
             if found != needed {
                 let reason =
@@ -255,12 +302,12 @@ impl<R: Read + Seek> TreeReader<R> {
         }
         Ok(())
     }
+}
 
-    fn in_file(&self, error: Error) -> Error {
-        match &self.name {
-            Some(name) => error.in_file(name.clone()),
-            None => error,
-        }
+fn in_file(name: Option<&FilePath>, error: Error) -> Error {
+    match name {
+        Some(name) => error.in_file(name.to_owned()),
+        None => error,
     }
 }
 

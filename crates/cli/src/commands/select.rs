@@ -1,15 +1,16 @@
 //! `select`.
 
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
-use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, TreeDef, Value};
+use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, TreeDef, TreeReader, Value};
 
 use crate::args::OneFile;
 use crate::documents::{Documents, Place};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
-use crate::input;
+use crate::input::{self, Input};
 use crate::output;
 use crate::paint::paint;
 use crate::paths::{readable, shown as path_shown};
@@ -47,6 +48,9 @@ pub(super) fn select(
         } else {
             selecting.tensors(&stored.with_aliases()?)?
         }
+    } else if input.format == Format::Tree && input.size.is_some() && !part {
+        let is_found = selecting.parts(&file.file, &input).map_err(|it| it.in_file(&name))?;
+        if is_found { None } else { selecting.documents(input.documents()?)? }
     } else {
         selecting.documents(input.documents()?)?
     };
@@ -84,6 +88,28 @@ impl<W: Write> Selecting<'_, W> {
             leaf.as_array().map_or_else(|| leaf.kind().to_string(), ToString::to_string)
         };
         Ok((!self.found).then(|| no_match(&without, self.pattern, what)))
+    }
+
+    /// Prints what is in a tree that the library saved, of which only that is read. Returns whether
+    /// there is something, or else the tree is small enough to be read as a whole.
+    fn parts(&mut self, file: &std::path::Path, input: &Input) -> Result<bool> {
+        let limits = input.limits;
+        let mut reader = TreeReader::new(File::open(file)?, limits.of_trees())?;
+        for pattern in leading_to(self.pattern) {
+            let Ok(parts) = reader.subtrees(&pattern) else { continue };
+            for part in parts {
+                let (path, tree) = part?;
+                self.document(Place::Whole, &path, tree)?;
+            }
+            break;
+        }
+        self.out.flush()?;
+        let most = u64::try_from(limits.max_bytes()).unwrap_or(u64::MAX);
+        if !self.found && input.size.is_some_and(|size| size > most) {
+            let error = reader.subtrees(self.pattern).err();
+            return Err(error.map_or_else(|| Failure::new("no match"), Failure::from));
+        }
+        Ok(self.found)
     }
 
     /// As [`documents`](Self::documents), of tensors. Only those that are asked for are read.
@@ -154,16 +180,21 @@ fn wanted_by<P: Iterator<Item = Path>>(
     paths: impl Fn() -> P,
 ) -> impl Fn(&Path) -> bool {
     let mut names = vec![pattern.clone()];
-    let text = pattern.to_string();
-    let mut rest = text.as_str();
     if !paths().any(|path| pattern.covers(&path)) {
-        // What is behind a tensor are indices.
-        while let Some((before, _)) = rest.strip_suffix(']').and_then(|it| it.rsplit_once('[')) {
-            rest = before;
-            names.extend(before.parse::<Pattern>());
-        }
+        names.extend(leading_to(pattern));
     }
     move |path| names.iter().any(|pattern| pattern.covers(path))
+}
+
+/// A pattern, and those without its last indices, which may lead into an array.
+fn leading_to(pattern: &Pattern) -> Vec<Pattern> {
+    let text = pattern.to_string();
+    let (mut patterns, mut rest) = (vec![pattern.clone()], text.as_str());
+    while let Some((before, _)) = rest.strip_suffix(']').and_then(|it| it.rsplit_once('[')) {
+        rest = before;
+        patterns.extend(before.parse::<Pattern>());
+    }
+    patterns
 }
 
 /// A place that was found.

@@ -1,0 +1,188 @@
+//! The nodes that a pattern names, found without a visit to all others.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::model::TreeDef;
+use crate::path::Path;
+use crate::pattern::Pattern;
+
+use super::node_ref::{Children, NodeRef};
+use super::walk::{Stops, Walk};
+
+impl TreeDef {
+    /// The topmost nodes that a pattern names, in order, with their paths.
+    ///
+    /// Of equal siblings, one is searched if nothing is found there, and those that the pattern asks
+    /// for by their positions. So the time depends on the nodes that are stored and on those that are
+    /// found, but not on the number of leaves.
+    pub(crate) fn matches(&self, pattern: Pattern) -> Matches<'_> {
+        Matches {
+            pattern,
+            root: Some(self.root()),
+            open: Vec::new(),
+            needs_leaves: false,
+            found: 0,
+            barren: HashSet::new(),
+        }
+    }
+}
+
+pub(crate) struct Matches<'a> {
+    pattern: Pattern,
+    /// The root, until it is visited.
+    root: Option<NodeRef<'a>>,
+    open: Vec<Searched<'a>>,
+    /// Nodes without leaves are passed over.
+    needs_leaves: bool,
+    /// How many nodes were found.
+    found: usize,
+    /// By the index of a stored node, the steps that find nothing below it.
+    barren: HashSet<(usize, usize)>,
+}
+
+/// A node whose children are being visited.
+struct Searched<'a> {
+    node: NodeRef<'a>,
+    children: Children<'a>,
+    run: Option<Run<'a>>,
+    /// The steps of the pattern that may name a child.
+    steps: Vec<usize>,
+    /// The position of the last visited child.
+    position: usize,
+    /// How many nodes had been found before.
+    found: usize,
+    /// The stored node stands for several, so what is known of it is of use again.
+    is_repeated: bool,
+}
+
+/// Equal siblings.
+struct Run<'a> {
+    first: NodeRef<'a>,
+    start: usize,
+    /// The positions that are left.
+    left: Range<usize>,
+    trial: Trial,
+}
+
+/// Whether something is found in those siblings that the pattern does not ask for by their positions.
+#[derive(Clone, Copy)]
+enum Trial {
+    NotYet,
+    /// The first is being searched. So many nodes had been found before.
+    Begun(usize),
+    Found,
+    NotFound,
+}
+
+impl<'a> Matches<'a> {
+    /// The leaves at and below these nodes: their paths and indices.
+    pub(crate) fn leaves(mut self) -> impl Iterator<Item = (Path, usize)> + use<'a> {
+        self.needs_leaves = true;
+        self.flat_map(|(path, node)| {
+            let mut walk = Walk::new(node, Stops::AboveLeaves);
+            node.leaf_range().map(move |leaf| (path.join(&walk.path_to_leaf(leaf)), leaf))
+        })
+    }
+
+    fn enter(&mut self, node: NodeRef<'a>, mut steps: Vec<usize>) {
+        let above = self.open.last();
+        let is_repeated = above.is_some_and(|above| {
+            above.is_repeated || above.run.as_ref().is_some_and(|run| run.first.repeat() > 1)
+        });
+        if is_repeated {
+            steps.retain(|step| !self.barren.contains(&(node.index(), *step)));
+        }
+        if steps.is_empty() {
+            return;
+        }
+        self.open.push(Searched {
+            node,
+            children: node.children(),
+            run: None,
+            steps,
+            position: 0,
+            found: self.found,
+            is_repeated,
+        });
+    }
+
+    fn leave(&mut self) {
+        if let Some(left) = self.open.pop()
+            && left.is_repeated
+            && left.found == self.found
+        {
+            self.barren.extend(left.steps.iter().map(|step| (left.node.index(), *step)));
+        }
+    }
+
+    fn path(&self) -> Path {
+        self.open.iter().filter_map(|open| open.node.key(open.position)).collect()
+    }
+}
+
+impl<'a> Iterator for Matches<'a> {
+    type Item = (Path, NodeRef<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(root) = self.root.take() {
+            let steps = self.pattern.first_steps();
+            if self.pattern.is_end(&steps) {
+                return Some((Path::root(), root));
+            }
+            self.enter(root, steps);
+        }
+        while let Some(open) = self.open.last_mut() {
+            let Some(child) = open.next(&self.pattern, self.needs_leaves, self.found) else {
+                self.leave();
+                continue;
+            };
+            let Some(key) = open.node.key(open.position) else { continue };
+            let steps = self.pattern.steps_behind(&open.steps, &key);
+            if self.pattern.is_end(&steps) {
+                self.found += 1;
+                return Some((self.path(), child));
+            }
+            self.enter(child, steps);
+        }
+        None
+    }
+}
+
+impl<'a> Searched<'a> {
+    /// The next child that has to be visited. So many nodes were found by now.
+    fn next(&mut self, pattern: &Pattern, needs_leaves: bool, found: usize) -> Option<NodeRef<'a>> {
+        let has_names = self.node.is_labelled();
+        loop {
+            let Some(run) = &mut self.run else {
+                if needs_leaves {
+                    self.children.skip_leafless();
+                }
+                let start = self.node.num_children() - self.children.len();
+                let (first, count) = self.children.next_run()?;
+                let trial = if has_names { Trial::Found } else { Trial::NotYet };
+                self.run = Some(Run { first, start, left: start..start + count, trial });
+                continue;
+            };
+            if let Trial::Begun(before) = run.trial {
+                run.trial = if before == found { Trial::NotFound } else { Trial::Found };
+            }
+            let asked = pattern.positions(&self.steps);
+            if let Trial::NotFound = run.trial {
+                let next = asked.filter(|position| run.left.contains(position)).min();
+                run.left.start = next.unwrap_or(run.left.end);
+            } else if let Trial::NotYet = run.trial
+                && asked.into_iter().all(|position| position != run.left.start)
+            {
+                run.trial = Trial::Begun(found);
+            }
+            match run.left.next() {
+                Some(position) => {
+                    self.position = position;
+                    return Some(run.first.later(position - run.start));
+                }
+                None => self.run = None,
+            }
+        }
+    }
+}
