@@ -185,6 +185,11 @@ fn what_moved_in_a_list_of_one_length_did_not_change() {
     - [0]: 1
     + [3]: 5
     ");
+    let many: Vec<i32> = (0..20_000).collect();
+    assert_eq!(
+        report(&numbers(&many[..19_999]), &numbers(&many[1..])),
+        "2 changes\n- [0]: 0\n+ [19998]: 19999"
+    );
     // By position there are as many changes.
     insta::assert_snapshot!(report(&numbers(&[1, 2, 3]), &numbers(&[1, 3, 2])), @"
     2 changes

@@ -18,7 +18,7 @@ use super::align::{Aligned, align, align_by_content};
 use super::change::{Change, ChangeKind, Diff};
 use super::classes::Classes;
 use super::node::{DiffNode, Diffable};
-use super::shifted::{FEWEST, is_short_list, may_be_shifted, with_short_lists};
+use super::shifted::{FEWEST, is_list, may_be_shifted, with_lists};
 
 impl TreeDef {
     /// Returns the changes that turn this structure into `new`.
@@ -27,9 +27,9 @@ impl TreeDef {
     ///
     /// Elements of sequences are paired so that as many as possible are equal; in sequences of more
     /// than 2,048 elements, as many as the comparison finds near each difference, in time that grows
-    /// with the length. Two sequences of one length are compared by position, unless they are
-    /// shorter than that, a few elements were removed and others added, and then there are fewer
-    /// changes: from `[1, 2, 3, 4]` to `[2, 3, 4, 5]` there are two.
+    /// with the length. Two sequences of one length are compared by position, unless a few elements
+    /// were removed and others added, and then there are fewer changes: from `[1, 2, 3, 4]` to
+    /// `[2, 3, 4, 5]` there are two.
     ///
     /// Fields and entries are compared by name or key. A missing child was renamed if it equals
     /// exactly one new child, and no other missing child equals that one.
@@ -65,7 +65,7 @@ pub(crate) fn diff<T: Diffable>(old: &T, new: &T) -> Diff<T> {
         changes: Vec::new(),
         work: MOST_WORK.saturating_add(leaves.saturating_mul(WORK_PER_LEAF)),
         with_twins: with_twins.collect(),
-        with_lists: old.own_leaves().map(|_| with_short_lists(&old.structure().encoding)),
+        with_lists: old.own_leaves().map(|_| with_lists(&old.structure().encoding)),
         differing: Differing::default(),
         by_content: false,
         attempts: 0,
@@ -148,7 +148,7 @@ where
             labelled(a, b)
         } else {
             let mut steps = listed(a, b, align(a, b, &mut self.work));
-            if is_short_list(a.node) && a.node.num_children() == b.node.num_children() {
+            if is_list(a.node) && a.node.num_children() == b.node.num_children() {
                 steps.push(Step::revise(a, b, before));
             }
             Some(steps)
@@ -242,7 +242,7 @@ where
     }
 
     fn is_list(&self, node: NodeRef<'_>) -> bool {
-        self.has_list(node) && is_short_list(node)
+        self.has_list(node) && is_list(node)
     }
 
     /// Whether the children of a node are compared on their own, because there are lists in them

@@ -6,24 +6,18 @@ use crate::treedef::node_ref::NodeRef;
 
 use super::node::DiffNode;
 
-/// The maximum number of elements of a list whose elements are looked for elsewhere in it. In longer
-/// ones that costs more than the comparison itself.
-const MOST_SHORT: usize = 128;
-
 /// Whether the elements of a node may be paired by content although both lists have one length.
-pub(super) fn is_short_list(node: NodeRef<'_>) -> bool {
-    node.kind() == NodeKind::Seq && (2..=MOST_SHORT).contains(&node.num_children())
+pub(super) fn is_list(node: NodeRef<'_>) -> bool {
+    node.kind() == NodeKind::Seq && node.num_children() > 1
 }
 
-/// For each node of a structure, whether it is or contains a short list with some leaves.
-pub(super) fn with_short_lists(encoding: &Encoding) -> Vec<bool> {
+/// For each node of a structure, whether it is or contains a list with some leaves.
+pub(super) fn with_lists(encoding: &Encoding) -> Vec<bool> {
     let nodes = &encoding.nodes;
     let mut found = vec![false; nodes.len()];
     // Children come after their parent.
     for (at, node) in nodes.iter().enumerate().rev() {
-        let mut has_list = node.kind == NodeKind::Seq
-            && (2..=MOST_SHORT).contains(&node.children)
-            && node.leaves >= FEWEST;
+        let mut has_list = node.kind == NodeKind::Seq && node.children > 1 && node.leaves >= FEWEST;
         let mut run = at + 1;
         while run < at + node.span && !has_list {
             // In range: within the span (invariant 2).
