@@ -305,8 +305,8 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "N", default_value_t = 1 << 24, help_heading = "Limits")]
     max_nodes: usize,
     /// Maximum number of bytes, also after decompression
-    #[arg(long, value_name = "N", default_value_t = 4 << 30, help_heading = "Limits")]
-    max_bytes: usize,
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = size, help_heading = "Limits")]
+    max_bytes: u64,
 }
 
 impl Default for Limits {
@@ -325,7 +325,7 @@ impl Limits {
     }
 
     pub(crate) fn max_bytes(self) -> usize {
-        self.max_bytes
+        usize::try_from(self.max_bytes).unwrap_or(usize::MAX)
     }
 
     /// Those of the library. A tree whose nodes fit may be printed and rebuilt.

@@ -19,6 +19,7 @@ use crate::tensors::{self, TensorLeaf, more_than};
 const PIECE: usize = 1 << 20;
 /// The metadata that has the structure, if the library wrote the file.
 pub(crate) const STRUCTURE: &str = "treedef";
+pub(crate) const STRUCTURE_OF_ARRAYS: &str = "treedef.arrays";
 
 /// A file of tensors.
 pub(crate) struct Stored {

@@ -16,7 +16,7 @@ use crate::paint::{bare_numbers, paint_change, with_null};
 use crate::parse::Document;
 use crate::paths::shown;
 use crate::progress::Progress;
-use crate::stored::{STRUCTURE, Stored};
+use crate::stored::{STRUCTURE, STRUCTURE_OF_ARRAYS, Stored};
 use crate::tensors::{Halves, TensorLeaf, has_arrays, kinds, numbers};
 
 use super::changes::{far, folded, line, line_of_values, snapped, without_renames};
@@ -47,7 +47,7 @@ pub(super) fn diff(
         progress.end();
         return if are_equal {
             no_changes(patch, json)
-        } else if patch || old.has_structure() || new.has_structure() {
+        } else if patch || old.has_structure() && new.has_structure() {
             diff_structured(old, new, (tolerance, patch, json), style)
         } else {
             diff_tensors(&old, &new, tolerance, json)
@@ -196,7 +196,7 @@ fn diff_structured(
     let (a, b) = (old.read_all()?, new.read_all()?);
     let paths = [&a, &b].into_iter().flat_map(|tree| tree.treedef().leaf_paths());
     let mut parts: HashSet<String> = paths.map(|path| path.to_joined_string(".")).collect();
-    parts.extend([STRUCTURE.to_owned(), format!("{STRUCTURE}.arrays")]);
+    parts.extend([STRUCTURE, STRUCTURE_OF_ARRAYS].map(str::to_owned));
     let lines = metadata_lines([&old, &new], options.2, |key| parts.contains(key));
     diff_values(&a, b, options, style, lines)
 }

@@ -9,7 +9,7 @@ use crate::failure::Result;
 use crate::format::Format;
 use crate::paint::paint_change;
 use crate::paths::{readable, shown};
-use crate::stored::{Slot, Stored};
+use crate::stored::{STRUCTURE, STRUCTURE_OF_ARRAYS, Slot, Stored};
 
 use super::changes::{far, line, replaced, snapped, without_renames};
 use super::print::{print, print_json};
@@ -54,7 +54,8 @@ pub(super) fn diff_tensors(
 ) -> Result<bool> {
     let [before, after] = items(old, new)?;
     let diff = before.diff(&after);
-    let mut lines = metadata_lines([old, new], json, |_| false);
+    let is_structure = |key: &str| key == STRUCTURE || key == STRUCTURE_OF_ARRAYS;
+    let mut lines = metadata_lines([old, new], json, is_structure);
     for change in without_renames(&diff, |path| before.subtree(path).ok()) {
         let mut far_apart = None;
         let line = match &change.kind {

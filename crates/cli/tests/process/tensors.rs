@@ -1,5 +1,6 @@
 //! Files of tensors.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::process::Stdio;
 
@@ -51,13 +52,13 @@ fn npy_of_halves(bits: &[u16]) -> Vec<u8> {
 fn half_floats_are_printed_as_halves() {
     let folder = Folder::new("halves");
     let [old, new] = ["old.npy", "new.npy"].map(|name| folder.path(name));
-    std::fs::write(&old, npy_of_halves(&[0x36e1, 0xb800, 0x7c00])).unwrap();
-    std::fs::write(&new, npy_of_halves(&[0x36e2, 0xb800, 0x7c00])).unwrap();
+    fs::write(&old, npy_of_halves(&[0x36e1, 0xb800, 0x7c00])).unwrap();
+    fs::write(&new, npy_of_halves(&[0x36e2, 0xb800, 0x7c00])).unwrap();
     assert_eq!(printed(&["summary", &old]), "f16[3] [0.43, -0.5, inf]\n");
     assert_eq!(printed(&["select", "[0]", &old]), "[0]: 0.43\n");
     let change = "~ the root: f16[3]: 1 of 3 numbers differ, most at [0]: 0.43 → 0.4302\n";
     assert_eq!(printed(&["diff", &old, &new]), change);
-    std::fs::write(&old, npy_of_halves(&[0x36e1; 7])).unwrap();
+    fs::write(&old, npy_of_halves(&[0x36e1; 7])).unwrap();
     assert_eq!(
         printed(&["select", "**", &old]),
         format!("the root: [0.43{}]\n", ",0.43".repeat(6))
@@ -74,7 +75,7 @@ fn half_floats_are_printed_as_halves() {
 fn a_large_tensor_ends_with_its_reader() {
     let folder = Folder::new("pipe");
     let path = folder.path("long.npy");
-    std::fs::write(&path, npy(3_000_000)).unwrap();
+    fs::write(&path, npy(3_000_000)).unwrap();
     for option in ["--full", "--json"] {
         let mut command = treedef(&["select", "**", option, &path]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -112,7 +113,7 @@ fn what_is_no_number_comes_back_from_safetensors() {
         (folder.path("old.json"), folder.path("x.safetensors"), folder.path("back.json"));
     let text =
         r#"{"a": ["x", null, true], "b": {"c.d": [[0.5], [1.5]], "e": []}, "f": [[1], [2, 3]]}"#;
-    std::fs::write(&old, text).unwrap();
+    fs::write(&old, text).unwrap();
     for (from, to) in [(&old, &there), (&there, &back)] {
         let convert = treedef(&["convert", from, "-o", to]).output().unwrap();
         assert_eq!(String::from_utf8(convert.stderr).unwrap(), "");
@@ -127,7 +128,7 @@ fn what_is_no_number_comes_back_from_safetensors() {
 fn what_npz_does_not_hold_is_told() {
     let folder = Folder::new("npz");
     let old = folder.path("old.json");
-    std::fs::write(&old, r#"{"a": [1, 2], "b": [], "c": {"1": [0.5], "x.y": 1}}"#).unwrap();
+    fs::write(&old, r#"{"a": [1, 2], "b": [], "c": {"1": [0.5], "x.y": 1}}"#).unwrap();
     let to = folder.path("new.npz");
     let convert = treedef(&["convert", &old, "-o", &to, "--json"]).output().unwrap();
     let told: serde_json::Value = serde_json::from_slice(&convert.stdout).unwrap();
@@ -256,7 +257,7 @@ fn files_with_a_structure_are_compared_by_it() {
     {
         let [json, tensors] =
             ["json", "safetensors"].map(|format| folder.path(&format!("{name}.{format}")));
-        std::fs::write(&json, text).unwrap();
+        fs::write(&json, text).unwrap();
         assert!(treedef(&["convert", &json, "-o", &tensors]).status().unwrap().success());
         files.push(tensors);
     }
@@ -269,6 +270,33 @@ fn files_with_a_structure_are_compared_by_it() {
     let piped = fed(&["diff", a, "-", "--format", "safetensors"], &std::fs::read(b).unwrap());
     assert_eq!(String::from_utf8(piped.stdout).unwrap(), expected);
     assert_eq!(printed(&["select", "n", a]), ".n: \"x\"\n");
+}
+
+/// A file that Python wrote again has the tensors, but not the structure in the metadata.
+#[test]
+fn a_file_with_a_structure_is_compared_with_one_without() {
+    let folder = Folder::new("half_structured");
+    let [json, ours, plain] =
+        ["a.json", "a.safetensors", "b.safetensors"].map(|name| folder.path(name));
+    fs::write(&json, r#"{"l": [{"w": [1.5, 2.5]}, {"w": [0.5, 3.5]}]}"#).unwrap();
+    assert!(treedef(&["convert", &json, "-o", &ours]).status().unwrap().success());
+    let bytes = fs::read(&ours).unwrap();
+    let (length, rest) = bytes.split_first_chunk::<8>().unwrap();
+    let (header, numbers) = rest.split_at(usize::try_from(u64::from_le_bytes(*length)).unwrap());
+    let mut header: serde_json::Value = serde_json::from_slice(header).unwrap();
+    assert!(header.as_object_mut().unwrap().remove("__metadata__").is_some());
+    let header = header.to_string();
+    let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+    let mut bytes = [&length, header.as_bytes(), numbers].concat();
+    fs::write(&plain, &bytes).unwrap();
+    assert_eq!(printed(&["diff", &ours, &plain]), "");
+    assert_eq!(printed(&["diff", &plain, &ours, "--json"]), "[]\n");
+
+    let last = bytes.len() - 8..;
+    bytes.get_mut(last).unwrap().copy_from_slice(&7.0f64.to_le_bytes());
+    fs::write(&plain, &bytes).unwrap();
+    let changed = "~ .l[1].w: f64[2]: 1 of 2 numbers differ, most at [1]: 3.5 → 7.0\n";
+    assert_eq!(printed(&["diff", &ours, &plain]), changed);
 }
 
 /// Of a pipe, too, only the header is read: what is behind it may be cut off.
@@ -287,12 +315,40 @@ fn the_header_of_a_pipe_is_shown() {
     assert_eq!(said, "treedef: standard input: the file ends inside its header at byte 20\n");
 }
 
+/// Of a file of the library, what is damaged elsewhere or beyond the limit is not read.
+#[test]
+fn only_the_parts_of_saved_trees_that_are_asked_for_are_read() {
+    let folder = Folder::new("large_saved");
+    let [json, tree] = ["a.json", "a.tree"].map(|name| folder.path(name));
+    let zeros = vec!["0.5"; 200_000].join(",");
+    fs::write(&json, format!(r#"{{"a": [{zeros}], "b": ["x"], "z": [1, 2]}}"#)).unwrap();
+    assert!(treedef(&["convert", &json, "-o", &tree]).status().unwrap().success());
+    let mut bytes = fs::read(&tree).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&tree, &bytes).unwrap();
+    let select = |pattern: &str| {
+        let output = treedef(&["select", "--max-bytes", "1MB", pattern, &tree]).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap().replace(&folder.path(""), "");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let found = ".a[9]: 0.5\n.a[131000]: 0.5\n".to_owned();
+    for (pattern, expected) in [("a[9]", &found[..11]), ("a[131000]", &found[11..])] {
+        assert_eq!(select(pattern), (Some(0), expected.to_owned(), String::new()));
+    }
+    let (code, _, said) = select("z");
+    let damage = "treedef: a.tree: damage in leaves 196608 to 200002, `.a[196608]` to `.z[1]`: the checksum does not fit\n";
+    assert_eq!((code, said.as_str()), (Some(2), damage));
+    let (code, _, said) = select("zz");
+    let nothing = "treedef: a.tree: no node matches `.zz` (did you mean `.z`?)\n";
+    assert_eq!((code, said.as_str()), (Some(2), nothing));
+}
+
 /// A part of a file of the library is what the same part of the document is.
 #[test]
 fn parts_of_saved_trees_are_selected() {
     let folder = Folder::new("saved");
     let [json, tree, safe] = ["a.json", "a.tree", "a.safetensors"].map(|name| folder.path(name));
-    std::fs::write(&json, r#"{"net": [{"w": [1.5, 2.5], "name": "in"}, {"w": [0.5]}]}"#).unwrap();
+    fs::write(&json, r#"{"net": [{"w": [1.5, 2.5], "name": "in"}, {"w": [0.5]}]}"#).unwrap();
     for made in [&tree, &safe] {
         let output = treedef(&["convert", &json, "-o", made]).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
