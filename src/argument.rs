@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::path::Path;
 use crate::pattern::{Pattern, PatternStep};
 
@@ -57,7 +57,15 @@ impl ToPath for Path {
 
 impl ToPath for str {
     fn to_path(&self) -> Result<Cow<'_, Path>> {
-        self.parse().map(Cow::Owned)
+        let path = self.parse().map_err(|error: Error| {
+            let is_pattern = self.parse::<Pattern>().is_ok();
+            if is_pattern {
+                error.with_hint("a path has no wildcards: it names one node")
+            } else {
+                error
+            }
+        });
+        path.map(Cow::Owned)
     }
 }
 

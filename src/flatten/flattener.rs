@@ -321,7 +321,8 @@ impl Flattener {
     /// Makes the values at these paths static: they are stored in the treedef.
     ///
     /// Use this for fields of a struct that contains a `#[serde(flatten)]` field: serde serializes
-    /// such a struct as a map, and maps have no type name.
+    /// such a struct as a map, and maps have no type name. A pattern that matches nothing is no error:
+    /// [`unmatched_rules`](Self::unmatched_rules) tells.
     ///
     /// # Errors
     ///

@@ -26,6 +26,11 @@ use crate::model::{Leaf, LeafKind, Packed, Value};
 /// assert_eq!(treedef.to_string(), "((*, *); 2)");
 /// # Ok::<(), treedef::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a scalar of serde nor a `Leaf`",
+    note = "objects of other types are leaves of their own: see `flatten_objects`, \
+            `unflatten_objects`, `Tree::of_objects` and `Tree::into_objects`"
+)]
 pub trait LeafType: Flat {}
 
 /// What flattening needs of a leaf type. Cannot be named outside the crate, like [`Flat`].

@@ -177,9 +177,9 @@ fn another_type<T>(scope: &ObjectScope) -> String {
     let (found, expected) = (type_name::<T>(), scope.type_name);
     match form_of(found, expected) {
         Some(form) => format!(
-            "an object is a `{expected}`, found a `{found}` (write `with = \"treedef::object::{form}\"`)"
+            "expected an object `{expected}`, found `{found}` (write `with = \"treedef::object::{form}\"`)"
         ),
-        None => format!("an object is a `{expected}`, found a `{found}`"),
+        None => format!("expected an object `{expected}`, found `{found}`"),
     }
 }
 

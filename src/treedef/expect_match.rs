@@ -33,8 +33,8 @@ impl TreeDef {
         Err(if hints.is_empty() { error } else { error.with_hint(hints.join(" or ")) })
     }
 
-    /// The pattern with another name in the first step that fits no node. If the steps after it fit
-    /// nothing below that name, they are left out.
+    /// The pattern at any depth, or with the other wildcard or another name in the first step that fits
+    /// no node. If the steps after that name fit nothing below it, they are left out.
     #[cold]
     fn nearest_pattern(&self, pattern: &Pattern) -> Option<Pattern> {
         let steps = &pattern.0;
@@ -49,8 +49,20 @@ impl TreeDef {
             names_one(&Pattern(steps.iter().take(*length).cloned().collect()))
         });
         let (above, rest) = steps.split_at_checked(fits)?;
-        let (PatternStep::Key(asked), below) = rest.split_first()? else { return None };
-        let asked = asked.text()?;
+        let (first, below) = rest.split_first()?;
+        let deeper = Pattern([&[PatternStep::AnySteps], &steps[..]].concat());
+        if names_one(&deeper) {
+            return Some(deeper);
+        }
+        let asked = match first {
+            PatternStep::Key(asked) => asked.text()?,
+            PatternStep::AnySteps => return None,
+            PatternStep::AnyField | PatternStep::AnyEntry => {
+                let field = *first == PatternStep::AnyEntry;
+                let other = if field { PatternStep::AnyField } else { PatternStep::AnyEntry };
+                return Some(Pattern([above, &[other], below].concat())).filter(names_one);
+            }
+        };
         let with = |key: &Key, below: &[PatternStep]| {
             Pattern([above, &[PatternStep::Key(key.clone())], below].concat())
         };

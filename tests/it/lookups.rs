@@ -213,6 +213,13 @@ fn a_pattern_that_names_nothing_says_what_was_perhaps_meant() {
     assert_snapshot!(said("head.bias"), @"no node matches `.head.bias`");
     assert_snapshot!(said("**.q"), @"no node matches `**.q`");
     assert_snapshot!(said("layers[2].w"), @"no node matches `.layers[2].w`");
+    // The commonest slips: no `**`, and one wildcard for the other.
+    assert_snapshot!(said("w"), @"no node matches `.w` (did you mean `**.w`?)");
+    assert_snapshot!(said("layers.*.w"), @"no node matches `.layers.*.w` (did you mean `.layers[*].w`?)");
+    assert_snapshot!(said("act[*]"), @"no node matches `.act[*]` (did you mean `.act.*`?)");
+    assert_snapshot!(said("layers.*.q"), @"no node matches `.layers.*.q`");
+    assert_snapshot!(said("act::Gelu"), @"expected a field of the variant: `.name` or `.0`, found the end at byte 9");
+    assert_snapshot!(tree.get("**.w").unwrap_err(), @"expected a key: one of `.name .0 [0] [\"key\"] ? ::Variant.0`, found `**.w` at byte 0 (a path has no wildcards: it names one node)");
     // `select_any` accepts what `select` and `select_mut` do not.
     assert_snapshot!(tree.select("**.bais").err().unwrap(), @"no node matches `**.bais` (did you mean `**.bias`? or see `select_any`)");
     assert_snapshot!(tree.clone().select_mut("**.q").err().unwrap(), @"no node matches `**.q` (see `select_any`)");

@@ -233,8 +233,8 @@ fn what_does_not_fit_is_an_error_with_its_path() {
         b: Option<Tensor>,
     }
     let wrong = vec![Wrong { b: Some(Tensor::of(1.0)) }];
-    insta::assert_snapshot!(refused(flatten_objects::<Tensor>(&wrong)), @r#"an object is a `objects::Tensor`, found a `core::option::Option<objects::Tensor>` (write `with = "treedef::object::option"`) at `[0].b`"#);
-    insta::assert_snapshot!(refused(flatten_objects::<f64>(&model())), @"an object is a `f64`, found a `objects::Tensor` at `.blocks[0]::Linear.0.w`");
+    insta::assert_snapshot!(refused(flatten_objects::<Tensor>(&wrong)), @r#"expected an object `objects::Tensor`, found `core::option::Option<objects::Tensor>` (write `with = "treedef::object::option"`) at `[0].b`"#);
+    insta::assert_snapshot!(refused(flatten_objects::<f64>(&model())), @"expected an object `f64`, found `objects::Tensor` at `.blocks[0]::Linear.0.w`");
     insta::assert_snapshot!(refused(treedef::flatten(&model())), @"a `objects::Tensor` is an object, which only `treedef::flatten_objects::<objects::Tensor>` takes at `.blocks[0]::Linear.0.w`");
     insta::assert_snapshot!(serde_json::to_string(&model()).unwrap_err().to_string().replace(module_path!(), "objects"), @"a `objects::Tensor` is an object, which has no form in this format: flatten the value by `treedef::flatten_objects::<objects::Tensor>`");
 
@@ -291,7 +291,7 @@ fn a_type_that_does_not_fit_is_an_error_with_its_path() {
     insta::assert_snapshot!(refused(unflatten_objects::<Vec<Ignores>, _>(&treedef, objects())), @r#"the type did not take this object at `[0].w` (a field that it ignores or skips, or one without `with = "treedef::object"`)"#);
     insta::assert_snapshot!(refused(unflatten_objects::<Vec<Option_>, _>(&treedef, objects())), @"invalid type: an object, expected unit at `[0].w`");
     insta::assert_snapshot!(refused(unflatten_objects::<Tree<treedef::Leaf>, _>(&treedef, objects())), @r#"the type did not take this object at `[0].w` (a field that it ignores or skips, or one without `with = "treedef::object"`)"#);
-    insta::assert_snapshot!(refused(unflatten_objects::<Vec<Linear>, _>(&treedef, vec![1.0])), @"an object is a `f64`, found a `objects::Tensor` at `[0].w`");
+    insta::assert_snapshot!(refused(unflatten_objects::<Vec<Linear>, _>(&treedef, vec![1.0])), @"expected an object `f64`, found `objects::Tensor` at `[0].w`");
     insta::assert_snapshot!(refused(unflatten_objects::<Vec<Linear>, Tensor>(&treedef, vec![])), @"expected 1 leaf, found 0");
     insta::assert_snapshot!(refused(treedef::unflatten::<Vec<Linear>>(&treedef, [0u64])), @"invalid type: integer `0`, expected an object `objects::Tensor` at `[0].w`");
 }

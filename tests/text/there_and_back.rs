@@ -405,7 +405,7 @@ fn errors_of_a_path_say_what_was_expected() {
     assert_snapshot!(error::<Path>("["), @"expected a value, found the end at byte 1");
     assert_snapshot!(error::<Path>("[]"), @"expected a value, found `]` at byte 1");
     assert_snapshot!(error::<Path>("[0"), @"expected `]`, found the end at byte 2");
-    assert_snapshot!(error::<Path>("::A"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found the end at byte 3"#);
+    assert_snapshot!(error::<Path>("::A"), @"expected a field of the variant: `.name` or `.0`, found the end at byte 3");
     assert_snapshot!(error::<Path>("? ?"), @r#"expected a key: one of `.name .0 [0] ["key"] ? ::Variant.0`, found `?` at byte 2"#);
 }
 

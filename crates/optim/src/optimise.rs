@@ -139,7 +139,9 @@ pub trait Optimiser {
         state.descend_trees(self, model, gradients)
     }
 
-    /// Restricts a transform to the leaves that a pattern names: optax's `masked`.
+    /// Restricts a transform to the leaves that a pattern names: optax's `masked`. So
+    /// `adam(0.1).only("**.w")` trains nothing else, and `weight_decay(0.1).only("**.w")` in a
+    /// [`chain!`](crate::chain) decays nothing else.
     ///
     /// The others keep their gradients, or stay as they are if the transform has a learning rate.
     /// (optax would add their gradients to the parameters.) To exclude a part from a whole optimiser,

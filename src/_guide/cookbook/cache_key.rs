@@ -18,4 +18,12 @@
 //! ```
 //!
 //! If `f32` and `f64` need different plans, the key is the [`signature`](crate::signature()). In a
-//! file or between machines, it is the `TreeDef::fingerprint`.
+//! file or between machines, it is the `TreeDef::fingerprint`, which is the same for `f32` and `f64`.
+//! The text of the signature tells them apart:
+//!
+//! ```
+//! use treedef::signature;
+//!
+//! assert_eq!(signature(&(1, 2.5f32))?.to_string(), "(i32, f32)");
+//! # Ok::<(), treedef::Error>(())
+//! ```

@@ -9,6 +9,7 @@
 //!
 //! let model = Model { name: "fox".into(), encoder: vec![1.0, 2.0], head: vec![3.0] };
 //! let trainable = Flattener::new().leaves_where(LeafKind::is_float).static_at(".encoder")?;
+//! assert_eq!(trainable.unmatched_rules(&model)?, [""; 0]); // a typo would freeze nothing
 //! let (mut leaves, treedef) = trainable.flatten_as::<f64>(&model)?;
 //! assert_eq!(leaves, [3.0]);
 //!
@@ -18,4 +19,7 @@
 //! # Ok::<(), treedef::Error>(())
 //! ```
 //!
-//! A path may be a [`Pattern`](crate::Pattern): `**.b` freezes all fields `b`.
+//! A path may be a [`Pattern`](crate::Pattern): `**.b` freezes all fields `b`. One that matches nothing
+//! is no error, because a list may be empty today; [`unmatched_rules`] tells.
+//!
+//! [`unmatched_rules`]: crate::Flattener::unmatched_rules

@@ -94,7 +94,10 @@ pub(super) fn parse_key(lexer: &mut Lexer<'_>) -> Result<Key> {
         None
     };
     if !lexer.eat_here(".") {
-        return lexer.fail("a key: one of `.name .0 [0] [\"key\"] ? ::Variant.0`");
+        return lexer.fail(match variant {
+            Some(_) => "a field of the variant: `.name` or `.0`",
+            None => "a key: one of `.name .0 [0] [\"key\"] ? ::Variant.0`",
+        });
     }
     lexer.expect_no_space()?;
     Ok(match (variant, lexer.peek_here().is_some_and(|char| char.is_ascii_digit())) {

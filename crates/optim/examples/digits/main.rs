@@ -151,7 +151,7 @@ fn train<M: Classifier>(
     let rows = data.labels.elem_count();
     let steps = epochs * (rows / BATCH) as u64;
     let rate = warmup_cosine(0.0, 3e-3, steps / 10, steps, 0.0);
-    let adamw = adamw(rate).weight_decay(0.1).only("**.w");
+    let adamw = adamw(rate).weight_decay(0.1).decay_only("**.w");
     let optimiser = chain!(clip_by_global_norm(1.0), adamw);
     let mut state = optimiser.init::<Tensor, _>(&model)?;
     let mut average = model.clone();

@@ -152,7 +152,7 @@ impl<L: Leaf> Transform<L> for Adam {
 /// ```
 /// use treedef_optim::{Optimiser, adamw};
 ///
-/// let optimiser = adamw(0.1).weight_decay(0.5).only(".0");
+/// let optimiser = adamw(0.1).weight_decay(0.5).decay_only(".0");
 /// let mut state = optimiser.init::<f64, _>(&(1.0, 1.0))?;
 /// assert_eq!(optimiser.step((1.0, 1.0), (0.0, 0.0), &mut state)?, (0.95, 1.0));
 /// # Ok::<(), treedef_optim::Error>(())
@@ -178,7 +178,7 @@ impl AdamW {
     }
 
     /// Only the leaves that the pattern names decay: optax's `mask`. All leaves are trained.
-    pub fn only(mut self, pattern: impl Into<String>) -> Self {
+    pub fn decay_only(mut self, pattern: impl Into<String>) -> Self {
         self.decay.only = vec![pattern.into()];
         self
     }

@@ -52,7 +52,7 @@ impl Lion {
     }
 
     /// Only the leaves that the pattern names decay: optax's `mask`. All leaves are trained.
-    pub fn only(mut self, pattern: impl Into<String>) -> Self {
+    pub fn decay_only(mut self, pattern: impl Into<String>) -> Self {
         self.decay.only = vec![pattern.into()];
         self
     }

@@ -38,10 +38,10 @@ fn a_step_of_a_struct_allocates_nothing() {
     let counts = [
         ("sgd", allocations(sgd(rate()).momentum(0.9).nesterov(true))),
         ("adam", allocations(adam(rate()))),
-        ("adamw", allocations(adamw(rate()).weight_decay(0.1).only("**.w"))),
+        ("adamw", allocations(adamw(rate()).weight_decay(0.1).decay_only("**.w"))),
         ("adagrad", allocations(adagrad(rate()))),
         ("rmsprop", allocations(rmsprop(rate()).momentum(0.5))),
-        ("lion", allocations(lion(rate()).only("**.w"))),
+        ("lion", allocations(lion(rate()).decay_only("**.w"))),
         ("accumulate", allocations(adam(rate()).accumulate(3))),
         ("freeze", allocations(adam(rate()).freeze("layers[0]"))),
         ("decay", allocations(chain!(weight_decay(0.1).only("**.w"), sgd(0.1)))),

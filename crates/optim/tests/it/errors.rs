@@ -46,7 +46,8 @@ fn a_value_without_such_leaves() {
 #[test]
 fn patterns_that_name_nothing() {
     let model = net(1, &[2]);
-    let error = adamw(0.1).weight_decay(0.1).only("**.weight").init::<f64, _>(&model).unwrap_err();
+    let error =
+        adamw(0.1).weight_decay(0.1).decay_only("**.weight").init::<f64, _>(&model).unwrap_err();
     assert_snapshot!(error, @"no node matches `**.weight` (did you mean `**.w`?)");
     assert_snapshot!(adam(0.1).freeze("layers[7]").init::<f64, _>(&model).unwrap_err(), @"no node matches `.layers[7]`");
     assert_snapshot!(adam(0.1).freeze("layers[").init::<f64, _>(&model).unwrap_err(), @"expected a value, found the end at byte 7");

@@ -18,7 +18,7 @@ const FILE: &str = "TREEDEF_OPTIM_TRAINING";
 
 fn optimiser() -> impl Optimiser + treedef_optim::transform::Transform<f64> {
     let rate = schedules::warmup_cosine(0.0, 0.05, 10, STEPS, 0.001);
-    chain!(clip_by_global_norm(1.0), adamw(rate).weight_decay(0.1).only("**.w")).accumulate(3)
+    chain!(clip_by_global_norm(1.0), adamw(rate).weight_decay(0.1).decay_only("**.w")).accumulate(3)
 }
 
 /// Trains to the end, and saves after each step if there is a file.

@@ -135,7 +135,7 @@ fn a_static_of_the_model_may_change() {
 
 #[test]
 fn trees_are_trained_as_values_are() {
-    let optimiser = chain!(clip_by_global_norm(0.7), adamw(0.05).only("[0]"));
+    let optimiser = chain!(clip_by_global_norm(0.7), adamw(0.05).decay_only("[0]"));
     let (model, gradient) = (vec![1.0, 2.0, 3.0], vec![0.5, -0.25, 9.0]);
     let mut state = optimiser.init::<f64, _>(&model).unwrap();
     let mut tree = Tree::<f64>::of_as(&model).unwrap();

@@ -78,7 +78,7 @@ fn each_group_has_its_own_norm() {
 fn patterns_may_change_from_step_to_step() {
     // Layers are thawed one after another, with one state; each step has another optimiser.
     let mut model = net(7, &[2, 2]);
-    let all = adamw(0.1).only("**.w");
+    let all = adamw(0.1).decay_only("**.w");
     let mut state = all.clone().freeze("layers").init::<f64, _>(&model).unwrap();
     let mut moved = Vec::new();
     for pattern in ["layers", "layers[0]", "layers[1]"] {
@@ -103,7 +103,7 @@ fn patterns_may_change_from_step_to_step() {
 
     // What decays changes, too.
     let step = |pattern: &str, state: &mut _| {
-        let optimiser = adamw(0.1).weight_decay(0.5).only(pattern);
+        let optimiser = adamw(0.1).weight_decay(0.5).decay_only(pattern);
         optimiser.step((1.0, 1.0), (0.0, 0.0), state).unwrap()
     };
     let mut state = adamw(0.1).init::<f64, _>(&(1.0, 1.0)).unwrap();
@@ -135,7 +135,7 @@ fn updates_and_descent_agree() {
         sgd(0.1),
         sgd(0.1).momentum(0.9),
         adam(0.1),
-        adamw(0.1).only("**.w"),
+        adamw(0.1).decay_only("**.w"),
         lion(0.1),
         adagrad(0.1),
         rmsprop(0.1).momentum(0.5),

@@ -57,7 +57,7 @@ fn training_that_is_resumed_gives_the_same_bits() {
         sgd(0.1),
         sgd(schedules::linear(0.1, 0.0, 15)).momentum(0.9).nesterov(true),
         chain!(clip_by_global_norm(1.0), adam(schedules::warmup_cosine(0.0, 0.1, 4, 18, 0.01))),
-        adamw(0.1).weight_decay(0.1).only("**.w"),
+        adamw(0.1).weight_decay(0.1).decay_only("**.w"),
         adagrad(schedules::exponential_decay(0.1, 7, 0.5)),
         rmsprop(0.01).momentum(0.5),
         rmsprop(0.01).centered(true).momentum(0.5),
@@ -163,7 +163,7 @@ fn safetensors_hold_a_state_of_numbers() {
 
 #[test]
 fn a_model_with_a_layer_more_keeps_its_moments() {
-    let optimiser = chain!(clip_by_global_norm(1.0), adamw(0.1).only("**.w"));
+    let optimiser = chain!(clip_by_global_norm(1.0), adamw(0.1).decay_only("**.w"));
     let old = net(5, &[2, 2]);
     let mut state = optimiser.init::<f64, _>(&old).unwrap();
     let trained = optimiser.step(old.clone(), old.gradient(0), &mut state).unwrap();

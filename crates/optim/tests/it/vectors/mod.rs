@@ -156,7 +156,7 @@ fn descent<L: Leaf>(
         "adamw" => {
             let adamw = adamw(rate).b1(field("b1")).b2(field("b2")).eps(field("eps"));
             let decay = fields["decay"].as_str().unwrap();
-            Box::new(adamw.weight_decay(field("weight_decay")).only(decay))
+            Box::new(adamw.weight_decay(field("weight_decay")).decay_only(decay))
         }
         "adagrad" => {
             Box::new(adagrad(rate).initial_accumulator(field("initial")).eps(field("eps")))
