@@ -4,6 +4,7 @@
 //! index; where it asks for numbers, or sequences of them, a tensor is read.
 
 mod access;
+mod ahead;
 mod array_access;
 mod buffered;
 mod deserializer;

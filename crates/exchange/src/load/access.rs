@@ -1,9 +1,13 @@
 //! The elements, entries, fields and variants that serde asks for one after the other.
 
+use std::marker::PhantomData;
+
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
+    Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess,
+    Visitor,
 };
 
+use crate::load::ahead::{Ahead, may_be_number};
 use crate::load::failure::Failure;
 use crate::load::key::{KeyDeserializer, text};
 use crate::load::names::{EMPTY, Names};
@@ -15,17 +19,21 @@ use crate::shape::display;
 /// The elements of a dimension, or of all of them.
 pub(crate) struct Elements<'de> {
     part: Part<'de>,
+    /// The index of the next element, behind those that were copied.
     next: usize,
     length: usize,
     /// How many dimensions are one sequence.
     flat: Option<usize>,
     /// How far the next element is, if all are equally far apart.
     step: Option<usize>,
+    /// Copied elements, which are next.
+    ahead: Ahead,
 }
 
 impl<'de> Elements<'de> {
     pub(crate) fn new(part: Part<'de>, length: usize) -> Self {
-        Elements { part, next: 0, length, flat: None, step: None }
+        let ahead = Ahead::of(part, part.array.strides.get(part.depth).copied());
+        Elements { part, next: 0, length, flat: None, step: None, ahead }
     }
 
     /// The elements of so many dimensions, in row-major order.
@@ -35,11 +43,14 @@ impl<'de> Elements<'de> {
         let length = dims.fold(1usize, |all, dim| all.saturating_mul(*dim));
         let is_empty = part.array.dims.iter().skip(part.depth).take(taken).any(|dim| *dim == 0);
         let length = if is_empty { 0 } else { length };
-        Elements { part, next: 0, length, flat: Some(taken), step: part.step(taken) }
+        let step = part.step(taken);
+        Elements { part, next: 0, length, flat: Some(taken), step, ahead: Ahead::of(part, step) }
     }
 
     pub(crate) fn visit<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failure> {
-        let value = visitor.visit_seq(&mut self)?;
+        let value = visitor.visit_seq(&mut self);
+        self.go_back();
+        let value = value?;
         if self.next < self.length {
             let Part { table, entry, array, depth, .. } = self.part;
             let mut dims = array.dims.clone();
@@ -48,6 +59,40 @@ impl<'de> Elements<'de> {
             table.change(entry, display(array.dtype, &dims));
         }
         Ok(value)
+    }
+
+    /// Copies the next elements, if they may be numbers of a size.
+    #[inline(never)]
+    fn copy(&mut self, size: usize) -> bool {
+        if self.next == self.length || !self.ahead.may_copy(size) {
+            return false;
+        }
+        let first = element(self.part, (self.flat, self.step), self.next);
+        let copied = self.ahead.copy(first, self.length - self.next);
+        self.next += copied; // at most the length
+        self.part.entry.count_read(copied);
+        copied > 0
+    }
+
+    /// Goes back to the first element that was copied and not read.
+    fn go_back(&mut self) {
+        let left = self.ahead.forget();
+        self.next -= left; // they were added
+        self.part.entry.count_unread(left);
+    }
+}
+
+/// An element of one dimension, or of the `flat` ones, which may be equally far apart.
+#[inline]
+fn element<'de>(
+    part: Part<'de>,
+    (flat, step): (Option<usize>, Option<usize>),
+    index: usize,
+) -> Part<'de> {
+    match (flat, step) {
+        (Some(taken), Some(step)) => part.element_apart(taken, index, step),
+        (Some(taken), None) => part.element_of_all(taken, index),
+        (None, _) => part.element(index),
     }
 }
 
@@ -67,6 +112,7 @@ impl<'de> SeqAccess<'de> for &mut Elements<'de> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Failure> {
+        self.go_back();
         if self.next == self.length {
             return Ok(None);
         }
@@ -74,17 +120,28 @@ impl<'de> SeqAccess<'de> for &mut Elements<'de> {
         if array.tensor.is_empty() {
             made(self.part.table)?;
         }
-        let element = match (self.flat, self.step) {
-            (Some(taken), Some(step)) => self.part.element_apart(taken, self.next, step),
-            (Some(taken), None) => self.part.element_of_all(taken, self.next),
-            (None, _) => self.part.element(self.next),
-        };
+        let element = element(self.part, (self.flat, self.step), self.next);
         self.next += 1;
         seed.deserialize(Place::Part(element)).map(Some)
     }
 
+    #[inline]
+    fn next_element<T: Deserialize<'de>>(&mut self) -> Result<Option<T>, Failure> {
+        if const { may_be_number::<T>() } {
+            if let Some(number) = self.ahead.next() {
+                return Ok(Some(number));
+            }
+            if self.copy(size_of::<T>())
+                && let Some(number) = self.ahead.next()
+            {
+                return Ok(Some(number));
+            }
+        }
+        self.next_element_seed(PhantomData)
+    }
+
     fn size_hint(&self) -> Option<usize> {
-        Some(self.length - self.next)
+        Some(self.length - self.next + self.ahead.left())
     }
 }
 

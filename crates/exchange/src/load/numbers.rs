@@ -144,6 +144,30 @@ impl<'t> Numbers<'t> {
         self.bytes
     }
 
+    /// Copies bytes from some byte on: as many numbers of a size as are in memory and have room. The
+    /// last one of a tensor that is in a file is not among them, because who reads it ends the
+    /// [window](Self::with).
+    pub(crate) fn copy(&self, start: usize, size: usize, to: &mut [u8]) -> usize {
+        let window = self.window.borrow();
+        let bytes = match self.bytes {
+            Some(bytes) => bytes.get(start..),
+            None => {
+                let end = self.size.saturating_sub(size + window.start).min(window.bytes.len());
+                let start = start.checked_sub(window.start);
+                start.and_then(|start| window.bytes.get(start..end))
+            }
+        };
+        let bytes = bytes.unwrap_or_default();
+        let length = bytes.len().min(to.len()) / size * size;
+        match (bytes.get(..length), to.get_mut(..length)) {
+            (Some(bytes), Some(to)) => {
+                to.copy_from_slice(bytes);
+                length
+            }
+            _ => 0,
+        }
+    }
+
     /// Gives some bytes to a function: those of a number, of at most 16.
     #[inline]
     pub(crate) fn with<R>(

@@ -78,6 +78,18 @@ impl<'c> Part<'c> {
         self.array.tensor.with(&self.table.reading, start, size, read)
     }
 
+    /// Copies the bytes of the elements from this one on, which has no dimension left: as many whole
+    /// ones as are at hand and have room. Returns the number of bytes.
+    pub(crate) fn copy_numbers(&self, to: &mut [u8]) -> usize {
+        let size = self.array.dtype.size();
+        match self.offset.checked_mul(size) {
+            Some(start) if self.depth == self.array.dims.len() => {
+                self.array.tensor.copy(start, size, to)
+            }
+            _ => 0,
+        }
+    }
+
     /// The bytes of the element, if they are in memory and no dimension is left.
     #[inline]
     pub(crate) fn bytes(&self) -> Option<&'c [u8]> {

@@ -185,6 +185,11 @@ impl Entry<'_> {
         self.read.set(self.read.get().saturating_add(numbers));
     }
 
+    /// Takes some of them back.
+    pub(crate) fn count_unread(&self, numbers: usize) {
+        self.read.set(self.read.get().saturating_sub(numbers));
+    }
+
     /// Takes it for not asked for.
     pub(crate) fn forget(&self) {
         self.asked.set(false);

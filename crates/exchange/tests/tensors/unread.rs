@@ -413,3 +413,95 @@ fn slices_that_are_not_read_are_named() {
     unused `heads`: f32[3, 2], of which the type reads no number (`Loader::ignore` leaves it out)
     ");
 }
+
+/// A number of which a type asks for something else first, and takes what it gets.
+#[derive(Debug, PartialEq, Serialize)]
+struct Lenient(f32);
+
+impl<'de> Deserialize<'de> for Lenient {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Any {
+            Number(f32),
+            Other(IgnoredAny),
+        }
+        Ok(match Any::deserialize(deserializer) {
+            Ok(Any::Number(number)) => Lenient(number),
+            Ok(Any::Other(_)) | Err(_) => Lenient(-1.0),
+        })
+    }
+}
+
+/// Reads numbers by turns as such, by a seed, and as something that looks like a number; only some
+/// of them if it is told so.
+#[derive(Debug, PartialEq)]
+struct ByTurns<const MOST: usize>(Vec<f32>);
+
+impl<const MOST: usize> Serialize for ByTurns<MOST> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de, const MOST: usize> Deserialize<'de> for ByTurns<MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Turns<const MOST: usize>;
+
+        impl<'de, const MOST: usize> Visitor<'de> for Turns<MOST> {
+            type Value = ByTurns<MOST>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("numbers")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let (length, mut numbers) = (seq.size_hint().unwrap(), Vec::new());
+                while numbers.len() < MOST {
+                    let next = match numbers.len() % 7 {
+                        2 => seq.next_element_seed(std::marker::PhantomData::<f32>)?,
+                        5 => seq.next_element::<Lenient>()?.map(|Lenient(number)| number),
+                        _ => seq.next_element()?,
+                    };
+                    let Some(next) = next else { break };
+                    numbers.push(next);
+                    assert_eq!(seq.size_hint(), Some(length - numbers.len()));
+                }
+                Ok(ByTurns(numbers))
+            }
+        }
+
+        deserializer.deserialize_seq(Turns::<MOST>)
+    }
+}
+
+/// Several numbers are copied at once, but only those count that the type takes.
+#[test]
+fn numbers_are_read_one_by_one_however_they_are_asked_for() {
+    const LENGTH: usize = 1_000;
+    let numbers: Vec<f32> = (0..LENGTH).map(|number| number as f32).collect();
+    let tensors = Tensors::new([("layers".to_owned(), f32s(&[LENGTH]))]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("numbers.safetensors");
+    safetensors::save(&tensors, &file).unwrap();
+    let source = safetensors::open(&file).unwrap();
+    macro_rules! loaded {
+        ($type:ty) => {{
+            let of_file = source.load::<Model<$type>>().map_err(|error| error.to_string());
+            let value = tensors.load::<Model<$type>>().map_err(|error| error.to_string());
+            assert_eq!(value, of_file);
+            value.map(|model| model.layers)
+        }};
+    }
+    assert_eq!(loaded!(Vec<f32>).unwrap(), numbers);
+    assert_eq!(
+        loaded!(Vec<Lenient>).unwrap(),
+        numbers.iter().map(|it| Lenient(*it)).collect::<Vec<_>>()
+    );
+    assert_eq!(loaded!(ByTurns<LENGTH>).unwrap().0, numbers);
+    let what = |error: String| error.replace("the tensors do not fit the type\n", "");
+    assert_snapshot!(what(loaded!(ByTurns<100>).unwrap_err()), @"`layers` is f32[1000], expected f32[100]");
+    assert_snapshot!(what(loaded!(Vec<[f32; 1]>).unwrap_err()), @"`layers` is f32[1000], expected f32[1000, 1]");
+    assert_snapshot!(what(loaded!(Vec<f64>).unwrap_err()), @"`layers` is f32[1000], expected f64[1000]");
+    assert_snapshot!(what(loaded!(Vec<u32>).unwrap_err()), @"`layers` is f32[1000], expected u32[1000]");
+}

@@ -1,0 +1,141 @@
+//! The next numbers of a tensor, where a type asks for them one after another.
+//!
+//! This exists only for speed: a number that is not here is read [where it is](super::place::Place).
+
+use std::cell::Cell;
+use std::mem::needs_drop;
+
+use serde::de::{Deserialize, Deserializer, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::tensor::Dtype;
+
+use super::failure::Failure;
+use super::part::Part;
+use super::place::Number;
+
+/// The size of what is copied at once.
+const BYTES: usize = 512;
+
+/// Whether a type may be a number.
+pub(crate) const fn may_be_number<T>() -> bool {
+    !needs_drop::<T>() && matches!(size_of::<T>(), 1 | 2 | 4 | 8)
+}
+
+/// Copies of the next numbers.
+pub(crate) struct Ahead {
+    bytes: [u8; BYTES],
+    /// Where the next number is, and where the last one ends.
+    next: usize,
+    end: usize,
+    dtype: Dtype,
+    /// The size of a number, or 0 if the numbers are read at their places.
+    size: usize,
+}
+
+impl Ahead {
+    /// For elements that are so far apart.
+    pub(crate) fn of(elements: Part<'_>, apart: Option<usize>) -> Self {
+        let dtype = elements.array.dtype;
+        let size = if apart == Some(1) { dtype.size() } else { 0 };
+        Ahead { bytes: [0; BYTES], next: 0, end: 0, dtype, size }
+    }
+
+    /// The next number, if the type is one that is made of such a number.
+    #[inline]
+    pub(crate) fn next<'a, T: Deserialize<'a>>(&mut self) -> Option<T> {
+        if self.next == self.end || size_of::<T>() != self.size {
+            return None;
+        }
+        let end = self.next + size_of::<T>(); // at most `self.end`: the numbers are whole
+        let (bytes, is_read) = (self.bytes.get(self.next..end)?, Cell::new(false));
+        let number = LoneNumber { bytes, dtype: self.dtype, is_read: &is_read };
+        match T::deserialize(number) {
+            Ok(number) if is_read.get() => {
+                self.next = end;
+                Some(number)
+            }
+            _ => {
+                self.size = 0;
+                None
+            }
+        }
+    }
+
+    /// Whether numbers of a size may be copied, because there are none.
+    pub(crate) fn may_copy(&self, size: usize) -> bool {
+        self.size == size && self.next == self.end
+    }
+
+    /// Copies the numbers from an element on, at most so many, as far as they are in memory. Returns
+    /// how many there are.
+    pub(crate) fn copy(&mut self, first: Part<'_>, most: usize) -> usize {
+        let room = most.saturating_mul(self.size).min(BYTES);
+        let bytes = self.bytes.get_mut(..room).unwrap_or_default();
+        (self.next, self.end) = (0, first.copy_numbers(bytes));
+        self.end.checked_div(self.size).unwrap_or(0)
+    }
+
+    /// Forgets the numbers that are left, and returns how many these are.
+    pub(crate) fn forget(&mut self) -> usize {
+        let left = self.left();
+        self.next = self.end;
+        left
+    }
+
+    pub(crate) fn left(&self) -> usize {
+        (self.end - self.next).checked_div(self.dtype.size()).unwrap_or(0)
+    }
+}
+
+/// A number for a type that asks for nothing else.
+struct LoneNumber<'a> {
+    bytes: &'a [u8],
+    dtype: Dtype,
+    /// A type may ask for something else and make a value without it.
+    is_read: &'a Cell<bool>,
+}
+
+impl LoneNumber<'_> {
+    #[inline]
+    fn number<N: Number>(self) -> Result<N, Failure> {
+        let number = N::read(self.bytes).filter(|_| self.dtype == N::DTYPE);
+        self.is_read.set(number.is_some());
+        number.ok_or(Failure::Reported)
+    }
+}
+
+macro_rules! deserialize_numbers {
+    ($($deserialize:ident $visit:ident,)*) => {
+        $(#[inline]
+        fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+            visitor.$visit(self.number()?)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for LoneNumber<'_> {
+    type Error = Failure;
+
+    deserialize_numbers! {
+        deserialize_u8 visit_u8,
+        deserialize_i8 visit_i8,
+        deserialize_u16 visit_u16,
+        deserialize_i16 visit_i16,
+        deserialize_u32 visit_u32,
+        deserialize_i32 visit_i32,
+        deserialize_u64 visit_u64,
+        deserialize_i64 visit_i64,
+        deserialize_f32 visit_f32,
+        deserialize_f64 visit_f64,
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Failure> {
+        Err(Failure::Reported)
+    }
+
+    forward_to_deserialize_any! {
+        bool i128 u128 char str string bytes byte_buf option unit unit_struct newtype_struct seq tuple
+        tuple_struct map struct enum identifier ignored_any
+    }
+}
