@@ -121,8 +121,8 @@ impl Loader {
         Loader { separator: separator.to_owned(), ..self }
     }
 
-    /// Renames the tensors that match. The other pattern has the same wildcards in the same order:
-    /// `rename("**.attn.c_attn.weight", "**.qkv.w")`.
+    /// Renames the tensors of the file that match, to names of the type. The other pattern has the same
+    /// wildcards in the same order: `rename("**.attn.c_attn.weight", "**.qkv.w")`.
     #[must_use]
     pub fn rename(mut self, from: &str, to: &str) -> Self {
         self.rules.push(Rule::Rename(from.to_owned(), to.to_owned()));
@@ -324,7 +324,9 @@ impl Loader {
             .filter_map(|entry| {
                 let array = entry.array()?;
                 let unread = entry.asked.get().then(|| (entry.unread(), array.num_numbers()));
-                Some(Unused { name: entry.original.to_owned(), tensor: &array.tensor, unread })
+                let (name, tensor) = (entry.original.to_owned(), &array.tensor);
+                let renamed = (entry.name != name).then(|| entry.name.to_string());
+                Some(Unused { name, renamed, tensor, unread })
             })
             .collect();
         report.find_renamed(&table.missing.take(), &unused);

@@ -32,7 +32,7 @@ use crate::tensor::{Tensor, Tensors};
 ///
 /// Nothing is compressed. The elements of each tensor begin at a multiple of 64 bytes. A file of
 /// numpy has no place for metadata: the structure, which [`Export`](crate::Export) puts there, is
-/// left out.
+/// left out, and so is `format`, by which libraries name the framework of a safetensors file.
 ///
 /// # Errors
 ///
@@ -70,7 +70,8 @@ pub fn save(tensors: &Tensors<'_>, path: impl AsRef<Path>) -> Result<()> {
 }
 
 fn write<W: Write + Seek>(tensors: &Tensors<'_>, writer: W) -> Result<W> {
-    let mut metadata = tensors.metadata.iter().filter(|(key, _)| !is_of_structure(key));
+    let is_lost = |key: &str| !is_of_structure(key) && key != "format";
+    let mut metadata = tensors.metadata.iter().filter(|(key, _)| is_lost(key));
     if let Some((key, text)) = metadata.next() {
         let what = format!(
             "an npz file has no place for metadata, such as {}: {} (write a safetensors file)",

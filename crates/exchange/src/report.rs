@@ -44,7 +44,10 @@ impl LoadReport {
         let changed = self.changed.iter();
         let renamed = self.renamed.iter();
         let lines = changed
-            .map(|(name, expected, found)| format!("`{name}` is {found}, expected {expected}"))
+            .map(|(name, expected, found)| {
+                let hint = if is_other_float(found, expected) { CONVERT } else { "" };
+                format!("`{name}` is {found}, expected {expected}{hint}")
+            })
             .chain(renamed.map(|(from, to)| {
                 format!("missing `{to}`: perhaps it is `{from}`, which is unused")
             }))
@@ -60,6 +63,18 @@ impl LoadReport {
         }
         lines.join("\n")
     }
+}
+
+const CONVERT: &str = " (see `Loader::convert_floats`)";
+
+/// Whether two descriptions, such as `f64[2]` and `f32[_]`, are of floats and differ in nothing else.
+fn is_other_float(found: &str, expected: &str) -> bool {
+    let dims = |text: &str| {
+        let floats = ["f16", "bf16", "f32", "f64"];
+        let dims = floats.iter().find_map(|float| text.strip_prefix(float))?;
+        Some(dims.to_owned())
+    };
+    found != expected && dims(found).is_some() && dims(found) == dims(expected)
 }
 
 impl fmt::Display for LoadReport {

@@ -19,3 +19,5 @@
 //!
 //! The file may have any format: TOML, for example, or MessagePack. A patch keeps the kind of each
 //! number, so it fits trees from the same source: a tree that was read from JSON has `80u64`.
+//! A document is written in the order in which it was read if the format's crate keeps that order:
+//! `toml` and `serde_json` do so with their feature `preserve_order`.

@@ -36,6 +36,8 @@ impl fmt::Display for Asked {
 /// A tensor whose numbers are not all in the value.
 pub(crate) struct Unused<'t> {
     pub(crate) name: String,
+    /// The name that a rule gave it.
+    pub(crate) renamed: Option<String>,
     pub(crate) tensor: &'t Numbers<'t>,
     /// How many of how many were not read, if the type asked for what is there.
     pub(crate) unread: Option<(usize, usize)>,
@@ -45,6 +47,9 @@ pub(crate) struct Unused<'t> {
 impl fmt::Display for Unused<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.tensor.display())?;
+        if let Some(name) = &self.renamed {
+            write!(f, ", which `Loader::rename` renamed to `{name}`")?;
+        }
         match self.unread {
             None => Ok(()),
             Some((unread, all)) if unread == all => {
@@ -66,8 +71,8 @@ impl LoadReport {
         let mut candidates = HashMap::<usize, Vec<usize>>::new();
         if missing.len().saturating_mul(unused.len()) <= COMPARED {
             for (to, (_, asked)) in missing.iter().enumerate() {
-                let fitting = (0..unused.len())
-                    .filter(|from| unused.get(*from).is_some_and(|found| asked.is(found.tensor)));
+                let fits = |found: &Unused<'_>| found.renamed.is_none() && asked.is(found.tensor);
+                let fitting = (0..unused.len()).filter(|from| unused.get(*from).is_some_and(fits));
                 fitting.for_each(|from| candidates.entry(from).or_default().push(to));
             }
         }

@@ -250,7 +250,7 @@ fn shapes_that_do_not_fit_have_both_sides() {
     assert_snapshot!(message(file.load::<Array1<f32>>().unwrap_err()), @"`` is f32[2, 3], expected f32[2]");
     assert_snapshot!(message(file.load::<Array0<f32>>().unwrap_err()), @"`` is f32[2, 3], expected f32[]");
     assert_snapshot!(message(file.load::<Array3<f32>>().unwrap_err()), @"`` is f32[2, 3], expected f32[_, _, _]");
-    assert_snapshot!(message(file.load::<Array2<f64>>().unwrap_err()), @"`` is f32[2, 3], expected f64[2, 3]");
+    assert_snapshot!(message(file.load::<Array2<f64>>().unwrap_err()), @"`` is f32[2, 3], expected f64[2, 3] (see `Loader::convert_floats`)");
     assert_snapshot!(message(file.load::<Matrix<usize, f32>>().unwrap_err()), @"`` is f32[2, 3], expected f32[2]");
     assert_snapshot!(message(file.load::<Array1<[f32; 4]>>().unwrap_err()), @"`` is f32[2, 3], expected f32[2, 4]");
     assert_eq!(file.load::<Array1<[f32; 3]>>().unwrap(), arr1(&[[1.0; 3]; 2]));

@@ -106,7 +106,7 @@ fn shapes_are_those_that_the_type_asks_for() {
     ");
     assert_snapshot!(message::<Vec<bf16>>(&[f16::ONE; 3]), @"
     the tensors do not fit the type
-    `` is f16[3], expected bf16[3]
+    `` is f16[3], expected bf16[3] (see `Loader::convert_floats`)
     ");
     assert_snapshot!(message::<(Layer, [f32; 2])>(&(layer(), 1u8)), @"
     the tensors do not fit the type

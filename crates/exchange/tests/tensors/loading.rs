@@ -96,7 +96,7 @@ fn arrays_of_ndarray_have_the_shape_of_the_tensor() {
     ");
     assert_snapshot!(message::<BTreeMap<String, Array2<f64>>>(&BTreeMap::from([("w", plain.w)])), @"
     the tensors do not fit the type
-    `w` is f32[2, 3], expected f64[2, 3]
+    `w` is f32[2, 3], expected f64[2, 3] (see `Loader::convert_floats`)
     ");
     // An array inside a file that has its struct as it is.
     let w = BTreeMap::from([("w".to_owned(), ndarray::arr2(&plain.w))]);
@@ -178,12 +178,12 @@ fn flattened_fields_are_read_and_checked() {
     let file = |x: F64| Outer { a: 1.0, inner: x };
     assert_snapshot!(message::<Outer<F32>>(&file(F64 { x: vec![1.0], y: 0 })), @"
     the tensors do not fit the type
-    `x` is f64[1], expected f32[1]
+    `x` is f64[1], expected f32[1] (see `Loader::convert_floats`)
     unused `y`: u16[]
     ");
     assert_snapshot!(message::<Outer<F64>>(&Outer { a: 1.0, inner: F32 { x: vec![1.0] } }), @"
     the tensors do not fit the type
-    `x` is f32[1], expected f64[1]
+    `x` is f32[1], expected f64[1] (see `Loader::convert_floats`)
     ");
     assert_snapshot!(message::<Outer<F32>>(&Outer { a: 1.0, inner: Half { x: vec![f16::PI] } }), @"
     the tensors do not fit the type

@@ -39,7 +39,7 @@ fn floats_are_converted_on_request() {
     ");
     assert_snapshot!(refused(read::<[f32; 2]>(&Loader::new(), &[0.5f64; 2]).unwrap_err()), @"
     the tensors do not fit the type
-    `` is f64[2], expected f32[2]
+    `` is f64[2], expected f32[2] (see `Loader::convert_floats`)
     ");
 }
 
@@ -73,7 +73,7 @@ fn rules_change_names_in_their_order() {
     assert_snapshot!(refused(loader.rename("layers.1.**", "last.**")), @"
     the tensors do not fit the type
     missing `last`: a map
-    unused `h.1.c_attn`: f32[2, 3]
+    unused `h.1.c_attn`: f32[2, 3], which `Loader::rename` renamed to `last.w`
     ");
 }
 

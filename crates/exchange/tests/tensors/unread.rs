@@ -502,6 +502,6 @@ fn numbers_are_read_one_by_one_however_they_are_asked_for() {
     let what = |error: String| error.replace("the tensors do not fit the type\n", "");
     assert_snapshot!(what(loaded!(ByTurns<100>).unwrap_err()), @"`layers` is f32[1000], expected f32[100]");
     assert_snapshot!(what(loaded!(Vec<[f32; 1]>).unwrap_err()), @"`layers` is f32[1000], expected f32[1000, 1]");
-    assert_snapshot!(what(loaded!(Vec<f64>).unwrap_err()), @"`layers` is f32[1000], expected f64[1000]");
+    assert_snapshot!(what(loaded!(Vec<f64>).unwrap_err()), @"`layers` is f32[1000], expected f64[1000] (see `Loader::convert_floats`)");
     assert_snapshot!(what(loaded!(Vec<u32>).unwrap_err()), @"`layers` is f32[1000], expected u32[1000]");
 }
