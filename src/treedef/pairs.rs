@@ -3,7 +3,7 @@
 use crate::error::{DifferenceKind, Result};
 use crate::model::{NodeKind, TreeDef};
 use crate::treedef::difference::{
-    expect_none, options_mismatch, prefix_differences, structure_differences, structure_mismatch,
+    options_mismatch, prefix_differences, structure_differences, structure_mismatch,
 };
 use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::walk::{PairEvent, PairWalk};
@@ -74,7 +74,14 @@ pub(crate) fn expect_equal(expected: &TreeDef, found: &TreeDef) -> Result<()> {
         return Ok(());
     }
     expect_agreement(expected, found)?;
-    expect_none(structure_differences(expected, found, false))
+    let differences = structure_differences(expected, found, false);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let are_statics = differences.iter().all(|found| found.kind == DifferenceKind::Static);
+    let error = structure_mismatch(differences);
+    let hint = "statics are part of the structure; see `Flattener::ignore_statics`";
+    Err(if are_statics { error.with_hint(hint) } else { error })
 }
 
 /// Returns an error if the structures have different options and both depend on them, because they

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use treedef::{Array, Edit, Leaf, NodeRef, Path, Pattern, Tree, TreeDef, TreeReader, Value};
@@ -33,6 +34,12 @@ pub(super) fn select(
     part: bool,
     json: bool,
 ) -> Result<bool> {
+    let is_file = |name: &FilePath| name.exists();
+    if is_file(pattern.as_ref()) && !is_file(&file.file) && file.file.as_os_str() != "-" {
+        let other = file.file.display();
+        let message = format!("the path comes first: `treedef select '{other}' {pattern}`");
+        return Err(Failure::new(message));
+    }
     let pattern = parse(pattern)?;
     let input = input::open(&file.file, file.reading, Format::Json)?;
     let name = input.name.clone();
@@ -92,7 +99,7 @@ impl<W: Write> Selecting<'_, W> {
 
     /// Prints what is in a tree that the library saved, of which only that is read. Returns whether
     /// there is something, or else the tree is small enough to be read as a whole.
-    fn parts(&mut self, file: &std::path::Path, input: &Input) -> Result<bool> {
+    fn parts(&mut self, file: &FilePath, input: &Input) -> Result<bool> {
         let limits = input.limits;
         let mut reader = TreeReader::new(File::open(file)?, limits.of_trees())?;
         for pattern in leading_to(self.pattern) {
