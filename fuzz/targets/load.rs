@@ -55,6 +55,9 @@ fn by_parts(bytes: &[u8]) {
         (tree, by_parts) => return assert_eq!(tree.is_ok(), by_parts.is_ok()),
     };
     assert_eq!(part.to_bytes().unwrap(), bytes);
+    if has_twins(tree.treedef().root()) {
+        return;
+    }
     for (path, _) in tree.treedef().nodes().take(20) {
         assert_eq!(reader.subtree(&path).unwrap(), tree.subtree(&path).unwrap(), "{path}");
     }

@@ -227,6 +227,15 @@ fn what_moved_in_a_list_of_one_length_did_not_change() {
     - [0]: (*, *)
     + [4]: (*, *)
     ");
+    // There may be more elements than fit into memory.
+    let old = parsed("[[*; 2], {1: *}, (*, *), None, (); 1000000000000000000]");
+    let new = parsed("[{1: *}, (*, *), [*, *, *], None, (); 1000000000000000000]");
+    insta::assert_snapshot!(old.diff(&new), @"
+    3 changes
+    ~ [0]: [*, *] → {1: *}
+    ~ [1]: {1: *} → (*, *)
+    ~ [2]: (*, *) → [*, *, *]
+    ");
     // The layers of a model.
     let layer = |n: usize| vec![vec![n as f32, 0.5, n as f32], vec![1.0, n as f32, 0.0]];
     let (old, new) =

@@ -119,33 +119,28 @@ fn has_few_edits(
     Some(false)
 }
 
-/// The elements of a list by position.
-enum ListElements<'a, L> {
-    /// All have one structure. This is the first.
-    Alike(DiffNode<'a, L>),
-    Each(DiffNode<'a, L>, Vec<NodeRef<'a>>),
+/// The elements of a list by position. There may be any number of them in memory as one.
+struct ListElements<'a, L> {
+    list: DiffNode<'a, L>,
+    /// The first, if all have one structure.
+    alike: Option<NodeRef<'a>>,
 }
 
 impl<'a, L> ListElements<'a, L> {
     fn of(list: DiffNode<'a, L>) -> Self {
-        match only_run(list.node) {
-            Some(first) => ListElements::Alike(list.at(first)),
-            None => ListElements::Each(list, list.node.children().collect()),
-        }
+        ListElements { list, alike: only_run(list.node) }
     }
 
     /// The number of leaves in each, if all have one structure.
     fn size(&self) -> Option<usize> {
-        match self {
-            ListElements::Alike(first) => Some(first.node.num_leaves()),
-            ListElements::Each(..) => None,
-        }
+        self.alike.map(NodeRef::num_leaves)
     }
 
     fn get(&self, position: usize) -> Option<DiffNode<'a, L>> {
-        Some(match self {
-            ListElements::Alike(first) => first.at(first.node.later(position)),
-            ListElements::Each(list, elements) => list.at(*elements.get(position)?),
-        })
+        let element = match self.alike {
+            Some(first) => first.later(position),
+            None => self.list.node.child(position)?,
+        };
+        Some(self.list.at(element))
     }
 }
