@@ -69,7 +69,8 @@ impl<L> Tree<L> {
         Ok(std::mem::replace(self.get_mut(path)?, leaf))
     }
 
-    /// The leaves at and below the nodes that a pattern names, with their paths.
+    /// The leaves at and below the nodes that a pattern names, with their paths. The time depends on
+    /// what is found, and not on how many leaves there are.
     ///
     /// # Errors
     ///
