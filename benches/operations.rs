@@ -1,4 +1,5 @@
-//! `cargo bench --bench operations`: single operations, to see what a change does to each.
+//! `cargo bench -p treedef-benches --bench operations`: single operations, to see what a change does
+//! to each.
 
 #[path = "workloads/mod.rs"]
 mod workloads;

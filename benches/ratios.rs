@@ -1,8 +1,9 @@
-//! `cargo bench --bench ratios`: one table, treedef beside what else could be used, in one run.
+//! `cargo bench -p treedef-benches --bench ratios`: one table, treedef beside what else could be
+//! used, in one run.
 //!
 //! What they are given is opaque to the optimiser. The competitors of a row take turns, so that whatever else the
 //! machine does meets all alike. A figure is the median over the rounds; a ratio the median of the ratios within each
-//! round. `cargo bench --bench ratios -- mlp` runs the
+//! round. `cargo bench -p treedef-benches --bench ratios -- mlp` runs the
 //! workloads whose name contains `mlp`. With `--tsv` it prints only lines of workload, operation, ns per leaf and ratio
 //! to bincode, with tabs between, for `peers/peers.py`.
 

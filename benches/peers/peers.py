@@ -161,7 +161,7 @@ def time_peers(value):
 
 def time_treedef(workload):
     """The ns per leaf of the Rust crate, under the name of the value and the operation."""
-    command = ["cargo", "bench", "--quiet", "--bench", "ratios", "--", "--tsv", workload]
+    command = ["cargo", "bench", "--quiet", "-p", "treedef-benches", "--bench", "ratios", "--", "--tsv", workload]
     lines = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     return {(name, operation): float(ns) for name, operation, ns, _ in (line.split("\t") for line in lines)}
 
