@@ -9,15 +9,30 @@ pub(crate) fn limited(printed: &dyn fmt::Display, most: usize) -> String {
     let mut out = Limited { text: String::new(), left: most };
     match write!(out, "{printed}") {
         Ok(()) => out.text,
-        Err(_) => out.text + "…",
+        Err(_) => {
+            out.text.truncate(without_open_escape(&out.text).len());
+            out.text + "…"
+        }
     }
+}
+
+/// The text without the beginning of an escape, such as `\\u{202`, at its end.
+fn without_open_escape(text: &str) -> &str {
+    let Some((before, escape)) = text.rsplit_once('\\') else { return text };
+    let is_open = match escape.strip_prefix('u') {
+        Some(code) => code.bytes().all(|byte| byte == b'{' || byte.is_ascii_hexdigit()),
+        None => escape.is_empty(),
+    };
+    // A backslash may itself be escaped.
+    let backslashes = before.len() - before.trim_end_matches('\\').len();
+    if is_open && backslashes % 2 == 0 { before } else { text }
 }
 
 /// Whether a character has no shape of its own, but hides others or turns them round: controls, and what
 /// Unicode calls format characters, separators of lines and default ignorable.
 ///
 /// Variation selectors are not among them: they change the shape of the character before them.
-pub(crate) fn is_invisible(char: char) -> bool {
+pub fn is_invisible(char: char) -> bool {
     if char.is_ascii() {
         return char.is_ascii_control();
     }

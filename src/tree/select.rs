@@ -33,7 +33,7 @@ impl<L> Tree<L> {
         Ok(&self.leaves[self.treedef.leaf_index(path)?])
     }
 
-    /// The leaf at a path, mutable, in the same time.
+    /// The leaf at a path, mutable, in the time of [`get`](Self::get).
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl<L> Tree<L> {
         Ok(&mut self.leaves[self.treedef.leaf_index(path)?])
     }
 
-    /// Replaces the leaf at a path, and returns the old one.
+    /// Replaces the leaf at a path, and returns the old one; in the same time.
     ///
     /// # Errors
     ///

@@ -53,7 +53,8 @@ impl TreeDef {
         self.find(&*path.to_path()?).map(|(_, node)| node)
     }
 
-    /// The path of the node that a [lookup](Self::node) of this path finds, as it prints here.
+    /// The path of the node that a [lookup](Self::node) of this path finds, as it prints here; in the
+    /// same time.
     ///
     /// # Errors
     ///
@@ -70,7 +71,8 @@ impl TreeDef {
         self.find(&*path.to_path()?).map(|(path, _)| path)
     }
 
-    /// The index of the leaf at a path. A `Some` around it need not be in the path.
+    /// The index of the leaf at a path, in the time of [`node`](Self::node). A `Some` around it need not
+    /// be in the path.
     ///
     /// # Errors
     ///

@@ -11,8 +11,9 @@ fn pages() -> Vec<(PathBuf, Vec<String>)> {
     files.extend(
         ["README.md", "FROM_EQUINOX_AND_OPTAX.md"].map(|page| root.join("crates/optim").join(page)),
     );
-    let mut folders =
-        vec![root.join("src"), root.join("crates/exchange/src"), root.join("crates/optim/src")];
+    let members = ["exchange", "optim", "mpi", "structures"];
+    let mut folders = vec![root.join("src")];
+    folders.extend(members.map(|member| root.join("crates").join(member).join("src")));
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

@@ -276,7 +276,8 @@ pub(crate) struct Reading {
     /// Pass over lines that cannot be read, and count them on standard error
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// Where a map has a key twice: `error`, `warn` and keep both, or take the `last`
+    /// Where a map has a key twice: `error` (`shapes` counts it, and ends with 1), `warn` and keep
+    /// both, or take the `last`
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = DuplicateKeys::Error, hide_possible_values = true)]
     pub(crate) duplicate_keys: DuplicateKeys,
     #[command(flatten)]

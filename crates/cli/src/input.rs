@@ -41,6 +41,8 @@ pub(crate) struct Rest {
     pub(crate) has_comments: bool,
     /// Whether there are tags of YAML.
     pub(crate) has_tags: bool,
+    /// Whether the tree is a sequence of several documents of a YAML file.
+    pub(crate) is_many: bool,
     pub(crate) dates: Dates,
 }
 
@@ -89,7 +91,9 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
         Some([0x1f, 0x8b, ..]) => (Box::new(flate2::read::MultiGzDecoder::new(whole)), None),
         Some([0x28, 0xb5, 0x2f, 0xfd]) => {
             let decoder = ruzstd::decoding::StreamingDecoder::new(whole);
-            (Box::new(decoder.map_err(|error| Failure::at(&name, error))?), None)
+            let not_zstd =
+                |_| Failure::at(&name, "damaged: it begins as a file of zstd, and is none");
+            (Box::new(decoder.map_err(not_zstd)?), None)
         }
         _ => (Box::new(whole), size),
     };
@@ -190,8 +194,10 @@ impl Input {
             match document {
                 Document::Tree(tree) => {
                     let has_comments = has_comments(bytes, format, &tree, limits);
-                    let has_tags = format == Format::Yaml && yaml::has_tags(text(bytes)?, limits);
-                    Ok((tree, Rest { has_comments, has_tags, dates }))
+                    let yaml = if format == Format::Yaml { text(bytes)? } else { "" };
+                    let has_tags = yaml::has_tags(yaml, limits);
+                    let is_many = yaml::num_documents(yaml) > 1;
+                    Ok((tree, Rest { has_comments, has_tags, is_many, dates }))
                 }
                 _ => Err(Failure::new(NO_VALUES)),
             }

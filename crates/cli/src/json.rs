@@ -1,5 +1,7 @@
 //! JSON and JSON lines.
 
+use std::borrow::Cow;
+
 use crate::failure::Failure;
 use crate::paint::{counted, grouped};
 
@@ -8,6 +10,24 @@ pub(crate) fn json_of(bytes: &[u8]) -> serde_json::Deserializer<serde_json::de::
     let mut json = serde_json::Deserializer::from_slice(bytes);
     json.disable_recursion_limit();
     json
+}
+
+/// JSON whose texts have `\\u202e` for characters that a terminal would not show, but obey.
+pub(crate) fn visible(json: &str) -> Cow<'_, str> {
+    let is_invisible = |char: char| char != '\n' && treedef::__private::is_invisible(char);
+    if !json.contains(is_invisible) {
+        return json.into();
+    }
+    let mut shown = String::with_capacity(json.len() + 8);
+    for char in json.chars() {
+        if is_invisible(char) {
+            let units = char.encode_utf16(&mut [0; 2]).to_vec();
+            shown.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            shown.push(char);
+        }
+    }
+    shown.into()
 }
 
 /// The most lines that are listed.

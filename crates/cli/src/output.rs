@@ -37,6 +37,9 @@ pub fn write(tree: &Tree<Leaf>, format: Format) -> Result<Vec<u8>> {
             tree.serialize(&mut lines).map_err(|error| refused(&error))?;
         }
         Format::Toml => {
+            if matches!(tree.treedef().root().kind(), NodeKind::Seq | NodeKind::Leaf) {
+                return Err(refused(&"the root has to be a map"));
+            }
             let mut nodes = tree.treedef().nodes();
             if let Some((path, _)) = nodes.find(|(_, node)| node.kind() == NodeKind::Unit) {
                 let message = format!("it has no null, and there is one at `{}`", readable(&path));

@@ -89,9 +89,7 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         Format::Msgpack => {
             let mut rest = bytes;
             let tree = seed.deserialize(&mut rmp_serde::Deserializer::new(&mut rest));
-            let tree = tree.map_err(|error| {
-                Failure::new(format!("{error} near byte {}", bytes.len() - rest.len()))
-            })?;
+            let tree = tree.map_err(|error| msgpack_failure(&error, bytes.len() - rest.len()))?;
             expect_end(rest, bytes)?;
             tree
         }
@@ -179,9 +177,29 @@ fn cbor_failure(error: ciborium::de::Error<io::Error>) -> Failure {
     Failure::new(match error {
         Error::Io(_) => "cut off: the document ends too early".to_owned(),
         Error::Syntax(at) => format!("not CBOR at byte {at}"),
+        Error::Semantic(_, message) if message.contains("expected non-break") => {
+            "not CBOR: the end of a list where there is none".to_owned()
+        }
         Error::Semantic(Some(at), message) => format!("{message} at byte {at}"),
         Error::Semantic(None, message) => message,
         Error::RecursionLimitExceeded => "nested too deep".to_owned(),
+    })
+}
+
+/// What the crate `toml` says, without its own words for how deep it reads.
+fn toml_said(message: &str) -> &str {
+    if message.starts_with("cannot recurse further") { "nested too deep" } else { message }
+}
+
+fn msgpack_failure(error: &rmp_serde::decode::Error, near: usize) -> Failure {
+    use rmp_serde::decode::Error;
+    Failure::new(match error {
+        Error::InvalidMarkerRead(_) | Error::InvalidDataRead(_) => {
+            "cut off: the document ends too early".to_owned()
+        }
+        Error::TypeMismatch(_) => format!("not MessagePack near byte {near}"),
+        Error::DepthLimitExceeded => "nested too deep".to_owned(),
+        other => format!("{other} near byte {near}"),
     })
 }
 
@@ -189,8 +207,10 @@ fn cbor_failure(error: ciborium::de::Error<io::Error>) -> Failure {
 pub(crate) fn toml_tree(text: &str, seed: TreeSeed) -> Result<(Tree<Leaf>, Dates)> {
     let tree = toml::Deserializer::parse(text).and_then(|toml| seed.deserialize(toml));
     let tree = tree.map_err(|error| match error.span() {
-        Some(span) => Failure::at(position(text.as_bytes(), span.start), error.message()),
-        None => Failure::new(error.message()),
+        Some(span) => {
+            Failure::at(position(text.as_bytes(), span.start), toml_said(error.message()))
+        }
+        None => Failure::new(toml_said(error.message())),
     })?;
     Ok(Dates::taken_from(tree)?)
 }

@@ -3,11 +3,13 @@
 use serde::de::{Deserialize, DeserializeSeed, IgnoredAny};
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Error, Options};
-use treedef::{Leaf, Tree, TreeDef, TreeSeed};
+use treedef::{Key, Leaf, Path, Tree, TreeDef, TreeSeed};
 
 use crate::args::Limits;
 use crate::duplicates::HINT;
 use crate::failure::{Failure, Result};
+use crate::format::Format;
+use crate::output::write;
 use crate::paint::counted;
 
 /// A document of a file.
@@ -75,6 +77,22 @@ pub(crate) fn trees(text: &str, limits: Limits, strict: bool) -> Result<Vec<Tree
         all.push(tree);
     }
     Ok(all)
+}
+
+/// How many documents a file has.
+pub(crate) fn num_documents(text: &str) -> usize {
+    documents(text).len()
+}
+
+/// Writes the elements of a sequence as documents.
+pub(crate) fn write_documents(all: &Tree<Leaf>) -> Result<Vec<u8>> {
+    let mut text = String::new();
+    for index in 0..all.treedef().root().num_children() {
+        let document = all.subtree(Path::root().child(Key::Index(index)))?;
+        text += "---\n";
+        text += &String::from_utf8_lossy(&write(&document, Format::Yaml)?);
+    }
+    Ok(text.into_bytes())
 }
 
 /// The document of a file, or a sequence of them if there are several.
@@ -193,7 +211,10 @@ fn said(error: &Error, limits: Limits) -> String {
         Error::AliasReplayStackDepthExceeded { .. } | Error::AliasExpansionLimitExceeded { .. } => {
             "aliases such as `*name` stand for more than can be read: write them out".to_owned()
         }
-        error => plain(error),
+        error => match plain(error) {
+            said if said.contains("recursion limit exceeded") => "nested too deep".to_owned(),
+            said => said,
+        },
     }
 }
 

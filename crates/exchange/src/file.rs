@@ -78,7 +78,13 @@ impl Pending {
             builder.permissions(fs::Permissions::from_mode(0o666)); // less those of the umask
         }
         loop {
-            let file = builder.tempfile_in(folder(&target)).map_err(in_file)?;
+            let file = builder.tempfile_in(folder(&target)).map_err(|error| {
+                // The error of the crate names the temporary file.
+                in_file(match error.kind() {
+                    kind @ ErrorKind::NotFound => io::Error::new(kind, "there is no such folder"),
+                    _ => error,
+                })
+            })?;
             // It is not abandoned. Where files have no locks, none is removed as abandoned.
             let is_ours = !matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
             // Another writer may have removed it before it was locked.

@@ -73,7 +73,8 @@ pub struct Collective {
 /// assert_ne!(treedef_mpi::fingerprint(&[0.5f64; 3])?, fingerprint);
 ///
 /// let error = treedef_mpi::fingerprint(&(0.5, "a")).unwrap_err();
-/// assert!(error.starts_with("expected a float, or an integer of up to 64 bits, found str at `.1`"));
+/// let expected = "expected a float, or an integer of up to 64 bits, found str at `.1`";
+/// assert!(error.starts_with(expected));
 /// # Ok::<(), String>(())
 /// ```
 pub fn fingerprint(example: &(impl Serialize + ?Sized)) -> Result<Fingerprint, String> {
@@ -213,7 +214,8 @@ impl Collective {
     /// use treedef_mpi::{Collective, Reduction};
     ///
     /// let universe = mpi::initialize().ok_or("MPI is running already")?;
-    /// let mut model = BTreeMap::from([("head".to_owned(), vec![1.0]), ("body".to_owned(), vec![2.0])]);
+    /// let part = |name: &str, number| (name.to_owned(), vec![number]);
+    /// let mut model = BTreeMap::from([part("head", 1.0), part("body", 2.0)]);
     /// let mut collective = Collective::new(&universe.world(), &model)?;
     /// collective.reduce_part("**.head", Reduction::Mean, &mut model)?;
     /// assert_eq!(model["head"], [1.0]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use serde::Serialize;
-use treedef::{Leaf, Tree};
+use treedef::{Leaf, NodeKind, Tree};
 use treedef_exchange::Tensors;
 
 use crate::args::{Limits, OneFile, Output, Report, Shards};
@@ -15,6 +15,7 @@ use crate::losses::{Loss, losses};
 use crate::output;
 use crate::parse::{Document, read_within};
 use crate::tensors::{self, Halves, has_arrays};
+use crate::yaml;
 
 use super::print::{report_json, write_to, write_with};
 use super::shards::{Conversion, copy};
@@ -134,6 +135,13 @@ fn write_rest(
             written.bytes = output::write(&rest.dates.put_into(tree.clone())?, to)?;
         } else {
             written.lost.insert(0, Loss::of("dates, which are texts there"));
+        }
+    }
+    if rest.is_many && tree.treedef().root().kind() == NodeKind::Seq {
+        match to {
+            Format::Yaml => written.bytes = yaml::write_documents(tree)?,
+            Format::Jsonl => {}
+            _ => written.lost.insert(0, Loss::of("the documents, which are one list there")),
         }
     }
     if rest.has_tags {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Result;
 use crate::file;
+use crate::json::visible;
 
 /// Prints a text with colours, which are left out if the output is not a terminal.
 pub(super) fn print(text: &str) -> Result<bool> {
@@ -36,12 +37,12 @@ pub(super) fn write_text(text: &[u8], file: Option<String>) -> Result<bool> {
 
 /// Prints a report as JSON; on standard error where standard output has the document.
 pub(super) fn report_json(report: &impl Serialize, is_free: bool) -> Result<bool> {
-    let mut text = serde_json::to_vec_pretty(report)?;
-    text.push(b'\n');
+    let text = serde_json::to_string_pretty(report)?;
+    let text = visible(&text).into_owned() + "\n";
     if is_free {
-        return write_bytes(&text);
+        return write_bytes(text.as_bytes());
     }
-    std::io::stderr().lock().write_all(&text)?;
+    std::io::stderr().lock().write_all(text.as_bytes())?;
     Ok(true)
 }
 

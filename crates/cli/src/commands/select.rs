@@ -12,6 +12,7 @@ use crate::documents::{Documents, Place};
 use crate::failure::{Failure, Result};
 use crate::format::Format;
 use crate::input::{self, Input};
+use crate::json::visible;
 use crate::output;
 use crate::paint::paint;
 use crate::paths::{readable, shown as path_shown};
@@ -225,7 +226,8 @@ impl Found<'_> {
             let place = serde_json::Value::from(self.place.to_json(self.name)).to_string();
             write!(out, "{},", place.trim_matches(['{', '}']))?;
         }
-        write!(out, "\"path\":{},\"value\":", serde_json::Value::from(path_shown(self.path)))?;
+        let path = serde_json::Value::from(path_shown(self.path)).to_string();
+        write!(out, "\"path\":{},\"value\":", visible(&path))?;
         match self.leaf().and_then(Leaf::as_array) {
             Some(array) => write_array(out, array)?,
             None => out.write_all(shown(self.node, self.leaf()).as_bytes())?,
@@ -324,5 +326,6 @@ fn shown(node: NodeRef<'_>, leaf: Option<&Leaf>) -> String {
         },
     };
     let text = || leaf.map_or_else(|| node.to_treedef().to_string(), Leaf::to_string);
-    json.unwrap_or_else(|_| serde_json::Value::from(text()).to_string())
+    let json = json.unwrap_or_else(|_| serde_json::Value::from(text()).to_string());
+    visible(&json).into_owned()
 }

@@ -187,6 +187,85 @@ when = 1980-05-27
     assert_eq!(printed(&["select", "z", &old]), ".z: \"1979-05-27\"\n");
 }
 
+/// As Kubernetes writes them.
+#[test]
+fn documents_of_yaml_stay_documents() {
+    let folder = Folder::new("documents");
+    let (yaml, patch) = (folder.path("m.yaml"), folder.path("patch.json"));
+    std::fs::write(&yaml, "a: 1\n---\na: 2\n---\n- 3\n").unwrap();
+    let all = "---\na: 1\n---\na: 2\n---\n- 3\n";
+    assert_eq!(printed(&["convert", &yaml, "--to", "yaml"]), all);
+    assert_eq!(printed(&["convert", &yaml, "--to", "jsonl"]), "{\"a\":1}\n{\"a\":2}\n[3]\n");
+    let output = treedef(&["convert", &yaml, "--to", "json"]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.ends_with("not kept in json: the documents, which are one list there\n"),
+        "{told}"
+    );
+
+    let new = folder.path("n.yaml");
+    std::fs::write(&new, all.replace("a: 2", "a: 7")).unwrap();
+    std::fs::write(&patch, printed(&["diff", "--patch", &yaml, &new])).unwrap();
+    assert_eq!(printed(&["apply", &yaml, &patch]), all.replace("a: 2", "a: 7"));
+}
+
+/// Nor does what turns text round.
+#[test]
+fn what_a_terminal_obeys_does_not_reach_it() {
+    let hostile = r#"{"a": "x\u009b31m\u202e\u001b[0m\ud834\udd73", "b\u2028": ["y"]}"#;
+    let text: serde_json::Value = serde_json::from_str(hostile).unwrap();
+    for json in [hostile.to_owned(), text.to_string()] {
+        for args in
+            [&["select", "**"][..], &["select", "**", "--json"], &["show"], &["show", "--json"]]
+        {
+            let output = fed(args, json.as_bytes());
+            let shown = String::from_utf8(output.stdout).unwrap();
+            let obeyed =
+                |c: &char| matches!(c, '\u{9b}' | '\u{202e}' | '\u{1b}' | '\u{1d173}' | '\u{2028}');
+            assert_eq!(shown.chars().find(obeyed), None, "{args:?}: {shown}");
+            if args.contains(&"--json") && args[0] == "select" {
+                let line = shown.lines().next().unwrap();
+                let read: serde_json::Value = serde_json::from_str(line).unwrap();
+                assert_eq!(read["value"], text["a"]);
+            }
+        }
+    }
+}
+
+/// A text that is cut off ends with a whole escape.
+#[test]
+fn escapes_are_not_cut() {
+    let folder = Folder::new("escapes");
+    let (old, new) = (folder.path("a.json"), folder.path("b.json"));
+    std::fs::write(&new, r#"{"a": "b"}"#).unwrap();
+    for text in ["\\u001b[31m", "\\u202e", "\\\\", "\\n"] {
+        for before in 0..9 {
+            let long = "x".repeat(before) + &text.repeat(90);
+            std::fs::write(&old, format!("{{\"a\": \"{long}\"}}")).unwrap();
+            let shown = printed(&["diff", &old, &new]);
+            let (cut, _) = shown.split_once('…').unwrap();
+            let (_, cut) = cut.split_once('"').unwrap();
+            let whole = cut.replace(r"\\", "").replace(r"\u{1b}", "").replace(r"\u{202e}", "");
+            assert!(!whole.replace(r"\n", "").contains('\\'), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn files_that_are_cut_off_are_said_to_be_so() {
+    let cases: [(&str, &[u8], &str); 4] = [
+        ("msgpack", b"\x92\x01", "cut off: the document ends too early"),
+        ("msgpack", b"\xc1", "not MessagePack near byte 1"),
+        ("cbor", b"\xff", "not CBOR: the end of a list where there is none"),
+        ("json", b"\x28\xb5\x2f\xfdxx", "damaged: it begins as a file of zstd, and is none"),
+    ];
+    for (format, bytes, expected) in cases {
+        let output = fed(&["show", "--format", format], bytes);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said, format!("treedef: standard input: {expected}\n"));
+    }
+}
+
 #[test]
 fn a_tag_of_cbor_stays_one_in_cbor() {
     let folder = Folder::new("tag");
