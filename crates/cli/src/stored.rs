@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Range;
 
 use treedef::{Dtype, Flattener, Leaf, Tree};
 use treedef_exchange::{Tensor, Tensors};
@@ -168,6 +169,31 @@ impl Stored {
         };
         let tensor = tensor.ok_or_else(|| Failure::new("no such tensor"))?;
         Ok(Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(tensor)?)
+    }
+
+    /// The elements of the first dimension in a range, as a tree of one leaf.
+    pub(crate) fn read_rows(&self, slot: &Slot, rows: Range<u64>) -> Result<Tree<Leaf>> {
+        let count = slot.leaf.shape.first().copied().unwrap_or_default();
+        let row = slot.leaf.size.checked_div(count).unwrap_or_default();
+        let (start, length) = (rows.start * row, (rows.end - rows.start) * row); // within the size
+        let memory = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let bytes = match &self.source {
+            Source::Memory(tensors) => {
+                let bytes = tensors.get(&slot.name).map_or(&[][..], Tensor::bytes);
+                let end = memory(start).saturating_add(memory(length));
+                bytes.get(memory(start)..end).unwrap_or_default().to_vec()
+            }
+            Source::Checkpoint(_) => {
+                let mut bytes = vec![0; memory(length)];
+                self.read_at(slot, start, &mut bytes)?;
+                bytes
+            }
+        };
+        let dtype = slot.dtype().ok_or_else(|| Failure::new("it has no numbers here"))?;
+        let inner = slot.leaf.shape.iter().skip(1).copied();
+        let shape = [rows.end - rows.start].into_iter().chain(inner).map(memory).collect();
+        let tensor = Tensor::new(dtype, shape, bytes)?;
+        Ok(Flattener::new().arrays(true).limits(self.limits.of_trees()).tree(&tensor)?)
     }
 
     /// Reads bytes of a tensor that is in a file.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::ops::Range;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
@@ -27,6 +28,9 @@ const LONG: usize = 100;
 const LOOKED_AT: usize = 100;
 /// The numbers that are left of each dimension.
 const LEFT: usize = 3;
+const LEFT_ROWS: u64 = 3;
+/// A tensor of so many bytes is not read as a whole.
+const LARGE: u64 = 1 << 20;
 
 pub(super) fn select(
     pattern: &str,
@@ -137,6 +141,9 @@ impl<W: Write> Selecting<'_, W> {
             self.document(Place::Whole, &Path::root(), tree)?;
         } else {
             for (path, slot) in slots().filter(|(path, _)| wanted(path)) {
+                if self.large(stored, &path, slot).map_err(|it| it.in_file(self.name))? {
+                    continue;
+                }
                 self.document(Place::Whole, &path, stored.read(slot)?)?;
             }
         }
@@ -144,6 +151,52 @@ impl<W: Write> Selecting<'_, W> {
         let trees = [stored.tree.clone()];
         let what = |slot: &Slot| slot.leaf.to_string();
         Ok((!self.found).then(|| no_match(&trees, self.pattern, what)))
+    }
+
+    /// Prints a large tensor as far as it is asked for, of which no more is read, or piece by piece.
+    /// Returns `false` for another one, and for one that is no plain nested sequence.
+    fn large(&mut self, stored: &Stored, path: &Path, slot: &Slot) -> Result<bool> {
+        let (full, _, json) = self.options;
+        let Some(count) = slot.leaf.shape.first().copied() else { return Ok(false) };
+        let row = slot.leaf.size.checked_div(count).unwrap_or_default();
+        let first = 0..LEFT_ROWS + 1;
+        let is_large = slot.leaf.size >= LARGE && row < LARGE && count > first.end;
+        if !is_large || slot.dtype().is_none() || !self.pattern.covers(path) {
+            return Ok(false);
+        }
+        let most = if full || json { usize::MAX } else { LEFT };
+        let Some(text) = text_of_rows(stored, slot, first, most)? else { return Ok(false) };
+        self.found = true;
+        let dim = anstyle::Style::new().dimmed();
+        if json {
+            let path = serde_json::Value::from(path_shown(path)).to_string();
+            write!(self.out, "{{\"path\":{},\"value\":", visible(&path))?;
+        } else {
+            write!(self.out, "{}{dim}:{dim:#} ", readable(path))?;
+        }
+        if most == LEFT {
+            write!(self.out, "{} ", slot.leaf)?;
+            self.out.write_all(&text)?;
+        } else {
+            self.all_rows(stored, slot, LARGE.checked_div(row).unwrap_or(1).max(1))?;
+        }
+        self.out.write_all(if json { b"}\n" } else { b"\n" })?;
+        Ok(true)
+    }
+
+    /// Writes all numbers of a tensor, so many rows at a time.
+    fn all_rows(&mut self, stored: &Stored, slot: &Slot, step: u64) -> Result<()> {
+        let count = slot.leaf.shape.first().copied().unwrap_or_default();
+        let mut start = 0;
+        while start < count {
+            let end = (start + step).min(count); // a tensor of so many rows fits
+            let text = text_of_rows(stored, slot, start..end, usize::MAX)?.unwrap_or_default();
+            self.out.write_all(if start == 0 { b"[" } else { b"," })?;
+            // Without the brackets around these rows.
+            self.out.write_all(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())?;
+            start = end;
+        }
+        Ok(self.out.write_all(b"]")?)
     }
 
     /// Prints what is in the part of a document at a path. Returns it if that is nothing.
@@ -180,6 +233,19 @@ impl<W: Write> Selecting<'_, W> {
         }
         Ok(None)
     }
+}
+
+/// Some rows of a tensor as JSON. `None` if they are no plain nested sequence.
+fn text_of_rows(
+    stored: &Stored,
+    slot: &Slot,
+    rows: Range<u64>,
+    most: usize,
+) -> Result<Option<Vec<u8>>> {
+    let (tree, mut text) = (stored.read_rows(slot, rows)?, Vec::new());
+    let [leaf] = tree.leaves() else { return Ok(None) };
+    let Some(array) = leaf.as_array() else { return Ok(None) };
+    Ok(write_numbers(&mut text, array, most)?.then_some(text))
 }
 
 /// Tells the paths of tensors that a pattern names, or leads into if it names none.

@@ -209,11 +209,67 @@ fn only_the_tensors_that_are_asked_for_are_read() {
     let no_match = in_little_memory(&["select", "c", &path]);
     let said = "no match: nothing in the document fits `.c`; there are `.b`, `.w`";
     assert_eq!(no_match, (Some(1), String::new(), format!("treedef: {path}: {said}\n")));
-    let (code, _, said) = in_little_memory(&["select", "w", &path]);
+    assert_eq!(printed(&["w"]), ".w: bf16[10000000000] [0.0,0.0,0.0,…]\n");
+    let (code, _, said) = in_little_memory(&["select", "w[7]", &path]);
     assert_eq!(code, Some(2));
     let expected =
         format!("treedef: {path}: more than 4,294,967,296 bytes, `--max-bytes` allows more\n");
     assert_eq!(said, expected);
+}
+
+/// A tensor that is read in pieces has the text of one that is read as a whole.
+#[cfg(target_os = "linux")]
+#[test]
+fn large_tensors_are_printed_piece_by_piece() {
+    let folder = Folder::new("pieces");
+    for (kind, shape) in [("F32", "[300000]"), ("F16", "[60,50,200]"), ("I64", "[5,40000]")] {
+        let size = match kind {
+            "F16" => 2,
+            "F32" => 4,
+            _ => 8,
+        };
+        let dims: Vec<usize> = serde_json::from_str(shape).unwrap();
+        let count: usize = dims.iter().product();
+        let length = size * count;
+        let header =
+            format!(r#"{{"w":{{"dtype":"{kind}","shape":{shape},"data_offsets":[0,{length}]}}}}"#);
+        let mut bytes = u64::try_from(header.len()).unwrap().to_le_bytes().to_vec();
+        bytes.extend(header.as_bytes());
+        // The numbers are small and whole.
+        bytes.extend((0..count).flat_map(|at| match size {
+            2 => [0, 0x3c].to_vec(),
+            4 => f32::from(u16::try_from(at % 1000).unwrap()).to_le_bytes().to_vec(),
+            _ => i64::try_from(at).unwrap().to_le_bytes().to_vec(),
+        }));
+        let path = folder.path("w.safetensors");
+        fs::write(&path, bytes).unwrap();
+        let json: serde_json::Value =
+            serde_json::from_str(&printed(&["select", "w", "--json", &path])).unwrap();
+        let number = |at: usize| match size {
+            2 => serde_json::json!(1.0),
+            4 => serde_json::json!(f64::from(u16::try_from(at % 1000).unwrap())),
+            _ => serde_json::json!(at),
+        };
+        assert_eq!(json["path"], ".w");
+        let (mut rows, mut at) = (vec![&json["value"]], 0);
+        for dim in &dims {
+            assert!(rows.iter().all(|row| row.as_array().unwrap().len() == *dim), "{kind}");
+            rows = rows.iter().flat_map(|row| row.as_array().unwrap()).collect();
+        }
+        for found in rows {
+            assert_eq!(*found, number(at), "{kind} {at}");
+            at += 1;
+        }
+        let full = printed(&["select", "w", "--full", &path]);
+        assert_eq!(full, format!(".w: {}\n", json["value"]));
+        let shortened = printed(&["select", "w", &path]);
+        let expected = match size {
+            2 => ".w: f16[60, 50, 200] [[[1.0,1.0,1.0,…],[1.0,1.0,1.0,…],[1.0,1.0,1.0,…],…],",
+            4 => ".w: f32[300000] [0.0,1.0,2.0,…]\n",
+            _ => ".w: i64[5, 40000] [[0,1,2,…],[40000,40001,40002,…],[80000,80001,80002,…],…]\n",
+        };
+        assert!(shortened.starts_with(expected), "{shortened}");
+    }
 }
 
 #[cfg(target_os = "linux")]
