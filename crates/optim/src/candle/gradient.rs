@@ -39,7 +39,8 @@ impl Gradient {
         self
     }
 
-    /// What a parameter gets that the loss does not depend on. The default is a gradient of zeros.
+    /// Sets what a parameter gets that the loss does not depend on. The default is a gradient of
+    /// zeros.
     pub fn unreached(mut self, unreached: Unreached) -> Self {
         self.unreached = unreached;
         self

@@ -81,25 +81,25 @@ impl Rule<2> for NextDecayed {
 
 macro_rules! constants {
     () => {
-        /// The decay of the mean of the gradients. The default is 0.9.
+        /// Sets the decay of the mean of the gradients. The default is 0.9.
         pub fn b1(mut self, b1: f64) -> Self {
             self.moments.b1 = b1;
             self
         }
 
-        /// The decay of the mean of their squares. The default is 0.999.
+        /// Sets the decay of the mean of their squares. The default is 0.999.
         pub fn b2(mut self, b2: f64) -> Self {
             self.moments.b2 = b2;
             self
         }
 
-        /// Is added to the root. The default is 1e-8.
+        /// Sets what is added to the root. The default is 1e-8.
         pub fn eps(mut self, eps: f64) -> Self {
             self.moments.eps = eps;
             self
         }
 
-        /// Is added below the root. The default is 0.
+        /// Sets what is added below the root. The default is 0.
         pub fn eps_root(mut self, eps_root: f64) -> Self {
             self.moments.eps_root = eps_root;
             self
@@ -171,13 +171,14 @@ pub struct AdamW {
 impl AdamW {
     constants!();
 
-    /// How much of a parameter, times the learning rate, a step takes away. The default is 1e-4.
+    /// Sets how much of a parameter, times the learning rate, a step takes away. The default is
+    /// 1e-4.
     pub fn weight_decay(mut self, rate: f64) -> Self {
         self.decay.rate = rate;
         self
     }
 
-    /// Only the leaves that the pattern names decay: optax's `mask`. All leaves are trained.
+    /// Lets only the leaves decay that the pattern names: optax's `mask`. All leaves are trained.
     pub fn decay_only(mut self, pattern: impl Into<String>) -> Self {
         self.decay.only = vec![pattern.into()];
         self

@@ -33,25 +33,26 @@ pub struct Lion {
 }
 
 impl Lion {
-    /// How much of the average counts beside the gradient. The default is 0.9.
+    /// Sets how much of the average counts beside the gradient. The default is 0.9.
     pub fn b1(mut self, b1: f64) -> Self {
         self.b1 = b1;
         self
     }
 
-    /// The decay of the average. The default is 0.99.
+    /// Sets the decay of the average. The default is 0.99.
     pub fn b2(mut self, b2: f64) -> Self {
         self.b2 = b2;
         self
     }
 
-    /// How much of a parameter, times the learning rate, a step takes away. The default is 1e-3.
+    /// Sets how much of a parameter, times the learning rate, a step takes away. The default is
+    /// 1e-3.
     pub fn weight_decay(mut self, rate: f64) -> Self {
         self.decay.rate = rate;
         self
     }
 
-    /// Only the leaves that the pattern names decay: optax's `mask`. All leaves are trained.
+    /// Lets only the leaves decay that the pattern names: optax's `mask`. All leaves are trained.
     pub fn decay_only(mut self, pattern: impl Into<String>) -> Self {
         self.decay.only = vec![pattern.into()];
         self

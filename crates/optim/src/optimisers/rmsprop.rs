@@ -44,19 +44,19 @@ pub struct RmsProp {
 const NAME: &str = "rmsprop";
 
 impl RmsProp {
-    /// The decay of the mean. The default is 0.9.
+    /// Sets the decay of the mean. The default is 0.9.
     pub fn decay(mut self, decay: f64) -> Self {
         self.decay = decay;
         self
     }
 
-    /// Is added below the root. The default is 1e-8.
+    /// Sets what is added below the root. The default is 1e-8.
     pub fn eps(mut self, eps: f64) -> Self {
         self.eps = eps;
         self
     }
 
-    /// What each mean begins with. The default is 0.
+    /// Sets what each mean begins with. The default is 0.
     pub fn initial_scale(mut self, initial: f64) -> Self {
         self.initial = initial;
         self
@@ -80,13 +80,13 @@ impl RmsProp {
         self
     }
 
-    /// How much of the former updates remains. The default is no momentum.
+    /// Sets how much of the former updates remains. The default is no momentum.
     pub fn momentum(mut self, momentum: f64) -> Self {
         self.momentum = Some(momentum);
         self
     }
 
-    /// Whether the momentum is Nesterov's. The default is `false`.
+    /// Sets whether the momentum is Nesterov's. The default is `false`.
     pub fn nesterov(mut self, yes: bool) -> Self {
         self.nesterov = yes;
         self

@@ -34,13 +34,14 @@ pub struct Sgd {
 const NAME: &str = "sgd";
 
 impl Sgd {
-    /// How much of the former updates remains. The default is no momentum, which needs no memory.
+    /// Sets how much of the former updates remains. The default is no momentum, which needs no
+    /// memory.
     pub fn momentum(mut self, momentum: f64) -> Self {
         self.momentum = Some(momentum);
         self
     }
 
-    /// Whether the momentum is Nesterov's. The default is `false`.
+    /// Sets whether the momentum is Nesterov's. The default is `false`.
     pub fn nesterov(mut self, yes: bool) -> Self {
         self.nesterov = yes;
         self

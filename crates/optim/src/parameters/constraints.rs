@@ -36,7 +36,7 @@ impl<T> Parameters<T> {
         self.constrained(pattern, false, |_, _| Ok(Rule::Fixed))
     }
 
-    /// Bounds that the solver keeps: [`lower`](Self::lower) and [`upper`](Self::upper) have them, and
+    /// Sets bounds that the solver keeps: [`lower`](Self::lower) and [`upper`](Self::upper) have them, and
     /// the numbers in the vector are those of the model.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl<T> Parameters<T> {
         })
     }
 
-    /// Positive numbers, as eˣ.
+    /// Makes the leaves positive, as eˣ.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl<T> Parameters<T> {
         })
     }
 
-    /// Positive numbers, as ln(1 + eˣ), which grows like x and not like eˣ.
+    /// Makes the leaves positive, as ln(1 + eˣ), which grows like x and not like eˣ.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl<T> Parameters<T> {
         self.constrained(pattern, true, |_, _| Ok(softplus))
     }
 
-    /// Numbers in a range: by the logistic function if it has two ends, by eˣ if it has one.
+    /// Keeps the leaves in a range: by the logistic function if it has two ends, by eˣ if it has one.
     ///
     /// Rounding may reach an end, which is an error if the range excludes it.
     ///
@@ -131,7 +131,7 @@ impl<T> Parameters<T> {
         })
     }
 
-    /// Positive numbers with the sum 1: the leaves of each node that the pattern names. They take one
+    /// Makes the leaves of each node that the pattern names positive, with the sum 1. They take one
     /// number less in the vector, by breaking a stick as Stan does.
     ///
     /// The numbers in the vector have the names of the leaves in order, without the last.
@@ -154,7 +154,7 @@ impl<T> Parameters<T> {
         self.block(pattern, Block::Simplex)
     }
 
-    /// Increasing numbers: the leaves of each node that the pattern names.
+    /// Makes the leaves of each node that the pattern names increase.
     ///
     /// In the vector, the first is itself, and the others are the logarithms of the steps.
     ///

@@ -31,7 +31,7 @@ pub struct Ema {
 }
 
 impl Ema {
-    /// Whether the bias of the zeros at the beginning is corrected. The default is `true`.
+    /// Sets whether the bias of the zeros at the beginning is corrected. The default is `true`.
     pub fn debias(mut self, yes: bool) -> Self {
         self.debias = yes;
         self

@@ -60,7 +60,7 @@ impl<L: Leaf> Partition<L> {
         self
     }
 
-    /// The optimiser of the leaves that no group names. Without it, such a leaf is an error.
+    /// Sets the optimiser of the leaves that no group names. Without it, such a leaf is an error.
     pub fn rest(mut self, optimiser: impl Transform<L> + Send + Sync + 'static) -> Self {
         self.rest = Some(Box::new(optimiser));
         self
