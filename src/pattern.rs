@@ -136,34 +136,42 @@ impl Pattern {
     /// The steps that may name a child of the root, by index. The index behind the last step says
     /// that the pattern names the node itself.
     pub(crate) fn first_steps(&self) -> Vec<usize> {
-        self.with_skipped(vec![0])
+        let mut steps = Vec::new();
+        self.add_step(&mut steps, 0);
+        steps
     }
 
     /// The steps that may name a child of a node, if those for the node were `steps` and its key is
     /// `key`.
     pub(crate) fn steps_behind(&self, steps: &[usize], key: &Key) -> Vec<usize> {
-        let behind = steps.iter().flat_map(|index| {
-            let step = self.0.get(*index);
+        let mut behind = Vec::new();
+        for index in steps {
+            let Some(step) = self.0.get(*index) else { continue };
             // A `?` need not be in the pattern.
-            let stays = step == Some(&PatternStep::AnySteps) || step.is_some() && *key == Key::Some;
-            let goes_on = step.is_some_and(|step| step.matches(key));
-            [stays.then_some(*index), goes_on.then_some(index + 1)]
-        });
-        self.with_skipped(behind.flatten().collect())
+            if *step == PatternStep::AnySteps || *key == Key::Some {
+                self.add_step(&mut behind, *index);
+            }
+            if step.matches(key) {
+                self.add_step(&mut behind, index + 1);
+            }
+        }
+        behind
     }
 
-    /// Adds what is behind each `**`, because it may stand for no steps.
-    fn with_skipped(&self, mut steps: Vec<usize>) -> Vec<usize> {
-        let mut at = 0;
-        while let Some(index) = steps.get(at).copied() {
-            if self.0.get(index) == Some(&PatternStep::AnySteps) {
-                steps.push(index + 1);
+    /// Adds a step to others, which are in order. With a `**`, which may stand for no steps, it adds
+    /// what is behind it.
+    fn add_step(&self, steps: &mut Vec<usize>, mut index: usize) {
+        loop {
+            let at = steps.iter().filter(|step| **step < index).count();
+            if steps.get(at) == Some(&index) {
+                return;
             }
-            at += 1;
+            steps.insert(at, index);
+            if self.0.get(index) != Some(&PatternStep::AnySteps) {
+                return;
+            }
+            index += 1;
         }
-        steps.sort_unstable();
-        steps.dedup();
-        steps
     }
 
     /// Whether the pattern names the node that these steps are behind.

@@ -1,6 +1,8 @@
 //! Patterns that have to name a node, and what was perhaps meant by one that names none.
 
-use std::collections::HashSet;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::TreeDef;
@@ -70,15 +72,21 @@ impl TreeDef {
         let names = self.names().into_iter();
         let near = names.filter_map(|key| Some((nearness(asked, key.text()?)?, key)));
         let mut near: Vec<(Nearness, Key)> = near.collect();
-        near.sort_by_key(|(nearness, _)| *nearness);
-        let mut tried = near.iter().take(MOST_TRIED);
-        let (_, key) = tried.find(|(_, key)| names_one(&with(key, &[])))?;
-        Some(with(key, below)).filter(names_one).or_else(|| Some(with(key, &[])))
+        for _ in 0..MOST_TRIED {
+            let (at, _) = near.iter().enumerate().min_by_key(|(_, (nearness, _))| *nearness)?;
+            let (_, key) = near.remove(at);
+            if names_one(&with(&key, &[])) {
+                let whole = with(&key, below);
+                return Some(if names_one(&whole) { whole } else { with(&key, &[]) });
+            }
+        }
+        None
     }
 
     /// The different names of fields and entries, by first occurrence, but not many.
     fn names(&self) -> Vec<Key> {
-        let (mut names, mut seen) = (Vec::new(), HashSet::new());
+        let mut names: Vec<Key> = Vec::new();
+        let (mut seen, hasher) = (HashTable::<(u64, usize)>::new(), DefaultHashBuilder::default());
         let mut walk = Walk::new(self.root(), Stops::AtRuns);
         while let Some(event) = walk.next() {
             let Event::Enter { node, .. } = event else { continue };
@@ -88,7 +96,11 @@ impl TreeDef {
                 if names.len() == COMPARED {
                     return names;
                 }
-                if seen.insert(key.clone()) {
+                let hash = hasher.hash_one(&key);
+                let is_it =
+                    |(other, at): &(u64, usize)| *other == hash && names.get(*at) == Some(&key);
+                if seen.find(hash, is_it).is_none() {
+                    seen.insert_unique(hash, (hash, names.len()), |(hash, _)| *hash);
                     names.push(key);
                 }
             }

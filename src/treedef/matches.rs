@@ -1,7 +1,8 @@
 //! The nodes that a pattern names, found without a visit to all others.
 
-use std::collections::HashSet;
 use std::ops::Range;
+
+use hashbrown::HashTable;
 
 use crate::model::TreeDef;
 use crate::path::Path;
@@ -23,7 +24,7 @@ impl TreeDef {
             open: Vec::new(),
             needs_leaves: false,
             found: 0,
-            barren: HashSet::new(),
+            barren: HashTable::new(),
         }
     }
 }
@@ -37,8 +38,8 @@ pub(crate) struct Matches<'a> {
     needs_leaves: bool,
     /// How many nodes were found.
     found: usize,
-    /// By the index of a stored node, the steps that find nothing below it.
-    barren: HashSet<(usize, usize)>,
+    /// The indices of stored nodes, each with a step that finds nothing below it.
+    barren: HashTable<(u64, usize)>,
 }
 
 /// A node whose children are being visited.
@@ -91,7 +92,10 @@ impl<'a> Matches<'a> {
             above.is_repeated || above.run.as_ref().is_some_and(|run| run.first.repeat() > 1)
         });
         if is_repeated {
-            steps.retain(|step| !self.barren.contains(&(node.index(), *step)));
+            steps.retain(|step| {
+                let entry = (node.index() as u64, *step); // not wider
+                self.barren.find(hash(entry), |known| *known == entry).is_none()
+            });
         }
         if steps.is_empty() {
             return;
@@ -112,7 +116,10 @@ impl<'a> Matches<'a> {
             && left.is_repeated
             && left.found == self.found
         {
-            self.barren.extend(left.steps.iter().map(|step| (left.node.index(), *step)));
+            for step in left.steps {
+                let entry = (left.node.index() as u64, step); // not wider
+                self.barren.insert_unique(hash(entry), entry, |known| hash(*known));
+            }
         }
     }
 
@@ -147,6 +154,11 @@ impl<'a> Iterator for Matches<'a> {
         }
         None
     }
+}
+
+/// Mixes a node and a step, of which there are few.
+fn hash((node, step): (u64, usize)) -> u64 {
+    (node ^ (step as u64) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }
 
 impl<'a> Searched<'a> {
