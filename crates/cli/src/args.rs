@@ -227,7 +227,7 @@ pub(crate) struct Shapes {
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) top: usize,
     /// List the places of the documents that have structure N: `log.jsonl:56`
-    #[arg(long, value_name = "N", conflicts_with_all = ["schema", "rare"])]
+    #[arg(long, alias = "only", value_name = "N", conflicts_with_all = ["schema", "rare"])]
     pub(crate) list: Option<usize>,
     /// List the places of the documents whose structure occurs at most N times, each with the
     /// number of its structure

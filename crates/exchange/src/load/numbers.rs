@@ -27,6 +27,8 @@ pub(crate) struct Reading {
     /// Whether the numbers are read although the value is lost, because the type refuses zeros.
     is_kept: Cell<bool>,
     piece: usize,
+    /// Room for a piece.
+    spare: RefCell<Vec<u8>>,
 }
 
 impl Reading {
@@ -34,7 +36,8 @@ impl Reading {
     pub(crate) fn new(by_turns: Option<usize>) -> Self {
         let piece = by_turns.map_or(PIECE, |count| (PIECES / count.max(1)).clamp(1 << 12, PIECE));
         let [is_lost, has_zeros, is_kept] = [const { Cell::new(false) }; 3];
-        Reading { failed: RefCell::new(None), is_lost, has_zeros, is_kept, piece }
+        let (failed, spare) = (RefCell::new(None), RefCell::default());
+        Reading { failed, is_lost, has_zeros, is_kept, piece, spare }
     }
 
     /// Reads no more: the value is lost.
@@ -211,7 +214,10 @@ impl<'t> Numbers<'t> {
         };
         let value = read(bytes);
         if end == self.size {
-            *window = Window::default();
+            let room = std::mem::take(&mut *window).bytes;
+            if room.len() <= reading.piece {
+                reading.spare.replace(room);
+            }
         }
         Some(value)
     }
@@ -228,9 +234,10 @@ impl<'t> Numbers<'t> {
         let whole = if self.is_whole.get() { 0..self.size } else { start..self.size };
         let length = if self.is_whole.get() { self.size } else { whole.len().min(reading.piece) };
         let filled = if window.bytes.len() == length || file::has_room(length) {
-            if window.bytes.len() != length {
-                window.bytes = vec![0; length];
+            if window.bytes.is_empty() {
+                window.bytes = reading.spare.take();
             }
+            window.bytes.resize(length, 0);
             // A `usize` fits.
             let offset = u64::try_from(whole.start).unwrap_or(u64::MAX);
             self.stored.read_at(offset, &mut window.bytes)
