@@ -12,7 +12,7 @@ use crate::tensor::Dtype;
 
 use super::failure::Failure;
 use super::part::Part;
-use super::place::Number;
+use super::place::{Number, deserialize_numbers};
 
 /// The size of what is copied at once.
 const BYTES: usize = 512;
@@ -105,30 +105,10 @@ impl LoneNumber<'_> {
     }
 }
 
-macro_rules! deserialize_numbers {
-    ($($deserialize:ident $visit:ident,)*) => {
-        $(#[inline]
-        fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-            visitor.$visit(self.number()?)
-        })*
-    };
-}
-
 impl<'de> Deserializer<'de> for LoneNumber<'_> {
     type Error = Failure;
 
-    deserialize_numbers! {
-        deserialize_u8 visit_u8,
-        deserialize_i8 visit_i8,
-        deserialize_u16 visit_u16,
-        deserialize_i16 visit_i16,
-        deserialize_u32 visit_u32,
-        deserialize_i32 visit_i32,
-        deserialize_u64 visit_u64,
-        deserialize_i64 visit_i64,
-        deserialize_f32 visit_f32,
-        deserialize_f64 visit_f64,
-    }
+    deserialize_numbers! {}
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Failure> {
         Err(Failure::Reported)

@@ -13,7 +13,7 @@ use crate::load::failure::{Failure, STANDS_FOR};
 use crate::load::matrix;
 use crate::load::names::{ABSENT, EMPTY};
 use crate::load::part::Part;
-use crate::load::place::{Number, Place};
+use crate::load::place::{Number, Place, deserialize_numbers};
 use crate::load::table::Form;
 use crate::tensor::Dtype;
 
@@ -129,15 +129,6 @@ impl<'de> Place<'de> {
     }
 }
 
-macro_rules! deserialize_numbers {
-    ($($deserialize:ident $visit:ident,)*) => {
-        $(#[inline]
-        fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-            visitor.$visit(self.number()?)
-        })*
-    };
-}
-
 macro_rules! deserialize_texts {
     ($($deserialize:ident $kind:literal,)*) => {
         $(fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
@@ -149,18 +140,7 @@ macro_rules! deserialize_texts {
 impl<'de> Deserializer<'de> for Place<'de> {
     type Error = Failure;
 
-    deserialize_numbers! {
-        deserialize_u8 visit_u8,
-        deserialize_i8 visit_i8,
-        deserialize_u16 visit_u16,
-        deserialize_i16 visit_i16,
-        deserialize_u32 visit_u32,
-        deserialize_i32 visit_i32,
-        deserialize_u64 visit_u64,
-        deserialize_i64 visit_i64,
-        deserialize_f32 visit_f32,
-        deserialize_f64 visit_f64,
-    }
+    deserialize_numbers! {}
 
     deserialize_texts! {
         deserialize_str "str",

@@ -20,6 +20,32 @@ pub(crate) enum Place<'de> {
     Absent(Box<Absent<'de>>),
 }
 
+/// The requests for numbers, which `self.number()` answers.
+macro_rules! deserialize_numbers {
+    () => {
+        $crate::load::place::deserialize_numbers! {
+            deserialize_u8 visit_u8,
+            deserialize_i8 visit_i8,
+            deserialize_u16 visit_u16,
+            deserialize_i16 visit_i16,
+            deserialize_u32 visit_u32,
+            deserialize_i32 visit_i32,
+            deserialize_u64 visit_u64,
+            deserialize_i64 visit_i64,
+            deserialize_f32 visit_f32,
+            deserialize_f64 visit_f64,
+        }
+    };
+    ($($deserialize:ident $visit:ident,)+) => {
+        $(#[inline]
+        fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+            visitor.$visit(self.number()?)
+        })+
+    };
+}
+
+pub(crate) use deserialize_numbers;
+
 /// A number type, and the bytes that it has in tensors.
 pub(crate) trait Number: Sized + Copy + Default {
     const DTYPE: Dtype;
