@@ -117,6 +117,10 @@
 //! serde reads from a buffer of its own, below `untagged` and `flatten`, objects are cloned, because
 //! it may ask twice.
 //!
+//! Of 300 pointers in 100 structs, `flatten_objects` takes 17 ns each beyond the clone and
+//! `unflatten_objects` 58 ns (`cargo bench -p treedef-benches --bench operations`, two shared cores of
+//! an x86-64 server, rustc 1.95).
+//!
 //! # What is an error
 //!
 //! An object of another type, an object in a map key, in a static or in an opaque leaf, an object
