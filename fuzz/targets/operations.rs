@@ -69,7 +69,10 @@ fn whole(treedef: &TreeDef) {
         }
         let parsed = text.parse::<TreeDef>().unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(&parsed, treedef);
-        comes_back_from_bytes(treedef);
+        // A value may have more nodes than a file of the default limits.
+        if checked(treedef.to_bytes()).is_some() {
+            comes_back_from_bytes(treedef);
+        }
     }
 }
 
