@@ -12,7 +12,7 @@ use crate::treedef::node_ref::NodeRef;
 use crate::treedef::text;
 
 pub use crate::leaf::float::shortest_half;
-pub use crate::message::is_invisible;
+pub use crate::message::{is_invisible, without_open_escape};
 pub use crate::treedef::arrays::matrix_shape;
 
 /// The most compounds that a recursive walk may enter.

@@ -17,7 +17,7 @@ pub(crate) fn limited(printed: &dyn fmt::Display, most: usize) -> String {
 }
 
 /// The text without the beginning of an escape, such as `\\u{202`, at its end.
-fn without_open_escape(text: &str) -> &str {
+pub fn without_open_escape(text: &str) -> &str {
     let Some((before, escape)) = text.rsplit_once('\\') else { return text };
     let is_open = match escape.strip_prefix('u') {
         Some(code) => code.bytes().all(|byte| byte == b'{' || byte.is_ascii_hexdigit()),

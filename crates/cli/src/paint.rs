@@ -1,6 +1,7 @@
 //! Colours for the text of structures, and the width of the terminal.
 
 use anstyle::{AnsiColor, Style};
+use treedef::__private::without_open_escape;
 
 /// The columns of the terminal, or 100 if the output is none.
 pub(crate) fn width() -> usize {
@@ -130,24 +131,10 @@ pub(crate) fn short_strings(text: &str) -> String {
 
 /// The beginning of a string in quotes, of at most that many characters. No escape is parted.
 fn beginning(token: &str, most: usize) -> &str {
-    let (mut end, mut count) = (0, 0);
-    while let Some(rest) = token.get(end..).filter(|rest| !rest.is_empty()) {
-        let escape = match rest.strip_prefix('\\') {
-            Some(escape) if escape.starts_with("u{") => escape.split_inclusive('}').next(),
-            Some(escape) => escape.split_inclusive(|_| true).next(),
-            None => None,
-        };
-        let unit = match escape {
-            Some(escape) => 1 + escape.len(), // with the backslash
-            None => rest.chars().next().map_or(1, char::len_utf8),
-        };
-        count += rest.get(..unit).map_or(1, |unit| unit.chars().count());
-        if count > most {
-            break;
-        }
-        end += unit;
+    match token.char_indices().nth(most) {
+        Some((end, _)) => without_open_escape(token.get(..end).unwrap_or(token)),
+        None => token,
     }
-    token.get(..end).unwrap_or(token)
 }
 
 /// The words of statistics.
