@@ -111,11 +111,7 @@ fn with_scope<R>(
     action: impl FnOnce(&mut ObjectScope) -> Result<R, String>,
     outside: impl FnOnce() -> String,
 ) -> Result<R, String> {
-    let mut action = Some(action);
-    let done = SCOPE.try_with(|place| match (&mut *place.borrow_mut(), action.take()) {
-        (Some(scope), Some(action)) => Some(action(scope)),
-        _ => None,
-    });
+    let done = SCOPE.try_with(|place| place.borrow_mut().as_mut().map(action));
     done.ok().flatten().unwrap_or_else(|| Err(outside()))
 }
 

@@ -69,11 +69,9 @@ const CONVERT: &str = " (see `Loader::convert_floats`)";
 
 /// Whether two descriptions, such as `f64[2]` and `f32[_]`, are of floats and differ in nothing else.
 fn is_other_float(found: &str, expected: &str) -> bool {
-    let dims = |text: &str| {
-        let floats = ["f16", "bf16", "f32", "f64"];
-        let dims = floats.iter().find_map(|float| text.strip_prefix(float))?;
-        Some(dims.to_owned())
-    };
+    fn dims(text: &str) -> Option<&str> {
+        ["f16", "bf16", "f32", "f64"].iter().find_map(|float| text.strip_prefix(float))
+    }
     found != expected && dims(found).is_some() && dims(found) == dims(expected)
 }
 

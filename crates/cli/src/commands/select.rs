@@ -27,8 +27,7 @@ const LONG: usize = 100;
 /// The most documents that are looked at for what was meant.
 const LOOKED_AT: usize = 100;
 /// The numbers that are left of each dimension.
-const LEFT: usize = 3;
-const LEFT_ROWS: u64 = 3;
+const LEFT: u8 = 3;
 /// A tensor of so many bytes is not read as a whole.
 const LARGE: u64 = 1 << 20;
 
@@ -39,8 +38,8 @@ pub(super) fn select(
     part: bool,
     json: bool,
 ) -> Result<bool> {
-    let is_file = |name: &FilePath| name.exists();
-    if is_file(pattern.as_ref()) && !is_file(&file.file) && file.file.as_os_str() != "-" {
+    let is_stdin = file.file.as_os_str() == "-";
+    if FilePath::new(pattern).exists() && !file.file.exists() && !is_stdin {
         let other = file.file.display();
         let message = format!("the path comes first: `treedef select '{other}' {pattern}`");
         return Err(Failure::new(message));
@@ -159,13 +158,12 @@ impl<W: Write> Selecting<'_, W> {
         let (full, _, json) = self.options;
         let Some(count) = slot.leaf.shape.first().copied() else { return Ok(false) };
         let row = slot.leaf.size.checked_div(count).unwrap_or_default();
-        let first = 0..LEFT_ROWS + 1;
+        let first = 0..u64::from(LEFT) + 1;
         let is_large = slot.leaf.size >= LARGE && row < LARGE && count > first.end;
         if !is_large || slot.dtype().is_none() || !self.pattern.covers(path) {
             return Ok(false);
         }
-        let most = if full || json { usize::MAX } else { LEFT };
-        let Some(text) = text_of_rows(stored, slot, first, most)? else { return Ok(false) };
+        let Some(text) = text_of_rows(stored, slot, first, LEFT.into())? else { return Ok(false) };
         self.found = true;
         let dim = anstyle::Style::new().dimmed();
         if json {
@@ -174,11 +172,11 @@ impl<W: Write> Selecting<'_, W> {
         } else {
             write!(self.out, "{}{dim}:{dim:#} ", readable(path))?;
         }
-        if most == LEFT {
+        if full || json {
+            self.all_rows(stored, slot, LARGE.checked_div(row).unwrap_or(1).max(1))?;
+        } else {
             write!(self.out, "{} ", slot.leaf)?;
             self.out.write_all(&text)?;
-        } else {
-            self.all_rows(stored, slot, LARGE.checked_div(row).unwrap_or(1).max(1))?;
         }
         self.out.write_all(if json { b"}\n" } else { b"\n" })?;
         Ok(true)
@@ -310,7 +308,7 @@ impl Found<'_> {
         match self.leaf().and_then(Leaf::as_array) {
             Some(array) if !full && array.shape().iter().product::<usize>() > LONG => {
                 write!(out, "{array} ")?;
-                if !write_numbers(out, array, LEFT)? {
+                if !write_numbers(out, array, LEFT.into())? {
                     out.write_all("…".as_bytes())?;
                 }
             }
