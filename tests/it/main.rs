@@ -1,4 +1,4 @@
-//! One test binary.
+//! Flattening and rebuilding: what a call, an option or an odd type does, and the rules about sources.
 
 mod allocations;
 mod arrays;
@@ -18,22 +18,18 @@ mod hostile;
 #[cfg(feature = "in_place")]
 mod in_place;
 mod labels;
-mod laws;
 mod layouts;
-mod lookups;
 mod migrations;
 mod misfits;
 mod objects;
 mod properties;
 mod reading;
 mod rows;
-mod rules;
+#[cfg(feature = "insta")]
 mod snapshots;
 mod tidy;
 mod traits;
 mod uniform;
 mod visitors;
-mod wrong_type;
-mod zoo;
 
 use treedef_testing::data;

@@ -1,164 +1,140 @@
-//! The treedefs and signatures of the whole zoo, as a reader sees them.
+//! The macros of the feature `insta`.
 
-use insta::{Settings, assert_snapshot};
-use treedef::{Flattener, LeafKind, Limits, NodeKind, Tree, TreeDef};
+use std::process::Command;
+use std::{env, fs};
 
-use crate::zoo::zoo;
+use insta::Settings;
+use treedef::{assert_signature_snapshot, assert_structure_snapshot};
 
-/// Snapshots stand in `snapshots/`, named by what they show.
-fn settings() -> Settings {
+/// The value of these tests, with as many hosts as a test wants.
+fn config(hosts: usize) -> serde_json::Value {
+    serde_json::json!({"name": "a", "hosts": vec![("b", 80); hosts]})
+}
+
+#[test]
+fn snapshots_stand_in_files_and_in_the_test() {
+    let value = ("a", vec![(1u8, 0.5f32); 7]);
     let mut settings = Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings
-}
-
-/// Those whose own text depends on the platform or the time.
-fn is_portable(name: &str) -> bool {
-    !["os", "time", "path"].iter().any(|word| name.split(' ').any(|part| part.starts_with(word)))
-}
-
-#[test]
-fn treedefs_of_the_zoo() {
-    let texts = zoo().into_iter().filter(|specimen| is_portable(specimen.name)).map(|specimen| {
-        format!("{}\n    {}\n", specimen.name, specimen.laws.flatten(&Flattener::new()).unwrap().1)
+    settings.bind(|| {
+        assert_structure_snapshot!("macro_structure", value);
+        assert_signature_snapshot!("macro_signature", value);
+        assert_structure_snapshot!(without_lengths: "macro_without_lengths", config(3));
+        assert_structure_snapshot!(without_lengths: "macro_without_lengths", config(4),);
     });
-    settings().bind(|| assert_snapshot!("treedefs", texts.collect::<String>()));
+    assert_structure_snapshot!(value, @"(*, [(*, *); 7])");
+    assert_signature_snapshot!(value, @"(str, [(u8, f32); 7])");
+    assert_structure_snapshot!(without_lengths: value, @"(*, [(*, *); _])");
+    assert_signature_snapshot!(without_lengths: value, @"(str, [(u8, f32); _])",);
 }
 
+/// A snapshot in the folder that the variable names, under the name of this test.
 #[test]
-fn signatures_of_the_zoo() {
-    let texts = zoo()
-        .into_iter()
-        .filter(|specimen| is_portable(specimen.name))
-        .map(|specimen| format!("{}\n    {}\n", specimen.name, specimen.laws.signature().unwrap()));
-    settings().bind(|| assert_snapshot!("signatures", texts.collect::<String>()));
-}
-
-#[test]
-fn the_pretty_form_of_a_model() {
-    let metadata = serde_json::json!({
-        "name": "mlp",
-        "layers": (0..3).map(|i| serde_json::json!({"w": vec![0.5; 4 + i / 2], "b": 0.0})).collect::<Vec<_>>(),
-        "optimiser": {"adam": {"beta": [0.9, 0.999], "step": 3}},
-        "notes": null,
+#[ignore = "started by `a_new_file_keeps_the_expression`"]
+fn writes_a_file() {
+    let mut settings = Settings::clone_current();
+    settings.set_snapshot_path(env::var("SNAPSHOT_FOLDER").unwrap());
+    settings.bind(|| {
+        assert_structure_snapshot!(config(1 + 1));
+        assert_signature_snapshot!("named", config(1 + 1));
     });
-    let treedef = treedef::structure(&metadata).unwrap();
-    settings().bind(|| assert_snapshot!("pretty", format!("{treedef:#}")));
 }
 
-/// What does not fit into a line has one field in each, and parses back.
 #[test]
-fn a_wide_structure_has_one_field_in_a_line() {
-    #[derive(Clone, serde::Serialize)]
-    struct Server {
-        address: (&'static str, u16),
-        timeout_in_seconds: Option<f64>,
-        certificate_file: &'static str,
-        workers: [u8; 3],
-    }
-    let server = Server {
-        address: ("localhost", 80),
-        timeout_in_seconds: Some(0.5),
-        certificate_file: "cert.pem",
-        workers: [1, 2, 3],
+fn a_new_file_keeps_the_expression() {
+    let folder = env::temp_dir().join(format!("treedef-snapshots-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let (passed, printed) = run("writes_a_file", |command| {
+        command.env("SNAPSHOT_FOLDER", &folder).env("INSTA_UPDATE", "always")
+    });
+    assert!(passed, "{printed}");
+    let mut texts: Vec<(String, String)> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            (path.file_name().unwrap().to_string_lossy().into(), fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    texts.sort();
+    fs::remove_dir_all(&folder).unwrap();
+    insta::assert_snapshot!(format!("{} {}", texts[0].0, texts[0].1), @r#"
+    it__snapshots__named.snap ---
+    source: tests/it/snapshots.rs
+    expression: config(1 + 1)
+    ---
+    {"hosts": [[str, u64]; 2], "name": str}
+    "#);
+    insta::assert_snapshot!(format!("{} {}", texts[1].0, texts[1].1), @r#"
+    it__snapshots__writes_a_file.snap ---
+    source: tests/it/snapshots.rs
+    expression: config(1 + 1)
+    ---
+    {"hosts": [[*, *]; 2], "name": *}
+    "#);
+}
+
+#[test]
+#[ignore = "started by `a_failure_shows_the_changes_by_path`"]
+fn structure_differs() {
+    assert_structure_snapshot!(config(2), @r#"{"hosts": [(*, *); 3], "name": *, "retries": *}"#);
+}
+
+#[test]
+#[ignore = "started by `a_failure_shows_the_changes_by_path`"]
+fn signature_differs() {
+    assert_signature_snapshot!(config(1), @r#"{"hosts": [[str, u16]], "name": str}"#);
+}
+
+#[test]
+#[ignore = "started by `a_failure_shows_the_changes_by_path`"]
+fn form_without_lengths_differs() {
+    assert_structure_snapshot!(without_lengths: config(5), @r#"{"hosts": [[*; _]; _], "nam": *}"#);
+}
+
+#[test]
+#[ignore = "started by `a_failure_shows_the_changes_by_path`"]
+fn snapshot_is_new() {
+    assert_structure_snapshot!(config(5), @"");
+}
+
+#[test]
+fn a_failure_shows_the_changes_by_path() {
+    let shown = |test| {
+        let (passed, printed) = run(test, |command| command.env("INSTA_UPDATE", "no"));
+        assert!(!passed, "{test} passed");
+        assert!(printed.contains("Snapshot Summary"), "insta shows its own: {printed}");
+        let ours = printed.split_once("since the snapshot: ")?.1;
+        Some(ours.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n"))
     };
-    let servers = vec![server; 3];
-    let (structure, signature) =
-        (treedef::structure(&servers).unwrap(), treedef::signature(&servers).unwrap());
-    let (structure_text, signature_text) = (format!("{structure:#}"), format!("{signature:#}"));
-    assert_snapshot!(structure_text, @r"
-    [
-      Server {
-        address: (*, *),
-        timeout_in_seconds: Some(*),
-        certificate_file: *,
-        workers: (*, *, *),
-      }; 3,
-    ]
-    ");
-    assert_snapshot!(signature_text, @r"
-    [
-      Server {
-        address: (str, u16),
-        timeout_in_seconds: Some(f64),
-        certificate_file: str,
-        workers: (u8, u8, u8),
-      }; 3,
-    ]
-    ");
-    assert_eq!(structure_text.parse::<TreeDef>().unwrap(), structure);
-    assert_eq!(signature_text.parse::<Tree<LeafKind>>().unwrap(), signature);
-    assert_snapshot!(format!("{:#}", structure.without_lengths().unwrap()), @r"
-    [
-      Server {
-        address: (*, *),
-        timeout_in_seconds: Some(*),
-        certificate_file: *,
-        workers: (*, *, *),
-      }; _,
-    ]
-    ");
+    insta::assert_snapshot!(shown("structure_differs").unwrap(), @r#"
+    3 changes
+    ~ ["hosts"][0]: (*, *) → [*, *], and 1 more like it
+    - ["hosts"][2]: (*, *)
+    - ["retries"]: *
+    "#);
+    insta::assert_snapshot!(shown("signature_differs").unwrap(), @r#"
+    1 change
+    ~ ["hosts"][0][1]: u16 → u64
+    "#);
+    insta::assert_snapshot!(shown("form_without_lengths_differs").unwrap(), @r#"
+    1 change
+    ~ ["nam"] is now ["name"]
+    "#);
+    assert_eq!(shown("snapshot_is_new"), None);
 }
 
-/// However many elements there are, and in whatever order, the form without lengths is one text.
-#[test]
-fn the_form_without_lengths_of_the_zoo() {
-    let form = |treedef: &TreeDef| treedef.without_lengths().unwrap().to_string();
-    let seq = |elements: &[&TreeDef]| TreeDef::seq(elements.iter().copied().cloned()).unwrap();
-    let mut last = TreeDef::leaf();
-    for specimen in zoo() {
-        let (_, treedef) = specimen.laws.flatten(&Flattener::new()).unwrap();
-        assert_eq!(form(&seq(&[&treedef])), format!("[{}; _]", form(&treedef)));
-        assert_eq!(form(&seq(&[&treedef; 7])), format!("[{}; _]", form(&treedef)));
-        let (a, b) = (seq(&[&treedef, &last, &treedef]), seq(&[&last, &last, &treedef]));
-        assert_eq!(form(&a), form(&b), "{}", specimen.name);
-        if !treedef.nodes().any(|(_, node)| node.kind() == NodeKind::Seq) {
-            assert_eq!(form(&treedef), treedef.to_string());
-        }
-        // A signature with one kind has the same forms, which its texts may put in another order.
-        let signature = Tree::new(a.clone(), vec![LeafKind::F64; a.num_leaves()]).unwrap();
-        let sorted = |text: String| {
-            let mut chars: Vec<_> = text.replace("f64", "*").chars().collect();
-            chars.sort_unstable();
-            chars
-        };
-        assert_eq!(
-            sorted(signature.without_lengths().unwrap().to_string()),
-            sorted(form(&a)),
-            "{}",
-            specimen.name
-        );
-        last = treedef;
-    }
+/// Runs an ignored test of this module in a process of its own: whether it passed, and what it
+/// printed.
+fn run(test: &str, setting: impl Fn(&mut Command) -> &mut Command) -> (bool, String) {
+    let name = format!("{}::{test}", module_path!().split_once("::").unwrap().1);
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", &name, "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env_remove("INSTA_FORCE_PASS").env_remove("INSTA_OUTPUT").env("NO_COLOR", "1");
+    let output = setting(&mut command).output().unwrap();
+    let printed = [output.stderr, output.stdout].concat();
+    let printed = String::from_utf8_lossy(&printed).into_owned();
+    assert!(printed.contains("running 1 test"), "{printed}");
+    (output.status.success(), printed)
 }
-
-#[test]
-fn the_form_without_lengths_lists_each_form_of_element_once() {
-    let value = serde_json::json!([[1, "a"], [2.5], [], [[]], ["b", 1, "c"], {"a": [], "b": 0}]);
-    let structure = treedef::structure(&value).unwrap().without_lengths().unwrap();
-    assert_snapshot!(structure, @r#"[[*; _]; _, [[]; _]; _, []; _, {"a": [], "b": *}; _]"#);
-    let signature = treedef::signature(&value).unwrap().without_lengths().unwrap();
-    assert_snapshot!(
-        signature,
-        @r#"[[[]; _]; _, []; _, [f64; _]; _, [str; _, u64; _]; _, {"a": [], "b": u64}; _]"#
-    );
-    // What is not an element keeps its length: tuples, keys, statics.
-    let keyed = std::collections::BTreeMap::from([(vec![1, 2], treedef::Static(vec![3; 9]))]);
-    let form = treedef::structure(&(keyed, ["x"; 9], [0; 2])).unwrap().without_lengths().unwrap();
-    assert_snapshot!(form, @"({[1, 2]: static [3; 9]}, (*; 9), (*, *))");
-    // A structure keeps its own limits.
-    let deep = format!("[{}f64{}, u8]", "(".repeat(200), ",)".repeat(200));
-    let deep = Tree::parse_with(&deep, Limits::default().max_depth(250)).unwrap();
-    let form = deep.without_lengths().unwrap().to_string();
-    assert_eq!(form.replace("; _", ""), deep.to_string());
-    let form = deep.treedef().without_lengths().unwrap().to_string();
-    assert_eq!(form.replace("; _", ""), deep.treedef().to_string().replace("*, *", "*"));
-    // It is not a treedef.
-    let error = "[*; _]".parse::<TreeDef>().unwrap_err();
-    assert_snapshot!(error, @"expected a number, found `_]` at byte 4");
-}
-
-#[cfg(feature = "insta")]
-mod macros;

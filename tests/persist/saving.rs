@@ -10,6 +10,7 @@ use std::{env, thread};
 
 use tempfile::{TempDir, tempdir};
 use treedef::{Limits, Tree};
+use treedef_testing::cases::all;
 
 pub(crate) const MIB: usize = (1 << 20) / size_of::<f64>();
 
@@ -125,7 +126,7 @@ fn survives_kills(rounds: usize) {
 
 #[test]
 fn a_writer_that_is_killed() {
-    survives_kills(20);
+    survives_kills(if all() { 20 } else { 5 });
 }
 
 #[test]

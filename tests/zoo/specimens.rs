@@ -148,11 +148,11 @@ macro_rules! key_types {
 /// A table of values with their names.
 macro_rules! specimens {
     ($($name:literal => $value:expr,)*) => {
-        vec![$($crate::zoo::Specimen {
+        vec![$($crate::specimens::Specimen {
             name: $name,
             laws: Box::new($value),
-            readable_only: $crate::zoo::READABLE_ONLY.contains(&$name),
-            random_order: $crate::zoo::RANDOM_ORDER.contains(&$name),
+            readable_only: $crate::specimens::READABLE_ONLY.contains(&$name),
+            random_order: $crate::specimens::RANDOM_ORDER.contains(&$name),
         }),*]
     };
 }
@@ -180,7 +180,7 @@ fn the_zoo_is_large_and_its_names_are_distinct() {
     let mut types: Vec<_> = zoo.iter().map(|specimen| specimen.laws.type_name()).collect();
     types.sort_unstable();
     types.dedup();
-    let own = types.iter().filter(|name| name.contains("::zoo::")).count();
+    let own = types.iter().filter(|name| name.contains("::specimens::")).count();
     let mut names = std::collections::HashSet::new();
     let repeated = zoo.iter().find(|specimen| !names.insert(specimen.name));
     assert!(repeated.is_none(), "two specimens are called {:?}", repeated.map(|twin| twin.name));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use treedef::{Flattener, Leaf, LeafKind, MapOrder, NodeKind, NodeRef, Tree, TreeDef, flatten_as};
 use treedef_testing::cases::stride;
 
-use crate::zoo::{Specimen, Way, zoo};
+use crate::specimens::{Specimen, Way, zoo};
 
 /// Scalars below a node that are static, and statics.
 fn statics(node: NodeRef<'_>) -> (usize, usize) {

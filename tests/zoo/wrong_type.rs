@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use treedef::{Flattener, Key, Leaf, NodeKind, NodeRef, Path, TreeDef, Value};
 
-use crate::zoo::{Specimen, Way, zoo};
+use crate::specimens::{Specimen, Way, zoo};
 
 /// One specimen of each type.
 fn types(zoo: &[Specimen]) -> Vec<&Specimen> {

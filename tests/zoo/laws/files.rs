@@ -3,7 +3,7 @@
 use treedef::{Tree, TreeDef};
 
 use super::{check, flatten, hold};
-use crate::zoo::WAYS;
+use crate::specimens::WAYS;
 
 #[test]
 fn treedefs_come_back_from_their_bytes() {

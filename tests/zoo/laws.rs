@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use serde::{Deserialize, Serialize};
 use treedef::{Flattener, Leaf, MapOrder, NodeKind, NodeRef, Path, Tree, TreeDef, Value};
 
-use crate::zoo::{Specimen, WAYS, zoo};
+use crate::specimens::{Specimen, WAYS, zoo};
 
 #[cfg(feature = "persist")]
 mod files;

@@ -86,14 +86,14 @@ fn whatever_prints_is_found_in_every_form() {
     ] {
         finds_all(&def(text));
     }
-    for specimen in crate::zoo::zoo() {
+    for specimen in crate::specimens::zoo() {
         let (_, treedef) = specimen.laws.flatten(&Flattener::new()).unwrap();
         // Each node is compared with all others.
         if treedef.num_nodes() < 200 {
             finds_all(&treedef);
         }
     }
-    proptest::proptest!(config(256), |(data in crate::data::data())| finds_all(&treedef::structure(&data).unwrap()));
+    proptest::proptest!(config(256), |(data in treedef_testing::data::data())| finds_all(&treedef::structure(&data).unwrap()));
 }
 
 #[derive(Serialize, Deserialize)]
@@ -227,7 +227,7 @@ fn a_pattern_that_names_nothing_says_what_was_perhaps_meant() {
 
 #[test]
 fn what_is_suggested_for_a_pattern_names_something() {
-    proptest::proptest!(config(256), |(data in crate::data::data(), name in "[a-c]{1,3}", rest in "(|\\[\\*\\]|\\.[a-c]{1,2})")| {
+    proptest::proptest!(config(256), |(data in treedef_testing::data::data(), name in "[a-c]{1,3}", rest in "(|\\[\\*\\]|\\.[a-c]{1,2})")| {
         let tree = Tree::of(&data).unwrap();
         for pattern in [format!("**.{name}{rest}"), format!("{name}{rest}")] {
             let Err(error) = tree.mask(pattern.as_str()) else { continue };

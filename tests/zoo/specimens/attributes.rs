@@ -131,14 +131,14 @@ pub(super) mod as_text {
 
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    pub(in crate::zoo) fn serialize<T: ToString, S: Serializer>(
+    pub(in crate::specimens) fn serialize<T: ToString, S: Serializer>(
         value: &T,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&value.to_string())
     }
 
-    pub(in crate::zoo) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+    pub(in crate::specimens) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
