@@ -10,6 +10,7 @@ use std::fmt::Debug;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::{Leaf, LeafKind, Limits, Tree, TreeDef, Value};
+use treedef_testing::cases::cases;
 
 /// NaNs of both signs, quiet and signalling, with payloads; zeros, infinities, the smallest and the
 /// largest; and others.
@@ -35,9 +36,9 @@ fn bits() -> impl Iterator<Item = u32> {
         0xff80_0000,
     ];
     let mut random = fastrand::Rng::with_seed(7);
-    let nans = (0..200).map(move |_| 0x7f80_0000 | random.u32(..));
+    let nans = (0..cases(200)).map(move |_| 0x7f80_0000 | random.u32(..));
     let mut random = fastrand::Rng::with_seed(8);
-    special.into_iter().chain(nans).chain((0..500).map(move |_| random.u32(..)))
+    special.into_iter().chain(nans).chain((0..cases(500)).map(move |_| random.u32(..)))
 }
 
 /// The `f64` that stands for an `f32`, by the definition of the two formats.
