@@ -575,8 +575,11 @@ pub(crate) struct Insertion {
 /// | [`max_work`](Self::max_work) | 2²⁴, plus 64 for each leaf in memory | nodes that rebuilding visits; leaves, columns and parts that an operation makes; scalars that `; n` in a key or static expands to | `[(); 1000000000000]` is a text of 19 bytes |
 /// | [`max_nodes`](Self::max_nodes) | 2²⁴ | stored nodes of 72 bytes each; equal neighbours count as one | composing two structures multiplies their nodes |
 /// | [`max_bytes`](Self::max_bytes) | 2²⁹ | the bytes of the structure in a file, without the leaves | the file may hold something else |
-/// | [`max_text`](Self::max_text) | 2²⁷, plus 16 for each byte in a file | about the bytes of the printed structure | a struct may hold two equal structs, which hold two equal structs, and so on |
-/// | [`max_names`](Self::max_names) | 2²⁰, plus 16 for each byte in a file | the bytes of all names in memory | a file has each name once, for any number of fields |
+///
+/// Two more follow from `max_work`, and each allows 16 bytes more for each byte in a file. The
+/// printed structure has at most eight bytes a node, because a struct may hold two equal structs,
+/// which hold two equal structs, and so on. The names of a file take at most a byte for 16 nodes in
+/// memory, because it has each name once, for any number of fields.
 ///
 /// The defaults allow ten million leaves or absent values, and megabytes of statics and names. A
 /// structure that was made by a walk through a value is rebuilt whatever `max_work` is. Beyond the
@@ -604,23 +607,11 @@ pub struct Limits {
     pub max_bytes: usize,
     /// The most nodes of a structure; equal neighbours count as one.
     pub max_nodes: usize,
-    /// About the most bytes of the text of a structure, in addition to 16 for each byte in a file.
-    pub max_text: usize,
-    /// The most bytes of all names that a file makes in memory, in addition to 16 for each byte in
-    /// the file.
-    pub max_names: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            max_depth: 128,
-            max_work: 1 << 24,
-            max_bytes: 1 << 29,
-            max_nodes: 1 << 24,
-            max_text: 1 << 27,
-            max_names: 1 << 20,
-        }
+        Limits { max_depth: 128, max_work: 1 << 24, max_bytes: 1 << 29, max_nodes: 1 << 24 }
     }
 }
 
@@ -649,18 +640,6 @@ impl Limits {
         Limits { max_nodes, ..self }
     }
 
-    /// Sets the most bytes of the text of a structure, in addition to 16 for each byte in a file.
-    #[must_use]
-    pub fn max_text(self, max_text: usize) -> Self {
-        Limits { max_text, ..self }
-    }
-
-    /// Sets the most bytes of all names in memory, in addition to 16 for each byte in a file.
-    #[must_use]
-    pub fn max_names(self, max_names: usize) -> Self {
-        Limits { max_names, ..self }
-    }
-
     /// The greater of two limits, for each field: the limits of a structure that is made from two.
     pub(crate) fn or(self, other: Limits) -> Self {
         Limits {
@@ -668,8 +647,6 @@ impl Limits {
             max_work: self.max_work.max(other.max_work),
             max_bytes: self.max_bytes.max(other.max_bytes),
             max_nodes: self.max_nodes.max(other.max_nodes),
-            max_text: self.max_text.max(other.max_text),
-            max_names: self.max_names.max(other.max_names),
         }
     }
 }

@@ -59,8 +59,7 @@ pub fn run(bytes: &[u8]) {
 fn whole(treedef: &TreeDef) {
     if let Some(text) = text(format_args!("{treedef}")) {
         if treedef.limits() != Limits::default() {
-            let generous =
-                Limits::default().max_depth(1 << 20).max_work(usize::MAX).max_text(usize::MAX);
+            let generous = Limits::default().max_depth(1 << 20).max_work(usize::MAX);
             let parsed = TreeDef::parse_with(&text, generous).unwrap();
             assert_eq!(&parsed, treedef);
             let bytes = parsed.with_limits(generous).to_bytes().unwrap();

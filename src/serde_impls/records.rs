@@ -70,7 +70,7 @@ macro_rules! as_record {
 pub(crate) use as_record;
 
 as_record! {
-    Limits { max_depth, max_work, max_bytes, max_nodes, max_text, max_names }
+    Limits { max_depth, max_work, max_bytes, max_nodes }
     Difference { path, kind, expected, found }
 }
 

@@ -17,6 +17,13 @@ use crate::treedef::node_ref::NodeRef;
 const WORK_A_LEAF: usize = 64;
 const A_BYTE: usize = 16;
 
+/// The bytes of text for each node that may be visited, and the nodes for each byte of names.
+const TEXT_A_NODE: usize = 8;
+#[cfg(feature = "persist")]
+const NODES_A_NAME_BYTE: usize = 16;
+
+const MORE_WORK: &str = "see `Limits::max_work`";
+
 impl Limits {
     /// Checks that `needed` nodes may be visited or made while `leaves` leaves are in memory.
     pub(crate) fn expect_work(self, needed: usize, leaves: usize) -> Result<()> {
@@ -44,8 +51,9 @@ impl Limits {
     /// Checks the bytes of names in memory that a part of a file needs. The part has `bytes` bytes.
     #[cfg(feature = "persist")]
     pub(crate) fn expect_names(self, names: usize, bytes: usize) -> Result<()> {
-        let limit = self.max_names.saturating_add(bytes.saturating_mul(A_BYTE));
-        at_most("bytes of names", names, limit, "see `Limits::max_names`")
+        let limit =
+            (self.max_work / NODES_A_NAME_BYTE).saturating_add(bytes.saturating_mul(A_BYTE));
+        at_most("bytes of names", names, limit, MORE_WORK)
     }
 
     /// Checks the cost of printing a structure that takes `bytes` bytes in a file.
@@ -62,8 +70,9 @@ impl Limits {
     }
 
     fn expect_text(self, text: usize, bytes: usize) -> Result<()> {
-        let limit = self.max_text.saturating_add(bytes.saturating_mul(A_BYTE));
-        at_most("bytes of text", text, limit, "see `Limits::max_text`")
+        let text_of_work = self.max_work.saturating_mul(TEXT_A_NODE);
+        let limit = text_of_work.saturating_add(bytes.saturating_mul(A_BYTE));
+        at_most("bytes of text", text, limit, MORE_WORK)
     }
 
     /// Checks a structure against all limits.
@@ -78,7 +87,7 @@ impl Limits {
 /// The error of an operation that would visit or make more nodes, leaves or parts than it may.
 #[cold]
 pub(crate) fn too_much_work(needed: usize, limit: usize) -> Error {
-    beyond("nodes to visit", needed, limit).with_hint("see `Limits::max_work`")
+    beyond("nodes to visit", needed, limit).with_hint(MORE_WORK)
 }
 
 #[cold]

@@ -44,7 +44,11 @@ fn huge_structures_with_short_texts() {
 /// printing it, so the text has to be bounded as well.
 #[track_caller]
 fn read(bytes: &[u8]) -> Result<(), treedef::Error> {
-    let limits = Limits::default().max_text(1 << 20);
+    read_with(bytes, Limits::default().max_work(1 << 17))
+}
+
+#[track_caller]
+fn read_with(bytes: &[u8], limits: Limits) -> Result<(), treedef::Error> {
     let reading = || TreeDef::from_bytes_with(bytes, limits);
     let treedef = within_bounds("reading a bomb", bytes.len(), reading)?;
     all_of_treedef(&treedef, bytes.len());
@@ -58,7 +62,7 @@ fn a_text_that_is_bounded_costs_nothing_to_read() {
     let treedef = within_bounds("reading", bytes.len(), || TreeDef::from_bytes(&bytes).unwrap());
     assert_eq!(treedef.num_nodes(), (1 << 23) - 1);
     let refusal = TreeDef::from_bytes(&doubling(24, "S", kind::UNIT).file(None, 0)).unwrap_err();
-    insta::assert_snapshot!(refusal, @"218103798 bytes of text, the limit is 134225744 in the structure (see `Limits::max_text`)");
+    insta::assert_snapshot!(refusal, @"218103798 bytes of text, the limit is 134225744 in the structure (see `Limits::max_work`)");
 }
 
 #[track_caller]
@@ -116,7 +120,7 @@ fn doubling_structs() {
 fn long_names_in_doubling_structs() {
     let long = |levels| doubling(levels, &"n".repeat(10_000), kind::UNIT).file(None, 0);
     read(&long(5)).unwrap();
-    insta::assert_snapshot!(refusal(&long(12)), @"40999143 bytes of text, the limit is 1213312 in the structure (see `Limits::max_text`)");
+    insta::assert_snapshot!(refusal(&long(12)), @"40999143 bytes of text, the limit is 1213312 in the structure (see `Limits::max_work`)");
 }
 
 /// As often doubled, a static string.
@@ -138,7 +142,7 @@ fn statics_in_doubling_structs() {
 
 #[test]
 fn long_statics_in_doubling_structs() {
-    insta::assert_snapshot!(refusal(&doubled_static(12, 10_000)), @"41033718 bytes of text, the limit is 1214448 in the structure (see `Limits::max_text`)");
+    insta::assert_snapshot!(refusal(&doubled_static(12, 10_000)), @"41033718 bytes of text, the limit is 1214448 in the structure (see `Limits::max_work`)");
 }
 
 /// The bytes that two equal nodes would have as text, doubled 20 times: an estimate.
@@ -306,7 +310,7 @@ fn keys_that_are_long_to_compare() {
     let limits = Limits::default().max_work(1 << 20);
     let error = TreeDef::from_bytes_with(&long_keys(30), limits).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { what: "nodes to visit", .. }), "{error}");
-    read(&long_keys(30)).unwrap();
+    read_with(&long_keys(30), Limits::default()).unwrap();
 }
 
 /// Many maps that share many keys: their text would be as long as both together.
@@ -334,7 +338,7 @@ fn many_keys(keys: u32, maps: u32) -> Vec<u8> {
 fn maps_that_share_many_keys() {
     read(&many_keys(40, 40)).unwrap();
     for (keys, maps) in [(100, 1_000), (1_000, 100)] {
-        let limits = Limits::default().max_text(1 << 16);
+        let limits = Limits::default().max_work(1 << 13);
         let error = TreeDef::from_bytes_with(&many_keys(keys, maps), limits).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { what: "bytes of text", .. }), "{error}");
     }

@@ -118,7 +118,7 @@ fn what_prints_too_much_is_not_built() {
             Err(error) => break error,
         }
     };
-    assert_snapshot!(error, @"142606322 bytes of text, the limit is 134224256 (see `Limits::max_text`)");
+    assert_snapshot!(error, @"142606322 bytes of text, the limit is 134224256 (see `Limits::max_work`)");
     saves_and_loads(&doubled);
 }
 

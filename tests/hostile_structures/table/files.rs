@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("TreeDef::from_bytes_with", |cases| {
         cases.structures(|treedef| {
-            TreeDef::from_bytes_with(&treedef.to_bytes()?, Limits::default().max_text(1 << 30))
+            TreeDef::from_bytes_with(&treedef.to_bytes()?, Limits::default().max_work(1 << 27))
         });
     }),
     ("TreeDef::save", |cases| {
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row] = &[
             .structures(|treedef| with_file(|file| treedef.save(file), |file| TreeDef::load(file)));
     }),
     ("TreeDef::load_with", |cases| {
-        let limits = Limits::default().max_text(1 << 30);
+        let limits = Limits::default().max_work(1 << 27);
         cases.structures(|treedef| {
             with_file(|file| treedef.save(file), |file| TreeDef::load_with(file, limits))
         });
