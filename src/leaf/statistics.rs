@@ -65,31 +65,64 @@ pub(crate) fn statistics_of<'a, I: Iterator<Item = Scalar<'a>>>(scalars: impl Fn
     }
 }
 
+/// What one look at each number tells.
+struct Looked {
+    finite: usize,
+    sum: f64,
+    low: f64,
+    high: f64,
+    zeros: usize,
+    nans: usize,
+    infinite: usize,
+}
+
+impl Looked {
+    fn at(numbers: impl Iterator<Item = f64>) -> Self {
+        let (sum, low, high) = (0.0, f64::INFINITY, f64::NEG_INFINITY);
+        let mut looked = Looked { finite: 0, sum, low, high, zeros: 0, nans: 0, infinite: 0 };
+        for number in numbers {
+            if number.is_finite() {
+                looked.finite += 1; // at most the numbers, as the other counts
+                looked.sum += number;
+                looked.low = looked.low.min(number);
+                looked.high = looked.high.max(number);
+                looked.zeros += usize::from(number == 0.0);
+            } else if number.is_nan() {
+                looked.nans += 1;
+            } else {
+                looked.infinite += 1;
+            }
+        }
+        looked
+    }
+}
+
 /// ` (mean 0.1, sd 1, -2.3 … 2.2, 3 zeros, 1 NaN, 2 infinite)`
 #[allow(clippy::cast_precision_loss, reason = "counts, for a mean of three digits")]
 fn statistics<I: Iterator<Item = f64>>(numbers: impl Fn() -> I) -> String {
-    let finite = || numbers().filter(|number| number.is_finite());
-    let count = finite().count() as f64;
-    let sum: f64 = finite().sum();
-    // The sum of large numbers may be infinite, and that of their parts is not.
-    let of_parts = || finite().map(|number| number / count).sum();
-    let mean: f64 = if sum.is_finite() { sum / count } else { of_parts() };
-    let deviation = finite().map(|number| (number - mean) / count.sqrt()).fold(0.0, f64::hypot);
-    let range = finite().fold(None, |range, number| {
-        let (low, high) = range.unwrap_or((number, number));
-        Some((number.min(low), number.max(high)))
-    });
+    let Looked { finite, sum, low, high, zeros, nans, infinite } = Looked::at(numbers());
     let mut parts = Vec::new();
-    if let Some((low, high)) = range {
+    if finite > 0 {
+        let count = finite as f64;
+        let finite = || numbers().filter(|number| number.is_finite());
+        // The sum of large numbers may be infinite, and that of their parts is not.
+        let mean =
+            if sum.is_finite() { sum / count } else { finite().map(|number| number / count).sum() };
+        // Neither may the square of a distance be infinite or vanish, so distances are measured in
+        // widths of the range, which in turn is finite for halves.
+        let part = if low.abs().max(high.abs()) < f64::MAX / 4.0 { 1.0 } else { 0.5 };
+        let width = high * part - low * part;
+        let square = |number: f64| ((number * part - mean * part) / width).powi(2);
+        let deviation = if width > 0.0 {
+            (finite().map(square).sum::<f64>() / count).sqrt() * width / part
+        } else {
+            0.0
+        };
         let [mean, deviation, low, high] = [mean, deviation, low, high].map(three_digits);
         parts = vec![format!("mean {mean}"), format!("sd {deviation}"), format!("{low} … {high}")];
     }
-    let count = |is: fn(f64) -> bool| numbers().filter(|number| is(*number)).count();
-    let (zeros, nans) = (count(|number| number == 0.0), count(f64::is_nan));
-    let infinite = count(f64::is_infinite);
-    let zeros_text = counted(zeros, "zero", "zeros");
     let counts = [
-        (zeros, zeros_text),
+        (zeros, counted(zeros, "zero", "zeros")),
         (nans, format!("{nans} NaN")),
         (infinite, format!("{infinite} infinite")),
     ];
@@ -102,6 +135,7 @@ fn three_digits(number: f64) -> String {
     let scientific = format!("{number:.2e}");
     let Ok(near) = scientific.parse::<f64>() else { return scientific };
     match near.abs() {
+        f64::INFINITY => scientific, // rounded up from the largest number
         0.0 => "0".to_owned(),
         1e-3..1e6 => near.to_string(),
         _ => format!("{near:e}"),

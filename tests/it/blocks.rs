@@ -212,6 +212,22 @@ fn a_summary_shortens_arrays() {
 }
 
 #[test]
+fn statistics_of_numbers_of_any_size() {
+    let of = |numbers: [f64; 2]| {
+        let numbers: Vec<f64> = numbers.into_iter().cycle().take(8).collect();
+        Tree::of(&numbers).unwrap().summary().to_string()
+    };
+    assert_snapshot!(of([f64::MAX, -f64::MAX]), @"f64[8] (mean 0, sd 1.80e308, -1.80e308 … 1.80e308)");
+    assert_snapshot!(of([f64::MAX, f64::MAX]), @"f64[8] (mean 1.80e308, sd 0, 1.80e308 … 1.80e308)");
+    assert_snapshot!(of([1e308, 1.5e308]), @"f64[8] (mean 1.25e308, sd 2.5e307, 1e308 … 1.5e308)");
+    assert_snapshot!(of([5e-324, 0.0]), @"f64[8] (mean 0, sd 5e-324, 0 … 5e-324, 4 zeros)");
+    assert_snapshot!(of([1e-200, -1e-200]), @"f64[8] (mean 0, sd 1e-200, -1e-200 … 1e-200)");
+    assert_snapshot!(of([0.1, 0.1]), @"f64[8] (mean 0.1, sd 0, 0.1 … 0.1)");
+    assert_snapshot!(of([1e9, 1e9 + 1e-3]), @"f64[8] (mean 1e9, sd 5e-4, 1e9 … 1e9)");
+    assert_snapshot!(of([f64::INFINITY, -0.0]), @"f64[8] (mean 0, sd 0, 0 … 0, 4 zeros, 4 infinite)");
+}
+
+#[test]
 fn a_shape_that_cannot_be_is_an_error() {
     let error = |text: &str| text.parse::<Tree<LeafKind>>().unwrap_err().to_string();
     assert_snapshot!(error("f32[3, 0]"), @"expected a size above 0, found `0]` at byte 7");
