@@ -34,7 +34,7 @@ pub enum Error {
         leaf: &'static str,
     },
     /// A leaf has another shape or another type of numbers than the parameter in its place.
-    #[error("{what} is {found}, the parameter is {expected}, at {}", place(.path))]
+    #[error("{what} is {found}, the parameter is {expected}, at {}{}", place(.path), hint(what))]
     Leaf {
         /// What has the leaf.
         what: &'static str,
@@ -117,6 +117,12 @@ impl Error {
             _ => None,
         }
     }
+}
+
+pub(crate) const STATE: &str = "the state";
+
+fn hint(what: &str) -> &'static str {
+    if what == STATE { " (see `State::migrate`)" } else { "" }
 }
 
 /// A path in a message.

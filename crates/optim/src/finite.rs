@@ -17,6 +17,7 @@
 //! ```
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -55,7 +56,7 @@ impl<N: Loss, E: Into<LeafError>> Loss for std::result::Result<N, E> {
 }
 
 /// The gradient by central differences: two values for each number of the model. It has about ten
-/// correct digits for `f64`, and four for `f32`.
+/// correct digits for `f64`, and four for `f32`. Tensors of integers have a gradient of zeros.
 ///
 /// # Errors
 ///
@@ -65,12 +66,15 @@ pub fn gradient<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
     model: &T,
 ) -> Result<T> {
     let tree = L::tree(model)?;
+    let coarse = L::coarse(model)?;
     let mut gradient = tree.clone();
-    for leaf in 0..tree.leaves().len() {
-        let numbers = differences(&loss, &tree, leaf)?;
-        if let Some(place) = gradient.leaves_mut().get_mut(leaf) {
-            *place = place.with_numbers(&numbers).map_err(|source| failed(&tree, leaf, source))?;
-        }
+    for (leaf, place) in gradient.leaves_mut().iter_mut().enumerate() {
+        let derivative = if place.is_float() {
+            place.with_numbers(&differences(&loss, &tree, leaf, &coarse)?)
+        } else {
+            place.zero()
+        };
+        *place = derivative.map_err(|source| failed(&tree, leaf, source))?;
     }
     let (treedef, mut leaves) = gradient.into_parts();
     Ok(L::rebuild(&treedef, &mut leaves)?)
@@ -108,7 +112,8 @@ impl fmt::Display for Worst {
 
 /// Compares a gradient with central differences. Returns the number that differs most, with its path.
 ///
-/// A right gradient has an error of about 1e-9 for `f64`, and 1e-3 for `f32`.
+/// A right gradient has an error of about 1e-9 for `f64`, and 1e-3 for `f32`. Tensors of integers are
+/// not compared.
 ///
 /// # Errors
 ///
@@ -124,9 +129,10 @@ pub fn check<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
     L::leaves_like(tree.treedef(), gradient, &mut leaves, true)
         .map_err(|source| Error::Structure { what: GRADIENT, source })?;
     expect_alike("the gradient", tree.treedef(), tree.leaves(), &leaves)?;
+    let coarse = L::coarse(model)?;
     let mut worst: Option<Worst> = None;
-    for (leaf, found) in leaves.iter().enumerate() {
-        let expected = differences(&loss, &tree, leaf)?;
+    for (leaf, found) in leaves.iter().enumerate().filter(|(_, found)| found.is_float()) {
+        let expected = differences(&loss, &tree, leaf, &coarse)?;
         let found = found.to_numbers().map_err(|source| failed(&tree, leaf, source))?;
         for (index, (found, expected)) in found.into_iter().zip(expected).enumerate() {
             let error = (found - expected).abs() / found.abs().max(expected.abs()).max(1.0);
@@ -141,11 +147,12 @@ pub fn check<L: Leaf, T: Serialize + DeserializeOwned, V: Loss>(
     worst.ok_or(Error::NoLeaves { leaf: std::any::type_name::<L>() })
 }
 
-/// The derivatives with respect to the numbers of one leaf.
+/// The derivatives with respect to the numbers of one leaf. The model rounds those of `coarse`.
 fn differences<L: Leaf, T: DeserializeOwned, V: Loss>(
     loss: &impl Fn(&T) -> V,
     tree: &Tree<L>,
     leaf: usize,
+    coarse: &[Range<usize>],
 ) -> Result<Vec<f64>> {
     let Some(original) = tree.leaves().get(leaf) else { return Ok(Vec::new()) };
     let fail = |source| failed(tree, leaf, source);
@@ -154,7 +161,10 @@ fn differences<L: Leaf, T: DeserializeOwned, V: Loss>(
     let moved = |index: usize, to: f64| -> Result<(f64, f64)> {
         let mut numbers = numbers.clone();
         numbers.iter_mut().skip(index).take(1).for_each(|number| *number = to);
-        let new = original.with_numbers(&numbers).map_err(fail)?;
+        let mut new = original.with_numbers(&numbers).map_err(fail)?;
+        if coarse.iter().any(|range| range.contains(&leaf)) {
+            new.coarsen();
+        }
         let became = new.to_numbers().map_err(fail)?.get(index).copied().unwrap_or(to);
         let mut leaves = tree.leaves().to_vec();
         leaves.iter_mut().skip(leaf).take(1).for_each(|leaf| *leaf = new.clone());

@@ -1,6 +1,6 @@
 //! The state of a model that has changed.
 
-use std::fmt;
+use std::{fmt, slice};
 
 use serde::Serialize;
 use treedef::{NodeRef, Path, TreeDef};
@@ -8,7 +8,7 @@ use treedef::{NodeRef, Path, TreeDef};
 use crate::error::{Error, Result, place};
 use crate::leaf::Leaf;
 use crate::state::State;
-use crate::transform::{Slots, Transform};
+use crate::transform::{ACCUMULATE, Slots, Transform};
 
 /// What became of a state by [`State::migrate`]. It prints as one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,9 @@ impl<T: Serialize, L: Leaf> State<T, L> {
     /// The state for a model that has changed since, or for another optimiser.
     ///
     /// Moments are found by their paths. What has no path in the state, or another shape there, begins
-    /// afresh, and the report names it. For names that have changed, read the state by
+    /// afresh, and the report names it. Such a moment is zero, and the count goes on, so the correction of
+    /// the bias by [`adam`](crate::adam) is that of an old moment: the first steps of a new parameter are
+    /// longer. A chain may have got or lost transforms. For names that have changed, read the state by
     /// `Tree::migrate` of treedef first, which follows the aliases of the type.
     ///
     /// # Errors
@@ -162,13 +164,41 @@ fn is_alike<L: Leaf>(slots: &Slots<L>, origin: usize, parameter: Option<&L>) -> 
         && slots.parts.iter().all(|part| is_alike(part, origin, parameter))
 }
 
+/// Transforms around another one, whose moments do not depend on them.
+const AROUND: [&str; 3] = ["only", "frozen", ACCUMULATE];
+
+/// The only transform inside of one that is around it.
+fn inside<L>(slots: &Slots<L>) -> Option<&Slots<L>> {
+    slots.parts.first().filter(|_| AROUND.contains(&&*slots.transform))
+}
+
+/// The name of a transform, without those around it.
+fn name_of<L>(slots: &Slots<L>) -> &str {
+    inside(slots).map_or(&slots.transform, name_of)
+}
+
 /// Moves what is kept of old slots into fresh ones.
 fn keep<L: Leaf>(
     fresh: &mut Slots<L>,
-    old: Slots<L>,
+    mut old: Slots<L>,
     kept: &[Option<usize>],
     report: &mut StateMigration,
 ) {
+    if fresh.transform != old.transform {
+        if inside(fresh).is_some() {
+            return fresh.parts.iter_mut().for_each(|inner| keep(inner, old.clone(), kept, report));
+        }
+        if inside(&old).is_some() {
+            return keep(fresh, old.parts.swap_remove(0), kept, report); // it is there
+        }
+    }
+    if [&fresh.transform, &old.transform].iter().any(|transform| **transform == "chain") {
+        let is_chain = old.transform == "chain";
+        let old = if is_chain { old.parts } else { vec![old] };
+        let is_chain = fresh.transform == "chain";
+        let fresh = if is_chain { &mut *fresh.parts } else { slice::from_mut(fresh) };
+        return keep_in_order(fresh, old, kept, report);
+    }
     if fresh.transform != old.transform || fresh.parts.len() != old.parts.len() {
         report
             .transforms
@@ -190,4 +220,31 @@ fn keep<L: Leaf>(
     for (fresh, old) in fresh.parts.iter_mut().zip(old.parts) {
         keep(fresh, old, kept, report);
     }
+}
+
+/// The same for a chain, which other transforms may have joined or left. Each takes the next old one of
+/// its name.
+fn keep_in_order<L: Leaf>(
+    fresh: &mut [Slots<L>],
+    old: Vec<Slots<L>>,
+    kept: &[Option<usize>],
+    report: &mut StateMigration,
+) {
+    let names: Vec<String> = old.iter().map(|old| format!("`{}`", name_of(old))).collect();
+    let mut old = old.into_iter();
+    for fresh in fresh {
+        let mut rest = old.clone();
+        if let Some(found) = rest.find(|old| name_of(old) == name_of(fresh)) {
+            old = rest;
+            keep(fresh, found, kept, report);
+        } else if remembers(fresh) {
+            let names = names.join(", ");
+            report.transforms.push(format!("`{}` (the state has {names})", name_of(fresh)));
+        }
+    }
+}
+
+/// Whether a transform has leaves.
+fn remembers<L>(slots: &Slots<L>) -> bool {
+    !slots.leaves.is_empty() || slots.parts.iter().any(remembers)
 }

@@ -55,7 +55,8 @@ pub trait Optimiser {
         State::of(self, &L::tree(model)?)
     }
 
-    /// The state for a tree, for [`step_tree`](Self::step_tree).
+    /// The state for a tree, for [`step_tree`](Self::step_tree). It is no serde value: for one that is
+    /// saved, take [`init`](Self::init) with the value of the tree, which `step_tree` takes, too.
     ///
     /// # Errors
     ///
@@ -68,12 +69,13 @@ pub trait Optimiser {
     }
 
     /// The model after a step. Leaves that share their numbers, such as `Arc<[f32]>`, are changed in
-    /// place if nobody else holds them.
+    /// place if nobody else holds them. Fields that serde skips get their defaults, as in a file.
     ///
     /// # Errors
     ///
     /// Returns an error when the gradients or the state do not fit the model; it has the path and both
-    /// sides. Then the state is as before.
+    /// sides. Then the state is as before. So it is not after an error of the type, which may refuse its
+    /// new numbers.
     fn step<L: Leaf, T: Serialize + DeserializeOwned>(
         &self,
         model: T,

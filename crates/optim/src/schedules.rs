@@ -74,6 +74,8 @@ pub fn polynomial(init: f64, end: f64, power: f64, steps: u64) -> Schedule {
 }
 
 /// Half a wave of a cosine from `init` to `alpha * init`: optax's `cosine_decay_schedule`.
+///
+/// With no steps, which optax refuses, it is at its end from the beginning.
 #[doc(alias = "cosine_decay_schedule")]
 pub fn cosine_decay(init: f64, steps: u64, alpha: f64) -> Schedule {
     Schedule::from(move |count: u64| {
@@ -83,14 +85,18 @@ pub fn cosine_decay(init: f64, steps: u64, alpha: f64) -> Schedule {
 }
 
 /// `init * rate ^ (count / steps)`: optax's `exponential_decay` with its defaults.
+///
+/// With no steps or a rate of zero it is `init` for ever, as in optax.
 pub fn exponential_decay(init: f64, steps: u64, rate: f64) -> Schedule {
-    Schedule::from(
-        move |count: u64| if count == 0 { init } else { init * rate.powf(ratio(count, steps)) },
-    )
+    Schedule::from(move |count: u64| {
+        if steps == 0 || rate == 0.0 { init } else { init * rate.powf(ratio(count, steps)) }
+    })
 }
 
 /// Linear from `init` to `peak` in `warmup` steps, then a cosine to `end`; `steps` counts both parts:
 /// optax's `warmup_cosine_decay_schedule`.
+///
+/// With no steps after the warm-up, which optax refuses, the rate falls from `peak` to `end` at once.
 #[doc(alias = "warmup_cosine_decay_schedule")]
 pub fn warmup_cosine(init: f64, peak: f64, warmup: u64, steps: u64, end: f64) -> Schedule {
     let alpha = if peak == 0.0 { 0.0 } else { end / peak };

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::{mem, slice};
+use std::slice;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use treedef::{Tree, TreeDef};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, STATE};
 use crate::leaf::Leaf;
-use crate::transform::{Place, Slots, Step, Transform};
+use crate::transform::{ACCUMULATE, Place, Slots, Step, Transform};
 
 pub(crate) const GRADIENT: &str = "the gradient has another structure than the parameters";
 const MODEL: &str = "the model has another structure than the state (see `State::migrate`)";
@@ -19,13 +19,12 @@ const MODEL: &str = "the model has another structure than the state (see `State:
 /// What an optimiser remembers: counts, and moments with the structure of the parameters.
 ///
 /// It is a serde value. Each moment is a `T`, so the state is saved, printed, compared and migrated as
-/// the model is. The first page has an example.
+/// the model is. A type that refuses some numbers, or that leaves out fields whose number is zero, cannot
+/// hold all moments. The first page has an example.
 pub struct State<T, L> {
     /// The structure of the parameters. Unknown if the state was read and has no leaves.
     pub(crate) treedef: Option<TreeDef>,
     pub(crate) slots: Slots<L>,
-    /// Whether the leaves of the slots were compared with those of the parameters.
-    pub(crate) is_checked: bool,
     /// The leaves whose moments are rounded as their parameters are, so that a state comes back from a
     /// file as it was. Unknown until the first step.
     coarse: Option<Vec<Range<usize>>>,
@@ -40,7 +39,6 @@ impl<T, L: Clone> Clone for State<T, L> {
         State {
             treedef: self.treedef.clone(),
             slots: self.slots.clone(),
-            is_checked: self.is_checked,
             coarse: self.coarse.clone(),
             parameters: Vec::new(),
             gradients: Vec::new(),
@@ -63,20 +61,33 @@ impl<T, L: Leaf> State<T, L> {
         let all = 0..model.leaves().len();
         let place = Place { treedef: model.treedef(), ranges: slice::from_ref(&all) };
         let slots = optimiser.slots(place, model.leaves())?;
-        Ok(State { is_checked: true, ..State::read(Some(model.treedef().clone()), slots) })
+        Ok(State::read(Some(model.treedef().clone()), slots))
     }
 
     pub(crate) fn read(treedef: Option<TreeDef>, slots: Slots<L>) -> Self {
         let (parameters, gradients) = (Vec::new(), Vec::new());
-        let (is_checked, coarse, value) = (false, None, PhantomData);
-        State { treedef, slots, is_checked, coarse, parameters, gradients, value }
+        State { treedef, slots, coarse: None, parameters, gradients, value: PhantomData }
     }
 
-    /// The number of steps of the first transform that counts them.
+    /// The number of steps of the first transform that counts them. Gradients that were
+    /// [accumulated](crate::Optimiser::accumulate) are one step.
+    ///
+    /// ```
+    /// use treedef_optim::{Optimiser, adam};
+    ///
+    /// let optimiser = adam(0.1).accumulate(3);
+    /// let (mut model, mut state) = (1.0, optimiser.init::<f64, _>(&1.0)?);
+    /// for _ in 0..7 {
+    ///     model = optimiser.step(model, 1.0, &mut state)?;
+    /// }
+    /// assert_eq!(state.count(), 2);
+    /// # Ok::<(), treedef_optim::Error>(())
+    /// ```
     pub fn count(&self) -> u64 {
         fn first<L>(slots: &Slots<L>) -> u64 {
             let inside = || slots.parts.iter().map(first).find(|count| *count > 0);
-            if slots.count > 0 { slots.count } else { inside().unwrap_or_default() }
+            let is_step = slots.count > 0 && slots.transform != ACCUMULATE;
+            if is_step { slots.count } else { inside().unwrap_or_default() }
         }
         first(&self.slots)
     }
@@ -94,7 +105,7 @@ impl<T, L: Leaf> State<T, L> {
         L::leaves_like(treedef, gradients, &mut self.gradients, true)
             .map_err(|source| Error::Structure { what: GRADIENT, source })?;
         expect_alike("the gradient", treedef, &self.parameters, &self.gradients)?;
-        self.check()
+        expect_slots(treedef, &self.parameters, &self.slots)
     }
 
     fn take_in_model(&mut self, model: &T) -> Result<()>
@@ -115,23 +126,6 @@ impl<T, L: Leaf> State<T, L> {
         }
         self.treedef = Some(treedef);
         self.parameters = leaves;
-        Ok(())
-    }
-
-    /// Compares the leaves of the slots with the parameters, once.
-    fn check(&mut self) -> Result<()> {
-        if self.is_checked {
-            return Ok(());
-        }
-        let Some(treedef) = &self.treedef else { return Ok(()) };
-        fn all<L: Leaf>(treedef: &TreeDef, parameters: &[L], slots: &Slots<L>) -> Result<()> {
-            for (_, leaves) in &slots.leaves {
-                expect_alike("the state", treedef, parameters, leaves)?;
-            }
-            slots.parts.iter().try_for_each(|slots| all(treedef, parameters, slots))
-        }
-        all(treedef, &self.parameters, &self.slots)?;
-        self.is_checked = true;
         Ok(())
     }
 
@@ -181,18 +175,20 @@ impl<T, L: Leaf> State<T, L> {
             expect_same(GRADIENT, treedef, gradients.treedef())?;
         }
         expect_alike("the gradient", treedef, model.leaves(), gradients.leaves())?;
-        let parameters = mem::take(&mut self.parameters);
-        if !self.is_checked {
-            self.parameters = model.leaves().to_vec();
-            self.check()?;
-        }
-        self.parameters = parameters;
-        let Some(treedef) = &self.treedef else { return Ok(()) };
+        expect_slots(treedef, model.leaves(), &self.slots)?;
         let all = 0..treedef.num_leaves();
         let place = Place { treedef, ranges: slice::from_ref(&all) };
         let (parameters, updates) = (model.leaves_mut(), gradients.leaves_mut());
         optimiser.descend(&mut Step { place, updates, parameters }, &mut self.slots)
     }
+}
+
+/// Checks that the slots have the types and shapes of the parameters.
+fn expect_slots<L: Leaf>(treedef: &TreeDef, parameters: &[L], slots: &Slots<L>) -> Result<()> {
+    for (_, leaves) in &slots.leaves {
+        expect_alike(STATE, treedef, parameters, leaves)?;
+    }
+    slots.parts.iter().try_for_each(|part| expect_slots(treedef, parameters, part))
 }
 
 fn coarsen<L: Leaf>(slots: &mut Slots<L>, range: &Range<usize>) {

@@ -66,8 +66,8 @@ where
 ///
 /// # Errors
 ///
-/// Returns the error of the loss; an error when the loss has more than one number; when the model cannot
-/// be flattened or rebuilt.
+/// Returns the error of the loss; an error when the loss has more than one number, or is no float; when
+/// the model cannot be flattened or rebuilt.
 pub fn value_and_grad<T, E>(
     loss: impl FnOnce(&T) -> Result<Tensor, E>,
     model: &T,
@@ -148,6 +148,10 @@ where
             "expected a loss of one number, found the shape {:?} (take the mean, or the sum)",
             loss.dims()
         )));
+    }
+    if !loss.dtype().is_float() {
+        let dtype = loss.dtype().as_str();
+        return Err(Error::Argument(format!("expected a loss of floats, found one of {dtype}")));
     }
     let value = loss.to_dtype(DType::F64).and_then(|loss| loss.flatten_all()?.get(0)?.to_scalar());
     let value: f64 = value.map_err(function)?;

@@ -68,6 +68,10 @@ impl Leaf for Tensor {
             && self.device().same_device(other.device())
     }
 
+    fn is_float(&self) -> bool {
+        self.dtype().is_float()
+    }
+
     fn to_numbers(&self) -> Result<Vec<f64>, LeafError> {
         Ok(self.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?)
     }
@@ -215,7 +219,7 @@ fn sum_slices<N: Slice, K: Term<R>, const R: usize>(
     let read = contiguous(read)?;
     slices!(read => guards, numbers: N);
     let numbers = numbers.map(|numbers| &numbers[..length]);
-    let term = |at: usize| term.term(numbers.map(|numbers| numbers[at])).into();
+    let term = |at: usize| term.term(numbers.map(|numbers| numbers[at].into()));
     Ok(pairwise::sum(0..length, &term))
 }
 

@@ -82,7 +82,7 @@ impl<A: Array> Leaf for A {
             return Err(format!("arrays of {length} and {other} numbers").into());
         }
         let read = read.map(|read| &read[..length]);
-        let term = |at: usize| term.term(read.map(|read| read[at])).into();
+        let term = |at: usize| term.term(read.map(|read| read[at].into()));
         Ok(crate::pairwise::sum(0..length, &term))
     }
 

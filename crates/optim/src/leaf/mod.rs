@@ -149,6 +149,11 @@ pub trait Leaf: Clone + 'static {
     /// Returns an error when there are too many or too few.
     fn with_numbers(&self, numbers: &[f64]) -> Result<Self, LeafError>;
 
+    /// Whether the numbers are floats. Others have no derivative.
+    fn is_float(&self) -> bool {
+        true
+    }
+
     /// The leaves that a value holds more coarsely than this type does: its `f32` among `f64`.
     ///
     /// # Errors

@@ -92,7 +92,7 @@ macro_rules! scalar {
                 term: &K,
                 read: [&Self; R],
             ) -> Result<f64, LeafError> {
-                Ok(f64::from(term.term(read.map(|read| *read))))
+                Ok(term.term(read.map(|read| f64::from(*read))))
             }
 
             fn sum_all<K: Term<R>, const R: usize>(
@@ -102,7 +102,7 @@ macro_rules! scalar {
                 let length = read.first().map_or(0, |slice| slice.len());
                 expect_length::<Self>(length, &[], &read)?;
                 let read = read.map(|read| &read[..length]);
-                Ok(pairwise::sum(0..length, &|at| f64::from(term.term(read.map(|read| read[at])))))
+                Ok(pairwise::sum(0..length, &|at| term.term(read.map(|read| f64::from(read[at])))))
             }
 
             fn zero(&self) -> Result<Self, LeafError> {

@@ -178,9 +178,10 @@ impl AdamW {
         self
     }
 
-    /// Lets only the leaves decay that the pattern names: optax's `mask`. All leaves are trained.
+    /// Lets only the leaves decay that the pattern names: optax's `mask`. All leaves are trained. A second
+    /// call adds those of another pattern.
     pub fn decay_only(mut self, pattern: impl Into<String>) -> Self {
-        self.decay.only = vec![pattern.into()];
+        self.decay.only.push(pattern.into());
         self
     }
 

@@ -13,7 +13,7 @@ pub struct Accumulate<O> {
     pub(crate) every: u64,
 }
 
-const NAME: &str = "accumulate";
+pub(crate) const NAME: &str = "accumulate";
 
 impl<O> Accumulate<O> {
     /// Adds the gradients to the mean. Whether the inner transform has its step now: then the updates

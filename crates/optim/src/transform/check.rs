@@ -10,7 +10,8 @@ use crate::leaf::Leaf;
 ///
 /// At the beginning of a chain it refuses the gradients before anything has changed: the parameters of
 /// [`step_in_place`](crate::Optimiser::step_in_place) and the state are as they were, and the training
-/// may go on with the next batch.
+/// may go on with the next batch. With [`accumulate`](crate::Optimiser::accumulate) it belongs in front:
+/// `chain!(check_finite(), adam(0.1).accumulate(4))`. Inside, it would see only the mean.
 ///
 /// ```
 /// use treedef_optim::{Optimiser, adam, chain, transform::check_finite};

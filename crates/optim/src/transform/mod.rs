@@ -27,11 +27,18 @@
 //!     fn update(&self, step: &mut Step<'_, L>, slots: &mut Slots<L>) -> Result<()> {
 //!         step.update(self, slots.leaves("sign_descent", ["average"])?)
 //!     }
+//!
+//!     /// It has a learning rate, so what it is kept from does not move.
+//!     fn is_descent(&self) -> bool { true }
 //! }
 //!
 //! let optimiser = chain!(SignDescent { rate: 0.5, decay: 0.9 });
 //! let mut state = optimiser.init::<f64, _>(&[1.0, 2.0])?;
 //! assert_eq!(optimiser.step([1.0, 2.0], [0.1, -7.0], &mut state)?, [0.5, 2.5]);
+//!
+//! let optimiser = optimiser.only(".0");
+//! let mut state = optimiser.init::<f64, _>(&[1.0, 2.0])?;
+//! assert_eq!(optimiser.step([1.0, 2.0], [0.1, -7.0], &mut state)?, [0.5, 2.0]);
 //! # Ok::<(), treedef_optim::Error>(())
 //! ```
 //!
@@ -57,6 +64,7 @@ use crate::leaf::Leaf;
 use crate::number::{Descend, Update};
 pub use crate::number::{Kernel, Number, Rule, Term};
 pub use accumulate::Accumulate;
+pub(crate) use accumulate::NAME as ACCUMULATE;
 pub use chain::Chain;
 pub(crate) use check::expect_finite;
 pub use check::{CheckFinite, check_finite};
@@ -101,7 +109,8 @@ pub trait Transform<L: Leaf> {
     }
 
     /// Whether the updates go downhill, because a learning rate is in it. The leaves that such a
-    /// transform is kept from, by [`only`](crate::Optimiser::only), do not move.
+    /// transform is kept from, by [`only`](crate::Optimiser::only), do not move. With the default,
+    /// `false`, they get their gradients.
     fn is_descent(&self) -> bool {
         false
     }

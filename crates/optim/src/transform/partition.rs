@@ -49,7 +49,8 @@ impl<L> fmt::Debug for Partition<L> {
 }
 
 impl<L: Leaf> Partition<L> {
-    /// Adds a group: the leaves that one of the patterns names.
+    /// Adds a group: the leaves that one of the patterns names. Patterns inside its optimiser are of
+    /// the whole model, too.
     pub fn group<P: Into<String>>(
         mut self,
         patterns: impl IntoIterator<Item = P>,
@@ -76,8 +77,13 @@ impl<L: Leaf> Partition<L> {
         let path = |leaf: usize| place.treedef.leaf_path(leaf).unwrap_or_default();
         let mut group_of: Vec<Option<usize>> = vec![None; place.treedef.num_leaves()];
         for (group, (patterns, _)) in self.groups.iter().enumerate() {
+            if patterns.is_empty() {
+                return Err(Error::Argument("a group has no pattern".to_owned()));
+            }
             let named = mask(place.treedef, patterns)?;
-            for (leaf, _) in named.iter().enumerate().filter(|(_, named)| **named) {
+            // Leaves elsewhere belong to other optimisers.
+            for leaf in ranges(place, |leaf| named.get(*leaf) == Some(&true)).into_iter().flatten()
+            {
                 if let Some(first) = group_of.get(leaf).copied().flatten() {
                     let first = self.groups.get(first).map(|(patterns, _)| patterns.join("`, `"));
                     return Err(Error::TwoGroups {

@@ -68,8 +68,9 @@ impl<L: Leaf> Transform<L> for ScaleBySchedule {
         Ok(())
     }
 
+    /// A schedule may begin at zero, so it is asked for a few later factors, too.
     fn is_descent(&self) -> bool {
-        self.factor.at(0) < 0.0
+        (0..7).any(|power| self.factor.at(10_u64.pow(power) - 1) < 0.0)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use treedef::{Tree, TreeDef};
 
 use super::Place;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The leaves of a place that patterns name, and the others.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Selects by patterns, each of which must name something in the structure.
+    /// Selects by patterns, each of which must name a leaf of the structure.
     pub(crate) fn of(place: Place<'_>, patterns: &[String]) -> Result<Self> {
         let named = mask(place.treedef, patterns)?;
         let is_named = |leaf: &usize| named.get(*leaf).copied().unwrap_or_default();
@@ -57,12 +57,15 @@ impl Selection {
     }
 }
 
-/// For each leaf, whether one of the patterns names it.
+/// For each leaf, whether one of the patterns names it. Each pattern must name a leaf.
 pub(crate) fn mask(treedef: &TreeDef, patterns: &[String]) -> Result<Vec<bool>> {
     let mut named = vec![false; treedef.num_leaves()];
     let tree = Tree::new(treedef.clone(), named.clone())?;
     for pattern in patterns {
         let mask = tree.mask(pattern.as_str())?;
+        if !mask.leaves().contains(&true) {
+            return Err(Error::Argument(format!("`{pattern}` names nothing that is trained")));
+        }
         named.iter_mut().zip(mask.leaves()).for_each(|(named, found)| *named |= found);
     }
     Ok(named)

@@ -1,6 +1,7 @@
 //! What a transform remembers.
 
 use std::borrow::Cow;
+use std::slice;
 
 use super::{Number, Place, Rule, Selection};
 use crate::error::{Error, Result};
@@ -41,8 +42,7 @@ impl<L: Leaf> Slots<L> {
         self.with_filled(name, 0.0, place, parameters)
     }
 
-    /// Adds one number for each number of the parameters. For leaves that are not those of the
-    /// transform, it is zero.
+    /// Adds one number for each number of the parameters.
     ///
     /// # Errors
     ///
@@ -62,7 +62,10 @@ impl<L: Leaf> Slots<L> {
         });
         let mut zeros = zeros.collect::<Result<Vec<L>>>()?;
         if number != 0.0 {
-            place.run(&Update(Plus(number)), &mut zeros, [], [parameters])?;
+            // Those of other transforms, too: they may be those of this one later.
+            let all = 0..zeros.len();
+            let everywhere = Place { ranges: slice::from_ref(&all), ..place };
+            everywhere.run(&Update(Plus(number)), &mut zeros, [], [parameters])?;
         }
         self.leaves.push((name.into(), zeros));
         Ok(self)

@@ -1,7 +1,7 @@
 //! Wrong use is an error with the path and both sides.
 
 use insta::assert_snapshot;
-use treedef::Object;
+use treedef::{Object, Tree};
 use treedef_optim::transform::{check_finite, clip, clip_by_global_norm, partition};
 use treedef_optim::{Optimiser, State, adam, adamw, chain, sgd};
 
@@ -33,6 +33,39 @@ fn a_leaf_of_another_shape() {
     let error = optimiser.step(model(), gradient, &mut state).unwrap_err();
     assert_snapshot!(error, @"the gradient is f32[4], the parameter is f32[3], at `[1]`");
     optimiser.step(model(), model(), &mut state).unwrap();
+}
+
+#[test]
+fn a_model_of_another_shape_than_the_state() {
+    let optimiser = adam(1.0);
+    let model = |last: usize| (Object(vec![1.0f64; 2]), Object(vec![1.0; last]));
+    let mut state = optimiser.init::<Vec<f64>, _>(&model(2)).unwrap();
+    let before = format!("{state:?}");
+    let error = optimiser.step(model(3), model(3), &mut state).unwrap_err();
+    assert_snapshot!(error, @"the state is f64[2], the parameter is f64[3], at `.1` (see `State::migrate`)");
+    assert_eq!(format!("{state:?}"), before);
+
+    let mut tree = Tree::of_objects(&model(3)).unwrap();
+    let mut gradients = tree.clone();
+    let error = optimiser.step_tree(&mut tree, &mut gradients, &mut state).unwrap_err();
+    assert_snapshot!(error, @"the state is f64[2], the parameter is f64[3], at `.1` (see `State::migrate`)");
+    assert_eq!(format!("{state:?}"), before);
+    optimiser.step(model(2), model(2), &mut state).unwrap();
+}
+
+#[test]
+fn patterns_that_name_nothing_that_is_trained() {
+    let model = ("a text", 7, 0.5);
+    let none: Option<f64> = None;
+    let of = |error: treedef_optim::Error| error.to_string();
+    let decay = adamw(0.1).decay_only(".1").init::<f64, _>(&model);
+    assert_snapshot!(of(decay.unwrap_err()), @"`.1` names nothing that is trained");
+    let frozen = adam(0.1).freeze(".0").init::<f64, _>(&model);
+    assert_snapshot!(of(frozen.unwrap_err()), @"`.0` names nothing that is trained");
+    let absent = adam(0.1).only(".0").init::<f64, _>(&(none, 0.5));
+    assert_snapshot!(of(absent.unwrap_err()), @"`.0` names nothing that is trained");
+    let nothing = partition().group([""; 0], adam(0.1)).rest(sgd(0.1)).init::<f64, _>(&model);
+    assert_snapshot!(of(nothing.unwrap_err()), @"a group has no pattern");
 }
 
 #[test]

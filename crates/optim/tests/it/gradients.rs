@@ -198,6 +198,31 @@ fn differences_know_the_precision_of_the_numbers() {
 }
 
 #[test]
+fn differences_know_what_the_model_rounds() {
+    let loss = |(x, y): &(f32, f64)| f64::from(*x).powi(3) + y.powi(3);
+    let model = (0.3f32, 0.3f64);
+    let x = f64::from(model.0);
+    let worst = finite::check::<f64, _, _>(loss, &model, &((3.0 * x * x) as f32, 0.27)).unwrap();
+    assert!(worst.error < 1e-4, "{worst}");
+}
+
+#[test]
+fn integers_have_no_differences() {
+    let tensor = |numbers: &[f64]| Object(Tensor::new(numbers, &Device::Cpu).unwrap());
+    let index = || Object(Tensor::new(&[1u32, 0], &Device::Cpu).unwrap());
+    let model = (tensor(&[1.0, 2.0]), index());
+    let loss = |(w, index): &(Object<Tensor>, Object<Tensor>)| -> candle_core::Result<f64> {
+        w.0.index_select(&index.0, 0)?.get(0)?.sqr()?.to_scalar()
+    };
+    let gradient = finite::gradient::<Tensor, _, _>(loss, &model).unwrap();
+    assert_eq!(gradient.1.0.to_vec1::<u32>().unwrap(), [0, 0]);
+    let worst = finite::check::<Tensor, _, _>(loss, &model, &(tensor(&[0.0, 4.0]), index()));
+    assert!(worst.unwrap().error < 1e-8);
+    let error = candle::grad(|(_, index)| index.0.get(0), &model);
+    assert_snapshot!(error.unwrap_err(), @"expected a loss of floats, found one of u32");
+}
+
+#[test]
 fn a_loss_of_many_numbers_or_none_that_is_reached() {
     let tensor = |x: f64| Object(Tensor::new(&[x, x], &Device::Cpu).unwrap());
     let model = (tensor(1.0), tensor(2.0));

@@ -1,7 +1,8 @@
 //! Parts of a model: only, freeze, partition.
 
+use treedef_optim::schedules::linear;
 use treedef_optim::transform::{
-    clip_by_global_norm, freeze, partition, scale, set_to_zero, weight_decay,
+    clip_by_global_norm, freeze, partition, scale, scale_by_schedule, set_to_zero, weight_decay,
 };
 use treedef_optim::{Optimiser, Result, adam, adamw, chain, sgd};
 
@@ -57,6 +58,42 @@ fn patterns_choose_what_moves() {
         )),
         "w0 b0"
     );
+}
+
+#[test]
+fn a_schedule_that_begins_at_zero_is_a_descent() {
+    let warmup = linear(0.0, 0.1, 10);
+    let factor = scale_by_schedule(move |count: u64| -warmup.at(count));
+    let optimiser = chain!(factor).only(".0");
+    let mut state = optimiser.init::<f64, _>(&(1.0, 1.0)).unwrap();
+    let model = optimiser.step((1.0, 1.0), (5.0, 5.0), &mut state).unwrap();
+    let (x, y) = optimiser.step(model, (5.0, 5.0), &mut state).unwrap();
+    assert!((x - 0.95f64).abs() < 1e-9 && y == 1.0, "{x} {y}");
+}
+
+#[test]
+fn groups_inside_a_group_may_name_leaves_of_others() {
+    let model = || ((1.0, 1.0), (1.0, 1.0));
+    let both = || partition::<f64>().group([".0"], sgd(0.5)).group([".0", ".1"], sgd(0.25));
+    let optimiser = partition().group([".1"], both()).rest(sgd(1.0));
+    let mut state = optimiser.init::<f64, _>(&model()).unwrap();
+    let moved = optimiser.step(model(), model(), &mut state).unwrap();
+    assert_eq!(moved, ((0.0, 0.0), (0.75, 0.75)));
+}
+
+#[test]
+fn a_pattern_more_decays_more() {
+    let optimiser = adamw(0.1).weight_decay(0.5).decay_only(".0").decay_only(".2");
+    let mut state = optimiser.init::<f64, _>(&[1.0; 3]).unwrap();
+    assert_eq!(optimiser.step([1.0; 3], [0.0; 3], &mut state).unwrap(), [0.95, 1.0, 0.95]);
+}
+
+#[test]
+fn a_norm_of_f32_is_of_f64() {
+    let optimiser = chain!(clip_by_global_norm(1.0), sgd(1.0));
+    let mut state = optimiser.init::<f32, _>(&[0.0f32; 2]).unwrap();
+    let [x, y] = optimiser.step([0.0f32; 2], [-3e20, -4e20], &mut state).unwrap();
+    assert!((x - 0.6).abs() < 1e-6 && (y - 0.8).abs() < 1e-6, "{x} {y}");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use insta::assert_snapshot;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
-use treedef_optim::transform::{clip_by_global_norm, ema, partition, scale, weight_decay};
+use treedef_optim::transform::{
+    check_finite, clip_by_global_norm, ema, partition, scale, weight_decay,
+};
 use treedef_optim::{Optimiser, State, adagrad, adam, adamw, chain, lion, rmsprop, schedules, sgd};
 
 use crate::random::{Net, net};
@@ -196,7 +198,43 @@ fn a_model_with_a_layer_more_keeps_its_moments() {
     // Another optimiser keeps what it has in common.
     let (_, report) =
         state.migrate(&chain!(clip_by_global_norm(1.0), lion(0.1)), &trained).unwrap();
-    assert_snapshot!(report, @"fresh transforms `lion` (the state has `adamw`)");
+    assert_snapshot!(report, @"fresh transforms `lion` (the state has `clip_by_global_norm`, `adamw`)");
+}
+
+#[test]
+fn a_chain_that_has_changed_keeps_its_moments() {
+    let model = || (1.0, 1.0);
+    let frozen = chain!(clip_by_global_norm(1.0), adam(0.1)).freeze(".1");
+    let mut state = frozen.init::<f64, _>(&model()).unwrap();
+    frozen.step(model(), (0.5, 0.5), &mut state).unwrap();
+    // Without the freeze, with a check, with accumulated gradients, alone, and with a mean before it.
+    let thawed = chain!(clip_by_global_norm(1.0), adam(0.1));
+    let (state, report) = state.migrate(&thawed, &model()).unwrap();
+    assert_snapshot!(report, @"nothing changed");
+    let checked = chain!(check_finite(), clip_by_global_norm(1.0), adam(0.1));
+    let (state, report) = state.migrate(&checked, &model()).unwrap();
+    assert_snapshot!(report, @"nothing changed");
+    let (state, report) = state.migrate(&checked.accumulate(2), &model()).unwrap();
+    assert_snapshot!(report, @"nothing changed");
+    let (state, report) = state.migrate(&adam(0.1), &model()).unwrap();
+    assert_snapshot!(report, @"nothing changed");
+    let (state, report) = state.migrate(&chain!(ema(0.9), adam(0.1)), &model()).unwrap();
+    assert_snapshot!(report, @"fresh transforms `ema` (the state has `adam`)");
+    assert_eq!(state.count(), 1);
+    let number = |path: &str| Tree::of(&state).unwrap().get(path).unwrap().as_f64();
+    assert_eq!(number("parts[1].leaves.mu.0").map(|mu| (mu * 1e6).round()), Some(5e4));
+}
+
+#[test]
+fn what_was_frozen_begins_as_all_did() {
+    let optimiser = adagrad(1.0);
+    let frozen = optimiser.clone().freeze(".1");
+    let mut state = frozen.init::<f64, _>(&(1.0, 1.0)).unwrap();
+    frozen.step((1.0, 1.0), (0.0, 0.0), &mut state).unwrap();
+    let (mut state, report) = state.migrate(&optimiser, &(1.0, 1.0)).unwrap();
+    assert!(report.is_empty());
+    let (x, y) = optimiser.step((1.0, 1.0), (0.1, 0.1), &mut state).unwrap();
+    assert_eq!(x, y);
 }
 
 #[test]
