@@ -13,7 +13,7 @@ use super::transform::{Block, Transform};
 /// # Fix, bound, transform, tie
 ///
 /// A pattern that names a node reaches all floats below it. What is no float stays as it is; naming it
-/// alone is an error.
+/// alone is an error. What is said of a leaf holds for those that were tied to it before.
 impl<T> Parameters<T> {
     /// Keeps leaves as they are in the model.
     ///
@@ -59,7 +59,7 @@ impl<T> Parameters<T> {
             );
         }
         self.constrained(pattern, true, |_, narrow| {
-            Ok(Rule::Bounds(if narrow { range.narrowed() } else { range }))
+            Ok(Rule::Bounds(if narrow { range.narrowed()? } else { range }))
         })
     }
 
@@ -115,14 +115,10 @@ impl<T> Parameters<T> {
     pub fn bounded(self, pattern: impl ToPattern, range: impl RangeBounds<f64>) -> Result<Self> {
         let range = Interval::of(range)?;
         self.constrained(pattern, true, |_, narrow| {
-            let range = if narrow { range.narrowed() } else { range };
-            if range.lower.is_finite() && range.upper.is_finite() {
-                if !(range.upper - range.lower).is_finite() {
-                    return Err(range.refused("its length is infinite"));
-                }
-                if range.lower >= range.upper {
-                    return Err(range.refused("as `f32` both ends are the same"));
-                }
+            let range = if narrow { range.narrowed()? } else { range };
+            let has_ends = range.lower.is_finite() && range.upper.is_finite();
+            if has_ends && !(range.upper - range.lower).is_finite() {
+                return Err(range.refused("its length is infinite"));
             }
             match Transform::onto(range) {
                 Some(transform) => Ok(Rule::Transform(transform, range)),
@@ -179,7 +175,7 @@ impl<T> Parameters<T> {
     /// # Errors
     ///
     /// Returns an error when the pattern names nothing, or only one node, and when the nodes have
-    /// different structures, numbers or bounds.
+    /// different structures, types of floats, numbers or bounds.
     ///
     /// ```
     /// use treedef_optim::Parameters;
@@ -276,6 +272,7 @@ impl<T> Parameters<T> {
                 self.plan.rules[leaf] = asked;
             }
         }
+        self.plan.share_rules();
         self.plan = self.plan.arranged()?;
         Ok(self)
     }

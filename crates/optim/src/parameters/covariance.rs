@@ -4,10 +4,11 @@ use treedef::ToPath;
 
 use super::derivatives::Jacobian;
 use super::error::{Error, Result};
+use super::interval::shown;
 use super::plan::Plan;
 
-/// Two numbers of a symmetric matrix may differ by this part of the greater one: a solver rounds.
-const ASYMMETRY: f64 = 1e-6;
+/// A solver rounds by this part of what a number may be at most.
+const ROUNDING: f64 = 1e-6;
 
 /// The covariance of the leaves of a model. See [`Parameters::covariance`](crate::Parameters::covariance).
 ///
@@ -46,11 +47,16 @@ impl<'p> Covariance<'p> {
             }
             for column in 0..row {
                 let (a, b) = (matrix[row * count + column], matrix[column * count + row]);
-                let far = (a - b).abs() > ASYMMETRY * a.abs().max(b.abs());
-                if far || !a.is_finite() || !b.is_finite() {
-                    let other = plan.path(plan.leaf_of(column));
-                    let both = format!("`{}` and `{other}`", name());
-                    return refused(format!("of {both} there are two numbers, {a} and {b}"));
+                let both = || format!("`{}` and `{}`", plan.path(plan.leaf_of(column)), name());
+                let most = matrix[column * count + column].sqrt() * variance.sqrt();
+                if !a.is_finite() || !b.is_finite() || (a - b).abs() > ROUNDING * most.max(a.abs())
+                {
+                    let (a, b) = (shown(a), shown(b));
+                    return refused(format!("of {} there are two numbers, {a} and {b}", both()));
+                }
+                if a.abs() > (1.0 + ROUNDING) * most {
+                    let correlation = shown(a / most);
+                    return refused(format!("the correlation of {} is {correlation}", both()));
                 }
             }
         }
@@ -83,33 +89,57 @@ impl<'p> Covariance<'p> {
     ///
     /// Returns an error when a number is not finite.
     pub fn matrix(&self) -> Result<Vec<f64>> {
-        let leaves = 0..self.jacobian.y.len();
-        let all = leaves.clone().flat_map(|a| leaves.clone().map(move |b| (a, b)));
-        all.map(|(a, b)| self.of_leaves(a, b)).collect()
+        let leaves = self.jacobian.y.len();
+        let rows: Vec<_> = (0..leaves).map(|leaf| self.jacobian.row(leaf)).collect();
+        let mut all = Vec::with_capacity(leaves * leaves);
+        for (a, row) in rows.iter().enumerate() {
+            let with_x = self.with_x(row);
+            for column in &rows {
+                all.push(self.finite(a, column.iter().map(|(j, by_j)| with_x[*j] * by_j).sum())?);
+            }
+        }
+        Ok(all)
     }
 
     pub(super) fn is_at(&self, plan: &Plan, x: &[f64]) -> bool {
-        std::ptr::eq(self.jacobian.plan, plan) && self.jacobian.x == x
+        self.jacobian.plan.is_like(plan) && self.jacobian.x == x
     }
 
     pub(super) fn error_of_leaf(&self, leaf: usize) -> Result<f64> {
+        let variance = self.of_leaves(leaf, leaf)?;
+        let count = self.jacobian.x.len();
+        let error = |(i, by): &(usize, f64)| by.abs() * self.matrix[i * count + i].sqrt();
+        let most = self.jacobian.row(leaf).iter().map(error).sum::<f64>().powi(2);
         // Rounding may leave less than nothing of a variance that is zero.
-        Ok(self.of_leaves(leaf, leaf)?.max(0.0).sqrt())
+        if variance < -ROUNDING * most {
+            let (path, variance) = (self.jacobian.plan.path(leaf), shown(variance));
+            let reason = format!("the variance of `{path}` would be {variance}");
+            return Err(Error::Covariance { reason });
+        }
+        Ok(variance.max(0.0).sqrt())
     }
 
     fn of_leaves(&self, a: usize, b: usize) -> Result<f64> {
-        let (row, column) = (self.jacobian.row(a), self.jacobian.row(b));
+        let with_x = self.with_x(&self.jacobian.row(a));
+        self.finite(a, self.jacobian.row(b).iter().map(|(j, by_j)| with_x[*j] * by_j).sum())
+    }
+
+    /// The covariance of a leaf with each number of the vector.
+    fn with_x(&self, row: &[(usize, f64)]) -> Vec<f64> {
         let count = self.jacobian.x.len();
-        let mut sum = 0.0;
-        for (i, by_i) in &row {
-            for (j, by_j) in &column {
-                sum += by_i * self.matrix[i * count + j] * by_j;
-            }
+        let mut sums = vec![0.0; count];
+        for (i, by_i) in row {
+            let of_x = &self.matrix[i * count..(i + 1) * count];
+            sums.iter_mut().zip(of_x).for_each(|(sum, of_x)| *sum += by_i * of_x);
         }
-        if sum.is_finite() {
-            Ok(sum)
+        sums
+    }
+
+    fn finite(&self, leaf: usize, covariance: f64) -> Result<f64> {
+        if covariance.is_finite() {
+            Ok(covariance)
         } else {
-            Err(self.jacobian.plan.outside(a, sum, "a finite variance"))
+            Err(self.jacobian.plan.outside(leaf, covariance, "a finite variance"))
         }
     }
 }

@@ -95,7 +95,7 @@ impl<'p> Jacobian<'p> {
         let functions = by_leaves.len().checked_div(leaves).unwrap_or_default();
         if functions * leaves != by_leaves.len() {
             let (what, found) = ("the derivatives by the leaves", by_leaves.len());
-            return Err(Error::Length { what, expected: functions * leaves, found });
+            return Err(Error::Length { what, expected: functions.max(1) * leaves, found });
         }
         let mut by_x = vec![0.0; functions * self.x.len()];
         if functions == 0 {

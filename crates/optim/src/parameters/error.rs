@@ -2,6 +2,8 @@
 
 use treedef::Path;
 
+use super::interval::shown;
+
 /// The result of the functions of [`Parameters`](crate::Parameters).
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
@@ -69,7 +71,7 @@ pub enum Error {
         reason: &'static str,
     },
     /// A number that is outside of what its leaf may be.
-    #[error("{value} is not {} at {}", among(.allowed), quoted(.path))]
+    #[error("{} is not {} at {}", shown(*.value), among(.allowed), quoted(.path))]
     Outside {
         /// The leaf.
         path: Path,
@@ -79,7 +81,7 @@ pub enum Error {
         allowed: String,
     },
     /// A number at the end of its range, which a transform reaches only at infinity.
-    #[error("{value} is an end of {range} at {}: a transform reaches it only at infinity (start inside, or use `bounds`)", quoted(.path))]
+    #[error("{} is an end of {range} at {}: a transform reaches it only at infinity (start inside, or use `bounds`)", shown(*.value), quoted(.path))]
     AtEnd {
         /// The leaf.
         path: Path,
@@ -89,7 +91,7 @@ pub enum Error {
         range: String,
     },
     /// A model that the parameters cannot make, because a leaf that is fixed or tied differs.
-    #[error("expected {expected}, found {found} at {}: it is {why}", quoted(.path))]
+    #[error("expected {}, found {} at {}: it is {why}", shown(*.expected), shown(*.found), quoted(.path))]
     NotAPoint {
         /// The leaf.
         path: Path,

@@ -47,8 +47,20 @@ impl Interval {
     }
 
     /// The same range with ends that are floats of 32 bits.
-    pub(super) fn narrowed(self) -> Self {
-        Interval { lower: narrow(self.lower), upper: narrow(self.upper), ..self }
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when an end is too large, or both become one.
+    pub(super) fn narrowed(self) -> Result<Self> {
+        let narrowed = Interval { lower: narrow(self.lower), upper: narrow(self.upper), ..self };
+        let is_kept = |end: f64, narrowed: f64| end.is_infinite() || narrowed.is_finite();
+        if !is_kept(self.lower, narrowed.lower) || !is_kept(self.upper, narrowed.upper) {
+            return Err(self.refused("an end is beyond the largest `f32`"));
+        }
+        if narrowed.lower >= narrowed.upper {
+            return Err(self.refused("as `f32` both ends are the same"));
+        }
+        Ok(narrowed)
     }
 
     pub(super) fn refused(self, reason: &'static str) -> Error {

@@ -83,7 +83,8 @@ use plan::{Plan, Rule};
 ///
 /// A leaf whose numbers in the vector have not moved from [`initial`](Self::initial) is exactly what it
 /// was, through all transforms. A leaf of `f32` is the nearest `f32`; its bounds are the nearest `f32`s,
-/// too. No function returns a NaN, an infinity or a number outside of its range: the error has the path.
+/// too. Of a model without NaN, no function returns a NaN, an infinity or a number outside of its range:
+/// the error has the path.
 /// So `value` also refuses what solvers try outside of [`bounds`](Self::bounds).
 ///
 /// `Parameters` are [`Sync`], so that threads share them, whatever the model is.

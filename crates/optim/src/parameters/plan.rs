@@ -168,9 +168,33 @@ impl Plan {
                 self.upper[run.x..run.x + run.inputs].fill(range.upper);
             }
         }
-        self.initial = Vec::new();
-        self.initial = self.inverse(&self.start)?;
+        self.initial = self.inverse_of(&self.start, None)?;
         Ok(self)
+    }
+
+    /// Gives free leaves the rule of one that they are tied to. Blocks have rules of their own.
+    pub(super) fn share_rules(&mut self) {
+        let is_shared = |rule: Rule| !matches!(rule, Rule::Free | Rule::Block { .. });
+        let tied =
+            || self.tied_to.iter().copied().enumerate().filter(|(leaf, first)| leaf != first);
+        for (leaf, first) in tied() {
+            if self.rules[first] == Rule::Free && is_shared(self.rules[leaf]) {
+                self.rules[first] = self.rules[leaf];
+            }
+        }
+        for (leaf, first) in tied() {
+            if self.rules[leaf] == Rule::Free && is_shared(self.rules[first]) {
+                self.rules[leaf] = self.rules[first];
+            }
+        }
+    }
+
+    /// Whether two plans make the same leaves of a vector.
+    pub(super) fn is_like(&self, other: &Plan) -> bool {
+        std::ptr::eq(self, other)
+            || self.treedef == other.treedef
+                && (&self.rules, &self.tied_to) == (&other.rules, &other.tied_to)
+                && self.start == other.start
     }
 
     fn runs_of_rules(&self) -> Vec<Run> {
@@ -215,12 +239,17 @@ impl Plan {
 
     /// The vector that makes these leaves.
     pub(super) fn inverse(&self, leaves: &[f64]) -> Result<Vec<f64>> {
+        self.inverse_of(leaves, Some(&self.initial))
+    }
+
+    /// The same, if this vector makes the leaves at the start.
+    fn inverse_of(&self, leaves: &[f64], initial: Option<&[f64]>) -> Result<Vec<f64>> {
         let mut x = vec![0.0; self.lower.len()];
         for run in &self.runs {
             let y = &leaves[run.leaf..run.leaf + run.leaves];
             let into = &mut x[run.x..run.x + run.inputs];
             // What has not moved comes back as it was.
-            let before = self.initial.get(run.x..run.x + run.inputs);
+            let before = initial.and_then(|initial| initial.get(run.x..run.x + run.inputs));
             if let Some(before) = before
                 && y == &self.start[run.leaf..run.leaf + run.leaves]
             {
@@ -305,6 +334,10 @@ impl Plan {
                     second: second_is,
                 })
             };
+            let float = |leaf: usize| if self.narrow[leaf] { "`f32`" } else { "`f64`" };
+            if self.narrow[*first] != self.narrow[leaf] {
+                return differ(float(*first).to_owned(), float(leaf).to_owned());
+            }
             let (rule, other) = (self.rules[*first], self.rules[leaf]);
             if rule != other {
                 return differ(rule.described(), other.described());

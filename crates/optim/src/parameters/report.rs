@@ -7,7 +7,7 @@ use super::error::{Error, Result};
 use super::interval::{Interval, shown};
 use super::plan::{Plan, Rule};
 
-/// How near to a bound a leaf has reached it, as a part of the range.
+/// How near to a bound a leaf has reached it, as a part of the range or of the number at the start.
 const NEAR: f64 = 1e-6;
 
 /// The most rows that are printed.
@@ -95,7 +95,8 @@ impl<'p> Report<'p> {
                 let note = match plan.rules[leaf] {
                     Rule::Fixed => Some("fixed".to_owned()),
                     rule => {
-                        plan.tie_note(leaf).or_else(|| bound_reached(rule, value, plan.start[leaf]))
+                        let reached = || bound_reached(rule, value, plan.start[leaf], error);
+                        plan.tie_note(leaf).or_else(reached)
                     }
                 };
                 Row {
@@ -111,14 +112,23 @@ impl<'p> Report<'p> {
 }
 
 /// The bound that a leaf has reached.
-fn bound_reached(rule: Rule, value: f64, start: f64) -> Option<String> {
+fn bound_reached(rule: Rule, value: f64, start: f64, error: Option<f64>) -> Option<String> {
     let (Rule::Bounds(range) | Rule::Transform(_, range)) = rule else { return None };
     let Interval { lower, upper, .. } = range;
-    // A range without an end has the scale of the number at the start.
+    let length = upper - lower;
     let reached = |bound: f64| {
-        let length = upper - lower;
-        let scale = if length.is_finite() { length } else { start.abs().max(bound.abs()) };
-        bound.is_finite() && (value - bound).abs() <= NEAR * scale
+        let near = match rule {
+            // Its error vanishes at a bound, too.
+            Rule::Transform(..) if length.is_finite() => NEAR * length,
+            // eˣ comes to no bound.
+            Rule::Transform(..) => 0.0,
+            // Farther away than its error it is not at the bound.
+            _ => {
+                let scale = if length.is_finite() { length } else { start.abs().max(bound.abs()) };
+                (NEAR * scale).min(error.unwrap_or(f64::INFINITY))
+            }
+        };
+        bound.is_finite() && (value - bound).abs() <= near
     };
     if reached(lower) {
         Some(format!("at the lower bound {}", shown(lower)))

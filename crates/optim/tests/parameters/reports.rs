@@ -82,7 +82,7 @@ fn a_report_has_all_leaves() -> Result {
 .0[1]  1234 ± 12
 .1     0.25 ± 0.10
 .2     0.25 ± 0.10                tied to `.1`
-.3     (1.00 ± 0.10)e-9           at the lower bound 0
+.3     (1.00 ± 0.10)e-9
 .4     3                          fixed
 .5     0.999999990 ± 0.000000010  at the upper bound 1
 .6     (5.000 ± 0.025)e12
@@ -99,6 +99,20 @@ fn a_report_has_all_leaves() -> Result {
 }
 
 #[test]
+fn what_is_away_from_a_bound_by_more_than_its_error_is_not_there() -> Result {
+    let one = |p: &Parameters<(f64,)>, x: f64, error: f64| {
+        let covariance = p.covariance(&[x], &[error * error]).unwrap();
+        p.report(&[x]).errors(&covariance).unwrap().to_string()
+    };
+    let wide = Parameters::new(&(5e8,))?.bounds(".0", 0.0..=1e9)?;
+    assert_eq!(one(&wide, 900.0, 1.0), ".0  900.0 ± 1.0\n");
+    assert_eq!(one(&wide, 0.0, 1.0), ".0  0.0 ± 1.0  at the lower bound 0\n");
+    let positive = Parameters::new(&(1e6,))?.positive(".0")?;
+    assert_eq!(one(&positive, 0.9f64.ln(), 0.01), ".0  0.9000 ± 0.0090\n");
+    Ok(())
+}
+
+#[test]
 fn what_is_no_covariance_is_refused() -> Result {
     let p = Parameters::new(&(1.0, 2.0))?;
     let x = p.initial();
@@ -108,9 +122,27 @@ fn what_is_no_covariance_is_refused() -> Result {
     assert_eq!(refused(&[1.0, 0.0, 0.0, f64::NAN]), "no covariance: the variance of `.1` is NaN");
     assert_eq!(
         refused(&[1.0, 0.5, 0.25, 1.0]),
-        "no covariance: of `.1` and `.0` there are two numbers, 0.25 and 0.5"
+        "no covariance: of `.0` and `.1` there are two numbers, 0.25 and 0.5"
     );
-    let other = Parameters::new(&(1.0, 2.0))?;
+    assert_eq!(
+        refused(&[1.0, 5.0, 5.0, 1.0]),
+        "no covariance: the correlation of `.0` and `.1` is 5"
+    );
+    // What a solver leaves of a zero.
+    assert!(p.covariance(x, &[1.0, -1.1e-17, -1.3e-17, 1.0]).is_ok());
+    // All pairs are possible, and all three are not.
+    let three = Parameters::new(&[1.0, 2.0, 3.0])?.ordered("")?;
+    let matrix = [1.0, -0.9, -0.9, -0.9, 1.0, -0.9, -0.9, -0.9, 1.0];
+    let covariance = three.covariance(three.initial(), &matrix)?;
+    assert_eq!(
+        covariance.standard_error(".2").unwrap_err().to_string(),
+        "no covariance: the variance of `.2` would be -2.4000000000000004"
+    );
+
+    let clone = p.clone();
+    let covariance = clone.covariance(x, &[1.0, 0.0, 0.0, 1.0])?;
+    assert!(p.report(x).errors(&covariance).is_ok());
+    let other = Parameters::new(&(1.0, 3.0))?;
     let covariance = other.covariance(x, &[1.0, 0.0, 0.0, 1.0])?;
     let error = p.report(x).errors(&covariance).unwrap_err().to_string();
     assert_eq!(error, "no covariance: it is one of other parameters, or at another vector");
