@@ -26,6 +26,8 @@ struct Block {
 /// Where lines are counted.
 pub(crate) struct LineCounter<'a> {
     pub(crate) structures: Structures,
+    /// No structures, to be counted in the same way.
+    pub(crate) nothing: Structures,
     pub(crate) bad: Bad,
     /// The lines that have a key twice, where the structures do not show it.
     pub(crate) twice: Bad,
@@ -47,7 +49,7 @@ impl LineCounter<'_> {
         let (to_workers, blocks) = mpsc::sync_channel::<Block>(self.threads);
         let (to_reader, empty) = mpsc::channel::<Vec<u8>>();
         let (blocks, stop) = (Mutex::new(blocks), AtomicBool::new(false));
-        let nothing = self.structures.clone();
+        let nothing = self.nothing.clone();
         let (strict, reading, folds_keys) = (self.strict, self.reading, self.folds_keys);
         let mut read = Ok(());
         let work = |to_reader: mpsc::Sender<Vec<u8>>, structures: Structures| {

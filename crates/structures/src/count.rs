@@ -359,16 +359,39 @@ impl Structures {
             let leaf: &Leaf = document.leaves().get(at)?;
             Some(StructureLeaf::Scalar(Kinds::One(leaf.kind())))
         };
-        self.begin()?;
-        let root = self.recorder.root(document.treedef(), &leaf)?;
-        let mut seen = self.next();
-        if self.wants_example(root, seen.first) {
-            seen.example = example(document).map(|example| (seen.first, example));
-        }
-        self.count(root, seen)
+        self.attempt(|these| {
+            let root = these.recorder.root(document.treedef(), &leaf)?;
+            let mut seen = these.next();
+            if these.wants_example(root, seen.first) {
+                seen.example = example(document).map(|example| (seen.first, example));
+            }
+            these.count(root, seen)
+        })
     }
 
-    /// Adds all that was counted elsewhere. The order in which parts are merged makes no
+    /// Records and counts something. If there is no room for its structure, and it folds a place,
+    /// what came before may need less room then.
+    fn attempt(&mut self, count: impl Fn(&mut Self) -> Result<bool>) -> Result<bool> {
+        self.begin()?;
+        let outcome = count(self);
+        let is_full = self.entries.len() >= self.max_structures;
+        if outcome.is_ok() || !is_full || !self.recorder.places.is_folding() {
+            return outcome;
+        }
+        let mut folded = self.clone();
+        folded.max_structures = usize::MAX;
+        folded.begin()?;
+        let is_new = count(&mut folded)?;
+        folded.settle()?;
+        if folded.entries.len() > self.max_structures {
+            return outcome;
+        }
+        folded.max_structures = self.max_structures;
+        *self = folded;
+        Ok(is_new)
+    }
+
+    /// Adds all that was counted elsewhere, in the time that it takes to copy what is here. The order in which parts are merged makes no
     /// difference: indices stay what they are; see [`set_next_index`](Self::set_next_index) and
     /// [`shift`](Self::shift). The next index is the greater of the two.
     ///
@@ -493,7 +516,10 @@ impl Structures {
         // What was recorded of documents that were refused, or before a place was folded. To
         // remove it costs as much as to record all the rest again, so there has to be much of it.
         let garbage = self.recorder.size().saturating_sub(self.clean_size);
-        if garbage > self.clean_size / 4 && (garbage > LITTLE || self.recorder.is_half_full()) {
+        let is_full = self.entries.len() >= self.max_structures && self.recorder.places.changed;
+        if is_full
+            || garbage > self.clean_size / 4 && (garbage > LITTLE || self.recorder.is_half_full())
+        {
             *self = self.rebuilt()?;
         }
         self.begun_size = self.recorder.size();
@@ -544,10 +570,11 @@ impl Structures {
     }
 
     pub(crate) fn insert(&mut self, structure: &Structure, seen: Seen) -> Result<bool> {
-        self.begin()?;
         let leaf = |at: usize| structure.leaves().get(at).cloned();
-        let root = self.recorder.root(structure.treedef(), &leaf)?;
-        self.count(root, seen)
+        self.attempt(|these| {
+            let root = these.recorder.root(structure.treedef(), &leaf)?;
+            these.count(root, seen.clone())
+        })
     }
 
     fn insert_all(&mut self, other: &Structures) -> Result<()> {
@@ -570,7 +597,7 @@ impl Structures {
     /// The same without garbage, and with all documents folded as the last.
     fn rebuilt(&self) -> Result<Self> {
         let StructureRecorder { folds, ref interner, .. } = self.recorder;
-        let mut clean = Structures::with(folds, interner.limits, self.max_structures);
+        let mut clean = Structures::with(folds, interner.limits, usize::MAX); // there are no more
         clean.clean_size = usize::MAX; // nothing is removed meanwhile
         clean.insert_all(self)?;
         if clean.recorder.places.changed {
@@ -579,7 +606,7 @@ impl Structures {
             (clean.entries, clean.documents) = (Vec::new(), 0);
             clean.insert_all(self)?;
         }
-        clean.next_index = self.next_index;
+        (clean.next_index, clean.max_structures) = (self.next_index, self.max_structures);
         clean.clean_size = clean.recorder.size();
         Ok(clean)
     }

@@ -122,6 +122,11 @@ impl Places {
         self.full.clear();
     }
 
+    /// Whether a place is to be folded after the current document.
+    pub(crate) fn is_folding(&self) -> bool {
+        !self.full.is_empty()
+    }
+
     /// Keeps what a document added that was counted, and folds what is full.
     pub(crate) fn keep(&mut self) -> Result<()> {
         self.added.clear();

@@ -1,6 +1,6 @@
 //! JSON Schema, draft 2020-12.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -42,12 +42,13 @@ impl Serialize for Schema {
 impl Structures {
     /// A JSON Schema (draft 2020-12) of the documents, as a tree that is `Serialize`. All documents
     /// that were counted are valid, as serde_json writes them, if their floats are finite. Of
-    /// folded maps and sequences, it has the lengths and the kinds of the elements.
+    /// folded maps and sequences, it has the lengths and the kinds of the elements. A key that occurs
+    /// twice in a folded map counts twice in its length.
     ///
     /// # Errors
     ///
     /// Returns an error when a map has a key that JSON does not have, or when the schema would nest
-    /// deeper than 256 levels: three for each level of a document.
+    /// deeper than 256 levels: two or three for each level of a document.
     ///
     /// ```
     /// use treedef_structures::Structures;
@@ -117,9 +118,26 @@ fn of_node(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
         Is::TupleVariant => variant(array(node, leaves)?),
         Is::StructVariant => variant(object(entries(node, leaves)?)),
         Is::Seq | Is::Tuple | Is::TupleStruct => array(node, leaves)?,
+        Is::Map if node.entry_keys().iter().any(is_float) => of_floats(node, leaves)?,
         Is::Map | Is::Struct => object(entries(node, leaves)?),
         _ => anything(),
     })
+}
+
+fn is_float(key: &Value) -> bool {
+    key.as_leaf().is_some_and(|leaf| leaf.kind().is_float())
+}
+
+/// The schema of a map whose keys are floats, which are written in more than one way.
+fn of_floats(map: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
+    let mut distinct = BTreeSet::new();
+    for child in map.children() {
+        distinct.insert(of_node(child, leaves)?);
+    }
+    let below = any_of(distinct.into_iter().collect());
+    let most = Schema::Number(map.num_children() as u64); // usize has at most 64 bits
+    let lengths = [("minProperties", Schema::Number(1)), ("maxProperties", most)];
+    Ok(typed("object", [("additionalProperties", below)].into_iter().chain(lengths)))
 }
 
 fn of_leaf(leaf: &StructureLeaf) -> Result<Schema> {
@@ -203,6 +221,7 @@ fn array(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
 /// The fields or entries. A key that occurs twice is one property.
 fn entries(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Vec<(String, Schema)>> {
     let mut all: Vec<(String, Vec<Schema>)> = Vec::new();
+    let mut places = BTreeMap::new();
     for (position, child) in node.children().enumerate() {
         let name = match (node.fields().get(position), node.entry_keys().get(position)) {
             (Some(field), _) => field.as_ref().to_owned(),
@@ -210,9 +229,10 @@ fn entries(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Vec<(String, S
             (None, None) => continue,
         };
         let below = of_node(child, leaves)?;
-        match all.last_mut() {
-            Some((last, same)) if *last == name => same.push(below),
-            _ => all.push((name, vec![below])),
+        let place = *places.entry(name.clone()).or_insert(all.len());
+        match all.get_mut(place) {
+            Some((_, same)) => same.push(below),
+            None => all.push((name, vec![below])),
         }
     }
     Ok(all.into_iter().map(|(name, same)| (name, any_of(same))).collect())
@@ -220,12 +240,20 @@ fn entries(node: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Vec<(String, S
 
 /// A key as JSON writes it.
 fn property(key: &Value) -> Result<String> {
-    let text = match key.as_leaf() {
+    let mut node = key.root();
+    while matches!(node.kind(), NodeKind::Some | NodeKind::NewtypeStruct)
+        && let Some(inside) = node.child(0)
+    {
+        node = inside;
+    }
+    if node.kind() == NodeKind::UnitVariant {
+        return Ok(node.variant().unwrap_or_default().to_owned());
+    }
+    let leaves = key.leaves();
+    let text = match leaves.first().filter(|_| node.kind() == NodeKind::Leaf) {
         Some(Leaf::Str(text)) => Some(text.to_string()),
         Some(Leaf::Char(char)) => Some(char.to_string()),
         Some(Leaf::Bool(bool)) => Some(bool.to_string()),
-        Some(Leaf::F32(float)) => Some(format!("{float:?}")),
-        Some(Leaf::F64(float)) => Some(format!("{float:?}")),
         Some(leaf) => {
             let natural = || leaf.as_u128().map(|number| number.to_string());
             leaf.as_i128().map(|number| number.to_string()).or_else(natural)

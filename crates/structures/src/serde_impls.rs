@@ -135,6 +135,7 @@ fn invalid_record(reason: &'static str) -> Error {
 fn read_parts(
     parts: &mut impl Iterator<Item = StructurePart>,
     deepest: usize,
+    limits: Limits,
 ) -> Result<Structure> {
     let missing = || invalid_record("a part of a structure is missing");
     let (treedef, leaves) = parts.next().ok_or_else(missing)?;
@@ -143,13 +144,13 @@ fn read_parts(
         PartLeaf::Scalar(kinds) => Ok(StructureLeaf::Scalar(kinds)),
         PartLeaf::Folded { is_map, shortest, longest, elements } => {
             let elements =
-                (0..elements).map(|_| read_parts(parts, inside)).collect::<Result<_>>()?;
+                (0..elements).map(|_| read_parts(parts, inside, limits)).collect::<Result<_>>()?;
             let folded = Arc::new(Collection { shortest, longest, elements });
             Ok(if is_map { StructureLeaf::Map(folded) } else { StructureLeaf::Seq(folded) })
         }
     };
     let leaves = leaves.into_iter().map(leaf).collect::<Result<_>>()?;
-    Tree::new(treedef.parse::<TreeDef>()?, leaves)
+    Tree::new(TreeDef::parse_with(&treedef, limits)?, leaves)
 }
 
 impl Structures {
@@ -173,7 +174,7 @@ impl Structures {
         })
     }
 
-    fn from_record(record: Record) -> Result<Self> {
+    fn from_record(record: Record, limits: Limits) -> Result<Self> {
         let folds = Folds {
             lengths: record.fold_lengths,
             keys: record.fold_keys,
@@ -181,13 +182,13 @@ impl Structures {
             numbers: record.fold_numbers,
         };
         let most = record.structures.len().max(MOST_STRUCTURES);
-        let mut structures = Structures::with(folds, Limits::default(), most);
+        let mut structures = Structures::with(folds, limits, most);
         for EntryRecord { structure, count, first, last, example } in record.structures {
             if count == 0 || first > last {
                 return Err(invalid_record("a structure that no document has"));
             }
             let mut parts = structure.into_iter();
-            let structure = read_parts(&mut parts, DEEPEST_STRUCTURE + 1)?;
+            let structure = read_parts(&mut parts, DEEPEST_STRUCTURE + 1, limits)?;
             if parts.next().is_some() {
                 return Err(invalid_record("a structure has a part too many"));
             }
@@ -197,6 +198,39 @@ impl Structures {
         }
         structures.next_index = record.next_index;
         Ok(structures)
+    }
+
+    /// Reads what was saved with other [`limits`](Self::limits) than the default.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error when it is no such record, or exceeds the limits.
+    ///
+    /// ```
+    /// use treedef::{Limits, TreeDef};
+    /// use treedef_structures::Structures;
+    ///
+    /// let limits = Limits::default().max_depth(200);
+    /// let text = format!("{}1{}", "[".repeat(150), "]".repeat(150));
+    /// let document = treedef::Tree::new(
+    ///     TreeDef::parse_with(&text.replace('1', "*"), limits)?,
+    ///     vec![treedef::Leaf::from(1u64)],
+    /// )?;
+    /// let mut structures = Structures::new().limits(limits);
+    /// structures.add(&document)?;
+    ///
+    /// let saved = serde_json::to_string(&structures)?;
+    /// assert!(serde_json::from_str::<Structures>(&saved).is_err());
+    /// let mut json = serde_json::Deserializer::from_str(&saved);
+    /// assert_eq!(Structures::deserialize_with(&mut json, limits)?, structures);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn deserialize_with<'de, D: Deserializer<'de>>(
+        deserializer: D,
+        limits: Limits,
+    ) -> Result<Self, D::Error> {
+        let record = Record::deserialize(deserializer)?;
+        Structures::from_record(record, limits).map_err(de::Error::custom)
     }
 }
 
@@ -217,9 +251,9 @@ impl Serialize for Structures {
     }
 }
 
-/// Reads structures with [`Limits::default`]. [`Structures::limits`] sets others afterwards.
+/// Reads structures with [`Limits::default`], or by [`Structures::deserialize_with`] with others.
 impl<'de> Deserialize<'de> for Structures {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Structures::from_record(Record::deserialize(deserializer)?).map_err(de::Error::custom)
+        Structures::deserialize_with(deserializer, Limits::default())
     }
 }

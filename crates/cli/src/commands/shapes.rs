@@ -191,6 +191,7 @@ impl Counted {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut counter = LineCounter {
             structures: folded(args),
+            nothing: folded(args),
             bad: Bad::default(),
             twice: Bad::default(),
             folds_keys: args.fold_keys.is_some(),

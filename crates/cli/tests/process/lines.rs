@@ -140,6 +140,30 @@ fn the_lines_of_a_structure_are_listed() {
     }
 }
 
+/// Each document is counted once, whatever came before its file.
+#[test]
+fn files_are_counted_once_each() {
+    let folder = Folder::new("files-once");
+    let file = |name: &str, text: &str| {
+        let path = folder.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let one = file("one.jsonl", "{\"a\": 1}\n[]\n{\"a\": 2}\n");
+    let two = file("two.jsonl", "{\"a\": 3}\ntrue\n");
+    let yaml = file("three.yaml", "a: 4\n");
+    for threads in ["1", "2", "5"] {
+        let files = [&one, &yaml, &two, &one].map(String::as_str);
+        let all = [&["shapes", "--json", "--threads", threads][..], &files].concat();
+        let found: serde_json::Value = serde_json::from_str(&printed(&all)).unwrap();
+        let counts = found["structures"].as_array().unwrap().iter();
+        let counts: Vec<u64> = counts.map(|it| it["count"].as_u64().unwrap()).collect();
+        assert_eq!(counts, [6, 2, 1], "{threads} threads");
+        let rare = printed(&["shapes", "--rare", "1", "--threads", threads, &one, &two]);
+        assert_eq!(rare.lines().count(), 2, "{rare}");
+    }
+}
+
 /// What `shapes` prints is a structure that `check` reads, and that each of its lines has.
 #[test]
 fn the_lines_of_a_structure_are_as_it_says() {

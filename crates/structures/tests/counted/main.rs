@@ -207,3 +207,78 @@ fn garbage_is_removed() {
     assert!(rest.bytes_max < 4_000_000, "{rest:?}");
     assert_eq!(listed(&structures), r#"100000 (0–99999): {"a": {*: u64, {"b": u64}; 2}}"#);
 }
+
+fn counted<'a>(
+    mut structures: Structures,
+    texts: impl IntoIterator<Item = &'a str>,
+) -> treedef::Result<Structures> {
+    for text in texts {
+        structures.add(&serde_json::from_str(text).unwrap())?;
+    }
+    Ok(structures)
+}
+
+/// Structures that a fold made one need the room of one, in any order.
+#[test]
+fn what_was_folded_makes_room() {
+    let texts = [r#"{"a":1}"#, r#"{"b":1}"#, r#"{"c":1}"#, r#"{"d":1}"#, r#"{"e":1}"#, "[]"];
+    for (most, start) in [(5, 0), (5, 5), (3, 0)] {
+        let structures = Structures::new().fold_keys(3).max_structures(most);
+        let texts = texts.iter().cycle().skip(start).take(6).copied();
+        let all = counted(structures, texts).unwrap().by_count().unwrap();
+        assert_eq!((all.len(), all[0].count), (2, 5), "{most} {start}");
+    }
+    let part = |texts: &[&'static str]| {
+        let structures = Structures::new().fold_keys(3).max_structures(3);
+        counted(structures, texts.iter().copied()).unwrap()
+    };
+    let mut one = part(&texts[..3]);
+    one.merge(&part(&[r#"{"d":1}"#, r#"{"e":1}"#, r#"{"f":1}"#])).unwrap();
+    assert_eq!(one.by_count().unwrap()[0].count, 6);
+    // Where folding makes no room, it is refused.
+    let full = Structures::new().fold_keys(3).max_structures(2);
+    assert!(counted(full, ["1", "true", r#"{"a":1,"b":1,"c":1,"d":1}"#]).is_err());
+}
+
+/// Keys are named as serde_json writes them.
+#[test]
+fn a_schema_has_the_keys_that_json_has() {
+    #[derive(serde::Serialize, PartialEq, Eq, PartialOrd, Ord)]
+    enum Color {
+        Red,
+    }
+    #[derive(serde::Serialize, PartialEq, Eq, PartialOrd, Ord)]
+    struct Id(String);
+    fn properties<K: serde::Serialize + Ord>(key: K) -> serde_json::Value {
+        let value = std::collections::BTreeMap::from([(key, 1u8)]);
+        let mut structures = Structures::new();
+        structures.add(&treedef::Tree::of(&value).unwrap()).unwrap();
+        let schema = serde_json::to_value(structures.to_json_schema().unwrap()).unwrap();
+        let json = serde_json::to_string(&value).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let (found, expected) = (&schema["properties"], json.as_object().unwrap());
+        assert!(found.as_object().unwrap().keys().eq(expected.keys()), "{schema} {json}");
+        schema["required"].clone()
+    }
+    assert_eq!(properties(Color::Red), serde_json::json!(["Red"]));
+    assert_eq!(properties(Id("x".to_owned())), serde_json::json!(["x"]));
+    assert_eq!(properties(Some("y")), serde_json::json!(["y"]));
+    assert_eq!(properties(-7i64), serde_json::json!(["-7"]));
+
+    // A float may be written in several ways.
+    let mut structures = Structures::new();
+    let floats = treedef::Tree::of(&Floats).unwrap();
+    structures.add(&floats).unwrap();
+    let schema = serde_json::to_value(structures.to_json_schema().unwrap()).unwrap();
+    assert_eq!(schema["maxProperties"], 2);
+    assert!(schema.get("required").is_none());
+}
+
+/// A map whose keys are floats.
+struct Floats;
+
+impl serde::Serialize for Floats {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([(1e-5, 1), (1e16, 2)])
+    }
+}
