@@ -34,6 +34,11 @@ const MAX_PARTS: usize = 64;
 /// [`Error::Left`]. So a rank that returns early or panics stops the others, and none waits for it
 /// forever. Drop it before the `Universe`.
 ///
+/// Of several that are alive at once, all ranks drop the same one first. A rank that returns early waits
+/// in the first that it drops: if the others wait for it in another one meanwhile, they wait forever, as
+/// with MPI itself. One `Collective` of a tuple, with [`reduce_part`](Self::reduce_part), has no such
+/// trap.
+///
 /// ```no_run
 /// use mpi::traits::Communicator;
 /// use treedef_mpi::Collective;
