@@ -3,8 +3,7 @@
 use treedef::ToPath;
 
 use super::derivatives::Jacobian;
-use super::error::{Error, Result};
-use super::interval::shown;
+use super::error::{Error, Result, shown};
 use super::plan::Plan;
 
 /// A solver rounds by this part of what a number may be at most.

@@ -2,8 +2,6 @@
 
 use treedef::Path;
 
-use super::interval::shown;
-
 /// The result of the functions of [`Parameters`](crate::Parameters).
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
@@ -118,6 +116,12 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+}
+
+/// A number in the shorter of its two notations.
+pub(super) fn shown(value: f64) -> String {
+    let (plain, scientific) = (format!("{value}"), format!("{value:e}"));
+    if plain.len() <= 12 || plain.len() <= scientific.len() { plain } else { scientific }
 }
 
 /// A path as messages show it.

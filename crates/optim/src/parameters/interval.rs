@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
 
-use super::error::{Error, Result};
+use super::error::{Error, Result, shown};
 
 /// A range of floats. An infinite end is never included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,10 +104,4 @@ impl fmt::Display for End {
             end => f.write_str(&shown(end)),
         }
     }
-}
-
-/// A number in the shorter of its two notations.
-pub(super) fn shown(value: f64) -> String {
-    let (plain, scientific) = (format!("{value}"), format!("{value:e}"));
-    if plain.len() <= 12 || plain.len() <= scientific.len() { plain } else { scientific }
 }

@@ -2,8 +2,8 @@
 
 use treedef::{Flattener, LeafKind, Path, TreeDef};
 
-use super::error::{Error, Result, quoted};
-use super::interval::{Interval, narrow, shown};
+use super::error::{Error, Result, quoted, shown};
+use super::interval::{Interval, narrow};
 use super::transform::{Block, Transform};
 
 /// What was said of a leaf.

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::covariance::Covariance;
-use super::error::{Error, Result};
-use super::interval::{Interval, shown};
+use super::error::{Error, Result, shown};
+use super::interval::Interval;
 use super::plan::{Plan, Rule};
 
 /// How near to a bound a leaf has reached it, as a part of the range or of the number at the start.
