@@ -11,7 +11,7 @@ use crate::treedef::limits::{self, PrintCost};
 use crate::treedef::node_ref::NodeRef;
 use crate::treedef::text;
 
-pub use crate::leaf::float::shortest_half;
+pub use crate::leaf::float::{narrow_to_odd, shortest_half};
 pub use crate::message::{is_invisible, without_open_escape};
 pub use crate::treedef::arrays::matrix_shape;
 

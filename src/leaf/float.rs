@@ -126,8 +126,9 @@ pub(crate) fn widen(value: f32) -> f64 {
 
 /// Converts to one of the two nearest `f32`s, to the odd one unless it is exact. When that is
 /// rounded again, to fewer bits, the result is as if it had been rounded once.
+#[doc(hidden)]
 #[allow(clippy::cast_possible_truncation, reason = "what rounding is")]
-pub(crate) fn narrow_to_odd(value: f64) -> f32 {
+pub fn narrow_to_odd(value: f64) -> f32 {
     let near = narrow(value);
     if value.is_nan() || f64::from(near) == value {
         return near;

@@ -10,6 +10,7 @@ use treedef_exchange::{Descriptor, gguf, safetensors};
 use crate::args::{DuplicateKeys, Limits, Reading};
 use crate::checkpoint::{self, Checkpoint};
 use crate::comments::has_comments;
+use crate::compression::{Zstd, is_zstd};
 use crate::dates::Dates;
 use crate::duplicates::resolved;
 use crate::failure::{Failure, Result};
@@ -89,11 +90,10 @@ pub(crate) fn open(path: &path::Path, reading: Reading, otherwise: Format) -> Re
     let whole = Cursor::new(start.clone()).chain(raw);
     let (mut reader, size): (Box<dyn Read + Send>, _) = match start.get(..) {
         Some([0x1f, 0x8b, ..]) => (Box::new(flate2::read::MultiGzDecoder::new(whole)), None),
-        Some([0x28, 0xb5, 0x2f, 0xfd]) => {
-            let decoder = ruzstd::decoding::StreamingDecoder::new(whole);
+        Some(start) if is_zstd(start) => {
             let not_zstd =
                 |_| Failure::at(&name, "damaged: it begins as a file of zstd, and is none");
-            (Box::new(decoder.map_err(not_zstd)?), None)
+            (Box::new(Zstd::new(whole).map_err(not_zstd)?), None)
         }
         _ => (Box::new(whole), size),
     };

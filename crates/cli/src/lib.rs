@@ -6,6 +6,7 @@ mod paths;
 mod failure;
 mod format;
 mod file;
+mod compression;
 mod args;
 mod paint;
 mod names;

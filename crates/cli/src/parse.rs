@@ -75,10 +75,15 @@ pub(crate) fn read_within(bytes: &[u8], format: Format, limits: Limits) -> Resul
         Format::Yaml => yaml::tree(text(bytes)?, limits, false)?,
         Format::Ron => {
             let options = ron::Options::default().with_recursion_limit(DEEPEST);
-            options.from_str_seed(text(bytes)?, seed).map_err(|error| {
+            let tree = options.from_str_seed(text(bytes)?, seed).map_err(|error| {
                 let at = error.span.start;
                 Failure::at(format!("{}:{}", at.line, at.col), error.code)
-            })?
+            })?;
+            // A number that an `f32` holds comes as one, which is a matter of the reader alone.
+            tree.map(|leaf| match leaf {
+                Leaf::F32(number) => Leaf::F64(number.into()),
+                other => other,
+            })
         }
         Format::Cbor => {
             let mut rest = bytes;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::compression::compressed;
 use crate::failure::Result;
 use crate::file;
 use crate::json::visible;
@@ -64,7 +65,7 @@ pub(super) fn write_with(
             drop(out.into_parts());
             made?;
         }
-        Some(path) => file::write_with(path, make)?,
+        Some(path) => file::write_with(path, |out| compressed(path, out, make))?,
     }
     Ok(true)
 }

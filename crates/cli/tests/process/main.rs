@@ -88,6 +88,51 @@ fn zstd_is_read_through() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "{\"a\": [1, 2]}\n");
 }
 
+/// All frames are read, frames that are to be skipped are, and damage is told.
+#[test]
+fn all_frames_of_zstd_are_read() {
+    let frame = |text: &str| {
+        let level = ruzstd::encoding::CompressionLevel::Fastest;
+        ruzstd::encoding::compress_to_vec(text.as_bytes(), level)
+    };
+    let skipped = b"\x53\x2a\x4d\x18\x03\0\0\0abc";
+    let all = [skipped, &*frame("{\"a\": 1}\n"), skipped, &frame("[]\n{\"a\": 2}\n")].concat();
+    let output = fed(&["shapes", "--json"], &all);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["structures"][0]["count"], 2);
+    for end in [&b"garbage"[..], b"\x28\xb5\x2f\xfdxx"] {
+        let output = fed(&["summary"], &[&*frame("1"), end].concat());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(error.contains("damaged: what should be a frame of zstd is none"), "{error}");
+    }
+    let mut damaged = frame("[1, 2, 3]");
+    *damaged.last_mut().unwrap() ^= 1;
+    let error = String::from_utf8(fed(&["summary"], &damaged).stderr).unwrap();
+    assert!(error.contains("the checksum of a frame of zstd is another"), "{error}");
+}
+
+/// What is written is compressed as its name says.
+#[test]
+fn outputs_are_compressed_as_they_are_named() {
+    let folder = Folder::new("compressed");
+    for (name, start) in [("o.json.gz", [0x1f, 0x8b]), ("o.yaml.zst", [0x28, 0xb5])] {
+        let path = folder.path(name);
+        assert_eq!(fed(&["convert", "-o", &path], b"{\"a\": [1, 2]}").status.code(), Some(0));
+        assert_eq!(std::fs::read(&path).unwrap()[..2], start);
+        assert_eq!(printed(&["summary", &path]), "{\"a\": [1, 2]}\n");
+    }
+}
+
+/// RON hands out a number that an `f32` holds as one.
+#[test]
+fn numbers_of_ron_are_those_of_the_text() {
+    let text = b"{\"x\": 18446744073709551616, \"y\": 0.30000001192092896}";
+    let output = fed(&["convert", "-f", "ron", "-t", "json"], text);
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found, serde_json::json!({"x": 18446744073709551616.0, "y": 0.30000001192092896}));
+}
+
 /// A folder that is removed with what is in it.
 struct Folder(std::path::PathBuf);
 

@@ -1,6 +1,7 @@
 //! Where a type is read from: names below a prefix, a part of a tensor, or nothing.
 
 use half::{bf16, f16};
+use treedef::__private::narrow_to_odd;
 use treedef::{Leaf, Value};
 
 use crate::load::failure::Failure;
@@ -84,8 +85,8 @@ numbers! {
     I32 i32;
     U64 u64;
     I64 i64;
-    F16 f16, f16::from_f64;
-    Bf16 bf16, bf16::from_f64;
+    F16 f16, |value| f16::from_f32(narrow_to_odd(value));
+    Bf16 bf16, |value| bf16::from_f32(narrow_to_odd(value));
     F32 f32, TO_F32;
     F64 f64, |value| value;
 }

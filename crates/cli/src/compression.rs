@@ -1,0 +1,104 @@
+//! Files that are compressed: zstd is read frame by frame, and what is written follows the name.
+
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+use crate::failure::Result;
+
+/// Whether a file begins as one of zstd does: with a frame, or with one that is skipped.
+pub(crate) fn is_zstd(start: &[u8]) -> bool {
+    matches!(start, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+/// Reads all frames of a file of zstd, each with its checksum.
+pub(crate) struct Zstd<R> {
+    source: R,
+    decoder: FrameDecoder,
+    is_in_frame: bool,
+}
+
+impl<R: BufRead> Zstd<R> {
+    /// Begins with the first frame.
+    pub(crate) fn new(source: R) -> io::Result<Self> {
+        let mut zstd = Zstd { source, decoder: FrameDecoder::new(), is_in_frame: false };
+        zstd.begin()?;
+        Ok(zstd)
+    }
+
+    /// Begins the next frame, if there is one.
+    fn begin(&mut self) -> io::Result<()> {
+        while !self.is_in_frame && !self.source.fill_buf()?.is_empty() {
+            match self.decoder.init(&mut self.source) {
+                Ok(()) => self.is_in_frame = true,
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let length = u64::from(length);
+                    let mut skipped = (&mut self.source).take(length);
+                    if io::copy(&mut skipped, &mut io::sink())? < length {
+                        return Err(damaged("a frame of zstd ends early"));
+                    }
+                }
+                Err(_) => return Err(damaged("what should be a frame of zstd is none")),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for Zstd<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.is_in_frame && !out.is_empty() {
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                let one = BlockDecodingStrategy::UptoBlocks(1);
+                let decoded = self.decoder.decode_blocks(&mut self.source, one);
+                decoded.map_err(|_| damaged("a frame of zstd ends early, or is damaged"))?;
+            }
+            let read = self.decoder.read(out)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            let expected = self.decoder.get_checksum_from_data();
+            if expected.is_some() && expected != self.decoder.get_calculated_checksum() {
+                return Err(damaged("the checksum of a frame of zstd is another"));
+            }
+            self.is_in_frame = false;
+            self.begin()?;
+        }
+        Ok(0)
+    }
+}
+
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, format!("damaged: {what}"))
+}
+
+/// Compresses what is written as the name of the file says: `.gz`, `.zst` or not.
+pub(crate) fn compressed(
+    path: &Path,
+    out: &mut dyn Write,
+    make: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    match &*extension {
+        "gz" => {
+            let mut gzip = GzEncoder::new(out, Compression::default());
+            make(&mut gzip)?;
+            gzip.finish()?;
+            Ok(())
+        }
+        "zst" | "zstd" => {
+            let mut bytes = Vec::new();
+            make(&mut bytes)?;
+            Ok(out.write_all(&compress_to_vec(&*bytes, CompressionLevel::Fastest))?)
+        }
+        _ => make(out),
+    }
+}
