@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::{self, Write};
 
-use treedef::{ArrayFields, Limits, NodeRef, Path, TreeDef};
+use treedef::{ArrayFields, Limits, NodeKind, NodeRef, Path, TreeDef};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::NamePrinter;
@@ -97,6 +97,30 @@ pub(crate) fn parse_structure(text: Option<&str>) -> Result<TreeDef> {
         Error::from(ErrorKind::Structure(what))
     })?;
     Ok(TreeDef::parse_with(text, Limits::default().max_depth(MAX_DEPTH))?)
+}
+
+/// The children of the root, as parts of names. None without a structure.
+#[derive(Default)]
+pub(crate) struct RootNames {
+    names: HashSet<String>,
+    indices: usize,
+}
+
+impl RootNames {
+    pub(crate) fn of(structure: Option<&str>) -> Self {
+        let Ok(treedef) = parse_structure(structure) else { return RootNames::default() };
+        let root = treedef.root();
+        if matches!(root.kind(), NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct) {
+            return RootNames { names: HashSet::new(), indices: root.num_children() };
+        }
+        let keys = (0..root.num_children()).filter_map(|position| root.key(position));
+        let names = keys.map(|key| Path::from(vec![key]).to_joined_string("")).collect();
+        RootNames { names, indices: 0 }
+    }
+
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.names.contains(name) || name.parse().is_ok_and(|index: usize| index < self.indices)
+    }
 }
 
 /// Whether metadata of this key is that of the structure, which formats without metadata leave out.

@@ -9,6 +9,7 @@ use crate::load::part::{Part, check_depth};
 use crate::load::rules;
 use crate::load::table::{Array, Content, Entry, Table};
 use crate::shape::display;
+use crate::structure::RootNames;
 
 /// What a file of flax has in place of an absent value, and of any empty container.
 pub(crate) const ABSENT: &str = "null";
@@ -99,15 +100,17 @@ impl<'c> View<'c> {
         (first < last).then(|| View { range: first..last, length, ..self.clone() })
     }
 
-    /// The distinct next parts. Texts at the root belong to the whole file.
-    fn children(&self) -> Vec<&'c str> {
+    /// The distinct next parts. Texts at the root belong to the whole file, unless their names are known
+    /// to be the value's.
+    fn children(&self, root: &RootNames) -> Vec<&'c str> {
         let (below, start) = self.below();
         let (mut parts, mut at) = (Vec::new(), below.start);
         while at < below.end {
             let part = self.part_at(at, start);
             let next = self.search(at..below.end, start, part, Ordering::Equal).max(at + 1);
             let entries = self.entries.get(at..next).unwrap_or_default();
-            if self.length.is_some() || entries.iter().any(|entry| entry.array().is_some()) {
+            let is_array = || entries.iter().any(|entry| entry.array().is_some());
+            if self.length.is_some() || is_array() || root.contains(part) {
                 parts.push(part);
             }
             at = next;
@@ -196,7 +199,8 @@ impl<'c> Names<'c> {
 
     /// The distinct next parts.
     pub(crate) fn children(&self) -> Vec<&'c str> {
-        let mut parts: Vec<_> = self.views.iter().flat_map(View::children).collect();
+        let root = &self.table.root;
+        let mut parts: Vec<_> = self.views.iter().flat_map(|view| view.children(root)).collect();
         parts.sort_unstable();
         parts.dedup();
         parts

@@ -12,6 +12,7 @@ use crate::load::report::Asked;
 use crate::load::rules::{Glob, Rule, Stack, parts};
 use crate::shape::display;
 use crate::source::{Source, Stored};
+use crate::structure::{RootNames, STRUCTURE, is_of_structure};
 use crate::tensor::Dtype;
 
 /// What a tensor is in a buffer.
@@ -90,6 +91,8 @@ pub(crate) fn is_float(dtype: Dtype) -> bool {
 pub(crate) struct Table<'t> {
     pub(crate) entries: Vec<Entry<'t>>,
     pub(crate) separator: &'t str,
+    /// The names at the root that are known to be the value's: other texts belong to the whole file.
+    pub(crate) root: RootNames,
     pub(crate) stacks: Vec<Stack<'t>>,
     pub(crate) convert: bool,
     /// Tensors of another shape or type than those that are taken in their place.
@@ -277,6 +280,11 @@ impl<'t> Table<'t> {
         Ok(Table {
             entries,
             separator,
+            root: if tensors.metadata_keys().all(is_of_structure) {
+                RootNames::default()
+            } else {
+                RootNames::of(tensors.metadata(STRUCTURE))
+            },
             stacks,
             convert,
             replaced,

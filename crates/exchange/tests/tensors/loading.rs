@@ -1,10 +1,12 @@
 //! Types that are read from tensors by nothing but themselves.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Debug;
 
 use half::{bf16, f16};
 use insta::assert_snapshot;
 use ndarray::{Array2, Array3, ArrayD, arr0};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use treedef::Tree;
 use treedef_exchange::{Export, Loader};
@@ -248,4 +250,56 @@ fn elements_that_a_type_leaves_are_told() {
     the tensors do not fit the type
     `` is f32[3], expected f32[2]
     ");
+}
+
+/// Texts at the root are the value's, if the structure in the metadata says so.
+#[test]
+fn texts_at_the_root_come_back() {
+    #[track_caller]
+    fn back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {
+        let tree = Tree::of(&value).unwrap();
+        let tensors = Export::new().rest_in_metadata(true).tensors(&tree).unwrap();
+        let tensors = tensors.with_metadata("format", "pt");
+        assert_eq!(Loader::new().load::<T>(&tensors).unwrap(), value);
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Inner {
+        name: Option<String>,
+        w: Vec<f32>,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Outer {
+        a: f32,
+        #[serde(flatten)]
+        inner: Inner,
+    }
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Named {
+        name: String,
+        w: Option<f32>,
+    }
+    let text = |text: &str| text.to_owned();
+    back(BTreeMap::from([(text("x"), text("b")), (text("y"), text("c"))]));
+    back(Outer { a: 1.0, inner: Inner { name: Some(text("n")), w: vec![2.0] } });
+    back(vec![Named { name: text("a"), w: Some(1.0) }, Named { name: text("b"), w: None }]);
+    back(vec![text("a"), text("b")]);
+    back(serde_json::json!({"a": "s", "b": 1.5}));
+}
+
+/// A float of 64 bits is rounded to a half once.
+#[test]
+fn halves_are_the_nearest() {
+    let half = |value: f64| {
+        let tree = Tree::of(&vec![value]).unwrap();
+        let tensors = Export::new().tensors(&tree).unwrap();
+        let loader = Loader::new().convert_floats(true);
+        let f16: Vec<half::f16> = loader.load(&tensors).unwrap();
+        let bf16: Vec<half::bf16> = loader.load(&tensors).unwrap();
+        (f64::from(f16[0]), f64::from(bf16[0]))
+    };
+    let tiny = 2f64.powi(-40);
+    assert_eq!(half(1.0 + 2f64.powi(-11) + tiny).0, 1.0 + 2f64.powi(-10));
+    assert_eq!(half(1.0 + 2f64.powi(-11)).0, 1.0);
+    assert_eq!(half(2f64.powi(-25) * (1.0 + tiny)).0, 2f64.powi(-24));
+    assert_eq!(half(1.0 + 2f64.powi(-8) + tiny).1, 1.0 + 2f64.powi(-7));
 }
