@@ -17,7 +17,7 @@ const WHOLE: &str = "model.safetensors";
 
 /// Writes a checkpoint into a folder, in files of at most so many bytes of tensors, with the index that
 /// transformers writes. A tensor is never divided: a larger one has a file of its own. If one file is
-/// enough, it is `model.safetensors`, and there is no index.
+/// enough, and the folder has no index, it is `model.safetensors`, and there is none.
 ///
 /// The tensors are [`Tensors`](crate::Tensors) or a [`Source`], which is copied piece by piece:
 /// `save_sharded(&open(old)?, new, max_bytes)` makes other shards of a checkpoint of any size, in
@@ -89,7 +89,9 @@ pub fn save_sharded<'s>(
         index.files.insert(name, shard.iter().map(|stored| stored.name().to_owned()).collect());
         paths.push(path);
     }
-    index.replaced = old.files.into_iter().filter(|it| !index.files.contains_key(it)).collect();
+    let is_there = |name: &String| fs::symlink_metadata(folder.join(name)).is_ok();
+    let replaced = old.files.into_iter().filter(|it| !index.files.contains_key(it));
+    index.replaced = replaced.filter(is_there).collect();
     let path = folder.join(format!("model{INDEX}"));
     let pending = Pending::create(&path)?;
     pending.write_at(index.to_text().as_bytes(), 0)?;

@@ -155,6 +155,21 @@ fn a_save_replaces_what_was_there() {
     assert_snapshot!(folder.refused(saved), @r#"FOLDER: the checkpoint in it has the index "other.safetensors.index.json", remove it or take another folder"#);
 }
 
+/// Only files that may still be there are named as replaced.
+#[test]
+fn an_index_does_not_grow() {
+    let folder = Folder::new();
+    let size = || fs::metadata(folder.join("model.safetensors.index.json")).unwrap().len();
+    let save = || {
+        safetensors::save_sharded(&bytes(&[("a", 1), ("b", 2), ("c", 3)]), folder.path(), 1)
+            .unwrap();
+    };
+    (0..3).for_each(|_| save());
+    let third = size();
+    (0..5).for_each(|_| save());
+    assert_eq!(size(), third);
+}
+
 #[test]
 fn shards_are_divided_anew() {
     let (one, other) = (Folder::new(), Folder::new());
