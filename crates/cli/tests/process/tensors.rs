@@ -419,3 +419,27 @@ fn parts_of_saved_trees_are_selected() {
         }
     }
 }
+
+/// Without a tolerance, bytes that differ are a difference.
+#[test]
+fn zeros_of_two_signs_differ() {
+    let folder = Folder::new("signs");
+    let file = |name: &str, number: f32| {
+        let header = r#"{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}  "#;
+        let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+        let path = folder.path(name);
+        let bytes = [&length[..], header.as_bytes(), &number.to_le_bytes()].concat();
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let (old, new) = (file("a.safetensors", 0.0), file("b.safetensors", -0.0));
+    let output = treedef(&["diff", &old, &new]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("~ .w: f32[1]: 1 of 1 number differs, most at [0]: 0.0 → -0.0"),
+        "{text}"
+    );
+    let close = treedef(&["diff", &old, &new, "--atol", "1e-9"]).output().unwrap();
+    assert_eq!(close.status.code(), Some(0));
+}
