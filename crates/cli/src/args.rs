@@ -57,10 +57,10 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "patch")]
         structure: bool,
         /// Allow numbers to differ by up to X times the old number
-        #[arg(long, default_value_t = 0.0, value_name = "X")]
+        #[arg(long, default_value_t = 0.0, value_name = "X", value_parser = tolerance)]
         rtol: f64,
         /// Allow numbers to differ by up to X
-        #[arg(long, default_value_t = 0.0, value_name = "X")]
+        #[arg(long, default_value_t = 0.0, value_name = "X", value_parser = tolerance)]
         atol: f64,
         /// Allow floats to be up to N steps apart
         #[arg(long, default_value_t = 0, value_name = "N")]
@@ -346,6 +346,12 @@ pub(crate) struct Shards {
     /// Write tied tensors once for each of their names
     #[arg(long, help_heading = "Checkpoints")]
     pub(crate) separate: bool,
+}
+
+/// How far numbers may be apart: not below 0, and no NaN.
+fn tolerance(text: &str) -> std::result::Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| *number >= 0.0);
+    number.ok_or_else(|| "expected a number from 0 on".to_owned())
 }
 
 /// A number of bytes: `5GB`, `512MiB`, `1000`.

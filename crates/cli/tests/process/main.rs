@@ -133,6 +133,16 @@ fn numbers_of_ron_are_those_of_the_text() {
     assert_eq!(found, serde_json::json!({"x": 18446744073709551616.0, "y": 0.30000001192092896}));
 }
 
+#[test]
+fn a_tolerance_is_a_number_from_zero_on() {
+    for wrong in ["nan", "-1", "x"] {
+        let output = fed(&["diff", &format!("--rtol={wrong}"), "-", "-"], b"1");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(error.contains("expected a number from 0 on"), "{error}");
+    }
+}
+
 /// A folder that is removed with what is in it.
 struct Folder(std::path::PathBuf);
 
