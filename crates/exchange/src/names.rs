@@ -137,7 +137,8 @@ fn element(key: &Key, node: NodeRef<'_>) -> Option<usize> {
     }
 }
 
-fn push_parts(kind: NodeKind, key: &Key, parts: &mut Vec<String>) {
+/// Appends the parts of a name that a key of a node of this kind is.
+pub(crate) fn push_parts(kind: NodeKind, key: &Key, parts: &mut Vec<String>) {
     match key {
         Key::Some => {}
         Key::Position(_) if kind == NodeKind::NewtypeStruct => {}

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use treedef::{ArrayFields, Limits, NodeKind, NodeRef, Path, TreeDef};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::names::NamePrinter;
+use crate::names::{NamePrinter, push_parts};
 use crate::tensor::Tensors;
 
 /// The key of the metadata that has the structure.
@@ -109,13 +109,23 @@ pub(crate) struct RootNames {
 impl RootNames {
     pub(crate) fn of(structure: Option<&str>) -> Self {
         let Ok(treedef) = parse_structure(structure) else { return RootNames::default() };
-        let root = treedef.root();
+        let mut root = treedef.root();
+        // These have no part in a name.
+        while matches!(root.kind(), NodeKind::Some | NodeKind::NewtypeStruct)
+            && let Some(inside) = root.child(0)
+        {
+            root = inside;
+        }
         if matches!(root.kind(), NodeKind::Seq | NodeKind::Tuple | NodeKind::TupleStruct) {
             return RootNames { names: HashSet::new(), indices: root.num_children() };
         }
         let keys = (0..root.num_children()).filter_map(|position| root.key(position));
-        let names = keys.map(|key| Path::from(vec![key]).to_joined_string("")).collect();
-        RootNames { names, indices: 0 }
+        let names = keys.filter_map(|key| {
+            let mut parts = Vec::new();
+            push_parts(root.kind(), &key, &mut parts);
+            parts.into_iter().next()
+        });
+        RootNames { names: names.collect(), indices: 0 }
     }
 
     pub(crate) fn contains(&self, name: &str) -> bool {

@@ -283,6 +283,9 @@ fn texts_at_the_root_come_back() {
     back(Outer { a: 1.0, inner: Inner { name: Some(text("n")), w: vec![2.0] } });
     back(vec![Named { name: text("a"), w: Some(1.0) }, Named { name: text("b"), w: None }]);
     back(vec![text("a"), text("b")]);
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Around(Option<BTreeMap<String, String>>);
+    back(Around(Some(BTreeMap::from([(text("x"), text("b"))]))));
     back(serde_json::json!({"a": "s", "b": 1.5}));
 }
 
