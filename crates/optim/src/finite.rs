@@ -157,12 +157,13 @@ fn differences<L: Leaf, T: DeserializeOwned, V: Loss>(
     let Some(original) = tree.leaves().get(leaf) else { return Ok(Vec::new()) };
     let fail = |source| failed(tree, leaf, source);
     let numbers = original.to_numbers().map_err(fail)?;
+    let is_rounded = coarse.iter().any(|range| range.contains(&leaf));
     // The model whose number is moved, and what the number became by rounding.
     let moved = |index: usize, to: f64| -> Result<(f64, f64)> {
         let mut numbers = numbers.clone();
         numbers.iter_mut().skip(index).take(1).for_each(|number| *number = to);
         let mut new = original.with_numbers(&numbers).map_err(fail)?;
-        if coarse.iter().any(|range| range.contains(&leaf)) {
+        if is_rounded {
             new.coarsen();
         }
         let became = new.to_numbers().map_err(fail)?.get(index).copied().unwrap_or(to);

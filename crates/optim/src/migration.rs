@@ -1,5 +1,6 @@
 //! The state of a model that has changed.
 
+use std::collections::VecDeque;
 use std::{fmt, slice};
 
 use serde::Serialize;
@@ -185,8 +186,10 @@ fn keep<L: Leaf>(
     report: &mut StateMigration,
 ) {
     if fresh.transform != old.transform {
-        if inside(fresh).is_some() {
-            return fresh.parts.iter_mut().for_each(|inner| keep(inner, old.clone(), kept, report));
+        if inside(fresh).is_some()
+            && let Some(inner) = fresh.parts.first_mut()
+        {
+            return keep(inner, old, kept, report);
         }
         if inside(&old).is_some() {
             return keep(fresh, old.parts.swap_remove(0), kept, report); // it is there
@@ -231,11 +234,12 @@ fn keep_in_order<L: Leaf>(
     report: &mut StateMigration,
 ) {
     let names: Vec<String> = old.iter().map(|old| format!("`{}`", name_of(old))).collect();
-    let mut old = old.into_iter();
+    let mut old = VecDeque::from(old);
     for fresh in fresh {
-        let mut rest = old.clone();
-        if let Some(found) = rest.find(|old| name_of(old) == name_of(fresh)) {
-            old = rest;
+        let at = old.iter().position(|old| name_of(old) == name_of(fresh));
+        if let Some(at) = at
+            && let Some(found) = old.drain(..=at).next_back()
+        {
             keep(fresh, found, kept, report);
         } else if remembers(fresh) {
             let names = names.join(", ");

@@ -391,9 +391,10 @@ impl Structures {
         Ok(is_new)
     }
 
-    /// Adds all that was counted elsewhere, in the time that it takes to copy what is here. The order in which parts are merged makes no
-    /// difference: indices stay what they are; see [`set_next_index`](Self::set_next_index) and
-    /// [`shift`](Self::shift). The next index is the greater of the two.
+    /// Adds all that was counted elsewhere, in the time that it takes to copy what is here. The order
+    /// in which parts are merged makes no difference: indices stay what they are; see
+    /// [`set_next_index`](Self::set_next_index) and [`shift`](Self::shift). The next index is the
+    /// greater of the two.
     ///
     /// # Errors
     ///
@@ -569,7 +570,7 @@ impl Structures {
         example.is_none_or(|(known, _)| index < *known)
     }
 
-    pub(crate) fn insert(&mut self, structure: &Structure, seen: Seen) -> Result<bool> {
+    pub(crate) fn insert(&mut self, structure: &Structure, seen: &Seen) -> Result<bool> {
         let leaf = |at: usize| structure.leaves().get(at).cloned();
         self.attempt(|these| {
             let root = these.recorder.root(structure.treedef(), &leaf)?;
@@ -580,7 +581,7 @@ impl Structures {
     fn insert_all(&mut self, other: &Structures) -> Result<()> {
         for Entry { root, pools, seen } in &other.entries {
             let structure = view::structure(&other.recorder.interner, *root, pools)?;
-            self.insert(&structure, seen.clone())?;
+            self.insert(&structure, seen)?;
         }
         Ok(())
     }

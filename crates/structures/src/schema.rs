@@ -134,10 +134,14 @@ fn of_floats(map: NodeRef<'_>, leaves: &[StructureLeaf]) -> Result<Schema> {
     for child in map.children() {
         distinct.insert(of_node(child, leaves)?);
     }
-    let below = any_of(distinct.into_iter().collect());
-    let most = Schema::Number(map.num_children() as u64); // usize has at most 64 bits
-    let lengths = [("minProperties", Schema::Number(1)), ("maxProperties", most)];
-    Ok(typed("object", [("additionalProperties", below)].into_iter().chain(lengths)))
+    let most = map.num_children() as u64; // usize has at most 64 bits
+    Ok(sized_map(distinct.into_iter().collect(), 1, most))
+}
+
+/// The schema of a map with any keys, with values of these schemas.
+fn sized_map(all: Vec<Schema>, shortest: u64, longest: u64) -> Schema {
+    let lengths = ["minProperties", "maxProperties"];
+    sized("object", "additionalProperties", all, lengths, [shortest, longest])
 }
 
 fn of_leaf(leaf: &StructureLeaf) -> Result<Schema> {
@@ -147,12 +151,10 @@ fn of_leaf(leaf: &StructureLeaf) -> Result<Schema> {
     Ok(match leaf {
         StructureLeaf::Scalar(kinds) => of_kinds(*kinds),
         StructureLeaf::Seq(folded) => {
-            sized("array", "items", all(folded)?, ["minItems", "maxItems"], folded)
+            let lengths = [folded.shortest, folded.longest];
+            sized("array", "items", all(folded)?, ["minItems", "maxItems"], lengths)
         }
-        StructureLeaf::Map(folded) => {
-            let lengths = ["minProperties", "maxProperties"];
-            sized("object", "additionalProperties", all(folded)?, lengths, folded)
-        }
+        StructureLeaf::Map(folded) => sized_map(all(folded)?, folded.shortest, folded.longest),
     })
 }
 
@@ -161,10 +163,9 @@ fn sized(
     of_elements: &str,
     all: Vec<Schema>,
     [least, most]: [&str; 2],
-    folded: &Collection,
+    [shortest, longest]: [u64; 2],
 ) -> Schema {
     let elements = (!all.is_empty()).then(|| (of_elements, any_of(all)));
-    let Collection { shortest, longest, .. } = *folded;
     let lengths = [(least, Schema::Number(shortest)), (most, Schema::Number(longest))];
     typed(kind, elements.into_iter().chain(lengths))
 }

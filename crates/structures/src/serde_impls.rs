@@ -194,7 +194,7 @@ impl Structures {
             }
             let parsed = |(index, text): (u64, String)| Ok::<_, Error>((index, text.parse()?));
             let example = example.map(parsed).transpose()?;
-            structures.insert(&structure, Seen { count, first, last, example })?;
+            structures.insert(&structure, &Seen { count, first, last, example })?;
         }
         structures.next_index = record.next_index;
         Ok(structures)

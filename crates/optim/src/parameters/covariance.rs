@@ -94,7 +94,7 @@ impl<'p> Covariance<'p> {
         for (a, row) in rows.iter().enumerate() {
             let with_x = self.with_x(row);
             for column in &rows {
-                all.push(self.finite(a, column.iter().map(|(j, by_j)| with_x[*j] * by_j).sum())?);
+                all.push(self.finite(a, product(column, &with_x))?);
             }
         }
         Ok(all)
@@ -105,10 +105,11 @@ impl<'p> Covariance<'p> {
     }
 
     pub(super) fn error_of_leaf(&self, leaf: usize) -> Result<f64> {
-        let variance = self.of_leaves(leaf, leaf)?;
+        let row = self.jacobian.row(leaf);
+        let variance = self.finite(leaf, product(&row, &self.with_x(&row)))?;
         let count = self.jacobian.x.len();
         let error = |(i, by): &(usize, f64)| by.abs() * self.matrix[i * count + i].sqrt();
-        let most = self.jacobian.row(leaf).iter().map(error).sum::<f64>().powi(2);
+        let most = row.iter().map(error).sum::<f64>().powi(2);
         // Rounding may leave less than nothing of a variance that is zero.
         if variance < -ROUNDING * most {
             let (path, variance) = (self.jacobian.plan.path(leaf), shown(variance));
@@ -120,7 +121,7 @@ impl<'p> Covariance<'p> {
 
     fn of_leaves(&self, a: usize, b: usize) -> Result<f64> {
         let with_x = self.with_x(&self.jacobian.row(a));
-        self.finite(a, self.jacobian.row(b).iter().map(|(j, by_j)| with_x[*j] * by_j).sum())
+        self.finite(a, product(&self.jacobian.row(b), &with_x))
     }
 
     /// The covariance of a leaf with each number of the vector.
@@ -141,4 +142,9 @@ impl<'p> Covariance<'p> {
             Err(self.jacobian.plan.outside(leaf, covariance, "a finite variance"))
         }
     }
+}
+
+/// The sum of the derivatives of a leaf, each times the number beside it.
+fn product(row: &[(usize, f64)], with_x: &[f64]) -> f64 {
+    row.iter().map(|(j, by_j)| with_x[*j] * by_j).sum()
 }

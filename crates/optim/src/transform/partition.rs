@@ -82,8 +82,8 @@ impl<L: Leaf> Partition<L> {
             }
             let named = mask(place.treedef, patterns)?;
             // Leaves elsewhere belong to other optimisers.
-            for leaf in ranges(place, |leaf| named.get(*leaf) == Some(&true)).into_iter().flatten()
-            {
+            let is_named = |leaf: &usize| named.get(*leaf) == Some(&true);
+            for leaf in place.ranges.iter().cloned().flatten().filter(is_named) {
                 if let Some(first) = group_of.get(leaf).copied().flatten() {
                     let first = self.groups.get(first).map(|(patterns, _)| patterns.join("`, `"));
                     return Err(Error::TwoGroups {
