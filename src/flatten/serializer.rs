@@ -382,13 +382,15 @@ impl<'t> Serializer for Writer<'t> {
 
     /// Takes elements that look like the last one in rows.
     fn collect_seq<I: IntoIterator<Item: Serialize>>(self, items: I) -> Result<usize> {
+        let mut items = items.into_iter();
         let mut seq = match self.serialize_seq(None) {
             Ok(seq) => seq,
             Err(error) => return Err(error),
         };
-        let (mut items, mut progress) = (items.into_iter(), Progress::default());
+        let mut progress = Progress::default();
         let mut next = items.next();
-        while let Some(item) = next {
+        // Borrowed, because code that notes what was moved would be compiled for each type.
+        while let Some(item) = &next {
             let owning = seq.tape.owning;
             let child = call_stack::grow!(item.serialize(seq.place(false)));
             let is_leaf = match seq.came(child) {

@@ -309,6 +309,13 @@ impl<'de> Cursor<'de> {
         self.left = parent.left;
     }
 
+    /// Rejects the inside of an option or of a newtype that was made without asking for it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn end_inside(&mut self, parent: &Parent) -> Result<()> {
+        self.ascend(parent);
+        if self.asked { Ok(()) } else { Err(self.inside_unread(parent)) }
+    }
+
     #[cold]
     pub(super) fn too_deep(&self) -> Error {
         // Lossless, because it was a `usize` before.

@@ -18,6 +18,10 @@
 //! | bytes | a sequence of `u8` | the bytes |
 //! | bytes | anything else | as it is |
 //! | anything | a newtype with a name such as `$link` | the newtype: no Rust type has such a name, so it is a message to the type that reads it |
+//!
+//! All of this is compiled for each type that is rebuilt. So nothing is held across a call that
+//! need not be, and a value that may be dropped is dropped by a `return` of its own: at a common end
+//! there would be code that notes whether it was moved.
 
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 
@@ -99,12 +103,14 @@ macro_rules! texts {
 /// inside of.
 macro_rules! inside {
     ($this:ident, $visitor:ident.$visit:ident, $inside:ident, $parent:ident) => {{
-        let result = grow!($visitor.$visit(NodeDeserializer($this.0)));
-        $this.0.ascend(&$parent);
-        match result {
-            Ok(value) if $this.0.asked => Ok(value),
-            Ok(_) => Err($this.0.inside_error(&$parent, $inside, None)),
-            Err(error) => Err($this.0.inside_error(&$parent, $inside, Some(error))),
+        match grow!($visitor.$visit(NodeDeserializer($this.0))) {
+            Ok(value) => {
+                if let Err(error) = $this.0.end_inside(&$parent) {
+                    return Err(error);
+                }
+                Ok(value)
+            }
+            Err(error) => Err($this.0.inside_failed(&$parent, $inside, error)),
         }
     }};
 }
@@ -194,10 +200,12 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
         }
         let mut elements = Elements::of(self.0);
         match grow!(visitor.visit_seq(&mut elements)) {
-            Ok(value) => match elements.end() {
-                Ok(()) => Ok(value),
-                Err(error) => Err(error),
-            },
+            Ok(value) => {
+                if let Err(error) = elements.end() {
+                    return Err(error);
+                }
+                Ok(value)
+            }
             Err(error) => Err(elements.failed(error)),
         }
     }
@@ -243,10 +251,12 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_, 'de> {
             Err(error) => return Err(error),
         };
         match grow!(visitor.visit_enum(&mut variant)) {
-            Ok(value) => match variant.end() {
-                Ok(()) => Ok(value),
-                Err(error) => Err(error),
-            },
+            Ok(value) => {
+                if let Err(error) = variant.end() {
+                    return Err(error);
+                }
+                Ok(value)
+            }
             Err(error) => Err(variant.failed(error)),
         }
     }
@@ -365,10 +375,12 @@ impl<'de> NodeDeserializer<'_, 'de> {
         }
         let mut entries = Entries::of(self.0, fields.unwrap_or_default());
         match grow!(visitor.visit_map(&mut entries)) {
-            Ok(value) => match entries.end() {
-                Ok(()) => Ok(value),
-                Err(error) => Err(error),
-            },
+            Ok(value) => {
+                if let Err(error) = entries.end() {
+                    return Err(error);
+                }
+                Ok(value)
+            }
             Err(error) => Err(entries.failed(error)),
         }
     }

@@ -9,7 +9,7 @@ use crate::treedef::node_ref::NodeRef;
 
 use super::children::NextChild;
 use super::cursor::{Cursor, Found, NodeDeserializer, Parent};
-use super::fast::numbers::{FieldNumbers, KeyType, agree};
+use super::fast::numbers::{FieldNumbers, KeyType, variant_of};
 use super::hints;
 
 /// The entries of a map, the fields of a struct, the elements of a sequence that is read as a
@@ -272,7 +272,7 @@ impl<'de> MapAccess<'de> for &mut Entries<'_, 'de> {
         if !self.step() {
             return Ok(None);
         }
-        self.go_to_number_or_key(agree::<K>);
+        self.go_to_number_or_key(variant_of::<K>);
         match K::deserialize(NodeDeserializer(self.cursor)) {
             Ok(key) => Ok(Some(key)),
             Err(error) => Err(error.at(Path::root())),

@@ -104,24 +104,32 @@ impl<'de> Cursor<'de> {
         self.outside_of(parent, ErrorKind::Unread { children, read: children - left }.into())
     }
 
-    /// The error of the inside of an option or a newtype, or for not asking for it.
+    /// Completes an error of the inside of an option or a newtype.
     #[cold]
     #[inline(never)]
-    pub(super) fn inside_error(
+    pub(super) fn inside_failed(
         &mut self,
         parent: &Parent,
         inside: Interior,
-        error: Option<Error>,
+        error: Error,
     ) -> Error {
+        self.ascend(parent);
         self.asked = true;
-        match (inside, error) {
-            (Interior::Child, Some(error)) => {
+        match inside {
+            Interior::Child => {
                 let error = self.under(parent, 0, error);
                 self.outside_of(parent, error)
             }
-            (_, Some(error)) => error,
-            (_, None) => self.unread(parent, 1),
+            _ => error,
         }
+    }
+
+    /// The error for not asking for the inside.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn inside_unread(&mut self, parent: &Parent) -> Error {
+        self.asked = true;
+        self.unread(parent, 1)
     }
 
     /// The error for a float that is too large for the newtype of 16 bits around it.

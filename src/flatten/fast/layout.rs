@@ -239,16 +239,28 @@ impl Layout {
         count: usize,
         element: &T,
     ) -> Result<(), Different> {
-        let first = count * self.num_leaves; // there is room for `count` elements
-        let at = Position((first as u32) << 16); // it is within the cells
-        match element.serialize(LayoutSerializer::<true> { layout: Some(self), at }) {
+        let at = self.place(count);
+        let end = element.serialize(LayoutSerializer::<true> { layout: Some(self), at });
+        self.came(at, end)
+    }
+
+    /// The place of the element behind `count` others, before its first call.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn place(&self, count: usize) -> Position {
+        Position(((count * self.num_leaves) as u32) << 16) // within the cells
+    }
+
+    /// Takes the result of an element.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn came(&self, at: Position, end: Result<Reached, LayoutMismatch>) -> Result<(), Different> {
+        match end {
             Ok(Reached { at, .. })
                 if at.calls() == self.num_calls && self.stopped.get().is_none() =>
             {
                 Ok(())
             }
-            Ok(_) => Err(self.different(first, at, END)),
-            Err(LayoutMismatch(code)) => Err(self.different(first, at, code)),
+            Ok(_) => Err(self.different(at, END)),
+            Err(LayoutMismatch(code)) => Err(self.different(at, code)),
         }
     }
 
@@ -278,10 +290,10 @@ impl Layout {
 
     #[cold]
     #[inline(never)]
-    fn different(&self, first: usize, at: Position, code: Code) -> Different {
+    fn different(&self, at: Position, code: Code) -> Different {
         self.stop(at, code);
         let different = self.stopped.take().unwrap_or(Different::PERHAPS);
-        Different { leaves: different.leaves.saturating_sub(first), ..different }
+        Different { leaves: different.leaves.saturating_sub(at.leaves()), ..different }
     }
 
     /// Stores the first unexpected or unknown call. So the element does not match, even if a
@@ -386,9 +398,30 @@ impl CodedNumber {
         compact: bool,
     ) -> Option<CodedNumber> {
         let at = Position(u32::from(compact));
-        match element.serialize(LayoutSerializer::<true> { layout: None, at }) {
+        CodedNumber::at(element.serialize(LayoutSerializer::<true> { layout: None, at }))
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn at(end: Result<Reached, LayoutMismatch>) -> Option<CodedNumber> {
+        match end {
             Ok(Reached { at: Position(code), bits }) => Some(CodedNumber { code, bits }),
             Err(_) => None,
+        }
+    }
+
+    /// Puts the bits of a number into a cell, if it has the code that is asked for.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(in crate::flatten) fn put(
+        number: Option<Self>,
+        code: Option<Code>,
+        cell: &Cell<u64>,
+    ) -> bool {
+        match number {
+            Some(CodedNumber { code: found, bits }) if code.is_none_or(|code| code == found) => {
+                cell.set(bits);
+                true
+            }
+            _ => false,
         }
     }
 }

@@ -164,26 +164,23 @@ fn put_elements<I: Iterator<Item: Serialize>>(
     layout: &Layout,
     items: &mut I,
 ) -> Option<I::Item> {
-    let (mut count, mut room) = (0, row.room());
-    loop {
-        let Some(item) = items.next() else {
-            row.put(&[], count);
-            return None;
-        };
-        if count == room {
-            (room, count) = (row.put(&[], count), 0);
-            if room == 0 {
-                return Some(item);
-            }
-        }
-        match layout.take(count, &item) {
-            Ok(()) => count += 1, // at most the room
-            Err(different) => {
+    let mut room = row.room();
+    while room > 0 {
+        let mut count = 0;
+        while count < room {
+            let Some(item) = items.next() else {
+                row.put(&[], count);
+                return None;
+            };
+            if let Err(different) = layout.take(count, &item) {
                 row.stop(&[], count, different);
                 return Some(item);
             }
+            count += 1; // at most the room
         }
+        room = row.put(&[], count);
     }
+    items.next()
 }
 
 /// This compiles to a loop that copies, if the numbers come as they are in memory.
@@ -201,16 +198,10 @@ fn put_numbers<I: Iterator<Item: Serialize>>(
                 row.put(&cells, count);
                 return None;
             };
-            match CodedNumber::of(&item, compact) {
-                Some(CodedNumber { code: found, bits })
-                    if code.is_none_or(|code| code == found) =>
-                {
-                    cell.set(bits);
-                }
-                number => {
-                    row.stop(&cells, count, Different::number(number));
-                    return Some(item);
-                }
+            let number = CodedNumber::of(&item, compact);
+            if !CodedNumber::put(number, code, cell) {
+                row.stop(&cells, count, Different::number(number));
+                return Some(item);
             }
             count += 1; // at most the room
         }

@@ -10,6 +10,7 @@
 
 use std::any::type_name;
 use std::cell::Cell;
+use std::hash::{Hash, Hasher};
 use std::mem;
 
 use serde::Deserialize;
@@ -24,9 +25,9 @@ use super::super::cursor::{Cursor, NodeDeserializer};
 #[derive(Clone, Copy)]
 pub(in crate::unflatten) struct FieldNumbers(usize);
 
-/// Stands for a type of keys. Says whether it reads the same keys from these names as from their
-/// numbers.
-pub(in crate::unflatten) type KeyType<'de> = fn(&mut Cursor<'de>, &'static [&'static str]) -> bool;
+/// Stands for a type of keys. Says which of its variants the key at the cursor is, if serde_derive
+/// made the type.
+pub(in crate::unflatten) type KeyType<'de> = fn(&mut Cursor<'de>) -> Option<isize>;
 
 /// How many types of keys a thread remembers, each at a place that follows from its address. The
 /// first at a place stays.
@@ -91,39 +92,59 @@ impl FieldNumbers {
 
 /// The fields, if this type of keys takes their numbers.
 #[cold]
+#[inline(never)]
 fn ask<'de>(
     keys: KeyType<'de>,
     fields: &'static [&'static str],
     cursor: &mut Cursor<'de>,
 ) -> &'static [&'static str] {
-    if keys(cursor, fields) { fields } else { &[] }
+    for (number, name) in fields.iter().enumerate() {
+        cursor.go_to_name(name);
+        let by_name = keys(cursor);
+        cursor.go_to_number(fields, number);
+        if by_name.is_none() || by_name != keys(cursor) {
+            return &[];
+        }
+    }
+    fields
 }
 
-/// The [`KeyType`] of `K`.
+/// The [`KeyType`] of `K`. It is compiled for each type of keys, so it is short.
 #[cold]
 #[inline(never)]
-pub(in crate::unflatten) fn agree<'de, K: Deserialize<'de>>(
+pub(in crate::unflatten) fn variant_of<'de, K: Deserialize<'de>>(
     cursor: &mut Cursor<'de>,
-    names: &'static [&'static str],
-) -> bool {
-    if !type_name::<K>().ends_with("::__Field") {
-        return false;
+) -> Option<isize> {
+    if !is_made_by_derive(type_name::<K>()) {
+        return None;
     }
-    let mut by_name = None;
-    for reading in 0..2 * names.len() {
-        match reading % 2 {
-            0 => cursor.go_to_name(names[reading / 2]), // in range
-            _ => cursor.go_to_number(names, reading / 2),
+    match K::deserialize(NodeDeserializer(cursor)) {
+        Ok(key) => {
+            let mut number = Number(0);
+            mem::discriminant(&key).hash(&mut number);
+            Some(number.0)
         }
-        let Ok(key) = K::deserialize(NodeDeserializer(cursor)) else { return false };
-        let key = mem::discriminant(&key);
-        if reading % 2 == 0 {
-            by_name = Some(key);
-        } else if by_name != Some(key) {
-            return false;
-        }
+        Err(_) => None,
     }
-    true
+}
+
+fn is_made_by_derive(key_type: &str) -> bool {
+    key_type.ends_with("::__Field")
+}
+
+/// Takes the number of a variant out of its [`Discriminant`](mem::Discriminant).
+struct Number(isize);
+
+impl Hasher for Number {
+    fn write_isize(&mut self, number: isize) {
+        self.0 = number;
+    }
+
+    fn write(&mut self, _: &[u8]) {}
+
+    fn finish(&self) -> u64 {
+        0
+    }
 }
 
 #[cfg(test)]
