@@ -1,12 +1,12 @@
 //! Diffs as data, as reports and as patches.
 
 use proptest::prelude::*;
-use treedef::{ChangeKind, Diff, DifferenceKind, Edit, Limits, NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{ChangeKind, DifferenceKind, Edit, Limits, NodeKind, NodeRef, Tree, TreeDef};
 
 use crate::data::data;
 use crate::structures::{few, numbered, small};
 
-fn parsed(text: &str) -> TreeDef {
+pub(crate) fn parsed(text: &str) -> TreeDef {
     text.parse().unwrap()
 }
 
@@ -32,7 +32,7 @@ fn mutated(tree: &Tree<usize>, mut random: u64) -> Tree<usize> {
     changed.unwrap()
 }
 
-fn holds(a: &Tree<usize>, b: &Tree<usize>) -> Result<(), TestCaseError> {
+pub(crate) fn holds(a: &Tree<usize>, b: &Tree<usize>) -> Result<(), TestCaseError> {
     let diff = a.diff(b);
     prop_assert_eq!(&a.patch(&diff).unwrap(), b, "{:#}", diff);
     prop_assert_eq!(diff.is_empty(), a == b);
@@ -70,25 +70,6 @@ proptest! {
         holds(&numbered(c.compose(&d).unwrap()), &numbered(d.compose(&c).unwrap()))?;
     }
 
-    /// Lists of which elements come, go and stay, with and without leaves that count.
-    #[test]
-    fn patches_join_lists(a in prop::collection::vec(0..4usize, 0..12), b in prop::collection::vec(0..4usize, 0..12)) {
-        let list = |kinds: &[usize]| {
-            let texts = ["*", "(*, *)", "None", "{\"a\": *, \"b\": [*]}"];
-            let items: Vec<&str> = kinds.iter().map(|kind| texts[*kind]).collect();
-            let treedef = parsed(&format!("[{}]", items.join(", ")));
-            // Equal elements have equal leaves.
-            let leaves = kinds.iter().flat_map(|kind| vec![*kind; parsed(texts[*kind]).num_leaves()]);
-            Tree::new(treedef, leaves.collect()).unwrap()
-        };
-        holds(&list(&a), &list(&b))?;
-        let kept = similar(&a, &b);
-        if a.len() != b.len() {
-            let places = list(&a).diff(&list(&b)).changes().iter().map(|change| change.places()).sum::<usize>();
-            prop_assert!(places <= a.len() + b.len() - 2 * kept, "{}", list(&a).diff(&list(&b)));
-        }
-    }
-
     /// A patch does what it says or refuses; where it was made for another tree, too.
     #[test]
     fn patches_of_other_trees_are_refused_or_hold(a in data(), seeds in any::<[u64; 2]>()) {
@@ -105,194 +86,6 @@ proptest! {
             }
         }
     }
-}
-
-/// The number of changes if all elements are paired by position, for lists of one length each, and
-/// what else has no names.
-fn by_position(a: NodeRef<'_>, b: NodeRef<'_>, leaves: [&[usize]; 2]) -> usize {
-    if a.kind() != b.kind() {
-        return 1;
-    }
-    if a.kind() == NodeKind::Leaf {
-        return usize::from(leaves[0][a.leaf_range().start] != leaves[1][b.leaf_range().start]);
-    }
-    assert_eq!(a.num_children(), b.num_children());
-    a.children().zip(b.children()).map(|(a, b)| by_position(a, b, leaves)).sum()
-}
-
-/// A list of lists of one length, with few different numbers, some of them in a tuple or missing.
-fn rows(length: usize) -> impl Strategy<Value = Vec<Vec<(usize, usize)>>> {
-    let row = prop::collection::vec((0..3usize, 0..4usize), length);
-    prop::collection::vec(row, 4)
-}
-
-fn tree_of(rows: &[Vec<(usize, usize)>]) -> Tree<usize> {
-    let text = |(kind, _): &(usize, usize)| ["*", "(*, *)", "None"][*kind];
-    let row = |row: &Vec<_>| format!("[{}]", row.iter().map(text).collect::<Vec<_>>().join(", "));
-    let treedef = parsed(&format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(", ")));
-    let leaves = rows.iter().flatten().flat_map(|(kind, leaf)| match kind {
-        0 => vec![*leaf],
-        1 => vec![*leaf, 9],
-        _ => Vec::new(),
-    });
-    Tree::new(treedef, leaves.collect()).unwrap()
-}
-
-proptest! {
-    #![proptest_config(few())]
-
-    /// Lists of one length are paired by content only if there are fewer changes then.
-    #[test]
-    fn there_are_no_more_changes_than_by_position(
-        (a, b) in (0..8usize).prop_flat_map(|length| (rows(length), rows(length))),
-        (turn, by, with_kinds) in (0..4usize, 0..8usize, any::<bool>()),
-    ) {
-        let mut moved = a.clone();
-        for row in &mut moved {
-            let by = by.min(row.len());
-            row.rotate_left(by);
-        }
-        moved.rotate_left(turn);
-        for mut other in [b, moved] {
-            if !with_kinds {
-                let kinds = a.iter().flatten().map(|(kind, _)| *kind);
-                other.iter_mut().flatten().zip(kinds).for_each(|((it, _), kind)| *it = kind);
-            }
-            let (old, new) = (tree_of(&a), tree_of(&other));
-            holds(&old, &new)?;
-            let most = by_position(old.treedef().root(), new.treedef().root(), [old.leaves(), new.leaves()]);
-            let diff = old.diff(&new);
-            prop_assert!(diff.changes().len() <= most, "{} by position: {:#}", most, diff);
-            let structures = old.treedef().diff(new.treedef()).changes().len();
-            let alike = vec![0; old.leaves().len().max(new.leaves().len())];
-            let most = by_position(old.treedef().root(), new.treedef().root(), [&alike, &alike]);
-            prop_assert!(structures <= most, "{} > {}", structures, most);
-        }
-    }
-}
-
-/// An element that is removed at the start and one that is appended leave the others alone.
-#[test]
-fn what_moved_in_a_list_of_one_length_did_not_change() {
-    let report = |old: &Tree<treedef::Leaf>, new: &Tree<treedef::Leaf>| {
-        let diff = old.diff(new);
-        assert_eq!(&old.patch(&diff).unwrap(), new);
-        diff.to_string()
-    };
-    let numbers = |numbers: &[i32]| Tree::of(numbers).unwrap();
-    insta::assert_snapshot!(report(&numbers(&[1, 2, 3, 4]), &numbers(&[2, 3, 4, 5])), @"
-    2 changes
-    - [0]: 1
-    + [3]: 5
-    ");
-    let many: Vec<i32> = (0..20_000).collect();
-    assert_eq!(
-        report(&numbers(&many[..19_999]), &numbers(&many[1..])),
-        "2 changes\n- [0]: 0\n+ [19998]: 19999"
-    );
-    // By position there are as many changes.
-    insta::assert_snapshot!(report(&numbers(&[1, 2, 3]), &numbers(&[1, 3, 2])), @"
-    2 changes
-    ~ [1]: 2 → 3
-    ~ [2]: 3 → 2
-    ");
-    // All records have one structure; in one of them a list moved, too.
-    let record = |name: &str, tags: &[&str]| {
-        (name.to_owned(), tags.iter().map(|tag| tag.to_string()).collect::<Vec<_>>())
-    };
-    let old = vec![
-        record("a", &["x", "y"]),
-        record("b", &["x", "y"]),
-        record("c", &["p", "q", "r", "s", "t"]),
-        record("d", &["x", "z"]),
-    ];
-    let new = vec![
-        record("b", &["x", "y"]),
-        record("c", &["q", "r", "s", "t", "u"]),
-        record("d", &["x", "z"]),
-        record("e", &["y", "z"]),
-    ];
-    insta::assert_snapshot!(report(&Tree::of(&old).unwrap(), &Tree::of(&new).unwrap()), @r#"
-    4 changes
-    - [0]: ("a", ["x", "y"])
-    - [2].1[0]: "p"
-    + [2].1[4]: "u"
-    + [3]: ("e", ["y", "z"])
-    "#);
-    // Records of several structures.
-    let old = parsed("[(*, *), {1: *}, None, (*, [*]), ()]");
-    let new = parsed("[{1: *}, None, (*, [*]), (), (*, *)]");
-    insta::assert_snapshot!(old.diff(&new), @"
-    2 changes
-    - [0]: (*, *)
-    + [4]: (*, *)
-    ");
-    // There may be more elements than fit into memory.
-    let old = parsed("[[*; 2], {1: *}, (*, *), None, (); 1000000000000000000]");
-    let new = parsed("[{1: *}, (*, *), [*, *, *], None, (); 1000000000000000000]");
-    insta::assert_snapshot!(old.diff(&new), @"
-    3 changes
-    ~ [0]: [*, *] → {1: *}
-    ~ [1]: {1: *} → (*, *)
-    ~ [2]: (*, *) → [*, *, *]
-    ");
-    // The layers of a model.
-    let layer = |n: usize| vec![vec![n as f32, 0.5, n as f32], vec![1.0, n as f32, 0.0]];
-    let (old, new) =
-        ((0..12).map(layer).collect::<Vec<_>>(), (1..13).map(layer).collect::<Vec<_>>());
-    insta::assert_snapshot!(report(&Tree::of(&old).unwrap(), &Tree::of(&new).unwrap()), @"
-    2 changes
-    - [0]: [[0.0f32, 0.5f32, 0.0f32], [1.0f32, 0.0f32, 0.0f32]]
-    + [11]: [[12.0f32, 0.5f32, 12.0f32], [1.0f32, 12.0f32, 0.0f32]]
-    ");
-    // A position in a tuple has a meaning.
-    insta::assert_snapshot!(report(&Tree::of(&(1, 2, 3, 4)).unwrap(), &Tree::of(&(2, 3, 4, 5)).unwrap()), @"
-    4 changes
-    ~ .0: 1 → 2
-    ~ .1: 2 → 3
-    ~ .2: 3 → 4
-    ~ .3: 4 → 5
-    ");
-}
-
-/// Lists in each other, each of which moved: what is compared is bounded.
-#[test]
-fn lists_that_moved_in_lists_that_moved_are_compared_in_bounded_time() {
-    let nested = |start: usize| {
-        let mut tree = numbered(parsed("[*; 4]")).map(|leaf| leaf + start);
-        for level in 0..300 {
-            let others = (0..4)
-                .map(|n| numbered(parsed("[*, *]")).map(|leaf| leaf + 10 * (n + start) + level));
-            let others: Vec<_> = others.collect();
-            let [a, b, c, d] = &others[..] else { unreachable!() };
-            let items = if start == 0 { [a, b, &tree, c] } else { [a, &tree, b, d] };
-            let text: Vec<String> = items.iter().map(|item| item.treedef().to_string()).collect();
-            let treedef = TreeDef::parse_with(
-                &format!("[{}]", text.join(", ")),
-                Limits::default().max_depth(1_000),
-            )
-            .unwrap();
-            let leaves = items.iter().flat_map(|item| item.leaves().to_vec()).collect();
-            tree = Tree::new(treedef, leaves).unwrap();
-        }
-        tree
-    };
-    let (old, new) = (nested(0), nested(1));
-    assert_eq!(old.patch(&old.diff(&new)).unwrap(), new);
-}
-
-/// The length of a longest common subsequence.
-fn similar(a: &[usize], b: &[usize]) -> usize {
-    let mut lengths = vec![0; b.len() + 1];
-    for x in a {
-        let mut diagonal = 0;
-        for (at, y) in b.iter().enumerate() {
-            let above = lengths[at + 1];
-            lengths[at + 1] = if x == y { diagonal + 1 } else { above.max(lengths[at]) };
-            diagonal = above;
-        }
-    }
-    lengths[b.len()]
 }
 
 /// What each kind of change reads like.
@@ -527,68 +320,4 @@ fn deep_and_wide_structures_are_compared_in_time_of_the_distinct() {
     let diff = deep("*").diff(&deep("None"));
     assert_eq!(diff.changes().len(), 1);
     assert_eq!(deep("*").patch(&diff).unwrap(), deep("None"));
-}
-
-/// Lists of more than 2,048 elements are matched from one difference to the next.
-#[test]
-fn few_changes_in_a_long_list_are_few_changes() {
-    let list = |numbers: &[usize]| {
-        // The elements differ in structure, too, so that runs are short.
-        let texts = ["(*, *)", "[*]", "*", "(*, None)"];
-        let elements: Vec<&str> = numbers.iter().map(|number| texts[number % 4]).collect();
-        let each = |number: &usize| vec![*number; if number.is_multiple_of(4) { 2 } else { 1 }];
-        let leaves = numbers.iter().flat_map(each).collect();
-        Tree::new(parsed(&format!("[{}]", elements.join(", "))), leaves).unwrap()
-    };
-    let plain = |numbers: &[usize]| Tree::<u64>::of_as(numbers).unwrap();
-    fn holds<T: std::fmt::Display>(diff: &Diff<T>, most: usize) {
-        let places = diff.changes().iter().map(|change| change.places()).sum::<usize>();
-        assert!(places <= most, "{places} > {most}: {diff}");
-    }
-    let few = |old: &[usize], new: &[usize], most: usize| {
-        let (a, b) = (list(old), list(new));
-        let diff = a.diff(&b);
-        assert_eq!(a.patch(&diff).unwrap(), b);
-        holds(&diff, most);
-        let structures = a.treedef().diff(b.treedef());
-        assert_eq!(a.treedef().patch(&structures).unwrap(), *b.treedef());
-        // There are four kinds of elements, so that it is not always clear what was removed.
-        holds(&structures, 2 * most);
-        let (a, b) = (plain(old), plain(new));
-        let diff = a.diff(&b);
-        assert_eq!(a.patch(&diff).unwrap(), b);
-        holds(&diff, most);
-    };
-    let old: Vec<usize> = (0..20_000usize).map(|n| ((n * 2_654_435_761) >> 9) % 7_919).collect();
-    let without = |gone: &dyn Fn(usize) -> bool| -> Vec<usize> {
-        old.iter().enumerate().filter(|(at, _)| !gone(*at)).map(|(_, number)| *number).collect()
-    };
-    // Single elements, some of them close to each other.
-    few(&old, &without(&|at| at % 1_000 == 7 || at % 1_000 == 11), 40);
-    few(&without(&|at| at % 1_000 == 7 || at % 1_000 == 11), &old, 40);
-    // A block that is longer than any window, at the start, within and at the end.
-    for start in [0, 9_000, 15_000] {
-        few(&old, &without(&|at| (start..start + 5_000).contains(&at)), 5_000);
-        few(&without(&|at| (start..start + 5_000).contains(&at)), &old, 5_000);
-    }
-    // A block of others in its place, and one element that is gone.
-    let mut other = without(&|at| at == 500);
-    other[9_000..9_300].iter_mut().for_each(|number| *number += 8_000);
-    few(&old, &other, 400); // elements of two numbers have two changes
-    // Others are added here and removed there.
-    let mut other = without(&|at| at % 500 == 3);
-    (0..100).for_each(|at| other.insert(at * 190, 9_001));
-    few(&old, &other, 140);
-}
-
-/// Nothing in common: what is compared is bounded.
-#[test]
-fn long_lists_without_anything_in_common_are_compared_by_position() {
-    let numbers = |from: u64, count: u64| {
-        Tree::<u64>::of_as(&(from..from + count).collect::<Vec<_>>()).unwrap()
-    };
-    let (old, new) = (numbers(0, 30_000), numbers(100_000, 30_001));
-    let diff = old.diff(&new);
-    assert_eq!(diff.changes().len(), 30_001);
-    assert_eq!(old.patch(&diff).unwrap(), new);
 }

@@ -7,6 +7,7 @@ mod conformance;
 mod documents;
 mod edits;
 mod errors;
+mod lists;
 mod orders;
 mod patch_files;
 mod structures;

@@ -111,6 +111,9 @@ struct Changes<T> {
 const MOST_WORK: usize = 1 << 26;
 const WORK_PER_LEAF: usize = 1 << 6;
 
+/// For each node and leaf of two lists that are compared once more.
+const WORK_AGAIN: usize = 1 << 3;
+
 /// How many lists inside each other are paired by content at once.
 const MOST_ATTEMPTS: usize = 8;
 
@@ -171,6 +174,10 @@ where
         if self.attempts >= MOST_ATTEMPTS || !may_be_shifted(a, b, found, &mut self.work) {
             return;
         }
+        let size = |side: Compared<'a, T>| side.below(1).len() + side.node.subtree().len();
+        let cost = (size(a) + size(b)).saturating_mul(WORK_AGAIN); // in memory
+        let Some(work) = self.work.checked_sub(cost) else { return };
+        self.work = work;
         let (by_position, most) = (self.changes.split_off(before), self.most);
         self.most = before.saturating_add(found) - 1; // at least 3 were found
         self.attempts += 1;

@@ -34,8 +34,9 @@ pub(super) fn with_lists(encoding: &Encoding) -> Vec<bool> {
 pub(super) const FEWEST: usize = 3;
 
 /// Whether pairing by content may bring fewer changes than the `found` that are there by position:
-/// whether few insertions and removals make one list of the other. What is compared for that stays
-/// within a small part of what the comparison by position took, and within `work`.
+/// whether few insertions and removals make one list of the other, and an element equals one at
+/// another position. What is compared for that stays within a small part of what the comparison by
+/// position took, and within `work`.
 pub(super) fn may_be_shifted<L: PartialEq>(
     a: DiffNode<'_, L>,
     b: DiffNode<'_, L>,
@@ -50,7 +51,7 @@ pub(super) fn may_be_shifted<L: PartialEq>(
     let most = found.saturating_mul(2) - 4;
     let most = most.min(FEW_EDITS.max(count.saturating_mul(16).isqrt()));
     let allowed = found.saturating_mul(LOOKED_AT).min(*work);
-    let mut left = allowed;
+    let (mut left, mut has_moved) = (allowed, false);
     let (old, new) = (ListElements::of(a), ListElements::of(b));
     // Elements of one structure are told apart by their leaves alone.
     let alike = old.size().filter(|size| *size > 0 && a.same_class(b));
@@ -72,11 +73,12 @@ pub(super) fn may_be_shifted<L: PartialEq>(
         };
         let same = x.iter().zip(y).take_while(|(x, y)| x == y).count();
         left = left.checked_sub(same + 1)?;
+        has_moved |= at != other && same == x.len();
         Some(same == x.len())
     };
     let few = has_few_edits(count, most, same).unwrap_or(false);
     *work -= allowed - left;
-    few
+    few && has_moved
 }
 
 /// How many elements and leaves are compared for each change that was found.
