@@ -89,14 +89,11 @@ impl Key {
         }
     }
 
-    /// The key of the next sibling, if keys are positions.
-    pub(crate) fn next(&self) -> Key {
-        let mut key = self.clone();
-        if let Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) = &mut key
-        {
-            *index += 1;
+    /// Makes it the key of a later sibling, if keys are positions.
+    pub(crate) fn advance(&mut self, by: usize) {
+        if let Key::Position(index) | Key::Index(index) | Key::VariantPosition(_, index) = self {
+            *index += by; // at most the siblings
         }
-        key
     }
 
     /// The key, if this is an entry of a map.

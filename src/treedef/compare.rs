@@ -123,7 +123,9 @@ pub(crate) fn compare_at<'a, V: View<'a>>(
                 && span > 1
                 && let Some((a, b)) = view.next_sibling(a).zip(view.next_sibling(b))
             {
-                let step = Step::pair(key.next(), span - 1, a, b);
+                let mut next = key.clone();
+                next.advance(1);
+                let step = Step::pair(next, span - 1, a, b);
                 pending.push(Pending { above, step, before: Some(view.num_found()) });
                 span = 1;
             }

@@ -290,8 +290,28 @@ fn what_a_patch_does_not_fit_is_refused_with_the_path() {
     insta::assert_snapshot!(refused("A { x: None, y: None }", "A { x: (), y: () }", "A { y: None, x: None }"), @"the order of the fields or keys differs at the root");
     insta::assert_snapshot!(refused("A { x: () }", "A { x: (), y: None }", "A { x: (), y: () }"), @"the added field or key exists already at `.y`");
     insta::assert_snapshot!(refused("[(), ()]", "[(), (), None]", "[]"), @"there are too few children before what was added at `[2]`");
-    insta::assert_snapshot!(refused("[(); 9]", "[None; 9]", "[(); 8]"), @"expected 9 equal children, found 8 at `[0]`");
+    insta::assert_snapshot!(refused("[(); 9]", "[None; 9]", "[(); 8]"), @"expected 9 children from here on, found 8 at `[0]`");
     insta::assert_snapshot!(refused("A { x: (), y: None }", "A { y: None, x: () }", "A { x: (), z: None }"), @"the order of the fields or keys differs at the root");
+}
+
+/// A change of many elements is one of a run. The elements of another tree may differ where it
+/// changes nothing.
+#[test]
+fn the_same_change_applies_to_elements_that_differ() {
+    let diff = parsed("[(*, *); 5]").diff(&parsed("[(*, None); 5]"));
+    let patched = |other: &str| match parsed(other).patch(&diff) {
+        Ok(patched) => patched.to_string(),
+        Err(error) => error.to_string(),
+    };
+    insta::assert_snapshot!(patched("[(*, *), (*, *), ([*], *), (*, *), (*, *)]"), @"[(*, None); 2, ([*], None), (*, None); 2]");
+    insta::assert_snapshot!(patched("[(*, *), (*, *), ([*], *), (*, ()), (*, *)]"), @"expected `*`, found `()` at `[3].1`");
+    insta::assert_snapshot!(patched("[(*, *), ([*], *), (*, *)]"), @"expected 5 children from here on, found 3 at `[0]`");
+    let diff = parsed("[*, [[*, *]; 4]]").diff(&parsed("[*, [[]; 4]]"));
+    let patched = |other: &str| parsed(other).patch(&diff).unwrap_err().to_string();
+    insta::assert_snapshot!(patched("[*, [[*, *], [*, *], [*], [*, *]]]"), @"expected 2 children from here on, found 1 at `[1][2][0]`");
+    let diff = parsed("[None; 3]").diff(&parsed("[(); 3]"));
+    let patched = |other: &str| parsed(other).patch(&diff).unwrap_err().to_string();
+    insta::assert_snapshot!(patched("[None, [()], None]"), @"expected `None`, found `[()]` at `[1]`");
 }
 
 /// A NaN leaf is no change that never ends, and can be patched away.

@@ -49,9 +49,24 @@ enum PatchedChild<'a, 'c, T: Diffable> {
     /// Equal siblings of the old tree, and their number.
     Old(NodeRef<'a>, usize),
     /// Equal siblings of the old tree, their number, and the changes at and below them.
-    Changed(NodeRef<'a>, usize, &'c [Change<T>]),
+    Changed(NodeRef<'a>, usize, Applied<'c, T>),
     New(&'c T, usize),
 }
+
+/// Changes at and below a child.
+struct Applied<'c, T> {
+    changes: &'c [Change<T>],
+    /// How many siblings are between the child that the paths of the changes name and this one.
+    after: usize,
+}
+
+impl<T> Clone for Applied<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Applied<'_, T> {}
 
 /// Prints a leaf for a message, if it can be printed.
 type LeafPrint<'p, T> = &'p dyn Fn(&<T as Diffable>::Leaf) -> Option<String>;
@@ -65,13 +80,14 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
             expect(old, side, path, print)?;
             return Ok(new.clone());
         }
-        changes => Some(PatchedChild::Changed(side.node, 1, changes)),
+        changes => Some(PatchedChild::Changed(side.node, 1, Applied { changes, after: 0 })),
     };
     let treedef = old.structure();
     let (mut builder, mut leaves) =
         (PartsBuilder::onto(treedef.root(), treedef.limits), Vec::new());
     // The children that are left of each open node. The next is last.
     let mut open: Vec<Vec<PatchedChild<'_, '_, T>>> = Vec::new();
+    let mut after = Vec::new();
     loop {
         match next {
             Some(PatchedChild::Old(node, repeat)) => {
@@ -82,7 +98,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
                 builder.insert_copies(new.structure(), repeat)?;
                 leaves.extend_from_slice(new.own_leaves().unwrap_or_default());
             }
-            Some(part @ PatchedChild::Changed(node, repeat, changes)) => {
+            Some(part @ PatchedChild::Changed(node, repeat, applied)) => {
                 let same = node.in_same_order(repeat);
                 if same < repeat
                     && let (first, Some(rest)) = part.split(same)
@@ -92,7 +108,13 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
                     next = parts.pop();
                     continue;
                 }
-                let plan = Plan::of(side.at(node), changes, open.len(), print)?;
+                after.push(applied.after);
+                let plan = Plan::of(side.at(node), applied.changes, open.len(), print);
+                let plan = plan.map_err(|error| {
+                    after.iter().skip(1).enumerate().fold(error, |error, (depth, after)| {
+                        advanced(error, depth, *after) // the root has no siblings
+                    })
+                })?;
                 let data = plan.data();
                 builder.open_new(node.kind(), data.as_ref().map(NodeData::as_ref), repeat);
                 builder.set_insertion_order(plan.insertion_order());
@@ -101,6 +123,7 @@ pub(crate) fn patch<T: Diffable>(old: &T, diff: &Diff<T>, print: LeafPrint<'_, T
             None => {
                 builder.close()?;
                 open.pop();
+                after.pop();
             }
         }
         let Some(parts) = open.last_mut() else { break };
@@ -266,31 +289,50 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
         }
         self.keep(position);
         let span = change.span(self.depth);
-        let (child, count) = self.rest.next_up_to(span).unwrap_or((self.node, 0));
-        if count < span {
-            let said = format!("expected {span} equal children, found {count}");
-            return Err(refused(said, &here(self.depth + 1)));
+        // Where the diff changes nothing, the elements may differ.
+        let mut after = 0;
+        while after < span {
+            let Some((child, count)) = self.rest.next_up_to(span - after) else {
+                let said = format!("expected {span} children from here on, found {after}");
+                return Err(refused(said, &here(self.depth + 1)));
+            };
+            self.came += count;
+            let planned =
+                self.changed((side.at(child), count), key, Applied { changes: group, after });
+            let planned = planned.map_err(|error| advanced(error, self.depth, after))?;
+            let rank = self.rank(position);
+            let child = |(key, part)| PlannedChild { key: Some(key), rank, part };
+            self.children.extend(planned.map(child));
+            after += count; // at most the span
         }
-        self.came += span;
+        Ok(())
+    }
 
-        let old_child = side.at(child);
-        let changed = PatchedChild::Changed(child, span, group);
-        let (key, part) = match &change.kind {
+    /// Applies changes to equal children of the old node. Returns what they become, with its key.
+    fn changed(
+        &self,
+        (old_child, count): (DiffNode<'a, T::Leaf>, usize),
+        key: &Key,
+        applied: Applied<'c, T>,
+    ) -> Result<Option<(Key, PatchedChild<'a, 'c, T>)>> {
+        let Some(change) = applied.changes.first() else { return Ok(None) };
+        let changed = PatchedChild::Changed(old_child.node, count, applied);
+        Ok(Some(match &change.kind {
             _ if change.path.keys().len() > self.depth + 1 => (key.clone(), changed),
             ChangeKind::Removed(_) if self.node.kind().has_one_child() => {
                 return Err(refused("what was removed cannot be missing here", &change.path));
             }
-            ChangeKind::Removed(old) => return expect(old, old_child, &change.path, self.print),
-            ChangeKind::Renamed { to } => (to.clone(), PatchedChild::Old(child, span)),
+            ChangeKind::Removed(old) => {
+                expect(old, old_child, &change.path, self.print)?;
+                return Ok(None);
+            }
+            ChangeKind::Renamed { to } => (to.clone(), PatchedChild::Old(old_child.node, count)),
             ChangeKind::Replaced { old, new, .. } => {
                 expect(old, old_child, &change.path, self.print)?;
-                (key.clone(), PatchedChild::New(new, span))
+                (key.clone(), PatchedChild::New(new, count))
             }
             _ => (key.clone(), changed),
-        };
-        let (key, rank) = (Some(key), self.rank(position));
-        self.children.push(PlannedChild { key, rank, part });
-        Ok(())
+        }))
     }
 
     /// Sorts the remaining children by `keys`. Returns `None` if their keys differ from these.
@@ -361,6 +403,22 @@ impl<'a, 'c, T: Diffable> Plan<'a, 'c, T> {
 
 const MOVED: &str = "the order of the fields or keys differs";
 
+/// The error for a sibling of the child that its paths name at a depth.
+#[cold]
+fn advanced(mut error: Error, depth: usize, after: usize) -> Error {
+    let advance = |path: &mut Path| {
+        if let Some(key) = path.0.get_mut(depth) {
+            key.advance(after);
+        }
+    };
+    if let ErrorKind::Structure(differences) = error.kind_mut() {
+        differences.iter_mut().for_each(|difference| advance(&mut difference.path));
+    }
+    let mut path = error.path().clone();
+    advance(&mut path);
+    error.at(path)
+}
+
 #[cold]
 fn refused(said: impl Into<String>, path: &Path) -> Error {
     Error::from(ErrorKind::DoesNotApply(said.into())).at(path.clone())
@@ -383,9 +441,13 @@ impl<T: Diffable> PatchedChild<'_, '_, T> {
             PatchedChild::Old(node, _) => {
                 (PatchedChild::Old(node, most), PatchedChild::Old(node.later(most), left))
             }
-            PatchedChild::Changed(node, _, changes) => {
-                let rest = PatchedChild::Changed(node.later(most), left, changes);
-                (PatchedChild::Changed(node, most, changes), rest)
+            PatchedChild::Changed(node, _, applied) => {
+                let after = applied.after + most; // at most the siblings
+                let rest = Applied { after, ..applied };
+                (
+                    PatchedChild::Changed(node, most, applied),
+                    PatchedChild::Changed(node.later(most), left, rest),
+                )
             }
             PatchedChild::New(new, _) => {
                 (PatchedChild::New(new, most), PatchedChild::New(new, left))
