@@ -75,11 +75,19 @@ impl Tolerance {
             (Some(a), Some(b)) if a.float.is_infinite() || b.float.is_infinite() => {
                 a.float == b.float
             }
-            (Some(a), Some(b)) => {
-                steps <= self.ulps || a.apart(b) <= self.atol + self.rtol * b.float.abs()
-            }
+            (Some(a), Some(b)) => steps <= self.ulps || self.spans(a, b),
             _ => false,
         }
+    }
+
+    /// Whether the difference of two finite numbers is allowed.
+    fn spans(self, found: Magnitude, expected: Magnitude) -> bool {
+        // The difference of the largest floats would be infinite.
+        let large = found.float.abs().max(expected.float.abs()) > f64::MAX / 4.0;
+        let scale = if large { 0.125 } else { 1.0 };
+        let [a, b] = [found.float, expected.float].map(|number| number * scale);
+        let difference = (a - b) + (found.rest - expected.rest) * scale;
+        difference.abs() <= self.atol * scale + self.rtol * b.abs()
     }
 }
 
@@ -95,34 +103,29 @@ fn rank_f64(value: f64) -> i64 {
     if value.is_sign_negative() { -bits } else { bits }
 }
 
-/// A number as the nearest float; for an integer also whether it is negative, and its absolute
-/// value.
+/// A number as the nearest float, and what an integer has beyond it.
 #[derive(Clone, Copy)]
 struct Magnitude {
     float: f64,
-    integer: Option<(bool, u128)>,
+    rest: f64,
 }
 
 impl Magnitude {
+    #[allow(clippy::cast_precision_loss, reason = "the nearest float is asked for")]
     fn of(leaf: &Leaf) -> Option<Self> {
         let scalar = leaf.as_scalar()?;
-        let integer = scalar.as_integer().map(|integer| match integer {
-            Integer::Signed(value) => (value < 0, value.unsigned_abs()),
-            Integer::Unsigned(value) => (false, value),
+        let float = scalar.nearest_f64()?;
+        let rest = scalar.as_integer().map_or(0.0, |integer| {
+            let value = match integer {
+                Integer::Signed(value) => value.unsigned_abs(),
+                Integer::Unsigned(value) => value,
+            };
+            // The nearest of the largest integers is 2¹²⁸, which is no `u128`.
+            let near = float.abs() as u128;
+            let below = u128::from(near == u128::MAX) + (near - near.min(value));
+            ((value - near.min(value)) as f64 - below as f64) * float.signum()
         });
-        Some(Magnitude { float: scalar.nearest_f64()?, integer })
-    }
-
-    /// The difference of two numbers. It is exact for integers of the same sign, which may be equal
-    /// as floats.
-    #[allow(clippy::cast_precision_loss, reason = "what is asked for is a tolerance")]
-    fn apart(self, other: Self) -> f64 {
-        match (self.integer, other.integer) {
-            (Some((below, a)), Some((other_below, b))) if below == other_below => {
-                a.abs_diff(b) as f64
-            }
-            _ => (self.float - other.float).abs(),
-        }
+        Some(Magnitude { float, rest })
     }
 }
 

@@ -137,7 +137,7 @@ fn numbers_are_close_or_not() {
         tree(a).check_close(&tree(b), tolerance).is_ok()
     };
     let (none, wide) = (Tolerance::new(), Tolerance::new().rtol(1e-3).atol(1e-3).ulps(8));
-    let cases: [(Leaf, Leaf, bool, bool); 18] = [
+    let cases: [(Leaf, Leaf, bool, bool); 23] = [
         (1.0.into(), 1.0.into(), true, true),
         (1.0.into(), 1.0005.into(), false, true),
         (0.0.into(), (-0.0).into(), true, true),
@@ -149,6 +149,11 @@ fn numbers_are_close_or_not() {
         (1.0.into(), 1.0f32.into(), true, true),
         (1.into(), 1.0.into(), true, true),
         (9007199254740993i64.into(), 9007199254740992i64.into(), false, true),
+        (9007199254740993i64.into(), 9007199254740992.0.into(), false, true),
+        ((-9007199254740993i64).into(), (-9007199254740994.0).into(), false, true),
+        (u64::MAX.into(), 18446744073709551616.0.into(), false, true),
+        (u128::MAX.into(), 340282366920938463463374607431768211456.0.into(), false, true),
+        (f64::MAX.into(), (-f64::MAX).into(), false, false),
         (1.into(), 1u8.into(), true, true),
         (i128::MIN.into(), u128::MAX.into(), false, false),
         ((-1).into(), 1.into(), false, false),
@@ -161,6 +166,9 @@ fn numbers_are_close_or_not() {
         assert_eq!(close(&a, &b, none), exact, "{a} and {b}");
         assert_eq!(close(&a, &b, wide), loose, "{a} and {b}, loosely");
     }
+    // Twice the largest number is no infinity here.
+    let apart = |rtol| close(&f64::MAX.into(), &(-f64::MAX).into(), Tolerance::new().rtol(rtol));
+    assert_eq!([1.5, 2.0, f64::INFINITY].map(apart), [false, true, true]);
 }
 
 #[derive(Serialize)]
