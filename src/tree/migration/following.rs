@@ -70,7 +70,7 @@ pub(super) struct Following<'a> {
     /// A leaf of the tree, and the leaf of the value that it became.
     pub(super) pairs: Vec<(usize, usize)>,
     /// Whole nodes: their indices on the two sides.
-    whole: Vec<(usize, usize)>,
+    pub(super) whole: Vec<(usize, usize)>,
     pub(super) migration: Migration,
     compared: Cell<usize>,
 }
@@ -163,12 +163,17 @@ impl<'a> Following<'a> {
         rebuild: &Rebuild<'_>,
     ) -> Vec<(usize, usize)> {
         let (mut alike, mut followed, mut differing) = (HashMap::new(), 0, Vec::new());
+        let mut after = (0..self.after.nodes.len()).filter(|to| self.is_open(*to));
+        let has_leafless = after.any(|to| self.after.nodes[to].leaves().is_empty()); // in range
         let mut by_path: Option<HashMap<Path, usize>> = None;
         for from in first..self.before.nodes.len() {
             let Some(changed) = self.before.nodes.get(from) else { continue };
             let leaves = changed.leaves();
             let lost = |leaf: usize| fixed.contains(&leaf) && !self.before.is_paired(leaf);
-            if changed.change.is_some() || !leaves.is_empty() && !leaves.clone().any(lost) {
+            // What is left of the node may have no leaves.
+            let dropped = || !leaves.clone().any(|leaf| self.before.is_paired(leaf));
+            let may_be_left = leaves.clone().any(lost) || has_leafless && dropped();
+            if changed.change.is_some() || !may_be_left && !leaves.is_empty() {
                 continue;
             }
             let (general, indices) = generalised(&changed.path);

@@ -15,20 +15,24 @@ impl Following<'_> {
     /// far only these nodes themselves are on the two sides.
     pub(super) fn follow_leafless(&mut self, rebuild: &Rebuild<'_>) {
         let (mut missing, mut extra) = (Counted::default(), Counted::default());
-        for (from, to) in self.links() {
-            missing.partners(&from);
-            extra.partners(&to);
+        let (whole, links) = (self.whole_paths(), self.links());
+        for (from, to) in links.union(&whole) {
+            // Of two wholes one has no leaves, so those of the other were dropped or filled.
+            let is_whole = whole.contains(&(from.clone(), to.clone()));
+            missing.partners(from);
+            extra.partners(to);
             let (old, new) = (&self.before.tree.treedef, &self.after.tree.treedef);
-            let Some((a, b)) = old.node(&from).ok().zip(new.node(&to).ok()) else { continue };
+            let Some((a, b)) = old.node(from).ok().zip(new.node(to).ok()) else { continue };
             for difference in differences_below(a, b) {
                 let (was, is) = (from.join(&difference.path), to.join(&difference.path));
                 let empty = |found: Option<(Path, NodeRef<'_>)>| {
-                    found.filter(|(_, node)| node.num_leaves() == 0).map(|(path, _)| path)
+                    let found = found.filter(|(_, node)| is_whole || node.num_leaves() == 0);
+                    found.map(|(path, _)| path)
                 };
                 let (was, is) = (empty(old.find(&was).ok()), empty(new.find(&is).ok()));
                 match (difference.kind, was, is) {
-                    (DifferenceKind::Missing, Some(was), _) => missing.count(&from, was),
-                    (DifferenceKind::Extra, _, Some(is)) => extra.count(&to, is),
+                    (DifferenceKind::Missing, Some(was), _) => missing.count(from, was),
+                    (DifferenceKind::Extra, _, Some(is)) => extra.count(to, is),
                     (
                         DifferenceKind::Missing | DifferenceKind::Extra | DifferenceKind::Name,
                         ..,
@@ -77,6 +81,16 @@ impl Following<'_> {
             );
         }
         links
+    }
+}
+
+impl Following<'_> {
+    /// The paths of the whole nodes that were followed.
+    fn whole_paths(&self) -> BTreeSet<(Path, Path)> {
+        let nodes = self.whole.iter().filter_map(|(from, to)| {
+            Some((self.before.nodes.get(*from)?, self.after.nodes.get(*to)?))
+        });
+        nodes.map(|(from, to)| (from.path.clone(), to.path.clone())).collect()
     }
 }
 

@@ -1,12 +1,15 @@
 //! The method [`Tree::migrate`].
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;
 use crate::flatten::Flattener;
 use crate::leaf::leaf_type::{Flat, LeafType};
-use crate::model::{Leaf, LeafKind, Tree};
+use crate::model::{Leaf, LeafKind, Tree, TreeDef};
+use crate::treedef::Edit;
 use crate::unflatten::unflatten;
 
 use super::following::{Rebuild, what_became};
@@ -67,6 +70,7 @@ impl<L: LeafType> Tree<L> {
         };
         let value = value_of(&old)?;
         let new: Tree<Leaf> = tree_of(&value)?;
+        let old = without_other_opaques(old, &new);
         let leaves = |tree: &Tree<Leaf>, leaves: &mut Vec<Leaf>| {
             flattener.flatten_like(&new.treedef, &value_of(tree)?, leaves)
         };
@@ -74,4 +78,23 @@ impl<L: LeafType> Tree<L> {
         let migration = what_became(&old, &new, widened, &rebuild);
         Ok((value, migration))
     }
+}
+
+/// The tree with the leaves of those opaque leaves, e.g. arrays, that are no leaves of the value. So
+/// they are followed as the value has them.
+fn without_other_opaques(tree: Tree<Leaf>, value: &Tree<Leaf>) -> Tree<Leaf> {
+    let is_opaque = |leaf: &&Leaf| leaf.opaque().is_some();
+    if !tree.leaves.iter().any(|leaf| is_opaque(&leaf)) {
+        return tree;
+    }
+    let whole: HashSet<&Leaf> = value.leaves.iter().filter(is_opaque).collect();
+    let edited = tree.clone().edit(|_, node, leaves| {
+        let leaf = leaves.first().filter(|leaf| node.is_leaf() && !whole.contains(leaf));
+        let inside = leaf.and_then(Leaf::opaque).map(|inside| Tree {
+            treedef: inside.treedef().cloned().unwrap_or_else(TreeDef::leaf),
+            leaves: inside.leaves().into_owned(),
+        });
+        Ok(inside.map_or(Edit::Keep, Edit::Replace))
+    });
+    edited.unwrap_or(tree) // there are more leaves than the limits allow
 }

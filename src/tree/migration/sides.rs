@@ -70,12 +70,10 @@ impl<'a> Side<'a> {
         self.paired.get_mut(leaves).unwrap_or_default().fill(true);
     }
 
-    /// Takes the whole node for paired.
+    /// Takes the whole node for paired, but not its leaves.
     pub(super) fn pair_whole(&mut self, changed: usize) {
         if let Some(changed) = self.nodes.get_mut(changed) {
             changed.paired = true;
-            let leaves = changed.leaves();
-            self.pair(leaves);
         }
     }
 
