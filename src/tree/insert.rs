@@ -81,7 +81,7 @@ fn place_for(parent: NodeRef<'_>, key: &Key) -> Result<(usize, Option<NodeData>)
     match (parent.kind(), key) {
         (NodeKind::Map, _) => {
             let keys = parent.entry_keys();
-            let entry = entry_key(key, keys).ok_or_else(takes_no_child)?;
+            let entry = entry_key(key, keys).ok_or_else(|| no_key(key, keys))?;
             let position = if parent.is_sorted_map() {
                 keys.partition_point(|key| *key < entry)
             } else {
@@ -102,6 +102,16 @@ fn place_for(parent: NodeRef<'_>, key: &Key) -> Result<(usize, Option<NodeData>)
         }
         _ => Err(takes_no_child()),
     }
+}
+
+#[cold]
+fn no_key(key: &Key, keys: &[Value]) -> Error {
+    Error::argument(match keys.first() {
+        Some(first) => {
+            format!("expected a key such as `{}`, found `{key}`", Key::Entry(first.clone()))
+        }
+        None => "the map is empty, so the key needs its type, as in `[3u8]`".to_owned(),
+    })
 }
 
 #[cold]

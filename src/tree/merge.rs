@@ -52,8 +52,9 @@ impl<L> Tree<L> {
     }
 
     /// The leaves for which `f` returns `true`, and the others, as two [`filter`](Self::filter)s.
-    /// [`merge`](Self::merge) puts the two together again, unless elements of a sequence or tuple
-    /// were removed. Fields and entries may then be in another order.
+    /// [`merge`](Self::merge) puts the two together again. Fields and entries may then be in another
+    /// order. It cannot if elements of a sequence or tuple were removed, if the root is a `Some`, or
+    /// if a map has a key twice.
     ///
     /// # Errors
     ///

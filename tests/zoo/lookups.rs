@@ -310,6 +310,14 @@ fn entries_and_elements_are_put_in() {
     assert_snapshot!(said(""), @"only maps and sequences take a new child at the root");
     assert_snapshot!(said("bye.x"), @r#"no child `.bye` in `M { by: {"a": *, "b": *, "c": [None, *, None]}, l: Some([*; …` at the root (did you mean `.by`?)"#);
     assert_eq!(tree, before);
+    let said = |map: &str, path: &str| {
+        let tree = Tree::new(def(map), vec![0; def(map).num_leaves()]).unwrap();
+        tree.clone().insert(path, Tree::leaf(0)).unwrap_err().to_string()
+    };
+    assert_snapshot!(said("{3u8: *}", "[300]"), @"expected a key such as `[3u8]`, found `[300]` at `[300]`");
+    assert_snapshot!(said("{\"a\": *}", "[1]"), @r#"expected a key such as `["a"]`, found `[1]` at `[1]`"#);
+    assert_snapshot!(said("{(1, 2): *}", "[1]"), @"expected a key such as `[(1i32, 2i32)]`, found `[1]` at `[1]`");
+    assert_snapshot!(said("{}", "[3]"), @"the map is empty, so the key needs its type, as in `[3u8]` at `[3]`");
     let mut ordered = Tree::new(def(r#"#[insertion] {"b": *}"#), vec![1]).unwrap();
     ordered.insert("a", Tree::leaf(2)).unwrap();
     assert_eq!(ordered.to_string(), r#"#[insertion] {"b": 1, "a": 2}"#);
