@@ -101,7 +101,9 @@ impl Tape {
             let first = innermost.as_ref().map_or(self.follow.base, |kept| kept.word);
             let words = self.words.get(first..).unwrap_or_default();
             let (labels, came) = (&mut self.labels.list, complete.take());
-            let path = self.nodes.path(words, labels, leaves, came, self.options);
+            let early = self.early.as_mut().filter(|_| innermost.is_none());
+            let nodes = early.and_then(|early| early.as_mut().ok()).unwrap_or(&mut self.nodes);
+            let path = nodes.path(words, labels, leaves, came, self.options);
             keys.extend(path.into_iter().rev());
             let Some(value) = innermost else { break };
             if value.is_key() {

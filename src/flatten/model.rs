@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use treedef_testing::cases::cases;
 
 use crate::leaf::sink::Sink;
-use crate::model::{Leaf, Limits, Options};
+use crate::model::{Leaf, Limits, Options, TreeDef};
 
 use super::labels::Label;
 use super::nodes::{Made, WordReader};
@@ -201,6 +201,31 @@ fn assert_copies_are_right(words: &[Word], labels: &mut [Label]) {
     assert_eq!(made(WordReader::default()).ok(), read.ok());
 }
 
+/// What `flatten` gives if there is room for few words.
+fn nodes_made_early(value: &Model) -> crate::Result<(Vec<Leaf>, TreeDef)> {
+    let mut tape = Box::<Tape>::default();
+    tape.prepare(request(), None);
+    tape.most_words = 4;
+    let end = value.serialize(Writer { tape: &mut tape, at: 0 });
+    EARLY.set(EARLY.get() + u32::from(tape.early.is_some()));
+    let (treedef, leaves) = tape.finish(end)?;
+    let Sink::Leaves(leaves) = leaves else { return Ok((Vec::new(), treedef)) };
+    Ok((leaves, treedef))
+}
+
+type Outcome = Result<(Vec<Leaf>, TreeDef, String), String>;
+
+fn outcome(walked: crate::Result<(Vec<Leaf>, TreeDef)>) -> Outcome {
+    let (leaves, treedef) = walked.map_err(|error| error.to_string())?;
+    let orders = format!("{:?}", treedef.insertions);
+    Ok((leaves, treedef, orders))
+}
+
+thread_local! {
+    /// How many walks made nodes early.
+    static EARLY: Cell<u32> = const { Cell::new(0) };
+}
+
 fn request() -> Request {
     Request::new(Sink::Leaves(Vec::new()), Options::default(), Limits::default())
 }
@@ -230,10 +255,12 @@ fn following_gives_the_tape_of_recording_alone() {
                 followed.set(followed.get() + u32::from(found.followed));
                 assert_eq!(all(found), all(expected), "{value:?}");
             }
+            assert_eq!(outcome(nodes_made_early(&value)), outcome(kept), "{value:?}");
             if rng.bool() {
                 change(&mut rng, &mut value);
             }
         }
     }
+    assert!(EARLY.get() > seeds / 4, "nodes were made early for only {} values", EARLY.get());
     assert!(followed.get() > seeds / 4, "only {} values were followed to the end", followed.get());
 }

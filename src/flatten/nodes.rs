@@ -44,7 +44,6 @@ pub(super) struct WordReader {
     /// The numbers of the keys, and the keys if paths are asked for.
     numbers: Vec<usize>,
     keys: Vec<Value>,
-    pub(super) names_keys: bool,
     /// The maps whose keys came in order: where their keys are in `sorted`, and their node data.
     maps: Vec<(Range<usize>, usize)>,
     sorted: Vec<usize>,
@@ -183,7 +182,6 @@ impl WordReader {
         self.sorted.shrink_to(MOST_ROOM);
         self.seen.clear();
         (self.copied, self.uncopied) = (0, 0);
-        self.names_keys = false;
         (self.insertions, self.swaps, self.so_far) = Default::default();
         self.ruled = None;
     }
@@ -198,9 +196,7 @@ impl WordReader {
         complete: Option<usize>,
         options: Options,
     ) -> Vec<Key> {
-        self.clear();
         self.options = options;
-        self.names_keys = true;
         let last = [Word::new(word::LEAVES, "", leaves)];
         // If it fails, the path ends there.
         let _ = self.read(words, labels).and_then(|()| self.read(&last, labels));
@@ -211,6 +207,8 @@ impl WordReader {
         {
             last.children = last.children.saturating_sub(1);
         }
+        let numbers = self.numbers.iter();
+        self.keys = numbers.filter_map(|number| Some(labels.get_mut(*number)?.value())).collect();
         let keys = open.iter().map(|open| self.key(open)).collect();
         self.clear();
         keys
@@ -234,7 +232,7 @@ impl WordReader {
                 }
                 word::KEY => {
                     self.numbers.push(word.number());
-                    if self.names_keys {
+                    if self.ruled.is_some() {
                         self.keys.extend(labels.get_mut(word.number()).map(Label::value));
                     }
                 }

@@ -38,7 +38,7 @@ impl WordReader {
         to: Sink,
     ) -> Result<RuledTree> {
         let RulesOf { rules, objects } = rules;
-        (self.options, self.names_keys) = (options, true);
+        self.options = options;
         let hits = vec![false; rules.rules.len()];
         let from = from.into_iter();
         self.ruled = Some(Ruled { rules, objects, hits, path: Vec::new(), from, to, kept: None });

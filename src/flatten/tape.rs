@@ -12,7 +12,9 @@
 //!    are only expected: see [`follow`](super::fast::follow).
 //! 3. What is kept as one value (a key, a static, a subtree that is a leaf) is written behind the
 //!    other words, with leaves of its own. When it is complete, it is taken off again.
-//! 4. After a failure the tape is moved to `failure` as it is, and nothing is written any more.
+//! 4. The nodes of a long sequence are made [early](super::fast::early): the words before its last
+//!    element are taken off the tape then, and the positions in its frame move back.
+//! 5. After a failure the tape is moved to `failure` as it is, and nothing is written any more.
 
 use std::mem;
 
@@ -22,6 +24,7 @@ use crate::leaf::Scalar;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, LeafKind, Limits, NodeKind, Options};
 
+use super::fast::early::Early;
 use super::fast::elements::Between;
 use super::fast::follow::{Follow, Frame};
 use super::fast::rows::{Progress, Row};
@@ -61,9 +64,13 @@ pub(super) struct Tape {
     pub(super) keeps_whole: bool,
     /// Elements of sequences may be serialized twice.
     pub(super) predicts: bool,
+    /// From this number of words on, nodes are made before the value ends.
+    pub(super) most_words: usize,
     pub(super) failure: Option<Box<Failure>>,
     /// Room for the nodes.
     pub(super) nodes: WordReader,
+    /// The nodes of elements whose words are no longer on the tape.
+    pub(super) early: Option<Early>,
     /// The number of leaves for which the next walk makes room: those of this one, if few.
     pub(super) expected: usize,
 }
@@ -373,6 +380,11 @@ impl Tape {
     pub(super) fn element(&mut self, at: usize) -> usize {
         let at = self.count_leaves(at);
         self.cursor = self.follow.element(&mut self.words, at);
+        if self.words.len() >= self.most_words && self.kept.is_empty() {
+            let Tape { words, labels, follow, nodes, early, options, .. } = self;
+            let list = &mut labels.list;
+            self.cursor -= follow.make_early(words, list, (nodes, early), *options); // behind them
+        }
         self.cursor
     }
 

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::leaf::sink::Sink;
 use crate::model::{Leaf, Limits, Options, TreeDef, Value};
 
+use super::fast::early::MOST_WORDS;
 use super::ruled::{RuledTree, RulesOf};
 use super::rules::{Objects, Rules};
 use super::tape::Tape;
@@ -70,6 +71,7 @@ impl Tape {
         // A row knows only numbers. An absent value would be a leaf, and so is an object.
         let may_predict = !options.none_is_leaf && objects == Objects::None;
         (self.ruled, self.predicts) = (ruled, predicts && may_predict);
+        self.most_words = if ruled || like.is_some() { usize::MAX } else { MOST_WORDS };
         self.room = call_stack::deepest(limits);
         if like.is_none() {
             self.leaves.reserve(self.expected);
@@ -86,14 +88,15 @@ impl Tape {
         tape.leaves = Sink::Leaves(std::mem::take(&mut tape.kept_leaves));
         (tape.takes, tape.options, tape.limits) = (ALL_KINDS, options, limits);
         (tape.keeps_whole, tape.room) = (true, call_stack::deepest(limits));
+        tape.most_words = usize::MAX;
         tape
     }
 
     /// The structure of the value that ends at `at`. Brings the leaves into its order.
     fn structure(&mut self, at: usize) -> Result<TreeDef> {
         let at = self.count_leaves(at);
-        let Tape { words, labels, follow, nodes, leaves, options, limits, .. } = self;
-        let made = follow.structure(words, labels, nodes, *options, at)?;
+        let Tape { words, labels, follow, nodes, early, leaves, options, limits, .. } = self;
+        let made = follow.structure(words, labels, (nodes, early.take()), *options, at)?;
         leaves.swap(&made.swaps);
         Ok(TreeDef { limits: *limits, walked: true, ..made.treedef.clone() })
     }
@@ -188,7 +191,7 @@ impl Tape {
     pub(super) fn spare(mut self: Box<Self>) {
         let Tape { words, labels, follow, .. } = &mut *self;
         follow.end(words, labels);
-        self.failure = None;
+        (self.failure, self.early) = (None, None);
         self.kept.clear();
         self.kept_leaves.clear();
         self.kept_leaves.shrink_to(MOST_KEPT);

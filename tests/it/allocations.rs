@@ -112,7 +112,7 @@ fn the_structure_of_different_elements_is_allocated_at_once() {
         (0..count).map(|id: usize| maps[id * 7 % 3].clone()).collect()
     };
     for [few, many] in [recorded(records), recorded(maps), recorded(between), recorded(others)] {
-        assert!(few <= 24 && many == few, "{few} allocations, then {many}");
+        assert!(few <= 24 && many <= few, "{few} allocations, then {many}");
     }
 }
 

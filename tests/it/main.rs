@@ -19,6 +19,7 @@ mod hostile;
 mod in_place;
 mod labels;
 mod layouts;
+mod long;
 mod migrations;
 mod misfits;
 mod objects;

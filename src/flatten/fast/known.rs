@@ -9,6 +9,7 @@ use crate::model::{Options, TreeDef};
 use super::super::labels::{Label, LabelTable};
 use super::super::nodes::{Made, WordReader};
 use super::super::word::{self, Word, same};
+use super::early::Early;
 use super::follow::{Follow, Known};
 
 /// The maximum numbers of structures that a thread remembers, and of words and labels of each.
@@ -109,14 +110,19 @@ impl Follow {
         &mut self,
         words: &mut Vec<Word>,
         labels: &mut LabelTable,
-        reader: &mut WordReader,
+        (reader, early): (&mut WordReader, Option<Early>),
         options: Options,
         mut at: usize,
     ) -> Result<&Made> {
         if self.follows_known && at < words.len() {
             at = self.write_followed(words, at); // it ends earlier than was expected
         }
-        if !self.follows_known {
+        if let Some(early) = early {
+            // What is read last goes on with the room of the early nodes.
+            *reader = early?;
+            let own = words.get(self.base..at).unwrap_or_default();
+            self.large = Some(reader.made_of(own, &mut labels.list, options)?);
+        } else if !self.follows_known {
             self.make(words, labels, reader, options, at)?;
         }
         let made = self.large.as_ref().or(self.known.first().map(|known| &known.made));
@@ -203,7 +209,7 @@ impl Follow {
         words.shrink_to(MOST_ROOM);
         labels.truncate(0, MOST_LABELS);
         (self.base, self.ignore_statics, self.large, self.narrow) = (0, false, None, false);
-        self.keeps_large = false;
+        (self.keeps_large, self.checks_again) = (false, false);
         self.frames.clear();
         if let Some(place) = self.known.iter().position(|known| !known.is_small()) {
             let known = self.known.remove(place);

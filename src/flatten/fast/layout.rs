@@ -408,22 +408,6 @@ impl CodedNumber {
             Err(_) => None,
         }
     }
-
-    /// Puts the bits of a number into a cell, if it has the code that is asked for.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(in crate::flatten) fn put(
-        number: Option<Self>,
-        code: Option<Code>,
-        cell: &Cell<u64>,
-    ) -> bool {
-        match number {
-            Some(CodedNumber { code: found, bits }) if code.is_none_or(|code| code == found) => {
-                cell.set(bits);
-                true
-            }
-            _ => false,
-        }
-    }
 }
 
 /// A serializer for an element or for a value inside it. The outermost one begins at call 0, which

@@ -8,5 +8,6 @@ mod layout;
 mod copies;
 pub(super) mod rows;
 pub(super) mod follow;
+pub(super) mod early;
 mod known;
 pub(super) mod elements;

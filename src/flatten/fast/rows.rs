@@ -13,7 +13,7 @@ use crate::leaf::bits::{f32_of, is_number, scalar};
 use crate::leaf::float::widen;
 use crate::model::{Leaf, LeafKind};
 
-use super::layout::{CodedNumber, Different, Layout, leaf};
+use super::layout::{Code, CodedNumber, Different, Layout, leaf};
 use super::slots::Slots;
 
 /// The minimum number of elements for which a layout is read.
@@ -199,7 +199,7 @@ fn put_numbers<I: Iterator<Item: Serialize>>(
                 return None;
             };
             let number = CodedNumber::of(&item, compact);
-            if !CodedNumber::put(number, code, cell) {
+            if !put_number(number, code, cell) {
                 row.stop(&cells, count, Different::number(number));
                 return Some(item);
             }
@@ -208,6 +208,18 @@ fn put_numbers<I: Iterator<Item: Serialize>>(
         room = row.put(&cells, count);
     }
     items.next()
+}
+
+/// Puts the bits of a number into a cell, if it has the code that is asked for.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn put_number(number: Option<CodedNumber>, code: Option<Code>, cell: &Cell<u64>) -> bool {
+    match number {
+        Some(CodedNumber { code: found, bits }) if code.is_none_or(|code| code == found) => {
+            cell.set(bits);
+            true
+        }
+        _ => false,
+    }
 }
 
 impl<'r> Row<'r> {

@@ -120,7 +120,7 @@ pub(in crate::unflatten) fn variant_of<'de, K: Deserialize<'de>>(
     }
     match K::deserialize(NodeDeserializer(cursor)) {
         Ok(key) => {
-            let mut number = Number(0);
+            let mut number = VariantNumber(0);
             mem::discriminant(&key).hash(&mut number);
             Some(number.0)
         }
@@ -133,9 +133,9 @@ fn is_made_by_derive(key_type: &str) -> bool {
 }
 
 /// Takes the number of a variant out of its [`Discriminant`](mem::Discriminant).
-struct Number(isize);
+struct VariantNumber(isize);
 
-impl Hasher for Number {
+impl Hasher for VariantNumber {
     fn write_isize(&mut self, number: isize) {
         self.0 = number;
     }

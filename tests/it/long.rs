@@ -1,0 +1,123 @@
+//! Long sequences whose elements differ: their nodes are made while they are walked.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use treedef::{Flattener, Leaf, TreeDef};
+
+/// What each element is alone, put together.
+fn expected<T: Serialize>(elements: &[T]) -> (Vec<Leaf>, TreeDef) {
+    let (mut leaves, mut texts) = (Vec::new(), Vec::new());
+    let mut known = HashMap::new();
+    for element in elements {
+        let (own, treedef) = treedef::flatten(element).unwrap();
+        let text = known.entry(treedef).or_insert_with_key(ToString::to_string).clone();
+        leaves.extend(own);
+        texts.push(text);
+    }
+    (leaves, format!("[{}]", texts.join(", ")).parse().unwrap())
+}
+
+fn holds<T: Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug>(elements: Vec<T>) {
+    let (leaves, treedef) = expected(&elements);
+    let walked = treedef::flatten(&elements).unwrap();
+    assert!(walked.1 == treedef && walked.0 == leaves);
+    // In a struct, after other fields, and once more.
+    #[derive(Serialize)]
+    struct Around<'a, T> {
+        first: f64,
+        elements: &'a [T],
+        last: &'a [T],
+    }
+    let around = Around { first: 0.5, elements: &elements, last: &elements };
+    for _ in 0..2 {
+        let (all, around) = treedef::flatten(&around).unwrap();
+        assert_eq!(all.len(), 1 + 2 * leaves.len());
+        assert_eq!(around.node(".elements").unwrap().to_treedef(), treedef);
+        assert_eq!(around.node(".last").unwrap().to_treedef(), treedef);
+        assert!(all[1..].chunks(leaves.len()).all(|half| half == leaves));
+    }
+    let mut buffer = vec![Leaf::None; leaves.len()];
+    for _ in 0..2 {
+        treedef.flatten_like(&elements, &mut buffer).unwrap();
+        assert!(buffer == leaves);
+    }
+    assert!(treedef::unflatten::<Vec<T>>(&walked.1, walked.0).unwrap() == elements);
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Shape {
+    Circle(f64),
+    Square { side: f64, name: String },
+    Point,
+    Group(Vec<Shape>),
+}
+
+/// Neither a run nor a period.
+fn irregular(at: usize) -> usize {
+    at * at / 7 + at / 3
+}
+
+#[test]
+fn elements_that_differ_are_what_each_is() {
+    let shape = |at: usize| match irregular(at) % 5 {
+        0 | 1 => Shape::Circle(at as f64),
+        2 => Shape::Square { side: 0.5, name: format!("{at}") },
+        3 => Shape::Point,
+        _ => Shape::Group(vec![Shape::Circle(1.0); at % 4]),
+    };
+    holds((0..20_000).map(shape).collect());
+    // Plain data, which is taken in rows, and serialized again where it differs.
+    let pair = |at: usize| (at as f64, irregular(at / 9).is_multiple_of(2).then_some(0.5));
+    holds((0..40_000).map(pair).collect());
+    let rows = |at: usize| vec![at as f32; irregular(at) % 6];
+    holds((0..20_000).map(rows).collect());
+}
+
+/// Leaves of maps whose keys came in another order are brought into order at the end.
+#[test]
+fn the_orders_of_maps_in_long_sequences_are_kept() {
+    let keys = ["c", "a", "d", "b"];
+    let map = |at: usize| -> IndexMap<String, usize> {
+        let begin = irregular(at);
+        (0..1 + at % 4).map(|n| (keys[(begin + n) % 4].to_owned(), at * 4 + n)).collect()
+    };
+    let maps: Vec<_> = (0..20_000).map(map).collect();
+    let (leaves, treedef) = treedef::flatten(&maps).unwrap();
+    let back: Vec<IndexMap<String, usize>> = treedef::unflatten(&treedef, &leaves).unwrap();
+    let in_order = |maps: &[IndexMap<String, usize>]| -> Vec<Vec<(String, usize)>> {
+        maps.iter().map(|map| map.clone().into_iter().collect()).collect()
+    };
+    assert!(in_order(&back) == in_order(&maps));
+    let (expected, _) = expected(&maps);
+    assert!(leaves == expected);
+}
+
+/// The path of an error has the keys of what is around the sequence.
+#[test]
+fn an_error_in_a_long_sequence_is_at_its_path() {
+    struct Fails;
+    impl Serialize for Fails {
+        fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("fails"))
+        }
+    }
+    #[derive(Serialize)]
+    enum Element {
+        Number(f64),
+        Texts { a: &'static str, b: Option<Fails> },
+    }
+    let element = |at: usize| match at % 3 {
+        0 => Element::Number(0.5),
+        _ => Element::Texts { a: "a", b: (at == 19_999).then_some(Fails) },
+    };
+    let elements: Vec<Element> = (0..20_000).map(element).collect();
+    let value = HashMap::from([("all", vec![elements])]);
+    let error = Flattener::new().flatten(&value).unwrap_err();
+    assert_eq!(error.to_string(), r#"fails at `["all"][0][19999]::Texts.b?`"#);
+    let value =
+        HashMap::from([("all", value.into_values().flatten().flatten().collect::<Vec<_>>())]);
+    let error = Flattener::new().flatten(&value).unwrap_err();
+    assert_eq!(error.to_string(), r#"fails at `["all"][19999]::Texts.b?`"#);
+}
