@@ -52,7 +52,7 @@ pub(crate) fn is_prefix(prefix: NodeRef<'_>, full: NodeRef<'_>) -> bool {
 
 /// Returns an error with the differences if `prefix` is not a prefix of `full`.
 pub(crate) fn expect_prefix(prefix: &TreeDef, full: &TreeDef) -> Result<()> {
-    if !options_meet(prefix, full) {
+    if !options_fit(prefix, full) && !options_meet(prefix, full) {
         return Err(options_mismatch(prefix.encoding.options, full.encoding.options));
     }
     if is_prefix(prefix.root(), full.root()) {
@@ -102,10 +102,7 @@ pub(crate) fn options_fit(treedef: &TreeDef, other: &TreeDef) -> bool {
 /// Whether no option that differs is about a node that both structures have. So a prefix with
 /// `None` as a leaf, as for `vmap`'s `in_axes`, fits a structure that has neither `None` nor
 /// `Some`.
-pub(crate) fn options_meet(a: &TreeDef, b: &TreeDef) -> bool {
-    if options_fit(a, b) {
-        return true;
-    }
+fn options_meet(a: &TreeDef, b: &TreeDef) -> bool {
     let (ours, theirs) = (a.encoding.options, b.encoding.options);
     let either_without = |kinds: &[NodeKind]| {
         let has = |treedef: &TreeDef| {

@@ -6,17 +6,18 @@ use crate::treedef::difference::mismatch_at;
 use crate::treedef::node_ref::{NodeRef, Overlap};
 use crate::treedef::walk::{PairEvent, PairWalk};
 
-use super::pairs::{expect_agreement, is_prefix, options_meet, same_head};
+use super::pairs::{expect_agreement, is_prefix, options_fit, same_head};
 use super::parts::PartsBuilder;
 
 impl TreeDef {
     /// Whether `full` is this structure with leaves replaced by subtrees.
     ///
-    /// This is a partial order of structures with the same options. A leaf is a prefix of
-    /// everything. If two structures are prefixes of each other, they are equal. `None` is a node,
-    /// so it is a prefix only of `None`. Options may differ if both structures have no node that
-    /// depends on them: with `none_is_leaf` in one, not both may have a `None` or `Some`; with
-    /// [`MapOrder::Insertion`](crate::MapOrder::Insertion) in one, not both a map.
+    /// This is a partial order. A leaf is a prefix of everything. If two structures are prefixes of
+    /// each other, they are equal. `None` is a node, so it is a prefix only of `None`. Both must
+    /// have equal options, unless this structure has default ones and no map, `None` or `Some`.
+    ///
+    /// Operations that need a prefix, such as [`broadcast_to`](crate::Tree::broadcast_to), take more:
+    /// options may differ if not both structures have a node that depends on those that differ.
     ///
     /// ```
     /// use treedef::TreeDef;
@@ -29,7 +30,7 @@ impl TreeDef {
     /// ```
     #[doc(alias = "treedef_is_prefix")]
     pub fn is_prefix_of(&self, full: &TreeDef) -> bool {
-        options_meet(self, full) && is_prefix(self.root(), full.root())
+        options_fit(self, full) && is_prefix(self.root(), full.root())
     }
 
     /// The smallest structure of which both are prefixes. Where one has a leaf, the result has the
