@@ -1,9 +1,9 @@
 //! Saving in the background.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::{self, ThreadId};
+use std::{fmt, io, mem};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -13,9 +13,12 @@ use crate::error::{Error, ErrorKind, Result};
 /// leaves is one: it shares the numbers, so that it costs nothing but a step that changes them
 /// makes new ones.
 ///
-/// Nothing is lost. The error of a save is returned by its handle; if that was dropped, by the next
-/// [`save`](Self::save) or by [`finish`](Self::finish). A saver that is dropped waits for the save, and
-/// prints an error that nobody asked for on standard error.
+/// Nothing is lost. The error of a save is returned by its handle, to all who ask; if none has asked
+/// before, by the next [`save`](Self::save) or by [`finish`](Self::finish). A saver that is dropped waits
+/// for the save, and prints an error that nobody asked for on standard error.
+///
+/// A save may use its own saver. What would wait for itself there is an error, of
+/// [`io::ErrorKind::Deadlock`]; a saver that it drops does not wait.
 ///
 /// ```
 /// use treedef::Tree;
@@ -36,7 +39,10 @@ use crate::error::{Error, ErrorKind, Result};
 /// ```
 #[derive(Default)]
 pub struct Saver {
-    running: Mutex<Option<(JoinHandle<()>, Saving)>>,
+    /// Held by who waits for the save before, to begin one.
+    turn: Mutex<()>,
+    /// The last save. Held for a moment, so that others can look at it meanwhile.
+    last: Mutex<Option<Saving>>,
 }
 
 /// The handle of a save in the background. The save goes on without it.
@@ -47,9 +53,13 @@ pub struct Saving {
 
 #[derive(Default)]
 struct Outcome {
-    is_finished: bool,
-    /// The error, until somebody asks for it.
-    failed: Option<Error>,
+    /// The thread that saves.
+    thread: Option<ThreadId>,
+    result: Option<Result<()>>,
+    /// Whether somebody has the result.
+    is_told: bool,
+    /// Whether the save dropped its saver, so that its thread prints an error.
+    is_left: bool,
 }
 
 /// What a thread that panicked left is whole: each lock is held for one assignment.
@@ -69,7 +79,8 @@ impl Saver {
     /// # Errors
     ///
     /// Returns the error of the save before, if its handle has not: then this one is not begun. And
-    /// that of the operating system, if it starts no thread.
+    /// that of the operating system, if it starts no thread. A save cannot begin another with its own
+    /// saver.
     ///
     /// ```
     /// use treedef::Tree;
@@ -82,37 +93,33 @@ impl Saver {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save(&self, save: impl FnOnce() -> Result<()> + Send + 'static) -> Result<Saving> {
-        let mut running = locked(&self.running);
-        end(running.take())?;
+        // A save that waited for its turn here could be what the thread with the turn waits for.
+        self.last().map_or(Ok(()), |last| last.expect_elsewhere())?;
+        let _turn = locked(&self.turn);
+        self.end()?;
         let saving = Saving { outcome: Arc::default() };
+        *locked(&self.last) = Some(saving.clone());
         let in_thread = saving.clone();
-        let run = move || {
-            let done = catch_unwind(AssertUnwindSafe(save));
-            let done = done.unwrap_or_else(|panic| {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-                let what = format!("the save panicked: {}", text.unwrap_or("without a text"));
-                Err(ErrorKind::Malformed(what).into())
-            });
-            let (outcome, changed) = &*in_thread.outcome;
-            *locked(outcome) = Outcome { is_finished: true, failed: done.err() };
-            changed.notify_all();
-        };
-        let thread = thread::Builder::new().name("treedef save".to_owned()).spawn(run)?;
-        *running = Some((thread, saving.clone()));
-        Ok(saving)
+        let thread = thread::Builder::new().name("treedef save".to_owned());
+        match thread.spawn(move || in_thread.run(save)) {
+            Ok(_) => Ok(saving),
+            Err(error) => {
+                *locked(&self.last) = None;
+                Err(error.into())
+            }
+        }
     }
 
     /// Whether a save is in flight, for which [`save`](Self::save) would wait.
     pub fn is_busy(&self) -> bool {
-        locked(&self.running).as_ref().is_some_and(|(_, saving)| !saving.is_finished())
+        self.last().is_some_and(|saving| !saving.is_finished())
     }
 
     /// Waits for the save that is in flight.
     ///
     /// # Errors
     ///
-    /// Returns its error, if its handle has not.
+    /// Returns its error, if its handle has not. A save cannot wait for itself.
     ///
     /// ```
     /// use treedef_exchange::Saver;
@@ -123,26 +130,39 @@ impl Saver {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finish(self) -> Result<()> {
-        let running = locked(&self.running).take();
-        end(running)
+        self.end()
     }
-}
 
-/// Waits for a save.
-fn end(running: Option<(JoinHandle<()>, Saving)>) -> Result<()> {
-    let Some((thread, saving)) = running else { return Ok(()) };
-    let result = saving.wait();
-    // What it panics with was caught.
-    let _ = thread.join();
-    result
+    fn last(&self) -> Option<Saving> {
+        locked(&self.last).clone()
+    }
+
+    /// Waits for the last save. Its error is returned if nobody has it yet.
+    fn end(&self) -> Result<()> {
+        let Some(last) = self.last() else { return Ok(()) };
+        let mut outcome = last.finished()?;
+        if mem::replace(&mut outcome.is_told, true) { Ok(()) } else { outcome.result() }
+    }
 }
 
 impl Drop for Saver {
     fn drop(&mut self) {
-        let running = locked(&self.running).take();
-        if let Err(error) = end(running) {
-            eprintln!("a save in the background failed: {error}");
+        let Some(last) = self.last() else { return };
+        if last.expect_elsewhere().is_err() {
+            locked(&last.outcome.0).is_left = true;
+        } else if let Err(error) = self.end() {
+            print(&error);
         }
+    }
+}
+
+fn print(error: &Error) {
+    eprintln!("a save in the background failed: {error}");
+}
+
+impl Outcome {
+    fn result(&self) -> Result<()> {
+        self.result.clone().unwrap_or(Ok(()))
     }
 }
 
@@ -151,7 +171,7 @@ impl Saving {
     ///
     /// # Errors
     ///
-    /// Returns its error, once: clones of the handle have none then.
+    /// Returns its error, each time, whoever else has it. A save cannot wait for itself.
     ///
     /// ```
     /// use treedef_exchange::Saver;
@@ -163,17 +183,57 @@ impl Saving {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait(&self) -> Result<()> {
-        let (outcome, changed) = &*self.outcome;
-        let mut outcome = locked(outcome);
-        while !outcome.is_finished {
-            outcome = changed.wait(outcome).unwrap_or_else(PoisonError::into_inner);
-        }
-        outcome.failed.take().map_or(Ok(()), Err)
+        let mut outcome = self.finished()?;
+        outcome.is_told = true;
+        outcome.result()
     }
 
     /// Whether the save ended, with or without an error.
     pub fn is_finished(&self) -> bool {
-        locked(&self.outcome.0).is_finished
+        locked(&self.outcome.0).result.is_some()
+    }
+
+    fn run(&self, save: impl FnOnce() -> Result<()>) {
+        locked(&self.outcome.0).thread = Some(thread::current().id());
+        // What it panics with is dropped last, because that may panic, too.
+        let done = catch_unwind(AssertUnwindSafe(save));
+        let result = done.as_ref().map_or_else(
+            |panic| {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+                let what = format!("the save panicked: {}", text.unwrap_or("without a text"));
+                Err(ErrorKind::Malformed(what).into())
+            },
+            Clone::clone,
+        );
+        let (outcome, changed) = &*self.outcome;
+        let mut outcome = locked(outcome);
+        if let (true, Err(error)) = (outcome.is_left, &result) {
+            print(error);
+        }
+        outcome.result = Some(result);
+        changed.notify_all();
+    }
+
+    /// What came of the save, when it ended.
+    fn finished(&self) -> Result<MutexGuard<'_, Outcome>> {
+        self.expect_elsewhere()?;
+        let (outcome, changed) = &*self.outcome;
+        let mut outcome = locked(outcome);
+        while outcome.result.is_none() {
+            outcome = changed.wait(outcome).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(outcome)
+    }
+
+    /// Checks that this is not the thread of a save that goes on.
+    fn expect_elsewhere(&self) -> Result<()> {
+        let outcome = locked(&self.outcome.0);
+        if outcome.result.is_some() || outcome.thread != Some(thread::current().id()) {
+            return Ok(());
+        }
+        let what = "a save waits for itself: it may not begin another, nor finish its saver";
+        Err(io::Error::new(io::ErrorKind::Deadlock, what).into())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can go wrong, and where.
 
 use std::fmt;
+use std::sync::Arc;
 
 use treedef::{LeafKind, Path};
 
@@ -21,11 +22,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// let error = npy::from_bytes(b"PK").unwrap_err();
 /// assert_eq!(format!("{error:?}"), error.to_string());
 /// ```
+#[derive(Clone)]
 pub struct Error {
-    kind: ErrorKind,
+    kind: Arc<ErrorKind>,
     place: Place,
 }
 
+#[derive(Clone)]
 enum Place {
     Unknown,
     Path(Path),
@@ -137,7 +140,7 @@ impl Error {
     /// assert!(error.is_not_found());
     /// ```
     pub fn is_not_found(&self) -> bool {
-        match &self.kind {
+        match &*self.kind {
             ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::NotFound,
             ErrorKind::TreeDef(error) => error.is_not_found(),
             _ => false,
@@ -158,13 +161,13 @@ impl Error {
 
     /// Says what in the input the error is about.
     pub(crate) fn about(self, subject: &str) -> Self {
-        let kind = match self.kind {
+        let kind = match &*self.kind {
             ErrorKind::Malformed(what) => ErrorKind::Malformed(format!("{subject}: {what}")),
             ErrorKind::Unsupported(what) => ErrorKind::Unsupported(format!("{subject}: {what}")),
             ErrorKind::Limit(what) => ErrorKind::Limit(format!("{subject}: {what}")),
-            other => other,
+            _ => return self,
         };
-        Error { kind, ..self }
+        Error { kind: kind.into(), ..self }
     }
 
     pub(crate) fn at_byte(self, offset: usize) -> Self {
@@ -193,7 +196,7 @@ impl From<std::io::Error> for Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { kind, place: Place::Unknown }
+        Error { kind: Arc::new(kind), place: Place::Unknown }
     }
 }
 
@@ -212,7 +215,7 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
+        match &*self.kind {
             ErrorKind::NoCounterpart(node) => {
                 write!(f, "{node} has no counterpart in Python (see `Lowering`)")?;
             }
@@ -262,7 +265,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.kind {
+        match &*self.kind {
             ErrorKind::TreeDef(error) => Some(error),
             ErrorKind::Io(error) => Some(error),
             _ => None,
