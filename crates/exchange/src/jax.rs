@@ -12,9 +12,10 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use treedef::{Edit, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
+use treedef::{Dtype, Edit, LeafKind, NodeKind, NodeRef, Tree, TreeDef};
 
-use crate::error::{Error, ErrorKind, Result, malformed};
+use crate::element::half_float;
+use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::json::Json;
 use crate::lower::{Lowered, Lowering, Statics};
 use crate::pytree::{PyKey, PyTree};
@@ -115,6 +116,9 @@ fn lower(treedef: &TreeDef, lowering: &Lowering) -> Result<(PyTree, Vec<Option<u
     Ok((tree, order, statics))
 }
 
+/// What stands for Python's `None` among the types of leaves.
+const NONE: &str = "null";
+
 /// A key, which is a string: lowering refuses others.
 fn string_key(key: &PyKey) -> &str {
     match key {
@@ -136,7 +140,7 @@ pub enum ShapeDtype {
         /// Its length along each axis.
         shape: Vec<usize>,
     },
-    /// Anything else, by the name of its type.
+    /// Anything else, by the name of its type; `null` is Python's `None`.
     Other(String),
 }
 
@@ -171,7 +175,8 @@ impl ShapeDtype {
             LeafKind::I128 | LeafKind::U128 => return ShapeDtype::Other("int".to_owned()),
             LeafKind::Char | LeafKind::Str => return ShapeDtype::Other("str".to_owned()),
             LeafKind::Bytes => return ShapeDtype::Other("bytes".to_owned()),
-            _ => return ShapeDtype::Other("null".to_owned()),
+            LeafKind::None => return ShapeDtype::Other(NONE.to_owned()),
+            _ => return ShapeDtype::Other("object".to_owned()),
         };
         ShapeDtype::array(dtype, [])
     }
@@ -197,17 +202,25 @@ impl FromStr for ShapeDtype {
         let Some((dtype, shape)) = inside.and_then(|inside| inside.split_once('[')) else {
             return Ok(ShapeDtype::Other(text.to_owned()));
         };
-        let axes = shape.split(',').map(str::trim).filter(|axis| !axis.is_empty());
+        let wrong = |what: &str| ErrorKind::Malformed(format!("{} {what}", quoted(text)));
+        let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
+        if dtype.is_empty() || !dtype.chars().all(is_name) {
+            return Err(wrong("has no dtype, as in `Array(float32[3])`").into());
+        }
+        let axes = Some(shape.trim()).filter(|shape| !shape.is_empty());
+        let axes = axes.into_iter().flat_map(|shape| shape.split(',')).map(str::trim);
         let shape = axes.map(str::parse).collect::<Result<Vec<usize>, _>>();
-        let shape = shape.map_err(|_| {
-            ErrorKind::Malformed(format!("`{text}` has an axis that is not a number"))
-        })?;
+        let shape = shape.map_err(|_| wrong("has an axis that is not a number"))?;
         Ok(ShapeDtype::array(dtype, shape))
     }
 }
 
 /// The arrays of a signature: what consists of sequences and tuples of the same numbers is one
-/// array, with its shape.
+/// array, with its shape. Half floats are newtypes `f16` and `bf16` around a `u16`.
+///
+/// A struct that holds an array, as that of `ndarray`, stays a struct, and a matrix of `nalgebra` a
+/// tuple: their shapes are numbers, and a signature has only the kinds of numbers.
+/// [`Tensors::of`](crate::Tensors::of) finds them in a tree of values.
 ///
 /// # Errors
 ///
@@ -235,8 +248,12 @@ pub fn shapes(signature: &Tree<LeafKind>) -> Result<Tree<ShapeDtype>> {
         else {
             return Ok(Edit::Keep);
         };
+        let half = half_float(node).filter(|_| *kind == LeafKind::U16);
         shapes.push(match ShapeDtype::scalar(*kind) {
-            ShapeDtype::Array { dtype, .. } => ShapeDtype::Array { dtype, shape },
+            ShapeDtype::Array { dtype, .. } => {
+                let half = half.map(|half| if half == Dtype::F16 { "float16" } else { "bfloat16" });
+                ShapeDtype::Array { dtype: half.map_or(dtype, str::to_owned), shape }
+            }
             // numpy has no dtype for it.
             _ if !shape.is_empty() => return Ok(Edit::Keep),
             other => other,
@@ -310,7 +327,8 @@ pub fn pytreedef_json_with(
     let leaves = lowered.permute(shapes.leaves())?;
     let ids: Vec<String> = leaves
         .into_iter()
-        .map(|leaf| serde_json::to_string(&leaf.map(|leaf| leaf.to_string())).unwrap_or_default())
+        .map(|leaf| leaf.map(|leaf| leaf.to_string()).filter(|name| name != NONE))
+        .map(|name| serde_json::to_string(&name).unwrap_or_default())
         .collect();
     let text = format!(
         r#"{{"__jax_pytreedef_repr": "{}", "__jax_leaf_ids": [{}]}}"#,
@@ -326,7 +344,8 @@ pub fn pytreedef_json_with(
 /// # Errors
 ///
 /// Returns an error when the text is anything else; when it has more or fewer leaves than the
-/// structure.
+/// structure; when it does not say what a leaf is. That is so with what JAX's own
+/// `serialize_pytreedef` makes, before `save` puts the types in: its leaves are only numbered.
 pub fn from_pytreedef_json(text: &str) -> Result<(Raised, Vec<ShapeDtype>)> {
     let json = Json::parse(text)?;
     let missing = |what: &str| malformed(0, format!("`{what}` is missing"));
@@ -341,7 +360,15 @@ pub fn from_pytreedef_json(text: &str) -> Result<(Raised, Vec<ShapeDtype>)> {
     let raised = from_flatbuffer(&bytes).map_err(|error| {
         ErrorKind::Malformed(format!("`__jax_pytreedef_repr`, decoded: {error}"))
     })?;
-    let shapes = ids.iter().map(|id| id.as_str().unwrap_or("null").parse());
+    let shapes = ids.iter().map(|id| match id {
+        Json::Null => Ok(ShapeDtype::Other(NONE.to_owned())),
+        Json::Str(id) => id.parse(),
+        other => {
+            let what = "where a type of leaves is expected, as \"Array(float32[3])\" or null";
+            let what = format!("`__jax_leaf_ids` has {}, {what}", other.described());
+            Err(ErrorKind::Malformed(what).into())
+        }
+    });
     let shapes = shapes.collect::<Result<Vec<ShapeDtype>>>()?;
     if shapes.len() == raised.order.len() {
         Ok((raised, shapes))

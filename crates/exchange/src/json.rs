@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use crate::error::{Error, ErrorKind, Result, malformed};
+use crate::error::{Error, ErrorKind, Result, malformed, quoted};
 use crate::pytree::MAX_DEPTH;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +60,19 @@ impl Json {
         match self {
             Json::Object(entries) => Some(entries),
             _ => None,
+        }
+    }
+
+    /// What it is, as errors say it.
+    pub(crate) fn described(&self) -> String {
+        match self {
+            Json::Null => "null".to_owned(),
+            Json::Bool(value) => value.to_string(),
+            Json::Int(value) => format!("the number {value}"),
+            Json::Float(value) => format!("the number {value}"),
+            Json::Str(text) => format!("the text {}", quoted(text)),
+            Json::List(_) => "a list".to_owned(),
+            Json::Object(_) => "an object".to_owned(),
         }
     }
 

@@ -196,6 +196,59 @@ fn leaves_are_counted() {
     );
 }
 
+/// The types of leaves are what JAX writes: the name of a type, an array, or null for `None`.
+#[test]
+fn types_of_leaves_come_back() {
+    let treedef = def("[*, *, *]");
+    let shapes = ["null", "Array(bfloat16[3, 4])", "int"].map(|text| text.parse().unwrap());
+    let shapes = Tree::<ShapeDtype>::new(treedef, shapes.to_vec()).unwrap();
+    let json = jax::pytreedef_json(&shapes).unwrap().data;
+    assert!(json.ends_with(r#"[null, "Array(bfloat16[3, 4])", "int"]}"#), "{json}");
+    let (raised, read) = jax::from_pytreedef_json(&json).unwrap();
+    assert_eq!(raised.restore(read).unwrap(), shapes);
+
+    let rows = [
+        ("7", "the number 7"),
+        ("true", "true"),
+        (r#"{"a": 1}"#, "an object"),
+        ("[]", "a list"),
+        ("0.5", "the number 0.5"),
+    ];
+    for (id, found) in rows {
+        let expected = format!(
+            "`__jax_leaf_ids` has {found}, where a type of leaves is expected, as \
+             \"Array(float32[3])\" or null"
+        );
+        refused(jax::from_pytreedef_json(&json.replace("null", id)), &expected);
+    }
+    for (text, expected) in [
+        ("Array([])", r#""Array([])" has no dtype, as in `Array(float32[3])`"#),
+        ("Array(a b[3])", r#""Array(a b[3])" has no dtype, as in `Array(float32[3])`"#),
+        ("Array(u1[,3])", r#""Array(u1[,3])" has an axis that is not a number"#),
+        ("Array(u1[3,])", r#""Array(u1[3,])" has an axis that is not a number"#),
+    ] {
+        refused(text.parse::<ShapeDtype>(), expected);
+    }
+    assert_eq!("Array(u1[ 3,4 ])".parse::<ShapeDtype>().unwrap(), ShapeDtype::array("u1", [3, 4]));
+    assert_eq!("Array(u1[ ])".parse::<ShapeDtype>().unwrap(), ShapeDtype::array("u1", []));
+}
+
+/// As the tensors of the same values.
+#[test]
+fn half_floats_have_their_dtype() {
+    let rows = [
+        ("[f16(u16), f16(u16)]", "Array(float16[2])"),
+        ("[[bf16(u16); 3]; 2]", "Array(bfloat16[2, 3])"),
+        ("(bf16(u16), u16)", "(Array(bfloat16[]), Array(uint16[]))"),
+        ("[f16(u8); 2]", "Array(uint8[2])"),
+        ("[Half(u16); 2]", "Array(uint16[2])"),
+    ];
+    for (signature, expected) in rows {
+        let shapes = jax::shapes(&signature.parse().unwrap()).unwrap();
+        assert_eq!(shapes.to_string(), expected, "{signature}");
+    }
+}
+
 #[test]
 fn literals_that_are_none_are_refused_where_they_go_wrong() {
     let rows = [
