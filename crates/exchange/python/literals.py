@@ -31,7 +31,7 @@ def value(rng, depth):
     if kind == 0:
         return None
     if kind < 3:
-        return rng.choice(TEXTS + NUMBERS + [b"x", 1j, {1, 2}, ...])
+        return rng.choice(TEXTS + NUMBERS + [b"x", 1j, {1, 2}, {2j, ...}, set(), ...])
     children = [value(rng, depth - 1) for _ in range(rng.randrange(4))]
     if kind == 3:
         return tuple(children)

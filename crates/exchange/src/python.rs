@@ -13,6 +13,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod number;
+
 use std::collections::HashSet;
 use std::fmt::{self, Write};
 
@@ -22,6 +24,8 @@ use crate::error::{Error, ErrorKind, Result, malformed};
 use crate::lower::{Lowered, Lowering};
 use crate::pytree::{MAX_DEPTH, MAX_KEY_DEPTH, PyKey, PyTree};
 use crate::raise::{Raised, raise};
+
+use number::{is_imaginary, read_number};
 
 /// The structure as a literal, lowered as [`Lowering::new`] says. Dicts have their keys in order,
 /// so that JAX, optree and torch flatten it alike; but `None` is a leaf to torch, which `order`
@@ -47,8 +51,9 @@ pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<St
     Ok(Lowered::new(tree.to_string(), order, statics, treedef))
 }
 
-/// The structure of a literal: of lists, tuples, dicts, `None`, and of any other literal as a leaf:
-/// numbers, strings, bytes, sets, `...`. Names of characters (`\\N{BULLET}`) and lone surrogates
+/// The structure of a literal, which is what `ast.literal_eval` reads: of lists, tuples, dicts,
+/// `None`, and of any other literal as a leaf: numbers, strings, bytes, sets, `...`. Names of
+/// characters (`\\N{BULLET}`), lone surrogates and brackets around a part of a number, as in `-(1)`,
 /// are not read.
 ///
 /// The leaves are counted in the order of the text, which is that of JAX and optree where the keys
@@ -56,8 +61,9 @@ pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<St
 ///
 /// # Errors
 ///
-/// Returns an error when the text is not a literal, with the byte; when a key occurs twice in a dict; when it is nested
-/// deeper than 200 levels.
+/// Returns an error when the text is not a literal, with the byte; when a key occurs twice in a dict, is
+/// complex, `...` or an integer of more than 128 bits; when it is nested deeper than 200 levels, or a
+/// key deeper than 16.
 ///
 /// ```
 /// use treedef_exchange::python;
@@ -70,8 +76,12 @@ pub fn literal_with(treedef: &TreeDef, lowering: &Lowering) -> Result<Lowered<St
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_literal(text: &str) -> Result<Raised> {
+    if let Some(at) = text.find('\0') {
+        return Err(malformed(at, "a null byte, which no literal has"));
+    }
     let mut parser = Parser::new(text);
-    let tree = parser.node(0)?;
+    parser.begin()?;
+    let tree = parser.whole()?;
     parser.end()?;
     raise(&tree)
 }
@@ -117,11 +127,13 @@ pub(crate) struct Parser<'t> {
     text: &'t str,
     at: usize,
     leaves: usize,
+    /// How many brackets are open: in them, the end of a line is a space.
+    open: usize,
 }
 
 impl<'t> Parser<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
-        Parser { text, at: 0, leaves: 0 }
+        Parser { text, at: 0, leaves: 0, open: 0 }
     }
 
     fn rest(&self) -> &'t str {
@@ -138,30 +150,78 @@ impl<'t> Parser<'t> {
         Some(next)
     }
 
-    /// Skips spaces, line breaks and comments.
+    /// Skips spaces, comments and line breaks, which end the literal outside of brackets.
     fn skip_space(&mut self) {
-        let space = |char: char| matches!(char, ' ' | '\t' | '\n' | '\r' | '\x0c');
+        let is_open = self.open > 0;
+        let space = |char| matches!(char, ' ' | '\t' | '\x0c') || is_open && is_end_of_line(char);
         loop {
             self.at += self.rest().len() - self.rest().trim_start_matches(space).len();
-            if !self.rest().starts_with('#') {
-                return;
-            }
-            let line = self.rest().find('\n').unwrap_or(self.rest().len());
-            self.at += line;
+            let rest = self.rest();
+            let mut ends = ["\\\r\n", "\\\n", "\\\r"].into_iter();
+            self.at += match ends.find(|end| rest.starts_with(end) && rest.len() > end.len()) {
+                Some(end) => end.len(),
+                None if self.rest().starts_with('#') => {
+                    self.rest().find(is_end_of_line).unwrap_or(self.rest().len())
+                }
+                None => return,
+            };
         }
+    }
+
+    /// Skips lines without anything.
+    fn skip_lines(&mut self) {
+        self.open += 1;
+        self.skip_space();
+        self.open -= 1;
+    }
+
+    /// Skips what may stand before a literal. Python takes spaces there for a block, but not on the
+    /// first line.
+    fn begin(&mut self) -> Result<()> {
+        self.skip_lines();
+        let before = self.text.get(..self.at).unwrap_or_default();
+        let lines = before.rsplit_once(is_end_of_line);
+        match lines.filter(|(_, spaces)| spaces.contains([' ', '\t'])) {
+            None => Ok(()),
+            Some(_) => Err(self.expected("no space before")),
+        }
+    }
+
+    /// The literal, which is a tuple if there is a comma.
+    fn whole(&mut self) -> Result<PyTree> {
+        let start = self.at;
+        let first = self.node(0)?;
+        if !self.eat(",") {
+            return Ok(first);
+        }
+        (self.at, self.leaves) = (start, 0);
+        let (mut items, mut comma) = (Vec::new(), true);
+        while comma && !self.peek().is_none_or(is_end_of_line) {
+            items.push(self.node(1)?);
+            comma = self.eat(",");
+            self.skip_space();
+        }
+        Ok(PyTree::Tuple(items))
     }
 
     /// Passes over a token, with the spaces before it, if it comes next.
     pub(crate) fn eat(&mut self, token: &str) -> bool {
         self.skip_space();
         let found = self.rest().starts_with(token);
-        self.at += if found { token.len() } else { 0 };
+        if found {
+            self.at += token.len();
+            match token {
+                "(" | "[" | "{" => self.open += 1,
+                ")" | "]" | "}" => self.open = self.open.saturating_sub(1),
+                _ => {}
+            }
+        }
         found
     }
 
     /// Checks that nothing more comes.
     pub(crate) fn end(&mut self) -> Result<()> {
-        self.skip_space();
+        self.skip_lines();
         if self.rest().is_empty() { Ok(()) } else { Err(self.expected("the end")) }
     }
 
@@ -189,13 +249,23 @@ impl<'t> Parser<'t> {
         if self.eat("{") {
             return self.dict_or_set(depth);
         }
+        self.skip_space();
+        if self.word() == "set" {
+            self.at += "set".len();
+            if !(self.eat("(") && self.eat(")")) {
+                return Err(self.expected("`()`"));
+            }
+            return Ok(self.leaf());
+        }
         match self.scalar()? {
             PyKey::None => Ok(PyTree::None),
-            _ => {
-                self.leaves += 1;
-                Ok(PyTree::Leaf(self.leaves - 1))
-            }
+            _ => Ok(self.leaf()),
         }
+    }
+
+    fn leaf(&mut self) -> PyTree {
+        self.leaves += 1;
+        PyTree::Leaf(self.leaves - 1)
     }
 
     /// Items up to `close`, and whether a comma follows the last.
@@ -211,11 +281,11 @@ impl<'t> Parser<'t> {
         Ok((items, comma))
     }
 
-    /// A set is a leaf to all libraries. What is in one could be keys.
+    /// A set is a leaf to all libraries.
     fn dict_or_set(&mut self, depth: usize) -> Result<PyTree> {
-        let start = self.at;
-        let is_set = self.key(0).is_ok() && (self.eat(",") || self.eat("}"));
-        self.at = start;
+        let (start, open) = (self.at, self.open);
+        let is_set = self.hashable(0).is_ok() && (self.eat(",") || self.eat("}"));
+        (self.at, self.open) = (start, open);
         if !is_set {
             return self.dict(depth).map(PyTree::Dict);
         }
@@ -224,11 +294,10 @@ impl<'t> Parser<'t> {
             if !comma {
                 return Err(self.expected("`,` or `}`"));
             }
-            self.key(0)?;
+            self.hashable(0)?;
             comma = self.eat(",");
         }
-        self.leaves += 1;
-        Ok(PyTree::Leaf(self.leaves - 1))
+        Ok(self.leaf())
     }
 
     fn dict(&mut self, depth: usize) -> Result<Vec<(PyKey, PyTree)>> {
@@ -255,26 +324,31 @@ impl<'t> Parser<'t> {
 
     /// A key of a dict: a scalar, or a tuple of keys.
     pub(crate) fn key(&mut self, depth: usize) -> Result<PyKey> {
+        self.skip_space();
+        let start = self.at;
+        let key = self.hashable(depth)?;
+        if key.has_other() {
+            let what = "no key here: it is complex, `...`, or has more than 128 bits";
+            return Err(malformed(start, what));
+        }
+        Ok(key)
+    }
+
+    /// What could be a key of Python, or an element of a set.
+    fn hashable(&mut self, depth: usize) -> Result<PyKey> {
         if depth > MAX_KEY_DEPTH {
             let what = format!("a key nested deeper than {MAX_KEY_DEPTH} levels");
             return Err(Error::from(ErrorKind::Limit(what)).at_byte(self.at));
         }
         if !self.eat("(") {
-            self.skip_space();
-            let start = self.at;
-            return match self.scalar()? {
-                PyKey::Other => {
-                    Err(malformed(start, "no key: it has more than 128 bits, or is complex"))
-                }
-                key => Ok(key),
-            };
+            return self.scalar();
         }
         let (mut keys, mut comma) = (Vec::new(), false);
         while !self.eat(")") {
             if !keys.is_empty() && !comma {
                 return Err(self.expected("`,` or `)`"));
             }
-            keys.push(self.key(depth + 1)?);
+            keys.push(self.hashable(depth + 1)?);
             comma = self.eat(",");
         }
         Ok(match (keys.len(), comma) {
@@ -292,7 +366,6 @@ impl<'t> Parser<'t> {
             ("None", _) => Ok(self.pass(word, PyKey::None)),
             ("True", _) => Ok(self.pass(word, PyKey::Bool(true))),
             ("False", _) => Ok(self.pass(word, PyKey::Bool(false))),
-            ("set", _) if self.rest().starts_with("set()") => Ok(self.pass("set()", PyKey::Other)),
             _ if self.rest().starts_with("...") => Ok(self.pass("...", PyKey::Other)),
             (_, Some('-' | '+' | '.' | '0'..='9')) => self.number(),
             _ => Err(self.expected("a literal")),
@@ -313,31 +386,31 @@ impl<'t> Parser<'t> {
     /// A number with its sign, or the sum of a number and an imaginary one.
     fn number(&mut self) -> Result<PyKey> {
         let start = self.at;
-        let mut sign = String::new();
-        while let Some(next @ ('-' | '+')) = self.peek() {
-            sign.push(next);
-            self.at += 1;
-            self.skip_space();
-        }
+        let negative = self.sign();
         let digits = self.digits();
-        let negative = sign.matches('-').count() % 2 == 1;
-        let key = read_number(digits, negative).ok_or_else(|| {
+        let key = read_number(digits, negative == Some(true)).ok_or_else(|| {
             self.at = start;
             self.expected("a number")
         })?;
         // `1+2j`
         let before = self.at;
         self.skip_space();
-        if matches!(self.peek(), Some('-' | '+')) && key != PyKey::Other {
-            self.at += 1;
-            self.skip_space();
+        if !is_imaginary(digits) && self.sign().is_some() {
             let imaginary = self.digits();
-            if imaginary.ends_with(['j', 'J']) && read_number(imaginary, false).is_some() {
+            if is_imaginary(imaginary) && read_number(imaginary, false).is_some() {
                 return Ok(PyKey::Other);
             }
         }
         self.at = before;
         Ok(key)
+    }
+
+    /// Passes over a sign, if there is one: whether it is a minus.
+    fn sign(&mut self) -> Option<bool> {
+        let sign = self.peek().filter(|next| matches!(next, '-' | '+'))?;
+        self.at += 1; // it is ASCII
+        self.skip_space();
+        Some(sign == '-')
     }
 
     /// The characters of a number, without its sign.
@@ -377,6 +450,10 @@ impl<'t> Parser<'t> {
                     Some(())
                 })?
             }
+            let source = self.text.get(start..self.at).unwrap_or_default();
+            if let Some(at) = source.find(|char: char| !char.is_ascii()).filter(|_| is_bytes) {
+                return Err(malformed(start + at, NOT_ASCII));
+            }
             let end = self.at;
             self.skip_space();
             let next = self.rest().get(self.word().len()..).unwrap_or_default();
@@ -409,6 +486,11 @@ impl<'t> Parser<'t> {
                 Some('\n' | '\r') if !long => {
                     return Err(malformed(start, "a string that does not end"));
                 }
+                // Python reads every end of a line as this one.
+                Some('\r') => {
+                    self.at += usize::from(self.rest().starts_with('\n'));
+                    '\n'
+                }
                 Some('\\') if is_raw => {
                     put('\\');
                     match self.bump() {
@@ -424,10 +506,9 @@ impl<'t> Parser<'t> {
                         char
                     }
                 },
-                Some(char) if is_text || char.is_ascii() => char,
-                Some(_) => return Err(malformed(start, "bytes have ASCII characters only")),
+                Some(char) => char,
             };
-            put(char).ok_or_else(|| malformed(start, "no byte"))?;
+            put(char).ok_or_else(|| malformed(start, NOT_ASCII))?;
         }
     }
 
@@ -476,6 +557,8 @@ impl<'t> Parser<'t> {
     }
 }
 
+const NOT_ASCII: &str = "bytes have ASCII characters only";
+
 /// What an escape stands for.
 enum Escape {
     Char(char),
@@ -489,56 +572,6 @@ fn is_prefix(word: &str) -> bool {
     matches!(word.to_ascii_lowercase().as_str(), "" | "r" | "u" | "b" | "br" | "rb")
 }
 
-/// A number without its sign, if Python reads it as one.
-fn read_number(digits: &str, negative: bool) -> Option<PyKey> {
-    let lower = digits.to_ascii_lowercase();
-    if let Some(imaginary) = lower.strip_suffix('j') {
-        return read_number(imaginary, negative).map(|_| PyKey::Other);
-    }
-    let radixes = [("0x", 16), ("0o", 8), ("0b", 2)];
-    let (body, radix) = radixes
-        .iter()
-        .find_map(|(prefix, radix)| Some((lower.strip_prefix(prefix)?, *radix)))
-        .unwrap_or((&lower, 10));
-    // An underscore stands between digits, or behind the prefix.
-    let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-    let bytes = body.as_bytes();
-    let grouped = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_').all(|(at, _)| {
-        let before = match at.checked_sub(1) {
-            Some(before) => {
-                digit(bytes.get(before)) && (radix == 16 || bytes.get(before) != Some(&b'e'))
-            }
-            None => radix != 10,
-        };
-        before && digit(bytes.get(at + 1))
-    });
-    let plain: String = body.chars().filter(|char| *char != '_').collect();
-    if !grouped || plain.is_empty() {
-        return None;
-    }
-    if plain.chars().all(|char| char.is_digit(radix)) {
-        // `01` is not a number of Python, `00` is.
-        if radix == 10
-            && plain.len() > 1
-            && plain.starts_with('0')
-            && plain.contains(|char| char != '0')
-        {
-            return None;
-        }
-        return Some(match (u128::from_str_radix(&plain, radix), negative) {
-            (Ok(value), false) => match i128::try_from(value) {
-                Ok(value) => PyKey::Int(value),
-                Err(_) => PyKey::Large(value),
-            },
-            (Ok(value), true) if value <= 1 << 127 => {
-                PyKey::Int(value.wrapping_neg().cast_signed())
-            }
-            _ => PyKey::Other,
-        });
-    }
-    let is_float = radix == 10
-        && plain.contains(|char: char| char.is_ascii_digit())
-        && plain.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'-' | b'+'));
-    let value: f64 = plain.parse().ok().filter(|_| is_float)?;
-    Some(PyKey::Float(if negative { -value } else { value }))
+fn is_end_of_line(char: char) -> bool {
+    matches!(char, '\n' | '\r')
 }

@@ -41,7 +41,7 @@ pub(crate) enum PyKey {
     Bytes(Vec<u8>),
     Tuple(Vec<PyKey>),
     /// What a literal may be besides, and no key is here: an integer of more than 128 bits, a
-    /// complex number, a set.
+    /// complex number, `...`.
     Other,
 }
 
@@ -119,6 +119,14 @@ impl PyKey {
                 Some(Number::Float(value)) => format!("f{}", value.to_bits()),
                 None => self.to_string(),
             },
+        }
+    }
+
+    /// Whether it is no key here, or has such a part.
+    pub(crate) fn has_other(&self) -> bool {
+        match self {
+            PyKey::Tuple(keys) => keys.iter().any(PyKey::has_other),
+            key => *key == PyKey::Other,
         }
     }
 

@@ -261,11 +261,26 @@ fn literals_that_are_none_are_refused_where_they_go_wrong() {
         ("'\\N{BULLET}'", "an escape that is not known at byte 1"),
         (
             "{340282366920938463463374607431768211456: 0}",
-            "no key: it has more than 128 bits, or is complex at byte 1",
+            "no key here: it is complex, `...`, or has more than 128 bits at byte 1",
         ),
+        ("{ (1, 2j): 0}", "no key here: it is complex, `...`, or has more than 128 bits at byte 2"),
+        ("{1, set()}", "expected a literal, found `set()}` at byte 4"),
+        ("{1: 2, 3}", "expected `:`, found `}` at byte 8"),
+        ("{1, 2: 3}", "expected `,` or `}`, found `: 3}` at byte 5"),
         ("[01]", "expected a number, found `01]` at byte 1"),
         ("1__0", "expected a number, found `1__0` at byte 0"),
         ("0b_x", "expected a number, found `0b_x` at byte 0"),
+        ("1_e5", "expected a number, found `1_e5` at byte 0"),
+        ("1jj", "expected a number, found `1jj` at byte 0"),
+        ("0x1j", "expected a number, found `0x1j` at byte 0"),
+        ("+-9", "expected a number, found `+-9` at byte 0"),
+        ("1+-2j", "expected the end, found `+-2j` at byte 1"),
+        ("-\n9", "expected a number, found `-\n9` at byte 0"),
+        ("1,\n2", "expected the end, found `2` at byte 3"),
+        ("'a'\n'b'", "expected the end, found `'b'` at byte 4"),
+        ("#c\n 1", "expected no space before, found `1` at byte 4"),
+        ("['\0']", "a null byte, which no literal has at byte 2"),
+        ("b'\\é'", "bytes have ASCII characters only at byte 3"),
         ("nan", "expected a literal, found `nan` at byte 0"),
         ("[1] 2", "expected the end, found `2` at byte 4"),
         ("1x", "expected a number, found `1x` at byte 0"),
@@ -274,13 +289,28 @@ fn literals_that_are_none_are_refused_where_they_go_wrong() {
     for (text, message) in rows {
         refused(python::from_literal(text), message);
     }
-    for text in
-        ["(1)", "(1,)", "()", "[1,]", " { 'a' : - 1 } ", "'\\N'", "1_000", "1e999", "(((1)))"]
-    {
-        let _ = python::from_literal(text);
+}
+
+/// All are what `ast.literal_eval` reads.
+#[test]
+fn literals_are_read_as_python_reads_them() {
+    let rows = [
+        ("(1)", "*"),
+        ("((1,),)", "((*,),)"),
+        ("()", "(,)"),
+        (" { 'a' : - 1 } ", r#"{"a": *}"#),
+        ("[1_000, 1e999, -1+2j, 01j, 0_1.5j, 00, 0x_ff, .5, 5.]", "[*, *, *, *, *, *, *, *, *]"),
+        ("1, 2", "(*, *)"),
+        ("1, [2], # a comment\n#another\n", "(*, [*])"),
+        ("[{2j}, {...}, {(1, 2j), None}, set ( )]", "[*, *, *, *]"),
+        ("1, \\\n\\\r\n 2", "(*, *)"),
+        ("\n#c\r1", "*"),
+        ("[-\n9, 'a'\n'b', #c\n]", "[*, *]"),
+        ("{'''a\r\nb''': 0}", r#"{"a\nb": *}"#),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(python::from_literal(text).unwrap().treedef, def(expected), "{text}");
     }
-    assert_eq!(python::from_literal("(1)").unwrap().treedef, def("*"));
-    assert_eq!(python::from_literal("((1,),)").unwrap().treedef, def("((*,),)"));
 }
 
 #[test]
